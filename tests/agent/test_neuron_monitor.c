@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Method: the whole program as a user starts it, in a hooks folder of its own. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <netinet/in.h>
@@ -19,6 +15,7 @@
 #include "shared/http/http_server.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define TRY "Try 'neuron-monitor --help'.\n"
 

@@ -2,10 +2,6 @@
 /* Method: a datagram socket of the test's own stands for the service manager. */
 #include "agent/service_notify.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,6 +13,7 @@
 
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 static int listen_at(const char *name)
 {
@@ -74,7 +71,6 @@ static void test_conversation(void **state)
     char *path = test_scratch_path(folder, "notify");
     char name[64];
 
-    (void)state;
     check_conversation(path);
     (void)snprintf(name, sizeof name, "@ntk-test-notify-%d", (int)getpid());
     check_conversation(name);
@@ -98,7 +94,6 @@ static void test_watchdog(void **state)
         { "18446744073709551615", 0, -EINVAL, 0 },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct ntk_service *service = NULL;
         struct ntk_err err = { 0 };
@@ -127,7 +122,6 @@ static void test_without_a_manager(void **state)
     struct ntk_service *service = NULL;
     struct ntk_err err = { 0 };
 
-    (void)state;
     assert_int_equal(ntk_service_create(&service, &err), 0);
     assert_null(service);
     ntk_service_ready(service, "nobody hears it");
@@ -168,7 +162,6 @@ static void test_agent(void **state)
     char socket_variable[256];
     char hooks_variable[256];
 
-    (void)state;
     (void)snprintf(socket_variable, sizeof socket_variable, "NOTIFY_SOCKET=%s", path);
     (void)snprintf(hooks_variable, sizeof hooks_variable, "NEURON_HOOKS_DIR=%s", folder);
     const char *environment[] = { socket_variable, hooks_variable, "WATCHDOG_USEC=40000", NULL };

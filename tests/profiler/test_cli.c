@@ -4,16 +4,11 @@
  * that adds, captured on a software core and read back.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "profiler/analysis/summary.h"
 #include "shared/base/buf.h"
@@ -23,6 +18,7 @@
 #include "tests/support/ntff_sample.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 struct fixture {
     char *folder;

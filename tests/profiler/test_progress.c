@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The progress bar: on a clock and a stream of the test. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "profiler/progress.h"
 #include "shared/base/clock.h"
+#include "tests/support/unit.h"
 
 static uint64_t now_ns;
 
@@ -51,7 +47,6 @@ static void work_of_two_seconds_shows_nothing(void **state)
     struct screen screen;
     struct ntk_progress progress = begin(&screen, true);
 
-    (void)state;
     ntk_progress_show(&progress, 0.1);
     now_ns += 2 * NTK_NS_PER_SECOND - 1;
     ntk_progress_show(&progress, 0.9);
@@ -64,7 +59,6 @@ static void longer_work_has_a_bar_that_goes_away(void **state)
     struct screen screen;
     struct ntk_progress progress = begin(&screen, true);
 
-    (void)state;
     now_ns += 2 * NTK_NS_PER_SECOND;
     ntk_progress_show(&progress, 0.5);
     ntk_progress_end(&progress);
@@ -77,7 +71,6 @@ static void it_is_drawn_ten_times_a_second(void **state)
     struct screen screen;
     struct ntk_progress progress = begin(&screen, true);
 
-    (void)state;
     now_ns += 3 * NTK_NS_PER_SECOND;
     ntk_progress_show(&progress, 0);
     now_ns += 99 * NTK_NS_PER_MS;
@@ -93,7 +86,6 @@ static void without_a_terminal_there_is_none(void **state)
     struct screen screen;
     struct ntk_progress progress = begin(&screen, false);
 
-    (void)state;
     now_ns += 60 * NTK_NS_PER_SECOND;
     ntk_progress_show(&progress, 0.5);
     ntk_progress_end(&progress);

@@ -6,15 +6,10 @@
  */
 #include <dirent.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "profiler/analysis/dma_efficiency.h"
 #include "profiler/analysis/summary.h"
@@ -22,6 +17,7 @@
 #include "shared/base/fs.h"
 #include "shared/base/str.h"
 #include "shared/formats/neff/neff.h"
+#include "tests/support/unit.h"
 
 static const char *folder;
 
@@ -159,7 +155,6 @@ static void every_capture_reads_as_it_should(void **state)
     DIR *dir = opendir(folder);
     size_t count = 0;
 
-    (void)state;
     assert_non_null(dir);
     for (struct dirent *entry; (entry = readdir(dir));) {
         if (ntk_str_ends_with(entry->d_name, ".ntff")) {

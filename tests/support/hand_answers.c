@@ -4,11 +4,8 @@
 
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
+#include "tests/support/unit.h"
 
 static void expect_near(double value, double wanted)
 {

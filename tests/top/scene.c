@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* scene - hand-made snapshots and golden screens. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "shared/base/fs.h"
+#include "tests/support/unit.h"
 #include "tests/top/scene.h"
 #include "top/view.h"
 

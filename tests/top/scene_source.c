@@ -4,17 +4,11 @@
  * the bench. NTK_TEST_SCENE: trn1, trn2 (128 cores), small, none, wide, many (300 applications), moving
  * (128 cores that change every second).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/unit.h"
 #include "tests/top/scene.h"
 #include "top/source.h"
 

@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of neuron-top as a program without a terminal, on a machine of its own: an empty hooks folder. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +8,7 @@
 
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 struct fixture {
     char *folder;

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of numbers as text: widths never change while a number changes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <string.h>
 
 #include "top/format.h"
+#include "tests/support/unit.h"
 
 static void percents_are_six_cells_wide(void **state)
 {
@@ -22,7 +16,6 @@ static void percents_are_six_cells_wide(void **state)
                  { -0.0001, " 0.00%" }, { -7, " 0.00%" } };
     char text[NTK_TOP_FORMAT_BYTES];
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct ntk_top_number number = { rows[i].value, true };
 
@@ -35,7 +28,6 @@ static void teraflops_are_ten_cells_wide(void **state)
 {
     char text[NTK_TOP_FORMAT_BYTES];
 
-    (void)state;
     assert_string_equal(ntk_top_format_teraflops(text, (struct ntk_top_number){ 9.8484, true }),
                         "   9.848TF");
     assert_string_equal(ntk_top_format_teraflops(text, (struct ntk_top_number){ 318.278, true }),
@@ -54,7 +46,6 @@ static void short_percents_keep_their_decimals(void **state)
                  { 5, 71.19, "71.2%" }, { 6, 71.19, "71.19%" }, { 6, 100, "  100%" } };
     char text[NTK_TOP_FORMAT_BYTES];
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct ntk_top_number number = { rows[i].value, true };
 
@@ -69,7 +60,6 @@ static void short_teraflops_fit_their_cell(void **state)
     static const double values[] = { 0, 0.0004, 9.8484, 10.004, 99.99, 666.6, 999 };
     char text[NTK_TOP_FORMAT_BYTES];
 
-    (void)state;
     for (int width = 3; width <= 12; width++) {
         for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
             struct ntk_top_number number = { values[i], true };
@@ -97,7 +87,6 @@ static void bytes_have_one_decimal_and_the_next_unit_in_time(void **state)
                  { UINT64_MAX, "16.0EB" } };
     char text[NTK_TOP_FORMAT_BYTES];
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         assert_string_equal(
             ntk_top_format_bytes(text, (struct ntk_top_bytes){ rows[i].value, true }),
@@ -115,7 +104,6 @@ static void a_delay_has_the_largest_unit_without_a_fraction(void **state)
                  { 90000, "90s" }, { 3600000, "1h" }, { 0, "0ms" } };
     char text[NTK_TOP_FORMAT_BYTES];
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         assert_string_equal(ntk_top_format_delay(text, rows[i].ms * 1000000), rows[i].text);
     }

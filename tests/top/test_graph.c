@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of drawing values: dots, signs, gaps, colours, round numbers. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <locale.h>
 #include <math.h>
 
 #include "top/graph.h"
+#include "tests/support/unit.h"
 
 /* Draws values into the whole of a new screen and compares it. */
 static void assert_drawn(int rows, int columns, bool is_utf8, const float *values,
@@ -34,7 +28,6 @@ static void dots_fill_from_below(void **state)
 {
     static const float values[] = { 1, 2, 3, 4, 5, 6, 7, 8 };
 
-    (void)state;
     assert_drawn(2, 4, true, values, "  ⣠⣾\n⣠⣾⣿⣿\n");
     assert_drawn(2, 8, false, values, "    .-+#\n.-+#####\n");
 }
@@ -43,7 +36,6 @@ static void zero_is_a_line_and_absent_a_gap(void **state)
 {
     static const float values[] = { 0, 0, NAN, NAN, NAN, 0.001f, 8, NAN };
 
-    (void)state;
     assert_drawn(1, 4, true, values, "⣀ ⢀⡇\n");
     assert_drawn(1, 8, false, values, "__   _#\n");
 }
@@ -52,7 +44,6 @@ static void more_than_the_scale_stays_inside(void **state)
 {
     static const float values[] = { 1e30f, INFINITY, -5, -INFINITY };
 
-    (void)state;
     assert_drawn(1, 2, true, values, "⣿⣀\n");
 }
 
@@ -64,7 +55,6 @@ static void colours_tell_how_high(void **state)
     struct ntk_top_graph graph = { .rows = 1, .columns = 2, .max = 8, .is_heat = true };
     struct ntk_buf buf = { 0 };
 
-    (void)state;
     assert_int_equal(ntk_screen_text_create(8, 2, &screen, NULL), 0);
     screen->is_utf8 = true;
     ntk_top_graph_draw(screen, &graph, values);
@@ -82,7 +72,6 @@ static void colours_tell_how_high(void **state)
 
 static void scales_end_at_round_numbers(void **state)
 {
-    (void)state;
     assert_true(ntk_top_graph_round_up(0, false) == 1);
     assert_true(ntk_top_graph_round_up(NAN, true) == 1);
     assert_true(ntk_top_graph_round_up(1, false) == 1);

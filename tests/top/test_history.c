@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of the history: slots by time, gaps, going back, and how far it reaches. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 
 #include "top/history.h"
+#include "tests/support/unit.h"
 
 #define SECOND UINT64_C(1000000000)
 #define MINUTE (60 * SECOND)
@@ -36,7 +30,6 @@ static void what_nobody_measured_is_a_gap_and_not_zero(void **state)
     struct ntk_top_history history = { 0 };
     float parts[4];
 
-    (void)state;
     assert_int_equal(ntk_top_history_reset(&history, 2), 0);
     add(&history, START + 1 * SECOND, SECOND, 0);
     add(&history, START + 2 * SECOND, SECOND, NAN);
@@ -61,7 +54,6 @@ static void the_past_is_put_behind_what_is_shown(void **state)
     const uint64_t ring = 960 * SECOND;
     const float past = 3;
 
-    (void)state;
     assert_int_equal(ntk_top_history_reset(&history, 1), 0);
     add(&history, shown, SECOND, 7);
     ntk_top_history_add_past(&history, shown - ring, SECOND, shown, &past);
@@ -80,7 +72,6 @@ static void the_refresh_rate_does_not_change_the_picture(void **state)
 {
     static const uint64_t periods[] = { SECOND / 10, SECOND, 5 * SECOND };
 
-    (void)state;
     for (size_t p = 0; p < 3; p++) {
         struct ntk_top_history history = { 0 };
         float parts[6];
@@ -103,7 +94,6 @@ static void a_sample_counts_in_each_slot_by_its_share_of_the_time(void **state)
 {
     struct ntk_top_history history = { 0 };
 
-    (void)state;
     assert_int_equal(ntk_top_history_reset(&history, 2), 0);
     add(&history, START + SECOND / 4, SECOND / 4, 100);
     add(&history, START + SECOND, 3 * SECOND / 4, 0);
@@ -116,7 +106,6 @@ static void what_was_seen_already_is_not_added_again(void **state)
 {
     struct ntk_top_history history = { 0 };
 
-    (void)state;
     assert_int_equal(ntk_top_history_reset(&history, 2), 0);
     for (uint64_t s = 1; s <= 60; s++) {
         add(&history, START + s * SECOND, SECOND, 10);
@@ -135,7 +124,6 @@ static void parts_stay_as_they_are_while_time_goes_on(void **state)
     float before[10] = { 0 };
     float after[10];
 
-    (void)state;
     assert_int_equal(ntk_top_history_reset(&history, 2), 0);
     for (uint64_t s = 1; s <= 63; s++) {
         add(&history, START + s * SECOND, SECOND, (float)(s * s % 17));
@@ -158,7 +146,6 @@ static void it_reaches_a_day_back_and_no_further(void **state)
     float hours[24];
     float minutes[15];
 
-    (void)state;
     assert_int_equal(ntk_top_history_reset(&history, 2), 0);
     for (uint64_t at = START; at < end; at += 10 * SECOND) {
         uint64_t hour = (at - START) / (60 * MINUTE);
@@ -181,7 +168,6 @@ static void lies_about_time_do_no_harm(void **state)
     struct ntk_top_history history = { 0 };
     float parts[8];
 
-    (void)state;
     assert_int_equal(ntk_top_history_reset(&history, 2), 0);
     add(&history, 0, 0, 1);
     add(&history, 5, UINT64_MAX, 1);

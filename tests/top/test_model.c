@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of what keys and snapshots change in the model. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +8,7 @@
 
 #include "shared/base/buf.h"
 #include "shared/base/clock.h"
+#include "tests/support/unit.h"
 #include "tests/top/scene.h"
 #include "top/model_graphs.h"
 #include "top/model_topology.h"
@@ -47,7 +41,6 @@ static void every_key_of_the_table_reaches_its_action(void **state)
     struct ntk_top_model *model = scene_model(&scene_trn1);
     int argument = -1;
 
-    (void)state;
     assert_int_equal(ntk_top_keys_find('7', &argument), NTK_TOP_ACTION_TAB);
     assert_int_equal(argument, 7);
     assert_int_equal(ntk_top_keys_find('F', &argument), NTK_TOP_ACTION_FLOPS);
@@ -67,7 +60,6 @@ static void arrows_and_enter_walk_and_fold_the_tree(void **state)
 {
     struct ntk_top_model *model = scene_model(&scene_trn1);
 
-    (void)state;
     assert_string_equal(cursor_text(model), "ND 0");
     press(model, NTK_SCREEN_KEY_UP);
     assert_string_equal(cursor_text(model), "ND 0");
@@ -106,7 +98,6 @@ static void x_expands_everything_then_collapses_everything(void **state)
 {
     struct ntk_top_model *model = scene_model(&scene_trn1);
 
-    (void)state;
     press(model, 'x');
     /* a device has 2 cores, a core a model with 2 groups and 4 groups; the host has one group */
     assert_int_equal(model->nodes.count, 8 * (1 + 2 * (1 + 3 + 4)) + 2);
@@ -123,7 +114,6 @@ static void a_parent_is_the_sum_of_its_children_and_the_tree_that_of_the_summary
 {
     const struct scene *scenes[] = { &scene_trn1, &scene_trn2_lnc2, &scene_small };
 
-    (void)state;
     for (size_t s = 0; s < sizeof scenes / sizeof *scenes; s++) {
         struct ntk_top_model *model = scene_model(scenes[s]);
         uint64_t device_bytes = 0;
@@ -160,7 +150,6 @@ static void tabs_show_the_share_of_one_application(void **state)
 {
     struct ntk_top_model *model = scene_model(&scene_trn1);
 
-    (void)state;
     assert_int_equal(model->tabs.count, 3);
     press(model, 'd');
     assert_string_equal(ntk_top_model_tab_get(model)->tag, "7286");
@@ -186,7 +175,6 @@ static void the_selection_survives_refreshes_and_other_tabs(void **state)
     struct ntk_top_model *model = scene_model(&scene_trn1);
     struct scene later = scene_trn1;
 
-    (void)state;
     press(model, NTK_SCREEN_KEY_END);
     press(model, NTK_SCREEN_KEY_UP);
     assert_string_equal(cursor_text(model), "ND 7");
@@ -207,7 +195,6 @@ static void a_process_that_dies_under_the_cursor_leaves_it_nearby(void **state)
     struct ntk_top_model *model;
     struct scene scene = scene_small;
 
-    (void)state;
     scene.runtime_count = 2;
     scene.cores_per_runtime = 1;
     model = scene_model(&scene);
@@ -239,7 +226,6 @@ static void a_tab_follows_its_process_when_others_come_and_go(void **state)
     struct scene scene = scene_small;
     struct ntk_top_model *model;
 
-    (void)state;
     scene.runtime_count = 2;
     scene.cores_per_runtime = 1;
     model = scene_model(&scene);
@@ -265,7 +251,6 @@ static void a_pid_that_is_used_again_is_another_application(void **state)
     struct scene scene = scene_trn1;
     struct ntk_top_model *model = scene_model(&scene);
 
-    (void)state;
     press(model, '3');
     scene_update(model, &scene);
     assert_string_equal(ntk_top_model_tab_get(model)->tag, "7287");
@@ -280,7 +265,6 @@ static void logical_cores_are_means_of_busy_and_sums_of_flops(void **state)
     struct ntk_top_model *model = scene_model(&scene_trn2_lnc2);
     double sum = 0;
 
-    (void)state;
     assert_int_equal(model->cores_per_device, 4);
     assert_true(fabs(model->cores[0].busy_percent.value - 50.002) < 1e-9);
     assert_true(fabs(model->cores[0].teraflops.value - 14.00056) < 1e-6);
@@ -297,7 +281,6 @@ static void absent_is_not_zero(void **state)
     struct scene scene = scene_small;
     struct ntk_top_model *model;
 
-    (void)state;
     scene.no_busy = scene.no_flops = scene.no_cpu = scene.no_memory = true;
     model = scene_model(&scene);
     assert_false(model->busy_percent_mean.present);
@@ -346,7 +329,6 @@ static void cores_that_a_report_does_not_list_are_idle(void **state)
     struct ntk_top_model *model = NULL;
     double sum = 0;
 
-    (void)state;
     memset(&report->cores[16], 0, 16 * sizeof *report->cores);
     assert_int_equal(ntk_top_model_create(&model, NULL), 0);
     model->is_report = true;
@@ -393,7 +375,6 @@ static void a_core_that_is_dead_or_stuck_is_told_until_it_works_again(void **sta
     struct ntk_top_model *model = NULL;
     struct ntk_snapshot *snapshot;
 
-    (void)state;
     setenv("TZ", "UTC", 1);
     tzset();
     assert_int_equal(ntk_top_model_create(&model, NULL), 0);
@@ -461,7 +442,6 @@ static void what_may_run_unseen_is_no_zero(void **state)
     struct ntk_top_model *model;
     struct ntk_snapshot *beside_a_driver;
 
-    (void)state;
     idle.runtime_count = 0;
     model = scene_model(&idle);
     assert_true(ntk_top_model_is_nobody_there(model));
@@ -487,7 +467,6 @@ static void the_help_page_hides_everything_else(void **state)
 {
     struct ntk_top_model *model = scene_model(&scene_trn1);
 
-    (void)state;
     press(model, '?');
     assert_true(model->with_help);
     press(model, 'j');
@@ -507,7 +486,6 @@ static void the_page_follows_the_cursor(void **state)
 {
     struct ntk_top_model *model = scene_model(&scene_trn1);
 
-    (void)state;
     ntk_top_model_set_page(model, 5);
     press(model, NTK_SCREEN_KEY_PAGE_DOWN);
     assert_int_equal(model->cursor_index, 4);
@@ -528,7 +506,6 @@ static void the_page_follows_the_cursor(void **state)
 
 static void actions_before_the_first_snapshot_do_no_harm(void **state)
 {
-    (void)state;
     for (int action = 0; action < NTK_TOP_ACTION_COUNT; action++) {
         struct ntk_top_model *model = NULL;
 

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What neuron-top keeps to walk back in. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "top/past.h"
+#include "tests/support/unit.h"
 
 #define SECOND UINT64_C(1000000000)
 
@@ -27,7 +21,6 @@ static void a_walk_ends_at_the_next_moment_or_a_minute_away(void **state)
 {
     static struct ntk_top_past past;
 
-    (void)state;
     for (uint64_t second = 100; second < 300; second++) {
         add(&past, second, 0);
     }
@@ -48,7 +41,6 @@ static void the_oldest_go_when_there_is_no_room(void **state)
 {
     static struct ntk_top_past past;
 
-    (void)state;
     for (uint64_t second = 0; second < NTK_TOP_PAST_MAX + 10; second++) {
         add(&past, second, 0);
     }

@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of the pods of containers: which names of logs are taken, and how often the folder is looked at. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "tests/support/scratch.h"
 #include "top/pods.h"
+#include "tests/support/unit.h"
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
@@ -40,7 +34,6 @@ static void the_log_of_a_container_names_its_pod(void **state)
     struct ntk_top_pods pods;
     struct ntk_snapshot *snapshot = snapshot_of(ID);
 
-    (void)state;
     add_link(folder, "other-0_prod_server-1123456789abcdef.log");
     add_link(folder, "train-llm-0_prod-a_main-server-" ID ".log");
     ntk_top_pods_init(&pods, folder);
@@ -70,7 +63,6 @@ static void names_that_are_none_are_passed_over(void **state)
     struct ntk_snapshot *snapshot = snapshot_of(ID);
     struct ntk_snapshot *nobody = snapshot_of("");
 
-    (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         add_link(folder, names[i]);
     }
@@ -97,7 +89,6 @@ static void a_link_that_comes_late_is_found_and_not_looked_for_for_ever(void **s
         struct ntk_top_pods pods;
         struct ntk_snapshot *snapshot = snapshot_of(ID);
 
-        (void)state;
         ntk_top_pods_init(&pods, folder);
         for (int i = 0; i < rounds; i++) {
             ntk_top_pods_fill(&pods, snapshot);

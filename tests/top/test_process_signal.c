@@ -4,20 +4,16 @@
  * Method: children that wait for a signal, and one that is over and not waited for.
  */
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "shared/abi/process_stat.h"
 #include "shared/base/fs.h"
 #include "top/process_signal.h"
+#include "tests/support/unit.h"
 
 static pid_t waiting_child(void)
 {
@@ -57,7 +53,6 @@ static void the_process_of_that_start_gets_the_signal(void **state)
     struct ntk_err err = { 0 };
     pid_t pid = waiting_child();
 
-    (void)state;
     assert_int_equal(ntk_top_signal_send((uint32_t)pid, start_time_of(pid), SIGTERM, &err), 0);
     assert_int_equal(ending_signal(pid), SIGTERM);
 }
@@ -67,7 +62,6 @@ static void a_later_process_with_the_pid_gets_none(void **state)
     struct ntk_err err = { 0 };
     pid_t pid = waiting_child();
 
-    (void)state;
     assert_int_equal(ntk_top_signal_send((uint32_t)pid, start_time_of(pid) - 1, SIGTERM, &err),
                      -ESRCH);
     assert_non_null(strstr(err.text, "has ended"));
@@ -82,7 +76,6 @@ static void without_a_start_time_nothing_is_sent(void **state)
     pid_t pid = waiting_child();
     siginfo_t info;
 
-    (void)state;
     assert_int_equal(ntk_top_signal_send((uint32_t)pid, 0, SIGTERM, &err), -ENODATA);
     assert_non_null(strstr(err.text, "when it started is not known"));
     assert_int_equal(kill(pid, SIGKILL), 0);

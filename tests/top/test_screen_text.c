@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of drawing on a grid: clipping, wide characters, cleaning. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <locale.h>
 
 #include "top/screen.h"
+#include "tests/support/unit.h"
 
 static int open_screen(void **state)
 {

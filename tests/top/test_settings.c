@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of the file of settings: what is read, what is told, and that nothing of a person's file is lost. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +11,7 @@
 #include "tests/support/scratch.h"
 #include "top/model_processes.h"
 #include "top/settings.h"
+#include "tests/support/unit.h"
 
 static int parse(struct ntk_top_settings *settings, const char *text, struct ntk_err *err)
 {
@@ -30,7 +24,6 @@ static void good_lines_are_taken_in_every_usual_form(void **state)
     struct ntk_top_settings settings;
     struct ntk_err err = { 0 };
 
-    (void)state;
     assert_int_equal(parse(&settings, "", &err), 0);
     assert_int_equal(ntk_top_settings_refresh_ns(&settings), UINT64_C(1000000000));
     assert_true(ntk_top_settings_is(&settings, NTK_TOP_SETTING_MOUSE, "on"));
@@ -64,7 +57,6 @@ static void the_first_bad_line_is_told_and_the_good_ones_count(void **state)
     };
     struct ntk_top_settings settings;
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct ntk_err err = { 0 };
 
@@ -79,7 +71,6 @@ static void every_choice_can_be_stepped_to_and_is_read_back(void **state)
 {
     struct ntk_top_settings settings;
 
-    (void)state;
     for (int i = 0; i < NTK_TOP_SETTING_COUNT; i++) {
         enum ntk_top_setting id = (enum ntk_top_setting)i;
         char first[NTK_TOP_SETTING_BYTES];
@@ -126,7 +117,6 @@ static void merges(const char *old, const char *expected)
 
 static void saving_changes_the_line_and_nothing_else(void **state)
 {
-    (void)state;
     merges("", "mouse = off\n");
     merges("refresh = 2s", "refresh = 2s\nmouse = off\n");
     merges("# mine\n\nfuture.thing = 7\n  mouse  =  on  \r\nnonsense\n\ttree=expanded\n",
@@ -144,7 +134,6 @@ static void columns_and_order_of_a_list_are_kept(void **state)
     struct ntk_top_table_choice choice;
     struct ntk_buf text = { 0 };
 
-    (void)state;
     ntk_top_settings_init(&settings);
     usual = ntk_top_settings_list_get(&settings, NTK_TOP_VIEW_PROCESSES);
     ntk_top_settings_list_set(&settings, NTK_TOP_VIEW_PROCESSES, &usual);
@@ -174,7 +163,6 @@ static void columns_and_order_of_a_list_are_kept(void **state)
 
 static void every_column_of_every_list_has_a_name_of_its_own(void **state)
 {
-    (void)state;
     for (int v = 0; v < NTK_TOP_VIEW_COUNT; v++) {
         const struct ntk_top_view *view = ntk_top_views_get((enum ntk_top_view_id)v);
 
@@ -213,7 +201,6 @@ static void a_list_that_is_not_understood_is_told_and_as_usual(void **state)
     struct ntk_top_settings settings;
     struct ntk_top_table_choice usual;
 
-    (void)state;
     ntk_top_settings_init(&settings);
     usual = ntk_top_settings_list_get(&settings, NTK_TOP_VIEW_PROCESSES);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -241,7 +228,6 @@ static void the_file_is_made_and_kept(void **state)
     uint8_t *bytes = NULL;
     size_t count = 0;
 
-    (void)state;
     ntk_top_settings_init(&settings);
     ntk_str_copy(settings.path, sizeof settings.path, path);
     assert_int_equal(ntk_top_settings_load(&settings, "x.conf", &err),
@@ -280,7 +266,6 @@ static void the_place_follows_the_xdg_rules(void **state)
 {
     char path[64];
 
-    (void)state;
     setenv("HOME", "/home/u", 1);
     setenv("XDG_CONFIG_HOME", "/c", 1);
     ntk_top_settings_find_path(path, sizeof path);

@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of a recording as a source: what graphs get of the past of the shown moment. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <sqlite3.h>
 #include <stdlib.h>
 
@@ -17,6 +10,7 @@
 #include "tests/shared/store/tier_check.h"
 #include "tests/support/scratch.h"
 #include "top/source.h"
+#include "tests/support/unit.h"
 
 #define SECOND NTK_NS_PER_SECOND
 #define MINUTE (60 * SECOND)
@@ -70,7 +64,6 @@ static void the_past_is_told_without_gaps_in_ever_longer_steps(void **state)
     size_t minutes = 0;
     size_t hours = 0;
 
-    (void)state;
     record(path);
     assert_int_equal(ntk_top_source_replay_open(path, SHOWN, &source, &err), 0);
     assert_int_equal(ntk_top_source_take(source, &snapshot, &err), 1);
@@ -110,7 +103,6 @@ static void the_past_is_told_as_far_as_it_is_wanted_and_later_the_rest(void **st
     size_t minute = 0;
     size_t rest = 0;
 
-    (void)state;
     record(path);
     assert_int_equal(ntk_top_source_replay_open(path, SHOWN, &source, &err), 0);
     assert_int_equal(ntk_top_source_take(source, &snapshot, &err), 1);
@@ -154,7 +146,6 @@ static void a_stretch_that_is_skipped_is_told_as_the_past(void **state)
     struct ntk_err err = { 0 };
     uint64_t first_ns = 0;
 
-    (void)state;
     record(path);
     assert_int_equal(ntk_top_source_replay_open(path, SHOWN - 10 * MINUTE, &source, &err), 0);
     assert_int_equal(ntk_top_source_take(source, &snapshot, &err), 1);

@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of the list widget: order, filter, search, selection and its boxes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "top/keys.h"
 #include "top/screen.h"
 #include "top/table.h"
+#include "tests/support/unit.h"
 
 enum { NAME, SIZE, SHARE, HIDDEN };
 
@@ -307,7 +301,6 @@ static void numbers_keep_to_their_columns(void **state)
         { NTK_TOP_AS_RATE, 123456, "123k" },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct ntk_top_column column = { .format = rows[i].format };
         const struct ntk_top_cell cell = ntk_top_cell_number(rows[i].value);

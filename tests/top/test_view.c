@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of whole screens, as text: golden/<name>.txt. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/unit.h"
 #include "tests/top/scene.h"
 #include "top/view.h"
 
@@ -24,7 +18,6 @@ static void shows(const struct scene *scene, int rows, int columns, const char *
 
 static void sixteen_devices_fit_every_usual_terminal(void **state)
 {
-    (void)state;
     shows(&scene_trn1, 24, 80, "trn1_80x24");
     shows(&scene_trn1, 40, 120, "trn1_120x40");
     shows(&scene_trn1, 50, 168, "trn1_168x50");
@@ -38,7 +31,6 @@ static void a_tall_terminal_shows_applications_and_the_last_minute(void **state)
     struct ntk_top_model *model = scene_model(&scene_trn1);
     struct ntk_top_layout layout;
 
-    (void)state;
     shows(&scene_trn1, 70, 80, "trn1_80x70");
     shows(&scene_trn2_lnc1, 50, 200, "trn2_lnc1_200x50");
     shows(&scene_trn2_lnc1, 70, 80, "trn2_lnc1_80x70");
@@ -130,7 +122,6 @@ static void every_machine_of_the_catalogue_fits_every_usual_terminal(void **stat
     };
     static const int sizes[][2] = { { 24, 80 }, { 40, 120 }, { 100, 300 }, { 100, 400 } };
 
-    (void)state;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         const struct ntk_machine *machine = ntk_machine_find(types[i]);
 
@@ -145,21 +136,18 @@ static void every_machine_of_the_catalogue_fits_every_usual_terminal(void **stat
 
 static void logical_cores_of_two_show_the_mean_of_their_parts(void **state)
 {
-    (void)state;
     shows(&scene_trn2_lnc2, 24, 80, "trn2_lnc2_80x24");
     shows(&scene_trn2_lnc2, 45, 120, "trn2_lnc2_120x45");
 }
 
 static void a_hundred_and_twenty_eight_cores_stay_readable(void **state)
 {
-    (void)state;
     shows(&scene_trn2_lnc1, 24, 80, "trn2_lnc1_80x24");
     shows(&scene_trn2_lnc1, 40, 120, "trn2_lnc1_120x40");
 }
 
 static void one_device_has_room(void **state)
 {
-    (void)state;
     shows(&scene_small, 24, 80, "small_80x24");
     shows(&scene_small, 8, 40, "small_40x8");
     shows(&scene_small, 12, 60, "small_60x12");
@@ -167,7 +155,6 @@ static void one_device_has_room(void **state)
 
 static void a_terminal_below_the_minimum_says_so(void **state)
 {
-    (void)state;
     shows(&scene_small, 7, 80, "too_low");
     shows(&scene_small, 24, 39, "too_narrow");
     shows(&scene_small, 1, 1, "one_cell");
@@ -175,7 +162,6 @@ static void a_terminal_below_the_minimum_says_so(void **state)
 
 static void without_a_device_it_says_why(void **state)
 {
-    (void)state;
     shows(&scene_no_device, 24, 80, "no_device_80x24");
 }
 
@@ -183,7 +169,6 @@ static void without_a_device_tree_the_applications_say_what_machine_it_is(void *
 {
     struct scene scene = scene_no_device;
 
-    (void)state;
     scene.runtime_instance_type = "trn1.2xlarge";
     scene.runtime_count = 1;
     scene.cores_per_runtime = 1;
@@ -196,7 +181,6 @@ static void what_nobody_measures_is_a_dash(void **state)
     struct scene scene = scene_small;
     struct ntk_top_model *model;
 
-    (void)state;
     scene.no_busy = scene.no_cpu = scene.no_memory = scene.no_flops = true;
     shows(&scene, 24, 80, "absent_80x24");
     model = scene_model(&scene);
@@ -213,7 +197,6 @@ static void many_applications_page_their_tabs(void **state)
     struct scene scene = scene_trn2_lnc1;
     struct ntk_top_model *model;
 
-    (void)state;
     scene.runtime_count = 128;
     scene.cores_per_runtime = 1;
     model = scene_model(&scene);
@@ -229,7 +212,6 @@ static void wide_tags_and_hostile_names_keep_the_columns(void **state)
 {
     struct ntk_top_model *model = scene_model(&scene_wide);
 
-    (void)state;
     ntk_top_model_expand_all(model, true);
     scene_assert_screen(model, 30, 80, true, "wide_80x30");
     ntk_top_model_act(model, NTK_TOP_ACTION_TAB, 2);
@@ -241,7 +223,6 @@ static void teraflops_change_the_numbers_but_not_the_bars(void **state)
 {
     struct ntk_top_model *model = scene_model(&scene_trn1);
 
-    (void)state;
     ntk_top_model_act(model, NTK_TOP_ACTION_FLOPS, 0);
     scene_assert_screen(model, 40, 120, true, "trn1_flops_120x40");
     for (int row = 4; row < 20; row++) {
@@ -262,7 +243,6 @@ static void styles_tell_the_parts_apart(void **state)
 {
     struct ntk_top_model *model = scene_model(&scene_small);
 
-    (void)state;
     scene_assert_styles(model, 24, 80, "small_styles_80x24");
     ntk_top_model_act(model, NTK_TOP_ACTION_CURSOR_DOWN, 0); /* one core: one bar is highlighted */
     scene_assert_styles(model, 24, 80, "small_styles_core_80x24");
@@ -273,7 +253,6 @@ static void the_help_page_lists_every_key(void **state)
 {
     struct ntk_top_model *model = scene_model(&scene_small);
 
-    (void)state;
     ntk_top_model_act(model, NTK_TOP_ACTION_HELP, 0);
     scene_assert_screen(model, 24, 80, true, "help_80x24");
     scene_assert_screen(model, 8, 40, true, "help_40x8");
@@ -289,7 +268,6 @@ static void a_frame_of_natural_height_leaves_nothing_out(void **state)
     struct ntk_top_model *model = scene_model(&scene_trn1);
     int rows;
 
-    (void)state;
     ntk_top_model_expand_all(model, true);
     rows = ntk_top_view_natural_rows(model, 120, false);
     scene_assert_screen(model, rows, 120, false, "trn1_natural");
@@ -302,7 +280,6 @@ static void any_size_has_a_sound_layout(void **state)
     const struct scene *scenes[] = { &scene_small, &scene_trn1, &scene_trn2_lnc1,
                                      &scene_no_device };
 
-    (void)state;
     for (size_t s = 0; s < sizeof scenes / sizeof *scenes; s++) {
         struct ntk_top_model *model = scene_model(scenes[s]);
 
@@ -341,7 +318,6 @@ static void a_resize_storm_is_survived(void **state)
     struct ntk_screen *screen = NULL;
     uint32_t random = 12345;
 
-    (void)state;
     assert_int_equal(ntk_screen_text_create(24, 80, &screen, NULL), 0);
     for (int i = 0; i < 600; i++) {
         random = random * 1664525 + 1013904223;

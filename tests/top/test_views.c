@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of the views beside the vendor's screen: whole screens as text, golden/<view>_<scene>.txt. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/unit.h"
 #include "tests/top/scene.h"
 #include "top/model_hbm.h"
 #include "top/model_topology.h"
@@ -63,7 +57,6 @@ static void every_view_fits_every_usual_terminal(void **state)
     struct scene absent = scene_small;
     struct scene driver_only = scene_trn1;
 
-    (void)state;
     several.runtime_count = 4;
     several.cores_per_runtime = 4;
     driver_only.no_flops = driver_only.driver = true;
@@ -102,7 +95,6 @@ static void keys_open_views_and_lead_back(void **state)
 {
     struct ntk_top_model *model = scene_model(&scene_small);
 
-    (void)state;
     press(model, 'e');
     assert_int_equal(model->view, NTK_TOP_VIEW_ENGINES);
     press(model, 'e');
@@ -134,7 +126,6 @@ static void no_two_keys_are_the_same(void **state)
     };
     size_t count = sizeof keys / sizeof *keys;
 
-    (void)state;
     for (size_t i = 0; i < count; i++) {
         for (size_t k = i + 1; k < count; k++) {
             assert_int_not_equal(keys[i], keys[k]);
@@ -148,7 +139,6 @@ static void what_happens_in_a_view_leaves_the_first_screen_alone(void **state)
     struct ntk_top_model *model = scene_model(&scene_trn1);
     size_t nodes = model->nodes.count;
 
-    (void)state;
     press(model, 'e');
     press(model, NTK_SCREEN_KEY_DOWN);
     press(model, 'x');
@@ -165,7 +155,6 @@ static void the_application_of_a_row_is_followed(void **state)
     struct ntk_top_model *model = open_view(&scene, NTK_TOP_VIEW_PROCESSES);
     const struct ntk_top_table *table = &model->tables[NTK_TOP_VIEW_PROCESSES];
 
-    (void)state;
     assert_int_equal(table->order.count, 2);
     press(model, NTK_SCREEN_KEY_DOWN);
     press(model, 'i');
@@ -197,7 +186,6 @@ static void enter_opens_the_page_of_a_row_and_leaves_it(void **state)
     struct ntk_top_table *table = &model->tables[NTK_TOP_VIEW_PROCESSES];
     char *text;
 
-    (void)state;
     press(model, NTK_SCREEN_KEY_DOWN);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         press(model, NTK_SCREEN_KEY_ENTER);
@@ -237,7 +225,6 @@ static void pages_fit_every_usual_terminal(void **state)
     struct scene known = scene_trn1;
     struct scene absent = scene_small;
 
-    (void)state;
     known.spread = true;
     absent.no_busy = absent.no_cpu = absent.no_memory = absent.no_flops = absent.no_in_flight =
         true;
@@ -268,7 +255,6 @@ static void a_process_that_dies_under_the_cursor_leaves_it_on_a_neighbour(void *
     struct ntk_top_model *model;
     const struct ntk_top_table *table;
 
-    (void)state;
     scene.runtime_count = 3;
     scene.cores_per_runtime = 4;
     model = open_view(&scene, NTK_TOP_VIEW_PROCESSES);
@@ -295,7 +281,6 @@ static void wide_characters_keep_the_columns(void **state)
 {
     struct ntk_top_model *model = open_view(&scene_wide, NTK_TOP_VIEW_PROCESSES);
 
-    (void)state;
     golden(model, 80, 10, "wide");
     press(model, 'm');
     golden(model, 80, 10, "wide");
@@ -311,7 +296,6 @@ static void the_log_goes_on_over_snapshots_and_starts_anew_when_time_goes_back(v
     struct ntk_top_model *model = open_view(&scene, NTK_TOP_VIEW_EVENTS);
     const struct ntk_top_table *table = &model->tables[NTK_TOP_VIEW_EVENTS];
 
-    (void)state;
     assert_true(model->wants_events);
     assert_int_equal(table->order.count, 10);
     scene.realtime_ns += 1000000000;
@@ -351,7 +335,6 @@ static void the_log_is_bounded_and_not_stopped_by_freezing(void **state)
     char *before = scene_row(model, 24, 120, 5);
     char *after;
 
-    (void)state;
     for (int i = 0; i < NTK_TOP_EVENTS_MAX / 10; i++) {
         scene.realtime_ns += 1000000;
         assert_int_equal(ntk_top_model_observe(model, scene_snapshot(&scene), NULL), 0);
@@ -372,7 +355,6 @@ static void the_map_shows_what_is_told_of_each_device(void **state)
     struct scene no_memory = scene_trn1;
     struct ntk_top_model *model = open_view(&scene_trn1, NTK_TOP_VIEW_TOPOLOGY);
 
-    (void)state;
     press(model, 'v');
     golden(model, 80, 24, "hbm");
     press(model, 'v');
@@ -427,7 +409,6 @@ static void errors_stand_out_while_they_are_new_and_are_remembered(void **state)
     const struct ntk_top_table *table = &model->tables[NTK_TOP_VIEW_ERRORS];
     const struct ntk_top_row *row;
 
-    (void)state;
     assert_int_equal(find_row(table, "ND3", "HBM ECC corrected")->kind, NTK_TOP_ROW_NORMAL);
     assert_null(find_row(table, "ND0", "HBM ECC corrected")); /* nobody counts: no zero */
     scene.realtime_ns += 1000000000;
@@ -474,7 +455,6 @@ static void a_recording_has_no_totals_of_ecc_instead_of_zeros(void **state)
     const struct ntk_top_table *table = &model->tables[NTK_TOP_VIEW_ERRORS];
     const struct ntk_top_row *row = find_row(table, "ND3", "HBM ECC corrected");
 
-    (void)state;
     assert_non_null(row);
     assert_true(error_value(table, row, NTK_TOP_ERRORS_SEEN) == 4);
     assert_true(error_value(table, row, NTK_TOP_ERRORS_TOTAL) == -1);
@@ -487,7 +467,6 @@ static void remembered_errors_are_bounded(void **state)
     struct scene scene = scene_small;
     struct ntk_top_model *model = open_view(&scene, NTK_TOP_VIEW_ERRORS);
 
-    (void)state;
     scene.runtime_count = 2;
     scene.cores_per_runtime = 1;
     for (uint32_t i = 0; i < NTK_TOP_ERRORS_MAX + 100; i++) {
@@ -510,7 +489,6 @@ static void graphs_show_the_last_minutes(void **state)
     char *before;
     char *after;
 
-    (void)state;
     scene.runtime_count = 2;
     scene.cores_per_runtime = 4;
     model = open_view(&scene, NTK_TOP_VIEW_GRAPHS);
@@ -556,7 +534,6 @@ static void graphs_end_at_the_moment_that_is_shown(void **state)
     struct ntk_top_model *model;
     float values[5];
 
-    (void)state;
     scene.realtime_ns = UINT64_C(1763697600000000000);
     model = open_view(&scene, NTK_TOP_VIEW_GRAPHS);
     for (uint32_t m = 0; m < 5; m++) {
@@ -588,7 +565,6 @@ static void the_numbers_beside_graphs_are_those_of_the_snapshot(void **state)
     uint32_t cores[NTK_TOP_GRAPHS_CORES_MAX];
     struct ntk_top_number number;
 
-    (void)state;
     scene.realtime_ns = UINT64_C(1763697600000000000);
     model = open_view(&scene, NTK_TOP_VIEW_GRAPHS);
     assert_int_equal(ntk_top_model_graphs_cores(model, cores), 64);
@@ -622,7 +598,6 @@ static void a_click_selects_sorts_and_opens(void **state)
     struct ntk_screen *screen = NULL;
     const struct ntk_screen_spot *spot;
 
-    (void)state;
     assert_int_equal(ntk_screen_text_create(24, 80, &screen, NULL), 0);
     ntk_top_view_draw(model, screen, true);
     spot = ntk_screen_spot_find(screen, 5, 20);
@@ -658,7 +633,6 @@ static void the_peak_of_a_device_is_the_most_seen(void **state)
     const uint64_t usual = 2 * UINT64_C(700) << 20; /* two stacks of the first device */
     const struct ntk_top_row *row;
 
-    (void)state;
     scene.phase = 100;
     scene_update(model, &scene); /* seen while another view is open */
     scene.phase = 0;
@@ -686,7 +660,6 @@ static void the_strip_has_the_names_around_the_open_view_and_every_key(void **st
     struct ntk_screen *screen = NULL;
     struct ntk_top_model *model = scene_model(&scene_trn1);
 
-    (void)state;
     assert_int_equal(ntk_screen_text_create(24, 80, &screen, NULL), 0);
     for (int view = 1; view < NTK_TOP_VIEW_COUNT; view++) {
         struct ntk_buf text = { 0 };
@@ -722,7 +695,6 @@ static void memory_is_listed_by_core_too(void **state)
     const struct ntk_top_table *table = &model->tables[NTK_TOP_VIEW_HBM];
     double device_bytes = 0;
 
-    (void)state;
     assert_int_equal(table->order.count, 16);
     press(model, 'x');
     assert_int_equal(table->order.count, 64); /* logical ones: of two each */
@@ -746,7 +718,6 @@ static void a_click_in_the_box_of_columns_hides_and_shows(void **state)
     struct ntk_screen *screen = NULL;
     const struct ntk_screen_spot *spot;
 
-    (void)state;
     press(model, 'c');
     assert_int_equal(ntk_screen_text_create(30, 100, &screen, NULL), 0);
     ntk_top_view_draw(model, screen, true);
@@ -766,7 +737,6 @@ static void categories_of_memory_add_up(void **state)
 {
     const struct scene *scenes[] = { &scene_trn1, &scene_trn2_lnc2, &scene_small };
 
-    (void)state;
     for (size_t s = 0; s < sizeof scenes / sizeof *scenes; s++) {
         for (int tab = 1; tab <= 2; tab++) {
             struct ntk_top_model *model = open_view(scenes[s], NTK_TOP_VIEW_HBM);
@@ -803,7 +773,6 @@ static void what_nobody_watched_is_in_no_rate_of_an_application(void **state)
     struct ntk_top_model *models[2];
     const struct ntk_top_cell *cells[2];
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         models[i] = open_view(&scene, NTK_TOP_VIEW_PROCESSES);
         cells[i] = models[i]->tables[NTK_TOP_VIEW_PROCESSES].cells.items;
@@ -823,7 +792,6 @@ static void what_nobody_watched_is_in_no_rate_of_the_machine(void **state)
     struct scene scene = scene_trn1;
     double teraflops[2];
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         struct ntk_snapshot *snapshot = (struct ntk_snapshot *)scene_snapshot(&scene);
         const struct ntk_runtime_sample *runtime = &snapshot->runtimes[0];
@@ -849,7 +817,6 @@ static void a_queue_that_is_not_told_is_not_empty(void **state)
 {
     struct scene scene = scene_trn1;
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         struct ntk_top_model *model = open_view(&scene, NTK_TOP_VIEW_PROCESSES);
         const struct ntk_top_cell *cells = model->tables[NTK_TOP_VIEW_PROCESSES].cells.items;
@@ -865,7 +832,6 @@ static void a_filter_is_typed_and_shown(void **state)
 {
     struct ntk_top_model *model = open_view(&scene_trn1, NTK_TOP_VIEW_ENGINES);
 
-    (void)state;
     press(model, '\\');
     type(model, "nd1[0-5q");
     golden(model, 80, 24, "filter_text");
@@ -886,7 +852,6 @@ static void columns_are_chosen_in_a_box(void **state)
 {
     struct ntk_top_model *model = open_view(&scene_trn1, NTK_TOP_VIEW_ENGINES);
 
-    (void)state;
     press(model, 'c');
     press(model, NTK_SCREEN_KEY_DOWN);
     press(model, ' ');
@@ -919,7 +884,6 @@ static void any_size_is_survived(void **state)
     const struct scene *scenes[] = { &scene_trn2_lnc2, &scene_no_device, &odd };
     uint32_t random = 4711;
 
-    (void)state;
     for (size_t s = 0; s < sizeof scenes / sizeof *scenes; s++) {
         struct scene scene = *scenes[s];
         struct ntk_top_model *model = scene_model(&scene);

@@ -2,10 +2,6 @@
 /* Method: a metadata service of plain sockets on loopback, and a folder of DMI files. */
 #include "agent/collect/instance.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <arpa/inet.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -18,6 +14,7 @@
 #include "shared/base/fs.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define TOKEN "AQAEAsecret=="
 
@@ -375,7 +372,6 @@ static void the_variables_of_the_sdks_count(void **state)
 {
     bool is_certain;
 
-    (void)state;
     unsetenv("AWS_EC2_METADATA_DISABLED");
     unsetenv("AWS_EC2_METADATA_SERVICE_ENDPOINT");
     assert_string_equal(ntk_instance_endpoint_get(&is_certain), NTK_INSTANCE_ENDPOINT);

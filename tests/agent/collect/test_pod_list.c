@@ -3,15 +3,11 @@
 #include "agent/collect/pod_list.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/support/fake_kubelet.h"
+#include "tests/support/unit.h"
 
 #define CORE "aws.amazon.com/neuroncore"
 #define DEVICE "aws.amazon.com/neuron"
@@ -41,7 +37,6 @@ static void cores_and_devices_come_in_order_and_once(void **state)
     struct ntk_buf framed = { 0 };
     struct ntk_pod_list list = { 0 };
 
-    (void)state;
     fake_kubelet_pod(&message, "ml", "train-0", "main", DEVICE, IDS("neuron1", "0"));
     fake_kubelet_pod(&message, "ml", "bert-0", "serve", CORE, IDS("7", "neuroncore-6", "6"));
     fake_kubelet_pod(&message, "web", "nginx", "nginx", "nvidia.com/gpu", IDS("0"));
@@ -68,7 +63,6 @@ static void dynamically_allocated_devices_count_by_their_driver(void **state)
     struct ntk_buf framed = { 0 };
     struct ntk_pod_list list = { 0 };
 
-    (void)state;
     fake_kubelet_field(&dynamic, 2, "claim", 5); /* a name that we do not read */
     for (int i = 0; i < 2; i++) {
         struct ntk_buf claim = { 0 };
@@ -101,7 +95,6 @@ static void another_plug_in_is_known_once_it_is_named(void **state)
     struct ntk_pod_list list = { 0 };
     struct ntk_err err = { 0 };
 
-    (void)state;
     assert_int_equal(ntk_pod_resource_add(table, "example.com/nc=core", &err), 0);
     fake_kubelet_pod(&message, "ml", "a", "b", "example.com/nc", IDS("3"));
     fake_kubelet_frame(&framed, &message);
@@ -141,7 +134,6 @@ static void frames_that_lie_are_refused_and_the_old_list_stays(void **state)
     struct ntk_buf framed = { 0 };
     struct ntk_pod_list list = { 0 };
 
-    (void)state;
     fake_kubelet_pod(&message, "ml", "a", "b", CORE, IDS("0"));
     fake_kubelet_frame(&framed, &message);
     assert_int_equal(read_framed(&list, &framed, NULL), 0);
@@ -169,7 +161,6 @@ static void more_rows_than_the_bound_are_left_out(void **state)
     struct ntk_buf framed = { 0 };
     struct ntk_pod_list list = { 0 };
 
-    (void)state;
     for (unsigned i = 0; i < NTK_POD_ROWS_MAX + 100; i++) {
         char pod[32];
         snprintf(pod, sizeof pod, "p%u", i);

@@ -2,19 +2,15 @@
 /* Method: a fake kubelet on a socket in a scratch folder, names of log files, and made snapshots. */
 #include "agent/collect/pods.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "shared/base/clock.h"
 #include "tests/support/fake_kubelet.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define CORE "aws.amazon.com/neuroncore"
 #define DEVICE "aws.amazon.com/neurondevice"
@@ -248,7 +244,6 @@ static void names_of_log_files_are_taken_apart_or_refused(void **state)
     struct ntk_container_name name;
     char hostile[2000];
 
-    (void)state;
     assert_true(ntk_container_name_parse("a-b.c_n-1_x-y-" ID ".log", &name));
     assert_string_equal(name.pod, "a-b.c");
     assert_string_equal(name.namespace_name, "n-1");

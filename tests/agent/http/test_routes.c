@@ -3,10 +3,6 @@
  * stranger ask. What questions answer about a database with something in it: tests/e2e/page. */
 #include "agent/http/routes.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +13,7 @@
 #include "shared/store/store.h"
 #include "tests/support/http_ask.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 struct fixture {
     char *folder;

@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of neuron-monitor query: the program against a database of the test, all three forms, times,
  * and what it says when the question is wrong. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -21,6 +14,7 @@
 #include "tests/shared/store/make_snapshot.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define SECOND UINT64_C(1000000000)
 #define T0 UINT64_C(1700000040000000000) /* 2023-11-14T22:14:00Z */
@@ -291,7 +285,6 @@ static void texts_of_strangers_stay_texts(void **state)
 {
     struct ntk_query_table table;
     struct ntk_buf out = { 0 };
-    (void)state;
 
     ntk_query_table_init(&table);
     ntk_query_table_add_column(&table, NTK_QUERY_TEXT, "tag");

@@ -2,10 +2,6 @@
 /* Method: configuration texts, what they must select, and the sentence of each refusal. */
 #include "agent/report/monitor_config.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +10,7 @@
 #include "agent/report/monitor_filter.h"
 #include "shared/base/fs.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define SECOND NTK_NS_PER_SECOND
 
@@ -61,7 +58,6 @@ static bool matches(const char *tag)
 
 static void the_default_is_every_group_of_everyone(void **state)
 {
-    (void)state;
     ntk_monitor_config_default(&config, NTK_MONITOR_PERIOD_DEFAULT_NS);
     for (int k = 0; k < NTK_RUNTIME_GROUP_COUNT; k++) {
         assert_int_equal(runtime_ns("anything", k), 5 * SECOND);
@@ -74,7 +70,6 @@ static void the_default_is_every_group_of_everyone(void **state)
 
 static void periods_are_inherited_from_the_enclosing_object(void **state)
 {
-    (void)state;
     parse_well(
         "{\"period\":\"1s\",\"neuron_runtimes\":[{\"tag_filter\":\".*\",\"metrics\":["
         "{\"type\":\"neuroncore_counters\"},{\"type\":\"memory_used\",\"period\":\"500ms\"}]},"
@@ -95,7 +90,6 @@ static void periods_are_inherited_from_the_enclosing_object(void **state)
 
 static void several_entries_of_one_application_are_united_with_the_smallest_period(void **state)
 {
-    (void)state;
     parse_well(
         "{\"neuron_runtimes\":["
         "{\"tag_filter\":\"bert\",\"period\":\"3s\",\"metrics\":[{\"type\":\"memory_used\"},"
@@ -113,7 +107,6 @@ static void several_entries_of_one_application_are_united_with_the_smallest_peri
 
 static void the_filter_is_searched_anywhere_in_the_tag(void **state)
 {
-    (void)state;
     parse_well("{\"neuron_runtimes\":[{\"tag_filter\":\"a{2,3}|^[0-9]+$\",\"metrics\":[]}]}");
     assert_true(matches("xaay"));
     assert_true(matches("4711"));
@@ -123,7 +116,6 @@ static void the_filter_is_searched_anywhere_in_the_tag(void **state)
 
 static void an_entry_without_metrics_lists_the_application_without_groups(void **state)
 {
-    (void)state;
     parse_well("{\"neuron_runtimes\":[{}]}");
     assert_true(matches(""));
     for (int k = 0; k < NTK_RUNTIME_GROUP_COUNT; k++) {
@@ -134,7 +126,6 @@ static void an_entry_without_metrics_lists_the_application_without_groups(void *
 
 static void an_empty_object_reports_each_5_s_without_groups(void **state)
 {
-    (void)state;
     parse_well("{}");
     assert_int_equal(config.period_count, 1);
     assert_int_equal(config.periods_ns[0], 5 * SECOND);
@@ -145,7 +136,6 @@ static void an_empty_object_reports_each_5_s_without_groups(void **state)
 
 static void null_counts_as_absent(void **state)
 {
-    (void)state;
     parse_well("{\"period\":null,\"neuron_runtimes\":null,\"system_metrics\":null}");
     assert_int_equal(config.periods_ns[0], 5 * SECOND);
     ntk_monitor_config_fini(&config);
@@ -153,7 +143,6 @@ static void null_counts_as_absent(void **state)
 
 static void a_period_below_the_minimum_is_raised(void **state)
 {
-    (void)state;
     parse_well("{\"period\":\"1ms\",\"system_metrics\":[{\"type\":\"vcpu_usage\"}]}");
     assert_int_equal(system_ns(NTK_SYSTEM_GROUP_CPU), NTK_MONITOR_PERIOD_MIN_NS);
     ntk_monitor_config_fini(&config);
@@ -161,7 +150,6 @@ static void a_period_below_the_minimum_is_raised(void **state)
 
 static void go_durations_are_understood(void **state)
 {
-    (void)state;
     parse_well("{\"system_metrics\":[{\"type\":\"vcpu_usage\",\"period\":\"1m30s\"},"
                "{\"type\":\"memory_info\",\"period\":\"1500ms\"}]}");
     assert_int_equal(system_ns(NTK_SYSTEM_GROUP_CPU), 90 * SECOND);
@@ -171,7 +159,6 @@ static void go_durations_are_understood(void **state)
 
 static void keys_of_the_past_are_no_errors(void **state)
 {
-    (void)state;
     parse_well("{\"neuron_runtimes\":[{\"address\":\"unix:/run/x\","
                "\"metrics\":[{\"type\":\"memory_used\"}]}]}");
     assert_int_equal(runtime_ns("x", NTK_RUNTIME_GROUP_MEMORY), 5 * SECOND);
@@ -180,7 +167,6 @@ static void keys_of_the_past_are_no_errors(void **state)
 
 static void pods_can_be_asked_for(void **state)
 {
-    (void)state;
     parse_well("{\"k8s_info\":true}");
     assert_true(config.k8s_info);
     ntk_monitor_config_fini(&config);
@@ -194,7 +180,6 @@ static void pods_can_be_asked_for(void **state)
 
 static void one_period_can_replace_all(void **state)
 {
-    (void)state;
     parse_well("{\"period\":\"9s\",\"neuron_runtimes\":[{\"metrics\":[{\"type\":\"memory_used\","
                "\"period\":\"8s\"}]}],\"system_metrics\":[{\"type\":\"vcpu_usage\"}]}");
     ntk_monitor_config_set_period(&config, SECOND);
@@ -276,7 +261,6 @@ static void each_wrong_text_is_refused_with_its_place(void **state)
           "line 2, column 8: duplicate object key near '\"period\"'" },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct ntk_err err = { 0 };
         if (parse(rows[i].text, &err) >= 0) {
@@ -294,7 +278,6 @@ static void each_bound_is_refused_beyond_it(void **state)
     struct ntk_err err = { 0 };
     size_t used;
 
-    (void)state;
     for (int more = 0; more <= 1; more++) {
         used = (size_t)sprintf(text, "{\"neuron_runtimes\":[");
         for (int i = 0; i < NTK_MONITOR_FILTERS_MAX + more; i++) {
@@ -329,7 +312,6 @@ static void a_file_is_read_and_named_in_the_refusal(void **state)
     struct ntk_err err = { 0 };
     char expected[512];
 
-    (void)state;
     assert_int_equal(ntk_monitor_config_read(&config, path, &err), -ENOENT);
     assert_non_null(strstr(err.text, path));
 
@@ -349,7 +331,6 @@ static void a_file_is_read_and_named_in_the_refusal(void **state)
 static void signs_of_repetition_in_brackets_are_letters(void **state)
 {
     struct ntk_err err = { 0 };
-    (void)state;
 
     if (parse("{\"neuron_runtimes\":[{\"tag_filter\":\"^[]+*?{]+(bert|gpt)+-v[0-9]{1,3}$\"}]}",
               &err) < 0) {

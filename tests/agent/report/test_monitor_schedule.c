@@ -2,13 +2,10 @@
 /* Method: snapshots at times of our choice; who is reported, what is due, and that sums are right. */
 #include "agent/report/monitor_schedule.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <string.h>
 
 #include "tests/support/sample_snapshot.h"
+#include "tests/support/unit.h"
 
 #define SECOND NTK_NS_PER_SECOND
 
@@ -51,7 +48,6 @@ static void with_one_period_each_snapshot_is_a_report_of_everything(void **state
     struct ntk_monitor_schedule *schedule =
         ntk_monitor_schedule_create(&config, 0, 100 * SECOND, false);
 
-    (void)state;
     assert_int_equal(ntk_monitor_schedule_next_ns(schedule), 100 * SECOND);
     for (uint64_t i = 0; i < 3; i++) {
         assert_int_equal(put(schedule, (100 + 5 * i) * SECOND, 5 * SECOND, false), 1);
@@ -75,7 +71,6 @@ static void periods_stay_on_their_grid_when_a_wakeup_is_late(void **state)
     struct ntk_monitor_schedule *schedule =
         ntk_monitor_schedule_create(&config, 0, 10 * SECOND, false);
 
-    (void)state;
     put(schedule, 10 * SECOND + SECOND / 4, SECOND, false);
     assert_int_equal(ntk_monitor_schedule_next_ns(schedule), 11 * SECOND);
     put(schedule, 14 * SECOND + SECOND / 2, SECOND, false); /* suspended: the points are left out */
@@ -92,7 +87,6 @@ static void every_group_covers_exactly_its_own_period(void **state)
     uint64_t ecc = 0;
     uint64_t machine = 0;
 
-    (void)state;
     configure("{\"period\":\"1s\",\"neuron_runtimes\":[{\"metrics\":[{\"type\":\"execution_stats\","
               "\"period\":\"2s\"},{\"type\":\"neuroncore_counters\",\"period\":\"3s\"},"
               "{\"type\":\"memory_used\"}]}],"
@@ -134,7 +128,6 @@ static void another_configuration_goes_on_without_loss_and_with_the_same_numbers
 {
     static struct ntk_monitor_config other;
 
-    (void)state;
     configure(
         "{\"period\":\"3s\",\"neuron_runtimes\":[{\"metrics\":[{\"type\":\"execution_stats\"}]}]}");
     struct ntk_monitor_schedule *schedule = ntk_monitor_schedule_create(&config, 0, 0, true);
@@ -161,7 +154,6 @@ static void polls_for_others_are_no_reports_but_count(void **state)
 {
     uint64_t executions = 0;
 
-    (void)state;
     ntk_monitor_config_default(&config, 5 * SECOND);
     struct ntk_monitor_schedule *schedule = ntk_monitor_schedule_create(&config, SECOND, 0, true);
     for (uint64_t now = 1; now <= 11; now++) {
@@ -184,7 +176,6 @@ static void polls_for_others_are_no_reports_but_count(void **state)
 /* Method: first snapshots over no time would make rates of single executions and of reading's delays. */
 static void no_first_period_of_others_is_too_short_for_rates(void **state)
 {
-    (void)state;
     ntk_monitor_config_default(&config, 5 * SECOND);
     struct ntk_monitor_schedule *schedule =
         ntk_monitor_schedule_create(&config, SECOND, 100 * SECOND, false);
@@ -204,7 +195,6 @@ static void no_first_period_of_others_is_too_short_for_rates(void **state)
 
 static void only_applications_that_a_filter_lets_through_are_listed(void **state)
 {
-    (void)state;
     configure("{\"neuron_runtimes\":[{\"tag_filter\":\"^bert\",\"metrics\":["
               "{\"type\":\"execution_stats\"}]}]}");
     struct ntk_monitor_schedule *schedule = ntk_monitor_schedule_create(&config, 0, 0, false);
@@ -220,7 +210,6 @@ static void only_applications_that_a_filter_lets_through_are_listed(void **state
 /* Method: a runtime that ends within a long period, after a report of a short one. */
 static void the_last_counts_of_an_ended_runtime_come_with_the_longer_period(void **state)
 {
-    (void)state;
     configure("{\"period\":\"1s\",\"neuron_runtimes\":[{\"metrics\":[{\"type\":\"execution_stats\","
               "\"period\":\"4s\"},{\"type\":\"memory_used\"}]}]}");
     struct ntk_monitor_schedule *schedule = ntk_monitor_schedule_create(&config, 0, 0, true);

@@ -2,10 +2,6 @@
 /* Method: pipes, sockets and files as stdout; readers that are slow, gone, or never come. */
 #include "agent/report/monitor_stream.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -18,6 +14,7 @@
 
 #include "exporters/transport/output_counts.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define LINE_BYTES 40000
 
@@ -100,7 +97,6 @@ static void a_slow_reader_of_a_pipe_loses_whole_lines_only(void **state)
 {
     int fds[2];
 
-    (void)state;
     assert_int_equal(pipe(fds), 0);
     check_slow_reader(fds[1], fds[0]);
     close(fds[0]);
@@ -111,7 +107,6 @@ static void a_slow_reader_of_a_socket_loses_whole_lines_only(void **state)
 {
     int fds[2];
 
-    (void)state;
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
     check_slow_reader(fds[1], fds[0]);
     close(fds[0]);
@@ -125,7 +120,6 @@ static void a_pipe_holds_whole_lines_when_the_writer_ends(void **state)
     static char line[200000];
     static char got[1 << 20];
 
-    (void)state;
     memset(line, 'x', sizeof line);
     for (size_t first = 0; first < sizeof lengths / sizeof *lengths; first++) {
         for (size_t second = 0; second < sizeof lengths / sizeof *lengths; second++) {
@@ -158,7 +152,6 @@ static void a_line_that_was_begun_is_known(void **state)
     int fds[2];
     char *line = malloc(LINE_BYTES);
 
-    (void)state;
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
     struct ntk_monitor_stream *stream = open_stream(fds[1]);
     assert_false(ntk_monitor_stream_is_torn(stream));
@@ -176,7 +169,6 @@ static void a_full_disk_keeps_the_line(void **state)
 {
     int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
 
-    (void)state;
     if (fd < 0) {
         skip();
     }
@@ -196,7 +188,6 @@ static void a_reader_that_is_gone_is_told(void **state)
 {
     int fds[2];
 
-    (void)state;
     assert_int_equal(pipe(fds), 0);
     struct ntk_monitor_stream *stream = open_stream(fds[1]);
     close(fds[0]);
@@ -213,7 +204,6 @@ static void a_line_larger_than_the_queue_goes_through_an_empty_one(void **state)
     char *line = calloc(1, size);
     size_t got = 0;
 
-    (void)state;
     assert_int_equal(pipe(fds), 0);
     struct ntk_monitor_stream *stream = open_stream(fds[1]);
     assert_int_equal(ntk_monitor_stream_put(stream, line, size, false), 0);
@@ -248,7 +238,6 @@ static void a_file_gets_every_line_behind_what_it_holds(void **state)
     int fd = open(path, O_RDWR | O_CREAT, 0600);
     char text[16] = "";
 
-    (void)state;
     assert_int_equal(write(fd, "a\n", 2), 2);
     struct ntk_monitor_stream *stream = open_stream(fd);
     assert_int_equal(ntk_monitor_stream_put(stream, "b\n", 2, false), 0);
@@ -266,7 +255,6 @@ static void a_closed_stdout_is_one_sentence(void **state)
     struct ntk_monitor_stream *stream = NULL;
     struct ntk_err err = { 0 };
 
-    (void)state;
     assert_int_equal(ntk_monitor_stream_create(9999, &stream, &err), -EBADF);
     assert_string_equal(err.text, "cannot write to stdout: Bad file descriptor");
 }

@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The live path up to the snapshot: neuron-bench runs NEFFs on software NeuronCores, a collector
  * watches. Each test has a machine of its own in a scratch folder. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +13,7 @@
 #include "shared/device/device.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 /* What all snapshots of a test together say. */
 struct sums {

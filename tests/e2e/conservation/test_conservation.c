@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What processes execute is what databases hold, of each process, whoever is killed when: counted by the processes
  * themselves in memory that no agent knows. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <inttypes.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -24,6 +17,7 @@
 #include "tests/support/observed_mlp.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define WRITERS 4 /* at once */
 #define JOBS_MAX 400

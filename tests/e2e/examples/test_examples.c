@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The example NEFFs, run through the public API and compared with plain loops. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <nrt/nrt.h>
 #include <nrt/nrt_experimental.h>
 
@@ -14,6 +11,7 @@
 #include "shared/formats/neff/neff.h"
 #include "tests/e2e/examples/reference.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define TENSORS_MAX 8
 
@@ -238,7 +236,6 @@ static void run_mlp(size_t features, enum ntk_dtype dtype, uint64_t repeat)
 
 static void mlp_agrees_with_plain_loops(void **state)
 {
-    (void)state;
     run_mlp(256, NTK_DTYPE_BFLOAT16, 1);
     run_mlp(128, NTK_DTYPE_FLOAT32, 1);
     run_mlp(128, NTK_DTYPE_BFLOAT16, 3);
@@ -268,7 +265,6 @@ static void run_conv(size_t side, enum ntk_dtype dtype, uint64_t repeat)
 
 static void conv_agrees_with_plain_loops(void **state)
 {
-    (void)state;
     run_conv(32, NTK_DTYPE_BFLOAT16, 1);
     run_conv(23, NTK_DTYPE_FLOAT32, 1); /* the last block has fewer rows */
     run_conv(5, NTK_DTYPE_BFLOAT16, 4);
@@ -282,7 +278,6 @@ static void conv_says_what_runs_instead(void **state)
     uint8_t *bytes = NULL;
     size_t count = 0;
 
-    (void)state;
     assert_int_equal(ntk_example_build(ntk_example_find("conv"), &options, &build, &err), 0);
     assert_true(ntk_neff_build_bytes(build, &bytes, &count, &err) < 0);
     assert_non_null(strstr(err.text, "mlp and attention run there"));
@@ -312,7 +307,6 @@ static void run_attention(const char *name, size_t length, enum ntk_dtype dtype,
 
 static void attention_agrees_with_plain_loops(void **state)
 {
-    (void)state;
     run_attention("attention", 256, NTK_DTYPE_BFLOAT16, 1);
     run_attention("attention", 128, NTK_DTYPE_FLOAT32, 2);
     run_attention("attention", 640, NTK_DTYPE_FLOAT32, 1); /* scores in two PSUM banks */
@@ -321,7 +315,6 @@ static void attention_agrees_with_plain_loops(void **state)
 
 static void slow_attention_agrees_too(void **state)
 {
-    (void)state;
     run_attention("attention-slow", 256, NTK_DTYPE_BFLOAT16, 1);
     run_attention("attention-slow", 640, NTK_DTYPE_FLOAT32, 2);
 }
@@ -332,7 +325,6 @@ static void memcpy_copies_every_byte(void **state)
         { .size = 1 }, { .size = 1024 }, { .size = 9000 }, { .size = 5000, .repeat = 3 }
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         struct loaded l = load("memcpy", &options[i]);
         float *in = fill(&l, "in", 128 * options[i].size, NTK_DTYPE_FLOAT32, 1000);
@@ -351,7 +343,6 @@ static void the_cpu_node_gets_what_the_core_made(void **state)
     float *x = fill(&l, "x", 12800, NTK_DTYPE_FLOAT32, 8);
     float *out = malloc(12800 * sizeof *out);
 
-    (void)state;
     assert_int_equal(execute(&l), NRT_SUCCESS);
     reference_scaled_softmax(x, 128, 100, out);
     check_output(&l, "probabilities", out, 12800, 1e-6F);
@@ -372,7 +363,6 @@ static void faulty_examples_end_as_they_promise(void **state)
         { "spin", NRT_SUCCESS },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         struct ntk_example_options options = { 0 };
         struct loaded l = load(expected[i].name, &options);
@@ -391,7 +381,6 @@ static void nan_really_is_in_the_output(void **state)
     float *x = fill(&l, "x", 128 * 64, NTK_DTYPE_FLOAT32, 1);
     float *y = calloc(128 * 64, sizeof *y);
 
-    (void)state;
     assert_int_equal(execute(&l), NRT_EXEC_COMPLETED_WITH_NUM_ERR);
     assert_int_equal(nrt_tensor_read(l.tensors[find(&l, "y")], y, 0, 128 * 64 * 4), NRT_SUCCESS);
     for (size_t i = 0; i < 128 * 64; i++) {

@@ -2,13 +2,11 @@
 /* Method: files as text, well-formed and not, and which values a profile has then. */
 #include "exporters/cloudwatch/aws_config.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "tests/support/unit.h"
 
 static struct ntk_aws_profile parse(const char *text, enum ntk_aws_file file, const char *name)
 {
@@ -41,7 +39,6 @@ static void sections_are_named_by_the_rules_of_their_file(void **state)
                                  "[profile  \"q\"]\nregion = q\n[plain]\nregion = no\n"
                                  "[sso-session x]\nregion = no\n[profiles]\nregion = no\n";
 
-    (void)state;
     assert_value(config, NTK_AWS_FILE_CONFIG, "default", NTK_AWS_REGION, "d");
     assert_value(config, NTK_AWS_FILE_CONFIG, "a b", NTK_AWS_REGION, "ab");
     assert_value(config, NTK_AWS_FILE_CONFIG, "q", NTK_AWS_REGION, "q");
@@ -63,7 +60,6 @@ static void blanks_comments_and_nested_lines_are_no_values(void **state)
                                "region = one\nregion = two";
     static const enum ntk_aws_file file = NTK_AWS_FILE_CREDENTIALS;
 
-    (void)state;
     assert_value(text, file, "default", NTK_AWS_ACCESS_KEY_ID, "AKID");
     assert_value(text, file, "default", NTK_AWS_SECRET_ACCESS_KEY, "a/b+c=#d");
     assert_value(text, file, "default", NTK_AWS_SESSION_TOKEN, NULL);
@@ -78,7 +74,6 @@ static void sections_of_one_name_are_one(void **state)
         parse("[a]\nregion=x\n[b]\nregion=y\n[a]\naws_access_key_id=k\nrole_arn=r\n",
               NTK_AWS_FILE_CREDENTIALS, "a");
 
-    (void)state;
     assert_true(profile.is_found);
     assert_string_equal(profile.value[NTK_AWS_REGION], "x");
     assert_string_equal(profile.value[NTK_AWS_ACCESS_KEY_ID], "k");
@@ -109,7 +104,6 @@ static void bad_lines_are_refused_with_their_number(void **state)
           "line 4 has a value with characters beyond ASCII", 28 },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct ntk_aws_profile profile;
         struct ntk_err err = { 0 };
@@ -131,7 +125,6 @@ static void huge_and_binary_files_are_refused(void **state)
     size_t bytes = NTK_AWS_VALUE_BYTES_MAX + 100;
     char *text = malloc(bytes);
 
-    (void)state;
     assert_int_equal(
         ntk_aws_config_parse(nul, sizeof nul - 1, NTK_AWS_FILE_CREDENTIALS, "a", &profile, &err),
         -EBADMSG);
@@ -158,7 +151,6 @@ static void a_file_that_is_not_there_is_empty(void **state)
     struct ntk_aws_profile profile;
     struct ntk_err err = { 0 };
 
-    (void)state;
     assert_int_equal(ntk_aws_config_read("/nonexistent/credentials", NTK_AWS_FILE_CREDENTIALS, "a",
                                          &profile, &err),
                      0);

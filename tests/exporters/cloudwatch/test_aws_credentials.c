@@ -2,10 +2,6 @@
 /* Method: an environment, services and a clock that are tables, and which keys are found. */
 #include "exporters/cloudwatch/aws_credentials.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +10,7 @@
 #include "shared/base/fs.h"
 #include "shared/http/http_client.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define NOW UINT64_C(1700000000) /* 2023-11-14T22:13:20Z */
 #define SOON "2023-11-14T22:23:20Z"
@@ -165,7 +162,6 @@ static void keys_of_the_environment_come_first(void **state)
     struct world bad = { .variables = { "AWS_ACCESS_KEY_ID=A\r\nx: y",
                                         "AWS_SECRET_ACCESS_KEY=s" } };
 
-    (void)state;
     assert_found(&world, NULL, "A");
     assert_int_equal(world.asked, 0);
     assert_found(&half, NULL, "AWS_ACCESS_KEY_ID is set, AWS_SECRET_ACCESS_KEY is not");
@@ -188,7 +184,6 @@ static void profiles_of_files(void **state)
     struct ntk_err err = { 0 };
     char said[400];
 
-    (void)state;
     snprintf(variable[0], sizeof variable[0], "AWS_SHARED_CREDENTIALS_FILE=%s", path);
     snprintf(variable[1], sizeof variable[1], "AWS_CONFIG_FILE=%s", config);
     assert_int_equal(ntk_fs_write(path, text, sizeof text - 1, &err), 0);
@@ -239,7 +234,6 @@ static void a_container_has_them(void **state)
         .services = { { "http://[fd00:ec2::23]/v1/credentials", KEYS("P", LATER), NULL } }
     };
 
-    (void)state;
     assert_found(&world, NULL, "C");
     assert_found(&pod, NULL, "P");
     world.variables[1] = "AWS_CONTAINER_AUTHORIZATION_TOKEN=a\r\nHost: b";
@@ -259,7 +253,6 @@ static void a_token_goes_to_no_other_host(void **state)
         "AWS_CONTAINER_CREDENTIALS_FULL_URI=ftp://127.0.0.1/",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof urls / sizeof *urls; i++) {
         struct world world = { .variables = { urls[i] } };
         assert_found(&world, NULL,
@@ -290,7 +283,6 @@ static void hostile_answers_are_refused(void **state)
           "http://localhost/k: the answer has keys whose expiry is not a time" },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct world world = {
             .variables = { "AWS_CONTAINER_CREDENTIALS_FULL_URI=http://localhost/k" },
@@ -315,7 +307,6 @@ static void a_web_identity_is_exchanged(void **state)
     };
     struct ntk_err err = { 0 };
 
-    (void)state;
     snprintf(variable, sizeof variable, "AWS_WEB_IDENTITY_TOKEN_FILE=%s", path);
     assert_int_equal(ntk_fs_write(path, "to+ken\n", 7, &err), 0);
     assert_found(&world, NULL, "W");
@@ -523,7 +514,6 @@ static void an_instance_has_them(void **state)
     char *region = NULL;
     struct ntk_err err = { 0 };
 
-    (void)state;
     assert_found(&world, NULL, "I");
     struct ntk_clock clock = clock_of(&world);
     struct ntk_aws_credentials *credentials = create(&world, &clock, NULL);
@@ -557,7 +547,6 @@ static void keys_are_renewed_before_they_end(void **state)
     struct ntk_clock clock = clock_of(&world);
     struct ntk_aws_credentials *credentials = create(&world, &clock, NULL);
 
-    (void)state;
     assert_now(credentials, "ONE");
     world.services[0].body = KEYS("TWO", SOON); /* ends 10 minutes after NOW */
     assert_now(credentials, "ONE");
@@ -588,7 +577,6 @@ static void keys_of_the_instance_outlive_an_outage(void **state)
     struct ntk_clock clock = clock_of(&world);
     struct ntk_aws_credentials *credentials = create(&world, &clock, NULL);
 
-    (void)state;
     assert_now(credentials, "I");
     world.services[0].body = NULL;
     world.now = NOW + 100000;
@@ -611,7 +599,6 @@ static void endpoints_by_region(void **state)
     struct ntk_clock clock = clock_of(&world);
     struct ntk_aws_credentials *credentials = create(&world, &clock, NULL);
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char *url = ntk_aws_endpoint_make(credentials, "monitoring", rows[i].region);
         assert_string_equal(url, rows[i].url);
@@ -640,7 +627,6 @@ static void times_and_errors_are_read(void **state)
     struct ntk_aws_error said;
     uint64_t seconds = 0;
 
-    (void)state;
     assert_int_equal(ntk_aws_time_parse("2023-11-14T22:13:20Z", &seconds), 0);
     assert_int_equal(seconds, NOW);
     assert_int_equal(ntk_aws_time_parse("2023-11-14T22:13:20.999Z", &seconds), 0);

@@ -3,11 +3,9 @@
  * from the description of the signature, not from this code. */
 #include "exporters/cloudwatch/aws_post.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <stdio.h>
+
+#include "tests/support/unit.h"
 
 #define BEGIN "authorization: AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/"
 #define AT_NOON UINT64_C(1440938160) /* 2015-08-30 12:36:00 */
@@ -65,7 +63,6 @@ static void every_header_is_sent_and_signed(void **state)
                                        .body = "{}",
                                        .body_bytes = 2 };
 
-    (void)state;
     assert_lines(&post, expected);
 }
 
@@ -86,7 +83,6 @@ static void what_a_request_has_not_is_neither_sent_nor_signed(void **state)
                                        .unix_seconds = AT_NOON,
                                        .content_type = "text/plain" };
 
-    (void)state;
     assert_lines(&post, expected);
 }
 

@@ -2,16 +2,13 @@
 /* Method: lines with quotes of all kinds, and real commands of the shell. */
 #include "exporters/cloudwatch/aws_process.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "shared/base/clock.h"
+#include "tests/support/unit.h"
 
 static void words_are_split_as_a_shell_would(void **state)
 {
@@ -32,7 +29,6 @@ static void words_are_split_as_a_shell_would(void **state)
         { " \t", NULL },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct ntk_err err = { 0 };
         struct ntk_buf all = { 0 };
@@ -95,7 +91,6 @@ static void commands_end_as_they_end(void **state)
         { "/nothing/there", -ENOENT, "cannot run /nothing/there: No such file or directory" },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct ntk_buf out = { 0 };
         struct ntk_err err = { 0 };
@@ -112,7 +107,6 @@ static void commands_that_do_not_end_are_ended(void **state)
     struct ntk_buf out = { 0 };
     struct ntk_err err = { 0 };
 
-    (void)state;
     assert_int_equal(run("sh -c 'sleep 600 & sleep 600'", 1, false, &out, &err), -ETIMEDOUT);
     assert_string_equal(err.text, "sh: does not end");
     assert_int_equal(run("sh -c 'sleep 600 & sleep 600'", UINT64_C(60000000000), true, &out, &err),
@@ -128,7 +122,6 @@ static void commands_that_close_the_pipe_and_go_on_are_ended(void **state)
     struct ntk_err err = { 0 };
     int looks = 0;
 
-    (void)state;
     assert_int_equal(
         ntk_aws_process_run(command, UINT64_C(60000000000), is_cancelled_later, &looks, &out, &err),
         -ECANCELED);

@@ -2,12 +2,10 @@
 /* Method: the published vectors of the signature's test suite, and what canonical means. */
 #include "exporters/cloudwatch/aws_sigv4.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "tests/support/unit.h"
 
 #define DATE "20150830T123600Z"
 #define BEGIN                                                                           \
@@ -50,7 +48,6 @@ static void published_vectors_are_met(void **state)
                                            host,
                                            date };
 
-    (void)state;
     assert_signature("GET", vanilla, 2, NULL, "host;x-amz-date",
                      "5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31");
     assert_signature("POST", vanilla, 2, NULL, "host;x-amz-date",
@@ -69,7 +66,6 @@ static void a_changed_byte_changes_the_signature(void **state)
     struct ntk_buf first = { 0 };
     struct ntk_buf second = { 0 };
 
-    (void)state;
     sign(&one, &first);
     sign(&two, &second);
     assert_string_not_equal(first.bytes, second.bytes);
@@ -81,7 +77,6 @@ static void dates_have_their_form(void **state)
 {
     char text[NTK_AWS_DATE_BYTES];
 
-    (void)state;
     ntk_aws_date(text, 1440938160);
     assert_string_equal(text, DATE);
     ntk_aws_date(text, 0);
@@ -96,7 +91,6 @@ static void only_paths_that_are_their_own_encoding_are_taken(void **state)
     static const char *const bad[] = { "",     "a",     "//",   "/a//b",    "/a b",
                                        "/%20", "/../x", "/a?b", "/\xc3\xa4" };
 
-    (void)state;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         assert_int_equal(ntk_aws_path_check(good[i]), 0);
     }

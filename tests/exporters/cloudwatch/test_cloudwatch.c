@@ -2,10 +2,6 @@
 /* Method: snapshots to requests and lines, parsed again; bounds of the service; what answers mean. */
 #include "exporters/cloudwatch/cloudwatch.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
@@ -17,6 +13,7 @@
 #include "exporters/cloudwatch/cloudwatch_request.h"
 #include "shared/metrics/snapshot.h"
 #include "tests/support/sample_snapshot.h"
+#include "tests/support/unit.h"
 
 #define MINUTE_MS UINT64_C(1700000040000) /* a full minute */
 #define TEXT_BYTES 400
@@ -151,7 +148,6 @@ static void every_group_has_its_metrics(void **state)
     char tagged[250];
     char text[TEXT_BYTES];
 
-    (void)state;
     for (int i = 0; i < 3; i++) {
         encode(&data, snapshot);
     }
@@ -202,7 +198,6 @@ static void errors_of_memory_are_five_metrics_and_those_that_happened(void **sta
     struct ntk_device_sample devices[16];
     unsigned metric_count = 0;
 
-    (void)state;
     for (uint32_t i = 0; i < 16; i++) {
         devices[i] = snapshot->devices[0];
         devices[i].index = i;
@@ -234,7 +229,6 @@ static void hosts_away_from_ec2_stay_apart_by_their_names(void **state)
     struct ntk_cloudwatch_data data = { 0 };
     struct ntk_snapshot *snapshot = sample(1);
 
-    (void)state;
     snapshot->instance.id = "";
     encode(&data, snapshot);
     snapshot->host_name = "other";
@@ -253,7 +247,6 @@ static void a_label_of_the_user_cannot_be_a_dimension_twice(void **state)
     struct ntk_cloudwatch_data data = { 0 };
     struct ntk_snapshot *snapshot = sample(1);
 
-    (void)state;
     encode(&data, snapshot);
     snapshot->instance.id = "";
     encode(&data, snapshot);
@@ -282,7 +275,6 @@ static void runtimes_of_one_tag_are_one_series(void **state)
     double count[2];
     char text[TEXT_BYTES];
 
-    (void)state;
     encode(&one, snapshot);
     snapshot->runtimes[1] = snapshot->runtimes[0];
     encode(&two, snapshot);
@@ -313,7 +305,6 @@ static void what_the_service_does_not_take_is_left_out(void **state)
     char text[TEXT_BYTES];
     double count;
 
-    (void)state;
     snapshot->instance.id = snapshot->host_name = "";
     snapshot->instance.type = "  ";
     snapshot->runtimes[0].tag = "t\xc3\xa4g\n";
@@ -346,7 +337,6 @@ static void requests_stay_within_the_limits_and_lose_nothing(void **state)
     static char tags[TAGS][1500];
     double count;
 
-    (void)state;
     for (int i = 0; i < TAGS; i++) {
         memset(tags[i], 'x', sizeof tags[i] - 1);
         snprintf(tags[i], sizeof tags[i], "%d", i);
@@ -436,7 +426,6 @@ static void a_minute_goes_when_the_next_report_is_beyond_it(void **state)
     };
     struct ntk_err err = { 0 };
 
-    (void)state;
     put_at(&gather, MINUTE_MS + 40000);
     put_at(&gather, MINUTE_MS + 50000);
     assert_int_equal(steps.count, 0);
@@ -464,7 +453,6 @@ static void without_a_step_each_report_goes_by_itself(void **state)
                                             .deliver = take_step,
                                             .ctx = &steps };
 
-    (void)state;
     put_at(&gather, MINUTE_MS + 123);
     assert_int_equal(steps.count, 1);
     assert_int_equal(steps.time_ms[0], MINUTE_MS + 123);
@@ -484,7 +472,6 @@ static void a_line_has_at_most_100_values_of_a_metric(void **state)
     size_t values = 0;
     size_t seen = 0;
 
-    (void)state;
     for (int i = 0; i < 250; i++) {
         encode(&data, snapshot);
     }
@@ -521,7 +508,6 @@ static void tags_that_look_alike_are_one_series(void **state)
     struct ntk_err err = { 0 };
     uint64_t lines = 0;
 
-    (void)state;
     for (int i = 0; i < RUNTIMES; i++) {
         runtimes[i] = snapshot->runtimes[0];
         snprintf(tags[i], sizeof tags[i], "\xc3%c", (char)(0x80 + i));
@@ -568,7 +554,6 @@ static void answers_have_their_meaning(void **state)
         { 413, "", NTK_CLOUDWATCH_REFUSED },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct ntk_aws_error error = { 0 };
         snprintf(error.code, sizeof error.code, "%s", rows[i].code);
@@ -592,7 +577,6 @@ static void the_service_says_how_long_to_wait(void **state)
         { "x-amz-retry-after: soon\n", 7 },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct ntk_http_answer answer = { .status = 400, .retry_after_ns = 7 };
         ntk_buf_add_text(&answer.head, rows[i].head);
@@ -607,7 +591,6 @@ static void options_are_checked(void **state)
     uint32_t mask = 0;
     char name[300];
 
-    (void)state;
     assert_int_equal(ntk_cloudwatch_metrics_parse("SystemVcpuUsage,ExecutionErrors", &mask, &err),
                      0);
     assert_int_equal(mask, 1u << NTK_CLOUDWATCH_SYSTEM_VCPU_USAGE |

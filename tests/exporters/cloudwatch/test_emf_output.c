@@ -2,10 +2,6 @@
 /* Method: a bound on the size of files (RLIMIT_FSIZE) is the full disk, lifted it has room again. */
 #include "exporters/cloudwatch/emf_output.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -18,6 +14,7 @@
 #include <unistd.h>
 
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define FIRST "{\"_aws\":{},\"n\":1}\n"
 #define SECOND "{\"_aws\":{},\"n\":2}\n"

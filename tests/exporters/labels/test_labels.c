@@ -3,12 +3,6 @@
 #include "exporters/labels/labels.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -16,13 +10,13 @@
 #include "exporters/cloudwatch/cloudwatch_encode.h"
 #include "shared/base/fs.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 static void labels_are_sorted_and_clean(void **state)
 {
     struct ntk_labels labels = { 0 };
     struct ntk_err err = { 0 };
 
-    (void)state;
     assert_int_equal(ntk_labels_add(&labels, "rack=7=a", &err), 0);
     assert_int_equal(ntk_labels_add(&labels, "_node=a\xff\n", &err), 0);
     assert_int_equal(ntk_labels_add(&labels, "Team=ml", &err), 0);
@@ -58,7 +52,6 @@ static void what_would_break_a_series_is_refused(void **state)
     struct ntk_labels labels = { 0 };
     struct ntk_err err = { 0 };
 
-    (void)state;
     assert_int_equal(ntk_labels_add(&labels, "rack=7", &err), 0);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         err = (struct ntk_err){ 0 };
@@ -81,7 +74,6 @@ static void no_label_is_called_as_a_metric_of_cloudwatch(void **state)
 {
     struct ntk_err err = { 0 };
 
-    (void)state;
     for (int i = 0; i < NTK_CLOUDWATCH_METRIC_COUNT; i++) {
         struct ntk_labels labels = { 0 };
         char text[64];
@@ -97,7 +89,6 @@ static void letters_that_stand_for_sets_of_labels_are_names_as_any(void **state)
     struct ntk_labels labels = { 0 };
     struct ntk_err err = { 0 };
 
-    (void)state;
     assert_int_equal(ntk_labels_add(&labels, "I=x", &err), 0);
     assert_int_equal(ntk_labels_add(&labels, "R=x", &err), 0);
 }
@@ -111,7 +102,6 @@ static void a_file_is_one_of_a_line(void **state)
     struct ntk_err err = { 0 };
     char path[512];
 
-    (void)state;
     snprintf(path, sizeof path, "%s/labels", folder);
     assert_int_equal(ntk_fs_write(path, good, sizeof good - 1, NULL), 0);
     assert_int_equal(ntk_labels_add_file(&labels, path, &err), 0);

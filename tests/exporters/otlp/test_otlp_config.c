@@ -2,13 +2,11 @@
 /* Method: variables from a table of the test instead of the environment. */
 #include "exporters/otlp/otlp_config.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "tests/support/unit.h"
 
 #define VARIABLES_MAX 4
 #define MS UINT64_C(1000000)
@@ -48,7 +46,6 @@ static void defaults_are_those_of_the_standard(void **state)
 {
     struct ntk_otlp_config config = read_good(nothing, NULL);
 
-    (void)state;
     assert_string_equal(config.url, "http://localhost:4318/v1/metrics");
     assert_int_equal(config.timeout_ns, 10000 * MS);
     assert_int_equal(config.interval_ns, 0);
@@ -78,7 +75,6 @@ static void a_base_gets_the_path_and_an_address_of_metrics_is_taken_as_it_is(voi
         { { { BASE, "http://c" } }, "", "http://c/v1/metrics" },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct ntk_otlp_config config = read_good(rows[i].variables, rows[i].endpoint);
         assert_string_equal(config.url, rows[i].url);
@@ -111,7 +107,6 @@ static void lists_are_decoded_and_the_variable_of_the_signal_goes_first(void **s
     };
     struct ntk_otlp_config config = read_good(set, NULL);
 
-    (void)state;
     assert_int_equal(config.headers.count, 2);
     assert_string_equal(pair(&config.headers, 0)->name, "A");
     assert_string_equal(pair(&config.headers, 0)->value, "again");
@@ -140,7 +135,6 @@ static void switched_off_looks_at_nothing_else(void **state)
                                           { "OTEL_METRICS_EXPORTER", "otlp" },
                                           { NULL, NULL } };
 
-    (void)state;
     for (size_t i = 0; i < sizeof off / sizeof *off; i++) {
         struct ntk_otlp_config config = read_good(off[i], NULL);
         assert_true(config.is_disabled);
@@ -187,7 +181,6 @@ static void what_cannot_be_done_is_refused_by_name(void **state)
         { "OTEL_EXPORTER_OTLP_CLIENT_KEY", "/k.pem" },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         const struct variable one[] = { bad[i], { NULL, NULL } };
         struct ntk_otlp_config config = { 0 };
@@ -209,7 +202,6 @@ static void what_is_endless_is_refused(void **state)
     char *endless = malloc(100001);
     char many[NTK_OTLP_VALUE_BYTES_MAX + 1] = "";
 
-    (void)state;
     memset(endless, 'a', 100000);
     memcpy(endless, "http://a=", 9);
     endless[100000] = '\0';

@@ -3,10 +3,6 @@
  * bytes themselves are for otlp.sh, which has a decoder of its own). */
 #include "exporters/otlp/otlp_encode.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -19,6 +15,7 @@
 #include "shared/base/clock.h"
 #include "shared/base/map.h"
 #include "tests/support/sample_snapshot.h"
+#include "tests/support/unit.h"
 
 #define REQUESTS_MAX 16
 #define SECOND NTK_NS_PER_SECOND
@@ -228,7 +225,6 @@ static void exponential_buckets_hold_every_value_nearby(void **state)
     static struct ntk_histogram_dense dense;
     struct ntk_otlp_buckets buckets;
 
-    (void)state;
     for (uint64_t ns = 1; ns < UINT64_C(1) << 40; ns += ns / 7 + 1) {
         ntk_histogram_dense_reset(&dense);
         ntk_histogram_dense_record(&dense, ns);
@@ -252,7 +248,6 @@ static void exponential_buckets_merge_until_they_fit(void **state)
     uint64_t sum = 0;
     uint64_t below_second = 0;
 
-    (void)state;
     ntk_histogram_dense_record(&dense, 0);
     for (uint64_t ns = 1; ns < UINT64_C(1) << 38; ns = ns * 5 / 4 + 1) {
         ntk_histogram_dense_record(&dense, ns);
@@ -302,7 +297,6 @@ static void names_come_back_by_the_translation_to_prometheus(void **state)
     static const char *const words[][2] = { { "s", "_seconds" }, { "By", "_bytes" } };
     struct ntk_map seen = { 0 };
 
-    (void)state;
     for (size_t i = 0; i < NTK_PROMETHEUS_FAMILIES; i++) {
         const struct ntk_metric_row *row = ntk_prometheus_family_get(i);
         char name[NTK_OTLP_NAME_BYTES];
@@ -414,7 +408,6 @@ static void answers_are_read_with_doubt(void **state)
     uint64_t refused = 99;
     char text[8] = "";
 
-    (void)state;
     assert_true(ntk_otlp_read_partial(partial, sizeof partial - 1, &refused, text, sizeof text));
     assert_int_equal(refused, 3);
     assert_true(text[0] == 'a' && !strchr(text, '\x1b'));

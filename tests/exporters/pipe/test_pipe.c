@@ -2,10 +2,6 @@
 /* Method: a real pipe and real signals; the sink counts and fails on order. */
 #include "exporters/pipe/pipe.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -17,6 +13,7 @@
 #include "shared/metrics/snapshot.h"
 #include "shared/report/report_json.h"
 #include "tests/support/sample_snapshot.h"
+#include "tests/support/unit.h"
 
 struct counting {
     size_t put_count;
@@ -111,7 +108,6 @@ static void test_the_first_reports_wait_for_the_instance(void **state)
         { "--77", "7777" }, { "7-7", "7-7" }, { "--!7", "---7" }, { "--", "--" }, { "", "" },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct counting counting = { .drains_wanted = 1,
                                      .instance_wait_ns = UINT64_C(60000000000) };
@@ -133,7 +129,6 @@ static void test_no_report_waits_for_good(void **state)
     struct ntk_err err = { 0 };
     char *text = reports_of("-");
 
-    (void)state;
     assert_int_equal(run(text, &counting, 1, &err), 0);
     assert_string_equal(counting.instances, "-");
     free(text);
@@ -158,7 +153,6 @@ static void test_to_the_end(void **state)
     struct ntk_err err = { 0 };
     char *text = reports(3);
 
-    (void)state;
     assert_int_equal(run(text, &counting, 0, &err), 0);
     assert_int_equal(counting.put_count, 3);
     assert_int_equal(counting.drain_count, 3);
@@ -171,7 +165,6 @@ static void test_a_failing_sink_gets_every_report(void **state)
     struct ntk_err err = { 0 };
     char *text = reports(3);
 
-    (void)state;
     assert_int_equal(run(text, &counting, 0, &err), 0);
     assert_int_equal(counting.put_count, 3);
     free(text);
@@ -181,7 +174,6 @@ static void test_without_a_report(void **state)
 {
     static const char *const inputs[] = { "", "\n", "nonsense\n[1]\n" };
 
-    (void)state;
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
         struct counting counting = { .drains_wanted = 1 };
         struct ntk_err err = { 0 };
@@ -198,7 +190,6 @@ static void test_a_signal_ends_in_order(void **state)
     struct ntk_err err = { 0 };
     char *text = reports(1);
 
-    (void)state;
     assert_int_equal(run(text, &counting, 1, &err), 0);
     assert_int_equal(counting.put_count, 1);
     assert_int_equal(counting.drain_count, 2);
@@ -210,7 +201,6 @@ static void test_a_second_signal_does_not_wait(void **state)
     static const int codes[] = { 1, -EINTR }; /* safe, not safe */
     char *text = reports(1);
 
-    (void)state;
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
         struct counting counting = { .drains_wanted = SIZE_MAX,
                                      .signal_in_drain = SIGINT,

@@ -3,10 +3,6 @@
  * the checker of Prometheus. */
 #include "exporters/prometheus/prometheus_encode.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +12,7 @@
 #include "shared/base/map.h"
 #include "shared/report/report_json.h"
 #include "tests/support/sample_snapshot.h"
+#include "tests/support/unit.h"
 
 #define I_HEAD "instance_id=\"\",instance_name=\"\",instance_type=\"trn2.3xlarge\","
 #define TAG "bert \\\"serve\\\""
@@ -24,14 +21,12 @@ static struct ntk_prometheus_page page;
 
 static int set_up(void **state)
 {
-    (void)state;
     memset(&page, 0, sizeof page);
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
     ntk_prometheus_page_fini(&page);
     return 0;
 }
@@ -126,7 +121,6 @@ static void every_family_of_the_vendor_has_its_exact_series(void **state)
         "count=\"4\",region=\"\",subnet_id=\"\"} 1",
     };
 
-    (void)state;
     update(sample(1));
     char *text = encode(true);
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
@@ -182,7 +176,6 @@ static void ours_follow_with_histograms_that_are_exact_at_their_edges(void **sta
         "region=\"\",subnet_id=\"\"} 2",
     };
 
-    (void)state;
     update(sample(1));
     char *text = encode(false);
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
@@ -194,7 +187,6 @@ static void ours_follow_with_histograms_that_are_exact_at_their_edges(void **sta
 
 static void the_outputs_of_the_process_are_told_of(void **state)
 {
-    (void)state;
     update(sample(1));
     page.outputs[0] = (struct ntk_output_counts){
         .name = "remote write",
@@ -231,7 +223,6 @@ static void the_outputs_of_the_process_are_told_of(void **state)
 
 static void counters_add_up_over_snapshots(void **state)
 {
-    (void)state;
     for (int i = 0; i < 3; i++) {
         update(sample(1));
     }
@@ -267,7 +258,6 @@ static struct ntk_snapshot *through_a_pipe(struct ntk_snapshot *snapshot)
 /* As on the first generation. */
 static void ecc_that_a_driver_does_not_count_is_zero_as_in_reports(void **state)
 {
-    (void)state;
     for (int piped = 0; piped < 2; piped++) {
         struct ntk_snapshot *snapshot = sample(1);
         struct ntk_device_sample *device = snapshot->devices;
@@ -314,7 +304,6 @@ static void a_report_that_lists_memory_by_core_has_memory_of_these_cores_only(vo
     unsigned utilization = 0;
     unsigned memory = 0;
 
-    (void)state;
     assert_int_equal(ntk_report_read(line, sizeof line - 1, &snapshot, NULL), 0);
     update(snapshot);
     char *text = encode(true);
@@ -336,7 +325,6 @@ static void labels_of_the_user_are_on_every_series(void **state)
 {
     struct ntk_labels labels = { 0 };
 
-    (void)state;
     assert_int_equal(ntk_labels_add(&labels, "zone=z", NULL), 0);
     assert_int_equal(ntk_labels_add(&labels, "node=a7", NULL), 0);
     assert_int_equal(ntk_labels_add(&labels, "aisle=1", NULL), 0);
@@ -358,7 +346,6 @@ static void a_group_that_is_not_due_keeps_its_gauges_and_counts_nothing(void **s
 {
     struct ntk_snapshot *snapshot = sample(1);
 
-    (void)state;
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
         for (int k = 0; k < NTK_RUNTIME_GROUP_COUNT; k++) {
             snapshot->runtimes[i].group_period_ns[k] = NTK_GROUP_ABSENT;
@@ -394,7 +381,6 @@ static void labels_of_the_instance_come_late_and_stay(void **state)
 {
     struct ntk_instance instance = { "", "", "", "", "", "", "", "", "", "" };
 
-    (void)state;
     tell(instance, "system_vcpu_count{availability_zone=\"\",instance_id=\"\",instance_name=\"\","
                    "instance_type=\"trn2.3xlarge\",region=\"\",subnet_id=\"\"} 12");
     instance.id = "i-1";
@@ -427,7 +413,6 @@ static void series_before_the_machine_end_when_it_comes(void **state)
 {
     struct ntk_snapshot *snapshot = sample(1);
 
-    (void)state;
     snapshot->hardware.instance_type = "";
     snapshot->hardware.device_count = 0;
     snapshot->runtime_count = 0;
@@ -458,7 +443,6 @@ static void gauges_of_a_runtime_go_with_its_last_report_and_its_last_counts_are_
 {
     struct ntk_snapshot *snapshot = sample(1);
 
-    (void)state;
     page.last_looks = 2;
     update(sample(1));
     snapshot->runtime_count = 1;
@@ -478,7 +462,6 @@ static void a_runtime_that_was_in_no_other_report_has_gauges_in_its_last(void **
 {
     struct ntk_snapshot *snapshot = sample(1);
 
-    (void)state;
     update(sample(1)); /* one of the same tag, before */
     snapshot->runtimes[0].ended = true;
     snapshot->runtimes[0].first = true;
@@ -494,7 +477,6 @@ static void a_runtime_that_was_in_no_other_report_has_gauges_in_its_last(void **
 
 static void series_of_a_runtime_go_and_its_counters_come_back_with_its_tag(void **state)
 {
-    (void)state;
     page.last_looks = 2;
     update(sample(1));
     update(sample_without_runtimes());
@@ -532,7 +514,6 @@ static void what_was_counted_before_is_told_when_a_process_has_its_tag(void **st
 {
     struct ntk_snapshot *totals = sample(1);
 
-    (void)state;
     page.last_looks = 2;
     assert_int_equal(ntk_prometheus_page_resume(&page, totals), 0);
     ntk_snapshot_destroy(totals);
@@ -554,7 +535,6 @@ static void runtimes_of_one_tag_share_its_series(void **state)
 {
     struct ntk_snapshot *snapshot = sample(1);
 
-    (void)state;
     snapshot->runtimes[1].tag = snapshot->runtimes[0].tag;
     snapshot->runtimes[1].cores[0].core = 1;
     snapshot->runtimes[1].cores[0].utilization = 0.9;
@@ -595,7 +575,6 @@ static void a_pod_is_a_label_of_all_that_is_of_a_core_or_an_application(void **s
     struct ntk_k8s_owner device = { 0, "train-0", "ml", one, 1 };
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
 
-    (void)state;
     snapshot->k8s = (struct ntk_k8s){ .period_ns = 1,
                                       .error = "",
                                       .cores = &core,
@@ -625,7 +604,6 @@ static void two_pods_with_one_tag_have_series_of_their_own(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
 
-    (void)state;
     snapshot->runtimes[1].tag = snapshot->runtimes[0].tag;
     snapshot->runtimes[1].pod = (struct ntk_pod){ "bert-1", "ml", "serve" };
     update(snapshot);
@@ -655,7 +633,6 @@ static void applications_of_one_tag_stand_apart_by_pid_when_asked(void **state)
     uint32_t pid[] = { snapshot->runtimes[0].pid, snapshot->runtimes[1].pid };
     char line[512];
 
-    (void)state;
     page.has_pid_label = true;
     snapshot->runtimes[1].tag = snapshot->runtimes[0].tag;
     update(snapshot);
@@ -681,7 +658,6 @@ static void cores_that_nobody_uses_are_shown_at_zero_when_asked(void **state)
         "memory_location=\"None\",neuroncore=\"2\",region=\"\",runtime_tag=\"\",subnet_id=\"\"} 0";
     struct ntk_snapshot *snapshot = sample(1);
 
-    (void)state;
     update(snapshot);
     char *text = encode(false);
     assert_no(text, "runtime_tag=\"\"");
@@ -714,7 +690,6 @@ static void no_series_stands_twice(void **state)
     struct ntk_map seen = { 0 };
     struct ntk_snapshot *snapshot = sample(2);
 
-    (void)state;
     snapshot->runtimes[1].tag = snapshot->runtimes[0].tag;
     snapshot->runtimes[1].models = snapshot->runtimes[0].models;
     snapshot->runtimes[1].model_count = snapshot->runtimes[0].model_count;
@@ -738,7 +713,6 @@ static void hostile_texts_cannot_break_the_page(void **state)
 {
     struct ntk_snapshot *snapshot = sample(1);
 
-    (void)state;
     snapshot->runtimes[0].tag = "a\"} 1\nb\\\xff";
     snapshot->runtimes[0].models[0].name = "\n# EOF\n";
     update(snapshot);
@@ -754,7 +728,6 @@ static void hostile_texts_cannot_break_the_page(void **state)
 /* Method: the tag table is filled beyond its bound by tags that come and go. */
 static void ended_tags_are_forgotten_oldest_first(void **state)
 {
-    (void)state;
     for (int i = 0; i < NTK_PROMETHEUS_TAGS_MAX + 10; i++) {
         struct ntk_snapshot *snapshot = test_idle_snapshot();
         struct ntk_runtime_sample *runtime = ntk_snapshot_alloc_runtimes(snapshot, 1);
@@ -770,7 +743,6 @@ static void ended_tags_are_forgotten_oldest_first(void **state)
 /* promtool knows one finding: the vendor's own name system_vcpu_count. */
 static void the_checker_of_prometheus_finds_nothing(void **state)
 {
-    (void)state;
     if (system("command -v promtool >/dev/null 2>&1") != 0) {
         skip();
     }
@@ -815,7 +787,6 @@ static void openmetrics_says_the_same(void **state)
     };
     size_t sample_count = 0;
 
-    (void)state;
     update(sample(2));
     char *text = encode(false);
     char *open = encode_as(NTK_PROMETHEUS_OPENMETRICS_1_0_0, false);
@@ -845,7 +816,6 @@ static void the_machine_may_come_in_parts(void **state)
     struct ntk_snapshot *snapshot = sample(1);
     uint32_t core_count = snapshot->hardware.cores_per_device;
 
-    (void)state;
     snapshot->hardware.cores_per_device = 0;
     assert_int_equal(ntk_prometheus_page_update(&page, snapshot), 0);
     char *text = encode(false);

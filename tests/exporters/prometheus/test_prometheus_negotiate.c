@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Method: headers as real scrapers send them, and what no scraper should. */
 #include "exporters/prometheus/prometheus_negotiate.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "tests/support/unit.h"
 
 #define TEXT NTK_PROMETHEUS_TEXT_0_0_4
 #define OPEN NTK_PROMETHEUS_OPENMETRICS_1_0_0
@@ -51,7 +47,6 @@ static void test_format(void **state)
         { "application/openmetrics-textual", TEXT },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         if (ntk_prometheus_negotiate_format(cases[i].accept) != cases[i].format) {
             fail_msg("'%s' is answered in the wrong form", cases[i].accept);
@@ -73,7 +68,6 @@ static void test_gzip(void **state)
         { "gzipped", 0 },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         if (ntk_prometheus_negotiate_gzip(cases[i].accept) != cases[i].gzip) {
             fail_msg("'%s' is answered in the wrong form", cases[i].accept);

@@ -2,10 +2,6 @@
 /* Method: hand-made snapshots to a page, the page to protobuf, and that taken apart again as a scraper does. */
 #include "exporters/prometheus/prometheus_protobuf.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <math.h>
 #include <string.h>
 
@@ -13,6 +9,7 @@
 #include "exporters/prometheus/prometheus_buckets.h"
 #include "exporters/prometheus/prometheus_encode.h"
 #include "tests/support/sample_snapshot.h"
+#include "tests/support/unit.h"
 
 #define FAMILIES_MAX 200
 

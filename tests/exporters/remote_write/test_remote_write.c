@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Method: a receiver of the test's own that answers each request with the next status of a list; a real
  * Prometheus is asked in remote_write.sh. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -20,6 +16,7 @@
 #include "tests/support/process.h"
 #include "tests/support/sample_snapshot.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define REQUESTS_MAX 9
 #define HEAD_BYTES 4096

@@ -3,10 +3,6 @@
  * text and its protobuf form. */
 #include "exporters/remote_write/remote_write_encode.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <snappy-c.h>
 #include <stdlib.h>
@@ -18,6 +14,7 @@
 #include "shared/base/vec.h"
 #include "shared/metrics/snapshot.h"
 #include "tests/support/sample_snapshot.h"
+#include "tests/support/unit.h"
 
 #define TIME_MS 1700000000123
 

@@ -2,10 +2,6 @@
 /* Method: a peer that does what the test says with each message, and remembers what it took. */
 #include "exporters/transport/outbox.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -19,6 +15,7 @@
 #include "tests/exporters/transport/power.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 struct peer {
     pthread_mutex_t lock;

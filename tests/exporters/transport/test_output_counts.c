@@ -2,11 +2,9 @@
 /* Method: sources that add what the test says. */
 #include "exporters/transport/output_counts.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <stdio.h>
+
+#include "tests/support/unit.h"
 
 static void read_one(void *ctx, struct ntk_output_counts *counts)
 {
@@ -24,7 +22,6 @@ static void rows_are_sorted_and_sources_of_a_name_are_one(void **state)
     };
     struct ntk_output_counts rows[NTK_OUTPUT_COUNTS_MAX];
 
-    (void)state;
     assert_int_equal(ntk_output_counts_read(rows), 0);
     for (size_t i = 0; i < 3; i++) {
         ntk_output_source_add(&sources[i]);
@@ -52,7 +49,6 @@ static void names_beyond_the_bound_are_not_told_of(void **state)
     char names[NTK_OUTPUT_COUNTS_MAX + 2][2 * NTK_OUTPUT_NAME_BYTES];
     struct ntk_output_counts rows[NTK_OUTPUT_COUNTS_MAX];
 
-    (void)state;
     for (size_t i = 0; i < NTK_OUTPUT_COUNTS_MAX + 2; i++) {
         snprintf(names[i], sizeof names[i], "%zu: a name that is longer than %0*d", i,
                  NTK_OUTPUT_NAME_BYTES, 1);

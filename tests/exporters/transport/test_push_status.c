@@ -2,11 +2,9 @@
 /* Method: every status there may be, counted by its meaning; then the words. */
 #include "exporters/transport/push_status.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <string.h>
+
+#include "tests/support/unit.h"
 
 static enum ntk_outbox_result judge(enum ntk_push_protocol protocol, long status)
 {
@@ -19,7 +17,6 @@ static enum ntk_outbox_result judge(enum ntk_push_protocol protocol, long status
 
 static void each_status_has_one_meaning(void **state)
 {
-    (void)state;
     for (long status = 100; status < 700; status++) {
         bool is_sent = status / 100 == 2;
         bool is_busy =
@@ -41,7 +38,6 @@ static void what_the_peer_says_is_told(void **state)
     struct ntk_outbox_answer answer = { .result = NTK_OUTBOX_RETRY };
     char longer[1000];
 
-    (void)state;
     ntk_push_status_judge(NTK_PUSH_OTLP, &away, "full\x1b[2J up\r\nmore", &answer);
     assert_int_equal(answer.retry_after_ns, 7);
     assert_ptr_equal(strstr(answer.text, "status 503: full"), answer.text);

@@ -2,10 +2,6 @@
 /* Method: a folder of the test's own, opened again and again, with files damaged in between. */
 #include "exporters/transport/spool.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,6 +13,7 @@
 #include "shared/base/fs.h"
 #include "tests/exporters/transport/power.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define BYTES_MAX 4096
 

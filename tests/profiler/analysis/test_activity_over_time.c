@@ -2,16 +2,12 @@
 /* Method: spans put together by hand over ten pieces of 100 ns. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "profiler/analysis/activity_over_time.h"
 #include "tests/support/hand_trace.h"
+#include "tests/support/unit.h"
 
 #define NONE NTK_ISA_NO_SEMAPHORE
 
@@ -34,7 +30,6 @@ static void work_lies_in_the_pieces_that_it_crosses(void **state)
     struct hand_trace h;
     struct ntk_activity_over_time a;
 
-    (void)state;
     hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
     h.subgraphs[0].queues = names;
     h.subgraphs[0].queue_count = 2;
@@ -73,7 +68,6 @@ static void rows_are_by_core_and_rings_without_a_name_by_kind(void **state)
     struct hand_trace h;
     struct ntk_activity_over_time a;
 
-    (void)state;
     hand_trace_begin(&h, 2, "trn2.3xlarge", 1000);
     uint32_t slot = hand_trace_nop(&h, 1, NTK_ISA_ENGINE_PE, NONE, 0, NONE);
     hand_trace_run(&h, 1, NTK_ISA_ENGINE_PE, slot, 0, 10);
@@ -101,7 +95,6 @@ static void a_start_on_an_edge_is_not_lost_by_rounding(void **state)
     struct ntk_activity_over_time a;
     double sum = 0;
 
-    (void)state;
     hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
     uint32_t slot = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, NONE, 0, NONE);
     hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, slot, 0, 1);

@@ -5,16 +5,12 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "profiler/analysis/advice.h"
 #include "tests/support/hand_answers.h"
+#include "tests/support/unit.h"
 
 #define NONE NTK_ISA_NO_SEMAPHORE
 
@@ -69,7 +65,6 @@ static void a_program_without_a_fault_gets_no_advice(void **state)
     struct hand_trace h;
     struct answers a;
 
-    (void)state;
     hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
     uint32_t pe = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, NONE, 0, 9);
     uint32_t act = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_ACT, 9, 1, 10);
@@ -94,7 +89,6 @@ static void dma_on_the_path_and_the_engine_that_waits_for_it(void **state)
     struct hand_trace h;
     struct answers a;
 
-    (void)state;
     hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
     struct ntk_isa_instr copy = hand_trace_load(&h, 0, 4);
     uint32_t load = hand_trace_open(&h, 0, NTK_ISA_ENGINE_SP, &copy);
@@ -120,7 +114,6 @@ static void one_engine_and_its_latency(void **state)
     struct hand_trace h;
     struct answers a;
 
-    (void)state;
     hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
     uint32_t slot = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_POOL, NONE, 0, NONE);
     for (int i = 0; i < 10; i++) {
@@ -160,7 +153,6 @@ static void packets_spills_and_reloads(void **state)
     struct hand_trace h;
     struct answers a;
 
-    (void)state;
     hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
     h.subgraphs[0].queues = queues;
     h.subgraphs[0].queue_count = 3;
@@ -186,7 +178,6 @@ static void queues_of_several_cores_are_told_apart(void **state)
     struct hand_trace h;
     struct answers a;
 
-    (void)state;
     hand_trace_begin(&h, 2, "trn2.3xlarge", 1000);
     for (size_t core = 0; core < 2; core++) {
         h.subgraphs[core].queues = &queue;
@@ -206,7 +197,6 @@ static void cores_that_idle_runtimes_that_take_long_and_throttling(void **state)
     struct hand_trace h;
     struct answers a;
 
-    (void)state;
     hand_trace_begin(&h, 2, "trn2.3xlarge", 1000);
     h.subgraphs[0].insertions = &inserted;
     h.subgraphs[0].insertion_count = 1;
@@ -236,7 +226,6 @@ static void transposes_and_half_empty_products(void **state)
     struct hand_trace h;
     struct answers a;
 
-    (void)state;
     hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
     uint32_t p = hand_trace_slot(&h, 0, NTK_ISA_ENGINE_PE, product);
     uint32_t t = hand_trace_slot(&h, 0, NTK_ISA_ENGINE_PE, turn);
@@ -250,7 +239,6 @@ static void transposes_and_half_empty_products(void **state)
 
 static void every_rule_says_what_to_do(void **state)
 {
-    (void)state;
     for (unsigned r = 0; r < NTK_ADVICE_RULE_COUNT; r++) {
         assert_true(strlen(ntk_advice_id(r)) > 0);
         assert_true(ntk_advice_threshold(r) > 0);

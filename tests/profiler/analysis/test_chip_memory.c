@@ -2,16 +2,12 @@
 /* Method: copies between places put together by hand, whose lives can be told without a program. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "profiler/analysis/chip_memory.h"
 #include "tests/support/hand_trace.h"
+#include "tests/support/unit.h"
 
 #define NS(ns) ((ns)*NTK_TRACE_PS_PER_NS)
 
@@ -75,7 +71,6 @@ static void values_live_from_their_making_to_their_last_use(void **state)
     struct hand_trace h;
     struct answers a;
 
-    (void)state;
     hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
     hand_trace_queue(&h, 0, "qSPIO0", 20);
     execute(&h, NTK_ISA_ENGINE_SP,
@@ -114,7 +109,6 @@ static void what_nobody_reads_and_what_is_overwritten_does_not_count(void **stat
     struct hand_trace h;
     struct answers a;
 
-    (void)state;
     hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
     execute(&h, NTK_ISA_ENGINE_DVE, copy(b_place, a_place), "first", 0, 100); /* never read */
     execute(&h, NTK_ISA_ENGINE_DVE, copy(b_place, a_place), "second", 100, 200);
@@ -136,7 +130,6 @@ static void what_is_added_to_goes_on_living(void **state)
     struct hand_trace h;
     struct answers a;
 
-    (void)state;
     product.operand[NTK_ISA_DST] = ntk_isa_psum(0, 128, 64, NTK_DTYPE_FLOAT32);
     product.operand[NTK_ISA_SRC0] = ntk_isa_sbuf(0, 128, 128, NTK_DTYPE_BFLOAT16);
     product.operand[NTK_ISA_SRC1] = ntk_isa_sbuf(512, 128, 64, NTK_DTYPE_BFLOAT16);
@@ -172,7 +165,6 @@ static void a_trigger_starts_the_groups_of_its_instance(void **state)
     struct hand_trace h;
     struct answers a;
 
-    (void)state;
     hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
     trigger.queue = (uint16_t)hand_trace_queue(&h, 0, "qSPSpill0", 20);
     trigger.group_id = 7;
@@ -220,7 +212,6 @@ static void steps_and_lengths_of_a_lying_neff_do_not_wrap(void **state)
     struct hand_trace h;
     struct answers a;
 
-    (void)state;
     hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
     trigger.queue = (uint16_t)hand_trace_queue(&h, 0, "qSPSpill0", 20);
     trigger.group_id = 7;
@@ -245,7 +236,6 @@ static void lives_that_lie_in_files_are_told_as_those_in_memory(void **state)
     struct answers a[2];
     struct hand_trace h[2];
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         hand_trace_begin(&h[i], 1, "trn2.3xlarge", 1000);
         uint32_t names[2] = { hand_trace_name(&h[i], 0, NTK_ISA_ENGINE_DVE, "odd"),
@@ -287,7 +277,6 @@ static void programs_that_cannot_be_read_have_no_answer(void **state)
     struct ntk_isa_instr trigger = ntk_isa_instr_make(NTK_ISA_OP_DMA_TRIGGER);
     struct ntk_chip_memory memory;
 
-    (void)state;
     for (int is_vendor = 0; is_vendor < 2; is_vendor++) {
         struct hand_trace h;
         struct ntk_program *program;

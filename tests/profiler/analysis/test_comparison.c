@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Method: measures written down by hand on both sides; and the measures of a trace put together by hand. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "profiler/analysis/comparison.h"
 #include "tests/support/hand_trace.h"
+#include "tests/support/unit.h"
 
 static void put(struct ntk_measures *measures, enum ntk_measure_kind kind, const char *name,
                 double value)
@@ -39,7 +35,6 @@ static void what_changed_is_told_from_what_varies(void **state)
     struct ntk_measures after[5] = { 0 };
     struct ntk_comparison c;
 
-    (void)state;
     for (int i = 0; i < 5; i++) {
         put(&before[i], NTK_MEASURE_OPERATION, "slower", 100 + i);
         put(&after[i], NTK_MEASURE_OPERATION, "slower", 200 + i);
@@ -99,7 +94,6 @@ static void the_measures_of_an_execution_are_those_of_its_analyses(void **state)
     struct ntk_cost_table costs;
     struct ntk_measures measures;
 
-    (void)state;
     hand_trace_begin(&h, 2, "trn2.3xlarge", 1000);
     for (size_t core = 0; core < 2; core++) {
         uint32_t slot = hand_trace_nop(&h, core, NTK_ISA_ENGINE_PE, NTK_ISA_NO_SEMAPHORE, 0,
@@ -199,7 +193,6 @@ static void repeated_executions_of_one_program_are_no_change(void **state)
     unsigned found = 0;
     char most[32];
 
-    (void)state;
     for (int i = 0; i < 400; i++) {
         enum ntk_comparison_verdict verdict = compare(&chance, &world, most, sizeof most);
         assert_int_not_equal(verdict, NTK_COMPARISON_SAME);
@@ -217,7 +210,6 @@ static void a_slowed_layer_is_named(void **state)
     static const struct world worlds[] = { { 0.06, 0, 0, 1.33 }, { 0.06, 0.02, 0, 1.33 } };
     uint64_t chance = 2;
 
-    (void)state;
     for (int w = 0; w < 2; w++) {
         unsigned named = 0;
         unsigned slower = 0;
@@ -245,7 +237,6 @@ static void a_comparison_backwards_is_its_mirror(void **state)
     struct ntk_comparison forth;
     struct ntk_comparison back;
 
-    (void)state;
     for (int i = 0; i < REPEATS; i++) {
         one_execution(&chance, &world, false, &sides[0][i]);
         one_execution(&chance, &world, true, &sides[1][i]);
@@ -278,7 +269,6 @@ static void the_verdict_of_single_executions_says_what_differs(void **state)
     struct ntk_measures after = { 0 };
     struct ntk_comparison c;
 
-    (void)state;
     put(&before, NTK_MEASURE_TOTAL, "execution", 100);
     put(&before, NTK_MEASURE_RESOURCE, "Tensor engine", 60);
     put(&before, NTK_MEASURE_RESOURCE, "Vector engine", 40);

@@ -5,16 +5,12 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "profiler/analysis/tensor_traffic.h"
 #include "tests/support/hand_answers.h"
+#include "tests/support/unit.h"
 
 #define NS(ns) ((ns)*NTK_TRACE_PS_PER_NS)
 
@@ -76,7 +72,6 @@ static void costs_follow_from_the_trace(void **state)
     struct hand_trace h;
     struct hand_answers a;
 
-    (void)state;
     build(&h, "trn2.3xlarge");
     hand_answers_ask(&h, &a);
 
@@ -114,7 +109,6 @@ static void the_roofline_has_least_times_and_bounds(void **state)
     struct hand_answers a;
     struct ntk_roofline roofline;
 
-    (void)state;
     build(&h, "trn2.3xlarge");
     hand_answers_ask(&h, &a);
     assert_int_equal(ntk_analysis_roofline(a.program, &a.costs, &roofline), 0);
@@ -150,7 +144,6 @@ static void without_a_known_machine_there_is_no_roofline(void **state)
     struct hand_answers a;
     struct ntk_roofline roofline;
 
-    (void)state;
     build(&h, "m5.large");
     hand_answers_ask(&h, &a);
     assert_int_equal(ntk_analysis_roofline(a.program, &a.costs, &roofline), -ENODATA);
@@ -163,7 +156,6 @@ static void tensors_are_counted_with_their_reloads(void **state)
     struct hand_answers a;
     struct ntk_tensor_traffic tensors;
 
-    (void)state;
     build(&h, "trn2.3xlarge");
     hand_answers_ask(&h, &a);
     assert_int_equal(ntk_analysis_tensor_traffic(a.program, &tensors), 0);
@@ -190,7 +182,6 @@ static void a_transfer_without_a_name_takes_the_tensors_away(void **state)
     struct hand_answers a;
     struct ntk_tensor_traffic tensors;
 
-    (void)state;
     build(&h, "trn2.3xlarge");
     hand_trace_run(&h, 0, NTK_ISA_ENGINE_ACT, hand_trace_slot(&h, 0, NTK_ISA_ENGINE_ACT, slot), 0,
                    10);
@@ -208,7 +199,6 @@ static void data_that_no_instruction_moves_takes_the_tensors_away(void **state)
     struct hand_answers a;
     struct ntk_tensor_traffic tensors;
 
-    (void)state;
     hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
     uint32_t slot =
         hand_trace_nop(&h, 0, NTK_ISA_ENGINE_SP, NTK_ISA_NO_SEMAPHORE, 0, NTK_ISA_NO_SEMAPHORE);

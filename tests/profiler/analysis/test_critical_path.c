@@ -3,15 +3,11 @@
  * Method: traces put together by hand with one chain that decides and others that do not; the steps must lie
  * end to end from the start of the execution to its end.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/support/hand_answers.h"
+#include "tests/support/unit.h"
 
 #define NONE NTK_ISA_NO_SEMAPHORE
 #define NS(ns) ((ns)*NTK_TRACE_PS_PER_NS)
@@ -35,7 +31,6 @@ static void the_chain_goes_through_the_load_and_the_product(void **state)
     struct hand_answers a;
     struct ntk_isa_instr product = ntk_isa_instr_make(NTK_ISA_OP_NOP);
 
-    (void)state;
     hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
     struct ntk_isa_instr copy = hand_trace_load(&h, 0, 4);
     copy.name_id = hand_trace_name(&h, 0, NTK_ISA_ENGINE_SP, "load");
@@ -84,7 +79,6 @@ static void a_change_that_came_early_is_not_on_the_path(void **state)
     struct hand_trace h;
     struct hand_answers a;
 
-    (void)state;
     hand_trace_begin(&h, 1, "trn2.3xlarge", 400);
     uint32_t first = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, NONE, 0, 9);
     uint32_t busy = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_ACT, NONE, 0, NONE);
@@ -109,7 +103,6 @@ static void long_and_overlapping_chains_come_to_an_end(void **state)
     struct hand_trace h;
     struct hand_answers a;
 
-    (void)state;
     hand_trace_begin(&h, 1, "trn2.3xlarge", 1005);
     uint32_t pe = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, 10, 1, 9);
     uint32_t act = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_ACT, 9, 1, 10);
@@ -143,7 +136,6 @@ static void a_barrier_of_the_runtime_is_left_where_it_was_opened(void **state)
     struct hand_trace h;
     struct hand_answers a;
 
-    (void)state;
     hand_trace_begin(&h, 1, "trn2.3xlarge", 500);
     uint32_t wait = hand_trace_slot(&h, 0, NTK_ISA_ENGINE_SP, barrier);
     uint32_t open = hand_trace_slot(&h, 0, NTK_ISA_ENGINE_PE, opener);
@@ -169,7 +161,6 @@ static void a_change_without_a_maker_is_waited_for(void **state)
     struct hand_trace h;
     struct hand_answers a;
 
-    (void)state;
     hand_trace_begin(&h, 1, "trn2.3xlarge", 7000);
     uint32_t signal = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, NONE, 0, 9);
     uint32_t wait = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_ACT, 9, 2, NONE);
@@ -199,7 +190,6 @@ static void a_circle_of_waits_comes_to_an_end(void **state)
     struct hand_trace h;
     struct hand_answers a;
 
-    (void)state;
     hand_trace_begin(&h, 1, "trn2.3xlarge", 500);
     uint32_t first = hand_trace_slot(&h, 0, NTK_ISA_ENGINE_SP, one);
     uint32_t second = hand_trace_slot(&h, 0, NTK_ISA_ENGINE_PE, other);
@@ -219,7 +209,6 @@ static void an_execution_without_instructions_is_all_start(void **state)
     struct hand_trace h;
     struct hand_answers a;
 
-    (void)state;
     hand_trace_begin(&h, 2, "trn2.3xlarge", 100);
     hand_answers_ask(&h, &a);
     assert_int_equal(a.path.step_count, 1);

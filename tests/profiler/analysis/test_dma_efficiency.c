@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Method: packets put together by hand on two queues and a ring without a name. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "profiler/analysis/dma_efficiency.h"
 #include "tests/support/hand_trace.h"
+#include "tests/support/unit.h"
 
 #define NS(ns) ((ns)*NTK_TRACE_PS_PER_NS)
 
@@ -25,7 +21,6 @@ static void queues_have_their_packets_sizes_and_rates(void **state)
     struct hand_trace h;
     struct ntk_dma_efficiency dma;
 
-    (void)state;
     hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
     h.subgraphs[0].queues = queues;
     h.subgraphs[0].queue_count = 3;
@@ -73,7 +68,6 @@ static void an_unknown_machine_has_no_rate(void **state)
     struct hand_trace h;
     struct ntk_dma_efficiency dma;
 
-    (void)state;
     hand_trace_begin(&h, 2, "m5.large", 1000);
     hand_trace_packet(&h, 1, 0, 1, NTK_TRACE_DMA_DATA, 4096, 0, 400);
     hand_trace_end(&h);

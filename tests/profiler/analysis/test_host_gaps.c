@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Method: spans written down by hand; every gap's causes add up to it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "profiler/analysis/host_gaps.h"
+#include "tests/support/unit.h"
 
 #define SPAN(kind, from, to, core)                                                   \
     {                                                                                \
@@ -36,7 +32,6 @@ static void a_gap_has_the_causes_that_the_host_shows(void **state)
     struct ntk_system_trace trace = { .spans = spans, .span_count = COUNT(spans) };
     struct ntk_host_gaps gaps;
 
-    (void)state;
     assert_int_equal(ntk_analysis_host_gaps(&trace, &gaps), 0);
     assert_int_equal(gaps.core_count, 2);
     const struct ntk_gap_core *core = &gaps.cores[0];
@@ -67,7 +62,6 @@ static void runs_of_a_pair_of_cores_are_counted_once(void **state)
     struct ntk_system_trace trace = { .spans = spans, .span_count = COUNT(spans) };
     struct ntk_host_gaps gaps;
 
-    (void)state;
     for (size_t i = 0; i < COUNT(spans); i++) {
         spans[i].device_core = i % 2 == 0 ? 2 : 3;
     }
@@ -89,7 +83,6 @@ static void gaps_are_measured_by_their_median_and_the_longest(void **state)
     struct ntk_system_trace trace = { .spans = spans, .span_count = COUNT(spans) };
     struct ntk_host_gaps gaps;
 
-    (void)state;
     assert_int_equal(ntk_analysis_host_gaps(&trace, &gaps), 0);
     assert_int_equal(gaps.cores[0].gap_count, 3); /* 10, 30, 5 */
     assert_int_equal(gaps.cores[0].gap_ns, 45);
@@ -107,7 +100,6 @@ static void what_has_no_end_is_no_run(void **state)
     struct ntk_system_trace none = { 0 };
     struct ntk_host_gaps gaps;
 
-    (void)state;
     spans[0].is_partial = true;
     assert_int_equal(ntk_analysis_host_gaps(&trace, &gaps), 0);
     assert_int_equal(gaps.core_count, 0);
@@ -125,7 +117,6 @@ static void every_moment_of_a_gap_has_one_cause(void **state)
     enum { SPANS = 24, END = 1000 };
     uint32_t chance = 1;
 
-    (void)state;
     for (int round = 0; round < 100; round++) {
         struct ntk_system_span spans[SPANS];
         struct ntk_system_trace trace = { .spans = spans, .span_count = SPANS };
@@ -181,7 +172,6 @@ static void a_trace_of_nothing_but_cores_takes_no_longer(void **state)
     struct ntk_system_trace trace = { .spans = spans, .span_count = SPANS };
     struct ntk_host_gaps gaps;
 
-    (void)state;
     assert_non_null(spans);
     for (uint32_t i = 0; i < SPANS; i++) {
         spans[i] = (struct ntk_system_span)SPAN("nc_exec_running", i, i + 7, SPANS - 1 - i / 2);

@@ -4,15 +4,11 @@
  * must add up to the execution.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/support/hand_answers.h"
+#include "tests/support/unit.h"
 
 #define NONE NTK_ISA_NO_SEMAPHORE
 #define NS(ns) ((ns)*NTK_TRACE_PS_PER_NS)
@@ -34,7 +30,6 @@ static void a_wait_is_the_engines_that_ended_it(void **state)
     struct hand_trace h;
     struct hand_answers a;
 
-    (void)state;
     hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
     uint32_t work = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, NONE, 0, 9);
     uint32_t after = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_ACT, 9, 1, NONE);
@@ -66,7 +61,6 @@ static void a_wait_for_dma_names_the_queue_and_counts_from_when_the_engine_was_f
     struct hand_trace h;
     struct hand_answers a;
 
-    (void)state;
     hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
     struct ntk_isa_instr copy = hand_trace_load(&h, 0, 4);
     uint32_t load = hand_trace_open(&h, 0, NTK_ISA_ENGINE_SP, &copy);
@@ -93,7 +87,6 @@ static void the_change_that_made_it_true_ended_the_wait(void **state)
     struct hand_trace h;
     struct hand_answers a;
 
-    (void)state;
     hand_trace_begin(&h, 1, "trn2.3xlarge", 600);
     uint32_t count = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, NONE, 0, 9);
     uint32_t wait = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_DVE, 9, 3, NONE);
@@ -117,7 +110,6 @@ static void semaphore_instructions_are_idle(void **state)
     struct hand_answers a;
     struct ntk_isa_instr only = ntk_isa_instr_make(NTK_ISA_OP_EVENT_SEMAPHORE);
 
-    (void)state;
     hand_trace_begin(&h, 1, "trn2.3xlarge", 500);
     uint32_t semaphore = hand_trace_open(&h, 0, NTK_ISA_ENGINE_PE, &only);
     uint32_t work = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, NONE, 0, NONE);
@@ -138,7 +130,6 @@ static void a_vendors_waits_are_read_where_their_place_is_known(void **state)
     static const uint8_t waiting[64] = { 0x42, 0x10, 0, 0, 0x05, 9, 0x13, 6, 1 };
     static const uint8_t signalling[64] = { 0x02, 0x10, 0, 0, 0, 0, 0x13, 9 };
 
-    (void)state;
     static const char *const machines[] = { "trn1.2xlarge", "trn2.3xlarge", "trn3.48xlarge" };
 
     for (int m = 0; m < 3; m++) {
@@ -170,7 +161,6 @@ static void a_wait_lies_inside_what_waits_while_it_runs(void **state)
     struct hand_trace h;
     struct hand_answers a;
 
-    (void)state;
     hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
     uint32_t wait = hand_trace_slot(&h, 0, NTK_ISA_ENGINE_SP, barrier);
     uint32_t open = hand_trace_slot(&h, 0, NTK_ISA_ENGINE_PE, opener);
@@ -193,7 +183,6 @@ static void code_of_the_runtime_is_its_own_reason(void **state)
     struct hand_answers a;
     struct ntk_ntff_insertion inserted = { NTK_NTFF_ENGINE_TENSOR, 0, 1, 0 };
 
-    (void)state;
     hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
     h.subgraphs[0].insertions = &inserted;
     h.subgraphs[0].insertion_count = 1;
@@ -215,7 +204,6 @@ static void without_a_length_there_is_no_answer(void **state)
     struct hand_trace h;
     struct hand_answers a;
 
-    (void)state;
     hand_trace_begin(&h, 1, "trn2.3xlarge", 0);
     hand_trace_end(&h);
     assert_int_equal(ntk_program_create(&h.trace, &a.program), 0);

@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "profiler/analysis/interval.h"
+#include "tests/support/unit.h"
 
 static void overlaps_count_once_in_the_cover_and_twice_in_the_sum(void **state)
 {
     struct ntk_cover cover = { 0 };
 
-    (void)state;
     ntk_cover_add(&cover, -10, 5);
     ntk_cover_add(&cover, 10, 20);
     ntk_cover_add(&cover, 15, 30);
@@ -38,7 +33,6 @@ static void any_spans_give_what_counting_by_hand_gives(void **state)
     enum { LENGTH = 300, SPANS = 40 };
     uint32_t seed = 1;
 
-    (void)state;
     for (int round = 0; round < 200; round++) {
         struct ntk_cover cover = { 0 };
         int64_t starts[SPANS];
@@ -66,7 +60,6 @@ static void sums_that_do_not_fit_stay_at_the_greatest(void **state)
 {
     struct ntk_cover cover = { 0 };
 
-    (void)state;
     ntk_cover_add(&cover, 0, INT64_MAX);
     ntk_cover_add(&cover, 1, INT64_MAX);
     assert_true(cover.sum_ps == INT64_MAX);

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Method: allocations and frees written down by hand. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "profiler/analysis/memory_use.h"
+#include "tests/support/unit.h"
 
 #define ALLOC(use, at, size)                                                          \
     {                                                                                 \
@@ -29,7 +24,6 @@ static void the_peak_is_told_by_what_it_was_for(void **state)
     struct ntk_system_trace trace = { .spans = spans, .span_count = COUNT(spans) };
     struct ntk_memory_use use;
 
-    (void)state;
     assert_int_equal(ntk_analysis_memory_use(&trace, &use), 0);
     assert_int_equal(use.allocation_count, 4);
     assert_int_equal(use.free_count, 2);
@@ -60,7 +54,6 @@ static void frees_of_memory_from_before_take_nothing(void **state)
     struct ntk_system_trace trace = { .spans = spans, .span_count = 3 };
     struct ntk_memory_use use;
 
-    (void)state;
     assert_int_equal(ntk_analysis_memory_use(&trace, &use), 0);
     assert_int_equal(use.peak_bytes, 100);
     assert_int_equal(use.end_bytes, 0);
@@ -84,7 +77,6 @@ static void the_peak_is_the_sum_of_its_parts(void **state)
     enum { SPANS = 200, NAMES = COUNT(names) };
     uint32_t chance = 1;
 
-    (void)state;
     for (int round = 0; round < 50; round++) {
         struct ntk_system_span spans[SPANS];
         struct ntk_system_trace trace = { .spans = spans, .span_count = SPANS };
@@ -137,7 +129,6 @@ static void sums_of_a_lying_trace_do_not_wrap(void **state)
     struct ntk_system_trace trace = { .spans = spans, .span_count = COUNT(spans) };
     struct ntk_memory_use use;
 
-    (void)state;
     assert_int_equal(ntk_analysis_memory_use(&trace, &use), 0);
     assert_true(use.peak_bytes == UINT64_MAX);
     assert_int_equal(use.peak_ns, 10);

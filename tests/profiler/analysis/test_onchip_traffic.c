@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Method: a program of a few instructions with tiles of known size, and a trace that says how often each ran. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "profiler/analysis/onchip_traffic.h"
 #include "profiler/analysis/queue_bytes.h"
 #include "shared/formats/neff/neff.h"
+#include "tests/support/unit.h"
 
 #define SLOTS_MAX 64
 
@@ -71,7 +67,6 @@ static void tiles_count_each_time_an_instruction_ran(void **state)
     struct ntk_isa_instr add = ntk_isa_instr_make(NTK_ISA_OP_TENSOR_TENSOR);
     struct ntk_isa_instr never = ntk_isa_instr_make(NTK_ISA_OP_TENSOR_COPY);
 
-    (void)state;
     /* 128 x 16 float32 from PSUM: 8192 bytes; as bfloat16 to SBUF: 4096. */
     copy.operand[NTK_ISA_SRC0] = ntk_isa_psum(0, 128, 16, NTK_DTYPE_FLOAT32);
     copy.operand[NTK_ISA_DST] = ntk_isa_sbuf(0, 128, 16, NTK_DTYPE_BFLOAT16);
@@ -102,7 +97,6 @@ static void of_dma_only_the_side_on_the_chip_counts(void **state)
     struct machine *m = machine_create();
     struct ntk_isa_instr load = ntk_isa_instr_make(NTK_ISA_OP_DMA_COPY);
 
-    (void)state;
     load.operand[NTK_ISA_SRC0] = ntk_isa_var(3, 0, 128, 16, 16, NTK_DTYPE_FLOAT32);
     load.operand[NTK_ISA_DST] = ntk_isa_sbuf(0, 128, 16, NTK_DTYPE_FLOAT32);
     run(m, NTK_NTFF_ENGINE_SYNC, &load, 5);
@@ -140,7 +134,6 @@ static void prepared_transfers_are_those_of_the_neff(void **state)
     };
     struct ntk_isa_instr trigger = ntk_isa_instr_make(NTK_ISA_OP_DMA_TRIGGER);
 
-    (void)state;
     neff.engines[NTK_NTFF_ENGINE_SYNC].group_count = 2;
     neff.engines[NTK_NTFF_ENGINE_SYNC].groups = groups;
     trigger.queue = 1;
@@ -160,7 +153,6 @@ static void what_a_vendor_wrote_is_not_known(void **state)
     struct machine *m = machine_create();
     struct ntk_isa_instr nop = ntk_isa_instr_make(NTK_ISA_OP_NOP);
 
-    (void)state;
     run(m, NTK_NTFF_ENGINE_TENSOR, &nop, 1);
     assert_true(traffic_of(m).is_known);
     memset(m->code, 0, sizeof m->code);
@@ -190,7 +182,6 @@ static void bytes_go_by_the_type_of_their_queue(void **state)
     uint8_t compiled[NTK_NTFF_SLOT_BYTES] = { 0xc1, 0x10 };
     struct ntk_queue_bytes bytes;
 
-    (void)state;
     neff.engines[NTK_NTFF_ENGINE_SYNC].group_count = 1;
     neff.engines[NTK_NTFF_ENGINE_SYNC].groups = &group;
     trigger.queue = 1;

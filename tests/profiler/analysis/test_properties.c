@@ -9,13 +9,8 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "profiler/analysis/activity_over_time.h"
 #include "profiler/analysis/advice.h"
@@ -23,6 +18,7 @@
 #include "profiler/analysis/engine_activity.h"
 #include "profiler/analysis/summary.h"
 #include "tests/support/hand_answers.h"
+#include "tests/support/unit.h"
 
 #define NONE NTK_ISA_NO_SEMAPHORE
 #define NS(ns) ((ns)*NTK_TRACE_PS_PER_NS)
@@ -41,7 +37,6 @@ static uint64_t last_seed; /* told after a test that failed, too */
 
 static int tell_seed(void **state)
 {
-    (void)state;
     print_message("the last seed was %llu\n", (unsigned long long)last_seed);
     return 0;
 }
@@ -367,7 +362,6 @@ static void every_sum_and_bound_holds(void **state)
     unsigned chips = 0;
     unsigned advice = 0;
 
-    (void)state;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         struct hand_trace h;
         struct hand_answers a;
@@ -408,7 +402,6 @@ static void scale(struct hand_trace *h, int64_t by)
 
 static void a_slower_clock_changes_lengths_only(void **state)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < SEEDS; seed += 3) {
         struct hand_trace h;
         struct hand_answers once;
@@ -444,7 +437,6 @@ static void what_comes_after_the_last_instruction_is_the_end(void **state)
 {
     const int64_t more_ps = NS(1234);
 
-    (void)state;
     for (uint64_t seed = 1; seed < SEEDS; seed += 3) {
         struct hand_trace h;
         struct hand_trace none = { 0 };
@@ -476,7 +468,6 @@ static void what_comes_after_the_last_instruction_is_the_end(void **state)
 /* One more packet, one more instruction: nothing becomes less busy. */
 static void more_work_is_never_less(void **state)
 {
-    (void)state;
     for (uint64_t seed = 2; seed < SEEDS; seed += 3) {
         struct source source = { ~seed };
         struct hand_trace h;

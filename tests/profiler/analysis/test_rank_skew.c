@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Method: traces of three ranks written down by hand, one of which is late. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "profiler/analysis/rank_skew.h"
+#include "tests/support/unit.h"
 
 #define SPAN(kind, rank, from, to)                                                       \
     {                                                                                    \
@@ -35,7 +31,6 @@ static void the_late_rank_is_found_step_by_step(void **state)
     const struct ntk_system_trace *list[] = { &traces[0], &traces[1] };
     struct ntk_rank_skew skew;
 
-    (void)state;
     assert_int_equal(ntk_analysis_rank_skew(list, 2, &skew), 0);
     assert_int_equal(skew.kind_count, 1); /* executions are of one rank alone */
     const struct ntk_skew_kind *kind = &skew.kinds[0];
@@ -68,7 +63,6 @@ static void the_cores_of_a_pair_are_one_rank(void **state)
     const struct ntk_system_trace *list[] = { &trace };
     struct ntk_rank_skew skew;
 
-    (void)state;
     spans[0].exec_id = spans[1].exec_id = spans[3].exec_id = 1;
     spans[2].exec_id = spans[4].exec_id = 2;
     spans[1].device_core = 1;
@@ -88,7 +82,6 @@ static void collectives_of_one_execution_are_steps_of_their_own(void **state)
     const struct ntk_system_trace *list[] = { &trace };
     struct ntk_rank_skew skew;
 
-    (void)state;
     for (uint64_t step = 0; step < 3; step++) {
         for (uint32_t rank = 0; rank < 2; rank++) {
             for (uint32_t core = 0; core < 2; core++) {
@@ -124,7 +117,6 @@ static void lost_steps_are_the_oldest(void **state)
     const struct ntk_system_trace *list[] = { &traces[0], &traces[1] };
     struct ntk_rank_skew skew;
 
-    (void)state;
     assert_int_equal(ntk_analysis_rank_skew(list, 2, &skew), 0);
     assert_true(skew.kinds[0].is_from_end);
     assert_int_equal(skew.kinds[0].step_count, 2);
@@ -148,7 +140,6 @@ static void what_is_behind_and_what_is_waited_is_the_skew(void **state)
     struct ntk_rank_skew skew;
     uint32_t chance = 1;
 
-    (void)state;
     for (uint64_t step = 0; step < 50; step++) {
         for (uint32_t rank = 0; rank < 4; rank++) {
             chance = chance * 1664525u + 1013904223u;
@@ -177,7 +168,6 @@ static void one_rank_has_no_skew(void **state)
     const struct ntk_system_trace *list[] = { &trace };
     struct ntk_rank_skew skew;
 
-    (void)state;
     assert_int_equal(ntk_analysis_rank_skew(list, 1, &skew), 0);
     assert_int_equal(skew.kind_count, 0);
     ntk_rank_skew_fini(&skew);

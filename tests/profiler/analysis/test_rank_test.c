@@ -2,14 +2,10 @@
 /* Method: sets whose p is known from tables, by counting, or from the book. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "profiler/analysis/rank_test.h"
+#include "tests/support/unit.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
@@ -33,7 +29,6 @@ static void small_sets_are_counted_exactly(void **state)
     static const double males[] = { 19, 22, 16, 29, 24 };
     static const double females[] = { 20, 11, 17, 12 };
 
-    (void)state;
     EXPECT_P(low, high, 2.0 / 70);
     EXPECT_P(high, low, 2.0 / 70);
     EXPECT_P(three, next_three, 0.1);
@@ -47,7 +42,6 @@ static void equal_values_share_their_ranks(void **state)
     static const double twos[] = { 2, 2, 2, 2 };
     static const double mixed[] = { 1, 1, 2, 2 };
 
-    (void)state;
     EXPECT_P(ones, twos, 2.0 / 70); /* as a program whose every execution takes the same time */
     EXPECT_P(ones, ones, 1);
     /* Values 1 (six of them) and 2 (two): the twos fall both into the second set in 15 of 70 divisions,
@@ -60,7 +54,6 @@ static void large_sets_agree_with_the_exact_count(void **state)
     double a[40];
     double b[40];
 
-    (void)state;
     /* The second set lies 3 of 32 ranks above the first; counted exactly, then approximated with one value
      * more: nearly the same sets. */
     for (int i = 0; i < 40; i++) {
@@ -87,7 +80,6 @@ static void sets_can_be_too_small(void **state)
     double one = 1;
     double p;
 
-    (void)state;
     assert_int_equal(ntk_rank_test(&one, 1, &one, 0, &p), -EINVAL);
     assert_true(ntk_rank_test_least_p(1, 1) >= 1);
     assert_true(fabs(ntk_rank_test_least_p(3, 3) - 0.1) < 1e-12);
@@ -102,7 +94,6 @@ static void of_many_tests_those_stay_that_are_more_than_their_share_of_chance(vo
     static const double alone[] = { 0.04, 0.5 };
     bool is_significant[6];
 
-    (void)state;
     assert_int_equal(ntk_rank_test_select(p, 6, 0.05, is_significant), 0);
     for (int i = 0; i < 6; i++) {
         assert_int_equal(is_significant[i], expected[i]);

@@ -4,13 +4,8 @@
  * captures made with the writer for two cores, the open encoding and rules about what is absent.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "profiler/analysis/hbm_traffic.h"
 #include "profiler/analysis/matmul_flops.h"
@@ -20,6 +15,7 @@
 #include "shared/formats/neff/neff.h"
 #include "tests/support/ntff_sample.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 static const struct ntk_summary_value *find(const struct ntk_summary *summary, const char *name)
 {
@@ -56,7 +52,6 @@ static void expect_number(const struct ntk_summary *summary, const char *name, d
 
 static void the_sample_has_the_metrics_that_follow_from_its_description(void **state)
 {
-    (void)state;
     for (unsigned version = 4; version <= 6; version++) {
         struct ntk_buf file = { 0 };
         struct ntff_sample sample = { .version = version };
@@ -194,7 +189,6 @@ static void two_cores_share_times_and_double_the_peak_but_not_the_bandwidth(void
     struct recorded r = { .slots = 1 };
     struct ntk_summary s;
 
-    (void)state;
     r.code[0] = NTK_NTFF_OPCODE_MATMUL;
     r.code[1] = 0x10;
     r.code[26] = 100; /* 100 columns */
@@ -223,7 +217,6 @@ static void a_vendors_matmul_of_another_generation_has_no_flops(void **state)
     struct recorded r = { .slots = 1 };
     struct ntk_summary s;
 
-    (void)state;
     r.code[0] = NTK_NTFF_OPCODE_MATMUL;
     r.code[1] = 0x10;
     record_begin(&r, "trn1.2xlarge", 1, NTK_NTFF_ENGINE_TENSOR);
@@ -259,7 +252,6 @@ static void the_open_encoding_counts_its_own_tiles(void **state)
     struct ntk_isa_instr transpose = ntk_isa_instr_make(NTK_ISA_OP_NC_TRANSPOSE);
     uint32_t slots[2];
 
-    (void)state;
     /* 32 deep, 16 rows, 48 columns; then a transpose of 32 x 16 */
     matmul.operand[NTK_ISA_SRC0] = ntk_isa_sbuf(0, 32, 16, NTK_DTYPE_FLOAT32);
     matmul.operand[NTK_ISA_SRC1] = ntk_isa_sbuf(256, 32, 48, NTK_DTYPE_FLOAT32);
@@ -300,7 +292,6 @@ static void transfers_of_the_open_encoding_count_what_lies_in_device_memory(void
     struct ntk_neff_dma_group group = { .id = 7, .transfer_count = 1, .transfers = &transfer };
     struct ntk_neff_subgraph neff = { .name = "sg00", .var_count = 2, .vars = vars };
 
-    (void)state;
     neff.engines[NTK_ISA_ENGINE_SP].group_count = 1;
     neff.engines[NTK_ISA_ENGINE_SP].groups = &group;
     load.operand[NTK_ISA_SRC0] = ntk_isa_sbuf(0, 8, 16, NTK_DTYPE_FLOAT32);
@@ -333,7 +324,6 @@ static void opcodes_are_grouped_by_engine_the_longest_first(void **state)
     struct ntk_trace *trace = NULL;
     struct ntk_opcode_table table;
 
-    (void)state;
     ntff_sample_build(&sample, &file);
     assert_int_equal(ntk_ntff_open_bytes(file.bytes, file.bytes_count, &ntff, NULL), 0);
     assert_int_equal(ntk_trace_create_from_ntff(ntff, NULL, NULL, NULL, &trace, NULL), 0);

@@ -3,16 +3,12 @@
  * Method: two loads of 32768 bytes by a queue of two rings, put together by hand: SP begins them at 0 and at 100, PE waits for
  * the first (semaphore 20) and ACT for the second (21). Which packets are whose is known by construction.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "profiler/analysis/transfers.h"
 #include "tests/support/hand_trace.h"
+#include "tests/support/unit.h"
 
 #define NONE NTK_ISA_NO_SEMAPHORE
 #define NS(ns) ((ns)*NTK_TRACE_PS_PER_NS)
@@ -105,7 +101,6 @@ static void a_semaphore_write_ends_a_transfer_on_its_ring(void **state)
     struct ntk_program *program = NULL;
     struct ntk_transfer transfer;
 
-    (void)state;
     begin(&h);
     for (unsigned ring = 0; ring < 2; ring++) {
         int64_t at_ns = 200 + 110 * (int64_t)ring;
@@ -134,7 +129,6 @@ static void bytes_share_packets_out(void **state)
 {
     struct hand_trace h;
 
-    (void)state;
     begin(&h);
     packet(&h, 0, 16384, 200, 260);
     packet(&h, 1, 16384, 200, 290);
@@ -152,7 +146,6 @@ static void changes_bound_a_transfer_that_is_complete(void **state)
 {
     struct hand_trace h;
 
-    (void)state;
     begin(&h);
     packet(&h, 0, 16384, 200, 260);
     packet(&h, 1, 16384, 200, 290);
@@ -173,7 +166,6 @@ static void without_anything_to_go_by_nothing_is_known(void **state)
 {
     struct hand_trace h;
 
-    (void)state;
     begin(&h);
     packet(&h, 0, 16384, 200, 260);
     hand_trace_end(&h);
@@ -189,7 +181,6 @@ static void an_instruction_that_moves_nothing_has_no_transfer(void **state)
     struct ntk_transfer transfer;
     struct hand_trace h;
 
-    (void)state;
     begin(&h);
     hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, 20, 1, NONE),
                    500, 600);

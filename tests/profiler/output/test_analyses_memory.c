@@ -4,10 +4,7 @@
  * they keep on the heap and in files, the high-water mark of a process that makes them, and that of the program.
  */
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +12,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "profiler/output/analyses.h"
 #include "tests/support/ntff_big.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define LIST_BYTES ((size_t)1 << 20)
 #define MIB ((uint64_t)1 << 20)
@@ -80,7 +76,6 @@ static void answers_from_files_are_those_from_memory(void **state)
     struct ntk_buf out[2] = { 0 };
     char *path = write_big(&big);
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         open_trace(path, i == 0 ? (size_t)1 << 30 : 1, &o[i]);
         assert_int_equal(ntk_analyses_create(o[i].trace, &o[i].analyses), 0);
@@ -105,7 +100,6 @@ static void brief_answers_lack_the_steps_alone(void **state)
     struct opened o = { 0 };
     char *path = write_big(&big);
 
-    (void)state;
     open_trace(path, 1, &o);
     assert_int_equal(ntk_analyses_create(o.trace, &o.analyses), 0);
     for (size_t i = 0; i < ntk_analyses_count(); i++) {
@@ -137,7 +131,6 @@ static void waits_end_with_what_was_waited_for(void **state)
     char *path = write_big(&big);
     uint64_t looked_at = 0;
 
-    (void)state;
     open_trace(path, 1, &o);
     assert_int_equal(ntk_analyses_create(o.trace, &o.analyses), 0);
     const struct ntk_trace_core *core = &o.trace->cores[0];
@@ -203,7 +196,6 @@ static void memory_does_not_grow_with_the_capture(void **state)
     uint64_t sizes[2] = { NTFF_BIG_HAS_SHADOWS ? 2 * MIB : 72 * MIB,
                           NTFF_BIG_HAS_SHADOWS ? 4 * MIB : 108 * MIB };
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         struct ntff_big big = { .bytes_count = sizes[i], .cores = 1 };
         char *path = write_big(&big);
@@ -229,7 +221,6 @@ static void the_program_gives_away_what_it_writes(void **state)
     char program[4096];
     int status = 0;
 
-    (void)state;
     (void)snprintf(program, sizeof program, "%s/neuron-profile", bin ? bin : ".");
     fflush(NULL);
     pid_t pid = fork();
@@ -260,7 +251,6 @@ static void a_full_disk_is_a_failure_of_the_analyses(void **state)
     struct opened o = { 0 };
     char *path = write_big(&big);
 
-    (void)state;
     open_trace(path, (size_t)1 << 30, &o);
     o.trace->list_bytes = 65536;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);

@@ -5,13 +5,9 @@
  * span (80-1000) for Tensor's second, 720-950. On the first core a wait ends by a change that nobody is known to have
  * made. Both formats must show these arrows and no others; each is read by another library.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <jansson.h>
 
 #include "profiler/output/arrows.h"
@@ -20,6 +16,7 @@
 #include "shared/base/fs.h"
 #include "tests/support/hand_trace.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define NONE NTK_ISA_NO_SEMAPHORE
 #define FILE_BYTES_MAX ((size_t)1 << 20)

@@ -4,9 +4,6 @@
  * mark of a process that writes them out.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,13 +11,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "profiler/output/export_to.h"
 #include "profiler/output/rows.h"
 #include "profiler/output/tables.h"
 #include "tests/support/ntff_big.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define MIB ((uint64_t)1 << 20)
 #define LIST_BYTES ((size_t)1 << 20)
@@ -91,7 +87,6 @@ static void each_record_is_one_row(void **state)
     struct ntff_big big = { .steps = 1000, .cores = 2 };
     struct capture c;
 
-    (void)state;
     write_capture(&big);
     open_capture(&c);
     assert_int_equal(rows_of(c.export, "Instruction"), big.instruction_count);
@@ -130,7 +125,6 @@ static void the_rate_of_dma_adds_up_to_its_bytes(void **state)
     struct capture c;
     uint64_t wanted;
 
-    (void)state;
     write_capture(&big);
     open_capture(&c);
     wanted = big.packet_count * NTFF_BIG_PACKET_BYTES;
@@ -156,7 +150,6 @@ static void rows_end_with_the_first_failure(void **state)
     struct capture c;
     size_t count;
 
-    (void)state;
     write_capture(&big);
     open_capture(&c);
     for (int json = 0; json < 2; json++) {
@@ -212,7 +205,6 @@ static void memory_is_less_than_the_capture(void **state)
     static const char *const names[] = { "json", "parquet" };
     struct ntff_big big = { .bytes_count = CAPTURE_BYTES, .cores = 1 };
 
-    (void)state;
     if (NTFF_BIG_HAS_SHADOWS) {
         skip();
     }

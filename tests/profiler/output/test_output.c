@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Method: the sample capture as text and JSON: lines that must be there, byte for byte. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "profiler/output/output.h"
 #include "tests/support/ntff_sample.h"
+#include "tests/support/unit.h"
 
 struct fixture {
     struct ntk_buf file, text;

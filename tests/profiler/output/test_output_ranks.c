@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Method: summaries of three captures put together by hand; all of the text is compared. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "profiler/output/output_ranks.h"
+#include "tests/support/unit.h"
 
 #define VALUES 4
 
@@ -65,7 +61,6 @@ static void each_metric_says_who_has_most_of_it(void **state)
         "tensor_engine_active_time_percent   0.25    0.25       0.5  run_rank_2\n";
     struct ntk_buf text = { 0 };
 
-    (void)state;
     ntk_output_ranks_text(ranks, 3, &text);
     assert_true(ntk_buf_ok(&text));
     assert_string_equal(ntk_buf_text_get(&text), expected);
@@ -88,7 +83,6 @@ static void the_json_has_a_key_for_each_capture(void **state)
                                    "}\n";
     struct ntk_buf text = { 0 };
 
-    (void)state;
     ntk_output_ranks_json(ranks, 2, &text);
     assert_true(ntk_buf_ok(&text));
     assert_string_equal(ntk_buf_text_get(&text), expected);

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Method: the capture of support/ntff_sample.h, some of whose sections are said to be others. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "profiler/output/output_records.h"
 #include "tests/support/ntff_sample.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 static struct ntk_ntff_section *section_of(struct ntk_ntff *ntff, unsigned type)
 {
@@ -58,7 +54,6 @@ static void records_that_nobody_knows_are_shown_as_bytes(void **state)
     struct ntk_buf file = { 0 };
     struct ntk_ntff *ntff = NULL;
 
-    (void)state;
     ntff_sample_build(&sample, &file);
     assert_int_equal(ntk_ntff_open_bytes(file.bytes, file.bytes_count, &ntff, NULL), 0);
     struct ntk_ntff_section *changes = section_of(ntff, NTK_NTFF_SECTION_EVENT);

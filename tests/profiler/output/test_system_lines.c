@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Lines of a trace of the host: which events share one, and when they need a further one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "profiler/output/system_lines.h"
+#include "tests/support/unit.h"
 
 static struct ntk_system_lines lines;
 
@@ -15,7 +11,6 @@ static int set_up(void **state)
 {
     struct ntk_system_grouping grouping;
 
-    (void)state;
     assert_int_equal(ntk_system_grouping_set(&grouping, NULL, NULL, NULL), 0);
     ntk_system_lines_init(&lines, &grouping);
     return 0;
@@ -23,7 +18,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     ntk_system_lines_fini(&lines);
     return 0;
 }
@@ -54,7 +48,6 @@ static void spans_that_nest_or_follow_share_a_lane(void **state)
 {
     struct ntk_system_place place;
 
-    (void)state;
     assert_int_equal(lane_of(span(0, 100), &place), 0);
     assert_int_equal(lane_of(span(10, 60), &place), 0);
     assert_int_equal(lane_of(span(20, 60), &place), 0);
@@ -69,7 +62,6 @@ static void a_span_that_reaches_out_of_another_gets_a_lane_below(void **state)
 {
     struct ntk_system_place place;
 
-    (void)state;
     assert_int_equal(lane_of(span(0, 100), &place), 0);
     assert_int_equal(lane_of(span(50, 150), &place), 1);
     assert_int_equal(lane_of(span(60, 90), &place), 0);
@@ -82,7 +74,6 @@ static void an_instant_takes_no_room(void **state)
     struct ntk_system_event_row instant = span(50, 50);
     struct ntk_system_place place;
 
-    (void)state;
     instant.is_instant = true;
     assert_int_equal(lane_of(span(0, 100), &place), 0);
     assert_int_equal(lane_of(instant, &place), 0);
@@ -94,7 +85,6 @@ static void what_cores_do_has_lines_by_physical_core(void **state)
     struct ntk_system_event_row device = span(0, 100);
     struct ntk_system_place place;
 
-    (void)state;
     device.source = "neuron_hw";
     device.device_core = 6;
     (void)lane_of(span(0, 100), &place);
@@ -111,7 +101,6 @@ static void lists_of_fields_choose_processes_and_lines(void **state)
 {
     struct ntk_system_place place;
 
-    (void)state;
     assert_int_equal(
         ntk_system_grouping_set(&lines.grouping, "worker_gid,instance_id", "thread_id", NULL), 0);
     (void)lane_of(span(0, 1), &place);
@@ -123,7 +112,6 @@ static void a_field_that_does_not_exist_is_refused(void **state)
 {
     struct ntk_err err = { 0 };
 
-    (void)state;
     assert_true(ntk_system_grouping_set(&lines.grouping, NULL, "thread_id,", &err) < 0);
     assert_true(ntk_system_grouping_set(&lines.grouping, "", NULL, &err) < 0);
     assert_true(ntk_system_grouping_set(&lines.grouping, "instance", NULL, &err) < 0);

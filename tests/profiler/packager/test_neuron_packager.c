@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* neuron-packager as a user meets it: what it prints, and how it ends. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +10,7 @@
 #include "shared/formats/neff/neff.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 static int setup(void **state)
 {
@@ -349,7 +343,6 @@ static void create_keeps_what_the_header_said(void **state)
 
 static void wrong_words_are_usage_errors(void **state)
 {
-    (void)state;
     check_error(2, "neuron-packager: a subcommand is missing", NULL, NULL, NULL, NULL, NULL);
     check_error(2, "neuron-packager: unknown subcommand \"inform\"", "inform", NULL, NULL, NULL,
                 NULL);
@@ -529,7 +522,6 @@ static void help_and_version_go_to_stdout(void **state)
     static const char *const words[] = { "info",    "unpack", "create", "optimize",
                                          "example", "disasm", "asm" };
 
-    (void)state;
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         struct test_run result = run(0, words[i], "--help", NULL, NULL, NULL, NULL, NULL);
 

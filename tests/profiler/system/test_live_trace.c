@@ -6,17 +6,14 @@
 #include "profiler/system/live_trace.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "profiler/system/system_trace.h"
 #include "runtime-hooks/hooks/hooks.h"
 #include "tests/support/observed.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define RUNS 500U
 #define FAILURES 5U /* every hundredth */
@@ -133,7 +130,6 @@ static void folder_holds_exactly_what_the_process_did(void **state)
     size_t count[4] = { 0 };
     uint64_t clock_ns = 0;
 
-    (void)state;
     assert_int_equal(observed_receive(&child), 1);
     struct ntk_live_trace_result result = record(&child, 1000000);
 
@@ -191,7 +187,6 @@ static void what_is_beyond_the_bound_is_counted_as_lost(void **state)
     struct ntk_err err = { 0 };
     size_t events = 0;
 
-    (void)state;
     assert_int_equal(observed_receive(&child), 1);
     struct ntk_live_trace_result result = record(&child, 50);
 
@@ -218,7 +213,6 @@ static void who_cannot_be_recorded_is_told_why(void **state)
     struct ntk_live_trace_result result = { 0 };
     struct ntk_err err = { 0 };
 
-    (void)state;
     assert_int_equal(observed_receive(&child), 1);
     options.pid = (uint32_t)child.pid;
     assert_int_equal(ntk_live_trace_record(&options, &result, &err), -ENODATA);

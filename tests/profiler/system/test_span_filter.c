@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Method: a trace of six nested spans put together by hand. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "profiler/system/span_filter.h"
+#include "tests/support/unit.h"
 
 #define SPANS 6
 
@@ -56,7 +52,6 @@ static void without_words_everything_stays(void **state)
 {
     struct filtered f;
 
-    (void)state;
     filter(&f, NULL, NULL, NULL);
     assert_int_equal(f.trace.span_count, SPANS);
     assert_int_equal(f.spans[5].parent, 4);
@@ -66,7 +61,6 @@ static void cores_are_numbers_and_ranges(void **state)
 {
     struct filtered f;
 
-    (void)state;
     filter(&f, "2-4,9", NULL, NULL);
     expect(&f, (const char *const[]){ "nrt_load", "model_load", NULL });
     assert_int_equal(f.spans[0].parent, NTK_SYSTEM_NO_PARENT);
@@ -77,7 +71,6 @@ static void what_was_inside_of_a_span_that_goes_is_inside_of_the_next(void **sta
 {
     struct filtered f;
 
-    (void)state;
     filter(&f, NULL, "nrt_execute,kbl_exec_wait", NULL);
     expect(&f, (const char *const[]){ "nrt_execute", "kbl_exec_wait", NULL });
     assert_int_equal(f.spans[1].parent, 0);
@@ -90,7 +83,6 @@ static void types_may_be_groups_and_be_excluded(void **state)
 {
     struct filtered f;
 
-    (void)state;
     filter(&f, NULL, "hardware", NULL);
     expect(&f, (const char *const[]){ "nc_exec_running", NULL });
     filter(&f, NULL, "^software", NULL);
@@ -106,7 +98,6 @@ static void another_machine_has_no_events(void **state)
 {
     struct filtered f;
 
-    (void)state;
     filter(&f, NULL, NULL, "i-on,i-one1");
     assert_int_equal(f.trace.span_count, 0);
 }
@@ -115,7 +106,6 @@ static void what_is_no_list_of_cores_is_refused(void **state)
 {
     static const char *const bad[] = { "a", "1-", "1,,2", "70000", "5-1" };
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct ntk_span_filter wanted;
         struct ntk_err err = { 0 };

@@ -4,17 +4,14 @@
  * file and read back.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "profiler/output/output_system.h"
 #include "profiler/system/session_find.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 enum type {
     EXECUTE,

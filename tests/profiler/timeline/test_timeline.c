@@ -2,13 +2,9 @@
 /* Method: a small capture and a trace by construction, whose times are known, against tiles and answers. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <jansson.h>
 
 #include "profiler/timeline/timeline.h"
@@ -17,6 +13,7 @@
 #include "profiler/timeline/timeline_tile.h"
 #include "tests/support/ntff_sample.h"
 #include "tests/support/trace_sample.h"
+#include "tests/support/unit.h"
 
 #define NS 1000
 #define TENSOR 0 /* tracks of trace_sample */
@@ -114,7 +111,6 @@ static void a_capture_becomes_a_row_per_engine_queue_and_semaphore(void **state)
     struct ntk_ntff *ntff = NULL;
     struct ntk_trace *trace = NULL;
 
-    (void)state;
     ntff_sample_build(&sample, &file);
     assert_int_equal(ntk_ntff_open_bytes(file.bytes, file.bytes_count, &ntff, NULL), 0);
     assert_int_equal(ntk_trace_create_from_ntff(ntff, NULL, NULL, NULL, &trace, NULL), 0);
@@ -150,7 +146,6 @@ static void an_offset_moves_all_of_a_source(void **state)
     struct trace_sample *sample = trace_sample_create(3);
     struct ntk_timeline *timeline = timeline_of(&sample->trace, -500 * NS);
 
-    (void)state;
     assert_int_equal(timeline->begin_ps, -500 * NS);
     assert_int_equal(ntk_timeline_track_get(timeline, TENSOR)->slices[1].start_ps, 500 * NS);
     assert_int_equal(ntk_timeline_track_get(timeline, SEMAPHORE)->slices[1].start_ps, 500 * NS);
@@ -165,7 +160,6 @@ static void a_trace_without_anything_is_a_timeline_without_rows(void **state)
     struct parsed parsed;
     struct ntk_buf out = { 0 };
 
-    (void)state;
     assert_int_equal(timeline->tracks.count, 0);
     put(timeline, 0, 0, NULL, 0, &parsed);
     ntk_buf_fini(&parsed.buf);
@@ -185,7 +179,6 @@ static void few_slices_are_given_as_they_are(void **state)
     struct ntk_timeline *timeline = timeline_of(&sample->trace, 0);
     struct parsed parsed;
 
-    (void)state;
     put(timeline, top_of(timeline), 0, tracks, 3, &parsed);
     assert_int_equal(parsed.head.track_count, 2); /* there is no 99 */
     assert_int_equal(parsed.sections[0].form, NTK_TIMELINE_FORM_SLICES);
@@ -208,7 +201,6 @@ static void a_tile_holds_what_reaches_into_it_from_before(void **state)
     struct ntk_timeline *timeline = timeline_of(&sample->trace, 0);
     struct parsed parsed;
 
-    (void)state;
     /* A tile of 2^20 ps; the second begins at 1048.576 ns. */
     put(timeline, 10, 1, tracks, 1, &parsed);
     assert_int_equal(parsed.sections[0].entry_count, 3);
@@ -234,7 +226,6 @@ static void buckets_of_all_levels_add_up_to_the_row(void **state)
     const double busy[] = { 0.9 * 800e3 * (double)count, 250e3 * (double)count, 1e6 * (double)count,
                             0.0, 2.5 * 1e6 * (double)count };
 
-    (void)state;
     for (unsigned level = top + 1; level-- > top - 5;) {
         double sums[TRACKS] = { 0 };
         uint64_t counts[TRACKS] = { 0 };
@@ -278,7 +269,6 @@ static void a_bucket_is_named_by_what_has_most_of_its_time(void **state)
     struct ntk_timeline *timeline = timeline_of(&sample->trace, 0);
     struct parsed parsed;
 
-    (void)state;
     put(timeline, top_of(timeline), 0, tracks, 1, &parsed);
     for (uint32_t i = 0; i < parsed.sections[0].entry_count; i++) {
         const struct ntk_timeline_what *what =
@@ -297,7 +287,6 @@ static void overlaps_and_one_slice_over_everything_count_once(void **state)
     struct parsed parsed;
     double sum = 0.0;
 
-    (void)state;
     sample->core.instructions[0].end_ps = sample->trace.total_ps;
     struct ntk_timeline *timeline = timeline_of(&sample->trace, 0);
     unsigned level = top_of(timeline) - 8; /* below what is stored */
@@ -328,7 +317,6 @@ static void a_level_or_tile_outside_is_refused(void **state)
     struct ntk_buf out = { 0 };
     struct ntk_err err = { 0 };
 
-    (void)state;
     assert_int_equal(ntk_timeline_tile_put(timeline, top_of(timeline) + 1, 0, NULL, 0, &out, &err),
                      -EINVAL);
     assert_non_null(strstr(err.text, "the coarsest is"));
@@ -345,7 +333,6 @@ static void all_slices_can_be_put_at_once(void **state)
     struct ntk_timeline *timeline = timeline_of(&sample->trace, 0);
     struct parsed parsed = { 0 };
 
-    (void)state;
     ntk_timeline_tile_put_all(timeline, &parsed.buf);
     parse(&parsed);
     assert_int_equal(parsed.head.track_count, 4); /* all but the rate */
@@ -384,7 +371,6 @@ static void statistics_are_cut_to_the_range(void **state)
     struct ntk_buf out = { 0 };
     uint32_t vector = 0;
 
-    (void)state;
     (void)track_by_name(timeline, "Vector", &vector);
     /* 2400 ns to 4100 ns: of Vector 3000-3250 and 4000-4100. */
     assert_int_equal(ntk_timeline_put_stats(timeline, 2400 * NS, 4100 * NS, &out), 0);
@@ -415,7 +401,6 @@ static void hits_are_counted_everywhere_and_listed_in_order(void **state)
     size_t i;
     const json_t *hit;
 
-    (void)state;
     for (size_t w = 0; w < timeline->whats.count; w++) {
         const struct ntk_timeline_what *what = ntk_vec_at(&timeline->whats, w);
         is_wanted[w] =
@@ -459,7 +444,6 @@ static void a_slice_is_told_in_full(void **state)
     struct ntk_buf out = { 0 };
     struct ntk_err err = { 0 };
 
-    (void)state;
     assert_int_equal(ntk_timeline_put_slice(timeline, VECTOR, 3, &out, &err), 0);
     const char *text = ntk_buf_text_get(&out);
     assert_non_null(strstr(text, "\"name\":\"TENSOR_REDUCE\""));
@@ -486,7 +470,6 @@ static void meta_names_groups_tracks_and_kinds(void **state)
     struct ntk_timeline *timeline = timeline_of(&sample->trace, 0);
     struct ntk_buf out = { 0 };
 
-    (void)state;
     ntk_timeline_put_meta(timeline, "ten", false, &out);
     json_t *json = json_of(&out);
     assert_string_equal(json_string_value(json_object_get(json, "title")), "ten");

@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Method: spans and samples of a process put together by hand, with times that are known. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "profiler/timeline/timeline.h"
 #include "profiler/timeline/timeline_answer.h"
 #include "profiler/timeline/timeline_html.h"
 #include "profiler/timeline/timeline_tile.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define ZERO_NS UINT64_C(1766072157000000000)
 #define NS 1000
@@ -127,7 +123,6 @@ static void threads_and_cores_are_rows_that_nest_by_themselves(void **state)
     const struct ntk_timeline_track *thread = named(timeline, "Thread 7");
     const struct ntk_timeline_track *core = named(timeline, "NC 0 on the device");
 
-    (void)state;
     assert_int_equal(timeline->begin_ps, -50 * NS);
     assert_int_equal(timeline->end_ps, 500 * NS);
     assert_int_equal(thread->slice_count, 4);
@@ -150,7 +145,6 @@ static void device_memory_follows_allocations(void **state)
     struct ntk_timeline *timeline = make(&trace);
     const struct ntk_timeline_track *track = named(timeline, "Device memory");
 
-    (void)state;
     assert_int_equal(track->slice_count, 2);
     assert_int_equal(track->slices[0].start_ps, 120 * NS);
     assert_int_equal(track->slices[0].end_ps, 480 * NS);
@@ -167,7 +161,6 @@ static void samples_hold_until_the_next_one_and_never_go_back(void **state)
     const struct ntk_timeline_track *process = named(timeline, "Memory of the process");
     const struct ntk_timeline_track *load = named(timeline, "Load of the processors");
 
-    (void)state;
     assert_int_equal(process->slice_count, 3);
     assert_int_equal(ntk_timeline_slice_value(process, &process->slices[1]), 3072);
     assert_int_equal(process->slices[0].end_ps, 300 * NS);
@@ -184,7 +177,6 @@ static void a_span_is_told_in_full(void **state)
     struct ntk_timeline *timeline = make(&trace);
     struct ntk_buf out = { 0 };
 
-    (void)state;
     for (size_t t = 0; t < timeline->tracks.count; t++) {
         if (ntk_timeline_track_get(timeline, t)->slice_count > 0) {
             assert_int_equal(ntk_timeline_put_slice(timeline, t, 0, &out, NULL), 0);
@@ -222,7 +214,6 @@ static void what_ends_a_long_run_is_counted_in_the_last_piece(void **state)
     struct ntk_timeline *timeline = NULL;
     struct ntk_buf out = { 0 };
 
-    (void)state;
     far[0].parent = far[1].parent = NO_PARENT;
     struct ntk_system_trace trace = { .spans = far, .span_count = 2 };
     struct ntk_timeline_host host = { .trace = &trace, .name = "Process", .zero_ns = ZERO_NS };
@@ -250,7 +241,6 @@ static void deep_nests_take_no_longer(void **state)
     struct ntk_timeline_host host = { .trace = &trace, .name = "Deep", .zero_ns = ZERO_NS };
     struct ntk_timeline *timeline = NULL;
 
-    (void)state;
     assert_non_null(deep);
     for (uint32_t i = 0; i < SPANS; i++) {
         deep[i] = (struct ntk_system_span){ .type = i < 40 ? "nrt_execute" : "nc_exec_running",
@@ -289,7 +279,6 @@ static void the_page_of_one_file_has_rows_of_the_host(void **state)
     char *folder = test_scratch_create();
     char *path = test_scratch_path(folder, "page.html");
 
-    (void)state;
     assert_int_equal(ntk_timeline_html_write(timeline, "run", path, 0, &extent, NULL), 0);
     free(path);
     test_scratch_destroy(folder);

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Method: pages of traces by construction as files, whose data is unpacked and read again. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <jansson.h>
 #include <zlib.h>
 
@@ -16,6 +12,7 @@
 #include "shared/base/fs.h"
 #include "tests/support/scratch.h"
 #include "tests/support/trace_sample.h"
+#include "tests/support/unit.h"
 
 #define KIB ((uint64_t)1 << 10)
 #define UNPACKED_BYTES_MAX ((size_t)8 << 20)
@@ -112,7 +109,6 @@ static void a_page_without_captures_has_answers_all_the_same(void **state)
     char *page = page_of(0, 1, 0, &extent);
     json_t *answers = data_of(page, "data-answers");
 
-    (void)state;
     assert_non_null(answers);
     assert_int_equal(json_array_size(json_object_get(answers, "summaries")), 0);
     assert_true(json_is_array(json_object_get(answers, "flames")));
@@ -127,7 +123,6 @@ static void a_short_capture_is_there_in_full(void **state)
     json_t *details = data_of(page, "data-details");
     json_t *told = data_of(page, "data-extent");
 
-    (void)state;
     assert_true(extent.has_slices);
     assert_non_null(strstr(page, "id=\"data-whole\""));
     assert_int_equal(json_array_size(json_array_get(json_object_get(details, "slices"), 0)), 50);
@@ -145,7 +140,6 @@ static void levels_end_where_the_file_would_be_too_large(void **state)
     char *more = page_of(1, 20000, 1300 * KIB, &extents[1]);
     char *all = page_of(1, 20000, 16 * 1024 * KIB, &extents[2]);
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         assert_false(extents[i].has_slices);
     }

@@ -4,17 +4,14 @@
  * 310-500, then PE again 350-400. The execution takes 1000 ns; its timeline begins 50 ns earlier.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <jansson.h>
 
 #include "profiler/timeline/timeline_insight.h"
 #include "tests/support/hand_trace.h"
+#include "tests/support/unit.h"
 
 #define NONE NTK_ISA_NO_SEMAPHORE
 #define NS(ns) ((ns)*NTK_TRACE_PS_PER_NS)
@@ -149,7 +146,6 @@ static void what_is_not_known_is_not_called_no_wait(void **state)
     struct ntk_buf out = { 0 };
     struct hand_trace h;
 
-    (void)state;
     hand_trace_begin(&h, 1, "inf1.xlarge", 1000);
     hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, hand_trace_slot(&h, 0, NTK_ISA_ENGINE_PE, slot), 100,
                    300);
@@ -240,7 +236,6 @@ static void a_queue_without_a_name_is_called_the_same_by_row_and_analysis(void *
     struct ntk_buf text = { 0 };
     struct ntk_json json;
 
-    (void)state;
     hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
     hand_trace_packet(&h, 0, 3, 14, NTK_TRACE_DMA_INSTRUCTION, 64, 100, 200);
     hand_trace_end(&h);

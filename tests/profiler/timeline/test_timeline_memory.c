@@ -5,17 +5,12 @@
  * selects slices, or writes the page as a file.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "profiler/timeline/timeline.h"
 #include "profiler/output/analyses.h"
@@ -26,6 +21,7 @@
 #include "profiler/timeline/timeline_tile.h"
 #include "tests/support/ntff_big.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define MIB ((uint64_t)1 << 20)
 #define WHATS_MAX 64
@@ -102,7 +98,6 @@ static void a_timeline_in_a_file_is_that_on_the_heap(void **state)
     char *path = ntff_big_write_in(test_scratch_folder, &big);
     struct ntk_buf answers[2] = { 0 };
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         struct opened opened = { 0 };
         open_timeline(path, i ? 1 : 0, i ? 1 : 0, &opened);
@@ -266,7 +261,6 @@ static void memory_does_not_grow_with_the_capture(void **state)
     uint64_t sizes[2] = { NTFF_BIG_HAS_SHADOWS ? 2 * MIB : 72 * MIB,
                           NTFF_BIG_HAS_SHADOWS ? 4 * MIB : 144 * MIB };
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         struct ntff_big big = { .bytes_count = sizes[i], .cores = 1, .has_waits = true };
         char *path = ntff_big_write_in(test_scratch_folder, &big);
@@ -297,7 +291,6 @@ static void a_folder_that_holds_nothing_is_an_error_that_says_so(void **state)
     struct ntk_err err = { 0 };
     char *path = ntff_big_write_in(test_scratch_folder, &big);
 
-    (void)state;
     open_timeline(path, 0, 0, &opened);
     source.trace = opened.trace;
     assert_int_equal(ntk_timeline_create(&(struct ntk_timeline_options){ .sources = &source,

@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Method: the server over a trace by construction, asked byte by byte. */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "profiler/timeline/page/page_files.h"
 #include "profiler/timeline/timeline_serve.h"
 #include "tests/support/http_ask.h"
 #include "tests/support/trace_sample.h"
+#include "tests/support/unit.h"
 
 struct fixture {
     struct trace_sample *sample;

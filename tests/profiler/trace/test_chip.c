@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "profiler/trace/chip.h"
+#include "tests/support/unit.h"
 
 static void an_instance_type_gives_the_constants_of_its_cores(void **state)
 {
     struct ntk_chip chip;
 
-    (void)state;
     assert_true(ntk_chip_find("trn2.48xlarge", &chip));
     assert_int_equal(chip.generation, 3);
     assert_int_equal(chip.base_mhz, 1200);
@@ -30,7 +24,6 @@ static void other_machines_have_none(void **state)
 {
     struct ntk_chip chip;
 
-    (void)state;
     assert_false(ntk_chip_find("", &chip));
     assert_false(ntk_chip_find("t", &chip));
     assert_false(ntk_chip_find("trn", &chip));

@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Method: lists of numbers that outgrow the heap; what was put in is there wherever it lies. */
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/resource.h>
-
-#include <cmocka.h>
 
 #include "profiler/trace/long_list.h"
 #include "profiler/trace/trace.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define ITEMS 100000
 
@@ -44,7 +39,6 @@ static void a_list_moves_to_a_file_and_keeps_what_it_has(void **state)
     struct ntk_trace trace = { .list_bytes = 4096, .folder = test_scratch_folder };
     struct ntk_long_list list;
 
-    (void)state;
     ntk_long_list_init(&list, &trace, sizeof(uint64_t), 1);
     fill(&list, 512);
     assert_false(list.is_mapped);
@@ -66,7 +60,6 @@ static void a_file_grows_where_it_lies(void **state)
     struct ntk_long_list list;
     size_t count = ((size_t)72 << 20) / sizeof(uint64_t); /* more than one step of the file */
 
-    (void)state;
     ntk_long_list_init(&list, &trace, sizeof(uint64_t), 1);
     fill(&list, count);
     assert_true(list.is_mapped);
@@ -81,7 +74,6 @@ static void lists_at_once_share_the_heap(void **state)
     struct ntk_trace trace = { .list_bytes = 4096, .folder = test_scratch_folder };
     struct ntk_long_list list;
 
-    (void)state;
     ntk_long_list_init(&list, &trace, sizeof(uint64_t), 8);
     assert_int_equal(ntk_long_list_resize(&list, 64), 0);
     assert_false(list.is_mapped);
@@ -98,7 +90,6 @@ static void what_was_not_written_is_zero(void **state)
     struct ntk_trace trace = { .folder = test_scratch_folder };
     struct ntk_long_list list;
 
-    (void)state;
     for (size_t bytes = 1; bytes <= 1 << 20; bytes <<= 20) {
         trace.list_bytes = bytes;
         ntk_long_list_init(&list, &trace, sizeof(uint64_t), 1);
@@ -119,7 +110,6 @@ static void no_room_is_an_error_with_a_sentence(void **state)
     struct ntk_err err = { 0 };
     struct rlimit before;
 
-    (void)state;
     ntk_long_list_init(&list, &trace, sizeof(uint64_t), 1);
     fill(&list, 512);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);

@@ -4,17 +4,13 @@
  * stable sort of all of them is.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include <cmocka.h>
-
 #include "profiler/trace/sorter.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 struct small {
     int64_t time_ps;
@@ -120,7 +116,6 @@ static void any_order_in_any_memory_is_a_stable_sort(void **state)
     static const uint32_t counts[] = { 0, 1, 2, 31, 33, 64, 65, 1000, 20000 };
     static const size_t memories[] = { 1, 4096, 50000, 1 << 20 };
 
-    (void)state;
     for (unsigned order = 0; order < ORDERS; order++) {
         for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
             for (size_t m = 0; m < sizeof memories / sizeof *memories; m++) {
@@ -139,7 +134,6 @@ static void a_failure_is_kept_until_the_end(void **state)
     struct ntk_err err = { 0 };
     size_t added = 0;
 
-    (void)state;
     ntk_sorter_init(&sorter, sizeof(struct small), compare_ranks, 1, "/nonexistent");
     while (added < 1000 && ntk_sorter_add(&sorter)) {
         added++;

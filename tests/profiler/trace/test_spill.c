@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Method: arrays on both sides of the bound, filled, given back, and looked at again. */
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "profiler/trace/spill.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define COUNT 300000 /* larger than a page many times, and no multiple of one */
 
@@ -62,7 +57,6 @@ static void small_arrays_need_no_file(void **state)
 {
     struct ntk_spill spill;
 
-    (void)state;
     ntk_spill_init(&spill, 2 * COUNT * sizeof(uint32_t), "/nonexistent");
     uint32_t *a = filled(&spill, 5);
     uint32_t *b = filled(&spill, 7);
@@ -78,7 +72,6 @@ static void what_is_given_back_leaves_memory_and_stays(void **state)
 {
     struct ntk_spill spill;
 
-    (void)state;
     ntk_spill_init(&spill, 1, test_scratch_folder);
     uint32_t *a = filled(&spill, 5);
     uint32_t *b = filled(&spill, 7);
@@ -99,7 +92,6 @@ static void many_small_arrays_share_extents(void **state)
     struct ntk_spill spill;
     uint64_t *items[100];
 
-    (void)state;
     ntk_spill_init(&spill, 1, test_scratch_folder);
     for (size_t i = 0; i < 100; i++) {
         items[i] = ntk_spill_take(&spill, 0, sizeof **items); /* room for one all the same */
@@ -117,7 +109,6 @@ static void a_folder_that_holds_nothing_is_an_error_that_says_so(void **state)
 {
     struct ntk_spill spill;
 
-    (void)state;
     ntk_spill_init(&spill, 1, "/nonexistent");
     assert_null(ntk_spill_take(&spill, COUNT, 4));
     assert_int_equal(spill.failed, -ENOENT);
@@ -134,7 +125,6 @@ static void a_full_disk_is_an_error_before_anything_is_written(void **state)
     struct rlimit less;
     struct ntk_spill spill;
 
-    (void)state;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     less = (struct rlimit){ (rlim_t)20 << 20, before.rlim_max };
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &less), 0);
@@ -152,7 +142,6 @@ static void a_size_that_is_no_size_is_refused(void **state)
 {
     struct ntk_spill spill;
 
-    (void)state;
     ntk_spill_init(&spill, 0, test_scratch_folder);
     assert_null(ntk_spill_take(&spill, SIZE_MAX / 4, 24));
     assert_int_equal(spill.failed, -ENOMEM);

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Method: the capture of support/ntff_sample.h, whose spans are known, in every version. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "profiler/trace/executed.h"
 #include "shared/formats/neff/neff.h"
 #include "tests/support/ntff_sample.h"
+#include "tests/support/unit.h"
 
 struct opened {
     struct ntk_buf file;
@@ -49,7 +45,6 @@ static void instructions_are_paired_cut_to_the_execution_and_sorted(void **state
         { 99999000, 100000000, 4, 0, 0, 0, NTK_NTFF_ENGINE_TENSOR, 0xa6 },
     };
 
-    (void)state;
     for (unsigned version = 4; version <= 6; version++) {
         struct opened o = open_sample(version);
         const struct ntk_trace_core *core = &o.trace->cores[0];
@@ -76,7 +71,6 @@ static void instructions_are_paired_cut_to_the_execution_and_sorted(void **state
 /* Counted while the trace is made, or passed one by one: the same. */
 static void each_slot_knows_how_often_it_ran(void **state)
 {
-    (void)state;
     for (unsigned version = 4; version <= 6; version++) {
         struct opened o = open_sample(version);
         struct ntk_trace_core *core = &o.trace->cores[0];
@@ -109,7 +103,6 @@ static void packets_know_their_queue_and_a_ring_in_flight_loses_its_own(void **s
         { 60000000, 61000000, 1000, 65, 0, 14, NTK_TRACE_DMA_INSTRUCTION },
     };
 
-    (void)state;
     for (unsigned version = 4; version <= 6; version++) {
         struct opened o = open_sample(version);
         const struct ntk_trace_core *core = &o.trace->cores[0];
@@ -130,7 +123,6 @@ static void packets_know_their_queue_and_a_ring_in_flight_loses_its_own(void **s
 
 static void changes_and_throttling_are_those_of_the_execution(void **state)
 {
-    (void)state;
     for (unsigned version = 4; version <= 6; version++) {
         struct opened o = open_sample(version);
         const struct ntk_trace_core *core = &o.trace->cores[0];
@@ -155,7 +147,6 @@ static void without_a_known_length_the_total_is_absent(void **state)
     struct ntk_ntff *ntff = NULL;
     struct ntk_trace *trace = NULL;
 
-    (void)state;
     ntff_sample_build(&sample, &file);
     assert_int_equal(ntk_ntff_open_bytes(file.bytes, file.bytes_count, &ntff, NULL), 0);
     ntff->subgraphs[0].execution_ps = 0;
@@ -170,7 +161,6 @@ static void without_a_known_length_the_total_is_absent(void **state)
 /* Method: the same core once more, which says that it was at work for one ns. */
 static void the_first_core_tells_when_the_execution_was(void **state)
 {
-    (void)state;
     for (unsigned version = 4; version <= 5; version++) {
         struct opened o = open_sample(version);
         struct ntk_trace *trace = NULL;
@@ -201,7 +191,6 @@ static void times_that_cannot_be_are_left_out(void **state)
     struct ntk_ntff *ntff = NULL;
     struct ntk_trace *trace = NULL;
 
-    (void)state;
     ntff_sample_build(&sample, &file);
     assert_int_equal(ntk_ntff_open_bytes(file.bytes, file.bytes_count, &ntff, NULL), 0);
     ntff->window_end_ps = INT64_MAX;
@@ -238,7 +227,6 @@ static void the_neff_of_another_capture_is_refused(void **state)
     struct ntk_trace *trace = NULL;
     struct ntk_err err = { 0 };
 
-    (void)state;
     assert_int_equal(ntk_trace_create_from_ntff(o.ntff, &neff, NULL, NULL, &trace, &err), -ENOEXEC);
     assert_non_null(strstr(err.text, "do not belong together"));
     assert_null(trace);

@@ -4,10 +4,7 @@
  * high-water mark of a process that summarises them.
  */
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,12 +12,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "profiler/analysis/summary.h"
 #include "profiler/trace/trace.h"
 #include "tests/support/ntff_big.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define LIST_BYTES ((size_t)1 << 20)
 #define MIB ((uint64_t)1 << 20)
@@ -117,7 +113,6 @@ static void a_trace_in_files_is_that_in_memory(void **state)
     struct ntk_trace *traces[3] = { 0 };
     char *path = ntff_big_write_in(test_scratch_folder, &big);
 
-    (void)state;
     traces[0] = open_trace(path, 0, &ntffs[0]);
     traces[1] = open_trace(path, 16384, &ntffs[1]);
     traces[2] = open_trace(path, 1, &ntffs[2]); /* the least there is: late runs of few items */
@@ -151,7 +146,6 @@ static void many_short_lists_do_not_add_up_in_memory(void **state)
     struct ntk_trace *traces[2] = { 0 };
     char *path = ntff_big_write_in(test_scratch_folder, &big);
 
-    (void)state;
     traces[0] = open_trace(path, 0, &ntffs[0]);
     /* The longest list fits; the six of both cores are more than four times as long. */
     size_t list_bytes = traces[0]->cores[0].instruction_count * 32;
@@ -197,7 +191,6 @@ static void memory_does_not_grow_with_the_capture(void **state)
     uint64_t sizes[2] = { NTFF_BIG_HAS_SHADOWS ? 2 * MIB : 72 * MIB,
                           NTFF_BIG_HAS_SHADOWS ? 4 * MIB : 144 * MIB };
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         struct ntff_big big = { .bytes_count = sizes[i], .cores = 1 };
         char *path = ntff_big_write_in(test_scratch_folder, &big);
@@ -223,7 +216,6 @@ static void a_folder_that_holds_nothing_is_an_error_that_says_so(void **state)
     struct ntk_err err = { 0 };
     char *path = ntff_big_write_in(test_scratch_folder, &big);
 
-    (void)state;
     assert_int_equal(ntk_ntff_open(path, &ntff, &err), 0);
     assert_int_equal(ntk_trace_create(ntff, NULL, &options, &trace, &err), -ENOENT);
     assert_string_equal(err.text,
@@ -244,7 +236,6 @@ static void a_full_disk_is_an_error_that_says_so(void **state)
     struct ntk_err err = { 0 };
     char *path = ntff_big_write_in(test_scratch_folder, &big);
 
-    (void)state;
     assert_int_equal(ntk_ntff_open(path, &ntff, &err), 0);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     struct rlimit limit = { 128 << 10, before.rlim_max };
@@ -268,7 +259,6 @@ static void cut_once(double share, void *ctx)
 
 static void a_capture_that_is_cut_while_it_is_read_is_an_error_that_says_so(void **state)
 {
-    (void)state;
     struct ntff_big big = { .steps = 40000, .cores = 1 };
     struct ntk_trace *trace = NULL;
     struct ntk_ntff *ntff = NULL;

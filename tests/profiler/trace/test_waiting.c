@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Method: random pushes and pops of many queues beside queues that are counters. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "profiler/trace/waiting.h"
+#include "tests/support/unit.h"
 
 #define QUEUES 50
 
@@ -28,7 +24,6 @@ static void every_queue_is_first_in_first_out(void **state)
     uint32_t most = 0;
     uint32_t now = 0;
 
-    (void)state;
     for (int i = 0; i < 200000; i++) {
         uint32_t q = draw(QUEUES);
         /* Phases in which more comes than goes, and the other way round. */
@@ -56,7 +51,6 @@ static void a_full_pool_takes_no_more_until_something_goes(void **state)
     uint32_t queue = 0;
     uint32_t other = 0;
 
-    (void)state;
     for (uint32_t i = 0; i < NTK_TRACE_WAITING_MAX; i++) {
         if (ntk_waiting_push(&pool, &queue, i, 0) != 0) {
             fail_msg("full at %u", i);

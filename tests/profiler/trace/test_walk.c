@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Method: lists made up from a seed, sorted; a walk must give what sorting all of them together gives. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "profiler/trace/walk.h"
+#include "tests/support/unit.h"
 
 #define CORES 3
 #define SPANS_MAX 200
@@ -47,7 +43,6 @@ static void fill(struct ntk_trace_core *core)
 
 static void a_walk_passes_every_span_once_in_order_of_time(void **state)
 {
-    (void)state;
     for (int round = 0; round < 50; round++) {
         struct ntk_trace_core cores[CORES] = { 0 };
         struct ntk_trace trace = { .core_count = CORES, .cores = cores };
@@ -123,7 +118,6 @@ static void a_scan_of_a_mapped_list_gives_back_what_it_passed(void **state)
     size_t count = 0;
     int64_t sum = 0;
 
-    (void)state;
     assert_non_null(file);
     page[0] = 1;
     for (size_t at = 0; at < bytes_count; at += sizeof page) {
@@ -159,7 +153,6 @@ static void an_empty_list_is_passed_at_once(void **state)
     struct ntk_walk walk;
     struct ntk_walk_span span;
 
-    (void)state;
     ntk_trace_each_packet(&core, packet) {
         fail_msg("%p", (const void *)packet);
     }

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/runtime-hooks/core/core_fixture.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 extern char **environ;
 

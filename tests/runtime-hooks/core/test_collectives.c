@@ -6,16 +6,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "runtime-hooks/core/core_collectives.h"
 #include "shared/formats/neff/isa.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define RANKS 3U
 #define LARGE 700001U /* floats: more than a chunk, and no multiple of anything */

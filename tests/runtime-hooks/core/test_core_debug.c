@@ -5,15 +5,11 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "runtime-hooks/core/core_debug.h"
+#include "tests/support/unit.h"
 
 static int is_readable(int fd)
 {
@@ -40,7 +36,6 @@ static void events_come_out_in_order_on_the_core_that_pushed_them(void **state)
     int fd = -1;
     int other = -1;
 
-    (void)state;
     assert_int_equal(push(3, 1, "nobody listens"), -ENOTCONN);
     assert_int_equal(ntk_core_debug_connect(3, 4, &fd), 0);
     assert_int_equal(ntk_core_debug_connect(3, 4, &other), -EBUSY);
@@ -78,7 +73,6 @@ static void a_full_queue_drops_what_is_new_and_counts_it(void **state)
     uint64_t lost = 0;
     int fd = -1;
 
-    (void)state;
     assert_int_equal(ntk_core_debug_connect(0, 2, &fd), 0);
     assert_int_equal(push(0, 0, "a"), 0);
     assert_int_equal(push(0, 0, "b"), 0);
@@ -114,7 +108,6 @@ static void threads_push_while_one_takes(void **state)
     int taken = 0;
     int fd = -1;
 
-    (void)state;
     assert_int_equal(ntk_core_debug_connect(1, 2048, &fd), 0);
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(pthread_create(&threads[i], NULL, pushes, NULL), 0);

@@ -5,17 +5,14 @@
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "shared/base/fs.h"
 #include "tests/runtime-hooks/core/core_fixture.h"
 #include "tests/support/process.h"
+#include "tests/support/unit.h"
 
 #define THREADS 4
 #define ROUNDS 25

@@ -3,15 +3,12 @@
  * The grammar of faults, hostile texts included, and which executions are struck.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "runtime-hooks/core/core_fault.h"
+#include "tests/support/unit.h"
 
 static struct ntk_core_faults *parse(const char *text)
 {
@@ -47,7 +44,6 @@ static void at_strikes_once_and_every_strikes_again(void **state)
 {
     char text[16];
 
-    (void)state;
     pattern("hbm-ue:at=3", text, 8);
     assert_string_equal(text, "00100000");
     pattern("hbm-ue:every=0x3", text, 8);
@@ -61,7 +57,6 @@ static void the_same_seed_draws_the_same_and_about_as_often_as_asked(void **stat
     static char a[10001], b[10001], other[10001];
     size_t count = 0;
 
-    (void)state;
     pattern("dma-abort:probability=0.1,seed=7", a, 10000);
     pattern("dma-abort:seed=7,probability=0.1", b, 10000);
     pattern("dma-abort:probability=0.1,seed=8", other, 10000);
@@ -77,7 +72,6 @@ static void cores_are_counted_together_apart_or_alone(void **state)
 {
     struct ntk_core_faults *faults = parse("nq-overflow:at=2");
 
-    (void)state;
     assert_int_equal(struck(faults, 0), 0);
     assert_int_equal(struck(faults, 1), 1);
     ntk_core_faults_destroy(faults);
@@ -102,7 +96,6 @@ static void faults_of_one_text_strike_in_its_order(void **state)
     struct ntk_core_fault hits[NTK_CORE_FAULTS_MAX];
     struct ntk_core_faults *faults = parse("sram-ue:every=2;mem-ecc-corrected:every=1,amount=9");
 
-    (void)state;
     assert_int_equal(ntk_core_faults_strike(faults, 0, hits), 1);
     assert_int_equal(hits[0].kind, NTK_CORE_FAULT_MEM_CORRECTED);
     assert_int_equal(ntk_core_faults_strike(faults, 0, hits), 2);
@@ -144,7 +137,6 @@ static void a_wrong_text_is_refused_with_a_sentence_that_names_the_place(void **
         { " hbm-ue:at=1", "is not a fault" },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct ntk_core_faults *faults = NULL;
         struct ntk_err err = { 0 };
@@ -165,7 +157,6 @@ static void too_many_faults_and_too_long_texts_are_refused(void **state)
     static const char fault[] = "hang:at=1;";
     char *text = calloc(1, 1 << 16);
 
-    (void)state;
     for (size_t i = 0; i < 17; i++) {
         memcpy(text + i * strlen(fault), fault, strlen(fault));
     }

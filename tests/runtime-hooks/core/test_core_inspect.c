@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of the thread that samples the host: it stays out of the program's way. */
 #include <dirent.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "runtime-hooks/core/core_inspect.h"
 #include "shared/base/fs.h"
+#include "tests/support/unit.h"
 
 /* Of a thread, as the kernel has it: bit N-1 for signal N. */
 static uint64_t blocked_signals(const char *thread, const char *own)
@@ -38,7 +34,6 @@ static void the_sampler_takes_no_signal_of_the_program(void **state)
     char own[16];
     int others = 0;
 
-    (void)state;
     assert_int_equal(ntk_core_sampler_create(&sampler, &err), 0);
     (void)snprintf(own, sizeof own, "%d", (int)gettid());
     DIR *list = opendir("/proc/self/task");

@@ -3,17 +3,14 @@
  * Models loaded through core.h: where they lie, what they need, what is refused and what remains of them.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "runtime-hooks/core/core_debug.h"
 #include "runtime-hooks/core/core_trace.h"
 #include "tests/runtime-hooks/core/core_fixture.h"
+#include "tests/support/unit.h"
 
 static int load(struct core_fixture *f, const struct test_model_options *model, uint32_t nc,
                 struct ntk_core_model **out_model)

@@ -6,18 +6,15 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "shared/abi/paths.h"
 #include "shared/base/fs.h"
 #include "tests/runtime-hooks/core/core_fixture.h"
 #include "tests/support/observed.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define SUCCESS 0
 #define FAILURE 1

@@ -4,15 +4,12 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "runtime-hooks/core/core_handle.h"
 #include "runtime-hooks/core/core_heap.h"
+#include "tests/support/unit.h"
 
 /* Method: random takes and releases beside a map of 64-byte units that says who has which. */
 static void ranges_never_overlap_and_all_comes_back(void **state)
@@ -26,7 +23,6 @@ static void ranges_never_overlap_and_all_comes_back(void **state)
     uint64_t offset = 0;
     unsigned seed = 1;
 
-    (void)state;
     assert_int_equal(ntk_core_heap_init(&heap, UNITS * 64), 0);
     for (int round = 0; round < 20000; round++) {
         size_t i = (size_t)rand_r(&seed) % BLOCKS;
@@ -82,7 +78,6 @@ static void only_open_objects_can_be_taken(void **state)
     struct object *objects[300];
     struct object local;
 
-    (void)state;
     atomic_store(&destroyed, 0);
     assert_null(ntk_core_handle_take(&pool, NULL));
     for (int i = 0; i < 300; i++) {
@@ -136,7 +131,6 @@ static void *take_and_close(void *argument)
 
 static void one_of_many_closers_wins_and_the_object_dies_once(void **state)
 {
-    (void)state;
     for (int round = 0; round < 200; round++) {
         struct race race = { .object = ntk_core_handle_create(&pool) };
         pthread_t threads[4];

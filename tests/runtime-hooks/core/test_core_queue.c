@@ -9,21 +9,17 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "runtime-hooks/core/core_notifier.h"
 #include "runtime-hooks/core/core_queue.h"
 #include "shared/base/clock.h"
+#include "tests/support/unit.h"
 
 #define DEPTH 3U
 #define WORKERS 2U

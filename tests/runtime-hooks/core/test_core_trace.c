@@ -6,12 +6,10 @@
 #include "runtime-hooks/core/core_trace.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "tests/support/unit.h"
 
 #define ALL_KINDS ((UINT64_C(1) << NTK_CORE_TRACE_KINDS) - 1)
 #define CORES 20U /* more than there are locks */
@@ -36,7 +34,6 @@ static size_t take(enum ntk_core_trace_sink sink, uint32_t nc, struct ntk_ntrace
 
 static int stop_all(void **state)
 {
-    (void)state;
     for (int sink = 0; sink < NTK_CORE_TRACE_SINKS; sink++) {
         (void)ntk_core_trace_stop((enum ntk_core_trace_sink)sink);
     }
@@ -60,7 +57,6 @@ static void a_moment_has_one_time_and_keeps_its_order(void **state)
     const struct ntk_core_trace_data data = { .execution_id = 7, .model_id = 10001, .name = "m" };
     struct ntk_ntrace_event events[8];
 
-    (void)state;
     start(NTK_CORE_TRACE_API, ALL_KINDS, 16);
     ntk_core_trace_moment(17, &data, begins, 2);
     ntk_core_trace_moment(17, &data, turns, 3);
@@ -96,7 +92,6 @@ static void ends_go_to_sinks_that_saw_the_begin(void **state)
     const struct ntk_core_trace_data data = { .name = "" };
     struct ntk_ntrace_event events[4];
 
-    (void)state;
     start(NTK_CORE_TRACE_API, ALL_KINDS, 16);
     ntk_core_trace_moment(0, &data, &end, 1); /* it has no begin */
     ntk_core_trace_span_end(&before, &data);
@@ -123,7 +118,6 @@ static void a_name_is_its_text_not_its_place(void **state)
     struct ntk_core_trace_data data = { .name = place };
     struct ntk_ntrace_event events[5];
 
-    (void)state;
     for (int run = 0; run < 2; run++) { /* again after all has stopped: nothing old is left */
         start(NTK_CORE_TRACE_API, ALL_KINDS, 16);
         for (size_t i = 0; i < 5; i++) {
@@ -146,7 +140,6 @@ static void a_full_ring_has_the_newest_in_order(void **state)
     uint64_t position = 0;
     uint64_t lost = 0;
 
-    (void)state;
     start(NTK_CORE_TRACE_API, ALL_KINDS, 7);
     for (uint64_t i = 1; i <= 30; i++) {
         struct ntk_core_trace_data data = { .execution_id = i };
@@ -190,7 +183,6 @@ static void nothing_is_lost_while_another_sink_comes_and_goes(void **state)
     struct ntk_ntrace_event events[64];
     uint64_t seen[3] = { 0 };
 
-    (void)state;
     start(NTK_CORE_TRACE_API, ALL_KINDS, RACE_EVENTS);
     for (size_t t = 0; t < 3; t++) {
         assert_int_equal(pthread_create(&threads[t], NULL, records, &cores[t]), 0);

@@ -3,17 +3,14 @@
  * Every machine of the catalogue, in both layouts of the tree: what the software machine publishes is
  * what the tools' reader finds.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "runtime-hooks/core/core.h"
 #include "shared/device/device.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 enum topology { NONE, CHAIN, RING, TORUS, SWITCH };
 
@@ -278,13 +275,11 @@ static void machines_check(bool new_layout)
 
 static void every_machine_reads_back_in_the_old_layout(void **state)
 {
-    (void)state;
     machines_check(false);
 }
 
 static void every_machine_reads_back_in_the_new_layout(void **state)
 {
-    (void)state;
     machines_check(true);
 }
 

@@ -6,9 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +15,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "runtime-hooks/core/core_soft.h"
 #include "shared/base/clock.h"
 #include "tests/support/observed.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define SKIPPED 77
 #define OTHER_USER 4321
@@ -31,7 +28,6 @@ static char *folder;
 
 static int setup(void **state)
 {
-    (void)state;
     test_scratch_in_memory();
     folder = test_scratch_create();
     setenv("NEURON_HOOKS_DIR", folder, 1);
@@ -40,7 +36,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     test_scratch_destroy(folder);
     return 0;
 }
@@ -86,7 +81,6 @@ static void a_state_of_another_version_is_left_to_the_jobs_that_use_it(void **st
     struct observed other = observed_start(folder, job, NULL);
     struct ntk_core_soft *soft = NULL;
 
-    (void)state;
     assert_int_equal(observed_receive(&other), 0);
     state_spoil();
     assert_int_equal(machine_open(&soft), -EBUSY);
@@ -120,7 +114,6 @@ static void a_new_machine_takes_nothing_from_under_a_job_that_cannot_be_seen(voi
     struct observed other = observed_start(folder, job_without_locks, NULL);
     struct ntk_core_soft *soft = NULL;
 
-    (void)state;
     assert_int_equal(observed_receive(&other), 0);
     const struct ntk_core_soft_options larger = { .instance = "trn1.32xlarge", .as_process = true };
     assert_int_equal(ntk_core_soft_open(&larger, &soft, NULL), 0);
@@ -151,7 +144,6 @@ static void a_process_that_never_lets_go_of_the_setup_is_waited_for_so_long_only
     char pid[32];
     uint64_t start_ns;
 
-    (void)state;
     assert_int_equal(observed_receive(&other), 1);
     start_ns = ntk_clock_monotonic_ns();
     const struct ntk_core_soft_options any = { .as_process = true };
@@ -203,7 +195,6 @@ static void a_file_system_that_is_nearly_full_is_an_error_and_no_signal(void **s
     int status = 0;
     pid_t child = fork();
 
-    (void)state;
     assert_true(child >= 0);
     if (child == 0) {
         _exit(fill_up(folder));
@@ -241,7 +232,6 @@ static void the_second_user_of_a_shared_folder_has_a_machine_below_it(void **sta
     struct ntk_core_soft *soft = NULL;
     int status = 0;
 
-    (void)state;
     if (geteuid() != 0) {
         skip();
     }
@@ -266,7 +256,6 @@ static void names_that_somebody_else_took_are_not_used(void **state)
     char chosen[600];
     char expected[600];
 
-    (void)state;
     if (geteuid() != 0) {
         skip();
     }

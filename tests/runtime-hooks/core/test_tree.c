@@ -3,16 +3,12 @@
  * The device tree of the software machine: leaves, sums, both layouts, take-over, removal.
  */
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "runtime-hooks/core/core.h"
 #include "shared/abi/paths.h"
@@ -20,13 +16,13 @@
 #include "tests/support/observed.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 static char *folder;
 static struct ntk_core_options options; /* of the test */
 
 static int setup(void **state)
 {
-    (void)state;
     folder = test_scratch_create();
     setenv("NEURON_HOOKS_DIR", folder, 1);
     options = (struct ntk_core_options){ 0 };
@@ -35,7 +31,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     test_scratch_destroy(folder);
     return 0;
 }
@@ -70,7 +65,6 @@ static void a_built_machine_shows_what_it_is(void **state)
     char link[256];
     char path[1024];
 
-    (void)state;
     build("trn1.32xlarge");
     assert_string_equal(leaf("module/neuron/version"), "2.30.2.0");
     assert_string_equal(leaf(DEVICES "neuron0/core_count"), "2");
@@ -103,7 +97,6 @@ static void a_built_machine_shows_what_it_is(void **state)
 
 static void another_instance_rebuilds_the_tree(void **state)
 {
-    (void)state;
     build("inf1.6xlarge");
     assert_string_equal(leaf(DEVICES "neuron1/connected_devices"), "2, 0");
     build("trn2.3xlarge");
@@ -122,7 +115,6 @@ static void another_instance_rebuilds_the_tree(void **state)
 
 static void the_new_layout_moves_stats(void **state)
 {
-    (void)state;
     options.machine.new_tree = true;
     build("inf2.xlarge");
     assert_string_equal(leaf("module/neuron/version"), "2.31.0.0");
@@ -154,7 +146,6 @@ static void memory_shows_at_close_of_a_round_and_sums_hold(void **state)
     char path[256];
     uint64_t sum = 0;
 
-    (void)state;
     options.machine.instance.value = "trn1.2xlarge";
     assert_int_equal(ntk_core_open(&options, &core, NULL), 0);
     /* The tree was written while the cores were taken. */
@@ -209,7 +200,6 @@ static void the_next_process_takes_over_when_the_publisher_is_killed(void **stat
 {
     uint32_t cores[2] = { 0, 1 };
 
-    (void)state;
     options.machine.instance.value = "trn1.2xlarge";
     struct observed first = observed_start(folder, holder, &cores[0]);
     assert_int_equal(observed_receive(&first), 1);
@@ -263,7 +253,6 @@ static void a_write_clears_one_counter_and_nothing_else(void **state)
 {
     uint32_t core = 1;
 
-    (void)state;
     options.machine.instance.value = "trn1.2xlarge";
     struct observed other = observed_start(folder, holder, &core);
     assert_int_equal(observed_receive(&other), 1);
@@ -301,7 +290,6 @@ static void a_reset_counts_on_every_core_of_a_device_that_nobody_uses(void **sta
 {
     uint32_t core = 1;
 
-    (void)state;
     options.machine.instance.value = "trn1.32xlarge";
     struct observed other = observed_start(folder, holder, &core);
     assert_int_equal(observed_receive(&other), 1);
@@ -329,7 +317,6 @@ static void what_is_written_while_no_process_runs_is_taken_by_the_next(void **st
 {
     struct ntk_core *core = NULL;
 
-    (void)state;
     build("trn1.2xlarge");
     leaf_put(DEVICES "neuron0/reset", "1\n");
     leaf_put(DEVICES "neuron0/info/architecture/device_name", "Abacus\n");
@@ -353,7 +340,6 @@ static void a_tree_that_was_removed_comes_back(void **state)
     uint32_t core = 1;
     char root[512];
 
-    (void)state;
     options.machine.instance.value = "trn1.2xlarge";
     struct observed other = observed_start(folder, holder, &core);
     assert_int_equal(observed_receive(&other), 1);
@@ -395,7 +381,6 @@ static void counters_that_come_later_change_the_time_of_the_folder(void **state)
 {
     uint32_t core = 1;
 
-    (void)state;
     options.machine.instance.value = "trn1.32xlarge";
     struct observed other = observed_start(folder, holder, &core);
     assert_int_equal(observed_receive(&other), 1);
@@ -411,7 +396,6 @@ static void removal_is_refused_while_the_machine_is_used(void **state)
     uint32_t core = 1;
     char path[512];
 
-    (void)state;
     options.machine.instance.value = "trn1.2xlarge";
     struct observed other = observed_start(folder, holder, &core);
     assert_int_equal(observed_receive(&other), 1);

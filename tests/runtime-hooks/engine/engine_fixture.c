@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/runtime-hooks/engine/engine_fixture.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "shared/formats/neff/isa_text.h"
+#include "tests/support/unit.h"
 
 /* Semaphores that chain the steps of a sequential program; the first ones belong to the tests. */
 #define FIRST_CHAIN_SEMAPHORE 100

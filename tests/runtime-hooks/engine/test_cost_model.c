@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The figures of docs/cost-model.md, written a second time. */
 #include "runtime-hooks/engine/cost_model.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/support/unit.h"
 
 static void every_generation_has_its_figures(void **state)
 {
@@ -21,7 +16,6 @@ static void every_generation_has_its_figures(void **state)
         { "NCv4", 128, 2400, 1200, 1200, 1200, 1200, 262144, 16, 33000, 78.6432e12 },
     };
 
-    (void)state;
     for (unsigned g = 1; g <= 4; g++) {
         const struct ntk_engine_core_spec *spec = ntk_engine_core_spec_get(g);
 
@@ -47,7 +41,6 @@ static void every_generation_has_its_figures(void **state)
 
 static void operations_cost_what_the_table_says(void **state)
 {
-    (void)state;
     assert_int_equal(ntk_cost_cycles(NTK_COST_ELEMENT, 1), 64);
     assert_int_equal(ntk_cost_cycles(NTK_COST_ELEMENT, 512), 512);
     assert_int_equal(ntk_cost_cycles(NTK_COST_ELEMENT_DOUBLE, 512), 1024);
@@ -67,7 +60,6 @@ static void operations_cost_what_the_table_says(void **state)
 /* 64 elements: single float32 by the index at C = 8; fours of bfloat16 at C = 2.75 / 2. */
 static void a_local_gather_is_dearer_for_short_rows(void **state)
 {
-    (void)state;
     assert_int_equal(ntk_cost_local_gather_cycles(64, 1, 4), 150 + 8);
     assert_int_equal(ntk_cost_local_gather_cycles(64, 4, 2), 150 + 47);
 }
@@ -76,7 +68,6 @@ static void cycles_become_time_by_the_clock_of_the_engine(void **state)
 {
     const struct ntk_engine_core_spec *v2 = ntk_engine_core_spec_get(2);
 
-    (void)state;
     assert_int_equal(ntk_cost_cycles_to_ps(v2, NTK_ENGINE_PE, 2800), 1000000);
     assert_int_equal(ntk_cost_cycles_to_ps(v2, NTK_ENGINE_DVE, 1120), 1000000);
     assert_int_equal(ntk_cost_cycles_to_ps(v2, NTK_ENGINE_PE, 1), 357);
@@ -86,7 +77,6 @@ static void dma_is_slower_by_its_contiguous_run(void **state)
 {
     const struct ntk_engine_core_spec *v2 = ntk_engine_core_spec_get(2);
 
-    (void)state;
     /* 17 bytes per ns in full runs, a tenth at 256 bytes and below, linear between. */
     assert_int_equal(ntk_cost_dma_ps(v2, 17000000, 4096), 1000000000);
     assert_int_equal(ntk_cost_dma_ps(v2, 17000000, 1 << 20), 1000000000);

@@ -6,15 +6,11 @@
 #include "runtime-hooks/engine/dma_mover.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "runtime-hooks/engine/kernel_dtype.h"
+#include "tests/support/unit.h"
 
 #define MEMORY_BYTES 65536
 #define MIDDLE 32768
@@ -105,7 +101,6 @@ static uint8_t expected[MEMORY_BYTES];
 
 static void a_copy_equals_the_naive_mover(void **state)
 {
-    (void)state;
     fill(from);
     fill(to);
     for (int round = 0; round < 4000; round++) {
@@ -134,7 +129,6 @@ static void a_copy_equals_the_naive_mover(void **state)
 
 static void a_cast_equals_the_naive_mover(void **state)
 {
-    (void)state;
     for (int round = 0; round < 2000; round++) {
         enum ntk_dtype to_dtype = dtypes[random_below(DTYPE_COUNT)];
         enum ntk_dtype from_dtype = dtypes[random_below(DTYPE_COUNT)];
@@ -177,7 +171,6 @@ static double fold(enum ntk_dma_fold f, double x, double y)
  * in double. */
 static void folding_sources_equals_the_naive_sum(void **state)
 {
-    (void)state;
     for (int round = 0; round < 1500; round++) {
         enum ntk_dma_fold f = (enum ntk_dma_fold)random_below(4);
         bool integers = random_below(2) && f != NTK_DMA_FMA;
@@ -272,7 +265,6 @@ static void a_transpose_puts_every_element_where_its_indices_say(void **state)
 {
     static uint8_t scratch[MEMORY_BYTES];
 
-    (void)state;
     fill(to);
     for (int round = 0; round < 500; round++) {
         static const enum ntk_dtype raw[] = { NTK_DTYPE_UINT8, NTK_DTYPE_UINT16, NTK_DTYPE_UINT32,
@@ -333,7 +325,6 @@ static void dense_rows_become_one_run(void **state)
                                  .count = { 100, 1, 4, 3 },
                                  .step = { 1, 7, 100, 400 } };
 
-    (void)state;
     ntk_dma_walk_normalise(&walk);
     assert_int_equal(walk.dim_count, 1);
     assert_int_equal(walk.count[0], 1200);
@@ -347,7 +338,6 @@ static void an_extent_that_overflows_is_refused(void **state)
     int64_t high;
     uint64_t elements;
 
-    (void)state;
     walk.count[0] = 3;
     walk.step[0] = INT64_MAX;
     walk.count[1] = 1;

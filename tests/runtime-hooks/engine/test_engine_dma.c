@@ -5,15 +5,12 @@
  * that knows nothing of walks and runs; then all bytes of all memories must be equal.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/runtime-hooks/engine/engine_fixture.h"
+#include "tests/support/unit.h"
 
 enum {
     X = 1, /* variables */

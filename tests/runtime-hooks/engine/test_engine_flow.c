@@ -4,16 +4,12 @@
  * by what runs; results are computed here in plain C.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/runtime-hooks/engine/engine_fixture.h"
+#include "tests/support/unit.h"
 
 #define CYCLES_64_PS 45714 /* at 1400 MHz */
 

@@ -6,15 +6,11 @@
  * pages around the state buffer are the judges), never without end.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/runtime-hooks/engine/engine_fixture.h"
+#include "tests/support/unit.h"
 
 #define TIMEOUT_NS 10000000 /* a spoilt program may jump back for ever */
 

@@ -4,16 +4,12 @@
  * result is stored and compared with the definition in docs/isa.md, evaluated here in double.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "runtime-hooks/engine/kernel_dtype.h"
 #include "tests/runtime-hooks/engine/engine_fixture.h"
+#include "tests/support/unit.h"
 
 /* Places in a partition. */
 #define A_AT 0

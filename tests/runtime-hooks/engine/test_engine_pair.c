@@ -6,16 +6,12 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/runtime-hooks/engine/engine_fixture.h"
+#include "tests/support/unit.h"
 
 #define CYCLES_64_PS 53333ULL
 #define DMA_LATENCY_PS 1300000ULL

@@ -6,16 +6,12 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/runtime-hooks/engine/engine_fixture.h"
+#include "tests/support/unit.h"
 
 #define CYCLE_64_AT_1400_PS 45714 /* 64 / 1.4 GHz */
 #define CYCLE_64_AT_1120_PS 57143

@@ -6,15 +6,11 @@
  * docs/isa.md, written here once more in plain loops over host arrays.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/runtime-hooks/engine/engine_fixture.h"
+#include "tests/support/unit.h"
 
 #define P 64    /* partitions */
 #define N 48    /* elements of a row of a and b */

@@ -6,13 +6,10 @@
 #include "runtime-hooks/engine/kernel_dtype.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/support/unit.h"
 
 struct format {
     enum ntk_dtype dtype;
@@ -88,7 +85,6 @@ static uint32_t narrow(const struct format *f, float value)
 
 static void every_value_widens_exactly(void **state)
 {
-    (void)state;
     for (size_t k = 0; k < FORMAT_COUNT; k++) {
         const struct format *f = &formats[k];
 
@@ -110,7 +106,6 @@ static void every_value_widens_exactly(void **state)
 
 static void every_value_survives_the_way_there_and_back(void **state)
 {
-    (void)state;
     for (size_t k = 0; k < FORMAT_COUNT; k++) {
         const struct format *f = &formats[k];
 
@@ -133,7 +128,6 @@ static void every_value_survives_the_way_there_and_back(void **state)
  * must go to the even one, the others to the nearer one. */
 static void rounding_is_to_nearest_even_at_every_boundary(void **state)
 {
-    (void)state;
     for (size_t k = 0; k < FORMAT_COUNT; k++) {
         const struct format *f = &formats[k];
 
@@ -168,7 +162,6 @@ static void what_is_too_large_saturates_or_becomes_infinite(void **state)
         448.1F, 500.0F, 6e4F, 65519.9F, 65520.0F, 1e5F, 1e30F, 3.4e38F, INFINITY
     };
 
-    (void)state;
     for (size_t k = 0; k < FORMAT_COUNT; k++) {
         const struct format *f = &formats[k];
         double largest = 0;
@@ -253,7 +246,6 @@ static void floats_become_integers_by_nearest_even_and_saturate(void **state)
                                      INFINITY };
     uint32_t random = 12345;
 
-    (void)state;
     for (size_t k = 0; k < sizeof integers / sizeof integers[0]; k++) {
         long double low;
         long double high;
@@ -292,7 +284,6 @@ static void integers_become_integers_by_value_and_saturate(void **state)
 {
     uint64_t random = 88172645463325252u;
 
-    (void)state;
     for (size_t a = 0; a < sizeof integers / sizeof integers[0]; a++) {
         for (size_t b = 0; b < sizeof integers / sizeof integers[0]; b++) {
             long double low;
@@ -324,7 +315,6 @@ static void wide_integers_become_the_nearest_float(void **state)
 {
     const int64_t values[] = { 16777217, 16777219, -16777217, INT32_MAX, INT32_MIN, INT64_MAX };
 
-    (void)state;
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
         float result;
 
@@ -342,7 +332,6 @@ static void rows_with_steps_give_what_single_elements_give(void **state)
     float back[37];
     int first = NTK_DTYPE_UINT64;
 
-    (void)state;
     for (size_t i = 0; i < sizeof from; i++) {
         from[i] = (uint8_t)(i * 37 + 11);
     }
@@ -378,7 +367,6 @@ static void a_nan_that_is_written_is_reported_and_only_then(void **state)
     float row[100] = { 0 };
     uint8_t out[800];
 
-    (void)state;
     assert_false(ntk_kernel_from_f32(NTK_DTYPE_BFLOAT16, row, 100, out, 2));
     row[97] = NAN;
     assert_true(ntk_kernel_from_f32(NTK_DTYPE_BFLOAT16, row, 100, out, 2));

@@ -3,14 +3,11 @@
  * What the environment says about software NeuronCores, as options of the core.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "runtime-hooks/env/env_soft.h"
+#include "tests/support/unit.h"
 
 static int setup(void **state)
 {
@@ -19,7 +16,6 @@ static int setup(void **state)
                                          "NEURON_SOFT_OPAQUE",   "NEURON_SOFT_NEFF_FEATURES",
                                          "NEURON_SOFT_CPU_NODES" };
 
-    (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         unsetenv(names[i]);
     }
@@ -28,7 +24,6 @@ static int setup(void **state)
 
 static void nothing_set_and_nothing_in_it_are_the_same(void **state)
 {
-    (void)state;
     for (int is_empty = 0; is_empty < 2; is_empty++) {
         struct ntk_core_options options = { .lnc = 2 };
         struct ntk_core_load_options load = { .nc = 3 };
@@ -58,7 +53,6 @@ static void what_is_set_arrives_with_its_name(void **state)
     struct ntk_core_options options = { .lnc = 1 };
     struct ntk_core_load_options load = { .nc = 0 };
 
-    (void)state;
     setenv("NEURON_SOFT_INSTANCE", "inf2.xlarge", 1);
     setenv("NEURON_SOFT_SYSFS", "new", 1);
     setenv("NEURON_SOFT_FAULT", "hang:at=1", 1);
@@ -90,7 +84,6 @@ static void code_for_the_host_is_its_users_own_all_or_none(void **state)
         { "yes", NTK_ENV_CPU_NODES_NONE }, /* in doubt none */
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         setenv("NEURON_SOFT_CPU_NODES", rows[i].value, 1);
         assert_int_equal(ntk_env_soft_cpu_nodes(), rows[i].allowed);
@@ -103,7 +96,6 @@ static void a_value_that_cannot_be_is_refused_by_name(void **state)
     struct ntk_core_load_options load = { .nc = 0 };
     struct ntk_err err = { 0 };
 
-    (void)state;
     setenv("NEURON_SOFT_SYSFS", "newest", 1);
     assert_int_equal(ntk_env_soft_options_get(&options, &err), -EINVAL);
     assert_string_equal(err.text, "NEURON_SOFT_SYSFS=newest is neither old nor new");

@@ -7,13 +7,10 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 #include <dirent.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -34,6 +31,7 @@
 #include "tests/support/observed.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define CHECK(condition)                                                                        \
     do {                                                                                        \
@@ -891,7 +889,6 @@ static void without_a_folder_the_program_goes_on_unobserved(void **state)
     char nowhere[] = "/proc/none";
     struct observed child = observed_start(NULL, child_has_no_folder, nowhere);
 
-    (void)state;
     assert_int_equal(observed_finish(&child, 0), 0);
 }
 
@@ -913,7 +910,6 @@ static void a_folder_that_the_user_names_is_nobody_elses(void **state)
 {
     char folder[NTK_PATH_BYTES];
 
-    (void)state;
     (void)snprintf(folder, sizeof folder, NTK_HOOKS_PARENT "/" NTK_HOOKS_USER_PREFIX "%u.test-%d",
                    (unsigned)geteuid(), (int)getpid());
     struct observed child = observed_start(NULL, child_is_told_nothing, folder);
@@ -958,7 +954,6 @@ static void a_folder_that_somebody_else_took_is_named_with_the_one_used_instead(
     struct observed child = observed_start(NULL, child_has_a_taken_folder, NULL);
     int result = observed_finish(&child, 0);
 
-    (void)state;
     if (result == SKIPPED) {
         skip();
     }

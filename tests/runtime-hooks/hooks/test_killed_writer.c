@@ -5,18 +5,16 @@
  */
 #include "runtime-hooks/hooks/hooks.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 #include <pthread.h>
 #include <time.h>
 
 #include "shared/ring/ring_registry.h"
 #include "tests/support/observed.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define KILLS 200
 #define KILL_WITHIN_NS 3000000u
@@ -156,7 +154,6 @@ static void a_writer_killed_at_any_moment_leaves_nothing_torn_and_nothing_uncoun
     uint64_t random = 88172645463325252u;
     int kills;
 
-    (void)state;
     options.folder = folder;
     assert_int_equal(ntk_ring_registry_open(&options, &registry, NULL), 0);
     for (kills = 0; kills < KILLS; kills++) {

@@ -3,20 +3,17 @@
  * Sessions and continuous profiling as any front may ask for them.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "runtime-hooks/inspect/continuous.h"
 #include "runtime-hooks/inspect/inspect.h"
 #include "runtime-hooks/inspect/session.h"
 #include "tests/runtime-hooks/core/core_fixture.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 static const struct ntk_core_recorder_bounds bounds = { .instruction_bytes_max = 1 << 20,
                                                         .event_bytes_max = 1 << 20,

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/runtime-hooks/libnrt/runtime.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 int runtime_setup(void **state)
 {

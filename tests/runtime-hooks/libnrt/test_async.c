@@ -8,15 +8,11 @@
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "nrt/nec.h"
 #include "nrt/nrt_async.h"
@@ -24,6 +20,7 @@
 #include "tests/runtime-hooks/libnrt/runtime.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define STRESS_THREADS 3
 #define STRESS_ROUNDS 60
@@ -145,7 +142,6 @@ static void implicit_executions_queue_call_back_in_order_and_refuse_when_full(vo
     struct loaded loaded;
     struct seen seen;
 
-    (void)state;
     setenv("NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS", "3", 1);
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     adder_init(&loaded, 1);
@@ -256,7 +252,6 @@ static void errors_of_implicit_executions_come_by_callback(void **state)
     struct loaded loaded;
     struct seen seen;
 
-    (void)state;
     setenv("NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS", "63", 1);
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     adder_init(&loaded, 0);
@@ -281,7 +276,6 @@ static void a_close_drains_and_callbacks_may_call_the_library(void **state)
     struct loaded loaded;
     struct seen seen;
 
-    (void)state;
     setenv("NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS", "8", 1);
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     adder_init(&loaded, 0);
@@ -304,7 +298,6 @@ static void without_the_variable_there_is_no_implicit_queue(void **state)
 {
     struct seen seen;
 
-    (void)state;
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     assert_int_equal(nrt_register_async_exec_callback(on_end, &seen), NRT_INVALID);
     assert_int_equal(nrt_async_drain_queued_execs(0), NRT_SUCCESS);
@@ -330,7 +323,6 @@ static void the_2_x_form_transfers_executes_and_tracks_errors(void **state)
     bool is_completed = false;
     struct loaded loaded;
 
-    (void)state;
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     adder_init(&loaded, 1);
     assert_int_equal(nrta_error_tracker_create(9, &tracker), NRT_INVALID);
@@ -394,7 +386,6 @@ static void the_3_0_form_writes_statuses_and_signals_eventfds(void **state)
     nrta_seq_t seq[4] = { 0 };
     struct loaded loaded;
 
-    (void)state;
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     adder_init(&loaded, 0);
     int fd = eventfd(0, 0);
@@ -448,7 +439,6 @@ static void the_names_have_two_versions_and_the_newer_is_the_default(void **stat
                                          "nrta_is_completed", "nrta_get_sequence",
                                          "nrta_cc_prepare",   "nrta_cc_schedule" };
 
-    (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const void *older = dlvsym(RTLD_DEFAULT, names[i], "NRT_2.0.0");
         const void *newer = dlvsym(RTLD_DEFAULT, names[i], "NRT_3.0.0");
@@ -474,7 +464,6 @@ static void a_close_completes_what_is_queued_and_handles_stay_harmless(void **st
     size_t count;
     int fd = -1;
 
-    (void)state;
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     adder_init(&loaded, 0);
     assert_int_equal(nrta_error_tracker_create(0, &tracker), NRT_SUCCESS);
@@ -543,7 +532,6 @@ static void threads_schedule_transfer_and_look_at_once(void **state)
     struct loaded loaded;
     void *bad = NULL;
 
-    (void)state;
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     adder_init(&loaded, 0);
     for (int i = 0; i < STRESS_THREADS; i++) {

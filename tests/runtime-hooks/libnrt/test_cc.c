@@ -5,18 +5,15 @@
  */
 #include <dlfcn.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "nrt/nrt_async.h"
 #include "tests/runtime-hooks/libnrt/runtime.h"
 #include "tests/support/observed.h"
+#include "tests/support/unit.h"
 
 #define ELEMENTS 3U
 #define RANKS 2U
@@ -132,7 +129,6 @@ static void ranks_of_one_process_do_every_operation(void **state)
           { { 1, 0, 3 }, { 10, -1, 30 } } },
     };
 
-    (void)state;
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         nrt_cc_context_t *contexts[RANKS] = { NULL };
@@ -170,7 +166,6 @@ static void a_group_works_in_its_own_order_on_lists_of_tensors(void **state)
     nrt_tensor_t *from[RANKS][2], *to[RANKS][2];
     nrta_seq_t seq[RANKS];
 
-    (void)state;
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     for (uint32_t i = 0; i < RANKS; i++) {
         nrt_cc_context_t *context = NULL;
@@ -214,7 +209,6 @@ static void queues_of_the_3_0_form_do_not_wait_for_each_other(void **state)
     uint64_t events = 0;
     int fd = eventfd(0, EFD_CLOEXEC);
 
-    (void)state;
     assert_true(fd >= 0);
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     for (uint32_t rank = 0; rank < RANKS; rank++) {
@@ -265,7 +259,6 @@ static void what_cannot_be_is_refused_and_a_refused_context_stays(void **state)
     uint32_t twice[] = { 0, 0 };
     nrta_seq_t seq = 0;
 
-    (void)state;
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     nrt_tensor_t *a = tensor_make(0, mine[0], ELEMENTS);
     nrt_tensor_t *b = tensor_make(0, NULL, ELEMENTS);
@@ -352,7 +345,6 @@ static void a_full_queue_refuses_and_keeps_the_context(void **state)
     nrta_seq_t seq = 0;
     int count = 0;
 
-    (void)state;
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     nrt_tensor_t *from[RANKS], *to[RANKS];
     for (uint32_t rank = 0; rank < RANKS; rank++) {
@@ -394,7 +386,6 @@ static void a_rank_that_never_comes_is_an_error_of_the_request(void **state)
     nrta_seq_t seq = 0;
     size_t count = 0;
 
-    (void)state;
     setenv("NEURON_RT_EXEC_TIMEOUT", "1", 1);
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     nrt_tensor_t *from = tensor_make(0, mine[0], ELEMENTS);

@@ -3,16 +3,13 @@
  * Collective calls between processes: results, a rank that dies, a rank that never comes.
  */
 #include <dirent.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/runtime-hooks/libnrt/runtime.h"
 #include "tests/support/observed.h"
+#include "tests/support/unit.h"
 
 #define RANKS 2U
 

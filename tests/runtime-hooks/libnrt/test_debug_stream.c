@@ -4,16 +4,12 @@
  */
 #include <errno.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "nrt/ndebug_stream.h"
 #include "tests/runtime-hooks/libnrt/runtime.h"
+#include "tests/support/unit.h"
 
 static int is_readable(int fd)
 {
@@ -29,7 +25,6 @@ static void public_calls_answer_by_the_table(void **state)
     int fd = -1;
     int second = -1;
 
-    (void)state;
     assert_int_equal(nrt_debug_client_connect(0, &fd), NRT_UNINITIALIZED);
     assert_int_equal(nrt_debug_client_read_one_event(0, &header, &payload), NRT_UNINITIALIZED);
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
@@ -65,7 +60,6 @@ static void what_a_model_prints_reaches_the_client_of_its_core(void **state)
     uint8_t *neff = test_model_adder(&options, &bytes);
     int fd[2] = { -1, -1 };
 
-    (void)state;
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     loaded_init(&loaded, neff, bytes, 1);
     assert_int_equal(nrt_execute(loaded.model, loaded.inputs, loaded.outputs), NRT_SUCCESS);

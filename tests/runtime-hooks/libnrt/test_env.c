@@ -3,18 +3,15 @@
  * Variables that shape the log and what a failure leaves behind.
  */
 #include <dirent.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "shared/base/fs.h"
 #include "tests/runtime-hooks/libnrt/runtime.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 static bool file_says(const char *path, const char *what)
 {
@@ -131,7 +128,6 @@ static void a_value_that_cannot_be_fails_the_start(void **state)
                                          "NEURON_RT_ENABLE_DEVICE_MEMORY_OOM_LOG",
                                          "NEURON_SOFT_LEGACY_DTYPE", "NEURON_SOFT_SYSFS" };
 
-    (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         setenv(names[i], "many", 1);
         assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_INVALID);

@@ -4,18 +4,15 @@
  */
 #include <glob.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "shared/base/fs.h"
 #include "shared/formats/ntrace/ntrace.h"
 #include "tests/runtime-hooks/libnrt/runtime.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define LINE_BYTES 4096
 
@@ -57,7 +54,6 @@ static void variables_without_effect_take_any_value(void **state)
     uint8_t *neff = test_model_adder(&options, &bytes);
     float y[2];
 
-    (void)state;
     assert_true(ignored_set("no such value") > 20);
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     loaded_init(&loaded, neff, bytes, 0);
@@ -77,7 +73,6 @@ static void nan_is_told_when_either_variable_asks_for_it(void **state)
     uint8_t *neff = test_model_adder(&options, &bytes);
     float bad = NAN;
 
-    (void)state;
     setenv("NEURON_RT_NUMERICAL_ERRORS_VERBOSITY", "none", 1);
     for (int fails = 0; fails < 2; fails++) {
         setenv("NEURON_FAIL_ON_NAN", fails ? "1" : "0", 1);
@@ -152,7 +147,6 @@ static void variables_of_inspections_say_what_a_system_trace_holds(void **state)
         { "NEURON_RT_INSPECT_SYS_TRACE_MAX_EVENTS_PER_NC", "4", 4, 4, true },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct runtime *runtime = NULL;
 

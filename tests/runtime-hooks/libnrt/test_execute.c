@@ -4,18 +4,15 @@
  */
 #include <math.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include <cmocka.h>
-
 #include "nrt/nrt_profile.h"
 #include "shared/formats/ntff/ntff.h"
 #include "tests/runtime-hooks/libnrt/runtime.h"
+#include "tests/support/unit.h"
 
 static float input_of(size_t i)
 {
@@ -55,7 +52,6 @@ static void a_model_computes_what_its_program_says(void **state)
     size_t bytes;
     uint8_t *neff = test_model_adder(&options, &bytes);
 
-    (void)state;
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     loaded_init(&loaded, neff, bytes, 0);
     free(neff); /* the library keeps what it needs */
@@ -72,7 +68,6 @@ static void repetition_feeds_outputs_back(void **state)
     size_t bytes;
     uint8_t *neff = test_model_adder(&options, &bytes);
 
-    (void)state;
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     loaded_init(&loaded, neff, bytes, 1);
     free(neff);
@@ -94,7 +89,6 @@ static void nan_finishes_with_its_own_status_and_valid_outputs(void **state)
     float bad = NAN;
     float y[2];
 
-    (void)state;
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     loaded_init(&loaded, neff, bytes, 0);
     free(neff);
@@ -114,7 +108,6 @@ static void a_program_that_cannot_go_on_is_a_timeout_at_once(void **state)
     size_t bytes;
     uint8_t *neff = test_model_adder(&options, &bytes);
 
-    (void)state;
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     loaded_init(&loaded, neff, bytes, 0);
     free(neff);
@@ -141,7 +134,6 @@ static void a_cpu_node_takes_what_the_core_made(void **state)
     uint8_t *library = file_read(TEST_CPU_NODE, &options.cpu_library_bytes);
     float z[3];
 
-    (void)state;
     options.cpu_library = library;
     uint8_t *neff = test_model_adder(&options, &bytes);
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
@@ -173,7 +165,6 @@ static void a_paced_execution_lasts_as_long_as_on_the_device(void **state)
     size_t bytes;
     uint8_t *neff = test_model_slow(STEPS, &bytes);
 
-    (void)state;
     setenv("NEURON_SOFT_PACE", "1", 1);
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     loaded_init(&loaded, neff, bytes, 0);
@@ -190,7 +181,6 @@ static void a_device_time_beyond_the_limit_is_a_timeout(void **state)
     size_t bytes;
     uint8_t *neff = test_model_slow(4000, &bytes); /* 1.1 s */
 
-    (void)state;
     setenv("NEURON_RT_EXEC_TIMEOUT", "1", 1);
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     loaded_init(&loaded, neff, bytes, 0);
@@ -282,7 +272,6 @@ static void threads_load_run_and_unload_at_once(void **state)
     size_t bytes;
     uint8_t *neff = test_model_adder(&options, &bytes);
 
-    (void)state;
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     for (size_t i = 0; i < THREADS; i++) {
         arguments[i][0] = neff;
@@ -316,7 +305,6 @@ static void unload_waits_for_executions_and_later_ones_are_refused(void **state)
     uint8_t *neff = test_model_adder(&options, &bytes);
     void *count = NULL;
 
-    (void)state;
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     loaded_init(&loaded, neff, bytes, 0);
     free(neff);

@@ -3,19 +3,17 @@
  * What small calls tell: element types under both of their numberings, devices of the host, parts that a
  * software machine has not.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <nrt/nrt_experimental.h>
 #include <nrt/nrt_sys_trace.h>
 
 #include "shared/formats/neff/neff_build.h"
 #include "tests/runtime-hooks/libnrt/runtime.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 /* Name in the file, number of today's headers, number of those of 2023. */
 static const struct {
@@ -65,7 +63,6 @@ static void element_types_have_the_numbers_that_are_asked_for(void **state)
     size_t bytes;
     uint8_t *neff = model_make(&bytes);
 
-    (void)state;
     for (int legacy = 0; legacy < 2; legacy++) {
         nrt_tensor_info_array_t *info = NULL;
         nrt_model_t *model = NULL;
@@ -105,7 +102,6 @@ static void devices_keep_their_numbers(void **state)
     uint32_t count = 3;
     uint32_t id = 99;
 
-    (void)state;
     setenv("NEURON_SOFT_INSTANCE", "inf1.6xlarge", 1);
     setenv("NEURON_RT_VISIBLE_CORES", "0", 1);
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
@@ -135,7 +131,6 @@ static void there_is_no_network_plugin(void **state)
     char text[8] = "before";
     int err = 0;
 
-    (void)state;
     assert_null(nrt_get_libnccl_net(&err, text, sizeof text));
     assert_int_equal(err, 1);
     assert_string_equal(text, "before");
@@ -146,7 +141,6 @@ static void microcode_is_taken_before_and_after_the_start(void **state)
 {
     nrt_ucode_info ucode = { 0 };
 
-    (void)state;
     assert_int_equal(nrt_set_pool_eng_ucode(&ucode), NRT_SUCCESS);
     assert_int_equal(nrt_set_pool_eng_ucode(NULL), NRT_INVALID);
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
@@ -159,7 +153,6 @@ static void options_of_a_fetch_go_back_to_all_cores(void **state)
     nrt_sys_trace_fetch_options_t *options = NULL;
     nrt_tensor_t *tensor = NULL;
 
-    (void)state;
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     assert_int_equal(nrt_sys_trace_fetch_options_allocate(&options), NRT_SUCCESS);
     for (int reset = 0; reset < 2; reset++) {

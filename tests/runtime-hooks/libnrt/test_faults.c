@@ -2,18 +2,15 @@
 /*
  * Faults of the hardware as a program of the vendor's API meets them: status, log, counters, dead cores.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "shared/base/fs.h"
 #include "tests/runtime-hooks/libnrt/runtime.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 struct fixture {
     struct loaded loaded;
@@ -113,7 +110,6 @@ static void each_fault_has_its_status_its_log_line_and_its_counter(void **state)
         char path[128];
         char line[128];
 
-        (void)state;
         assert_int_equal(runtime_setup((void **)&runtime), 0);
         fixture_init(&fixture, runtime, rows[i].fault);
         if (execute(&fixture) != rows[i].status) {

@@ -7,8 +7,6 @@
  */
 #include <dirent.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,13 +16,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "nrt/nrt_profile.h"
 #include "shared/abi/paths.h"
 #include "tests/runtime-hooks/libnrt/runtime.h"
 #include "tests/support/scratch.h"
 #include "tests/support/syscall_fault.h"
+#include "tests/support/unit.h"
 
 #define CALLS_MAX 20000
 #define NUMBERS_MAX 1024
@@ -104,7 +101,6 @@ static unsigned try_all(int (*body)(void *ctx))
 
 static void no_failure_of_a_system_call_ends_or_holds_nrt_init(void **state)
 {
-    (void)state;
     /* The machine and its tree are there: later starts. */
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     nrt_close();
@@ -113,7 +109,6 @@ static void no_failure_of_a_system_call_ends_or_holds_nrt_init(void **state)
 
 static void no_failure_of_a_system_call_ends_or_holds_nrt_close(void **state)
 {
-    (void)state;
     print_message("%u system calls\n", try_all(open_and_close));
 }
 
@@ -201,7 +196,6 @@ static void no_limit_of_file_sizes_ends_the_job(void **state)
         0, 100, 5000, 200000, 1 << 20, 6 << 20, 7 << 20, 40 << 20, 64 << 20
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
         struct syscall_fault_result result =
             syscall_fault_run(open_within, &limits[i], (struct syscall_fault){ .at = CALLS_MAX });

@@ -3,20 +3,17 @@
  * Inspections: the folder, what its files hold, and wrong use.
  */
 #include <dirent.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "nrt/nrt_profile.h"
 #include "shared/formats/ntff/ntff.h"
 #include "shared/formats/ntrace/ntrace.h"
 #include "tests/runtime-hooks/libnrt/runtime.h"
+#include "tests/support/unit.h"
 
 static void adder_run(int core, int times)
 {

@@ -5,20 +5,17 @@
  */
 #include <fcntl.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "shared/abi/paths.h"
 #include "shared/abi/soft_abi.h"
 #include "shared/formats/neff/neff_build.h"
 #include "tests/runtime-hooks/libnrt/runtime.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define MIB (UINT64_C(1) << 20)
 #define ROW_BYTES 256U

@@ -5,8 +5,6 @@
  * Method: the syslog is the one of this program, which the library finds before the C library's.
  */
 #include <regex.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +12,10 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "shared/base/fs.h"
 #include "tests/runtime-hooks/libnrt/runtime.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define LINES_MAX 32
 #define LINE_BYTES 512
@@ -198,7 +195,6 @@ static void each_component_has_variables_of_its_own(void **state)
 
 static void the_syslog_gets_each_level_from_info_on(void **state)
 {
-    (void)state;
     unsetenv("NEURON_RT_LOG_LEVEL");
     setenv("NEURON_RT_LOG_LOCATION", "SysLog", 1);
     setenv("NEURON_RT_RESET_CORES", "1", 1);

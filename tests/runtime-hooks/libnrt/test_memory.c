@@ -3,14 +3,10 @@
  * What memory counts: soft.state says byte for byte what was allocated, and nothing remains.
  */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "shared/abi/paths.h"
 #include "shared/abi/soft_abi.h"
@@ -18,6 +14,7 @@
 #include "shared/formats/neff/neff.h"
 #include "tests/runtime-hooks/libnrt/runtime.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define MIB (UINT64_C(1) << 20)
 #define UCODE (96 * MIB)
@@ -398,7 +395,6 @@ static void the_memory_of_a_device_is_in_no_core_file(void **state)
     unsigned long long kib = 0;
     char line[1024];
 
-    (void)state;
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     FILE *maps = fopen("/proc/self/smaps", "re");
     assert_non_null(maps);

@@ -2,21 +2,18 @@
 /*
  * Wrong use of the public calls: a status of the documented table, never a crash.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "nrt/nrt_async.h"
 #include "nrt/nrt_async_sendrecv.h"
 #include "nrt/nrt_profile.h"
 #include "nrt/nrt_version.h"
 #include "tests/runtime-hooks/libnrt/runtime.h"
+#include "tests/support/unit.h"
 
 static char somewhere[256];
 
@@ -122,7 +119,6 @@ static void calls_answer(NRT_STATUS expected)
 
 static void calls_before_init_and_after_close_say_so(void **state)
 {
-    (void)state;
     calls_answer(NRT_UNINITIALIZED);
     nrt_close(); /* harmless */
     calls_answer(NRT_UNINITIALIZED);
@@ -137,7 +133,6 @@ static void a_second_init_is_a_success_and_changes_nothing(void **state)
 {
     uint32_t count = 0;
 
-    (void)state;
     setenv("NEURON_RT_NUM_CORES", "1", 1);
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_PYTORCH, "2.1", "1.0"), NRT_SUCCESS);
     setenv("NEURON_RT_NUM_CORES", "2", 1);
@@ -169,7 +164,6 @@ static void bad_configuration_fails_init_and_a_good_one_works_after_it(void **st
         { "NEURON_SOFT_INSTANCE", "trn9.large", NRT_INVALID },
     };
 
-    (void)state;
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_INVALID, "", ""), NRT_INVALID);
     assert_int_equal(nrt_init((nrt_framework_type_t)6, "", ""), NRT_INVALID);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -205,7 +199,6 @@ static void bad_arguments_are_refused(void **state)
     size_t size = 0;
     uint32_t count;
 
-    (void)state;
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
 #define REFUSED(call) assert_int_equal((call), NRT_INVALID)
     REFUSED(nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, 0, "t", &tensor));
@@ -293,7 +286,6 @@ static void wrong_tensors_are_refused_and_the_model_stays_usable(void **state)
     size_t bytes;
     uint8_t *neff = test_model_adder(&options, &bytes);
 
-    (void)state;
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     loaded_init(&loaded, neff, bytes, 0);
     free(neff);
@@ -339,7 +331,6 @@ static void handles_of_a_closed_runtime_are_harmless(void **state)
     size_t bytes;
     uint8_t *neff = test_model_adder(&options, &bytes);
 
-    (void)state;
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     loaded_init(&loaded, neff, bytes, 0);
     nrt_close();
@@ -369,7 +360,6 @@ static void spoilt_neffs_are_refused(void **state)
     uint8_t *neff = test_model_adder(&options, &bytes);
     uint8_t *copy = malloc(bytes);
 
-    (void)state;
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     for (size_t cut = 0; cut < bytes; cut += 97) {
         assert_int_equal(nrt_load(neff, cut, 0, 1, &model), NRT_INVALID);
@@ -414,7 +404,6 @@ static void texts_of_statuses_are_their_names(void **state)
     nrt_version_t version;
     char cut[9] = "????????";
 
-    (void)state;
     assert_string_equal(nrt_get_status_as_str(NRT_SUCCESS), "NRT_SUCCESS");
     assert_string_equal(nrt_get_status_as_str(NRT_OOB), "NRT_EXEC_OOB");
     assert_string_equal(nrt_get_status_as_str((NRT_STATUS)4711), "NRT_UNKNOWN");

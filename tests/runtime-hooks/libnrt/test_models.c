@@ -4,21 +4,18 @@
  * CPU nodes run.
  */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "shared/abi/paths.h"
 #include "shared/abi/soft_abi.h"
 #include "shared/formats/neff/neff_build.h"
 #include "tests/runtime-hooks/libnrt/runtime.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define COLUMNS 64U
 #define ROW_BYTES (COLUMNS * sizeof(float))
@@ -225,7 +222,6 @@ static void half_a_pair_is_not_loaded(void **state)
     size_t bytes;
     uint8_t *neff = meeting_model(EXCHANGE_ALONE, 1, &bytes);
 
-    (void)state;
     setenv("NEURON_SOFT_INSTANCE", "trn2.3xlarge", 1);
     setenv("NEURON_LOGICAL_NC_CONFIG", "1", 1);
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
@@ -243,7 +239,6 @@ static void logical_cores_of_another_size_are_refused(void **state)
     uint8_t *pair = pair_model(&pair_bytes);
     uint8_t *single = test_model_adder(&options, &bytes);
 
-    (void)state;
     setenv("NEURON_SOFT_INSTANCE", "trn2.3xlarge", 1);
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     assert_int_equal(nrt_load(single, bytes, 0, -1, &model), NRT_INVALID);
@@ -385,7 +380,6 @@ static void a_model_finds_nothing_of_the_one_before_it(void **state)
     uint8_t *peek_neff = peek_model(&peek_bytes);
     float y[128 * COLUMNS];
 
-    (void)state;
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     loaded_init(&adder, adder_neff, adder_bytes, 0);
     loaded_init(&peek, peek_neff, peek_bytes, 0);

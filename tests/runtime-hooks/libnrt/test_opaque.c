@@ -5,13 +5,9 @@
  * Method: a sound NEFF of ours is taken apart and packed again with its engine binaries wiped, or with the
  * key that announces our encoding spelt differently, so that its code looks like a vendor's.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "shared/base/fs.h"
 #include "shared/base/str.h"
@@ -20,6 +16,7 @@
 #include "tests/runtime-hooks/libnrt/runtime.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 enum change { WIPE_BINARIES, LOOK_LIKE_A_VENDOR };
 
@@ -78,7 +75,6 @@ static void binaries_of_zeros_run_and_give_zeros(void **state)
     size_t bytes;
     uint8_t *neff = changed_model(WIPE_BINARIES, &bytes);
 
-    (void)state;
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     loaded_init(&loaded, neff, bytes, 0);
     free(neff);
@@ -118,7 +114,6 @@ static void opaque_programs_give_zeros_and_every_tool_says_estimated(void **stat
     size_t bytes;
     uint8_t *neff = changed_model(LOOK_LIKE_A_VENDOR, &bytes);
 
-    (void)state;
     setenv("NEURON_SOFT_OPAQUE", "1", 1);
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     loaded_init(&loaded, neff, bytes, 0);
@@ -152,7 +147,6 @@ static void no_program_shows_how_long_an_opaque_one_took(void **state)
     size_t bytes;
     uint8_t *neff = changed_model(LOOK_LIKE_A_VENDOR, &bytes);
 
-    (void)state;
     assert_int_equal(ntk_fs_write(path, neff, bytes, NULL), 0);
     setenv("NEURON_SOFT_OPAQUE", "1", 1);
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {

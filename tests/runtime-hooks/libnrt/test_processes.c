@@ -4,9 +4,7 @@
  */
 #include <fcntl.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,12 +12,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "nrt/ndebug_stream.h"
 #include "nrt/nrt_sys_trace.h"
 #include "tests/runtime-hooks/libnrt/runtime.h"
 #include "tests/support/observed.h"
+#include "tests/support/unit.h"
 
 static const struct runtime *current(void **state)
 {
@@ -128,7 +125,6 @@ static void a_forked_child_starts_anew_and_leaves_the_parent_alone(void **state)
     char text[6] = "";
     int status = 0;
 
-    (void)state;
     setenv("NEURON_RT_VISIBLE_CORES", "0", 1);
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     assert_int_equal(nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, 64, "t", &tensor),
@@ -247,7 +243,6 @@ static void a_child_of_a_busy_parent_can_do_all_that_the_parent_can(void **state
     size_t bytes;
     uint8_t *neff = NULL;
 
-    (void)state;
     /* thread: it knows no threads that begin in a forked child. address: what other threads hold of its own
      * allocator at the moment of the fork stays locked in the child for ever. */
     if (getenv("NTK_SANITIZE") && (strcmp(getenv("NTK_SANITIZE"), "thread") == 0 ||
@@ -286,7 +281,6 @@ static void counts_work_before_init_and_honour_the_environment(void **state)
     nrt_instance_info_t info;
     uint32_t count;
 
-    (void)state;
     setenv("NEURON_SOFT_INSTANCE", "trn2.48xlarge", 1);
     assert_int_equal(nrt_get_total_vnc_count(&count), NRT_SUCCESS);
     assert_int_equal(count, 64);

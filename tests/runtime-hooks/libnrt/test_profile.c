@@ -5,19 +5,16 @@
  */
 #include <dirent.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "nrt/nrt_profile.h"
 #include "shared/formats/ntff/ntff.h"
 #include "shared/formats/ntrace/ntrace.h"
 #include "tests/runtime-hooks/libnrt/runtime.h"
+#include "tests/support/unit.h"
 
 #define PATH_BYTES 1024
 
@@ -253,7 +250,6 @@ static void so_many_sessions_wait_and_no_more(void **state)
 {
     uint64_t id = 0;
 
-    (void)state;
     start_runtime();
     for (int i = 0; i < 64; i++) {
         assert_int_equal(nrt_profile_session_start(0), NRT_SUCCESS);
@@ -325,7 +321,6 @@ static void buffers_of_a_recording_count_as_device_memory(void **state)
     const uint64_t mib = 1 << 20;
     uint64_t id = 0;
 
-    (void)state;
     start_runtime();
     uint64_t before[2] = { used_bytes(0), used_bytes(1) };
     assert_int_equal(nrt_profile_session_start(1), NRT_SUCCESS);
@@ -560,7 +555,6 @@ static void misuse_answers_by_the_table(void **state)
     nrt_profile_continuous_options_t *options = NULL;
     uint64_t id = 0;
 
-    (void)state;
     assert_int_equal(nrt_profile_continuous_start(NULL), NRT_UNINITIALIZED);
     assert_int_equal(nrt_profile_continuous_save(0, NULL), NRT_UNINITIALIZED);
     assert_int_equal(nrt_profile_continuous_stop(), NRT_UNINITIALIZED);

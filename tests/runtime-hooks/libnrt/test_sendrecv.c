@@ -4,17 +4,14 @@
  * the ends, so both have to move.
  */
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "nrt/nrt_async_sendrecv.h"
 #include "tests/runtime-hooks/libnrt/runtime.h"
 #include "tests/support/observed.h"
+#include "tests/support/unit.h"
 
 #define BYTES ((size_t)3 << 20)
 
@@ -77,7 +74,6 @@ static void messages_come_in_order_between_cores_of_a_process(void **state)
     bool done[4] = { false };
     size_t size[4] = { 0 };
 
-    (void)state;
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     nrt_tensor_t *source = tensor_create(0, BYTES, 1);
     nrt_tensor_t *target = tensor_create(1, BYTES, 2);
@@ -144,7 +140,6 @@ static void wrong_arguments_are_refused(void **state)
     bool done;
     int limit = 0;
 
-    (void)state;
     setenv("NEURON_RT_VISIBLE_CORES", "1", 1);
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     nrt_tensor_t *tensor = tensor_create(0, 64, 0);

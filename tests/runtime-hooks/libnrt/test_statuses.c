@@ -7,19 +7,16 @@
  */
 #include <math.h>
 #include <semaphore.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "nrt/ndebug_stream.h"
 #include "nrt/nrt_async_sendrecv.h"
 #include "shared/base/fs.h"
 #include "shared/formats/neff/neff_build.h"
 #include "tests/runtime-hooks/libnrt/runtime.h"
+#include "tests/support/unit.h"
 
 #define STATUS_MAX 4096
 #define FILE_BYTES_MAX (1U << 22)
@@ -299,7 +296,6 @@ static const struct row {
 
 static void each_status_that_can_occur_occurs(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ROW_COUNT; i++) {
         struct runtime *runtime = NULL;
 
@@ -336,7 +332,6 @@ static void the_page_says_of_each_status_when_or_why_not(void **state)
     const char *never = NULL;
     size_t known = 0;
 
-    (void)state;
     assert_true(ntk_fs_read_text(TEST_STATUS_PAGE, page, sizeof page) > 0);
     never = strstr(page, "\nNever returned:\n");
     assert_non_null(never);

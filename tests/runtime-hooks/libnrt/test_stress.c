@@ -9,15 +9,11 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "nrt/nrt_async.h"
 #include "nrt/nrt_async_sendrecv.h"
@@ -25,6 +21,7 @@
 #include "nrt/nrt_sys_trace.h"
 #include "shared/formats/ntff/ntff.h"
 #include "tests/runtime-hooks/libnrt/runtime.h"
+#include "tests/support/unit.h"
 
 #define CORES 2
 #define ROUNDS 40

@@ -3,20 +3,18 @@
  * The system trace as a client uses it: start, work, fetch per core, parse.
  */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <jansson.h>
 
 #include "nrt/nrt_async.h"
 #include "nrt/nrt_sys_trace.h"
 #include "tests/runtime-hooks/libnrt/runtime.h"
+#include "tests/support/unit.h"
 
 static void init(void)
 {
@@ -159,7 +157,6 @@ static void a_client_finds_its_executions_on_its_core(void **state)
     nrt_sys_trace_config_t *config = NULL;
     struct loaded loaded;
 
-    (void)state;
     init();
     adder_init(&loaded, 1);
     assert_int_equal(nrt_sys_trace_config_allocate(&config), NRT_SUCCESS);
@@ -220,7 +217,6 @@ static void two_physical_cores_have_a_span_each(void **state)
     size_t bytes;
     uint8_t *neff = test_model_adder(&options, &bytes);
 
-    (void)state;
     setenv("NEURON_SOFT_INSTANCE", "trn2.3xlarge", 1);
     init();
     loaded_init(&loaded, neff, bytes, 1);
@@ -244,7 +240,6 @@ static void loads_tensors_and_memory_are_told(void **state)
     struct loaded loaded;
     char bytes[64] = "";
 
-    (void)state;
     init();
     assert_int_equal(nrt_sys_trace_start(NULL), NRT_SUCCESS);
     adder_init(&loaded, 0);
@@ -282,7 +277,6 @@ static void only_what_was_asked_for_is_recorded(void **state)
     struct loaded here;
     struct loaded there;
 
-    (void)state;
     init();
     adder_init(&here, 0);
     adder_init(&there, 1);
@@ -330,7 +324,6 @@ static void what_is_fetched_is_gone(void **state)
 {
     struct loaded loaded;
 
-    (void)state;
     init();
     adder_init(&loaded, 0);
     assert_int_equal(nrt_sys_trace_start(NULL), NRT_SUCCESS);
@@ -361,7 +354,6 @@ static void a_full_ring_keeps_the_newest(void **state)
     nrt_sys_trace_config_t *config = NULL;
     struct loaded loaded;
 
-    (void)state;
     init();
     adder_init(&loaded, 0);
     assert_int_equal(nrt_sys_trace_config_allocate(&config), NRT_SUCCESS);
@@ -396,7 +388,6 @@ static void misuse_answers_by_the_table(void **state)
     char *buffer = NULL;
     size_t bytes = 0;
 
-    (void)state;
     assert_int_equal(nrt_sys_trace_start(NULL), NRT_UNINITIALIZED);
     assert_int_equal(nrt_sys_trace_stop(), NRT_UNINITIALIZED);
     assert_int_equal(nrt_sys_trace_fetch_events(&buffer, &bytes, NULL), NRT_UNINITIALIZED);
@@ -469,7 +460,6 @@ static void executions_and_fetches_go_on_together(void **state)
     size_t stops = 0;
     json_t *all = json_pack("{s:[]}", "events");
 
-    (void)state;
     init();
     adder_init(&loaded[0], 0);
     adder_init(&loaded[1], 1);
@@ -503,7 +493,6 @@ static void a_trace_may_begin_and_end_at_any_time(void **state)
     struct loaded loaded;
     pthread_t thread;
 
-    (void)state;
     init();
     adder_init(&loaded, 0);
     atomic_store(&runners_left, 1);
@@ -544,7 +533,6 @@ static void the_steps_of_an_execution_enclose_the_run(void **state)
 {
     struct loaded loaded;
 
-    (void)state;
     init();
     adder_init(&loaded, 0);
     assert_int_equal(nrt_sys_trace_start(NULL), NRT_SUCCESS);
@@ -587,7 +575,6 @@ static void queued_executions_tell_their_submission(void **state)
     struct loaded loaded;
     nrta_seq_t sequence = 0;
 
-    (void)state;
     setenv("NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS", "4", 1);
     init();
     unsetenv("NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS");
@@ -616,7 +603,6 @@ static void ranks_and_copies_are_told(void **state)
     nrt_tensor_t *from = NULL, *to = NULL;
     uint32_t mine = 1, all[1] = { 0 };
 
-    (void)state;
     init();
     assert_int_equal(nrt_sys_trace_start(NULL), NRT_SUCCESS);
     assert_int_equal(nrt_barrier(1, 0, 1), NRT_SUCCESS);

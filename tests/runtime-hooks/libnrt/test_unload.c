@@ -4,17 +4,14 @@
  */
 #include <dirent.h>
 #include <dlfcn.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define CYCLES 8
 #define ADDRESS_SPACE_MB 8 /* by which a cycle may not grow, all cycles together */
@@ -117,7 +114,6 @@ static int close_without_end(void)
 
 static void dlclose_without_nrt_close_takes_no_code_from_running_threads(void **state)
 {
-    (void)state;
     assert_int_equal(in_child(close_without_end), 0);
 }
 
@@ -141,7 +137,6 @@ static int go_round(void)
 
 static void opening_and_closing_again_and_again_takes_no_address_space(void **state)
 {
-    (void)state;
     assert_int_equal(in_child(go_round), 0);
 }
 
@@ -166,7 +161,6 @@ static int count_threads(void)
 
 static void only_an_open_runtime_has_a_thread_and_only_one(void **state)
 {
-    (void)state;
     assert_int_equal(in_child(count_threads), 0);
 }
 

@@ -6,17 +6,14 @@
  */
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "nrt/nrt_async.h"
 #include "shared/ring/ring_registry.h"
 #include "tests/runtime-hooks/libnrt/runtime.h"
 #include "tests/support/observed.h"
+#include "tests/support/unit.h"
 
 #define ROUNDS 100
 #define THREADS 2

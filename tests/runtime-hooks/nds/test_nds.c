@@ -4,20 +4,17 @@
  */
 #include <dirent.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "nrt/nds/neuron_ds.h"
 #include "shared/abi/paths.h"
 #include "tests/runtime-hooks/libnrt/runtime.h"
 #include "tests/support/observed.h"
+#include "tests/support/unit.h"
 
 #define EXECUTIONS 7
 #define BAD_INPUTS 3
@@ -210,7 +207,6 @@ static void the_own_process_is_read_and_what_it_writes_lies_on_top(void **state)
     nrt_tensor_t *host = NULL;
     uint64_t value = 1000;
 
-    (void)state;
     /* Before the runtime: an instance without anything. */
     assert_int_equal(nds_open(&device_0, 0, &inst), 0);
     assert_int_equal(core_counter(inst, 1, NDS_NC_COUNTER_INFER_COMPLETED), 0);
@@ -276,7 +272,6 @@ static void the_cores_of_a_logical_core_are_told_apart(void **state)
     size_t bytes;
     uint8_t *neff = test_model_adder(&options, &bytes);
 
-    (void)state;
     setenv("NEURON_SOFT_INSTANCE", "trn2.3xlarge", 1);
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     loaded_init(&loaded, neff, bytes, 1);
@@ -365,7 +360,6 @@ static void objects_are_seen_from_their_commit_to_their_deletion(void **state)
     nds_instance_t *inst = NULL;
     size_t count = 0;
 
-    (void)state;
     assert_int_equal(nds_open(&device_0, 0, &inst), 0);
     nds_obj_handle_t node = nds_obj_new(inst, OBJECT_TYPE_MODEL_NODE_INFO);
     nds_model_node_info_t *info = nds_obj_handle_to_model_node_info(node);
@@ -409,7 +403,6 @@ static void a_thousand_objects_come_and_go(void **state)
     static nds_obj_handle_t objects[1000];
     nds_instance_t *inst = NULL;
 
-    (void)state;
     assert_int_equal(nds_open(&device_0, 0, &inst), 0);
     for (int round = 0; round < 3; round++) {
         for (uint32_t i = 0; i < 1000; i++) {
@@ -445,7 +438,6 @@ static void wrong_arguments_are_errors(void **state)
     uint64_t value = 0;
     size_t count;
 
-    (void)state;
     far.device_index = 64;
     assert_int_not_equal(nds_open(NULL, 0, &inst), 0);
     assert_int_not_equal(nds_open(&device_0, 0, NULL), 0);

@@ -3,13 +3,11 @@
 #include "runtime-hooks/ring/ring_writer.h"
 
 #include <pthread.h>
-#include <stdarg.h>
-#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "shared/ring/ring_reader.h"
+#include "tests/support/unit.h"
 
 struct ring {
     struct ntk_segment_ring directory;
@@ -54,7 +52,6 @@ static void a_record_arrives_as_it_was_put(void **state)
     struct ntk_ring_reader reader;
     struct ring ring;
 
-    (void)state;
     ring_init(&ring, 16, 0);
     ntk_ring_reader_init(&reader, ring.slots, &ring.directory.head, 16, NTK_RING_FROM_OLDEST);
 
@@ -72,7 +69,6 @@ static void a_ring_that_is_used_again_goes_on_counting(void **state)
 {
     struct ring ring;
 
-    (void)state;
     ring_init(&ring, 16, 40);
     put(&ring.writer, 1);
     assert_int_equal(ring.directory.head, 41);
@@ -84,7 +80,6 @@ static void a_record_inside_a_record_is_dropped_and_counted(void **state)
 {
     struct ring ring;
 
-    (void)state;
     ring_init(&ring, 16, 0);
     assert_int_equal(ntk_ring_writer_enter(&ring.writer), 1);
     put(&ring.writer, 1); /* what a signal handler would do here */
@@ -169,7 +164,6 @@ static void two_readers_of_a_racing_writer_lose_exactly_what_they_do_not_get(voi
     pthread_t writer;
     int i;
 
-    (void)state;
     ring_init(&race.ring, RACE_SLOTS, 0);
     for (i = 0; i < 2; i++) {
         race.readers[i].ring = &race.ring;

@@ -1,22 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of the growing buffer. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "shared/base/buf.h"
+#include "tests/support/unit.h"
 
 static void grows_and_always_ends_with_nul(void **state)
 {
     struct ntk_buf buf = { 0 };
-    (void)state;
 
     assert_string_equal(ntk_buf_text_get(&buf), "");
     for (int i = 0; i < 1000; i++) {
@@ -35,7 +28,6 @@ static void grows_and_always_ends_with_nul(void **state)
 static void an_impossible_size_sticks_as_failure(void **state)
 {
     struct ntk_buf buf = { 0 };
-    (void)state;
 
     ntk_buf_add_text(&buf, "kept");
     assert_null(ntk_buf_extend(&buf, SIZE_MAX - 2));
@@ -50,7 +42,6 @@ static void binary_is_little_endian(void **state)
     struct ntk_buf buf = { 0 };
     const uint8_t expected[] = { 1, 3, 2, 7, 6, 5, 4, 15, 14, 13, 12, 11, 10, 9, 8 };
     size_t bytes_count;
-    (void)state;
 
     ntk_buf_put_u8(&buf, 1);
     ntk_buf_put_u16(&buf, 0x0203);
@@ -65,7 +56,6 @@ static void binary_is_little_endian(void **state)
 static void a_field_of_csv_is_quoted_when_it_must_be(void **state)
 {
     struct ntk_buf buf = { 0 };
-    (void)state;
 
     ntk_buf_add_csv(&buf, "plain text;");
     ntk_buf_add_char(&buf, ' ');
@@ -96,7 +86,6 @@ static void a_field_of_csv_is_no_formula_and_a_number_stays_one(void **state)
           "\xef\xbf\xbd[2J\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd" },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct ntk_buf buf = { 0 };
 

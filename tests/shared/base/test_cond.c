@@ -3,16 +3,11 @@
  * Waits that end at a time, or when somebody signals.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "shared/base/clock.h"
 #include "shared/base/cond.h"
+#include "tests/support/unit.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
@@ -23,7 +18,6 @@ static void a_wait_ends_at_its_time(void **state)
     uint64_t until_ns = ntk_cond_until(10 * NTK_NS_PER_MS);
     int ret = 0;
 
-    (void)state;
     pthread_mutex_lock(&lock);
     assert_int_equal(ntk_cond_wait_until(&changed, &lock, 0), -ETIMEDOUT);
     while (ret == 0) { /* a wake-up without a reason is no end */
@@ -48,7 +42,6 @@ static void who_is_told_goes_on_before_it(void **state)
 {
     const uint64_t times_ns[] = { NTK_COND_FOREVER, ntk_cond_until(3600 * NTK_NS_PER_SECOND) };
 
-    (void)state;
     for (size_t i = 0; i < sizeof times_ns / sizeof *times_ns; i++) {
         pthread_t thread;
         int ret = 0;
@@ -67,7 +60,6 @@ static void who_is_told_goes_on_before_it(void **state)
 
 static void what_is_too_far_away_is_for_ever(void **state)
 {
-    (void)state;
     assert_true(ntk_cond_until(NTK_COND_FOREVER) == NTK_COND_FOREVER);
     assert_true(ntk_cond_until(NTK_COND_FOREVER - 1) == NTK_COND_FOREVER);
     assert_true(ntk_cond_until(0) <= ntk_clock_monotonic_ns());

@@ -1,23 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of bounded reading. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "shared/base/cursor.h"
+#include "tests/support/unit.h"
 
 static void reads_little_endian_fields_in_order(void **state)
 {
     const uint8_t bytes[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
     struct ntk_cursor cursor;
-    (void)state;
 
     ntk_cursor_init(&cursor, bytes, sizeof bytes);
     assert_int_equal(ntk_cursor_u8(&cursor), 1);
@@ -32,7 +25,6 @@ static void a_read_beyond_the_end_sticks_and_keeps_its_position(void **state)
 {
     const uint8_t bytes[] = { 1, 2, 3 };
     struct ntk_cursor cursor;
-    (void)state;
 
     ntk_cursor_init(&cursor, bytes, sizeof bytes);
     assert_non_null(ntk_cursor_take(&cursor, 1));
@@ -48,7 +40,6 @@ static void a_huge_length_does_not_wrap(void **state)
 {
     const uint8_t bytes[] = { 1, 2, 3 };
     struct ntk_cursor cursor;
-    (void)state;
 
     ntk_cursor_init(&cursor, bytes, sizeof bytes);
     assert_non_null(ntk_cursor_take(&cursor, 2));

@@ -1,23 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of the error sentence. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "shared/base/err.h"
+#include "tests/support/unit.h"
 
 static void set_returns_its_code_and_keeps_the_sentence(void **state)
 {
     struct ntk_err err = { 0 };
     char text[64];
-    (void)state;
 
     assert_int_equal(ntk_err_set(&err, -EBADMSG, 12, "bad %s", "magic"), -EBADMSG);
     assert_string_equal(err.text, "bad magic");
@@ -30,7 +23,6 @@ static void prefix_names_the_object_and_never_overflows(void **state)
     struct ntk_err err = { 0 };
     char longest[2 * NTK_ERR_TEXT_BYTES];
     char text[NTK_ERR_TEXT_BYTES];
-    (void)state;
 
     ntk_err_set(&err, -EIO, NTK_ERR_NO_OFFSET, "ends early");
     ntk_err_prefix(&err, "file %d", 7);
@@ -45,7 +37,6 @@ static void no_memory_is_said_alike_everywhere(void **state)
 {
     struct ntk_err err = { 0 };
 
-    (void)state;
     assert_int_equal(ntk_err_no_memory(&err), -ENOMEM);
     assert_int_equal(err.code, -ENOMEM);
     assert_string_equal(err.text, "out of memory");

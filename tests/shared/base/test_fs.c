@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of whole files and folders. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -18,6 +11,7 @@
 
 #include "shared/base/fs.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 static int make_scratch(void **state)
 {

@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of the JSON writer; jansson is the reader it must please. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,12 +9,12 @@
 #include <stdio.h>
 
 #include "shared/base/json.h"
+#include "tests/support/unit.h"
 
 static void writes_nested_values_with_commas_and_escapes(void **state)
 {
     struct ntk_buf buf = { 0 };
     struct ntk_json json;
-    (void)state;
 
     ntk_json_init(&json, &buf, false);
     ntk_json_object_begin(&json);
@@ -45,7 +38,6 @@ static void pretty_breaks_lines(void **state)
 {
     struct ntk_buf buf = { 0 };
     struct ntk_json json;
-    (void)state;
 
     ntk_json_init(&json, &buf, true);
     ntk_json_object_begin(&json);
@@ -77,7 +69,6 @@ static void what_has_ended_can_be_given_away(void **state)
 {
     struct taken taken = { 0 };
     struct ntk_json json;
-    (void)state;
 
     ntk_json_init(&json, &taken.buf, false);
     json.ended = give_away;
@@ -124,7 +115,6 @@ static void doubles_are_the_shortest_text_as_go_writes_it(void **state)
         { 9007199254740993.0, "9007199254740992" },
     };
     char text[64];
-    (void)state;
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         ntk_json_format_double(text, sizeof text, rows[i].value);
@@ -137,7 +127,6 @@ static void doubles_are_the_shortest_text_as_go_writes_it(void **state)
 static void every_double_reads_back(void **state)
 {
     uint64_t bits = 1;
-    (void)state;
 
     for (int i = 0; i < 20000; i++) {
         double value;
@@ -174,7 +163,6 @@ static void floats_are_the_shortest_text_of_24_bits(void **state)
     };
     char text[64];
     uint32_t bits = 1;
-    (void)state;
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         ntk_json_format_float(text, sizeof text, rows[i].value);
@@ -199,7 +187,6 @@ static void texts_are_utf8_that_no_terminal_obeys(void **state)
 {
     struct ntk_buf buf = { 0 };
 
-    (void)state;
     ntk_json_add_quoted(&buf, "\x1b[2J\x7f\xc2\x9b\xe2\x80\xae\xe2\x81\xa9\xff\xe2\x80");
     assert_string_equal(ntk_buf_text_get(&buf),
                         "\"\\u001b[2J\\u007f\\u009b\\u202e\\u2069\\ufffd\\ufffd\\ufffd\"");

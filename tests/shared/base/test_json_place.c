@@ -2,13 +2,10 @@
 /* Method: one text over many lines, and places in it. */
 #include "shared/base/json_place.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "tests/support/unit.h"
 
 static const char text[] = "\n"                                        /* 1 */
                            "{\n"                                       /* 2 */
@@ -47,7 +44,6 @@ static void a_place_has_the_line_of_its_key_or_item(void **state)
         { "last.deeper", "x", 11 },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         unsigned int line = ntk_json_line_of(text, strlen(text), rows[i].path, rows[i].key);
         if (line != rows[i].line) {
@@ -59,7 +55,6 @@ static void a_place_has_the_line_of_its_key_or_item(void **state)
 /* Method: every beginning of the text, in memory of exactly that size (for the sanitizers). */
 static void any_bytes_have_some_line(void **state)
 {
-    (void)state;
     for (size_t bytes = 0; bytes < sizeof text; bytes++) {
         char *cut = malloc(bytes + 1);
         assert_non_null(cut);

@@ -2,10 +2,6 @@
 /* Method: stderr is a file for the time of a line; the journal is told by its device and inode. */
 #include "shared/base/log.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +10,7 @@
 #include <unistd.h>
 
 #include "shared/base/err.h"
+#include "tests/support/unit.h"
 
 enum journal { NO_JOURNAL, OTHER_JOURNAL, JOURNAL };
 
@@ -51,7 +48,6 @@ static void test_lines(void **state)
 {
     char out[512];
 
-    (void)state;
     ntk_log_set_program("test");
     ntk_log_set_level(NTK_LOG_WARN);
     write_lines(NO_JOURNAL, out, sizeof out);
@@ -73,7 +69,6 @@ static void test_failure(void **state)
     FILE *file = tmpfile();
     int saved = dup(STDERR_FILENO);
 
-    (void)state;
     assert_non_null(file);
     ntk_log_set_program("test");
     dup2(fileno(file), STDERR_FILENO);
@@ -93,7 +88,6 @@ static void test_control_characters(void **state)
     FILE *file = tmpfile();
     int saved = dup(STDERR_FILENO);
 
-    (void)state;
     assert_non_null(file);
     ntk_log_set_program("test");
     dup2(fileno(file), STDERR_FILENO);

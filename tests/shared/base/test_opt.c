@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of the option table. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +9,7 @@
 
 #include "shared/base/err.h"
 #include "shared/base/opt.h"
+#include "tests/support/unit.h"
 
 static struct {
     bool flag;
@@ -82,7 +76,6 @@ static void takes_every_form_and_keeps_the_order_of_operands(void **state)
 {
     char *argv[] = { "prog", "a", "-fo", "--text=x y", "b", "-n12", "-d", "2s", "--", "-z", NULL };
     int argc;
-    (void)state;
 
     int first = parse(argv, &argc);
     assert_int_equal(argc - first, 3);
@@ -99,7 +92,6 @@ static void a_value_may_be_left_out(void **state)
     char *without[] = { "prog", "--push", "operand", NULL };
     char *with[] = { "prog", "--push=http://a=b", NULL };
     int argc;
-    (void)state;
 
     assert_int_equal(parse(without, &argc), 2);
     assert_string_equal(got.push, "");
@@ -121,7 +113,6 @@ static void refuses_what_it_does_not_know(void **state)
         { "prog", "--completion", "csh", NULL },
     };
     int argc;
-    (void)state;
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         int ret = parse(bad[i], &argc);
@@ -139,7 +130,6 @@ static void a_program_without_operands_takes_none(void **state)
     };
     static const int expected[] = { 0, -EINVAL, -EINVAL, -EINVAL, -ECANCELED };
     int argc;
-    (void)state;
 
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         assert_int_equal(parse_by(ntk_opt_parse_all, lists[i], &argc), expected[i]);
@@ -155,7 +145,6 @@ static void help_version_and_completion_end_with_success(void **state)
         { "prog", "--completion=fish", NULL },
     };
     int argc;
-    (void)state;
 
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
         assert_int_equal(ntk_opt_exit_code(parse(asked[i], &argc)), 0);
@@ -166,7 +155,6 @@ static void stops_at_the_first_operand_when_told(void **state)
 {
     char *argv[] = { "prog", "-f", "verb", "-n", "5", NULL };
     int argc;
-    (void)state;
 
     program.stop_at_operand = true;
     int first = parse(argv, &argc);
@@ -190,7 +178,6 @@ static void tables_of_several_parts_are_one(void **state)
         .name = "joined", .usage = "", .summary = "", .options = rows
     };
 
-    (void)state;
     assert_string_equal(rows[0].long_name, "first");
     assert_string_equal(rows[1].long_name, "second");
     assert_int_equal(rows[2].kind, NTK_OPT_END);

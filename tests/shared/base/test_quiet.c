@@ -2,14 +2,12 @@
 #include "shared/base/quiet.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "tests/support/unit.h"
 
 static int write_past_the_limit(void)
 {
@@ -46,7 +44,6 @@ static void writing_fails_without_a_signal_between_enter_and_leave_only(void **s
     int status = 0;
     pid_t child = fork();
 
-    (void)state;
     assert_true(child >= 0);
     if (child == 0) {
         _exit(write_past_the_limit());
@@ -62,7 +59,6 @@ static void a_signal_that_was_pending_before_stays(void **state)
     sigset_t pipe_only;
     sigset_t pending;
 
-    (void)state;
     sigemptyset(&pipe_only);
     sigaddset(&pipe_only, SIGPIPE);
     assert_int_equal(sigprocmask(SIG_BLOCK, &pipe_only, NULL), 0);

@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of parsing what people type. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "shared/base/str.h"
+#include "tests/support/unit.h"
 
 static void durations_follow_go_and_bare_numbers_are_seconds(void **state)
 {
@@ -35,7 +29,6 @@ static void durations_follow_go_and_bare_numbers_are_seconds(void **state)
         { "1x", -EINVAL, 0 },
         { "99999999999h", -ERANGE, 0 },
     };
-    (void)state;
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         uint64_t ns = 0;
@@ -56,7 +49,6 @@ static void sizes_take_binary_suffixes(void **state)
         { "-1", -EINVAL, 0 },   { "1KK", -EINVAL, 0 },  { "99999999999T", -ERANGE, 0 },
         { "", -EINVAL, 0 },     { "0x10", -EINVAL, 0 }, { "99999999999999999999", -ERANGE, 0 },
     };
-    (void)state;
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         uint64_t bytes = 0;
@@ -70,7 +62,6 @@ static void numbers_take_the_whole_text_or_nothing(void **state)
     uint64_t u = 7;
     int64_t i = 7;
     double d = 7;
-    (void)state;
 
     assert_int_equal(ntk_str_parse_u64("12x", &u), -EINVAL);
     assert_int_equal(ntk_str_parse_u64(" 12", &u), -EINVAL);
@@ -99,7 +90,6 @@ static void booleans_are_0_1_false_true_in_either_case(void **state)
         { "False", 0, false, false }, { "yes", -EINVAL, true, false },
         { "", -EINVAL, true, false }, { "10", -EINVAL, true, false },
     };
-    (void)state;
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         bool value = true;
@@ -114,7 +104,6 @@ static void lists_expand_ranges_within_bounds(void **state)
 {
     uint32_t values[4];
     size_t count = 4;
-    (void)state;
 
     assert_int_equal(ntk_str_parse_list("0-2,7", 100, values, &count), 0);
     assert_int_equal(count, 4);
@@ -132,7 +121,6 @@ static void lists_expand_ranges_within_bounds(void **state)
 static void clean_copies_replace_what_is_not_text(void **state)
 {
     char to[32];
-    (void)state;
 
     ntk_str_copy_clean(to, sizeof to, "a\x01\xff", 3);
     assert_string_equal(to, "a\xef\xbf\xbd\xef\xbf\xbd");
@@ -162,7 +150,6 @@ static void unsafe_is_what_moves_the_cursor_or_turns_the_line(void **state)
         { 0, 0x1f }, { 0x7f, 0x9f }, { 0x2028, 0x2029 }, { 0x202a, 0x202e }, { 0x2066, 0x2069 }
     };
 
-    (void)state;
     for (uint32_t code = 0; code <= 0x10ffff; code++) {
         bool expected = false;
 
@@ -178,7 +165,6 @@ static void cleaning_in_place_keeps_the_length(void **state)
     char text[] = "a\x1b[2J\n\xc2\x9b\xe2\x80\xaez\xff\xc3\xa4\xe2\x80";
     char field[4] = { 'a', '\t', 'b', 'c' }; /* without a NUL */
     char ended[4] = { 'a', '\0', '\t', 'c' };
-    (void)state;
 
     assert_int_equal(ntk_str_clean(text, sizeof text), sizeof text - 1);
     assert_string_equal(text, "a?[2J??\?\?\?\?z?\xc3\xa4\?\?");
@@ -190,7 +176,6 @@ static void cleaning_in_place_keeps_the_length(void **state)
 
 static void the_base_of_a_path_is_behind_its_last_slash(void **state)
 {
-    (void)state;
     assert_string_equal(ntk_str_base_name("a/b.neff"), "b.neff");
     assert_string_equal(ntk_str_base_name("b.neff"), "b.neff");
     assert_string_equal(ntk_str_base_name("a/"), "");
@@ -207,7 +192,6 @@ static void utf8_is_read_as_it_is_written(void **state)
         "\xf8\x88\x80\x80\x80",
     };
     uint32_t got;
-    (void)state;
 
     for (uint32_t code = 0; code <= 0x10ffff; code++) {
         char bytes[4];
@@ -244,7 +228,6 @@ static void code_points_are_written_as_utf8(void **state)
         { 0x10ffff, "\xf4\x8f\xbf\xbf" },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char bytes[4];
         size_t count = ntk_str_utf8(bytes, rows[i].code);

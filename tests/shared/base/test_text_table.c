@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Method: a table is filled and put, and the text is the expected one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <locale.h>
 
 #include "shared/base/text_table.h"
+#include "tests/support/unit.h"
 
 static void assert_put(struct ntk_text_table *table, const char *expected)
 {
@@ -27,7 +21,6 @@ static void texts_stand_left_and_numbers_right(void **state)
     static const char *const heads[] = { "NAME", "N", "NOTE" };
     struct ntk_text_table table;
 
-    (void)state;
     ntk_text_table_init(&table, 3, 0x5, heads);
     ntk_text_table_text(&table, "mlp");
     ntk_text_table_format(&table, "%d", 1234);
@@ -45,7 +38,6 @@ static void a_frame_has_rules_where_they_are_asked_for(void **state)
 {
     struct ntk_text_table table;
 
-    (void)state;
     ntk_text_table_init(&table, 3, UINT32_MAX, NULL);
     table.framed = 1;
     table.hidden = 1 << 1;
@@ -69,7 +61,6 @@ static void columns_are_as_wide_as_the_characters_on_a_terminal(void **state)
 {
     struct ntk_text_table table;
 
-    (void)state;
     if (!setlocale(LC_CTYPE, "C.UTF-8")) {
         skip();
     }
@@ -85,7 +76,6 @@ static void a_long_cell_is_cut(void **state)
 {
     struct ntk_text_table table;
 
-    (void)state;
     ntk_text_table_init(&table, 1, 0, NULL);
     table.cell_bytes = 4;
     ntk_text_table_text(&table, "abcdef");

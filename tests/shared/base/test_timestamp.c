@@ -2,15 +2,12 @@
 /* Method: texts and the moments they mean, in a zone an hour east. */
 #include "shared/base/timestamp.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "shared/base/clock.h"
+#include "tests/support/unit.h"
 
 #define SECOND NTK_NS_PER_SECOND
 #define T0 (1700000040 * SECOND) /* 2023-11-14T22:14:00Z */
@@ -49,7 +46,6 @@ static void times_are_read_in_every_usual_form(void **state)
         "2023-11-14T22:14:00Zzz",
     };
     uint64_t ns;
-    (void)state;
 
     setenv("TZ", "XYZ-1", 1);
     tzset();
@@ -66,7 +62,6 @@ static void a_written_time_reads_back(void **state)
 {
     char text[NTK_TIMESTAMP_BYTES];
     uint64_t ns;
-    (void)state;
 
     ntk_timestamp_format(T0, text, sizeof text);
     assert_string_equal(text, "2023-11-14T22:14:00Z");

@@ -1,22 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of numbers with units. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "shared/base/units.h"
+#include "tests/support/unit.h"
 
 static void texts_change_unit_before_they_grow_too_long(void **state)
 {
     char buf[NTK_UNITS_TEXT_BYTES];
-    (void)state;
 
     assert_string_equal(ntk_units_bytes(buf, sizeof buf, 0), "0B");
     assert_string_equal(ntk_units_bytes(buf, sizeof buf, 1023), "1023B");

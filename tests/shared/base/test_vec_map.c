@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of the growing array and of the map. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +8,11 @@
 
 #include "shared/base/map.h"
 #include "shared/base/vec.h"
+#include "tests/support/unit.h"
 
 static void vec_keeps_order_over_growth_and_removal(void **state)
 {
     struct ntk_vec vec = NTK_VEC_INIT(int);
-    (void)state;
 
     ntk_vec_each(int, none, &vec) {
         fail_msg("an empty vec has no element %p", (void *)none);
@@ -40,7 +33,6 @@ static void map_finds_replaces_and_removes_among_many(void **state)
     struct ntk_map map = { 0 };
     int values[1000];
     char key[32];
-    (void)state;
 
     assert_null(ntk_map_get(&map, "absent"));
     for (int i = 0; i < 1000; i++) {
@@ -63,7 +55,6 @@ static void map_numbers_and_texts_do_not_meet(void **state)
     struct ntk_map map = { 0 };
     int a;
     int b;
-    (void)state;
 
     ntk_map_put_number(&map, 7, &a);
     ntk_map_put(&map, "7", &b);

@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of the aggregate: made-up readings and times, no segment, no clock. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "shared/collect/aggregate.h"
+#include "tests/support/unit.h"
 
 #define SECOND UINT64_C(1000000000)
 #define BEGIN (100 * SECOND)

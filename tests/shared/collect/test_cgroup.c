@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* cgroup paths of every runtime and driver to container and pod, and paths that only look like it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "shared/collect/cgroup.h"
+#include "tests/support/unit.h"
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define ID_2 "ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff"
@@ -75,7 +70,6 @@ static const struct {
 
 static void each_form_gives_its_container_and_pod(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct ntk_cgroup_place place;
         bool any = ntk_cgroup_parse(rows[i].text, strlen(rows[i].text), &place);
@@ -92,7 +86,6 @@ static void each_form_gives_its_container_and_pod(void **state)
 /* Every beginning of every form: nothing is read behind the end (asan looks), nothing is made up. */
 static void a_cut_path_gives_less_never_something_else(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         for (size_t bytes = 0; bytes <= strlen(rows[i].text); bytes++) {
             struct ntk_cgroup_place place;
@@ -114,7 +107,6 @@ static void bytes_that_are_no_text_do_no_harm(void **state)
     static const char text[] = "0::/a\0b/" ID "/\xff\xfe\n0::/\0" ID "\n";
     struct ntk_cgroup_place place;
 
-    (void)state;
     assert_true(ntk_cgroup_parse(text, sizeof text - 1, &place));
     assert_string_equal(place.container_id, ID);
 }

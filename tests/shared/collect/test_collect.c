@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of the collector on real segments: children that use the hooks, told what to do through a
  * pipe. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <glob.h>
 #include <signal.h>
@@ -24,6 +17,7 @@
 #include "tests/support/observed_mlp.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 /* ---- a process with hooks ---- */
 

@@ -4,13 +4,6 @@
  * thousands of periods, folders full of things that are no segments, segments spoilt while they are read.
  * Method: the clock is the test's; the observed process is a child in step with the test.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <dirent.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -35,6 +28,7 @@
 #include "tests/support/observed.h"
 #include "tests/support/observed_mlp.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define SECOND NTK_NS_PER_SECOND
 #define BEGAN (1000000 * SECOND) /* of the test's realtime clock */

@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of what /proc tells: a made-up /proc in a scratch folder. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +7,7 @@
 #include "shared/base/fs.h"
 #include "shared/collect/source.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define SECOND UINT64_C(1000000000)
 

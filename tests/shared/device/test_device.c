@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of the device tree's reader: trees of both layouts and hostile ones in a scratch folder. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +13,7 @@
 #include "shared/device/device.h"
 #include "shared/device/device_sysfs.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define DEVICES "devices/virtual/neuron_device"
 

@@ -2,13 +2,11 @@
 /* Method: texts and what they must become. */
 #include "shared/http/http_address.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "tests/support/unit.h"
 
 static void every_form_gives_host_and_port(void **state)
 {
@@ -22,7 +20,6 @@ static void every_form_gives_host_and_port(void **state)
         { "[::1]:9100", "::1", 9100 }, { "0", "127.0.0.1", 0 },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct ntk_http_address address;
         assert_int_equal(ntk_http_address_parse(rows[i].text, "127.0.0.1", &address, NULL), 0);
@@ -37,7 +34,6 @@ static void what_is_no_address_is_refused_and_leaves_the_result(void **state)
                                          "1:65536", "::1:80", "[::1]", "[::1]80", "[::1",
                                          ":-1",     ":+1",    ": 1",   ":0x50 " };
 
-    (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct ntk_http_address address = { "kept", 7 };
         struct ntk_err err = { 0 };
@@ -53,7 +49,6 @@ static void a_host_that_does_not_fit_is_refused(void **state)
     char text[NTK_HTTP_HOST_BYTES + 8];
     struct ntk_http_address address;
 
-    (void)state;
     memset(text, 'a', sizeof text);
     memcpy(text + NTK_HTTP_HOST_BYTES, ":80", 4);
     assert_int_equal(ntk_http_address_parse(text, "", &address, NULL), -EINVAL);
@@ -68,7 +63,6 @@ static void loopback_is_known(void **state)
                  { "localhost", true }, { "", false },         { "10.0.0.1", false },
                  { "::", false },       { "0.0.0.0", false },  { "host", false } };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct ntk_http_address address = { 0 };
         snprintf(address.host, sizeof address.host, "%s", rows[i].host);

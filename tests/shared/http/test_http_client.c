@@ -3,10 +3,6 @@
  * asked, on TCP and on a Unix socket. */
 #include "shared/http/http_client.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <arpa/inet.h>
 #include <errno.h>
 #include <pthread.h>
@@ -21,6 +17,7 @@
 #include "tests/support/fake_kubelet.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define ASKED_BYTES 65536
 

@@ -2,10 +2,6 @@
 /* Method: a server with a guard on loopback, asked over sockets. */
 #include "shared/http/http_guard.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +10,7 @@
 #include "shared/base/fs.h"
 #include "tests/support/http_ask.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define TOKEN "0123456789abcdef-token"
 

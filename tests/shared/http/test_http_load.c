@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Method: many clients at once, slow ones and rude ones, against one server on loopback; what a good
  * client gets is compared, how long it takes decides nothing. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <arpa/inet.h>
 #include <crypt.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +18,7 @@
 #include "shared/http/http_server.h"
 #include "tests/support/http_ask.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define SCRAPERS 100
 #define SCRAPES 5
@@ -283,7 +279,6 @@ static void wrong_passwords_cost_a_part_of_a_core_and_hold_nobody_up(void **stat
     pthread_t threads[GUESSERS];
     unsigned int answered = 0;
 
-    (void)state;
     make_config(path);
     assert_int_equal(ntk_http_security_open_config(path, &security, NULL), 0);
     uint64_t began_ns = ntk_clock_monotonic_ns();
@@ -346,7 +341,6 @@ a_guesser_takes_no_place_of_others_where_both_kinds_of_addresses_are_served(void
     int guesses[GUESSES];
     unsigned int turned_away = 0;
 
-    (void)state;
     make_config(path);
     assert_int_equal(ntk_http_security_open_config(path, &security, NULL), 0);
     options.security = security;

@@ -3,19 +3,15 @@
  * tests/exporters/prometheus/pipe.sh. */
 #include "shared/http/http_security.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <pthread.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "shared/base/fs.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 /* Of "s3cret". */
 #define HASH "$2b$04$abcdefghijklmnopqrstuuLZYjhNQAOdpbzt4WxWlUHjv1wsyH5DG"

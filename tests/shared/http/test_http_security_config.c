@@ -2,12 +2,10 @@
 /* Method: texts of configurations, right ones by what was read, wrong ones by what is said. */
 #include "shared/http/http_security_config.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <string.h>
+
+#include "tests/support/unit.h"
 
 #define HASH "$2y$10$abcdefghijklmnopqrstuuLZYjhNQAOdpbzt4WxWlUHjv1wsyH5DG"
 
@@ -32,7 +30,6 @@ static void test_everything(void **state)
     struct ntk_http_security_config config;
     struct ntk_err err = { 0 };
 
-    (void)state;
     if (ntk_http_security_config_parse(text, sizeof text - 1, &config, &err) < 0) {
         fail_msg("refused: %s", err.text);
     }
@@ -59,7 +56,6 @@ static void test_nothing(void **state)
     static const char *const texts[] = { "", "# nothing\n", "tls_server_config:\n",
                                          "tls_server_config: {}\nbasic_auth_users:\n", "---\n" };
 
-    (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct ntk_http_security_config config;
         struct ntk_err err = { 0 };
@@ -110,7 +106,6 @@ static void test_refused(void **state)
         { "a: \x80", "line 1: " },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct ntk_http_security_config config;
         struct ntk_err err = { 0 };

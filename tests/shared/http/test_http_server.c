@@ -2,10 +2,6 @@
 /* Method: a real server on a port the system chose, and a client of plain sockets. */
 #include "shared/http/http_server.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdbool.h>
@@ -16,6 +12,7 @@
 #include <unistd.h>
 
 #include "tests/support/http_ask.h"
+#include "tests/support/unit.h"
 
 struct fixture {
     struct ntk_http_server *server;
@@ -304,7 +301,6 @@ static void an_unknown_host_is_one_sentence(void **state)
     struct ntk_http_server *second = NULL;
     struct ntk_err err = { 0 };
 
-    (void)state;
     assert_int_equal(ntk_http_server_create(&options, &second, &err), -EADDRNOTAVAIL);
     assert_contains(err.text, "cannot listen on '256.1.1.1.invalid': ");
 }

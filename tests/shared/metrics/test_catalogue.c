@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of the catalogue of metrics, and that docs/metrics.md is its picture. NTK_UPDATE=1 in the
  * environment writes that page anew. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +9,7 @@
 #include "shared/base/fs.h"
 #include "shared/base/str.h"
 #include "shared/metrics/catalogue.h"
+#include "tests/support/unit.h"
 
 static const char *const unit_names[] = {
     "ratio", "seconds", "bytes", "count", "per second", "info"
@@ -71,7 +65,6 @@ static void the_page_of_metrics_is_drawn_from_the_catalogue(void **state)
     size_t count = 0;
     char path[1024];
 
-    (void)state;
     assert_non_null(source);
     snprintf(path, sizeof path, "%s/docs/metrics.md", source);
     render(&page);
@@ -87,7 +80,6 @@ static void the_page_of_metrics_is_drawn_from_the_catalogue(void **state)
 
 static void names_are_unique_and_follow_the_conventions(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < NTK_METRIC_COUNT; i++) {
         const struct ntk_metric_row *row = &ntk_metrics[i];
 

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of histograms: against a sorted list of the same values. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "shared/metrics/percentile.h"
+#include "tests/support/unit.h"
 
 /* A fixed generator: the same values in every run. */
 static uint64_t next_random(uint64_t *seed)
@@ -48,7 +42,6 @@ static void percentiles_are_within_0_8_percent_of_the_sorted_list(void **state)
     uint64_t seed = 88172645463325252u;
     size_t checked = 0;
 
-    (void)state;
     assert_non_null(dense);
     assert_non_null(entries);
     assert_non_null(values);
@@ -91,7 +84,6 @@ static void an_empty_histogram_has_no_percentiles(void **state)
     struct ntk_histogram none = { 0 };
     double out = 42;
 
-    (void)state;
     assert_non_null(dense);
     assert_false(ntk_histogram_percentile(&none, 50, &out));
     assert_false(
@@ -107,7 +99,6 @@ static void percentiles_walk_the_entries_and_not_the_claim(void **state)
     struct ntk_histogram lying = { .count = 1000, .entries = entries, .entry_count = 1 };
     double out = 0;
 
-    (void)state;
     assert_true(ntk_histogram_percentile(&lying, 100, &out));
     assert_true(out == 10);
 }
@@ -120,7 +111,6 @@ static void merging_is_recording_into_one(void **state)
     struct ntk_histogram sparse = { 0 };
     uint64_t seed = 42;
 
-    (void)state;
     assert_non_null(parts);
     assert_non_null(entries);
     for (size_t i = 0; i < 2000; i++) {
@@ -145,7 +135,6 @@ static void a_difference_is_what_came_after_and_a_smaller_counter_starts_anew(vo
     struct ntk_histogram_dense *now = &d[1];
     struct ntk_histogram_dense *out = &d[2];
 
-    (void)state;
     assert_non_null(d);
     ntk_histogram_dense_record(before, 1000);
     ntk_histogram_dense_record(before, 5);
@@ -172,7 +161,6 @@ static void series_count_exactly_at_powers_of_two(void **state)
     uint64_t expected[NTK_LATENCY_EDGE_COUNT] = { 0 };
     uint64_t seed = 7;
 
-    (void)state;
     assert_non_null(dense);
     assert_non_null(entries);
     for (size_t i = 0; i < 3000; i++) {

@@ -1,22 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of the snapshot: its memory, logical cores, memory groups, the catalogue of machines. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <pthread.h>
 #include <string.h>
 
 #include "shared/metrics/snapshot.h"
+#include "tests/support/unit.h"
 
 static void everything_allocated_is_zero_aligned_and_goes_with_the_snapshot(void **state)
 {
     struct ntk_snapshot *snapshot = ntk_snapshot_create();
 
-    (void)state;
     assert_non_null(snapshot);
     for (size_t bytes = 1; bytes < 200000; bytes = bytes * 3 + 1) {
         unsigned char *memory = ntk_snapshot_alloc(snapshot, bytes, 1);
@@ -40,7 +33,6 @@ static void an_impossible_allocation_sticks(void **state)
 {
     struct ntk_snapshot *snapshot = ntk_snapshot_create();
 
-    (void)state;
     assert_non_null(snapshot);
     assert_null(ntk_snapshot_alloc(snapshot, SIZE_MAX / 4, 16));
     assert_false(ntk_snapshot_ok(snapshot));
@@ -53,7 +45,6 @@ static void texts_are_never_null(void **state)
     struct ntk_snapshot *snapshot = ntk_snapshot_create();
     struct ntk_runtime_sample *runtime;
 
-    (void)state;
     assert_non_null(snapshot);
     runtime = ntk_snapshot_alloc_runtimes(snapshot, 1);
     assert_non_null(runtime);
@@ -89,7 +80,6 @@ static void holders_on_several_threads_each_drop_it_once(void **state)
     struct ntk_snapshot *snapshot = ntk_snapshot_create();
     pthread_t threads[8];
 
-    (void)state;
     assert_non_null(snapshot);
     snapshot->cores = ntk_snapshot_alloc(snapshot, 4, sizeof *snapshot->cores);
     snapshot->core_count = 4;
@@ -133,7 +123,6 @@ static void a_logical_core_has_mean_times_and_summed_counts(void **state)
     struct ntk_core_sample out;
     uint32_t list[4];
 
-    (void)state;
     assert_true(ntk_snapshot_logical_core(cores, 3, 2, 3, &out));
     assert_int_equal(out.core, 3);
     assert_true(out.utilization > 0.42009 && out.utilization < 0.42011);
@@ -176,7 +165,6 @@ static void a_watched_core_has_no_more_than_was_watched(void **state)
     };
     struct ntk_core_sample out;
 
-    (void)state;
     assert_true(ntk_snapshot_watched_logical_core(cores, 2, 2, 3, &out));
     assert_int_equal(out.busy_ns.period, 320);
     assert_int_equal(out.busy_ns.total, 4200);
@@ -204,7 +192,6 @@ static void outcomes_of_a_runtime_are_what_was_watched_on_its_cores(void **state
                                           .core_count = 3 };
     struct ntk_count watched[NTK_OUTCOME_COUNT];
 
-    (void)state;
     ntk_snapshot_watched_outcome(&runtime, watched);
     assert_int_equal(watched[NTK_OUTCOME_COMPLETED].period, 4);
     assert_int_equal(watched[NTK_OUTCOME_COMPLETED].total, 100);
@@ -225,7 +212,6 @@ static void vendor_groups_are_sums_that_lose_nothing(void **state)
     uint64_t device = 0;
     uint64_t sum = 0;
 
-    (void)state;
     for (unsigned int i = 0; i < NTK_MEMORY_CATEGORY_COUNT; i++) {
         rows[i] = (struct ntk_memory_sample){ .core = (uint16_t)(i % 2),
                                               .category = (uint16_t)i,
@@ -266,7 +252,6 @@ static void shares_and_rates_need_a_period_and_never_exceed_one(void **state)
     struct ntk_core_sample core = { .engine_busy_ns[NTK_ENGINE_DVE] = { 125000000, 0 },
                                     .engine_busy_ns[NTK_ENGINE_PE] = { 900000000, 0 } };
 
-    (void)state;
     assert_true(ntk_snapshot_engine_share(&snapshot, &core, NTK_ENGINE_DVE) == 0.25);
     assert_true(ntk_snapshot_engine_share(&snapshot, &core, NTK_ENGINE_PE) == 1);
     assert_true(ntk_snapshot_rate(&snapshot, (struct ntk_count){ 10, 100 }) == 20);
@@ -279,7 +264,6 @@ static void machines_have_the_figures_of_the_catalogue(void **state)
 {
     const struct ntk_machine *machine = ntk_machine_find("trn2.48xlarge");
 
-    (void)state;
     assert_non_null(machine);
     assert_int_equal(machine->device_count, 16);
     assert_int_equal(machine->cores_per_device, 8);

@@ -2,15 +2,12 @@
 /* Method: hand-made periods, merged; what adds up, what is weighted, what is the newer one's. */
 #include "shared/metrics/snapshot_merge.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tests/support/sample_snapshot.h"
+#include "tests/support/unit.h"
 
 static void assert_near(double a, double b)
 {
@@ -27,7 +24,6 @@ static void counts_and_histograms_add_up(void **state)
     struct ntk_snapshot *both = ntk_snapshot_merge(older, newer);
     const struct ntk_runtime_sample *runtime = &both->runtimes[0];
 
-    (void)state;
     assert_int_equal(both->period_ns, 2 * older->period_ns);
     assert_int_equal(both->runtime_count, 2);
     assert_int_equal(runtime->start_time, 77); /* by start time */
@@ -57,7 +53,6 @@ static void shares_are_weighted_by_the_lengths(void **state)
     struct ntk_snapshot *older = test_sample_snapshot(1);
     struct ntk_snapshot *newer = test_sample_snapshot(1);
 
-    (void)state;
     older->period_ns = 3000;
     newer->period_ns = 1000;
     older->runtimes[0].cores[0].utilization = 1;
@@ -84,7 +79,6 @@ static void a_core_is_never_more_than_busy(void **state)
     struct ntk_runtime_sample older = snapshot->runtimes[0];
     struct ntk_runtime_sample both;
 
-    (void)state;
     snapshot->runtimes[0].cores[0].utilization = 0.7;
     ntk_snapshot_merge_runtime(snapshot, &both, &older, &snapshot->runtimes[0]);
     assert_near(both.cores[0].utilization, 1);
@@ -99,7 +93,6 @@ static void states_are_the_newer_ones(void **state)
     struct ntk_snapshot *older = test_sample_snapshot(1);
     struct ntk_snapshot *newer = test_sample_snapshot(1);
 
-    (void)state;
     newer->runtimes[0].memory[2].current_bytes = 5;
     newer->runtimes[0].models[0].is_running = false;
     newer->system.memory_used_bytes = 77;
@@ -120,7 +113,6 @@ static void a_runtime_of_one_part_alone_is_listed_and_nothing_is_borrowed(void *
     struct ntk_snapshot *older = test_sample_snapshot(2);
     struct ntk_snapshot *newer = test_idle_snapshot();
 
-    (void)state;
     older->period_ns = newer->period_ns = 1000;
     struct ntk_snapshot *both = ntk_snapshot_merge(older, newer);
     ntk_snapshot_destroy(older);
@@ -144,7 +136,6 @@ static void what_nobody_watched_adds_up_and_is_not_borrowed(void **state)
     struct ntk_core_sample *part = ntk_snapshot_alloc(older, 1, sizeof *part);
     struct ntk_core_sample *more = ntk_snapshot_alloc(newer, 1, sizeof *more);
 
-    (void)state;
     part->busy_ns.period = 70;
     part->total_latency = older->runtimes[0].total_latency;
     more->busy_ns.period = 5;
@@ -170,7 +161,6 @@ static void a_core_that_is_given_back_keeps_its_totals(void **state)
     struct ntk_snapshot *older = test_sample_snapshot(1);
     struct ntk_snapshot *newer = test_sample_snapshot(1);
 
-    (void)state;
     older->runtimes[0].cores[0].outcome[0] = (struct ntk_count){ 3, 30 };
     older->runtimes[0].cores[1].outcome[0] = (struct ntk_count){ 4, 40 };
     newer->runtimes[0].cores[0].outcome[0] = (struct ntk_count){ 5, 35 };
@@ -194,7 +184,6 @@ static void events_of_both_parts_stay_as_far_as_there_is_room(void **state)
     const struct ntk_snapshot *both;
     struct ntk_event_sample *events;
 
-    (void)state;
     assert_non_null(older);
     assert_non_null(newer);
     events = ntk_snapshot_alloc_events(older, NTK_SNAPSHOT_JOINED_EVENTS_MAX);

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of shapes: what lists of neighbours make, also when they lie. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "shared/metrics/topology.h"
+#include "tests/support/unit.h"
 
 #define MANY 80
 
@@ -38,7 +32,6 @@ static void lines_are_told_apart(void **state)
 {
     struct fixture f = { 0 };
 
-    (void)state;
     make_line(&f, 6, false);
     assert_int_equal(ntk_topology_find(f.devices, 6), NTK_TOPOLOGY_CHAIN);
     assert_int_equal(ntk_topology_find(f.devices, 1), NTK_TOPOLOGY_NONE);
@@ -57,7 +50,6 @@ static void lies_are_of_no_shape(void **state)
 {
     struct fixture f = { 0 };
 
-    (void)state;
     make_line(&f, 6, false);
     f.neighbours[0][0] = 255;
     assert_int_equal(ntk_topology_find(f.devices, 6), NTK_TOPOLOGY_OTHER);

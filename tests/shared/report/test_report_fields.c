@@ -3,10 +3,6 @@
  * Method: a list of every plain member of a snapshot that a line carries; each is given a value of its own,
  * the snapshot is written and read, and the value must have come back.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +10,7 @@
 #include "shared/metrics/snapshot.h"
 #include "shared/report/report_json.h"
 #include "tests/support/sample_snapshot.h"
+#include "tests/support/unit.h"
 
 enum kind { U64, U32, COUNT, TOTAL, RATIO, PERCENT, BOOL, TEXT };
 
@@ -259,7 +256,6 @@ static struct ntk_snapshot *there_and_back(const struct ntk_snapshot *snapshot)
 
 static void every_member_that_a_line_carries_comes_back(void **state)
 {
-    (void)state;
     for (unsigned int i = 0; i < sizeof members / sizeof *members; i++) {
         const struct member *m = &members[i];
         struct ntk_snapshot *snapshot = test_sample_snapshot(1);
@@ -284,7 +280,6 @@ static void which_figures_are_known_comes_back(void **state)
                                            NTK_DEVICE_HAS_MEMORY_CAPACITY,
                                            NTK_DEVICE_HAS_MEMORY_USED, NTK_DEVICE_HAS_POWER };
 
-    (void)state;
     for (size_t i = 0; i < sizeof core_has / sizeof *core_has; i++) {
         struct ntk_snapshot *snapshot = test_sample_snapshot(1);
         snapshot->runtimes[0].cores[1].has &= ~core_has[i];
@@ -316,7 +311,6 @@ static void kinds_of_errors_that_are_not_counted_stay_unknown(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
 
-    (void)state;
     snapshot->devices[0].ecc_has = 1u << NTK_ECC_MEM_UNCORRECTED | 1u << NTK_ECC_SRAM_UNCORRECTED;
     struct ntk_snapshot *back = there_and_back(snapshot);
     assert_int_equal(back->devices[0].ecc_has, snapshot->devices[0].ecc_has);
@@ -330,7 +324,6 @@ static void pods_come_back_with_all_their_containers(void **state)
     struct ntk_snapshot *back = there_and_back(snapshot);
     const struct ntk_k8s *k8s = &back->k8s;
 
-    (void)state;
     assert_int_equal(k8s->period_ns, 15000000000);
     assert_int_equal(k8s->core_count, 12);
     assert_int_equal(k8s->cores[11].index, 11);

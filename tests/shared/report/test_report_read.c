@@ -2,10 +2,6 @@
 /* Method: lines of our writer, of the vendor's form, and hostile ones. */
 #include "shared/report/report_json.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +10,7 @@
 #include "shared/metrics/snapshot.h"
 #include "tests/support/mixed_snapshot.h"
 #include "tests/support/sample_snapshot.h"
+#include "tests/support/unit.h"
 
 static char *write_line(const struct ntk_snapshot *snapshot,
                         const struct ntk_report_options *options)
@@ -54,7 +51,6 @@ static void what_was_written_reads_back_to_the_same_line(void **state)
 {
     struct ntk_report_options options = { .timestamps = true };
 
-    (void)state;
     srand(4711);
     for (int round = 0; round < 300; round++) {
         struct ntk_snapshot *snapshot = test_sample_snapshot(round % 2 + 1);
@@ -92,7 +88,6 @@ static void the_parts_that_the_vendor_has_no_key_for_come_back(void **state)
     struct ntk_snapshot *back = read_line(line);
     const struct ntk_runtime_sample *runtime = &back->runtimes[0];
 
-    (void)state;
     assert_int_equal(back->sequence, 3);
     assert_int_equal(back->realtime_ns, 1763700000123456789u);
     assert_int_equal(back->period_ns, 1000250000);
@@ -138,7 +133,6 @@ static void what_nobody_watched_comes_back_and_is_in_no_rate(void **state)
     struct ntk_core_sample *core = &snapshot->runtimes[0].cores[0];
     struct ntk_err err = { 0 };
 
-    (void)state;
     snapshot->period_ns = 1000000000;
     core->has |= NTK_CORE_HAS_FLOPS;
     core->flops.period = 45000000000;
@@ -182,7 +176,6 @@ static void events_come_back_and_the_log_of_memory_goes_first(void **state)
     struct ntk_snapshot *back;
     char *line;
 
-    (void)state;
     snapshot->lists_events = true;
     snapshot->events_unlisted = 5;
     for (int i = 0; i < 102; i++) {
@@ -253,7 +246,6 @@ static void nonsense_among_events_is_left_out(void **state)
                   "\"name\":[]},"
                   "null]}}");
 
-    (void)state;
     assert_int_equal(back->event_count, 1);
     assert_int_equal(back->events[0].kind, NTK_EVENT_MEM_ALLOC);
     assert_int_equal(back->events[0].category, NTK_MEMORY_UNCATEGORIZED);
@@ -272,7 +264,6 @@ static void the_vendor_form_gives_what_it_holds(void **state)
     uint64_t host = 0;
     uint64_t device = 0;
 
-    (void)state;
     assert_int_equal(back->hardware.lnc, 2);
     assert_int_equal(back->hardware.cores_per_device, 4);
     assert_int_equal(runtime->lnc, 2);
@@ -300,7 +291,6 @@ static void a_group_with_an_error_has_no_numbers(void **state)
                   "\"execution_stats\":{\"period\":1,\"execution_summary\":{\"completed\":9},"
                   "\"error\":\"gone\"}}}]}");
 
-    (void)state;
     assert_int_equal(back->runtimes[0].has, 0);
     assert_int_equal(back->runtimes[0].outcome[0].period, 0);
     ntk_snapshot_destroy(back);
@@ -312,7 +302,6 @@ static void what_is_no_report_is_refused_with_a_sentence(void **state)
                                          "nul", "{}",     "{\"a\":1}",  "{\"system_data\":1",
                                          "\"",  "{\"a\"", "\xff\xfe{}", "{\"system_data\":1e999}" };
 
-    (void)state;
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         struct ntk_snapshot *snapshot = NULL;
         struct ntk_err err = { 0 };
@@ -343,7 +332,6 @@ static void hostile_values_are_skipped(void **state)
         "\"neuroncore_per_device_count\":100000,\"logical_neuroncore_config\":0}}");
     const struct ntk_runtime_sample *runtime = &back->runtimes[2];
 
-    (void)state;
     assert_int_equal(back->runtime_count, 3);
     assert_int_equal(runtime->pid, 0);
     assert_int_equal(runtime->lnc, 1);
@@ -371,7 +359,6 @@ static void names_that_are_no_utf8_do_not_spoil_the_line(void **state)
     char *line = write_line(snapshot, &(struct ntk_report_options){ 0 });
     struct ntk_snapshot *back = read_line(line);
 
-    (void)state;
     assert_string_equal(back->runtimes[0].tag, "a\xef\xbf\xbd\xef\xbf\xbd"
                                                "b");
     assert_string_equal(back->runtimes[0].models[0].name, "m\xef\xbf\xbd");
@@ -391,7 +378,6 @@ static void a_sum_beyond_63_bits_does_not_spoil_the_line(void **state)
     char *line = write_line(snapshot, &(struct ntk_report_options){ 0 });
     struct ntk_snapshot *back = read_line(line);
 
-    (void)state;
     assert_int_equal(back->runtime_count, 2);
     free(line);
     ntk_snapshot_destroy(back);
@@ -403,7 +389,6 @@ static void a_line_beyond_the_bound_is_refused_unread(void **state)
     struct ntk_snapshot *snapshot = NULL;
     struct ntk_err err = { 0 };
 
-    (void)state;
     assert_int_equal(ntk_report_read("{}", NTK_REPORT_READ_BYTES_MAX + 1u, &snapshot, &err),
                      -EBADMSG);
     assert_non_null(strstr(err.text, "is not a report"));

@@ -2,10 +2,6 @@
 /* Method: the same lines in pieces of every size, with bad, long, empty and unended ones between. */
 #include "shared/report/report_stream.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -16,6 +12,7 @@
 #include "shared/metrics/snapshot.h"
 #include "shared/report/report_json.h"
 #include "tests/support/sample_snapshot.h"
+#include "tests/support/unit.h"
 
 static void add_report(struct ntk_buf *lines, uint64_t sequence)
 {
@@ -57,7 +54,6 @@ static void test_any_pieces(void **state)
 {
     struct ntk_buf lines = { 0 };
 
-    (void)state;
     add_report(&lines, 7);
     ntk_buf_add_text(&lines, "{\"broken\"\n\n\r\n");
     add_report(&lines, 8);
@@ -98,7 +94,6 @@ static void test_endless_line(void **state)
     struct seen seen = { 0 };
     static char block[1024 * 1024];
 
-    (void)state;
     memset(block, 'x', sizeof block);
     for (size_t i = 0; i < 3 * (size_t)NTK_REPORT_READ_BYTES_MAX / sizeof block; i++) {
         assert_int_equal(ntk_report_stream_add(stream, block, sizeof block), 0);
@@ -125,7 +120,6 @@ static void test_from_a_descriptor(void **state)
     struct seen seen = { 0 };
     int fds[2];
 
-    (void)state;
     add_report(&lines, 1);
     assert_int_equal(pipe2(fds, O_NONBLOCK | O_CLOEXEC), 0);
     assert_int_equal(ntk_report_stream_fill(stream, fds[0], &err), -EAGAIN);

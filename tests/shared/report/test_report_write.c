@@ -2,10 +2,6 @@
 /* Method: hand-made snapshots; the whole line against a golden one, and each key against a table. */
 #include "shared/report/report_json.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -16,6 +12,7 @@
 #include "shared/metrics/snapshot.h"
 #include "shared/report/report_schema.h"
 #include "tests/support/sample_snapshot.h"
+#include "tests/support/unit.h"
 
 /* Freed by the caller. */
 static char *write_line(const struct ntk_snapshot *snapshot,
@@ -48,7 +45,6 @@ static void the_line_is_byte_for_byte_the_golden_one(void **state)
     struct ntk_snapshot *lnc2 = test_sample_snapshot(2);
     struct ntk_snapshot *idle = test_idle_snapshot();
 
-    (void)state;
     assert_golden(lnc1, &(struct ntk_report_options){ .timestamps = true }, "golden_lnc1.jsonl");
     assert_golden(lnc2, &(struct ntk_report_options){ .timestamps = true, .vendor_only = true },
                   "golden_lnc2_vendor.jsonl");
@@ -261,7 +257,6 @@ static void every_key_of_the_vendor_is_there_with_its_type(void **state)
     char *line = write_line(snapshot, &options, NULL);
     json_t *root = json_loads(line, 0, NULL);
 
-    (void)state;
     assert_non_null(root);
     for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
         if (check_path(root, shape[i].path, shape[i].type) == 0) {
@@ -319,7 +314,6 @@ static void the_vendor_form_has_no_other_key(void **state)
     json_t *root = json_loads(line, 0, NULL);
     char path[512] = "";
 
-    (void)state;
     assert_known(root, path, 0);
     assert_null(strstr(line, "neuron_ext"));
     assert_null(strstr(line, "ended"));
@@ -335,7 +329,6 @@ static void a_line_beyond_the_bound_loses_our_part_only(void **state)
     char *whole = write_line(snapshot, &(struct ntk_report_options){ 0 }, &cut);
     size_t size = strlen(whole);
 
-    (void)state;
     assert_false(cut);
     char *same = write_line(snapshot, &(struct ntk_report_options){ .line_bytes_max = size }, &cut);
     assert_string_equal(same, whole);
@@ -368,7 +361,6 @@ static void what_is_left_out_is_left_out_everywhere(void **state)
     struct ntk_report_options options = { 0 };
     struct ntk_err err = { 0 };
 
-    (void)state;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         assert_int_equal(ntk_report_omit_parse(parts[i].name, &options.omit, &err), 0);
         char *line = write_line(snapshot, &options, NULL);
@@ -397,7 +389,6 @@ static void a_group_that_is_not_due_is_absent(void **state)
                                         "\"neuroncore_counters\":" };
     struct ntk_report_options options = { .vendor_only = true };
 
-    (void)state;
     for (int i = 0; i < NTK_RUNTIME_GROUP_COUNT; i++) {
         struct ntk_snapshot *snapshot = test_sample_snapshot(1);
         for (size_t k = 0; k < snapshot->runtime_count; k++) {
@@ -433,7 +424,6 @@ static void all_cores_lists_foreign_cores_with_zero(void **state)
     json_t *cores =
         json_object_get(json_object_get(report, "neuroncore_counters"), "neuroncores_in_use");
 
-    (void)state;
     assert_int_equal(json_object_size(cores), 4);
     assert_int_equal(
         json_integer_value(json_object_get(json_object_get(cores, "3"), "neuroncore_utilization")),
@@ -452,7 +442,6 @@ static void index_keys_are_sorted_as_texts(void **state)
     const char *at = strstr(line, "\"neuroncores_in_use\":{\"0\":");
     static const char *const order[] = { "\"1\":{", "\"10\":{", "\"11\":{", "\"2\":{", "\"9\":{" };
 
-    (void)state;
     assert_non_null(at);
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
         const char *next = strstr(at, order[i]);
@@ -470,7 +459,6 @@ static void a_long_model_name_is_cut_at_whole_characters(void **state)
     char name[400];
     struct ntk_report_options options = { .vendor_only = true };
 
-    (void)state;
     memset(name, 'n', sizeof name);
     memcpy(name + 254, "\xc3\xa9", 2); /* bytes 254 and 255 are one character */
     name[sizeof name - 1] = '\0';
@@ -493,7 +481,6 @@ static void pretty_is_the_same_report_over_many_lines(void **state)
     json_t *a = json_loads(line, 0, NULL);
     json_t *b = json_loads(pretty, 0, NULL);
 
-    (void)state;
     assert_true(json_equal(a, b));
     assert_non_null(strstr(pretty, "\n  \"neuron_runtime_data\": ["));
     assert_ptr_equal(strchr(line, '\n'), line + strlen(line) - 1);
@@ -540,7 +527,6 @@ static void the_schema_has_every_key_of_a_report(void **state)
     char *text = ntk_report_schema_make();
     json_t *schema = json_loads(text, 0, NULL);
 
-    (void)state;
     assert_non_null(schema);
     for (uint32_t lnc = 1; lnc <= 2; lnc++) {
         struct ntk_snapshot *snapshot = test_sample_snapshot(lnc);

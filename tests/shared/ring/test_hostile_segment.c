@@ -6,17 +6,15 @@
 #include "shared/ring/ring_segment.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/support/exercise_segment.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 static int fd;
 static uint8_t *bytes;
@@ -26,7 +24,6 @@ static int setup(void **state)
 {
     char *folder = test_scratch_create();
 
-    (void)state;
     fd = exercise_make_segment(folder, &bytes, &bytes_count);
     test_scratch_destroy(folder);
     return 0;
@@ -34,7 +31,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     munmap(bytes, bytes_count);
     close(fd);
     return 0;
@@ -95,20 +91,17 @@ static void spoil(uint64_t offset, uint64_t count)
 
 static void a_sound_segment_opens(void **state)
 {
-    (void)state;
     assert_int_equal(try_segment(), 0);
 }
 
 static void no_word_of_the_header_leads_a_reader_astray(void **state)
 {
-    (void)state;
     spoil(0, sizeof(struct ntk_segment_header));
     assert_int_equal(try_segment(), 0);
 }
 
 static void no_word_of_the_process_block_leads_a_reader_astray(void **state)
 {
-    (void)state;
     spoil(header()->section[NTK_SECTION_PROCESS].offset, sizeof(struct ntk_segment_process));
 }
 
@@ -116,7 +109,6 @@ static void no_word_of_a_table_leads_a_reader_astray(void **state)
 {
     const struct ntk_segment_section *section = header()->section;
 
-    (void)state;
     /* The entries that are in use, and one that is not. */
     spoil(section[NTK_SECTION_CORES].offset + 2 * sizeof(struct ntk_segment_core), 448);
     spoil(section[NTK_SECTION_CORES].offset, 64);
@@ -140,7 +132,6 @@ static void sections_at_64_bit_edges_are_refused(void **state)
     unsigned int section;
     size_t i;
 
-    (void)state;
     for (section = 0; section < NTK_SECTION_COUNT; section++) {
         uint64_t good = header()->section[section].offset;
 
@@ -170,7 +161,6 @@ static void other_versions_and_shapes_are_refused_with_a_sentence(void **state)
     struct ntk_ring_segment *segment = NULL;
     struct ntk_err err = { 0 };
 
-    (void)state;
     header()->abi_version = 2;
     assert_int_equal(ntk_ring_segment_open(fd, "x", NTK_RING_FROM_OLDEST, &segment, &err),
                      -EPROTONOSUPPORT);
@@ -196,7 +186,6 @@ static void larger_entries_of_a_newer_writer_are_read(void **state)
     struct ntk_segment_section *names = &header()->section[NTK_SECTION_THREADS];
     struct ntk_segment_section good = *names;
 
-    (void)state;
     names->entry_bytes *= 2;
     names->count /= 2;
     header()->section_count = 12;
@@ -211,7 +200,6 @@ static void a_file_that_is_cut_short_under_the_reader_reads_as_zeros(void **stat
     struct ntk_ring_core core;
     int copy = dup(fd);
 
-    (void)state;
     assert_int_equal(ntk_ring_segment_open(copy, "cut", NTK_RING_FROM_OLDEST, &segment, NULL), 0);
     assert_int_equal(ntk_ring_segment_cores(segment, &core, 1), 1);
     assert_false(ntk_ring_segment_is_damaged(segment));

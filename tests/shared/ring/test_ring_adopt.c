@@ -7,16 +7,14 @@
 #include "shared/ring/ring_segment.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "tests/support/exercise_segment.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 static int fd;
 static uint8_t *bytes;
@@ -26,7 +24,6 @@ static int setup(void **state)
 {
     char *folder = test_scratch_create();
 
-    (void)state;
     fd = exercise_make_segment(folder, &bytes, &bytes_count);
     test_scratch_destroy(folder);
     return 0;
@@ -34,7 +31,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     munmap(bytes, bytes_count);
     close(fd);
     return 0;
@@ -66,7 +62,6 @@ static void a_sound_mapping_is_read_and_goes_with_the_segment(void **state)
     void *mapping = map(bytes_count);
     int copy = dup(fd);
 
-    (void)state;
     assert_int_equal(ntk_ring_segment_adopt(mapping, bytes_count, &segment, &err), 0);
     assert_int_equal(ntk_ring_segment_open(copy, "segment", NTK_RING_FROM_NOW, &opened, &err), 0);
     ntk_ring_segment_process(segment, &process);
@@ -92,7 +87,6 @@ static void what_is_no_segment_stays_the_callers(void **state)
     void *mapping = map(bytes_count);
     struct ntk_err err = { 0 };
 
-    (void)state;
     assert_int_equal(ntk_ring_segment_adopt(mapping, sizeof *header - 1, &segment, &err), -EBADMSG);
     assert_int_equal(ntk_ring_segment_adopt(mapping, SIZE_MAX, &segment, &err), -EBADMSG);
     /* The header says another size than the mapping has. */

@@ -2,14 +2,13 @@
 /* The reader against rings laid out by hand, also by liars. */
 #include "shared/ring/ring_reader.h"
 
-#include <stdarg.h>
-#include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "tests/support/unit.h"
 
 #define CAPACITY 1024u
 

@@ -7,13 +7,10 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 #include <sys/inotify.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -24,6 +21,7 @@
 #include "shared/abi/paths.h"
 #include "tests/support/observed.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 struct fixture {
     char *folder;
@@ -692,7 +690,6 @@ static void buckets_meet_without_gaps_and_the_middle_is_within_one_percent(void 
     uint32_t bucket;
     uint64_t value;
 
-    (void)state;
     for (bucket = 0; bucket < NTK_HISTOGRAM_BUCKETS; bucket++) {
         uint64_t low = ntk_histogram_bucket_low(bucket);
         uint64_t next = ntk_histogram_bucket_low(bucket + 1);
@@ -901,7 +898,6 @@ static void root_sees_a_user_whose_folder_somebody_else_took(void **state)
     int status = 0;
     pid_t child = fork();
 
-    (void)state;
     assert_true(child >= 0);
     if (child == 0) {
         _exit(look_for_user_behind_a_taken_name());

@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of the database: what was put in is found, restarts go on, bad files are refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <glob.h>
 #include <signal.h>
@@ -26,6 +19,7 @@
 #include "tests/shared/store/make_snapshot.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define T0 UINT64_C(1700000000000000000)
 #define SECOND UINT64_C(1000000000)

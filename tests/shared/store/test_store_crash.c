@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A writer killed with SIGKILL at random moments: the file is sound and lacks at most what came after
  * the last commit. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <signal.h>
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -21,6 +14,7 @@
 #include "tests/shared/store/make_snapshot.h"
 #include "tests/shared/store/tier_check.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define ROUNDS 15
 #define ROUNDS_MAX 60
@@ -67,7 +61,6 @@ static void a_killed_writer_leaves_a_sound_file_with_every_commit(void **state)
     unsigned int seed = 7;
     int64_t stored = 0;
     bool merged = false;
-    (void)state;
 
     progress->next_time_ns = 1000000;
     /* On a slow machine a round may end before it stores anything: then there are more and longer ones,

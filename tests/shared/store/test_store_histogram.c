@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of the histogram BLOB. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "shared/store/store_histogram.h"
+#include "tests/support/unit.h"
 
 static uint64_t next_random(uint64_t *state)
 {
@@ -27,7 +21,6 @@ static void a_blob_gives_back_the_histogram(void **state)
     struct ntk_histogram_dense *to = from + 1;
     struct ntk_buf blob = { 0 };
     uint64_t random = 42;
-    (void)state;
 
     for (int i = 0; i < 5000; i++) {
         uint64_t bits = next_random(&random);
@@ -45,7 +38,6 @@ static void every_cut_and_every_spoilt_byte_is_refused_or_a_sound_histogram(void
     struct ntk_histogram_dense *from = calloc(2, sizeof *from);
     struct ntk_histogram_dense *to = from + 1;
     struct ntk_buf blob = { 0 };
-    (void)state;
 
     for (uint64_t ns = 1; ns < 1000000; ns *= 3) {
         ntk_histogram_dense_record(from, ns);

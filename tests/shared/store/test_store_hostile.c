@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of files that someone made, or that were cut: they are read, set aside or refused, and nothing in them is run. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
@@ -29,6 +22,7 @@
 #include "tests/shared/store/tier_check.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define SECOND UINT64_C(1000000000)
 #define T0 UINT64_C(1700000000000000000)

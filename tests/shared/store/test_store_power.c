@@ -4,13 +4,6 @@
  * on. Method: a disk that records writes and syncs; after the run, many cuts between any two of them are
  * put on a real disk and opened. And: a disk that is read-only, from the start or all at once.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -23,6 +16,7 @@
 #include "tests/shared/store/tier_check.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define SECOND UINT64_C(1000000000)
 #define T0 UINT64_C(1700000000000000000)
@@ -109,7 +103,6 @@ static void a_power_cut_loses_nothing_that_was_committed(void **state)
     struct test_period period = { .time_ns = T0 };
     struct ntk_store *store = NULL;
     unsigned int seed = 11;
-    (void)state;
 
     power_vfs_record(path);
     assert_int_equal(ntk_store_open(path, &options, &store, NULL), 0);
@@ -163,7 +156,6 @@ static void a_read_only_disk_is_said_and_can_be_read(void **state)
     struct ntk_store_reader *reader = NULL;
     struct ntk_err err = { 0 };
     size_t columns = 0;
-    (void)state;
 
     power_vfs_record(path);
     assert_int_equal(ntk_store_open(path, &options, &store, &err), 0);

@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of moments of the past: what comes back is what was stored, gaps are gaps. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <math.h>
 #include <sqlite3.h>
@@ -21,6 +14,7 @@
 #include "tests/shared/store/tier_check.h"
 #include "tests/support/sample_snapshot.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define SECOND UINT64_C(1000000000)
 #define MINUTE_0 UINT64_C(1700000040000000000)

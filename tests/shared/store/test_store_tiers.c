@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of the tiers: minutes and hours are exactly what their seconds add up to, whatever happened. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +12,7 @@
 #include "tests/shared/store/tier_check.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define SECOND UINT64_C(1000000000)
 #define HOUR_0 UINT64_C(1699999200000000000) /* on the hour */
@@ -152,7 +146,6 @@ static void a_clock_that_is_set_back_makes_the_steps_again(void **state)
 static void sums_stay_at_the_largest_number_instead_of_failing(void **state)
 {
     sqlite3 *db;
-    (void)state;
 
     assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
     assert_int_equal(ntk_tier_add_functions(db, NULL), 0);

@@ -2,14 +2,10 @@
 /* tier_check - are the minutes and hours of a database what its seconds say? */
 #include "tests/shared/store/tier_check.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 
-#include <cmocka.h>
-
 #include "shared/store/tier.h"
+#include "tests/support/unit.h"
 
 sqlite3 *test_tier_open(const char *path)
 {

@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/top/ls/golden.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "shared/base/fs.h"
+#include "tests/support/unit.h"
 
 void golden_assert(struct ntk_buf *text, const char *name)
 {

@@ -3,13 +3,6 @@
  * Tests of reading and printing together. Method: a tree of the files that neuron-ls reads, for every row of
  * the catalogue, with the neighbours as the drivers list them; what is printed is golden/<instance type>.txt.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <locale.h>
 #include <stdio.h>
@@ -20,6 +13,7 @@
 #include "shared/base/fs.h"
 #include "shared/metrics/snapshot.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 #include "tests/top/ls/golden.h"
 #include "top/ls/json.h"
 #include "top/ls/read.h"
@@ -244,7 +238,6 @@ static void the_catalogue_has_no_machine_beyond_these_rows(void **state)
 {
     size_t count = 0;
 
-    (void)state;
 #define NTK_MACHINE(type, ...) count += row_of(type) != NULL;
 #include "shared/abi/machine.def"
     assert_int_equal(count, sizeof rows / sizeof *rows);

@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of the table and the JSON with processes, of machines made by hand. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "shared/base/str.h"
+#include "tests/support/unit.h"
 #include "tests/top/ls/golden.h"
 #include "top/ls/json.h"
 #include "top/ls/table.h"
@@ -163,7 +157,6 @@ static void a_long_command_ends_in_three_dots(void **state)
         { "\xff\xff", "\xff\xff" },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct ntk_buf text = { 0 };
 
@@ -202,7 +195,6 @@ static void sixty_four_devices_are_four_tori(void **state)
     struct ntk_ls_machine machine = { .device_count = 64 };
     struct ntk_buf text = { 0 };
 
-    (void)state;
     machine.devices = calloc(64, sizeof *machine.devices);
     assert_non_null(machine.devices);
     for (uint32_t i = 0; i < 64; i++) {

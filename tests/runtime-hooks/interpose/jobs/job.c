@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/runtime-hooks/interpose/jobs/job.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "shared/base/fs.h"
 #include "shared/ring/ring_registry.h"
 #include "tests/support/models.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define STATUS_MAX 2048
 #define PROCESSES_MAX 64
@@ -338,7 +334,6 @@ int job_setup(void **state)
     struct ntk_ring_options options = { .reap = true };
     struct ntk_err err = { 0 };
 
-    (void)state;
     test_scratch_in_memory();
     folder = test_scratch_create();
     char *hooks = test_scratch_path(folder, "hooks");
@@ -369,7 +364,6 @@ int job_setup(void **state)
 
 int job_teardown(void **state)
 {
-    (void)state;
     ntk_ring_registry_close(registry);
     free(hooks_variable);
     test_scratch_destroy(folder);

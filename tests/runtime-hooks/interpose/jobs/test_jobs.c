@@ -5,15 +5,10 @@
  *
  * Method: tables of clients (job.h).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "tests/runtime-hooks/interpose/jobs/job.h"
+#include "tests/support/unit.h"
 
 #define PLUGIN_PY NTK_TEST_SOURCE "/../client/client_plugin.py"
 
@@ -38,7 +33,6 @@ static void jobs_of_every_binding_are_counted(void **state)
     };
     /* clang-format on */
 
-    (void)state;
     JOBS_CHECK(jobs);
 }
 
@@ -60,7 +54,6 @@ static void jobs_on_every_release_are_counted(void **state)
     };
     /* clang-format on */
 
-    (void)state;
     JOBS_CHECK(jobs);
 }
 
@@ -86,7 +79,6 @@ static void executions_of_every_kind_and_outcome_are_counted(void **state)
     };
     /* clang-format on */
 
-    (void)state;
     JOBS_CHECK(jobs);
 }
 
@@ -106,7 +98,6 @@ static void jobs_of_every_life_are_counted(void **state)
     };
     /* clang-format on */
 
-    (void)state;
     JOBS_CHECK(jobs);
 }
 

@@ -2,14 +2,12 @@
 #include "shared/formats/common/tar.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
-#include <cmocka.h>
+#include "tests/support/unit.h"
 
 static const struct ntk_tar_limits limits = { 1 << 24, 100, 1000 };
 
@@ -63,7 +61,6 @@ static void what_is_written_reads_back(void **state)
                                         { "folder/large", large, sizeof large },
                                         { "folder/small", "x", 1 } };
 
-    (void)state;
     for (size_t i = 0; i < sizeof large; i++) {
         large[i] = (char)(i * 7919 >> 3);
     }
@@ -100,7 +97,6 @@ static void names_that_leave_the_archive_are_refused(void **state)
     static const char *const good[] = { "./a", "a", "a..b", "..a/b", "a/b.c", "././a" };
     struct ntk_err err = { 0 };
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         memset(&err, 0, sizeof err);
         assert_int_equal(read_one(bad[i], "00000000004", '0', &err), -EBADMSG);
@@ -115,7 +111,6 @@ static void members_that_are_no_files_are_refused(void **state)
 {
     static const char types[] = { '1', '2', '3', '4', '6' };
 
-    (void)state;
     for (size_t i = 0; i < sizeof types; i++) {
         struct ntk_err err = { 0 };
 
@@ -128,7 +123,6 @@ static void a_size_beyond_the_archive_is_refused_before_it_is_allocated(void **s
 {
     struct ntk_err err = { 0 };
 
-    (void)state;
     assert_int_equal(read_one("liar", "77777777777", '0', &err), -EFBIG);
     assert_string_equal(err.text,
                         "member \"liar\" claims 8589934591 bytes, more than the archive can hold");
@@ -147,7 +141,6 @@ static void limits_hold(void **state)
     uint8_t *bytes;
     size_t count;
 
-    (void)state;
     assert_int_equal(ntk_tar_write(members, 2, true, 0, &bytes, &count, NULL), 0);
     assert_int_equal(ntk_tar_read(bytes, count, &few, &tar, NULL), -EFBIG);
     assert_int_equal(ntk_tar_read(bytes, count, &small, &tar, NULL), -EFBIG);
@@ -161,7 +154,6 @@ static void archives_cut_off_never_look_whole(void **state)
 {
     struct ntk_tar_source member = { "member", "0123456789", 10 };
 
-    (void)state;
     for (int compress = 0; compress < 2; compress++) {
         uint8_t *bytes;
         size_t count;
@@ -194,7 +186,6 @@ static void what_follows_the_gzip_stream_is_ignored(void **state)
     uint8_t *longer;
     size_t count;
 
-    (void)state;
     assert_int_equal(ntk_tar_write(&member, 1, true, 0, &bytes, &count, NULL), 0);
     longer = malloc(count + 5000);
     for (int fill = 0; fill < 256; fill += 51) {
@@ -223,7 +214,6 @@ static void a_flipped_bit_does_not_go_unseen(void **state)
     size_t count;
     size_t seen = 0;
 
-    (void)state;
     for (size_t i = 0; i < sizeof noise; i++) {
         x = x * 1664525 + 1013904223;
         noise[i] = (uint8_t)(x >> 24);
@@ -256,7 +246,6 @@ static void a_stream_may_come_in_parts(void **state)
     uint8_t *plain;
     size_t plain_count;
 
-    (void)state;
     for (size_t i = 0; i < sizeof content; i++) {
         content[i] = (char)(i * 7919 >> 3);
     }
@@ -294,7 +283,6 @@ static void noise_is_no_archive(void **state)
     uint8_t noise[4096];
     struct ntk_tar tar = { 0 };
 
-    (void)state;
     for (size_t i = 0; i < sizeof noise; i++) {
         noise[i] = (uint8_t)(i * i * 31 >> 5);
     }

@@ -2,15 +2,12 @@
 #include "shared/formats/neff/isa.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "shared/formats/neff/isa_text.h"
+#include "tests/support/unit.h"
 
 /* ---- random instructions: a small generator of our own, so that runs are equal everywhere ---- */
 
@@ -466,7 +463,6 @@ static enum ntk_isa_engine first_engine(const struct ntk_isa_op_info *info)
 
 static void what_is_encoded_decodes_to_the_same_instruction(void **state)
 {
-    (void)state;
     for (size_t row = 0; ntk_isa_op_info_at(row); row++) {
         const struct ntk_isa_op_info *info = ntk_isa_op_info_at(row);
 
@@ -513,7 +509,6 @@ static void what_is_encoded_decodes_to_the_same_instruction(void **state)
  * the changed bytes. */
 static void a_changed_byte_is_refused_or_means_something_else(void **state)
 {
-    (void)state;
     for (size_t row = 0; ntk_isa_op_info_at(row); row++) {
         const struct ntk_isa_op_info *info = ntk_isa_op_info_at(row);
         struct ntk_isa_instr instr;
@@ -554,7 +549,6 @@ static void a_program_cut_inside_an_instruction_is_refused(void **state)
     uint8_t bytes[NTK_ISA_INSTR_BYTES_MAX];
     size_t slots;
 
-    (void)state;
     assert_int_equal(ntk_isa_encode(&instr, NTK_ISA_ENGINE_PE, bytes, &slots, NULL), 0);
     assert_int_equal(slots, 4);
     for (size_t cut = 0; cut < slots * 64; cut++) {
@@ -568,7 +562,6 @@ static void a_program_cut_inside_an_instruction_is_refused(void **state)
 
 static void operations_that_are_not_executed_yet_say_so(void **state)
 {
-    (void)state;
     for (size_t row = 0; ntk_isa_op_info_at(row); row++) {
         const struct ntk_isa_op_info *info = ntk_isa_op_info_at(row);
         struct ntk_isa_instr instr = ntk_isa_instr_make((enum ntk_isa_op)info->number);
@@ -590,14 +583,12 @@ static void engines_run_their_own_operations_only(void **state)
     struct ntk_isa_instr instr = any_instr(ntk_isa_op_info_get(NTK_ISA_OP_NC_MATMUL));
     struct ntk_err err = { 0 };
 
-    (void)state;
     assert_int_equal(ntk_isa_check(&instr, NTK_ISA_ENGINE_DVE, &err), -EBADMSG);
     assert_string_equal(err.text, "nc_matmul: not an operation of this engine");
 }
 
 static void numbers_names_and_opcodes_are_unambiguous(void **state)
 {
-    (void)state;
     for (size_t i = 0; ntk_isa_op_info_at(i); i++) {
         const struct ntk_isa_op_info *a = ntk_isa_op_info_at(i);
 
@@ -644,7 +635,6 @@ static void public_opcode_bytes_are_kept(void **state)
         { NTK_ISA_OP_DMA_COPY, 0xb8 },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
         assert_int_equal(ntk_isa_op_info_get(expected[i].op)->opcode, expected[i].opcode);
     }
@@ -656,7 +646,6 @@ static void a_matmul_shows_profilers_its_columns(void **state)
     uint8_t bytes[NTK_ISA_INSTR_BYTES_MAX];
     size_t slots;
 
-    (void)state;
     instr.operand[NTK_ISA_SRC0] = ntk_isa_sbuf(0, 100, 32, NTK_DTYPE_BFLOAT16);
     instr.operand[NTK_ISA_DST] = ntk_isa_psum(0, 32, 100, NTK_DTYPE_BFLOAT16);
     assert_int_equal(ntk_isa_encode(&instr, NTK_ISA_ENGINE_PE, bytes, &slots, NULL), 0);
@@ -674,7 +663,6 @@ static void check_names_what_is_wrong(void **state)
     struct ntk_isa_instr instr;
     struct ntk_err err = { 0 };
 
-    (void)state;
     sound.operand[NTK_ISA_SRC0] = ntk_isa_sbuf(0, 128, 128, NTK_DTYPE_BFLOAT16);
     sound.operand[NTK_ISA_SRC1] = ntk_isa_sbuf(1024, 128, 512, NTK_DTYPE_BFLOAT16);
     sound.operand[NTK_ISA_DST] = ntk_isa_psum(0, 128, 512, NTK_DTYPE_FLOAT32);
@@ -723,7 +711,6 @@ static void extents_follow_negative_and_zero_steps(void **state)
     int64_t low;
     int64_t high;
 
-    (void)state;
     ntk_isa_operand_extent(&operand, &low, &high);
     assert_int_equal(low, 100);
     assert_int_equal(high, 116);
@@ -744,7 +731,6 @@ static void selections_and_their_kin_are_checked_too(void **state)
     struct ntk_err err = { 0 };
     struct ntk_isa_instr instr;
 
-    (void)state;
 #define REFUSED(number, engine, change, sentence)                                         \
     do {                                                                                  \
         instr = any_instr(ntk_isa_op_info_get(number));                                   \
@@ -780,7 +766,6 @@ static void selections_and_their_kin_are_checked_too(void **state)
 /* Method: programs of random sound instructions of every operation, printed and read back. */
 static void a_listing_reads_back_to_the_same_bytes(void **state)
 {
-    (void)state;
     for (int engine = 0; engine < NTK_ISA_ENGINE_COUNT; engine++) {
         for (int round = 0; round < 100; round++) {
             struct ntk_buf code = { 0 };
@@ -824,7 +809,6 @@ static void every_immediate_reads_back_to_its_bits(void **state)
                                       0x7fc00001, 0x3f800000, 0x3dcccccd, 0x20800000, 0x5fffffff,
                                       0x00100000, 0xfff00000, 0x42f6e979 };
 
-    (void)state;
     for (int i = 0; i < 20000; i++) {
         struct ntk_isa_instr instr = ntk_isa_instr_make(NTK_ISA_OP_NOTIFY);
         struct ntk_isa_instr back;
@@ -867,7 +851,6 @@ static void a_line_says_what_is_wrong_with_it(void **state)
           "group: \"4294967296\" is not a number up to 4294967295" },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct ntk_isa_instr instr;
         struct ntk_err err = { 0 };
@@ -914,7 +897,6 @@ static void labels_name_slots(void **state)
     struct ntk_buf printed = { 0 };
     struct ntk_err err = { 0 };
 
-    (void)state;
     if (ntk_isa_text_parse_program(text, strlen(text), 1, NTK_ISA_ENGINE_DVE, &code, &err) != 0) {
         fail_msg("%s", err.text);
     }
@@ -942,7 +924,6 @@ static void labels_that_are_wrong_are_refused(void **state)
         { "x: nop to=x\n", "line 1: it jumps nowhere, and names label x" },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct ntk_buf code = { 0 };
         struct ntk_err err = { 0 };
@@ -993,7 +974,6 @@ static void steering_is_checked(void **state)
         { "dma_trigger to=3", "dma_trigger: a field is set that it does not use" },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct ntk_isa_instr instr;
         struct ntk_err err = { 0 };
@@ -1008,7 +988,6 @@ static void steering_is_checked(void **state)
 
 static void dtypes_have_names_and_sizes(void **state)
 {
-    (void)state;
     assert_int_equal(ntk_dtype_find("bfloat16"), 6);
     assert_int_equal(ntk_dtype_find("float32"), 0xa);
     assert_int_equal(ntk_dtype_find("complex"), 0);

@@ -2,16 +2,13 @@
 #include "shared/formats/neff/neff_build.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 static const uint64_t shape[2] = { 128, 64 };
 
@@ -82,7 +79,6 @@ static void what_is_built_reads_back(void **state)
     struct ntk_neff_sizes sizes;
     float value;
 
-    (void)state;
     assert_int_equal(neff->header.pkg_version, 2);
     assert_int_equal(neff->header.version_major, 2);
     assert_string_equal(neff->header.name, "adder");
@@ -136,7 +132,6 @@ static void equal_programs_give_equal_files(void **state)
     uint8_t *bytes[2];
     size_t count[2];
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         struct ntk_neff_build *build = adder(NULL, 2);
 
@@ -165,7 +160,6 @@ static void layers_name_what_is_appended(void **state)
     size_t count;
     size_t slots;
 
-    (void)state;
     copy.operand[NTK_ISA_DST] = ntk_isa_sbuf(512, 128, 64, NTK_DTYPE_FLOAT32);
     copy.operand[NTK_ISA_SRC0] = ntk_isa_sbuf(256, 128, 64, NTK_DTYPE_FLOAT32);
     ntk_neff_kernel_layer(kernel, "in");
@@ -206,7 +200,6 @@ static void logical_cores_of_two_get_an_idle_second_program(void **state)
     size_t count;
     struct ntk_neff *neff = finish(adder(&options, 1), &bytes, &count);
 
-    (void)state;
     assert_int_equal(neff->header.lnc_size, 2);
     assert_int_equal(neff->header.feature_bits, 0xc00);
     assert_int_equal(neff->kelfs[0].subgraph_count, 2);
@@ -275,7 +268,6 @@ static void every_signal_is_consumed_however_long_the_program(void **state)
     struct runner runner = { .subgraph = &neff->kelfs[0].subgraphs[0] };
     bool moved = true;
 
-    (void)state;
     while (moved) {
         moved = false;
         for (int e = 0; e < NTK_ISA_ENGINE_COUNT; e++) {
@@ -304,7 +296,6 @@ static void nodes_are_joined_by_the_names_of_their_tensors(void **state)
     size_t count;
     struct ntk_neff *neff;
 
-    (void)state;
     ntk_neff_build_cpu_node(build, "sums", "row_sums", "sums.so", &y, 1, &z, 1);
     ntk_neff_build_member(build, "sums.so", "ELF", 3);
     neff = finish(build, &bytes, &count);
@@ -336,7 +327,6 @@ static void pointers_and_tables_name_other_variables(void **state)
     size_t count;
     struct ntk_neff *neff;
 
-    (void)state;
     ntk_neff_kernel_output(kernel, "z", NTK_DTYPE_FLOAT32, 2, shape);
     neff = finish(build, &bytes, &count);
     subgraph = &neff->kelfs[1].subgraphs[0];
@@ -369,7 +359,6 @@ static void several_core_nodes_have_programs_of_their_own(void **state)
     size_t count;
     struct ntk_neff *neff;
 
-    (void)state;
     ntk_neff_kernel_store(kernel, queue, z, 0, 256, 128, 0, 256, NTK_AFTER(in));
     ntk_neff_build_head(build, "y"); /* though the second node takes it */
     neff = finish(build, &bytes, &count);
@@ -396,7 +385,6 @@ static void the_first_error_is_the_one_reported(void **state)
     uint8_t *bytes = NULL;
     size_t count = 0;
 
-    (void)state;
     assert_int_equal(ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_DVE, &instr, NTK_AFTER_NONE), 0);
     ntk_neff_kernel_tmp(kernel, "SB", 4);
     assert_int_equal(ntk_neff_build_bytes(build, &bytes, &count, &err), -EBADMSG);
@@ -413,7 +401,6 @@ static void a_tensor_made_twice_is_refused(void **state)
     uint8_t *bytes = NULL;
     size_t count = 0;
 
-    (void)state;
     ntk_neff_build_cpu_node(build, "again", "again", NULL, &y, 1, &y, 1);
     assert_int_equal(ntk_neff_build_bytes(build, &bytes, &count, &err), -EEXIST);
     assert_string_equal(err.text, "tensor y is made twice");
@@ -430,7 +417,6 @@ static void a_file_appears_whole_or_not_at_all(void **state)
     struct ntk_err err = { 0 };
     struct stat status;
 
-    (void)state;
     assert_int_equal(ntk_neff_build_write(build, path, &err), 0);
     ntk_neff_build_destroy(build);
     assert_int_equal(ntk_neff_open(path, &neff, &err), 0);
@@ -450,7 +436,6 @@ static void the_hash_fits_and_a_changed_payload_does_not(void **state)
                                                            { .pkg_version = 1 },
                                                            { .uncompressed = true } };
 
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         uint8_t *bytes;
         size_t count;

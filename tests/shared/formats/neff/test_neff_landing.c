@@ -3,17 +3,14 @@
  * Constants that are inflated to where the caller wants them, and the hash that is computed on the way.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "shared/formats/neff/neff.h"
 #include "shared/formats/neff/neff_build.h"
 #include "shared/formats/neff/neff_layout.h"
+#include "tests/support/unit.h"
 
 #define MIB ((size_t)1 << 20)
 #define MEMBERS_MAX 32
@@ -121,7 +118,6 @@ static void constants_land_where_the_caller_says(void **state)
 {
     static const char *const names[] = { "a", "w", "raw", "z" };
 
-    (void)state;
     for (int uncompressed = 0; uncompressed < 2; uncompressed++) {
         struct ground ground = { 0 };
         struct ntk_neff *landed = NULL;
@@ -170,7 +166,6 @@ static void a_definition_that_came_first_tells_the_alignment(void **state)
     uint8_t *bytes;
     size_t count;
 
-    (void)state;
     assert_int_equal(ntk_neff_pack(&header, members, 3, true, &bytes, &count, &err), 0);
     assert_int_equal(open_on(&ground, bytes, count, false, &neff, &err), -EBADMSG);
     assert_string_equal(err.text, "the archive has no neff.json");
@@ -193,7 +188,6 @@ static void without_memory_or_with_the_content_the_file_is_the_same(void **state
     uint8_t *bytes = model_make(100000, false, &count);
     uint8_t *content = malloc(100000);
 
-    (void)state;
     assert_int_equal(ntk_neff_open_bytes(bytes, count, &plain, &err), 0);
     ground.refused = var_of(plain, "w")->member;
     ground.there = var_of(plain, "raw")->member;
@@ -239,7 +233,6 @@ static void the_reader_holds_no_copy_of_what_landed(void **state)
     size_t count;
     uint64_t landed = 0;
 
-    (void)state;
     (void)ntk_neff_kernel_input(kernel, "x", NTK_DTYPE_FLOAT32, 1, (uint64_t[]){ 16 });
     (void)ntk_neff_kernel_output(kernel, "y", NTK_DTYPE_FLOAT32, 1, (uint64_t[]){ 16 });
     for (int i = 0; i < 8; i++) {
@@ -269,7 +262,6 @@ static void a_file_that_ends_early_is_refused(void **state)
     uint8_t *bytes = model_make(20000, true, &count);
     struct ntk_neff_layout_header *header = (struct ntk_neff_layout_header *)bytes;
 
-    (void)state;
     for (size_t payload = 1; payload < count - NTK_NEFF_HEADER_BYTES - 20000; payload += 509) {
         struct ground ground = { 0 };
         struct ntk_neff *neff = NULL;
@@ -295,7 +287,6 @@ static void lies_about_the_size_get_no_memory(void **state)
     uint8_t *bytes = model_make(100000, true, &count);
     uint8_t *shape = memmem(bytes, count, "(100000,)", 9);
 
-    (void)state;
     assert_non_null(shape);
     memmove(shape, (const char[]){ '(', '9', '9', '9', '9', '9', ',', ')', ' ' },
             9); /* of "a", whose variable has 100000 bytes */
@@ -314,7 +305,6 @@ static void lies_about_the_size_get_no_memory(void **state)
  * one that only hashes must agree. */
 static void the_hash_of_the_same_pass_is_the_hash(void **state)
 {
-    (void)state;
     for (int uncompressed = 0; uncompressed < 2; uncompressed++) {
         size_t count;
         uint8_t *bytes = model_make(300000, uncompressed, &count);

@@ -6,8 +6,6 @@
  * Method: the members of a built model, packed again with padding and with members that nobody names.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "shared/formats/common/tar.h"
 #include "shared/formats/neff/neff.h"
 #include "shared/formats/neff/neff_build.h"
+#include "tests/support/unit.h"
 
 #define MIB ((size_t)1 << 20)
 #define MEMBERS_MAX 64
@@ -155,7 +152,6 @@ static void what_nobody_names_is_not_in_memory(void **state)
     uint8_t *bytes;
     size_t count;
 
-    (void)state;
     archive_make(&a, 4096);
     put_zeros_first(&a, names, 3, zeros, 32 * MIB);
     bytes = archive_pack(&a, &count);
@@ -171,7 +167,6 @@ static void what_is_named_is_there_wherever_it_stands(void **state)
     static const char *const large[] = { "neff.json", "kelf-0.json", "sg00/def.json" };
     char *zeros = calloc(1, 8 * MIB);
 
-    (void)state;
     for (size_t i = 0; i < sizeof large / sizeof large[0]; i++) {
         struct archive a = { .count = 0 };
         struct ntk_neff *neff = NULL;
@@ -221,7 +216,6 @@ static void a_constant_that_is_fetched_later_lands_too(void **state)
     uint8_t *bytes;
     size_t count;
 
-    (void)state;
     archive_make(&a, 26 * MIB);
     put_zeros_first(&a, names, 3, zeros, 8 * MIB);
     pad(&a, "sg00/def.json", 25 * MIB);
@@ -240,7 +234,6 @@ static void who_only_looks_has_no_constants(void **state)
 {
     struct ntk_neff_open_options options = { .leave_constants = true };
 
-    (void)state;
     for (size_t constant_bytes = 4096; constant_bytes <= 26 * MIB; constant_bytes *= 10240) {
         struct archive a = { .count = 0 };
         struct ntk_neff *neff = NULL;
@@ -287,7 +280,6 @@ static void what_does_not_fit_into_the_memory_is_refused(void **state)
     uint8_t *bytes;
     size_t count;
 
-    (void)state;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     skip(); /* they reserve address space of their own */
 #endif

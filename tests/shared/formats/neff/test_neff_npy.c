@@ -2,12 +2,10 @@
 #include "shared/formats/neff/neff.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/support/unit.h"
 
 /* A file of the version with this header text and `data_bytes` bytes of array. */
 static size_t make(uint8_t *file, unsigned version, const char *text, size_t data_bytes)
@@ -48,7 +46,6 @@ static void all_header_versions_and_types_are_read(void **state)
     };
     uint8_t file[512];
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         size_t count = make(file, rows[i].version, rows[i].text, rows[i].bytes);
         struct ntk_neff_npy npy;
@@ -87,7 +84,6 @@ static void damaged_headers_are_refused(void **state)
     };
     uint8_t file[512];
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct ntk_neff_npy npy;
 
@@ -101,7 +97,6 @@ static void every_cut_is_refused(void **state)
     size_t count =
         make(file, 1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n", 24);
 
-    (void)state;
     for (size_t cut = 0; cut < count; cut++) {
         uint8_t *part = malloc(cut + 1);
         struct ntk_neff_npy npy;

@@ -2,17 +2,14 @@
 #include "shared/formats/neff/neff.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "shared/formats/neff/neff_build.h"
 #include "shared/formats/neff/neff_layout.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 /* The members of a small NEFF of another tool: no nsx, upper and lower case names as it likes. Each test
  * replaces one member, or a text in one. */
@@ -167,7 +164,6 @@ static void everything_of_a_file_is_found(void **state)
     const struct ntk_neff_transfer *t;
     struct ntk_neff_sizes sizes;
 
-    (void)state;
     make(a);
     if (open_archive(a, &neff, &err) != 0) {
         fail_msg("%s", err.text);
@@ -338,7 +334,6 @@ static void a_lie_in_a_member_is_named(void **state)
     };
     struct archive *a = calloc(1, sizeof *a);
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct ntk_neff *neff = NULL;
         struct ntk_err err = { 0 };
@@ -359,7 +354,6 @@ static void a_missing_member_is_refused_unless_it_is_optional(void **state)
 {
     struct archive *a = calloc(1, sizeof *a);
 
-    (void)state;
     make(a);
     for (size_t i = 0; i < a->count; i++) {
         struct archive *less = calloc(1, sizeof *less);
@@ -384,7 +378,6 @@ static void programs_of_zero_bytes_are_empty_and_nobodys(void **state)
     struct archive *a = calloc(1, sizeof *a);
     struct ntk_neff *neff = NULL;
 
-    (void)state;
     make(a);
     memset(a->texts[4], 0, 64);
     assert_int_equal(open_archive(a, &neff, NULL), 0);
@@ -402,7 +395,6 @@ static void a_transpose_may_move_several_tiles(void **state)
     struct archive *a = calloc(1, sizeof *a);
     struct ntk_neff *neff = NULL;
 
-    (void)state;
     make(a);
     replace(a, "sg00/sp.json", "[1,1,4,8]", "[1,1,4,4]");
     assert_int_equal(open_archive(a, &neff, NULL), 0);
@@ -419,7 +411,6 @@ static void fp8_keys_that_are_left_out_have_their_usual_values(void **state)
     const struct ntk_neff_fp8_config *fp8;
     struct ntk_neff *neff = NULL;
 
-    (void)state;
     make(a);
     replace(a, "sg00/def.json", "\"emax_fp8_e4m3\":8,\"emax_fp8_e5m2\":15,", "");
     replace(a, "sg00/def.json", ",\"ocp_sat\":true", "");
@@ -462,7 +453,6 @@ static void other_readers_find_the_header_fields(void **state)
     uint8_t *bytes;
     size_t count;
 
-    (void)state;
     make(a);
     assert_int_equal(ntk_neff_pack(&header, a->members, a->count, true, &bytes, &count, NULL), 0);
     assert_int_equal(bytes[0], 2);
@@ -504,7 +494,6 @@ static void header_lies_are_told_apart(void **state)
     uint8_t *bytes;
     size_t count;
 
-    (void)state;
     make(a);
     assert_int_equal(ntk_neff_pack(&header, a->members, a->count, true, &bytes, &count, NULL), 0);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -546,7 +535,6 @@ static void versions_and_features_are_checked_against_a_mask(void **state)
     struct ntk_neff_header header = { .pkg_version = 2, .version_major = 2, .feature_bits = 0x100 };
     struct ntk_err err = { 0 };
 
-    (void)state;
     assert_int_equal(ntk_neff_check_versions(&header, NTK_NEFF_FEATURES_DEFAULT, &err), 0);
     assert_int_equal(ntk_neff_check_versions(&header, UINT64_C(0x80000000000000ff), &err),
                      -ENOTSUP);
@@ -574,7 +562,6 @@ static void random_damage_never_crashes(void **state)
     uint32_t seed = 7;
     int accepted = 0;
 
-    (void)state;
     for (int round = 0; round < 1500; round++) {
         struct ntk_neff *neff = NULL;
         size_t member;
@@ -602,7 +589,6 @@ static void deep_json_is_refused(void **state)
     struct ntk_neff *neff = NULL;
     char *deep = malloc(200000);
 
-    (void)state;
     memset(deep, '[', 200000);
     make(a);
     a->members[0] = (struct ntk_neff_pack_member){ "neff.json", deep, 200000 };
@@ -618,7 +604,6 @@ static void files_that_cannot_be_read_say_why(void **state)
     struct ntk_neff *neff = NULL;
     struct ntk_err err = { 0 };
 
-    (void)state;
     assert_int_equal(ntk_neff_open(missing, &neff, &err), -ENOENT);
     assert_non_null(strstr(err.text, missing));
     assert_int_equal(ntk_neff_open(folder, &neff, NULL), -EISDIR);

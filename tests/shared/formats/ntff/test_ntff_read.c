@@ -4,19 +4,15 @@
  * cut off; the reader must give what was put in, or a sentence.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "shared/base/fs.h"
 #include "shared/base/str.h"
 #include "shared/formats/ntff/ntff.h"
 #include "tests/support/ntff_sample.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 static struct ntk_buf build(unsigned version, uint8_t reserved, struct ntff_sample *out_sample)
 {
@@ -44,7 +40,6 @@ static const struct ntk_ntff_section *section_of(const struct ntk_ntff *ntff, un
 
 static void every_version_gives_what_the_header_says(void **state)
 {
-    (void)state;
     for (unsigned version = 4; version <= 6; version++) {
         struct ntk_buf file = build(version, 0, NULL);
         struct ntk_ntff *ntff = NULL;
@@ -91,7 +86,6 @@ static void every_version_gives_what_the_header_says(void **state)
 
 static void every_version_gives_the_same_records(void **state)
 {
-    (void)state;
     for (unsigned version = 4; version <= 6; version++) {
         struct ntk_buf file = build(version, 0, NULL);
         struct ntk_ntff *ntff = NULL;
@@ -165,7 +159,6 @@ static void compiler_pc_skips_what_the_runtime_put_in(void **state)
     struct ntk_buf file = build(6, 0, NULL);
     struct ntk_ntff *ntff = NULL;
 
-    (void)state;
     assert_int_equal(ntk_ntff_open_bytes(file.bytes, file.bytes_count, &ntff, NULL), 0);
     const struct ntk_ntff_subgraph *subgraph = &ntff->subgraphs[0];
     assert_int_equal(ntk_ntff_compiler_pc(subgraph, NTK_NTFF_ENGINE_TENSOR, 0), -1);
@@ -178,7 +171,6 @@ static void compiler_pc_skips_what_the_runtime_put_in(void **state)
 
 static void reserved_bytes_change_nothing(void **state)
 {
-    (void)state;
     for (unsigned reserved = 0; reserved < 256; reserved += 85) {
         struct ntk_buf file = build(6, (uint8_t)reserved, NULL);
         struct ntk_ntff *ntff = NULL;
@@ -195,7 +187,6 @@ static void other_versions_are_refused_by_name(void **state)
 {
     static const uint8_t versions[] = { 0, 1, 2, 3, 7, 130, 255 };
 
-    (void)state;
     for (size_t i = 0; i < sizeof versions; i++) {
         struct ntk_buf file = build(6, 0, NULL);
         struct ntk_ntff *ntff = NULL;
@@ -220,7 +211,6 @@ static void bytes_of_another_kind_are_told_from_another_version(void **state)
     struct ntk_ntff *ntff = NULL;
     struct ntk_err err = { 0 };
 
-    (void)state;
     assert_int_equal(ntk_ntff_open_bytes(text, sizeof text - 1, &ntff, &err), -ENOTSUP);
     assert_string_equal(err.text,
                         "not an NTFF capture: NTFF version 84 is not supported (supported: 4 - 6)");
@@ -235,7 +225,6 @@ static void a_warning_stands_for_all_of_its_kind(void **state)
     struct ntk_buf section = { 0 };
     struct ntk_ntff *ntff = NULL;
 
-    (void)state;
     /* node { graph { subgraph { name "x" core 0 } subgraph { name "y" core 1 } } } */
     ntff_sample_bytes(&header, 4, "\x22\x0e\x0a\x05\x0a\x01x\x18\x00\x0a\x05\x0a\x01y\x18\x01", 16);
     for (unsigned core = 0; core < 2; core++) {
@@ -267,7 +256,6 @@ static void a_warning_stands_for_all_of_its_kind(void **state)
 
 static void a_cut_file_gives_a_sentence_and_what_is_intact(void **state)
 {
-    (void)state;
     for (unsigned version = 4; version <= 6; version++) {
         struct ntff_sample sample;
         struct ntk_buf file = build(version, 0, &sample);
@@ -312,7 +300,6 @@ static void a_cut_file_gives_a_sentence_and_what_is_intact(void **state)
 
 static void a_spoilt_byte_never_reads_beyond_the_file(void **state)
 {
-    (void)state;
     for (unsigned version = 4; version <= 6; version++) {
         struct ntff_sample sample;
         struct ntk_buf file = build(version, 0, &sample);
@@ -355,7 +342,6 @@ static void sections_that_lie_about_themselves_are_bounded(void **state)
     struct ntk_buf section = { 0 };
     struct ntk_ntff *ntff = NULL;
 
-    (void)state;
     /* node { graph { subgraph { name "x" } } } on core 0 */
     ntff_sample_bytes(&header, 4, "\x22\x05\x0a\x03\x0a\x01x", 7);
     ntff_sample_varint(&section, 5, UINT64_MAX - 8); /* offset + length wraps around */
@@ -394,7 +380,6 @@ static void a_header_that_is_no_message_is_damaged(void **state)
     struct ntk_ntff *ntff = NULL;
     struct ntk_err err = { 0 };
 
-    (void)state;
     ntff_sample_head(&file, 6, 64, 0);
     ntk_buf_add_fill(&file, (char)0xff, 64);
     assert_int_equal(ntk_ntff_open_bytes(file.bytes, file.bytes_count, &ntff, &err), -EBADMSG);
@@ -409,7 +394,6 @@ static void a_message_of_many_small_parts_cannot_take_all_memory(void **state)
     struct ntk_ntff *ntff = NULL;
     struct ntk_err err = { 0 };
 
-    (void)state;
     for (size_t i = 0; i < 4000000; i++) {
         ntk_buf_add(&header, "\x82\x01\x00", 3); /* an empty section */
     }
@@ -427,7 +411,6 @@ static void open_names_the_file_in_its_sentence(void **state)
     struct ntk_ntff *ntff = NULL;
     struct ntk_err err = { 0 };
 
-    (void)state;
     assert_int_equal(ntk_ntff_open(path, &ntff, &err), -ENOENT);
     assert_non_null(strstr(err.text, path));
     err = (struct ntk_err){ 0 };
@@ -449,7 +432,6 @@ static void another_neff_is_refused(void **state)
     struct ntk_err err = { 0 };
     uint8_t uuid[16];
 
-    (void)state;
     assert_int_equal(ntk_ntff_open_bytes(file.bytes, file.bytes_count, &ntff, NULL), 0);
     memcpy(uuid, ntff->neff_uuid, sizeof uuid);
     assert_int_equal(ntk_ntff_check_neff(ntff, uuid, &err), 0);
@@ -479,7 +461,6 @@ static void a_cut_uuid_tells_neffs_apart_as_far_as_it_goes(void **state)
         { { 0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 }, 0, "-" },
     };
 
-    (void)state;
     for (unsigned version = 4; version <= 6; version++) {
         for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
             struct ntff_sample sample = { .version = version,
@@ -517,7 +498,6 @@ static void the_uuid_of_the_execution_is_whole(void **state)
     struct ntk_buf file = { 0 };
     struct ntk_ntff *ntff = NULL;
 
-    (void)state;
     ntff_sample_build(&sample, &file);
     assert_int_equal(ntk_ntff_open_bytes(file.bytes, file.bytes_count, &ntff, NULL), 0);
     assert_int_equal(ntff->neff_uuid_known_bytes, 16);
@@ -530,7 +510,6 @@ static void names_are_those_that_are_shown(void **state)
 {
     char text[64];
 
-    (void)state;
     ntk_ntff_queue_name_show("qPoolDynamic", text, sizeof text);
     assert_string_equal(text, "qGpSimdDynamic");
     ntk_ntff_queue_name_show("qSPDynamicHW", text, sizeof text);

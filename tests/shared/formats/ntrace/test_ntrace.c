@@ -3,19 +3,16 @@
  * Files of an inspection: round trip in pieces, and every way in which a file can be short or lie.
  */
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
-#include <cmocka.h>
-
 #include "shared/base/fs.h"
 #include "shared/formats/ntrace/ntrace.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define EVENTS 100U
 
@@ -179,7 +176,6 @@ static void columns_and_numbers_that_lie_are_refused(void **state)
     NtkNtracePb__Trace head;
     struct piece piece;
 
-    (void)state;
     for (int spoilt = 0; spoilt < 6; spoilt++) {
         head_init(&head);
         piece_init(&piece, 0);
@@ -217,7 +213,6 @@ static void other_versions_are_named(void **state)
     char text[NTK_ERR_TEXT_BYTES];
     NtkNtracePb__Trace head;
 
-    (void)state;
     head_init(&head);
     head.version = 7;
     assert_int_equal(read_packed(&head, text), -ENOTSUP);
@@ -230,7 +225,6 @@ static void foreign_bytes_are_no_trace(void **state)
                                            "                                    ",
                                            "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff" };
 
-    (void)state;
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
         NtkNtracePb__Trace *trace = NULL;
         struct ntk_err err = { 0 };
@@ -251,7 +245,6 @@ static void a_length_beyond_the_file_is_a_cut(void **state)
     NtkNtracePb__Trace *trace = NULL;
     struct ntk_err err = { 0 };
 
-    (void)state;
     assert_int_equal(ntk_ntrace_read_bytes(bytes, sizeof bytes, "huge", &trace, &err), 1);
     assert_int_equal(err.offset, 2);
     assert_int_equal(trace->n_cores, 0);
@@ -265,7 +258,6 @@ static void messages_that_swell_are_refused(void **state)
     NtkNtracePb__Trace *trace = NULL;
     struct ntk_err err = { 0 };
 
-    (void)state;
     for (size_t i = 0; i < count; i += 2) {
         bytes[i] = 0x22;
         bytes[i + 1] = 0;
@@ -318,7 +310,6 @@ static void host_samples_whose_columns_differ_are_refused(void **state)
     uint64_t values[3] = { 1, 2, 3 };
     uint8_t bytes[200];
 
-    (void)state;
     samples.version = NTK_NTRACE_VERSION;
     samples.timestamp_ns = samples.total_bytes = samples.used_bytes = samples.process_bytes =
         values;
