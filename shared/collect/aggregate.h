@@ -157,6 +157,8 @@ void ntk_aggregate_process_describe(struct ntk_aggregate *aggregate, size_t inde
  * call; texts by ntk_aggregate_event_text(). */
 struct ntk_event_sample *ntk_aggregate_event(struct ntk_aggregate *aggregate,
                                              struct ntk_process_key key, bool is_error);
+/* One that the caller does not list, by a rule of its own. */
+void ntk_aggregate_event_unlisted(struct ntk_aggregate *aggregate);
 const char *ntk_aggregate_event_text(struct ntk_aggregate *aggregate, const char *text);
 
 /* ---- the end of the period ---- */

@@ -147,6 +147,11 @@ struct ntk_event_sample *ntk_aggregate_event(struct ntk_aggregate *aggregate,
     return event;
 }
 
+void ntk_aggregate_event_unlisted(struct ntk_aggregate *aggregate)
+{
+    aggregate->events_unlisted++;
+}
+
 /* Who has no row is named by no event either. */
 void ntk_aggregate_drop_rowless_events(struct ntk_aggregate *aggregate)
 {

@@ -30,7 +30,7 @@ struct source_ring {
     char note[256];
     struct ntk_aggregate *aggregate; /* of the drain that runs */
     struct ntk_map records_taken;    /* ... the number of them, by uid */
-    struct ntk_map failures_listed;  /* not forgotten yet, by serial of the segment */
+    struct ntk_map errors_listed;    /* not forgotten yet, by error_number() */
     uint64_t sequence;               /* of the last snapshot */
     uint64_t ended[SNAPSHOTS_KEPT];  /* by its number: how many processes had ended in it, ever */
     char key[KEY_BYTES];
@@ -137,23 +137,40 @@ static void read_segment(struct source_ring *source, struct ntk_ring_segment *se
 
 /* ---- events ---- */
 
-/* An execution that did not complete, while its process may have one more listed. */
-static bool is_listed_failure(struct source_ring *source, const struct ntk_ring_segment *segment,
-                              const struct ntk_slot *slot)
+/* Errors that share what may be listed: failed executions of a process; of its devices, each kind of error. */
+static uint64_t error_number(const struct source_ring *source,
+                             const struct ntk_ring_segment *segment, const struct ntk_slot *slot)
 {
-    if (slot->kind != NTK_EVENT_EXEC || (slot->flags & 0xf) == NTK_OUTCOME_COMPLETED) {
-        return false;
+    uint64_t number = ntk_ring_segment_serial(segment) << 16;
+
+    if (slot->kind == NTK_EVENT_ERROR) {
+        uint32_t cores_per_device = source->process.cores_per_device;
+        uint32_t code = NTK_WORD_HI(slot->word[3]);
+
+        code = code < NTK_ERROR_CODE_COUNT ? code : NTK_ERROR_CODE_COUNT;
+        number |= (uint64_t)(code + 1) << 8 |
+                  (slot->core / (cores_per_device > 0 ? cores_per_device : 1) & 0xff);
     }
-    uint64_t serial = ntk_ring_segment_serial(segment);
-    uintptr_t listed = (uintptr_t)ntk_map_get_number(&source->failures_listed, serial);
-    return listed < NTK_COLLECT_FAILURES_MAX &&
-           ntk_map_put_number(&source->failures_listed, serial, (void *)(listed + 1)) >= 0;
+    return number;
 }
 
-/* One of each process. */
-static void forget_failures(struct source_ring *source)
+/* False when it is no error, or one more of its kind may be listed. */
+static bool is_error_too_many(struct source_ring *source, const struct ntk_ring_segment *segment,
+                              const struct ntk_slot *slot)
 {
-    struct ntk_map *listed = &source->failures_listed;
+    if (slot->kind != NTK_EVENT_EXEC && slot->kind != NTK_EVENT_ERROR) {
+        return false;
+    }
+    uint64_t number = error_number(source, segment, slot);
+    uintptr_t listed = (uintptr_t)ntk_map_get_number(&source->errors_listed, number);
+    return listed >= NTK_COLLECT_FAILURES_MAX ||
+           ntk_map_put_number(&source->errors_listed, number, (void *)(listed + 1)) < 0;
+}
+
+/* One of each kind. */
+static void forget_errors(struct source_ring *source)
+{
+    struct ntk_map *listed = &source->errors_listed;
 
     for (size_t i = listed->count; i-- > 0;) {
         struct ntk_map_entry *entry = &listed->entries[i];
@@ -165,11 +182,10 @@ static void forget_failures(struct source_ring *source)
     }
 }
 
-static bool is_listed(struct source_ring *source, const struct ntk_ring_segment *segment,
-                      const struct ntk_slot *slot)
+static bool is_listed(const struct ntk_slot *slot)
 {
     return (slot->kind >= NTK_EVENT_MEM_ALLOC && slot->kind <= NTK_EVENT_MARK) ||
-           is_listed_failure(source, segment, slot);
+           (slot->kind == NTK_EVENT_EXEC && (slot->flags & 0xf) != NTK_OUTCOME_COMPLETED);
 }
 
 static void fill_event(const struct ntk_ring_segment *segment, const struct ntk_slot *slot,
@@ -256,7 +272,7 @@ static void take_batch(const struct ntk_ring_segment *segment, const struct ntk_
         uint64_t duration;
         uint64_t end;
 
-        if (!is_listed(source, segment, slot)) {
+        if (!is_listed(slot)) {
             continue;
         }
         duration = slot->kind == NTK_EVENT_MEM_ALLOC || slot->kind == NTK_EVENT_MEM_FREE ||
@@ -269,6 +285,13 @@ static void take_batch(const struct ntk_ring_segment *segment, const struct ntk_
             continue;
         }
         bool is_failure = slot->kind == NTK_EVENT_EXEC; /* an error when it ended */
+        if (is_error_too_many(source, segment, slot)) {
+            if (!is_failure) { /* those count as outcomes */
+                ntk_aggregate_event_unlisted(source->aggregate);
+                ntk_aggregate_failure(source->aggregate, slot->core, NTK_WORD_HI(slot->word[1]));
+            }
+            continue;
+        }
         event = ntk_aggregate_event(source->aggregate,
                                     (struct ntk_process_key){ source->process.own_pid,
                                                               source->process.uid,
@@ -404,7 +427,7 @@ static int source_ring_sample(void *state, struct ntk_aggregate *aggregate, uint
     int ret;
 
     begin_drain(source, aggregate);
-    forget_failures(source);
+    forget_errors(source);
     ret = look(source, aggregate, monotonic_ns, &events, err);
     if (ret < 0) {
         return ret;
@@ -442,7 +465,7 @@ static void source_ring_destroy(void *state)
 
     ntk_ring_registry_close(source->registry);
     ntk_map_fini(&source->records_taken);
-    ntk_map_fini(&source->failures_listed);
+    ntk_map_fini(&source->errors_listed);
     free(source);
 }
 

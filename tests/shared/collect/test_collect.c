@@ -27,6 +27,7 @@ enum command {
     COMMAND_ALLOC,   /* argument bytes of tensor memory */
     COMMAND_REFUSE,  /* one execution with NRT_STATUS 1002 */
     COMMAND_FAIL,    /* argument executions with NRT_STATUS 1003 */
+    COMMAND_ECC,     /* argument ECC errors of each of two devices, corrected, and a reset of one */
     COMMAND_BURN,    /* argument milliseconds of CPU time */
     COMMAND_AGAIN,   /* detaches, and attaches again */
     COMMAND_EXIT,
@@ -92,6 +93,18 @@ static int run_child(struct observed *side, void *ctx)
                                                      .name = ntk_hooks_name("input0") };
 
             ntk_hooks_memory_alloc(&memory);
+        }
+        for (uint32_t i = 0; command == COMMAND_ECC && i < argument; i++) {
+            struct ntk_hooks_error error = { .error_class = NTK_ERROR_CLASS_NONE,
+                                             .error_code = NTK_ERROR_CODE_ECC_MEM_CORRECTED,
+                                             .core = 3 };
+            ntk_hooks_error(&error);
+            error.core = 0;
+            ntk_hooks_error(&error);
+            error.error_code = NTK_ERROR_CODE_RESET;
+            if (i + 1 == argument) {
+                ntk_hooks_error(&error);
+            }
         }
         bool executes = command == COMMAND_EXECUTE || command == COMMAND_FAIL;
         for (uint32_t i = 0; executes && i < argument; i++) {
@@ -333,6 +346,41 @@ static void executions_that_fail_are_errors_and_a_bounded_number_is_listed(void 
     child_tell(&child, COMMAND_FAIL, 1000);
     poll_collector(f);
     assert_int_equal(errors_listed(f, 2011), NTK_COLLECT_FAILURES_MAX);
+    child_end(&child, 0);
+}
+
+static size_t codes_listed(const struct fixture *f, uint16_t core, uint32_t code)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < f->snapshot->event_count; i++) {
+        const struct ntk_event_sample *event = &f->snapshot->events[i];
+        count += event->core == core && event->error_code == code;
+    }
+    return count;
+}
+
+/* A memory that corrects a bit at each execution must not fill the lists; a rare thing beside it is seen. */
+static void errors_of_the_hardware_are_listed_in_bounds_and_the_rest_counted(void **state)
+{
+    struct fixture *f = *state;
+    struct observed child;
+
+    collector_open(f, (struct ntk_collector_options){ .reap = true });
+    child = child_start();
+    child_tell(&child, COMMAND_ECC, 100);
+    poll_collector(f);
+    assert_int_equal(codes_listed(f, 3, NTK_ERROR_CODE_ECC_MEM_CORRECTED),
+                     NTK_COLLECT_FAILURES_MAX);
+    assert_int_equal(codes_listed(f, 0, NTK_ERROR_CODE_ECC_MEM_CORRECTED),
+                     NTK_COLLECT_FAILURES_MAX);
+    assert_int_equal(codes_listed(f, 0, NTK_ERROR_CODE_RESET), 1);
+    assert_int_equal(f->snapshot->events_unlisted, 2 * (100 - NTK_COLLECT_FAILURES_MAX));
+    child_tell(&child, COMMAND_ECC, 100);
+    poll_collector(f);
+    assert_int_equal(codes_listed(f, 3, NTK_ERROR_CODE_ECC_MEM_CORRECTED), 1); /* a period passed */
+    assert_int_equal(codes_listed(f, 0, NTK_ERROR_CODE_RESET), 1);
+    assert_int_equal(f->snapshot->events_unlisted, 2 * 99);
     child_end(&child, 0);
 }
 
@@ -695,6 +743,7 @@ int main(void)
         TEST(executions_of_all_periods_add_up),
         TEST(the_events_of_the_period_say_what_happened),
         TEST(executions_that_fail_are_errors_and_a_bounded_number_is_listed),
+        TEST(errors_of_the_hardware_are_listed_in_bounds_and_the_rest_counted),
         TEST(a_killed_process_is_ended_once_with_its_last_counts_and_events),
         TEST(a_clean_end_is_told_by_a_collector_that_only_watches),
         TEST(a_running_execution_shows_a_busy_core),
