@@ -117,6 +117,7 @@ static void take_core(struct ntk_aggregate *aggregate, const struct ntk_runtime_
     }
     ntk_aggregate_fill_core(out, period, total);
     out->core = core->core;
+    out->began_ns = reading->process->clock.monotonic_ns;
     out->has = told;
     machine->is_listed = true;
     if (software) {

@@ -79,7 +79,8 @@ static bool start_from_stored(struct ntk_aggregate *aggregate, struct runtime_st
                                        (struct ntk_process_key){ reading->process->own_pid,
                                                                  reading->process->uid,
                                                                  reading->process->start_time },
-                                       stored, NTK_SEGMENT_CORES, &count, collector->totals_ctx);
+                                       reading->process->clock.monotonic_ns, stored,
+                                       NTK_SEGMENT_CORES, &count, collector->totals_ctx);
     for (size_t i = 0; found && i < count && i < NTK_SEGMENT_CORES; i++) {
         struct core_state *core = ntk_aggregate_core_state(runtime, stored[i].core);
 

@@ -72,6 +72,27 @@ bool ntk_aggregate_take_row(struct ntk_aggregate *aggregate, struct runtime_stat
     return false;
 }
 
+/* The totals of a row of many processes are those of all of them; both have their cores in order. */
+static void join_totals(struct ntk_runtime_sample *row, struct ntk_runtime_sample *one)
+{
+    uint64_t began_ns = row->core_count > 0 ? row->cores[0].began_ns : 0;
+    size_t at = 0;
+
+    for (size_t i = 0; i < one->core_count; i++) {
+        struct ntk_core_sample *core = &one->cores[i];
+
+        while (at < row->core_count && row->cores[at].core < core->core) {
+            at++;
+        }
+        for (size_t k = 0;
+             at < row->core_count && row->cores[at].core == core->core && k < NTK_CORE_COUNTS;
+             k++) {
+            row->cores[at].counts[k].total += core->counts[k].total;
+        }
+        core->began_ns = row->core_count > 0 ? began_ns : core->began_ns;
+    }
+}
+
 size_t ntk_aggregate_share_row(struct ntk_aggregate *aggregate, struct ntk_snapshot *snapshot,
                                size_t count, const struct ntk_runtime_sample *sample)
 {
@@ -82,6 +103,7 @@ size_t ntk_aggregate_share_row(struct ntk_aggregate *aggregate, struct ntk_snaps
     if (user && user->shared_row != 0) {
         struct ntk_runtime_sample *row = &snapshot->runtimes[user->shared_row - 1];
 
+        join_totals(row, &counts);
         ntk_snapshot_merge_runtime(snapshot, row, &counts, row);
         return count;
     }

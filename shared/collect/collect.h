@@ -62,13 +62,13 @@ struct ntk_collector_options {
     bool command_lines; /* what a process is called with its arguments, which may hold secrets */
     size_t events_max;  /* listed per snapshot; 0: NTK_COLLECT_EVENTS_MAX */
     /*
-     * Totals stored of a process that the collector sees for the first time and that is older than the
-     * collector: fills cores[] (core and the `total` of every count; histograms, when known, hold
+     * Totals stored of a process since its segment began at began_ns (CLOCK_MONOTONIC), which the collector sees for the
+     * first time and which is older than the collector: fills cores[] (core and the `total` of every count; histograms, when known, hold
      * everything stored so far and stay valid until the next call) and *out_count. False when nothing
      * is stored: then all that it did so far is `unwatched` in its first period. May be NULL. With it, the files of
      * ended processes stay until ntk_collector_keep().
      */
-    bool (*totals_get)(const char *boot_id, struct ntk_process_key key,
+    bool (*totals_get)(const char *boot_id, struct ntk_process_key key, uint64_t began_ns,
                        struct ntk_core_sample *cores, size_t capacity, size_t *out_count,
                        void *ctx);
     void *totals_ctx;

@@ -75,6 +75,57 @@ static const struct ntk_core_sample *merge_unwatched(struct ntk_snapshot *s,
     return copy;
 }
 
+/* The lives of a core that one of the parts knows; a core of one life is that life. */
+struct lives {
+    const struct ntk_core_sample *items;
+    size_t count;
+};
+
+static struct lives lives_of(const struct ntk_core_sample *core)
+{
+    return core && core->lives ? (struct lives){ core->lives, core->life_count }
+                               : (struct lives){ core, core ? 1 : 0 };
+}
+
+static void copy_lives(struct ntk_snapshot *s, struct ntk_core_sample *to, struct lives from)
+{
+    for (size_t i = 0; i < from.count; i++) {
+        to[i] = from.items[i];
+        to[i].total_latency = merge_histograms(s, NULL, &from.items[i].total_latency);
+        to[i].device_latency = merge_histograms(s, NULL, &from.items[i].device_latency);
+        to[i].unwatched = NULL;
+        to[i].lives = NULL;
+        to[i].life_count = 0;
+    }
+}
+
+/* The last life of the older part may go on as the first of the newer one. */
+static void merge_lives(struct ntk_snapshot *s, struct ntk_core_sample *to,
+                        const struct ntk_core_sample *older, const struct ntk_core_sample *newer,
+                        struct weights w)
+{
+    struct lives before = lives_of(older);
+    struct lives after = lives_of(newer);
+    bool goes_on = before.count > 0 && after.count > 0 &&
+                   before.items[before.count - 1].began_ns == after.items[0].began_ns;
+    size_t count = before.count + after.count - goes_on;
+
+    if (count < 2) {
+        return;
+    }
+    struct ntk_core_sample *lives = ntk_snapshot_alloc(s, count, sizeof *lives);
+    if (!lives) {
+        return;
+    }
+    copy_lives(s, lives, before);
+    copy_lives(s, lives + before.count - goes_on, after);
+    if (goes_on) {
+        add_core(s, &lives[before.count - 1], &before.items[before.count - 1], w);
+    }
+    to->lives = lives;
+    to->life_count = count;
+}
+
 static void add_core(struct ntk_snapshot *s, struct ntk_core_sample *to,
                      const struct ntk_core_sample *older, struct weights w)
 {
@@ -107,13 +158,17 @@ static struct ntk_core_sample *merge_cores(struct ntk_snapshot *s,
         struct ntk_core_sample *to = &cores[count++];
         if (has_newer) {
             *to = newer[k];
+            to->lives = NULL;
+            to->life_count = 0;
         } else {
             to->core = older[i].core;
+            to->began_ns = older[i].began_ns;
             for (int c = 0; c < NTK_CORE_COUNTS; c++) {
                 to->counts[c].total = older[i].counts[c].total;
             }
         }
         add_core(s, to, has_older ? &older[i] : &idle, w);
+        merge_lives(s, to, has_older ? &older[i] : NULL, has_newer ? &newer[k] : NULL, w);
         i += has_older;
         k += has_newer;
     }

@@ -160,15 +160,18 @@ CREATE TABLE memory_last (
     PRIMARY KEY (process_id, core, category, model_id)
 ) STRICT, WITHOUT ROWID;
 
--- What is known of a core of a process since it began: where an agent that starts again goes on.
+-- What is known of a core of a process since its segment began (CLOCK_MONOTONIC): where an agent that starts again goes
+-- on. A process that closed the runtime and began again has a row for each time; began_ns 0: the sum of those that are
+-- long over. What the process did is the sum of its rows.
 CREATE TABLE core_total (
     process_id INTEGER NOT NULL REFERENCES process,
     core INTEGER NOT NULL,
+    began_ns INTEGER NOT NULL,
     time_ns INTEGER NOT NULL,{count|
     % INTEGER NOT NULL,}
     latency_histogram BLOB NOT NULL,
     device_latency_histogram BLOB NOT NULL,
-    PRIMARY KEY (process_id, core)
+    PRIMARY KEY (process_id, core, began_ns)
 ) STRICT, WITHOUT ROWID;
 
 -- What a core of a process did after since_ns and before the sample of time_ns, while no agent was there: the

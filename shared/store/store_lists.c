@@ -91,7 +91,8 @@ int ntk_store_reader_check(struct ntk_store_reader *reader, const struct ntk_sto
 
 static const char process_columns[] =
     "SELECT p.pid, p.tag, p.command, p.user, p.container, p.first_seen_ns, p.last_seen_ns,"
-    " p.ended_ns, (SELECT count(*) FROM core_total t WHERE t.process_id = p.process_id),"
+    " p.ended_ns, (SELECT count(DISTINCT t.core) FROM core_total t"
+    "  WHERE t.process_id = p.process_id),"
     " m.host, m.device, m.rss, e.completed, e.failed, e.unwatched FROM process p LEFT JOIN"
     " (SELECT process_id, max(host_memory_bytes_max) AS host, max(device_memory_bytes_max) AS "
     "device,"

@@ -26,7 +26,7 @@ struct core_entries {
 static const char totals_sql[] =
     "SELECT t.* FROM core_total t JOIN process p USING (process_id)"
     " WHERE p.boot_id = ?1 AND p.header_pid = ?2 AND p.uid = ?3 AND p.start_time = ?4"
-    " ORDER BY t.core";
+    " AND t.began_ns = ?5 ORDER BY t.core";
 
 /* "file:<path>?immutable=1" with what a URI would read otherwise escaped; freed with sqlite3_free(). */
 static char *make_immutable_uri(const char *path)
@@ -170,7 +170,7 @@ static void take_totals(sqlite3_stmt *statement, struct core_entries *entries,
 
     *core = (struct ntk_core_sample){ 0 };
     core->core = (uint32_t)sqlite3_column_int64(statement, column++);
-    column++; /* time_ns */
+    column += 2; /* began_ns, time_ns */
     core->has = NTK_CORE_HAS_BUSY | NTK_CORE_HAS_ENGINES | NTK_CORE_HAS_FLOPS |
                 NTK_CORE_HAS_EFFECTIVE_FLOPS | NTK_CORE_HAS_BYTES | NTK_CORE_HAS_EXECUTIONS |
                 NTK_CORE_HAS_LATENCY | NTK_CORE_HAS_DEVICE_LATENCY | NTK_CORE_HAS_TRANSFERS;
@@ -184,7 +184,7 @@ static void take_totals(sqlite3_stmt *statement, struct core_entries *entries,
     core->device_latency = ntk_store_reader_histogram(statement, column, entries->device);
 }
 
-bool ntk_store_reader_totals_get(const char *boot_id, struct ntk_process_key key,
+bool ntk_store_reader_totals_get(const char *boot_id, struct ntk_process_key key, uint64_t began_ns,
                                  struct ntk_core_sample *cores, size_t capacity, size_t *out_count,
                                  void *ctx)
 {
@@ -204,6 +204,7 @@ bool ntk_store_reader_totals_get(const char *boot_id, struct ntk_process_key key
     sqlite3_bind_int64(statement, 2, key.header_pid);
     sqlite3_bind_int64(statement, 3, key.uid);
     sqlite3_bind_int64(statement, 4, (sqlite3_int64)key.start_time);
+    sqlite3_bind_int64(statement, 5, (sqlite3_int64)began_ns);
     while (count < capacity && sqlite3_step(statement) == SQLITE_ROW) {
         take_totals(statement, &reader->entries[count], &cores[count]);
         count++;

@@ -45,10 +45,10 @@ int ntk_store_reader_begin(struct ntk_store_reader *reader, struct ntk_err *err)
 void ntk_store_reader_end(struct ntk_store_reader *reader);
 
 /*
- * The totals stored of a process: what ntk_collector_options.totals_get asks, with ctx = the reader.
+ * The totals stored of a process since its segment began at began_ns: what ntk_collector_options.totals_get asks, with ctx = the reader.
  * The histograms in cores[] are the reader's until the next call.
  */
-bool ntk_store_reader_totals_get(const char *boot_id, struct ntk_process_key key,
+bool ntk_store_reader_totals_get(const char *boot_id, struct ntk_process_key key, uint64_t began_ns,
                                  struct ntk_core_sample *cores, size_t capacity, size_t *out_count,
                                  void *ctx);
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "shared/store/store_counts.h"
 #include "shared/store/store_rows_state.h"
 #include "shared/store/store_sql.h"
 
@@ -16,6 +17,13 @@ static const char *const tables[STATEMENT_COUNT] = {
     [ADD_MEMORY] = "memory_sample",          [PUT_CORE_TOTAL] = "core_total",
     [ADD_UNWATCHED] = "unwatched",
 };
+
+/* A process that begins again and again has a row of totals for so many of its lives, so that they are known of each of
+ * its files that may still lie there; those before are one row. Of all when a new one begins. */
+#define LIVES_KEPT "512"
+#define OLDEST_LIFE                                                        \
+    "(SELECT began_ns FROM core_total WHERE process_id = ?1 AND core = ?2" \
+    " AND began_ns <> 0 ORDER BY began_ns DESC LIMIT 1 OFFSET " LIVES_KEPT ")"
 
 static const char *const statement_sql[STATEMENT_COUNT] = {
     [FIND_PROCESS] = "SELECT process_id FROM process"
@@ -32,9 +40,16 @@ static const char *const statement_sql[STATEMENT_COUNT] = {
                   " load_duration_ns = excluded.load_duration_ns,"
                   " unloaded_ns = excluded.unloaded_ns",
     [PUT_MEMORY_LAST] = "INSERT OR REPLACE INTO memory_last VALUES (?2, ?3, ?4, ?5, ?1, ?6, ?7)",
-    [FIND_HISTOGRAMS] = "SELECT latency_histogram, device_latency_histogram, time_ns"
-                        " FROM core_total"
-                        " WHERE process_id = ?1 AND core = ?2",
+    [FIND_TOTAL] = "SELECT latency_histogram, device_latency_histogram FROM core_total"
+                   " WHERE process_id = ?1 AND core = ?2 AND began_ns = ?3",
+    [FIND_LAST_TOTAL] = "SELECT max(time_ns) FROM core_total WHERE process_id = ?1 AND core = ?2",
+    [SUM_OLD_TOTALS] = "INSERT OR REPLACE INTO core_total"
+                       " SELECT process_id, core, 0, max(time_ns){count|, add_up(%)},"
+                       " x'010000', x'010000' FROM core_total"
+                       " WHERE process_id = ?1 AND core = ?2 AND began_ns <= " OLDEST_LIFE
+                       " GROUP BY process_id, core",
+    [DROP_OLD_TOTALS] = "DELETE FROM core_total WHERE process_id = ?1 AND core = ?2"
+                        " AND began_ns <> 0 AND began_ns <= " OLDEST_LIFE,
     [FIND_MEMORY] = "SELECT core, category, model_id, current_bytes, peak_bytes FROM memory_last"
                     " WHERE process_id = ?1",
     [ADD_MEMORY_LOG] = "INSERT INTO memory_log VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
@@ -87,7 +102,7 @@ int ntk_store_rows_create(sqlite3 *db, struct ntk_store_rows **out_rows, struct 
     for (size_t i = 0; i < STATEMENT_COUNT; i++) {
         int ret = tables[i]
                       ? prepare_row(db, tables[i], &rows->statements[i], err)
-                      : ntk_store_sql_prepare(db, statement_sql[i], &rows->statements[i], err);
+                      : ntk_store_counts_prepare(db, statement_sql[i], &rows->statements[i], err);
         if (ret < 0) {
             ntk_store_rows_destroy(rows);
             return ret;

@@ -37,7 +37,7 @@ static int write_core_total(struct ntk_store_rows *rows, const struct ntk_snapsh
                             struct ntk_err *err)
 {
     struct ntk_rows_core *state = NULL;
-    int ret = ntk_rows_get_core(rows, process, core->core, &state, err);
+    int ret = ntk_rows_get_core(rows, process, core->core, core->began_ns, &state, err);
 
     if (ret < 0) {
         return ret;
@@ -48,6 +48,7 @@ static int write_core_total(struct ntk_store_rows *rows, const struct ntk_snapsh
     struct ntk_rows_binder binder = ntk_rows_bind_start(rows, PUT_CORE_TOTAL);
     ntk_rows_bind_u64(&binder, (uint64_t)process->id);
     ntk_rows_bind_u64(&binder, core->core);
+    ntk_rows_bind_u64(&binder, core->began_ns);
     ntk_rows_bind_u64(&binder, snapshot->realtime_ns);
     bind_counts(&binder, core, NTK_STORE_COUNTS_ALL, true);
     ntk_rows_bind_blob(&binder, &state->total_blob);
@@ -146,7 +147,7 @@ static int write_unwatched(struct ntk_store_rows *rows, const struct ntk_snapsho
                            struct ntk_err *err)
 {
     struct ntk_rows_core *state = NULL;
-    int ret = ntk_rows_get_core(rows, process, core->core, &state, err);
+    int ret = ntk_rows_get_core(rows, process, core->core, core->began_ns, &state, err);
 
     if (ret < 0) {
         return ret;
@@ -189,5 +190,9 @@ int ntk_rows_write_core(struct ntk_store_rows *rows, const struct ntk_snapshot *
     } else {
         ret = write_samples(rows, snapshot, process, core, err);
     }
-    return ret < 0 ? ret : write_core_total(rows, snapshot, process, core, err);
+    /* A row for each life of the process. */
+    for (size_t i = 0; ret == 0 && i < core->life_count; i++) {
+        ret = write_core_total(rows, snapshot, process, &core->lives[i], err);
+    }
+    return ret < 0 || core->lives ? ret : write_core_total(rows, snapshot, process, core, err);
 }

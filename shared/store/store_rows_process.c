@@ -109,16 +109,51 @@ int ntk_rows_get_process(struct ntk_store_rows *rows, const struct ntk_snapshot 
     return found ? ntk_rows_load_memory(rows, process, err) : 0;
 }
 
-static int load_histograms(struct ntk_store_rows *rows, const struct ntk_rows_process *process,
-                           uint32_t core, struct ntk_rows_core *state, struct ntk_err *err)
+static struct ntk_rows_binder ask_core(struct ntk_store_rows *rows, enum ntk_rows_statement id,
+                                       const struct ntk_rows_process *process, uint32_t core)
 {
-    struct ntk_rows_binder binder = ntk_rows_bind_start(rows, FIND_HISTOGRAMS);
-    int ret = 0;
+    struct ntk_rows_binder binder = ntk_rows_bind_start(rows, id);
 
     ntk_rows_bind_u64(&binder, (uint64_t)process->id);
     ntk_rows_bind_u64(&binder, core);
-    int step = sqlite3_step(binder.statement);
-    if (step == SQLITE_ROW) {
+    return binder;
+}
+
+/* 1 and the first row, 0 when there is none. The statement is the caller's to reset. */
+static int step_once(struct ntk_store_rows *rows, sqlite3_stmt *statement, struct ntk_err *err)
+{
+    int step = sqlite3_step(statement);
+
+    return step == SQLITE_ROW    ? 1
+           : step == SQLITE_DONE ? 0
+                                 : ntk_store_sql_error(rows->db, "database", err);
+}
+
+/* Of lives that are too many the first ones become one row. */
+static int join_old_totals(struct ntk_store_rows *rows, const struct ntk_rows_process *process,
+                           uint32_t core, struct ntk_err *err)
+{
+    static const enum ntk_rows_statement both[] = { SUM_OLD_TOTALS, DROP_OLD_TOTALS };
+    int ret = 0;
+
+    for (size_t i = 0; ret == 0 && i < 2; i++) {
+        struct ntk_rows_binder binder = ask_core(rows, both[i], process, core);
+        ret = step_once(rows, binder.statement, err);
+        sqlite3_reset(binder.statement);
+        sqlite3_clear_bindings(binder.statement);
+    }
+    return ret;
+}
+
+/* 1, or 0 when nothing is known of this life. */
+static int load_histograms(struct ntk_store_rows *rows, const struct ntk_rows_process *process,
+                           uint32_t core, struct ntk_rows_core *state, struct ntk_err *err)
+{
+    struct ntk_rows_binder binder = ask_core(rows, FIND_TOTAL, process, core);
+
+    ntk_rows_bind_u64(&binder, state->began_ns);
+    int ret = step_once(rows, binder.statement, err);
+    if (ret > 0) {
         /* A blob that cannot be read starts anew: the counts beside it stay right. */
         (void)ntk_store_histogram_decode(sqlite3_column_blob(binder.statement, 0),
                                          (size_t)sqlite3_column_bytes(binder.statement, 0),
@@ -126,35 +161,67 @@ static int load_histograms(struct ntk_store_rows *rows, const struct ntk_rows_pr
         (void)ntk_store_histogram_decode(sqlite3_column_blob(binder.statement, 1),
                                          (size_t)sqlite3_column_bytes(binder.statement, 1),
                                          &state->device);
-        state->since_ns = (uint64_t)sqlite3_column_int64(binder.statement, 2);
-    } else if (step != SQLITE_DONE) {
-        ret = ntk_store_sql_error(rows->db, "database", err);
     }
     sqlite3_reset(binder.statement);
     sqlite3_clear_bindings(binder.statement);
     return ret;
 }
 
+static int load_since(struct ntk_store_rows *rows, const struct ntk_rows_process *process,
+                      uint32_t core, struct ntk_rows_core *state, struct ntk_err *err)
+{
+    struct ntk_rows_binder binder = ask_core(rows, FIND_LAST_TOTAL, process, core);
+    int ret = step_once(rows, binder.statement, err);
+
+    if (ret > 0) {
+        state->since_ns = (uint64_t)sqlite3_column_int64(binder.statement, 0);
+    }
+    sqlite3_reset(binder.statement);
+    sqlite3_clear_bindings(binder.statement);
+    return ret < 0 ? ret : 0;
+}
+
+static int load_core(struct ntk_store_rows *rows, const struct ntk_rows_process *process,
+                     uint32_t core, uint64_t began_ns, struct ntk_rows_core *state,
+                     struct ntk_err *err)
+{
+    state->began_ns = began_ns;
+    ntk_histogram_dense_reset(&state->total);
+    ntk_histogram_dense_reset(&state->device);
+    int ret = load_histograms(rows, process, core, state, err);
+    if (ret == 0) {
+        ret = join_old_totals(rows, process, core, err);
+    }
+    if (ret < 0) {
+        return ret;
+    }
+    ntk_buf_reset(&state->total_blob);
+    ntk_buf_reset(&state->device_blob);
+    ntk_store_histogram_encode_dense(&state->total, &state->total_blob);
+    ntk_store_histogram_encode_dense(&state->device, &state->device_blob);
+    return 0;
+}
+
 int ntk_rows_get_core(struct ntk_store_rows *rows, struct ntk_rows_process *process, uint32_t core,
-                      struct ntk_rows_core **out, struct ntk_err *err)
+                      uint64_t began_ns, struct ntk_rows_core **out, struct ntk_err *err)
 {
     struct ntk_rows_core *state = ntk_map_get_number(&process->cores, core);
+    bool is_new = !state;
+    int ret = 0;
 
-    if (!state) {
+    if (is_new) {
         state = calloc(1, sizeof *state);
         if (!state || ntk_map_put_number(&process->cores, core, state) < 0) {
             free(state);
             return ntk_err_no_memory(err);
         }
-        int ret = load_histograms(rows, process, core, state, err);
-        if (ret < 0) {
-            return ret;
-        }
-        ntk_store_histogram_encode_dense(&state->total, &state->total_blob);
-        ntk_store_histogram_encode_dense(&state->device, &state->device_blob);
+        ret = load_since(rows, process, core, state, err);
+    }
+    if (ret == 0 && (is_new || state->began_ns != began_ns)) {
+        ret = load_core(rows, process, core, began_ns, state, err);
     }
     *out = state;
-    return 0;
+    return ret;
 }
 
 /* Processes that ended are not asked for again. */

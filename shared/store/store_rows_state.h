@@ -33,7 +33,10 @@ enum ntk_rows_statement {
     PUT_MEMORY_LAST,
     PUT_CORE_TOTAL,
     ADD_UNWATCHED,
-    FIND_HISTOGRAMS,
+    FIND_TOTAL,
+    FIND_LAST_TOTAL,
+    SUM_OLD_TOTALS,
+    DROP_OLD_TOTALS,
     FIND_MEMORY,
     ADD_MEMORY_LOG,
     ADD_ERROR_LOG,
@@ -41,12 +44,14 @@ enum ntk_rows_statement {
     STATEMENT_COUNT
 };
 
+/* Of the life of the process that was written last. */
 struct ntk_rows_core {
+    uint64_t began_ns;
     struct ntk_histogram_dense total;
     struct ntk_histogram_dense device;
     struct ntk_buf total_blob; /* encoded again only when the period added something */
     struct ntk_buf device_blob;
-    uint64_t since_ns; /* of the totals that an earlier writer left */
+    uint64_t since_ns; /* of the totals that were there when it was first asked for */
 };
 
 struct ntk_rows_memory {
@@ -100,9 +105,10 @@ void ntk_rows_bind_histogram(struct ntk_rows_binder *binder, const struct ntk_hi
 int ntk_rows_get_process(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot,
                          struct ntk_process_key key, const struct ntk_runtime_sample *runtime,
                          struct ntk_rows_process **out, struct ntk_err *err);
-/* What is known of a core of the process, loaded when it is first asked for. */
+/* What is known of a core of the process since its segment began, loaded when it is first asked for; another one
+ * takes its place. */
 int ntk_rows_get_core(struct ntk_store_rows *rows, struct ntk_rows_process *process, uint32_t core,
-                      struct ntk_rows_core **out, struct ntk_err *err);
+                      uint64_t began_ns, struct ntk_rows_core **out, struct ntk_err *err);
 void ntk_rows_destroy_process(struct ntk_rows_process *process);
 /* Processes that ended are not asked for again. */
 void ntk_rows_forget_ended(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot);

@@ -6,7 +6,7 @@ SELECT p.pid,
        p.command,
        datetime(p.first_seen_ns / 1000000000, 'unixepoch') AS first_seen,
        datetime(p.ended_ns / 1000000000, 'unixepoch') AS ended,
-       (SELECT count(*) FROM core_total t WHERE t.process_id = p.process_id) AS cores,
+       (SELECT count(DISTINCT t.core) FROM core_total t WHERE t.process_id = p.process_id) AS cores,
        (SELECT sum(t.completed) FROM core_total t WHERE t.process_id = p.process_id) AS completed,
        (SELECT sum(0{error| + t.%})
           FROM core_total t WHERE t.process_id = p.process_id) AS errors,
@@ -46,7 +46,8 @@ SELECT s.core,
        round(min(100.0, 100.0 * s.pe_busy_ns / w.ns), 1) AS pe_percent,
        round(min(100.0, 100.0 * s.dma_busy_ns / w.ns), 1) AS dma_percent,
        round(s.effective_flops * 1.0 / w.ns, 3) AS effective_gflops_per_s,
-       (SELECT t.completed FROM core_total t WHERE t.process_id = s.process_id AND t.core = s.core) AS completed,
+       (SELECT sum(t.completed) FROM core_total t
+         WHERE t.process_id = s.process_id AND t.core = s.core) AS completed,
        (SELECT round(max(e.latency_p99_ns) / 1e6, 3) FROM execution_sample e
          WHERE e.process_id = s.process_id AND e.core = s.core) AS worst_p99_ms
   FROM sums s JOIN process p USING (process_id), watched w

@@ -38,6 +38,7 @@ struct fixture {
     /* what the store says */
     struct ntk_core_sample stored[2];
     size_t stored_count;
+    uint64_t stored_began_ns; /* 0: of any */
 };
 
 static int fake_core_histogram(void *ctx, uint16_t core, struct ntk_ring_histogram *out)
@@ -160,7 +161,7 @@ static struct ntk_snapshot *finish(struct fixture *f)
     return f->snapshot;
 }
 
-static bool stored_totals(const char *boot_id, struct ntk_process_key key,
+static bool stored_totals(const char *boot_id, struct ntk_process_key key, uint64_t began_ns,
                           struct ntk_core_sample *cores, size_t capacity, size_t *out_count,
                           void *ctx)
 {
@@ -168,7 +169,11 @@ static bool stored_totals(const char *boot_id, struct ntk_process_key key,
 
     assert_string_equal(boot_id, "boot");
     assert_int_equal(key.start_time, 1000 + key.header_pid);
+    assert_true(began_ns > 0 && began_ns < BEGIN);
     assert_true(capacity >= f->stored_count);
+    if (f->stored_began_ns != 0 && f->stored_began_ns != began_ns) {
+        return false;
+    }
     memcpy(cores, f->stored, f->stored_count * sizeof *cores);
     *out_count = f->stored_count;
     return f->stored_count > 0;
@@ -699,6 +704,63 @@ static void a_pid_that_is_used_again_is_another_process(void **state)
     assert_true(f->snapshot->runtimes[0].ended);
     assert_int_equal(f->snapshot->runtimes[1].outcome[NTK_OUTCOME_COMPLETED].period, 1);
     assert_int_equal(f->snapshot->runtimes[1].outcome[NTK_OUTCOME_COMPLETED].total, 1);
+}
+
+/* A process that closes the runtime and begins again: another segment. */
+static struct fake *make_life(struct fixture *f, size_t index, uint64_t began_ns)
+{
+    struct fake *fake = make_fake(f, index, 42, began_ns);
+
+    snprintf(fake->key, sizeof fake->key, "life %zu", index);
+    return fake;
+}
+
+static void lives_of_a_process_in_one_period_keep_their_totals(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *fake = make_life(f, 0, BEGIN + 1);
+    const struct ntk_core_sample *core;
+
+    see(f, fake);
+    execute(fake, 2, 1000);
+    sample(f, fake);
+    assert_null(finish(f)->runtimes[0].cores[0].lives);
+    assert_int_equal(f->snapshot->runtimes[0].cores[0].began_ns, BEGIN + 1);
+    execute(fake, 5, 1000);
+    fake->ended = true;
+    sample(f, fake);
+    fake = make_life(f, 1, BEGIN + 2);
+    see(f, fake);
+    execute(fake, 3, 1000);
+    sample(f, fake);
+    assert_int_equal(finish(f)->runtime_count, 1);
+    core = &f->snapshot->runtimes[0].cores[0];
+    assert_int_equal(core->outcome[NTK_OUTCOME_COMPLETED].period, 8);
+    assert_int_equal(core->total_latency.count, 8);
+    assert_int_equal(core->life_count, 2);
+    assert_int_equal(core->lives[0].began_ns, BEGIN + 1);
+    assert_int_equal(core->lives[0].outcome[NTK_OUTCOME_COMPLETED].total, 7);
+    assert_int_equal(core->lives[0].total_latency.count, 5);
+    assert_int_equal(core->lives[1].began_ns, BEGIN + 2);
+    assert_int_equal(core->lives[1].outcome[NTK_OUTCOME_COMPLETED].total, 3);
+    assert_int_equal(core->lives[1].total_latency.count, 3);
+}
+
+/* Method: the store knows 7 executions of an earlier life; the one that is there did 10 while nobody watched. */
+static void an_older_process_counts_from_the_totals_of_this_life(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *fake = make_life(f, 0, BEGIN - 1);
+
+    f->stored_count = 1;
+    f->stored_began_ns = BEGIN - 5;
+    f->stored[0].core = 3;
+    f->stored[0].outcome[NTK_OUTCOME_COMPLETED].total = 7;
+    execute(fake, 10, 1000);
+    see(f, fake);
+    sample(f, fake);
+    assert_int_equal(finish(f)->runtimes[0].outcome[NTK_OUTCOME_COMPLETED].period, 10);
+    assert_int_equal(f->snapshot->runtimes[0].total_latency.count, 10);
 }
 
 /* ---- cores, models, memory ---- */
@@ -1544,6 +1606,8 @@ static void a_user_with_too_many_processes_has_the_rest_in_one_row(void **state)
     assert_true(row->ended);
     assert_int_equal(row->outcome[NTK_OUTCOME_COMPLETED].period, 500 * 3);
     assert_int_equal(row->cores[0].outcome[NTK_OUTCOME_COMPLETED].period, 500 * 3);
+    assert_int_equal(row->cores[0].outcome[NTK_OUTCOME_COMPLETED].total, 500 * 3);
+    assert_null(row->cores[0].lives);
     assert_int_equal(row->total_latency.count, 500 * 3);
     assert_non_null(find_tag(f, "job 42"));
     assert_int_equal(find_tag(f, "job 42")->outcome[NTK_OUTCOME_COMPLETED].period, 3);
@@ -1677,6 +1741,8 @@ int main(void)
         TEST(an_ended_process_is_in_one_more_snapshot_with_its_last_counts),
         TEST(the_totals_of_a_tag_go_on_when_it_comes_back),
         TEST(a_pid_that_is_used_again_is_another_process),
+        TEST(lives_of_a_process_in_one_period_keep_their_totals),
+        TEST(an_older_process_counts_from_the_totals_of_this_life),
         TEST(logical_cores_of_a_pair_show_each_physical_core),
         TEST(a_released_core_is_listed_while_it_has_something_to_tell),
         TEST(an_unloaded_model_is_listed_once_more_and_its_series_stays),

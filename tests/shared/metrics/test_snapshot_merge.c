@@ -177,6 +177,68 @@ static void a_core_that_is_given_back_keeps_its_totals(void **state)
     ntk_snapshot_destroy(newer);
 }
 
+static void begin_core(struct ntk_core_sample *core, uint64_t began_ns, uint64_t period,
+                       uint64_t total)
+{
+    core->began_ns = began_ns;
+    core->outcome[0] = (struct ntk_count){ period, total };
+}
+
+static void assert_life(const struct ntk_core_sample *core, size_t index, uint64_t began_ns,
+                        uint64_t period, uint64_t total, uint64_t latency_count)
+{
+    const struct ntk_core_sample *life = &core->lives[index];
+
+    assert_true(index < core->life_count);
+    assert_int_equal(life->core, core->core);
+    assert_int_equal(life->began_ns, began_ns);
+    assert_int_equal(life->outcome[0].period, period);
+    assert_int_equal(life->outcome[0].total, total);
+    assert_int_equal(life->total_latency.count, latency_count);
+    assert_true(latency_count == 0 || life->total_latency.entries[0].count > 0);
+    assert_null(life->lives);
+}
+
+/* Method: a process that began twice in the older period and goes on in the newer one; then the parts are freed. */
+static void totals_of_each_life_of_a_process_stay(void **state)
+{
+    struct ntk_snapshot *older = test_sample_snapshot(1);
+    struct ntk_snapshot *newer = test_sample_snapshot(1);
+    uint64_t latency_count = older->runtimes[0].total_latency.count;
+
+    (void)state;
+    older->runtimes[0].cores[0].total_latency = older->runtimes[0].total_latency;
+    newer->runtimes[0].cores[0].total_latency = newer->runtimes[0].total_latency;
+    struct ntk_runtime_sample first = older->runtimes[0];
+    first.cores = ntk_snapshot_alloc(older, 2, sizeof *first.cores);
+    memcpy(first.cores, older->runtimes[0].cores, 2 * sizeof *first.cores);
+    begin_core(&first.cores[0], 100, 3, 7);
+    begin_core(&first.cores[1], 100, 1, 2);
+    begin_core(&older->runtimes[0].cores[0], 200, 1, 1);
+    older->runtimes[0].core_count = 1;
+    ntk_snapshot_merge_runtime(older, &older->runtimes[0], &first, &older->runtimes[0]);
+    assert_int_equal(older->runtimes[0].cores[0].life_count, 2);
+    begin_core(&newer->runtimes[0].cores[0], 200, 4, 5);
+    newer->runtimes[0].core_count = 1;
+    struct ntk_snapshot *both = ntk_snapshot_merge(older, newer);
+    ntk_snapshot_destroy(older);
+    ntk_snapshot_destroy(newer);
+    assert_true(ntk_snapshot_ok(both));
+    const struct ntk_core_sample *core = &both->runtimes[1].cores[0];
+    assert_int_equal(core->outcome[0].period, 8);
+    assert_int_equal(core->outcome[0].total, 5);
+    assert_int_equal(core->began_ns, 200);
+    assert_int_equal(core->total_latency.count, 3 * latency_count);
+    assert_int_equal(core->life_count, 2);
+    assert_life(core, 0, 100, 3, 7, latency_count);
+    assert_life(core, 1, 200, 5, 5, 2 * latency_count);
+    /* The second life never had the other core. */
+    assert_int_equal(core[1].outcome[0].total, 2);
+    assert_int_equal(core[1].began_ns, 100);
+    assert_null(core[1].lives);
+    ntk_snapshot_destroy(both);
+}
+
 static void events_of_both_parts_stay_as_far_as_there_is_room(void **state)
 {
     struct ntk_snapshot *older = ntk_snapshot_create();
@@ -222,6 +284,7 @@ int main(void)
         cmocka_unit_test(a_core_is_never_more_than_busy),
         cmocka_unit_test(states_are_the_newer_ones),
         cmocka_unit_test(a_core_that_is_given_back_keeps_its_totals),
+        cmocka_unit_test(totals_of_each_life_of_a_process_stay),
         cmocka_unit_test(a_runtime_of_one_part_alone_is_listed_and_nothing_is_borrowed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

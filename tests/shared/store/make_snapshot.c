@@ -42,6 +42,7 @@ static void fill_core(struct ntk_snapshot *snapshot, struct ntk_core_sample *cor
         ntk_histogram_dense_record(dense, period->latency_ns);
     }
     core->core = number;
+    core->began_ns = period->began_ns;
     core->has = NTK_CORE_HAS_BUSY | NTK_CORE_HAS_EXECUTIONS | NTK_CORE_HAS_LATENCY;
     core->busy_ns = (struct ntk_count){ PERIOD_NS / 2, PERIOD_NS / 2 * period->sequence };
     if (period->unwatched > 0) {

@@ -19,7 +19,8 @@ struct test_period {
     uint64_t latency_ns; /* of each execution */
     uint64_t memory_bytes;
     uint64_t
-        unwatched; /* executions of 1 ms that nobody watched, in the counts besides completed */
+        unwatched;     /* executions of 1 ms that nobody watched, in the counts besides completed */
+    uint64_t began_ns; /* of the segment */
     bool ended;
     bool with_events;
     /* Kept between calls. */

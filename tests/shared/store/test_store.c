@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "shared/base/fs.h"
+#include "shared/metrics/snapshot_merge.h"
 #include "shared/store/retention.h"
 #include "shared/store/store.h"
 #include "shared/store/store_reader.h"
@@ -195,7 +196,7 @@ static void a_writer_that_starts_again_goes_on_where_the_last_one_stopped(void *
     assert_string_equal(ask(f->path, "SELECT count(*) FROM memory_sample"), "1");
     assert_int_equal(ntk_store_reader_open(f->path, &reader, NULL), 0);
     struct ntk_process_key key = { TEST_HEADER_PID, 0, TEST_START_TIME };
-    assert_true(ntk_store_reader_totals_get(TEST_BOOT_ID, key, cores, 4, &count, reader));
+    assert_true(ntk_store_reader_totals_get(TEST_BOOT_ID, key, 0, cores, 4, &count, reader));
     assert_int_equal(count, 2);
     assert_int_equal(cores[0].core, 4);
     assert_int_equal(cores[1].core, 5);
@@ -203,8 +204,107 @@ static void a_writer_that_starts_again_goes_on_where_the_last_one_stopped(void *
     assert_int_equal(cores[0].total_latency.count, 42);
     assert_int_equal(cores[0].busy_ns.total, 6 * SECOND / 2);
     key.header_pid++;
-    assert_false(ntk_store_reader_totals_get(TEST_BOOT_ID, key, cores, 4, &count, reader));
+    assert_false(ntk_store_reader_totals_get(TEST_BOOT_ID, key, 0, cores, 4, &count, reader));
     ntk_store_reader_close(reader);
+}
+
+/* What is stored of core 4 of the process since its segment began. */
+static uint64_t total_of(const char *path, uint64_t began_ns)
+{
+    const struct ntk_process_key key = { TEST_HEADER_PID, 0, TEST_START_TIME };
+    struct ntk_core_sample cores[4] = { 0 };
+    struct ntk_store_reader *reader;
+    size_t count;
+
+    assert_int_equal(ntk_store_reader_open(path, &reader, NULL), 0);
+    bool found = ntk_store_reader_totals_get(TEST_BOOT_ID, key, began_ns, cores, 4, &count, reader);
+    uint64_t total = cores[0].outcome[NTK_OUTCOME_COMPLETED].total;
+    assert_int_equal(found, count == 2);
+    if (found) {
+        assert_int_equal(cores[0].core, 4);
+        assert_int_equal(cores[0].total_latency.count, total);
+    }
+    ntk_store_reader_close(reader);
+    return total;
+}
+
+static void begin_life(struct test_period *period, uint64_t began_ns, uint64_t completed)
+{
+    period->began_ns = began_ns;
+    period->completed = completed;
+    period->completed_total = 0;
+}
+
+/* Method: a process closes the runtime and begins again, twice: the second time within one period and while another
+ * writer is at work. */
+static void what_a_process_did_is_the_sum_of_its_lives(void **state)
+{
+    struct fixture *f = *state;
+    struct test_period period = { .time_ns = T0, .latency_ns = 1000, .memory_bytes = 100 };
+    struct ntk_store *store = open_store(f->path);
+    struct ntk_store_reader *reader;
+    struct ntk_snapshot *totals;
+
+    begin_life(&period, 100, 7);
+    put(store, &period);
+    period.ended = true;
+    period.completed = 1;
+    put(store, &period);
+    period.ended = false;
+    begin_life(&period, 200, 3);
+    put(store, &period);
+    assert_int_equal(ntk_store_close(store, NULL), 0);
+
+    store = open_store(f->path);
+    struct ntk_snapshot *older = test_make_snapshot(&period);
+    begin_life(&period, 300, 5);
+    struct ntk_snapshot *newer = test_make_snapshot(&period);
+    struct ntk_snapshot *both = ntk_snapshot_merge(older, newer);
+    ntk_store_put(store, both);
+    ntk_snapshot_destroy(older);
+    ntk_snapshot_destroy(newer);
+    ntk_snapshot_destroy(both);
+    assert_int_equal(ntk_store_close(store, NULL), 0);
+
+    assert_int_equal(total_of(f->path, 100), 8);
+    assert_int_equal(total_of(f->path, 200), 6);
+    assert_int_equal(total_of(f->path, 300), 5);
+    assert_int_equal(total_of(f->path, 400), 0);
+    assert_string_equal(ask_sqlite(f->path, "SELECT sum(completed) FROM execution_sample"), "38");
+    assert_string_equal(ask_sqlite(f->path, "SELECT completed || ' of ' || cores"
+                                            " FROM process_overview"),
+                        "38 of 2");
+    assert_string_equal(ask_sqlite(f->path, "SELECT completed FROM core_overview"), "19");
+    assert_int_equal(ntk_store_reader_open(f->path, &reader, NULL), 0);
+    assert_int_equal(ntk_store_reader_totals_snapshot(reader, true, &totals, NULL), 0);
+    assert_int_equal(totals->runtime_count, 1);
+    assert_int_equal(totals->runtimes[0].outcome[NTK_OUTCOME_COMPLETED].period, 38);
+    ntk_snapshot_destroy(totals);
+    ntk_store_reader_close(reader);
+}
+
+/* Method: so many lives that the totals of the first ones become one row. */
+static void a_process_of_many_lives_has_a_bounded_number_of_totals(void **state)
+{
+    enum { LIVES = 700 };
+    struct fixture *f = *state;
+    struct test_period period = { .time_ns = T0, .latency_ns = 1000, .memory_bytes = 100 };
+    struct ntk_store *store = open_store(f->path);
+
+    for (uint64_t i = 1; i <= LIVES; i++) {
+        begin_life(&period, i * SECOND, 2);
+        put(store, &period);
+        wait_for_room(store);
+    }
+    assert_int_equal(ntk_store_close(store, NULL), 0);
+    assert_string_equal(ask(f->path, "SELECT sum(completed) FROM core_total WHERE core = 4"),
+                        "1400");
+    assert_string_equal(ask(f->path, "SELECT count(*) FROM core_total WHERE core = 4"), "514");
+    assert_string_equal(
+        ask(f->path, "SELECT completed FROM core_total WHERE core = 5 AND began_ns = 0"), "374");
+    assert_int_equal(total_of(f->path, LIVES * SECOND), 2);
+    assert_int_equal(total_of(f->path, (LIVES - 512) * SECOND), 2);
+    assert_int_equal(total_of(f->path, (LIVES - 513) * SECOND), 0);
 }
 
 /* Method: two users whose segments claim the same pid and start time, in turn, over a restart of the writer. */
@@ -242,7 +342,7 @@ static void claims_of_two_users_on_one_process_never_share_a_row(void **state)
         struct ntk_snapshot *snapshot;
         size_t count;
 
-        assert_true(ntk_store_reader_totals_get(TEST_BOOT_ID, key, cores, 4, &count, reader));
+        assert_true(ntk_store_reader_totals_get(TEST_BOOT_ID, key, 0, cores, 4, &count, reader));
         assert_int_equal(cores[0].outcome[NTK_OUTCOME_COMPLETED].total, 2 * periods[i].completed);
         assert_int_equal(
             ntk_store_reader_snapshot_at(reader, T0 + (2 + i) * SECOND, &snapshot, NULL), 0);
@@ -729,6 +829,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_was_put_in_is_found, set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             a_writer_that_starts_again_goes_on_where_the_last_one_stopped, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_a_process_did_is_the_sum_of_its_lives, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_process_of_many_lives_has_a_bounded_number_of_totals,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(claims_of_two_users_on_one_process_never_share_a_row,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(between_begin_and_end_all_answers_are_of_one_moment, set_up,
