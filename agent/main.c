@@ -203,8 +203,8 @@ static int join_options(void)
     return program.options ? 0 : ntk_err_no_memory(&err);
 }
 
-/* 0, or negative when what the exporters' options say does not fit together. *out_secrets: one that is asked for has
- * secrets; *out_listens: one listens. */
+/* 0, or negative when what the exporters' options say does not fit together. *out_secrets: one that
+ * is asked for has secrets; *out_listens: one listens. */
 static int check_exporters(bool *out_secrets, bool *out_listens, struct ntk_err *err)
 {
     for (size_t i = 0; i < NTK_EXPORTER_COUNT; i++) {

@@ -74,7 +74,7 @@ static void finish(struct ntk_monitor *monitor, int code)
     ntk_loop_stop(monitor->loop, code);
 }
 
-/* -- stdout ------------------------------------------------------------------------------------- */
+/* -- stdout ------------------------------------------------------------------------------------ */
 
 /* Whether anybody is told of a period when stdout is not. */
 static bool has_other_outputs(const struct ntk_monitor *monitor)
@@ -102,7 +102,8 @@ static void say_stdout(struct ntk_monitor *monitor, int ret)
     monitor->said_stdout = is_failing;
 }
 
-/* ret of a write: ends the loop when the reader is gone, and when stdout is broken and all there is. */
+/* ret of a write: ends the loop when the reader is gone, and when stdout is broken and all there
+ * is. */
 static void check_stdout(struct ntk_monitor *monitor, int ret)
 {
     if (ret == -EPIPE) {
@@ -174,7 +175,8 @@ static void say_cut_count(const struct ntk_monitor *monitor)
     }
 }
 
-/* Waits a bounded time for the reader to take what is queued; fails when it took a part of a line. */
+/* Waits a bounded time for the reader to take what is queued; fails when it took a part of a
+ * line. */
 static int flush_stdout(struct ntk_monitor *monitor, struct ntk_err *err)
 {
     uint64_t until_ns = ntk_clock_monotonic_ns() + NTK_MONITOR_FLUSH_NS;
@@ -200,7 +202,7 @@ static int flush_stdout(struct ntk_monitor *monitor, struct ntk_err *err)
     return 0;
 }
 
-/* -- a period ----------------------------------------------------------------------------------- */
+/* -- a period ---------------------------------------------------------------------------------- */
 
 /* Lines that some reader may not take, once of each kind. */
 static void say_length(struct ntk_monitor *monitor, const struct ntk_report_options *options,
@@ -436,7 +438,7 @@ static void on_service(uint32_t times, void *ctx)
     ntk_service_feed(monitor->service);
 }
 
-/* -- the parts ---------------------------------------------------------------------------------- */
+/* -- the parts --------------------------------------------------------------------------------- */
 
 static int open_store(struct ntk_monitor *monitor, struct ntk_err *err)
 {

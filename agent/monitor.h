@@ -2,8 +2,8 @@
 /*
  * monitor - the agent at work: collects, and hands each period to store, stream, exporters, HTTP.
  *
- * SIGHUP reads the configuration again: what was covered so far is reported as the old one wants it,
- * then the new one holds. One that is refused changes nothing and is said in one sentence.
+ * SIGHUP reads the configuration again: what was covered so far is reported as the old one wants
+ * it, then the new one holds. One that is refused changes nothing and is said in one sentence.
  *
  * Everything runs in the thread of ntk_monitor_run(); store and HTTP have threads of their own and
  * are only handed things. The rings are drained between the periods, faster while much happens.
@@ -54,7 +54,8 @@ struct ntk_monitor_options {
     bool quiet;            /* nothing on stdout */
     bool skip_first;       /* the first report after a period, not as soon as it can be */
     uint64_t report_count; /* reports until it ends; 0: until it is stopped */
-    /* Reads the configuration again, for SIGHUP: fills *config or says why not. NULL: there is none. */
+    /* Reads the configuration again, for SIGHUP: fills *config or says why not. NULL: there is
+     * none. */
     int (*reload)(struct ntk_monitor_config *config, struct ntk_err *err);
 };
 
@@ -63,7 +64,8 @@ struct ntk_monitor;
 /* Opens everything; a sentence says what could not be. */
 int ntk_monitor_create(const struct ntk_monitor_options *options, struct ntk_monitor **out_monitor,
                        struct ntk_err *err);
-/* Until SIGINT, SIGTERM, the reader of stdout is gone, or the reports are written: 0; else -errno.*/
+/* Until SIGINT, SIGTERM, the reader of stdout is gone, or the reports are written: 0; else
+ * -errno. */
 int ntk_monitor_run(struct ntk_monitor *monitor, struct ntk_err *err);
 /* 0, or -errno when something that should have been stored was not. NULL is fine. */
 int ntk_monitor_destroy(struct ntk_monitor *monitor, struct ntk_err *err);

@@ -36,8 +36,9 @@ int ntk_outputs_open(struct ntk_outputs *outputs, const struct ntk_exporter_opti
 void ntk_outputs_resume(struct ntk_outputs *outputs, const struct ntk_snapshot *totals);
 /* A failure is logged once and hides nothing from the others. */
 void ntk_outputs_put(struct ntk_outputs *outputs, const struct ntk_snapshot *snapshot);
-/* Waits, within what each exporter allows itself, until nothing is left to send. Once is_in_haste(ctx)
- * says so, it waits no more. 0, or the first failure with its sentence; the others' are logged. */
+/* Waits, within what each exporter allows itself, until nothing is left to send. Once
+ * is_in_haste(ctx) says so, it waits no more. 0, or the first failure with its sentence; the
+ * others' are logged. */
 int ntk_outputs_drain(struct ntk_outputs *outputs, bool (*is_in_haste)(void *ctx), void *ctx,
                       struct ntk_err *err);
 void ntk_outputs_fini(struct ntk_outputs *outputs);

@@ -22,8 +22,8 @@ extern "C" {
 
 struct ntk_service;
 
-/* *out_service is NULL (and 0 returned) when nobody asked to be told. A variable that makes no sense
- * is an error. The variables leave the environment, so that no child answers for us. */
+/* *out_service is NULL (and 0 returned) when nobody asked to be told. A variable that makes no
+ * sense is an error. The variables leave the environment, so that no child answers for us. */
 int ntk_service_create(struct ntk_service **out_service, struct ntk_err *err);
 void ntk_service_destroy(struct ntk_service *service);
 

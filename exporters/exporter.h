@@ -2,10 +2,10 @@
 /*
  * exporter - what each exporter fills: the agent knows exporters by this table only.
  *
- * An exporter brings its options along and keeps what they say. It gets each snapshot once, in order, and must
- * not wait for the network in put(): it encodes, keeps the bytes for who fetches them, or hands them to a thread
- * of its own. What it has no use for is NULL; name, is_asked, create, put
- * and destroy never are.
+ * An exporter brings its options along and keeps what they say. It gets each snapshot once, in
+ * order, and must not wait for the network in put(): it encodes, keeps the bytes for who fetches
+ * them, or hands them to a thread of its own. What it has no use for is NULL; name, is_asked,
+ * create, put and destroy never are.
  *
  * Owner:   create() / destroy(); the snapshot is borrowed during put().
  * Threads: create, put and destroy are called from one thread.
@@ -64,22 +64,24 @@ struct ntk_exporter {
     const char *name; /* in messages */
     /* Of the agent's command line; an empty row ends them. */
     const struct ntk_opt *options;
-    /* 1 when they ask for it, 0 when not, negative with a sentence when they do not fit together. */
+    /* 1 when they ask for it, 0 when not, negative with a sentence when they do not fit
+     * together. */
     int (*is_asked)(struct ntk_err *err);
     bool has_secrets; /* of a peer: a core file would hold them */
     bool listens;     /* on a port of its own: heeds security and host_names */
     int (*create)(const struct ntk_exporter_options *options, void **out_state,
                   struct ntk_err *err);
     int (*put)(void *state, const struct ntk_snapshot *snapshot, struct ntk_err *err);
-    /* Before the first put: what an earlier agent counted, as one period. Counters go on from it; nothing is sent. */
+    /* Before the first put: what an earlier agent counted, as one period. Counters go on from it;
+     * nothing is sent. */
     int (*resume)(void *state, const struct ntk_snapshot *totals, struct ntk_err *err);
-    /* Where the agent's own HTTP port, if it has one, asks for an answer, on the server's thread; such an
-     * exporter is also made when nobody asks for it otherwise. */
+    /* Where the agent's own HTTP port, if it has one, asks for an answer, on the server's thread;
+     * such an exporter is also made when nobody asks for it otherwise. */
     const char *path;
     void (*answer)(void *state, const struct ntk_http_request *request,
                    struct ntk_http_response *response);
-    /* After the last put: 1 when nothing is left to send, 0 when to ask again soon (never in haste), negative
-     * with a sentence when something is lost. */
+    /* After the last put: 1 when nothing is left to send, 0 when to ask again soon (never in
+     * haste), negative with a sentence when something is lost. */
     int (*drain)(void *state, bool in_haste, struct ntk_err *err);
     void (*destroy)(void *state);
 };

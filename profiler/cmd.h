@@ -27,8 +27,8 @@ struct ntk_profile {
     struct ntk_neff *neff; /* NULL: none given */
     struct ntk_trace *trace;
     char *ntff_path;
-    bool
-        is_incomplete; /* parts of the file are missing: what is there is shown, the exit code is 1 */
+    /* parts of the file are missing: what is there is shown, the exit code is 1 */
+    bool is_incomplete;
 };
 
 /* neff_path may be NULL. Warnings about the files go to stderr; progress too, after two seconds.
@@ -37,8 +37,8 @@ int ntk_profile_open(const char *ntff_path, const char *neff_path, struct ntk_pr
 /* The files alone: trace is NULL. */
 int ntk_profile_open_files(const char *ntff_path, const char *neff_path,
                            struct ntk_profile *out_profile);
-/* Closes it. The exit code: `code`, or 1 where parts of the file are missing or someone cut it meanwhile (which
- * is said). */
+/* Closes it. The exit code: `code`, or 1 where parts of the file are missing or someone cut it
+ * meanwhile (which is said). */
 int ntk_profile_close(struct ntk_profile *profile, int code);
 
 struct ntk_system_grouping;

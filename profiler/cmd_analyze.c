@@ -143,7 +143,8 @@ static int run(const struct asked *asked, char *const *names, int name_count)
 
     if (ret == 0) {
         ret = put(asked, names, name_count, &sink);
-        /* What cannot be written is told by the commit, what an analysis could not keep is told here. */
+        /* What cannot be written is told by the commit, what an analysis could not keep is told
+         * here. */
         if (ret < 0 && sink.failed == 0) {
             ntk_long_list_err_set(&err, ret, ntk_fs_temporary_folder());
         } else {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd_capture - runs a NEFF and records one of its executions; with several workers, in a process each.
+ * cmd_capture - runs a NEFF and records one of its executions; with several workers, in a process
+ * each.
  */
 #include <assert.h>
 #include <errno.h>

@@ -66,8 +66,8 @@ static void loaded_fini(struct loaded *loaded)
     ntk_vec_fini(&loaded->profiles);
 }
 
-/* Exit code: 1 also when something of it could not be read; *out_is_there says whether there is something
- * to show. */
+/* Exit code: 1 also when something of it could not be read; *out_is_there says whether there is
+ * something to show. */
 static int folder_load(const char *path, const struct ntk_folder_options *options,
                        const struct ntk_span_filter *filter, struct loaded *loaded,
                        bool *out_is_there)

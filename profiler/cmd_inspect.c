@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd_inspect - runs a program with the variables that have its runtime leave profiles in a folder, or records from
- * outside one that runs already.
+ * cmd_inspect - runs a program with the variables that have its runtime leave profiles in a folder,
+ * or records from outside one that runs already.
  */
 #include <errno.h>
 #include <signal.h>
@@ -108,7 +108,8 @@ static void pass_on(int number)
     }
 }
 
-/* The exit code of the command, 128 + the signal that ended it; 127 or 126 when it cannot be run. */
+/* The exit code of the command, 128 + the signal that ended it; 127 or 126 when it cannot be
+ * run. */
 static int command_run(char **argv)
 {
     struct sigaction forward = { .sa_handler = pass_on };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_page - view's timeline page: captures served to a browser on this machine until it is told to stop. */
+/* cmd_page - view's timeline page: captures served to a browser on this machine until it is told to
+ * stop. */
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +28,8 @@ static void show_progress(double share, void *ctx)
     ntk_progress_show(ctx, share);
 }
 
-/* Only where there is a screen; a browser that cannot be had is no failure, the address was printed. */
+/* Only where there is a screen; a browser that cannot be had is no failure, the address was
+ * printed. */
 static void open_browser(const char *address)
 {
     if (!getenv("DISPLAY") && !getenv("WAYLAND_DISPLAY")) {
@@ -53,7 +55,7 @@ static void open_browser(const char *address)
     }
 }
 
-/* ---- what is shown ----------------------------------------------------------------------------------- */
+/* ---- what is shown --------------------------------------------------------------------------- */
 
 /* Everything that is open while the page is served. */
 struct shown {
@@ -115,7 +117,8 @@ static int no_memory(void)
     return ntk_profile_fail(&err);
 }
 
-/* Whether the NEFF is that of the capture; one that cannot be read is found later, with its sentence. */
+/* Whether the NEFF is that of the capture; one that cannot be read is found later, with its
+ * sentence. */
 static bool fits(const char *path, const struct ntk_neff *neff)
 {
     struct ntk_ntff *ntff = NULL;
@@ -209,7 +212,7 @@ static void add_host(struct shown *shown, const struct ntk_system_trace *trace, 
     }
 }
 
-/* ---- one capture, or two ------------------------------------------------------------------------------ */
+/* ---- one capture, or two --------------------------------------------------------------------- */
 
 /* With the system trace of its folder, where there is one that has the execution. */
 static void add_host_of(struct shown *shown, const struct ntk_profile *profile)
@@ -256,7 +259,7 @@ static int open_captures(struct shown *shown)
     return profile ? 0 : 1;
 }
 
-/* ---- a folder ---------------------------------------------------------------------------------------- */
+/* ---- a folder -------------------------------------------------------------------------------- */
 
 /* The earliest moment of all traces: 0 on the timeline. 0: there is none. */
 static uint64_t find_zero(const struct shown *shown)
@@ -325,7 +328,7 @@ static int open_folder(struct shown *shown)
     return shown->sources.count + shown->hosts.count == 0;
 }
 
-/* ---- serving ----------------------------------------------------------------------------------------- */
+/* ---- serving --------------------------------------------------------------------------------- */
 
 /* The name of the file or folder, also where that is given as "." */
 static void title_of(const struct ntk_page_options *options, char *buf, size_t buf_bytes)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_ranks - all captures of one NEFF in a folder and below: the ranks, cores, executions of a run. */
+/* cmd_ranks - all captures of one NEFF in a folder and below: the ranks, cores, executions of a
+ * run. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd_show_session - what a capture file holds: a row per core, a row per engine and opcode; on request
- * every instruction and every record.
+ * cmd_show_session - what a capture file holds: a row per core, a row per engine and opcode; on
+ * request every instruction and every record.
  */
 #include <errno.h>
 

@@ -119,8 +119,8 @@ static char *profile_name(const char *path)
     return dot && dot != base ? strndup(base, (size_t)(dot - base)) : strdup(base);
 }
 
-/* Below --data-path, where the explorer of the original looks for a profile; the folders above it are made.
- * NULL with the sentence printed. */
+/* Below --data-path, where the explorer of the original looks for a profile; the folders above it
+ * are made. NULL with the sentence printed. */
 static char *store_path(const char *of)
 {
     char *name = profile_name(of);
@@ -194,8 +194,8 @@ static int export_profile(const struct ntk_profile *profile, const struct ntk_ex
     return 0;
 }
 
-/* What the options mean when they name no format: who asks for a port or is at a terminal wants to look
- * around; a script wants text, and no program that does not end. */
+/* What the options mean when they name no format: who asks for a port or is at a terminal wants to
+ * look around; a script wants text, and no program that does not end. */
 static const char *default_format(void)
 {
     bool wants_page = arg_port != UINT64_MAX || arg_no_open || arg_compare;

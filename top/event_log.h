@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * event_log - the last events that snapshots listed, kept beyond them: memory log, errors, loads, marks.
+ * event_log - the last events that snapshots listed, kept beyond them: memory log, errors, loads,
+ * marks.
  *
  * Bounded: the oldest go first. Time that goes back (a recording was rewound) starts it anew.
  *

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * format - numbers as neuron-top shows them; a number keeps its width while it changes. Threads: any.
+ * format - numbers as neuron-top shows them; a number keeps its width while it changes. Threads:
+ * any.
  */
 #ifndef NTK_TOP_FORMAT_H
 #define NTK_TOP_FORMAT_H
@@ -20,7 +21,8 @@ const char *ntk_top_format_percent_short(char *buf, int width, struct ntk_top_nu
 const char *ntk_top_format_teraflops_short(char *buf, int width, struct ntk_top_number teraflops);
 /* 1024-based with one decimal: "0.0B", "441.8MB"; "-" when absent. */
 const char *ntk_top_format_bytes(char *buf, struct ntk_top_bytes bytes);
-/* Whole milliseconds in the largest unit that leaves no fraction: "200ms", "1500ms", "2s", "5m", "1h". */
+/* Whole milliseconds in the largest unit that leaves no fraction: "200ms", "1500ms", "2s", "5m",
+ * "1h". */
 const char *ntk_top_format_delay(char *buf, uint64_t delay_ns);
 
 #endif

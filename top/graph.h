@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * graph - a line of values as a filled graph: Braille dots, two values to a cell and four steps to a row, or ASCII
- * signs, one value to a cell. A value of 0 is a line at the bottom, an unknown one is a gap. Threads: one.
+ * graph - a line of values as a filled graph: Braille dots, two values to a cell and four steps to
+ * a row, or ASCII signs, one value to a cell. A value of 0 is a line at the bottom, an unknown one
+ * is a gap. Threads: one.
  */
 #ifndef NTK_TOP_GRAPH_H
 #define NTK_TOP_GRAPH_H

@@ -119,8 +119,9 @@ static int first_sample(struct ntk_top_run *run, struct ntk_err *err)
 }
 
 /*
- * Options, then the file, then defaults. Frames for scripts are the same for everyone: they follow a file only when it
- * is named. A named file must be good; of the usual one, what is good is taken and the rest told. 0, or 2 to exit.
+ * Options, then the file, then defaults. Frames for scripts are the same for everyone: they follow
+ * a file only when it is named. A named file must be good; of the usual one, what is good is taken
+ * and the rest told. 0, or 2 to exit.
  */
 static int start_settings(struct ntk_top_run *run)
 {

@@ -177,7 +177,8 @@ static bool find_core(const struct ntk_top_model *model, const struct ntk_runtim
     return out->has != 0;
 }
 
-/* Cores that are not the application's are known to do nothing for it, as far as its own cores are measured. */
+/* Cores that are not the application's are known to do nothing for it, as far as its own cores are
+ * measured. */
 static uint32_t told_of_cores(const struct ntk_runtime_sample *runtime)
 {
     uint32_t told = 0;
@@ -188,7 +189,8 @@ static uint32_t told_of_cores(const struct ntk_runtime_sample *runtime)
     return told;
 }
 
-/* Where only cores in use are listed, and every application tells of its own, the others do nothing. */
+/* Where only cores in use are listed, and every application tells of its own, the others do
+ * nothing. */
 static uint32_t told_of_idle_cores(const struct ntk_top_model *model,
                                    const struct ntk_snapshot *snapshot)
 {

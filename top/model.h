@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * model - what neuron-top knows: the last snapshot, projected to the selected tab, and where the user
- * is in it. No terminal, no clock, no files.
+ * model - what neuron-top knows: the last snapshot, projected to the selected tab, and where the
+ * user is in it. No terminal, no clock, no files.
  *
- * A snapshot goes in (ntk_top_model_update), an action goes in (ntk_top_model_act), the fields of the
- * struct come out; views only read. Tabs, tree selection and the set of expanded items are kept by
- * identity, so they survive refreshes, new and ended processes and other tabs. The views beside the
- * vendor's screen are lists (tables[]), written anew from the snapshot when they are shown. What a snapshot does
- * not hold is absent here, never zero.
+ * A snapshot goes in (ntk_top_model_update), an action goes in (ntk_top_model_act), the fields of
+ * the struct come out; views only read. Tabs, tree selection and the set of expanded items are kept
+ * by identity, so they survive refreshes, new and ended processes and other tabs. The views beside
+ * the vendor's screen are lists (tables[]), written anew from the snapshot when they are shown.
+ * What a snapshot does not hold is absent here, never zero.
  *
- * Owner:   create allocates, destroy frees; everything reachable from the model lasts until the next
- *          update or act.
+ * Owner:   create allocates, destroy frees; everything reachable from the model lasts until the
+ *          next update or act.
  * Threads: one.
  */
 #ifndef NTK_TOP_MODEL_H
@@ -253,8 +253,8 @@ const struct ntk_runtime_sample *ntk_top_model_selected(const struct ntk_top_mod
 void ntk_top_model_select_tab(struct ntk_top_model *model, size_t index);
 /* Opens a view. */
 void ntk_top_model_set_view(struct ntk_top_model *model, enum ntk_top_view_id view);
-/* Whether it is known that no application runs: then what they use is a true zero. Not where some cannot be read, and
- * not beside a driver, whose applications need not have our hooks. */
+/* Whether it is known that no application runs: then what they use is a true zero. Not where some
+ * cannot be read, and not beside a driver, whose applications need not have our hooks. */
 bool ntk_top_model_is_nobody_there(const struct ntk_top_model *model);
 /* Whether what is open shows how long executions take. */
 bool ntk_top_model_shows_latency(const struct ntk_top_model *model);

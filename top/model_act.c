@@ -83,7 +83,8 @@ static size_t page_of(const struct ntk_top_model *model)
     return model->tree_page > 1 ? model->tree_page - 1 : 1;
 }
 
-/* With the help page open, keys move or close it and do nothing else, so that nothing changes unseen. */
+/* With the help page open, keys move or close it and do nothing else, so that nothing changes
+ * unseen. */
 static enum ntk_top_result act_on_help(struct ntk_top_model *model, enum ntk_top_action action)
 {
     size_t page = model->help_page > 1 ? model->help_page : 1;

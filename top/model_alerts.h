@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * model_alerts - what somebody should look at, whatever view is open: cores that are dead or stuck, errors that memory
- * could not correct, executions that failed. One line says it, and cores carry a mark where they are drawn.
+ * model_alerts - what somebody should look at, whatever view is open: cores that are dead or stuck,
+ * errors that memory could not correct, executions that failed. One line says it, and cores carry a
+ * mark where they are drawn.
  *
- * A core is dead when the last that was told of it is a hardware error or a time-out: nothing completes there before
- * its application begins anew. It is stuck when work waits on it and nothing began or ended for a while.
+ * A core is dead when the last that was told of it is a hardware error or a time-out: nothing
+ * completes there before its application begins anew. It is stuck when work waits on it and nothing
+ * began or ended for a while.
  *
  * Threads: one.
  */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* model_engines - what the engines of each core did in the period, of the selected application or all. */
+/* model_engines - what the engines of each core did in the period, of the selected application or
+ * all. */
 #include "top/model_engines.h"
 
 #include <errno.h>

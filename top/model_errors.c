@@ -21,7 +21,8 @@ enum kind {
     KIND_UNCORRECTED,
     KIND_REPAIRABLE, /* the same, and a reset mends it */
     KIND_OUTCOME,
-    KIND_CLASS, /* the same executions, told by cause: a word behind the outcomes, in no row and no sum */
+    /* the same executions, told by cause: a word behind the outcomes, in no row and no sum */
+    KIND_CLASS,
 };
 
 struct counter {
@@ -64,7 +65,8 @@ void ntk_top_model_errors_fini(struct ntk_top_errors *errors)
     *errors = (struct ntk_top_errors){ 0 };
 }
 
-/* The counter of the key, made when there is room. NULL without: *out_ret says whether memory lacks. */
+/* The counter of the key, made when there is room. NULL without: *out_ret says whether memory
+ * lacks. */
 static struct counter *take_counter(struct ntk_top_errors *errors, uint64_t key, int *out_ret)
 {
     struct counter *counter = ntk_map_get_number(&errors->counters, key);
@@ -315,8 +317,8 @@ void ntk_top_model_errors_sum(const struct ntk_top_model *model, struct ntk_top_
     }
 }
 
-/* What was not corrected stays true of a device until its driver is loaded anew; what can be repaired is news only while
- * somebody sees it happen. */
+/* What was not corrected stays true of a device until its driver is loaded anew; what can be
+ * repaired is news only while somebody sees it happen. */
 static uint64_t not_corrected(const struct counter *counter)
 {
     bool is_lasting = counter->kind == KIND_UNCORRECTED && counter->has_total;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * model_errors - a row per counter of something that goes wrong: ECC of each device, failed executions and their
- * error classes of each application; when it last grew. Owned by the model.
+ * model_errors - a row per counter of something that goes wrong: ECC of each device, failed
+ * executions and their error classes of each application; when it last grew. Owned by the model.
  */
 #ifndef NTK_TOP_MODEL_ERRORS_H
 #define NTK_TOP_MODEL_ERRORS_H
@@ -20,7 +20,8 @@ enum ntk_top_errors_column {
     NTK_TOP_ERRORS_COUNT,
 };
 
-/* Applications that counted something are remembered, so that the errors of one that is gone stay: so many counters. */
+/* Applications that counted something are remembered, so that the errors of one that is gone stay:
+ * so many counters. */
 #define NTK_TOP_ERRORS_MAX 4096
 /* A counter that grew so short ago stands out. */
 #define NTK_TOP_ERRORS_NEW_NS UINT64_C(10000000000)

@@ -2,8 +2,8 @@
 /*
  * model_graphs - what each snapshot adds to the history, and reading it for a tab.
  *
- * The history is of cores, not of applications: a core belongs to one of them at a time, so the graph of an
- * application is that of its cores.
+ * The history is of cores, not of applications: a core belongs to one of them at a time, so the
+ * graph of an application is that of its cores.
  */
 #include "top/model_graphs.h"
 
@@ -59,8 +59,8 @@ static void measure_core(const struct ntk_snapshot *snapshot, const struct ntk_c
     }
 }
 
-/* What applications tell of the memory of each core. A core of which nobody tells is unknown as long as there is
- * an application that does not tell. */
+/* What applications tell of the memory of each core. A core of which nobody tells is unknown as
+ * long as there is an application that does not tell. */
 static void measure_memory(const struct ntk_snapshot *snapshot, uint32_t lnc, uint32_t core_count,
                            float *values)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * model_graphs - the history of each logical core and of all of them: what each snapshot adds, and what of it the
- * view of graphs asks for. Owned by the model. Threads: one.
+ * model_graphs - the history of each logical core and of all of them: what each snapshot adds, and
+ * what of it the view of graphs asks for. Owned by the model. Threads: one.
  */
 #ifndef NTK_TOP_MODEL_GRAPHS_H
 #define NTK_TOP_MODEL_GRAPHS_H
@@ -38,7 +38,8 @@ size_t ntk_top_model_graphs_cores(const struct ntk_top_model *model,
 /* Of a core or NTK_TOP_GRAPHS_TOTAL. Absent when nobody measures it. */
 struct ntk_top_number ntk_top_model_graphs_now(const struct ntk_top_model *model,
                                                enum ntk_top_quantity quantity, uint32_t core);
-/* count values over the span up to the snapshot that is shown, NAN where nothing is known. 0 or -ENOMEM. */
+/* count values over the span up to the snapshot that is shown, NAN where nothing is known. 0 or
+ * -ENOMEM. */
 int ntk_top_model_graphs_read_span(const struct ntk_top_model *model,
                                    enum ntk_top_quantity quantity, uint32_t core, uint64_t span_ns,
                                    size_t count, float *out);

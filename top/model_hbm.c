@@ -2,8 +2,8 @@
 /*
  * model_hbm - memory of the devices, by what it is used for.
  *
- * What is used in all is what the driver counts, where it does; categories are what applications tell. The
- * difference is of applications that do not tell.
+ * What is used in all is what the driver counts, where it does; categories are what applications
+ * tell. The difference is of applications that do not tell.
  */
 #include "top/model_hbm.h"
 
@@ -31,8 +31,8 @@ static uint64_t stacks_sum(const struct ntk_device_sample *device, const uint64_
     return sum;
 }
 
-/* What applications tell of `count` physical cores from `first` on; is_all: every application, else those of the
- * tab. */
+/* What applications tell of `count` physical cores from `first` on; is_all: every application, else
+ * those of the tab. */
 static void add_told(const struct ntk_top_model *model, uint32_t first, uint32_t count, bool is_all,
                      struct device_memory *out)
 {
@@ -178,8 +178,8 @@ static struct ntk_top_cell *add_row(struct ntk_top_table *table, uint64_t key, c
     return cells;
 }
 
-/* A core may borrow memory of another one of its device: it has no capacity of its own, its share is of the
- * device's. */
+/* A core may borrow memory of another one of its device: it has no capacity of its own, its share
+ * is of the device's. */
 static int list_cores(const struct ntk_top_model *model, struct ntk_top_table *table, bool is_all)
 {
     for (uint32_t i = 0; i < model->device_count * model->cores_per_device; i++) {

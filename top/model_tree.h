@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* model_tree - the memory tree of a model: its leaves out of a snapshot, its rows out of the leaves. */
+/* model_tree - the memory tree of a model: its leaves out of a snapshot, its rows out of the
+ * leaves. */
 #ifndef NTK_TOP_MODEL_TREE_H
 #define NTK_TOP_MODEL_TREE_H
 
@@ -12,7 +13,8 @@ const char *ntk_top_model_group_name(enum ntk_top_group group);
 void ntk_top_model_tree_init(struct ntk_top_model *model);
 /* Collects the leaves of the selected tab in model->items. 0 or -ENOMEM. */
 int ntk_top_model_tree_collect(struct ntk_top_model *model);
-/* Writes model->nodes anew from the leaves and what is expanded, and finds the cursor. 0 or -ENOMEM. */
+/* Writes model->nodes anew from the leaves and what is expanded, and finds the cursor. 0 or
+ * -ENOMEM. */
 int ntk_top_model_tree_build(struct ntk_top_model *model);
 void ntk_top_model_tree_set_expanded(struct ntk_top_model *model, uint64_t key, bool expanded);
 /* The row below which a row stands, SIZE_MAX for the first level. */

@@ -26,8 +26,9 @@ void ntk_top_past_fini(struct ntk_top_past *past);
 void ntk_top_past_add(struct ntk_top_past *past, const struct ntk_snapshot *snapshot);
 /* Index 0 is the oldest; NULL behind the last. Borrowed. */
 const struct ntk_snapshot *ntk_top_past_get(const struct ntk_top_past *past, size_t index);
-/* Where a walk from the moment `from_ns` over `distance_ns` ends, at least one snapshot away where there is one: back to
- * the newest one that is so far, or forward to the oldest. past->count when nothing is kept. */
+/* Where a walk from the moment `from_ns` over `distance_ns` ends, at least one snapshot away where
+ * there is one: back to the newest one that is so far, or forward to the oldest. past->count when
+ * nothing is kept. */
 size_t ntk_top_past_back(const struct ntk_top_past *past, uint64_t from_ns, uint64_t distance_ns);
 size_t ntk_top_past_forward(const struct ntk_top_past *past, uint64_t from_ns,
                             uint64_t distance_ns);

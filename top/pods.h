@@ -2,9 +2,10 @@
 /*
  * pods - the pods of containers on this machine, by the names of their logs.
  *
- * Where a kubelet runs, /var/log/containers has a link POD_NAMESPACE_CONTAINER-ID.log for each container, ID being the one
- * that the control group of its processes names. Reading one folder needs no credential, no connection and no waiting for
- * an answer; the agent, which labels devices too, asks the kubelet instead.
+ * Where a kubelet runs, /var/log/containers has a link POD_NAMESPACE_CONTAINER-ID.log for each
+ * container, ID being the one that the control group of its processes names. Reading one folder
+ * needs no credential, no connection and no waiting for an answer; the agent, which labels devices
+ * too, asks the kubelet instead.
  *
  * Owner: init/fini. Threads: one.
  */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run - one run of neuron-top: what its loops share. run_screen.c draws for a person, run_batch.c prints for others.
+ * run - one run of neuron-top: what its loops share. run_screen.c draws for a person, run_batch.c
+ * prints for others.
  *
  * Owner:   main.c, which fills it and frees what hangs on it. Threads: one.
  */
@@ -52,16 +53,19 @@ struct ntk_top_run {
     const char *csv; /* a table, instead of them; NULL: no */
 };
 
-/* Blocks the signals that end or resize us, so that they arrive between two frames; a descriptor for them, or -1. */
+/* Blocks the signals that end or resize us, so that they arrive between two frames; a descriptor
+ * for them, or -1. */
 int ntk_top_run_signals_take(void);
-/* Events and latencies cost more than counters: events are read from when somebody wants to see them, latencies while
- * somebody does. */
+/* Events and latencies cost more than counters: events are read from when somebody wants to see
+ * them, latencies while somebody does. */
 void ntk_top_run_ask_for_more(struct ntk_top_run *run);
 /* The most urgent line below the title. */
 void ntk_top_run_set_note(struct ntk_top_run *run);
-/* A moment back, forward, or (0) now, in what was shown before; for at least distance_ns where there is so much. */
+/* A moment back, forward, or (0) now, in what was shown before; for at least distance_ns where
+ * there is so much. */
 void ntk_top_run_walk(struct ntk_top_run *run, int direction, uint64_t distance_ns);
-/* The application of the row or tab, or the only one; NULL: the message says why it cannot be `what`. */
+/* The application of the row or tab, or the only one; NULL: the message says why it cannot be
+ * `what`. */
 const struct ntk_runtime_sample *ntk_top_run_choose(struct ntk_top_run *run, const char *what);
 /* Asks which signal the selected application shall get, or says why it cannot get one. */
 void ntk_top_run_ask_signal(struct ntk_top_run *run);
@@ -71,15 +75,18 @@ void ntk_top_run_send_signal(struct ntk_top_run *run, int key);
 bool ntk_top_run_capture(struct ntk_top_run *run);
 /* A snapshot into the model when the source has one: 1 new, 0 none, negative the end. */
 int ntk_top_run_feed(struct ntk_top_run *run, struct ntk_err *err);
-/* Reads the past of the shown moment for the graphs that are drawn, for at most that long. Whether there was some. */
+/* Reads the past of the shown moment for the graphs that are drawn, for at most that long. Whether
+ * there was some. */
 bool ntk_top_run_take_past(struct ntk_top_run *run, uint64_t longest_ns);
-/* Before the first frame there is nothing to show but what is wrong: then a sentence and -EIO, else 0. */
+/* Before the first frame there is nothing to show but what is wrong: then a sentence and -EIO, else
+ * 0. */
 int ntk_top_run_check_first(const struct ntk_top_run *run, bool has_frame, struct ntk_err *err);
 /* Waits until `until_ns`, a key or a signal. 1 to go on, 0 to end. */
 int ntk_top_run_wait_until(const struct ntk_top_run *run, uint64_t until_ns, int key_fd,
                            bool *out_key);
 
-/* Prints samples until their number is reached, the source ends, nobody reads, or a signal. 0 or negative. */
+/* Prints samples until their number is reached, the source ends, nobody reads, or a signal. 0 or
+ * negative. */
 int ntk_top_run_batch(struct ntk_top_run *run, struct ntk_err *err);
 /* Draws for the person at the terminal until they leave. 0 or negative. */
 int ntk_top_run_screen(struct ntk_top_run *run, struct ntk_err *err);
@@ -87,7 +94,8 @@ int ntk_top_run_screen(struct ntk_top_run *run, struct ntk_err *err);
 void ntk_top_run_set_tree(struct ntk_top_run *run);
 /* Columns and order of the lists as they were kept. */
 void ntk_top_run_set_lists(struct ntk_top_run *run);
-/* Keeps what was changed on the page of settings and in the lists; what goes wrong is the message. */
+/* Keeps what was changed on the page of settings and in the lists; what goes wrong is the
+ * message. */
 void ntk_top_run_save_settings(struct ntk_top_run *run);
 
 #endif

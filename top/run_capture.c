@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run_capture - P: the terminal goes to neuron-profile, which records an application for ten seconds and shows the
- * profile; then the screen is back.
+ * run_capture - P: the terminal goes to neuron-profile, which records an application for ten
+ * seconds and shows the profile; then the screen is back.
  */
 #include <errno.h>
 #include <limits.h>
@@ -39,8 +39,8 @@ static void program_find(char *buf, size_t buf_bytes)
     }
 }
 
-/* The end of a descriptor, a key or a signal: false when the signal ends this program too. Ctrl-c and what the
- * terminal sends with it are for the child alone. */
+/* The end of a descriptor, a key or a signal: false when the signal ends this program too. Ctrl-c
+ * and what the terminal sends with it are for the child alone. */
 static bool wait_for(const struct ntk_top_run *run, int fd, pid_t child)
 {
     for (;;) {
@@ -67,7 +67,8 @@ static bool wait_for(const struct ntk_top_run *run, int fd, pid_t child)
     }
 }
 
-/* The exit code of a program on the terminal; -1 when it could not run or this program shall end. */
+/* The exit code of a program on the terminal; -1 when it could not run or this program shall
+ * end. */
 static int program_run(const struct ntk_top_run *run, char *const *argv, bool *out_ends)
 {
     posix_spawnattr_t attributes;

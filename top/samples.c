@@ -295,7 +295,8 @@ static void set_core(struct row *row, const struct ntk_top_model *model,
     set_count(row, COLUMN_cores_in_flight, has_executions, core->in_flight);
 }
 
-/* A core belongs to one application: the histogram of the first that has one is that of the core. */
+/* A core belongs to one application: the histogram of the first that has one is that of the
+ * core. */
 static void set_core_latency(struct row *row, const struct ntk_top_model *model, uint32_t logical)
 {
     const struct ntk_snapshot *snapshot = model->snapshot;

@@ -4,9 +4,9 @@
  *
  * A view says what stands where and in which style; how a style looks is the business of the
  * implementation: a terminal (screen_curses.c, the one file that knows curses) or a grid in memory
- * (screen_text.c, for --once, --batch and the tests). Text is UTF-8 and may be anything an application
- * calls itself: control characters and invalid bytes are replaced, wide characters take two cells and
- * are never cut in half, everything is clipped at the edges.
+ * (screen_text.c, for --once, --batch and the tests). Text is UTF-8 and may be anything an
+ * application calls itself: control characters and invalid bytes are replaced, wide characters take
+ * two cells and are never cut in half, everything is clipped at the edges.
  *
  * Owner:   create allocates, ntk_screen_destroy() frees (and gives the terminal back).
  * Threads: one.
@@ -171,8 +171,9 @@ void ntk_screen_text_resize(struct ntk_screen *screen, int rows, int columns);
 /* Appends the frame, blanks at the ends of lines left out. */
 void ntk_screen_text_write(const struct ntk_screen *screen, struct ntk_buf *buf);
 /* The same grid with one letter per cell for its style, '.' where it is normal; upper case when
- * selected or reversed: n/a, t itle, h eading, u ser, s ystem, e mpty, v alue, d im, c ursor, l abel, b (selected
- * tab), k ey, w arning, f ailed, 1 to 6 the parts of a whole, g i j m o p q r from cold to hot. */
+ * selected or reversed: n/a, t itle, h eading, u ser, s ystem, e mpty, v alue, d im, c ursor, l
+ * abel, b (selected tab), k ey, w arning, f ailed, 1 to 6 the parts of a whole, g i j m o p q r
+ * from cold to hot. */
 void ntk_screen_text_write_styles(const struct ntk_screen *screen, struct ntk_buf *buf);
 
 /* The terminal of stdout; keys come from key_fd, which stays the caller's. */

@@ -2,9 +2,9 @@
 /*
  * screen_curses - the screen on a terminal; the one file that knows curses.
  *
- * curses keeps what the terminal shows and sends the difference only, nothing when nothing changed. It writes
- * whenever a buffer of its own is full, so a terminal may show half a frame: while it draws, its descriptor is a file in
- * memory, whose content then goes out in one write.
+ * curses keeps what the terminal shows and sends the difference only, nothing when nothing changed.
+ * It writes whenever a buffer of its own is full, so a terminal may show half a frame: while it
+ * draws, its descriptor is a file in memory, whose content then goes out in one write.
  */
 #define NCURSES_WIDECHAR 1
 #include <curses.h>
@@ -69,7 +69,8 @@ static const struct {
     [NTK_STYLE_HEAT + 7] = { COLOR_RED, -1, A_BOLD, A_BOLD },
 };
 
-/* From cold to hot where there are 256 colours; without red beside green for the scheme of contrasts. */
+/* From cold to hot where there are 256 colours; without red beside green for the scheme of
+ * contrasts. */
 static const short heat_of_256[2][NTK_STYLE_HEAT_LEVELS] = {
     { 31, 37, 35, 106, 178, 208, 202, 196 },
     { 32, 38, 37, 72, 107, 143, 185, 226 },

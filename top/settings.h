@@ -2,10 +2,11 @@
 /*
  * settings - what a person prefers, kept in a file: lines "name = value", '#' begins a comment.
  *
- * The rows of settings.def are the settings; each is one of its choices. Beside them stand columns and order of each view
- * that is a list, "processes.columns" and "processes.sort" (table_choice.h). A file is read as far as it is good: the first
- * line that is not is told, and kept. Saving changes the lines of the settings that were changed here and nothing else:
- * comments, names that nobody knows (yet), order and line ends stay.
+ * The rows of settings.def are the settings; each is one of its choices. Beside them stand columns
+ * and order of each view that is a list, "processes.columns" and "processes.sort" (table_choice.h).
+ * A file is read as far as it is good: the first line that is not is told, and kept. Saving changes
+ * the lines of the settings that were changed here and nothing else: comments, names that nobody
+ * knows (yet), order and line ends stay.
  *
  * Owner:   caller's storage, ntk_top_settings_init() first; nothing to free.
  * Threads: one.
@@ -66,10 +67,11 @@ int ntk_top_settings_parse(struct ntk_top_settings *settings, const char *text, 
 /* The text of a file with what was changed; old text as it was in the file. */
 void ntk_top_settings_merge(struct ntk_top_settings *settings, const char *old, size_t old_bytes,
                             struct ntk_buf *out);
-/* Reads settings->path, called `name` in sentences; a file that is not there is an empty one. Negative: a sentence,
- * what was good is taken. */
+/* Reads settings->path, called `name` in sentences; a file that is not there is an empty one.
+ * Negative: a sentence, what was good is taken. */
 int ntk_top_settings_load(struct ntk_top_settings *settings, const char *name, struct ntk_err *err);
-/* Writes what was changed into the file, as it is now, in one step. Nothing changed: nothing is written. */
+/* Writes what was changed into the file, as it is now, in one step. Nothing changed: nothing is
+ * written. */
 int ntk_top_settings_save(struct ntk_top_settings *settings, struct ntk_err *err);
 
 /* Another choice: the next (step 1) or the one before (-1), round. */

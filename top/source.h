@@ -2,8 +2,8 @@
 /*
  * source - where the snapshots of neuron-top come from, all the same to the rest of it.
  *
- * A source is either asked when the screen wants to refresh (this machine), or has a descriptor that
- * becomes readable when a snapshot arrives (a stream, a recording).
+ * A source is either asked when the screen wants to refresh (this machine), or has a descriptor
+ * that becomes readable when a snapshot arrives (a stream, a recording).
  *
  * Owner:   open allocates, close frees. Threads: one.
  */
@@ -40,12 +40,14 @@ struct ntk_top_source_ops {
     const char *(*note)(const struct ntk_top_source *source);
     /* NULL: it is the present, which cannot be steered. */
     void (*control)(struct ntk_top_source *source, enum ntk_top_control control);
-    /* Snapshots list events from now on, beginning with those that are still known. NULL: it has none, or always does. */
+    /* Snapshots list events from now on, beginning with those that are still known. NULL: it has
+     * none, or always does. */
     void (*read_events)(struct ntk_top_source *source);
-    /* Whether snapshots shall have latencies, which cost much on a busy machine. NULL: they have what they have. */
+    /* Whether snapshots shall have latencies, which cost much on a busy machine. NULL: they have
+     * what they have. */
     void (*read_latency)(struct ntk_top_source *source, bool wanted);
-    /* The past of what is shown, for graphs: 1 and the caller's snapshot of a moment before it, the newest first; 0 when there is
-     * no more since that time. NULL: nobody knows it. */
+    /* The past of what is shown, for graphs: 1 and the caller's snapshot of a moment before it, the
+     * newest first; 0 when there is no more since that time. NULL: nobody knows it. */
     int (*before_shown)(struct ntk_top_source *source, uint64_t since_ns,
                         struct ntk_snapshot **out_snapshot);
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * source_connect - snapshots of another machine's neuron-monitor over HTTP: a thread reads its stream and
- * hands the bytes through a pipe to a stream source. A connection that breaks is made again.
+ * source_connect - snapshots of another machine's neuron-monitor over HTTP: a thread reads its
+ * stream and hands the bytes through a pipe to a stream source. A connection that breaks is made
+ * again.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +40,7 @@ struct connect_source {
     char note[NTK_ERR_TEXT_BYTES];    /* as given out; the asking thread's */
 };
 
-/* -- the thread --------------------------------------------------------------------------------- */
+/* -- the thread -------------------------------------------------------------------------------- */
 
 static void set_trouble(struct connect_source *source, const char *text)
 {
@@ -122,7 +123,7 @@ static void *run(void *ctx)
     return NULL;
 }
 
-/* -- the source --------------------------------------------------------------------------------- */
+/* -- the source -------------------------------------------------------------------------------- */
 
 static int connect_take(struct ntk_top_source *base, struct ntk_snapshot **out_snapshot,
                         struct ntk_err *err)

@@ -105,7 +105,8 @@ static const struct ntk_top_source_ops live_ops = {
 int ntk_top_source_live_open(const char *sysfs_root, struct ntk_top_source **out_source,
                              struct ntk_err *err)
 {
-    /* Events explain why; most views show how much, which the counters know and which costs less. Latency is in few views. */
+    /* Events explain why; most views show how much, which the counters know and which costs less.
+     * Latency is in few views. */
     struct ntk_collector_options options = {
         .sysfs_root = sysfs_root, .no_events = true, .no_latency = true, .command_lines = true
     };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * source_replay - snapshots out of a database of neuron-monitor, as they came: in their own pace, faster,
- * slower, forward and back.
+ * source_replay - snapshots out of a database of neuron-monitor, as they came: in their own pace,
+ * faster, slower, forward and back.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -96,7 +96,8 @@ static void go_to(struct replay_source *source, uint64_t time_ns)
     set_timer(source, 1);
 }
 
-/* What happened before the first moment, or in the time that was jumped over. Who goes back is told anew what was before. */
+/* What happened before the first moment, or in the time that was jumped over. Who goes back is told
+ * anew what was before. */
 static int load_skipped_events(struct replay_source *source, struct ntk_snapshot *snapshot,
                                struct ntk_err *err)
 {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * table - the rows and columns of a list view, and where the user is in them: sorting, filter, search,
- * chosen columns, scrolling. No terminal; view_table.c draws it.
+ * table - the rows and columns of a list view, and where the user is in them: sorting, filter,
+ * search, chosen columns, scrolling. No terminal; view_table.c draws it.
  *
  * A projection calls ntk_top_table_begin, then ntk_top_table_add for each thing, fills the cells it
- * knows (the others are absent, a dash on the screen) and calls ntk_top_table_end. Rows have a key, the
- * identity of the thing over refreshes: the selection stays on it while rows move, and near it when it
- * goes. Until the user moves, the selection stays on the first row.
+ * knows (the others are absent, a dash on the screen) and calls ntk_top_table_end. Rows have a key,
+ * the identity of the thing over refreshes: the selection stays on it while rows move, and near it
+ * when it goes. Until the user moves, the selection stays on the first row.
  *
- * Owner:   init/fini; texts of cells are borrowed until the next begin (ntk_top_table_text keeps some).
+ * Owner:   init/fini; texts of cells are borrowed until the next begin (ntk_top_table_text keeps
+ *          some).
  * Threads: one.
  */
 #ifndef NTK_TOP_TABLE_H
@@ -130,8 +131,8 @@ void ntk_top_table_fini(struct ntk_top_table *table);
 
 /* ---- for projections ---- */
 void ntk_top_table_begin(struct ntk_top_table *table);
-/* The cells of a new row, columns->count of them, all absent; valid until the next add. NULL without
- * memory. */
+/* The cells of a new row, columns->count of them, all absent; valid until the next add. NULL
+ * without memory. */
 struct ntk_top_cell *ntk_top_table_add(struct ntk_top_table *table, uint64_t key,
                                        enum ntk_top_row_kind kind);
 /* Says that the row added last belongs to the application of that tab. */

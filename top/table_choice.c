@@ -33,7 +33,8 @@ static size_t find(const struct ntk_top_columns *columns, const char *name)
     return columns->count;
 }
 
-/* The next word of *text, which moves on. False at the end; a word that is too long is cut, and so names nothing. */
+/* The next word of *text, which moves on. False at the end; a word that is too long is cut, and so
+ * names nothing. */
 static bool word_take(const char **text, char out[WORD_BYTES])
 {
     size_t bytes;

@@ -2,9 +2,10 @@
 /*
  * table_choice - what a person chose of a list, as text that can be kept: columns and order.
  *
- * A column is called by its title in small letters, '_' for a blank. Columns are told as differences to what is
- * shown by itself ("+rss -user"), so that a list which gets a new column shows it to those who chose before. The order
- * is a column, and "reversed" behind it where the rows stand the other way round. "" is as the program has it.
+ * A column is called by its title in small letters, '_' for a blank. Columns are told as
+ * differences to what is shown by itself ("+rss -user"), so that a list which gets a new column
+ * shows it to those who chose before. The order is a column, and "reversed" behind it where the
+ * rows stand the other way round. "" is as the program has it.
  *
  * Threads: one.
  */
@@ -24,7 +25,8 @@ struct ntk_top_table_choice {
 /* As the program has it. */
 void ntk_top_table_choice_init(const struct ntk_top_columns *columns,
                                struct ntk_top_table_choice *out);
-/* Takes the text over what *choice is at first; false, and *choice as it was, when a word is not understood. */
+/* Takes the text over what *choice is at first; false, and *choice as it was, when a word is not
+ * understood. */
 bool ntk_top_table_choice_read_columns(const struct ntk_top_columns *columns, const char *text,
                                        struct ntk_top_table_choice *choice);
 bool ntk_top_table_choice_read_sort(const struct ntk_top_columns *columns, const char *text,

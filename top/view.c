@@ -35,7 +35,8 @@ void ntk_top_view_layout(const struct ntk_top_model *model, int rows, int column
 {
     int device_count = model->device_count > 0 ? (int)model->device_count : 1;
     int groups_max = ntk_top_view_cores_groups_max(model, columns);
-    /* title, heading and names of the cores, heading of the tree, tabs, one bar row, one tree row */
+    /* title, heading and names of the cores, heading of the tree, tabs, one bar row, one tree
+     * row */
     int rest = rows - 7 - (with_keys ? 1 : 0);
     bool has_blanks = false;
     bool has_vcpu;

@@ -4,8 +4,9 @@
  *
  * The layout gives every pane its rows. A terminal that is too low first loses the blank rows, then
  * devices stand side by side, then rows of the tree, the memory summary and the vCPUs go; below
- * NTK_TOP_ROWS_MIN x NTK_TOP_COLUMNS_MIN one line says so. One that has more rows than the vendor's screen needs shows
- * applications and a graph below the cores, and a wide or tall one the memory of each device beside its bars.
+ * NTK_TOP_ROWS_MIN x NTK_TOP_COLUMNS_MIN one line says so. One that has more rows than the vendor's
+ * screen needs shows applications and a graph below the cores, and a wide or tall one the memory of
+ * each device beside its bars.
  *
  * Threads: one. Draws nothing else than the frame between ntk_screen_begin and ntk_screen_end.
  */
@@ -76,8 +77,8 @@ void ntk_top_view_keys(struct ntk_screen *screen, int row, enum ntk_top_place pl
 /* Says in the model how far the page can be scrolled. */
 void ntk_top_view_settings(const struct ntk_top_settings *settings, struct ntk_screen *screen);
 void ntk_top_view_help(struct ntk_top_model *model, struct ntk_screen *screen);
-/* width cells of a bar, filled by the user part, then by the system part in another colour. Blank when
- * absent: an empty bar is a zero. A value that is shown as 100 % fills it. */
+/* width cells of a bar, filled by the user part, then by the system part in another colour. Blank
+ * when absent: an empty bar is a zero. A value that is shown as 100 % fills it. */
 void ntk_top_view_bar(struct ntk_screen *screen, int row, int column, int width,
                       struct ntk_top_number user_percent, struct ntk_top_number system_percent,
                       int selected);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* view_events - the columns of model_events; above them how many there are and how many were missed. */
+/* view_events - the columns of model_events; above them how many there are and how many were
+ * missed. */
 #include "top/model_events.h"
 #include "top/view.h"
 #include "top/views.h"

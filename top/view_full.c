@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * view_full - the frame of every view but the first: title, strip of the views, notice, body, tabs, keys.
+ * view_full - the frame of every view but the first: title, strip of the views, notice, body, tabs,
+ * keys.
  */
 #include <stdio.h>
 
@@ -33,7 +34,8 @@ static int entry_cells(const struct ntk_screen *screen, int view, int open, enum
                : ntk_screen_width(screen, text->keys) + (level == STRIP_NAME ? name : 0);
 }
 
-/* The second mark of the open view takes a cell of the gap, so that the others stay where they are. */
+/* The second mark of the open view takes a cell of the gap, so that the others stay where they
+ * are. */
 static int gap_behind(const struct strip *strip, int view, int open)
 {
     return strip->gap - (view == open && strip->gap > 1 ? 1 : 0);
@@ -51,8 +53,8 @@ static int strip_cells(const struct ntk_screen *screen, const struct strip *stri
 }
 
 /*
- * What has room: all names, else the open one, the names around it and the keys of the others; where even these have
- * none, those that are farthest away go.
+ * What has room: all names, else the open one, the names around it and the keys of the others;
+ * where even these have none, those that are farthest away go.
  */
 static struct strip choose_strip(const struct ntk_screen *screen, int open, int room)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* view_graphs - the history as graphs: all cores together above, a small one for each core below. */
+/* view_graphs - the history as graphs: all cores together above, a small one for each core
+ * below. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,7 +86,8 @@ static float highest(const float *values, size_t count)
     return high;
 }
 
-/* What fills a graph: all that is possible for shares of time, else a round number that all values fit below. */
+/* What fills a graph: all that is possible for shares of time, else a round number that all values
+ * fit below. */
 static double scale_of(enum ntk_top_quantity quantity, double high)
 {
     return quantity == NTK_TOP_QUANTITY_BUSY

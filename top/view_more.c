@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* view_more - what a tall terminal shows below the cores: applications, and the last minute of the cores as a graph. */
+/* view_more - what a tall terminal shows below the cores: applications, and the last minute of the
+ * cores as a graph. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

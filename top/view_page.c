@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * view_page - all that is known of one application or one model, in sections. What lists show already comes out of their
- * cells, so it looks the same here. Lines that have no room are scrolled to; a wide terminal has two flows of sections.
+ * view_page - all that is known of one application or one model, in sections. What lists show
+ * already comes out of their cells, so it looks the same here. Lines that have no room are scrolled
+ * to; a wide terminal has two flows of sections.
  */
 #include <math.h>
 #include <stdio.h>
@@ -31,7 +32,8 @@
 #define BYTES_CELLS 10
 #define GAP 2
 
-/* Where the next line goes: lines are counted from the top of the page, some of which is above the screen. */
+/* Where the next line goes: lines are counted from the top of the page, some of which is above the
+ * screen. */
 struct pen {
     struct ntk_screen *screen;
     int top;

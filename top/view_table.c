@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* view_table - the list of a view: heading, rows, the line of filter and search, the box of columns. */
+/* view_table - the list of a view: heading, rows, the line of filter and search, the box of
+ * columns. */
 #include <string.h>
 
 #include "top/format.h"
@@ -19,8 +20,8 @@ struct slot {
     int width;
 };
 
-/* Gives cells to the columns that can use them, to each its part; returns what is left. Bars get nothing when
- * it would be too little to see. */
+/* Gives cells to the columns that can use them, to each its part; returns what is left. Bars get
+ * nothing when it would be too little to see. */
 static int slots_grow(const struct ntk_top_columns *columns, struct slot *slots, size_t count,
                       int rest, bool is_first)
 {

@@ -33,8 +33,8 @@ void ntk_top_view_tabs(const struct ntk_top_model *model, struct ntk_screen *scr
     ntk_screen_fill(screen, row, 0, screen->columns, NTK_STYLE_TITLE, ' ');
     ntk_screen_put(screen, row, 0, left, NTK_STYLE_TAB_LABEL, LABEL);
 
-    /* All tabs as wide as the longest name when there is room. The width must not depend on which one is
-     * selected, so the arrows are counted everywhere. */
+    /* All tabs as wide as the longest name when there is room. The width must not depend on which
+     * one is selected, so the arrows are counted everywhere. */
     for (size_t i = 0; i < count && i < (size_t)screen->columns; i++) {
         int width;
 
@@ -84,8 +84,8 @@ static int key_cells(const struct ntk_top_action_text *text, enum ntk_top_place 
                                    : 0;
 }
 
-/* A click does what the keys of the entry do; left and right half are the two actions of an entry that speaks for
- * the next row of the table too. */
+/* A click does what the keys of the entry do; left and right half are the two actions of an entry
+ * that speaks for the next row of the table too. */
 static void add_key_spots(struct ntk_screen *screen, int row, int column, int width, int action)
 {
     const struct ntk_top_action_text *next =

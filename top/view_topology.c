@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* view_topology - a map of the devices and their links; colours and numbers tell how hot each is. */
+/* view_topology - a map of the devices and their links; colours and numbers tell how hot each
+ * is. */
 #include <stdio.h>
 
 #include "top/format.h"
@@ -111,7 +112,8 @@ static void draw_down(struct ntk_screen *screen, int row, int column)
     ntk_screen_put(screen, row, column, 1, NTK_STYLE_DIM, screen->is_utf8 ? "│" : "|");
 }
 
-/* The links of a device to the right and down, as its shape has them; those of a torus leave at the edges too. */
+/* The links of a device to the right and down, as its shape has them; those of a torus leave at the
+ * edges too. */
 static void draw_links(struct ntk_screen *screen, const struct map *map, uint32_t device)
 {
     bool is_torus = map->shape == NTK_TOPOLOGY_TORUS && map->across == (int)NTK_TOPOLOGY_SIDE;
@@ -153,7 +155,8 @@ static int style_of(struct ntk_top_number percent)
                            : NTK_STYLE_DIM;
 }
 
-/* One row: the cores side by side, each in its colour, with its tenths as a digit, # for all of the time. */
+/* One row: the cores side by side, each in its colour, with its tenths as a digit, # for all of the
+ * time. */
 static void draw_cores(const struct ntk_top_model *model, struct ntk_screen *screen, int row,
                        int column, int width, uint32_t device, bool with_digits)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* view_vcpu - two bars: all of the machine, and the applications of the tab; user, then system time. */
+/* view_vcpu - two bars: all of the machine, and the applications of the tab; user, then system
+ * time. */
 #include <stdio.h>
 
 #include "top/format.h"

@@ -3,8 +3,8 @@
  * views - the screens beside the vendor's: the table of views.def as code, and what a view is.
  *
  * Most views are lists: columns (table.h) and a function that writes a row per thing. Scrolling,
- * sorting, filtering, searching and choosing columns come with that. A view may put a few rows above
- * its list, or draw all of its body itself.
+ * sorting, filtering, searching and choosing columns come with that. A view may put a few rows
+ * above its list, or draw all of its body itself.
  *
  * Threads: any; the tables are constant.
  */
@@ -34,9 +34,11 @@ struct ntk_top_view {
     int (*observe)(struct ntk_top_model *model);
     /* Writes the rows of the selected tab. 0 or -ENOMEM. */
     int (*project)(struct ntk_top_model *model, struct ntk_top_table *table);
-    /* Actions and arguments as ntk_top_model_act has them; false: not the view's, the list gets them. */
+    /* Actions and arguments as ntk_top_model_act has them; false: not the view's, the list gets
+     * them. */
     bool (*act)(struct ntk_top_model *model, int action, int argument);
-    /* Rows above the list, when `rows` and `columns` are what the body has; 0 when there is no room. */
+    /* Rows above the list, when `rows` and `columns` are what the body has; 0 when there is no
+     * room. */
     int (*head_rows)(const struct ntk_top_model *model, int rows, int columns);
     void (*draw_head)(const struct ntk_top_model *model, struct ntk_screen *screen, int row,
                       int rows);

@@ -42,7 +42,7 @@ const char *ntk_instance_endpoint_get(bool *out_is_certain)
     return *out_is_certain ? endpoint : NTK_INSTANCE_ENDPOINT;
 }
 
-/* -- DMI ---------------------------------------------------------------------------------------- */
+/* -- DMI --------------------------------------------------------------------------------------- */
 
 static void read_dmi_text(const char *root, const char *name, char text[TEXT_BYTES])
 {
@@ -72,7 +72,7 @@ static bool read_dmi(const char *root, struct ntk_instance_facts *facts)
     return true;
 }
 
-/* -- asking --------------------------------------------------------------------------------------- */
+/* -- asking ------------------------------------------------------------------------------------ */
 
 /* False when it is over. */
 static bool wait_for(struct ntk_instance_source *source, uint64_t pause_ns)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * instance - where this machine runs: the firmware's tables (DMI) at once, and EC2's instance metadata
- * service (IMDSv2) from a thread of its own, so that nobody ever waits for it.
+ * instance - where this machine runs: the firmware's tables (DMI) at once, and EC2's instance
+ * metadata service (IMDSv2) from a thread of its own, so that nobody ever waits for it.
  *
- * The service is asked until everything was told once, with growing pauses while it does not answer: the
- * network of a machine that starts may come late. What it told holds for good.
+ * The service is asked until everything was told once, with growing pauses while it does not
+ * answer: the network of a machine that starts may come late. What it told holds for good.
  *
- * Asked: /latest/api/token, then below /latest/meta-data/ what struct ntk_instance has a member for. The
- * UltraServer is not among it: no path of the service is known to tell it.
+ * Asked: /latest/api/token, then below /latest/meta-data/ what struct ntk_instance has a member
+ * for. The UltraServer is not among it: no path of the service is known to tell it.
  *
  * Owner:   ntk_instance_source_create() / _destroy(), which ends a question that is being asked.
  * Threads: _get from any.
@@ -40,8 +40,8 @@ struct ntk_instance_options {
     /* Whether it is asked also where DMI says that this is no machine of EC2. */
     bool is_certain;
     uint64_t pause_ns; /* 0: NTK_INSTANCE_PAUSE_NS */
-    /* A program of ours that is started to ask (instance_facts.h says why); NULL, or when it cannot be
-     * started: a thread of this process asks. */
+    /* A program of ours that is started to ask (instance_facts.h says why); NULL, or when it cannot
+     * be started: a thread of this process asks. */
     const char *program;
 };
 

@@ -37,9 +37,10 @@ struct asker {
     const char *endpoint;
 };
 
-/* -- the service -------------------------------------------------------------------------------- */
+/* -- the service ------------------------------------------------------------------------------- */
 
-/* One question with the method and header; the first line of the answer. The HTTP status, or -errno. */
+/* One question with the method and header; the first line of the answer. The HTTP status, or
+ * -errno. */
 static long ask(const struct asker *asker, const char *method, const char *path, const char *header,
                 char text[TEXT_BYTES], struct ntk_err *err)
 {
@@ -135,7 +136,7 @@ bool ntk_instance_facts_ask(struct ntk_http_client *client, const char *endpoint
     return is_complete;
 }
 
-/* -- lines -------------------------------------------------------------------------------------- */
+/* -- lines ------------------------------------------------------------------------------------- */
 
 #define FACT(member)                                         \
     {                                                        \

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * instance_facts - what is known of where the machine runs, and the questions to EC2's metadata service that
- * tell it; asked here, or by a process of its own.
+ * instance_facts - what is known of where the machine runs, and the questions to EC2's metadata
+ * service that tell it; asked here, or by a process of its own.
  *
- * The library that speaks HTTP takes 2.6 MB of memory, most of it for encryption that is not used, and gives
- * none of it back. An agent that needs it for ten answers in its life lets a copy of its program ask,
- * which is gone a moment later.
+ * The library that speaks HTTP takes 2.6 MB of memory, most of it for encryption that is not used,
+ * and gives none of it back. An agent that needs it for ten answers in its life lets a copy of its
+ * program ask, which is gone a moment later.
  *
  * Owner:   plain data. Threads: any; ntk_instance_child_cancel() from another than _ask.
  */
@@ -24,7 +24,8 @@ extern "C" {
 #endif
 
 #define NTK_INSTANCE_TEXT_BYTES 256
-/* As the first argument of the program: it asks the endpoint that follows, writes lines, and exits. */
+/* As the first argument of the program: it asks the endpoint that follows, writes lines, and
+ * exits. */
 #define NTK_INSTANCE_ASK_OPTION "--ask-instance"
 
 struct ntk_http_client;
@@ -45,8 +46,8 @@ struct ntk_instance_facts {
 bool ntk_instance_facts_ask(struct ntk_http_client *client, const char *endpoint,
                             struct ntk_instance_facts *facts, struct ntk_err *err);
 
-/* A line "name=text" for each fact. _read takes the lines that it knows, but for empty texts, and no error
- * where none is told; how many lines it knew. */
+/* A line "name=text" for each fact. _read takes the lines that it knows, but for empty texts, and
+ * no error where none is told; how many lines it knew. */
 void ntk_instance_facts_write(const struct ntk_instance_facts *facts, struct ntk_buf *out);
 int ntk_instance_facts_read(const char *text, struct ntk_instance_facts *facts);
 
@@ -57,8 +58,8 @@ struct ntk_instance_child {
     bool is_cancelled;
 };
 
-/* As ntk_instance_facts_ask(), by `program`: 1 all told, 0 not yet (err says why), negative when the program
- * cannot do it. */
+/* As ntk_instance_facts_ask(), by `program`: 1 all told, 0 not yet (err says why), negative when
+ * the program cannot do it. */
 int ntk_instance_child_ask(struct ntk_instance_child *child, const char *program,
                            const char *endpoint, struct ntk_instance_facts *facts,
                            struct ntk_err *err);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pod_list - the kubelet's answer about pods as rows: this core or device was given to that container.
+ * pod_list - the kubelet's answer about pods as rows: this core or device was given to that
+ * container.
  *
  * What a resource is follows from its name: struct ntk_pod_resource. How the plug-in names single
  * devices is documented nowhere; the decimal number at the end of an id counts ("7", "neuron7",
- * "neuroncore-7"), an id without one is passed over. A device of dynamic resource allocation counts when
- * its driver's name has "neuron" in it.
+ * "neuroncore-7"), an id without one is passed over. A device of dynamic resource allocation counts
+ * when its driver's name has "neuron" in it.
  *
  * Owner:   caller's storage, zeroed or ntk_pod_list_fini()ed before first use; rows last as long.
  * Threads: any; pure.
@@ -58,8 +59,8 @@ struct ntk_pod_list {
 
 /* The names of the vendor's plug-ins; ended by an empty name. Static. */
 const struct ntk_pod_resource *ntk_pod_resource_default_get(void);
-/* Adds "NAME=core" or "NAME=device" to a zeroed or ended table of NTK_POD_RESOURCES_MAX rows and its
- * end; 0, or -EINVAL or -E2BIG with a sentence. */
+/* Adds "NAME=core" or "NAME=device" to a zeroed or ended table of NTK_POD_RESOURCES_MAX rows and
+ * its end; 0, or -EINVAL or -E2BIG with a sentence. */
 int ntk_pod_resource_add(struct ntk_pod_resource *table, const char *text, struct ntk_err *err);
 
 /* Reads a message in gRPC's frame: 0, -EBADMSG with a sentence, -ENOMEM. resources ends with an

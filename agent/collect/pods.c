@@ -43,7 +43,7 @@ struct ntk_pods {
     char error[NTK_ERR_TEXT_BYTES];
 };
 
-/* -- names of containers ------------------------------------------------------------------------ */
+/* -- names of containers ----------------------------------------------------------------------- */
 
 static bool take_piece(const char *from, size_t bytes, char *to, size_t to_bytes)
 {
@@ -114,7 +114,7 @@ static void read_names(const char *path, struct ntk_map *names)
     }
 }
 
-/* -- the kubelet -------------------------------------------------------------------------------- */
+/* -- the kubelet ------------------------------------------------------------------------------- */
 
 /* What gRPC says at the end, in trailers (or, without a message, in the headers). */
 static int check_status(const struct ntk_http_answer *answer, struct ntk_err *err)
@@ -178,7 +178,7 @@ static int ask(const struct ntk_pods *pods, struct ntk_pod_list *list, struct nt
     return ret;
 }
 
-/* -- the thread --------------------------------------------------------------------------------- */
+/* -- the thread -------------------------------------------------------------------------------- */
 
 /* Until the next question is due; false when it is over. */
 static bool wait_for_next(struct ntk_pods *pods)
@@ -241,7 +241,7 @@ static void *watch(void *ctx)
     return NULL;
 }
 
-/* -- into a snapshot ---------------------------------------------------------------------------- */
+/* -- into a snapshot --------------------------------------------------------------------------- */
 
 static const char *clean_text(struct ntk_snapshot *snapshot, const char *text)
 {
@@ -430,7 +430,7 @@ uint64_t ntk_pods_rounds(struct ntk_pods *pods)
     return rounds;
 }
 
-/* -- life --------------------------------------------------------------------------------------- */
+/* -- life -------------------------------------------------------------------------------------- */
 
 static int start(struct ntk_pods *pods, struct ntk_err *err)
 {

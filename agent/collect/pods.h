@@ -6,8 +6,8 @@
  * application appears; nobody ever waits for it. It also looks at the names below
  * /var/log/containers, which tell pod, namespace and container of a container's id.
  *
- * An application's pod is that of its container (from its cgroup), else the one pod that all its cores
- * were given to. Unknown stays unknown: labels are absent.
+ * An application's pod is that of its container (from its cgroup), else the one pod that all its
+ * cores were given to. Unknown stays unknown: labels are absent.
  *
  * Owner:   ntk_pods_create() / _destroy(), which ends a question that is being asked.
  * Threads: ntk_pods_get() from any.

@@ -37,7 +37,7 @@ struct ntk_api {
 /* Their rows come per model or core, so their steps are fewer. */
 static const char *const listed[] = { "latency", "cores" };
 
-/* -- answers ------------------------------------------------------------------------------------ */
+/* -- answers ----------------------------------------------------------------------------------- */
 
 static void answer_json(struct ntk_buf *buf, int status, const struct ntk_http_request *request,
                         struct ntk_http_response *response)
@@ -102,7 +102,7 @@ static int open_reader(struct ntk_api *api, struct ntk_store_reader **out_reader
     return ntk_store_reader_open_until(api->db_path, &api->stop, out_reader, err);
 }
 
-/* -- questions ---------------------------------------------------------------------------------- */
+/* -- questions --------------------------------------------------------------------------------- */
 
 static int set_window(const struct ntk_api_parameters *parameters, struct ntk_query *query,
                       struct ntk_err *err)
@@ -199,7 +199,7 @@ static void answer_question(const struct ntk_http_request *request,
     ntk_query_table_fini(&table);
 }
 
-/* -- what there is ------------------------------------------------------------------------------ */
+/* -- what there is ----------------------------------------------------------------------------- */
 
 static void add_spans(struct ntk_json *json, struct ntk_api *api)
 {
@@ -253,7 +253,7 @@ static void answer_machine(const struct ntk_http_request *request,
     answer_json(&buf, 200, request, response);
 }
 
-/* -- the table ---------------------------------------------------------------------------------- */
+/* -- the table --------------------------------------------------------------------------------- */
 
 static uint64_t steps_max_of(const char *question)
 {

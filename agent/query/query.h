@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * query - neuron-monitor query: questions to a database of the agent, answered as a table, CSV or JSON.
+ * query - neuron-monitor query: questions to a database of the agent, answered as a table, CSV or
+ * JSON.
  *
- * A question (query_questions.c) asks shared/store and fills a table (query_table.h); which window it is
- * about and how the table is written is the same for all.
+ * A question (query_questions.c) asks shared/store and fills a table (query_table.h); which window
+ * it is about and how the table is written is the same for all.
  *
  * Threads: one.
  */

@@ -2,8 +2,9 @@
 /*
  * query_table - rows of an answer, and the three forms in which they are written.
  *
- * For people: columns with units, "-" where a value is not known. CSV (RFC 4180) and JSON (an array of
- * objects): plain numbers in the unit that ends the column's name, nothing or null where not known.
+ * For people: columns with units, "-" where a value is not known. CSV (RFC 4180) and JSON (an array
+ * of objects): plain numbers in the unit that ends the column's name, nothing or null where not
+ * known.
  *
  * Owner:   init/fini; texts are copied. Threads: plain data.
  */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* monitor_config_read - the configuration file: JSON, refused with line and key where it is wrong. */
+/* monitor_config_read - the configuration file: JSON, refused with line and key where it is
+ * wrong. */
 #include <errno.h>
 #include <jansson.h>
 #include <stdarg.h>
@@ -17,7 +18,8 @@
 #define MODULE "config"
 #define WHERE_BYTES 96
 
-/* What is being read, and where complaints go. Places are paths such as "system_metrics[0].type". */
+/* What is being read, and where complaints go. Places are paths such as
+ * "system_metrics[0].type". */
 struct reader {
     struct ntk_monitor_config *config;
     const char *text;
@@ -349,7 +351,8 @@ static int read_root(const struct reader *r, json_t *root)
         return refuse(r, "k8s_info", "true or false expected");
     }
     r->config->k8s_info = json_is_true(k8s_info);
-    /* A file that asks for nothing still gets its reports, with the two groups that always stand. */
+    /* A file that asks for nothing still gets its reports, with the two groups that always
+     * stand. */
     ret = r->config->period_count == 0 ? period_index(r, period_ns, "period") : 0;
     return ret < 0 ? ret : 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* monitor_filter - a tag_filter: a POSIX extended regular expression, bounded in memory and time. */
+/* monitor_filter - a tag_filter: a POSIX extended regular expression, bounded in memory and
+ * time. */
 #include "agent/report/monitor_filter.h"
 
 #include <errno.h>

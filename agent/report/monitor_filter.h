@@ -2,8 +2,8 @@
 /*
  * monitor_filter - a tag_filter: a POSIX extended regular expression, bounded in memory and time.
  *
- * The C library writes out what a repetition repeats and doubles for nested ones, so an expression of a few
- * bytes can cost gigabytes; such ones are refused before it sees them.
+ * The C library writes out what a repetition repeats and doubles for nested ones, so an expression
+ * of a few bytes can cost gigabytes; such ones are refused before it sees them.
  *
  * Owner:   caller's storage; regfree() frees what was compiled.
  * Threads: any; no state.

@@ -130,7 +130,7 @@ static int cover(struct window *window, const struct ntk_snapshot *snapshot)
     return 0;
 }
 
-/* -- the report --------------------------------------------------------------------------------- */
+/* -- the report -------------------------------------------------------------------------------- */
 
 static void take_executions(struct ntk_runtime_sample *to, const struct ntk_runtime_sample *from)
 {

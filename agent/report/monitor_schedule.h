@@ -5,7 +5,8 @@
  *
  * Each period of the configuration covers all snapshots since it was last due, so a group with a
  * period of its own gets exact counts whatever else is reported in between. A report is itself a
- * snapshot: the groups that are due with their periods, the applications that a filter lets through.
+ * snapshot: the groups that are due with their periods, the applications that a filter lets
+ * through.
  *
  * Owner:   ntk_monitor_schedule_create() / _destroy(); config is borrowed for that time.
  * Threads: one.
@@ -26,20 +27,20 @@ extern "C" {
 struct ntk_monitor_schedule;
 
 /* The first period of others, when the first report need not wait longer. Counters are read some
- * milliseconds off the ends of a period, and one execution in one millisecond is a thousand a second: the
- * rates of a shorter period would be wrong. */
+ * milliseconds off the ends of a period, and one execution in one millisecond is a thousand a
+ * second: the rates of a shorter period would be wrong. */
 #define NTK_MONITOR_FIRST_NS (250 * NTK_NS_PER_MS)
 
-/* poll_ns: take a snapshot at least this often for others, 0 when only reports count. now_ns: when the
- * collector began. The first report is due at now_ns, with others NTK_MONITOR_FIRST_NS later, with
- * skip_first a period later. No snapshot is wanted before. NULL without memory. */
+/* poll_ns: take a snapshot at least this often for others, 0 when only reports count. now_ns: when
+ * the collector began. The first report is due at now_ns, with others NTK_MONITOR_FIRST_NS later,
+ * with skip_first a period later. No snapshot is wanted before. NULL without memory. */
 struct ntk_monitor_schedule *ntk_monitor_schedule_create(const struct ntk_monitor_config *config,
                                                          uint64_t poll_ns, uint64_t now_ns,
                                                          bool skip_first);
 void ntk_monitor_schedule_destroy(struct ntk_monitor_schedule *schedule);
 
-/* Another configuration from now on, borrowed like the first; what the old one covered since its last
- * report is forgotten, so put() everything with `all` before. The sequence goes on. */
+/* Another configuration from now on, borrowed like the first; what the old one covered since its
+ * last report is forgotten, so put() everything with `all` before. The sequence goes on. */
 void ntk_monitor_schedule_configure(struct ntk_monitor_schedule *schedule,
                                     const struct ntk_monitor_config *config, uint64_t now_ns);
 

@@ -117,9 +117,10 @@ void ntk_monitor_stream_destroy(struct ntk_monitor_stream *stream)
 }
 
 /*
- * Whether a pipe takes that many bytes at once. Up to PIPE_BUF the kernel promises all or nothing. A pipe holds pages,
- * and what a write begins or ends on is a page that may be nearly empty; lines beyond PIPE_BUF use at most twice the
- * pages of their bytes. A pipe that is too small for the line is made larger; where that is forbidden nothing helps.
+ * Whether a pipe takes that many bytes at once. Up to PIPE_BUF the kernel promises all or nothing.
+ * A pipe holds pages, and what a write begins or ends on is a page that may be nearly empty; lines
+ * beyond PIPE_BUF use at most twice the pages of their bytes. A pipe that is too small for the line
+ * is made larger; where that is forbidden nothing helps.
  */
 static bool has_room(const struct ntk_monitor_stream *stream, size_t bytes_count)
 {

@@ -6,11 +6,13 @@
  * reader is slower than the reports come, and neither the store nor the HTTP side may suffer for
  * it.
  *
- * A pipe gets a line when the line fits into it whole, so that an end at any moment leaves no half of one; a pipe
- * that is too small is made larger, as far as the system allows. Where the room cannot be known or had (sockets,
- * terminals, lines beyond it) lines go by pieces: ntk_monitor_stream_is_torn() tells of one that was begun.
+ * A pipe gets a line when the line fits into it whole, so that an end at any moment leaves no half
+ * of one; a pipe that is too small is made larger, as far as the system allows. Where the room
+ * cannot be known or had (sockets, terminals, lines beyond it) lines go by pieces:
+ * ntk_monitor_stream_is_torn() tells of one that was begun.
  *
- * Errors of a write (a full disk) keep the line for another try; only a reader that is gone is the end.
+ * Errors of a write (a full disk) keep the line for another try; only a reader that is gone is the
+ * end.
  *
  * stdout is often shared (a terminal, the pipe of a script), so its file status flags are not
  * touched: pipes and terminals are opened once more for writing without waiting, sockets are

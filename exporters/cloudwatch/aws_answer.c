@@ -13,7 +13,7 @@
 #include "exporters/cloudwatch/aws_config.h"
 #include "shared/base/str.h"
 
-/* -- times -------------------------------------------------------------------------------------- */
+/* -- times ------------------------------------------------------------------------------------- */
 
 /* Seconds of the parts; -EBADMSG when they are no time between 1970 and 9999. */
 static int seconds_of(int year, int month, int day, int hour, int minute, int second,
@@ -77,7 +77,7 @@ int ntk_aws_http_date_parse(const char *text, uint64_t *out_unix_seconds)
                       out_unix_seconds);
 }
 
-/* -- keys --------------------------------------------------------------------------------------- */
+/* -- keys -------------------------------------------------------------------------------------- */
 
 static bool is_key(const char *text)
 {
@@ -257,7 +257,7 @@ int ntk_aws_keys_from_sts(const char *bytes, size_t bytes_count, struct ntk_aws_
     return ret;
 }
 
-/* -- errors ------------------------------------------------------------------------------------- */
+/* -- errors ------------------------------------------------------------------------------------ */
 
 /* "aws.protocol#ThrottlingException:http://..." has more than the name. */
 static void set_code(struct ntk_aws_error *error, const char *text)

@@ -6,8 +6,9 @@
  *   ~/.aws/config        [default], [profile name]
  *
  * A line is a section, "key = value", a comment (# or ;, also behind a blank), or empty; indented
- * "key = value" lines belong to the key before them and are nothing to us. Source: "Shared config and credentials
- * files" of the AWS SDKs and Tools Reference Guide. A file with any other line is refused as a whole.
+ * "key = value" lines belong to the key before them and are nothing to us. Source: "Shared config
+ * and credentials files" of the AWS SDKs and Tools Reference Guide. A file with any other line is
+ * refused as a whole.
  *
  * Owner:   ntk_aws_profile_fini() frees; a zeroed struct is an empty profile.
  * Threads: plain data.

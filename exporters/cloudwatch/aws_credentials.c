@@ -62,7 +62,7 @@ void ntk_aws_credentials_destroy(struct ntk_aws_credentials *c)
     free(c);
 }
 
-/* -- asking ------------------------------------------------------------------------------------- */
+/* -- asking ------------------------------------------------------------------------------------ */
 
 int ntk_aws_ask(struct ntk_aws_credentials *c, const struct ntk_http_question *question,
                 struct ntk_err *err)
@@ -97,7 +97,7 @@ int ntk_aws_token_read(const char *path, char *token, struct ntk_err *err)
                     : ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "%.200s: has no token", path);
 }
 
-/* -- region and endpoints ----------------------------------------------------------------------- */
+/* -- region and endpoints ---------------------------------------------------------------------- */
 
 bool ntk_aws_region_is_good(const char *region)
 {
@@ -202,7 +202,7 @@ int ntk_aws_from_environment(struct ntk_aws_credentials *c, struct ntk_aws_keys 
     return ret < 0 ? ret : 1;
 }
 
-/* -- the chain ---------------------------------------------------------------------------------- */
+/* -- the chain --------------------------------------------------------------------------------- */
 
 static const struct {
     int (*find)(struct ntk_aws_credentials *c, struct ntk_aws_keys *keys, struct ntk_err *err);

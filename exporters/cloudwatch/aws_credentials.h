@@ -2,16 +2,18 @@
 /*
  * aws_credentials - finds keys the way the AWS SDKs do, and renews them before they end.
  *
- * In this order, the first place that has any: AWS_ACCESS_KEY_ID and its companions (not with a profile that was asked
- * for), AWS_WEB_IDENTITY_TOKEN_FILE with AWS_ROLE_ARN, the profile in the shared credentials file and in the config
- * file, the container's endpoint, the instance metadata service (IMDSv2 only). A place that is set up and
- * does not work is an error, but for the metadata service, which is just not there.
+ * In this order, the first place that has any: AWS_ACCESS_KEY_ID and its companions (not with a
+ * profile that was asked for), AWS_WEB_IDENTITY_TOKEN_FILE with AWS_ROLE_ARN, the profile in the
+ * shared credentials file and in the config file, the container's endpoint, the instance metadata
+ * service (IMDSv2 only). A place that is set up and does not work is an error, but for the metadata
+ * service, which is just not there.
  *
- * A profile has keys by role_arn with source_profile, credential_source or web_identity_token_file, written down, or
- * by credential_process: the first of these. A person who signs in (sso_session and the like) is refused in a sentence.
+ * A profile has keys by role_arn with source_profile, credential_source or web_identity_token_file,
+ * written down, or by credential_process: the first of these. A person who signs in (sso_session
+ * and the like) is refused in a sentence.
  *
- * Keys that end are renewed from 15 minutes before; when that fails they are used to their end, and those of the
- * instance beyond it. Files are read again each time.
+ * Keys that end are renewed from 15 minutes before; when that fails they are used to their end, and
+ * those of the instance beyond it. Files are read again each time.
  * Source: "Standardized credential providers" of the AWS SDKs and Tools Reference Guide.
  *
  * Owner:   create / destroy. Threads: one.
@@ -62,8 +64,9 @@ int ntk_aws_credentials_get(struct ntk_aws_credentials *credentials,
 /* The service refused them: the next get() looks for others. */
 void ntk_aws_credentials_forget(struct ntk_aws_credentials *credentials);
 
-/* Copied text, freed with free(); NULL when nobody says it. Region: AWS_REGION, AWS_DEFAULT_REGION, the
- * profile. Endpoint of "CLOUDWATCH", "STS": AWS_ENDPOINT_URL_<service>, AWS_ENDPOINT_URL, the profile. */
+/* Copied text, freed with free(); NULL when nobody says it. Region: AWS_REGION, AWS_DEFAULT_REGION,
+ * the profile. Endpoint of "CLOUDWATCH", "STS": AWS_ENDPOINT_URL_<service>, AWS_ENDPOINT_URL, the
+ * profile. */
 int ntk_aws_region_find(const struct ntk_aws_credentials *credentials, char **out_region,
                         struct ntk_err *err);
 int ntk_aws_endpoint_find(const struct ntk_aws_credentials *credentials, const char *service,
@@ -71,8 +74,8 @@ int ntk_aws_endpoint_find(const struct ntk_aws_credentials *credentials, const c
 /* The region of the instance that this is, from its metadata service. */
 int ntk_aws_region_ask(struct ntk_aws_credentials *credentials, char **out_region,
                        struct ntk_err *err);
-/* "https://monitoring.eu-west-1.amazonaws.com": prefix "monitoring" or "sts"; with AWS_USE_FIPS_ENDPOINT and
- * AWS_USE_DUALSTACK_ENDPOINT as they are set. NULL without memory. */
+/* "https://monitoring.eu-west-1.amazonaws.com": prefix "monitoring" or "sts"; with
+ * AWS_USE_FIPS_ENDPOINT and AWS_USE_DUALSTACK_ENDPOINT as they are set. NULL without memory. */
 char *ntk_aws_endpoint_make(const struct ntk_aws_credentials *credentials, const char *prefix,
                             const char *region);
 /* Whether it is one to three dozens of lower-case letters, digits and '-'. */

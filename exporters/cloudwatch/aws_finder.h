@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * aws_finder - what the files of aws_credentials share: the finder's state and the places where keys may be.
+ * aws_finder - what the files of aws_credentials share: the finder's state and the places where
+ * keys may be.
  *
- * A place answers 1 (the keys are set), 0 (nothing there) or negative with a sentence. An answer of a service stands in
- * the finder until the next question; aws_credentials.c wipes it.
+ * A place answers 1 (the keys are set), 0 (nothing there) or negative with a sentence. An answer of
+ * a service stands in the finder until the next question; aws_credentials.c wipes it.
  *
  * Threads: as aws_credentials.h.
  */

@@ -19,7 +19,7 @@
 
 extern char **environ;
 
-/* -- words -------------------------------------------------------------------------------------- */
+/* -- words ------------------------------------------------------------------------------------- */
 
 static bool is_blank(char c)
 {
@@ -76,9 +76,10 @@ int ntk_aws_process_split(const char *command, char ***out_words, struct ntk_err
     return 0;
 }
 
-/* -- the child ---------------------------------------------------------------------------------- */
+/* -- the child --------------------------------------------------------------------------------- */
 
-/* With no signal blocked or ignored, and its own group, so that all of it can be ended. 0 or -errno. */
+/* With no signal blocked or ignored, and its own group, so that all of it can be ended. 0 or
+ * -errno. */
 static int spawn(char *const *words, int out_fd, pid_t *out_pid)
 {
     posix_spawn_file_actions_t actions;

@@ -2,9 +2,9 @@
 /*
  * aws_process - runs the command of a "credential_process" line.
  *
- * No shell: words are split at blanks; '...' takes everything as it is, "..." all but a backslash before
- * a quote or a backslash, a backslash outside takes the next character. The program is looked up in PATH, its standard
- * error is ours, its standard input is empty.
+ * No shell: words are split at blanks; '...' takes everything as it is, "..." all but a backslash
+ * before a quote or a backslash, a backslash outside takes the next character. The program is
+ * looked up in PATH, its standard error is ours, its standard input is empty.
  *
  * Threads: any.
  */
@@ -25,12 +25,13 @@ extern "C" {
 #define NTK_AWS_PROCESS_WORDS_MAX 64
 #define NTK_AWS_PROCESS_NS UINT64_C(60000000000)
 
-/* The words of the command into one allocation, freed with free(); ended by NULL. -EINVAL without a word,
- * with an open quote, or with too many. */
+/* The words of the command into one allocation, freed with free(); ended by NULL. -EINVAL without a
+ * word, with an open quote, or with too many. */
 int ntk_aws_process_split(const char *command, char ***out_words, struct ntk_err *err);
 
-/* What it writes to standard output, appended, once it has ended well. Ends it and fails after timeout_ns, after
- * NTK_AWS_ANSWER_BYTES_MAX bytes, and when is_cancelled(ctx) says so (looked at every 100 ms). */
+/* What it writes to standard output, appended, once it has ended well. Ends it and fails after
+ * timeout_ns, after NTK_AWS_ANSWER_BYTES_MAX bytes, and when is_cancelled(ctx) says so (looked at
+ * every 100 ms). */
 int ntk_aws_process_run(const char *command, uint64_t timeout_ns, bool (*is_cancelled)(void *ctx),
                         void *ctx, struct ntk_buf *out, struct ntk_err *err);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* aws_profile - keys of a profile: written down, made by a command, or those of a role that other keys may take. */
+/* aws_profile - keys of a profile: written down, made by a command, or those of a role that other
+ * keys may take. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 /* Of profiles whose role another profile's keys take. */
 #define DEPTH_MAX 8
 
-/* -- files -------------------------------------------------------------------------------------- */
+/* -- files ------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *variable;
@@ -86,7 +87,7 @@ int ntk_aws_files_find(const struct ntk_aws_credentials *c, enum ntk_aws_key key
     return 0;
 }
 
-/* -- one profile: 1 keys are set, 0 it has none, negative ---------------------------------------- */
+/* -- one profile: 1 keys are set, 0 it has none, negative -------------------------------------- */
 
 /* Both files' sections of one name. */
 struct sections {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* aws_services - keys of a container's endpoint and of the instance metadata service (IMDSv2 only). */
+/* aws_services - keys of a container's endpoint and of the instance metadata service (IMDSv2
+ * only). */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,8 @@
 #define CONTAINER_TIMEOUT_NS (2 * NTK_NS_PER_SECOND)
 #define IMDS_TIMEOUT_NS NTK_NS_PER_SECOND
 
-/* Hosts that may get a token without TLS: this machine's own, and those of the container services. */
+/* Hosts that may get a token without TLS: this machine's own, and those of the container
+ * services. */
 static bool is_container_host(const char *url)
 {
     static const char *const hosts[] = { "localhost", "169.254.170.2", "169.254.170.23",
@@ -113,8 +115,8 @@ int ntk_aws_from_container(struct ntk_aws_credentials *c, struct ntk_aws_keys *k
     return ret < 0 ? ret : 1;
 }
 
-/* Path below the metadata service's base, with a session token; the answer's body as text without its
- * line end. 1, 0 when the service is off, negative. */
+/* Path below the metadata service's base, with a session token; the answer's body as text without
+ * its line end. 1, 0 when the service is off, negative. */
 static int ask_imds(struct ntk_aws_credentials *c, const char *path, struct ntk_err *err)
 {
     const char *base = ntk_aws_variable(c, "AWS_EC2_METADATA_SERVICE_ENDPOINT");

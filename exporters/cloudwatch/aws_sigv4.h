@@ -2,9 +2,9 @@
 /*
  * aws_sigv4 - Signature Version 4: proves who sends a request, and that nobody changed it. Pure.
  *
- * Source: "Authenticating Requests (AWS Signature Version 4)" of the AWS General Reference. The path
- * is encoded twice there; so only paths of unreserved characters and '/' are taken, and no query.
- * decision: docs/decisions/libraries.md
+ * Source: "Authenticating Requests (AWS Signature Version 4)" of the AWS General Reference. The
+ * path is encoded twice there; so only paths of unreserved characters and '/' are taken, and no
+ * query. decision: docs/decisions/libraries.md
  *
  * Threads: any.
  */
@@ -31,8 +31,8 @@ struct ntk_aws_header {
 struct ntk_aws_request {
     const char *method;
     const char *path; /* "/" or more; see above */
-    /* In the order of their names. All that are sent and shall be safe, with host and x-amz-date (and
-     * x-amz-security-token), at most NTK_AWS_HEADERS_MAX. */
+    /* In the order of their names. All that are sent and shall be safe, with host and x-amz-date
+     * (and x-amz-security-token), at most NTK_AWS_HEADERS_MAX. */
     const struct ntk_aws_header *headers;
     size_t header_count;
     const void *body;

@@ -53,7 +53,7 @@ struct ntk_cloudwatch {
     int64_t skew_seconds; /* the service's clock minus ours, when they differ too much */
 };
 
-/* -- what an answer means ----------------------------------------------------------------------- */
+/* -- what an answer means ---------------------------------------------------------------------- */
 
 static const struct {
     const char *code; /* without "Exception" at its end */
@@ -121,7 +121,7 @@ uint64_t ntk_cloudwatch_pause_ns(const struct ntk_http_answer *answer)
     return answer->retry_after_ns;
 }
 
-/* -- sending, on the outbox's thread ------------------------------------------------------------ */
+/* -- sending, on the outbox's thread ----------------------------------------------------------- */
 
 static int ask(void *ctx, const struct ntk_http_question *question, struct ntk_http_answer *answer,
                struct ntk_err *err)
@@ -306,7 +306,7 @@ static void cancel(void *ctx)
     ntk_http_client_cancel(c->client);
 }
 
-/* -- putting ------------------------------------------------------------------------------------ */
+/* -- putting ----------------------------------------------------------------------------------- */
 
 static int emit(struct ntk_buf *body, uint64_t metric_count, void *ctx, struct ntk_err *err)
 {
@@ -354,7 +354,7 @@ int ntk_cloudwatch_drain(struct ntk_cloudwatch *c, bool in_haste, struct ntk_err
     return ntk_outbox_drain(c->outbox, in_haste, err);
 }
 
-/* -- open, close -------------------------------------------------------------------------------- */
+/* -- open, close ------------------------------------------------------------------------------- */
 
 static const char *environment(void *ctx, const char *name)
 {

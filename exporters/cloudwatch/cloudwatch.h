@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cloudwatch - snapshots to CloudWatch: gathered by the minute, signed, sent again after failures and kept on
- * disk while the service is away. The one file with a network.
+ * cloudwatch - snapshots to CloudWatch: gathered by the minute, signed, sent again after failures
+ * and kept on disk while the service is away. The one file with a network.
  *
  * A request that the service refuses for its content is dropped and counted; everything else is
  * sent until it is taken. It may be counted twice only when the connection broke after the whole
@@ -58,8 +58,8 @@ enum ntk_cloudwatch_verdict {
     NTK_CLOUDWATCH_REFUSED, /* for what it is */
 };
 enum ntk_cloudwatch_verdict ntk_cloudwatch_judge(long status, const struct ntk_aws_error *error);
-/* The pause that the service asks for: X-Amz-Retry-After (milliseconds, at most an hour), else Retry-After; 0 for
- * none. */
+/* The pause that the service asks for: X-Amz-Retry-After (milliseconds, at most an hour), else
+ * Retry-After; 0 for none. */
 uint64_t ntk_cloudwatch_pause_ns(const struct ntk_http_answer *answer);
 
 #ifdef __cplusplus

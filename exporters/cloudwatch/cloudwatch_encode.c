@@ -74,7 +74,7 @@ int ntk_cloudwatch_metrics_parse(const char *text, uint32_t *out_mask, struct nt
     return 0;
 }
 
-/* -- series ------------------------------------------------------------------------------------- */
+/* -- series ------------------------------------------------------------------------------------ */
 
 static void series_destroy(struct ntk_cloudwatch_series *series)
 {
@@ -273,7 +273,7 @@ static void push(struct adder *adder, struct ntk_cloudwatch_series *series, doub
     adder->has_failed = ntk_vec_push(&series->values, &pair) < 0 || adder->has_failed;
 }
 
-/* -- groups ------------------------------------------------------------------------------------- */
+/* -- groups ------------------------------------------------------------------------------------ */
 
 static bool is_due(const struct ntk_runtime_sample *runtime, enum ntk_runtime_group group,
                    uint32_t has)
@@ -422,7 +422,8 @@ static void add_runtime(struct adder *adder, const struct ntk_runtime_sample *ru
     adder->tag = NULL;
 }
 
-/* Each kind over all devices, and of a device what happened there: series of zeros would be most of what is paid for. */
+/* Each kind over all devices, and of a device what happened there: series of zeros would be most of
+ * what is paid for. */
 static void add_devices(struct adder *adder)
 {
     const struct ntk_snapshot *snapshot = adder->snapshot;
@@ -464,7 +465,7 @@ static void add_system(struct adder *adder)
     }
 }
 
-/* -- the whole ---------------------------------------------------------------------------------- */
+/* -- the whole --------------------------------------------------------------------------------- */
 
 static void settle(struct adder *adder)
 {

@@ -3,8 +3,8 @@
  * cloudwatch_request - gathered metrics as bodies of PutMetricData (JSON 1.0), within the limits of
  * the service. Pure.
  *
- * A series with more than 150 different values becomes several metrics of the same name, dimensions and
- * time, which the service adds up: no value is lost, none is sent twice.
+ * A series with more than 150 different values becomes several metrics of the same name, dimensions
+ * and time, which the service adds up: no value is lost, none is sent twice.
  *
  * Owner:   emit() takes the body (it may leave the buffer as it is: it is freed then).
  */

@@ -37,7 +37,7 @@ struct ntk_emf_output {
     struct ntk_outbox *outbox; /* NULL for STDOUT */
 };
 
-/* -- sending, on the outbox's thread ------------------------------------------------------------ */
+/* -- sending, on the outbox's thread ----------------------------------------------------------- */
 
 /* 1 when fd is ready, 0 after ms or a cancel. */
 static int wait_ready(const struct ntk_emf_output *output, short events, int ms)
@@ -163,8 +163,8 @@ static off_t file_size(int fd)
     return fstat(fd, &info) == 0 && S_ISREG(info.st_mode) ? info.st_size : -1;
 }
 
-/* Whether a regular file ends inside a line: a full disk cut it, or its last writer was killed. One that may not
- * be read is taken to be whole. */
+/* Whether a regular file ends inside a line: a full disk cut it, or its last writer was killed. One
+ * that may not be read is taken to be whole. */
 static bool ends_inside_a_line(const char *path, off_t bytes)
 {
     char last = '\n';
@@ -177,8 +177,8 @@ static bool ends_inside_a_line(const char *path, off_t bytes)
     return last != '\n';
 }
 
-/* A line goes on where the last try left it only in the file that is still as that try left it, or the pipe that
- * is still read. Any other gets it whole, on a line of its own. 0 or -errno. */
+/* A line goes on where the last try left it only in the file that is still as that try left it, or
+ * the pipe that is still read. Any other gets it whole, on a line of its own. 0 or -errno. */
 static int go_to_line(struct ntk_emf_output *output, const char *bytes)
 {
     off_t size = file_size(output->fd);
@@ -267,7 +267,7 @@ static void cancel(void *ctx)
     (void)!write(output->cancel[1], "", 1);
 }
 
-/* -- open, put, close --------------------------------------------------------------------------- */
+/* -- open, put, close -------------------------------------------------------------------------- */
 
 /* "host:port" or "[host]:port". */
 static int take_address(struct ntk_emf_output *output, const char *text)

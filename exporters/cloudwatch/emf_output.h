@@ -7,9 +7,9 @@
  *   tcp://HOST:PORT    a connection of lines
  *   udp://HOST:PORT    a datagram for each line
  *
- * All but standard output go through an outbox: what cannot be written now is written later, from the line on
- * that was not written whole. A file may hold the half of a line that a full disk cut; the next line begins on
- * its own all the same.
+ * All but standard output go through an outbox: what cannot be written now is written later, from
+ * the line on that was not written whole. A file may hold the half of a line that a full disk cut;
+ * the next line begins on its own all the same.
  *
  * Owner:   create / destroy. Threads: one; a second one of its own writes.
  */

@@ -74,7 +74,7 @@ static const struct ntk_opt_program program = {
     .options = option_rows,
 };
 
-/* -- sending ------------------------------------------------------------------------------------ */
+/* -- sending ----------------------------------------------------------------------------------- */
 
 static int put(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err *err)
 {
@@ -110,7 +110,7 @@ static int run_sending(struct ntk_pipe *pipe, uint32_t metric_mask, struct ntk_e
     return ret;
 }
 
-/* -- lines instead of requests ------------------------------------------------------------------ */
+/* -- lines instead of requests ----------------------------------------------------------------- */
 
 struct lines {
     struct ntk_cloudwatch_gather gather;
@@ -214,7 +214,7 @@ static int run_lines(struct ntk_pipe *pipe, const char *target, uint32_t metric_
     return ret;
 }
 
-/* -- start -------------------------------------------------------------------------------------- */
+/* -- start ------------------------------------------------------------------------------------- */
 
 /* 'agent' stands for where the environment says that it listens. */
 static const char *emf_target(void)

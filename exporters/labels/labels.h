@@ -5,7 +5,8 @@
  * Names are those of Prometheus; one that series have by themselves is refused, so that no series
  * has a label twice.
  *
- * Owner:   caller's storage, zeroed before the first label; ntk_labels_option is the command line's.
+ * Owner:   caller's storage, zeroed before the first label; ntk_labels_option is the command
+ *          line's.
  * Threads: written before others start, read by all.
  */
 #ifndef NTK_EXPORTERS_LABELS_LABELS_H
@@ -35,7 +36,8 @@ struct ntk_labels {
 
 /* "name=value". -EINVAL with a sentence. */
 int ntk_labels_add(struct ntk_labels *labels, const char *text, struct ntk_err *err);
-/* One of a line; empty lines and those that begin with # are skipped. -EINVAL, or what reading failed with. */
+/* One of a line; empty lines and those that begin with # are skipped. -EINVAL, or what reading
+ * failed with. */
 int ntk_labels_add_file(struct ntk_labels *labels, const char *path, struct ntk_err *err);
 
 /* Of a program's table of options: what they give is in ntk_labels_option. */

@@ -58,7 +58,7 @@ struct otlp {
     struct ntk_outbox *outbox; /* NULL when disabled */
 };
 
-/* -- sending, on the outbox's thread ------------------------------------------------------------ */
+/* -- sending, on the outbox's thread ----------------------------------------------------------- */
 
 static bool is_protobuf(const struct ntk_http_answer *answer)
 {
@@ -103,7 +103,8 @@ static void send_request(void *ctx, const void *bytes, size_t bytes_count,
     struct ntk_err err = { 0 };
     size_t count = 1;
 
-    /* A spool may hold what another run compressed, or did not; a request begins with another byte. */
+    /* A spool may hold what another run compressed, or did not; a request begins with another
+     * byte. */
     if (bytes_count > 1 && start[0] == 0x1f && start[1] == 0x8b) {
         headers[count++] = "Content-Encoding: gzip";
     }
@@ -129,7 +130,7 @@ static void cancel(void *ctx)
     ntk_http_client_cancel(state->client);
 }
 
-/* -- the exporter ------------------------------------------------------------------------------- */
+/* -- the exporter ------------------------------------------------------------------------------ */
 
 static void destroy(void *ctx)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* otlp - pushing to an OpenTelemetry collector, as an exporter and for a program that is nothing else. */
+/* otlp - pushing to an OpenTelemetry collector, as an exporter and for a program that is nothing
+ * else. */
 #ifndef NTK_EXPORTERS_OTLP_OTLP_H
 #define NTK_EXPORTERS_OTLP_OTLP_H
 

@@ -37,7 +37,7 @@ static int replace(char **text, const char *value, struct ntk_err *err)
     return *text ? 0 : ntk_err_no_memory(err);
 }
 
-/* -- lists of NAME=VALUE ------------------------------------------------------------------------ */
+/* -- lists of NAME=VALUE ----------------------------------------------------------------------- */
 
 static int hex_digit(char c)
 {
@@ -190,7 +190,7 @@ static int add_attribute(struct ntk_otlp_config *config, const char *variable, c
     return set_pair(&config->attributes, clean_name, clean_value, strcmp, err);
 }
 
-/* -- what each variable sets -------------------------------------------------------------------- */
+/* -- what each variable sets ------------------------------------------------------------------- */
 
 static bool is_url(const char *value)
 {

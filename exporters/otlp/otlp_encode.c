@@ -138,7 +138,7 @@ void ntk_otlp_destroy(struct ntk_otlp *state)
     free(state);
 }
 
-/* -- names -------------------------------------------------------------------------------------- */
+/* -- names ------------------------------------------------------------------------------------- */
 
 /* What the translation to Prometheus makes of a unit at the end of a name. */
 static const struct {
@@ -173,7 +173,7 @@ const char *ntk_otlp_name(const struct ntk_metric_row *row, char name[NTK_OTLP_N
                                                   : units[row->unit].without;
 }
 
-/* -- attributes --------------------------------------------------------------------------------- */
+/* -- attributes -------------------------------------------------------------------------------- */
 
 /* name and value are borrowed until the request is done. */
 static Ntk__Otlp__KeyValue *make_attribute(struct ntk_otlp *state, const char *name,
@@ -246,7 +246,7 @@ static Ntk__Otlp__Resource *make_resource(struct ntk_otlp *state)
     return resource;
 }
 
-/* -- requests ----------------------------------------------------------------------------------- */
+/* -- requests ---------------------------------------------------------------------------------- */
 
 static Ntk__Otlp__Request *make_request(struct ntk_otlp *state)
 {
@@ -360,7 +360,7 @@ static void end_metric(struct ntk_otlp *state)
     }
 }
 
-/* -- points ------------------------------------------------------------------------------------- */
+/* -- points ------------------------------------------------------------------------------------ */
 
 struct attributes {
     Ntk__Otlp__KeyValue **rows;
@@ -652,7 +652,7 @@ int ntk_otlp_encode(struct ntk_otlp *state, const struct ntk_prometheus_page *pa
     return state->ret;
 }
 
-/* -- answers ------------------------------------------------------------------------------------ */
+/* -- answers ----------------------------------------------------------------------------------- */
 
 static void copy_message(char *to, size_t to_bytes, const char *message)
 {

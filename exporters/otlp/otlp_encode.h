@@ -4,9 +4,9 @@
  * of which series there were.
  *
  * Counters are cumulative monotonic sums that began when the page began to count them; histograms
- * have the page's edges, or exponential buckets of at most scale NTK_PROMETHEUS_SCALE_MAX, fewer per
- * octave while more than NTK_OTLP_BUCKETS_MAX were needed. A series that was there and is not any
- * more gets one last point without a value. Names and units are such that the translation to
+ * have the page's edges, or exponential buckets of at most scale NTK_PROMETHEUS_SCALE_MAX, fewer
+ * per octave while more than NTK_OTLP_BUCKETS_MAX were needed. A series that was there and is not
+ * any more gets one last point without a value. Names and units are such that the translation to
  * Prometheus gives the names of the Prometheus exporter (docs/decisions/exporters.md).
  *
  * Source: opentelemetry-proto 1.x, metrics.proto.
@@ -70,7 +70,8 @@ struct ntk_otlp_buckets {
 void ntk_otlp_buckets_make(const struct ntk_histogram_dense *histogram,
                            struct ntk_otlp_buckets *out);
 
-/* What an answer says; false when it is none of the kind. The text is cut to fit, without controls. */
+/* What an answer says; false when it is none of the kind. The text is cut to fit, without
+ * controls. */
 bool ntk_otlp_read_partial(const void *bytes, size_t bytes_count, uint64_t *out_refused_points,
                            char *text, size_t text_bytes);
 bool ntk_otlp_read_status(const void *bytes, size_t bytes_count, char *text, size_t text_bytes);

@@ -3,8 +3,9 @@
  * pipe - the life of a program behind "neuron-monitor |": reports in, each given to a sink once.
  *
  * The end of the input, SIGINT and SIGTERM end it in order: the sink may still send what it holds.
- * A second signal does not wait for that: what cannot be kept for later is lost, and that is a failure. A line that is no report is one sentence on stderr and
- * nothing else; the same goes for a sink that fails, once per change of its sentence.
+ * A second signal does not wait for that: what cannot be kept for later is lost, and that is a
+ * failure. A line that is no report is one sentence on stderr and nothing else; the same goes for a
+ * sink that fails, once per change of its sentence.
  *
  * Threads: ntk_pipe_begin() blocks SIGINT and SIGTERM in the calling thread: call it
  *          before other threads start.
@@ -32,8 +33,9 @@ struct ntk_pipe_sink {
      * program fails with that sentence). In haste: not 0. NULL: nothing is ever left. */
     int (*drain)(void *ctx, bool in_haste, struct ntk_err *err);
     void *ctx;
-    /* The first reports come before the metadata service of the instance was heard. They wait for the one that has its
-     * answer, and get it too, so that what is named after the instance has one name from the first value on. */
+    /* The first reports come before the metadata service of the instance was heard. They wait for
+     * the one that has its answer, and get it too, so that what is named after the instance has one
+     * name from the first value on. */
     uint64_t instance_wait_ns; /* at most; then they go without. 0: they do not wait */
 };
 
@@ -45,8 +47,8 @@ struct ntk_pipe {
     int signal_fd;
 };
 
-/* Signals become readable instead of ending the program; SIGPIPE is ignored. There will be no core file: exporters know
- * keys and passwords. */
+/* Signals become readable instead of ending the program; SIGPIPE is ignored. There will be no core
+ * file: exporters know keys and passwords. */
 int ntk_pipe_begin(struct ntk_pipe *pipe, struct ntk_err *err);
 void ntk_pipe_end(struct ntk_pipe *pipe);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * prometheus - when and where: the page is encoded when somebody asks, once per snapshot and form,
- * and whoever asks gets these bytes, on every path of a port of its own and wherever the agent mounts
- * answer(). Without a scraper a period costs nothing but adding up.
+ * and whoever asks gets these bytes, on every path of a port of its own and wherever the agent
+ * mounts answer(). Without a scraper a period costs nothing but adding up.
  */
 #include "exporters/prometheus/prometheus.h"
 
@@ -17,7 +17,8 @@
 #include "shared/http/http_guard.h"
 #include "shared/http/http_server.h"
 
-/* Scrapes that still have the last counts of an application: the one that may be under way, and the next. */
+/* Scrapes that still have the last counts of an application: the one that may be under way, and the
+ * next. */
 #define LAST_SCRAPES 2
 
 const char *ntk_prometheus_address;

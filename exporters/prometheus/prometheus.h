@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prometheus - the page that Prometheus scrapes, as an exporter and for a program that is nothing else.
+ * prometheus - the page that Prometheus scrapes, as an exporter and for a program that is nothing
+ * else.
  */
 #ifndef NTK_EXPORTERS_PROMETHEUS_PROMETHEUS_H
 #define NTK_EXPORTERS_PROMETHEUS_PROMETHEUS_H
@@ -12,7 +13,8 @@ extern "C" {
 #endif
 
 extern const struct ntk_exporter ntk_exporter_prometheus;
-/* "[ADDR]:PORT" of a server of its own, read when one is made; NULL: the page is answered elsewhere only. */
+/* "[ADDR]:PORT" of a server of its own, read when one is made; NULL: the page is answered elsewhere
+ * only. */
 extern const char *ntk_prometheus_address;
 /* Of a server of its own. */
 unsigned ntk_prometheus_port_get(const void *state);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prometheus_buckets - latencies of a segment's log-linear buckets in exponential ones of base 2^(2^-scale) seconds.
+ * prometheus_buckets - latencies of a segment's log-linear buckets in exponential ones of base
+ * 2^(2^-scale) seconds.
  *
- * Rule: all that a segment's bucket counted goes to the exponential bucket that holds its middle, which is the value that
- * percentiles tell for it, and 0 ns to the count of zeros. So no count is lost or split, the sum stays the exact one of the
- * segment, and an edge of the bucket differs from the reported value by less than base - 1: 1.1 % at scale 6, 2.2 % at 5.
- * Halving adds neighbours, so it moves no value across an edge that stays.
+ * Rule: all that a segment's bucket counted goes to the exponential bucket that holds its middle,
+ * which is the value that percentiles tell for it, and 0 ns to the count of zeros. So no count is
+ * lost or split, the sum stays the exact one of the segment, and an edge of the bucket differs from
+ * the reported value by less than base - 1: 1.1 % at scale 6, 2.2 % at 5. Halving adds neighbours,
+ * so it moves no value across an edge that stays.
  *
  * Threads: plain data, any.
  */
@@ -23,7 +25,8 @@ extern "C" {
 
 #define NTK_PROMETHEUS_NATIVE_MAX \
     160 /* buckets of a native histogram, empty ones that are told included */
-/* What the client libraries have, so that histograms of both add up: 2^-128; no time but 0 is below. */
+/* What the client libraries have, so that histograms of both add up: 2^-128; no time but 0 is
+ * below. */
 #define NTK_PROMETHEUS_ZERO_THRESHOLD 0x1p-128
 #define NTK_PROMETHEUS_EDGE_BYTES 32
 #define NTK_PROMETHEUS_SCALE_MAX 6 /* 64 buckets per octave, as many as a segment has */
@@ -41,7 +44,8 @@ struct ntk_prometheus_buckets { /* 36 KiB */
     struct ntk_prometheus_bucket bucket[NTK_HISTOGRAM_BUCKETS]; /* used ones, by index */
 };
 
-/* A native histogram of Prometheus: buckets in rows, each told by what its count differs from that of the one before. */
+/* A native histogram of Prometheus: buckets in rows, each told by what its count differs from that
+ * of the one before. */
 struct ntk_prometheus_native {
     int32_t schema;
     uint64_t zero_count;
@@ -57,7 +61,8 @@ struct ntk_prometheus_native {
 /* At the largest schema with which it fits. */
 void ntk_prometheus_native_make(const struct ntk_histogram_dense *histogram,
                                 struct ntk_prometheus_native *out);
-/* The edge of classic bucket i in seconds; at most 13 digits: exact, and the same as the client libraries'. */
+/* The edge of classic bucket i in seconds; at most 13 digits: exact, and the same as the client
+ * libraries'. */
 void ntk_prometheus_edge_format(unsigned int i, char text[NTK_PROMETHEUS_EDGE_BYTES]);
 /* At NTK_PROMETHEUS_SCALE_MAX. */
 void ntk_prometheus_buckets_make(const struct ntk_histogram_dense *histogram,

@@ -37,7 +37,7 @@ struct encoder {
     struct ntk_buf part[CUT_COUNT]; /* what stands before cut i, each label with a comma after it */
 };
 
-/* -- pieces ------------------------------------------------------------------------------------- */
+/* -- pieces ------------------------------------------------------------------------------------ */
 
 static void add_escaped(struct ntk_buf *buf, const char *text)
 {
@@ -184,7 +184,7 @@ static void add_point_labels(struct encoder *e, const struct ntk_prometheus_poin
     ntk_buf_add_text(e->out, point->labels->name ? "} " : " ");
 }
 
-/* -- points ------------------------------------------------------------------------------------- */
+/* -- points ------------------------------------------------------------------------------------ */
 
 static void add_bucket(struct encoder *e, const struct ntk_prometheus_label *labels,
                        const char *edge, uint64_t count)
@@ -261,8 +261,8 @@ static void visit(const struct ntk_prometheus_point *point, void *ctx)
     }
 }
 
-/* OpenMetrics has the beginning of each counter behind the counter; in the older format the vendor's
- * exporter shows them as a family of their own. */
+/* OpenMetrics has the beginning of each counter behind the counter; in the older format the
+ * vendor's exporter shows them as a family of their own. */
 static void encode_family(struct encoder *e, size_t family)
 {
     char name[NTK_PROMETHEUS_NAME_BYTES];

@@ -41,7 +41,7 @@ static uint64_t began_ns(const struct moment *moment, uint64_t group_period_ns)
     return period_ns < moment->now_ns ? moment->now_ns - period_ns : moment->now_ns;
 }
 
-/* -- tags --------------------------------------------------------------------------------------- */
+/* -- tags -------------------------------------------------------------------------------------- */
 
 /* All but counters and what is counted. */
 static void tag_clear_gauges(struct ntk_prometheus_tag *tag)
@@ -415,7 +415,7 @@ static int update_runtime(struct ntk_prometheus_page *page,
     return 0;
 }
 
-/* -- the machine -------------------------------------------------------------------------------- */
+/* -- the machine ------------------------------------------------------------------------------- */
 
 static void update_cores(struct ntk_prometheus_page *page, const struct ntk_snapshot *snapshot)
 {
@@ -564,8 +564,9 @@ static void fill(char to[NTK_PROMETHEUS_LABEL_BYTES], const char *from)
     }
 }
 
-/* Each label keeps its first value: the metadata service may answer after the first report, and some of it later
- * than the rest; but a label that changes would make every counter another series. */
+/* Each label keeps its first value: the metadata service may answer after the first report, and
+ * some of it later than the rest; but a label that changes would make every counter another
+ * series. */
 static void take_instance(struct ntk_prometheus_page *page, const struct ntk_snapshot *snapshot)
 {
     const struct ntk_instance *instance = &snapshot->instance;
@@ -682,7 +683,7 @@ void ntk_prometheus_page_fini(struct ntk_prometheus_page *page)
     memset(page, 0, sizeof *page);
 }
 
-/* -- the exporter itself ------------------------------------------------------------------------ */
+/* -- the exporter itself ----------------------------------------------------------------------- */
 
 static double boot_seconds(void)
 {

@@ -3,10 +3,11 @@
  * prometheus_page - everything a scrape shows, kept up to date from snapshots.
  *
  * Counters add up the periods of snapshots; gauges keep the last value of a group that is not due.
- * What belongs to a runtime leaves the page with the snapshot after its last; the counters of its tag stay, where that
- * is asked for, until they were told some times more, for a scrape is rarer than a snapshot and would miss the last of
- * them. They are remembered and go on when the tag comes back. Runtimes of one tag (and pod) share its
- * series: sums, and the largest utilization and percentile.
+ * What belongs to a runtime leaves the page with the snapshot after its last; the counters of its
+ * tag stay, where that is asked for, until they were told some times more, for a scrape is rarer
+ * than a snapshot and would miss the last of them. They are remembered and go on when the tag comes
+ * back. Runtimes of one tag (and pod) share its series: sums, and the largest utilization and
+ * percentile.
  *
  * Owner:   caller's storage, zeroed or ntk_prometheus_page_fini()ed before first use.
  * Threads: one.
@@ -198,7 +199,8 @@ struct ntk_prometheus_page {
 /* 0 or -ENOMEM (some series may then be missing until the next update). */
 int ntk_prometheus_page_update(struct ntk_prometheus_page *page,
                                const struct ntk_snapshot *snapshot);
-/* As above, of everything that was counted before the first update: no tag is on the page until a process has it. */
+/* As above, of everything that was counted before the first update: no tag is on the page until a
+ * process has it. */
 int ntk_prometheus_page_resume(struct ntk_prometheus_page *page, const struct ntk_snapshot *totals);
 /* Somebody was given the page; true when something left it by that. */
 bool ntk_prometheus_page_told(struct ntk_prometheus_page *page);

@@ -33,7 +33,7 @@ struct encoder {
     Ntk__Prometheus__BucketSpan *span_rows[NTK_PROMETHEUS_NATIVE_MAX];
 };
 
-/* -- pieces ------------------------------------------------------------------------------------- */
+/* -- pieces ------------------------------------------------------------------------------------ */
 
 /* Appends the fields that are set: a family may come in pieces. */
 static void add_piece(struct encoder *e, const Ntk__Prometheus__MetricFamily *piece)
@@ -100,7 +100,7 @@ static size_t make_labels(struct encoder *e, const struct ntk_prometheus_point *
     return used;
 }
 
-/* -- histograms --------------------------------------------------------------------------------- */
+/* -- histograms -------------------------------------------------------------------------------- */
 
 static void make_classic(struct encoder *e, const struct ntk_latency_series *series,
                          Ntk__Prometheus__Histogram *histogram)
@@ -138,7 +138,7 @@ static void make_native(struct encoder *e, const struct ntk_histogram_dense *fin
     histogram->n_positive_delta = native->delta_count;
 }
 
-/* -- points ------------------------------------------------------------------------------------- */
+/* -- points ------------------------------------------------------------------------------------ */
 
 static void visit(const struct ntk_prometheus_point *point, void *ctx)
 {

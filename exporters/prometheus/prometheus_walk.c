@@ -18,7 +18,7 @@ struct walk {
     const struct ntk_prometheus_owner *owner; /* of the points to come; NULL: nobody */
 };
 
-/* -- pieces ------------------------------------------------------------------------------------- */
+/* -- pieces ------------------------------------------------------------------------------------ */
 
 #define LABELS(...)                       \
     (const struct ntk_prometheus_label[]) \
@@ -145,7 +145,7 @@ static uint64_t process_began_ns(const struct walk *e)
     return (uint64_t)(e->page->process.start_seconds * NS);
 }
 
-/* -- the vendor's families ---------------------------------------------------------------------- */
+/* -- the vendor's families --------------------------------------------------------------------- */
 
 /* The cores that no application shows, at zero. */
 static void fill_zeros(struct walk *e, bool is_memory)
@@ -385,7 +385,7 @@ static void hardware_info(struct walk *e)
     }
 }
 
-/* -- ours --------------------------------------------------------------------------------------- */
+/* -- ours -------------------------------------------------------------------------------------- */
 
 static void latency_series(struct walk *e, const struct ntk_prometheus_tag *tag,
                            const char *model_name, const char *type,
@@ -690,7 +690,7 @@ static void (*const walk_family[NTK_METRIC_COUNT])(struct walk *e) = {
     [NTK_METRIC_COLLECT_DURATION] = collect_duration,
 };
 
-/* -- the exporter's own process ----------------------------------------------------------------- */
+/* -- the exporter's own process ---------------------------------------------------------------- */
 
 #define PROCESS_ROW(unit, kind, name, help)                                                     \
     {                                                                                           \

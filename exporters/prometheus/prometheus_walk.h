@@ -3,8 +3,8 @@
  * prometheus_walk - the page as points: which series each family has, with labels and values, for
  * whoever writes them down.
  *
- * Families are the rows of shared/metrics/catalogue.def in their order, then what the exporter tells
- * of its own process.
+ * Families are the rows of shared/metrics/catalogue.def in their order, then what the exporter
+ * tells of its own process.
  *
  * Threads: any.
  */
@@ -51,8 +51,8 @@ const struct ntk_metric_row *ntk_prometheus_family_get(size_t family);
 /* Of the family that tells when counters of row began. */
 void ntk_prometheus_created_name(const struct ntk_metric_row *row,
                                  char name[NTK_PROMETHEUS_NAME_BYTES]);
-/* The labels of the instance that the page has, sorted by name, and a NULL name; the ultraserver only where there is
- * one. Values are the page's. Their number. */
+/* The labels of the instance that the page has, sorted by name, and a NULL name; the ultraserver
+ * only where there is one. Values are the page's. Their number. */
 size_t
 ntk_prometheus_instance_get(const struct ntk_prometheus_page *page,
                             struct ntk_prometheus_label labels[NTK_PROMETHEUS_INSTANCE_LABELS + 1]);

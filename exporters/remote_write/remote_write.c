@@ -60,7 +60,7 @@ struct remote_write {
     struct ntk_outbox *outbox;
 };
 
-/* -- sending, on the outbox's thread ------------------------------------------------------------ */
+/* -- sending, on the outbox's thread ----------------------------------------------------------- */
 
 static void send_request(void *ctx, const void *bytes, size_t bytes_count,
                          struct ntk_outbox_answer *answer)
@@ -93,7 +93,7 @@ static void cancel(void *ctx)
     ntk_http_client_cancel(state->client);
 }
 
-/* -- the exporter ------------------------------------------------------------------------------- */
+/* -- the exporter ------------------------------------------------------------------------------ */
 
 static void destroy(void *ctx)
 {

@@ -75,7 +75,7 @@ static void fail(struct ntk_remote_write *state)
     }
 }
 
-/* -- a request ---------------------------------------------------------------------------------- */
+/* -- a request --------------------------------------------------------------------------------- */
 
 static void flush(struct ntk_remote_write *state)
 {
@@ -109,7 +109,8 @@ static char *next_part(char **key)
     return part;
 }
 
-/* Appends a series to the request, which may come in pieces; the key is cut up. Of the two one is NULL. */
+/* Appends a series to the request, which may come in pieces; the key is cut up. Of the two one is
+ * NULL. */
 static void add_series(struct ntk_remote_write *state, char *key, Ntk__RemoteWrite__Sample *sample,
                        Ntk__RemoteWrite__Histogram *histogram)
 {
@@ -151,7 +152,7 @@ static void add_series(struct ntk_remote_write *state, char *key, Ntk__RemoteWri
     }
 }
 
-/* -- a page ------------------------------------------------------------------------------------- */
+/* -- a page ------------------------------------------------------------------------------------ */
 
 /* What seen has of a series: the page, and whether it is a native histogram. */
 static void *mark(const struct ntk_remote_write *state, bool is_native)

@@ -45,7 +45,7 @@ struct ntk_outbox {
     struct ntk_output_source source; /* not the lock's */
 };
 
-/* -- the queue; the lock is held ---------------------------------------------------------------- */
+/* -- the queue; the lock is held --------------------------------------------------------------- */
 
 static void push(struct ntk_outbox *outbox, struct message *message)
 {
@@ -142,7 +142,7 @@ static int queue_to_spool(struct ntk_outbox *outbox, struct ntk_err *err)
     return ret;
 }
 
-/* -- the thread --------------------------------------------------------------------------------- */
+/* -- the thread -------------------------------------------------------------------------------- */
 
 /* Up to an eighth less or more, so that a fleet does not knock in step. */
 static uint64_t vary(uint64_t ns)
@@ -184,8 +184,8 @@ static void sync_when_due(struct ntk_outbox *outbox)
     outbox->said_sync = ret < 0;
 }
 
-/* Until something changed, the time is over (UINT64_MAX: never) or the spool is to be synced. The lock is
- * held, but while waiting. */
+/* Until something changed, the time is over (UINT64_MAX: never) or the spool is to be synced. The
+ * lock is held, but while waiting. */
 static void wait_until(struct ntk_outbox *outbox, uint64_t at_ns)
 {
     if (outbox->spool && ntk_spool_has_changes(outbox->spool)) {
@@ -206,7 +206,8 @@ static void sleep_until(struct ntk_outbox *outbox, uint64_t at_ns)
     }
 }
 
-/* What is sent next: from memory, else from the spool. NULL when nothing waits. The lock is held. */
+/* What is sent next: from memory, else from the spool. NULL when nothing waits. The lock is
+ * held. */
 static struct message *take_next(struct ntk_outbox *outbox)
 {
     struct ntk_spool_message spooled;
@@ -261,8 +262,8 @@ static void say_answer(struct ntk_outbox *outbox, const struct ntk_outbox_answer
     }
 }
 
-/* The peer is away: what waits for it, and the message that was tried, shall outlive this program. What
- * the spool has no room for stays in memory. */
+/* The peer is away: what waits for it, and the message that was tried, shall outlive this program.
+ * What the spool has no room for stays in memory. */
 static void keep_on_disk(struct ntk_outbox *outbox, struct message *message)
 {
     struct ntk_err ignored = { 0 };
@@ -273,8 +274,8 @@ static void keep_on_disk(struct ntk_outbox *outbox, struct message *message)
     }
 }
 
-/* Sends until it is taken, refused, or the outbox stops: then false, and the message waits again. The
- * lock is held, but while sending and waiting. */
+/* Sends until it is taken, refused, or the outbox stops: then false, and the message waits again.
+ * The lock is held, but while sending and waiting. */
 static bool send_one(struct ntk_outbox *outbox, struct message *message)
 {
     const struct ntk_outbox_options *options = &outbox->options;
@@ -346,7 +347,7 @@ static void *run(void *ctx)
     return NULL;
 }
 
-/* -- open, put, end ----------------------------------------------------------------------------- */
+/* -- open, put, end ---------------------------------------------------------------------------- */
 
 static void set_defaults(struct ntk_outbox_options *options)
 {
@@ -454,8 +455,8 @@ int ntk_outbox_put(struct ntk_outbox *outbox, struct ntk_buf *buf, uint64_t item
     message->item_count = item_count;
     message->bytes = ntk_buf_take(buf, &message->bytes_count);
     pthread_mutex_lock(&outbox->lock);
-    /* In order: behind a spool that has something, as it has while the peer is away, everything goes
-     * through the spool. */
+    /* In order: behind a spool that has something, as it has while the peer is away, everything
+     * goes through the spool. */
     bool is_full = outbox->memory_bytes + message->bytes_count > outbox->options.memory_bytes_max;
     if (outbox->spool && (is_full || ntk_spool_count(outbox->spool) > 0)) {
         ret = spool_message(outbox, message, err);

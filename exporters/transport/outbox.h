@@ -5,13 +5,14 @@
  *
  * put() never waits for the network: a thread sends. A message that the peer takes is done; one it
  * refuses for what it is is dropped and counted; anything else is tried again, with a pause that
- * doubles up to a bound and is a little random. While the peer is away, messages wait in memory up to
- * a bound; with a spool folder they wait in files from the first try that failed on, as does what is
- * left at the end, and the next run sends them first. Beyond the bounds the oldest goes, counted.
+ * doubles up to a bound and is a little random. While the peer is away, messages wait in memory up
+ * to a bound; with a spool folder they wait in files from the first try that failed on, as does
+ * what is left at the end, and the next run sends them first. Beyond the bounds the oldest goes,
+ * counted.
  *
- * The spool is docs/formats/spool.md; one outbox holds a folder at a time. Files reach the disk within
- * NTK_OUTBOX_SYNC_NS and one sending, all of them before drain() or destroy() is done: a power cut
- * takes what came in that while, and may bring back a message that was sent in it.
+ * The spool is docs/formats/spool.md; one outbox holds a folder at a time. Files reach the disk
+ * within NTK_OUTBOX_SYNC_NS and one sending, all of them before drain() or destroy() is done: a
+ * power cut takes what came in that while, and may bring back a message that was sent in it.
  *
  * Owner:   create / destroy.
  * Threads: put, drain, counts_get, destroy from one thread; send() runs on the outbox's own.
@@ -89,8 +90,8 @@ void ntk_outbox_destroy(struct ntk_outbox *outbox);
 int ntk_outbox_put(struct ntk_outbox *outbox, struct ntk_buf *buf, uint64_t item_count,
                    struct ntk_err *err);
 /* For the end of a program, after the last put: 1 when nothing waits; 0 while it may still be sent;
- * after drain_ns since the first call, or in haste, sending ends: 1 when all that waited is on the disk,
- * else -ETIMEDOUT (-EINTR in haste) with a sentence. */
+ * after drain_ns since the first call, or in haste, sending ends: 1 when all that waited is on the
+ * disk, else -ETIMEDOUT (-EINTR in haste) with a sentence. */
 int ntk_outbox_drain(struct ntk_outbox *outbox, bool in_haste, struct ntk_err *err);
 struct ntk_outbox_counts ntk_outbox_counts_get(struct ntk_outbox *outbox);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output_counts - what became of the items that each output of this process was given, for the pages that
- * tell of the process.
+ * output_counts - what became of the items that each output of this process was given, for the
+ * pages that tell of the process.
  *
  * An output has a source that says how far it is; sources of one name are one output.
  *
@@ -22,7 +22,8 @@ extern "C" {
 #define NTK_OUTPUT_COUNTS_MAX 8 /* names; further ones are not told of */
 #define NTK_OUTPUT_NAME_BYTES 64
 
-/* Items are what the output counts: samples, data points, reports. All but the waiting ones only grow. */
+/* Items are what the output counts: samples, data points, reports. All but the waiting ones only
+ * grow. */
 struct ntk_output_counts {
     char name[NTK_OUTPUT_NAME_BYTES];
     uint64_t sent_items;

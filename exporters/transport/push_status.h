@@ -10,10 +10,11 @@
  *   other 500-599     again              refused
  *   any other         refused            refused
  *
- * A redirect is not followed (credentials stay where they were sent), so it is no success; it tells of who stands
- * before the receiver, not of the message, which waits until somebody mends the address. CloudWatch
- * judges by names of errors and has a table of its own.
- * Source: "Retries & Backoff" of the Prometheus remote write specification; "Failures" of OTLP/HTTP.
+ * A redirect is not followed (credentials stay where they were sent), so it is no success; it tells
+ * of who stands before the receiver, not of the message, which waits until somebody mends the
+ * address. CloudWatch judges by names of errors and has a table of its own.
+ * Source: "Retries & Backoff" of the Prometheus remote write specification; "Failures" of
+ * OTLP/HTTP.
  */
 #ifndef NTK_EXPORTERS_TRANSPORT_PUSH_STATUS_H
 #define NTK_EXPORTERS_TRANSPORT_PUSH_STATUS_H
@@ -27,8 +28,8 @@ extern "C" {
 
 enum ntk_push_protocol { NTK_PUSH_REMOTE_WRITE, NTK_PUSH_OTLP };
 
-/* Of the answer: result, pause, and a text with what the peer said about it ("" for nothing; its first
- * line counts, cleaned). A message that was sent leaves the text alone. */
+/* Of the answer: result, pause, and a text with what the peer said about it ("" for nothing; its
+ * first line counts, cleaned). A message that was sent leaves the text alone. */
 void ntk_push_status_judge(enum ntk_push_protocol protocol, const struct ntk_http_answer *answer,
                            const char *said, struct ntk_outbox_answer *out_answer);
 

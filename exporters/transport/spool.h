@@ -3,9 +3,9 @@
  * spool - messages as files of a folder, first in, first out; docs/formats/spool.md.
  *
  * Each message is written beside its place and renamed, so a file is whole or not there. That holds
- * over the end of the program; over a power cut it holds for what sync_begin() and sync_end() brought
- * to the disk since. Files that are none of ours are left alone, ones that are damaged are removed and
- * counted.
+ * over the end of the program; over a power cut it holds for what sync_begin() and sync_end()
+ * brought to the disk since. Files that are none of ours are left alone, ones that are damaged are
+ * removed and counted.
  *
  * Owner:   open / close.
  * Threads: the caller locks, but for sync_end(), which may run beside the others.
@@ -51,8 +51,8 @@ void ntk_spool_close(struct ntk_spool *spool);
 /* Behind all others. The oldest go to make room: *out_lost_items is what that lost. */
 int ntk_spool_put(struct ntk_spool *spool, const void *bytes, size_t bytes_count,
                   uint64_t item_count, uint64_t *out_lost_items, struct ntk_err *err);
-/* In front of all others, its file's number for ntk_spool_remove(); -ENOSPC when that would cost one of
- * them. */
+/* In front of all others, its file's number for ntk_spool_remove(); -ENOSPC when that would cost
+ * one of them. */
 int ntk_spool_put_front(struct ntk_spool *spool, const void *bytes, size_t bytes_count,
                         uint64_t item_count, uint64_t *out_number, struct ntk_err *err);
 
@@ -60,18 +60,19 @@ struct ntk_spool_message {
     uint64_t number; /* of its file */
     uint64_t item_count;
 };
-/* The oldest: 1 and its bytes appended to buf, 0 when there is none. Damaged ones are removed on the
- * way and counted in *out_damaged_count. */
+/* The oldest: 1 and its bytes appended to buf, 0 when there is none. Damaged ones are removed on
+ * the way and counted in *out_damaged_count. */
 int ntk_spool_first(struct ntk_spool *spool, struct ntk_buf *buf,
                     struct ntk_spool_message *out_message, uint64_t *out_damaged_count);
 /* Removes what ntk_spool_first() or put_front() gave; false when it was lost in the meantime. */
 bool ntk_spool_remove(struct ntk_spool *spool, uint64_t number);
 /* Whether something was put or removed since the last sync_begin(). */
 bool ntk_spool_has_changes(const struct ntk_spool *spool);
-/* Takes down what there is to sync, in a zeroed vector for sync_end(). -ENOMEM: nothing is taken. */
+/* Takes down what there is to sync, in a zeroed vector for sync_end(). -ENOMEM: nothing is
+ * taken. */
 int ntk_spool_sync_begin(struct ntk_spool *spool, struct ntk_vec *out_numbers);
-/* Waits until all of it is on the disk, and empties the vector. Negative with a sentence when the disk
- * says no; the files may be there nevertheless. */
+/* Waits until all of it is on the disk, and empties the vector. Negative with a sentence when the
+ * disk says no; the files may be there nevertheless. */
 int ntk_spool_sync_end(const struct ntk_spool *spool, struct ntk_vec *numbers, struct ntk_err *err);
 uint64_t ntk_spool_count(const struct ntk_spool *spool);
 uint64_t ntk_spool_item_count(const struct ntk_spool *spool);

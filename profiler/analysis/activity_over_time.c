@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* activity_over_time - spans in order of time, what is new of each put into the pieces that it crosses. */
+/* activity_over_time - spans in order of time, what is new of each put into the pieces that it
+ * crosses. */
 #include "profiler/analysis/activity_over_time.h"
 
 #include <errno.h>

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * activity_over_time - when did each engine and each DMA queue work? The execution in equal pieces, of each the share that
- * was busy.
+ * activity_over_time - when did each engine and each DMA queue work? The execution in equal pieces,
+ * of each the share that was busy.
  *
  * Busy as in engine_activity.h; a queue is busy while any DMA engine moves a packet of it.
  *
- * Pure: trace to result; -ENOMEM, or -ENODATA when the capture does not say how long the execution took.
+ * Pure: trace to result; -ENOMEM, or -ENODATA when the capture does not say how long the execution
+ * took.
  */
 #ifndef NTK_PROFILER_ANALYSIS_ACTIVITY_OVER_TIME_H
 #define NTK_PROFILER_ANALYSIS_ACTIVITY_OVER_TIME_H

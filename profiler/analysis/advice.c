@@ -82,7 +82,8 @@ __attribute__((format(printf, 5, 6))) static void judge(struct list *list,
     va_end(arguments);
 }
 
-/* DMA of all queues together; of one queue alone the share says less the more queues a program has. */
+/* DMA of all queues together; of one queue alone the share says less the more queues a program
+ * has. */
 static void judge_path_dma(struct list *list)
 {
     const struct ntk_critical_path *path = list->input->path;

@@ -2,9 +2,9 @@
 /*
  * advice - what should be looked at first, each with the number that says so?
  *
- * advice.def has the rules with their thresholds. A rule whose number is not known gives no advice; no advice comes
- * without its number. share is the part of the execution that it concerns, by which the list is ordered: it bounds
- * what can be won.
+ * advice.def has the rules with their thresholds. A rule whose number is not known gives no advice;
+ * no advice comes without its number. share is the part of the execution that it concerns, by which
+ * the list is ordered: it bounds what can be won.
  *
  * Owner:   caller's storage; _fini frees. Texts are its own. Pure; -ENOMEM.
  */

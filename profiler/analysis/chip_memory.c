@@ -91,7 +91,8 @@ static void add_operand(struct lives *lives, const struct ntk_isa_operand *opera
                low < 0 ? 0 : (uint64_t)low, high < 0 ? 0 : (uint64_t)high, is_write, is_read);
 }
 
-/* A side of a prepared transfer: steps of whole partitions do not lengthen what is touched in each. */
+/* A side of a prepared transfer: steps of whole partitions do not lengthen what is touched in
+ * each. */
 static void add_pattern(struct lives *lives, const struct ntk_neff_subgraph *neff,
                         const struct ntk_neff_pattern *pattern, bool is_write)
 {
@@ -105,7 +106,8 @@ static void add_pattern(struct lives *lives, const struct ntk_neff_subgraph *nef
     }
     length = length > most ? most : length;
     for (uint32_t d = 1; d < pattern->dim_count; d++) {
-        /* A dimension of one element may have any step, also the one whose opposite no int64_t holds. */
+        /* A dimension of one element may have any step, also the one whose opposite no int64_t
+         * holds. */
         uint64_t step =
             pattern->steps[d] < 0 ? -(uint64_t)pattern->steps[d] : (uint64_t)pattern->steps[d];
         if (step < most && pattern->sizes[d] > 1 && pattern->sizes[d] < most) {

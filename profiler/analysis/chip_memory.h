@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chip_memory - how much of the state buffer and of PSUM holds values that are still needed, over time, when is it most,
- * and which layers made them?
+ * chip_memory - how much of the state buffer and of PSUM holds values that are still needed, over
+ * time, when is it most, and which layers made them?
  *
- * Counted are bytes of a partition, in blocks of NTK_CHIP_MEMORY_BLOCK bytes, whichever partitions a tile uses. A value lives from
- * the end of the instruction that wrote it (of a load: that began it) to the end of the last one that read it before
- * it was overwritten; one that nobody reads does not count. The source of a store counts until the store has begun.
+ * Counted are bytes of a partition, in blocks of NTK_CHIP_MEMORY_BLOCK bytes, whichever partitions
+ * a tile uses. A value lives from the end of the instruction that wrote it (of a load: that began
+ * it) to the end of the last one that read it before it was overwritten; one that nobody reads does
+ * not count. The source of a store counts until the store has begun.
  *
- * Known for programs in the open encoding, with their NEFF where they have prepared transfers; else -ENODATA.
- * Pure: trace to result; -ENOMEM, -ENODATA.
+ * Known for programs in the open encoding, with their NEFF where they have prepared transfers; else
+ * -ENODATA. Pure: trace to result; -ENOMEM, -ENODATA.
  */
 #ifndef NTK_PROFILER_ANALYSIS_CHIP_MEMORY_H
 #define NTK_PROFILER_ANALYSIS_CHIP_MEMORY_H

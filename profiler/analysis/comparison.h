@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * comparison - what became slower or faster from some executions to others, and is it more than chance?
+ * comparison - what became slower or faster from some executions to others, and is it more than
+ * chance?
  *
- * Each measure by its median on both sides; what an execution has not counts as 0 there. With several executions on
- * both sides p is that of the Mann-Whitney test (rank_test.h); is_significant holds for those that stay
- * when at most NTK_COMPARISON_FALSE_RATE of them shall be chance (Benjamini-Hochberg over all measures that differ).
+ * Each measure by its median on both sides; what an execution has not counts as 0 there. With
+ * several executions on both sides p is that of the Mann-Whitney test (rank_test.h); is_significant
+ * holds for those that stay when at most NTK_COMPARISON_FALSE_RATE of them shall be chance
+ * (Benjamini-Hochberg over all measures that differ).
  *
  * Owner:   caller's storage; _fini frees. Names are those of the measures, which must outlive it.
  * Pure; -ENOMEM.
@@ -26,11 +28,13 @@ struct ntk_comparison_row {
     bool is_significant;
 };
 
-/* All rows in one word. Where executions are too few to tell, whatever differs counts as changed. */
+/* All rows in one word. Where executions are too few to tell, whatever differs counts as
+ * changed. */
 enum ntk_comparison_verdict {
     NTK_COMPARISON_SAME,   /* nothing differs */
     NTK_COMPARISON_CHANCE, /* something differs, and nothing of it is significant */
-    NTK_COMPARISON_PARTS, /* the execution did not change, or its length is not known, but something else did */
+    /* the execution did not change, or its length is not known, but something else did */
+    NTK_COMPARISON_PARTS,
     NTK_COMPARISON_SLOWER,
     NTK_COMPARISON_FASTER,
     NTK_COMPARISON_VERDICT_COUNT
@@ -44,8 +48,8 @@ struct ntk_comparison {
     enum ntk_comparison_verdict verdict;
     size_t changed_count;                   /* rows that are significant, or differ */
     const struct ntk_comparison_row *total; /* the execution; NULL: its length is not known */
-    /* The layer of the critical path (without layers: the resource) that changed most, of SLOWER and FASTER in the same
-     * direction; NULL: none */
+    /* The layer of the critical path (without layers: the resource) that changed most, of SLOWER
+     * and FASTER in the same direction; NULL: none */
     const struct ntk_comparison_row *most;
 };
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cost_table - what did each layer, each operation and each instruction cost: how often, how long, which
- * work?
+ * cost_table - what did each layer, each operation and each instruction cost: how often, how long,
+ * which work?
  *
- * Times: instruction_ps adds durations up, active_ps counts what overlaps once (over all engines and cores of
- * the group), path_ps is the group's part of the critical path. EVENT_SEMAPHORE counts, its time does not.
- * Of layers the span from first start to last end too.
+ * Times: instruction_ps adds durations up, active_ps counts what overlaps once (over all engines
+ * and cores of the group), path_ps is the group's part of the critical path. EVENT_SEMAPHORE
+ * counts, its time does not. Of layers the span from first start to last end too.
  *
  * Pure: trace to result; -ENOMEM.
  */
@@ -27,7 +27,8 @@ struct ntk_cost_row {
     uint64_t read_bytes, write_bytes; /* of device memory, by transfers that it begins */
 };
 
-/* The longest active time first; of layers the longest part of the path, whose transfers are no activity. */
+/* The longest active time first; of layers the longest part of the path, whose transfers are no
+ * activity. */
 struct ntk_cost_list {
     size_t count;
     struct ntk_cost_row *rows;

@@ -79,8 +79,8 @@ static int64_t let_go_ps(const struct walk *walk, uint32_t item)
     return change_ps > start_ps ? change_ps : start_ps;
 }
 
-/* Goes from an instruction, whose start (or whose change while it ran) the walk has reached, to the one
- * before it on the path. */
+/* Goes from an instruction, whose start (or whose change while it ran) the walk has reached, to the
+ * one before it on the path. */
 static uint32_t step_back(struct walk *walk, uint32_t item)
 {
     const struct ntk_release *release = &walk->dependencies->releases[item];
@@ -91,8 +91,8 @@ static uint32_t step_back(struct walk *walk, uint32_t item)
     if (release->event != NTK_NO_INDEX) {
         int64_t released_ps = walk->core->events[release->event].time_ps;
         int64_t before_ps = released_ps < walk->at_ps ? released_ps : walk->at_ps;
-        /* Who was not let go before it made the change is not who made it. This also leads out of circles:
-         * going to whoever let an instruction go always leads back in time. */
+        /* Who was not let go before it made the change is not who made it. This also leads out of
+         * circles: going to whoever let an instruction go always leads back in time. */
         bool is_known = release->by != NTK_NO_INDEX && let_go_ps(walk, release->by) < before_ps;
         if (released_ps > free_ps && is_known) {
             step(walk, NTK_PATH_LATENCY, item, released_ps);

@@ -2,12 +2,13 @@
 /*
  * critical_path - which chain of instructions and transfers decided how long the execution took?
  *
- * Walked backwards from the end: an instruction could not start before the change that let it go, if that
- * came after the instruction before it on its engine, else not before that one. Every moment of the
- * execution is in exactly one step, so the steps and each table of shares add up to the execution. What
- * is not on the path can be made faster without the execution becoming shorter.
+ * Walked backwards from the end: an instruction could not start before the change that let it go,
+ * if that came after the instruction before it on its engine, else not before that one. Every
+ * moment of the execution is in exactly one step, so the steps and each table of shares add up to
+ * the execution. What is not on the path can be made faster without the execution becoming shorter.
  *
- * Pure: trace to result; -ENODATA when the capture does not say how long the execution took, or -errno of a long list.
+ * Pure: trace to result; -ENODATA when the capture does not say how long the execution took, or
+ * -errno of a long list.
  */
 #ifndef NTK_PROFILER_ANALYSIS_CRITICAL_PATH_H
 #define NTK_PROFILER_ANALYSIS_CRITICAL_PATH_H
@@ -16,11 +17,13 @@
 
 enum ntk_path_kind {
     NTK_PATH_INSTRUCTION,
-    NTK_PATH_TRANSFER, /* from the end of the instruction that began it to the change that told its end */
-    NTK_PATH_LATENCY, /* between two steps: a change until who waits for it starts, fetch, decoding */
-    NTK_PATH_WAIT,    /* for a change whose maker is not known */
-    NTK_PATH_START,   /* before the first instruction of the chain */
-    NTK_PATH_END,     /* after the last instruction */
+    /* from the end of the instruction that began it to the change that told its end */
+    NTK_PATH_TRANSFER,
+    /* between two steps: a change until who waits for it starts, fetch, decoding */
+    NTK_PATH_LATENCY,
+    NTK_PATH_WAIT,  /* for a change whose maker is not known */
+    NTK_PATH_START, /* before the first instruction of the chain */
+    NTK_PATH_END,   /* after the last instruction */
     NTK_PATH_KIND_COUNT
 };
 
@@ -66,7 +69,8 @@ struct ntk_critical_path {
 int ntk_analysis_critical_path(const struct ntk_program *program,
                                const struct ntk_dependencies *dependencies,
                                struct ntk_critical_path *out_path);
-/* After so many steps: what was looked at of them and of the lists of their core (ntk_trace_give_back()). */
+/* After so many steps: what was looked at of them and of the lists of their core
+ * (ntk_trace_give_back()). */
 static inline void ntk_critical_path_passed(const struct ntk_trace *trace,
                                             const struct ntk_critical_path *path, size_t step)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* dependencies - changes and the instructions that made them, sorted by semaphore; a search for each wait. */
+/* dependencies - changes and the instructions that made them, sorted by semaphore; a search for
+ * each wait. */
 #include "profiler/analysis/dependencies.h"
 
 #include <errno.h>
@@ -9,11 +10,13 @@
 /* Semaphores and events share one numbering here: 256 of each. */
 #define NUMBERS 512
 #define EVENT_NUMBER 256
-/* A change later than this after the end of an instruction is not its own; hardware takes up to 0.05 us. */
+/* A change later than this after the end of an instruction is not its own; hardware takes up to
+ * 0.05 us. */
 #define SIGNAL_DELAY_PS 1000000
 #define LISTS 3 /* struct by_number */
 
-/* Indices sorted by number, then time: those of number n are items[first[n]] up to items[first[n + 1]]. */
+/* Indices sorted by number, then time: those of number n are items[first[n]] up to items[first[n +
+ * 1]]. */
 struct by_number {
     uint32_t first[NUMBERS + 1];
     uint32_t near
@@ -146,8 +149,9 @@ static bool is_until(const struct by_number *sorted, struct elements of, size_t 
     return at_ps <= time_ps;
 }
 
-/* Position in items of the number after the last one that is not later than the time. Steps that double lead away
- * from where the last search ended: each looks at little, and that near what the one before looked at. */
+/* Position in items of the number after the last one that is not later than the time. Steps that
+ * double lead away from where the last search ended: each looks at little, and that near what the
+ * one before looked at. */
 static uint32_t until(struct by_number *sorted, struct elements of, unsigned number,
                       int64_t time_ps)
 {
@@ -193,11 +197,11 @@ static uint32_t changes_until(struct index *index, unsigned number, int64_t time
     return until(&index->changes, events, number, time_ps);
 }
 
-/* Walks back over changes that left the condition true to the one that made it so. What takes the value
- * away again (a wait that consumes, the instruction's own change) may lie after that: changes that are not
- * before the start are stepped over while they leave it false. Where the condition was true before the engine was
- * free it does not matter since when: the walk ends there, so all walks together look at each change about once
- * per engine. */
+/* Walks back over changes that left the condition true to the one that made it so. What takes the
+ * value away again (a wait that consumes, the instruction's own change) may lie after that: changes
+ * that are not before the start are stepped over while they leave it false. Where the condition was
+ * true before the engine was free it does not matter since when: the walk ends there, so all walks
+ * together look at each change about once per engine. */
 static uint32_t find_change(struct index *index, const struct ntk_slot_fact *fact,
                             const struct ntk_trace_instruction *instruction, int64_t free_ps,
                             uint32_t *out_ordinal)
@@ -241,8 +245,8 @@ static uint32_t find_signaller(struct index *index, unsigned number,
     struct by_number *signals = &index->signals;
     uint32_t best = NTK_NO_INDEX;
     int64_t best_ps = INT64_MAX;
-    /* From the last one that starts before the change; further back ends can only be further away, but
-     * for instructions that overlap: a few of them are looked at. */
+    /* From the last one that starts before the change; further back ends can only be further away,
+     * but for instructions that overlap: a few of them are looked at. */
     uint32_t low = begun_until(index, signals, number, change->time_ps);
     for (unsigned looked_at = 0; low > signals->first[number] && looked_at < 32; looked_at++) {
         uint32_t item = signals->items[--low];

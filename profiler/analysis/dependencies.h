@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dependencies - who let each instruction go: which change of which semaphore or event, made by which
- * instruction or transfer?
+ * dependencies - who let each instruction go: which change of which semaphore or event, made by
+ * which instruction or transfer?
  *
- * The change that ends a wait is the last one before the instruction starts that made the condition true.
- * It names its engine, or DMA; the instruction of that engine is the one which signals this semaphore and
- * ends nearest; the transfer is the one whose instruction names the semaphore: when a semaphore has m
- * changes for each transfer, change j is of transfer j div m, else of the last one begun before it.
+ * The change that ends a wait is the last one before the instruction starts that made the condition
+ * true. It names its engine, or DMA; the instruction of that engine is the one which signals this
+ * semaphore and ends nearest; the transfer is the one whose instruction names the semaphore: when a
+ * semaphore has m changes for each transfer, change j is of transfer j div m, else of the last one
+ * begun before it.
  *
  * Owner:   ntk_analysis_dependencies() allocates, _fini frees. Threads: immutable.
  */

@@ -2,11 +2,12 @@
 /*
  * dma_efficiency - how well did each DMA queue use the engines that worked for it?
  *
- * A queue is one name of the capture on one core, over all DMA engines; rings without a name are told by
- * their kind. busy_ps adds up the packet times of all engines; what these engines could have moved meanwhile at
- * their published rate, and did not, is wasted_bytes (none where packets went faster); efficiency is bytes_count /
- * (bytes_count + wasted_bytes). The total adds the rows up, but what overlaps is active once, and an engine is one.
- * Packets of 4 bytes and fewer are semaphore writes; below NTK_DMA_SMALL_BYTES the overhead of a packet weighs, below
+ * A queue is one name of the capture on one core, over all DMA engines; rings without a name are
+ * told by their kind. busy_ps adds up the packet times of all engines; what these engines could
+ * have moved meanwhile at their published rate, and did not, is wasted_bytes (none where packets
+ * went faster); efficiency is bytes_count / (bytes_count + wasted_bytes). The total adds the rows
+ * up, but what overlaps is active once, and an engine is one. Packets of 4 bytes and fewer are
+ * semaphore writes; below NTK_DMA_SMALL_BYTES the overhead of a packet weighs, below
  * NTK_DMA_POOR_BYTES it dominates.
  *
  * Pure: trace to result; -ENOMEM.

@@ -19,7 +19,8 @@ struct ntk_dma_rate_point {
     uint64_t total_bytes; /* of all packets begun up to here */
 };
 
-/* Bytes per second of one packet, in the precision and order of the original; 0 without a duration. */
+/* Bytes per second of one packet, in the precision and order of the original; 0 without a
+ * duration. */
 static inline float ntk_packet_rate(const struct ntk_trace_packet *packet)
 {
     float seconds = (float)((double)(packet->end_ps - packet->start_ps) * 1e-12);

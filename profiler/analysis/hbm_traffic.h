@@ -3,8 +3,8 @@
  * hbm_traffic - how many bytes did DMA read from and write to device memory?
  *
  * Known when every transfer that ran can be found in an executed instruction (its operands, or the
- * descriptors of the NEFF that a dma_trigger names). Not known for a vendor's prepared queues, whose
- * direction only the vendor's descriptors tell, and for other generations than Trainium2.
+ * descriptors of the NEFF that a dma_trigger names). Not known for a vendor's prepared queues,
+ * whose direction only the vendor's descriptors tell, and for other generations than Trainium2.
  */
 #ifndef NTK_PROFILER_ANALYSIS_HBM_TRAFFIC_H
 #define NTK_PROFILER_ANALYSIS_HBM_TRAFFIC_H
@@ -19,7 +19,8 @@ struct ntk_hbm_traffic {
 
 struct ntk_neff_var;
 
-/* A part of a transfer: bytes read from or written to a variable; NULL: the files do not name it. */
+/* A part of a transfer: bytes read from or written to a variable; NULL: the files do not name
+ * it. */
 typedef void ntk_hbm_visit(const struct ntk_neff_var *var, bool is_write, uint64_t bytes_count,
                            void *ctx);
 

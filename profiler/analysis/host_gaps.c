@@ -99,7 +99,8 @@ static bool is_run(const struct ntk_system_span *span)
     return strcmp(span->type, "nc_exec_running") == 0 && !span->is_instant && !span->is_partial;
 }
 
-/* Runs of the core merged where they overlap (the two cores of a pair, queued steps), then what is between. */
+/* Runs of the core merged where they overlap (the two cores of a pair, queued steps), then what is
+ * between. */
 static size_t find_gaps(const struct group *group, struct ntk_gap_core *core, struct gap *runs)
 {
     size_t count = 0;

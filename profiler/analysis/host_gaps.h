@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * host_gaps - for how long did a core do nothing between two executions, and what did the host do meanwhile?
+ * host_gaps - for how long did a core do nothing between two executions, and what did the host do
+ * meanwhile?
  *
- * A gap is from the end of one run of a core to the start of its next, in host time. Each moment of it belongs to
- * one cause, the first that holds: tensors were moved, a model was loaded or unloaded, an execution was
- * prepared or finished by the runtime, another call was under way, or none: the application did something else.
- * Only calls for that core count, from whatever thread.
+ * A gap is from the end of one run of a core to the start of its next, in host time. Each moment of
+ * it belongs to one cause, the first that holds: tensors were moved, a model was loaded or
+ * unloaded, an execution was prepared or finished by the runtime, another call was under way, or
+ * none: the application did something else. Only calls for that core count, from whatever thread.
  *
  * Pure: trace to result; -ENOMEM.
  */

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * idle_reasons - for how long did each engine work, and what kept it from working the rest of the time?
+ * idle_reasons - for how long did each engine work, and what kept it from working the rest of the
+ * time?
  *
- * Working is as in engine_activity.h: the union of an engine's instructions without EVENT_SEMAPHORE. All
- * other time of the execution belongs to exactly one reason, so that busy_ps and the reasons of an engine
- * add up to the execution. The time before an instruction is its wait up to the change that let it go,
- * and issue from there on; one that waits while it runs is issued first, and its wait lies inside it.
+ * Working is as in engine_activity.h: the union of an engine's instructions without
+ * EVENT_SEMAPHORE. All other time of the execution belongs to exactly one reason, so that busy_ps
+ * and the reasons of an engine add up to the execution. The time before an instruction is its wait
+ * up to the change that let it go, and issue from there on; one that waits while it runs is issued
+ * first, and its wait lies inside it.
  *
- * Pure: trace to result; -ENOMEM, or -ENODATA when the capture does not say how long the execution took.
+ * Pure: trace to result; -ENOMEM, or -ENODATA when the capture does not say how long the execution
+ * took.
  */
 #ifndef NTK_PROFILER_ANALYSIS_IDLE_REASONS_H
 #define NTK_PROFILER_ANALYSIS_IDLE_REASONS_H
@@ -30,8 +33,8 @@ struct ntk_idle_row {
     bool is_event;     /* number is that of an event, not a semaphore */
     uint16_t number;   /* ENGINE, DMA: semaphore or event; else NTK_PROGRAM_NO_NUMBER */
     const char *queue; /* DMA: as in the NEFF; NULL: not known */
-    uint8_t
-        opcode; /* ENGINE: of the instruction that changed it longest; DMA: that began the transfer */
+    /* ENGINE: of the instruction that changed it longest; DMA: that began the transfer */
+    uint8_t opcode;
     bool has_opcode;
     uint64_t count; /* of waits */
     int64_t idle_ps;

@@ -2,8 +2,8 @@
 /*
  * matmul_flops - how many floating-point operations did the tensor engine do?
  *
- * Instructions in the open encoding are decoded in full. Of a vendor's, three fields of a MATMUL slot
- * are known for Trainium2; there is_known is false for any other generation that ran a MATMUL.
+ * Instructions in the open encoding are decoded in full. Of a vendor's, three fields of a MATMUL
+ * slot are known for Trainium2; there is_known is false for any other generation that ran a MATMUL.
  */
 #ifndef NTK_PROFILER_ANALYSIS_MATMUL_FLOPS_H
 #define NTK_PROFILER_ANALYSIS_MATMUL_FLOPS_H

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * onchip_traffic - bytes that the instructions of an execution read from and wrote to the state buffer and
- * the accumulation buffer.
+ * onchip_traffic - bytes that the instructions of an execution read from and wrote to the state
+ * buffer and the accumulation buffer.
  *
  * Known for programs in the open encoding (docs/isa.md), whose operands can be read: each time an
- * instruction ran, its tiles count once, a repeated element as often as it is taken; adding to what the
- * accumulation buffer holds is a write. DMA between memories counts by where its sides lie. The operands of a
- * vendor's programs are not public: not known.
+ * instruction ran, its tiles count once, a repeated element as often as it is taken; adding to what
+ * the accumulation buffer holds is a write. DMA between memories counts by where its sides lie. The
+ * operands of a vendor's programs are not public: not known.
  *
  * Pure: trace to result. Memory does not grow with the trace.
  */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * program - what each executed instruction of a trace waits for, signals, computes and moves, and which
- * layer it belongs to.
+ * program - what each executed instruction of a trace waits for, signals, computes and moves, and
+ * which layer it belongs to.
  *
- * The meaning of a slot is found once, however often it ran. Programs in the open encoding are understood
- * in full; of a vendor's programs for Trainium2 what vendor_slot.h knows. Layers are the names that the
- * NEFF gives to instructions; without a NEFF, and in a vendor's, every instruction is in the layer without
- * a name.
+ * The meaning of a slot is found once, however often it ran. Programs in the open encoding are
+ * understood in full; of a vendor's programs for Trainium2 what vendor_slot.h knows. Layers are the
+ * names that the NEFF gives to instructions; without a NEFF, and in a vendor's, every instruction
+ * is in the layer without a name.
  *
  * Owner:   ntk_program_create() allocates, ntk_program_destroy() frees; it borrows the trace.
  * Threads: immutable after its creation.

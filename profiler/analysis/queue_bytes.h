@@ -2,9 +2,9 @@
 /*
  * queue_bytes - bytes that were moved over queues of the types in, out and data.
  *
- * Written bytes of the transfers of the NEFF that ran, without the semaphore writes of their packets. Compilers use
- * "in" for loads of inputs and stores of outputs alike. Not known where prepared packets moved and no NEFF says
- * what for.
+ * Written bytes of the transfers of the NEFF that ran, without the semaphore writes of their
+ * packets. Compilers use "in" for loads of inputs and stores of outputs alike. Not known where
+ * prepared packets moved and no NEFF says what for.
  *
  * Pure: trace to result. Memory does not grow with the trace.
  */

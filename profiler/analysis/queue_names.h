@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * queue_names - the DMA queues of all cores of a trace, numbered: one for each name on each core, and one for each
- * kind of ring without a name.
+ * queue_names - the DMA queues of all cores of a trace, numbered: one for each name on each core,
+ * and one for each kind of ring without a name.
  *
  * Owner:   caller's storage; _fini frees. Names are the capture's. Threads: immutable after _init.
  */
@@ -27,7 +27,8 @@ struct ntk_queue_names {
 /* 0 or -ENOMEM. */
 int ntk_queue_names_init(struct ntk_queue_names *names, const struct ntk_trace *trace);
 void ntk_queue_names_fini(struct ntk_queue_names *names);
-/* Of one ring, as in the file; NULL: it has none. The last entry counts where the file has several. */
+/* Of one ring, as in the file; NULL: it has none. The last entry counts where the file has
+ * several. */
 const char *ntk_queue_name_get(const struct ntk_ntff_subgraph *subgraph, unsigned engine,
                                unsigned queue);
 /* As every output has it: "qSyncIO0", "(instruction)" of those without a name. Returns buf. */

@@ -40,8 +40,8 @@ static int compare_numbers(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* One entry per step of a worker. Both physical cores of a logical one run the same execution: the n-th span of one core
- * in it is the same step as the n-th of the other. */
+/* One entry per step of a worker. Both physical cores of a logical one run the same execution: the
+ * n-th span of one core in it is the same step as the n-th of the other. */
 static int gather(const struct ntk_system_trace *const *traces, size_t count, const char *type,
                   struct ntk_vec *begins)
 {

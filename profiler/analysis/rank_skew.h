@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rank_skew - how far apart do the ranks of a job begin the same thing, who is late, what do collectives cost?
+ * rank_skew - how far apart do the ranks of a job begin the same thing, who is late, what do
+ * collectives cost?
  *
- * The n-th span of a kind on one rank belongs with the n-th on every other; where rings lost events, which are the oldest,
- * the n-th from the end. A rank is a worker of the system traces. Kinds are
- * executions (nc_exec_running), collectives (cc_running) and their barriers (cc_exec_barrier). The last
- * rank to begin is the late one: all others wait for it. Times are host times; ranks of several machines are
- * as far apart as their clocks.
+ * The n-th span of a kind on one rank belongs with the n-th on every other; where rings lost
+ * events, which are the oldest, the n-th from the end. A rank is a worker of the system traces.
+ * Kinds are executions (nc_exec_running), collectives (cc_running) and their barriers
+ * (cc_exec_barrier). The last rank to begin is the late one: all others wait for it. Times are host
+ * times; ranks of several machines are as far apart as their clocks.
  *
  * Pure: traces to result; -ENOMEM.
  */

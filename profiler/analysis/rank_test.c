@@ -19,7 +19,8 @@ static int compare_values(const void *x, const void *y)
     return a->value < b->value ? -1 : a->value > b->value;
 }
 
-/* Twice the mid-rank of each value (1 is the least); *out_ties: sum of t^3 - t over groups of t equal ones. */
+/* Twice the mid-rank of each value (1 is the least); *out_ties: sum of t^3 - t over groups of t
+ * equal ones. */
 static void rank(const struct value *values, size_t count, unsigned *doubled, double *out_ties)
 {
     *out_ties = 0;

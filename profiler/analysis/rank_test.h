@@ -2,10 +2,11 @@
 /*
  * rank_test - are two sets of measurements of one size, or is their difference chance?
  *
- * The Mann-Whitney test, two-sided: the probability that a random division of all values into two sets of these
- * sizes has rank sums at least as unequal. Equal values share their ranks. Exact, by counting all divisions, up to
- * NTK_RANK_TEST_EXACT_MAX values; beyond, the normal approximation with corrections for ties and continuity.
- * It asks nothing of the shape of the distribution, which for times is never normal.
+ * The Mann-Whitney test, two-sided: the probability that a random division of all values into two
+ * sets of these sizes has rank sums at least as unequal. Equal values share their ranks. Exact, by
+ * counting all divisions, up to NTK_RANK_TEST_EXACT_MAX values; beyond, the normal approximation
+ * with corrections for ties and continuity. It asks nothing of the shape of the distribution, which
+ * for times is never normal.
  *
  * Pure. Threads: any.
  */
@@ -21,8 +22,8 @@
 double ntk_rank_test_least_p(size_t a_count, size_t b_count);
 /* p in *out_p: 0 or -ENOMEM; -EINVAL when a set is empty. */
 int ntk_rank_test(const double *a, size_t a_count, const double *b, size_t b_count, double *out_p);
-/* Benjamini-Hochberg: which of the tests are significant when among those that are called so at most the
- * share `rate` shall be chance. p above 1 stands for no test. */
+/* Benjamini-Hochberg: which of the tests are significant when among those that are called so at
+ * most the share `rate` shall be chance. p above 1 stands for no test. */
 int ntk_rank_test_select(const double *p, size_t count, double rate, bool *out_is_significant);
 
 #endif

@@ -2,14 +2,15 @@
 /*
  * roofline - how near is each layer, and the whole execution, to what the chip can do?
  *
- * flops are useful ones: transposes move data only. With R the tensor peak of all cores and B the rate of
- * one memory stack (as in the summary), a layer with W flops and Q bytes of device memory takes at least
- * max(W / R, Q / B): it is bound by what is larger. ratio is that over the time it took: its part of the critical path,
- * for the whole execution its length. A layer that does neither has no bound; one that takes longer by the roofline than its part of
- * the path is hidden behind others.
+ * flops are useful ones: transposes move data only. With R the tensor peak of all cores and B the
+ * rate of one memory stack (as in the summary), a layer with W flops and Q bytes of device memory
+ * takes at least max(W / R, Q / B): it is bound by what is larger. ratio is that over the time it
+ * took: its part of the critical path, for the whole execution its length. A layer that does
+ * neither has no bound; one that takes longer by the roofline than its part of the path is hidden
+ * behind others.
  *
- * Pure: costs to result; -ENOMEM, or -ENODATA when machine, work, bytes or the length of the execution is not
- * known.
+ * Pure: costs to result; -ENOMEM, or -ENODATA when machine, work, bytes or the length of the
+ * execution is not known.
  */
 #ifndef NTK_PROFILER_ANALYSIS_ROOFLINE_H
 #define NTK_PROFILER_ANALYSIS_ROOFLINE_H

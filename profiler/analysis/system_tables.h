@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * system_tables - what each thread of a system trace spent its time on, and where each execution spent
- * its own, from the call to the device and back.
+ * system_tables - what each thread of a system trace spent its time on, and where each execution
+ * spent its own, from the call to the device and back.
  *
  * Owner:   caller's storage; _fini frees. Texts are the trace's. Threads: any.
  */
@@ -50,7 +50,8 @@ struct ntk_system_tables {
 int ntk_analysis_system_tables(const struct ntk_system_trace *trace,
                                struct ntk_system_tables *out_tables);
 void ntk_system_tables_fini(struct ntk_system_tables *tables);
-/* The execution that a capture of one execution shows: the first of its model on its core; NULL: not there. */
+/* The execution that a capture of one execution shows: the first of its model on its core; NULL:
+ * not there. */
 const struct ntk_system_execution *
 ntk_system_tables_captured(const struct ntk_system_tables *tables, uint32_t model_id, uint32_t nc);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tensor_traffic - which tensors were read and written in device memory, how often, how much more than their
- * size?
+ * tensor_traffic - which tensors were read and written in device memory, how often, how much more
+ * than their size?
  *
- * Needs the NEFF, whose descriptors and variables name them. -ENODATA when data moved that names no tensor:
- * without a NEFF, and in a vendor's program, whose names are not known.
+ * Needs the NEFF, whose descriptors and variables name them. -ENODATA when data moved that names no
+ * tensor: without a NEFF, and in a vendor's program, whose names are not known.
  * Pure: trace to result; -ENOMEM.
  */
 #ifndef NTK_PROFILER_ANALYSIS_TENSOR_TRAFFIC_H

@@ -88,7 +88,8 @@ static unsigned number_of(const struct queue *queue, const struct begun *begun)
                : (fact->done_is_event ? EVENT_NUMBER : 0U) + (fact->done_number & 0xffU);
 }
 
-/* Changes by DMA of a number are shared out evenly among the transfers that name it, in their order. */
+/* Changes by DMA of a number are shared out evenly among the transfers that name it, in their
+ * order. */
 static int find_ends(struct queue *queue)
 {
     struct ntk_vec times[NUMBERS];

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * transfers - which packets of a DMA queue does the transfer have that an instruction began, and which instruction
- * began a packet?
+ * transfers - which packets of a DMA queue does the transfer have that an instruction began, and
+ * which instruction began a packet?
  *
- * A queue does its transfers in the order in which they were begun. Where each of its rings has one packet of a semaphore
- * write for each transfer (real hardware), packets up to the j-th of them on a ring are those of the j-th transfer. Else,
- * where the bytes of all transfers are known and are those of all packets, the packets in order of start are shared out by
- * them. Else they are those that begin after the instruction and end no later than the change that tells the
- * transfer's end, but later than that of the transfer before; they count only where that is all of its bytes, or where
- * no transfer overlaps with the one before. Otherwise nothing is known.
+ * A queue does its transfers in the order in which they were begun. Where each of its rings has one
+ * packet of a semaphore write for each transfer (real hardware), packets up to the j-th of them on
+ * a ring are those of the j-th transfer. Else, where the bytes of all transfers are known and are
+ * those of all packets, the packets in order of start are shared out by them. Else they are those
+ * that begin after the instruction and end no later than the change that tells the transfer's end,
+ * but later than that of the transfer before; they count only where that is all of its bytes, or
+ * where no transfer overlaps with the one before. Otherwise nothing is known.
  *
  * Owner:   caller's storage; ntk_transfer_fini() frees. Threads: immutable.
  */

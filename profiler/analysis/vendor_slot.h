@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vendor_slot - the few fields of a Trainium2 instruction slot (waits and changes: of Trainium1 too) whose meaning is known, for reading
- * captures of real hardware. docs/formats/ntff.md has the table.
+ * vendor_slot - the few fields of a Trainium2 instruction slot (waits and changes: of Trainium1
+ * too) whose meaning is known, for reading captures of real hardware. docs/formats/ntff.md has the
+ * table.
  */
 #ifndef NTK_PROFILER_ANALYSIS_VENDOR_SLOT_H
 #define NTK_PROFILER_ANALYSIS_VENDOR_SLOT_H
@@ -21,9 +22,9 @@ static inline uint64_t ntk_vendor_slot_u(const uint8_t *slot, unsigned offset, u
     return value;
 }
 
-/* All instructions of a program: the wait before the start (u8 kind, u8 number, u32 value) and the change
- * after the end (u8 kind, u8 number). An EVENT_SEMAPHORE of the runtime has zeros there and the same from
- * byte 32 on, without the gap before the value; it waits while it runs. */
+/* All instructions of a program: the wait before the start (u8 kind, u8 number, u32 value) and the
+ * change after the end (u8 kind, u8 number). An EVENT_SEMAPHORE of the runtime has zeros there and
+ * the same from byte 32 on, without the gap before the value; it waits while it runs. */
 #define NTK_VENDOR_SLOT_WAIT 4
 #define NTK_VENDOR_SLOT_SIGNAL 6
 #define NTK_VENDOR_SLOT_WAIT_VALUE 8
@@ -38,15 +39,16 @@ static inline uint64_t ntk_vendor_slot_u(const uint8_t *slot, unsigned offset, u
 #define NTK_VENDOR_SIGNAL_WRITE 0x19
 #define NTK_VENDOR_SLOT_DMA_SEMAPHORE 13 /* DMA_DIRECT2D: incremented when the data is there */
 
-/* What compilers write where the loaded program has the WRITE that starts prepared transfers: the name of a queue of
- * def.json and the id of a descriptor group of its engine. */
+/* What compilers write where the loaded program has the WRITE that starts prepared transfers: the
+ * name of a queue of def.json and the id of a descriptor group of its engine. */
 #define NTK_VENDOR_OPCODE_TRIGGER 0xc1
 #define NTK_VENDOR_TRIGGER_NAME 12
 #define NTK_VENDOR_TRIGGER_NAME_BYTES 36
 #define NTK_VENDOR_TRIGGER_GROUP 48
 
-/* Trainium1 writes them the same way: in the one capture that is at hand every wait of the program ends with a
- * change of the semaphore that it names, by the queue or engine that the NEFF names for it. */
+/* Trainium1 writes them the same way: in the one capture that is at hand every wait of the program
+ * ends with a change of the semaphore that it names, by the queue or engine that the NEFF names for
+ * it. */
 static inline bool ntk_vendor_slot_has_sync(unsigned generation)
 {
     return generation == 2 || generation == NTK_VENDOR_SLOT_GENERATION;

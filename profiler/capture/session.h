@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * session - one NEFF on one core through libnrt, from load to unload, recorded between start and stop.
+ * session - one NEFF on one core through libnrt, from load to unload, recorded between start and
+ * stop.
  *
  * libnrt.so.1 is opened when the session is: $NEURON_LIBNRT, else the one beside this program
  * (../lib), else the system's. So the same session runs on software cores and on hardware.
@@ -24,7 +25,8 @@ struct ntk_session;
 struct ntk_session_options {
     uint32_t rank_count; /* of all workers; 0: the NEFF is loaded without collectives */
     uint32_t rank;
-    /* All tensors of more than so many bytes share one buffer: their values mean nothing, room is saved. */
+    /* All tensors of more than so many bytes share one buffer: their values mean nothing, room is
+     * saved. */
     bool has_single_io;
     uint64_t single_io_threshold_bytes;
     bool is_async; /* executions are queued: ntk_session_drain() waits for them */
@@ -40,8 +42,9 @@ void ntk_session_close(struct ntk_session *session);
 int ntk_session_set_input(struct ntk_session *session, const char *name, const char *path,
                           struct ntk_err *err);
 
-/* Fills the inputs that no file was given for with what the NEFF holds of them: its members inputs/NAME.npy or
- * inputs/NAME.bin, where / in a name is _. -ENODATA when it holds nothing for one. */
+/* Fills the inputs that no file was given for with what the NEFF holds of them: its members
+ * inputs/NAME.npy or inputs/NAME.bin, where / in a name is _. -ENODATA when it holds nothing for
+ * one. */
 int ntk_session_set_inputs_from_neff(struct ntk_session *session, const char *neff_path,
                                      struct ntk_err *err);
 
@@ -57,8 +60,8 @@ int ntk_session_record_start(struct ntk_session *session, const char *ntff_path,
                              struct ntk_err *err);
 int ntk_session_record_stop(struct ntk_session *session, struct ntk_err *err);
 
-/* The system trace instead of a capture: what the host does. types: NULL-ended, each a name or a group; with ^
- * before it all but it; empty: all. -EINVAL for a name the runtime does not know. */
+/* The system trace instead of a capture: what the host does. types: NULL-ended, each a name or a
+ * group; with ^ before it all but it; empty: all. -EINVAL for a name the runtime does not know. */
 int ntk_session_trace_start(struct ntk_session *session, const char *const *types,
                             struct ntk_err *err);
 /* Its events as JSON, into a file; ends it. */
@@ -68,7 +71,8 @@ int ntk_session_trace_types(struct ntk_buf *out, struct ntk_err *err);
 
 /* CRC-32 over all outputs, in their order. */
 int ntk_session_output_crc(struct ntk_session *session, uint32_t *out_crc, struct ntk_err *err);
-/* Each output as <name>.out, or <name>.npy, in the current folder; <name>_rank_<rank> of several workers. */
+/* Each output as <name>.out, or <name>.npy, in the current folder; <name>_rank_<rank> of several
+ * workers. */
 int ntk_session_save_outputs(struct ntk_session *session, bool as_npy, struct ntk_err *err);
 
 #endif

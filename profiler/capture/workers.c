@@ -12,7 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* One that failed drags others down with it: a second for each to say why, before they are ended. */
+/* One that failed drags others down with it: a second for each to say why, before they are
+ * ended. */
 static void let_speak(const pid_t *workers, uint64_t count)
 {
     const struct timespec step = { .tv_nsec = 10000000 };

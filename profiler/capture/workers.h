@@ -14,7 +14,8 @@
 /* In the worker's process: its exit code. */
 typedef int ntk_worker(uint64_t index, void *ctx);
 
-/* 0 when all have succeeded, 1 when one has not (and has said why), negative when not all could be started. */
+/* 0 when all have succeeded, 1 when one has not (and has said why), negative when not all could be
+ * started. */
 int ntk_workers_run(uint64_t count, ntk_worker *worker, void *ctx, struct ntk_err *err);
 
 #endif

@@ -38,11 +38,12 @@ size_t ntk_analyses_count(void);
 const struct ntk_analysis_info *ntk_analyses_info(size_t index);
 /* -1: no analysis has the name. */
 int ntk_analyses_find(const char *name);
-/* The answer appended to json, or to text where json is NULL. 0, -ENOMEM, or -ENODATA: the files do not say; nothing
- * was appended then. */
+/* The answer appended to json, or to text where json is NULL. 0, -ENOMEM, or -ENODATA: the files do
+ * not say; nothing was appended then. */
 int ntk_analyses_put(const struct ntk_analyses *analyses, size_t index, struct ntk_buf *text,
                      struct ntk_json *json);
-/* The same as JSON, without what has an entry for each span of the execution: the steps of the critical path. */
+/* The same as JSON, without what has an entry for each span of the execution: the steps of the
+ * critical path. */
 int ntk_analyses_put_brief(const struct ntk_analyses *analyses, size_t index,
                            struct ntk_json *json);
 /* Memory of what was looked at of long lists, those of the trace too. */

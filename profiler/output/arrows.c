@@ -19,8 +19,8 @@ int ntk_arrows_init(struct ntk_arrows *arrows, const struct ntk_program *program
     return ntk_analysis_dependencies(program, &arrows->dependencies);
 }
 
-/* Spans as they are drawn, in whole ns: readers tell the ends of an arrow apart by time, at equal times by their place
- * in the file. */
+/* Spans as they are drawn, in whole ns: readers tell the ends of an arrow apart by time, at equal
+ * times by their place in the file. */
 struct ntk_arrow ntk_arrow_to(const struct ntk_arrows *arrows, uint32_t instruction)
 {
     const struct ntk_trace_core *core = core_of(arrows);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arrows - who let whom go, between the spans of the instructions of a core, for formats that draw it.
+ * arrows - who let whom go, between the spans of the instructions of a core, for formats that draw
+ * it.
  *
- * An arrow goes from the instruction that ended a wait, or began the transfer that ended it, to the one that waited
- * (analysis/dependencies.h). Each instruction has at most one that comes, and any number that leave.
+ * An arrow goes from the instruction that ended a wait, or began the transfer that ended it, to the
+ * one that waited (analysis/dependencies.h). Each instruction has at most one that comes, and any
+ * number that leave.
  *
- * Owner:   caller's storage, zeroed is empty, _init allocates, _fini frees; the program is borrowed. Threads: one.
+ * Owner:   caller's storage, zeroed is empty, _init allocates, _fini frees; the program is
+ *          borrowed. Threads: one.
  */
 #ifndef NTK_PROFILER_OUTPUT_ARROWS_H
 #define NTK_PROFILER_OUTPUT_ARROWS_H
@@ -15,15 +18,15 @@
 struct ntk_arrow {
     uint32_t from; /* instruction; NTK_NO_INDEX: there is none */
     bool by_transfer;
-    bool
-        is_inside; /* it comes while the span of the one that waits runs already; else at its start */
+    /* it comes while the span of the one that waits runs already; else at its start */
+    bool is_inside;
 };
 
 struct ntk_arrows {
     const struct ntk_program *program;
     struct ntk_dependencies dependencies;
-    struct ntk_long_list
-        leaving; /* of the core: by instruction, the first that it let go and the next of its list */
+    /* of the core: by instruction, the first that it let go and the next of its list */
+    struct ntk_long_list leaving;
     size_t core_index;
 };
 
@@ -33,7 +36,8 @@ int ntk_arrows_init(struct ntk_arrows *arrows, const struct ntk_program *program
 int ntk_arrows_turn_to(struct ntk_arrows *arrows, size_t core_index);
 struct ntk_arrow ntk_arrow_to(const struct ntk_arrows *arrows, uint32_t instruction);
 /*
- * for (uint32_t to = ntk_arrows_first(arrows, from); to != NTK_NO_INDEX; to = ntk_arrows_next(arrows, to))
+ * for (uint32_t to = ntk_arrows_first(arrows, from); to != NTK_NO_INDEX;
+ *      to = ntk_arrows_next(arrows, to))
  */
 uint32_t ntk_arrows_first(const struct ntk_arrows *arrows, uint32_t from);
 uint32_t ntk_arrows_next(const struct ntk_arrows *arrows, uint32_t to);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * columns - the words that tables of the schema are written in, and the table that describes them: for
- * tables_schema.c and tables_system.c.
+ * columns - the words that tables of the schema are written in, and the table that describes them:
+ * for tables_schema.c and tables_system.c.
  */
 #ifndef NTK_PROFILER_OUTPUT_COLUMNS_H
 #define NTK_PROFILER_OUTPUT_COLUMNS_H

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lanes - on which of the lines of one engine or queue a span is drawn, so that none of a line overlap.
+ * lanes - on which of the lines of one engine or queue a span is drawn, so that none of a line
+ * overlap.
  *
- * Spans come in order of their start. The first line that is free takes the span; memory is one number
- * per line. Owner: caller's storage, zeroed is empty, _fini frees. Threads: one.
+ * Spans come in order of their start. The first line that is free takes the span; memory is one
+ * number per line. Owner: caller's storage, zeroed is empty, _fini frees. Threads: one.
  */
 #ifndef NTK_PROFILER_OUTPUT_LANES_H
 #define NTK_PROFILER_OUTPUT_LANES_H

@@ -66,7 +66,8 @@ bool ntk_operands_get(struct ntk_operands *operands, const struct ntk_trace_core
 {
     uint64_t key = 1 + (((uint64_t)core_index * NTK_NTFF_ENGINE_COUNT + instruction->engine) << 32 |
                         instruction->slot);
-    /* Engines have their parts, so that programs of different engines do not push each other out. */
+    /* Engines have their parts, so that programs of different engines do not push each other
+     * out. */
     size_t at =
         (instruction->slot + (size_t)instruction->engine * (PLACES / NTK_NTFF_ENGINE_COUNT)) %
         PLACES;

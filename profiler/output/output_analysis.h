@@ -2,9 +2,9 @@
 /*
  * output_analysis - the results of analyses, each as text for a person and as one JSON value.
  *
- * Text: times in us, shares in percent of the execution. JSON: ns and fractions; names as everywhere. What
- * is not known is "-" in text and null in JSON. The same trace gives the same bytes.
- * Every function appends; an allocation that fails shows in ntk_buf_ok().
+ * Text: times in us, shares in percent of the execution. JSON: ns and fractions; names as
+ * everywhere. What is not known is "-" in text and null in JSON. The same trace gives the same
+ * bytes. Every function appends; an allocation that fails shows in ntk_buf_ok().
  */
 #ifndef NTK_PROFILER_OUTPUT_OUTPUT_ANALYSIS_H
 #define NTK_PROFILER_OUTPUT_OUTPUT_ANALYSIS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output_cells - what tables and JSON of analyses have in common: times, shares, names of engines, opcodes,
- * queues.
+ * output_cells - what tables and JSON of analyses have in common: times, shares, names of engines,
+ * opcodes, queues.
  */
 #ifndef NTK_PROFILER_OUTPUT_OUTPUT_CELLS_H
 #define NTK_PROFILER_OUTPUT_OUTPUT_CELLS_H

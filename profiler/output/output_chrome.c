@@ -2,8 +2,8 @@
 /*
  * output_chrome - a profile in the JSON trace event format, docs/formats/profile-traces.md.
  *
- * A core is a process; complete events of one thread must nest, so spans that overlap get threads of
- * their own, named alike.
+ * A core is a process; complete events of one thread must nest, so spans that overlap get threads
+ * of their own, named alike.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* output_csv - tables as comma-separated values (RFC 4180): a line of names, then a line per row. */
+/* output_csv - tables as comma-separated values (RFC 4180): a line of names, then a line per
+ * row. */
 #include <stdlib.h>
 
 #include "profiler/output/folder.h"

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output_parquet - tables as Parquet files: row groups of plainly encoded columns, Snappy pages, and the
- * footer that finds them.
+ * output_parquet - tables as Parquet files: row groups of plainly encoded columns, Snappy pages,
+ * and the footer that finds them.
  *
  *   "PAR1" | per row group, per column: PageHeader, page | FileMetaData | u32 its length | "PAR1"
  *
  * A page of a column that may be absent begins with definition levels: u32 bytes, then runs of
- * (varint 2 * length, u8 level). Source of the format: Apache Parquet, parquet.thrift and Encodings.md.
+ * (varint 2 * length, u8 level). Source of the format: Apache Parquet, parquet.thrift and
+ * Encodings.md.
  */
 #include <errno.h>
 #include <snappy-c.h>

@@ -2,9 +2,10 @@
 /*
  * output_perfetto - a profile as a Perfetto trace, docs/formats/profile-traces.md.
  *
- * A core is a process, an engine or queue a thread. Spans of one line must not overlap, so those that do
- * get lines of their own below it. Descriptions of tracks and names go through protobuf-c; slices and
- * counters, which are the file, are written field by field (docs/decisions/libraries.md).
+ * A core is a process, an engine or queue a thread. Spans of one line must not overlap, so those
+ * that do get lines of their own below it. Descriptions of tracks and names go through protobuf-c;
+ * slices and counters, which are the file, are written field by field
+ * (docs/decisions/libraries.md).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -24,7 +25,8 @@
 #define OPCODES 256
 #define IID_OF_OPCODE(opcode) (1U + (opcode))
 #define IID_OF_CLASS(dma_class) (1U + OPCODES + (dma_class))
-/* Layers have their numbers; what the runtime put around a program is of none, so its number is free. */
+/* Layers have their numbers; what the runtime put around a program is of none, so its number is
+ * free. */
 #define IID_OF_UNKNOWN_LAYER NTK_LAYER_RUNTIME
 #define EVENT_NAMES (OPCODES + NTK_TRACE_DMA_CLASS_COUNT)
 
@@ -186,7 +188,8 @@ static uint64_t flow_of(const struct core_writer *c, uint32_t to)
     return UINT64_C(1) << 63 | (uint64_t)c->pid << 32 | to;
 }
 
-/* The arrows of an instruction's slice. One that comes inside is the end's: at its start it had not begun. */
+/* The arrows of an instruction's slice. One that comes inside is the end's: at its start it had not
+ * begun. */
 static int find_flows(struct core_writer *c, uint32_t instruction,
                       struct ntk_perfetto_flows out_flows[2])
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output_perfetto_system - folders of inspections as a Perfetto trace, docs/formats/profile-traces.md: events on
- * lines of processes, samples as counters, captures where the clock of the host has them.
+ * output_perfetto_system - folders of inspections as a Perfetto trace,
+ * docs/formats/profile-traces.md: events on lines of processes, samples as counters, captures where
+ * the clock of the host has them.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -2,8 +2,8 @@
 /*
  * output_records - single instructions of a trace and single records of a capture as lines of text.
  *
- * Instructions are those of the execution, paired, in order of time. Records stand as in the file, before
- * anything is left out, with times on the clock of the file.
+ * Instructions are those of the execution, paired, in order of time. Records stand as in the file,
+ * before anything is left out, with times on the clock of the file.
  */
 #ifndef NTK_PROFILER_OUTPUT_OUTPUT_RECORDS_H
 #define NTK_PROFILER_OUTPUT_OUTPUT_RECORDS_H
@@ -11,7 +11,8 @@
 #include "profiler/output/sink.h"
 #include "profiler/trace/trace.h"
 
-/* Starts and ends of instructions, changes, throttling; the bytes of records of collectives cores. */
+/* Starts and ends of instructions, changes, throttling; the bytes of records of collectives
+ * cores. */
 #define NTK_RECORDS_TRACE 1u
 #define NTK_RECORDS_DMA 2u
 #define NTK_RECORDS_ERRORS 4u

@@ -2,8 +2,8 @@
 /*
  * output_system - what inspected processes did on the host, as text and as JSON.
  *
- * Every function appends to a buffer; an allocation that fails shows in ntk_buf_ok(). The same folder gives
- * the same bytes.
+ * Every function appends to a buffer; an allocation that fails shows in ntk_buf_ok(). The same
+ * folder gives the same bytes.
  */
 #ifndef NTK_PROFILER_OUTPUT_OUTPUT_SYSTEM_H
 #define NTK_PROFILER_OUTPUT_OUTPUT_SYSTEM_H

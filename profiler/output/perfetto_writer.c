@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfetto_writer - descriptions of tracks go through protobuf-c; slices and counters, which are the file,
- * are written field by field (docs/decisions/libraries.md).
+ * perfetto_writer - descriptions of tracks go through protobuf-c; slices and counters, which are
+ * the file, are written field by field (docs/decisions/libraries.md).
  */
 #include "profiler/output/perfetto_writer.h"
 
@@ -145,8 +145,8 @@ uint8_t *ntk_perfetto_argument(uint8_t *at, unsigned name, unsigned value_tag, u
 
 static const struct ntk_perfetto_flows no_flows = { 0 };
 
-/* A packet around the bytes of a TrackEvent; fields in order of their numbers, as protobuf-c has them.
- * Only what names something needs what the first packet said. */
+/* A packet around the bytes of a TrackEvent; fields in order of their numbers, as protobuf-c has
+ * them. Only what names something needs what the first packet said. */
 static inline uint8_t *put_event(const struct ntk_perfetto *w, uint8_t *at, int64_t time_ns,
                                  const uint8_t *event, size_t event_bytes,
                                  struct ntk_perfetto_flows flows, bool needs_names)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfetto_writer - packets of a Perfetto trace, docs/formats/profile-traces.md: tracks, slices, counters.
+ * perfetto_writer - packets of a Perfetto trace, docs/formats/profile-traces.md: tracks, slices,
+ * counters.
  *
  * Names of slices and arguments are numbers of what the first packet of their sequence says.
  *
@@ -45,13 +46,15 @@ int ntk_perfetto_put_counter_track(struct ntk_perfetto *w, const char *name, con
 
 /* Writes an argument of a slice at `at`; what stands behind it. */
 uint8_t *ntk_perfetto_argument(uint8_t *at, unsigned name, unsigned value_tag, uint64_t value);
-/* Arrows that begin or end at one end of a slice: those of one id go through their slices in order of time. */
+/* Arrows that begin or end at one end of a slice: those of one id go through their slices in order
+ * of time. */
 struct ntk_perfetto_flows {
     const uint64_t *ids;
     size_t count;
 };
 
-/* event: NTK_PERFETTO_EVENT_BYTES, with arguments up to at. flows: of its start and its end; NULL: none. */
+/* event: NTK_PERFETTO_EVENT_BYTES, with arguments up to at. flows: of its start and its end; NULL:
+ * none. */
 int ntk_perfetto_put_slice(struct ntk_perfetto *w, uint64_t track, uint64_t name, int64_t start_ns,
                            int64_t end_ns, uint8_t *event, uint8_t *at,
                            const struct ntk_perfetto_flows flows[2]);

@@ -171,7 +171,8 @@ int ntk_rows_active_spans(const struct ntk_export *export, ntk_row_put *put, voi
     return ret;
 }
 
-/* Without notifications of the descriptor engine nobody knows when a transfer ends: the number grows. */
+/* Without notifications of the descriptor engine nobody knows when a transfer ends: the number
+ * grows. */
 int ntk_rows_pending(const struct ntk_export *export, ntk_row_put *put, void *ctx)
 {
     for (size_t c = 0; c < export->trace->core_count; c++) {

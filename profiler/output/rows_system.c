@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* rows_system - what host and cores did in inspected processes, and what the host was doing meanwhile. */
+/* rows_system - what host and cores did in inspected processes, and what the host was doing
+ * meanwhile. */
 #include "profiler/output/rows_system.h"
 
 #include <errno.h>
@@ -188,8 +189,8 @@ int ntk_rows_system_host_memory(const struct ntk_export *export, ntk_row_put *pu
 
 /* ---- device memory ---- */
 
-/* What a trace calls a use of memory (shared/abi/memory.def), and what the schema does. Code is of all
- * engines, which the schema tells apart. */
+/* What a trace calls a use of memory (shared/abi/memory.def), and what the schema does. Code is of
+ * all engines, which the schema tells apart. */
 static const struct {
     const char *usage;
     enum ntk_hbm_type type;

@@ -2,9 +2,10 @@
 /*
  * rows_system - the rows of tables of an export of folders, and the functions that make them.
  *
- * Times are ns since 1970. Rows come folder by folder, each in order of time; those of device memory, which
- * processes share, in order of time over all. A member that the files do
- * not yield is absent (see table.h). Texts are borrowed from the export or constants, or last for the row.
+ * Times are ns since 1970. Rows come folder by folder, each in order of time; those of device
+ * memory, which processes share, in order of time over all. A member that the files do
+ * not yield is absent (see table.h). Texts are borrowed from the export or constants, or last for
+ * the row.
  */
 #ifndef NTK_PROFILER_OUTPUT_ROWS_SYSTEM_H
 #define NTK_PROFILER_OUTPUT_ROWS_SYSTEM_H

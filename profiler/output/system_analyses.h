@@ -13,8 +13,8 @@
 size_t ntk_system_analyses_count(void);
 /* index < ntk_system_analyses_count() */
 const struct ntk_analysis_info *ntk_system_analyses_info(size_t index);
-/* The answer about all these processes appended to json, or to text where json is NULL. 0, -ENOMEM, or -ENODATA: the
- * traces do not say; nothing was appended then. */
+/* The answer about all these processes appended to json, or to text where json is NULL. 0, -ENOMEM,
+ * or -ENODATA: the traces do not say; nothing was appended then. */
 int ntk_system_analyses_put(const struct ntk_system_trace *const *traces, size_t trace_count,
                             size_t index, struct ntk_buf *text, struct ntk_json *json);
 

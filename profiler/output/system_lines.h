@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * system_lines - on which line of which process of a trace an event of the host or of a core is drawn.
+ * system_lines - on which line of which process of a trace an event of the host or of a core is
+ * drawn.
  *
- * Two lists of fields say which events share a process and which a line of it. What the host does (neuron_rt)
- * and what cores do (neuron_hw) never share a line. Spans of one line nest; one that overlaps another
- * without being inside of it gets a further line below.
+ * Two lists of fields say which events share a process and which a line of it. What the host does
+ * (neuron_rt) and what cores do (neuron_hw) never share a line. Spans of one line nest; one that
+ * overlaps another without being inside of it gets a further line below.
  *
  * Owner:   caller's storage; ntk_system_lines_init() .. _fini(). Threads: one.
  */

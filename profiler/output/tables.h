@@ -2,8 +2,9 @@
 /*
  * tables - the tables of an export under the names of the two schemas they follow.
  *
- * docs/formats/profile-tables.md lists the relational one (schema 7.4.0), docs/formats/profile-json.md
- * the arrays of the JSON document. Constants, but for the summary, whose columns are its metrics.
+ * docs/formats/profile-tables.md lists the relational one (schema 7.4.0),
+ * docs/formats/profile-json.md the arrays of the JSON document. Constants, but for the summary,
+ * whose columns are its metrics.
  */
 #ifndef NTK_PROFILER_OUTPUT_TABLES_H
 #define NTK_PROFILER_OUTPUT_TABLES_H
@@ -12,7 +13,8 @@
 
 #define NTK_SCHEMA_VERSION "7.4.0"
 
-/* *out_count of them, in order of their names: of a capture, of folders of inspections, of this export. */
+/* *out_count of them, in order of their names: of a capture, of folders of inspections, of this
+ * export. */
 const struct ntk_table *ntk_tables_schema(size_t *out_count);
 const struct ntk_table *ntk_tables_system(size_t *out_count);
 const struct ntk_table *ntk_tables_of(const struct ntk_export *export, size_t *out_count);

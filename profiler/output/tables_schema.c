@@ -2,7 +2,8 @@
 /*
  * tables_schema - the tables of schema 7.4.0 that a device profile has.
  *
- * Columns that captures do not yield are there, and empty, so that a query written for the schema runs.
+ * Columns that captures do not yield are there, and empty, so that a query written for the schema
+ * runs.
  */
 #include "profiler/output/columns.h"
 #include "profiler/output/rows.h"

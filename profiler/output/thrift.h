@@ -2,8 +2,8 @@
 /*
  * thrift - writing structs in Thrift's compact protocol, as much of it as Parquet's footers need.
  *
- * Source of the format: the Apache Thrift compact protocol specification. Fields of a struct are written
- * in order of their numbers. Owner: borrows the buffer. Threads: one.
+ * Source of the format: the Apache Thrift compact protocol specification. Fields of a struct are
+ * written in order of their numbers. Owner: borrows the buffer. Threads: one.
  */
 #ifndef NTK_PROFILER_OUTPUT_THRIFT_H
 #define NTK_PROFILER_OUTPUT_THRIFT_H

@@ -22,15 +22,18 @@ int packager_example(int argc, char **argv);
 int packager_disasm(int argc, char **argv);
 int packager_asm(int argc, char **argv);
 
-/* The one operand of a subcommand that takes a file; NULL: *out_code is the exit code, all is said. */
+/* The one operand of a subcommand that takes a file; NULL: *out_code is the exit code, all is
+ * said. */
 const char *packager_parse_file(const struct ntk_opt_program *program, int argc, char **argv,
                                 int *out_code);
-/* All members of any sound archive, also of one whose contents this program does not understand, as far as
- * the memory takes them; with hooks as they say. *out_bytes, the whole file, is freed with free(). */
+/* All members of any sound archive, also of one whose contents this program does not understand, as
+ * far as the memory takes them; with hooks as they say. *out_bytes, the whole file, is freed with
+ * free(). */
 int packager_members_read(const char *path, const struct ntk_tar_hooks *hooks,
                           struct ntk_neff_header *out_header, uint8_t **out_bytes,
                           struct ntk_tar *out_tar, struct ntk_err *err);
-/* Beside the members that unpack writes: the first bytes of the NEFF, from which create takes what no option says. */
+/* Beside the members that unpack writes: the first bytes of the NEFF, from which create takes what
+ * no option says. */
 #define PACKAGER_HEADER_FILE "neff.header"
 /* As listings call an engine. */
 const char *packager_engine_name(enum ntk_isa_engine engine);

@@ -19,7 +19,8 @@ int packager_members_read(const char *path, const struct ntk_tar_hooks *hooks,
     if (ret < 0) {
         return ret;
     }
-    /* Who copies members has them as they are, packed, and read again to see that they are sound. */
+    /* Who copies members has them as they are, packed, and read again to see that they are
+     * sound. */
     if (!hooks && ntk_memory_available() / 4 < limits.total_bytes) {
         limits.total_bytes = ntk_memory_available() / 4;
     }

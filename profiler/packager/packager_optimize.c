@@ -42,7 +42,8 @@ static bool is_debug(const char *member)
            strcmp(base, "kernel_debug_info.json") == 0;
 }
 
-/* def.json lists its debug files: the lists become empty. *out_text is NULL when there is nothing to change. */
+/* def.json lists its debug files: the lists become empty. *out_text is NULL when there is nothing
+ * to change. */
 static int clear_debug_lists(const struct ntk_tar_member *member, char **out_text,
                              struct ntk_err *err)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live_records - the records of a process's rings as the events of a system trace, in pieces of its file.
+ * live_records - the records of a process's rings as the events of a system trace, in pieces of its
+ * file.
  *
- * Owner:   the storage is the caller's, zeroed, of a size for the heap; ntk_live_records_fini() frees what hangs on it.
- *          The segment is the registry's.
+ * Owner:   the storage is the caller's, zeroed, of a size for the heap; ntk_live_records_fini()
+ *          frees what hangs on it. The segment is the registry's.
  * Threads: one at a time.
  */
 #ifndef NTK_PROFILER_SYSTEM_LIVE_RECORDS_H

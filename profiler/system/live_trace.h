@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live_trace - what a process that runs already does, recorded from outside into the folder of an inspection.
+ * live_trace - what a process that runs already does, recorded from outside into the folder of an
+ * inspection.
  *
- * The hooks in an observed process keep its last events in rings that anybody allowed may read. This follows them for a
- * while and writes calls, executions and transfers as a system trace (docs/formats/ntrace.md). The process is not
- * asked and does not notice; so there is nothing of what happens inside an execution.
+ * The hooks in an observed process keep its last events in rings that anybody allowed may read.
+ * This follows them for a while and writes calls, executions and transfers as a system trace
+ * (docs/formats/ntrace.md). The process is not asked and does not notice; so there is nothing of
+ * what happens inside an execution.
  *
  * Owner:   the folder's name is the caller's, free() it.
  * Threads: one at a time.
@@ -22,7 +24,8 @@ struct ntk_live_trace_options {
     uint64_t duration_ns;
     uint64_t events_per_core; /* written; more are counted as lost */
     const char *folder;       /* the recording makes its own below */
-    /* Asked now and then with the share that is over, 0 to 1: false ends the recording. NULL: always true. */
+    /* Asked now and then with the share that is over, 0 to 1: false ends the recording. NULL:
+     * always true. */
     bool (*goes_on)(double share, void *ctx);
     void *ctx;
 };
@@ -35,7 +38,8 @@ struct ntk_live_trace_result {
     bool has_ended; /* the process, before the time was over */
 };
 
-/* -ENOENT: no such process is observed; -ENODATA: it keeps no events; or what reading and writing has. */
+/* -ENOENT: no such process is observed; -ENODATA: it keeps no events; or what reading and writing
+ * has. */
 int ntk_live_trace_record(const struct ntk_live_trace_options *options,
                           struct ntk_live_trace_result *out_result, struct ntk_err *err);
 

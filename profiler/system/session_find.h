@@ -2,8 +2,8 @@
 /*
  * session_find - the folders of inspections below a folder.
  *
- * Given may be the folder of one inspection, that of a process, or the output folder of many: a folder
- * is one of an inspection when it has a trace or a capture in it. Links are not followed.
+ * Given may be the folder of one inspection, that of a process, or the output folder of many: a
+ * folder is one of an inspection when it has a trace or a capture in it. Links are not followed.
  *
  * Owner:   the list is the caller's. Threads: any.
  */
@@ -15,13 +15,14 @@
 
 #define NTK_SESSION_FOLDERS_MAX 4096U
 
-/* Adds paths (char *, malloc'ed) to *out_paths, sorted. -ENOENT with a sentence when there is none. */
+/* Adds paths (char *, malloc'ed) to *out_paths, sorted. -ENOENT with a sentence when there is
+ * none. */
 int ntk_session_find(const char *folder, struct ntk_vec *out_paths, struct ntk_err *err);
 void ntk_session_paths_fini(struct ntk_vec *paths);
 /* The files of a folder whose names end so, sorted; the same ownership. */
 int ntk_session_files(const char *folder, const char *end, struct ntk_vec *out_paths);
-/* The core, relative to its process, that a capture in such a folder is of, by the name of the file; UINT32_MAX when
- * that does not say. */
+/* The core, relative to its process, that a capture in such a folder is of, by the name of the
+ * file; UINT32_MAX when that does not say. */
 uint32_t ntk_session_core_of(const char *path);
 
 #endif

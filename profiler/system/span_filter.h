@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * span_filter - the events of a system trace that somebody asked for: of some cores, types, machines.
+ * span_filter - the events of a system trace that somebody asked for: of some cores, types,
+ * machines.
  *
  * Owner:   caller's storage, texts are borrowed and must live as long; nothing to free.
  * Threads: one filter, any number of readers.
@@ -16,16 +17,16 @@ struct ntk_span_filter {
     bool has_cores;
     size_t core_count;
     uint32_t cores[NTK_SPAN_FILTER_CORES_MAX];
-    /* Comma lists; NULL: all. A word of types is a name, or a group: hardware, software; with ^ before it
-     * all but that. */
+    /* Comma lists; NULL: all. A word of types is a name, or a group: hardware, software; with ^
+     * before it all but that. */
     const char *types, *instances;
 };
 
 /* Each text may be NULL: no such filter. cores: "0,2-4". -EINVAL with a sentence. */
 int ntk_span_filter_set(struct ntk_span_filter *filter, const char *cores, const char *types,
                         const char *instances, struct ntk_err *err);
-/* Takes away the spans that are not asked for; what was inside of one is then inside of what was around
- * it. 0 or -ENOMEM. */
+/* Takes away the spans that are not asked for; what was inside of one is then inside of what was
+ * around it. 0 or -ENOMEM. */
 int ntk_span_filter_apply(const struct ntk_span_filter *filter, struct ntk_system_trace *trace);
 
 #endif

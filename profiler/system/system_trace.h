@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * system_trace - what the host and the cores of one inspected process did, from the folder of an inspection
- * (docs/formats/ntrace.md): starts and stops paired to spans, spans nested by thread.
+ * system_trace - what the host and the cores of one inspected process did, from the folder of an
+ * inspection (docs/formats/ntrace.md): starts and stops paired to spans, spans nested by thread.
  *
  * Owner:   ntk_system_trace_open() allocates, _close() frees; texts live as long.
  * Threads: one at a time.

@@ -115,7 +115,7 @@ void ntk_timeline_give_back_all(const struct ntk_timeline *timeline)
     ntk_spill_give_back_all(&timeline->spill);
 }
 
-/* ---- names ------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 uint32_t ntk_timeline_add_group(struct ntk_timeline_build *build, const char *name, uint32_t parent,
                                 uint32_t source, bool is_folded)
@@ -176,7 +176,7 @@ static int what_of_source(struct ntk_timeline_build *build, uint8_t source, uint
     return ntk_timeline_what_of(build, &build->sources[source], text, "semaphore", out_what);
 }
 
-/* ---- tracks ------------------------------------------------------------------------------------ */
+/* ---- tracks ---------------------------------------------------------------------------------- */
 
 struct ntk_timeline_track *ntk_timeline_add_track(struct ntk_timeline_build *build,
                                                   enum ntk_timeline_kind kind, uint32_t group,
@@ -289,7 +289,7 @@ static int build_engines(struct ntk_timeline_build *build, const struct ntk_trac
     return 0;
 }
 
-/* ---- DMA queues: engines that serve a queue of one name are lanes of one track -------------------- */
+/* ---- DMA queues: engines that serve a queue of one name are lanes of one track --------------- */
 
 struct queue_map {
     size_t track_count;
@@ -409,7 +409,7 @@ static int build_queues(struct ntk_timeline_build *build, const struct ntk_trace
     return ret;
 }
 
-/* ---- semaphores and events ----------------------------------------------------------------------- */
+/* ---- semaphores and events ------------------------------------------------------------------- */
 
 static int build_semaphores(struct ntk_timeline_build *build, const struct ntk_trace_core *core,
                             uint32_t parent, size_t source, int64_t offset_ps, int64_t end_ps)
@@ -457,7 +457,7 @@ static int build_semaphores(struct ntk_timeline_build *build, const struct ntk_t
     return 0;
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static int64_t end_of_core(const struct ntk_trace *trace, const struct ntk_trace_core *core)
 {
@@ -472,7 +472,8 @@ static int64_t end_of_core(const struct ntk_trace *trace, const struct ntk_trace
     return end_ps;
 }
 
-/* Whether anything ran but what sets a program up and ends it: the second core of a program for one has nothing else. */
+/* Whether anything ran but what sets a program up and ends it: the second core of a program for one
+ * has nothing else. */
 static bool works(const struct ntk_trace_core *core)
 {
     static const bool sets_up[256] = {

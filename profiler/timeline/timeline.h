@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timeline - captures as rows of slices, each row with a pyramid of buckets, for drawing at any zoom.
+ * timeline - captures as rows of slices, each row with a pyramid of buckets, for drawing at any
+ * zoom.
  *
- * A track is one row: an engine, a DMA queue, a semaphore, the bytes that all queues of a core move, a thread of
- * the host. Its slices are sorted by start. The pyramid holds, for buckets of 2^n ps, how much of the time the
- * row was busy, with what, and how many slices began; it is built once, so an answer for any window costs
- * what is on the screen and not what is in the capture.
+ * A track is one row: an engine, a DMA queue, a semaphore, the bytes that all queues of a core
+ * move, a thread of the host. Its slices are sorted by start. The pyramid holds, for buckets of 2^n
+ * ps, how much of the time the row was busy, with what, and how many slices began; it is built
+ * once, so an answer for any window costs what is on the screen and not what is in the capture.
  *
- * What takes more than some tens of megabytes lies in a mapped temporary file (trace/spill.h): memory does not grow
- * with the capture as long as whoever passes over many slices gives back what is behind it.
+ * What takes more than some tens of megabytes lies in a mapped temporary file (trace/spill.h):
+ * memory does not grow with the capture as long as whoever passes over many slices gives back what
+ * is behind it.
  *
- * Owner:   ntk_timeline_create() allocates, _destroy() frees; the traces are borrowed and must outlive it.
+ * Owner:   ntk_timeline_create() allocates, _destroy() frees; the traces are borrowed and must
+ *          outlive it.
  * Threads: immutable after its creation: any number of readers.
  */
 #ifndef NTK_PROFILER_TIMELINE_TIMELINE_H
@@ -31,7 +34,8 @@ enum ntk_timeline_kind {
     NTK_TIMELINE_QUEUE,     /* lanes are DMA engines */
     NTK_TIMELINE_SEMAPHORE, /* a slice is the time that it holds a value */
     NTK_TIMELINE_RATE,      /* no slices: bytes per second of all queues of the core */
-    NTK_TIMELINE_HOST, /* spans of a thread of the host, or of a core as the host sees it; lanes nest */
+    /* spans of a thread of the host, or of a core as the host sees it; lanes nest */
+    NTK_TIMELINE_HOST,
     NTK_TIMELINE_COUNTER, /* a slice is the time between two samples */
     NTK_TIMELINE_KIND_COUNT
 };
@@ -49,7 +53,8 @@ struct ntk_timeline_slice {
     bool is_wait; /* EVENT_SEMAPHORE: the engine waits, which is no activity */
 };
 
-/* One bucket. Busy time counts overlaps once, and no waiting: a queue is busy while any of its DMA engines is. */
+/* One bucket. Busy time counts overlaps once, and no waiting: a queue is busy while any of its DMA
+ * engines is. */
 struct ntk_timeline_node {
     float busy_ps;  /* semaphore: sum of value * ps */
     float vote_ps;  /* how far what is ahead; semaphore: the largest value */
@@ -158,7 +163,8 @@ static inline bool ntk_timeline_is_value(const struct ntk_timeline_track *track)
 {
     return track->kind == NTK_TIMELINE_SEMAPHORE || track->kind == NTK_TIMELINE_COUNTER;
 }
-/* Slices that a pass over many has behind it: their memory, and that of what they were made from. */
+/* Slices that a pass over many has behind it: their memory, and that of what they were made
+ * from. */
 void ntk_timeline_give_back(const struct ntk_timeline_track *track, size_t first, size_t count);
 /* Everything that was looked at since. */
 void ntk_timeline_give_back_all(const struct ntk_timeline *timeline);
@@ -175,7 +181,8 @@ static inline void ntk_timeline_pass(const struct ntk_timeline_track *track, siz
         }
     }
 }
-/* Bytes of a packet or span, value of a semaphore or counter, base cycles that an instruction waited. */
+/* Bytes of a packet or span, value of a semaphore or counter, base cycles that an instruction
+ * waited. */
 uint32_t ntk_timeline_slice_value(const struct ntk_timeline_track *track,
                                   const struct ntk_timeline_slice *slice);
 

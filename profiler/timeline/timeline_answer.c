@@ -13,7 +13,7 @@
 #include "shared/formats/neff/isa_text.h"
 #include "shared/formats/neff/neff.h"
 
-/* ---- meta ---------------------------------------------------------------------------------------- */
+/* ---- meta ------------------------------------------------------------------------------------ */
 
 static void put_track(const struct ntk_timeline_track *track, struct ntk_json *json)
 {
@@ -137,7 +137,7 @@ void ntk_timeline_put_meta(const struct ntk_timeline *timeline, const char *titl
     ntk_json_object_end(&json);
 }
 
-/* ---- one slice ----------------------------------------------------------------------------------- */
+/* ---- one slice ------------------------------------------------------------------------------- */
 
 /* A row of the details: what it is called, what it is, how it is written. */
 static void put_row(struct ntk_json *json, const char *name, const char *unit, double value)
@@ -382,7 +382,7 @@ int ntk_timeline_put_slice(const struct ntk_timeline *timeline, uint64_t track_i
     return 0;
 }
 
-/* ---- statistics of a range ------------------------------------------------------------------------- */
+/* ---- statistics of a range ------------------------------------------------------------------- */
 
 struct what_sum {
     uint64_t count;
@@ -493,7 +493,7 @@ int ntk_timeline_put_stats(const struct ntk_timeline *timeline, int64_t from_ps,
     return 0;
 }
 
-/* ---- hits of a search ------------------------------------------------------------------------------ */
+/* ---- hits of a search ------------------------------------------------------------------------ */
 
 struct hit {
     int64_t start_ps, end_ps;

@@ -33,7 +33,7 @@ static const char *query_get(const struct ntk_timeline_query *query, const char 
     return query->get(name, query->ctx);
 }
 
-/* ---- parameters ------------------------------------------------------------------------------------ */
+/* ---- parameters ------------------------------------------------------------------------------ */
 
 static int get_u64(const struct ntk_timeline_query *query, const char *name, uint64_t max,
                    uint64_t *out_value, struct ntk_err *err)
@@ -124,7 +124,7 @@ static int get_slice(const struct ntk_timeline_query *query, uint64_t *out_track
     return ret == 0 ? get_u64(query, "slice", UINT32_MAX, out_slice, err) : ret;
 }
 
-/* ---- answers: each fills the body, or the sentence and a code ---------------------------------------- */
+/* ---- answers: each fills the body, or the sentence and a code -------------------------------- */
 
 typedef int answer(const struct ntk_timeline_ask *ask, const struct ntk_timeline_query *query,
                    struct ntk_buf *out, struct ntk_err *err);
@@ -234,7 +234,7 @@ static int answer_summary(const struct ntk_timeline_ask *ask,
     return ret;
 }
 
-/* ---- analyses -------------------------------------------------------------------------------------- */
+/* ---- analyses -------------------------------------------------------------------------------- */
 
 static int analyses_of(const struct ntk_timeline_ask *ask, size_t source,
                        const struct ntk_analyses **out_analyses, struct ntk_err *err)
@@ -264,7 +264,8 @@ static void begin_value(struct ntk_json *json, struct ntk_buf *out)
     ntk_json_key(json, "value");
 }
 
-/* ret is that of putting it; -ENODATA: nothing was put, the files do not say, which is an answer too. */
+/* ret is that of putting it; -ENODATA: nothing was put, the files do not say, which is an answer
+ * too. */
 static int end_value(int ret, const struct ntk_analysis_info *info, struct ntk_json *json)
 {
     if (ret == -ENODATA) {
@@ -451,7 +452,7 @@ int ntk_timeline_ask(const struct ntk_timeline_ask *ask, size_t index,
     return ret == 0 && !ntk_buf_ok(out) ? ntk_err_no_memory(err) : ret;
 }
 
-/* ---- its life ---------------------------------------------------------------------------------------- */
+/* ---- its life -------------------------------------------------------------------------------- */
 
 int ntk_timeline_ask_create(const struct ntk_timeline_ask_options *options,
                             struct ntk_timeline_ask **out_ask, struct ntk_err *err)

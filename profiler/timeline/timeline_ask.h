@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timeline_ask - the questions that the page asks, by name: parameters in, bytes or a sentence out. Knows nothing of
- * HTTP; timeline_serve.h lists the questions.
+ * timeline_ask - the questions that the page asks, by name: parameters in, bytes or a sentence out.
+ * Knows nothing of HTTP; timeline_serve.h lists the questions.
  *
- * Times are ps since the timeline's begin; those behind its end are taken as its end. What an answer costs is bounded
- * by the timeline and by bounds of lists; patterns of a search are matched in the browser, no question has one.
+ * Times are ps since the timeline's begin; those behind its end are taken as its end. What an
+ * answer costs is bounded by the timeline and by bounds of lists; patterns of a search are matched
+ * in the browser, no question has one.
  *
  * Owner:   create / destroy; the timeline and the traces are borrowed for that time.
  * Threads: questions that are slow come from one thread, the others from any.
@@ -44,7 +45,8 @@ void ntk_timeline_ask_destroy(struct ntk_timeline_ask *ask);
 size_t ntk_timeline_question_count(void);
 /* index < ntk_timeline_question_count() */
 const struct ntk_timeline_question *ntk_timeline_question_get(size_t index);
-/* Appends the answer. 0; -EINVAL for a parameter, -ENOENT for what is not there, each with a sentence; -ENOMEM. */
+/* Appends the answer. 0; -EINVAL for a parameter, -ENOENT for what is not there, each with a
+ * sentence; -ENOMEM. */
 int ntk_timeline_ask(const struct ntk_timeline_ask *ask, size_t index,
                      const struct ntk_timeline_query *query, struct ntk_buf *out,
                      struct ntk_err *err);

@@ -23,7 +23,8 @@ struct ntk_timeline_build {
 
 uint32_t ntk_timeline_add_group(struct ntk_timeline_build *build, const char *name, uint32_t parent,
                                 uint32_t source, bool is_folded);
-/* The number of a name in the table, put there at the first use; *known remembers it. 0 or -ENOMEM. */
+/* The number of a name in the table, put there at the first use; *known remembers it. 0 or
+ * -ENOMEM. */
 int ntk_timeline_what_of(struct ntk_timeline_build *build, uint16_t *known, const char *name,
                          const char *family, uint16_t *out_what);
 /* Room for so many slices. NULL without memory, or timeline->spill says why. */

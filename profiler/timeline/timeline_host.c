@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* timeline_host - rows of one inspected process: its threads, its cores as the host sees them, its memory. */
+/* timeline_host - rows of one inspected process: its threads, its cores as the host sees them, its
+ * memory. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,8 @@ struct place {
     uint32_t group;
 };
 
-/* False: not a time of this run. Ten years of ps are more than 63 bits, so far spans are left out. */
+/* False: not a time of this run. Ten years of ps are more than 63 bits, so far spans are left
+ * out. */
 static bool ps_of(const struct place *place, uint64_t time_ns, int64_t *out_ps)
 {
     int64_t ns = (int64_t)(time_ns - place->host->zero_ns);
@@ -40,7 +42,7 @@ static int what_of_type(struct ntk_timeline_build *build, const char *type, uint
     return ret == 0 && is_new ? ntk_map_put(&build->types, type, (void *)(uintptr_t)known) : ret;
 }
 
-/* ---- spans ------------------------------------------------------------------------------------- */
+/* ---- spans ----------------------------------------------------------------------------------- */
 
 /* The row of a span: a thread, or a core for what cores do. */
 static uint64_t row_key(const struct ntk_system_span *span)
@@ -122,8 +124,8 @@ static void tree_fini(struct tree *tree)
     free(tree->depths);
 }
 
-/* Of each span how many of its row are around it: the tree walked once, down into each span and up again. rows has
- * the numbers of rows by key, from base + 1 on; those without one have no depth. */
+/* Of each span how many of its row are around it: the tree walked once, down into each span and up
+ * again. rows has the numbers of rows by key, from base + 1 on; those without one have no depth. */
 static void tree_measure(struct tree *tree, const struct ntk_system_trace *trace,
                          const struct ntk_map *rows, size_t base)
 {
@@ -186,7 +188,7 @@ static int build_spans(struct place *place)
     return ret;
 }
 
-/* ---- counters ------------------------------------------------------------------------------------ */
+/* ---- counters -------------------------------------------------------------------------------- */
 
 /* A value holds from its time until the next one. */
 struct counter {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timeline_html - modules become data: addresses that an import map names, since a file from a disk may
- * import no other; data is deflated and written as base64 into scripts that are not run.
+ * timeline_html - modules become data: addresses that an import map names, since a file from a disk
+ * may import no other; data is deflated and written as base64 into scripts that are not run.
  */
 #include "profiler/timeline/timeline_html.h"
 
@@ -37,7 +37,7 @@ struct writer {
     struct ntk_analyses **analyses; /* of each source */
 };
 
-/* ---- pieces ---------------------------------------------------------------------------------------- */
+/* ---- pieces ---------------------------------------------------------------------------------- */
 
 static void add_base64(const void *data, size_t bytes_count, struct ntk_buf *out)
 {
@@ -61,7 +61,8 @@ static int put_base64(struct writer *w, const void *data, size_t bytes_count)
     return ntk_sink_step(w->sink);
 }
 
-/* <script type="text/plain" ATTRIBUTES>base64 of the deflated bytes</script> appended to text; empties data. */
+/* <script type="text/plain" ATTRIBUTES>base64 of the deflated bytes</script> appended to text;
+ * empties data. */
 static int add_data(const char *attributes, struct ntk_buf *data, struct ntk_buf *text)
 {
     uLongf packed_bytes = compressBound(data->bytes_count);
@@ -192,7 +193,7 @@ static void give_back(const struct writer *w)
     }
 }
 
-/* ---- data ------------------------------------------------------------------------------------------ */
+/* ---- data ------------------------------------------------------------------------------------ */
 
 /* A value of the object that is open, made by a function that appends to a buffer. */
 static void put_member(struct ntk_buf *out, const char *separator, const char *key)
@@ -369,8 +370,8 @@ static int add_level(struct writer *w, unsigned level, const uint32_t *tracks, s
     return ret;
 }
 
-/* Tiles of the tracks that the tile with all slices does not have: the top level in any case, then one level after the
- * other, until one has all slices, or is too large. */
+/* Tiles of the tracks that the tile with all slices does not have: the top level in any case, then
+ * one level after the other, until one has all slices, or is too large. */
 static int put_tiles(struct writer *w, bool has_whole)
 {
     const struct ntk_timeline *timeline = w->timeline;
@@ -458,7 +459,7 @@ static int put_all_data(struct writer *w, const char *title)
     return ret;
 }
 
-/* ---- the file -------------------------------------------------------------------------------------- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 enum piece { PIECE_ICON, PIECE_STYLE, PIECE_SCRIPT };
 

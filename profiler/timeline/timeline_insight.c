@@ -25,7 +25,7 @@ static size_t core_of(const struct ntk_timeline *timeline, const struct ntk_time
     return (size_t)(track->core - timeline->sources[source].trace->cores);
 }
 
-/* ---- where something of the trace is on the timeline ------------------------------------------------ */
+/* ---- where something of the trace is on the timeline ----------------------------------------- */
 
 /* References rise with the slices of a track, since both are in order of time. */
 static const struct ntk_timeline_slice *find_ref(const struct ntk_timeline_track *track,
@@ -75,9 +75,10 @@ static void put_instruction_place(const struct ntk_timeline *timeline,
     put_place(timeline, core, NTK_TIMELINE_ENGINE, ref, json);
 }
 
-/* ---- flows ------------------------------------------------------------------------------------------ */
+/* ---- flows ----------------------------------------------------------------------------------- */
 
-/* The transfer that an instruction began, or that a packet is of; null where it is not known. fini's it. */
+/* The transfer that an instruction began, or that a packet is of; null where it is not known.
+ * fini's it. */
 static void put_transfer(const struct ntk_timeline *timeline, const struct ntk_trace_core *core,
                          struct ntk_transfer *transfer, struct ntk_json *json)
 {
@@ -125,7 +126,8 @@ static void releases_passed(const struct ntk_core_dependencies *dependencies, si
     }
 }
 
-/* Instructions that were let go by this one, or by this change; with its transfer alone, by that only. */
+/* Instructions that were let go by this one, or by this change; with its transfer alone, by that
+ * only. */
 static void put_releases(const struct ntk_timeline *timeline, const struct ntk_trace_core *core,
                          const struct ntk_core_dependencies *dependencies, uint32_t by,
                          uint32_t event, bool by_transfer, struct ntk_json *json)
@@ -280,7 +282,7 @@ int ntk_timeline_put_flows(const struct ntk_timeline *timeline, const struct ntk
     return ret < 0 ? ntk_err_no_memory(err) : 0;
 }
 
-/* ---- critical path ---------------------------------------------------------------------------------- */
+/* ---- critical path --------------------------------------------------------------------------- */
 
 static void put_step(const struct ntk_timeline *timeline, const struct ntk_trace_core *core,
                      const struct ntk_path_step *step, int64_t zero_ps, struct ntk_json *json)
@@ -329,7 +331,7 @@ void ntk_timeline_put_path(const struct ntk_timeline *timeline, size_t source,
     ntk_json_object_end(&json);
 }
 
-/* ---- flame ------------------------------------------------------------------------------------------ */
+/* ---- flame ----------------------------------------------------------------------------------- */
 
 struct flame_row {
     size_t core;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timeline_insight - what analyses say about single slices: who let an instruction go and whom it let go, the
- * chain that decided how long the execution took, the time of operations in layers.
+ * timeline_insight - what analyses say about single slices: who let an instruction go and whom it
+ * let go, the chain that decided how long the execution took, the time of operations in layers.
  *
- * Times are ps since the timeline's begin. A slice is told as {"track", "slice", "what", "lane", "start", "end"}.
- * The analyses are those of the source that the track is of.
+ * Times are ps since the timeline's begin. A slice is told as {"track", "slice", "what", "lane",
+ * "start", "end"}. The analyses are those of the source that the track is of.
  *
  * Threads: any; no state. Memory that fails sticks in out.
  */
@@ -18,15 +18,16 @@
 #define NTK_TIMELINE_RELEASES_MAX 64
 #define NTK_TIMELINE_STEPS_MAX 2000
 
-/* Instructions: layer, instruction before on the engine, what it waited for and the change, instruction and transfer that
- * ended it, the transfer that it began, instructions that it and that transfer let go. Packets: the transfer they are of,
- * who began it, whom it let go. Changes of semaphores: who made it, by which transfer, whom it let go. Other rows know
- * nothing. -ENOENT with a sentence. */
+/* Instructions: layer, instruction before on the engine, what it waited for and the change,
+ * instruction and transfer that ended it, the transfer that it began, instructions that it and that
+ * transfer let go. Packets: the transfer they are of, who began it, whom it let go. Changes of
+ * semaphores: who made it, by which transfer, whom it let go. Other rows know nothing. -ENOENT with
+ * a sentence. */
 int ntk_timeline_put_flows(const struct ntk_timeline *timeline, const struct ntk_analyses *analyses,
                            uint64_t track, uint64_t slice, struct ntk_buf *out,
                            struct ntk_err *err);
-/* The steps of the critical path in [from, to) by time, at most NTK_TIMELINE_STEPS_MAX, and how many there are; null where the
- * length of the execution is not known. */
+/* The steps of the critical path in [from, to) by time, at most NTK_TIMELINE_STEPS_MAX, and how
+ * many there are; null where the length of the execution is not known. */
 void ntk_timeline_put_path(const struct ntk_timeline *timeline, size_t source,
                            const struct ntk_analyses *analyses, int64_t from_ps, int64_t to_ps,
                            struct ntk_buf *out);

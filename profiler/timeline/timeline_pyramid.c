@@ -24,7 +24,7 @@ unsigned ntk_timeline_level_top(int64_t span_ps)
     return level;
 }
 
-/* ---- filling buckets --------------------------------------------------------------------------- */
+/* ---- filling buckets ------------------------------------------------------------------------- */
 
 /* A run of neighbouring buckets that slices are added to, in order of start. */
 struct fill {
@@ -119,7 +119,7 @@ static void fill_add(struct fill *fill, const struct ntk_timeline_slice *slice)
     }
 }
 
-/* ---- the pyramid ------------------------------------------------------------------------------- */
+/* ---- the pyramid ----------------------------------------------------------------------------- */
 
 static void merge(const struct ntk_timeline_track *track, struct ntk_timeline_node *to,
                   const struct ntk_timeline_node *from)
@@ -213,7 +213,7 @@ void ntk_timeline_pyramid_fini(struct ntk_timeline_pyramid *pyramid)
     memset(pyramid, 0, sizeof *pyramid);
 }
 
-/* ---- reading ----------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* The first slice that begins at or after the time. */
 static size_t lower_bound(const struct ntk_timeline_track *track, int64_t time_ps)

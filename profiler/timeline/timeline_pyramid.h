@@ -2,8 +2,8 @@
 /*
  * timeline_pyramid - the buckets of a track: building them, and reading any range of them.
  *
- * What a bucket is mostly busy with is the winner of a vote (Boyer and Moore's, weighted by time), which
- * needs one word per bucket and is right whenever something has more than half of the time.
+ * What a bucket is mostly busy with is the winner of a vote (Boyer and Moore's, weighted by time),
+ * which needs one word per bucket and is right whenever something has more than half of the time.
  */
 #ifndef NTK_PROFILER_TIMELINE_TIMELINE_PYRAMID_H
 #define NTK_PROFILER_TIMELINE_TIMELINE_PYRAMID_H
@@ -21,8 +21,8 @@
 /* The level at which one tile holds the whole span. */
 unsigned ntk_timeline_level_top(int64_t span_ps);
 
-/* Of the slices of the track, whose times are within the span from begin_ps; levels lie in the spill. 0, -ENOMEM, or
- * the failure of the spill. */
+/* Of the slices of the track, whose times are within the span from begin_ps; levels lie in the
+ * spill. 0, -ENOMEM, or the failure of the spill. */
 int ntk_timeline_pyramid_build(struct ntk_timeline_track *track, struct ntk_spill *spill,
                                int64_t begin_ps, int64_t end_ps);
 void ntk_timeline_pyramid_fini(struct ntk_timeline_pyramid *pyramid);

@@ -64,7 +64,7 @@ static void answer_any(const struct ntk_http_request *request, struct ntk_http_r
     }
 }
 
-/* ---- the server ------------------------------------------------------------------------------------ */
+/* ---- the server ------------------------------------------------------------------------------ */
 
 static int listen_at(struct ntk_timeline_serve *serve, uint16_t port, struct ntk_err *err)
 {

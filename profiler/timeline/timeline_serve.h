@@ -17,11 +17,12 @@
  *   /api/v1/compare               what became slower or faster, where two captures are compared
  *   /api/v1/flame?source&from&to  time by engine, layer and operation
  *
- * Numbers are decimal and from 0; times are ps since the timeline's begin, those behind its end count as its end. An
- * error is one sentence with 400 or 404.
+ * Numbers are decimal and from 0; times are ps since the timeline's begin, those behind its end
+ * count as its end. An error is one sentence with 400 or 404.
  *
  * Owner:   create / destroy; what the options name is borrowed for that time.
- * Threads: it answers in two threads of its own, which only read; analyses are made and asked in one of them.
+ * Threads: it answers in two threads of its own, which only read; analyses are made and asked in
+ *          one of them.
  */
 #ifndef NTK_PROFILER_TIMELINE_TIMELINE_SERVE_H
 #define NTK_PROFILER_TIMELINE_TIMELINE_SERVE_H

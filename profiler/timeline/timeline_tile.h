@@ -2,9 +2,10 @@
 /*
  * timeline_tile - what a drawing of some tracks needs for one stretch of time, as bytes.
  *
- * A tile is NTK_TIMELINE_TILE_BUCKETS buckets wide. Where a track has few slices in it they are given
- * as they are, else as buckets; so the answer is small at every zoom. docs/formats/timeline-tile.md
- * has the format. Little-endian; times are double, ps since the timeline's begin, exact below 2^53.
+ * A tile is NTK_TIMELINE_TILE_BUCKETS buckets wide. Where a track has few slices in it they are
+ * given as they are, else as buckets; so the answer is small at every zoom.
+ * docs/formats/timeline-tile.md has the format. Little-endian; times are double, ps since the
+ * timeline's begin, exact below 2^53.
  *
  * Threads: any; no state.
  */
@@ -91,8 +92,8 @@ struct ntk_timeline_tile_slice {
 };
 static_assert(sizeof(struct ntk_timeline_tile_slice) == 32, "tile 1: slice");
 
-/* A tile of these tracks; numbers that are none are left out. -EINVAL for a level or tile outside of the
- * timeline; memory that fails sticks in out. */
+/* A tile of these tracks; numbers that are none are left out. -EINVAL for a level or tile outside
+ * of the timeline; memory that fails sticks in out. */
 int ntk_timeline_tile_put(const struct ntk_timeline *timeline, unsigned level, uint64_t tile,
                           const uint32_t *tracks, size_t track_count, struct ntk_buf *out,
                           struct ntk_err *err);

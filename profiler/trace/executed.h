@@ -5,8 +5,9 @@
  *   struct ntk_executed executed = { .core = core };
  *   while (ntk_executed_next(&executed)) { ... executed.instruction.slot ... executed.times ... }
  *
- * What follows from an instruction's bytes alone needs to be found once for each slot, not once for each time
- * it ran. A core whose slots are not counted gives its instructions one by one instead, each with times 1.
+ * What follows from an instruction's bytes alone needs to be found once for each slot, not once for
+ * each time it ran. A core whose slots are not counted gives its instructions one by one instead,
+ * each with times 1.
  *
  * Owner:   caller's storage, nothing to free. Threads: one struct, one thread.
  */

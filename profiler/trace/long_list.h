@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * long_list - what an analysis keeps of every span: an array on the heap, or in a mapped temporary file where it is
- * long.
+ * long_list - what an analysis keeps of every span: an array on the heap, or in a mapped temporary
+ * file where it is long.
  *
- * Items stay where they are until the list grows. Who has passed many of them gives their memory back
- * (ntk_long_list_give_back): they stay in the file, a later look maps them again.
+ * Items stay where they are until the list grows. Who has passed many of them gives their memory
+ * back (ntk_long_list_give_back): they stay in the file, a later look maps them again.
  *
- * Owner:   caller's storage; _fini frees, also a zeroed one. Threads: one writer, then any number of readers.
+ * Owner:   caller's storage; _fini frees, also a zeroed one. Threads: one writer, then any number
+ *          of readers.
  */
 #ifndef NTK_PROFILER_TRACE_LONG_LIST_H
 #define NTK_PROFILER_TRACE_LONG_LIST_H
@@ -29,8 +30,8 @@ struct ntk_long_list {
     int fd; /* of the file; only when it is mapped */
 };
 
-/* One of `share` lists that exist at once: together they take no more than one list of the trace may outside of
- * files. */
+/* One of `share` lists that exist at once: together they take no more than one list of the trace
+ * may outside of files. */
 void ntk_long_list_init(struct ntk_long_list *list, const struct ntk_trace *trace,
                         size_t item_bytes, size_t share);
 void ntk_long_list_fini(struct ntk_long_list *list);
@@ -40,9 +41,9 @@ int ntk_long_list_resize(struct ntk_long_list *list, size_t count);
 void *ntk_long_list_add(struct ntk_long_list *list, int *out_failed);
 void ntk_long_list_give_back(const struct ntk_long_list *list);
 
-/* What spill and sorter are made of, too. Items of a file: reserves its bytes from offset on before it maps them, so
- * that a full disk is an error here, not SIGBUS at some write. *fd -1: a new file without a name. NULL with -errno in
- * *out_failed. */
+/* What spill and sorter are made of, too. Items of a file: reserves its bytes from offset on before
+ * it maps them, so that a full disk is an error here, not SIGBUS at some write. *fd -1: a new file
+ * without a name. NULL with -errno in *out_failed. */
 void *ntk_long_file_map(int *fd, const char *folder, uint64_t offset, size_t bytes_count,
                         int *out_failed);
 /* Unmaps or frees; items that are not mapped may be NULL. */

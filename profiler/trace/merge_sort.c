@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * merge_sort - blocks sorted by insertion, then merged, each time twice as long. Neighbours that are in
- * order cost one comparison, and of others only the part that overlaps is moved.
+ * merge_sort - blocks sorted by insertion, then merged, each time twice as long. Neighbours that
+ * are in order cost one comparison, and of others only the part that overlaps is moved.
  */
 #include "profiler/trace/merge_sort.h"
 

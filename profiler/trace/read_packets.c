@@ -76,9 +76,9 @@ static uint32_t detail_of(const struct ntk_ntff_record *record)
     return (record->bytes_count & 0xffff) | (uint32_t)record->crc_in << 16;
 }
 
-/* The i-th start of a ring belongs to its i-th end, whichever comes first in the file. Where a packet
- * was under way at the start of the execution, ends come before their starts from then on: those
- * pairs are no packets. */
+/* The i-th start of a ring belongs to its i-th end, whichever comes first in the file. Where a
+ * packet was under way at the start of the execution, ends come before their starts from then on:
+ * those pairs are no packets. */
 static int pair(struct reader *r, const struct ntk_ntff_record *record)
 {
     bool is_end = record->kind == NTK_NTFF_RECORD_DMA_END;

@@ -2,9 +2,9 @@
 /*
  * sorter - an external merge sort that costs little more than a copy where order is there already.
  *
- * Memory fills; it is sorted, and its lower half goes to the file. What comes later and is before something
- * that was written is late: it goes to a file of late runs. Without late runs the first file is the answer,
- * else all runs are merged into another one.
+ * Memory fills; it is sorted, and its lower half goes to the file. What comes later and is before
+ * something that was written is late: it goes to a file of late runs. Without late runs the first
+ * file is the answer, else all runs are merged into another one.
  */
 #include "profiler/trace/sorter.h"
 
@@ -17,8 +17,8 @@
 #include "shared/base/fs.h"
 
 #define ITEMS_FIRST 4096
-/* What is read of a run at once. All of that takes no more than scratch, which is not needed then: a run
- * has less where there are many. */
+/* What is read of a run at once. All of that takes no more than scratch, which is not needed then:
+ * a run has less where there are many. */
 #define RUN_BYTES_MAX ((size_t)256 << 10)
 #define RUN_ITEMS_MIN 16
 

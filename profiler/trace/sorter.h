@@ -2,10 +2,10 @@
 /*
  * sorter - a list in order of time from items that come almost in order, in bounded memory.
  *
- * An item is 16 or 32 bytes and begins with its time, an int64_t. Items with one time are ordered by a
- * function, and where that says 0 they stay as they came. A list that is longer than the memory goes to an
- * unnamed temporary file, which is mapped in the end: in one writing when items come late by less than half of
- * the memory, in two when they come in any order.
+ * An item is 16 or 32 bytes and begins with its time, an int64_t. Items with one time are ordered
+ * by a function, and where that says 0 they stay as they came. A list that is longer than the
+ * memory goes to an unnamed temporary file, which is mapped in the end: in one writing when items
+ * come late by less than half of the memory, in two when they come in any order.
  *
  * Owner:   caller's storage; ntk_sorter_fini() frees what was not taken.
  * Threads: one sorter, one thread.
@@ -56,8 +56,8 @@ void ntk_sorter_init(struct ntk_sorter *sorter, size_t item_bytes, ntk_merge_sor
 void ntk_sorter_fini(struct ntk_sorter *sorter);
 /* Makes room; false when something failed, which _finish tells. Called by _add alone. */
 bool ntk_sorter_make_room(struct ntk_sorter *sorter);
-/* All of it, in order, in a file also when it is larger than heap_bytes; the sorter is empty afterwards. 0 or
- * -errno with a sentence. */
+/* All of it, in order, in a file also when it is larger than heap_bytes; the sorter is empty
+ * afterwards. 0 or -errno with a sentence. */
 int ntk_sorter_finish(struct ntk_sorter *sorter, size_t heap_bytes, struct ntk_sorted *out_sorted,
                       struct ntk_err *err);
 

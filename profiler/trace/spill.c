@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* spill - the file grows by extents that are mapped where they are; arrays are cut from the newest one. */
+/* spill - the file grows by extents that are mapped where they are; arrays are cut from the newest
+ * one. */
 #include "profiler/trace/spill.h"
 
 #include <errno.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spill - long arrays that need not all be in memory: on the heap while they are small together, beyond that
- * in an unnamed temporary file that is mapped.
+ * spill - long arrays that need not all be in memory: on the heap while they are small together,
+ * beyond that in an unnamed temporary file that is mapped.
  *
- * Pages of the file that nobody has given back take memory. Whoever fills or reads an array from one end to
- * the other gives back what is behind it: the content stays, and a later look reads it again.
+ * Pages of the file that nobody has given back take memory. Whoever fills or reads an array from
+ * one end to the other gives back what is behind it: the content stays, and a later look reads it
+ * again.
  *
  * Owner:   caller's storage; _fini() frees all arrays.
  * Threads: one thread takes; any number give back.

@@ -6,10 +6,11 @@
  * start of the execution (t0); every list is sorted by start. What the file does not say is absent,
  * never zero: see the has_ fields.
  *
- * A list is an array, and any element may be looked at at any time. Long lists lie in a mapped temporary
- * file: what is read of them takes memory until it is given back. Whoever reads a list from one
- * end to the other therefore does it with ntk_trace_each_*() below or with a walk (trace/walk.h),
- * which give back what they have passed: memory then does not grow with the capture.
+ * A list is an array, and any element may be looked at at any time. Long lists lie in a mapped
+ * temporary file: what is read of them takes memory until it is given back. Whoever reads a list
+ * from one end to the other therefore does it with ntk_trace_each_*() below or with a walk
+ * (trace/walk.h), which give back what they have passed: memory then does not grow with the
+ * capture.
  *
  * Owner:   ntk_trace_create_from_ntff() allocates, ntk_trace_destroy() frees. The trace borrows the
  *          struct ntk_ntff and, when given, the struct ntk_neff: both must outlive it.
@@ -95,8 +96,8 @@ struct ntk_trace_core {
     struct {
         bool instructions, packets, events, throttles;
     } is_mapped;
-    /* How often each slot of an engine's program ran in the execution (trace/executed.h); a trace that was put
-     * together by hand need not have them. */
+    /* How often each slot of an engine's program ran in the execution (trace/executed.h); a trace
+     * that was put together by hand need not have them. */
     bool has_slot_counts;
     uint64_t *slot_counts[NTK_NTFF_ENGINE_COUNT];
     /* Records that did not become rows. */
@@ -114,7 +115,8 @@ struct ntk_trace {
     uint64_t error_records;
     size_t core_count;
     struct ntk_trace_core *cores;
-    /* For what analyses keep of every span (trace/long_list.h), as in struct ntk_trace_options; 0 and NULL: as there. */
+    /* For what analyses keep of every span (trace/long_list.h), as in struct ntk_trace_options; 0
+     * and NULL: as there. */
     size_t list_bytes;
     const char *folder; /* borrowed */
 };
@@ -131,10 +133,11 @@ struct ntk_trace_options {
 };
 
 #define NTK_TRACE_LIST_BYTES ((size_t)32 << 20)
-/* All lists together take no more than so many times that outside of files: captures have up to 64 cores. */
+/* All lists together take no more than so many times that outside of files: captures have up to 64
+ * cores. */
 #define NTK_TRACE_HEAP_LISTS 4
-/* So many records of a core may wait for the other end of their span at once; further ones are left out and
- * counted as unpaired. */
+/* So many records of a core may wait for the other end of their span at once; further ones are left
+ * out and counted as unpaired. */
 #define NTK_TRACE_WAITING_MAX ((uint32_t)4 << 20)
 
 /* neff may be NULL; when given it must be the one that the capture is of (-ENOEXEC). */
@@ -173,8 +176,8 @@ static_assert(NTK_TRACE_SCAN_BYTES % sizeof(struct ntk_trace_instruction) == 0 &
                   NTK_TRACE_SCAN_BYTES % sizeof(struct ntk_trace_event) == 0,
               "a scan gives back whole elements");
 
-/* The memory of the whole pages between two addresses of a mapped file: the content stays in the file, a later look maps
- * it again. */
+/* The memory of the whole pages between two addresses of a mapped file: the content stays in the
+ * file, a later look maps it again. */
 void ntk_trace_pages_give_back(const void *first, const void *end);
 
 /* Memory of the last whole piece but one that a scan has passed; not for the heap. */
@@ -199,8 +202,8 @@ static inline bool ntk_trace_scan_step(bool is_mapped, const void *first, const 
 
 /* ---- here and there ---- */
 
-/* Who looks at elements out of order gives back what was looked at, of all lists of the core, each time that
- * so many were done. Looks that stay near each other in time then keep memory bounded. */
+/* Who looks at elements out of order gives back what was looked at, of all lists of the core, each
+ * time that so many were done. Looks that stay near each other in time then keep memory bounded. */
 #define NTK_TRACE_LOOKS ((size_t)16 << 10)
 void ntk_trace_give_back(const struct ntk_trace_core *core);
 

@@ -2,8 +2,8 @@
 /*
  * trace_build - what the makers of the lists of a trace share. Only for profiler/trace.
  *
- * Each maker passes the sections of one core once, record by record, and puts what it makes of them into a
- * sorter; pages of the file that were passed are given back.
+ * Each maker passes the sections of one core once, record by record, and puts what it makes of them
+ * into a sorter; pages of the file that were passed are given back.
  */
 #ifndef NTK_PROFILER_TRACE_TRACE_BUILD_H
 #define NTK_PROFILER_TRACE_TRACE_BUILD_H
@@ -50,7 +50,8 @@ static inline void ntk_trace_build_sorter(const struct ntk_trace_build *build,
 int ntk_trace_build_finish(struct ntk_trace_build *build, struct ntk_sorter *sorter,
                            size_t item_bytes, struct ntk_sorted *out_sorted);
 
-/* Times further from the start than this (26 days) are nonsense; below it differences cannot overflow. */
+/* Times further from the start than this (26 days) are nonsense; below it differences cannot
+ * overflow. */
 #define NTK_TRACE_TIME_PS_MAX (INT64_C(1) << 61)
 
 static inline bool ntk_trace_is_time(int64_t ps)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace_from_ntff - the trace of a capture: its cores, one after the other, each list by its own maker.
+ * trace_from_ntff - the trace of a capture: its cores, one after the other, each list by its own
+ * maker.
  *
  * docs/formats/ntff.md says why each rule is as it is.
  */
@@ -44,7 +45,8 @@ static int read_core(struct ntk_trace_build *build, struct ntk_trace_core *core,
     return ret == 0 ? ntk_trace_read_changes(build, core, window) : ret;
 }
 
-/* One for all cores. Where the header has none it is that of the first core: the others begin and end with it. */
+/* One for all cores. Where the header has none it is that of the first core: the others begin and
+ * end with it. */
 static int find_window(struct ntk_trace_build *build, struct ntk_trace_window *out_window)
 {
     struct ntk_trace *trace = build->trace;

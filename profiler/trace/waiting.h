@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * waiting - records whose other end did not come yet: any number of queues, first in first out, in one
- * bounded pool.
+ * waiting - records whose other end did not come yet: any number of queues, first in first out, in
+ * one bounded pool.
  *
  * A queue is a uint32_t, 0 is empty: the place of its last item, whose next is its first.
  * Owner: caller's storage, zeroed is empty; _fini frees. Threads: one pool, one thread.

@@ -7,8 +7,8 @@
  *   ntk_walk_init(&walk, trace, NTK_WALK_INSTRUCTIONS | NTK_WALK_PACKETS);
  *   while (ntk_walk_next(&walk, &span)) { ... }
  *
- * Memory does not grow with the trace, whose lists it reads as the scans of trace.h do. Spans with one start
- * come by core, instructions before packets.
+ * Memory does not grow with the trace, whose lists it reads as the scans of trace.h do. Spans with
+ * one start come by core, instructions before packets.
  *
  * Owner:   caller's storage, nothing to free. Threads: one walk, one thread.
  */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run_neff - the smallest useful client of libnrt, and an example of its use: loads a NEFF, gives it
- * inputs from files, runs it once, saves the outputs.
+ * run_neff - the smallest useful client of libnrt, and an example of its use: loads a NEFF, gives
+ * it inputs from files, runs it once, saves the outputs.
  *
  *   run_neff FILE.neff [TENSOR FILE]...
  *
- * An input that is not named, or whose file is missing or of another size, is all zeros. Each output
- * is written to "<tensor name>.out" in the working directory.
+ * An input that is not named, or whose file is missing or of another size, is all zeros. Each
+ * output is written to "<tensor name>.out" in the working directory.
  *
  *   cc run_neff.c -o run_neff -lnrt -pthread
  */
@@ -67,8 +67,8 @@ static void *file_read(const char *path, size_t *out_bytes)
     return bytes;
 }
 
-/* A NEFF may hold code for the host. That of somebody else's file is not run, unless NEURON_SOFT_CPU_NODES
- * says so: the library cannot know whose the bytes are. */
+/* A NEFF may hold code for the host. That of somebody else's file is not run, unless
+ * NEURON_SOFT_CPU_NODES says so: the library cannot know whose the bytes are. */
 static void code_of_strangers_refuse(const char *path)
 {
     struct stat status;

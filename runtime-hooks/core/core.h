@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core - what a front may ask of the software NeuronCores: cores, tensors, models, executions, captures.
+ * core - what a front may ask of the software NeuronCores: cores, tensors, models, executions,
+ * captures.
  *
- * One process holds one machine at a time, between ntk_core_open() and ntk_core_close(), and so one front:
- * another one is refused, also where it brings a core of its own in another library. Fronts check
- * arguments, keep the handles of their callers, map names and read the environment; this module knows no
- * vendor's name and reads no variable. Every event of interest goes to the hooks from here, so a front gets
- * monitoring for nothing.
+ * One process holds one machine at a time, between ntk_core_open() and ntk_core_close(), and so one
+ * front: another one is refused, also where it brings a core of its own in another library. Fronts
+ * check arguments, keep the handles of their callers, map names and read the environment; this
+ * module knows no vendor's name and reads no variable. Every event of interest goes to the hooks
+ * from here, so a front gets monitoring for nothing.
  *
- * Core numbers: a "core" is a logical core relative to the process, 0 is the first that ntk_core_open()
- * took. Physical numbers are global: device * cores per device + local.
+ * Core numbers: a "core" is a logical core relative to the process, 0 is the first that
+ * ntk_core_open() took. Physical numbers are global: device * cores per device + local.
  *
- * Errors: 0 or -errno and a sentence. -EINVAL bad argument or file, -EBADMSG bad file, -ENOTSUP file of
- * another kind, -ENOMEM no memory (of the stack or the host), -ECHRNG not enough cores, -EBUSY cores are
- * someone else's, -ENOENT no such name, -EIO host failure.
+ * Errors: 0 or -errno and a sentence. -EINVAL bad argument or file, -EBADMSG bad file, -ENOTSUP
+ * file of another kind, -ENOMEM no memory (of the stack or the host), -ECHRNG not enough cores,
+ * -EBUSY cores are someone else's, -ENOENT no such name, -EIO host failure.
  *
- * Owner:   *_create/_load/_open give a reference, the matching call drops it. A tensor's storage lives
- *          until its last slice and its last execution are gone.
+ * Owner:   *_create/_load/_open give a reference, the matching call drops it. A tensor's storage
+ *          lives until its last slice and its last execution are gone.
  * Threads: every call from any thread; ntk_core_close with nothing running.
  */
 #ifndef NTK_RUNTIME_HOOKS_CORE_CORE_H
@@ -41,7 +42,7 @@ struct ntk_core;
 struct ntk_core_model;
 struct ntk_core_tensor;
 
-/* --- machine ------------------------------------------------------------------------------------ */
+/* --- machine ---------------------------------------------------------------------------------- */
 
 /* One type of machine; static storage. */
 struct ntk_core_machine {
@@ -57,7 +58,8 @@ struct ntk_core_machine {
     uint32_t largest_lnc; /* logical cores of 1 .. this many physical ones */
 };
 
-/* What a user sets, and what he knows it by: sentences that refuse the value begin with the name. */
+/* What a user sets, and what he knows it by: sentences that refuse the value begin with the
+ * name. */
 struct ntk_core_setting {
     const char *name;  /* NULL: it has none */
     const char *value; /* NULL: not set */
@@ -70,7 +72,8 @@ struct ntk_core_machine_options {
     bool new_tree; /* a machine that is built has the newer layout of the device tree */
 };
 
-/* The machine that an ntk_core_open() would get now. -EINVAL for an unknown name. Touches nothing. */
+/* The machine that an ntk_core_open() would get now. -EINVAL for an unknown name. Touches
+ * nothing. */
 int ntk_core_machine_find(const struct ntk_core_machine_options *options,
                           struct ntk_core_machine *out_machine, struct ntk_err *err);
 
@@ -79,9 +82,10 @@ int ntk_core_machine_build(const struct ntk_core_machine_options *options, struc
 /* Removes both; -EBUSY while a process holds a core. */
 int ntk_core_machine_remove(struct ntk_err *err);
 
-/* --- process ------------------------------------------------------------------------------------ */
+/* --- process ---------------------------------------------------------------------------------- */
 
-/* What it points to is only looked at while ntk_core_open() runs, but for names, which live for ever. */
+/* What it points to is only looked at while ntk_core_open() runs, but for names, which live for
+ * ever. */
 struct ntk_core_options {
     struct ntk_core_machine_options machine;
     struct ntk_core_setting faults; /* docs/faults.md */
@@ -100,8 +104,8 @@ struct ntk_core_options {
     bool contiguous_scratchpad;     /* pages of 64 MiB, one range per core */
     uint64_t scratchpad_page_bytes; /* used when not contiguous */
     uint64_t memlog_entries;
-    /* Files of a shortage of device memory (docs/formats/memory-log.md): their folder, NULL is /tmp, and the
-     * beginning of the name of the one for the whole device, NULL is "core". */
+    /* Files of a shortage of device memory (docs/formats/memory-log.md): their folder, NULL is
+     * /tmp, and the beginning of the name of the one for the whole device, NULL is "core". */
     const char *dump_folder;
     const char *dump_name;
     bool shortage_off; /* a shortage writes no file and is not told */
@@ -114,17 +118,18 @@ struct ntk_core_options {
 
     /* What works less well than it should (no hooks, no tree); NULL keeps quiet. */
     void (*warn)(const char *sentence);
-    /* Device memory ran out: the cause, which cores share that memory, who holds how much (lines, each
-     * with its end). Before the call that met it returns -ENOMEM. NULL keeps quiet. */
+    /* Device memory ran out: the cause, which cores share that memory, who holds how much (lines,
+     * each with its end). Before the call that met it returns -ENOMEM. NULL keeps quiet. */
     void (*shortage)(const char *cause, const char *cores, const char *table);
 };
 
-/* Takes cores and starts the hooks. -EBUSY with "Requested:... Available:..." in the sentence when cores
- * are not free, -EINVAL for cores the machine has not, -EALREADY while this process has one open. */
+/* Takes cores and starts the hooks. -EBUSY with "Requested:... Available:..." in the sentence when
+ * cores are not free, -EINVAL for cores the machine has not, -EALREADY while this process has one
+ * open. */
 int ntk_core_open(const struct ntk_core_options *options, struct ntk_core **out_core,
                   struct ntk_err *err);
-/* Ends debug streams and traces too. All models and tensors must be gone: the memory of the devices goes here, and who still holds one holds a dead
- * reference to a struct that nobody frees. */
+/* Ends debug streams and traces too. All models and tensors must be gone: the memory of the devices
+ * goes here, and who still holds one holds a dead reference to a struct that nobody frees. */
 void ntk_core_close(struct ntk_core *core);
 /* In a child after fork: forgets the parent's machine without touching what both share. */
 void ntk_core_forget_after_fork(struct ntk_core *core);
@@ -152,15 +157,15 @@ bool ntk_core_memory_holds(const struct ntk_core *core, const void *address, uin
 int ntk_core_stack_map(const struct ntk_core *core, uint32_t device, uint32_t stack,
                        void **out_address, uint64_t *out_bytes);
 
-/* Tells options.shortage how full each stack beside a core of this process is, as it is told when one ran
- * out of memory. */
+/* Tells options.shortage how full each stack beside a core of this process is, as it is told when
+ * one ran out of memory. */
 void ntk_core_memory_report(struct ntk_core *core);
 /* Writes what is allocated in each of these stacks to a file of options.dump_folder
  * (docs/formats/memory-log.md), and tells its path. -ENOENT: no memory log is kept. */
 int ntk_core_memory_dump(struct ntk_core *core, void (*tell)(const char *path),
                          struct ntk_err *err);
 
-/* --- tensors ------------------------------------------------------------------------------------ */
+/* --- tensors ---------------------------------------------------------------------------------- */
 
 enum ntk_core_placement {
     NTK_CORE_DEVICE,
@@ -168,7 +173,8 @@ enum ntk_core_placement {
     NTK_CORE_VIRTUAL, /* ordinary memory */
 };
 
-/* Zero-filled. nc may be NTK_CORE_ANY unless placement is device. name: for logs and the memory log. */
+/* Zero-filled. nc may be NTK_CORE_ANY unless placement is device. name: for logs and the memory
+ * log. */
 int ntk_core_tensor_create(struct ntk_core *core, enum ntk_core_placement placement, uint32_t nc,
                            uint64_t bytes, const char *name, struct ntk_core_tensor **out_tensor,
                            struct ntk_err *err);
@@ -210,12 +216,12 @@ void ntk_core_tensor_info_get(struct ntk_core_tensor *tensor,
 int ntk_core_tensor_wait(struct ntk_core_tensor *tensor, uint64_t count, int64_t timeout_us);
 void ntk_core_tensor_reset_writes(struct ntk_core_tensor *tensor);
 
-/* --- models ------------------------------------------------------------------------------------- */
+/* --- models ----------------------------------------------------------------------------------- */
 
 struct ntk_core_load_options {
     uint32_t nc; /* NTK_CORE_ANY: fewest loaded models, then lowest */
-    /* 0 and 1: as many as the model needs. k times that: k copies in a row that take turns; then its
-     * tensors may lie on any core of them. */
+    /* 0 and 1: as many as the model needs. k times that: k copies in a row that take turns; then
+     * its tensors may lie on any core of them. */
     uint32_t core_count;
     bool validate_hash;
     bool share_weights;        /* models of one file on a device hold its constants once */
@@ -261,11 +267,11 @@ uint32_t ntk_core_model_nc_count(
 /* Executions that may be under way at once with profit, at least 1. */
 uint32_t ntk_core_model_instance_count(const struct ntk_core_model *model);
 
-/* --- executions --------------------------------------------------------------------------------- */
+/* --- executions ------------------------------------------------------------------------------- */
 
 /* How an execution or another call ended: NTK_CORE_COMPLETED, NTK_CORE_TIMED_OUT and the others of
- * shared/abi/result.def. A front maps them to what its callers know. All but COMPLETED and NUMERICAL_ERROR
- * leave the outputs undefined. */
+ * shared/abi/result.def. A front maps them to what its callers know. All but COMPLETED and
+ * NUMERICAL_ERROR leave the outputs undefined. */
 enum ntk_core_outcome {
 #define NTK_RESULT(symbol, status, outcome, error_class, counter) NTK_CORE_##symbol,
 #include "shared/abi/result.def"
@@ -276,25 +282,25 @@ enum ntk_core_outcome {
 /* The outcome of a call that returned this error (0 or -errno). */
 enum ntk_core_outcome ntk_core_outcome_of(int error);
 
-/* Runs the model once in the calling thread. tensors: one per entry of ntk_core_model_io_get(), in that
- * order, each at least as large as its entry. 0 and the outcome, or -EINVAL (wrong tensor: missing, too
- * small, on another core; counted as incorrect input). */
+/* Runs the model once in the calling thread. tensors: one per entry of ntk_core_model_io_get(), in
+ * that order, each at least as large as its entry. 0 and the outcome, or -EINVAL (wrong tensor:
+ * missing, too small, on another core; counted as incorrect input). */
 int ntk_core_execute(struct ntk_core_model *model, struct ntk_core_tensor *const *tensors,
                      size_t tensor_count, enum ntk_core_outcome *out_outcome, struct ntk_err *err);
-/* For a front that answers an execution with an error (-errno) before the core heard of it, as for wrong
- * input or a full queue: counts it. */
+/* For a front that answers an execution with an error (-errno) before the core heard of it, as for
+ * wrong input or a full queue: counts it. */
 void ntk_core_execute_refused(struct ntk_core_model *model, int error);
 
-/* --- captures ----------------------------------------------------------------------------------- */
+/* --- captures --------------------------------------------------------------------------------- */
 
-/* Empties the file and records every execution of the model from now on; -EBUSY when the model or the
- * file is being captured. */
+/* Empties the file and records every execution of the model from now on; -EBUSY when the model or
+ * the file is being captured. */
 int ntk_core_profile_start(struct ntk_core_model *model, const char *path, struct ntk_err *err);
 /* Writes the capture. 1 when records are missing because the disk was full: err says how many.
  * -ENOENT when no capture goes to that file. */
 int ntk_core_profile_stop(struct ntk_core *core, const char *path, struct ntk_err *err);
 
-/* --- captures of a core instead of a model -------------------------------------------------------- */
+/* --- captures of a core instead of a model ---------------------------------------------------- */
 
 /* A core has at most one recorder in each slot, all independent of one another. */
 enum ntk_core_recorder_slot {
@@ -307,10 +313,12 @@ enum ntk_core_recorder_slot {
 enum ntk_core_recorder_keeps {
     NTK_CORE_KEEPS_ALL,    /* every execution, one after the other on the clock of the core */
     NTK_CORE_KEEPS_LATEST, /* the last one that began */
-    NTK_CORE_KEEPS_FAILED, /* the first one that did not complete since the start or the last save */
+    /* the first one that did not complete since the start or the last save */
+    NTK_CORE_KEEPS_FAILED,
 };
 
-/* Records beyond so many bytes, per physical core and program, are dropped and counted; 0: no bound. */
+/* Records beyond so many bytes, per physical core and program, are dropped and counted; 0: no
+ * bound. */
 struct ntk_core_recorder_bounds {
     uint64_t instruction_bytes_max, event_bytes_max, dma_bytes_max, throttle_bytes_max;
 };
@@ -326,13 +334,14 @@ struct ntk_core_recording;
 /* -EALREADY: the slot is taken; -EINVAL: no such core. */
 int ntk_core_recorder_start(struct ntk_core *core, uint32_t nc, enum ntk_core_recorder_slot slot,
                             const struct ntk_core_recorder_options *options, struct ntk_err *err);
-/* *out_recording is the caller's; NULL for out_recording: what it has is dropped. Waits for an execution
- * that runs. -ENOENT: nothing records there. */
+/* *out_recording is the caller's; NULL for out_recording: what it has is dropped. Waits for an
+ * execution that runs. -ENOENT: nothing records there. */
 int ntk_core_recorder_stop(struct ntk_core *core, uint32_t nc, enum ntk_core_recorder_slot slot,
                            struct ntk_core_recording **out_recording, struct ntk_err *err);
-/* Writes what it keeps now and goes on; uuid: of the program that ran last, NULL for any. 1 when records are missing: err says
- * how many, err->code is -ENOBUFS when the bounds were reached and nothing else failed. -ENODATA:
- * nothing has run (KEEPS_FAILED: failed) yet. -ENOENT: nothing records there. */
+/* Writes what it keeps now and goes on; uuid: of the program that ran last, NULL for any. 1 when
+ * records are missing: err says how many, err->code is -ENOBUFS when the bounds were reached and
+ * nothing else failed. -ENODATA: nothing has run (KEEPS_FAILED: failed) yet. -ENOENT: nothing
+ * records there. */
 int ntk_core_recorder_save(struct ntk_core *core, uint32_t nc, enum ntk_core_recorder_slot slot,
                            const uint8_t *uuid, const char *path, struct ntk_err *err);
 /* The same for a recording that is over; any number of times, also after ntk_core_close(). */

@@ -62,7 +62,7 @@ struct ntk_core_channel {
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ntk_core_channel *open_channels;
 
-/* --- ends --------------------------------------------------------------------------------------- */
+/* --- ends ------------------------------------------------------------------------------------- */
 
 /* Locks of open file descriptions: two ends in one process are two owners. */
 static int byte_lock(int fd, int byte, short type, bool wait)
@@ -263,7 +263,7 @@ bool ntk_core_channel_is_connected(struct ntk_core_channel *channel)
     return is_connected;
 }
 
-/* --- bytes -------------------------------------------------------------------------------------- */
+/* --- bytes ------------------------------------------------------------------------------------ */
 
 static void ring_copy(char *ring, uint64_t position, char *bytes, uint64_t count, bool to_ring)
 {
@@ -367,7 +367,7 @@ static void progress(struct ntk_core_channel *channel)
     }
 }
 
-/* --- transfers ---------------------------------------------------------------------------------- */
+/* --- transfers -------------------------------------------------------------------------------- */
 
 int ntk_core_channel_post(struct ntk_core_channel *channel, struct ntk_core_tensor *tensor,
                           uint64_t offset, uint64_t bytes, struct ntk_core_transfer **out_transfer)

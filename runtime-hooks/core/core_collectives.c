@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What ranks do together. An operation is a row of steps: every rank says what it does and puts a chunk
- * into its area, all wait for each other, everyone reads what it needs. There are two sets of areas and of
- * records in turn, so that one wait per step is enough: an area is written again two steps later, when all
- * have waited once more and so have read it.
+ * What ranks do together. An operation is a row of steps: every rank says what it does and puts a
+ * chunk into its area, all wait for each other, everyone reads what it needs. There are two sets of
+ * areas and of records in turn, so that one wait per step is enough: an area is written again two
+ * steps later, when all have waited once more and so have read it.
  */
 #include "runtime-hooks/core/core_collectives.h"
 
@@ -29,7 +29,7 @@ enum operation {
     OPERATION_REDUCE_SCATTER,
 };
 
-/* --- one step ------------------------------------------------------------------------------------ */
+/* --- one step --------------------------------------------------------------------------------- */
 
 static char *area(const struct ntk_core_comm *comm, uint32_t round, uint32_t rank)
 {
@@ -65,7 +65,8 @@ static int all_wait(const struct ntk_core_comm *comm, uint32_t round, struct ntk
     uint64_t deadline_ns =
         comm->timeout_ns > 0 ? ntk_clock_monotonic_ns() + comm->timeout_ns : UINT64_MAX;
 
-    /* Acquire and release: what a rank wrote before it arrived is seen by whoever sees the round end. */
+    /* Acquire and release: what a rank wrote before it arrived is seen by whoever sees the round
+     * end. */
     if (atomic_fetch_add(&shared->arrived, 1) + 1 == comm->count) {
         atomic_store(&shared->arrived, 0);
         atomic_fetch_add(&shared->round, 1);
@@ -92,8 +93,8 @@ static int all_wait(const struct ntk_core_comm *comm, uint32_t round, struct ntk
     }
 }
 
-/* Says what this rank does and waits for all; the areas of *out_round hold their chunks then. The caller
- * has put its own into area(comm, round, comm->rank). comm->lock is held. */
+/* Says what this rank does and waits for all; the areas of *out_round hold their chunks then. The
+ * caller has put its own into area(comm, round, comm->rank). comm->lock is held. */
 static int step(const struct ntk_core_comm *comm, const struct core_comm_record *record,
                 uint32_t round, struct ntk_err *err)
 {
@@ -135,7 +136,7 @@ int ntk_core_comm_barrier(struct ntk_core_comm *comm, struct ntk_err *err)
     return ret;
 }
 
-/* --- data ---------------------------------------------------------------------------------------- */
+/* --- data ------------------------------------------------------------------------------------- */
 
 /* One operation with data, done in parts that fit into the areas. */
 struct transfer {
@@ -148,7 +149,8 @@ struct transfer {
     enum ntk_core_reduction reduction;
 };
 
-/* What happens with the part at an offset before or after the step: into the own area, out of all. */
+/* What happens with the part at an offset before or after the step: into the own area, out of
+ * all. */
 typedef void transfer_part(const struct transfer *transfer, uint32_t round, uint64_t offset,
                            uint64_t part);
 

@@ -3,16 +3,16 @@
  * core_collectives - what ranks do together: barrier, all-gather, all-reduce, reduce-scatter.
  *
  * A rank is a logical core with a number in a world of so many; ranks may live in one process or in
- * several of one hooks folder. They meet under a name that all of them have been given, in a file of
- * that folder, which loses its name as soon as all are there: whatever happens afterwards, nothing
- * is left. Data goes through it in chunks, results are the same bit for bit on every rank.
+ * several of one hooks folder. They meet under a name that all of them have been given, in a file
+ * of that folder, which loses its name as soon as all are there: whatever happens afterwards,
+ * nothing is left. Data goes through it in chunks, results are the same bit for bit on every rank.
  *
- * Every rank calls the same operations in the same order with the same sizes; a difference ends all of
- * them with -EINVAL. A rank that dies, leaves or is late ends the others with -ECOMM or -ETIMEDOUT,
- * and the communicator is broken from then on: drop it, the next join makes a new one.
+ * Every rank calls the same operations in the same order with the same sizes; a difference ends all
+ * of them with -EINVAL. A rank that dies, leaves or is late ends the others with -ECOMM or
+ * -ETIMEDOUT, and the communicator is broken from then on: drop it, the next join makes a new one.
  *
- * Owner:   _join gives a reference, _leave drops it. The process keeps a communicator, so that joining
- *          it again is cheap, until ntk_core_close() or until it breaks.
+ * Owner:   _join gives a reference, _leave drops it. The process keeps a communicator, so that
+ *          joining it again is cheap, until ntk_core_close() or until it breaks.
  * Threads: every call from any thread; operations of one rank follow one another. A rank that waits
  *          blocks its thread, so ranks of one process need a thread each.
  */
@@ -39,8 +39,8 @@ struct ntk_core_comm_options {
     uint64_t timeout_ns; /* longest wait for the others; 0 = none */
 };
 
-/* Joins without waiting for the others; the first operation waits. -EINVAL: a rank that cannot be, or
- * that another one has already; -ENOMEM; -EIO. */
+/* Joins without waiting for the others; the first operation waits. -EINVAL: a rank that cannot be,
+ * or that another one has already; -ENOMEM; -EIO. */
 int ntk_core_comm_join(struct ntk_core *core, const struct ntk_core_comm_options *options,
                        struct ntk_core_comm **out_comm, struct ntk_err *err);
 void ntk_core_comm_leave(struct ntk_core_comm *comm);
@@ -58,8 +58,8 @@ int ntk_core_comm_barrier(struct ntk_core_comm *comm, struct ntk_err *err);
 /* to has count * bytes; from may be its own part of to. */
 int ntk_core_comm_all_gather(struct ntk_core_comm *comm, const void *from, void *to, uint64_t bytes,
                              struct ntk_err *err);
-/* dtype: number of shared/formats/neff/dtype.def. Sums of floats run in fp32 in the order of the ranks
- * and are rounded once; sums of integers wrap. from and to may be the same. */
+/* dtype: number of shared/formats/neff/dtype.def. Sums of floats run in fp32 in the order of the
+ * ranks and are rounded once; sums of integers wrap. from and to may be the same. */
 int ntk_core_comm_all_reduce(struct ntk_core_comm *comm, const void *from, void *to,
                              uint64_t element_count, uint32_t dtype,
                              enum ntk_core_reduction reduction, struct ntk_err *err);
@@ -87,8 +87,8 @@ int ntk_core_collective_check(const struct ntk_core_comm_options *options,
                               const struct ntk_core_collective *collective,
                               struct ntk_core_tensor *from, struct ntk_core_tensor *to,
                               uint32_t *out_rank, struct ntk_err *err);
-/* The larger tensor of all-gather and reduce-scatter has the bytes of all ranks. The storage of both
- * stays until the end. */
+/* The larger tensor of all-gather and reduce-scatter has the bytes of all ranks. The storage of
+ * both stays until the end. */
 int ntk_core_comm_run(struct ntk_core_comm *comm, const struct ntk_core_collective *collective,
                       struct ntk_core_tensor *from, struct ntk_core_tensor *to,
                       struct ntk_err *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who takes part: ranks meet in a file of the hooks folder (docs/formats/collectives.md) that each of them
- * maps for itself, and are missed when they die, leave or stay away.
+ * Who takes part: ranks meet in a file of the hooks folder (docs/formats/collectives.md) that each
+ * of them maps for itself, and are missed when they die, leave or stay away.
  */
 #include "runtime-hooks/core/core_comm_private.h"
 
@@ -27,7 +27,7 @@
 #define NAME_PREFIX "cc-"
 #define ATTEMPTS_MAX 1000
 
-/* --- who is there -------------------------------------------------------------------------------- */
+/* --- who is there ----------------------------------------------------------------------------- */
 
 void core_comm_wake(struct core_comm_file *shared)
 {
@@ -80,7 +80,7 @@ int core_comm_broken_error(const struct ntk_core_comm *comm, uint32_t broken, st
                        comm->count, broken & 0xffff, reasons[reason]);
 }
 
-/* --- joining and leaving ------------------------------------------------------------------------- */
+/* --- joining and leaving ---------------------------------------------------------------------- */
 
 static uint64_t hash_add(uint64_t hash, const void *bytes, size_t count)
 {
@@ -146,8 +146,8 @@ static int file_fill(int fd, uint32_t count, struct ntk_err *err)
     return 0;
 }
 
-/* Opens the file under its name and locks it: by that name it is known to all until it is unlinked, and
- * that happens only under this lock. */
+/* Opens the file under its name and locks it: by that name it is known to all until it is unlinked,
+ * and that happens only under this lock. */
 static int file_open_locked(const char *path, bool create, bool wait, struct ntk_err *err)
 {
     for (unsigned attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {

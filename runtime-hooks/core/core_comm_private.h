@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_comm_private - the file in which ranks meet, and a communicator; for core_comm.c (who is there) and
- * core_collectives.c (what they do together) only.
+ * core_comm_private - the file in which ranks meet, and a communicator; for core_comm.c (who is
+ * there) and core_collectives.c (what they do together) only.
  */
 #ifndef NTK_RUNTIME_HOOKS_CORE_CORE_COMM_PRIVATE_H
 #define NTK_RUNTIME_HOOKS_CORE_CORE_COMM_PRIVATE_H

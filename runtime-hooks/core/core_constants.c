@@ -35,7 +35,7 @@ static bool is_aligned(const struct core_allocation *allocation, uint64_t alignm
     return alignment == 0 || allocation->offset % alignment == 0;
 }
 
-/* --- weights: weights_lock is held -------------------------------------------------------------- */
+/* --- weights: weights_lock is held ------------------------------------------------------------ */
 
 static struct core_weight *weight_find(const struct core_constants *constants, const char *member,
                                        uint32_t physical_core, uint64_t bytes, uint64_t alignment)
@@ -139,7 +139,7 @@ void core_weight_drop(struct ntk_core *core, struct core_weight *weight,
     pthread_mutex_unlock(&core->weights_lock);
 }
 
-/* --- landing ------------------------------------------------------------------------------------ */
+/* --- landing ---------------------------------------------------------------------------------- */
 
 void *core_constants_take(void *ctx, const char *member, uint64_t bytes_count, uint64_t alignment,
                           bool *out_is_there)
@@ -198,9 +198,10 @@ void core_constants_fini(struct core_constants *constants)
     ntk_map_fini(&constants->members);
 }
 
-/* --- placing ------------------------------------------------------------------------------------ */
+/* --- placing ---------------------------------------------------------------------------------- */
 
-/* The landing that holds what the variable does; of two members with one name, the last one counts. */
+/* The landing that holds what the variable does; of two members with one name, the last one
+ * counts. */
 static struct core_landing *landing_find(const struct core_constants *constants,
                                          const struct ntk_neff_var *var)
 {
@@ -209,7 +210,8 @@ static struct core_landing *landing_find(const struct core_constants *constants,
     return landing && landing->landed == var->data ? landing : NULL;
 }
 
-/* Accounted memory with the content: what landed, when it lies right and nobody has it; else a copy. */
+/* Accounted memory with the content: what landed, when it lies right and nobody has it; else a
+ * copy. */
 static int content_take(struct core_constants *constants, const struct core_memory_request *request,
                         struct core_landing *landing, const void *content,
                         struct core_allocation *out_allocation, struct ntk_err *err)

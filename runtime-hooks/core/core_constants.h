@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_constants - constants of a model on their way from the file to HBM: inflated straight into the
- * memory of the core that the model goes to, and held once by all models of one file on a device when
- * options.share_weights says so.
+ * core_constants - constants of a model on their way from the file to HBM: inflated straight into
+ * the memory of the core that the model goes to, and held once by all models of one file on a
+ * device when options.share_weights says so.
  *
- * Where a constant goes is known before the file says which nodes run on which core, so what lands is a
- * guess: the core that the first node gets. One that is needed beside another stack, or aligned
- * otherwise, is copied there, one at a time.
+ * Where a constant goes is known before the file says which nodes run on which core, so what lands
+ * is a guess: the core that the first node gets. One that is needed beside another stack, or
+ * aligned otherwise, is copied there, one at a time.
  *
  * Owner:   caller's storage for the time of one load; what no model took is given back by _fini.
  * Threads: one struct core_constants, one thread; weights are shared by all (core->weights_lock).
@@ -37,16 +37,16 @@ void *core_constants_take(void *ctx, const char *member, uint64_t bytes_count, u
 void core_constants_fini(struct core_constants *constants);
 
 /*
- * The constant of a FILE variable as memory of the model on this physical core. With *out_weight NULL it
- * is the model's own, to be released; else the weight's, to be dropped: then the allocation says where it
- * is, and has bytes only if it counts as this model's.
+ * The constant of a FILE variable as memory of the model on this physical core. With *out_weight
+ * NULL it is the model's own, to be released; else the weight's, to be dropped: then the allocation
+ * says where it is, and has bytes only if it counts as this model's.
  */
 int core_constant_place(struct core_constants *constants, const struct ntk_core_model *model,
                         uint32_t physical_core, const struct ntk_neff_var *var,
                         struct core_allocation *out_allocation, struct core_weight **out_weight,
                         struct ntk_err *err);
-/* The model on this core needs it no more; the memory goes with its last user and counts as the next
- * one's until then. */
+/* The model on this core needs it no more; the memory goes with its last user and counts as the
+ * next one's until then. */
 void core_weight_drop(struct ntk_core *core, struct core_weight *weight,
                       const struct ntk_core_model *model, uint32_t physical_core);
 

@@ -24,9 +24,9 @@ extern "C" {
 #define NTK_CORE_DEBUG_DTYPE_BYTES 16
 #define NTK_CORE_DEBUG_EVENTS_MAX (UINT32_C(1) << 22) /* of one queue */
 
-/* Queues what a program on that logical core of the process prints. 0 when it was queued. -ENOTCONN: nobody
- * listens to this core; -ENOSPC: the queue is full; -ENOMEM. In all three the event is dropped and the
- * program goes on. */
+/* Queues what a program on that logical core of the process prints. 0 when it was queued.
+ * -ENOTCONN: nobody listens to this core; -ENOSPC: the queue is full; -ENOMEM. In all three the
+ * event is dropped and the program goes on. */
 int ntk_core_debug_push(uint32_t nc, const struct ntk_engine_print_event *event);
 
 /* An event in a queue. */
@@ -40,8 +40,8 @@ struct ntk_core_debug_record {
     uint8_t data[];
 };
 
-/* Makes the queue of a core, for at most event_count events. *out_fd is readable while it holds any; it
- * is for poll() alone and names the queue below. -EBUSY: the core has a client. */
+/* Makes the queue of a core, for at most event_count events. *out_fd is readable while it holds
+ * any; it is for poll() alone and names the queue below. -EBUSY: the core has a client. */
 int ntk_core_debug_connect(uint32_t nc, uint32_t event_count, int *out_fd);
 /* Ends it and closes the descriptor; -EBADF for another descriptor, which stays open. */
 int ntk_core_debug_close(int fd);

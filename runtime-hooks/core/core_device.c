@@ -472,8 +472,8 @@ void ntk_core_forget_after_fork(struct ntk_core *core)
     }
     ntk_core_soft_forget(core->soft);
     core->soft = NULL;
-    /* The rest is the parent's state of a moment; its locks may be held by threads that are not here.
-     * It stays reachable, and that is all. */
+    /* The rest is the parent's state of a moment; its locks may be held by threads that are not
+     * here. It stays reachable, and that is all. */
     forgotten_core = core;
 }
 

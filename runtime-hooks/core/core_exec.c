@@ -252,7 +252,7 @@ static bool nc_hand_over(struct ntk_core *core, struct core_nc *nc,
     return true;
 }
 
-/* --- system trace -------------------------------------------------------------------------------- */
+/* --- system trace ----------------------------------------------------------------------------- */
 
 static struct ntk_core_trace_data trace_data(const struct execution *execution)
 {

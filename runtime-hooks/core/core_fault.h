@@ -2,8 +2,8 @@
 /*
  * core_fault - hardware faults on request: what the user asks for, and which execution they strike.
  *
- * The grammar is in docs/faults.md. This module parses and counts; what a fault does to the machine is
- * core_hardware.c's. The same text strikes the same executions in every run.
+ * The grammar is in docs/faults.md. This module parses and counts; what a fault does to the machine
+ * is core_hardware.c's. The same text strikes the same executions in every run.
  *
  * Owner:   ntk_core_faults_parse() allocates, ntk_core_faults_destroy() frees.
  * Threads: ntk_core_faults_strike() from any.
@@ -38,8 +38,8 @@ int ntk_core_faults_parse(const char *text, struct ntk_core_faults **out_faults,
                           struct ntk_err *err);
 void ntk_core_faults_destroy(struct ntk_core_faults *faults);
 
-/* One more execution on this core (global logical number): the faults that strike it, in the order of
- * the text; returns how many. */
+/* One more execution on this core (global logical number): the faults that strike it, in the order
+ * of the text; returns how many. */
 size_t ntk_core_faults_strike(struct ntk_core_faults *faults, uint32_t core,
                               struct ntk_core_fault out_faults[NTK_CORE_FAULTS_MAX]);
 

@@ -2,12 +2,12 @@
 /*
  * core_handle - handles of a front's callers that can be checked before they are believed.
  *
- * Objects lie in chunks that are never given back, so that any pointer can be judged without touching
- * memory that is not ours: a stale, foreign or NULL handle is refused, never followed. Freed objects
- * are reused oldest first, which keeps stale handles recognisable for long.
+ * Objects lie in chunks that are never given back, so that any pointer can be judged without
+ * touching memory that is not ours: a stale, foreign or NULL handle is refused, never followed.
+ * Freed objects are reused oldest first, which keeps stale handles recognisable for long.
  *
- * Owner:   the pool, static storage of the front. An object lives while its creator or a taker holds
- *          it; the last drop calls the pool's destroy function.
+ * Owner:   the pool, static storage of the front. An object lives while its creator or a taker
+ *          holds it; the last drop calls the pool's destroy function.
  * Threads: any.
  */
 #ifndef NTK_RUNTIME_HOOKS_CORE_CORE_HANDLE_H
@@ -60,8 +60,8 @@ bool ntk_core_handle_close(struct ntk_core_handle_pool *pool, const void *pointe
 bool ntk_core_handle_close_and_wait(struct ntk_core_handle_pool *pool, const void *pointer);
 /* Closes every open object. */
 void ntk_core_handle_close_all(struct ntk_core_handle_pool *pool);
-/* In a child after fork: the lock is free again and every object of the parent is closed without being
- * destroyed. */
+/* In a child after fork: the lock is free again and every object of the parent is closed without
+ * being destroyed. */
 void ntk_core_handle_forget(struct ntk_core_handle_pool *pool);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What faults of the hardware do: to an execution, to its core, to the counters a driver would hold.
+ * What faults of the hardware do: to an execution, to its core, to the counters a driver would
+ * hold.
  */
 #include "runtime-hooks/core/core_state.h"
 
@@ -93,8 +94,8 @@ static void sentence_set(enum ntk_core_fault_kind kind, const struct place *plac
     }
 }
 
-/* What the driver would count, and the record of it. The outcome of the execution has a class of its own:
- * this record adds none. */
+/* What the driver would count, and the record of it. The outcome of the execution has a class of
+ * its own: this record adds none. */
 static void fault_count(struct ntk_core *core, const struct core_nc *nc, const struct place *place,
                         const struct core_hardware_subject *subject,
                         const struct ntk_core_fault *fault)

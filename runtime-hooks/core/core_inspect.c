@@ -19,7 +19,7 @@
 #define SAMPLES_MAX 86400U  /* a day; later ones are left out */
 #define CPUS_MAX 1024U
 
-/* --- system trace --------------------------------------------------------------------------------- */
+/* --- system trace ----------------------------------------------------------------------------- */
 
 /* The texts of the names from *inout_named + 1 to the last that the events have: before them in the
  * file, so that a file that is cut off names what it holds. */
@@ -131,7 +131,7 @@ int ntk_core_inspect_info_save(const struct ntk_core *core,
     return ntk_ntrace_write(path, &message.base, err);
 }
 
-/* --- the host ------------------------------------------------------------------------------------- */
+/* --- the host --------------------------------------------------------------------------------- */
 
 struct cpu_times {
     uint64_t busy, total; /* jiffies since boot */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_inspect - what an inspection leaves as files: the events of a sink of the system trace, and what
- * the host did meanwhile (docs/formats/ntrace.md).
+ * core_inspect - what an inspection leaves as files: the events of a sink of the system trace, and
+ * what the host did meanwhile (docs/formats/ntrace.md).
  *
  * Owner:   a sampler belongs to its creator.
  * Threads: any; one sampler, one thread.
@@ -16,9 +16,9 @@
 extern "C" {
 #endif
 
-/* Every event of the sink, which is on, into a file; they stay in the sink. Memory is bounded by a few MiB,
- * however full the rings are. kind_names: NTK_CORE_TRACE_KINDS of them. 1: the disk was full, the file
- * holds what fitted, err says so. */
+/* Every event of the sink, which is on, into a file; they stay in the sink. Memory is bounded by a
+ * few MiB, however full the rings are. kind_names: NTK_CORE_TRACE_KINDS of them. 1: the disk was
+ * full, the file holds what fitted, err says so. */
 int ntk_core_trace_save(const struct ntk_core *core, enum ntk_core_trace_sink sink,
                         const char *const *kind_names, const char *path, struct ntk_err *err);
 

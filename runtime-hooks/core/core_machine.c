@@ -161,7 +161,8 @@ static size_t line_neighbours(uint32_t count, bool is_ring, bool east_first, uin
 size_t ntk_core_machine_neighbours(const struct ntk_core_machine_row *row, uint32_t device,
                                    uint32_t out_devices[4])
 {
-    /* What the driver prints for a 4 x 4 torus of the third generation; no rule makes this order. */
+    /* What the driver prints for a 4 x 4 torus of the third generation; no rule makes this
+     * order. */
     static const uint8_t torus_3[16][4] = {
         { 12, 1, 3, 4 },  { 0, 13, 5, 2 },  { 14, 3, 1, 6 },   { 2, 15, 7, 0 },
         { 8, 5, 7, 0 },   { 4, 9, 1, 6 },   { 10, 7, 5, 2 },   { 6, 11, 3, 4 },

@@ -231,7 +231,8 @@ static void table_dump(struct ntk_core *core, const struct core_usage_view *view
     }
 }
 
-/* What of a shortage goes to files; out_path is the log of the device, "" when it could not be written. */
+/* What of a shortage goes to files; out_path is the log of the device, "" when it could not be
+ * written. */
 static void files_dump(struct ntk_core *core, const struct core_usage_view *view, uint32_t local,
                        char *out_path, size_t path_bytes)
 {
@@ -331,7 +332,7 @@ void core_shortage_tell(struct ntk_core *core, uint32_t physical_core, const cha
     stack_tell(core, &view, cause, path);
 }
 
-/* --- on request ---------------------------------------------------------------------------------- */
+/* --- on request ------------------------------------------------------------------------------- */
 
 void ntk_core_memory_report(struct ntk_core *core)
 {
@@ -363,8 +364,8 @@ static int numbered_compare(const void *left, const void *right)
     return (a->seq > b->seq) - (a->seq < b->seq);
 }
 
-/* The last entry of an address that is no release: what the log knows to be allocated. memlog->lock is
- * held. -ENOMEM. */
+/* The last entry of an address that is no release: what the log knows to be allocated. memlog->lock
+ * is held. -ENOMEM. */
 static int live_write(const struct core_memlog *memlog, uint32_t device, uint32_t stack, FILE *file)
 {
     uint64_t first = memlog->count > memlog->allocated ? memlog->count - memlog->allocated : 0;

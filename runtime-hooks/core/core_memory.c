@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory of stacks and host, taken and counted in one place: soft.state, the segment and the memory log
- * always agree.
+ * Memory of stacks and host, taken and counted in one place: soft.state, the segment and the memory
+ * log always agree.
  */
 #include "runtime-hooks/core/core_state.h"
 

@@ -13,9 +13,10 @@
 
 #define CONTIGUOUS_PAGE_BYTES (UINT64_C(64) << 20)
 
-/* --- what a file may be --------------------------------------------------------------------------- */
+/* --- what a file may be ----------------------------------------------------------------------- */
 
-/* All that speaks against a file, in one sentence: code is that of the first reason, 0 when there is none. */
+/* All that speaks against a file, in one sentence: code is that of the first reason, 0 when there
+ * is none. */
 struct refusal {
     int code;
     struct ntk_err *err;
@@ -123,7 +124,7 @@ static void file_check(const struct ntk_core *core, const struct ntk_neff *neff,
     }
 }
 
-/* --- the shared scratchpad of a core -------------------------------------------------------------- */
+/* --- the shared scratchpad of a core ---------------------------------------------------------- */
 
 static uint64_t scratchpad_page(const struct ntk_core *core)
 {
@@ -192,7 +193,7 @@ static int scratchpads_fit(struct ntk_core_model *model, struct ntk_err *err)
     return ret;
 }
 
-/* --- load and unload ------------------------------------------------------------------------------ */
+/* --- load and unload -------------------------------------------------------------------------- */
 
 static void models_remove(struct ntk_core_model *model)
 {
@@ -228,8 +229,8 @@ struct placement {
     uint32_t count;
 };
 
-/* The core that the model will get, unless it needs more cores than the options say, or another one is
- * loaded meanwhile: a guess made before the file is read. */
+/* The core that the model will get, unless it needs more cores than the options say, or another one
+ * is loaded meanwhile: a guess made before the file is read. */
 static uint32_t nc_expect(const struct ntk_core *core, const struct ntk_core_load_options *options)
 {
     if (options->nc < core->core_count) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * core_model - a loaded model: the steps of its graph, their programs and memory. Placed, loaded
- * and unloaded in core_model.c, made and unmade in core_model_build.c, run in core_exec.c, recorded in core_profile.c.
+ * and unloaded in core_model.c, made and unmade in core_model_build.c, run in core_exec.c, recorded
+ * in core_profile.c.
  */
 #ifndef NTK_RUNTIME_HOOKS_CORE_CORE_MODEL_H
 #define NTK_RUNTIME_HOOKS_CORE_CORE_MODEL_H
@@ -98,7 +99,8 @@ struct ntk_core_model {
     uint8_t uuid[16];
     bool is_opaque; /* nothing is computed, durations are estimates */
     uint32_t nc, nc_count;
-    /* Copies of a model on neighbouring cores: the first one is what the front holds, they take turns. */
+    /* Copies of a model on neighbouring cores: the first one is what the front holds, they take
+     * turns. */
     struct ntk_core_model *next_replica;
     uint32_t replica_count;            /* after the first; 0 in all others */
     uint32_t group_nc, group_nc_count; /* of all copies */
@@ -132,7 +134,8 @@ int core_model_build(struct ntk_core_model *model, const struct ntk_neff *neff,
                      struct ntk_err *err);
 /* Gives all memory back; no execution runs, no list names it. */
 void core_model_free(struct ntk_core_model *model);
-/* The free context of a model or a new one; NULL without memory, or when it needs none (*out_ok). */
+/* The free context of a model or a new one; NULL without memory, or when it needs none
+ * (*out_ok). */
 struct core_context *core_context_take(struct ntk_core_model *model, bool *out_ok);
 void core_context_give_back(struct ntk_core_model *model, struct core_context *context);
 

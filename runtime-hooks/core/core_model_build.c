@@ -18,7 +18,7 @@ static int out_of_memory(struct ntk_err *err)
 {
     return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
 }
-/* --- what the file says ------------------------------------------------------------------------- */
+/* --- what the file says ----------------------------------------------------------------------- */
 
 static void shape_fill(struct ntk_neff_cpu_tensor *shape, enum ntk_dtype dtype, uint32_t dim_count,
                        const uint64_t *dims, uint64_t bytes)
@@ -112,7 +112,7 @@ static int slots_make(struct ntk_core_model *model, const struct ntk_neff *neff,
     return 0;
 }
 
-/* --- memory of one subgraph ---------------------------------------------------------------------- */
+/* --- memory of one subgraph ------------------------------------------------------------------- */
 
 static int memory_take(struct ntk_core_model *model, uint32_t physical,
                        enum ntk_memory_category category, uint64_t bytes, uint64_t align,
@@ -298,7 +298,7 @@ static int subgraph_make(struct ntk_core_model *model, const struct ntk_neff *ne
     return ret < 0 ? ret : code_place(model, physical, subgraph, from, err);
 }
 
-/* --- nodes that run on the host ------------------------------------------------------------------ */
+/* --- nodes that run on the host --------------------------------------------------------------- */
 
 /* The bytes as a file that the loader can open: anonymous where the system has that. */
 static int library_file(const struct ntk_neff_member *member, char *path, size_t path_bytes,
@@ -404,7 +404,7 @@ static int cpu_step_make(struct ntk_core_model *model, const struct ntk_neff *ne
     return 0;
 }
 
-/* --- steps --------------------------------------------------------------------------------------- */
+/* --- steps ------------------------------------------------------------------------------------ */
 
 static int step_make(struct ntk_core_model *model, const struct ntk_neff *neff, uint32_t node,
                      uint32_t nc, struct core_step *step, struct ntk_err *err)
@@ -533,7 +533,7 @@ void core_context_give_back(struct ntk_core_model *model, struct core_context *c
     }
 }
 
-/* --- all of it ------------------------------------------------------------------------------------ */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 /* What the model is made of besides the programs of its subgraphs, which count themselves. */
 static void model_count(struct ntk_core_model *model, uint32_t node_count)

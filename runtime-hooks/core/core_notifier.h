@@ -2,12 +2,14 @@
 /*
  * core_notifier - marks in queues: when a queue got there, and who waits for it.
  *
- * A notifier stands for its latest placement. A placement is an item of its queue like any other, takes its
- * place in the order and in the depth, and needs no worker: it is reached at the moment when everything
- * before it is complete. Whoever waits, waits for the placement that was the latest when he began.
+ * A notifier stands for its latest placement. A placement is an item of its queue like any other,
+ * takes its place in the order and in the depth, and needs no worker: it is reached at the moment
+ * when everything before it is complete. Whoever waits, waits for the placement that was the latest
+ * when he began.
  *
- * Owner:   ntk_core_notifier_create() allocates, ntk_core_notifier_destroy() frees at any time: placements
- *          that are not reached, and the queues and threads that wait for them, are not touched by it.
+ * Owner:   ntk_core_notifier_create() allocates, ntk_core_notifier_destroy() frees at any time:
+ *          placements that are not reached, and the queues and threads that wait for them, are not
+ *          touched by it.
  * Threads: any. A notifier is for queues of its own crew.
  */
 #ifndef NTK_RUNTIME_HOOKS_CORE_CORE_NOTIFIER_H
@@ -29,13 +31,14 @@ void ntk_core_notifier_destroy(struct ntk_core_notifier *notifier);
 int ntk_core_notifier_place(struct ntk_core_notifier *notifier, struct ntk_core_queue *queue);
 /* 1 reached, 0 not yet, -EINVAL never placed. */
 int ntk_core_notifier_is_reached(const struct ntk_core_notifier *notifier);
-/* Returns when it is reached. -EINVAL never placed, -ETIMEDOUT, -EDEADLK a worker that would wait. */
+/* Returns when it is reached. -EINVAL never placed, -ETIMEDOUT, -EDEADLK a worker that would
+ * wait. */
 int ntk_core_notifier_wait(struct ntk_core_notifier *notifier, uint64_t timeout_ns);
-/* What is submitted to the queue from now on runs after the notifier is reached. -EINVAL never placed, and
- * the errors of ntk_core_queue_submit(). */
+/* What is submitted to the queue from now on runs after the notifier is reached. -EINVAL never
+ * placed, and the errors of ntk_core_queue_submit(). */
 int ntk_core_notifier_queue_wait(struct ntk_core_notifier *notifier, struct ntk_core_queue *queue);
-/* From one to the other, negative when end was reached first. -EINVAL one was never placed, -EBUSY one is
- * not reached. */
+/* From one to the other, negative when end was reached first. -EINVAL one was never placed, -EBUSY
+ * one is not reached. */
 int ntk_core_notifier_elapsed_get(const struct ntk_core_notifier *start,
                                   const struct ntk_core_notifier *end, int64_t *out_ns);
 

@@ -11,7 +11,8 @@
 #define MARK "neuron-software-machine"
 #define MARK_BYTES 1 /* of address space, so a page; nothing is read or written there */
 
-/* Marks that the kernel did not take back, as when it is out of memory: they refuse this copy nothing. */
+/* Marks that the kernel did not take back, as when it is out of memory: they refuse this copy
+ * nothing. */
 static _Atomic size_t stuck;
 
 static size_t marks_count(void)

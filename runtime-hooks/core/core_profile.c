@@ -83,7 +83,7 @@ void core_capture_give_back(struct core_capture *capture)
     }
 }
 
-/* --- start and stop ------------------------------------------------------------------------------- */
+/* --- start and stop --------------------------------------------------------------------------- */
 
 static int writer_make(struct core_capture *capture, struct ntk_err *err)
 {

@@ -21,8 +21,8 @@
 #define POWER_ENGINES 5
 #define FAULTS_NS \
     20000000 /* between two writings for faults: a device that fails all the time is one */
-/* A tree of more leaves (several devices) is not made while the opening process waits: that sees devices and cores,
- * their counters follow at once. */
+/* A tree of more leaves (several devices) is not made while the opening process waits: that sees
+ * devices and cores, their counters follow at once. */
 #define LEAVES_AT_ONCE 2048
 
 struct power {
@@ -44,7 +44,7 @@ struct ntk_core_publisher {
     uint32_t faults; /* of the header, when the tree was last written */
 };
 
-/* --- a round ------------------------------------------------------------------------------------- */
+/* --- a round ---------------------------------------------------------------------------------- */
 
 static void power_update(const struct core_tree *tree, struct power *power, uint32_t index,
                          uint64_t now_ns)
@@ -138,7 +138,7 @@ int ntk_core_publish_remove(struct ntk_err *err)
     return ntk_fs_remove_tree(root, err);
 }
 
-/* --- the thread ---------------------------------------------------------------------------------- */
+/* --- the thread ------------------------------------------------------------------------------- */
 
 /* The publisher's byte is ours. Opens the tree, or goes on with it. */
 static int publisher_write(struct ntk_core_publisher *publisher, bool is_last, struct ntk_err *err)
@@ -153,7 +153,8 @@ static int publisher_write(struct ntk_core_publisher *publisher, bool is_last, s
         publisher->is_whole = false;
     }
     if (ret == 0 && publisher->is_whole) {
-        /* A process that ends before its second round leaves what others wrote to the next publisher. */
+        /* A process that ends before its second round leaves what others wrote to the next
+         * publisher. */
         if (!is_last || tree->listens) {
             ntk_core_tree_listen(tree);
         }
@@ -203,7 +204,8 @@ static void wake_all(struct ntk_soft_header *header)
     (void)syscall(SYS_futex, &header->wake, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* Until this time of the monotonic clock, or until the word is no longer what it was; may end early. */
+/* Until this time of the monotonic clock, or until the word is no longer what it was; may end
+ * early. */
 static void wait_until(struct ntk_soft_header *header, uint32_t wake, uint64_t until_ns)
 {
     const struct timespec until = { .tv_sec = (time_t)(until_ns / NTK_NS_PER_SECOND),
@@ -225,7 +227,8 @@ static void *publisher_run(void *argument)
     }
     uint64_t next_ns = ntk_clock_monotonic_ns() + NTK_NS_PER_SECOND;
     for (;;) {
-        /* The word first: who changes what is looked at below changes it afterwards. Pairs with wake_all(). */
+        /* The word first: who changes what is looked at below changes it afterwards. Pairs with
+         * wake_all(). */
         uint32_t wake = ntk_abi_load_acquire(&header->wake);
         uint32_t faults = ntk_abi_load_acquire(&header->faults);
 
@@ -252,8 +255,9 @@ void ntk_core_publish_fault(struct ntk_core_soft *soft)
     wake_all(&soft->state->header);
 }
 
-/* What a tool needs to find the machine before this returns: all of a small tree, of a large one that is
- * made anew devices and cores. One that is there already is brought up to date by the thread. */
+/* What a tool needs to find the machine before this returns: all of a small tree, of a large one
+ * that is made anew devices and cores. One that is there already is brought up to date by the
+ * thread. */
 static int publisher_begin(struct ntk_core_publisher *publisher, struct ntk_err *err)
 {
     struct core_tree *tree = &publisher->tree;

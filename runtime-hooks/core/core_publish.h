@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_publish - the device tree of the software machine: files shaped like the driver's sysfs, written
- * from soft.state.
+ * core_publish - the device tree of the software machine: files shaped like the driver's sysfs,
+ * written from soft.state.
  *
  * One process at a time publishes: the holder of byte NTK_SOFT_LOCK_PUBLISHER of soft.lock. Every
  * process has a thread that tries for it once a second, so that the next one takes over when a
@@ -18,8 +18,8 @@
 
 struct ntk_core_publisher;
 
-/* Builds the tree when it is not there or of an older machine, and starts the thread, which brings one
- * that is there up to date. -errno with a
+/* Builds the tree when it is not there or of an older machine, and starts the thread, which brings
+ * one that is there up to date. -errno with a
  * sentence when the tree cannot be written: the machine works without it. */
 int ntk_core_publisher_start(struct ntk_core_soft *soft, const struct ntk_core_machine_row *row,
                              struct ntk_core_publisher **out_publisher, struct ntk_err *err);
@@ -28,8 +28,8 @@ void ntk_core_publisher_stop(struct ntk_core_publisher *publisher);
 /* Builds or updates the tree once, without a thread. */
 int ntk_core_publish_once(struct ntk_core_soft *soft, const struct ntk_core_machine_row *row,
                           struct ntk_err *err);
-/* A device has a fault, and its counters say so: whoever publishes writes the tree now, not with its next round. Any
- * process, any thread; it waits for nobody. */
+/* A device has a fault, and its counters say so: whoever publishes writes the tree now, not with
+ * its next round. Any process, any thread; it waits for nobody. */
 void ntk_core_publish_fault(struct ntk_core_soft *soft);
 /* The version of the driver that the tree shows; static storage. */
 const char *ntk_core_publish_driver(const struct ntk_core_soft *soft);

@@ -2,15 +2,16 @@
 /*
  * core_queue - queues of items, each worked off in order, by a crew of workers that they share.
  *
- * Items of one queue are numbered from 1, and run and complete in that order, one at a time. Queues that
- * have something to run stand in line: a worker takes the first, runs one item of it and puts it at the
- * end. A crew starts its workers when they are needed; as many items run at a time as it may have workers.
- * Give it one for every queue when items wait for items of other queues.
+ * Items of one queue are numbered from 1, and run and complete in that order, one at a time. Queues
+ * that have something to run stand in line: a worker takes the first, runs one item of it and puts
+ * it at the end. A crew starts its workers when they are needed; as many items run at a time as it
+ * may have workers. Give it one for every queue when items wait for items of other queues.
  *
- * Owner:   a queue's items are the caller's structs with ntk_core_queue_item first; submitted, one belongs
- *          to the queue until its destroy function has been called. All queues of a crew end before it.
- * Threads: any; stop and destroy from one at a time, and not from a worker. run and destroy are called in a
- *          worker, with nothing locked.
+ * Owner:   a queue's items are the caller's structs with ntk_core_queue_item first; submitted, one
+ *          belongs to the queue until its destroy function has been called. All queues of a crew
+ *          end before it.
+ * Threads: any; stop and destroy from one at a time, and not from a worker. run and destroy are
+ *          called in a worker, with nothing locked.
  */
 #ifndef NTK_RUNTIME_HOOKS_CORE_CORE_QUEUE_H
 #define NTK_RUNTIME_HOOKS_CORE_CORE_QUEUE_H
@@ -29,8 +30,8 @@ struct ntk_core_crew;
 struct ntk_core_queue;
 
 struct ntk_core_queue_item {
-    /* Does the work. is_broken: an earlier item broke the queue, so tell the caller and do nothing. False
-     * when this one broke it. What it wrote is seen by whoever sees the item complete. */
+    /* Does the work. is_broken: an earlier item broke the queue, so tell the caller and do nothing.
+     * False when this one broke it. What it wrote is seen by whoever sees the item complete. */
     bool (*run)(struct ntk_core_queue_item *item, bool is_broken);
     /* After completion; frees the item. */
     void (*destroy)(struct ntk_core_queue_item *item);
@@ -58,12 +59,13 @@ bool ntk_core_crew_is_worker(void);
 /* depth: items that are not complete, at most; not 0. NULL without memory. */
 struct ntk_core_queue *ntk_core_queue_create(struct ntk_core_crew *crew, uint32_t depth,
                                              enum ntk_core_queue_full full);
-/* Refuses what its own items submit, waits until it is empty, frees it. Nobody else uses it any more. */
+/* Refuses what its own items submit, waits until it is empty, frees it. Nobody else uses it any
+ * more. */
 void ntk_core_queue_destroy(struct ntk_core_queue *queue);
 
 /* -EAGAIN full and refusing, -EDEADLK full and a worker that would wait, -ENOTRECOVERABLE broken,
- * -ESHUTDOWN shut, -ENOMEM no thread for it: the item is the caller's still. Else the number goes to
- * *out_number (NULL: nowhere), before run is called. */
+ * -ESHUTDOWN shut, -ENOMEM no thread for it: the item is the caller's still. Else the number goes
+ * to *out_number (NULL: nowhere), before run is called. */
 int ntk_core_queue_submit(struct ntk_core_queue *queue, struct ntk_core_queue_item *item,
                           uint64_t *out_number);
 
@@ -71,14 +73,16 @@ int ntk_core_queue_submit(struct ntk_core_queue *queue, struct ntk_core_queue_it
 uint64_t ntk_core_queue_completed_get(const struct ntk_core_queue *queue);
 /* 1 complete, 0 not yet, -EINVAL never submitted. */
 int ntk_core_queue_is_complete(struct ntk_core_queue *queue, uint64_t number);
-/* Returns when the item is complete. -EINVAL never submitted, -ETIMEDOUT, -EDEADLK a worker that would
- * wait. */
+/* Returns when the item is complete. -EINVAL never submitted, -ETIMEDOUT, -EDEADLK a worker that
+ * would wait. */
 int ntk_core_queue_wait(struct ntk_core_queue *queue, uint64_t number, uint64_t timeout_ns);
-/* Returns when everything that was submitted before is complete. -EDEADLK a worker that would wait. */
+/* Returns when everything that was submitted before is complete. -EDEADLK a worker that would
+ * wait. */
 int ntk_core_queue_sync(struct ntk_core_queue *queue);
 
-/* Adds 1 to the eventfd when the item completes, or now when it has; -1 takes back what was asked for this
- * number. The descriptor is duplicated. -EINVAL never submitted or no eventfd, -ENOSPC too many. */
+/* Adds 1 to the eventfd when the item completes, or now when it has; -1 takes back what was asked
+ * for this number. The descriptor is duplicated. -EINVAL never submitted or no eventfd, -ENOSPC too
+ * many. */
 int ntk_core_queue_watch(struct ntk_core_queue *queue, uint64_t number, int fd);
 /* The same for every completion from now on; one descriptor per queue, -1 ends it. */
 int ntk_core_queue_watch_all(struct ntk_core_queue *queue, int fd);

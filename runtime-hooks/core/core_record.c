@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* --- while the engines run ----------------------------------------------------------------------- */
+/* --- while the engines run -------------------------------------------------------------------- */
 
 static void on_instruction(const struct ntk_engine_instruction_event *event, void *ctx)
 {
@@ -156,7 +156,7 @@ void core_step_record_end(struct core_step_record *record, uint64_t device_ns, b
     }
 }
 
-/* --- the head of a capture ------------------------------------------------------------------------ */
+/* --- the head of a capture -------------------------------------------------------------------- */
 
 /* What lies in the memory of one physical core now; it is this process's alone. */
 static void memory_fill(const struct ntk_core *core, uint32_t physical,

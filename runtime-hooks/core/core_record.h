@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_record - what the engines do in one step of an execution, into every capture that wants it: the
- * one of the model (core_profile.c) and those of the core (core_recorder.c).
+ * core_record - what the engines do in one step of an execution, into every capture that wants it:
+ * the one of the model (core_profile.c) and those of the core (core_recorder.c).
  *
  * Owner:   caller's storage.
  * Threads: all calls for a step with the execution lock of its core held.
@@ -44,8 +44,8 @@ const struct ntk_engine_trace *core_step_record_trace(const struct core_step_rec
                                                       uint32_t subgraph);
 void core_step_record_end(struct core_step_record *record, uint64_t device_ns, bool has_failed);
 
-/* Some steps of a model as the head of a capture. Zero-filled: all subgraphs of steps on the host are
- * left out. */
+/* Some steps of a model as the head of a capture. Zero-filled: all subgraphs of steps on the host
+ * are left out. */
 struct core_record_description {
     struct ntk_ntff_capture capture;
     struct ntk_ntff_capture_subgraph *subgraphs;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Recorders: captures of whatever runs on a core. All models of a session lie in one capture, each as a
- * graph of its own; times are those of the clock of the core.
+ * Recorders: captures of whatever runs on a core. All models of a session lie in one capture, each
+ * as a graph of its own; times are those of the clock of the core.
  */
 #include "runtime-hooks/core/core_record.h"
 
@@ -48,7 +48,7 @@ static void forget(struct ntk_core_recording *recorder)
     ntk_vec_clear(&recorder->known);
 }
 
-/* --- while the engines run; the execution lock is held -------------------------------------------- */
+/* --- while the engines run; the execution lock is held ---------------------------------------- */
 
 /* Another execution than the last: what one execution fills is emptied. */
 static void execution_begin(struct ntk_core_recording *recorder, const struct ntk_core_model *model,
@@ -133,7 +133,7 @@ void core_recorder_step_end(struct ntk_core_recording *recorder, uint64_t device
     recorder->is_held = has_failed && recorder->keeps == NTK_CORE_KEEPS_FAILED;
 }
 
-/* --- buffers -------------------------------------------------------------------------------------- */
+/* --- buffers ---------------------------------------------------------------------------------- */
 
 static void buffers_release(struct ntk_core *core, struct ntk_core_recording *recorder)
 {
@@ -168,7 +168,7 @@ static int buffers_take(struct ntk_core *core, uint32_t nc, struct ntk_core_reco
     return ret;
 }
 
-/* --- start, save, stop ---------------------------------------------------------------------------- */
+/* --- start, save, stop ------------------------------------------------------------------------ */
 
 int ntk_core_recorder_start(struct ntk_core *core, uint32_t nc, enum ntk_core_recorder_slot slot,
                             const struct ntk_core_recorder_options *options, struct ntk_err *err)

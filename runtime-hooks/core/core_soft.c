@@ -109,7 +109,8 @@ bool ntk_core_soft_peek(char *instance, size_t instance_bytes)
     return found;
 }
 
-/* A regular file of this user or root, never a link; -ENOENT when there is none and create is not set. */
+/* A regular file of this user or root, never a link; -ENOENT when there is none and create is not
+ * set. */
 static int file_open(const struct ntk_core_soft *soft, const char *name, bool create,
                      struct ntk_err *err)
 {
@@ -323,8 +324,8 @@ static int state_map(struct ntk_core_soft *soft, int fd, struct ntk_err *err)
     return 0;
 }
 
-/* A new file takes the name of the one that is there, if any: who has that mapped, and is seen by nobody,
- * keeps it. The descriptor or -errno. */
+/* A new file takes the name of the one that is there, if any: who has that mapped, and is seen by
+ * nobody, keeps it. The descriptor or -errno. */
 static int state_create(struct ntk_core_soft *soft, const struct ntk_core_soft_options *options,
                         uint64_t generation, struct ntk_err *err)
 {
@@ -358,8 +359,8 @@ static int state_create(struct ntk_core_soft *soft, const struct ntk_core_soft_o
     return ret < 0 ? ret : fd;
 }
 
-/* Maps the state, (re)building it when it is not what is asked for. SETUP is locked. The descriptor or
- * -errno. */
+/* Maps the state, (re)building it when it is not what is asked for. SETUP is locked. The descriptor
+ * or -errno. */
 static int state_open(struct ntk_core_soft *soft, const struct ntk_core_soft_options *options,
                       struct ntk_err *err)
 {

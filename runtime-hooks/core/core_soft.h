@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_soft - soft.state.1 and soft.lock: what processes share of the software machine, as a driver would
- * hold it (shared/abi/soft_abi.h).
+ * core_soft - soft.state.1 and soft.lock: what processes share of the software machine, as a driver
+ * would hold it (shared/abi/soft_abi.h).
  *
- * A process opens soft.lock once (core_once.h): closing any descriptor of it would drop every lock of the
- * process.
+ * A process opens soft.lock once (core_once.h): closing any descriptor of it would drop every lock
+ * of the process.
  *
  * Owner:   ntk_core_soft_open() allocates, ntk_core_soft_close() frees and drops the locks.
  * Threads: counters from any thread; open, close and cores from one at a time.
@@ -39,9 +39,10 @@ struct ntk_core_soft_options {
     bool as_process;      /* takes a slot */
 };
 
-/* Opens the machine, building or rebuilding its state. -EEXIST when another instance is asked for while
- * processes use the machine, -EBUSY when processes use it with a state that this version does not know, or
- * when one of them does not let go of the setup for NTK_CORE_SOFT_WAIT_NS. -EALREADY: this process has it open. */
+/* Opens the machine, building or rebuilding its state. -EEXIST when another instance is asked for
+ * while processes use the machine, -EBUSY when processes use it with a state that this version does
+ * not know, or when one of them does not let go of the setup for NTK_CORE_SOFT_WAIT_NS. -EALREADY:
+ * this process has it open. */
 #define NTK_CORE_SOFT_WAIT_NS (UINT64_C(5) * 1000 * 1000 * 1000)
 int ntk_core_soft_open(const struct ntk_core_soft_options *options, struct ntk_core_soft **out_soft,
                        struct ntk_err *err);

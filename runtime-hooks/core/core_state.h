@@ -2,9 +2,9 @@
 /*
  * core_state - what the files of this module share: the open machine, memory, tensors, models.
  *
- * Locks, in the order in which they are taken: a logical core's execution lock, core->lock (lists of
- * models, scratchpads), weights_lock, a stack's lock, a tensor's lock. Nothing is locked while a hook is
- * called but the execution lock and weights_lock.
+ * Locks, in the order in which they are taken: a logical core's execution lock, core->lock (lists
+ * of models, scratchpads), weights_lock, a stack's lock, a tensor's lock. Nothing is locked while a
+ * hook is called but the execution lock and weights_lock.
  */
 #ifndef NTK_RUNTIME_HOOKS_CORE_CORE_STATE_H
 #define NTK_RUNTIME_HOOKS_CORE_CORE_STATE_H
@@ -58,8 +58,8 @@ struct core_nc {
     struct core_allocation scratchpad[NTK_CORE_LNC_MAX];
     struct core_allocation ucode[NTK_CORE_LNC_MAX];
     _Atomic uint32_t model_count;
-    /* Under execution_lock: device time spent on executions so far, the clock of this core in a system
-     * trace; and the model that ran last while one was on. */
+    /* Under execution_lock: device time spent on executions so far, the clock of this core in a
+     * system trace; and the model that ran last while one was on. */
     _Atomic uint64_t device_clock_ns; /* read without it by what only wants to know */
     uint32_t traced_model;
     /* What records this core; under execution_lock. */
@@ -115,9 +115,9 @@ struct core_memory_request {
 /* Zeroed memory of the stack of a core, or of the host by the category; -ENOMEM with a sentence. */
 int core_memory_take(struct ntk_core *core, const struct core_memory_request *request,
                      struct core_allocation *out_allocation, struct ntk_err *err);
-/* Room in the stack of a core before it is known whom it is for; -ENOMEM, which nobody is told of. It is
- * accounted for by _adopt (bytes and core of the request are those of the allocation), no longer by
- * _disown, and given back by _unreserve. */
+/* Room in the stack of a core before it is known whom it is for; -ENOMEM, which nobody is told of.
+ * It is accounted for by _adopt (bytes and core of the request are those of the allocation), no
+ * longer by _disown, and given back by _unreserve. */
 int core_memory_reserve(struct ntk_core *core, uint32_t physical_core, uint64_t bytes,
                         uint64_t align, struct core_allocation *out_allocation);
 void core_memory_adopt(struct ntk_core *core, const struct core_memory_request *request,
@@ -127,7 +127,8 @@ void core_memory_unreserve(struct ntk_core *core, struct core_allocation *alloca
 /* Does it lie in the stack of this core? */
 bool core_memory_is_beside(struct ntk_core *core, const struct core_allocation *allocation,
                            uint32_t physical_core);
-/* Counts host memory that the caller got itself and frees after core_memory_release(); cannot fail. */
+/* Counts host memory that the caller got itself and frees after core_memory_release(); cannot
+ * fail. */
 void core_memory_count(struct ntk_core *core, const struct core_memory_request *request,
                        void *address, struct core_allocation *out_allocation);
 /* Zeroed allocations are fine; the struct is zeroed. */
@@ -144,7 +145,8 @@ struct core_hardware_subject {
 };
 
 /* One execution of a model on a core, with core->faults set: what the faults of now do to it. The
- * execution lock is held. NTK_CORE_COMPLETED: it runs as ever; else it does not run, err says why. */
+ * execution lock is held. NTK_CORE_COMPLETED: it runs as ever; else it does not run, err says
+ * why. */
 enum ntk_core_outcome core_hardware_check(struct ntk_core *core, struct core_nc *nc,
                                           const struct core_hardware_subject *subject,
                                           struct ntk_err *err);

@@ -473,8 +473,8 @@ void ntk_core_tensor_info_get(struct ntk_core_tensor *tensor, struct ntk_core_te
 
 void core_tensor_written(struct ntk_core_tensor *tensor)
 {
-    /* Sequentially consistent with waiter_count: either the waiter sees the new count, or we see the
-     * waiter. */
+    /* Sequentially consistent with waiter_count: either the waiter sees the new count, or we see
+     * the waiter. */
     atomic_fetch_add(&tensor->completed_writes, 1);
     if (atomic_load(&waiter_count) > 0) {
         pthread_mutex_lock(&written_lock);

@@ -38,8 +38,8 @@ _Atomic uint32_t ntk_core_trace_sinks_on;
 #define LANE_COUNT 16U /* the thread sanitizer follows no more than 64 locks of a thread */
 #define LANE_NAMES 8U
 
-/* A lane is the cores with one remainder of LANE_COUNT. Its lock guards their rings in all sinks; what a sink is
- * changes only while all lanes are held. */
+/* A lane is the cores with one remainder of LANE_COUNT. Its lock guards their rings in all sinks;
+ * what a sink is changes only while all lanes are held. */
 static struct lane {
     _Alignas(128) pthread_mutex_t lock;
     /* Names met lately: by where their text lay, believed when the text is the same. */

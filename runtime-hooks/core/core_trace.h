@@ -3,9 +3,10 @@
  * core_trace - the system trace: what host and cores did when, one ring of events per logical core.
  *
  * Several sinks may be on at once, each with its own rings, filter and reader. While none is on, a
- * place that records costs one predictable branch; while one is, a clock, a lock and 64 bytes an event. What
- * happens at one moment, as the end of one phase and the begin of the next, shares clock and lock. A full
- * ring overwrites its oldest events and counts them. Events leave a ring by being taken.
+ * place that records costs one predictable branch; while one is, a clock, a lock and 64 bytes an
+ * event. What happens at one moment, as the end of one phase and the begin of the next, shares
+ * clock and lock. A full ring overwrites its oldest events and counts them. Events leave a ring by
+ * being taken.
  *
  * Owner:   rings and names live inside the module, from start to stop of a sink.
  * Threads: any; one sink is started, taken from and stopped by one thread at a time. After a fork
@@ -97,14 +98,14 @@ uint32_t ntk_core_trace_core_count(enum ntk_core_trace_sink sink);
  * (may be NULL): overwritten since the start. 0 for a core without a ring. */
 size_t ntk_core_trace_take(enum ntk_core_trace_sink sink, uint32_t nc,
                            struct ntk_ntrace_event *out_events, size_t count, uint64_t *out_lost);
-/* The same without taking: from *inout_position on, 0 for the oldest that is there; moves it behind what was
- * copied. An event that was overwritten meanwhile is left out. */
+/* The same without taking: from *inout_position on, 0 for the oldest that is there; moves it behind
+ * what was copied. An event that was overwritten meanwhile is left out. */
 size_t ntk_core_trace_copy(enum ntk_core_trace_sink sink, uint32_t nc, uint64_t *inout_position,
                            struct ntk_ntrace_event *out_events, size_t count, uint64_t *out_lost);
 /* "" for 0. Valid while a sink is on that took the event. */
 const char *ntk_core_trace_name(uint32_t name);
 
-/* --- recording ----------------------------------------------------------------------------------- */
+/* --- recording -------------------------------------------------------------------------------- */
 
 extern _Atomic uint32_t ntk_core_trace_sinks_on;
 
@@ -122,16 +123,16 @@ struct ntk_core_trace_span {
     uint32_t kind;
 };
 
-/* One event of a moment. START fills its span; STOP takes the kind from it, and records nothing when it has not
- * begun; INSTANT has none. */
+/* One event of a moment. START fills its span; STOP takes the kind from it, and records nothing
+ * when it has not begun; INSTANT has none. */
 struct ntk_core_trace_note {
     enum ntk_ntrace_phase phase;
     enum ntk_core_trace_kind kind;
     struct ntk_core_trace_span *span;
 };
 
-/* What happens on one core at one moment, in this order and with the same data. Spans that stop have begun on
- * this core. */
+/* What happens on one core at one moment, in this order and with the same data. Spans that stop
+ * have begun on this core. */
 void ntk_core_trace_moment(uint32_t nc, const struct ntk_core_trace_data *data,
                            const struct ntk_core_trace_note *notes, size_t count);
 /* A moment of one event. */

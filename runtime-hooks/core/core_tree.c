@@ -20,7 +20,7 @@ const char *ntk_core_publish_driver(const struct ntk_core_soft *soft)
     return driver_versions[soft->state->header.sysfs_layout == 1];
 }
 
-/* --- formats ------------------------------------------------------------------------------------ */
+/* --- formats ---------------------------------------------------------------------------------- */
 
 static void format_text(const struct core_tree_leaf *leaf, char *text, size_t bytes)
 {
@@ -103,7 +103,7 @@ static void format_unhealthy(const struct core_tree_leaf *leaf, char *text, size
     (void)snprintf(text + used, bytes - used, "\n");
 }
 
-/* --- the list of leaves -------------------------------------------------------------------------- */
+/* --- the list of leaves ----------------------------------------------------------------------- */
 
 /* Longer paths than CORE_TREE_PATH_BYTES are cut here and refused by leaf_add(). */
 static void path_format(char *path, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -503,7 +503,7 @@ bool ntk_core_tree_is_counter(const struct core_tree_leaf *leaf)
     return leaf->format != format_text && leaf->format != format_line;
 }
 
-/* --- sums ---------------------------------------------------------------------------------------- */
+/* --- sums ------------------------------------------------------------------------------------- */
 
 /* What a group's folder shows: the sum, and the change of the member that changed. */
 static void group_update(struct core_tree_group *group)
@@ -539,7 +539,7 @@ void ntk_core_tree_sum(struct core_tree *tree)
     }
 }
 
-/* --- what writing does ----------------------------------------------------------------------------- */
+/* --- what writing does ------------------------------------------------------------------------ */
 
 static void group_clear(struct core_tree_group *group, const uint64_t *shown)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_tree - the device tree of the software machine as a list of files, each with where its text comes
- * from (core_tree.c), and that list on disk (core_tree_files.c). core_publish.c says when.
+ * core_tree - the device tree of the software machine as a list of files, each with where its text
+ * comes from (core_tree.c), and that list on disk (core_tree_files.c). core_publish.c says when.
  *
- * Every file of the tree carries one time of modification, a second before the machine was made. Another
- * time says that somebody else has written to it, which asks for something: a counter is cleared, a
- * device reset. The publisher is told by inotify; where that is not to be had it looks at a part of the
- * files each round.
+ * Every file of the tree carries one time of modification, a second before the machine was made.
+ * Another time says that somebody else has written to it, which asks for something: a counter is
+ * cleared, a device reset. The publisher is told by inotify; where that is not to be had it looks
+ * at a part of the files each round.
  *
  * Owner:   the publisher; ntk_core_tree_init() and _fini().
  * Threads: one at a time.
@@ -81,8 +81,8 @@ struct core_tree {
     bool is_wider;        /* files were made that readers may not know */
     bool adopts;          /* what is taken was written before this process was there */
     bool listens;         /* watch_fd has been tried */
-    /* inotify, -1: none. A program may close all descriptors and use their numbers: looked at before each
-     * use. */
+    /* inotify, -1: none. A program may close all descriptors and use their numbers: looked at
+     * before each use. */
     int watch_fd;
     struct ntk_vec watches; /* of uint32_t by watch descriptor: folder */
     uint32_t next_look;     /* without inotify: leaf to look at next */
@@ -102,11 +102,12 @@ void ntk_core_tree_take(struct core_tree *tree, const struct core_tree_leaf *lea
 
 /* Whether there is a tree: tools find the machine by its devices. */
 bool ntk_core_tree_exists(const struct core_tree *tree);
-/* Opens the root. A tree of this machine that is there already is adopted: texts that are up to date stay,
- * what others wrote meanwhile is taken. What stands there and does not belong is removed. */
+/* Opens the root. A tree of this machine that is there already is adopted: texts that are up to
+ * date stay, what others wrote meanwhile is taken. What stands there and does not belong is
+ * removed. */
 int ntk_core_tree_open(struct core_tree *tree, struct ntk_err *err);
-/* Writes the leaves whose text has changed; with counters false only the others. The first error ends
- * it. */
+/* Writes the leaves whose text has changed; with counters false only the others. The first error
+ * ends it. */
 int ntk_core_tree_write(struct core_tree *tree, bool counters);
 void ntk_core_tree_leave(struct core_tree *tree);
 /* Makes the links of class/neuron_device and tells readers that the tree has changed. */

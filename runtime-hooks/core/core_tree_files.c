@@ -32,7 +32,7 @@ static bool is_ours(const struct core_tree *tree, const struct stat *status)
            status->st_mtim.tv_nsec == tree->mark.tv_nsec;
 }
 
-/* --- folders --------------------------------------------------------------------------------------- */
+/* --- folders ---------------------------------------------------------------------------------- */
 
 /* The folder, and what is missing above it: from below, because mostly one is missing. */
 static int folder_make(int root_fd, char *path)
@@ -89,14 +89,15 @@ static int folder_open(struct core_tree *tree, const struct core_tree_leaf *leaf
     return 0;
 }
 
-/* --- leaves ---------------------------------------------------------------------------------------- */
+/* --- leaves ----------------------------------------------------------------------------------- */
 
 static int text_put(const struct core_tree *tree, int fd, const char *text, bool is_fresh)
 {
     const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, tree->mark };
     size_t bytes = strlen(text);
 
-    /* In place: a reader between the two sees the new text, or it and the end of a longer old one. */
+    /* In place: a reader between the two sees the new text, or it and the end of a longer old
+     * one. */
     return pwrite(fd, text, bytes, 0) == (ssize_t)bytes &&
                    (is_fresh || ftruncate(fd, (off_t)bytes) == 0) && futimens(fd, times) == 0
                ? 0
@@ -169,7 +170,7 @@ int ntk_core_tree_write(struct core_tree *tree, bool counters)
     return ret;
 }
 
-/* --- what others write ------------------------------------------------------------------------------ */
+/* --- what others write ------------------------------------------------------------------------ */
 
 /* The text of a file without its end of line; false when it cannot be read. */
 static bool text_get(const struct core_tree *tree, const char *path, char *text, size_t bytes,
@@ -302,8 +303,8 @@ void ntk_core_tree_listen(struct core_tree *tree)
         look_at_some(tree, LOOKS_PER_ROUND);
         return;
     }
-    /* Our own writing makes events too, at most a few for each leaf; so does a user in a loop, whom the
-     * next round serves. */
+    /* Our own writing makes events too, at most a few for each leaf; so does a user in a loop, whom
+     * the next round serves. */
     for (size_t round = 0; round <= tree->leaves.count; round++) {
         got = read(tree->watch_fd, events, sizeof events);
         if (got <= 0) {
@@ -318,7 +319,7 @@ void ntk_core_tree_listen(struct core_tree *tree)
     }
 }
 
-/* --- opening ---------------------------------------------------------------------------------------- */
+/* --- opening ---------------------------------------------------------------------------------- */
 
 /* The folder above the root must be ours: the default place lies in /tmp. */
 static int root_prepare(struct core_tree *tree, struct ntk_err *err)

@@ -34,10 +34,12 @@ static const struct {
 #undef X
 };
 
-/* The tensor engine: the shortest interval between matmuls, and the passes an fp32 product needs. */
+/* The tensor engine: the shortest interval between matmuls, and the passes an fp32 product
+ * needs. */
 #define PE_MIN_COLUMNS 64
 #define PE_FP32_PASSES 4
-/* Efficiency of a DMA by its contiguous run: full from 4 KiB, a tenth up to 256 bytes, linear between. */
+/* Efficiency of a DMA by its contiguous run: full from 4 KiB, a tenth up to 256 bytes, linear
+ * between. */
 #define DMA_FULL_RUN_BYTES 4096
 #define DMA_POOR_RUN_BYTES 256
 #define DMA_POOR_PERMILLE 100
@@ -84,7 +86,8 @@ uint64_t ntk_cost_pe_transpose_cycles(uint64_t partitions, uint64_t columns)
 
 uint64_t ntk_cost_local_gather_cycles(uint64_t n, uint64_t width, uint64_t bytes)
 {
-    /* n / C, C = ((28 + t e) / (t e)) / min(4 / size, e) with t = 4; min(...) = min(4, e size) / size. */
+    /* n / C, C = ((28 + t e) / (t e)) / min(4 / size, e) with t = 4; min(...) = min(4, e size) /
+     * size. */
     uint64_t steps = 4 * width;
     uint64_t numerator = n * steps * smaller(4, width * bytes);
     uint64_t denominator = bytes * (28 + steps);

@@ -2,8 +2,9 @@
 /*
  * cost_model - how long things take in device time.
  *
- * Every number and where it comes from: docs/cost-model.md. The table of cost_model.c is the only place
- * in the code that holds one. Times are whole picoseconds; cycles are those of the engine's own clock.
+ * Every number and where it comes from: docs/cost-model.md. The table of cost_model.c is the only
+ * place in the code that holds one. Times are whole picoseconds; cycles are those of the engine's
+ * own clock.
  *
  * Threads: pure functions over constant tables.
  */

@@ -2,10 +2,10 @@
 /*
  * dma_mover - moving elements between two patterns of host memory.
  *
- * A walk visits count[0] elements step[0] bytes apart, count[1] times step[1] bytes apart, and so on
- * outwards. Two walks of equal element counts are brought together whatever their shapes are: the n-th
- * element of one is the n-th of the other. Walks are normalised when a program is created, so that
- * dense rows become one run and a run becomes one memmove.
+ * A walk visits count[0] elements step[0] bytes apart, count[1] times step[1] bytes apart, and so
+ * on outwards. Two walks of equal element counts are brought together whatever their shapes are:
+ * the n-th element of one is the n-th of the other. Walks are normalised when a program is created,
+ * so that dense rows become one run and a run becomes one memmove.
  *
  * Nothing here checks bounds: engine_program.c has proven them (ntk_dma_walk_extent).
  *
@@ -51,7 +51,8 @@ void ntk_dma_copy(const struct ntk_dma_walk *to_walk, uint8_t *to,
 void ntk_dma_cast(const struct ntk_dma_walk *to_walk, uint8_t *to,
                   const struct ntk_dma_walk *from_walk, const uint8_t *from);
 
-/* Converts count elements, from the to_first-th of one walk and the from_first-th of the other on. */
+/* Converts count elements, from the to_first-th of one walk and the from_first-th of the other
+ * on. */
 void ntk_dma_cast_part(const struct ntk_dma_walk *to_walk, uint8_t *to, uint64_t to_first,
                        const struct ntk_dma_walk *from_walk, const uint8_t *from,
                        uint64_t from_first, uint64_t count);
@@ -64,16 +65,16 @@ struct ntk_dma_source {
     float scale; /* NTK_DMA_FMA */
 };
 
-/* to = start fold source 0 fold source 1 ... in fp32, or in 64-bit integers when no dtype is a float (FMA
- * is always fp32). The start is *start where given, the old destination with accumulates, else
- * source 0 alone. */
+/* to = start fold source 0 fold source 1 ... in fp32, or in 64-bit integers when no dtype is a
+ * float (FMA is always fp32). The start is *start where given, the old destination with
+ * accumulates, else source 0 alone. */
 void ntk_dma_compute(enum ntk_dma_fold fold, const struct ntk_dma_walk *to_walk, uint8_t *to,
                      const struct ntk_dma_source *sources, size_t source_count, bool accumulates,
                      const double *start);
 
-/* The elements of from, read as arrays of shape[0] x shape[1] x shape[2] x shape[3] (the last is innermost)
- * one after the other, leave array by array in the order of dimensions order[0] .. order[3], outermost first.
- * from and to must not overlap. */
+/* The elements of from, read as arrays of shape[0] x shape[1] x shape[2] x shape[3] (the last is
+ * innermost) one after the other, leave array by array in the order of dimensions order[0] ..
+ * order[3], outermost first. from and to must not overlap. */
 void ntk_dma_transpose(const struct ntk_dma_walk *to_walk, uint8_t *to,
                        const struct ntk_dma_walk *from_walk, const uint8_t *from,
                        const uint32_t shape[4], const uint8_t order[4], uint8_t *scratch);

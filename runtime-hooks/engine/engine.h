@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * engine - one software NeuronCore: what it is, what a program for it is, and running one on the other.
+ * engine - one software NeuronCore: what it is, what a program for it is, and running one on the
+ * other.
  *
  * A program is decoded and checked as a whole when it is created, so that a run can neither meet an
- * unknown operation nor leave the memory it was given. A run is a discrete-event loop in device time:
- * an instruction starts when its engine is free and its semaphores allow, lasts what docs/cost-model.md
- * says, and its data is computed for real at that moment. The timeline depends on the program and on
- * the values that steer it, never on the host, its load or its threads.
+ * unknown operation nor leave the memory it was given. A run is a discrete-event loop in device
+ * time: an instruction starts when its engine is free and its semaphores allow, lasts what
+ * docs/cost-model.md says, and its data is computed for real at that moment. The timeline depends
+ * on the program and on the values that steer it, never on the host, its load or its threads.
  *
  * This module knows no machine, no tensor and no model: the caller gives it host memory for every
  * variable and adds up what comes out.
  *
- * Owner:   *_create() allocates, *_destroy() frees (NULL is fine). A program may be destroyed when no
- *          run uses it; a core when it runs nothing. Bound memory stays the caller's.
- * Threads: a program is immutable after its creation: any number of cores may run it at once. One core
- *          is used by one thread at a time. There is no global mutable state.
+ * Owner:   *_create() allocates, *_destroy() frees (NULL is fine). A program may be destroyed when
+ *          no run uses it; a core when it runs nothing. Bound memory stays the caller's.
+ * Threads: a program is immutable after its creation: any number of cores may run it at once. One
+ *          core is used by one thread at a time. There is no global mutable state.
  */
 #ifndef NTK_RUNTIME_HOOKS_ENGINE_ENGINE_H
 #define NTK_RUNTIME_HOOKS_ENGINE_ENGINE_H
@@ -36,11 +37,11 @@ struct ntk_neff_subgraph; /* shared/formats/neff/neff.h */
 #define NTK_ENGINE_GENERATION_MIN 1
 #define NTK_ENGINE_GENERATION_MAX 4
 
-/* Engines are enum ntk_engine of the event ABI, the same ids everywhere: tensor, activation, pool, vector,
- * sync and, last, the DMA queues. All but DMA execute instructions. */
+/* Engines are enum ntk_engine of the event ABI, the same ids everywhere: tensor, activation, pool,
+ * vector, sync and, last, the DMA queues. All but DMA execute instructions. */
 #define NTK_ENGINE_SEQUENCER_COUNT 5
 
-/* --- hardware state of one physical core ------------------------------------------------------- */
+/* --- hardware state of one physical core ------------------------------------------------------ */
 
 struct ntk_engine_core;
 
@@ -59,25 +60,26 @@ struct ntk_engine_core_spec {
 };
 const struct ntk_engine_core_spec *ntk_engine_core_spec_get(unsigned generation);
 
-/* State buffer and PSUM cost host memory only where a program has touched them. -ENOMEM, -EINVAL. */
+/* State buffer and PSUM cost host memory only where a program has touched them. -ENOMEM,
+ * -EINVAL. */
 int ntk_engine_core_create(unsigned generation, struct ntk_engine_core **out_core,
                            struct ntk_err *err);
 void ntk_engine_core_destroy(struct ntk_engine_core *core);
 /* Zeroes state buffer and PSUM and gives their host memory back. 0 or -ENOMEM. */
 int ntk_engine_core_reset(struct ntk_engine_core *core);
 
-/* --- program ------------------------------------------------------------------------------------ */
+/* --- program ---------------------------------------------------------------------------------- */
 
 struct ntk_engine_program;
 
-/* Decodes and checks the five engine binaries, the DMA descriptors and the variables of one subgraph
- * for one core generation. Keeps nothing of the subgraph. -EBADMSG with a sentence that names engine
- * and slot (err->offset: byte in the engine binary) for a program that is wrong in itself, -ENOTSUP
- * for binaries in another encoding than ours (a vendor's), -ENOMEM. */
+/* Decodes and checks the five engine binaries, the DMA descriptors and the variables of one
+ * subgraph for one core generation. Keeps nothing of the subgraph. -EBADMSG with a sentence that
+ * names engine and slot (err->offset: byte in the engine binary) for a program that is wrong in
+ * itself, -ENOTSUP for binaries in another encoding than ours (a vendor's), -ENOMEM. */
 int ntk_engine_program_create(unsigned generation, const struct ntk_neff_subgraph *subgraph,
                               struct ntk_engine_program **out_program, struct ntk_err *err);
-/* The same for binaries that cannot be decoded: a run computes nothing, fills the outputs with zero and
- * lasts what docs/cost-model.md estimates from their sizes and descriptors. */
+/* The same for binaries that cannot be decoded: a run computes nothing, fills the outputs with zero
+ * and lasts what docs/cost-model.md estimates from their sizes and descriptors. */
 int ntk_engine_program_create_opaque(unsigned generation, const struct ntk_neff_subgraph *subgraph,
                                      struct ntk_engine_program **out_program, struct ntk_err *err);
 void ntk_engine_program_destroy(struct ntk_engine_program *program);
@@ -96,11 +98,11 @@ struct ntk_engine_program_info {
 void ntk_engine_program_info_get(const struct ntk_engine_program *program,
                                  struct ntk_engine_program_info *out_info);
 
-/* --- run ---------------------------------------------------------------------------------------- */
+/* --- run -------------------------------------------------------------------------------------- */
 
-/* Memory of one variable for one run, indexed by var_id. The entry of the state buffer, of pointers and
- * tables is ignored. A variable that the program uses and that is shorter than def.json says, or
- * NULL, ends the run with NTK_RUN_BAD_INPUT before anything is computed. */
+/* Memory of one variable for one run, indexed by var_id. The entry of the state buffer, of pointers
+ * and tables is ignored. A variable that the program uses and that is shorter than def.json says,
+ * or NULL, ends the run with NTK_RUN_BAD_INPUT before anything is computed. */
 struct ntk_engine_binding {
     void *bytes;
     uint64_t size;
@@ -135,9 +137,9 @@ struct ntk_engine_result {
     uint32_t engines_not_done; /* bit per engine: who had not reached its end */
 };
 
-/* What a capture sees. Every callback may be NULL. Times are ps of device time from the start of the
- * run. Calls come in the order of the event loop: times of one kind and engine never go back, times
- * across engines may. */
+/* What a capture sees. Every callback may be NULL. Times are ps of device time from the start of
+ * the run. Calls come in the order of the event loop: times of one kind and engine never go back,
+ * times across engines may. */
 struct ntk_engine_instruction_event {
     uint32_t engine;
     uint32_t slot; /* pc: index of the 64-byte slot in the engine's binary */
@@ -216,11 +218,12 @@ struct ntk_engine_member {
     const struct ntk_engine_run_options *options;
 };
 
-/* Runs the programs of one logical core side by side in one device time, each on its core, semaphores from
- * zero; the timeout is that of the first. They meet in barriers, exchanges and semaphores of the other core.
- * A fault of one ends all: the others then have outcome NTK_RUN_OK and engines_not_done. 0 whenever
- * out_results (one per member) tell what happened; -EINVAL when a program and its core are of different
- * generations, or a program needs another core and is alone. */
+/* Runs the programs of one logical core side by side in one device time, each on its core,
+ * semaphores from zero; the timeout is that of the first. They meet in barriers, exchanges and
+ * semaphores of the other core. A fault of one ends all: the others then have outcome NTK_RUN_OK
+ * and engines_not_done. 0 whenever out_results (one per member) tell what happened; -EINVAL when a
+ * program and its core are of different generations, or a program needs another core and is
+ * alone. */
 int ntk_engine_run_together(const struct ntk_engine_member *members, size_t count,
                             struct ntk_engine_result *out_results, struct ntk_err *err);
 /* The same for one. */

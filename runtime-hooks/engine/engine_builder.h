@@ -2,8 +2,8 @@
 /*
  * engine_builder - what the files that make a program out of a subgraph share.
  *
- * Private to engine_program.c (variables, instructions), engine_compute.c (compute operands), engine_dma.c
- * (transfers) and engine_program_flow.c (registers, jumps, functions).
+ * Private to engine_program.c (variables, instructions), engine_compute.c (compute operands),
+ * engine_dma.c (transfers) and engine_program_flow.c (registers, jumps, functions).
  */
 #ifndef NTK_RUNTIME_HOOKS_ENGINE_ENGINE_BUILDER_H
 #define NTK_RUNTIME_HOOKS_ENGINE_ENGINE_BUILDER_H
@@ -59,8 +59,8 @@ int ntk_engine_dma_prepare(struct ntk_engine_builder *b, const struct ntk_isa_in
  * -ENOMEM. */
 int ntk_engine_flow_prepare(struct ntk_engine_builder *b, const struct ntk_isa_instr *instr,
                             struct ntk_engine_instr *out, struct ntk_err *err);
-/* All instructions of the engine are there: targets become instructions. On failure *out_slot is the slot
- * that is wrong, or UINT32_MAX. -EBADMSG. */
+/* All instructions of the engine are there: targets become instructions. On failure *out_slot is
+ * the slot that is wrong, or UINT32_MAX. -EBADMSG. */
 int ntk_engine_flow_close(struct ntk_engine_builder *b, uint32_t *out_slot, struct ntk_err *err);
 /* Whether a trigger that stands where the builder is may start this group. */
 bool ntk_engine_flow_group_is_here(const struct ntk_engine_builder *b, uint32_t group_index);

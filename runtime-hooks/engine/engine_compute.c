@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Compute instructions of a program: tiles with bounds, what has to be copied away first, the price. */
+/* Compute instructions of a program: tiles with bounds, what has to be copied away first, the
+ * price. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,7 @@
 
 #define TILE_ELEMENTS_MAX NTK_ISA_SBUF_PARTITION_BYTES_MAX
 
-/* --- tiles ----------------------------------------------------------------------------------------- */
+/* --- tiles ------------------------------------------------------------------------------------ */
 
 int ntk_engine_tile_prepare(const struct ntk_engine_builder *b, const char *what,
                             const struct ntk_isa_operand *operand, struct ntk_engine_tile *out,
@@ -79,8 +80,8 @@ static bool overlaps(const struct ntk_isa_operand *to, const struct ntk_isa_oper
     return to_high > from_low && from_high > to_low;
 }
 
-/* True when writing the destination could change what a source still has to give. Inside one partition
- * kernels read first, so tiles that go through the same partitions in step are fine. */
+/* True when writing the destination could change what a source still has to give. Inside one
+ * partition kernels read first, so tiles that go through the same partitions in step are fine. */
 static bool disturbs(const struct ntk_isa_operand *to, const struct ntk_isa_operand *from,
                      bool crosses)
 {
@@ -91,7 +92,7 @@ static bool disturbs(const struct ntk_isa_operand *to, const struct ntk_isa_oper
            to->partition_step != from->partition_step || to->partition_step == 0;
 }
 
-/* --- compute instructions --------------------------------------------------------------------------- */
+/* --- compute instructions --------------------------------------------------------------------- */
 
 static bool is_bits(enum ntk_isa_alu op)
 {
@@ -343,7 +344,8 @@ static bool same_place(const struct ntk_engine_tile *a, const struct ntk_engine_
            memcmp(a->tile.step, b->tile.step, sizeof a->tile.step) == 0;
 }
 
-/* An accumulation is looked at for NaN at its last step: what the step before wrote goes into it. */
+/* An accumulation is looked at for NaN at its last step: what the step before wrote goes into
+ * it. */
 static void chain_matmuls(const struct ntk_engine_builder *b,
                           const struct ntk_engine_compute *compute)
 {
@@ -400,7 +402,8 @@ int ntk_engine_compute_prepare(struct ntk_engine_builder *b, const struct ntk_is
             return ret;
         }
         program->row_elements_max = larger(program->row_elements_max, tile->tile.elements);
-        /* What is printed is copied to be dense, the others where a destination would change them. */
+        /* What is printed is copied to be dense, the others where a destination would change
+         * them. */
         if (instr->op == NTK_ISA_OP_DEVICE_PRINT ||
             (r != NTK_ISA_DST && r != NTK_ISA_DST2 &&
              (disturbs(&instr->operand[NTK_ISA_DST], operand, crosses) ||

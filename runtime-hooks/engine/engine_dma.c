@@ -14,7 +14,7 @@
     (UINT64_C(1) << 30) /* all of them, where that is more than the memories hold */
 #define DGE_HARDWARE_GENERATION 3
 
-/* --- DMA instructions ------------------------------------------------------------------------------- */
+/* --- DMA instructions ------------------------------------------------------------------------- */
 
 static int start_add(struct ntk_engine_builder *b, uint32_t dma, struct ntk_engine_instr *out,
                      struct ntk_err *err)
@@ -33,7 +33,8 @@ static int start_add(struct ntk_engine_builder *b, uint32_t dma, struct ntk_engi
     return 0;
 }
 
-/* What the first generation knows: copies of bytes, without functions, sections and queue instances. */
+/* What the first generation knows: copies of bytes, without functions, sections and queue
+ * instances. */
 static bool group_is_plain(const struct ntk_neff_dma_group *group)
 {
     bool is_plain = !group->instance && group->function_start[0] == '\0' && !group->section_start;
@@ -229,8 +230,8 @@ static int indirect_finish(struct ntk_engine_builder *b, struct ntk_engine_trans
         source->run_bytes < transfer->to.run_bytes ? source->run_bytes : transfer->to.run_bytes;
     transfer->run_bytes = transfer->run_bytes < row_write ? transfer->run_bytes : row_write;
     transfer->descriptors = indirect->rows;
-    /* Indices and addresses of all rows, one row read and one written, and all that is read where the
-     * rows that are written may lie on it. */
+    /* Indices and addresses of all rows, one row read and one written, and all that is read where
+     * the rows that are written may lie on it. */
     transfer->bounce_bytes = 4 * (indirect->rows * sizeof(uint64_t) + 8) + row_read + row_write +
                              128 + (source->bounces ? transfer->read_bytes + 64 : 0);
     if (transfer->bounce_bytes > b->program->bounce_bytes_max) {

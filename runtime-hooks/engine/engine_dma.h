@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * engine_dma - sides of transfers, bounded and priced: from where to where. For engine_dma.c, which reads
- * the instructions that start them.
+ * engine_dma - sides of transfers, bounded and priced: from where to where. For engine_dma.c, which
+ * reads the instructions that start them.
  *
  * Threads: a builder is one thread's.
  */
@@ -10,8 +10,8 @@
 
 #include "runtime-hooks/engine/engine_builder.h"
 
-/* A side that an instruction names. *table: the variable of an address table that it goes through, else NULL.
- * -EBADMSG. */
+/* A side that an instruction names. *table: the variable of an address table that it goes through,
+ * else NULL. -EBADMSG. */
 int engine_dma_side_from_operand(struct ntk_engine_builder *b, const char *what,
                                  const struct ntk_isa_operand *operand,
                                  const struct ntk_engine_variable **table,

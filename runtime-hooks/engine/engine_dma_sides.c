@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sides of transfers: patterns and operands become bounded walks over memory, transfers get their price. */
+/* Sides of transfers: patterns and operands become bounded walks over memory, transfers get their
+ * price. */
 #include "runtime-hooks/engine/engine_dma.h"
 
 #include <errno.h>
@@ -7,7 +8,7 @@
 
 #include "runtime-hooks/engine/cost_model.h"
 
-/* --- sides of transfers ----------------------------------------------------------------------------- */
+/* --- sides of transfers ----------------------------------------------------------------------- */
 
 static int variable_use(const struct ntk_engine_builder *b, uint32_t var_id, uint64_t *out_bytes,
                         struct ntk_err *err)
@@ -132,8 +133,8 @@ static bool sbuf_split(const struct ntk_engine_builder *b, const struct ntk_neff
            high <= (__int128)b->spec->sbuf_partition_bytes;
 }
 
-/* width 0: that of the pattern's dtype; else raw elements of so many bytes. may_point: the address in
- * a pointer may be read. */
+/* width 0: that of the pattern's dtype; else raw elements of so many bytes. may_point: the address
+ * in a pointer may be read. */
 static int side_from_pattern(struct ntk_engine_builder *b, const char *what,
                              const struct ntk_neff_pattern *pattern, size_t width, bool may_point,
                              struct ntk_engine_side *out, struct ntk_err *err)
@@ -216,8 +217,8 @@ static int side_from_pattern(struct ntk_engine_builder *b, const char *what,
     return 0;
 }
 
-/* A variable, with pointers followed. Where table is not NULL, the operand may also name a table, which
- * goes to *table; out is then the row in its first entry, not checked against any. */
+/* A variable, with pointers followed. Where table is not NULL, the operand may also name a table,
+ * which goes to *table; out is then the row in its first entry, not checked against any. */
 static int side_in_variable(struct ntk_engine_builder *b, const struct ntk_isa_operand *operand,
                             const struct ntk_engine_variable **table, struct ntk_engine_side *out,
                             struct ntk_err *err)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loops that can never end. The timeline depends on nothing but the state of the sequencers and what they
- * take from memory. So when an engine jumps back and finds program counters, registers, semaphores, events
- * and everything under way exactly as at an earlier such moment, and between the two nothing was taken from
- * memory, or nothing in it may have changed, then this will go on for ever, and the time until the limit need
- * not be played. What changes from round to round (a counter, a value that is loaded) is no such loop; the
- * limit ends it, or its own end.
+ * Loops that can never end. The timeline depends on nothing but the state of the sequencers and
+ * what they take from memory. So when an engine jumps back and finds program counters, registers,
+ * semaphores, events and everything under way exactly as at an earlier such moment, and between the
+ * two nothing was taken from memory, or nothing in it may have changed, then this will go on for
+ * ever, and the time until the limit need not be played. What changes from round to round (a
+ * counter, a value that is loaded) is no such loop; the limit ends it, or its own end.
  *
- * The earlier moment is taken anew each time the number of jumps has doubled (after Brent), so a loop of any
- * length is found after at most three times as many rounds as it takes, at the cost of a comparison that
- * mostly ends at the first register.
+ * The earlier moment is taken anew each time the number of jumps has doubled (after Brent), so a
+ * loop of any length is found after at most three times as many rounds as it takes, at the cost of
+ * a comparison that mostly ends at the first register.
  */
 #include "runtime-hooks/engine/engine_run.h"
 
@@ -151,8 +151,8 @@ static bool same(const struct run *run, const struct core_view *view)
     return views_same(now, view->engines) && frames_same(run, view);
 }
 
-/* Whether the state of the sequencers is all that matters: what they took from memory they would take again
- * where it has not changed. */
+/* Whether the state of the sequencers is all that matters: what they took from memory they would
+ * take again where it has not changed. */
 static bool may_repeat(const struct engine_group *group)
 {
     const struct engine_watch *watch = group->watch;

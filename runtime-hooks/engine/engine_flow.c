@@ -14,7 +14,7 @@ void engine_flow_reset(struct run *run)
     memset(run->core->registers, 0, sizeof run->core->registers);
 }
 
-/* --- registers --------------------------------------------------------------------------------------- */
+/* --- registers -------------------------------------------------------------------------------- */
 
 static int32_t shift_left(int32_t a, uint32_t by)
 {
@@ -35,8 +35,8 @@ static uint32_t magnitude(int32_t a)
     return a < 0 ? 0U - (uint32_t)a : (uint32_t)a;
 }
 
-/* 32-bit two's complement, wrapping; comparisons are signed and give 1 or 0. op is one that ntk_isa_check()
- * takes for register_alu or compare_branch. */
+/* 32-bit two's complement, wrapping; comparisons are signed and give 1 or 0. op is one that
+ * ntk_isa_check() takes for register_alu or compare_branch. */
 static int32_t register_alu(enum ntk_isa_alu op, int32_t a, int32_t b)
 {
     switch (op) {
@@ -163,7 +163,7 @@ void engine_flow_register(struct run *run, uint32_t engine, const struct ntk_eng
     }
 }
 
-/* --- jumps ------------------------------------------------------------------------------------------- */
+/* --- jumps ------------------------------------------------------------------------------------ */
 
 void engine_flow_return(struct run *run, struct engine_state *state, uint32_t engine)
 {

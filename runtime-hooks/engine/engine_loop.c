@@ -2,12 +2,12 @@
 /*
  * engine_loop - what happens when.
  *
- * All that will end is in one heap per core, ordered by device time and then by the order in which it began.
- * The cores of a logical core go through time together: all that ends at one moment ends, core after core, then
- * every engine that stands is asked, in the order of the cores and of the engine ids, whether its next
- * instruction can start. Compute instructions work on their data when they start; DMA moves its data when
- * it completes, so a program that forgets to wait for a load computes with what was there before, as
- * it would on hardware.
+ * All that will end is in one heap per core, ordered by device time and then by the order in which
+ * it began. The cores of a logical core go through time together: all that ends at one moment ends,
+ * core after core, then every engine that stands is asked, in the order of the cores and of the
+ * engine ids, whether its next instruction can start. Compute instructions work on their data when
+ * they start; DMA moves its data when it completes, so a program that forgets to wait for a load
+ * computes with what was there before, as it would on hardware.
  */
 #include "runtime-hooks/engine/engine_run.h"
 
@@ -16,7 +16,7 @@
 /* Transfers under way on one core at once. */
 #define PENDING_MAX (UINT64_C(1) << 24)
 
-/* --- the heap --------------------------------------------------------------------------------------- */
+/* --- the heap --------------------------------------------------------------------------------- */
 
 /* What a program starts without jumps fits from the beginning; a loop may start more. */
 static bool pending_grow(struct ntk_engine_core *core)
@@ -80,7 +80,7 @@ static struct ntk_engine_pending pending_pop(struct run *run)
     return first;
 }
 
-/* --- semaphores and events --------------------------------------------------------------------------- */
+/* --- semaphores and events -------------------------------------------------------------------- */
 
 static void semaphore_set(struct run *run, uint32_t engine, uint32_t semaphore, uint32_t value)
 {
@@ -112,7 +112,7 @@ void engine_event_set(struct run *run, uint32_t engine, uint32_t number, bool is
     }
 }
 
-/* --- errors ------------------------------------------------------------------------------------------ */
+/* --- errors ----------------------------------------------------------------------------------- */
 
 static void error_tell(const struct run *run, enum ntk_engine_outcome outcome, uint32_t engine,
                        uint32_t slot, uint64_t time_ps)
@@ -182,7 +182,7 @@ static void sync_apply(struct run *run, uint32_t engine, const struct ntk_engine
     }
 }
 
-/* --- the loop ---------------------------------------------------------------------------------------- */
+/* --- the loop --------------------------------------------------------------------------------- */
 
 static void wait_consume(struct run *run, uint32_t engine, const struct ntk_engine_instr *instr)
 {
@@ -303,8 +303,9 @@ static bool barrier_opens(struct run *run, uint32_t engine, bool *news)
 }
 
 /* What stands starts if it may; true when the other core may have got something to start by it. An
- * instruction that takes a semaphore can stop another of the same moment, so the order of the engines is part
- * of the model; one that only waits cannot make another of its core start, so one pass is enough. */
+ * instruction that takes a semaphore can stop another of the same moment, so the order of the
+ * engines is part of the model; one that only waits cannot make another of its core start, so one
+ * pass is enough. */
 static bool start_ready(struct run *run)
 {
     bool news = false;
@@ -548,7 +549,8 @@ static void all_ended(struct engine_group *group)
     }
 }
 
-/* count is that of the group: a constant where there is one core, so that nothing is paid for the other. */
+/* count is that of the group: a constant where there is one core, so that nothing is paid for the
+ * other. */
 static inline __attribute__((always_inline)) void loop(struct engine_group *group, uint32_t count)
 {
     uint64_t moment_ps = 0;

@@ -67,7 +67,7 @@ static const uint8_t *bounce_side(struct memory *m, const struct ntk_engine_side
     return copy;
 }
 
-/* --- indirect ------------------------------------------------------------------------------------- */
+/* --- indirect --------------------------------------------------------------------------------- */
 
 /* One side of an indirect move: rows at addresses of their own, or all rows in one walk. */
 struct rows {
@@ -225,10 +225,10 @@ static bool indirect_move(struct memory *m, const struct ntk_engine_transfer *tr
     return true;
 }
 
-/* --- who has to know -------------------------------------------------------------------------------- */
+/* --- who has to know -------------------------------------------------------------------------- */
 
-/* Steps go along partitions or across them. A step that is taken for the wrong one leaves the partition,
- * which means all bytes. */
+/* Steps go along partitions or across them. A step that is taken for the wrong one leaves the
+ * partition, which means all bytes. */
 void ntk_engine_written(const struct ntk_engine_core *core, const struct ntk_engine_side *to)
 {
     int64_t pitch = (int64_t)core->spec->sbuf_partition_bytes + NTK_ENGINE_PITCH_EXTRA;
@@ -249,7 +249,7 @@ void ntk_engine_written(const struct ntk_engine_core *core, const struct ntk_eng
     ntk_tile_packs_written(core->packs, low, high);
 }
 
-/* --- any ------------------------------------------------------------------------------------------- */
+/* --- any -------------------------------------------------------------------------------------- */
 
 bool ntk_engine_move(const struct ntk_engine_core *core, const struct ntk_engine_program *program,
                      const struct ntk_engine_binding *bindings,

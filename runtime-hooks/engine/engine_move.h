@@ -2,8 +2,8 @@
 /*
  * engine_move - carrying out one transfer of a program on the memory of a run.
  *
- * Everything but indices was bounded when the program was made (engine_dma.c); indices are checked here,
- * all of them before the first byte moves.
+ * Everything but indices was bounded when the program was made (engine_dma.c); indices are checked
+ * here, all of them before the first byte moves.
  *
  * Threads: works on the core's buffers, so the thread of the run.
  */
@@ -20,8 +20,8 @@ extern "C" {
 /* Before a side is written: kept tiles that it changes are given up. */
 void ntk_engine_written(const struct ntk_engine_core *core, const struct ntk_engine_side *to);
 
-/* False when an index is out of bounds and nothing says that its row is to be skipped: nothing has been
- * moved then. */
+/* False when an index is out of bounds and nothing says that its row is to be skipped: nothing has
+ * been moved then. */
 bool ntk_engine_move(const struct ntk_engine_core *core, const struct ntk_engine_program *program,
                      const struct ntk_engine_binding *bindings,
                      const struct ntk_engine_transfer *transfer);

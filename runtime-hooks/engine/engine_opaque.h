@@ -2,8 +2,8 @@
 /*
  * engine_opaque - how long a program may take that cannot be executed.
  *
- * A vendor's engine binaries cannot be decoded, but their sizes and their DMA descriptors are known.
- * docs/cost-model.md, "Opaque programs", is the rule.
+ * A vendor's engine binaries cannot be decoded, but their sizes and their DMA descriptors are
+ * known. docs/cost-model.md, "Opaque programs", is the rule.
  *
  * Threads: pure functions.
  */

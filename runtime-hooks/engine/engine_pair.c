@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the cores of one logical core meet: barriers, exchanges of tiles, semaphores of the other core.
+ * Where the cores of one logical core meet: barriers, exchanges of tiles, semaphores of the other
+ * core.
  */
 #include "runtime-hooks/engine/engine_run.h"
 
@@ -26,7 +27,7 @@ struct engine_exchange {
     uint32_t dma_index[NTK_ENGINE_PAIR_MAX];
 };
 
-/* --- barriers ---------------------------------------------------------------------------------------- */
+/* --- barriers --------------------------------------------------------------------------------- */
 
 bool engine_barrier_arrive(struct run *run, uint32_t engine)
 {
@@ -57,7 +58,7 @@ bool engine_barrier_open(const struct run *run, uint32_t engine)
     return true;
 }
 
-/* --- exchanges --------------------------------------------------------------------------------------- */
+/* --- exchanges -------------------------------------------------------------------------------- */
 
 static const struct ntk_engine_transfer *transfer_of(const struct run *run, uint32_t dma_index)
 {
@@ -208,7 +209,7 @@ bool engine_exchange_waits(const struct run *run)
     return false;
 }
 
-/* --- semaphores of the other core -------------------------------------------------------------------- */
+/* --- semaphores of the other core ------------------------------------------------------------- */
 
 void engine_remote_signal(struct run *run, const struct ntk_engine_dma *dma)
 {

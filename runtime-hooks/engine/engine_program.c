@@ -21,7 +21,7 @@ static_assert((int)NTK_ENGINE_PE == NTK_ISA_ENGINE_PE && (int)NTK_ENGINE_SP == N
 static const char *const engine_names[NTK_ENGINE_SEQUENCER_COUNT] = { "PE", "Activation", "Pool",
                                                                       "DVE", "SP" };
 
-/* --- instructions ----------------------------------------------------------------------------------- */
+/* --- instructions ----------------------------------------------------------------------------- */
 
 static int instr_prepare(struct ntk_engine_builder *b, const struct ntk_isa_instr *instr,
                          struct ntk_engine_instr *out, struct ntk_err *err)

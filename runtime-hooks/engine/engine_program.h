@@ -129,8 +129,8 @@ struct ntk_engine_function {
     uint32_t depth; /* calls inside one another below it */
 };
 
-/* sync_mode of event_semaphore_range_clear: sync_value semaphores from sync_number on. Not a mode of
- * event_semaphore. */
+/* sync_mode of event_semaphore_range_clear: sync_value semaphores from sync_number on. Not a mode
+ * of event_semaphore. */
 #define NTK_ENGINE_SYNC_RANGE_CLEAR 0x01
 
 enum ntk_engine_kind {

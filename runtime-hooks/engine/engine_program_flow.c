@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The part of a program that steers: registers, branches, functions and whose DMA groups are theirs.
+ * The part of a program that steers: registers, branches, functions and whose DMA groups are
+ * theirs.
  */
 #include <string.h>
 
@@ -15,7 +16,7 @@ int ntk_engine_flow_since(const struct ntk_engine_builder *b, unsigned generatio
     return b->spec->generation >= generation ? 0 : BAD("%s, which %s has not", what, b->spec->name);
 }
 
-/* --- instructions ------------------------------------------------------------------------------------ */
+/* --- instructions ----------------------------------------------------------------------------- */
 
 static int scalar_prepare(struct ntk_engine_builder *b, const char *what,
                           const struct ntk_isa_operand *operand, struct ntk_engine_instr *out,
@@ -105,7 +106,7 @@ int ntk_engine_flow_prepare(struct ntk_engine_builder *b, const struct ntk_isa_i
     return 0;
 }
 
-/* --- targets ----------------------------------------------------------------------------------------- */
+/* --- targets ---------------------------------------------------------------------------------- */
 
 /* The instruction whose head is in that slot, or one past the last; false when there is none. */
 static bool instr_at_slot(const struct ntk_engine_builder *b, uint32_t slot, uint32_t *out_index)
@@ -146,7 +147,8 @@ static int branch_close(const struct ntk_engine_builder *b, struct ntk_engine_in
     return 0;
 }
 
-/* Functions call only those behind them, so none calls itself, and depths are known from the last on. */
+/* Functions call only those behind them, so none calls itself, and depths are known from the last
+ * on. */
 static int call_close(const struct ntk_engine_builder *b, struct ntk_engine_instr *instr,
                       size_t here, uint32_t *depth, struct ntk_err *err)
 {
@@ -190,7 +192,7 @@ static int body_close(struct ntk_engine_builder *b, uint32_t begin, uint32_t end
     return 0;
 }
 
-/* --- groups of functions ------------------------------------------------------------------------------ */
+/* --- groups of functions ---------------------------------------------------------------------- */
 
 /* A group belongs to the function that was last named in its queue set, before or in it. */
 static const char *group_function(const struct ntk_neff_engine *engine, uint32_t group_index)

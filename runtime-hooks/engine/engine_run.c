@@ -34,7 +34,7 @@ const char *ntk_engine_outcome_name(enum ntk_engine_outcome outcome)
     return "?";
 }
 
-/* --- DMA --------------------------------------------------------------------------------------------- */
+/* --- DMA -------------------------------------------------------------------------------------- */
 
 const struct ntk_engine_side *engine_sources_of(const struct run *run,
                                                 const struct ntk_engine_transfer *transfer)
@@ -164,8 +164,8 @@ uint64_t engine_transfer_schedule(struct run *run, const struct ntk_engine_dma *
     return done_ps;
 }
 
-/* A queue set holds the ring of one of its instances: that of another one is swapped in when all that
- * the set has begun is done. Gives the time from which the transfer can go. */
+/* A queue set holds the ring of one of its instances: that of another one is swapped in when all
+ * that the set has begun is done. Gives the time from which the transfer can go. */
 static uint64_t ring_ready(struct run *run, const struct ntk_engine_dma *dma)
 {
     uint64_t *ring = &run->core->queue_rings[dma->queue_set];
@@ -254,7 +254,7 @@ bool engine_dma_complete(struct run *run, uint32_t dma_index)
     return true;
 }
 
-/* --- begin and end ----------------------------------------------------------------------------------- */
+/* --- begin and end ---------------------------------------------------------------------------- */
 
 static bool bindings_fit(const struct ntk_engine_program *program,
                          const struct ntk_engine_run_options *options, struct ntk_err *err)

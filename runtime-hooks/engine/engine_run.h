@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * engine_run - what the files of the event loop share: the state of a run and what they ask of each other.
+ * engine_run - what the files of the event loop share: the state of a run and what they ask of each
+ * other.
  *
  * Private to the engine: engine.h is what others see. engine_loop.c says what happens when,
- * engine_run.c starts and completes transfers, engine_kernels.c computes, engine_flow.c steers, engine_pair.c lets the cores of one logical core
- * meet, engine_endless.c finds loops that cannot end.
+ * engine_run.c starts and completes transfers, engine_kernels.c computes, engine_flow.c steers,
+ * engine_pair.c lets the cores of one logical core meet, engine_endless.c finds loops that cannot
+ * end.
  *
  * Threads: one run, one thread.
  */
@@ -51,8 +53,9 @@ struct run {
 struct engine_group {
     uint32_t count;
     uint64_t limit_ps;
-    /* How often something happened that a repeated state of the sequencers does not cover: cores met or a
-     * ring was swapped; a register or an address came from memory; memory may have changed. */
+    /* How often something happened that a repeated state of the sequencers does not cover: cores
+     * met or a ring was swapped; a register or an address came from memory; memory may have
+     * changed. */
     uint64_t meetings, looks, changes;
     bool is_endless; /* the state of all repeats: it will never end */
     uint64_t back_branches;
@@ -106,7 +109,8 @@ void engine_loop(struct engine_group *group);
 
 /* What dma starts; an exchange comes from engine_pair.c. */
 void engine_dma_start(struct run *run, uint32_t dma_index);
-/* Gives the pieces of one transfer to DMA engines; source: of what is read. The time of the last byte. */
+/* Gives the pieces of one transfer to DMA engines; source: of what is read. The time of the last
+ * byte. */
 uint64_t engine_transfer_schedule(struct run *run, const struct ntk_engine_dma *dma,
                                   uint32_t number, const struct ntk_engine_transfer *transfer,
                                   const struct ntk_engine_side *source, uint64_t ready_ps,
@@ -145,7 +149,8 @@ void engine_endless_fini(struct engine_group *group);
 /* An engine stands at a barrier whose wait allows it; true when this is news to the other core. */
 bool engine_barrier_arrive(struct run *run, uint32_t engine);
 bool engine_barrier_open(const struct run *run, uint32_t engine);
-/* A sendrecv has ended: offers its data, or takes up the offer of the other core. False: they do not fit. */
+/* A sendrecv has ended: offers its data, or takes up the offer of the other core. False: they do
+ * not fit. */
 bool engine_exchange_start(struct run *run, uint32_t dma_index);
 /* The data of both is there. */
 void engine_exchange_complete(struct run *run, uint32_t exchange_index);

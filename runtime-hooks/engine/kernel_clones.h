@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_clones - NTK_KERNEL_CLONES before a function of row loops: where the compiler and the loader can,
- * it is compiled for AVX2 too and the better one is chosen when the library is loaded.
+ * kernel_clones - NTK_KERNEL_CLONES before a function of row loops: where the compiler and the
+ * loader can, it is compiled for AVX2 too and the better one is chosen when the library is loaded.
  *
- * Results are the same bits in both: there is no fused multiply-add (cmake/ntk_flags.cmake), and no loop
- * whose order of operations matters is reordered. Sanitizers see the plain function, since theirs
- * are not ready when the loader chooses.
+ * Results are the same bits in both: there is no fused multiply-add (cmake/ntk_flags.cmake), and no
+ * loop whose order of operations matters is reordered. Sanitizers see the plain function, since
+ * theirs are not ready when the loader chooses.
  */
 #ifndef NTK_RUNTIME_HOOKS_ENGINE_KERNEL_CLONES_H
 #define NTK_RUNTIME_HOOKS_ENGINE_KERNEL_CLONES_H

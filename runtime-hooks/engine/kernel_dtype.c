@@ -25,7 +25,7 @@ static inline uint32_t f32_to_bits(float value)
     return bits;
 }
 
-/* --- narrow floats: exponent and mantissa widths are constants of the caller, so each folds ------- */
+/* --- narrow floats: exponent and mantissa widths are constants of the caller, so each folds --- */
 
 /*
  * Widening: exponent and mantissa moved to fp32's place are the value times 2^(bias - 127); one
@@ -171,8 +171,9 @@ static inline uint32_t f32_to_u32(float value)
     return (uint32_t)clamp_i64(f32_to_i64(value), 0, UINT32_MAX);
 }
 
-/* --- rows ------------------------------------------------------------------------------------------
- * Each row loop stands twice: with the constant step of a packed row the compiler vectorises it. */
+/* --- rows
+ * ------------------------------------------------------------------------------------------ Each
+ * row loop stands twice: with the constant step of a packed row the compiler vectorises it. */
 
 #define ROW_TO(type, expression, to)                            \
     do {                                                        \
@@ -329,7 +330,7 @@ bool ntk_kernel_from_f32(enum ntk_dtype dtype, const float *from, size_t count, 
     return ntk_kernel_has_nan(from, count);
 }
 
-/* --- rules of a program: rare, so a plain loop ------------------------------------------------------- */
+/* --- rules of a program: rare, so a plain loop ------------------------------------------------ */
 
 static bool is_fp8(enum ntk_dtype dtype)
 {

@@ -2,8 +2,9 @@
 /*
  * kernel_dtype - element types of a NeuronCore and exact conversions between them.
  *
- * Arithmetic happens in fp32 (integers in 64 bits where an operation is about bits), so every kernel
- * is: rows of elements to float, work, rows of float to elements. Rules (docs/decisions/instruction-set.md):
+ * Arithmetic happens in fp32 (integers in 64 bits where an operation is about bits), so every
+ * kernel is: rows of elements to float, work, rows of float to elements. Rules
+ * (docs/decisions/instruction-set.md):
  *   float to narrower float  round to nearest, ties to even; bf16 and fp16 overflow to infinity, the
  *                            fp8 kinds saturate at their largest finite value; NaN stays NaN (quiet)
  *   float to integer         round to nearest, ties to even; saturates; NaN gives 0
@@ -25,7 +26,8 @@
 extern "C" {
 #endif
 
-/* What a program may change about its fp8 elements (docs/decisions/instruction-set.md); bits of a tile or a walk. */
+/* What a program may change about its fp8 elements (docs/decisions/instruction-set.md); bits of a
+ * tile or a walk. */
 enum ntk_kernel_fp8 {
     NTK_KERNEL_FP8_OVERFLOWS = 1, /* too large: infinity, or NaN where the format has none */
     NTK_KERNEL_FP8_E4_IEEE = 2,   /* float8e4 ends at 240, then come infinity and NaN */
@@ -50,8 +52,9 @@ void ntk_kernel_from_i64(enum ntk_dtype dtype, const int64_t *from, size_t count
 /* Low bits without saturation: results of bitwise operations. */
 void ntk_kernel_from_bits(enum ntk_dtype dtype, const int64_t *from, size_t count, void *to,
                           ptrdiff_t step);
-/* Converts count elements by the rules above; equal dtypes keep all bits. Rows must not overlap unless
- * they are equal in place, step and width. True when a conversion wrote a NaN to a float dtype. */
+/* Converts count elements by the rules above; equal dtypes keep all bits. Rows must not overlap
+ * unless they are equal in place, step and width. True when a conversion wrote a NaN to a float
+ * dtype. */
 bool ntk_kernel_cast(enum ntk_dtype from_dtype, const void *from, ptrdiff_t from_step,
                      enum ntk_dtype to_dtype, void *to, ptrdiff_t to_step, size_t count);
 bool ntk_kernel_cast_by(unsigned fp8, enum ntk_dtype from_dtype, const void *from,

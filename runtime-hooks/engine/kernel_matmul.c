@@ -7,7 +7,7 @@
 #include "runtime-hooks/engine/kernel_dtype.h"
 #include "runtime-hooks/engine/kernel_tile_private.h"
 
-/* --- products ------------------------------------------------------------------------------------ */
+/* --- products --------------------------------------------------------------------------------- */
 
 /* The tile as a row-major float matrix: in place, or packed into buffer. */
 static const float *matrix_f32(const struct ntk_tile *tile, float *buffer, int *out_row_step)
@@ -71,7 +71,7 @@ void ntk_tile_load_stationary(const struct ntk_tile *from, float *to)
     }
 }
 
-/* --- transposes ------------------------------------------------------------------------------------ */
+/* --- transposes ------------------------------------------------------------------------------- */
 
 static const uint8_t *element_at(const struct ntk_tile *tile, uint32_t partition, uint32_t index)
 {

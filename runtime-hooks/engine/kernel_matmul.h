@@ -2,8 +2,8 @@
 /*
  * kernel_matmul - products of matrices and transposes.
  *
- * docs/isa.md says what each computes. Products go through OpenBLAS in float32, MX products too: their
- * elements times their scales are float32 numbers.
+ * docs/isa.md says what each computes. Products go through OpenBLAS in float32, MX products too:
+ * their elements times their scales are float32 numbers.
  *
  * Threads: pure functions over the memory of the caller; scratch belongs to one call at a time.
  */
@@ -24,7 +24,8 @@ enum ntk_tile_chain {
         2, /* the next product adds to this one and looks for NaN too: a NaN stays */
 };
 
-/* chain: bits of enum ntk_tile_chain. stationary_packed, moving_packed: the tiles as dense matrices where the caller has them, else NULL. */
+/* chain: bits of enum ntk_tile_chain. stationary_packed, moving_packed: the tiles as dense matrices
+ * where the caller has them, else NULL. */
 bool ntk_tile_matmul(const struct ntk_tile *to, const struct ntk_tile *stationary,
                      const float *stationary_packed, const struct ntk_tile *moving,
                      const float *moving_packed, unsigned chain,
@@ -35,7 +36,7 @@ bool ntk_tile_transpose(const struct ntk_tile *to, const struct ntk_tile *from,
 /* The tile as the first rows and columns of a 128 x 128 matrix of which the rest is zero. */
 void ntk_tile_load_stationary(const struct ntk_tile *from, float *to);
 
-/* --- microscaling formats (OCP MX 1.0) ------------------------------------------------------------ */
+/* --- microscaling formats (OCP MX 1.0) -------------------------------------------------------- */
 
 #define NTK_MX_PACK 4   /* elements of a column side by side in a partition */
 #define NTK_MX_ROWS 8   /* partitions of a block: 8 x 4 = 32 elements share a scale */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Products and quantisation of microscaling formats: blocks of 32 elements with one power of two. */
+/* Products and quantisation of microscaling formats: blocks of 32 elements with one power of
+ * two. */
 #include <math.h>
 
 #include "runtime-hooks/engine/kernel_blas.h"
@@ -11,7 +12,7 @@ enum { EMAX_E2M1 = 2, EMAX_E4M3 = 8, EMAX_E5M2 = 15, SCALE_BIAS = 127, SCALE_MAX
 
 static const float e2m1_values[8] = { 0.0F, 0.5F, 1.0F, 1.5F, 2.0F, 3.0F, 4.0F, 6.0F };
 
-/* --- one element and one scale ----------------------------------------------------------------------- */
+/* --- one element and one scale ---------------------------------------------------------------- */
 
 static float scale_value(int64_t code)
 {
@@ -42,7 +43,7 @@ static unsigned to_e2m1(float value)
     return code | (signbit(value) ? 8U : 0U);
 }
 
-/* --- products ---------------------------------------------------------------------------------------- */
+/* --- products --------------------------------------------------------------------------------- */
 
 /* Elements lane, lane + 4, lane + 8 ... of every partition, each times the scale of its block. */
 static void unpack_lane(const struct ntk_tile *tile, const struct ntk_tile *scales, unsigned lane,
@@ -103,7 +104,7 @@ bool ntk_tile_matmul_mx(const struct ntk_tile *to, const struct ntk_tile *statio
     return nan;
 }
 
-/* --- quantisation ------------------------------------------------------------------------------------ */
+/* --- quantisation ----------------------------------------------------------------------------- */
 
 static int element_emax(enum ntk_dtype dtype)
 {

@@ -199,7 +199,8 @@ void ntk_kernel_alu_bits(enum ntk_isa_alu op, enum ntk_dtype dtype, const int64_
     }
 }
 
-/* Order cannot matter to a maximum or minimum, so these go in lanes that the compiler vectorises. */
+/* Order cannot matter to a maximum or minimum, so these go in lanes that the compiler
+ * vectorises. */
 #define REDUCE_LANES(identity, pick)                    \
     do {                                                \
         float lane[LANES];                              \
@@ -261,7 +262,7 @@ int64_t ntk_kernel_reduce_bits(enum ntk_isa_alu op, int64_t start, const int64_t
     return result;
 }
 
-/* --- activation ------------------------------------------------------------------------------------ */
+/* --- activation ------------------------------------------------------------------------------- */
 
 static float sigmoid(float x)
 {

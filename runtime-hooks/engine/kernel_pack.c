@@ -6,7 +6,8 @@
 
 #define COLUMN_BYTES 1024
 #define COLUMNS (NTK_ISA_SBUF_PARTITION_BYTES_MAX / COLUMN_BYTES)
-/* 1 MiB of stationary, 2 MiB of moving matrices at most: what a second-level cache may still hold. */
+/* 1 MiB of stationary, 2 MiB of moving matrices at most: what a second-level cache may still
+ * hold. */
 #define STATIONARY_KEPT 16
 #define MOVING_KEPT 8
 

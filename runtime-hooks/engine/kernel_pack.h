@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_pack - tiles of the tensor engine as packed float32 matrices, kept while their memory stands.
+ * kernel_pack - tiles of the tensor engine as packed float32 matrices, kept while their memory
+ * stands.
  *
- * A product of matrices reads each of its tiles many times: the moving tile of one stationary tile is that
- * of the next one too. So a tile is converted once, densely (rows of a partition are far apart in the state
- * buffer), and found again until somebody writes into the bytes it came from. Writes are told by
- * ntk_tile_packs_written(), in columns of the partitions; who forgets one computes with old numbers.
+ * A product of matrices reads each of its tiles many times: the moving tile of one stationary tile
+ * is that of the next one too. So a tile is converted once, densely (rows of a partition are far
+ * apart in the state buffer), and found again until somebody writes into the bytes it came from.
+ * Writes are told by ntk_tile_packs_written(), in columns of the partitions; who forgets one
+ * computes with old numbers.
  *
- * Owner:   ntk_tile_packs_create()/_destroy(); matrices are allocated when first needed, and not at all
- *          when there is no memory: then there is only no keeping. Threads: those of its core.
+ * Owner:   ntk_tile_packs_create()/_destroy(); matrices are allocated when first needed, and not at
+ *          all when there is no memory: then there is only no keeping. Threads: those of its core.
  */
 #ifndef NTK_RUNTIME_HOOKS_ENGINE_KERNEL_PACK_H
 #define NTK_RUNTIME_HOOKS_ENGINE_KERNEL_PACK_H
@@ -27,16 +29,16 @@ struct ntk_tile_packs;
 struct ntk_tile_packs *ntk_tile_packs_create(void);
 void ntk_tile_packs_destroy(struct ntk_tile_packs *packs);
 
-/* Bytes [low, high) of some partitions of the state buffer changed; bounds outside of a partition mean all
- * bytes. packs may be NULL. */
+/* Bytes [low, high) of some partitions of the state buffer changed; bounds outside of a partition
+ * mean all bytes. packs may be NULL. */
 void ntk_tile_packs_written(struct ntk_tile_packs *packs, int64_t low, int64_t high);
 void ntk_tile_packs_forget(struct ntk_tile_packs *packs);
 
 enum ntk_tile_pack_kind { NTK_TILE_PACK_STATIONARY, NTK_TILE_PACK_MOVING };
 
-/* The tile of the state buffer as a dense row-major matrix, or NULL when it is not kept: packs NULL, no
- * memory, a dense float32 tile that is stationary (few uses) or seen for the first time. offset: of the tile inside its partition.
- * Valid until the next call with this kind. */
+/* The tile of the state buffer as a dense row-major matrix, or NULL when it is not kept: packs
+ * NULL, no memory, a dense float32 tile that is stationary (few uses) or seen for the first time.
+ * offset: of the tile inside its partition. Valid until the next call with this kind. */
 const float *ntk_tile_packs_get(struct ntk_tile_packs *packs, enum ntk_tile_pack_kind kind,
                                 const struct ntk_tile *tile, uint64_t offset);
 

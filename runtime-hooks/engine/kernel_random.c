@@ -4,7 +4,7 @@
 
 #include "runtime-hooks/engine/kernel_select_private.h"
 
-/* --- the generator ---------------------------------------------------------------------------------- */
+/* --- the generator ---------------------------------------------------------------------------- */
 
 void ntk_rng_seed(struct ntk_rng *rng, uint32_t seed)
 {
@@ -35,7 +35,7 @@ static float rng_uniform(struct ntk_rng *rng)
     return (float)(rng_next(rng) >> 8) * 0x1p-24F;
 }
 
-/* --- random tiles ----------------------------------------------------------------------------------- */
+/* --- random tiles ----------------------------------------------------------------------------- */
 
 static struct ntk_rng *rng_of(const struct ntk_select_work *w, enum ntk_isa_role role, uint32_t p)
 {

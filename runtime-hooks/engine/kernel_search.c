@@ -6,7 +6,7 @@
 
 #include "runtime-hooks/engine/kernel_select_private.h"
 
-/* --- places of values ------------------------------------------------------------------------------- */
+/* --- places of values ------------------------------------------------------------------------- */
 
 /* The partition of the core that row p of source 0 lies in. */
 static unsigned physical(const struct ntk_select_work *w, uint32_t p)
@@ -123,7 +123,7 @@ bool ntk_select_sequence_bounds(const struct ntk_select_work *w, uint32_t p)
     return false;
 }
 
-/* --- the greatest of a group ------------------------------------------------------------------------ */
+/* --- the greatest of a group ------------------------------------------------------------------ */
 
 struct candidate {
     float value;

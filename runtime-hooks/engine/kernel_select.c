@@ -12,7 +12,7 @@
 #define QUADRANT 32 /* partitions that nc_stream_shuffle permutes */
 #define SHUFFLE_KEEP 255
 
-/* --- rows ------------------------------------------------------------------------------------------- */
+/* --- rows ------------------------------------------------------------------------------------- */
 
 float ntk_select_column(const struct ntk_tile *tile, uint32_t partition, uint32_t immediate)
 {
@@ -90,7 +90,7 @@ static bool fold_second(const struct ntk_select_work *w, uint32_t partition)
     return ntk_tile_write_f32(w->second, partition, &result);
 }
 
-/* --- scans ------------------------------------------------------------------------------------------ */
+/* --- scans ------------------------------------------------------------------------------------ */
 
 /* state = (a[i] op0 state) op1 b[i] */
 static bool tensor_scan(const struct ntk_select_work *w, uint32_t p)
@@ -164,7 +164,7 @@ static bool exponential(const struct ntk_select_work *w, uint32_t p)
     return fold_second(w, p) || nan;
 }
 
-/* --- selections ------------------------------------------------------------------------------------- */
+/* --- selections ------------------------------------------------------------------------------- */
 
 static bool copy_predicated(const struct ntk_select_work *w, uint32_t p)
 {
@@ -255,7 +255,7 @@ static bool select_reduce(const struct ntk_select_work *w, uint32_t p)
     return fold_second(w, p) || nan;
 }
 
-/* --- gathers ---------------------------------------------------------------------------------------- */
+/* --- gathers ---------------------------------------------------------------------------------- */
 
 /* The indices of 16 partitions count down the partitions first, then along the row. */
 static bool local_gather(const struct ntk_select_work *w, uint32_t p)
@@ -327,7 +327,8 @@ static bool copy_dynamic_src(const struct ntk_select_work *w, uint32_t p)
     return ntk_select_place(w, p, p, 0);
 }
 
-/* The other way round: what would lie outside of D's row is left out, of two the later one stays. */
+/* The other way round: what would lie outside of D's row is left out, of two the later one
+ * stays. */
 static bool copy_dynamic_dst(const struct ntk_select_work *w, uint32_t p)
 {
     const int64_t *indices = (void *)w->y;
@@ -374,7 +375,7 @@ static bool stream_shuffle(const struct ntk_select_work *w)
     return nan;
 }
 
-/* --- statistics ------------------------------------------------------------------------------------- */
+/* --- statistics ------------------------------------------------------------------------------- */
 
 /* count, mean, sum of squared distances of the elements from first on, step 2 */
 static void statistics(const float *values, uint32_t first, uint32_t count, float *out)
@@ -429,7 +430,7 @@ static bool bn_aggr(const struct ntk_select_work *w, uint32_t p)
     return ntk_tile_write_f32(w->to, p, w->out);
 }
 
-/* --- the table -------------------------------------------------------------------------------------- */
+/* --- the table -------------------------------------------------------------------------------- */
 
 static const struct {
     enum ntk_isa_op op;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_select - scans, selections, gathers, statistics and random numbers: operations that look at the
- * place of an element in its row, or beyond it.
+ * kernel_select - scans, selections, gathers, statistics and random numbers: operations that look
+ * at the place of an element in its row, or beyond it.
  *
- * docs/isa.md says what each computes. Like kernel_tile, a kernel reads a row whole before it writes
- * one; sources that lie across partitions of a destination have been copied away by the caller.
+ * docs/isa.md says what each computes. Like kernel_tile, a kernel reads a row whole before it
+ * writes one; sources that lie across partitions of a destination have been copied away by the
+ * caller.
  *
  * Threads: pure functions but for the generator that they are given.
  */
@@ -31,8 +32,8 @@ struct ntk_rng {
 /* A state that is never all zero, the same for equal seeds. */
 void ntk_rng_seed(struct ntk_rng *rng, uint32_t seed);
 
-/* What load instructions leave in an engine for later ones; as it is at the start of an execution after
- * ntk_latches_reset(). */
+/* What load instructions leave in an engine for later ones; as it is at the start of an execution
+ * after ntk_latches_reset(). */
 struct ntk_latches {
     float stationary[NTK_ISA_PARTITIONS * NTK_ISA_STATIONARY_MAX]; /* PE: row by row */
     float match[NTK_ISA_PARTITIONS][8];                            /* DVE: values to look for */
@@ -42,8 +43,8 @@ void ntk_latches_reset(struct ntk_latches *latches);
 
 /* True when an operation, of this file or not, reads other partitions than the one it writes. */
 bool ntk_select_crosses(enum ntk_isa_op op);
-/* One of this file's operations. tiles in the order of the operand roles; rng: one per partition of the
- * engine. True when a NaN was written. */
+/* One of this file's operations. tiles in the order of the operand roles; rng: one per partition of
+ * the engine. True when a NaN was written. */
 bool ntk_select_run(const struct ntk_isa_instr *instr, const struct ntk_tile *tiles,
                     struct ntk_rng *rng, struct ntk_latches *latches,
                     const struct ntk_tile_scratch *scratch);

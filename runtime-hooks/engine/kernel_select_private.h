@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_select_private - what the files of kernel_select.h share: the operands of an instruction, and the
- * way rows are moved.
+ * kernel_select_private - what the files of kernel_select.h share: the operands of an instruction,
+ * and the way rows are moved.
  */
 #ifndef NTK_RUNTIME_HOOKS_ENGINE_KERNEL_SELECT_PRIVATE_H
 #define NTK_RUNTIME_HOOKS_ENGINE_KERNEL_SELECT_PRIVATE_H
@@ -29,7 +29,8 @@ struct ntk_select_work {
 
 /* A column's value of a partition, or the immediate float32 where there is no column. */
 float ntk_select_column(const struct ntk_tile *tile, uint32_t partition, uint32_t immediate);
-/* out[i] = a[map[i]] of partition from, in integers where both sides are, so that no bit is lost. */
+/* out[i] = a[map[i]] of partition from, in integers where both sides are, so that no bit is
+ * lost. */
 bool ntk_select_place(const struct ntk_select_work *w, uint32_t partition, uint32_t from,
                       float fill);
 

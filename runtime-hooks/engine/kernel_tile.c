@@ -8,7 +8,7 @@
 #include "runtime-hooks/engine/kernel_ops.h"
 #include "runtime-hooks/engine/kernel_tile_private.h"
 
-/* --- rows ------------------------------------------------------------------------------------------ */
+/* --- rows ------------------------------------------------------------------------------------- */
 
 /* Calls action(first byte, step, element index, count) for every innermost run of a row. */
 #define EACH_RUN(tile, row, action)                                                     \
@@ -128,7 +128,7 @@ static int64_t scalar_bits(const struct ntk_tile_scalar *scalar, uint32_t partit
     return value;
 }
 
-/* --- element-wise ---------------------------------------------------------------------------------- */
+/* --- element-wise ----------------------------------------------------------------------------- */
 
 static bool reduce_row_f32(const struct ntk_tile_reduce *reduce, uint32_t partition,
                            const float *values, uint32_t count)

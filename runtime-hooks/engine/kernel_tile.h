@@ -2,10 +2,10 @@
 /*
  * kernel_tile - what the compute engines do to tiles of state buffer and PSUM.
  *
- * docs/isa.md says what each operation computes. A kernel reads row (= partition) by row into float32,
- * computes and writes back rounded; a dense float32 row is used in place. Sources that overlap a
- * destination in another partition are the caller's to copy away first (engine_program.c finds them at
- * load); inside one partition a kernel reads all before it writes.
+ * docs/isa.md says what each operation computes. A kernel reads row (= partition) by row into
+ * float32, computes and writes back rounded; a dense float32 row is used in place. Sources that
+ * overlap a destination in another partition are the caller's to copy away first (engine_program.c
+ * finds them at load); inside one partition a kernel reads all before it writes.
  *
  * Every kernel returns true when it wrote a NaN to a float destination.
  *
@@ -82,7 +82,8 @@ struct ntk_tile_stage { /* t op scalar, or scalar op t */
     struct ntk_tile_scalar scalar;
 };
 
-/* f((from first scalar) second scalar): a stage whose op is NONE is left out; operators on numbers. */
+/* f((from first scalar) second scalar): a stage whose op is NONE is left out; operators on
+ * numbers. */
 bool ntk_tile_activate2(const struct ntk_tile *to, const struct ntk_tile *from,
                         enum ntk_isa_act function, float alpha, const struct ntk_tile_stage *first,
                         const struct ntk_tile_stage *second, const struct ntk_tile_reduce *reduce,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * env_soft - the NEURON_SOFT_* variables as options of the core (docs/environment.md): they say how software
- * NeuronCores behave, whichever front they stand behind.
+ * env_soft - the NEURON_SOFT_* variables as options of the core (docs/environment.md): they say how
+ * software NeuronCores behave, whichever front they stand behind.
  *
  * Owner:   texts are those of the environment.
  * Threads: any; reads the environment at each call.
@@ -15,8 +15,8 @@
 int ntk_env_soft_machine_get(struct ntk_core_machine_options *out_machine, struct ntk_err *err);
 /* Those, NEURON_SOFT_FAULT and NEURON_SOFT_PACE; other options stay as they are. -EINVAL. */
 int ntk_env_soft_options_get(struct ntk_core_options *options, struct ntk_err *err);
-/* NEURON_SOFT_OPAQUE and NEURON_SOFT_NEFF_FEATURES, and how a refusal names what would allow a file; other
- * options stay as they are. -EINVAL. */
+/* NEURON_SOFT_OPAQUE and NEURON_SOFT_NEFF_FEATURES, and how a refusal names what would allow a
+ * file; other options stay as they are. -EINVAL. */
 int ntk_env_soft_load_options_get(struct ntk_core_load_options *options, struct ntk_err *err);
 
 /* NEURON_SOFT_CPU_NODES: which NEFFs may bring code that runs on the host. */

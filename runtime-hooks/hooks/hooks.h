@@ -4,19 +4,20 @@
  *
  * Each function updates the counters and tables of the process's segment (shared/abi/segment_abi.h)
  * and records an event in the ring of the calling thread. Before ntk_hooks_attach(), after
- * ntk_hooks_detach(), in a fork's child and with NEURON_HOOKS=0 every one of them does nothing, at the
- * cost of one predictable branch, so callers never ask first.
+ * ntk_hooks_detach(), in a fork's child and with NEURON_HOOKS=0 every one of them does nothing, at
+ * the cost of one predictable branch, so callers never ask first.
  *
- * After attach nothing here blocks, allocates or makes a system call, but for two moments: a thread's
- * first event (it claims a ring) and the load of a model or the claim of a core (their histograms get
- * memory). Nothing here logs or fails the caller; what cannot be kept is counted in the segment.
+ * After attach nothing here blocks, allocates or makes a system call, but for two moments: a
+ * thread's first event (it claims a ring) and the load of a model or the claim of a core (their
+ * histograms get memory). Nothing here logs or fails the caller; what cannot be kept is counted in
+ * the segment.
  *
  * Core numbers are global physical ones. Ticks are the raw clock (ntk_hooks_now()).
  *
  * Owner:   the one segment of the process lives inside the module. Texts passed in are copied.
- * Threads: any, at any time, except: attach and detach by one thread at a time; for one core the calls
- *          ntk_hooks_exec_begin() .. _end() by the thread that holds the core (unless attached with
- *          NTK_HOOKS_CORES_SHARED); no memory call for a model during its unload.
+ * Threads: any, at any time, except: attach and detach by one thread at a time; for one core the
+ *          calls ntk_hooks_exec_begin() .. _end() by the thread that holds the core (unless
+ *          attached with NTK_HOOKS_CORES_SHARED); no memory call for a model during its unload.
  * Signals: a handler that interrupts a record may call anything here but attach, detach and model
  *          calls; its own record is dropped and counted.
  * Fork:    the child is detached until it attaches again; it never writes to its parent's segment.
@@ -54,14 +55,14 @@ struct ntk_hooks_config {
 };
 
 /*
- * Makes the segment. 0: attached, or off because NEURON_HOOKS=0. -errno: no segment (no permission, no
- * space, ...), all calls do nothing and the program goes on. out_note (may be NULL) gets one sentence
- * for the log when there is something to say, else the empty text; that includes unknown values of
- * NEURON_HOOKS and less space than asked for. -EALREADY when attached.
+ * Makes the segment. 0: attached, or off because NEURON_HOOKS=0. -errno: no segment (no permission,
+ * no space, ...), all calls do nothing and the program goes on. out_note (may be NULL) gets one
+ * sentence for the log when there is something to say, else the empty text; that includes unknown
+ * values of NEURON_HOOKS and less space than asked for. -EALREADY when attached.
  */
 int ntk_hooks_attach(const struct ntk_hooks_config *config, char *out_note, size_t note_bytes);
-/* The clean end: marks the process ended and removes the file unless a reader waits for it. No other
- * thread may be in a call of this module. Without attach it does nothing. */
+/* The clean end: marks the process ended and removes the file unless a reader waits for it. No
+ * other thread may be in a call of this module. Without attach it does nothing. */
 void ntk_hooks_detach(void);
 
 /* Path of the segment while attached, else NULL. */
@@ -78,8 +79,8 @@ uint64_t ntk_hooks_ticks_to_ns(uint64_t ticks);
  * never given back: for tensor, model and file names, not for text made at run time. */
 uint32_t ntk_hooks_name(const char *text);
 
-/* A physical core is the process's now; is_first: it is the first of its logical core and carries the
- * execution counts and histograms. */
+/* A physical core is the process's now; is_first: it is the first of its logical core and carries
+ * the execution counts and histograms. */
 void ntk_hooks_core_claim(uint16_t core, uint32_t logical_core, int is_first);
 void ntk_hooks_core_release(uint16_t core);
 
@@ -103,7 +104,8 @@ struct ntk_hooks_model {
 /* Before the first memory of a model is counted. Always fills *out_ref. */
 void ntk_hooks_model_begin(const struct ntk_hooks_model *model,
                            struct ntk_hooks_model_ref *out_ref);
-/* The load ended with this status (of shared/abi/result.def, as every one here); on failure the model is gone. */
+/* The load ended with this status (of shared/abi/result.def, as every one here); on failure the
+ * model is gone. */
 void ntk_hooks_model_loaded(struct ntk_hooks_model_ref model, uint64_t start_ticks, uint32_t status,
                             uint64_t device_bytes);
 /* After its memory was freed. */
@@ -112,7 +114,8 @@ void ntk_hooks_model_unloaded(struct ntk_hooks_model_ref model, uint64_t start_t
 
 /* What one physical core did in one execution. */
 struct ntk_hooks_exec_core {
-    /* Of core_counts.def what executions count; engines without instructions and busy time: none. */
+    /* Of core_counts.def what executions count; engines without instructions and busy time:
+     * none. */
 #define LIST_ONE
 #define LIST_ENGINE [NTK_ENGINE_COUNT]
 #define NTK_CORE_EXEC_COUNT(id, member, list, ...) uint64_t member LIST_##list;
@@ -140,8 +143,8 @@ struct ntk_hooks_exec {
 
 /* The execution starts on these cores: they are busy from now on. Returns now. */
 uint64_t ntk_hooks_exec_begin(struct ntk_hooks_model_ref model, uint16_t core, uint16_t core_count);
-/* It ended: outcome, error, latency histograms, busy time, engines, and one EXEC and up to six ENGINE
- * records per core. Pairs with exactly one ntk_hooks_exec_begin(). */
+/* It ended: outcome, error, latency histograms, busy time, engines, and one EXEC and up to six
+ * ENGINE records per core. Pairs with exactly one ntk_hooks_exec_begin(). */
 void ntk_hooks_exec_end(const struct ntk_hooks_exec *exec);
 /* An execution that never reached a core (bad input, queue full, core busy ...): outcome and error
  * only, EXEC record. Any thread. Of *exec: model, execution_id, call_start_ticks, status, core. */

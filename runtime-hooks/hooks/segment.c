@@ -155,7 +155,8 @@ static int writer_may_live(int fd, time_t age_s)
     return process_start_time(path) == process.start_time;
 }
 
-/* Whether somebody who removes dead segments reads this folder, or will be back soon: see NTK_READER_MARK_NAME. */
+/* Whether somebody who removes dead segments reads this folder, or will be back soon: see
+ * NTK_READER_MARK_NAME. */
 static int is_marked(int folder)
 {
     int fd = openat(folder, NTK_READER_MARK_NAME,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tables - names, memory rows and histograms of the segment: looked up without a lock, extended under
- * one. Only what is new takes the lock, so the hot path never does.
+ * tables - names, memory rows and histograms of the segment: looked up without a lock, extended
+ * under one. Only what is new takes the lock, so the hot path never does.
  */
 #include "runtime-hooks/hooks/hooks_state.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * continuous - the latest execution of every core is at hand, and becomes a file when somebody asks for it.
+ * continuous - the latest execution of every core is at hand, and becomes a file when somebody asks
+ * for it.
  *
  * At most NTK_CONTINUOUS_FILES files of a core stay; older ones of this runtime are removed.
  *
@@ -16,8 +17,8 @@
 /* -EINVAL: it is on already, or an inspection records the device. */
 int ntk_continuous_start(struct ntk_core *core, const struct ntk_core_recorder_bounds *bounds,
                          struct ntk_err *err);
-/* Into the folder of this process below `folder`, which is made. As ntk_core_recorder_save(); -EINVAL: it is
- * off, or the path is too long. */
+/* Into the folder of this process below `folder`, which is made. As ntk_core_recorder_save();
+ * -EINVAL: it is off, or the path is too long. */
 int ntk_continuous_save(struct ntk_core *core, uint32_t nc, const char *folder,
                         struct ntk_err *err);
 /* -ENOENT: it is off. */

@@ -39,7 +39,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct inspection inspection;
 static struct ntk_vec models = NTK_VEC_INIT(struct seen_model);
 
-/* --- begin and stop ------------------------------------------------------------------------------- */
+/* --- begin and stop --------------------------------------------------------------------------- */
 
 static char *path_of(const char *name)
 {
@@ -399,7 +399,7 @@ void ntk_inspect_forget(void)
     ntk_session_forget();
 }
 
-/* --- what a front tells -------------------------------------------------------------------------- */
+/* --- what a front tells ----------------------------------------------------------------------- */
 
 void ntk_inspect_closing(struct ntk_core *core)
 {
@@ -458,8 +458,8 @@ void ntk_inspect_model_unloading(struct ntk_core *core, struct ntk_core_model *m
     pthread_mutex_unlock(&lock);
 }
 
-/* The kept execution of one core, as a file of its own; false when there is none that is not there yet.
- * The lock is held. */
+/* The kept execution of one core, as a file of its own; false when there is none that is not there
+ * yet. The lock is held. */
 static bool failed_save(struct ntk_core *core, const struct ntk_core_model *model, uint32_t nc)
 {
     bool is_saved = false;

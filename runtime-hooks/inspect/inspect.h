@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inspect - an inspection: system trace, device profiles and the host over a span of time, as files of one folder.
+ * inspect - an inspection: system trace, device profiles and the host over a span of time, as files
+ * of one folder.
  *
- * docs/formats/system-trace.md says what the files hold. At most one inspection is on in a process. What goes wrong while
- * it records is told in a sentence and the job goes on without.
+ * docs/formats/system-trace.md says what the files hold. At most one inspection is on in a process.
+ * What goes wrong while it records is told in a sentence and the job goes on without.
  *
  * Owner:   what is passed is copied, but for kind_names and runtime_version, which live for ever.
- * Threads: any, between ntk_core_open() and ntk_core_close(); ntk_inspect_forget() in the child of a fork.
+ * Threads: any, between ntk_core_open() and ntk_core_close(); ntk_inspect_forget() in the child of
+ *          a fork.
  */
 #ifndef NTK_RUNTIME_HOOKS_INSPECT_INSPECT_H
 #define NTK_RUNTIME_HOOKS_INSPECT_INSPECT_H
@@ -67,12 +69,13 @@ int ntk_inspect_begin(struct ntk_core *core, const struct ntk_inspect_options *o
                       struct ntk_err *err);
 /* Writes its files. -ENOENT: none is on; else the first failure, which was told. */
 int ntk_inspect_stop(struct ntk_core *core);
-/* Before the core is closed: ends one that is on, continuous profiling too; drops sessions, forgets all
- * models. */
+/* Before the core is closed: ends one that is on, continuous profiling too; drops sessions, forgets
+ * all models. */
 void ntk_inspect_closing(struct ntk_core *core);
 void ntk_inspect_forget(void);
 
-/* Models are told as they come and go, also while no inspection is on. neff: for a copy in the folder. */
+/* Models are told as they come and go, also while no inspection is on. neff: for a copy in the
+ * folder. */
 void ntk_inspect_model_loaded(struct ntk_core_model *model, const void *neff, size_t bytes);
 void ntk_inspect_model_unloading(struct ntk_core *core, struct ntk_core_model *model);
 /* Its execution did not end well. */

@@ -2,7 +2,8 @@
 /*
  * session - recordings of a core from a start to a stop, kept until they are written or dropped.
  *
- * Threads: any, between ntk_core_open() and ntk_core_close(). What waits goes with ntk_inspect_closing().
+ * Threads: any, between ntk_core_open() and ntk_core_close(). What waits goes with
+ *          ntk_inspect_closing().
  */
 #ifndef NTK_RUNTIME_HOOKS_INSPECT_SESSION_H
 #define NTK_RUNTIME_HOOKS_INSPECT_SESSION_H
@@ -18,7 +19,8 @@ int ntk_session_start(struct ntk_core *core, uint32_t nc,
 int ntk_session_stop(struct ntk_core *core, uint32_t nc, uint64_t *out_id, struct ntk_err *err);
 /* As ntk_core_recording_save(); any number of times. -ENOENT: none waits under that id. */
 int ntk_session_save(uint64_t id, const char *path, struct ntk_err *err);
-/* Of those that wait: the one of that id, 0 for any, on that core, NTK_CORE_ANY for any. How many there were. */
+/* Of those that wait: the one of that id, 0 for any, on that core, NTK_CORE_ANY for any. How many
+ * there were. */
 size_t ntk_session_drop(uint64_t id, uint32_t nc);
 
 /* For inspect.c, in the child of a fork. */

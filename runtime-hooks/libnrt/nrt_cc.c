@@ -45,7 +45,7 @@ static void context_release(struct ntk_core_handle *handle)
 static struct ntk_core_handle_pool contexts =
     NTK_CORE_HANDLE_POOL_INIT(struct nrt_cc_context, context_release);
 
-/* --- what is asked for --------------------------------------------------------------------------- */
+/* --- what is asked for ------------------------------------------------------------------------ */
 
 /* NRT_INVALID for what is no collective operation. */
 static NRT_STATUS collective_get(nrt_dtype_t dtype, nrt_op_type_t op, nrt_cc_op_type_t cc_op,
@@ -210,7 +210,7 @@ NRT_STATUS nrt_cc_prepare(const nrt_cc_comm_t *comm, const nrt_tensor_list_t *in
     return status;
 }
 
-/* --- its life ------------------------------------------------------------------------------------ */
+/* --- its life --------------------------------------------------------------------------------- */
 
 struct nrt_cc_context *nrt_cc_take(const struct nrt_cc_context *context)
 {
@@ -239,8 +239,8 @@ NRT_STATUS nrt_cc_run(struct nrt_cc_context *context, uint32_t queue)
     struct ntk_err err = { 0 };
     char rendezvous[RENDEZVOUS_BYTES];
 
-    /* Queues of one world run at once, and beside what the host calls itself: each has a meeting place
-     * of its own, so that order matters within a queue only. */
+    /* Queues of one world run at once, and beside what the host calls itself: each has a meeting
+     * place of its own, so that order matters within a queue only. */
     (void)snprintf(rendezvous, sizeof rendezvous, "queue %u of %s", queue, options.rendezvous);
     options.rendezvous = rendezvous;
     int ret = ntk_core_comm_join(nrt_front_core_get(), &options, &comm, &err);

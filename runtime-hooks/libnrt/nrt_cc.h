@@ -2,8 +2,8 @@
 /*
  * nrt_cc - collective operations that are prepared first and queued later: what they are to do.
  *
- * Owner:   nrt_cc_prepare() makes a context, which holds its tensors; it goes when it has been scheduled
- *          and run, at the latest with nrt_close().
+ * Owner:   nrt_cc_prepare() makes a context, which holds its tensors; it goes when it has been
+ *          scheduled and run, at the latest with nrt_close().
  * Threads: any, between nrt_front_enter() and nrt_front_leave() unless said otherwise.
  */
 #ifndef NTK_RUNTIME_HOOKS_LIBNRT_NRT_CC_H

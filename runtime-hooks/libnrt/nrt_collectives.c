@@ -33,8 +33,8 @@ NRT_STATUS nrt_collectives_options_get(const char *function, uint32_t vnc,
     return NRT_SUCCESS;
 }
 
-/* Between enter and leave: the communicator of this rank, NRT_SUCCESS or a logged error. vnc -1: any
- * core. */
+/* Between enter and leave: the communicator of this rank, NRT_SUCCESS or a logged error. vnc -1:
+ * any core. */
 static NRT_STATUS comm_join(const char *function, int32_t vnc, uint32_t rank, uint32_t rank_count,
                             struct ntk_core_comm **out_comm)
 {

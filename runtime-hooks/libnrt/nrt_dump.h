@@ -9,7 +9,8 @@
 
 #include "runtime-hooks/libnrt/nrt_front.h"
 
-/* Writes them when this is the status that the variable names. tensors: one per input and output. */
+/* Writes them when this is the status that the variable names. tensors: one per input and
+ * output. */
 void nrt_dump_inputs(struct nrt_model *model, struct ntk_core_tensor *const *tensors, size_t count,
                      NRT_STATUS status);
 

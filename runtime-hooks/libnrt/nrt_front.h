@@ -61,15 +61,16 @@ extern struct ntk_core_handle_pool nrt_front_models;
 extern struct ntk_core_handle_pool nrt_front_tensors;
 extern struct ntk_core_handle_pool nrt_front_sets;
 
-/* NRT_SUCCESS: the runtime stays open until nrt_front_leave(). Else NRT_UNINITIALIZED or NRT_CLOSED, and
- * there is nothing to leave. */
+/* NRT_SUCCESS: the runtime stays open until nrt_front_leave(). Else NRT_UNINITIALIZED or
+ * NRT_CLOSED, and there is nothing to leave. */
 NRT_STATUS nrt_front_enter(void);
 void nrt_front_leave(void);
 /* Between enter and leave only. */
 struct ntk_core *nrt_front_core_get(void);
 /* Logs the sentence of err under the name of the public call; returns the status. */
 NRT_STATUS nrt_front_fail(const char *function, int error, const struct ntk_err *err);
-/* Logs an execution that a core ended with this status as the vendor does: the cause, the model, the call. */
+/* Logs an execution that a core ended with this status as the vendor does: the cause, the model,
+ * the call. */
 void nrt_front_execution_failed(const char *function, const struct nrt_model *model,
                                 NRT_STATUS status, const struct ntk_err *err);
 

@@ -2,8 +2,8 @@
 /*
  * nrt_infodump - what a request for support begins with, in the log after a call that failed.
  *
- * One block per public call between an nrt_init() and the next, so that a program which goes on failing does
- * not fill its log.
+ * One block per public call between an nrt_init() and the next, so that a program which goes on
+ * failing does not fill its log.
  *
  * Threads: any; reads the environment.
  */

@@ -16,7 +16,7 @@
 static const char *const activity_names[] = { "system_profile", "device_profile", "host_memory",
                                               "cpu_util" };
 #define ACTIVITY_COUNT (sizeof activity_names / sizeof *activity_names)
-/* --- configuration -------------------------------------------------------------------------------- */
+/* --- configuration ---------------------------------------------------------------------------- */
 
 NRT_STATUS nrt_inspect_config_init(struct nrt_inspect_config *config)
 {
@@ -214,9 +214,10 @@ void nrt_inspect_config_free_activity_types(const char **activity_types, size_t 
     nrt_trace_names_free(activity_types, count);
 }
 
-/* --- environment ---------------------------------------------------------------------------------- */
+/* --- environment ------------------------------------------------------------------------------ */
 
-/* A value that is neither on nor off is wanted, too: nrt_inspect_config_from_environment() says what is wrong. */
+/* A value that is neither on nor off is wanted, too: nrt_inspect_config_from_environment() says
+ * what is wrong. */
 bool nrt_inspect_config_is_wanted(void)
 {
     bool is_on = false;

@@ -2,8 +2,8 @@
 /*
  * nrt_log - the runtime's log lines, in the vendor's form and place.
  *
- * NEURON_RT_LOG_LEVEL, NEURON_RT_LOG_LOCATION and their forms per component (_TDRV, _NMGR, _KMGR, _NRT)
- * are read by nrt_log_open(). Each event is logged once, by the front.
+ * NEURON_RT_LOG_LEVEL, NEURON_RT_LOG_LOCATION and their forms per component (_TDRV, _NMGR, _KMGR,
+ * _NRT) are read by nrt_log_open(). Each event is logged once, by the front.
  *
  * Threads: any; one line is one write.
  */

@@ -21,8 +21,8 @@ static int machine_find(struct ntk_core_machine *out_machine, struct ntk_err *er
     return ret < 0 ? ret : ntk_core_machine_find(&wanted, out_machine, err);
 }
 
-/* Machine and what the environment makes of it, as the running runtime sees them, else as nrt_init()
- * would. out_count: logical cores of the machine; out_visible: of this process. */
+/* Machine and what the environment makes of it, as the running runtime sees them, else as
+ * nrt_init() would. out_count: logical cores of the machine; out_visible: of this process. */
 static NRT_STATUS cores_get(const char *function, uint32_t *out_count, uint32_t *out_visible)
 {
     struct ntk_core_options options = { 0 };

@@ -2,8 +2,8 @@
 /*
  * nrt_neff_source - whose code the CPU nodes of a NEFF are (docs/decisions/neff.md).
  *
- * Bytes have no owner, the file that they are mapped from has. Bytes that lie in no file's mapping were
- * put there by the program itself.
+ * Bytes have no owner, the file that they are mapped from has. Bytes that lie in no file's mapping
+ * were put there by the program itself.
  */
 #ifndef NTK_RUNTIME_HOOKS_LIBNRT_NRT_NEFF_SOURCE_H
 #define NTK_RUNTIME_HOOKS_LIBNRT_NRT_NEFF_SOURCE_H

@@ -38,7 +38,7 @@ static NRT_STATUS done(const char *function, int ret, const struct ntk_err *err)
     return status;
 }
 
-/* --- continuous ----------------------------------------------------------------------------------- */
+/* --- continuous ------------------------------------------------------------------------------- */
 
 NRT_STATUS nrt_profile_continuous_options_allocate(nrt_profile_continuous_options_t **options)
 {
@@ -134,7 +134,7 @@ NRT_STATUS nrt_profile_continuous_stop(void)
                 &err);
 }
 
-/* --- sessions ------------------------------------------------------------------------------------- */
+/* --- sessions --------------------------------------------------------------------------------- */
 
 NRT_STATUS nrt_profile_session_start(int32_t vnc)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nrt_queues - the queues of the runtime, by core, unit and index, and the sequence ids of what is in them.
+ * nrt_queues - the queues of the runtime, by core, unit and index, and the sequence ids of what is
+ * in them.
  *
- * A sequence id: 11 bits of core, 3 of unit, 2 of index, then 48 of the number in the queue. A core's queues
- * share a crew with a worker for each: what one waits for may stand in another.
+ * A sequence id: 11 bits of core, 3 of unit, 2 of index, then 48 of the number in the queue. A
+ * core's queues share a crew with a worker for each: what one waits for may stand in another.
  *
  * Owner:   the module; found queues are borrowed until nrt_queues_close().
  * Threads: any, between nrt_queues_open() and nrt_queues_close().
@@ -31,7 +32,8 @@ struct nrt_queue {
     uint32_t index;
 };
 
-/* Depths are of a queue; without implicit_depth there is no implicit queue. -ENOMEM: nothing is open. */
+/* Depths are of a queue; without implicit_depth there is no implicit queue. -ENOMEM: nothing is
+ * open. */
 int nrt_queues_open(uint32_t core_count, uint32_t compute_depth, uint32_t implicit_depth);
 /* Everything that is queued runs to its end, everything else is refused. */
 void nrt_queues_stop(void);

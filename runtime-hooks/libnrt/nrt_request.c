@@ -119,7 +119,7 @@ bool nrt_request_is_implicit(void)
     return is_implicit;
 }
 
-/* --- a request's life --------------------------------------------------------------------------- */
+/* --- a request's life ------------------------------------------------------------------------- */
 
 static void tracker_add(struct nrt_tracker *tracker, uint64_t sequence, NRT_STATUS status)
 {
@@ -218,7 +218,8 @@ static bool request_run(struct ntk_core_queue_item *item, bool is_broken)
     if (request->tracker && status != NRT_SUCCESS) {
         tracker_add(request->tracker, sequence, status);
     }
-    /* Before the caller hears of it: he may unload the model, or free and allocate, in the next line. */
+    /* Before the caller hears of it: he may unload the model, or free and allocate, in the next
+     * line. */
     request_release(request);
     if (request->kind == KIND_IMPLICIT) {
         pthread_mutex_lock(&callback_lock);
@@ -282,9 +283,10 @@ static NRT_STATUS request_submit(struct request *request, uint32_t core,
     return NRT_SUCCESS;
 }
 
-/* --- tensors ------------------------------------------------------------------------------------ */
+/* --- tensors ---------------------------------------------------------------------------------- */
 
-/* Holds the tensor; checks the range and, when the caller named a core, that the tensor is there. */
+/* Holds the tensor; checks the range and, when the caller named a core, that the tensor is
+ * there. */
 static NRT_STATUS tensor_hold(const nrt_tensor_t *tensor, uint64_t offset, uint64_t bytes,
                               struct nrt_tensor **out_tensor, uint32_t *core)
 {
@@ -380,7 +382,7 @@ NRT_STATUS nrt_request_copy(nrt_tensor_t *src, uint64_t src_offset, nrt_tensor_t
     return status;
 }
 
-/* --- executions --------------------------------------------------------------------------------- */
+/* --- executions ------------------------------------------------------------------------------- */
 
 /* The model is held by the caller too. */
 static NRT_STATUS submit_traced(struct request *request, enum kind kind,
@@ -543,7 +545,7 @@ NRT_STATUS nrt_async_drain_queued_execs(int32_t vnc)
     return status;
 }
 
-/* --- what became of them ------------------------------------------------------------------------ */
+/* --- what became of them ---------------------------------------------------------------------- */
 
 NRT_STATUS nrt_request_is_completed(uint64_t sequence, bool *is_completed)
 {
@@ -610,7 +612,7 @@ NRT_STATUS nrt_request_watch_queue(int core, uint32_t unit, int queue, int fd)
     return status;
 }
 
-/* --- error trackers ----------------------------------------------------------------------------- */
+/* --- error trackers --------------------------------------------------------------------------- */
 
 NRT_STATUS nrt_request_tracker_create(uint32_t core, void **out_tracker)
 {

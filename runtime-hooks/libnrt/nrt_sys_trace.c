@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The system trace for clients in the process: configuration, start, fetch as JSON, stop. And the older trace of
- * all cores into one file.
+ * The system trace for clients in the process: configuration, start, fetch as JSON, stop. And the
+ * older trace of all cores into one file.
  */
 #include "runtime-hooks/libnrt/nrt_front.h"
 
@@ -200,8 +200,8 @@ void nrt_sys_trace_fetch_options_set_nc_idx(nrt_sys_trace_fetch_options_t *optio
     }
 }
 
-/* What is in the ring of a core now, at most count events: a core that goes on recording does not hold
- * the fetch up. */
+/* What is in the ring of a core now, at most count events: a core that goes on recording does not
+ * hold the fetch up. */
 static void core_write(struct ntk_json *json, uint32_t nc, uint64_t count)
 {
     static struct ntk_ntrace_event batch[FETCH_BATCH]; /* under lock */
@@ -283,7 +283,7 @@ void nrt_sys_trace_buffer_free(char *buffer)
     free(buffer);
 }
 
-/* --- the older trace ------------------------------------------------------------------------------ */
+/* --- the older trace -------------------------------------------------------------------------- */
 
 NRT_STATUS nrt_trace_start(bool trace_mem)
 {

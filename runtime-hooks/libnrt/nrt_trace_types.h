@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nrt_trace_types - the public names of the events of a system trace, filters of them, and how events
- * are written as JSON.
+ * nrt_trace_types - the public names of the events of a system trace, filters of them, and how
+ * events are written as JSON.
  *
  * A set of types is a mask: bit i is row i of nrt_trace_types.def.
  * Threads: any.
@@ -20,11 +20,11 @@
 #define NRT_TRACE_CORES 1024U
 
 uint64_t nrt_trace_types_all(void);
-/* Adds or removes what a word names: an event, an older spelling of one, hardware, software. False for
- * another word. */
+/* Adds or removes what a word names: an event, an older spelling of one, hardware, software. False
+ * for another word. */
 bool nrt_trace_types_set(uint64_t *types, const char *word, bool enabled);
-/* "a,b,^c": commas between words, ^ removes, * or all is everything; a list that begins with ^ starts
- * from all. False when a word is unknown: *out_word says which, cut off. */
+/* "a,b,^c": commas between words, ^ removes, * or all is everything; a list that begins with ^
+ * starts from all. False when a word is unknown: *out_word says which, cut off. */
 bool nrt_trace_types_parse(const char *list, uint64_t *out_types, char *out_word,
                            size_t word_bytes);
 /* What the core shall record. */

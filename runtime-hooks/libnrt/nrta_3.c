@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The explicit interface in its 3.0 form: a status per request, eventfds of the caller. Names that the
- * 2.x form has too leave the library as name@@NRT_3.0.0.
+ * The explicit interface in its 3.0 form: a status per request, eventfds of the caller. Names that
+ * the 2.x form has too leave the library as name@@NRT_3.0.0.
  */
 #include "runtime-hooks/libnrt/nrt_request.h"
 

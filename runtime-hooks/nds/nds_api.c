@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nds_api - the functions of nrt/nds/neuron_ds.h: checks arguments, takes the lock, asks the others.
+ * nds_api - the functions of nrt/nds/neuron_ds.h: checks arguments, takes the lock, asks the
+ * others.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -80,8 +81,8 @@ static struct nds_store *store_of(const nds_instance_t *inst)
 
 enum operation { GET, SET, INCREMENT, DECREMENT, OR };
 
-/* *value: what is read, or the operand. live is what the segment says, *difference what was written on
- * top of it. */
+/* *value: what is read, or the operand. live is what the segment says, *difference what was written
+ * on top of it. */
 static int apply(const struct nds_store *store, enum operation operation, uint64_t live,
                  uint64_t *difference, uint64_t *value)
 {

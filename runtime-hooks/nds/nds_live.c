@@ -87,8 +87,8 @@ static uint32_t slot_of_category(uint32_t category)
     return NDS_DMA_MEM_USAGE_SLOT_MISC;
 }
 
-/* The device of a row. Memory of no core counts on the device of the process's first core, so that the
- * sum over devices is the process's. */
+/* The device of a row. Memory of no core counts on the device of the process's first core, so that
+ * the sum over devices is the process's. */
 static uint32_t device_of_core(struct nds_store *store, uint32_t core, uint32_t per_device)
 {
     if (core == NTK_NO_CORE) {

@@ -2,9 +2,10 @@
 /*
  * nds_segment - which segment an instance shows.
  *
- * Another process's: through the registry of shared/ring, read-only. The calling process's own must not be
- * opened as a file, closing that would drop the lock by which readers know it alive; so it is found among
- * the mappings of the process and mapped a second time by mremap(), which needs no descriptor.
+ * Another process's: through the registry of shared/ring, read-only. The calling process's own must
+ * not be opened as a file, closing that would drop the lock by which readers know it alive; so it
+ * is found among the mappings of the process and mapped a second time by mremap(), which needs no
+ * descriptor.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -19,8 +20,8 @@
 
 #define MAPS_LINE_BYTES (NTK_PATH_BYTES * 2)
 
-/* A line of /proc/self/maps that is the start of the hooks' mapping of this process's segment: the only
- * writable shared one with such a name. */
+/* A line of /proc/self/maps that is the start of the hooks' mapping of this process's segment: the
+ * only writable shared one with such a name. */
 static bool is_own_mapping(const char *line, pid_t pid, uintptr_t *out_start, size_t *out_bytes)
 {
     unsigned long long started;
@@ -59,8 +60,8 @@ static struct ntk_ring_segment *own_segment_at(uintptr_t start, size_t bytes, pi
 {
     struct ntk_ring_segment *segment = NULL;
     struct ntk_ring_process process;
-    /* Old size 0: a second mapping of the same pages. Private memory, which took the place since the maps
-     * were read, is refused. */
+    /* Old size 0: a second mapping of the same pages. Private memory, which took the place since
+     * the maps were read, is refused. */
     void *mapping =
         mremap((void *)start, 0, bytes, MREMAP_MAYMOVE); /* NOLINT(performance-no-int-to-ptr) */
 

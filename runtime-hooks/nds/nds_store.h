@@ -2,9 +2,10 @@
 /*
  * nds_store - what an instance of the datastore is inside: private to this folder.
  *
- * An instance shows a segment (shared/abi/segment_abi.h) as the vendor's datastore. The segment has one
- * writer, the hooks, so what is written through an instance stays in the instance: for each counter a
- * difference to the live value. Handles are numbers, never addresses: a stale or invented one is unknown.
+ * An instance shows a segment (shared/abi/segment_abi.h) as the vendor's datastore. The segment has
+ * one writer, the hooks, so what is written through an instance stays in the instance: for each
+ * counter a difference to the live value. Handles are numbers, never addresses: a stale or invented
+ * one is unknown.
  *
  * Threads: one lock around every public call; all functions here expect it held.
  */
@@ -76,7 +77,8 @@ uint64_t nds_live_core_counter(struct nds_store *store, uint32_t core, uint32_t 
 uint64_t nds_live_device_counter(struct nds_store *store, uint32_t counter);
 void nds_live_process(const struct nds_store *store, nds_process_info_t *out);
 void nds_live_process_ext(const struct nds_store *store, nds_process_info_ext_t *out);
-/* Calls fn for each core of each loaded model on the device, until it returns non-zero: that value. */
+/* Calls fn for each core of each loaded model on the device, until it returns non-zero: that
+ * value. */
 typedef int (*nds_node_fn)(const nds_model_node_info_t *info,
                            const nds_model_node_mem_usage_info_t *memory, void *ctx);
 int nds_live_model_nodes(struct nds_store *store, nds_node_fn fn, void *ctx);

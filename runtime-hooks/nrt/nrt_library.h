@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nrt_library - libnrt.so.1 opened at run time, ours or the vendor's, with the calls that our programs use.
+ * nrt_library - libnrt.so.1 opened at run time, ours or the vendor's, with the calls that our
+ * programs use.
  *
- * The library is $NEURON_LIBNRT when set, else the one beside the program (../lib), else the loader's, else the
- * one where the vendor installs it.
+ * The library is $NEURON_LIBNRT when set, else the one beside the program (../lib), else the
+ * loader's, else the one where the vendor installs it.
  *
- * Owner:   caller's storage. The library stays open until the process ends: it may have threads that end on
- *          their own.
+ * Owner:   caller's storage. The library stays open until the process ends: it may have threads
+ *          that end on their own.
  * Threads: what was opened is only read.
  */
 #ifndef NTK_RUNTIME_HOOKS_NRT_NRT_LIBRARY_H
@@ -63,7 +64,8 @@ struct ntk_nrt {
 
 /* -ELIBACC when no library opens, with the loader's reason; -ENOSYS when it lacks a call. */
 int ntk_nrt_open(struct ntk_nrt *out_nrt, struct ntk_err *err);
-/* The name of a status, "NRT_STATUS 5" from a library that cannot tell; static or of the calling thread. */
+/* The name of a status, "NRT_STATUS 5" from a library that cannot tell; static or of the calling
+ * thread. */
 const char *ntk_nrt_status_name(const struct ntk_nrt *nrt, NRT_STATUS status);
 /* Fills err: "WHAT failed: STATUS (5)". -EIO. */
 int ntk_nrt_fail(const struct ntk_nrt *nrt, struct ntk_err *err, NRT_STATUS status,

@@ -3,9 +3,9 @@
  * paths - where segments and the software machine lie.
  *
  * One rule for writers and readers: $NEURON_HOOKS_DIR alone when set; else /dev/shm/neuron where an
- * administrator made it (writers: and may write there), else /dev/shm/neuron-<uid>, or what stands in for
- * it where somebody else took that name. Readers look into /dev/shm/neuron and their own, root into every
- * /dev/shm/neuron-*.
+ * administrator made it (writers: and may write there), else /dev/shm/neuron-<uid>, or what stands
+ * in for it where somebody else took that name. Readers look into /dev/shm/neuron and their own,
+ * root into every /dev/shm/neuron-*.
  *
  * Uses the C library only. Functions return the number of bytes without the NUL, or -1 when the
  * buffer is too small; the text is complete or empty.
@@ -60,9 +60,9 @@ static inline int ntk_paths_is_own_folder(const char *path, uid_t uid)
 }
 
 /*
- * "<prefix><uid>", a folder where anyone may make one: what somebody else has put there first is not used.
- * Then it is "<prefix><uid>.1" and so on, the same for every program of the user: the first that is the
- * user's own, else the first that is not there yet.
+ * "<prefix><uid>", a folder where anyone may make one: what somebody else has put there first is
+ * not used. Then it is "<prefix><uid>.1" and so on, the same for every program of the user: the
+ * first that is the user's own, else the first that is not there yet.
  */
 #define NTK_PATHS_FALLBACKS 16
 
@@ -158,21 +158,23 @@ static inline int ntk_paths_parse_segment_name(const char *name, unsigned int *o
 }
 
 /*
- * A reader that removes dead files holds a read lock on byte 0 of this file: a writer that ends cleanly
- * then leaves its segment behind, so that one shorter than the reader's look is seen too. Believed only
- * when it belongs to root or to the writer's user: others could not remove the file.
+ * A reader that removes dead files holds a read lock on byte 0 of this file: a writer that ends
+ * cleanly then leaves its segment behind, so that one shorter than the reader's look is seen too.
+ * Believed only when it belongs to root or to the writer's user: others could not remove the file.
  *
- * Each reader also holds a read lock on the byte of the time of its last look, see docs/formats/segment.md.
+ * Each reader also holds a read lock on the byte of the time of its last look, see
+ * docs/formats/segment.md.
  *
- * One that keeps what it counts, and comes back, makes the file one byte long: for so many seconds after its
- * last change, which a reader does again and again, writers leave their segments although nobody holds it.
+ * One that keeps what it counts, and comes back, makes the file one byte long: for so many seconds
+ * after its last change, which a reader does again and again, writers leave their segments although
+ * nobody holds it.
  */
 #define NTK_READER_MARK_NAME ".reader.lock"
 #define NTK_READER_MARK_KEEPS_S 600
 
 /*
- * The files of the software machine (soft_abi.h). The state carries its version in its name, so that programs
- * of two versions never map the same file; the locks are one file for all of them.
+ * The files of the software machine (soft_abi.h). The state carries its version in its name, so
+ * that programs of two versions never map the same file; the locks are one file for all of them.
  */
 #define NTK_SOFT_ABI_VERSION 1
 #define NTK_PATHS_TEXT_OF(number) #number
@@ -183,9 +185,10 @@ static inline int ntk_paths_parse_segment_name(const char *name, unsigned int *o
 #define NTK_SOFT_LOCK_PUBLISHER 1024
 
 /*
- * The folder of the software machine: $NEURON_HOOKS_DIR, else the user's own hooks folder, since each user
- * has a machine and a tree. In a folder of $NEURON_HOOKS_DIR that several users share the first one's
- * files are nobody else's: the others have a machine below it, in neuron-<uid>, once a writer made that.
+ * The folder of the software machine: $NEURON_HOOKS_DIR, else the user's own hooks folder, since
+ * each user has a machine and a tree. In a folder of $NEURON_HOOKS_DIR that several users share the
+ * first one's files are nobody else's: the others have a machine below it, in neuron-<uid>, once a
+ * writer made that.
  */
 static inline int ntk_paths_soft_dir(char *buf, size_t buf_bytes)
 {
@@ -204,8 +207,8 @@ static inline int ntk_paths_soft_dir(char *buf, size_t buf_bytes)
 }
 
 /*
- * The folder that stands for /sys, of the software machine of this process: $NEURON_HOOKS_DIR/soft/sys (or
- * below the folder of above), else /tmp/neuron-soft-<uid>/sys.
+ * The folder that stands for /sys, of the software machine of this process:
+ * $NEURON_HOOKS_DIR/soft/sys (or below the folder of above), else /tmp/neuron-soft-<uid>/sys.
  */
 static inline int ntk_paths_soft_sysfs_root(char *buf, size_t buf_bytes)
 {

@@ -2,8 +2,8 @@
 /*
  * raw_clock - the cheapest clock of the machine that counts evenly: time of the event records.
  *
- * Writers choose a kind once (ntk_raw_clock_kind) and state it in the segment; readers read the same
- * kind. What is specific to an architecture is in raw_clock_<architecture>.h.
+ * Writers choose a kind once (ntk_raw_clock_kind) and state it in the segment; readers read the
+ * same kind. What is specific to an architecture is in raw_clock_<architecture>.h.
  */
 #ifndef NTK_SHARED_ABI_RAW_CLOCK_H
 #define NTK_SHARED_ABI_RAW_CLOCK_H

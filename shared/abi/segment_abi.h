@@ -2,8 +2,8 @@
 /*
  * segment_abi - the shared-memory file of one observed process: header, counters, tables, rings.
  *
- * One process writes it, any number of readers map it read-only. All fields are little-endian as the
- * machine's; a reader bounds every offset, count and id before it uses it (shared/ring does).
+ * One process writes it, any number of readers map it read-only. All fields are little-endian as
+ * the machine's; a reader bounds every offset, count and id before it uses it (shared/ring does).
  * docs/formats/segment.md has the same layout as tables.
  *
  * The file: header page, then the sections that header.section[] locates. A section whose pages are
@@ -64,8 +64,8 @@ extern "C" {
 #define ntk_abi_add_shared(pointer, amount) \
     __atomic_fetch_add((pointer), (amount), __ATOMIC_RELEASE)
 
-/* Fences of the sequence protocols. The thread sanitizer knows no fences and forbids them; all words
- * around them are atomic, and its build runs where stores and loads keep their order. */
+/* Fences of the sequence protocols. The thread sanitizer knows no fences and forbids them; all
+ * words around them are atomic, and its build runs where stores and loads keep their order. */
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define NTK_ABI_NO_FENCES 1

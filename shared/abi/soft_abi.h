@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * soft_abi - `soft.state.1`: what a driver would hold, for the software machine of one hooks folder.
+ * soft_abi - `soft.state.1`: what a driver would hold, for the software machine of one hooks
+ * folder.
  *
- * A file of fixed size in the hooks folder, mapped read-write by every process that uses the machine
- * and by nobody else; it survives processes, as a driver's counters do. It is sparse, and the hole of a
- * process slot that was never taken is never touched through the mapping: where space is short that would
- * be SIGBUS. A file that has been mapped is never cut: a new machine is a new file under the same name. The
- * device tree (paths.h) is published from it.
+ * A file of fixed size in the hooks folder, mapped read-write by every process that uses the
+ * machine and by nobody else; it survives processes, as a driver's counters do. It is sparse, and
+ * the hole of a process slot that was never taken is never touched through the mapping: where space
+ * is short that would be SIGBUS. A file that has been mapped is never cut: a new machine is a new
+ * file under the same name. The device tree (paths.h) is published from it.
  *
  * Locks are POSIX record locks on bytes of `soft.lock`, opened once per process:
  *   byte p in 0..127          write lock of the process that owns physical core p
@@ -145,8 +146,8 @@ static_assert(offsetof(struct ntk_soft_core, host_memory_total) == 672, "soft.st
 static_assert(offsetof(struct ntk_soft_core, memory) == 720, "soft.state 1");
 static_assert(offsetof(struct ntk_soft_core, pe_matmul_cycles) == 1248, "soft.state 1");
 
-/* What one process holds, so that it can be given back when it dies. Host memory counts on the first
- * physical core of a logical one. */
+/* What one process holds, so that it can be given back when it dies. Host memory counts on the
+ * first physical core of a logical one. */
 struct ntk_soft_process {
     uint64_t pid; /* 0 free; release */
     uint64_t start_time;

@@ -47,8 +47,8 @@ void ntk_buf_add_vformat(struct ntk_buf *buf, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
 /* Text from outside, clean (str.h): what is unsafe or no UTF-8 becomes U+FFFD. */
 void ntk_buf_add_clean(struct ntk_buf *buf, const char *text);
-/* A field of CSV (RFC 4180): clean, in quotes where it must be, and with ' in front of what a spreadsheet would
- * take for a formula; numbers stay as they are. */
+/* A field of CSV (RFC 4180): clean, in quotes where it must be, and with ' in front of what a
+ * spreadsheet would take for a formula; numbers stay as they are. */
 void ntk_buf_add_csv(struct ntk_buf *buf, const char *text);
 /* Little-endian binary. */
 void ntk_buf_put_u8(struct ntk_buf *buf, uint8_t value);

@@ -27,15 +27,16 @@ int ntk_fs_read(const char *path, size_t limit_bytes, uint8_t **out_bytes, size_
 /* Reads a short text file (sysfs, /proc) into buf, NUL-ended, last line break removed. The number
  * of bytes or -errno; no sentence. */
 ssize_t ntk_fs_read_text(const char *path, char *buf, size_t buf_bytes);
-/* Whether the file is this user's or root's, so that its content may be run. False when it cannot be
- * looked at. */
+/* Whether the file is this user's or root's, so that its content may be run. False when it cannot
+ * be looked at. */
 bool ntk_fs_is_ours(const char *path);
 /* mkdir -p; existing folders are fine. */
 int ntk_fs_make_folders(const char *path, mode_t mode, struct ntk_err *err);
 /* A file without a name in the folder, for reading and writing, gone with its last descriptor. The
  * descriptor or -errno. */
 int ntk_fs_open_unnamed(const char *folder, struct ntk_err *err);
-/* Where large temporary files go: $TMPDIR, else /var/tmp (which lies on a disk), else /tmp. Borrowed. */
+/* Where large temporary files go: $TMPDIR, else /var/tmp (which lies on a disk), else /tmp.
+ * Borrowed. */
 const char *ntk_fs_temporary_folder(void);
 /* pwrite() of all of it: 0 or -errno; no sentence. */
 int ntk_fs_pwrite(int fd, const void *bytes, size_t bytes_count, uint64_t offset);

@@ -9,8 +9,8 @@
  * Commas and, when pretty, line breaks are the writer's business. Numbers follow the rules of Go's
  * encoder, which the vendor's tools use: shortest text that reads back to the same double, integral
  * values without a point, an exponent only below 1e-6 and from 1e21. Not finite is written as null.
- * Texts are written as valid UTF-8 whatever they hold: what could harm a terminal or a reader (str.h) stands as \uXXXX.
- * Parsing is jansson's job.
+ * Texts are written as valid UTF-8 whatever they hold: what could harm a terminal or a reader
+ * (str.h) stands as \uXXXX. Parsing is jansson's job.
  *
  * Owner:   borrows the buffer. Threads: one writer, one thread.
  */
@@ -35,7 +35,8 @@ struct ntk_json {
     int indent;     /* blanks per level when pretty: 2, or as the owner sets it after _init */
     int depth;      /* assert()ed below NTK_JSON_DEPTH_MAX */
     bool after_key; /* a value must follow */
-    /* Called after the end of each object and array, so that who has enough in the buffer can give it away; NULL: none. */
+    /* Called after the end of each object and array, so that who has enough in the buffer can give
+     * it away; NULL: none. */
     void (*ended)(void *ctx);
     void *ended_ctx;
     bool has_item[NTK_JSON_DEPTH_MAX];

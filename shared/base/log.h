@@ -3,8 +3,8 @@
  * log - one line on stderr: "<program>: <module>: <sentence>".
  *
  * For programs and for the parts only they use; never in the hooks. A line names module, object,
- * cause and what happens next, and each event is logged once. Where stderr is systemd's journal, the
- * line begins with its priority ("<3>" to "<7>"), which the journal takes away.
+ * cause and what happens next, and each event is logged once. Where stderr is systemd's journal,
+ * the line begins with its priority ("<3>" to "<7>"), which the journal takes away.
  *
  * Threads: any; a line is one write.
  */

@@ -19,7 +19,8 @@ static struct {
 
 static pthread_mutex_t guard_mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct sigaction earlier;
-/* A handler that was installed over ours and passes faults back to us must not go round in circles. */
+/* A handler that was installed over ours and passes faults back to us must not go round in
+ * circles. */
 static __thread volatile sig_atomic_t passing_on;
 static uintptr_t page_bytes;
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * map_guard - mapped files that others may cut short: a read beyond the end gives zeros, not SIGBUS.
+ * map_guard - mapped files that others may cut short: a read beyond the end gives zeros, not
+ * SIGBUS.
  *
- * Each guarded mapping sees to it that our SIGBUS handler is in place. A fault inside a guarded mapping
- * puts a page of zeros there and marks the mapping; any other SIGBUS goes to the handler that was there
- * before.
+ * Each guarded mapping sees to it that our SIGBUS handler is in place. A fault inside a guarded
+ * mapping puts a page of zeros there and marks the mapping; any other SIGBUS goes to the handler
+ * that was there before.
  *
  * Owner:   the caller maps and unmaps; _remove comes before munmap.
  * Threads: any.

@@ -120,7 +120,8 @@ uint64_t ntk_memory_available(void)
     return less(machine_available(), less(groups_left(), address_space_left()));
 }
 
-/* One byte is less than any core, and the limit that also keeps the kernel from giving one to a program. */
+/* One byte is less than any core, and the limit that also keeps the kernel from giving one to a
+ * program. */
 void ntk_memory_forbid_cores(void)
 {
     struct rlimit limit;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * opt - command-line options as a table: parser, --help, man page and shell completion read the same rows.
+ * opt - command-line options as a table: parser, --help, man page and shell completion read the
+ * same rows.
  *
  *   static uint64_t delay_ns = NTK_NS_PER_SECOND;
  *   static const struct ntk_opt options[] = {
@@ -104,17 +105,18 @@ int ntk_opt_exit_code(int parsed);
 /* Prints "<program>: <sentence>" and "Try '<program> --help'." on stderr; returns 2. */
 int ntk_opt_usage_error(const struct ntk_opt_program *program, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* One table out of several, for a program whose parts bring rows of their own; the caller's to free. NULL without
- * memory. */
+/* One table out of several, for a program whose parts bring rows of their own; the caller's to
+ * free. NULL without memory. */
 struct ntk_opt *ntk_opt_join(const struct ntk_opt *const *tables, size_t count);
 void ntk_opt_print_help(const struct ntk_opt_program *program);
-/* An entry of a man page for each option, with "@--name" in a line behind it; a subcommand leaves out those that all
- * commands have. cmake/man.awk puts them into the page. */
+/* An entry of a man page for each option, with "@--name" in a line behind it; a subcommand leaves
+ * out those that all commands have. cmake/man.awk puts them into the page. */
 void ntk_opt_print_man(const struct ntk_opt_program *program);
 /* Whether its value may be left out: "[=URL]". */
 bool ntk_opt_takes_optional(const struct ntk_opt *option);
-/* The completion script of "bash", "zsh" or "fish" on stdout; "words" are the options of a subcommand, as the
- * script of bash asks for them, "man" what ntk_opt_print_man() prints. False for another shell. */
+/* The completion script of "bash", "zsh" or "fish" on stdout; "words" are the options of a
+ * subcommand, as the script of bash asks for them, "man" what ntk_opt_print_man() prints. False for
+ * another shell. */
 bool ntk_opt_print_completion(const struct ntk_opt_program *program, const char *shell);
 
 #ifdef __cplusplus

@@ -11,7 +11,8 @@ static bool is_told(const struct ntk_opt *option)
     return option->long_name && option->help && option->kind != NTK_OPT_HEADING;
 }
 
-/* The names of options, "--count -n", each followed by a blank; those that take a value only when so asked. */
+/* The names of options, "--count -n", each followed by a blank; those that take a value only when
+ * so asked. */
 static void print_names(const struct ntk_opt_program *program, bool with_value_only)
 {
     for (const struct ntk_opt *option = program->options; option->kind != NTK_OPT_END; option++) {
@@ -35,8 +36,8 @@ static void print_subcommands(const struct ntk_opt_program *program, const char 
     }
 }
 
-/* What the script of bash asks of a subcommand while it runs: its options in one line, those that take a
- * value in the next. */
+/* What the script of bash asks of a subcommand while it runs: its options in one line, those that
+ * take a value in the next. */
 static void print_words(const struct ntk_opt_program *program)
 {
     print_names(program, false);
@@ -45,7 +46,8 @@ static void print_words(const struct ntk_opt_program *program)
     putchar('\n');
 }
 
-/* Where the word before is an option whose values are known. One that may be left out comes behind = only. */
+/* Where the word before is an option whose values are known. One that may be left out comes behind
+ * = only. */
 static void print_bash_choices(const struct ntk_opt_program *program)
 {
     printf("    case $value$previous in\n");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* opt_man - the option table as entries of a man page; cmake/man.awk puts them into the page's template. */
+/* opt_man - the option table as entries of a man page; cmake/man.awk puts them into the page's
+ * template. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>

@@ -39,30 +39,33 @@ bool ntk_str_ends_with(const char *text, const char *suffix);
 const char *ntk_str_base_name(const char *path);
 /* The UTF-8 of a code point of Unicode, without NUL; how many bytes it has. */
 size_t ntk_str_utf8(char to[4], uint32_t code);
-/* Bytes of the sound UTF-8 character at text (RFC 3629), which is at most that long; 0 when there is none. */
+/* Bytes of the sound UTF-8 character at text (RFC 3629), which is at most that long; 0 when there
+ * is none. */
 size_t ntk_str_utf8_read(const char *text, size_t bytes, uint32_t *out_code);
 
-/* Cells that the first character of a text takes on a terminal, as wcwidth() of the program's LC_CTYPE says, and its
- * bytes. A byte that is no UTF-8 and a character that is not known there take one. */
+/* Cells that the first character of a text takes on a terminal, as wcwidth() of the program's
+ * LC_CTYPE says, and its bytes. A byte that is no UTF-8 and a character that is not known there
+ * take one. */
 size_t ntk_str_first_cells(const char *text, size_t *out_bytes);
 size_t ntk_str_cells(const char *text);
 
 /*
- * Text from outside: names, messages and paths that a file, a peer, the kernel or another process chose may hold
- * escape sequences, a line end that begins a forged line, letters that swap what stands beside them, or bytes that
- * are no UTF-8. Whoever takes such text in (readers of files, segments, /proc, sysfs and answers) or gives it out
- * passes it through one of these; nobody has a rule of his own. Those who give out, and so are the last
- * chance: log (does it for every line), json (escapes instead, for every text), labels and attributes of exporters,
- * cells of tables and of terminals, lines printed to stdout. ntk_err cleans what it is given.
+ * Text from outside: names, messages and paths that a file, a peer, the kernel or another process
+ * chose may hold escape sequences, a line end that begins a forged line, letters that swap what
+ * stands beside them, or bytes that are no UTF-8. Whoever takes such text in (readers of files,
+ * segments, /proc, sysfs and answers) or gives it out passes it through one of these; nobody has a
+ * rule of his own. Those who give out, and so are the last chance: log (does it for every line),
+ * json (escapes instead, for every text), labels and attributes of exporters, cells of tables and
+ * of terminals, lines printed to stdout. ntk_err cleans what it is given.
  */
-/* C0, DEL, C1, the separators of lines and paragraphs, and what overrides the direction of writing (U+202A to
- * U+202E, U+2066 to U+2069). */
+/* C0, DEL, C1, the separators of lines and paragraphs, and what overrides the direction of writing
+ * (U+202A to U+202E, U+2066 to U+2069). */
 bool ntk_str_is_unsafe(uint32_t code);
-/* In place, for fixed fields: each byte of what is unsafe or no UTF-8 becomes '?'. The text ends at a NUL or after
- * bytes; its length. Writes no NUL. */
+/* In place, for fixed fields: each byte of what is unsafe or no UTF-8 becomes '?'. The text ends at
+ * a NUL or after bytes; its length. Writes no NUL. */
 size_t ntk_str_clean(char *text, size_t bytes);
-/* Copies at most to_bytes - 1 bytes, which are valid UTF-8; what is unsafe or invalid becomes U+FFFD; never cuts
- * inside a character. */
+/* Copies at most to_bytes - 1 bytes, which are valid UTF-8; what is unsafe or invalid becomes
+ * U+FFFD; never cuts inside a character. */
 void ntk_str_copy_clean(char *to, size_t to_bytes, const char *from, size_t from_bytes);
 
 /* Lower-case hexadecimal of bytes; to has 2 * bytes_count + 1 bytes. */

@@ -2,11 +2,13 @@
 /*
  * text_table - rows of cells as aligned text: texts to the left, numbers to the right.
  *
- * Columns are as wide as their widest cell, in cells of a terminal (ntk_str_cells). The first rows are headings.
- * Plain, a table has two blanks between columns and nothing behind the last; in a frame, columns have lines between
- * them, headings are centred, and rules stand where they are asked for.
+ * Columns are as wide as their widest cell, in cells of a terminal (ntk_str_cells). The first rows
+ * are headings. Plain, a table has two blanks between columns and nothing behind the last; in a
+ * frame, columns have lines between them, headings are centred, and rules stand where they are
+ * asked for.
  *
- * Owner:   caller's storage, _fini frees. Threads: one. A lack of memory shows in the buffer it is written to.
+ * Owner:   caller's storage, _fini frees. Threads: one. A lack of memory shows in the buffer it is
+ *          written to.
  */
 #ifndef NTK_SHARED_BASE_TEXT_TABLE_H
 #define NTK_SHARED_BASE_TEXT_TABLE_H

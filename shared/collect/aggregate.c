@@ -218,7 +218,8 @@ static void build_tags(struct ntk_aggregate *aggregate, struct ntk_snapshot *sna
     }
 }
 
-/* Processes that ended were in this snapshot; those that no source saw any more are gone as well. */
+/* Processes that ended were in this snapshot; those that no source saw any more are gone as
+ * well. */
 static void forget_ended(struct ntk_aggregate *aggregate)
 {
     for (size_t i = aggregate->runtimes.count; i-- > 0;) {

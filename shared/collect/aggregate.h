@@ -78,11 +78,12 @@ void ntk_aggregate_system(struct ntk_aggregate *aggregate,
 
 /* ---- devices ---- */
 
-/* After each refresh: `appeared` when the tree is newer than the collector, so that its counters count
- * from 0. */
+/* After each refresh: `appeared` when the tree is newer than the collector, so that its counters
+ * count from 0. */
 void ntk_aggregate_devices(struct ntk_aggregate *aggregate, const struct ntk_device_tree *tree,
                            bool appeared, const struct ntk_device_reading *readings, size_t count);
-/* Where devices are judged; what the tree says is handed in there, processes are the aggregate's. Borrowed. */
+/* Where devices are judged; what the tree says is handed in there, processes are the aggregate's.
+ * Borrowed. */
 struct ntk_health *ntk_aggregate_health(struct ntk_aggregate *aggregate);
 /* Whether a process is on the software machine. */
 bool ntk_aggregate_has_software_process(const struct ntk_aggregate *aggregate);
@@ -115,8 +116,8 @@ struct ntk_runtime_reading {
 
 /* Whether this process was seen before; if not, hand in a reading by _runtime_first(). */
 bool ntk_aggregate_knows(const struct ntk_aggregate *aggregate, const char *key);
-/* So many records of a known process were overwritten before anybody wanted them: they do not count as
- * lost. */
+/* So many records of a known process were overwritten before anybody wanted them: they do not count
+ * as lost. */
 void ntk_aggregate_runtime_forgive(struct ntk_aggregate *aggregate, const char *key, uint64_t lost);
 /* Where its counters start counting. Not a sample. */
 int ntk_aggregate_runtime_first(struct ntk_aggregate *aggregate,
@@ -152,9 +153,9 @@ void ntk_aggregate_process_describe(struct ntk_aggregate *aggregate, size_t inde
 
 /* ---- events ---- */
 
-/* A record of the list with its process, or NULL when there is no room (counted). Of more than events_max some go
- * later: see ntk_snapshot_keep_events(). realtime_ns and what the record says are the caller's to fill before the next
- * call; texts by ntk_aggregate_event_text(). */
+/* A record of the list with its process, or NULL when there is no room (counted). Of more than
+ * events_max some go later: see ntk_snapshot_keep_events(). realtime_ns and what the record says
+ * are the caller's to fill before the next call; texts by ntk_aggregate_event_text(). */
 struct ntk_event_sample *ntk_aggregate_event(struct ntk_aggregate *aggregate,
                                              struct ntk_process_key key, bool is_error);
 /* One that the caller does not list, by a rule of its own. */

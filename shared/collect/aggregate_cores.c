@@ -36,7 +36,8 @@ struct core_state *ntk_aggregate_core_state(struct runtime_state *runtime, uint3
     return runtime->cores[core];
 }
 
-/* The part of a first period that nobody watched; at most the period. The machine's core has it too. */
+/* The part of a first period that nobody watched; at most the period. The machine's core has it
+ * too. */
 static const struct ntk_core_sample *
 take_unwatched(struct ntk_aggregate *aggregate, struct core_state *state,
                struct machine_core *machine, const uint64_t period[NTK_CORE_COUNTS], uint32_t told)
@@ -90,8 +91,8 @@ static void take_core(struct ntk_aggregate *aggregate, const struct ntk_runtime_
     bool moved = false;
 
     ntk_aggregate_core_counters(core, total);
-    /* "Now - since" of a running execution may end a little above what it is in the end, and a killed
-     * writer's line stands still: busy time only waits then, it never starts anew. */
+    /* "Now - since" of a running execution may end a little above what it is in the end, and a
+     * killed writer's line stands still: busy time only waits then, it never starts anew. */
     if (total[AT_BUSY] < state->base[AT_BUSY]) {
         total[AT_BUSY] = state->base[AT_BUSY];
     }
@@ -103,8 +104,9 @@ static void take_core(struct ntk_aggregate *aggregate, const struct ntk_runtime_
     if (state->unwatched) {
         out->unwatched = take_unwatched(aggregate, state, machine, period, told);
     }
-    /* Readings are taken a little before or after the period's ends: their own distance is what a core
-     * can have been busy. A process that came or went meanwhile was idle for the rest of the period. */
+    /* Readings are taken a little before or after the period's ends: their own distance is what a
+     * core can have been busy. A process that came or went meanwhile was idle for the rest of the
+     * period. */
     state->window_ns = state->read_ns > 0 && !reading->ended
                            ? ntk_aggregate_advance(core->read_monotonic_ns, state->read_ns)
                            : 0;

@@ -131,7 +131,8 @@ static const struct ntk_machine *find_machine(const struct ntk_aggregate *aggreg
         if (!(*runtime)->sampled || !type[0] || (machine && (*out_type)[0])) {
             continue;
         }
-        /* A process names its machine; a tree, where there is one, has the last word on the family. */
+        /* A process names its machine; a tree, where there is one, has the last word on the
+         * family. */
         const struct ntk_machine *named = ntk_machine_find(type);
 
         if (named &&
@@ -215,8 +216,8 @@ static void build_stacks(const struct ntk_aggregate *aggregate, const struct ntk
     for (uint32_t s = 0; s < device->stack_count; s++) {
         device->stack_capacity_bytes[s] = hardware->device_memory_bytes / hardware->stack_count;
     }
-    /* A driver's tree knows every process. The software machine's is a second old and stays as it is
-     * when its last process was killed: there the processes themselves are asked. */
+    /* A driver's tree knows every process. The software machine's is a second old and stays as it
+     * is when its last process was killed: there the processes themselves are asked. */
     if (aggregate->tree.origin == NTK_DEVICE_ORIGIN_SOFTWARE ||
         aggregate->tree.origin == NTK_DEVICE_ORIGIN_NONE) {
         device->has |= NTK_DEVICE_HAS_MEMORY_USED;

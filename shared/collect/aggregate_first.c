@@ -13,7 +13,8 @@ static void counters_of_sample(const struct ntk_core_sample *sample, uint64_t ou
     }
 }
 
-/* What is between the baseline, which stays, and the first reading. Without memory it is watched. */
+/* What is between the baseline, which stays, and the first reading. Without memory it is
+ * watched. */
 static void see_unwatched(struct ntk_aggregate *aggregate,
                           const struct ntk_runtime_reading *reading,
                           const struct ntk_ring_core *core, struct core_state *state)
@@ -46,8 +47,8 @@ static void see_unwatched(struct ntk_aggregate *aggregate,
     }
 }
 
-/* Around another runtime these totals are what was believed in each period, which no counter of the segment goes on
- * from: what they did unwatched is not known. */
+/* Around another runtime these totals are what was believed in each period, which no counter of the
+ * segment goes on from: what they did unwatched is not known. */
 static void go_on_told(const struct ntk_ring_core *core, struct core_state *state)
 {
     static const size_t told[] = { AT_BUSY, NTK_CORE_COUNT_AT(effective_flops) };
@@ -60,7 +61,8 @@ static void go_on_told(const struct ntk_ring_core *core, struct core_state *stat
     }
 }
 
-/* Totals stored of an earlier collector's time; where none are, its time began without the process. */
+/* Totals stored of an earlier collector's time; where none are, its time began without the
+ * process. */
 static bool start_from_stored(struct ntk_aggregate *aggregate, struct runtime_state *runtime,
                               const struct ntk_runtime_reading *reading)
 {

@@ -44,8 +44,8 @@ static int set_baseline(struct baseline *base, const struct ntk_histogram_entry 
 }
 
 /*
- * What was read, and what of it is not in the baseline, both as used buckets in scratch memory. One walk over the
- * occupied part of the reading beside the baseline, which is sorted too.
+ * What was read, and what of it is not in the baseline, both as used buckets in scratch memory. One
+ * walk over the occupied part of the reading beside the baseline, which is sorted too.
  */
 static void compare(struct ntk_aggregate *aggregate, const struct baseline *base,
                     const struct ntk_ring_buckets *read)

@@ -2,10 +2,10 @@
 /*
  * aggregate_state - what the files of the aggregate share; nobody else includes it.
  *
- * aggregate.c begins and ends periods, aggregate_host.c is the host, aggregate_device.c devices and the
- * machine's cores, aggregate_runtime.c processes, of which aggregate_first.c is first sight,
- * aggregate_{cores,models,memory}.c what they have, aggregate_histogram.c their latency, aggregate_told.c who is believed
- * about a core, aggregate_users.c what one user may fill.
+ * aggregate.c begins and ends periods, aggregate_host.c is the host, aggregate_device.c devices and
+ * the machine's cores, aggregate_runtime.c processes, of which aggregate_first.c is first sight,
+ * aggregate_{cores,models,memory}.c what they have, aggregate_histogram.c their latency,
+ * aggregate_told.c who is believed about a core, aggregate_users.c what one user may fill.
  *
  * Owner, threads: as struct ntk_aggregate.
  */
@@ -33,7 +33,8 @@ struct histogram_scratch {
     struct ntk_histogram_entry entries[NTK_HISTOGRAM_BUCKETS];
 };
 
-/* What a core did between the stored totals and first sight: in the differences of its first period. */
+/* What a core did between the stored totals and first sight: in the differences of its first
+ * period. */
 struct unwatched {
     uint64_t counts[NTK_CORE_COUNTS];
     struct baseline total;
@@ -117,7 +118,8 @@ struct device_state {
     uint64_t base[NTK_ECC_COUNT];
 };
 
-/* What a core of the machine did, as segments and tree tell: aggregate_told.c says which is believed. */
+/* What a core of the machine did, as segments and tree tell: aggregate_told.c says which is
+ * believed. */
 struct machine_core {
     bool is_listed;        /* some process was on it, ever */
     uint32_t has_software; /* enum ntk_core_has that segments of cores of ours gave, ever */
@@ -201,15 +203,15 @@ struct ntk_aggregate {
 /* A copy of from in *to, whose old text is freed; -ENOMEM leaves it. */
 int ntk_aggregate_replace_text(char **to, const char *from);
 
-/* Of a counter that somebody can begin anew (a segment, a driver's file that was cleared): seen smaller, it did, and
- * its value is what happened since. docs/decisions/collecting.md. */
+/* Of a counter that somebody can begin anew (a segment, a driver's file that was cleared): seen
+ * smaller, it did, and its value is what happened since. docs/decisions/collecting.md. */
 static inline uint64_t ntk_aggregate_difference(uint64_t now, uint64_t before)
 {
     return now >= before ? now - before : now;
 }
 
-/* Of a counter that nobody begins anew (the kernel's of a process or the machine): seen smaller, it was set right a
- * little, and nothing happened. */
+/* Of a counter that nobody begins anew (the kernel's of a process or the machine): seen smaller, it
+ * was set right a little, and nothing happened. */
 static inline uint64_t ntk_aggregate_advance(uint64_t now, uint64_t before)
 {
     return now >= before ? now - before : 0;
@@ -223,7 +225,8 @@ static inline double ntk_aggregate_share(uint64_t ns, uint64_t period_ns)
     return share > 1 ? 1 : share;
 }
 
-/* Period and total of each counter; core, has, utilization, in_flight and histograms are the caller's. */
+/* Period and total of each counter; core, has, utilization, in_flight and histograms are the
+ * caller's. */
 void ntk_aggregate_fill_core(struct ntk_core_sample *sample, const uint64_t period[NTK_CORE_COUNTS],
                              const uint64_t total[NTK_CORE_COUNTS]);
 void ntk_aggregate_free_runtime(struct ntk_aggregate *aggregate, struct runtime_state *runtime);
@@ -269,8 +272,9 @@ uint32_t ntk_aggregate_told_by_segment(const struct ntk_ring_process *process);
 /* What the tree counted since the last reading. */
 void ntk_aggregate_take_tree_core(struct machine_core *core,
                                   const struct ntk_device_core_reading *reading, bool appeared);
-/* At the end of a period, in this order: what the tree cannot have counted is left out of it; what it knows better goes into
- * the cores of a process around another runtime; and into the machine's, whose enum ntk_core_has is the answer. */
+/* At the end of a period, in this order: what the tree cannot have counted is left out of it; what
+ * it knows better goes into the cores of a process around another runtime; and into the machine's,
+ * whose enum ntk_core_has is the answer. */
 void ntk_aggregate_settle_tree(struct ntk_aggregate *aggregate,
                                const struct ntk_snapshot *snapshot);
 void ntk_aggregate_tell_runtime(struct ntk_aggregate *aggregate, struct runtime_state *runtime);
@@ -299,12 +303,12 @@ void ntk_aggregate_free_model(struct model_state *model);
 /* ---- aggregate_users ---- */
 
 void ntk_aggregate_free_users(struct ntk_aggregate *aggregate);
-/* Whether this process is listed by itself. Each user has NTK_AGGREGATE_ROWS_OF_USER rows and gets another each second; who
- * runs out of them waits, with all its counts. */
+/* Whether this process is listed by itself. Each user has NTK_AGGREGATE_ROWS_OF_USER rows and gets
+ * another each second; who runs out of them waits, with all its counts. */
 bool ntk_aggregate_take_row(struct ntk_aggregate *aggregate, struct runtime_state *runtime,
                             const struct ntk_ring_process *process);
-/* What a process did that ended without a row, in the one that its user has for all of those; count: rows so far.
- * Returns their number then. */
+/* What a process did that ended without a row, in the one that its user has for all of those;
+ * count: rows so far. Returns their number then. */
 size_t ntk_aggregate_share_row(struct ntk_aggregate *aggregate, struct ntk_snapshot *snapshot,
                                size_t count, const struct ntk_runtime_sample *sample);
 void ntk_aggregate_drop_rowless_events(struct ntk_aggregate *aggregate);

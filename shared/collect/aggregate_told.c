@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * aggregate_told - who is believed about what a core did: the segment of its process, or the device tree.
+ * aggregate_told - who is believed about what a core did: the segment of its process, or the device
+ * tree.
  *
- * A core of ours counts all by itself, so its segment is believed. Hooks around another runtime see calls: what they
- * returned is theirs to say, but the time that they took has waiting in it, and of the core they see nothing.
- * There the driver's counters come first. docs/decisions/collecting.md has the table.
+ * A core of ours counts all by itself, so its segment is believed. Hooks around another runtime see
+ * calls: what they returned is theirs to say, but the time that they took has waiting in it, and of
+ * the core they see nothing. There the driver's counters come first. docs/decisions/collecting.md
+ * has the table.
  */
 #include <string.h>
 
@@ -76,8 +78,9 @@ void ntk_aggregate_take_tree_core(struct machine_core *core,
     }
 }
 
-/* Since a clear, a core cannot have been busy for longer than it was watched, nor counted more than its peak: a value that
- * says so was not cleared but fell back a little, as where a process ends while it is read. Then nothing happened. */
+/* Since a clear, a core cannot have been busy for longer than it was watched, nor counted more than
+ * its peak: a value that says so was not cleared but fell back a little, as where a process ends
+ * while it is read. Then nothing happened. */
 static void drop_what_cannot_be(struct machine_core *core, const struct ntk_snapshot *snapshot)
 {
     /* Readings lie a little before or after the ends of the period. */
@@ -112,8 +115,8 @@ void ntk_aggregate_settle_tree(struct ntk_aggregate *aggregate, const struct ntk
 
 /* ---- both ---- */
 
-/* Of a process around another runtime, alone on its core: what the driver counted there is its doing. Where there are two,
- * nobody can say whose it is. */
+/* Of a process around another runtime, alone on its core: what the driver counted there is its
+ * doing. Where there are two, nobody can say whose it is. */
 static void tell_core(const struct machine_core *machine, struct core_state *state,
                       struct ntk_core_sample *sample)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* aggregate_users - how much of the snapshots one user may fill, so that nobody takes the room of others. */
+/* aggregate_users - how much of the snapshots one user may fill, so that nobody takes the room of
+ * others. */
 #include "shared/collect/aggregate_state.h"
 #include "shared/metrics/snapshot_merge.h"
 
@@ -117,7 +118,8 @@ size_t ntk_aggregate_share_row(struct ntk_aggregate *aggregate, struct ntk_snaps
 
 /* ---- events ---- */
 
-/* Lists of events_max that a user may take in a period, so that choosing among them costs little. */
+/* Lists of events_max that a user may take in a period, so that choosing among them costs
+ * little. */
 #define LISTS_OF_USER 4
 
 /* Whether a process has not taken a list of such events yet. */

@@ -89,8 +89,8 @@ static bool read_container(struct span part, char out[NTK_CONTAINER_ID_BYTES])
     return true;
 }
 
-/* "0f1e...": 8-4-4-4-12 digits with dashes or, of the systemd driver, underscores between; a pod from a
- * file of the node has 32 digits without. */
+/* "0f1e...": 8-4-4-4-12 digits with dashes or, of the systemd driver, underscores between; a pod
+ * from a file of the node has 32 digits without. */
 static bool read_uid(struct span text, char out[NTK_POD_UID_BYTES])
 {
     if (text.bytes == UID_DIGITS && all_hex(text)) {

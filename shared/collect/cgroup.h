@@ -2,10 +2,10 @@
 /*
  * cgroup - which container a process lives in, out of its /proc/<pid>/cgroup.
  *
- * Understood are cgroup v1 and v2, the systemd and the cgroupfs driver, containerd, CRI-O, Docker and
- * Podman: docs/formats/kubernetes.md has the forms. A container's id is 64 lower-case hexadecimal
- * digits everywhere. Of containers inside containers the one that Kubernetes started counts, else the
- * outermost.
+ * Understood are cgroup v1 and v2, the systemd and the cgroupfs driver, containerd, CRI-O, Docker
+ * and Podman: docs/formats/kubernetes.md has the forms. A container's id is 64 lower-case
+ * hexadecimal digits everywhere. Of containers inside containers the one that Kubernetes started
+ * counts, else the outermost.
  *
  * Threads: any; pure.
  */
@@ -27,7 +27,8 @@ struct ntk_cgroup_place {
     char pod_uid[NTK_POD_UID_BYTES];           /* with dashes as Kubernetes shows it; "" none */
 };
 
-/* Fills *out from the text, which may be anything; false when there is neither container nor pod. */
+/* Fills *out from the text, which may be anything; false when there is neither container nor
+ * pod. */
 bool ntk_cgroup_parse(const char *text, size_t text_bytes, struct ntk_cgroup_place *out);
 /* Whether the characters are a container's id. */
 bool ntk_cgroup_is_container_id(const char *text, size_t text_bytes);

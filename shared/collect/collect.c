@@ -135,9 +135,9 @@ int ntk_collector_create(const struct ntk_collector_options *options,
         goto out;
     }
     /*
-     * The baselines of the first period. Reading a device tree may take long, so it comes first and the
-     * period starts behind it: a core that is busy all the time was busy all the period. Processes get
-     * their counters at first sight, and then the CPU time they have used.
+     * The baselines of the first period. Reading a device tree may take long, so it comes first and
+     * the period starts behind it: a core that is busy all the time was busy all the period.
+     * Processes get their counters at first sight, and then the CPU time they have used.
      */
     ret = sample_source(collector, SOURCE_DEVICE, now_ns(collector), err);
     if (ret < 0) {

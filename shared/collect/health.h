@@ -2,23 +2,30 @@
 /*
  * health - what is read of a device, over time, becomes its verdict: the one place that judges.
  *
- * Pure: it opens nothing and asks no clock. shared/metrics/health.def says which signal raises which reason; this is
- * when a reason comes and goes:
+ * Pure: it opens nothing and asks no clock. shared/metrics/health.def says which signal raises
+ * which reason; this is when a reason comes and goes:
  *
- * - It comes with the first sign. Counters of a driver do not move without cause, so nothing waits for a second one.
- * - LEVEL goes when the leaf has said so in every reading of NTK_HEALTH_HOLD_NS; one that comes and goes stays.
- * - LATCH and WORK go with a reset of the device, or when the counter was cleared. WORK also goes when the core
+ * - It comes with the first sign. Counters of a driver do not move without cause, so nothing waits
+ * for a second one.
+ * - LEVEL goes when the leaf has said so in every reading of NTK_HEALTH_HOLD_NS; one that comes and
+ * goes stays.
+ * - LATCH and WORK go with a reset of the device, or when the counter was cleared. WORK also goes
+ * when the core
  *   completes executions NTK_HEALTH_HOLD_NS after the last sign or later, and, when a process was the sign, when nobody
  *   has had the core for so long.
- * - Another tree (the driver was loaded again) begins anew at once; so does a heartbeat that goes back.
- * - A leaf that cannot be read says nothing, neither good nor bad. One that could be read before and cannot for
+ * - Another tree (the driver was loaded again) begins anew at once; so does a heartbeat that goes
+ * back.
+ * - A leaf that cannot be read says nothing, neither good nor bad. One that could be read before
+ * and cannot for
  *   NTK_HEALTH_LOST_NS makes the device unknown, unless it is unhealthy.
- * - A heartbeat stands still after NTK_HEALTH_STILL_NS, or five times the longest time between two beats where that is
+ * - A heartbeat stands still after NTK_HEALTH_STILL_NS, or five times the longest time between two
+ * beats where that is
  *   more; one that was never seen to beat after NTK_HEALTH_NEVER_NS.
- * - A leaf that a machine does not have makes nothing unknown: the verdict rests on what there is, and says on what.
+ * - A leaf that a machine does not have makes nothing unknown: the verdict rests on what there is,
+ * and says on what.
  *
- * Status counters count for ever, so what they had when they were first seen is no sign; counters of ECC errors and
- * components tell of now.
+ * Status counters count for ever, so what they had when they were first seen is no sign; counters
+ * of ECC errors and components tell of now.
  *
  * Owner:   ntk_health_create() allocates, _destroy() frees.
  * Threads: one thread at a time.
@@ -50,25 +57,27 @@ struct ntk_health_time {
 struct ntk_health *ntk_health_create(void); /* NULL without memory */
 void ntk_health_destroy(struct ntk_health *health);
 
-/* The devices there are now. is_new: it is another tree than before. A driver's devices that are gone are unknown from
- * now on; those of a software machine that was removed are forgotten. */
+/* The devices there are now. is_new: it is another tree than before. A driver's devices that are
+ * gone are unknown from now on; those of a software machine that was removed are forgotten. */
 void ntk_health_tree(struct ntk_health *health, const struct ntk_device_tree *tree, bool is_new,
                      struct ntk_health_time now);
 
 /*
- * A reading of one device; read: what was asked for (enum ntk_device_read). counts_from_zero: the tree is younger than
- * the collector, so that status counters count from 0. beats: somebody beats the heart: a software machine has a heart
- * while a process is on it.
+ * A reading of one device; read: what was asked for (enum ntk_device_read). counts_from_zero: the
+ * tree is younger than the collector, so that status counters count from 0. beats: somebody beats
+ * the heart: a software machine has a heart while a process is on it.
  */
 void ntk_health_reading(struct ntk_health *health, const struct ntk_device_reading *reading,
                         unsigned int read, bool counts_from_zero, bool beats,
                         struct ntk_health_time now);
 
-/* An execution of an observed process ended with this status on a core: what is known before its counters are read. */
+/* An execution of an observed process ended with this status on a core: what is known before its
+ * counters are read. */
 void ntk_health_execution(struct ntk_health *health, uint32_t device, uint32_t local_core,
                           uint32_t nrt_status, struct ntk_health_time now);
 
-/* What observed processes did on a core since the last time: ends that were told one by one are among them. */
+/* What observed processes did on a core since the last time: ends that were told one by one are
+ * among them. */
 struct ntk_health_work {
     bool is_owned; /* a process has it now */
     uint64_t completed;
@@ -78,15 +87,15 @@ struct ntk_health_work {
 void ntk_health_work(struct ntk_health *health, uint32_t device, uint32_t local_core,
                      const struct ntk_health_work *work, struct ntk_health_time now);
 
-/* Fills verdict, evidence and reasons of the sample, whose index says which device it is; reasons live as long as the
- * snapshot. Nothing is set for a device that was never read. */
+/* Fills verdict, evidence and reasons of the sample, whose index says which device it is; reasons
+ * live as long as the snapshot. Nothing is set for a device that was never read. */
 void ntk_health_fill(struct ntk_health *health, struct ntk_snapshot *snapshot,
                      struct ntk_device_sample *device);
 /* The devices that a driver showed and shows no more, ascending; returns how many. */
 size_t ntk_health_gone(const struct ntk_health *health, uint32_t indices[NTK_DEVICES_MAX]);
 
-/* Whether a verdict or the reasons of a device changed since the last call; that a device is well at first is no
- * change. */
+/* Whether a verdict or the reasons of a device changed since the last call; that a device is well
+ * at first is no change. */
 bool ntk_health_take_change(struct ntk_health *health);
 
 #ifdef __cplusplus

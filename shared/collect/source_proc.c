@@ -26,8 +26,8 @@ struct source_proc {
     struct ntk_vec cpus;
     size_t process_files;
     bool command_lines;
-    bool
-        has_user; /* of the process described last in this round: the next one is often of the same */
+    /* of the process described last in this round: the next one is often of the same */
+    bool has_user;
     uid_t user_id;
     char user[64];
 };
@@ -391,7 +391,8 @@ static int source_proc_sample(void *state, struct ntk_aggregate *aggregate, uint
     return 0;
 }
 
-/* CPU time counts from when a process is first seen; what it is called is known when it ends soon. */
+/* CPU time counts from when a process is first seen; what it is called is known when it ends
+ * soon. */
 static int64_t source_proc_drain(void *state, struct ntk_aggregate *aggregate,
                                  uint64_t monotonic_ns)
 {

@@ -120,7 +120,8 @@ static void read_segment(struct source_ring *source, struct ntk_ring_segment *se
     if (!out->ended) {
         return;
     }
-    /* Killed in the middle of an execution: the core was busy until now, when the end was noticed. */
+    /* Killed in the middle of an execution: the core was busy until now, when the end was
+     * noticed. */
     for (size_t i = 0; i < out->core_count; i++) {
         const struct ntk_segment_core *counters = &source->cores[i].counters;
         uint64_t now = ntk_raw_clock_now(source->process.clock.kind);

@@ -5,11 +5,12 @@
  * One parser serves the driver's tree and the software machine's. A source finds a tree, lists its
  * devices once and reads counters at each sample through descriptors that stay open.
  *
- * A tree is not trusted: depth, numbers of folders, leaves and bytes are bounded, symbolic links are not
- * followed, what cannot be read or parsed is absent. A missing leaf is never 0 and never an error.
+ * A tree is not trusted: depth, numbers of folders, leaves and bytes are bounded, symbolic links
+ * are not followed, what cannot be read or parsed is absent. A missing leaf is never 0 and never an
+ * error.
  *
- * Owner:   ntk_device_source_open() allocates, _close() frees. Infos and readings are plain data; infos
- *          are borrowed until the next _refresh().
+ * Owner:   ntk_device_source_open() allocates, _close() frees. Infos and readings are plain data;
+ *          infos are borrowed until the next _refresh().
  * Threads: one source belongs to one thread at a time.
  */
 #ifndef NTK_SHARED_DEVICE_DEVICE_H
@@ -126,13 +127,14 @@ struct ntk_device_options {
 
 struct ntk_device_source;
 
-/* Succeeds also when there is no tree: ntk_device_source_tree() is then of origin NONE and _refresh() looks
- * again. -ENOMEM else. */
+/* Succeeds also when there is no tree: ntk_device_source_tree() is then of origin NONE and
+ * _refresh() looks again. -ENOMEM else. */
 int ntk_device_source_open(const struct ntk_device_options *options,
                            struct ntk_device_source **out_source, struct ntk_err *err);
 void ntk_device_source_close(struct ntk_device_source *source);
 
-/* Looks whether the tree appeared, went or was rebuilt: 1 when infos changed, 0 when not, -ENOMEM. Cheap. */
+/* Looks whether the tree appeared, went or was rebuilt: 1 when infos changed, 0 when not, -ENOMEM.
+ * Cheap. */
 int ntk_device_source_refresh(struct ntk_device_source *source, struct ntk_err *err);
 
 /* Whether the tree is the software machine's, also when someone named it. */
@@ -141,8 +143,8 @@ bool ntk_device_source_is_software(const struct ntk_device_source *source);
 /* Borrowed until the next refresh. Never NULL. */
 const struct ntk_device_tree *ntk_device_source_tree(const struct ntk_device_source *source);
 
-/* Reads what `read` asks (enum ntk_device_read) into readings[i] for device i of the tree. Returns the
- * number of readings, at most capacity. What could not be read is not present. */
+/* Reads what `read` asks (enum ntk_device_read) into readings[i] for device i of the tree. Returns
+ * the number of readings, at most capacity. What could not be read is not present. */
 size_t ntk_device_source_read(struct ntk_device_source *source, unsigned int read,
                               struct ntk_device_reading *readings, size_t capacity);
 
@@ -155,15 +157,15 @@ struct ntk_device_place {
 };
 
 /*
- * Reads places[i] of device i of the tree; returns how many, at most capacity. A tree does not say which PCI
- * device is which: on the software machine the order of addresses is that of the devices, and one PCI
- * device is the one Neuron device. Else only what is the same for all of them is told.
+ * Reads places[i] of device i of the tree; returns how many, at most capacity. A tree does not say
+ * which PCI device is which: on the software machine the order of addresses is that of the devices,
+ * and one PCI device is the one Neuron device. Else only what is the same for all of them is told.
  */
 size_t ntk_device_source_places(const struct ntk_device_source *source,
                                 struct ntk_device_place *places, size_t capacity);
 
-/* The PCI devices of the tree's family in order of address, whether or not it is known which is which. Returns how
- * many, at most capacity. */
+/* The PCI devices of the tree's family in order of address, whether or not it is known which is
+ * which. Returns how many, at most capacity. */
 size_t ntk_device_source_pci(const struct ntk_device_source *source,
                              struct ntk_device_place *places, size_t capacity);
 
@@ -181,8 +183,9 @@ struct ntk_device_server {
 void ntk_device_source_server(const struct ntk_device_source *source,
                               struct ntk_device_server *out_server);
 
-/* What the firmware says below a root that stands for /sys (NULL: /sys) when it is EC2's: "trn1.32xlarge"
- * and "i-0123456789abcdef0". Elsewhere anything may stand there, and the text is "". */
+/* What the firmware says below a root that stands for /sys (NULL: /sys) when it is EC2's:
+ * "trn1.32xlarge" and "i-0123456789abcdef0". Elsewhere anything may stand there, and the text is
+ * "". */
 void ntk_device_firmware_instance_type(const char *root, char *buf, size_t buf_bytes);
 void ntk_device_firmware_instance_id(const char *root, char *buf, size_t buf_bytes);
 

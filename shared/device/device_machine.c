@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a tree tells of the machine around its devices: PCI places, the set of servers, the firmware. */
+/* What a tree tells of the machine around its devices: PCI places, the set of servers, the
+ * firmware. */
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
@@ -142,8 +143,8 @@ static void keep_common(struct ntk_device_place *places, size_t count)
     }
 }
 
-/* A device that the kernel knows as the child of a PCI device says so with a link. The drivers that we know have none,
- * since their devices are virtual; where there is one, it is the answer. */
+/* A device that the kernel knows as the child of a PCI device says so with a link. The drivers that
+ * we know have none, since their devices are virtual; where there is one, it is the answer. */
 static bool find_parent(const char *root, uint32_t device, struct ntk_device_place *out)
 {
     char path[sizeof((struct ntk_device_tree *)0)->root + 64];

@@ -20,13 +20,13 @@
 
 struct ntk_sysfs;
 
-/* -ENOENT when root has no devices/virtual/neuron_device, -ENOMEM. Fills the parts of *out_tree that
- * the tree tells (devices is freed with ntk_sysfs_close). infos_only: see device.h. */
+/* -ENOENT when root has no devices/virtual/neuron_device, -ENOMEM. Fills the parts of *out_tree
+ * that the tree tells (devices is freed with ntk_sysfs_close). infos_only: see device.h. */
 int ntk_sysfs_open(const char *root, bool infos_only, struct ntk_sysfs **out_sysfs,
                    struct ntk_device_tree *out_tree);
 void ntk_sysfs_close(struct ntk_sysfs *sysfs);
-/* Whether the folders under root are other ones than those that were walked, or so young at that time
- * that more may have come. */
+/* Whether the folders under root are other ones than those that were walked, or so young at that
+ * time that more may have come. */
 bool ntk_sysfs_changed(struct ntk_sysfs *sysfs);
 /* Reading i is of device i of the tree; capacity >= its device_count. */
 void ntk_sysfs_read(struct ntk_sysfs *sysfs, unsigned int read, struct ntk_device_reading *readings,

@@ -63,7 +63,8 @@ struct signature {
     char name[NTK_DEVICE_TEXT_BYTES];
 };
 
-/* The folder of a core that was walked: one of the same shape has the same leaves. A layout has one or two. */
+/* The folder of a core that was walked: one of the same shape has the same leaves. A layout has one
+ * or two. */
 struct core_pattern {
     uint64_t shape;
     size_t path_bytes;
@@ -86,8 +87,8 @@ struct ntk_sysfs {
     bool young; /* walked while it may still have been in the making */
 };
 
-/* Below `folder` only, through no symbolic link; where the kernel cannot promise that, not through the
- * last component at least. */
+/* Below `folder` only, through no symbolic link; where the kernel cannot promise that, not through
+ * the last component at least. */
 int sysfs_open_below(int folder, const char *path, int flags);
 /* Finds the leaves of all devices and reads the infos among them; 0 or -ENOMEM. */
 int sysfs_walk_devices(struct ntk_sysfs *sysfs);

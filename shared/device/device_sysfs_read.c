@@ -76,7 +76,8 @@ void sysfs_read_text(struct ntk_sysfs *sysfs, struct leaf *leaf, char *out, size
     ntk_str_copy_clean(out, out_bytes, buf, strlen(buf));
 }
 
-/* Reads a whole line; twice when the first ends early, since the software machine rewrites in place. */
+/* Reads a whole line; twice when the first ends early, since the software machine rewrites in
+ * place. */
 static bool read_line(struct ntk_sysfs *sysfs, struct leaf *leaf, char *buf, size_t buf_bytes)
 {
     for (int attempt = 0; attempt < 2; attempt++) {
@@ -194,7 +195,8 @@ void sysfs_read_info(struct ntk_sysfs *sysfs, struct leaf *leaf)
     }
 }
 
-/* A line, or without its end a text that stays the same: half a word of a rewriting would be another component. */
+/* A line, or without its end a text that stays the same: half a word of a rewriting would be
+ * another component. */
 static void read_components(struct ntk_sysfs *sysfs, struct leaf *leaf,
                             struct ntk_device_reading *reading)
 {

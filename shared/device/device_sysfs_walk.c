@@ -204,8 +204,8 @@ static void add_leaf(struct walk *walk, size_t depth)
     }
 }
 
-/* DT_DIR, DT_REG or another: most file systems say it with the name, a stat per leaf would double the
- * cost of a big tree. */
+/* DT_DIR, DT_REG or another: most file systems say it with the name, a stat per leaf would double
+ * the cost of a big tree. */
 static int type_of(DIR *dir, const struct dirent *entry)
 {
     struct stat status;
@@ -230,8 +230,8 @@ static DIR *open_folder(int parent, const char *name)
     return dir;
 }
 
-/* A number for the names and types in a folder and `levels` folders below it, in any order; 0 when it cannot be
- * listed. */
+/* A number for the names and types in a folder and `levels` folders below it, in any order; 0 when
+ * it cannot be listed. */
 static uint64_t shape_of(int parent, const char *name, int levels, size_t *entries)
 {
     DIR *dir = open_folder(parent, name);
@@ -292,8 +292,8 @@ static void copy_core(struct walk *walk, const struct core_pattern *pattern, uin
 }
 
 /*
- * A core: a driver makes all of them alike, with some fifty folders each. The first one is walked; of the others two
- * levels are looked at, and when these are the same the leaves are.
+ * A core: a driver makes all of them alike, with some fifty folders each. The first one is walked;
+ * of the others two levels are looked at, and when these are the same the leaves are.
  */
 static void walk_core(struct walk *walk, int parent, const char *name, size_t depth, uint8_t core)
 {

@@ -78,7 +78,7 @@ void ntk_http_client_cancel(struct ntk_http_client *client)
     curl_multi_wakeup(client->multi);
 }
 
-/* -- libcurl's callbacks ------------------------------------------------------------------------ */
+/* -- libcurl's callbacks ----------------------------------------------------------------------- */
 
 static size_t on_body(char *bytes, size_t size, size_t count, void *ctx)
 {
@@ -157,7 +157,7 @@ static int on_seek(void *ctx, curl_off_t offset, int origin)
     return CURL_SEEKFUNC_OK;
 }
 
-/* -- one question ------------------------------------------------------------------------------- */
+/* -- one question ------------------------------------------------------------------------------ */
 
 static long ms_of(uint64_t ns, uint64_t default_ns)
 {
@@ -222,8 +222,9 @@ static void set_options(CURL *easy, struct transfer *transfer, struct curl_slist
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION,
                      question->http2 ? (long)CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE
                                      : (long)CURL_HTTP_VERSION_1_1);
-    /* libcurl 7.88 (Debian 12) cannot use such a connection again: every later question fails with "Error in the
-     * HTTP2 framing layer", and nothing of it was sent; seen with gRPC's own server, too. */
+    /* libcurl 7.88 (Debian 12) cannot use such a connection again: every later question fails with
+     * "Error in the HTTP2 framing layer", and nothing of it was sent; seen with gRPC's own server,
+     * too. */
     curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, question->http2 ? 1L : 0L);
     curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, question->http2 ? 1L : 0L);
     if (question->user_password) {

@@ -2,10 +2,10 @@
 /*
  * http_client - asks one HTTP server at a time; the one place with libcurl.
  *
- * A client keeps its connections (not those of HTTP/2), so one per peer that is asked again and again. Everything is
- * bounded: time to connect, time in all, bytes of the answer. A redirect is an answer like any
- * other, never followed (credentials stay where they were sent). No proxy is used for link-local
- * addresses and Unix sockets; else the environment's (http_proxy ...) counts.
+ * A client keeps its connections (not those of HTTP/2), so one per peer that is asked again and
+ * again. Everything is bounded: time to connect, time in all, bytes of the answer. A redirect is an
+ * answer like any other, never followed (credentials stay where they were sent). No proxy is used
+ * for link-local addresses and Unix sockets; else the environment's (http_proxy ...) counts.
  *
  * Owner:   create / destroy; an answer is the caller's storage, ntk_http_answer_fini() frees.
  * Threads: one client, one thread; ntk_http_client_cancel() from any.

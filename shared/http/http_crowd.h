@@ -2,10 +2,10 @@
 /*
  * http_crowd - who has to go when a server has too many connections.
  *
- * A client that sends its request a byte at a time is never idle, so a time limit on silence does not end
- * it, and enough of them would take all connections. When there are too many, the one that has waited
- * longest for the end of its request goes; one whose request is being answered never does. No clock is
- * needed: whoever asks at once is answered, however many others dawdle.
+ * A client that sends its request a byte at a time is never idle, so a time limit on silence does
+ * not end it, and enough of them would take all connections. When there are too many, the one that
+ * has waited longest for the end of its request goes; one whose request is being answered never
+ * does. No clock is needed: whoever asks at once is answered, however many others dawdle.
  * Private to shared/http. Threads: the server's one.
  */
 #ifndef NTK_SHARED_HTTP_HTTP_CROWD_H
@@ -36,7 +36,8 @@ struct ntk_http_crowd {
     uint64_t sequence;
 };
 
-/* A connection begins; NULL when there is no row left. Shuts another one down when there are too many. */
+/* A connection begins; NULL when there is no row left. Shuts another one down when there are too
+ * many. */
 struct ntk_http_crowd_row *ntk_http_crowd_enter(struct ntk_http_crowd *crowd, int fd);
 /* NULL is fine in all of these. */
 void ntk_http_crowd_leave(struct ntk_http_crowd *crowd, struct ntk_http_crowd_row *row);

@@ -33,7 +33,7 @@ struct ntk_http_guard {
     char cookie[COOKIE_NAME_BYTES + 2 * SESSION_BYTES + 64];
 };
 
-/* -- the token ---------------------------------------------------------------------------------- */
+/* -- the token --------------------------------------------------------------------------------- */
 
 static bool is_token(const char *text, size_t length)
 {
@@ -144,7 +144,7 @@ static bool check_token(struct ntk_http_guard *guard, const struct ntk_http_requ
     return false;
 }
 
-/* -- names -------------------------------------------------------------------------------------- */
+/* -- names ------------------------------------------------------------------------------------- */
 
 /* The name of "name:port", "[v6]:port" or "name.", in place; false when it is none. */
 static bool take_name(char *host)

@@ -2,13 +2,14 @@
 /*
  * http_guard - keeps pages of other sites, and people without the token, away from a server.
  *
- * Names: a browser that was led here by a foreign name (DNS rebinding) says that name in Host. Let in
- * are IP addresses, localhost and names below it, the name that is listened on, the machine's own name
- * (also without its domain) and the names that the options list. A request without Host is no browser's.
+ * Names: a browser that was led here by a foreign name (DNS rebinding) says that name in Host. Let
+ * in are IP addresses, localhost and names below it, the name that is listened on, the machine's
+ * own name (also without its domain) and the names that the options list. A request without Host is
+ * no browser's.
  *
- * Token: with a file, every path but those below "/-/" needs it: `Authorization: Bearer TOKEN`, or the
- * cookie that `/?token=TOKEN` gives once. The cookie holds a random value of this run, not the token,
- * and ends when the token changes. The file is looked at with each request.
+ * Token: with a file, every path but those below "/-/" needs it: `Authorization: Bearer TOKEN`, or
+ * the cookie that `/?token=TOKEN` gives once. The cookie holds a random value of this run, not the
+ * token, and ends when the token changes. The file is looked at with each request.
  *
  * Owner:   create / destroy; the texts of the options are borrowed for that time.
  * Threads: ntk_http_guard_check() from one thread.
@@ -46,8 +47,8 @@ void ntk_http_guard_destroy(struct ntk_http_guard *guard);
 /* Whether a Host of this text (with or without a port) is let in. */
 bool ntk_http_guard_knows(const struct ntk_http_guard *guard, const char *host);
 
-/* True: let it in. Else the answer is filled; its texts are the guard's until the next call. secure:
- * the connection is encrypted. */
+/* True: let it in. Else the answer is filled; its texts are the guard's until the next call.
+ * secure: the connection is encrypted. */
 bool ntk_http_guard_check(struct ntk_http_guard *guard, const struct ntk_http_request *request,
                           uint16_t port, bool secure, struct ntk_http_response *answer);
 

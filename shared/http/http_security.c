@@ -56,7 +56,7 @@ struct ntk_http_security {
     size_t remembered_next;
 };
 
-/* -- files -------------------------------------------------------------------------------------- */
+/* -- files ------------------------------------------------------------------------------------- */
 
 static struct stamp stamp_of(const char *path)
 {
@@ -225,7 +225,7 @@ static void look_again(struct ntk_http_security *security)
     }
 }
 
-/* -- open and close ----------------------------------------------------------------------------- */
+/* -- open and close ---------------------------------------------------------------------------- */
 
 static void make_priorities(struct ntk_http_security *security)
 {
@@ -338,7 +338,7 @@ void ntk_http_security_close(struct ntk_http_security *security)
     free(security);
 }
 
-/* -- for the server ----------------------------------------------------------------------------- */
+/* -- for the server ---------------------------------------------------------------------------- */
 
 bool ntk_http_security_has_tls(const struct ntk_http_security *security)
 {
@@ -370,7 +370,7 @@ ntk_http_security_client_auth_get(const struct ntk_http_security *security)
     return security->config.client_auth;
 }
 
-/* -- passwords ---------------------------------------------------------------------------------- */
+/* -- passwords --------------------------------------------------------------------------------- */
 
 /* As long for any two texts of one length. */
 static bool is_equal(const char *a, const char *b)

@@ -34,7 +34,7 @@ int ntk_http_security_open_pair(const char *cert_path, const char *key_path,
 /* NULL is fine. */
 void ntk_http_security_close(struct ntk_http_security *security);
 
-/* -- for the server ----------------------------------------------------------------------------- */
+/* -- for the server ---------------------------------------------------------------------------- */
 
 bool ntk_http_security_has_tls(const struct ntk_http_security *security);
 /* The one that is valid now; it lives as long as the security. */
@@ -46,11 +46,12 @@ const char *ntk_http_security_client_ca_get(const struct ntk_http_security *secu
 enum ntk_http_client_auth
 ntk_http_security_client_auth_get(const struct ntk_http_security *security);
 
-/* 0: let it in; 1: the password must be computed; else the status that it is answered with: 401, 429, 500. The name
- * and password are NULL when none came. */
+/* 0: let it in; 1: the password must be computed; else the status that it is answered with: 401,
+ * 429, 500. The name and password are NULL when none came. */
 int ntk_http_security_check(struct ntk_http_security *security, const char *user,
                             const char *password);
-/* What a check that returned 1 asks for, with the same name and password: 0 or 401. Takes a bcrypt's time. */
+/* What a check that returned 1 asks for, with the same name and password: 0 or 401. Takes a
+ * bcrypt's time. */
 int ntk_http_security_compute(struct ntk_http_security *security, const char *user,
                               const char *password);
 /* Calls back for each header that goes with every answer. */

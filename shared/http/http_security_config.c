@@ -34,7 +34,7 @@ static const char *scalar(const yaml_node_t *node)
     return node->type == YAML_SCALAR_NODE ? (const char *)node->data.scalar.value : NULL;
 }
 
-/* -- values ------------------------------------------------------------------------------------- */
+/* -- values ------------------------------------------------------------------------------------ */
 
 static int copy_text(struct reader *reader, const char *key, yaml_node_t *value, char **out)
 {
@@ -139,7 +139,7 @@ static int read_burst(struct reader *reader, const char *key, yaml_node_t *value
     return 0;
 }
 
-/* -- sections ----------------------------------------------------------------------------------- */
+/* -- sections ---------------------------------------------------------------------------------- */
 
 typedef int (*read_pair)(struct reader *reader, yaml_node_t *name, yaml_node_t *value, void *ctx);
 

@@ -134,7 +134,7 @@ struct ntk_http_feed *ntk_http_feed_create(struct ntk_http_server *server, const
     return feed;
 }
 
-/* -- answers ------------------------------------------------------------------------------------ */
+/* -- answers ----------------------------------------------------------------------------------- */
 
 static void body_free(void *ctx)
 {
@@ -182,7 +182,7 @@ static const struct ntk_http_route *find_route(const struct ntk_http_route *rout
     return NULL;
 }
 
-/* -- who may ask -------------------------------------------------------------------------------- */
+/* -- who may ask ------------------------------------------------------------------------------- */
 
 /* The server whose thread this is: GnuTLS hands nothing of ours to the callback that asks for the
  * certificate, and a server has one thread, in which its connections begin and shake hands. */
@@ -281,7 +281,7 @@ static void add_security_header(const char *name, const char *value, void *ctx)
     MHD_add_response_header(ctx, name, value);
 }
 
-/* -- what other threads do ---------------------------------------------------------------------- */
+/* -- what other threads do --------------------------------------------------------------------- */
 
 static void forget(char *text)
 {
@@ -348,7 +348,8 @@ static uint64_t peer_of(struct MHD_Connection *connection)
     return peer;
 }
 
-/* Hands the request over, name and password too, which are gone afterwards. True: *state is the job. */
+/* Hands the request over, name and password too, which are gone afterwards. True: *state is the
+ * job. */
 static bool hand_over(struct ntk_http_server *server, const struct ntk_http_request *request,
                       struct ntk_http_worker *worker, struct job content, void **state)
 {
@@ -397,7 +398,7 @@ static int check_client(struct ntk_http_server *server, const struct ntk_http_re
     return ret;
 }
 
-/* -- a request ---------------------------------------------------------------------------------- */
+/* -- a request --------------------------------------------------------------------------------- */
 
 /* Their addresses are the state of a request that has no job. */
 static char head_seen;
@@ -408,8 +409,9 @@ static struct job *job_of(void *state)
     return state == &head_seen || state == &too_long ? NULL : state;
 }
 
-/* libmicrohttpd 0.9.75 leaves a request without an answer whose parameters do not fit into the memory of its
- * connection. This is called before it reads them, with its own buffer, so too many are cut off here. */
+/* libmicrohttpd 0.9.75 leaves a request without an answer whose parameters do not fit into the
+ * memory of its connection. This is called before it reads them, with its own buffer, so too many
+ * are cut off here. */
 static void *take_uri(void *ctx, const char *uri, struct MHD_Connection *connection)
 {
     char *query = (char *)(uintptr_t)strchr(uri, '?');
@@ -529,8 +531,8 @@ static enum MHD_Result count_value(void *ctx, enum MHD_ValueKind kind, const cha
     return MHD_YES;
 }
 
-/* The library closes a connection without an answer when the head of the request leaves no memory for one. So what is too
- * large is told past it, and it closes then. */
+/* The library closes a connection without an answer when the head of the request leaves no memory
+ * for one. So what is too large is told past it, and it closes then. */
 static bool is_cut_off(struct MHD_Connection *connection, const char *path, bool is_too_long)
 {
     const union MHD_ConnectionInfo *info;
@@ -612,7 +614,8 @@ static enum MHD_Result answer_request(void *ctx, struct MHD_Connection *connecti
     return send_answer(server, connection, &answer);
 }
 
-/* A text with a NUL in it would end there for us, and name something else than was asked for: it is no text. */
+/* A text with a NUL in it would end there for us, and name something else than was asked for: it is
+ * no text. */
 static size_t unescape(void *ctx, struct MHD_Connection *connection, char *text)
 {
     size_t length = MHD_http_unescape(text);
@@ -626,7 +629,7 @@ static size_t unescape(void *ctx, struct MHD_Connection *connection, char *text)
     return length;
 }
 
-/* -- life --------------------------------------------------------------------------------------- */
+/* -- life -------------------------------------------------------------------------------------- */
 
 static struct MHD_Daemon *start_daemon(struct ntk_http_server *server, int fd)
 {

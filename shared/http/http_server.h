@@ -7,17 +7,17 @@
  * is built once per period is copied for nobody. A feed is an endless answer: every line published
  * goes to every client that reads it; a client that is too slow loses whole lines, never half ones.
  *
- * A handler that takes long (it asks a database) is one of slow_routes: a second thread runs them, one
- * after the other, and nobody else waits. A third computes passwords that are not known to be right; wrong ones cost
- * it a quarter of a core at most.
+ * A handler that takes long (it asks a database) is one of slow_routes: a second thread runs them,
+ * one after the other, and nobody else waits. A third computes passwords that are not known to be
+ * right; wrong ones cost it a quarter of a core at most.
  *
  * What the server does by itself: 404 and 405, HEAD, limits on connections, request size and idle
- * time, `Cache-Control: no-store`, `X-Content-Type-Options: nosniff`, `Referrer-Policy: no-referrer`
- * and `Cross-Origin-Resource-Policy: same-origin`.
+ * time, `Cache-Control: no-store`, `X-Content-Type-Options: nosniff`, `Referrer-Policy:
+ * no-referrer` and `Cross-Origin-Resource-Policy: same-origin`.
  *
  * Owner:   ntk_http_server_create() / _destroy(); the routes are borrowed for that time.
- * Threads: handlers run on the server's thread, slow ones on its second; ntk_http_feed_publish() and
- *          the body functions may be called from any.
+ * Threads: handlers run on the server's thread, slow ones on its second; ntk_http_feed_publish()
+ *          and the body functions may be called from any.
  */
 #ifndef NTK_SHARED_HTTP_HTTP_SERVER_H
 #define NTK_SHARED_HTTP_HTTP_SERVER_H
@@ -70,8 +70,8 @@ const char *ntk_http_request_path_get(const struct ntk_http_request *request);
 const char *ntk_http_request_header_get(const struct ntk_http_request *request, const char *name);
 const char *ntk_http_request_query_get(const struct ntk_http_request *request, const char *name);
 const char *ntk_http_request_cookie_get(const struct ntk_http_request *request, const char *name);
-/* Each "name=value" behind the "?", in order; value is NULL without a "=". A negative return of call
- * stops and is returned; else 0. */
+/* Each "name=value" behind the "?", in order; value is NULL without a "=". A negative return of
+ * call stops and is returned; else 0. */
 int ntk_http_request_query_each(const struct ntk_http_request *request,
                                 int (*call)(const char *name, const char *value, void *ctx),
                                 void *ctx);
@@ -124,7 +124,8 @@ uint16_t ntk_http_server_port_get(const struct ntk_http_server *server);
 /* Lives as long as the server. */
 struct ntk_http_feed *ntk_http_feed_create(struct ntk_http_server *server,
                                            const char *content_type);
-/* To every reader. Never waits. Keeps a reference to the last one for new readers when keep_last. */
+/* To every reader. Never waits. Keeps a reference to the last one for new readers when
+ * keep_last. */
 void ntk_http_feed_publish(struct ntk_http_feed *feed, struct ntk_http_body *body, bool keep_last);
 /* Lines that slow readers lost so far. */
 uint64_t ntk_http_feed_dropped_count(struct ntk_http_feed *feed);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * http_worker - a thread that does, one after the other, what a server's own thread must not wait for.
+ * http_worker - a thread that does, one after the other, what a server's own thread must not wait
+ * for.
  *
- * A job belongs to a connection that is suspended until it is done, and then is the server's thread's again. Who
- * brings too many, or comes when too many wait, is turned away at once. Work that was in vain can be made to cost
- * time: the thread then rests, so that nobody keeps a core busy by asking for it.
+ * A job belongs to a connection that is suspended until it is done, and then is the server's
+ * thread's again. Who brings too many, or comes when too many wait, is turned away at once. Work
+ * that was in vain can be made to cost time: the thread then rests, so that nobody keeps a core
+ * busy by asking for it.
  *
  * Private to shared/http. Owner: a zeroed struct is one that does not run; _start / _stop.
  * Threads: _submit the server's; _start and _stop the server's owner.
@@ -42,7 +44,8 @@ struct ntk_http_worker {
 
 /* 0 or a negative errno. */
 int ntk_http_worker_start(struct ntk_http_worker *worker);
-/* Suspends the connection and takes the job; false (and nothing happened) when it is one too many. */
+/* Suspends the connection and takes the job; false (and nothing happened) when it is one too
+ * many. */
 bool ntk_http_worker_submit(struct ntk_http_worker *worker, struct ntk_http_job *job);
 /* What waits is done late; every connection goes on. No further job is taken. */
 void ntk_http_worker_stop(struct ntk_http_worker *worker);

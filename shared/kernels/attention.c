@@ -2,13 +2,14 @@
 /*
  * attention - softmax(q k' / sqrt(64)) v for one head.
  *
- * q and k come as [64, length] (the head's dimension on the partitions), v as [length, 64]. Queries are
- * taken 128 at a time: the scores of a tile are products of at most 512 keys, the row maximum and the
- * exponential with its running sum make the softmax, and the weights are transposed 128 x 128 so that
- * the keys come onto the partitions for the product with v. The division by the sum comes last.
+ * q and k come as [64, length] (the head's dimension on the partitions), v as [length, 64]. Queries
+ * are taken 128 at a time: the scores of a tile are products of at most 512 keys, the row maximum
+ * and the exponential with its running sum make the softmax, and the weights are transposed 128 x
+ * 128 so that the keys come onto the partitions for the product with v. The division by the sum
+ * comes last.
  *
- * The slow form does what a program does whose scores and softmax are two kernels: the scores of each tile go
- * to device memory and come back before their softmax.
+ * The slow form does what a program does whose scores and softmax are two kernels: the scores of
+ * each tile go to device memory and come back before their softmax.
  */
 #include <math.h>
 

@@ -2,9 +2,9 @@
 /*
  * conv - a 3x3 convolution as nine matrix products per block of rows.
  *
- * The image lies in the state buffer with its channels on the partitions and a frame of zeros around
- * it. A product takes the weights of one tap as stationary tile and the image, moved by the tap, as a
- * two-dimensional moving pattern; the nine taps add up in PSUM.
+ * The image lies in the state buffer with its channels on the partitions and a frame of zeros
+ * around it. A product takes the weights of one tap as stationary tile and the image, moved by the
+ * tap, as a two-dimensional moving pattern; the nine taps add up in PSUM.
  */
 #include <stdlib.h>
 
@@ -77,7 +77,8 @@ void ntk_example_conv(struct ntk_neff_build *build, const struct ntk_example_opt
                             "an image of this size and dtype needs more than the state buffer");
         return;
     }
-    /* The tensor engine tells it from the others: its DMA does no more than copy, and the image gets its frame on the way. */
+    /* The tensor engine tells it from the others: its DMA does no more than copy, and the image
+     * gets its frame on the way. */
     if (options->columns < OUT_CHANNELS) {
         ntk_neff_build_fail(build,
                             "conv has transfers that inf1 cannot do: mlp and attention run there");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kit - what everyone repeats who writes a kernel with neff_build.h: one call per instruction, space in the state
- * buffer, numbers for weights.
+ * kit - what everyone repeats who writes a kernel with neff_build.h: one call per instruction,
+ * space in the state buffer, numbers for weights.
  *
  * Owner:   calls borrow the kernel. Threads: one per kernel.
  */
@@ -21,10 +21,12 @@ struct ntk_kit_space {
 
 uint64_t ntk_kit_take(struct ntk_kit_space *space, uint64_t bytes);
 
-/* Weights: the same in every file of a size, between -scale and scale. Bytes of the dtype, to be freed. */
+/* Weights: the same in every file of a size, between -scale and scale. Bytes of the dtype, to be
+ * freed. */
 void *ntk_kit_weights(uint64_t count, enum ntk_dtype dtype, float scale, uint32_t seed);
 
-/* On a tensor engine of so many columns: one instruction, or several where dst has more partitions. */
+/* On a tensor engine of so many columns: one instruction, or several where dst has more
+ * partitions. */
 ntk_neff_token ntk_kit_matmul(struct ntk_neff_kernel *kernel, struct ntk_isa_operand dst,
                               struct ntk_isa_operand stationary, struct ntk_isa_operand moving,
                               bool accumulate, uint32_t columns, struct ntk_neff_after after);

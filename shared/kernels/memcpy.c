@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memcpy - a tensor from memory to memory through the state buffer, in pieces of at most 16 KiB of each
- * row, two buffers in turn.
+ * memcpy - a tensor from memory to memory through the state buffer, in pieces of at most 16 KiB of
+ * each row, two buffers in turn.
  */
 #include "shared/kernels/examples.h"
 #include "shared/kernels/kit.h"
@@ -27,7 +27,8 @@ void ntk_example_memcpy(struct ntk_neff_build *build, const struct ntk_example_o
         for (uint64_t piece = 0; piece * PIECE_BYTES < row; piece++) {
             uint64_t at = piece * PIECE_BYTES;
             uint64_t bytes = row - at < PIECE_BYTES ? row - at : PIECE_BYTES;
-            /* A group of descriptors keeps its buffer, so rounds take turns only within themselves. */
+            /* A group of descriptors keeps its buffer, so rounds take turns only within
+             * themselves. */
             uint64_t buffer = piece % BUFFERS;
 
             loads[piece] =

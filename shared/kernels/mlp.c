@@ -2,10 +2,10 @@
 /*
  * mlp - two dense layers.
  *
- * x is [D, 512] with the features on the partitions, so no layer needs a transpose: each product takes
- * 128 features as stationary rows, gives 128 of the next layer's features as partitions, and sums over
- * the tiles of its input in PSUM. Two PSUM banks alternate, so the tensor engine works on one tile while
- * the other is being activated.
+ * x is [D, 512] with the features on the partitions, so no layer needs a transpose: each product
+ * takes 128 features as stationary rows, gives 128 of the next layer's features as partitions, and
+ * sums over the tiles of its input in PSUM. Two PSUM banks alternate, so the tensor engine works on
+ * one tile while the other is being activated.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -66,8 +66,8 @@ static struct layer load_layer(struct mlp *m, const char *weights_name, const ch
     return layer;
 }
 
-/* Tile j of the layer's output from inputs at `from` (tile k at from + k * 512 * size), into the next
- * bank. */
+/* Tile j of the layer's output from inputs at `from` (tile k at from + k * 512 * size), into the
+ * next bank. */
 static ntk_neff_token product(struct mlp *m, const struct layer *layer, uint64_t j, uint64_t from,
                               struct ntk_neff_after after, struct ntk_isa_operand *out_psum)
 {

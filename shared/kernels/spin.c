@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* spin - empty cycles: the tensor engine for the whole time, the others for a half, a quarter, ... */
+/* spin - empty cycles: the tensor engine for the whole time, the others for a half, a quarter,
+ * ... */
 #include "shared/kernels/examples.h"
 #include "shared/kernels/kit.h"
 

@@ -2,7 +2,8 @@
 /*
  * health - the words for the health of a device: verdicts, reasons, actions, as data.
  *
- * What a device's verdict is comes from shared/collect alone; everybody else shows it with these words.
+ * What a device's verdict is comes from shared/collect alone; everybody else shows it with these
+ * words.
  *
  * Threads: constant, any.
  */
@@ -65,7 +66,8 @@ extern const char *const ntk_health_evidence_names[NTK_HEALTH_EVIDENCE_COUNT];
 int ntk_health_verdict_of(const char *name);
 int ntk_health_reason_of(const char *name);
 
-/* The worst reason of a device: its reasons are sorted so. NULL: there is none, the device is well. */
+/* The worst reason of a device: its reasons are sorted so. NULL: there is none, the device is
+ * well. */
 const struct ntk_health_reason_row *ntk_health_worst(const struct ntk_device_sample *device);
 /* The greatest action that its reasons ask for. */
 enum ntk_health_action ntk_health_action_of(const struct ntk_device_sample *device);

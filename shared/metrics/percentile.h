@@ -2,15 +2,15 @@
 /*
  * percentile - latency histograms of one period: difference, merge, percentiles.
  *
- * Segments keep cumulative log-linear histograms (shared/abi/segment_abi.h: 64 sub-buckets per octave,
- * 2,240 counters). A period is the difference of two readings; few of its buckets are used, so a
- * period travels as a sorted list of (bucket, count). To merge many, add them to a dense one.
+ * Segments keep cumulative log-linear histograms (shared/abi/segment_abi.h: 64 sub-buckets per
+ * octave, 2,240 counters). A period is the difference of two readings; few of its buckets are used,
+ * so a period travels as a sorted list of (bucket, count). To merge many, add them to a dense one.
  *
- * One rule everywhere: rank floor(p / 100 * (n - 1)), the value is the middle of that rank's bucket,
- * relative error <= 0.8 %.
+ * One rule everywhere: rank floor(p / 100 * (n - 1)), the value is the middle of that rank's
+ * bucket, relative error <= 0.8 %.
  *
- * Owner:   struct ntk_histogram borrows its entries (a snapshot's memory, mostly); a dense one is plain
- *          data of 18 KiB.
+ * Owner:   struct ntk_histogram borrows its entries (a snapshot's memory, mostly); a dense one is
+ *          plain data of 18 KiB.
  * Threads: plain data, any.
  */
 #ifndef NTK_SHARED_METRICS_PERCENTILE_H
@@ -74,7 +74,8 @@ bool ntk_histogram_percentiles(const struct ntk_histogram *histogram, const doub
 bool ntk_histogram_dense_percentiles(const struct ntk_histogram_dense *dense,
                                      const double *percents, size_t count, double *out_ns);
 
-/* How many values lie below the value `edge_ns`; exact when it is an edge (every power of two is). */
+/* How many values lie below the value `edge_ns`; exact when it is an edge (every power of two
+ * is). */
 uint64_t ntk_histogram_dense_below(const struct ntk_histogram_dense *dense, uint64_t edge_ns);
 
 /* The cumulative edges that leave the machine: le = 2^k ns, k = 10..40. */

@@ -2,18 +2,18 @@
 /*
  * snapshot - one period of the machine, as plain data.
  *
- * shared/collect makes one per period; the report can be parsed back to one; store, HTTP, exporters and
- * neuron-top only read it.
+ * shared/collect makes one per period; the report can be parsed back to one; store, HTTP, exporters
+ * and neuron-top only read it.
  *
- * Absent is not zero: a `has` mask says which groups of a struct are known. A field whose bit is off
- * is zero and means nothing.
+ * Absent is not zero: a `has` mask says which groups of a struct are known. A field whose bit is
+ * off is zero and means nothing.
  *
  * Counters are struct ntk_count: `period` is what the period added (never negative, adds up over
- * reports), `total` the cumulative value: of a runtime since it began, of the machine and of tags since
- * the collector began.
+ * reports), `total` the cumulative value: of a runtime since it began, of the machine and of tags
+ * since the collector began.
  *
- * Units: ns, bytes, counts; utilizations and shares are ratios 0..1. Cores are global physical cores
- * (device x cores per device + local); ntk_snapshot_logical_core() gives the vendor's view.
+ * Units: ns, bytes, counts; utilizations and shares are ratios 0..1. Cores are global physical
+ * cores (device x cores per device + local); ntk_snapshot_logical_core() gives the vendor's view.
  *
  * Owner:   the snapshot owns everything that hangs on it: texts (never NULL, "" = unknown), arrays,
  *          histograms. Fill it through ntk_snapshot_alloc() and _text(), then do not change it.
@@ -121,7 +121,8 @@ enum ntk_ecc {
 };
 extern const char *const ntk_ecc_names[NTK_ECC_COUNT]; /* "mem_ecc_corrected" ... */
 
-/* What an error event is of: ECC by the names above, "device_reset", "" an execution, whose status says it. */
+/* What an error event is of: ECC by the names above, "device_reset", "" an execution, whose status
+ * says it. */
 extern const char *const ntk_error_code_names[NTK_ERROR_CODE_COUNT];
 
 enum ntk_device_has {
@@ -200,14 +201,15 @@ enum {
 #include "shared/abi/core_counts.def"
 };
 
-/* One physical core: of one runtime, or of the machine (sum over all runtimes). With LNC 2 execution
- * counts, errors, latency, in_flight and transfers stand on the first core of the pair only. */
+/* One physical core: of one runtime, or of the machine (sum over all runtimes). With LNC 2
+ * execution counts, errors, latency, in_flight and transfers stand on the first core of the pair
+ * only. */
 struct ntk_core_sample {
     uint32_t has;
     uint32_t core;      /* global physical (logical after ntk_snapshot_logical_core) */
     double utilization; /* ratio 0..1, never above 1 */
-    /* busy_ns is the time of calls around another runtime, waiting in its queue included: nobody closer to the core
-     * measured it. */
+    /* busy_ns is the time of calls around another runtime, waiting in its queue included: nobody
+     * closer to the core measured it. */
     bool busy_of_calls;
     uint64_t in_flight;  /* now */
     uint64_t running_ns; /* since the last execution began or ended, while one is in flight */
@@ -220,9 +222,9 @@ struct ntk_core_sample {
     };
     struct ntk_histogram total_latency;  /* of the period */
     struct ntk_histogram device_latency; /* of the period */
-    /* In the first period of an agent that goes on from stored totals: what of the periods and histograms
-     * above ran before, while nobody watched. It counts, but is in no rate or share. Its totals mean
-     * nothing; a report has no histograms of it. NULL: nothing. */
+    /* In the first period of an agent that goes on from stored totals: what of the periods and
+     * histograms above ran before, while nobody watched. It counts, but is in no rate or share. Its
+     * totals mean nothing; a report has no histograms of it. NULL: nothing. */
     const struct ntk_core_sample *unwatched;
     /* Of a runtime: when the segment began that the totals are of (CLOCK_MONOTONIC). It tells the lives of a process
      * apart that closed the runtime and began again. */
@@ -283,9 +285,9 @@ struct ntk_model_sample {
     bool loaded;     /* false: unloaded in this period, listed once more with its last counts */
     bool is_running; /* an execution ran or was running in the period */
     bool estimated;  /* nothing is computed, its durations are estimates (opaque program) */
-    bool
-        memory_estimated; /* its device memory is a difference around its load (row "uncategorized") */
-    uint32_t core;        /* first physical core */
+    /* its device memory is a difference around its load (row "uncategorized") */
+    bool memory_estimated;
+    uint32_t core;       /* first physical core */
     uint32_t core_count; /* physical cores */
     uint64_t in_flight;
     struct ntk_count executions;
@@ -297,8 +299,8 @@ struct ntk_model_sample {
     struct ntk_histogram device_latency;
 };
 
-/* Cumulative latency by model name, for as long as the runtime lives: unloading one of two models of a
- * name takes nothing away. */
+/* Cumulative latency by model name, for as long as the runtime lives: unloading one of two models
+ * of a name takes nothing away. */
 struct ntk_model_series {
     const char *name;
     struct ntk_latency_series total;
@@ -314,7 +316,8 @@ struct ntk_pod {
     const char *container;
 };
 
-/* A core (global logical number, as everything outside counts) or a device that was given to a pod. */
+/* A core (global logical number, as everything outside counts) or a device that was given to a
+ * pod. */
 struct ntk_k8s_owner {
     uint32_t index;
     const char *pod_name;
@@ -361,8 +364,8 @@ enum ntk_runtime_has {
 };
 
 /*
- * Who a runtime is, within a boot. What a segment says of its process may be a lie; whose file it is cannot be: with
- * the owner in the key nobody can pass for a process of someone else.
+ * Who a runtime is, within a boot. What a segment says of its process may be a lie; whose file it
+ * is cannot be: with the owner in the key nobody can pass for a process of someone else.
  */
 struct ntk_process_key {
     uint32_t header_pid;
@@ -574,8 +577,8 @@ size_t ntk_snapshot_bytes(const struct ntk_snapshot *snapshot);
 /* Drops one holder; the last one frees. NULL is fine. */
 void ntk_snapshot_destroy(const struct ntk_snapshot *snapshot);
 
-/* Zeroed memory that lives as long as the snapshot; a sticky failure (see _ok) gives NULL. count 0 gives
- * NULL without a failure. */
+/* Zeroed memory that lives as long as the snapshot; a sticky failure (see _ok) gives NULL. count 0
+ * gives NULL without a failure. */
 void *ntk_snapshot_alloc(struct ntk_snapshot *snapshot, size_t count, size_t item_bytes);
 /* A copy; "" when there is no memory or text is NULL. */
 const char *ntk_snapshot_text(struct ntk_snapshot *snapshot, const char *text);
@@ -590,7 +593,8 @@ struct ntk_histogram ntk_snapshot_histogram_of(struct ntk_snapshot *snapshot,
                                                size_t count, uint64_t sum_ns);
 /* False once an allocation failed: throw the snapshot away. */
 bool ntk_snapshot_ok(const struct ntk_snapshot *snapshot);
-/* Arrays whose texts are "" instead of NULL; they set pointer and count of the owner. NULL on failure. */
+/* Arrays whose texts are "" instead of NULL; they set pointer and count of the owner. NULL on
+ * failure. */
 struct ntk_runtime_sample *ntk_snapshot_alloc_runtimes(struct ntk_snapshot *snapshot, size_t count);
 /* What _alloc_runtimes gives: nothing is known. For who cannot say yet how many there are. */
 struct ntk_runtime_sample ntk_snapshot_no_runtime(void);
@@ -605,11 +609,12 @@ struct ntk_model_sample *ntk_snapshot_alloc_models(struct ntk_snapshot *snapshot
 #define NTK_SNAPSHOT_JOINED_EVENTS_MAX 1024
 
 bool ntk_snapshot_event_is_memory(const struct ntk_event_sample *event);
-/* Leaves `room` of the events at most, in their order, and says how many: errors stay first and the log of memory goes
- * first; of each kind every user has as many as the others, and of those every process, as far as they have so many. */
+/* Leaves `room` of the events at most, in their order, and says how many: errors stay first and the
+ * log of memory goes first; of each kind every user has as many as the others, and of those every
+ * process, as far as they have so many. */
 size_t ntk_snapshot_keep_events(struct ntk_event_sample *events, size_t count, size_t room);
-/* Sets the events of `to`: both lists, bounded; what is left out counts as unlisted. The lists may be of `to` itself; texts are
- * copied. */
+/* Sets the events of `to`: both lists, bounded; what is left out counts as unlisted. The lists may
+ * be of `to` itself; texts are copied. */
 void ntk_snapshot_join_events(struct ntk_snapshot *to, const struct ntk_event_sample *older,
                               size_t older_count, const struct ntk_event_sample *newer,
                               size_t newer_count);
@@ -617,27 +622,28 @@ void ntk_snapshot_join_events(struct ntk_snapshot *to, const struct ntk_event_sa
 /* ---- views ---- */
 
 /*
- * The logical core `logical` (global) out of physical ones: utilization and the busy times (core and
- * engines) are means over lnc cores, everything else is the sum. The histograms are those of the one
- * core of the pair that has them; unwatched is NULL. False when cores[] has none of its physical cores.
+ * The logical core `logical` (global) out of physical ones: utilization and the busy times (core
+ * and engines) are means over lnc cores, everything else is the sum. The histograms are those of
+ * the one core of the pair that has them; unwatched is NULL. False when cores[] has none of its
+ * physical cores.
  */
 bool ntk_snapshot_logical_core(const struct ntk_core_sample *cores, size_t core_count, uint32_t lnc,
                                uint32_t logical, struct ntk_core_sample *out);
-/* Counts, utilization and work in flight are sums; of the histograms `into` has none, it borrows those of `from`. What
- * nobody watched is the caller's. */
+/* Counts, utilization and work in flight are sums; of the histograms `into` has none, it borrows
+ * those of `from`. What nobody watched is the caller's. */
 void ntk_snapshot_add_core(struct ntk_core_sample *into, const struct ntk_core_sample *from);
-/* A core without what nobody watched in the counts of its period: what rates and shares are made of. Its
- * histograms stay. */
+/* A core without what nobody watched in the counts of its period: what rates and shares are made
+ * of. Its histograms stay. */
 struct ntk_core_sample ntk_snapshot_watched_core(const struct ntk_core_sample *core);
-/* The outcomes of a runtime without what nobody watched on its cores; as they are when the cores tell of
- * another period. */
+/* The outcomes of a runtime without what nobody watched on its cores; as they are when the cores
+ * tell of another period. */
 void ntk_snapshot_watched_outcome(const struct ntk_runtime_sample *runtime,
                                   struct ntk_count out_outcome[NTK_OUTCOME_COUNT]);
 /* As ntk_snapshot_logical_core(), of watched cores. */
 bool ntk_snapshot_watched_logical_core(const struct ntk_core_sample *cores, size_t core_count,
                                        uint32_t lnc, uint32_t logical, struct ntk_core_sample *out);
-/* How many logical cores have at least one physical core in cores[] (ascending); their numbers go to
- * out_logical (may be NULL), at most capacity. */
+/* How many logical cores have at least one physical core in cores[] (ascending); their numbers go
+ * to out_logical (may be NULL), at most capacity. */
 size_t ntk_snapshot_logical_list(const struct ntk_core_sample *cores, size_t core_count,
                                  uint32_t lnc, uint32_t *out_logical, size_t capacity);
 /* NULL when there is none. */
@@ -678,18 +684,20 @@ extern const char *const ntk_outcome_names[NTK_OUTCOME_COUNT];
 extern const char *const ntk_error_class_names[NTK_ERROR_CLASS_COUNT];
 enum ntk_memory_group ntk_memory_group_of(enum ntk_memory_category category);
 
-/* Whether what the runtime has of a group is known: calls around another runtime tell of tensors only, and a report of
- * another tool of what it lists. A group that is not told is not zero, and a total is the sum of what is. */
+/* Whether what the runtime has of a group is known: calls around another runtime tell of tensors
+ * only, and a report of another tool of what it lists. A group that is not told is not zero, and a
+ * total is the sum of what is. */
 bool ntk_snapshot_tells_group(const struct ntk_runtime_sample *runtime,
                               enum ntk_memory_group group);
-/* Whether some model's part of its device memory is an estimate; of one model with its id, else NTK_MEMORY_ANY. */
+/* Whether some model's part of its device memory is an estimate; of one model with its id, else
+ * NTK_MEMORY_ANY. */
 bool ntk_snapshot_memory_is_estimated(const struct ntk_runtime_sample *runtime, uint32_t model_id);
 
 #define NTK_MEMORY_ANY UINT32_MAX
 /*
- * Adds current bytes of the rows of a runtime that match: core is global physical (NTK_NO_CORE: rows
- * without a core), model an id (0: rows without a model), NTK_MEMORY_ANY everything; to group[] by vendor
- * group, to the others by location. Any of them may be NULL.
+ * Adds current bytes of the rows of a runtime that match: core is global physical (NTK_NO_CORE:
+ * rows without a core), model an id (0: rows without a model), NTK_MEMORY_ANY everything; to
+ * group[] by vendor group, to the others by location. Any of them may be NULL.
  */
 void ntk_snapshot_memory_add(const struct ntk_runtime_sample *runtime, uint32_t core,
                              uint32_t model_id, uint64_t group[NTK_GROUP_COUNT],
@@ -720,8 +728,9 @@ struct ntk_machine {
 const struct ntk_machine *ntk_machine_find(const char *instance_type);
 /* Any machine of the family whose device tree says this device_name ("Trainium2"). */
 const struct ntk_machine *ntk_machine_find_device(const char *sysfs_device_name);
-/* The LNC that a tool shows where the running processes do not say one: NEURON_RT_VIRTUAL_CORE_SIZE,
- * NEURON_LOGICAL_NC_CONFIG, the family's default; 1 for an unknown machine (NULL). */
+/* The LNC that a tool shows where the running processes do not say one:
+ * NEURON_RT_VIRTUAL_CORE_SIZE, NEURON_LOGICAL_NC_CONFIG, the family's default; 1 for an unknown
+ * machine (NULL). */
 uint32_t ntk_machine_lnc(const struct ntk_machine *machine);
 
 #ifdef __cplusplus

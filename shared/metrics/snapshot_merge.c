@@ -52,7 +52,7 @@ static struct ntk_histogram merge_histograms(struct ntk_snapshot *s,
     return ntk_snapshot_histogram(s, &dense);
 }
 
-/* -- cores -------------------------------------------------------------------------------------- */
+/* -- cores ------------------------------------------------------------------------------------- */
 
 static void add_core(struct ntk_snapshot *s, struct ntk_core_sample *to,
                      const struct ntk_core_sample *older, struct weights w);
@@ -176,7 +176,7 @@ static struct ntk_core_sample *merge_cores(struct ntk_snapshot *s,
     return cores;
 }
 
-/* -- runtimes ----------------------------------------------------------------------------------- */
+/* -- runtimes ---------------------------------------------------------------------------------- */
 
 static void copy_model(struct ntk_snapshot *s, struct ntk_model_sample *to,
                        const struct ntk_model_sample *from, const struct ntk_model_sample *older)
@@ -338,7 +338,7 @@ static void merge_runtimes(struct ntk_snapshot *s, const struct ntk_snapshot *ol
     }
 }
 
-/* -- the machine -------------------------------------------------------------------------------- */
+/* -- the machine ------------------------------------------------------------------------------- */
 
 static void merge_devices(struct ntk_snapshot *s, const struct ntk_snapshot *older,
                           const struct ntk_snapshot *newer)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * topology - which shape the links between devices make, from their lists of neighbours. Pure. Threads: any.
+ * topology - which shape the links between devices make, from their lists of neighbours. Pure.
+ * Threads: any.
  */
 #ifndef NTK_SHARED_METRICS_TOPOLOGY_H
 #define NTK_SHARED_METRICS_TOPOLOGY_H

@@ -32,7 +32,7 @@ const struct report_field report_fields_core_counts[] = {
 };
 #undef AT
 
-/* -- which cores -------------------------------------------------------------------------------- */
+/* -- which cores ------------------------------------------------------------------------------- */
 
 static bool holds(const struct ntk_vec *numbers, uint32_t number)
 {
@@ -85,7 +85,7 @@ void report_physical_version(const struct ntk_snapshot *snapshot, char *to, size
     }
 }
 
-/* -- the vendor's group: rates and percents of logical cores ------------------------------------ */
+/* -- the vendor's group: rates and percents of logical cores ----------------------------------- */
 
 static double group_seconds(const struct ntk_snapshot *snapshot,
                             const struct ntk_runtime_sample *runtime)
@@ -102,7 +102,8 @@ static void key_rate(struct report_writer *w, const char *key, uint64_t count, d
     report_key_u64(w, key, rate < 9e18 ? (uint64_t)rate : INT64_MAX);
 }
 
-/* A core that is not the runtime's own (NULL) does nothing for it; of its own nobody may have measured how busy it is. */
+/* A core that is not the runtime's own (NULL) does nothing for it; of its own nobody may have
+ * measured how busy it is. */
 static void key_utilization(struct report_writer *w, const struct ntk_core_sample *core)
 {
     if (!core || core->has & NTK_CORE_HAS_BUSY) {
@@ -240,7 +241,7 @@ static void read_vendor_cores(struct ntk_snapshot *snapshot, struct ntk_runtime_
     runtime->core_count = drop_doubles(cores, count);
 }
 
-/* -- our part: physical cores ------------------------------------------------------------------- */
+/* -- our part: physical cores ------------------------------------------------------------------ */
 
 void report_write_ext_cores(struct report_writer *w, const struct ntk_core_sample *cores,
                             size_t count)

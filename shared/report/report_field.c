@@ -12,7 +12,7 @@
 
 #define PERIOD_SECONDS_MAX 1e9
 
-/* -- typed access ------------------------------------------------------------------------------- */
+/* -- typed access ------------------------------------------------------------------------------ */
 
 bool report_has(const json_t *object, const char *key)
 {
@@ -113,7 +113,7 @@ size_t report_bounded(size_t listed, size_t bound)
     return listed < bound ? listed : bound;
 }
 
-/* -- typed writing ------------------------------------------------------------------------------ */
+/* -- typed writing ----------------------------------------------------------------------------- */
 
 bool report_omits(const struct report_writer *w, enum ntk_report_omit part)
 {
@@ -175,7 +175,7 @@ int report_compare_as_text(const void *a, const void *b)
     return strcmp(text_a, text_b);
 }
 
-/* -- histograms --------------------------------------------------------------------------------- */
+/* -- histograms -------------------------------------------------------------------------------- */
 
 static void write_histogram(struct report_writer *w, const struct ntk_histogram *histogram)
 {
@@ -226,7 +226,7 @@ static struct ntk_histogram read_histogram(struct ntk_snapshot *snapshot, const 
     return histogram;
 }
 
-/* -- tables ------------------------------------------------------------------------------------- */
+/* -- tables ------------------------------------------------------------------------------------ */
 
 static const size_t bytes_of[] = {
     [REPORT_U64] = sizeof(uint64_t),

@@ -2,9 +2,9 @@
 /*
  * report_field - the plain fields of a JSON object as a table, which writes and reads them.
  *
- * A table has one row per key, in the order of the line; the same row writes the member of a struct and
- * reads it back, so the two cannot differ. What is no plain field (sums, rates, lists of objects) is
- * written and read by functions that stand beside each other in the part's file.
+ * A table has one row per key, in the order of the line; the same row writes the member of a struct
+ * and reads it back, so the two cannot differ. What is no plain field (sums, rates, lists of
+ * objects) is written and read by functions that stand beside each other in the part's file.
  *
  * Reading is typed: a value of another type than the row's is as good as absent, and what is absent
  * leaves the member as it is.
@@ -60,7 +60,8 @@ struct report_field {
     const char *const *names; /* ... whose values are an object by name; NULL: an array */
 };
 
-/* One that can be absent: REPORT_ROW("key", REPORT_U64, .offset = offsetof(...), .sparse = true). */
+/* One that can be absent: REPORT_ROW("key", REPORT_U64, .offset = offsetof(...), .sparse =
+ * true). */
 #define REPORT_ROW(name, kind, ...)                \
     {                                              \
         .key = (name), .type = (kind), __VA_ARGS__ \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* report_hardware - instance_info, neuron_hardware_info, and our part of the line about the machine. */
+/* report_hardware - instance_info, neuron_hardware_info, and our part of the line about the
+ * machine. */
 #include "shared/report/report_part.h"
 
 #define AT(member) .offset = offsetof(struct ntk_instance, member)
@@ -73,7 +74,7 @@ const struct report_field report_fields_machine_ext[] = {
 };
 #undef AT
 
-/* -- instance_info ------------------------------------------------------------------------------ */
+/* -- instance_info ----------------------------------------------------------------------------- */
 
 void report_write_instance(struct report_writer *w)
 {
@@ -92,7 +93,7 @@ void report_read_instance(struct ntk_snapshot *snapshot, const json_t *object)
     report_read_fields(snapshot, object, report_fields_instance, &snapshot->instance);
 }
 
-/* -- neuron_hardware_info ----------------------------------------------------------------------- */
+/* -- neuron_hardware_info ---------------------------------------------------------------------- */
 
 void report_write_hardware(struct report_writer *w)
 {
@@ -138,7 +139,7 @@ void report_read_hardware(struct ntk_snapshot *snapshot, const json_t *object, c
     read_ext_hardware(snapshot, report_get_object(ext, "hardware"));
 }
 
-/* -- our part: devices -------------------------------------------------------------------------- */
+/* -- our part: devices ------------------------------------------------------------------------- */
 
 static void write_bytes(struct report_writer *w, const char *key, const uint64_t *bytes,
                         uint32_t count)
@@ -245,7 +246,7 @@ void report_read_ext_device(struct ntk_snapshot *snapshot, struct ntk_device_sam
     read_ecc_totals(device, totals);
 }
 
-/* -- our part: the machine ---------------------------------------------------------------------- */
+/* -- our part: the machine --------------------------------------------------------------------- */
 
 void report_write_machine_ext(struct report_writer *w)
 {

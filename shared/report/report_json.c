@@ -3,8 +3,8 @@
  * report_json - a snapshot as one line of neuron-monitor's JSON, and back; see report_json.h.
  *
  * A line may come from the vendor's tool, from an older or newer one of ours, or from someone who
- * means harm: a key of another type than expected counts as absent, tables have bounds, and what was
- * read always satisfies the promises of snapshot.h.
+ * means harm: a key of another type than expected counts as absent, tables have bounds, and what
+ * was read always satisfies the promises of snapshot.h.
  */
 #include "shared/report/report_json.h"
 
@@ -59,7 +59,7 @@ int ntk_report_omit_parse(const char *list, unsigned int *out_omit, struct ntk_e
     return 0;
 }
 
-/* -- writing ------------------------------------------------------------------------------------ */
+/* -- writing ----------------------------------------------------------------------------------- */
 
 static void write_report(struct report_writer *w, struct ntk_buf *out)
 {
@@ -111,7 +111,7 @@ int ntk_report_write(const struct ntk_snapshot *snapshot, const struct ntk_repor
     return 0;
 }
 
-/* -- sums that the line does not carry ---------------------------------------------------------- */
+/* -- sums that the line does not carry --------------------------------------------------------- */
 
 static void add_count(struct ntk_count *to, struct ntk_count from)
 {
@@ -148,7 +148,8 @@ static bool tells_cores(const struct ntk_snapshot *snapshot)
     return snapshot->runtime_count == 0;
 }
 
-/* What a core does for another runtime the software machine does not count: it is not known to be idle. */
+/* What a core does for another runtime the software machine does not count: it is not known to be
+ * idle. */
 static void forget_idle(struct ntk_snapshot *snapshot, const struct ntk_runtime_sample *runtime)
 {
     for (size_t k = 0; k < runtime->core_count && !runtime->software; k++) {
@@ -202,7 +203,7 @@ static void sum_runtimes(struct ntk_snapshot *snapshot, const json_t *ext)
     }
 }
 
-/* -- reading ------------------------------------------------------------------------------------ */
+/* -- reading ----------------------------------------------------------------------------------- */
 
 static uint64_t longer(uint64_t longest_ns, const json_t *group)
 {

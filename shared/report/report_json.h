@@ -50,7 +50,8 @@ struct ntk_report_options {
     size_t line_bytes_max; /* longer: written again without "neuron_ext"; 0: no bound */
 };
 
-/* "loaded_models,usage_data" as enum ntk_report_omit. -EINVAL with a sentence of what can be left out. */
+/* "loaded_models,usage_data" as enum ntk_report_omit. -EINVAL with a sentence of what can be left
+ * out. */
 int ntk_report_omit_parse(const char *list, unsigned int *out_omit, struct ntk_err *err);
 
 /* Appends the report and '\n'. 0, or -ENOMEM. *out_cut (may be NULL) tells whether "neuron_ext" was

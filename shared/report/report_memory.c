@@ -19,7 +19,7 @@ const struct report_field report_fields_memory_row[] = {
 };
 #undef AT
 
-/* -- the vendor's group: sums ------------------------------------------------------------------- */
+/* -- the vendor's group: sums ------------------------------------------------------------------ */
 
 void report_key_group(struct report_writer *w, const struct ntk_runtime_sample *runtime,
                       enum ntk_memory_group group, uint64_t bytes)
@@ -159,7 +159,7 @@ static void read_vendor_memory(struct ntk_snapshot *snapshot, struct ntk_runtime
     runtime->memory_count = runtime->memory_by_category_count = count;
 }
 
-/* -- our part: rows ----------------------------------------------------------------------------- */
+/* -- our part: rows ---------------------------------------------------------------------------- */
 
 static void write_rows(struct report_writer *w, const char *key,
                        const struct ntk_memory_sample *rows, size_t count)

@@ -48,7 +48,7 @@ const struct report_field report_fields_model_estimated[] = {
 };
 #undef AT
 
-/* -- the vendor's list -------------------------------------------------------------------------- */
+/* -- the vendor's list ------------------------------------------------------------------------- */
 
 static void write_device_groups(struct report_writer *w, const struct ntk_runtime_sample *runtime,
                                 const uint64_t group[NTK_GROUP_COUNT])
@@ -56,7 +56,8 @@ static void write_device_groups(struct report_writer *w, const struct ntk_runtim
     ntk_json_key_object_begin(&w->json, "neuron_device");
     report_key_group(w, runtime, NTK_GROUP_CONSTANTS, group[NTK_GROUP_CONSTANTS]);
     report_key_group(w, runtime, NTK_GROUP_MODEL_CODE, group[NTK_GROUP_MODEL_CODE]);
-    /* There is no key for scratchpad here; it counts with the runtime's so that the sum is right. */
+    /* There is no key for scratchpad here; it counts with the runtime's so that the sum is
+     * right. */
     report_key_group(w, runtime, NTK_GROUP_RUNTIME,
                      group[NTK_GROUP_RUNTIME] + group[NTK_GROUP_SCRATCHPAD]);
     report_key_group(w, runtime, NTK_GROUP_TENSORS, group[NTK_GROUP_TENSORS]);
@@ -157,7 +158,7 @@ static void read_vendor_model(struct ntk_snapshot *snapshot,
     }
 }
 
-/* -- our list ----------------------------------------------------------------------------------- */
+/* -- our list ---------------------------------------------------------------------------------- */
 
 void report_write_ext_models(struct report_writer *w, const struct ntk_runtime_sample *runtime)
 {

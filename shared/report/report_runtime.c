@@ -70,7 +70,7 @@ uint32_t report_lnc_of(const struct ntk_snapshot *snapshot,
     return lnc ? lnc : 1;
 }
 
-/* -- execution_stats ---------------------------------------------------------------------------- */
+/* -- execution_stats --------------------------------------------------------------------------- */
 
 /* null when nothing was executed. */
 static void write_percentiles(struct report_writer *w, const char *key,
@@ -147,7 +147,7 @@ static void read_executions(struct ntk_snapshot *snapshot, struct ntk_runtime_sa
     }
 }
 
-/* -- neuron_runtime_vcpu_usage ------------------------------------------------------------------ */
+/* -- neuron_runtime_vcpu_usage ----------------------------------------------------------------- */
 
 static void write_cpu(struct report_writer *w, const struct ntk_runtime_sample *runtime)
 {
@@ -174,7 +174,7 @@ static void read_cpu(struct ntk_snapshot *snapshot, struct ntk_runtime_sample *r
                        runtime);
 }
 
-/* -- the application ---------------------------------------------------------------------------- */
+/* -- the application --------------------------------------------------------------------------- */
 
 /* Each part goes with the vendor's group that it refines, so that a count is in one report only. */
 static void write_ext(struct report_writer *w, const struct ntk_runtime_sample *runtime)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* report_schema - the JSON Schema of a report, from its tables and report.shape.json; see report_schema.h. */
+/* report_schema - the JSON Schema of a report, from its tables and report.shape.json; see
+ * report_schema.h. */
 #include "shared/report/report_schema.h"
 
 #include <assert.h>

@@ -34,7 +34,7 @@ const struct report_field report_fields_ecc_device[] = {
 };
 #undef AT
 
-/* -- memory_info -------------------------------------------------------------------------------- */
+/* -- memory_info ------------------------------------------------------------------------------- */
 
 static void write_memory(struct report_writer *w)
 {
@@ -57,7 +57,7 @@ static void read_memory(struct ntk_snapshot *snapshot, const json_t *group)
     }
 }
 
-/* -- neuron_hw_counters ------------------------------------------------------------------------- */
+/* -- neuron_hw_counters ------------------------------------------------------------------------ */
 
 static void write_counters(struct report_writer *w)
 {
@@ -113,7 +113,7 @@ static void read_devices(struct ntk_snapshot *snapshot, const json_t *group, con
     }
 }
 
-/* -- vcpu_usage --------------------------------------------------------------------------------- */
+/* -- vcpu_usage -------------------------------------------------------------------------------- */
 
 /* The table of one CPU, whose key is its number. */
 static void share_table(const char *number, struct report_field fields[2])
@@ -217,7 +217,7 @@ static void read_cpu(struct ntk_snapshot *snapshot, const json_t *group)
     qsort(system->cpus, system->cpu_count, sizeof *system->cpus, compare_cpus);
 }
 
-/* -- system_data -------------------------------------------------------------------------------- */
+/* -- system_data ------------------------------------------------------------------------------- */
 
 static bool is_due(const struct report_writer *w, enum ntk_system_group group)
 {

@@ -64,7 +64,8 @@ static uint64_t changed_ns(const struct stat *status)
 }
 
 #define STAYS_BYTE 1
-/* Byte n is the n-th microsecond of CLOCK_MONOTONIC; a reader that has not looked yet stands before all of them. */
+/* Byte n is the n-th microsecond of CLOCK_MONOTONIC; a reader that has not looked yet stands before
+ * all of them. */
 #define LOOKS_BASE 4096
 
 static struct flock lock_of(short type, off_t start, off_t length)
@@ -134,7 +135,8 @@ void ntk_ring_folder_close(struct ring_folder *folder)
     free(folder);
 }
 
-/* In a folder that all may write to, root replaces the mark of somebody else, which writers would not believe. */
+/* In a folder that all may write to, root replaces the mark of somebody else, which writers would
+ * not believe. */
 static int open_mark(const struct ring_folder *folder)
 {
     int flags = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;

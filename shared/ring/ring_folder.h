@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring_folder - one folder of segments, held open: its mark, its passes, and who else reads it; private to
- * this folder of the source.
+ * ring_folder - one folder of segments, held open: its mark, its passes, and who else reads it;
+ * private to this folder of the source.
  *
- * A pass goes over the folder's entries in steps of bounded cost, and not at all while nothing changed in it.
+ * A pass goes over the folder's entries in steps of bounded cost, and not at all while nothing
+ * changed in it.
  *
  * Readers do not know each other, and none may remove a file that another has not seen. In the mark
- * (NTK_READER_MARK_NAME) each holds a read lock on one byte: the time at which its last whole pass began. Whoever wants
- * to remove a file asks the kernel whether any lock of others stands at an earlier time than its own look. A
- * lock ends with its reader, whatever ends it.
+ * (NTK_READER_MARK_NAME) each holds a read lock on one byte: the time at which its last whole pass
+ * began. Whoever wants to remove a file asks the kernel whether any lock of others stands at an
+ * earlier time than its own look. A lock ends with its reader, whatever ends it.
  *
  * Owner:   ntk_ring_folder_open() allocates, _close() frees.
  * Threads: as the registry.
@@ -50,8 +51,8 @@ struct ring_folder {
 
 enum ring_folder_owner { RING_FOLDER_OF_ANYONE = -1 };
 
-/* owner: who the folder must belong to, then its path may be no link; RING_FOLDER_OF_ANYONE. 0, -ENOENT, or -errno with
- * a sentence. */
+/* owner: who the folder must belong to, then its path may be no link; RING_FOLDER_OF_ANYONE. 0,
+ * -ENOENT, or -errno with a sentence. */
 int ntk_ring_folder_open(const char *path, int64_t owner, struct ring_folder **out_folder,
                          struct ntk_err *err);
 /* Takes the mark along when nobody else holds it. */
@@ -59,21 +60,23 @@ void ntk_ring_folder_close(struct ring_folder *folder);
 /* Whether the path still means this folder. */
 bool ntk_ring_folder_is_at(const struct ring_folder *folder, const struct stat *status);
 
-/* A read lock of this reader's own on a byte of a file: several registries of one process do not drop each other's. */
+/* A read lock of this reader's own on a byte of a file: several registries of one process do not
+ * drop each other's. */
 void ntk_ring_folder_hold(int fd, off_t byte);
 void ntk_ring_folder_let_go(int fd, off_t byte);
 bool ntk_ring_folder_is_held_by_others(int fd, off_t start, off_t length);
-/* Before a pass, so that nobody ends in between. Without a mark (no permission, a full disk) all is well but for
- * processes shorter than a look. */
+/* Before a pass, so that nobody ends in between. Without a mark (no permission, a full disk) all is
+ * well but for processes shorter than a look. */
 void ntk_ring_folder_mark(struct ring_folder *folder, uint64_t now_ns);
 
-/* One step of a pass: fn gets up to *entries names, which counts down. True when it ends a pass; a folder that did not
- * change has none. */
+/* One step of a pass: fn gets up to *entries names, which counts down. True when it ends a pass; a
+ * folder that did not change has none. */
 bool ntk_ring_folder_step(struct ring_folder *folder, uint64_t now_ns, unsigned int *entries,
                           void (*fn)(struct ring_folder *folder, const char *name, void *ctx),
                           void *ctx);
 
-/* Whether a reader that keeps what it counts was here and may come back; never for such a reader itself. */
+/* Whether a reader that keeps what it counts was here and may come back; never for such a reader
+ * itself. */
 bool ntk_ring_folder_awaits_reader(const struct ring_folder *folder);
 bool ntk_ring_folder_has_others(const struct ring_folder *folder);
 /* Whether every other reader of the folder began a whole pass at that time or later. */

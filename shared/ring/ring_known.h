@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring_known - what became of files that are not, or no longer, among the segments: told, refused, to be
- * removed; and how much each user may ask of a reader. Private to this folder of the source.
+ * ring_known - what became of files that are not, or no longer, among the segments: told, refused,
+ * to be removed; and how much each user may ask of a reader. Private to this folder of the source.
  *
  * Owner:   zeroed is empty; ntk_ring_known_fini() frees.
  * Threads: as the registry.
@@ -14,7 +14,8 @@
 
 #include "shared/base/map.h"
 
-/* Each user may make a reader open so many files at once, and then so many a second: the rest wait, none is lost. */
+/* Each user may make a reader open so many files at once, and then so many a second: the rest wait,
+ * none is lost. */
 #define RING_USER_OPENS 512
 #define RING_USER_OPENS_PER_SECOND 64
 /* Files of a user that are remembered; more are not looked at. */
@@ -30,7 +31,8 @@ struct ring_file {
 enum ring_known_kind {
     RING_KNOWN_STAYS,  /* told, and not ours to remove */
     RING_KNOWN_LEAVES, /* told, to be removed when nobody else wants it */
-    RING_KNOWN_OLD, /* over before this reader began: another reader's to tell, while one may come */
+    /* over before this reader began: another reader's to tell, while one may come */
+    RING_KNOWN_OLD,
     RING_KNOWN_REFUSED, /* looked at again later */
     RING_KNOWN_UNREADY, /* without its magic yet: looked at again when it is twice as old */
 };
@@ -42,8 +44,8 @@ struct ring_known_file {
     uint64_t folder_inode;
     uint64_t seen_in_pass; /* of its folder */
     uint64_t since_ns;
-    uint64_t
-        looked_ns; /* when the others had looked at it once, 0 not yet; when this reader did, of an unready one */
+    /* when the others had looked at it once, 0 not yet; when this reader did, of an unready one */
+    uint64_t looked_ns;
     uint64_t ended_order; /* see ntk_ring_registry_release() */
     int fd; /* of a file that leaves: holds its byte 1 until what it said is kept; -1 */
     bool is_held;
@@ -66,7 +68,8 @@ void ntk_ring_known_fini(struct ring_known *known);
 /* NULL: not known. */
 struct ring_known_file *ntk_ring_known_get(const struct ring_known *known,
                                            const struct ring_file *file);
-/* Known from now on, zeroed but for its uid and fd; NULL without memory or when its user has too many. */
+/* Known from now on, zeroed but for its uid and fd; NULL without memory or when its user has too
+ * many. */
 struct ring_known_file *ntk_ring_known_add(struct ring_known *known, const struct ring_file *file);
 void ntk_ring_known_remove(struct ring_known *known, const struct ring_file *file);
 /* Forgets files of a folder that a whole pass did not see. */

@@ -21,7 +21,8 @@
 
 /* ---- what /proc says ---- */
 
-/* When the process started, see process_stat.h; 0 when there is no such process here, or it is over. */
+/* When the process started, see process_stat.h; 0 when there is no such process here, or it is
+ * over. */
 static uint64_t start_time_of(const char *proc_root, const char *pid)
 {
     char path[NTK_PATH_BYTES];
@@ -66,8 +67,8 @@ static bool is_foreign_proc(const char *proc_root)
     return strtoul(self, NULL, 10) != (unsigned long)getpid();
 }
 
-/* Whose a process is, and what it is called where it lives. Not the owner of its folder: that is root for a process
- * that may not be traced. */
+/* Whose a process is, and what it is called where it lives. Not the owner of its folder: that is
+ * root for a process that may not be traced. */
 struct proc_status {
     uint32_t uid[UIDS];
     uint32_t innermost_pid; /* the last of "NSpid:"; 0 unknown */

@@ -2,8 +2,8 @@
 /*
  * ring_liveness - whose a segment is, and whether its writer is over; private to this folder.
  *
- * What a segment says of its process is a claim. The record lock on byte 0 names a process that nobody can
- * invent, and /proc says whose it is and when it started: they are believed instead.
+ * What a segment says of its process is a claim. The record lock on byte 0 names a process that
+ * nobody can invent, and /proc says whose it is and when it started: they are believed instead.
  *
  * Owner, threads: as the registry.
  */
@@ -22,16 +22,17 @@ struct ntk_ring_liveness {
 };
 
 void ntk_ring_liveness_init(struct ntk_ring_liveness *liveness, const char *proc_root);
-/* Once per segment: 0, or -EPERM with a sentence when it speaks for a process that is another user's. Where the lock
- * tells the process, the segment gets that one's numbers, whatever it says. */
+/* Once per segment: 0, or -EPERM with a sentence when it speaks for a process that is another
+ * user's. Where the lock tells the process, the segment gets that one's numbers, whatever it
+ * says. */
 int ntk_ring_liveness_check(const struct ntk_ring_liveness *liveness,
                             struct ntk_ring_segment *segment, struct ntk_err *err);
 /* Whether the writer is over, in the look of that number; learns its pid on the way. */
 bool ntk_ring_liveness_has_ended(const struct ntk_ring_liveness *liveness,
                                  struct ntk_ring_segment *segment, uint64_t look);
 
-/* The pid that holds byte 0 as this process sees it, 0 when nobody does, -1 when its holder has no pid
- * here. */
+/* The pid that holds byte 0 as this process sees it, 0 when nobody does, -1 when its holder has no
+ * pid here. */
 int64_t ntk_ring_liveness_holder(int fd);
 
 #endif

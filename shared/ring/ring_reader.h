@@ -5,7 +5,8 @@
  * The ring overwrites its oldest records whenever it likes; the reader copies batches, checks them
  * and counts the rest as lost. At any quiet moment: records published = read + lost.
  *
- * Owner:   caller's storage; nothing to free. The mapping belongs to the segment and must outlive it.
+ * Owner:   caller's storage; nothing to free. The mapping belongs to the segment and must outlive
+ *          it.
  * Threads: one reader belongs to one thread; any number of readers follow one ring.
  */
 #ifndef NTK_SHARED_RING_RING_READER_H
@@ -31,8 +32,9 @@ struct ntk_ring_reader {
     uint64_t read;     /* records delivered */
     uint64_t lost;     /* records published and never delivered */
     uint64_t start;    /* position at the beginning: read + lost = position - start */
-    int writer_gone; /* set by the owner: nothing is written any more, so a lapped reader goes back to
-                          the oldest record instead of leaving the writer half a ring */
+    /* set by the owner: nothing is written any more, so a lapped reader goes back to the oldest
+     * record instead of leaving the writer half a ring */
+    int writer_gone;
 };
 
 enum ntk_ring_from {
@@ -43,9 +45,9 @@ enum ntk_ring_from {
 /* slots: capacity of them, a power of two. */
 void ntk_ring_reader_init(struct ntk_ring_reader *reader, const struct ntk_slot *slots,
                           const uint64_t *head, uint64_t capacity, enum ntk_ring_from from);
-/* Copies up to NTK_RING_BATCH sound records, oldest first, into out_slots (NTK_RING_BATCH of them) and
- * returns how many. *out_more (may be NULL): 1 when more are there already, also when this batch
- * was lost as a whole. */
+/* Copies up to NTK_RING_BATCH sound records, oldest first, into out_slots (NTK_RING_BATCH of them)
+ * and returns how many. *out_more (may be NULL): 1 when more are there already, also when this
+ * batch was lost as a whole. */
 size_t ntk_ring_reader_next(struct ntk_ring_reader *reader, struct ntk_slot *out_slots,
                             int *out_more);
 

@@ -226,7 +226,8 @@ static bool has_room(const struct ntk_ring_registry *registry, const struct ring
            registry->segments.count < NTK_RING_REGISTRY_SEGMENTS;
 }
 
-/* Over when it is first seen. Who watches only, or keeps nothing of earlier times, leaves it to a reader that does. */
+/* Over when it is first seen. Who watches only, or keeps nothing of earlier times, leaves it to a
+ * reader that does. */
 static bool is_of_the_past(const struct ntk_ring_registry *registry,
                            const struct ntk_ring_segment *segment)
 {
@@ -385,7 +386,8 @@ static void remove_folder(struct ntk_ring_registry *registry, size_t index)
     ntk_vec_remove(&registry->folders, index);
 }
 
-/* From now on this folder is looked into. owner: who it must belong to, or anyone. One that is not there is fine. */
+/* From now on this folder is looked into. owner: who it must belong to, or anyone. One that is not
+ * there is fine. */
 static void add_folder(struct ntk_ring_registry *registry, const char *path, int64_t owner)
 {
     struct ring_folder *folder = NULL;
@@ -415,8 +417,8 @@ static void add_folder(struct ntk_ring_registry *registry, const char *path, int
     }
 }
 
-/* Anyone can make a folder with the name of another user's, so the owner comes first; what is made of it then is the
- * user's own, under the name that paths.h finds. */
+/* Anyone can make a folder with the name of another user's, so the owner comes first; what is made
+ * of it then is the user's own, under the name that paths.h finds. */
 static void find_user_folder(struct ring_folder *parent, const char *name, void *ctx)
 {
     struct ntk_ring_registry *registry = ctx;
@@ -609,8 +611,8 @@ static void step_lives(struct ntk_ring_registry *registry)
     }
 }
 
-/* A reader that cleans up makes the folder as the first writer would: one that the first process makes
- * has no mark yet when that process is short. */
+/* A reader that cleans up makes the folder as the first writer would: one that the first process
+ * makes has no mark yet when that process is short. */
 static void make_folder(struct ntk_ring_registry *registry)
 {
     char path[NTK_PATH_BYTES];

@@ -3,18 +3,19 @@
  * ring_registry - the observed processes of this machine: finds their segments, believes nothing in
  * them unchecked, sees them end.
  *
- * ntk_ring_registry_poll() looks at the folders (shared/abi/paths.h) and brings the list of segments
- * up to date. Each segment then answers questions with copies in plain structs: every id, count and
- * offset of the answers is within bounds, texts are NUL-ended, so a hostile segment can at worst
- * report nonsense about its own process. A file that is cut short while it is mapped reads as zeros and
- * is dropped at the next poll; for that the module installs a SIGBUS handler that passes on what is
- * not its own.
+ * ntk_ring_registry_poll() looks at the folders (shared/abi/paths.h) and brings the list of
+ * segments up to date. Each segment then answers questions with copies in plain structs: every id,
+ * count and offset of the answers is within bounds, texts are NUL-ended, so a hostile segment can
+ * at worst report nonsense about its own process. A file that is cut short while it is mapped reads
+ * as zeros and is dropped at the next poll; for that the module installs a SIGBUS handler that
+ * passes on what is not its own.
  *
- * Owner:   ntk_ring_registry_open() allocates, _close() frees; segments are borrowed from it and live
- *          until the poll after the one that showed them as NTK_SEGMENT_GONE.
+ * Owner:   ntk_ring_registry_open() allocates, _close() frees; segments are borrowed from it and
+ *          live until the poll after the one that showed them as NTK_SEGMENT_GONE.
  * Threads: one registry belongs to one thread at a time.
  *
- * The segment of the calling process itself is never opened: closing it would drop its writer's lock.
+ * The segment of the calling process itself is never opened: closing it would drop its writer's
+ * lock.
  */
 #ifndef NTK_SHARED_RING_RING_REGISTRY_H
 #define NTK_SHARED_RING_RING_REGISTRY_H
@@ -45,18 +46,19 @@ struct ntk_ring_options {
      * container), pids are those that it shows. */
     const char *proc_root;
     bool hold; /* holds byte 1: files of clean exits wait until they are reaped */
-    /* Removes the files of processes that ended (the agent; implies hold), and marks the folders, so that
-     * processes that end before they were seen leave theirs too. The folder of the own user (or `folder`)
-     * is made when missing, and removed at _close() when it is still empty. */
+    /* Removes the files of processes that ended (the agent; implies hold), and marks the folders,
+     * so that processes that end before they were seen leave theirs too. The folder of the own user
+     * (or `folder`) is made when missing, and removed at _close() when it is still empty. */
     bool reap;
-    /* Keeps what it counts over its own end: processes that were over before it began are its to tell, and files of
-     * ended processes stay until ntk_ring_registry_release(). Others leave those of before to such a reader for
-     * NTK_READER_MARK_KEEPS_S. */
+    /* Keeps what it counts over its own end: processes that were over before it began are its to
+     * tell, and files of ended processes stay until ntk_ring_registry_release(). Others leave those
+     * of before to such a reader for NTK_READER_MARK_KEEPS_S. */
     bool remembers;
     enum ntk_ring_from from; /* where readers of rings start */
 };
 
-/* -errno with a sentence. A folder that does not exist (yet) is fine. options may be NULL: zeroed. */
+/* -errno with a sentence. A folder that does not exist (yet) is fine. options may be NULL:
+ * zeroed. */
 int ntk_ring_registry_open(const struct ntk_ring_options *options,
                            struct ntk_ring_registry **out_registry, struct ntk_err *err);
 void ntk_ring_registry_close(struct ntk_ring_registry *registry);
@@ -70,15 +72,15 @@ struct ntk_ring_poll {
 };
 
 /* One round. Processes that ended are NTK_SEGMENT_ENDED in this round: drain their rings and read
- * their counters once more, then the next round makes them NTK_SEGMENT_GONE, the one after frees them.
- * out may be NULL. */
+ * their counters once more, then the next round makes them NTK_SEGMENT_GONE, the one after frees
+ * them. out may be NULL. */
 int ntk_ring_registry_poll(struct ntk_ring_registry *registry, struct ntk_ring_poll *out,
                            struct ntk_err *err);
 
 /* How many segments were shown as NTK_SEGMENT_ENDED so far. */
 uint64_t ntk_ring_registry_ended_count(const struct ntk_ring_registry *registry);
-/* A reader that remembers kept what so many of them said: their files may go, once every other reader of the folder
- * has looked into it twice since. */
+/* A reader that remembers kept what so many of them said: their files may go, once every other
+ * reader of the folder has looked into it twice since. */
 void ntk_ring_registry_release(struct ntk_ring_registry *registry, uint64_t ended_count);
 
 size_t ntk_ring_registry_count(const struct ntk_ring_registry *registry);
@@ -92,7 +94,8 @@ enum ntk_segment_state {
     NTK_SEGMENT_GONE   /* the file is removed (when reaping); the mapping goes at the next poll */
 };
 
-/* What a segment's process is; texts are NUL-ended and printable as they are (control bytes are '?'). */
+/* What a segment's process is; texts are NUL-ended and printable as they are (control bytes are
+ * '?'). */
 struct ntk_ring_process {
     uint32_t pid;        /* outside identity: holder of the lock as this process sees it */
     uint32_t own_pid;    /* as the process sees itself (header) */
@@ -150,12 +153,14 @@ struct ntk_ring_core {
     struct ntk_segment_core counters;
 };
 
-/* The cores that the process owns or owned, in order; returns how many of out_cores were filled. Not
- * const: it remembers the last sound values, for a writer that was killed while it changed them. */
+/* The cores that the process owns or owned, in order; returns how many of out_cores were filled.
+ * Not const: it remembers the last sound values, for a writer that was killed while it changed
+ * them. */
 size_t ntk_ring_segment_cores(struct ntk_ring_segment *segment, struct ntk_ring_core *out_cores,
                               size_t out_count);
 
-/* All buckets of one kind; those before `first` and from `end` on are 0, so that few have to be looked at. */
+/* All buckets of one kind; those before `first` and from `end` on are 0, so that few have to be
+ * looked at. */
 struct ntk_ring_buckets {
     uint64_t sum_ns;
     uint32_t first;
@@ -212,8 +217,8 @@ struct ntk_ring_memory {
 size_t ntk_ring_segment_memory(const struct ntk_ring_segment *segment,
                                struct ntk_ring_memory *out_rows, size_t out_count);
 
-/* Copies the text of a name id, NUL-ended and printable; 0 bytes and "" for unknown ids. Returns the
- * bytes of the text, cut to the buffer. */
+/* Copies the text of a name id, NUL-ended and printable; 0 bytes and "" for unknown ids. Returns
+ * the bytes of the text, cut to the buffer. */
 size_t ntk_ring_segment_text(const struct ntk_ring_segment *segment, uint32_t name, char *buf,
                              size_t buf_bytes);
 
@@ -228,11 +233,11 @@ void ntk_ring_segment_thread(const struct ntk_ring_segment *segment, const struc
                              struct ntk_ring_thread *out);
 
 /*
- * Takes events of all rings of the segment, in batches: each call of the function gets the records of
- * one ring in order (rings are not merged). limit bounds the records that this call looks at (rounded up to a
- * batch), 0 = until all rings were empty once. Core and thread of a record are within bounds or
- * NTK_NO_CORE and 0; kinds, flags and words are as written and may be anything. Returns how many it looked at, with those
- * that were no sound records.
+ * Takes events of all rings of the segment, in batches: each call of the function gets the records
+ * of one ring in order (rings are not merged). limit bounds the records that this call looks at
+ * (rounded up to a batch), 0 = until all rings were empty once. Core and thread of a record are
+ * within bounds or NTK_NO_CORE and 0; kinds, flags and words are as written and may be anything.
+ * Returns how many it looked at, with those that were no sound records.
  */
 typedef void (*ntk_ring_batch_fn)(const struct ntk_ring_segment *segment,
                                   const struct ntk_slot *slots, size_t count, void *ctx);
@@ -242,8 +247,8 @@ size_t ntk_ring_segment_drain(struct ntk_ring_segment *segment, size_t limit, nt
 void ntk_ring_segment_events(const struct ntk_ring_segment *segment, uint64_t *out_read,
                              uint64_t *out_lost, uint64_t *out_published);
 
-/* Raw ticks of the segment in CLOCK_MONOTONIC and CLOCK_REALTIME nanoseconds, refined by the reader's
- * own brackets (at each poll). */
+/* Raw ticks of the segment in CLOCK_MONOTONIC and CLOCK_REALTIME nanoseconds, refined by the
+ * reader's own brackets (at each poll). */
 uint64_t ntk_ring_segment_monotonic_ns(const struct ntk_ring_segment *segment, uint64_t ticks);
 uint64_t ntk_ring_segment_realtime_ns(const struct ntk_ring_segment *segment, uint64_t ticks);
 /* A span of ticks in nanoseconds. */

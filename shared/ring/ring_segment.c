@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A mapped segment: its header checked, opened and closed, what it is, its clock. ring_segment_tables.c copies its
- * tables, ring_segment_events.c drains its rings. */
+/* A mapped segment: its header checked, opened and closed, what it is, its clock.
+ * ring_segment_tables.c copies its tables, ring_segment_events.c drains its rings. */
 #include "shared/ring/ring_segment_private.h"
 
 #include <errno.h>

@@ -2,8 +2,8 @@
 /*
  * ring_segment - one mapped segment: private to this folder, its tests and runtime-hooks/nds.
  *
- * _open() copies and checks the header once; afterwards only the checked copy of the section table is
- * used, so whatever the writer does later cannot lead a reader out of the mapping.
+ * _open() copies and checks the header once; afterwards only the checked copy of the section table
+ * is used, so whatever the writer does later cannot lead a reader out of the mapping.
  */
 #ifndef NTK_SHARED_RING_RING_SEGMENT_H
 #define NTK_SHARED_RING_RING_SEGMENT_H
@@ -63,12 +63,12 @@ struct ntk_ring_segment {
     uint8_t ring_usable[NTK_SEGMENT_RINGS];
 };
 
-/* Maps and checks the file; takes fd when it succeeds. 0; -EAGAIN: not ready yet; else -errno with a
- * sentence. path is copied. */
+/* Maps and checks the file; takes fd when it succeeds. 0; -EAGAIN: not ready yet; else -errno with
+ * a sentence. path is copied. */
 int ntk_ring_segment_open(int fd, const char *path, enum ntk_ring_from from,
                           struct ntk_ring_segment **out_segment, struct ntk_err *err);
-/* A segment that is mapped already, as that of the calling process itself; takes the mapping when it
- * succeeds. It has no path and no name. Errors as above. */
+/* A segment that is mapped already, as that of the calling process itself; takes the mapping when
+ * it succeeds. It has no path and no name. Errors as above. */
 int ntk_ring_segment_adopt(void *mapping, size_t bytes, struct ntk_ring_segment **out_segment,
                            struct ntk_err *err);
 void ntk_ring_segment_close(struct ntk_ring_segment *segment);

@@ -28,7 +28,8 @@ static inline void segment_copy_words(void *to, const void *from, size_t bytes)
     }
 }
 
-/* Makes bytes of text printable in place, up to its NUL or end, and ends it; buf holds bytes + 1. */
+/* Makes bytes of text printable in place, up to its NUL or end, and ends it; buf holds bytes +
+ * 1. */
 size_t ntk_ring_segment_make_printable(char *buf, size_t bytes);
 /* A field of fixed size as printable text; out holds bytes + 1. */
 void ntk_ring_segment_take_text(char *out, const char *field, size_t bytes);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The tables of a segment, copied into bounded plain structs: cores, histograms, models, memory, names, threads. */
+/* The tables of a segment, copied into bounded plain structs: cores, histograms, models, memory,
+ * names, threads. */
 #include "shared/ring/ring_segment_private.h"
 
 #include <errno.h>
@@ -12,8 +13,8 @@
 
 /* ---- cores ---- */
 
-/* Line 0 under its sequence word; keeps the values last seen when it stays odd. Pairs with core_turn()
- * in runtime-hooks/hooks/hooks.c. */
+/* Line 0 under its sequence word; keeps the values last seen when it stays odd. Pairs with
+ * core_turn() in runtime-hooks/hooks/hooks.c. */
 static void read_core_line(const struct ntk_segment_core *block, struct ntk_ring_core_seen *seen)
 {
     int i;
@@ -235,8 +236,8 @@ size_t ntk_ring_segment_memory(const struct ntk_ring_segment *segment,
     uint32_t unused = 0; /* rows in a row */
     uint32_t i;
 
-    /* Rows are used from the first on, and one that was in use keeps its counts: most of the table need not be touched.
-     * One that is being used again has neither for a moment. */
+    /* Rows are used from the first on, and one that was in use keeps its counts: most of the table
+     * need not be touched. One that is being used again has neither for a moment. */
     for (i = 0; i < segment->section[NTK_SECTION_MEMORY].count && filled < out_count &&
                 unused < MEMORY_ROWS_UNUSED;
          i++) {
@@ -332,8 +333,8 @@ void ntk_ring_segment_thread(const struct ntk_ring_segment *segment, const struc
         if (ntk_abi_load(&entry->seq) != seq) {
             continue;
         }
-        /* A record that began long before the entry was taken is of an earlier thread. Spans may begin
-         * a little before their thread's first event. */
+        /* A record that began long before the entry was taken is of an earlier thread. Spans may
+         * begin a little before their thread's first event. */
         if (slot->start_ticks + slot->word[0] < thread.first_ticks &&
             slot->kind != NTK_EVENT_NONE) {
             return;

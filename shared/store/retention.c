@@ -15,8 +15,8 @@
 #define VACUUM_PAGES "2000"
 #define TABLES_MAX 10
 
-/* Tables with a time_ns that grow, by the tier whose age they share; NULL-ended. Errors and loads are
- * few and tell much: they stay as long as the minutes. */
+/* Tables with a time_ns that grow, by the tier whose age they share; NULL-ended. Errors and loads
+ * are few and tell much: they stay as long as the minutes. */
 static const struct {
     double share; /* of the file */
     const char *tables[TABLES_MAX];
@@ -32,8 +32,8 @@ static const struct {
                            "execution_hour", "model_hour", "unwatched" } },
 };
 
-/* Before rows of memory_sample go, what each key of a living process was is said again at ?1: a value
- * holds until the next row. */
+/* Before rows of memory_sample go, what each key of a living process was is said again at ?1: a
+ * value holds until the next row. */
 static const char restate_memory[] =
     "INSERT OR IGNORE INTO memory_sample"
     " SELECT ?1, process_id, core, category, model_id, current_bytes, peak_bytes FROM ("

@@ -2,8 +2,8 @@
 /*
  * retention - what is kept how long: each tier by its age and its share of the file.
  *
- * Rows go only when the next tier has them: nothing is deleted before it was merged. While the file is
- * larger than it may be, the tier that is furthest above its share gives up a tenth of its span.
+ * Rows go only when the next tier has them: nothing is deleted before it was merged. While the file
+ * is larger than it may be, the tier that is furthest above its share gives up a tenth of its span.
  * Private to shared/store. Threads: the writer's, between two commits.
  */
 #ifndef NTK_SHARED_STORE_RETENTION_H
@@ -23,8 +23,9 @@ struct ntk_retention {
     uint64_t keep_bytes;
 };
 
-/* Deletes a slice of what is too old or too much, and returns free pages to the disk, in a transaction
- * of its own. 1 when there is more to do, 0, or negative (the transaction may be open then). */
+/* Deletes a slice of what is too old or too much, and returns free pages to the disk, in a
+ * transaction of its own. 1 when there is more to do, 0, or negative (the transaction may be open
+ * then). */
 int ntk_retention_run(sqlite3 *db, const struct ntk_retention *retention, uint64_t now_ns,
                       struct ntk_err *err);
 

@@ -70,8 +70,8 @@ struct ntk_store {
     uint64_t retention_at_ns;
 };
 
-/* POSIX locks of a process go when it closes any descriptor of the file, SQLite's among them. So the
- * writer's lock is an open-file-description lock on a descriptor that outlives the database. */
+/* POSIX locks of a process go when it closes any descriptor of the file, SQLite's among them. So
+ * the writer's lock is an open-file-description lock on a descriptor that outlives the database. */
 static int open_and_lock(struct ntk_store *store, struct ntk_err *err)
 {
     const char *path = store->path;
@@ -144,7 +144,8 @@ static void close_database(struct ntk_store *store)
     }
 }
 
-/* A name beside the database that does not exist yet; what is left free at its end is for "-wal". */
+/* A name beside the database that does not exist yet; what is left free at its end is for
+ * "-wal". */
 static int make_name(const struct ntk_store *store, char *name, size_t name_bytes)
 {
     char stamp[32];
@@ -180,7 +181,8 @@ static int set_aside(struct ntk_store *store, const char *why, struct ntk_err *e
                            "%s is damaged (%s) and cannot be set aside: %s", store->path, why,
                            strerror(-ret));
     }
-    /* The log holds what the file may lack; the index beside it is made anew by whoever opens it. */
+    /* The log holds what the file may lack; the index beside it is made anew by whoever opens
+     * it. */
     snprintf(from, sizeof from, "%s-wal", store->path);
     snprintf(to, sizeof to, "%s-wal", name);
     (void)rename(from, to);
@@ -446,7 +448,8 @@ int ntk_store_open(const char *path, const struct ntk_store_options *options,
     return 0;
 }
 
-/* Makes room: the two that wait longest become one, or the second of them goes. The mutex is held. */
+/* Makes room: the two that wait longest become one, or the second of them goes. The mutex is
+ * held. */
 static void join_oldest(struct ntk_store *store)
 {
     const struct ntk_snapshot **oldest = store->queue + store->in_transaction;

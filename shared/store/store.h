@@ -3,15 +3,17 @@
  * store - the writing side of the database: one snapshot per period, in a thread of its own.
  *
  * ntk_store_put() only queues; the thread writes and commits once a second. A disk that is full or
- * gone stops storing, not monitoring: snapshots wait in a bounded queue and are tried again. Of more than
- * it holds the oldest become one that covers the time of both, so nothing that was counted is lost, only
- * when exactly; what even that cannot hold is counted. The file is SQLite in WAL mode, one file to hand on;
- * any number of readers may have it open. Layout: docs/formats/store.md.
+ * gone stops storing, not monitoring: snapshots wait in a bounded queue and are tried again. Of
+ * more than it holds the oldest become one that covers the time of both, so nothing that was
+ * counted is lost, only when exactly; what even that cannot hold is counted. The file is SQLite in
+ * WAL mode, one file to hand on; any number of readers may have it open. Layout:
+ * docs/formats/store.md.
  *
- * A damaged file of ours is renamed to <file>.damaged-<UTC time> and a new one begun, at the start or
- * whenever it shows; ntk_store_status tells.
+ * A damaged file of ours is renamed to <file>.damaged-<UTC time> and a new one begun, at the start
+ * or whenever it shows; ntk_store_status tells.
  *
- * Owner:   ntk_store_open() allocates, ntk_store_close() writes what waits, stops the thread, frees.
+ * Owner:   ntk_store_open() allocates, ntk_store_close() writes what waits, stops the thread,
+ *          frees.
  * Threads: put and status from any thread.
  */
 #ifndef NTK_SHARED_STORE_STORE_H
@@ -72,8 +74,8 @@ int ntk_store_open(const char *path, const struct ntk_store_options *options,
 /* Takes a share of the snapshot (ntk_snapshot_share). Never blocks on the disk. */
 void ntk_store_put(struct ntk_store *store, const struct ntk_snapshot *snapshot);
 void ntk_store_status_get(struct ntk_store *store, struct ntk_store_status *out_status);
-/* Writes what waits, checkpoints, frees. -EIO (and err) when something could not be written. NULL is
- * fine. */
+/* Writes what waits, checkpoints, frees. -EIO (and err) when something could not be written. NULL
+ * is fine. */
 int ntk_store_close(struct ntk_store *store, struct ntk_err *err);
 
 #ifdef __cplusplus

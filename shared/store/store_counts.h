@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store_counts - what is counted of a core as columns, in the order of the ids of shared/abi/core_counts.def.
+ * store_counts - what is counted of a core as columns, in the order of the ids of
+ * shared/abi/core_counts.def.
  *
- * SQL names them as {set|text}: the text once for each column of the set, whose name stands for % in it.
- * "SELECT core{core|, sum(%)}" is "SELECT core, sum(busy_ns), sum(pe_busy_ns), ...".
+ * SQL names them as {set|text}: the text once for each column of the set, whose name stands for %
+ * in it. "SELECT core{core|, sum(%)}" is "SELECT core, sum(busy_ns), sum(pe_busy_ns), ...".
  *
  *   core       the columns of core_sample and its tiers
  *   execution  those of execution_sample: outcomes and error classes

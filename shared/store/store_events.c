@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* store_events - what happened in a window, in order: one SELECT over the logs and the processes. */
+/* store_events - what happened in a window, in order: one SELECT over the logs and the
+ * processes. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>

@@ -2,12 +2,14 @@
 /*
  * store_file - a database that may come from anyone: whose it is, and what SQLite may do with it.
  *
- * Before SQLite looks into a file its header is read as bytes: one of something else is left alone, one of ours that
- * is cut short or spoilt is known to be ours. Then nothing that the file itself brings is run (triggers, views,
- * functions in its schema), and SQLite gives up where a file keeps it busy, or fills memory, beyond what a sound one
- * could: trees that meet themselves again have rows without end.
+ * Before SQLite looks into a file its header is read as bytes: one of something else is left alone,
+ * one of ours that is cut short or spoilt is known to be ours. Then nothing that the file itself
+ * brings is run (triggers, views, functions in its schema), and SQLite gives up where a file keeps
+ * it busy, or fills memory, beyond what a sound one could: trees that meet themselves again have
+ * rows without end.
  *
- * The file is read through SQLite, for a descriptor of our own would take its locks along when it is closed.
+ * The file is read through SQLite, for a descriptor of our own would take its locks along when it
+ * is closed.
  *
  * Private to shared/store. Threads: one connection, one thread at a time; _hurry: any.
  */
@@ -36,14 +38,16 @@ struct ntk_store_file {
     atomic_bool hurries;
 };
 
-/* A folder, a device or a pipe would keep who opens it waiting; false too where there is nothing. */
+/* A folder, a device or a pipe would keep who opens it waiting; false too where there is
+ * nothing. */
 bool ntk_store_file_is_plain(const char *path);
 /* Sets what SQLite may do with an open connection that has not read anything yet. */
 int ntk_store_file_guard(struct ntk_store_file *file, sqlite3 *db, struct ntk_err *err);
 /* The program ends: every statement has half a second from now on. */
 void ntk_store_file_hurry(struct ntk_store_file *file);
-/* 0: ours, or nothing speaks against it (empty, or the first transaction is still in the log); -EPROTO: of something
- * else; -EBADMSG: damaged, and ours or nobody's. *out_is_ours: the header says so. */
+/* 0: ours, or nothing speaks against it (empty, or the first transaction is still in the log);
+ * -EPROTO: of something else; -EBADMSG: damaged, and ours or nobody's. *out_is_ours: the header
+ * says so. */
 int ntk_store_file_check(sqlite3 *db, bool *out_is_ours, struct ntk_err *err);
 
 #endif

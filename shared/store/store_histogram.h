@@ -2,9 +2,9 @@
 /*
  * store_histogram - a latency histogram as a BLOB of the database.
  *
- * Byte 0 is the version (1); then varints (LEB128): sum of the values in ns, number of used buckets,
- * and for each the distance from the bucket before (the first from 0) and its count. Buckets are
- * those of shared/abi/segment_abi.h.
+ * Byte 0 is the version (1); then varints (LEB128): sum of the values in ns, number of used
+ * buckets, and for each the distance from the bucket before (the first from 0) and its count.
+ * Buckets are those of shared/abi/segment_abi.h.
  *
  * Owner:   the caller's buffers. Threads: plain data.
  */
@@ -23,7 +23,8 @@ extern "C" {
 /* Appends to buf. */
 void ntk_store_histogram_encode(const struct ntk_histogram *histogram, struct ntk_buf *buf);
 void ntk_store_histogram_encode_dense(const struct ntk_histogram_dense *dense, struct ntk_buf *buf);
-/* Adds the values of a BLOB to dense. 0, or -EBADMSG for anything malformed, dense untouched then. */
+/* Adds the values of a BLOB to dense. 0, or -EBADMSG for anything malformed, dense untouched
+ * then. */
 int ntk_store_histogram_decode(const void *bytes, size_t bytes_count,
                                struct ntk_histogram_dense *dense);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store_machine - what the machine is, as rows of machine and device: at the start and when it changes.
- * Private to shared/store. Threads: the writer's.
+ * store_machine - what the machine is, as rows of machine and device: at the start and when it
+ * changes. Private to shared/store. Threads: the writer's.
  */
 #ifndef NTK_SHARED_STORE_STORE_MACHINE_H
 #define NTK_SHARED_STORE_STORE_MACHINE_H

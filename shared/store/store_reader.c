@@ -28,7 +28,8 @@ static const char totals_sql[] =
     " WHERE p.boot_id = ?1 AND p.header_pid = ?2 AND p.uid = ?3 AND p.start_time = ?4"
     " AND t.began_ns = ?5 ORDER BY t.core";
 
-/* "file:<path>?immutable=1" with what a URI would read otherwise escaped; freed with sqlite3_free(). */
+/* "file:<path>?immutable=1" with what a URI would read otherwise escaped; freed with
+ * sqlite3_free(). */
 static char *make_immutable_uri(const char *path)
 {
     sqlite3_str *uri = sqlite3_str_new(NULL);
@@ -68,8 +69,8 @@ static bool is_alone(const char *path)
     return count > 0 && (size_t)count < sizeof wal && (stat(wal, &info) < 0 || info.st_size == 0);
 }
 
-/* A reader makes an index beside the file; where it cannot (a read-only disk, a folder of others) and
- * no agent is at work, the file is read as it lies. */
+/* A reader makes an index beside the file; where it cannot (a read-only disk, a folder of others)
+ * and no agent is at work, the file is read as it lies. */
 static int open_somehow(struct ntk_store_reader *reader, const char *path, bool *out_is_empty,
                         struct ntk_err *err)
 {

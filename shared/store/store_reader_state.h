@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store_reader_state - what the parts of the reader share, and how they read a window over the tiers.
- * Private to shared/store. Threads: one reader, one thread at a time.
+ * store_reader_state - what the parts of the reader share, and how they read a window over the
+ * tiers. Private to shared/store. Threads: one reader, one thread at a time.
  */
 #ifndef NTK_SHARED_STORE_STORE_READER_STATE_H
 #define NTK_SHARED_STORE_STORE_READER_STATE_H
@@ -35,8 +35,9 @@ int ntk_store_window_align(struct ntk_store_window *window, struct ntk_err *err)
 /* The pieces (struct ntk_store_piece) that cover an aligned window, in order. */
 int ntk_store_window_cut(struct ntk_store_reader *reader, const struct ntk_store_window *window,
                          bool whole, struct ntk_vec *pieces, struct ntk_err *err);
-/* "(SELECT ... UNION ALL SELECT ...)": the rows of the pieces with the columns of ntk_tier_add_select()
- * and row_step_ns, only those of the filter: ?1 is its process, ?2 its model. */
+/* "(SELECT ... UNION ALL SELECT ...)": the rows of the pieces with the columns of
+ * ntk_tier_add_select() and row_step_ns, only those of the filter: ?1 is its process, ?2 its
+ * model. */
 void ntk_store_window_add_rows(struct ntk_buf *sql, const struct ntk_vec *pieces,
                                enum ntk_tier_family family, const struct ntk_store_filter *filter);
 /* " AND ..." for the columns of a family that the filter is about. */

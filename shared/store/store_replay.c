@@ -99,8 +99,8 @@ struct ntk_runtime_sample *ntk_replay_find_runtime(const struct ntk_replay *repl
 
 /* ---- the moment ---- */
 
-/* Takes time and period of the nearest row of the tier that ends before the time, or not before it: 1, or 0 when
- * there is none. */
+/* Takes time and period of the nearest row of the tier that ends before the time, or not before it:
+ * 1, or 0 when there is none. */
 static int take_row(struct ntk_replay *replay, bool is_before, uint64_t time_ns,
                     struct ntk_err *err)
 {

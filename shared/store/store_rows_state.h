@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store_rows_state - what the parts of store_rows share: the statements, how a row is bound, and what is
- * kept of each process between two snapshots.
+ * store_rows_state - what the parts of store_rows share: the statements, how a row is bound, and
+ * what is kept of each process between two snapshots.
  *
  * store_rows.c walks a snapshot, store_rows_process.c knows the processes, store_rows_core.c writes
  * cores and executions, store_rows_memory.c rows of memory, store_rows_event.c the logs.

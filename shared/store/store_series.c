@@ -250,8 +250,8 @@ static int load_lifetime(struct query *query, uint64_t *first_ns, uint64_t *last
     return 0;
 }
 
-/* No row of executions means that nothing ran while the processes were there; no row of a core means
- * that nobody had it. */
+/* No row of executions means that nothing ran while the processes were there; no row of a core
+ * means that nobody had it. */
 static bool is_silent_zero(const struct query *query, enum ntk_tier_family family,
                            const struct ntk_store_point *point, uint64_t first_ns, uint64_t last_ns)
 {

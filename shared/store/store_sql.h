@@ -22,8 +22,9 @@ int ntk_store_sql_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out_state
                           struct ntk_err *err);
 /* The first column of the first row as a number; -ENODATA without a row. */
 int ntk_store_sql_number(sqlite3 *db, const char *sql, int64_t *out_number, struct ntk_err *err);
-/* Whether the file is a database of ours with the version and the layout that we write, or empty. -EPROTO: of something
- * else, of a newer version, or with a layout of someone's own; -EBADMSG: damaged. */
+/* Whether the file is a database of ours with the version and the layout that we write, or empty.
+ * -EPROTO: of something else, of a newer version, or with a layout of someone's own; -EBADMSG:
+ * damaged. */
 int ntk_store_sql_check(sqlite3 *db, bool *out_is_empty, struct ntk_err *err);
 
 #endif

@@ -12,7 +12,8 @@
 #define RUNTIMES_MAX 4096
 #define CORES_MAX 1024
 
-/* A row per tag, and per process where they stand apart; the last that ran, if there are too many. */
+/* A row per tag, and per process where they stand apart; the last that ran, if there are too
+ * many. */
 static const char runtimes_sql[] =
     "SELECT tag, max(pid), min(first_seen_ns), max(last_seen_ns), max(lnc){execution|, sum(%)}"
     " FROM process JOIN core_total USING (process_id)"

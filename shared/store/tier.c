@@ -25,7 +25,8 @@ enum merge {
     NEWEST,
     HISTOGRAM,
     DERIVED, /* computed from the merged columns */
-    COUNTS, /* sums of many columns (store_counts.h): name is the list of them, from the merged one */
+    /* sums of many columns (store_counts.h): name is the list of them, from the merged one */
+    COUNTS,
 };
 
 struct column {
@@ -87,8 +88,8 @@ static const struct column process_columns[] = {
     { 0 },
 };
 
-/* Cores are read a little before or after the period's ends: one that was busy for longer than the period was watched
- * for as long. */
+/* Cores are read a little before or after the period's ends: one that was busy for longer than the
+ * period was watched for as long. */
 #define BUSY_PERIOD "max(period_ns, busy_ns)"
 
 static const struct column core_columns[] = {

@@ -2,9 +2,10 @@
 /*
  * tier - the three resolutions of the store, and how rows of one become rows of the next.
  *
- * Each family of samples has a table per tier: x_sample (a row per second), x_minute, x_hour. A tier's
- * row belongs to the step that ends at its time_ns and is made from the rows of the tier below whose
- * time_ns lies in the step: sums, largest, newest, merged histograms. Nothing is averaged.
+ * Each family of samples has a table per tier: x_sample (a row per second), x_minute, x_hour. A
+ * tier's row belongs to the step that ends at its time_ns and is made from the rows of the tier
+ * below whose time_ns lies in the step: sums, largest, newest, merged histograms. Nothing is
+ * averaged.
  *
  * The rows of every tier can be read with the same columns: ntk_tier_add_select().
  * Private to shared/store. Threads: one connection, one thread at a time.

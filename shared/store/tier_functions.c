@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tier_functions - what SQL cannot say by itself: sums without overflow, newest values, histograms. */
+/* tier_functions - what SQL cannot say by itself: sums without overflow, newest values,
+ * histograms. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -293,7 +293,8 @@ static int holds(void *ctx)
     return found;
 }
 
-/* Method: the receiver takes the connection and never answers, so only the second signal ends the wait. */
+/* Method: the receiver takes the connection and never answers, so only the second signal ends the
+ * wait. */
 static void a_second_signal_ends_it_at_once_and_what_is_lost_is_said(void **state)
 {
     struct fixture *f = *state;

@@ -4,8 +4,8 @@
  *
  * Tensor engine: programs of nc_matmul tiles against plain cblas_sgemm of the same shape on packed
  * matrices. DMA: transfers against memcpy of the same runs. Both sides touch the same amount of
- * memory, prefaulted; the core's side pays for its event loop. Ratio above 1: the core is slower. Other
- * operations: what an element costs, without a target.
+ * memory, prefaulted; the core's side pays for its event loop. Ratio above 1: the core is slower.
+ * Other operations: what an element costs, without a target.
  */
 #include <cblas.h>
 #include <stdio.h>
@@ -146,7 +146,7 @@ static void fill_sbuf(struct program *p, uint32_t row_bytes)
     fini(&load);
 }
 
-/* --- the tensor engine ------------------------------------------------------------------------------- */
+/* --- the tensor engine ------------------------------------------------------------------------ */
 
 struct gemm {
     int m, n, k, count;
@@ -228,7 +228,7 @@ static void bench_gemm(int m, int n, int k, int count)
     free(plain.c);
 }
 
-/* --- DMA --------------------------------------------------------------------------------------------- */
+/* --- DMA -------------------------------------------------------------------------------------- */
 
 struct copying {
     uint8_t *to, *from;
@@ -289,7 +289,7 @@ static void bench_dma(uint32_t row_bytes, int rows, int to_sbuf, int count)
     free(c.from);
 }
 
-/* --- other operations -------------------------------------------------------------------------------- */
+/* --- other operations ------------------------------------------------------------------------- */
 
 #define ROW_COUNT 512 /* elements of a partition */
 
@@ -339,8 +339,8 @@ static struct ntk_isa_instr operation(enum ntk_isa_op op)
     return instr;
 }
 
-/* ns per element of source 0, next to a memcpy of as many float32 in rows as far apart: the least that reading
- * and writing once would cost. */
+/* ns per element of source 0, next to a memcpy of as many float32 in rows as far apart: the least
+ * that reading and writing once would cost. */
 static void bench_operations(void)
 {
     static const struct {
@@ -393,7 +393,7 @@ static void bench_operations(void)
     free(c.from);
 }
 
-/* --- the loop ---------------------------------------------------------------------------------------- */
+/* --- the loop --------------------------------------------------------------------------------- */
 
 static void bench_loop(void)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the hooks add to nrt_execute of a small NEFF. Three processes run the same NEFF, one with the
- * hooks off, one with counters, one with all; they take turns, so that each meets the same machine.
- * Where the kernel puts the pages of a process makes more of a difference than the hooks, so there are
- * several such sets, and the best process of each mode counts.
+ * What the hooks add to nrt_execute of a small NEFF. Three processes run the same NEFF, one with
+ * the hooks off, one with counters, one with all; they take turns, so that each meets the same
+ * machine. Where the kernel puts the pages of a process makes more of a difference than the hooks,
+ * so there are several such sets, and the best process of each mode counts.
  *
- * That difference is a hundred ns of twenty thousand, and comes out a percent or two too high or too low. So the calls
- * are also timed by themselves, with as much memory moved between begin and end as the NEFF moves: what the
- * caches have lost by then is in the figure, what other processes do hardly.
+ * That difference is a hundred ns of twenty thousand, and comes out a percent or two too high or
+ * too low. So the calls are also timed by themselves, with as much memory moved between begin and
+ * end as the NEFF moves: what the caches have lost by then is in the figure, what other processes
+ * do hardly.
  */
 #include <stdio.h>
 #include <stdlib.h>

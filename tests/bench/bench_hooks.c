@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the hooks cost the observed program, and what a reader can take. The floor is a timestamp and a
- * 64-byte store in a loop of this program; the hooks are called in a shared library.
+ * What the hooks cost the observed program, and what a reader can take. The floor is a timestamp
+ * and a 64-byte store in a loop of this program; the hooks are called in a shared library.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -125,7 +125,8 @@ static void *write_marks(void *ctx)
     return NULL;
 }
 
-/* The slower of two threads that write at the same time, each its own ring; ctx: the floor's rings. */
+/* The slower of two threads that write at the same time, each its own ring; ctx: the floor's
+ * rings. */
 static double measure_two_writers(void *ctx)
 {
     struct ntk_slot *rings = ctx;
@@ -256,7 +257,8 @@ static int compare_ticks(const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
-/* p99.9 of one call in ticks, with the reading of the clock; *out_faults are the page faults of all. */
+/* p99.9 of one call in ticks, with the reading of the clock; *out_faults are the page faults of
+ * all. */
 static double tail_ticks(void (*call)(uint64_t, uint64_t), uint64_t *samples, long *out_faults)
 {
     struct rusage first;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What nrt_load of a NEFF full of constants costs beside reading, inflating and hashing its file with the
- * same libraries, and how much memory it takes beside the caller's bytes. Each measurement is a process
- * of its own, so that none meets pages that another one touched; they take turns, and count processor
- * time. The floor inflates into a buffer that stays in the cache: it never touches memory for the result.
+ * What nrt_load of a NEFF full of constants costs beside reading, inflating and hashing its file
+ * with the same libraries, and how much memory it takes beside the caller's bytes. Each measurement
+ * is a process of its own, so that none meets pages that another one touched; they take turns, and
+ * count processor time. The floor inflates into a buffer that stays in the cache: it never touches
+ * memory for the result.
  *
- * The constants are float32 weights of a normal distribution. NTK_BENCH_LOAD_MIB sets how many MiB of them
- * there are: 256 unless it says otherwise, 1024 for the target's size.
+ * The constants are float32 weights of a normal distribution. NTK_BENCH_LOAD_MIB sets how many MiB
+ * of them there are: 256 unless it says otherwise, 1024 for the target's size.
  */
 #include <fcntl.h>
 #include <math.h>
@@ -47,7 +48,7 @@ static void require(int condition, const char *what)
     }
 }
 
-/* ---- the file ---------------------------------------------------------------------------------- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 /* A gzip stream that goes to a file piece by piece. */
 struct gzip {
@@ -148,7 +149,8 @@ static float *weights_make(void)
     return weights;
 }
 
-/* A sound NEFF whose constants have one element each: its members, but for the sizes in def.json. */
+/* A sound NEFF whose constants have one element each: its members, but for the sizes in
+ * def.json. */
 static void members_make(size_t constant_count, struct ntk_tar *out_tar,
                          struct ntk_neff_header *out_header)
 {
@@ -318,7 +320,7 @@ static uint64_t file_make(size_t constant_count)
     return gzip.written;
 }
 
-/* ---- what is measured -------------------------------------------------------------------------- */
+/* ---- what is measured ------------------------------------------------------------------------ */
 
 static void inflate_all(const uint8_t *bytes, size_t count, EVP_MD_CTX *hash)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench_overhead - what nrt_execute adds to the work itself: examples through libnrt (hooks on, as in life)
- * against their programs on a bare core, which runs nothing but the event loop and the kernels; for the
- * example that only moves bytes against memcpy of the same rows too. What the loop adds to kernels that compute is in
- * bench_engine (C1, C2). CPU time of the calling thread, which does all of it.
+ * bench_overhead - what nrt_execute adds to the work itself: examples through libnrt (hooks on, as
+ * in life) against their programs on a bare core, which runs nothing but the event loop and the
+ * kernels; for the example that only moves bytes against memcpy of the same rows too. What the loop
+ * adds to kernels that compute is in bench_engine (C1, C2). CPU time of the calling thread, which
+ * does all of it.
  */
 #include <stdio.h>
 #include <stdlib.h>

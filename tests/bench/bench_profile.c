@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What recording costs: a small model (an adder, some tens of microseconds) and a large one (the mlp example)
- * with nothing on, with the system trace, with continuous profiling and with a session. And how many
- * bytes an event takes in the files.
+ * What recording costs: a small model (an adder, some tens of microseconds) and a large one (the
+ * mlp example) with nothing on, with the system trace, with continuous profiling and with a
+ * session. And how many bytes an event takes in the files.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -25,7 +25,8 @@
 #define LARGE_EXECUTIONS 5
 #define PATH_BYTES 1024
 
-/* Bounds: what a record costs does not grow with the work of a model, so a large one hardly feels it. */
+/* Bounds: what a record costs does not grow with the work of a model, so a large one hardly feels
+ * it. */
 #define SYSTEM_TARGET_SMALL 1.25
 #define DEVICE_TARGET_SMALL 1.5
 #define TARGET_LARGE 1.05

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench_store - what storing costs on the largest machine (128 cores, 32 runtimes, each core at work):
- * CPU time per stored second against a bare loop of INSERTs into the same schema, bytes on the disk, and
- * what questions over a day take.
+ * bench_store - what storing costs on the largest machine (128 cores, 32 runtimes, each core at
+ * work): CPU time per stored second against a bare loop of INSERTs into the same schema, bytes on
+ * the disk, and what questions over a day take.
  *
  * Method: the writer's parts in this thread, a transaction per second as in the agent; time is the
- * thread's CPU time, so the disk's syncs do not count. The day has seconds at its ends, where a question
- * reads them, and a sample per minute between.
+ * thread's CPU time, so the disk's syncs do not count. The day has seconds at its ends, where a
+ * question reads them, and a sample per minute between.
  */
 #include <inttypes.h>
 #include <sqlite3.h>

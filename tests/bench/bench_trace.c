@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What reading a capture costs: records to sorted lists and to a summary, beside the floors of the same file
- * (its bytes added up, its records decoded) and beside what simdjson takes to read a capture's spans as text, where it is
- * installed; and the summary of a 2 GiB capture by neuron-profile: time and memory, beside copying the file.
+ * What reading a capture costs: records to sorted lists and to a summary, beside the floors of the
+ * same file (its bytes added up, its records decoded) and beside what simdjson takes to read a
+ * capture's spans as text, where it is installed; and the summary of a 2 GiB capture by
+ * neuron-profile: time and memory, beside copying the file.
  */
 #include <errno.h>
 #include <stdio.h>

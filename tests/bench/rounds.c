@@ -114,8 +114,8 @@ void rounds_print(const struct rounds_subject *subject, const char *unit)
     }
 }
 
-/* How far a figure (at most 1 meets its target) is from its target. A figure past the target by less
- * than what noise may take does not fail the run, yet is not called good. */
+/* How far a figure (at most 1 meets its target) is from its target. A figure past the target by
+ * less than what noise may take does not fail the run, yet is not called good. */
 static const char *verdict(double share_of_target)
 {
     return share_of_target <= 1 ? "good" : share_of_target <= NOISE ? "within noise" : "MISSED";

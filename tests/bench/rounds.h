@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rounds - measures several things in turn, so that all of them meet the same moods of the machine, and
- * compares minimum with minimum and median with median.
+ * rounds - measures several things in turn, so that all of them meet the same moods of the machine,
+ * and compares minimum with minimum and median with median.
  */
 #ifndef NTK_TESTS_BENCH_ROUNDS_H
 #define NTK_TESTS_BENCH_ROUNDS_H
@@ -26,15 +26,16 @@ double rounds_median(const struct rounds_subject *subject);
 
 /* Prints "name  min  median" of a subject. */
 void rounds_print(const struct rounds_subject *subject, const char *unit);
-/* Prints the ratio of a to b against a target (0: none) and a verdict: "good" when minimum or median
- * meets it, "within noise" when it is past it by less than the 1.3 that noise may take, else "MISSED".
- * Returns 0 when missed, else 1. */
+/* Prints the ratio of a to b against a target (0: none) and a verdict: "good" when minimum or
+ * median meets it, "within noise" when it is past it by less than the 1.3 that noise may take, else
+ * "MISSED". Returns 0 when missed, else 1. */
 int rounds_print_ratio(const char *name, const struct rounds_subject *a,
                        const struct rounds_subject *b, double target);
 /* A figure that stands for itself; target 0 none, at_least: it is to be above. */
 int rounds_print_value(const char *name, double value, const char *unit, double target,
                        int at_least);
-/* One to be below that noise does not excuse, since it comes out the same every time: "good" or "MISSED". */
+/* One to be below that noise does not excuse, since it comes out the same every time: "good" or
+ * "MISSED". */
 int rounds_print_exact(const char *name, double value, const char *unit, double target);
 
 /* --json: one object per line instead of a table. */

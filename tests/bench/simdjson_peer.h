@@ -9,7 +9,8 @@
 extern "C" {
 #endif
 
-/* How many events there are, and the sum of their ends in us. 0, or -1: no such file, or not one of those. */
+/* How many events there are, and the sum of their ends in us. 0, or -1: no such file, or not one of
+ * those. */
 int simdjson_peer_read(const char *path, uint64_t *out_events, uint64_t *out_sum);
 
 #ifdef __cplusplus

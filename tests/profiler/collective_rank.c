@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collective_rank RANK RANKS TIMES - one rank of a world on this machine: so many times a barrier, then all ranks' bytes
- * gathered, which it looks at. For tests of what profiles say of ranks.
+ * collective_rank RANK RANKS TIMES - one rank of a world on this machine: so many times a barrier,
+ * then all ranks' bytes gathered, which it looks at. For tests of what profiles say of ranks.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -15,7 +15,7 @@
 enum { DATA = 0, HEADERS = 1, SETTINGS = 4, PING = 6 };
 enum { END_STREAM = 1, ACK = 1, END_HEADERS = 4 };
 
-/* -- protobuf ----------------------------------------------------------------------------------- */
+/* -- protobuf ---------------------------------------------------------------------------------- */
 
 static void put_varint(struct ntk_buf *buf, size_t value)
 {
@@ -74,7 +74,7 @@ void fake_kubelet_frame(struct ntk_buf *framed, struct ntk_buf *message)
     ntk_buf_fini(message);
 }
 
-/* -- HTTP/2 ------------------------------------------------------------------------------------- */
+/* -- HTTP/2 ------------------------------------------------------------------------------------ */
 
 static bool receive(int fd, void *bytes, size_t count)
 {

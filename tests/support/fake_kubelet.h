@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fake_kubelet - a kubelet's pod-resources socket in a thread: HTTP/2 frames by hand, so that it can
- * also answer what no server would, and messages of pods by hand.
+ * fake_kubelet - a kubelet's pod-resources socket in a thread: HTTP/2 frames by hand, so that it
+ * can also answer what no server would, and messages of pods by hand.
  *
- * It answers every question alike, whatever is asked; tests/e2e/k8s has a real gRPC server for that.
+ * It answers every question alike, whatever is asked; tests/e2e/k8s has a real gRPC server for
+ * that.
  */
 #ifndef NTK_TESTS_SUPPORT_FAKE_KUBELET_H
 #define NTK_TESTS_SUPPORT_FAKE_KUBELET_H
@@ -44,8 +45,8 @@ void fake_kubelet_stop(struct fake_kubelet *kubelet);
 /* A field of bytes of a protobuf message. */
 void fake_kubelet_field(struct ntk_buf *message, unsigned number, const void *bytes,
                         size_t bytes_count);
-/* A pod with one container that has the devices of a resource: a PodResources of the list. ids ends with
- * NULL. */
+/* A pod with one container that has the devices of a resource: a PodResources of the list. ids ends
+ * with NULL. */
 void fake_kubelet_pod(struct ntk_buf *list, const char *namespace_name, const char *pod,
                       const char *container, const char *resource, const char *const *ids);
 /* The message in gRPC's frame; the message is freed. */

@@ -2,9 +2,10 @@
 /*
  * hand_answers - a trace put together by hand, asked everything at once.
  *
- * Whatever is in the trace, some things hold: idle reasons add up to the idle time, the steps of the critical path lie end
- * to end and are as long as the execution, parts add up to their total, shares are fractions. hand_answers_ask() asserts
- * all of that, so a test needs to say only what its own trace says.
+ * Whatever is in the trace, some things hold: idle reasons add up to the idle time, the steps of
+ * the critical path lie end to end and are as long as the execution, parts add up to their total,
+ * shares are fractions. hand_answers_ask() asserts all of that, so a test needs to say only what
+ * its own trace says.
  */
 #ifndef NTK_TESTS_HAND_ANSWERS_H
 #define NTK_TESTS_HAND_ANSWERS_H
@@ -28,7 +29,8 @@ struct hand_answers {
     struct ntk_roofline roofline;
 };
 
-/* Ends the trace (hand_trace_end), which must stay until _done. Fails the test where a sum does not hold. */
+/* Ends the trace (hand_trace_end), which must stay until _done. Fails the test where a sum does not
+ * hold. */
 void hand_answers_ask(struct hand_trace *h, struct hand_answers *out_answers);
 /* Frees the trace too. */
 void hand_answers_done(struct hand_trace *h, struct hand_answers *answers);

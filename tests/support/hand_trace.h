@@ -58,8 +58,8 @@ void hand_trace_packet(struct hand_trace *h, size_t core, unsigned engine, unsig
 uint32_t hand_trace_name(struct hand_trace *h, size_t core, unsigned engine, const char *name);
 /* The NEFF has a queue set whose transfers change the semaphore; its index. */
 uint32_t hand_trace_queue(struct hand_trace *h, size_t core, const char *name, unsigned semaphore);
-/* To open by SP: a load of 128 rows from variable 1 by a queue set qSPIO0, which is made; it is there when semaphore 20
- * is 1. */
+/* To open by SP: a load of 128 rows from variable 1 by a queue set qSPIO0, which is made; it is
+ * there when semaphore 20 is 1. */
 struct ntk_isa_instr hand_trace_load(struct hand_trace *h, size_t core, uint32_t columns);
 void hand_trace_end(struct hand_trace *h);
 void hand_trace_fini(struct hand_trace *h);

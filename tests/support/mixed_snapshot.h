@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mixed_snapshot - a hand-made second of a machine with a driver's tree on which three processes run at once: one on
- * a core of ours, one with preloaded hooks around another runtime, one of which an attached program tells.
+ * mixed_snapshot - a hand-made second of a machine with a driver's tree on which three processes
+ * run at once: one on a core of ours, one with preloaded hooks around another runtime, one of which
+ * an attached program tells.
  *
- * What nobody knows of the two is filled with MIXED_POISON: an output that shows it takes absent for known.
+ * What nobody knows of the two is filled with MIXED_POISON: an output that shows it takes absent
+ * for known.
  */
 #ifndef NTK_TESTS_SUPPORT_MIXED_SNAPSHOT_H
 #define NTK_TESTS_SUPPORT_MIXED_SNAPSHOT_H
@@ -17,8 +19,9 @@
 /* Index of the runtime, and its physical core; tags are "ours", "preloaded", "attached". */
 enum { MIXED_OURS = 0, MIXED_PRELOADED = 1, MIXED_ATTACHED = 2, MIXED_COUNT = 3 };
 
-/* One trn2.3xlarge with 4 physical cores. The driver does not time core 1: its busy time is that of calls. The attached
- * one counts no executions and guesses its core. Freed with ntk_snapshot_destroy(). Aborts without memory. */
+/* One trn2.3xlarge with 4 physical cores. The driver does not time core 1: its busy time is that of
+ * calls. The attached one counts no executions and guesses its core. Freed with
+ * ntk_snapshot_destroy(). Aborts without memory. */
 struct ntk_snapshot *test_mixed_snapshot(void);
 
 #endif

@@ -30,14 +30,15 @@ struct test_model_options {
     size_t cpu_library_bytes;
 };
 
-/* y[i] = x[i] + i for float32 tensors "x" and "y" of 128 x 64; freed with free(). Aborts on failure. */
+/* y[i] = x[i] + i for float32 tensors "x" and "y" of 128 x 64; freed with free(). Aborts on
+ * failure. */
 uint8_t *test_model_adder(const struct test_model_options *options, size_t *out_bytes);
 
 /* One DMA of 64 bytes from "x" to "y": the smallest thing that runs. */
 uint8_t *test_model_smallest(size_t *out_bytes);
 
-/* Long on the device, short on the host: each step takes a trn1 core more than TEST_MODEL_STEP_NS. One DMA of
- * 64 bytes from "x" to "y" beside it. */
+/* Long on the device, short on the host: each step takes a trn1 core more than TEST_MODEL_STEP_NS.
+ * One DMA of 64 bytes from "x" to "y" beside it. */
 #define TEST_MODEL_STEP_NS 280000
 uint8_t *test_model_slow(uint32_t steps, size_t *out_bytes);
 

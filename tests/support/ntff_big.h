@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ntff_big - captures of any size, as a machine would leave them, with answers known by construction.
+ * ntff_big - captures of any size, as a machine would leave them, with answers known by
+ * construction.
  *
- * One or two cores of a trn2.48xlarge repeat a step of 1 us: each core's Tensor, Vector and Scalar engines
- * compute, GpSimd starts a DMA every fourth step, Sync waits; semaphores change and four packets move on
- * four of sixteen DMA engines. Instructions stand in the file nearly in order, DMA records engine by engine:
- * as in real files. The last step ends with the tensor engine's NOTIFY.
+ * One or two cores of a trn2.48xlarge repeat a step of 1 us: each core's Tensor, Vector and Scalar
+ * engines compute, GpSimd starts a DMA every fourth step, Sync waits; semaphores change and four
+ * packets move on four of sixteen DMA engines. Instructions stand in the file nearly in order, DMA
+ * records engine by engine: as in real files. The last step ends with the tensor engine's NOTIFY.
  */
 #ifndef NTK_TESTS_NTFF_BIG_H
 #define NTK_TESTS_NTFF_BIG_H
@@ -27,7 +28,8 @@ struct ntff_big {
     uint64_t steps; /* wanted; 0: as many as bytes_count takes */
     uint64_t bytes_count;
     size_t cores; /* 1 or 2 */
-    /* Tensor and Sync wait for transfers, Scalar for Tensor, which changes a semaphore at each end. */
+    /* Tensor and Sync wait for transfers, Scalar for Tensor, which changes a semaphore at each
+     * end. */
     bool has_waits;
     /* Results, of all cores. */
     uint64_t instruction_count, packet_count, event_count, record_count;
@@ -39,7 +41,8 @@ int ntff_big_write(const char *path, struct ntff_big *big);
 /* big.ntff in the folder: its path, the caller's to free; NULL when it cannot be written. */
 char *ntff_big_write_in(const char *folder, struct ntff_big *big);
 
-/* Sanitizers shadow what is looked at, and that memory grows: there only the answers of a large capture count. */
+/* Sanitizers shadow what is looked at, and that memory grows: there only the answers of a large
+ * capture count. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define NTFF_BIG_HAS_SHADOWS 1
 #else

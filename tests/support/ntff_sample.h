@@ -3,7 +3,8 @@
  * ntff_sample - a small capture put together byte by byte, in each version, with answers known by
  * construction: what a reader of the format must make of it does not depend on our writer.
  *
- * One subgraph on core 4 of a trn2.3xlarge; the execution takes 100 us. Times below are ns since its start.
+ * One subgraph on core 4 of a trn2.3xlarge; the execution takes 100 us. Times below are ns since
+ * its start.
  *
  *   Tensor  slot 0 NOTIFY 0-1 · 1 MATMUL 10000-30000 (512 columns) · 2 MATMUL 20000-40000 (128 columns,
  *           transpose) · 3 EVENT_SEMAPHORE 40000-90000 · 4 NOTIFY 99999-100000 · 5 NOP before the start

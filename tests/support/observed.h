@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * observed - a forked child that plays the observed process, in step with its test through two pipes.
+ * observed - a forked child that plays the observed process, in step with its test through two
+ * pipes.
  *
  * The child gets $NEURON_HOOKS_DIR = folder and runs fn; it never returns into the test program.
  */

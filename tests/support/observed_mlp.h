@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* observed_mlp - in the observed process: the software core of a trn1.32xlarge with one model, "mlp", on one core. */
+/* observed_mlp - in the observed process: the software core of a trn1.32xlarge with one model,
+ * "mlp", on one core. */
 #ifndef NTK_TESTS_SUPPORT_OBSERVED_MLP_H
 #define NTK_TESTS_SUPPORT_OBSERVED_MLP_H
 

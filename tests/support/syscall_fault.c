@@ -19,8 +19,8 @@
 
 #define ERRORS_MAX 5
 
-/* What a call may answer; calls without a row do not fail (brk() neither: malloc has mmap() as well). The first
- * error is the likeliest. */
+/* What a call may answer; calls without a row do not fail (brk() neither: malloc has mmap() as
+ * well). The first error is the likeliest. */
 static const struct {
     long number;
     int errors[ERRORS_MAX];
@@ -101,7 +101,7 @@ static int error_of(long number, unsigned variant)
     return 0;
 }
 
-/* --- registers of the stopped child --------------------------------------------------------------- */
+/* --- registers of the stopped child ----------------------------------------------------------- */
 
 #if defined __x86_64__
 
@@ -166,7 +166,7 @@ static long call_get(pid_t child)
 
 #endif
 
-/* --- child and parent ------------------------------------------------------------------------------ */
+/* --- child and parent ------------------------------------------------------------------------- */
 
 void syscall_fault_begin(void)
 {
@@ -217,7 +217,8 @@ static bool next_stop(pid_t child, int *status)
     }
 }
 
-/* The child stands before the call; makes it fail and goes to its end. False when the child has ended. */
+/* The child stands before the call; makes it fail and goes to its end. False when the child has
+ * ended. */
 static bool call_fail(pid_t child, long number, int error, int *status)
 {
     if (number != SYS_close) {

@@ -2,10 +2,10 @@
 /*
  * syscall_fault - a child whose k-th system call between two marks fails, or is its last.
  *
- * The parent traces the first thread of the child (ptrace), so nothing is preloaded and no call is missed.
- * A call that fails is not made, but for close(): the kernel lets go of the descriptor whatever it answers.
- * Linux on x86-64 and AArch64, where a process may trace its children; elsewhere syscall_fault_works() is
- * false.
+ * The parent traces the first thread of the child (ptrace), so nothing is preloaded and no call is
+ * missed. A call that fails is not made, but for close(): the kernel lets go of the descriptor
+ * whatever it answers. Linux on x86-64 and AArch64, where a process may trace its children;
+ * elsewhere syscall_fault_works() is false.
  */
 #ifndef NTK_TESTS_SUPPORT_SYSCALL_FAULT_H
 #define NTK_TESTS_SUPPORT_SYSCALL_FAULT_H

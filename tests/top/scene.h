@@ -40,8 +40,8 @@ struct scene {
     uint32_t ecc;                      /* bits corrected in the period */
     bool no_ecc_total;                 /* as of a recording */
     uint64_t realtime_ns;
-    uint64_t
-        unwatched; /* executions, time-outs and operations of each first core before anyone looked */
+    /* executions, time-outs and operations of each first core before anyone looked */
+    uint64_t unwatched;
 };
 
 /* The caller's; never NULL. */

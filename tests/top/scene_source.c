@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scene_source - neuron-top's main.c and curses with snapshots made by hand, for test_terminal.sh and
- * the bench. NTK_TEST_SCENE: trn1, trn2 (128 cores), small, none, wide, many (300 applications), moving
- * (128 cores that change every second).
+ * scene_source - neuron-top's main.c and curses with snapshots made by hand, for test_terminal.sh
+ * and the bench. NTK_TEST_SCENE: trn1, trn2 (128 cores), small, none, wide, many (300
+ * applications), moving (128 cores that change every second).
  */
 #include <errno.h>
 #include <stdlib.h>

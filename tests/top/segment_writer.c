@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segment_writer - an application as neuron-top sees one: it has a segment with a model, memory and an
- * execution that never ends, says "ready" and waits for a signal. segment_writer FIRST_CORE COUNT: one
- * model on COUNT cores of a trn1.32xlarge. segment_writer FIRST_CORE COUNT PROCESSES: so many of them, tagged app0, app1
- * and so on, which end with this one.
+ * segment_writer - an application as neuron-top sees one: it has a segment with a model, memory and
+ * an execution that never ends, says "ready" and waits for a signal. segment_writer FIRST_CORE
+ * COUNT: one model on COUNT cores of a trn1.32xlarge. segment_writer FIRST_CORE COUNT PROCESSES: so
+ * many of them, tagged app0, app1 and so on, which end with this one.
  */
 #include <signal.h>
 #include <stdbool.h>

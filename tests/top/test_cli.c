@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of neuron-top as a program without a terminal, on a machine of its own: an empty hooks folder. */
+/* Tests of neuron-top as a program without a terminal, on a machine of its own: an empty hooks
+ * folder. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -46,7 +46,8 @@ static void what_nobody_measured_is_a_gap_and_not_zero(void **state)
     ntk_top_history_fini(&history);
 }
 
-/* Method: a place of the finest ring is of the moment that is shown, of one a ring's length before it, and of one after it. */
+/* Method: a place of the finest ring is of the moment that is shown, of one a ring's length before
+ * it, and of one after it. */
 static void the_past_is_put_behind_what_is_shown(void **state)
 {
     struct ntk_top_history history = { 0 };
@@ -101,7 +102,8 @@ static void a_sample_counts_in_each_slot_by_its_share_of_the_time(void **state)
     ntk_top_history_fini(&history);
 }
 
-/* Method: a minute is walked, then its second half again with other numbers, as if it were walked back. */
+/* Method: a minute is walked, then its second half again with other numbers, as if it were walked
+ * back. */
 static void what_was_seen_already_is_not_added_again(void **state)
 {
     struct ntk_top_history history = { 0 };
@@ -162,7 +164,8 @@ static void it_reaches_a_day_back_and_no_further(void **state)
     ntk_top_history_fini(&history);
 }
 
-/* Method: moments and periods that a foreign report may claim; sanitizers and the clock of the test watch. */
+/* Method: moments and periods that a foreign report may claim; sanitizers and the clock of the test
+ * watch. */
 static void lies_about_time_do_no_harm(void **state)
 {
     struct ntk_top_history history = { 0 };

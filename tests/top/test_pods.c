@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of the pods of containers: which names of logs are taken, and how often the folder is looked at. */
+/* Tests of the pods of containers: which names of logs are taken, and how often the folder is
+ * looked at. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

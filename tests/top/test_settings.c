@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of the file of settings: what is read, what is told, and that nothing of a person's file is lost. */
+/* Tests of the file of settings: what is read, what is told, and that nothing of a person's file is
+ * lost. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -216,7 +217,8 @@ static void a_list_that_is_not_understood_is_told_and_as_usual(void **state)
     }
 }
 
-/* The file itself: made with its folders, a link stays one, an unreadable place is told and changes nothing. */
+/* The file itself: made with its folders, a link stays one, an unreadable place is told and changes
+ * nothing. */
 static void the_file_is_made_and_kept(void **state)
 {
     char *folder = test_scratch_create();

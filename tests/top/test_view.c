@@ -75,8 +75,8 @@ static size_t times_in(const char *text, const char *part)
     return times;
 }
 
-/* Each device has its label, each core of a device its title in every group of devices that stand side by
- * side, and each core its cell. */
+/* Each device has its label, each core of a device its title in every group of devices that stand
+ * side by side, and each core its cell. */
 static void assert_cores_are_shown(const struct ntk_machine *machine, uint32_t lnc, int rows,
                                    int columns)
 {
@@ -274,7 +274,8 @@ static void a_frame_of_natural_height_leaves_nothing_out(void **state)
     ntk_top_model_destroy(model);
 }
 
-/* Method: every size, with the cursor at both ends; each row must stay inside and the parts in order. */
+/* Method: every size, with the cursor at both ends; each row must stay inside and the parts in
+ * order. */
 static void any_size_has_a_sound_layout(void **state)
 {
     const struct scene *scenes[] = { &scene_small, &scene_trn1, &scene_trn2_lnc1,

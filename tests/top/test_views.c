@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of the views beside the vendor's screen: whole screens as text, golden/<view>_<scene>.txt. */
+/* Tests of the views beside the vendor's screen: whole screens as text,
+ * golden/<view>_<scene>.txt. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -326,7 +327,8 @@ static void the_log_goes_on_over_snapshots_and_starts_anew_when_time_goes_back(v
     ntk_top_model_destroy(model);
 }
 
-/* Method: more events than are kept; a frozen screen sees them later, and nothing of what it shows changes. */
+/* Method: more events than are kept; a frozen screen sees them later, and nothing of what it shows
+ * changes. */
 static void the_log_is_bounded_and_not_stopped_by_freezing(void **state)
 {
     struct scene scene = scene_trn1;
@@ -481,7 +483,8 @@ static void remembered_errors_are_bounded(void **state)
     ntk_top_model_destroy(model);
 }
 
-/* Method: six minutes of the second application's cores going up and down; a minute in which nobody measured. */
+/* Method: six minutes of the second application's cores going up and down; a minute in which nobody
+ * measured. */
 static void graphs_show_the_last_minutes(void **state)
 {
     struct scene scene = scene_trn1;
@@ -527,7 +530,8 @@ static void graphs_show_the_last_minutes(void **state)
     ntk_top_model_destroy(model);
 }
 
-/* Method: a recording is walked back and on again; what lies behind the moment that is shown is not. */
+/* Method: a recording is walked back and on again; what lies behind the moment that is shown is
+ * not. */
 static void graphs_end_at_the_moment_that_is_shown(void **state)
 {
     struct scene scene = scene_small;
@@ -764,7 +768,8 @@ static void categories_of_memory_add_up(void **state)
     }
 }
 
-/* Method: three days of work that an agent found when it came back; every rate is as without them. */
+/* Method: three days of work that an agent found when it came back; every rate is as without
+ * them. */
 static void what_nobody_watched_is_in_no_rate_of_an_application(void **state)
 {
     static const size_t columns[] = { NTK_TOP_PROCESSES_RATE, NTK_TOP_PROCESSES_ERROR_RATE,
@@ -786,7 +791,8 @@ static void what_nobody_watched_is_in_no_rate_of_an_application(void **state)
     ntk_top_model_destroy(models[1]);
 }
 
-/* Method: the machine's cores have the counts of the applications, and what of them nobody watched. */
+/* Method: the machine's cores have the counts of the applications, and what of them nobody
+ * watched. */
 static void what_nobody_watched_is_in_no_rate_of_the_machine(void **state)
 {
     struct scene scene = scene_trn1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tty_writes - counts the calls of write(2) that a program, curses in it, makes on a terminal, for frames.py: the
- * file that NTK_TEST_WRITES names holds the number, eight bytes as the machine has them. This write() is taken
- * instead of the C library's, in shared libraries too.
+ * tty_writes - counts the calls of write(2) that a program, curses in it, makes on a terminal, for
+ * frames.py: the file that NTK_TEST_WRITES names holds the number, eight bytes as the machine has
+ * them. This write() is taken instead of the C library's, in shared libraries too.
  */
 #include <fcntl.h>
 #include <stdint.h>

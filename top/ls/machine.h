@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * machine - what neuron-ls tells of a machine, as plain data: devices, where they are plugged in, who uses
- * them. read.h fills it; table.h, topology.h and json.h print it, purely.
+ * machine - what neuron-ls tells of a machine, as plain data: devices, where they are plugged in,
+ * who uses them. read.h fills it; table.h, topology.h and json.h print it, purely.
  *
- * Owner:   a zeroed struct is empty; ntk_ls_machine_fini() frees. Texts are valid UTF-8 without control
- *          characters, "" when unknown.
+ * Owner:   a zeroed struct is empty; ntk_ls_machine_fini() frees. Texts are valid UTF-8 without
+ *          control characters, "" when unknown.
  * Threads: any; plain data.
  */
 #ifndef NTK_TOP_LS_MACHINE_H
@@ -53,7 +53,8 @@ struct ntk_ls_machine {
 
 void ntk_ls_machine_fini(struct ntk_ls_machine *machine);
 
-/* The version as it is printed: of the runtime, "" when that is unknown, "NA" of another process. */
+/* The version as it is printed: of the runtime, "" when that is unknown, "NA" of another
+ * process. */
 const char *ntk_ls_process_version(const struct ntk_ls_process *process);
 static inline bool ntk_ls_process_uses(const struct ntk_ls_process *process,
                                        const struct ntk_ls_device *device)

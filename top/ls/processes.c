@@ -208,7 +208,8 @@ static uint64_t held_devices(const struct reader *reader, const char *pid)
     return held;
 }
 
-/* The name behind which a line of maps has the version: the file that libnrt.so.1 leads to is libnrt.so.2.31.24.0. */
+/* The name behind which a line of maps has the version: the file that libnrt.so.1 leads to is
+ * libnrt.so.2.31.24.0. */
 static void read_version(const char *name, char *version, size_t version_bytes)
 {
     size_t bytes = strspn(name, "0123456789.");
@@ -218,7 +219,8 @@ static void read_version(const char *name, char *version, size_t version_bytes)
     }
 }
 
-/* Whether the runtime's library is mapped; its version where the name of the file has one, else "". */
+/* Whether the runtime's library is mapped; its version where the name of the file has one, else
+ * "". */
 static bool maps_runtime(const struct reader *reader, uint32_t pid, char *version,
                          size_t version_bytes)
 {

@@ -25,15 +25,15 @@ struct ntk_ls_read_options {
 };
 
 /*
- * Fills a zeroed machine. -ENODEV: there is a tree without a device; -ENOENT: there is no tree; -EACCES: nor one
- * that this user may read; -ENOMEM; the machine is then empty.
+ * Fills a zeroed machine. -ENODEV: there is a tree without a device; -ENOENT: there is no tree;
+ * -EACCES: nor one that this user may read; -ENOMEM; the machine is then empty.
  */
 int ntk_ls_read(const struct ntk_ls_read_options *options, struct ntk_ls_machine *out_machine,
                 struct ntk_err *err);
 
-/* Inside the module. Adds the processes that use devices of the machine; *out_lnc is the LNC that the
- * running runtimes agree on and *out_type (of NTK_DEVICE_TEXT_BYTES) the instance type of one, else
- * untouched. -ENOMEM. */
+/* Inside the module. Adds the processes that use devices of the machine; *out_lnc is the LNC that
+ * the running runtimes agree on and *out_type (of NTK_DEVICE_TEXT_BYTES) the instance type of one,
+ * else untouched. -ENOMEM. */
 int ntk_ls_read_processes(const struct ntk_ls_read_options *options, bool is_software,
                           struct ntk_ls_machine *machine, uint32_t *out_lnc, char *out_type,
                           struct ntk_err *err);

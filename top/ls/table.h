@@ -2,8 +2,8 @@
 /*
  * table - header lines and the table of devices, as text. Pure.
  *
- * Widths are those of characters on a terminal (wcwidth), so a program whose LC_CTYPE is UTF-8 gets straight
- * columns for every command.
+ * Widths are those of characters on a terminal (wcwidth), so a program whose LC_CTYPE is UTF-8 gets
+ * straight columns for every command.
  */
 #ifndef NTK_TOP_LS_TABLE_H
 #define NTK_TOP_LS_TABLE_H
@@ -26,7 +26,8 @@ enum ntk_ls_form {
     NTK_LS_FORM_TOPOLOGY, /* fewer columns, no processes */
 };
 
-/* instance-type, instance-id, logical-neuroncore-config, and where the server stands in its UltraServer. */
+/* instance-type, instance-id, logical-neuroncore-config, and where the server stands in its
+ * UltraServer. */
 void ntk_ls_header_write(const struct ntk_ls_machine *machine, struct ntk_buf *out);
 void ntk_ls_table_write(const struct ntk_ls_machine *machine, enum ntk_ls_form form,
                         struct ntk_buf *out);

@@ -2,8 +2,9 @@
 /*
  * ndl - the user's side of the Neuron driver.
  *
- * Declarations only: libnrt exports none of these, and a software machine has no driver. They are here so
- * that programs which include this header compile. 0 is success and -1 failure where the answer is an int.
+ * Declarations only: libnrt exports none of these, and a software machine has no driver. They are
+ * here so that programs which include this header compile. 0 is success and -1 failure where the
+ * answer is an int.
  */
 #ifndef NDL_NDL_H
 #define NDL_NDL_H

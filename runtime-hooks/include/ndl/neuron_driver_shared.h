@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * neuron_driver_shared - what the Neuron driver and its users agree on: numbers of features, memory kinds,
- * queues and states, and the counters of the process datastore.
+ * neuron_driver_shared - what the Neuron driver and its users agree on: numbers of features, memory
+ * kinds, queues and states, and the counters of the process datastore.
  *
  * Declarations only; libnrt exports none of it.
  */

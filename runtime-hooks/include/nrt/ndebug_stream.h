@@ -2,8 +2,9 @@
 /*
  * ndebug_stream - reading what a program prints while it runs.
  *
- * One client per core, in the process that runs the program. What is printed while nobody is connected
- * is dropped, and so is what a full buffer cannot hold (NEURON_RT_DEBUG_STREAM_BUFFER_SIZE events).
+ * One client per core, in the process that runs the program. What is printed while nobody is
+ * connected is dropped, and so is what a full buffer cannot hold
+ * (NEURON_RT_DEBUG_STREAM_BUFFER_SIZE events).
  */
 #ifndef NRT_NDEBUG_STREAM_H
 #define NRT_NDEBUG_STREAM_H
@@ -39,8 +40,8 @@ typedef struct ndebug_stream_payload_debug_tensor_read {
     char tensor_data[]; /* tensor_data_size bytes */
 } ndebug_stream_payload_debug_tensor_read_t;
 
-/* *stream_fd is for poll, select and epoll only: readable while there are events. NRT_INVALID: no such
- * core, or it has a client. */
+/* *stream_fd is for poll, select and epoll only: readable while there are events. NRT_INVALID: no
+ * such core, or it has a client. */
 NRT_STATUS nrt_debug_client_connect(int logical_nc_idx, int *stream_fd);
 void nrt_debug_client_connect_close(int stream_fd);
 /* Never waits: NRT_QUEUE_EMPTY when there is no event. The caller frees *payload with free(). */

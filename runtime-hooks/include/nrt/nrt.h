@@ -2,8 +2,8 @@
 /*
  * nrt - loading NEFFs and running them on NeuronCores.
  *
- * The names, values, layouts and signatures are those of the vendor's runtime; docs/libnrt-status.md
- * says which calls act on software NeuronCores.
+ * The names, values, layouts and signatures are those of the vendor's runtime;
+ * docs/libnrt-status.md says which calls act on software NeuronCores.
  *
  * A core index ("vnc") is relative to the process: 0 is the first core that nrt_init() reserved.
  * Threads: every call may be made from any thread at any time.
@@ -175,8 +175,8 @@ NRT_STATUS nrt_execute(nrt_model_t *model, const nrt_tensor_set_t *input_set,
 NRT_STATUS nrt_execute_repeat(nrt_model_t *model, const nrt_tensor_set_t *input_set,
                               nrt_tensor_set_t *output_set, int repeat_count);
 
-/* With NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS above 0 nrt_execute() returns when the execution is
- * queued; its status goes to the callback, in a thread of the library. */
+/* With NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS above 0 nrt_execute() returns when the execution
+ * is queued; its status goes to the callback, in a thread of the library. */
 typedef void (*NRT_ASYNC_EXEC_STATUS_CALLBACK)(void *params, uint32_t model_id, uint32_t vnc,
                                                uint64_t job_id, NRT_STATUS status);
 NRT_STATUS nrt_register_async_exec_callback(NRT_ASYNC_EXEC_STATUS_CALLBACK callback, void *params);
@@ -234,8 +234,8 @@ NRT_STATUS nrt_get_dmabuf_fd(uint64_t va, uint64_t size, int *fd);
 NRT_STATUS nrt_get_attached_efa_bdf(const void *va, char *efa_bdf, size_t *len);
 NRT_STATUS nrt_memcpy_to_device(void *dest, const void *src, size_t size);
 
-/* Ranks of a world: g_device_id of g_device_count. Those with the same NEURON_RT_ROOT_COMM_ID on one
- * machine meet; the first call that needs the others waits for them. */
+/* Ranks of a world: g_device_id of g_device_count. Those with the same NEURON_RT_ROOT_COMM_ID on
+ * one machine meet; the first call that needs the others waits for them. */
 NRT_STATUS nrt_build_global_comm(int32_t vnc, uint32_t g_device_id, uint32_t g_device_count);
 NRT_STATUS nrt_cc_global_comm_init(uint32_t vnc, uint32_t g_device_id, uint32_t g_device_count);
 NRT_STATUS nrt_barrier(int32_t vnc, uint32_t g_device_id, uint32_t g_device_count);

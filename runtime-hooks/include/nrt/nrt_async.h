@@ -2,13 +2,13 @@
 /*
  * nrt_async - requests that are queued and complete later.
  *
- * Each core has execution units (XU) with queues; the requests of one queue complete in the order in
- * which they were made. Tensors, models, buffers and statuses must stay until then. A full queue answers
- * NRT_QUEUE_FULL: try again.
+ * Each core has execution units (XU) with queues; the requests of one queue complete in the order
+ * in which they were made. Tensors, models, buffers and statuses must stay until then. A full queue
+ * answers NRT_QUEUE_FULL: try again.
  *
  * The eight calls that both forms of this interface have exist twice in the library. Here they are
- * those of the 2.x form, version NRT_2.0.0; with NRT_ASYNC_3 defined, those of the 3.0 form, version
- * NRT_3.0.0, which is also what a program gets that declares them itself.
+ * those of the 2.x form, version NRT_2.0.0; with NRT_ASYNC_3 defined, those of the 3.0 form,
+ * version NRT_3.0.0, which is also what a program gets that declares them itself.
  */
 #ifndef NRT_NRT_ASYNC_H
 #define NRT_NRT_ASYNC_H
@@ -24,7 +24,8 @@
 extern "C" {
 #endif
 
-/* XU id (16 bit) above the number (48 bit) of the request in its queue, from 1; number 0: none yet. */
+/* XU id (16 bit) above the number (48 bit) of the request in its queue, from 1; number 0: none
+ * yet. */
 typedef uint64_t nrta_seq_t;
 typedef uint16_t nrta_xu_id_t;
 
@@ -101,9 +102,10 @@ NRT_STATUS nrta_error_tracker_get_list(nrta_error_tracker_t *error_tracker,
 
 #endif
 
-/* Takes the i-th input to the i-th output. Scheduled, the context is the library's and *cc_ctx NULL; on
- * failure it stays the caller's, to be scheduled again. The ranks of a group schedule the same operations
- * in the same order on the same queue. op: not NRT_OP_FMA; means nothing to an all-gather. */
+/* Takes the i-th input to the i-th output. Scheduled, the context is the library's and *cc_ctx
+ * NULL; on failure it stays the caller's, to be scheduled again. The ranks of a group schedule the
+ * same operations in the same order on the same queue. op: not NRT_OP_FMA; means nothing to an
+ * all-gather. */
 NRT_STATUS nrta_cc_prepare(nrt_cc_comm_t *comm, nrt_tensor_list_t *input, nrt_tensor_list_t *output,
                            nrt_dtype_t dtype, nrt_op_type_t op, nrt_cc_op_type_t cc_op,
                            nrt_cc_context_t **cc_ctx);
@@ -114,8 +116,8 @@ NRT_STATUS nrta_is_completed(nrta_seq_t seq, bool *is_completed);
 NRT_STATUS nrta_get_sequence(uint32_t lnc, nrta_xu_t xu, int queue, nrta_seq_t *seq);
 
 #ifdef NRT_ASYNC_3
-/* fd is an eventfd, which is signalled when the request is complete (at once when it is), or each time
- * a request of the queue completes; -1 ends that. */
+/* fd is an eventfd, which is signalled when the request is complete (at once when it is), or each
+ * time a request of the queue completes; -1 ends that. */
 NRT_STATUS nrta_event_register_seq_id_completion(nrta_seq_t seq, int fd);
 NRT_STATUS nrta_event_register_xu_completion(int lnc, nrta_xu_t xu, int queue, int fd);
 #endif

@@ -2,8 +2,8 @@
 /*
  * nrt_async_sendrecv - tensors from core to core, also between processes.
  *
- * Cores are counted over the whole machine here. A tensor must stay until its request is done, and both
- * sides test theirs until then.
+ * Cores are counted over the whole machine here. A tensor must stay until its request is done, and
+ * both sides test theirs until then.
  */
 #ifndef NRT_NRT_ASYNC_SENDRECV_H
 #define NRT_NRT_ASYNC_SENDRECV_H

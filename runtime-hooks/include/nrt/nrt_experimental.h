@@ -57,8 +57,8 @@ NRT_STATUS nrt_get_model_info(const nrt_model_t *model, nrt_model_info_t *info, 
 void *nrt_get_libnccl_net(int *err, char *err_msg, size_t err_msg_size);
 NRT_STATUS nrt_set_pool_eng_ucode(const nrt_ucode_info *ucode_info);
 
-/* Records a system trace of all cores (memory events only with trace_mem) and writes it to a file in
- * the format of docs/formats/ntrace.md. NRT_INVALID: on already, or none to stop. */
+/* Records a system trace of all cores (memory events only with trace_mem) and writes it to a file
+ * in the format of docs/formats/ntrace.md. NRT_INVALID: on already, or none to stop. */
 NRT_STATUS nrt_trace_start(bool trace_mem);
 NRT_STATUS nrt_trace_stop(const char *filename);
 
@@ -66,8 +66,8 @@ NRT_STATUS nrt_trace_stop(const char *filename);
  * NRT_INVALID for a stream that hardware has not (NEC_MAX_STREAM_N). */
 NRT_STATUS nrt_cc_create_stream(uint32_t stream_id);
 
-/* Who holds how much device memory now: to the log, as when it runs out; and what is allocated, one file
- * per HBM stack in NEURON_RT_OOM_DUMP_DIRECTORY. */
+/* Who holds how much device memory now: to the log, as when it runs out; and what is allocated, one
+ * file per HBM stack in NEURON_RT_OOM_DUMP_DIRECTORY. */
 NRT_STATUS nrt_debug_log_oom_report(void);
 NRT_STATUS nrt_dump_device_allocation_info(void);
 

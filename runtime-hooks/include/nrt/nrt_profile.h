@@ -16,7 +16,7 @@ NRT_STATUS nrt_profile_start(nrt_model_t *model, const char *filename);
 /* The same name as at the start; writes the NTFF. */
 NRT_STATUS nrt_profile_stop(const char *filename);
 
-/* --- continuous: the latest execution of every core is kept in memory and written on request -------- */
+/* --- continuous: the latest execution of every core is kept in memory and written on request -- */
 
 typedef struct nrt_profile_continuous_options nrt_profile_continuous_options_t;
 
@@ -26,8 +26,9 @@ NRT_STATUS nrt_profile_continuous_options_free(nrt_profile_continuous_options_t 
 NRT_STATUS
 nrt_profile_continuous_options_set_output_dir(nrt_profile_continuous_options_t *options,
                                               const char *output_dir);
-/* All models, all cores. options NULL: the defaults. NRT_INVALID while it is on, while an inspection
- * records the device, and while executions are queued (NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS). */
+/* All models, all cores. options NULL: the defaults. NRT_INVALID while it is on, while an
+ * inspection records the device, and while executions are queued
+ * (NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS). */
 NRT_STATUS nrt_profile_continuous_start(nrt_profile_continuous_options_t *options);
 /* Writes the latest execution of a core as a file whose name the library chooses, and goes on.
  * NRT_INVALID: nothing has run there yet. */
@@ -35,7 +36,7 @@ NRT_STATUS nrt_profile_continuous_save(uint32_t vnc, nrt_profile_continuous_opti
 /* Writes nothing. */
 NRT_STATUS nrt_profile_continuous_stop(void);
 
-/* --- sessions: everything that runs on one core between start and stop, in one capture ------------- */
+/* --- sessions: everything that runs on one core between start and stop, in one capture -------- */
 
 /* NRT_INVALID: no such core, or a session is on there. */
 NRT_STATUS nrt_profile_session_start(int32_t vnc);
@@ -47,9 +48,10 @@ NRT_STATUS nrt_profile_session_drop(uint64_t session_id);
 /* Those of a core, negative: of all. One that is on stays on. */
 NRT_STATUS nrt_profile_session_drop_all(int32_t vnc);
 
-/* --- inspection: system trace, device profiles and the host, into a folder of its own ------------- */
+/* --- inspection: system trace, device profiles and the host, into a folder of its own --------- */
 
-/* <output folder>/<instance>_pid_<pid>/<time> holds the files of one inspection (docs/formats/ntrace.md). */
+/* <output folder>/<instance>_pid_<pid>/<time> holds the files of one inspection
+ * (docs/formats/ntrace.md). */
 typedef struct nrt_inspect_config nrt_inspect_config_t;
 
 /* What the NEURON_RT_INSPECT_* variables say. NRT_INVALID while an inspection is on. */
@@ -75,8 +77,8 @@ nrt_inspect_config_set_capture_enabled_for_event_type_string(nrt_inspect_config_
 /* Matters beside enable_inspect_on_fail only: begin is what turns an inspection on. */
 NRT_STATUS nrt_inspect_config_set_enable_inspect(nrt_inspect_config_t *options,
                                                  bool enable_inspect);
-/* An execution that fails leaves its device profile, with the trace up to then. Without enable_inspect
- * nothing is written unless one fails. */
+/* An execution that fails leaves its device profile, with the trace up to then. Without
+ * enable_inspect nothing is written unless one fails. */
 NRT_STATUS nrt_inspect_config_set_enable_inspect_on_fail(nrt_inspect_config_t *options,
                                                          bool enable_inspect_on_fail);
 /* The vendor's numbers are not public: docs/decisions/captures.md. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * protobuf - reading protobuf messages out of files that nobody vouches for: a bound on the memory that
- * unpacking takes, and what is left of a message that is cut off.
+ * protobuf - reading protobuf messages out of files that nobody vouches for: a bound on the memory
+ * that unpacking takes, and what is left of a message that is cut off.
  *
  * Owner:   caller's storage.
  * Threads: one budget, one thread at a time.

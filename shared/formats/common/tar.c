@@ -20,8 +20,8 @@
 /* Of all members together. */
 #define NAMES_BYTES_MAX (16U << 20)
 
-/* Input for one header with all that belongs to it. libarchive keeps what it reads there (a map of a sparse
- * file takes eight times its text), and a good header has some kilobytes. */
+/* Input for one header with all that belongs to it. libarchive keeps what it reads there (a map of
+ * a sparse file takes eight times its text), and a good header has some kilobytes. */
 #define HEADER_BYTES_MAX (4U << 20)
 
 bool ntk_tar_name_is_inside(const char *name)
@@ -310,7 +310,8 @@ static bool another_stream(struct tar_reader *r)
            inflateReset(&r->gzip) == Z_OK;
 }
 
-/* Up to BLOCK_BYTES inflated bytes, 0 at the end; zlib compares checksum and length of each stream. */
+/* Up to BLOCK_BYTES inflated bytes, 0 at the end; zlib compares checksum and length of each
+ * stream. */
 static la_ssize_t inflate_block(struct archive *archive, void *ctx, const void **out_block)
 {
     struct tar_reader *r = ctx;

@@ -32,8 +32,8 @@ struct ntk_tar_member {
     uint8_t *head;
     size_t head_bytes;
     bool is_landed; /* bytes lie in the caller's memory */
-    bool
-        is_left_out; /* bytes is NULL, since nobody wanted them; bytes_count is what they would be */
+    /* bytes is NULL, since nobody wanted them; bytes_count is what they would be */
+    bool is_left_out;
 };
 
 struct ntk_tar {
@@ -77,8 +77,8 @@ struct ntk_tar_hooks {
     void *ctx;
 };
 
-/* -EBADMSG: not such an archive, cut off, or a name or kind of member that is refused; -EFBIG: beyond
- * a limit; -ENOMEM. */
+/* -EBADMSG: not such an archive, cut off, or a name or kind of member that is refused; -EFBIG:
+ * beyond a limit; -ENOMEM. */
 int ntk_tar_read(const void *bytes, size_t bytes_count, const struct ntk_tar_limits *limits,
                  struct ntk_tar *out_tar, struct ntk_err *err);
 int ntk_tar_read_with(const void *bytes, size_t bytes_count, const struct ntk_tar_limits *limits,
@@ -95,9 +95,9 @@ struct ntk_tar_source {
     size_t bytes_count;
 };
 
-/* ustar (PAX only where a member does not fit it), mode 0664, owner 1000/1000 "nobody", time 0, gzip
- * without a time when compress is set, then zeros up to a multiple of align. *out_bytes is freed with
- * free(). */
+/* ustar (PAX only where a member does not fit it), mode 0664, owner 1000/1000 "nobody", time 0,
+ * gzip without a time when compress is set, then zeros up to a multiple of align. *out_bytes is
+ * freed with free(). */
 int ntk_tar_write(const struct ntk_tar_source *members, size_t member_count, bool compress,
                   size_t align, uint8_t **out_bytes, size_t *out_count, struct ntk_err *err);
 

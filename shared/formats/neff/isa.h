@@ -250,8 +250,8 @@ enum ntk_isa_dge ntk_isa_dge_get(const struct ntk_isa_instr *instr);
 /* Dimensions of an operand of dma_transpose, the partitions being one. */
 unsigned ntk_isa_transpose_rank(const struct ntk_isa_operand *operand);
 
-/* Which operands of a dma_indirect_copy hold the indices of which side; NULL: that side has none. The
- * step from row to row and the greatest index of the source are imm[0] and imm[1], those of the
+/* Which operands of a dma_indirect_copy hold the indices of which side; NULL: that side has none.
+ * The step from row to row and the greatest index of the source are imm[0] and imm[1], those of the
  * destination imm[destination_imm] and the next. */
 struct ntk_isa_indexing {
     const struct ntk_isa_operand *of_source;

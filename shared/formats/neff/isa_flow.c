@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What instructions that steer may look like: semaphores and events, registers, jumps and calls, and the
- * meetings of the cores of one logical core.
+ * What instructions that steer may look like: semaphores and events, registers, jumps and calls,
+ * and the meetings of the cores of one logical core.
  */
 #include <errno.h>
 

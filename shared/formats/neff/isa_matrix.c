@@ -85,7 +85,8 @@ static int check_transpose(const struct ntk_isa_op_info *info, const struct ntk_
     return 0;
 }
 
-/* Elements of a microscaling tile in a column of a partition: four, or one word of four e2m1. 0: none. */
+/* Elements of a microscaling tile in a column of a partition: four, or one word of four e2m1. 0:
+ * none. */
 static unsigned mx_width(const struct ntk_isa_operand *tile)
 {
     switch (tile->dtype) {

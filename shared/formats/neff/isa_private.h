@@ -40,8 +40,8 @@ int ntk_isa_check_shapes(const struct ntk_isa_op_info *info, const struct ntk_is
 int ntk_isa_check_matrix(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
                          struct ntk_err *err);
 
-/* Shapes and operators of scans, selections, gathers, statistics and random numbers; 0 for any other
- * operation. The operands themselves are sound. */
+/* Shapes and operators of scans, selections, gathers, statistics and random numbers; 0 for any
+ * other operation. The operands themselves are sound. */
 int ntk_isa_check_select(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
                          struct ntk_err *err);
 
@@ -49,7 +49,8 @@ int ntk_isa_check_select(const struct ntk_isa_op_info *info, const struct ntk_is
 int ntk_isa_check_dma(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
                       struct ntk_err *err);
 
-/* The same for synchronisation, registers, jumps and what the cores of a logical core do together. */
+/* The same for synchronisation, registers, jumps and what the cores of a logical core do
+ * together. */
 int ntk_isa_check_flow(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
                        struct ntk_err *err);
 

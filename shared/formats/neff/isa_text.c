@@ -30,7 +30,8 @@ const struct ntk_isa_text_flag ntk_isa_text_flags[NTK_ISA_TEXT_FLAG_COUNT] = {
 
 enum mark { MARK_HEAD = 1, MARK_LABEL = 2 };
 
-/* Which slots are heads of instructions, and which of these are targets; the last one is the end. */
+/* Which slots are heads of instructions, and which of these are targets; the last one is the
+ * end. */
 static int marks_make(const uint8_t *code, size_t code_bytes, enum ntk_isa_engine engine,
                       uint8_t *marks, struct ntk_err *err)
 {

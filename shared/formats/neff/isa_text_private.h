@@ -31,7 +31,8 @@ extern const char *const ntk_isa_text_registers[3];
 /* has_label: the target is printed as the label that the program's listing has there. */
 void ntk_isa_text_print_labelled(const struct ntk_isa_instr *instr, bool has_label,
                                  struct ntk_buf *out);
-/* label: where a target that is a label goes (NTK_ISA_LABEL_BYTES_MAX); NULL where none may stand. */
+/* label: where a target that is a label goes (NTK_ISA_LABEL_BYTES_MAX); NULL where none may
+ * stand. */
 int ntk_isa_text_parse_labelled(const char *line, struct ntk_isa_instr *out_instr, char *label,
                                 struct ntk_err *err);
 /* Letters, digits and underscores; it starts with no digit, so that it is no number. */

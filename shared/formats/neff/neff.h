@@ -4,8 +4,8 @@
  *
  * A NEFF is a 1024-byte header followed by a tar archive. This module turns the bytes into structs;
  * it prints nothing and has no opinion on which models a machine can run: version, features, target
- * and LNC are checked by ntk_neff_check_versions() and whoever loads. docs/formats/neff.md describes
- * the format, neff_build.h makes such files.
+ * and LNC are checked by ntk_neff_check_versions() and whoever loads. docs/formats/neff.md
+ * describes the format, neff_build.h makes such files.
  *
  * Errors: -EBADMSG   malformed in any way (libnrt: NRT_INVALID)
  *         -ENOTSUP   a version or feature that is not supported (NRT_UNSUPPORTED_NEFF_VERSION)
@@ -198,8 +198,8 @@ const char *ntk_neff_transfer_op_name(enum ntk_neff_transfer_op op);
 
 /*
  * One side of a transfer: for dim_count - 1 ... 1 outer loops, innermost sizes[0] bytes. steps are
- * bytes, sizes[0] is bytes, the other sizes are counts. In the state buffer addresses are partition *
- * NTK_NEFF_SBUF_PARTITION_STEP + offset.
+ * bytes, sizes[0] is bytes, the other sizes are counts. In the state buffer addresses are partition
+ * * NTK_NEFF_SBUF_PARTITION_STEP + offset.
  */
 struct ntk_neff_pattern {
     uint32_t var; /* index in the subgraph's vars (not var_id) */
@@ -362,13 +362,13 @@ void ntk_neff_close(struct ntk_neff *neff);
 
 /*
  * Where constants go, so that they are inflated to the place where they are needed instead of being
- * copied there. Constants that are small, or that stand before the def.json which names them without
- * being .npy files, are not asked for.
+ * copied there. Constants that are small, or that stand before the def.json which names them
+ * without being .npy files, are not asked for.
  */
 struct ntk_neff_landing {
-    /* Memory for the array of a member; NULL: the reader uses its own. It stays the caller's, whatever
-     * becomes of the file, and must outlast the NEFF. alignment is 0 when it is not known. *out_is_there:
-     * it holds this array already and is not written. */
+    /* Memory for the array of a member; NULL: the reader uses its own. It stays the caller's,
+     * whatever becomes of the file, and must outlast the NEFF. alignment is 0 when it is not known.
+     * *out_is_there: it holds this array already and is not written. */
     void *(*take)(void *ctx, const char *member, uint64_t bytes_count, uint64_t alignment,
                   bool *out_is_there);
     uint64_t bytes_min; /* of a member: smaller ones are not asked for */
@@ -392,16 +392,16 @@ struct ntk_neff_header ntk_neff_header_of(const uint8_t *bytes);
 int ntk_neff_read_header(const void *bytes, size_t bytes_count, struct ntk_neff_header *out_header,
                          struct ntk_err *err);
 
-/* Package and NEFF version and features against a mask: 0 or -ENOTSUP. open does not call it but for
- * the package version. */
+/* Package and NEFF version and features against a mask: 0 or -ENOTSUP. open does not call it but
+ * for the package version. */
 int ntk_neff_check_versions(const struct ntk_neff_header *header, uint64_t supported_features,
                             struct ntk_err *err);
 
 /* Appends the names of the features: "virtual-core, bit 17"; "N/A" for none. */
 void ntk_neff_features_show(const struct ntk_neff_header *header, struct ntk_buf *out);
 
-/* Compares the stored hash with MD5 (package 2) or SHA-256 (package 1) of the payload, or of its gzip
- * stream without the zero tail. bytes are those of the whole file. */
+/* Compares the stored hash with MD5 (package 2) or SHA-256 (package 1) of the payload, or of its
+ * gzip stream without the zero tail. bytes are those of the whole file. */
 int ntk_neff_hash_check(const void *bytes, size_t bytes_count, enum ntk_neff_hash *out_hash,
                         struct ntk_err *err);
 
@@ -448,8 +448,8 @@ struct ntk_neff_npy {
     uint64_t dims[NTK_NEFF_DIMS_MAX];
 };
 
-/* The same from the first start_bytes bytes of a file of bytes_count; data is NULL, the array begins at
- * *out_offset. */
+/* The same from the first start_bytes bytes of a file of bytes_count; data is NULL, the array
+ * begins at *out_offset. */
 int ntk_neff_npy_read_start(const void *bytes, size_t start_bytes, uint64_t bytes_count,
                             struct ntk_neff_npy *out_npy, size_t *out_offset, struct ntk_err *err);
 int ntk_neff_npy_read(const void *bytes, size_t bytes_count, struct ntk_neff_npy *out_npy,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A NEFF in the making: nodes, members, errors that stick; finished into bytes. neff_build_kernel.c declares what
- * a program has, neff_build_order.c its instructions and transfers in order, neff_build_json.c makes members. */
+/* A NEFF in the making: nodes, members, errors that stick; finished into bytes. neff_build_kernel.c
+ * declares what a program has, neff_build_order.c its instructions and transfers in order,
+ * neff_build_json.c makes members. */
 #include "shared/formats/neff/neff_build_private.h"
 
 #include <errno.h>

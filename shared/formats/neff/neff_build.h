@@ -90,9 +90,9 @@ int ntk_neff_build_write(struct ntk_neff_build *build, const char *path, struct 
 
 /* ---- nodes and their tensors ---- */
 
-/* Nodes run in the order of their creation. Tensors of equal name are the same tensor: an input whose
- * name an earlier node produced is fed by that node, else it is a network input; outputs that no
- * later node takes are network outputs (force others with ntk_neff_build_head). */
+/* Nodes run in the order of their creation. Tensors of equal name are the same tensor: an input
+ * whose name an earlier node produced is fed by that node, else it is a network input; outputs that
+ * no later node takes are network outputs (force others with ntk_neff_build_head). */
 struct ntk_neff_kernel *ntk_neff_build_kernel(struct ntk_neff_build *build, const char *node_name);
 
 struct ntk_neff_build_tensor {
@@ -130,7 +130,8 @@ uint32_t ntk_neff_kernel_tmp(struct ntk_neff_kernel *kernel, const char *name,
                              uint64_t bytes_count);
 uint32_t ntk_neff_kernel_virtual(struct ntk_neff_kernel *kernel, const char *name,
                                  uint64_t backing_offset, uint64_t bytes_count);
-/* The address of another variable: descriptors read it, DMA instructions go to what it refers to. */
+/* The address of another variable: descriptors read it, DMA instructions go to what it refers
+ * to. */
 uint32_t ntk_neff_kernel_pointer(struct ntk_neff_kernel *kernel, const char *name,
                                  uint32_t referenced_var_id);
 /* Variables that an index of dma_indirect_copy chooses from. */
@@ -154,17 +155,17 @@ uint16_t ntk_neff_kernel_semaphore(struct ntk_neff_kernel *kernel);
 uint32_t ntk_neff_kernel_name(struct ntk_neff_kernel *kernel, enum ntk_isa_engine engine,
                               const char *name);
 
-/* Instructions and transfers without a name of their own that are appended from now on are of this layer:
- * they get its name. NULL: of none. Profiles add up what layers cost. */
+/* Instructions and transfers without a name of their own that are appended from now on are of this
+ * layer: they get its name. NULL: of none. Profiles add up what layers cost. */
 void ntk_neff_kernel_layer(struct ntk_neff_kernel *kernel, const char *name);
 
-/* Appends an instruction; its token stands for its end (dma_copy and dma_indirect_copy: for the data
- * having arrived). */
+/* Appends an instruction; its token stands for its end (dma_copy and dma_indirect_copy: for the
+ * data having arrived). */
 ntk_neff_token ntk_neff_kernel_emit(struct ntk_neff_kernel *kernel, enum ntk_isa_engine engine,
                                     const struct ntk_isa_instr *instr, struct ntk_neff_after after);
 
-/* A side of a transfer for ntk_neff_kernel_dma; steps and sizes as in struct ntk_neff_pattern, var is
- * a var_id. */
+/* A side of a transfer for ntk_neff_kernel_dma; steps and sizes as in struct ntk_neff_pattern, var
+ * is a var_id. */
 struct ntk_neff_build_side {
     uint32_t var_id;
     enum ntk_dtype dtype; /* 0 is uint8 */
@@ -188,19 +189,19 @@ struct ntk_neff_build_transfer {
     const char *transpose_order;
 };
 
-/* A descriptor group of one transfer, and the dma_trigger of the queue set's owner that starts it. The
- * token stands for the data having arrived; only one engine can wait for it directly, others wait
- * for that engine (done automatically). */
+/* A descriptor group of one transfer, and the dma_trigger of the queue set's owner that starts it.
+ * The token stands for the data having arrived; only one engine can wait for it directly, others
+ * wait for that engine (done automatically). */
 ntk_neff_token ntk_neff_kernel_dma(struct ntk_neff_kernel *kernel, uint32_t queue,
                                    const struct ntk_neff_build_transfer *transfer,
                                    struct ntk_neff_after after);
-/* Starts the group of an earlier token once more. The engine that waits for the new token must be the
- * one that waited for the first. */
+/* Starts the group of an earlier token once more. The engine that waits for the new token must be
+ * the one that waited for the first. */
 ntk_neff_token ntk_neff_kernel_dma_again(struct ntk_neff_kernel *kernel, ntk_neff_token first,
                                          struct ntk_neff_after after);
 
-/* rows of row_bytes bytes, row_step bytes apart from var_offset of a variable, to SBUF partitions 0,
- * 1, ... at sbuf_offset (load), and back (store). */
+/* rows of row_bytes bytes, row_step bytes apart from var_offset of a variable, to SBUF partitions
+ * 0, 1, ... at sbuf_offset (load), and back (store). */
 ntk_neff_token ntk_neff_kernel_load(struct ntk_neff_kernel *kernel, uint32_t queue, uint32_t var_id,
                                     uint64_t var_offset, uint64_t row_step, uint32_t rows,
                                     uint64_t sbuf_offset, uint64_t row_bytes,

@@ -34,7 +34,8 @@ static void add_sync(struct ntk_neff_build *build, struct ntk_vec *list, uint16_
     }
 }
 
-/* The instruction that comes next on `engine` waits for the end of instruction `index` of `other`. */
+/* The instruction that comes next on `engine` waits for the end of instruction `index` of
+ * `other`. */
 static void wait_for_instr(struct ntk_neff_kernel *kernel, int engine, struct ntk_vec *waits,
                            int other, size_t index)
 {

@@ -149,8 +149,8 @@ struct build_node *neff_build_node_add(struct ntk_neff_build *build, const char 
 /* An input or output of a node. */
 void neff_build_add_tensor(struct ntk_neff_build *build, struct ntk_vec *tensors, const char *name,
                            enum ntk_dtype dtype, uint32_t dim_count, const uint64_t *dims);
-/* Each engine of the current subgraph waits for the transfers of its queues that nobody waited for, and says
- * that it is at its end; the tensor engine's end is the program's. */
+/* Each engine of the current subgraph waits for the transfers of its queues that nobody waited for,
+ * and says that it is at its end; the tensor engine's end is the program's. */
 void neff_build_finish(struct ntk_neff_kernel *kernel);
 /* Adds a member and owns the bytes, whatever happens. */
 void neff_build_member_take(struct ntk_neff_build *build, const char *name, void *bytes,

@@ -77,7 +77,8 @@ int neff_hasher_finish(struct neff_hasher *hasher, enum ntk_neff_hash *out_hash,
     }
     neff_hasher_continue(hasher, hasher->end);
     /* A gzip stream may end in zero bytes of its own (the high bytes of its size), so each length
-     * from the last other byte on, its trailer's 8 bytes at most, is a candidate; then all bytes. */
+     * from the last other byte on, its trailer's 8 bytes at most, is a candidate; then all
+     * bytes. */
     for (int i = 0; !equal && ret == 0; i++) {
         ret = compare_here(hasher->context, scratch, hasher->header->hash, stored_bytes, &equal);
         if (hasher->end == hasher->count) {

@@ -187,7 +187,8 @@ int neff_get_texts(struct reader *r, const json_t *object, const char *what, con
     return 0;
 }
 
-/* What a tree of jansson takes at most, by the characters that begin its values. Those in texts count too. */
+/* What a tree of jansson takes at most, by the characters that begin its values. Those in texts
+ * count too. */
 static uint64_t tree_bytes(const uint8_t *text, size_t bytes_count)
 {
     static const uint8_t costs[256] = { [','] = 80, [':'] = 96, ['['] = 136, ['{'] = 232 };

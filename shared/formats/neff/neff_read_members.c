@@ -2,10 +2,11 @@
 /*
  * Which members of the archive are in memory.
  *
- * A payload can inflate to a thousand times its size, and what names a member may come after it. So the first
- * pass keeps what fits into a room that goes by the size of the payload. Where that was not all, the
- * members that are named, from neff.json downwards, are fetched by further passes, one for each step of
- * the way; what nobody names never is in memory. All of it must fit into what the machine has free.
+ * A payload can inflate to a thousand times its size, and what names a member may come after it. So
+ * the first pass keeps what fits into a room that goes by the size of the payload. Where that was
+ * not all, the members that are named, from neff.json downwards, are fetched by further passes, one
+ * for each step of the way; what nobody names never is in memory. All of it must fit into what the
+ * machine has free.
  */
 #include "shared/formats/neff/neff_read_private.h"
 

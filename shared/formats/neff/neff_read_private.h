@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * neff_read_private - what the files of the NEFF reader share: memory that lives as long as the NEFF,
- * values out of JSON with a sentence when they are wrong, and who reads which member.
+ * neff_read_private - what the files of the NEFF reader share: memory that lives as long as the
+ * NEFF, values out of JSON with a sentence when they are wrong, and who reads which member.
  */
 #ifndef NTK_SHARED_FORMATS_NEFF_NEFF_READ_PRIVATE_H
 #define NTK_SHARED_FORMATS_NEFF_NEFF_READ_PRIVATE_H
@@ -105,8 +105,8 @@ int neff_hasher_finish(struct neff_hasher *hasher, enum ntk_neff_hash *out_hash,
                        struct ntk_err *err);
 void neff_hasher_fini(struct neff_hasher *hasher);
 
-/* neff_read_members.c: the members of the archive, as far as they are needed, hashed and landed on the way
- * as the options say. */
+/* neff_read_members.c: the members of the archive, as far as they are needed, hashed and landed on
+ * the way as the options say. */
 int neff_read_members(struct reader *r, const uint8_t *payload,
                       const struct ntk_neff_open_options *options);
 /* Whether so many bytes more fit into the memory that is free; _take counts them. */

@@ -93,7 +93,8 @@ enum ntk_ntff_block {
 enum ntk_ntff_error_kind {                               /* of our core */
                            NTK_NTFF_ERROR_NUMERICAL = 1, /* an instruction wrote a NaN */
                            NTK_NTFF_ERROR_OUT_OF_BOUNDS, /* of a variable; the run ended */
-                           NTK_NTFF_ERROR_DEADLOCK, /* the instruction waits for what nobody signals */
+                           /* the instruction waits for what nobody signals */
+                           NTK_NTFF_ERROR_DEADLOCK,
                            NTK_NTFF_ERROR_TIMEOUT,
                            NTK_NTFF_ERROR_COUNT
 };
@@ -102,17 +103,19 @@ const char *ntk_ntff_mode_name(unsigned mode);
 /* "NaN written"; "?" for others. */
 const char *ntk_ntff_error_name(unsigned kind);
 
-/* "tensor" "scalar" "gpsimd" "vector" "sync"; "?" for others. The second is as in titles: "Tensor". */
+/* "tensor" "scalar" "gpsimd" "vector" "sync"; "?" for others. The second is as in titles:
+ * "Tensor". */
 const char *ntk_ntff_engine_name(unsigned engine);
 const char *ntk_ntff_engine_title(unsigned engine);
 /* "MATMUL"; bytes without a name give "OP_0x7f" in buf (at least 8 bytes). */
 const char *ntk_ntff_opcode_name(uint8_t opcode, char *buf, size_t buf_bytes);
 /* The name that is shown for a usage type of memory; NULL when the number is not in the table. */
 const char *ntk_ntff_memory_name(unsigned type);
-/* Queue names with the hardware's engine words as they are shown: qPoolDynamic -> qGpSimdDynamic. */
+/* Queue names with the hardware's engine words as they are shown: qPoolDynamic ->
+ * qGpSimdDynamic. */
 void ntk_ntff_queue_name_show(const char *name, char *buf, size_t buf_bytes);
 
-/* ---- what a file says -------------------------------------------------------------------------- */
+/* ---- what a file says ------------------------------------------------------------------------ */
 
 struct ntk_ntff_version {
     bool present;
@@ -186,8 +189,8 @@ struct ntk_ntff_subgraph {
 struct ntk_ntff {
     unsigned version;
     uint64_t file_bytes, header_bytes;
-    /* Of the NEFF. Before version 6 a uuid with a zero byte is known up to that byte only: 0 nothing, else
-     * from 2 to all. */
+    /* Of the NEFF. Before version 6 a uuid with a zero byte is known up to that byte only: 0
+     * nothing, else from 2 to all. */
     unsigned neff_uuid_known_bytes;
     uint8_t neff_uuid[NTK_NTFF_UUID_BYTES];
     char neff_name[NTK_NTFF_NAME_BYTES];
@@ -215,24 +218,24 @@ int ntk_ntff_open_bytes(const void *bytes, size_t bytes_count, struct ntk_ntff *
                         struct ntk_err *err);
 void ntk_ntff_close(struct ntk_ntff *ntff);
 
-/* Memory of records that were looked at and will not be soon: of a large file, which is mapped, it would
- * otherwise grow to the size of the file. Looking at them again reads them again. */
+/* Memory of records that were looked at and will not be soon: of a large file, which is mapped, it
+ * would otherwise grow to the size of the file. Looking at them again reads them again. */
 void ntk_ntff_give_back(const struct ntk_ntff *ntff, const void *bytes, size_t bytes_count);
 
-/* -ESTALE with a sentence when someone cut the file shorter after it was opened: what was read of it since is
- * zeros behind the cut. Only large files, which are mapped, are read that late. */
+/* -ESTALE with a sentence when someone cut the file shorter after it was opened: what was read of
+ * it since is zeros behind the cut. Only large files, which are mapped, are read that late. */
 int ntk_ntff_check_whole(const struct ntk_ntff *ntff, struct ntk_err *err);
 
 /* Hex digits, with "..." behind those of a part, "-" when nothing is known. */
 #define NTK_NTFF_UUID_TEXT_BYTES (2 * NTK_NTFF_UUID_BYTES + 4)
 void ntk_ntff_uuid_text(const struct ntk_ntff *ntff, char text[NTK_NTFF_UUID_TEXT_BYTES]);
 
-/* 0 when the capture is of the NEFF with this uuid, -ENOEXEC with a sentence when it is of another; -ENODATA
- * with a sentence that is a warning when the capture tells nothing. */
+/* 0 when the capture is of the NEFF with this uuid, -ENOEXEC with a sentence when it is of another;
+ * -ENODATA with a sentence that is a warning when the capture tells nothing. */
 int ntk_ntff_check_neff(const struct ntk_ntff *ntff, const uint8_t uuid[NTK_NTFF_UUID_BYTES],
                         struct ntk_err *err);
 
-/* ---- records ----------------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 enum ntk_ntff_record_kind {
     NTK_NTFF_RECORD_UNKNOWN = 0,
@@ -277,7 +280,7 @@ const uint8_t *ntk_ntff_slot_get(const struct ntk_ntff_subgraph *subgraph, unsig
 int64_t ntk_ntff_compiler_pc(const struct ntk_ntff_subgraph *subgraph, unsigned engine,
                              uint32_t slot);
 
-/* ---- writing ----------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /*
  *   struct ntk_ntff_capture capture = { .neff_name = ..., .subgraphs = ... };
@@ -288,8 +291,8 @@ int64_t ntk_ntff_compiler_pc(const struct ntk_ntff_subgraph *subgraph, unsigned 
  *   ntk_ntff_writer_destroy(writer);                               // without commit: no trace of it
  *
  * Memory is bounded: about NTK_NTFF_SPOOL_BYTES per kind of record and core, then unnamed
- * temporary files in the folder of the target. A disk that is full ends the recording, not the program: what fits
- * is written as a whole, readable file, and commit says so.
+ * temporary files in the folder of the target. A disk that is full ends the recording, not the
+ * program: what fits is written as a whole, readable file, and commit says so.
  */
 #define NTK_NTFF_ERROR_RECORDS_MAX 65536u
 #define NTK_NTFF_SPOOL_BYTES (1u << 20)
@@ -378,15 +381,16 @@ struct ntk_ntff_error {
 
 struct ntk_ntff_writer;
 
-/* Copies what it needs of the capture. -EINVAL for numbers that the format cannot hold, -ENOMEM, and
- * what creating a file in that folder gives (said now, not after the run). */
+/* Copies what it needs of the capture. -EINVAL for numbers that the format cannot hold, -ENOMEM,
+ * and what creating a file in that folder gives (said now, not after the run). */
 int ntk_ntff_writer_create(const char *path, const struct ntk_ntff_capture *capture,
                            struct ntk_ntff_writer **out_writer, struct ntk_err *err);
-/* A capture without a name: what leaves memory waits in the folder, ntk_ntff_writer_save() writes it. */
+/* A capture without a name: what leaves memory waits in the folder, ntk_ntff_writer_save() writes
+ * it. */
 int ntk_ntff_writer_create_unnamed(const char *folder, const struct ntk_ntff_capture *capture,
                                    struct ntk_ntff_writer **out_writer, struct ntk_err *err);
-/* The subgraphs of another program, as a graph of its own with the uuid of its NEFF; the rest of the
- * capture stays as it was created. -ENOSPC: there would be more than NTK_NTFF_SUBGRAPHS_MAX. */
+/* The subgraphs of another program, as a graph of its own with the uuid of its NEFF; the rest of
+ * the capture stays as it was created. -ENOSPC: there would be more than NTK_NTFF_SUBGRAPHS_MAX. */
 int ntk_ntff_writer_add_program(struct ntk_ntff_writer *writer,
                                 const struct ntk_ntff_capture *capture, size_t *out_first_subgraph,
                                 struct ntk_err *err);
@@ -396,8 +400,8 @@ void ntk_ntff_writer_reset(struct ntk_ntff_writer *writer);
 void ntk_ntff_writer_destroy(struct ntk_ntff_writer *writer);
 
 /* subgraph is an index of the capture's subgraphs. 0, -EINVAL for numbers the format cannot hold,
- * -ENOSPC once the disk is full (the record is counted as dropped), -ENOMEM. The caller may ignore the result: commit says
- * what happened. */
+ * -ENOSPC once the disk is full (the record is counted as dropped), -ENOMEM. The caller may ignore
+ * the result: commit says what happened. */
 int ntk_ntff_writer_add_instruction(struct ntk_ntff_writer *writer, size_t subgraph,
                                     const struct ntk_ntff_instruction *instruction);
 int ntk_ntff_writer_add_event(struct ntk_ntff_writer *writer, size_t subgraph,
@@ -414,11 +418,11 @@ int ntk_ntff_writer_add_throttle(struct ntk_ntff_writer *writer, size_t subgraph
 void ntk_ntff_writer_set_execution(struct ntk_ntff_writer *writer, uint64_t start_ps,
                                    uint64_t end_ps);
 
-/* 0: the file is complete under its name. 1: it is there and readable, but records are missing, err says
- * how many and why. Negative: there is no file. To be called once. */
+/* 0: the file is complete under its name. 1: it is there and readable, but records are missing, err
+ * says how many and why. Negative: there is no file. To be called once. */
 int ntk_ntff_writer_commit(struct ntk_ntff_writer *writer, struct ntk_err *err);
-/* The same for what was recorded so far, to any file, as often as wanted. err->code is -ENOBUFS when only
- * bounds of the capture were in the way. */
+/* The same for what was recorded so far, to any file, as often as wanted. err->code is -ENOBUFS
+ * when only bounds of the capture were in the way. */
 int ntk_ntff_writer_save(struct ntk_ntff_writer *writer, const char *path, struct ntk_err *err);
 /* Records that are not in the file. */
 uint64_t ntk_ntff_writer_dropped(const struct ntk_ntff_writer *writer);

@@ -2,8 +2,8 @@
 /*
  * ntff_read - from the bytes of a capture file to structs and records.
  *
- * The header message is unpacked by protobuf-c with a bound on what it may allocate; everything else
- * is bounded by the size of the file. What cannot be right is left out and becomes a warning.
+ * The header message is unpacked by protobuf-c with a bound on what it may allocate; everything
+ * else is bounded by the size of the file. What cannot be right is left out and becomes a warning.
  */
 #include "shared/formats/ntff/ntff.h"
 
@@ -414,8 +414,9 @@ static void tell_missing(struct reader *r)
     }
 }
 
-/* Runtimes write the uuid into field 2 as if it were a C string: too long when none of its bytes is zero,
- * else cut at the first that is, which is then known too. The execution of version 6 has it whole. */
+/* Runtimes write the uuid into field 2 as if it were a C string: too long when none of its bytes is
+ * zero, else cut at the first that is, which is then known too. The execution of version 6 has it
+ * whole. */
 static void read_neff_uuid(struct ntk_ntff *ntff, const NtkNtffPb__Header *h)
 {
     const ProtobufCBinaryData *uuid = &h->neff_uuid;

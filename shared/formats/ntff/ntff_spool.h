@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ntff_spool - bytes that wait for their place in a capture: in memory up to NTK_NTFF_SPOOL_BYTES, then in a
- * file without a name. Zeroed with fd -1 is an empty one. One thread at a time.
+ * ntff_spool - bytes that wait for their place in a capture: in memory up to NTK_NTFF_SPOOL_BYTES,
+ * then in a file without a name. Zeroed with fd -1 is an empty one. One thread at a time.
  */
 #ifndef NTK_SHARED_FORMATS_NTFF_NTFF_SPOOL_H
 #define NTK_SHARED_FORMATS_NTFF_NTFF_SPOOL_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The file of a capture: its header message, then the records of each core; fewer where the disk is full. */
+/* The file of a capture: its header message, then the records of each core; fewer where the disk is
+ * full. */
 #include "shared/formats/ntff/ntff_write_private.h"
 
 #include <fcntl.h>

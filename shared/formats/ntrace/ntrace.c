@@ -9,8 +9,8 @@
 
 #include "shared/formats/common/protobuf.h"
 
-/* What protobuf-c may hold at once: this, and so many times the file. A sound file takes less: no entry
- * of a column is shorter than a byte or longer than eight in memory. */
+/* What protobuf-c may hold at once: this, and so many times the file. A sound file takes less: no
+ * entry of a column is shorter than a byte or longer than eight in memory. */
 #define UNPACK_BYTES_MIN ((size_t)16 << 20)
 #define UNPACK_BYTES_FACTOR 10
 
@@ -159,8 +159,8 @@ void ntk_ntrace_writer_abort(struct ntk_ntrace_writer *writer)
 
 /* ---- reading ---- */
 
-/* *out_ret 1: cut off. NULL and an error in *out_ret on failure. The message may be freed without the
- * budget: it counts only while unpacking. */
+/* *out_ret 1: cut off. NULL and an error in *out_ret on failure. The message may be freed without
+ * the budget: it counts only while unpacking. */
 static void *message_unpack(const uint8_t *bytes, size_t count, const char *name,
                             const ProtobufCMessageDescriptor *descriptor, int *out_ret,
                             struct ntk_err *err)

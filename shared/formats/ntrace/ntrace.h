@@ -29,9 +29,9 @@ extern "C" {
 int ntk_ntrace_write(const char *path, const ProtobufCMessage *message, struct ntk_err *err);
 
 /*
- * A file in pieces, for what is too long to lie in memory as a whole: pieces are messages of one kind,
- * the file is what they are when put behind one another (repeated fields follow, others stand once).
- * A disk that is full ends the file after the last whole piece.
+ * A file in pieces, for what is too long to lie in memory as a whole: pieces are messages of one
+ * kind, the file is what they are when put behind one another (repeated fields follow, others stand
+ * once). A disk that is full ends the file after the last whole piece.
  * Owner: caller's storage; _abort after a _commit or on a zeroed struct does nothing.
  */
 struct ntk_ntrace_writer {
@@ -54,9 +54,9 @@ int ntk_ntrace_writer_add_events(struct ntk_ntrace_writer *writer, uint32_t nc, 
 int ntk_ntrace_writer_commit(struct ntk_ntrace_writer *writer, struct ntk_err *err);
 void ntk_ntrace_writer_abort(struct ntk_ntrace_writer *writer);
 
-/* -EBADMSG: no such message, another version, or columns of unequal length; -EFBIG: the file would take
- * more memory than one that is what it says. 1: the file is cut off; what is whole of it is there, err
- * says how much. */
+/* -EBADMSG: no such message, another version, or columns of unequal length; -EFBIG: the file would
+ * take more memory than one that is what it says. 1: the file is cut off; what is whole of it is
+ * there, err says how much. */
 int ntk_ntrace_read(const char *path, NtkNtracePb__Trace **out_trace, struct ntk_err *err);
 /* The same for bytes in memory; name: of the file, for the sentence. */
 int ntk_ntrace_read_bytes(const void *bytes, size_t count, const char *name,

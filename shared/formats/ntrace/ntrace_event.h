@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ntrace_event - one event of a system trace, as recorders keep it and the writer of files takes it.
+ * ntrace_event - one event of a system trace, as recorders keep it and the writer of files takes
+ * it.
  *
  * Threads: any; plain data.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sizes, offsets and values of the headers of the datastore and the driver. Checked while compiling; the
- * program itself has nothing left to do.
+ * Sizes, offsets and values of the headers of the datastore and the driver. Checked while
+ * compiling; the program itself has nothing left to do.
  */
 #include <assert.h>
 #include <pthread.h>

@@ -293,8 +293,8 @@ static void what_every_machine_has_and_is_missing_is_an_error(void **state)
     stop(&s);
 }
 
-/* Method: the service takes the question and never answers; asking what is known, and the end, do not
- * wait for it. Its own bound of two seconds is not waited for either. */
+/* Method: the service takes the question and never answers; asking what is known, and the end, do
+ * not wait for it. Its own bound of two seconds is not waited for either. */
 static void a_service_that_says_nothing_delays_nobody(void **state)
 {
     struct fixture *f = *state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: a fake kubelet on a socket in a scratch folder, names of log files, and made snapshots. */
+/* Method: a fake kubelet on a socket in a scratch folder, names of log files, and made
+ * snapshots. */
 #include "agent/collect/pods.h"
 
 #include <stdio.h>
@@ -126,7 +127,7 @@ static void assert_error(struct fixture *f, const char *words)
     ntk_snapshot_destroy(snapshot);
 }
 
-/* -- what is known ------------------------------------------------------------------------------ */
+/* -- what is known ----------------------------------------------------------------------------- */
 
 static void an_application_is_in_the_pod_of_all_its_cores(void **state)
 {
@@ -216,7 +217,8 @@ static void the_name_of_its_container_says_more_than_its_cores(void **state)
     assert_pod(snapshot, "ml", "bert-0", "serve-fast");
     ntk_snapshot_destroy(snapshot);
 
-    /* Names are known also where there is no kubelet (they are all there is with DRA on old ones). */
+    /* Names are known also where there is no kubelet (they are all there is with DRA on old
+     * ones). */
     fake_kubelet_set(&f->kubelet, FAKE_KUBELET_REFUSES, "", 0);
     wait_for_round(f);
     snapshot = machine(1, 0, 1);
@@ -257,7 +259,7 @@ static void names_of_log_files_are_taken_apart_or_refused(void **state)
     assert_false(ntk_container_name_parse(hostile, &name)); /* longer than a pod's name can be */
 }
 
-/* -- what goes wrong ---------------------------------------------------------------------------- */
+/* -- what goes wrong --------------------------------------------------------------------------- */
 
 static void a_kubelet_that_is_away_is_a_sentence_and_may_come_later(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of neuron-monitor query: the program against a database of the test, all three forms, times,
- * and what it says when the question is wrong. */
+/* Tests of neuron-monitor query: the program against a database of the test, all three forms,
+ * times, and what it says when the question is wrong. */
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -119,7 +119,8 @@ static json_t *ask_last_row(const char *question, const char *path)
     return row;
 }
 
-/* An agent came after 5 executions of each of two cores, and saw 2 of each in a second, three times. */
+/* An agent came after 5 executions of each of two cores, and saw 2 of each in a second, three
+ * times. */
 static void what_ran_before_the_agent_came_is_said(void **state)
 {
     static const char *const questions[] = { "latency", "executions", "processes" };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: snapshots at times of our choice; who is reported, what is due, and that sums are right. */
+/* Method: snapshots at times of our choice; who is reported, what is due, and that sums are
+ * right. */
 #include "agent/report/monitor_schedule.h"
 
 #include <string.h>
@@ -173,7 +174,8 @@ static void polls_for_others_are_no_reports_but_count(void **state)
     ntk_monitor_config_fini(&config);
 }
 
-/* Method: first snapshots over no time would make rates of single executions and of reading's delays. */
+/* Method: first snapshots over no time would make rates of single executions and of reading's
+ * delays. */
 static void no_first_period_of_others_is_too_short_for_rates(void **state)
 {
     ntk_monitor_config_default(&config, 5 * SECOND);

@@ -270,7 +270,8 @@ static void a_long_execution_shows_a_busy_core_while_it_runs(void **state)
         if (running && core->in_flight > 0) {
             whole++;
             sum += core->utilization;
-            /* the two readings of a period may lie a little nearer than its ends on a busy machine */
+            /* the two readings of a period may lie a little nearer than its ends on a busy
+             * machine */
             assert_true(core->utilization > 0.8);
             assert_true(f->snapshot->cores[0].utilization > 0.8);
             assert_true(f->snapshot->runtimes[0].models[0].is_running);
@@ -379,8 +380,8 @@ static void outcomes_that_fail_keep_their_kind(void **state)
     }
 }
 
-/* Method: `neuron-bench machine` in both layouts of the driver, one after the other in one folder; the
- * source notices the second and reads all of both. */
+/* Method: `neuron-bench machine` in both layouts of the driver, one after the other in one folder;
+ * the source notices the second and reads all of both. */
 static void the_published_tree_is_read_in_both_layouts(void **state)
 {
     static const char *const layouts[] = { "NEURON_SOFT_SYSFS=old", "NEURON_SOFT_SYSFS=new" };

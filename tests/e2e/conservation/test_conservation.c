@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What processes execute is what databases hold, of each process, whoever is killed when: counted by the processes
- * themselves in memory that no agent knows. */
+/* What processes execute is what databases hold, of each process, whoever is killed when: counted
+ * by the processes themselves in memory that no agent knows. */
 #include <inttypes.h>
 #include <signal.h>
 #include <stdatomic.h>

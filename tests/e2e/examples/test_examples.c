@@ -201,8 +201,9 @@ static void check_output(const struct loaded *l, const char *name, const float *
     free(got);
 }
 
-/* Of the largest value: float32 sums of some hundred terms; bfloat16 weights of a softmax or a hidden
- * layer are rounded to 8 bits, and a sum of n of them is off by about 2^-9 / sqrt(n) of itself. */
+/* Of the largest value: float32 sums of some hundred terms; bfloat16 weights of a softmax or a
+ * hidden layer are rounded to 8 bits, and a sum of n of them is off by about 2^-9 / sqrt(n) of
+ * itself. */
 static float tolerance_of(enum ntk_dtype dtype)
 {
     return dtype == NTK_DTYPE_FLOAT32 ? 1e-5F : 4e-3F;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hostile_user - what one user may do to the folders of segments, at full effort until it is killed:
- * hostile_user UID TEMPLATE, as root. TEMPLATE is any sound segment.
+ * hostile_user - what one user may do to the folders of segments, at full effort until it is
+ * killed: hostile_user UID TEMPLATE, as root. TEMPLATE is any sound segment.
  *
- * Empty folders named as those of other users; files of processes that never were, each with counts, a tag and failures;
- * files that never become segments; and as many segments of "living" processes as a reader takes, whose rings are said to
- * be written to without end.
+ * Empty folders named as those of other users; files of processes that never were, each with
+ * counts, a tag and failures; files that never become segments; and as many segments of "living"
+ * processes as a reader takes, whose rings are said to be written to without end.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -450,7 +450,8 @@ static void roles_that_cannot_be_taken_say_why(void **state)
     assert_int_equal(f->world.asked, 0);
 }
 
-/* Method: profiles in a row, each with the role that the keys of the next may take; the last has keys. */
+/* Method: profiles in a row, each with the role that the keys of the next may take; the last has
+ * keys. */
 static void a_chain_of_profiles_has_nine_and_no_more(void **state)
 {
     struct roles *f = *state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: snapshots to requests and lines, parsed again; bounds of the service; what answers mean. */
+/* Method: snapshots to requests and lines, parsed again; bounds of the service; what answers
+ * mean. */
 #include "exporters/cloudwatch/cloudwatch.h"
 
 #include <errno.h>
@@ -381,7 +382,7 @@ static void requests_stay_within_the_limits_and_lose_nothing(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-/* -- gathering ---------------------------------------------------------------------------------- */
+/* -- gathering --------------------------------------------------------------------------------- */
 
 struct steps {
     uint64_t time_ms[8];
@@ -459,7 +460,7 @@ static void without_a_step_each_report_goes_by_itself(void **state)
     ntk_cloudwatch_gather_fini(&gather);
 }
 
-/* -- lines -------------------------------------------------------------------------------------- */
+/* -- lines ------------------------------------------------------------------------------------- */
 
 static void a_line_has_at_most_100_values_of_a_metric(void **state)
 {
@@ -528,7 +529,7 @@ static void tags_that_look_alike_are_one_series(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-/* -- small things ------------------------------------------------------------------------------- */
+/* -- small things ------------------------------------------------------------------------------ */
 
 static void answers_have_their_meaning(void **state)
 {

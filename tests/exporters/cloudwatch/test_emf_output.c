@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: a bound on the size of files (RLIMIT_FSIZE) is the full disk, lifted it has room again. */
+/* Method: a bound on the size of files (RLIMIT_FSIZE) is the full disk, lifted it has room
+ * again. */
 #include "exporters/cloudwatch/emf_output.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: hand-made snapshots to a page, the page to requests, read back with the generated reader (the
- * bytes themselves are for otlp.sh, which has a decoder of its own). */
+/* Method: hand-made snapshots to a page, the page to requests, read back with the generated reader
+ * (the bytes themselves are for otlp.sh, which has a decoder of its own). */
 #include "exporters/otlp/otlp_encode.h"
 
 #include <errno.h>
@@ -218,8 +218,8 @@ static void explicit_buckets_are_not_cumulative(void **state)
     assert_true(fabs(point->sum - 41 * 1048576e-9) < 1e-12);
 }
 
-/* Method: what is recorded in any place of the range lies in a bucket that is right but for the widths
- * of both kinds of buckets. */
+/* Method: what is recorded in any place of the range lies in a bucket that is right but for the
+ * widths of both kinds of buckets. */
 static void exponential_buckets_hold_every_value_nearby(void **state)
 {
     static struct ntk_histogram_dense dense;

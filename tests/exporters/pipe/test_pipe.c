@@ -84,7 +84,8 @@ static int run(const char *text, struct counting *counting, int keep_open, struc
     return ret;
 }
 
-/* A report for each letter: of the instance with that digit, '-' of none, '!' where it cannot be known. */
+/* A report for each letter: of the instance with that digit, '-' of none, '!' where it cannot be
+ * known. */
 static char *reports_of(const char *instances)
 {
     const struct ntk_report_options options = { 0 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: hand-made snapshots to a page, the page to text; series by their exact lines, the whole by
- * the checker of Prometheus. */
+/* Method: hand-made snapshots to a page, the page to text; series by their exact lines, the whole
+ * by the checker of Prometheus. */
 #include "exporters/prometheus/prometheus_encode.h"
 
 #include <stdio.h>
@@ -282,7 +282,8 @@ static void ecc_that_a_driver_does_not_count_is_zero_as_in_reports(void **state)
     }
 }
 
-/* The vendor's tool lists every core of the machine as in use, and memory of those that the process has. */
+/* The vendor's tool lists every core of the machine as in use, and memory of those that the process
+ * has. */
 static void a_report_that_lists_memory_by_core_has_memory_of_these_cores_only(void **state)
 {
     static const char line[] =
@@ -376,7 +377,8 @@ static void tell(struct ntk_instance instance, const char *expected)
     free(text);
 }
 
-/* The firmware first, then the metadata service piece by piece, then somebody renames the machine. */
+/* The firmware first, then the metadata service piece by piece, then somebody renames the
+ * machine. */
 static void labels_of_the_instance_come_late_and_stay(void **state)
 {
     struct ntk_instance instance = { "", "", "", "", "", "", "", "", "", "" };
@@ -408,7 +410,8 @@ static void labels_of_the_instance_come_late_and_stay(void **state)
          "\"subnet-1\",ultraserver_id=\"u-1\"} 12");
 }
 
-/* Method: an agent that was there before the software machine, which the first application makes. */
+/* Method: an agent that was there before the software machine, which the first application
+ * makes. */
 static void series_before_the_machine_end_when_it_comes(void **state)
 {
     struct ntk_snapshot *snapshot = sample(1);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: hand-made snapshots to a page, the page to protobuf, and that taken apart again as a scraper does. */
+/* Method: hand-made snapshots to a page, the page to protobuf, and that taken apart again as a
+ * scraper does. */
 #include "exporters/prometheus/prometheus_protobuf.h"
 
 #include <math.h>
@@ -124,7 +125,8 @@ static const Ntk__Prometheus__Histogram *total_latency(struct fixture *f)
     return family->metric[0]->histogram;
 }
 
-/* Native buckets by index from `first`, which is no larger than any of them; returns their sum and the zeros. */
+/* Native buckets by index from `first`, which is no larger than any of them; returns their sum and
+ * the zeros. */
 static uint64_t unfold(const Ntk__Prometheus__Histogram *histogram, int32_t first, uint64_t *bucket,
                        size_t room)
 {
@@ -209,8 +211,8 @@ static void a_series_without_whole_histogram_has_classic_buckets_alone(void **st
     assert_true(histogram->zero_threshold == 0 && !histogram->n_positive_span);
 }
 
-/* The bound of the documentation: the end of the bucket that holds a rank, and its begin, differ from the percentile by
- * less than base - 1, at every schema that a spread leads to. */
+/* The bound of the documentation: the end of the bucket that holds a rank, and its begin, differ
+ * from the percentile by less than base - 1, at every schema that a spread leads to. */
 static void quantiles_stay_within_the_stated_error(void **state)
 {
     static const double growth[] = { 1.001, 1.01, 1.02, 1.05 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: a receiver of the test's own that answers each request with the next status of a list; a real
- * Prometheus is asked in remote_write.sh. */
+/* Method: a receiver of the test's own that answers each request with the next status of a list; a
+ * real Prometheus is asked in remote_write.sh. */
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -115,7 +115,8 @@ static int has_all(void *ctx)
     return receiver->statuses[atomic_load(&receiver->count)] == 0;
 }
 
-/* As many snapshots, each its own request; the receiver answers with these statuses and no more come. */
+/* As many snapshots, each its own request; the receiver answers with these statuses and no more
+ * come. */
 static void push(struct fixture *f, int snapshots, const int *statuses, const char *token_file)
 {
     const struct ntk_exporter_options options = { 0 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: hand-made snapshots to a page, the page to requests, which are taken apart again and held against the page's
- * text and its protobuf form. */
+/* Method: hand-made snapshots to a page, the page to requests, which are taken apart again and held
+ * against the page's text and its protobuf form. */
 #include "exporters/remote_write/remote_write_encode.h"
 
 #include <errno.h>

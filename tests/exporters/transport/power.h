@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * power - a disk that forgets: fsync() and fdatasync() of the test's program note what would outlive a
- * power cut. Files that were never synced keep their name, when that was synced, and lose their bytes.
+ * power - a disk that forgets: fsync() and fdatasync() of the test's program note what would
+ * outlive a power cut. Files that were never synced keep their name, when that was synced, and lose
+ * their bytes.
  *
  * Threads: any.
  */

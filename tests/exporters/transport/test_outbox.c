@@ -342,7 +342,8 @@ static int was_tried_once(void *ctx)
     return ntk_outbox_counts_get(f->outbox).retry_count >= 1;
 }
 
-/* The file of a message that is being sent makes room for a newer one; then it is sent after all. */
+/* The file of a message that is being sent makes room for a newer one; then it is sent after
+ * all. */
 static void test_sent_though_its_file_is_gone(void **state)
 {
     struct fixture *f = *state;

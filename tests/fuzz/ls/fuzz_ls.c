@@ -2,8 +2,8 @@
 /*
  * fuzz_ls - a device tree with any bytes in its leaves, listed in every form.
  *
- * Input: the contents of the leaves below, in their order, separated by bytes 0xff 0x00; leaves beyond the input
- * are empty. What is printed has no control characters but line breaks.
+ * Input: the contents of the leaves below, in their order, separated by bytes 0xff 0x00; leaves
+ * beyond the input are empty. What is printed has no control characters but line breaks.
  */
 #include <fcntl.h>
 #include <locale.h>

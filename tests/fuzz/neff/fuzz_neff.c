@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as a NEFF, as the archive of one, as instructions, or as a constant: the first byte chooses.
- * A file is opened twice, the second time with constants that land elsewhere: both must agree.
- * Seeds are uncompressed, so that a changed byte reaches the parsers.
+ * Any bytes as a NEFF, as the archive of one, as instructions, or as a constant: the first byte
+ * chooses. A file is opened twice, the second time with constants that land elsewhere: both must
+ * agree. Seeds are uncompressed, so that a changed byte reaches the parsers.
  */
 #include <stdint.h>
 #include <stdlib.h>

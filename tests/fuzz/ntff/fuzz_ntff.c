@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_ntff - any bytes as a capture: opened, paired, summarised, analysed, printed, written out. Lists are sorted, and are the same
- * when they do not fit in memory.
+ * fuzz_ntff - any bytes as a capture: opened, paired, summarised, analysed, printed, written out.
+ * Lists are sorted, and are the same when they do not fit in memory.
  */
 #include <stddef.h>
 #include <stdint.h>

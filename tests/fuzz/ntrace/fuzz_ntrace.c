@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_ntrace - any bytes as each of the files of an inspection; what is taken for sound is walked. */
+/* fuzz_ntrace - any bytes as each of the files of an inspection; what is taken for sound is
+ * walked. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as the variables of OTLP (the first byte says which one) and as the answer of a collector:
- * refused with a sentence, or taken. */
+/* Any bytes as the variables of OTLP (the first byte says which one) and as the answer of a
+ * collector: refused with a sentence, or taken. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,10 +2,11 @@
 /*
  * fuzz_program - an engine binary against a fixed definition, loaded and run.
  *
- * Input: one byte, then the bytes of one engine's binary. The byte counts, the fastest first: engine (5), core
- * generation (4), whether two cores run the binary together (2), whether the last group belongs to the function
- * "f" (2). The other engines are empty. What loads is run with a small limit of device time, so that an input cannot
- * keep the fuzzer busy with large but harmless tiles.
+ * Input: one byte, then the bytes of one engine's binary. The byte counts, the fastest first:
+ * engine (5), core generation (4), whether two cores run the binary together (2), whether the last
+ * group belongs to the function "f" (2). The other engines are empty. What loads is run with a
+ * small limit of device time, so that an input cannot keep the fuzzer busy with large but harmless
+ * tiles.
  */
 #include <stdint.h>
 #include <stdlib.h>

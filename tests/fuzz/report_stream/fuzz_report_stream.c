@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as neuron-monitor's stream: in pieces and at once they are the same reports and sentences. */
+/* Any bytes as neuron-monitor's stream: in pieces and at once they are the same reports and
+ * sentences. */
 #include <stdint.h>
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a file of a spool in front of a good one: its message, or counted as damaged; the other
- * comes, and nothing is left. */
+/* Any bytes as a file of a spool in front of a good one: its message, or counted as damaged; the
+ * other comes, and nothing is left. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

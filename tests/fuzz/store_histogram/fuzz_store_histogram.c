@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a histogram of the database: refused without a trace, or written again as it was read. */
+/* Any bytes as a histogram of the database: refused without a trace, or written again as it was
+ * read. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

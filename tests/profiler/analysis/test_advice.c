@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: traces put together by hand in which one thing is wrong, and one in which nothing is; the number of the
- * advice is the one that was put in.
+ * Method: traces put together by hand in which one thing is wrong, and one in which nothing is; the
+ * number of the advice is the one that was put in.
  */
 #include <errno.h>
 #include <math.h>

@@ -58,8 +58,8 @@ static void done(struct hand_trace *h, struct answers *a)
 }
 
 /*
- * Load 256 bytes a partition (0-100), copy them to PSUM (200-300), from there 128 bytes to elsewhere (300-400), store
- * them (500-600). 1000 ns in all.
+ * Load 256 bytes a partition (0-100), copy them to PSUM (200-300), from there 128 bytes to
+ * elsewhere (300-400), store them (500-600). 1000 ns in all.
  */
 static void values_live_from_their_making_to_their_last_use(void **state)
 {
@@ -150,7 +150,8 @@ static void what_is_added_to_goes_on_living(void **state)
     done(&h, &a);
 }
 
-/* Two groups have one number; the trigger names the second instance: only that one is written, and signals. */
+/* Two groups have one number; the trigger names the second instance: only that one is written, and
+ * signals. */
 static void a_trigger_starts_the_groups_of_its_instance(void **state)
 {
     static const char *instances[] = { "ring0", "ring1" };
@@ -195,8 +196,8 @@ static void a_trigger_starts_the_groups_of_its_instance(void **state)
     done(&h, &a);
 }
 
-/* Of one element a dimension's step says nothing, whatever it is; lengths that add up to more than there are numbers
- * are those of the whole partition. */
+/* Of one element a dimension's step says nothing, whatever it is; lengths that add up to more than
+ * there are numbers are those of the whole partition. */
 static void steps_and_lengths_of_a_lying_neff_do_not_wrap(void **state)
 {
     static struct ntk_neff_var var = { .name = "sb", .type = NTK_NEFF_VAR_STATE_BUFFER };
@@ -230,7 +231,8 @@ static void steps_and_lengths_of_a_lying_neff_do_not_wrap(void **state)
     done(&h, &a);
 }
 
-/* Values that end long after those made later, more of them than the least memory of a sorter holds. */
+/* Values that end long after those made later, more of them than the least memory of a sorter
+ * holds. */
 static void lives_that_lie_in_files_are_told_as_those_in_memory(void **state)
 {
     struct answers a[2];

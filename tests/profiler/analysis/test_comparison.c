@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: measures written down by hand on both sides; and the measures of a trace put together by hand. */
+/* Method: measures written down by hand on both sides; and the measures of a trace put together by
+ * hand. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -185,7 +186,8 @@ static enum ntk_comparison_verdict compare(uint64_t *chance, const struct world 
     return verdict;
 }
 
-/* Of 400 comparisons of a program with itself 5 % may find something: 20, and by chance not twice as many. */
+/* Of 400 comparisons of a program with itself 5 % may find something: 20, and by chance not twice
+ * as many. */
 static void repeated_executions_of_one_program_are_no_change(void **state)
 {
     const struct world world = { 0.06, 0.02, -1, 1 };
@@ -203,8 +205,8 @@ static void repeated_executions_of_one_program_are_no_change(void **state)
     assert_true(found > 0); /* or it can not find anything at all */
 }
 
-/* A third more of one layer is seen in the length of the execution; where a few executions vary much more than that,
- * the layer is named all the same. */
+/* A third more of one layer is seen in the length of the execution; where a few executions vary
+ * much more than that, the layer is named all the same. */
 static void a_slowed_layer_is_named(void **state)
 {
     static const struct world worlds[] = { { 0.06, 0, 0, 1.33 }, { 0.06, 0.02, 0, 1.33 } };

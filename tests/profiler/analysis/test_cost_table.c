@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: a trace put together by hand with a loaded, a multiplied and an activated layer; costs, roofline and
- * tensors follow from it by hand.
+ * Method: a trace put together by hand with a loaded, a multiplied and an activated layer; costs,
+ * roofline and tensors follow from it by hand.
  */
 #include <errno.h>
 #include <math.h>
@@ -15,8 +15,9 @@
 #define NS(ns) ((ns)*NTK_TRACE_PS_PER_NS)
 
 /*
- * SP loads x of 128 x 256 bytes twice (0-100, 300-400; layer "load"); PE multiplies 128 x 128 by 64 columns twice
- * (200-500, layer "product") and transposes 64 columns (500-600, layer "turn"); 1000 ns in all. The load's data is there at 200.
+ * SP loads x of 128 x 256 bytes twice (0-100, 300-400; layer "load"); PE multiplies 128 x 128 by 64
+ * columns twice (200-500, layer "product") and transposes 64 columns (500-600, layer "turn"); 1000
+ * ns in all. The load's data is there at 200.
  */
 static void build(struct hand_trace *h, const char *instance_type)
 {

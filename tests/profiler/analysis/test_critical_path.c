@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: traces put together by hand with one chain that decides and others that do not; the steps must lie
- * end to end from the start of the execution to its end.
+ * Method: traces put together by hand with one chain that decides and others that do not; the steps
+ * must lie end to end from the start of the execution to its end.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +22,9 @@ static void expect_step(const struct hand_answers *a, size_t index, enum ntk_pat
 }
 
 /*
- * SP begins a load 0-50 (layer "load"), its data is there at 500. PE multiplies 510-700 (layer "product",
- * semaphore 9). ACT works 0-600 on something else and waits for PE: 700-900. DVE 0-300 decides nothing.
+ * SP begins a load 0-50 (layer "load"), its data is there at 500. PE multiplies 510-700 (layer
+ * "product", semaphore 9). ACT works 0-600 on something else and waits for PE: 700-900. DVE 0-300
+ * decides nothing.
  */
 static void the_chain_goes_through_the_load_and_the_product(void **state)
 {
@@ -154,8 +155,8 @@ static void a_barrier_of_the_runtime_is_left_where_it_was_opened(void **state)
     hand_answers_done(&h, &a);
 }
 
-/* A change long after the only instruction that signals it has another maker: the path waits, and does not
- * invent 5 us of latency. */
+/* A change long after the only instruction that signals it has another maker: the path waits, and
+ * does not invent 5 us of latency. */
 static void a_change_without_a_maker_is_waited_for(void **state)
 {
     struct hand_trace h;
@@ -177,8 +178,8 @@ static void a_change_without_a_maker_is_waited_for(void **state)
     hand_answers_done(&h, &a);
 }
 
-/* Two that wait while they run, each of which the other lets go at the very end: who let whom go is a circle, which
- * the path leaves. */
+/* Two that wait while they run, each of which the other lets go at the very end: who let whom go is
+ * a circle, which the path leaves. */
 static void a_circle_of_waits_comes_to_an_end(void **state)
 {
     static const uint8_t one[64] = {

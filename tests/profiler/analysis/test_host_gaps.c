@@ -13,9 +13,10 @@
 
 static void a_gap_has_the_causes_that_the_host_shows(void **state)
 {
-    /* Core 2 runs 100-200, 500-600 and 600-700 (no gap); the first gap: the call returns until 220, the application until
-     * 300, a tensor is written until 350 inside of which memory is copied, a model is loaded until 400, another
-     * call until 420, the application until 450, the next execution is prepared until 500. */
+    /* Core 2 runs 100-200, 500-600 and 600-700 (no gap); the first gap: the call returns until 220,
+     * the application until 300, a tensor is written until 350 inside of which memory is copied, a
+     * model is loaded until 400, another call until 420, the application until 450, the next
+     * execution is prepared until 500. */
     struct ntk_system_span spans[] = {
         SPAN("nrt_execute", 90, 220, 2),
         SPAN("nc_exec_running", 100, 200, 2),
@@ -109,7 +110,8 @@ static void what_has_no_end_is_no_run(void **state)
     ntk_host_gaps_fini(&gaps);
 }
 
-/* Random runs and calls: each ns between runs has the first cause that holds in it, counted one by one. */
+/* Random runs and calls: each ns between runs has the first cause that holds in it, counted one by
+ * one. */
 static void every_moment_of_a_gap_has_one_cause(void **state)
 {
     static const char *const types[] = { "nrt_tensor_write", "nrt_load", "nrt_execute",
@@ -164,7 +166,8 @@ static void every_moment_of_a_gap_has_one_cause(void **state)
     }
 }
 
-/* As many cores as spans: a pass over all spans for each core would be 40,000,000,000 looks, for minutes. */
+/* As many cores as spans: a pass over all spans for each core would be 40,000,000,000 looks, for
+ * minutes. */
 static void a_trace_of_nothing_but_cores_takes_no_longer(void **state)
 {
     enum { SPANS = 200000 };

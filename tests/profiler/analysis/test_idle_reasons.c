@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: traces put together by hand in which each gap has one cause; every engine's reasons and its work
- * must add up to the execution.
+ * Method: traces put together by hand in which each gap has one cause; every engine's reasons and
+ * its work must add up to the execution.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,7 +24,8 @@ static const struct ntk_idle_engine *engine_of(const struct hand_answers *a, uns
     return NULL;
 }
 
-/* PE works 100-300 and signals 9 at 300; ACT waits for it from 0, starts at 310, ends at 400; 1000 in all. */
+/* PE works 100-300 and signals 9 at 300; ACT waits for it from 0, starts at 310, ends at 400; 1000
+ * in all. */
 static void a_wait_is_the_engines_that_ended_it(void **state)
 {
     struct hand_trace h;
@@ -153,7 +154,8 @@ static void a_vendors_waits_are_read_where_their_place_is_known(void **state)
     }
 }
 
-/* A vendor's EVENT_SEMAPHORE of the program starts, then waits: issued 0-100, waiting for PE 100-310, at its end at 500. */
+/* A vendor's EVENT_SEMAPHORE of the program starts, then waits: issued 0-100, waiting for PE
+ * 100-310, at its end at 500. */
 static void a_wait_lies_inside_what_waits_while_it_runs(void **state)
 {
     static const uint8_t barrier[64] = { [0] = 0xa0, [1] = 0x10, [32] = 0x05, [33] = 2, [36] = 1 };

@@ -119,7 +119,8 @@ static void the_peak_is_the_sum_of_its_parts(void **state)
     }
 }
 
-/* The sum of the uses is more than a number holds: what is freed then is not taken below nothing. */
+/* The sum of the uses is more than a number holds: what is freed then is not taken below
+ * nothing. */
 static void sums_of_a_lying_trace_do_not_wrap(void **state)
 {
     struct ntk_system_span spans[] = {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: a program of a few instructions with tiles of known size, and a trace that says how often each ran. */
+/* Method: a program of a few instructions with tiles of known size, and a trace that says how often
+ * each ran. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -162,8 +163,8 @@ static void what_a_vendor_wrote_is_not_known(void **state)
     free(m);
 }
 
-/* A group of 300 and 200 bytes that runs four times, by the type of its queue; then the same from a vendor: the WRITE of
- * the runtime where the compiler wrote the queue's name and the group. */
+/* A group of 300 and 200 bytes that runs four times, by the type of its queue; then the same from a
+ * vendor: the WRITE of the runtime where the compiler wrote the queue's name and the group. */
 static void bytes_go_by_the_type_of_their_queue(void **state)
 {
     struct machine *m = machine_create();

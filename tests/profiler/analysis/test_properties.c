@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What holds for every trace, over many random ones: sums and bounds (hand_answers_ask() asserts them), and how answers change
- * when the trace does.
+ * What holds for every trace, over many random ones: sums and bounds (hand_answers_ask() asserts
+ * them), and how answers change when the trace does.
  *
- * Method: traces from seeds that are fixed: a failure names the seed and comes again. Instructions of an engine follow
- * one another or overlap, wait and signal at random, in the open encoding and in a vendor's; changes follow their signals
- * or come from nowhere.
+ * Method: traces from seeds that are fixed: a failure names the seed and comes again. Instructions
+ * of an engine follow one another or overlap, wait and signal at random, in the open encoding and
+ * in a vendor's; changes follow their signals or come from nowhere.
  */
 #include <errno.h>
 #include <math.h>
@@ -432,7 +432,8 @@ static void a_slower_clock_changes_lengths_only(void **state)
     }
 }
 
-/* An execution that goes on after its last instruction: idle at the end, and the end of the path, by exactly that. */
+/* An execution that goes on after its last instruction: idle at the end, and the end of the path,
+ * by exactly that. */
 static void what_comes_after_the_last_instruction_is_the_end(void **state)
 {
     const int64_t more_ps = NS(1234);

@@ -19,7 +19,8 @@ static void the_late_rank_is_found_step_by_step(void **state)
         SPAN("cc_running", 0, 500, 600),
         SPAN("nc_exec_running", 0, 90, 600),
     };
-    /* Two ranks in one process; rank 2 is 50, 10 and 0 behind, rank 1 never but in the last step. */
+    /* Two ranks in one process; rank 2 is 50, 10 and 0 behind, rank 1 never but in the last
+     * step. */
     struct ntk_system_span others[] = {
         SPAN("cc_running", 2, 150, 200), SPAN("cc_running", 1, 100, 200),
         SPAN("cc_running", 2, 310, 400), SPAN("cc_running", 1, 305, 400),
@@ -74,7 +75,8 @@ static void the_cores_of_a_pair_are_one_rank(void **state)
     ntk_rank_skew_fini(&skew);
 }
 
-/* Three collectives of one execution are three steps, on both cores of a pair, of which one is a little late. */
+/* Three collectives of one execution are three steps, on both cores of a pair, of which one is a
+ * little late. */
 static void collectives_of_one_execution_are_steps_of_their_own(void **state)
 {
     struct ntk_system_span spans[12];
@@ -131,7 +133,8 @@ static void lost_steps_are_the_oldest(void **state)
     ntk_rank_skew_fini(&skew);
 }
 
-/* Whatever the times: of each step every rank is as far behind the first and before the last as these are apart. */
+/* Whatever the times: of each step every rank is as far behind the first and before the last as
+ * these are apart. */
 static void what_is_behind_and_what_is_waited_is_the_skew(void **state)
 {
     struct ntk_system_span spans[4 * 50];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: the capture of support/ntff_sample.h, whose metrics follow from its description by hand; and
- * captures made with the writer for two cores, the open encoding and rules about what is absent.
+ * Method: the capture of support/ntff_sample.h, whose metrics follow from its description by hand;
+ * and captures made with the writer for two cores, the open encoding and rules about what is
+ * absent.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: two loads of 32768 bytes by a queue of two rings, put together by hand: SP begins them at 0 and at 100, PE waits for
- * the first (semaphore 20) and ACT for the second (21). Which packets are whose is known by construction.
+ * Method: two loads of 32768 bytes by a queue of two rings, put together by hand: SP begins them at
+ * 0 and at 100, PE waits for the first (semaphore 20) and ACT for the second (21). Which packets
+ * are whose is known by construction.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +54,8 @@ static void packet(struct hand_trace *h, unsigned engine, uint32_t bytes, int64_
     hand_trace_packet(h, 0, engine, 3, NTK_TRACE_DMA_IO, bytes, start_ns, end_ns);
 }
 
-/* The packets of the instruction's transfer begin at these times, -1 ends them; each of them knows its instruction. */
+/* The packets of the instruction's transfer begin at these times, -1 ends them; each of them knows
+ * its instruction. */
 static void expect(struct hand_trace *h, uint32_t instruction, const int64_t *starts_ns)
 {
     const struct ntk_trace_core *core = &h->trace.cores[0];

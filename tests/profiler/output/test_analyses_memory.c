@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: captures of known size (support/ntff_big.h) with instructions that wait; all analyses of them with what
- * they keep on the heap and in files, the high-water mark of a process that makes them, and that of the program.
+ * Method: captures of known size (support/ntff_big.h) with instructions that wait; all analyses of
+ * them with what they keep on the heap and in files, the high-water mark of a process that makes
+ * them, and that of the program.
  */
 #include <errno.h>
 #include <signal.h>
@@ -143,7 +144,8 @@ static void waits_end_with_what_was_waited_for(void **state)
             continue;
         }
         if (instruction->engine == NTK_NTFF_ENGINE_SCALAR) {
-            /* The last product that ended before the engine was free: it ends later than the step before works. */
+            /* The last product that ended before the engine was free: it ends later than the step
+             * before works. */
             const struct ntk_trace_instruction *by = &core->instructions[release->by];
             assert_int_equal(by->engine, NTK_NTFF_ENGINE_TENSOR);
             assert_int_equal(by->start_ps, (step - 2) * NTFF_BIG_STEP_PS);

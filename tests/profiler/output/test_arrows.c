@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: a trace put together by hand whose second core has every kind of arrow: Sync begins a transfer at 50 ns that
- * ends at 500 and lets Tensor go (510-700), which lets Scalar (705) and Vector (710) go; Sync's barrier waits inside its
- * span (80-1000) for Tensor's second, 720-950. On the first core a wait ends by a change that nobody is known to have
- * made. Both formats must show these arrows and no others; each is read by another library.
+ * Method: a trace put together by hand whose second core has every kind of arrow: Sync begins a
+ * transfer at 50 ns that ends at 500 and lets Tensor go (510-700), which lets Scalar (705) and
+ * Vector (710) go; Sync's barrier waits inside its span (80-1000) for Tensor's second, 720-950. On
+ * the first core a wait ends by a change that nobody is known to have made. Both formats must show
+ * these arrows and no others; each is read by another library.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -146,7 +147,8 @@ struct end {
     int64_t time_ns, slice_ns; /* of the event; of the start of its slice */
 };
 
-/* A reader goes through the ends of an arrow in order of time, and of the file where it is the same. */
+/* A reader goes through the ends of an arrow in order of time, and of the file where it is the
+ * same. */
 static size_t pair(const struct end *ends, size_t count, struct arrow *found)
 {
     size_t pairs = 0;
@@ -201,7 +203,8 @@ static int64_t ns_of(const json_t *event, const char *key)
     return (int64_t)(json_number_value(json_object_get(event, key)) * 1000 + 0.5);
 }
 
-/* The start of the complete event before `before` that has the moment of an end of an arrow on its thread. */
+/* The start of the complete event before `before` that has the moment of an end of an arrow on its
+ * thread. */
 static int64_t slice_ns(const json_t *events, size_t before, const json_t *end)
 {
     for (size_t i = 0; i < before; i++) {

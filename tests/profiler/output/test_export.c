@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: captures of known content (support/ntff_big.h): how many rows each table must have, and the high-water
- * mark of a process that writes them out.
+ * Method: captures of known content (support/ntff_big.h): how many rows each table must have, and
+ * the high-water mark of a process that writes them out.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -117,7 +117,8 @@ static int add_rate(void *ctx, const void *data)
     return 0;
 }
 
-/* What moves at that rate is what the packets hold: all ends of a step fall on points that are given. */
+/* What moves at that rate is what the packets hold: all ends of a step fall on points that are
+ * given. */
 static void the_rate_of_dma_adds_up_to_its_bytes(void **state)
 {
     struct ntff_big big = { .steps = 1000, .cores = 1 };

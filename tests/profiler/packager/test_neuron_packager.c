@@ -288,7 +288,8 @@ static void unpack_and_create_give_the_same_archive(void **state)
     free(payload);
 }
 
-/* Method: an archive made with options that are no defaults, unpacked and packed again without any. */
+/* Method: an archive made with options that are no defaults, unpacked and packed again without
+ * any. */
 static void create_keeps_what_the_header_said(void **state)
 {
     char *file = test_scratch_path(*state, "first.neff");
@@ -416,8 +417,8 @@ static void files_that_are_no_neffs_are_failures(void **state)
     free(nowhere);
 }
 
-/* Method: every example is listed; the listing is assembled into a copy from which the binaries were
- * wiped, which must become the original byte by byte. */
+/* Method: every example is listed; the listing is assembled into a copy from which the binaries
+ * were wiped, which must become the original byte by byte. */
 static void what_disasm_prints_asm_reads_back(void **state)
 {
     static const char *const names[] = { "mlp", "conv", "attention", "attention-slow", "memcpy",

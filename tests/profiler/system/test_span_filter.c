@@ -9,7 +9,8 @@
 
 #define SPANS 6
 
-/* nrt_execute around model_submit around kbl_exec_wait; a device span; on core 3 a load with one inside. */
+/* nrt_execute around model_submit around kbl_exec_wait; a device span; on core 3 a load with one
+ * inside. */
 static const struct ntk_system_span spans[SPANS] = {
     { .type = "nrt_execute", .nc = 0, .parent = NTK_SYSTEM_NO_PARENT },
     { .type = "nrt_model_submit", .nc = 0, .parent = 0 },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the events of a folder to spans and tables. Method: a trace whose times are chosen, written as a
- * file and read back.
+ * From the events of a folder to spans and tables. Method: a trace whose times are chosen, written
+ * as a file and read back.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -130,8 +130,8 @@ static struct ntk_system_trace *finish(struct made *made, uint64_t lost)
     return trace;
 }
 
-/* Execution 5 in thread 11: call 1000 to 9000, checks 500, 1500 for the core, 5000 on it, 700 after; the
- * device needs 4000 and 4200 on its two physical cores. */
+/* Execution 5 in thread 11: call 1000 to 9000, checks 500, 1500 for the core, 5000 on it, 700
+ * after; the device needs 4000 and 4200 on its two physical cores. */
 static void execution_add(struct made *made)
 {
     add(made, (struct event){ EXECUTE, 0, 1, 1000, 5, 0, 11, 0, 0 });

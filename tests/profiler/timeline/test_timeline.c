@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: a small capture and a trace by construction, whose times are known, against tiles and answers. */
+/* Method: a small capture and a trace by construction, whose times are known, against tiles and
+ * answers. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

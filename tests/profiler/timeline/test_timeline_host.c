@@ -14,8 +14,9 @@
 #define NS 1000
 #define NO_PARENT NTK_SYSTEM_NO_PARENT
 
-/* Thread 7 executes 100-500 and waits in it 150-450, meanwhile its core runs 200-400; thread 8 writes a tensor at -50
- * to -10; 4 MiB are allocated at 120 and freed at 480; one span is of another age. */
+/* Thread 7 executes 100-500 and waits in it 150-450, meanwhile its core runs 200-400; thread 8
+ * writes a tensor at -50 to -10; 4 MiB are allocated at 120 and freed at 480; one span is of
+ * another age. */
 static struct ntk_system_span spans[] = {
     { .type = "nrt_tensor_write",
       .name = "x",
@@ -198,7 +199,8 @@ static void a_span_is_told_in_full(void **state)
     ntk_timeline_destroy(timeline);
 }
 
-/* Three hours of ps do not fit a double's 53 bits: the end and the moment behind it are one number there. */
+/* Three hours of ps do not fit a double's 53 bits: the end and the moment behind it are one number
+ * there. */
 static void what_ends_a_long_run_is_counted_in_the_last_piece(void **state)
 {
     const uint64_t long_ns = UINT64_C(3) * 3600 * 1000000000;
@@ -231,8 +233,8 @@ static void what_ends_a_long_run_is_counted_in_the_last_piece(void **state)
     ntk_timeline_destroy(timeline);
 }
 
-/* Each span in the one before, every other one of a core, so that a walk to the outermost from each would be some
- * 25,000,000,000 steps, for minutes. */
+/* Each span in the one before, every other one of a core, so that a walk to the outermost from each
+ * would be some 25,000,000,000 steps, for minutes. */
 static void deep_nests_take_no_longer(void **state)
 {
     enum { SPANS = 400000, CORES = 2000 };

@@ -135,7 +135,8 @@ static void a_short_capture_is_there_in_full(void **state)
 static void levels_end_where_the_file_would_be_too_large(void **state)
 {
     struct ntk_timeline_html_extent extents[3] = { 0 };
-    /* 20,000 slices a row: page and answers take some 700 KiB, one tile with all slices a megabyte. */
+    /* 20,000 slices a row: page and answers take some 700 KiB, one tile with all slices a
+     * megabyte. */
     char *least = page_of(1, 20000, 850 * KIB, &extents[0]);
     char *more = page_of(1, 20000, 1300 * KIB, &extents[1]);
     char *all = page_of(1, 20000, 16 * 1024 * KIB, &extents[2]);

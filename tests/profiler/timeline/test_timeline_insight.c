@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: a trace put together by hand. PE runs 100-300 and signals semaphore 9 at 300; ACT waits for it and runs
- * 310-500, then PE again 350-400. The execution takes 1000 ns; its timeline begins 50 ns earlier.
+ * Method: a trace put together by hand. PE runs 100-300 and signals semaphore 9 at 300; ACT waits
+ * for it and runs 310-500, then PE again 350-400. The execution takes 1000 ns; its timeline begins
+ * 50 ns earlier.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: captures of known content (support/ntff_big.h) as timelines that lie in a file, against those on the heap,
- * and the high-water mark of a process that makes one and asks it about all of its time, opens every tab of the page,
- * selects slices, or writes the page as a file.
+ * Method: captures of known content (support/ntff_big.h) as timelines that lie in a file, against
+ * those on the heap, and the high-water mark of a process that makes one and asks it about all of
+ * its time, opens every tab of the page, selects slices, or writes the page as a file.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -59,7 +59,8 @@ static void close_timeline(struct opened *opened)
     ntk_ntff_close(opened->ntff);
 }
 
-/* Tiles from the top down in the middle, the statistics of everything, and what is found from the middle on and back. */
+/* Tiles from the top down in the middle, the statistics of everything, and what is found from the
+ * middle on and back. */
 static void ask(const struct ntk_timeline *timeline, struct ntk_buf *out)
 {
     int64_t span_ps = timeline->end_ps - timeline->begin_ps;
@@ -276,7 +277,8 @@ static void memory_does_not_grow_with_the_capture(void **state)
         free(path);
     }
     for (size_t w = 0; w < WORKS && !NTFF_BIG_HAS_SHADOWS; w++) {
-        /* The levels of one row are in memory while they are made: some bytes of each of its slices. */
+        /* The levels of one row are in memory while they are made: some bytes of each of its
+         * slices. */
         assert_true(used[1][w] <= used[0][w] + 20 * MIB);
         assert_true(used[1][w] <= 64 * MIB);
     }

@@ -132,7 +132,8 @@ static void bad_questions_get_a_sentence(void **state)
     }
 }
 
-/* Ten hours and some: the page asks for all of it in numbers of 53 bits, rounded to more than there is. */
+/* Ten hours and some: the page asks for all of it in numbers of 53 bits, rounded to more than there
+ * is. */
 static void all_of_a_long_timeline_can_be_asked_for(void **state)
 {
     const struct fixture *f = *state;

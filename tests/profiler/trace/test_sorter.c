@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: items with a number that says when they came; the answer of a sorter of any memory must be what a
- * stable sort of all of them is.
+ * Method: items with a number that says when they came; the answer of a sorter of any memory must
+ * be what a stable sort of all of them is.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: captures of known content (support/ntff_big.h), the lists of their traces kept in files, and the
- * high-water mark of a process that summarises them.
+ * Method: captures of known content (support/ntff_big.h), the lists of their traces kept in files,
+ * and the high-water mark of a process that summarises them.
  */
 #include <errno.h>
 #include <signal.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: lists made up from a seed, sorted; a walk must give what sorting all of them together gives. */
+/* Method: lists made up from a seed, sorted; a walk must give what sorting all of them together
+ * gives. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

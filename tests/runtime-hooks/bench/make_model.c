@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* make_model FILE [smallest | LIBRARY.so]: a NEFF of tests/support/models.h for scripts; the library is that of
- * a CPU node. */
+/* make_model FILE [smallest | LIBRARY.so]: a NEFF of tests/support/models.h for scripts; the
+ * library is that of a CPU node. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

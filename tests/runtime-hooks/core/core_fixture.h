@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_fixture - a small software machine of its own, and the adder of tests/support/models.h on a core of it, asked
- * through core.h alone.
+ * core_fixture - a small software machine of its own, and the adder of tests/support/models.h on a
+ * core of it, asked through core.h alone.
  */
 #ifndef NTK_TESTS_RUNTIME_HOOKS_CORE_CORE_FIXTURE_H
 #define NTK_TESTS_RUNTIME_HOOKS_CORE_CORE_FIXTURE_H
@@ -15,8 +15,8 @@ struct core_fixture {
     struct ntk_err err;
 };
 
-/* Set-up and tear-down of a test: no variable of a caller's is seen, the folder is empty. The first leaves the
- * core closed. */
+/* Set-up and tear-down of a test: no variable of a caller's is seen, the folder is empty. The first
+ * leaves the core closed. */
 int core_fixture_prepare(void **state);
 int core_fixture_setup(void **state);
 int core_fixture_teardown(void **state);
@@ -29,7 +29,8 @@ struct core_adder {
     struct ntk_core_tensor *tensors[2];
 };
 
-/* Builds and loads it with all features accepted; NULL: the plain adder, options of zeros. Asserts that it works. */
+/* Builds and loads it with all features accepted; NULL: the plain adder, options of zeros. Asserts
+ * that it works. */
 void core_adder_init(struct core_fixture *f, struct core_adder *adder,
                      const struct test_model_options *model,
                      const struct ntk_core_load_options *options);

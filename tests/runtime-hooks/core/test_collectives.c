@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ranks as threads of one process: what they compute, checked against sums written out here, and what
- * happens when they do not agree.
+ * Ranks as threads of one process: what they compute, checked against sums written out here, and
+ * what happens when they do not agree.
  */
 #include <dirent.h>
 #include <errno.h>

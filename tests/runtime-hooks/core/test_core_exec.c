@@ -235,8 +235,8 @@ static int has_ecc(void *ctx)
     return hardware_leaf(wait->f, "mem_ecc_uncorrected") == wait->count;
 }
 
-/* Method: a fault on one core after another. The heartbeat counts the rounds of the publisher, one a second: with
- * some fault in the tree it must be what it was before. */
+/* Method: a fault on one core after another. The heartbeat counts the rounds of the publisher, one
+ * a second: with some fault in the tree it must be what it was before. */
 static void a_fault_is_in_the_tree_before_the_next_round(void **state)
 {
     const struct ntk_core_options options = { .lnc = 1,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Models loaded through core.h: where they lie, what they need, what is refused and what remains of them.
+ * Models loaded through core.h: where they lie, what they need, what is refused and what remains of
+ * them.
  */
 #include <errno.h>
 #include <stdio.h>

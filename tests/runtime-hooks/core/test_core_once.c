@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two fronts in one process: this program has one core, libnrt.so.1 brings another. Whoever comes second is refused,
- * and the first notices nothing.
+ * Two fronts in one process: this program has one core, libnrt.so.1 brings another. Whoever comes
+ * second is refused, and the first notices nothing.
  */
 #include <dirent.h>
 #include <dlfcn.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Queues of items, the crew that works them off, notifiers. Method: items that wait for a word of the test,
- * so that what is queued, runs and is complete is known at every moment.
+ * Queues of items, the crew that works them off, notifiers. Method: items that wait for a word of
+ * the test, so that what is queued, runs and is complete is known at every moment.
  */
 #include <dirent.h>
 #include <errno.h>

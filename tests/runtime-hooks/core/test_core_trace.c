@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rings of the system trace by themselves: what shares a moment, who gets which event, names, and what is
- * there when a ring is full.
+ * The rings of the system trace by themselves: what shares a moment, who gets which event, names,
+ * and what is there when a ring is full.
  */
 #include "runtime-hooks/core/core_trace.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every machine of the catalogue, in both layouts of the tree: what the software machine publishes is
- * what the tools' reader finds.
+ * Every machine of the catalogue, in both layouts of the tree: what the software machine publishes
+ * is what the tools' reader finds.
  */
 #include <stdbool.h>
 #include <stdlib.h>

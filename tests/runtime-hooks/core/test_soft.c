@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * soft.state and soft.lock in the hands of others: of another version, of a process that does not let go, of
- * another user, on a file system that is nearly full.
+ * soft.state and soft.lock in the hands of others: of another version, of a process that does not
+ * let go, of another user, on a file system that is nearly full.
  */
 #include <errno.h>
 #include <fcntl.h>

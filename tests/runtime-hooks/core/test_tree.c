@@ -213,7 +213,7 @@ static void the_next_process_takes_over_when_the_publisher_is_killed(void **stat
     assert_int_equal(observed_finish(&second, 0), 0);
 }
 
-/* --- what users write -------------------------------------------------------------------------------- */
+/* --- what users write ------------------------------------------------------------------------- */
 
 static void leaf_put(const char *path, const char *text)
 {
@@ -375,8 +375,8 @@ static int folder_is_the_youngest(void *ctx)
                : devices.st_mtim.tv_nsec >= counter.st_ctim.tv_nsec;
 }
 
-/* Readers walk a tree anew when the time of its folder of devices is another one; the counters of a large
- * machine come after its devices. */
+/* Readers walk a tree anew when the time of its folder of devices is another one; the counters of a
+ * large machine come after its devices. */
 static void counters_that_come_later_change_the_time_of_the_folder(void **state)
 {
     uint32_t core = 1;

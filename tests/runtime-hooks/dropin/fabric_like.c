@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fabric_like - a network test that opens the runtime by its soname and moves bytes in device memory.
+ * fabric_like - a network test that opens the runtime by its soname and moves bytes in device
+ * memory.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

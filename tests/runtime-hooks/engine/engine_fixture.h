@@ -2,8 +2,8 @@
 /*
  * engine_fixture - small programs for a software core, put together in memory.
  *
- * Everything is deliberately plain: fixed arrays, one core, host buffers as variables. Instructions go
- * through ntk_isa_encode(), so what the engine decodes is what an assembler would have written.
+ * Everything is deliberately plain: fixed arrays, one core, host buffers as variables. Instructions
+ * go through ntk_isa_encode(), so what the engine decodes is what an assembler would have written.
  *
  * Owner: engine_fixture_init()/_fini(). Threads: one fixture, one thread.
  */
@@ -54,14 +54,15 @@ void engine_fixture_assemble(struct engine_fixture *f, enum ntk_isa_engine engin
 struct ntk_neff_transfer *engine_fixture_group(struct engine_fixture *f, enum ntk_isa_engine engine,
                                                uint32_t queue, uint32_t id, uint16_t semaphore);
 
-/* Emits on SP, in order: load a variable densely to SBUF partitions [0, partitions), row_bytes each, wait
- * for the data; the same back. The program is sequential: one engine after the other, by semaphores. */
+/* Emits on SP, in order: load a variable densely to SBUF partitions [0, partitions), row_bytes
+ * each, wait for the data; the same back. The program is sequential: one engine after the other, by
+ * semaphores. */
 void engine_fixture_load(struct engine_fixture *f, uint32_t queue, uint32_t var, uint64_t sbuf,
                          unsigned partitions, uint32_t row_bytes);
 void engine_fixture_store(struct engine_fixture *f, uint32_t queue, uint32_t var, uint64_t sbuf,
                           unsigned partitions, uint32_t row_bytes);
-/* An instruction of an engine that runs after all that was emitted by these three so far, and before all
- * that will be. */
+/* An instruction of an engine that runs after all that was emitted by these three so far, and
+ * before all that will be. */
 void engine_fixture_step(struct engine_fixture *f, enum ntk_isa_engine engine,
                          struct ntk_isa_instr instr);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Property test: thousands of random patterns, each moved by the mover and by a naive one that computes
- * the address of every element from its index. What lies around the target must stay as it was.
+ * Property test: thousands of random patterns, each moved by the mover and by a naive one that
+ * computes the address of every element from its index. What lies around the target must stay as it
+ * was.
  */
 #include "runtime-hooks/engine/dma_mover.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: every memory that DMA reaches (two variables, the state buffer, PSUM) is filled with random
- * bytes, a random DMA instruction runs on the engine and, element by element, in a model of these memories
- * that knows nothing of walks and runs; then all bytes of all memories must be equal.
+ * Method: every memory that DMA reaches (two variables, the state buffer, PSUM) is filled with
+ * random bytes, a random DMA instruction runs on the engine and, element by element, in a model of
+ * these memories that knows nothing of walks and runs; then all bytes of all memories must be
+ * equal.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -72,7 +73,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* --- the model ---------------------------------------------------------------------------------- */
+/* --- the model -------------------------------------------------------------------------------- */
 
 /* The n-th element of an operand, partitions outermost, dim[0] innermost. */
 static uint8_t *element(struct model *m, const struct ntk_isa_operand *operand, uint64_t n)
@@ -167,7 +168,7 @@ static void expect(struct engine_fixture *f, const struct model *m,
     }
 }
 
-/* --- random operands ---------------------------------------------------------------------------- */
+/* --- random operands -------------------------------------------------------------------------- */
 
 static uint32_t divisor(uint32_t of, uint32_t max)
 {
@@ -232,7 +233,7 @@ static uint32_t any_count(void)
     return counts[pick(sizeof counts / sizeof counts[0])];
 }
 
-/* --- numbers 0 to 7, which every dtype holds exactly ------------------------------------------------ */
+/* --- numbers 0 to 7, which every dtype holds exactly ------------------------------------------ */
 
 static const struct {
     enum ntk_dtype dtype;
@@ -268,7 +269,7 @@ static void put(uint8_t *at, unsigned format, unsigned value)
     memcpy(at, &bits, ntk_dtype_bytes(formats[format].dtype));
 }
 
-/* --- copies ----------------------------------------------------------------------------------------- */
+/* --- copies ----------------------------------------------------------------------------------- */
 
 static void model_copy(struct model *m, const struct ntk_isa_operand *to,
                        const struct ntk_isa_operand *from, const uint32_t *order)
@@ -336,7 +337,7 @@ static void a_copy_converts_from_every_dtype_to_every_other(void **state)
     }
 }
 
-/* --- transposes ------------------------------------------------------------------------------------- */
+/* --- transposes ------------------------------------------------------------------------------- */
 
 static void a_transpose_of_any_order_equals_the_naive_mover(void **state)
 {
@@ -414,7 +415,7 @@ static void a_transpose_runs_at_nine_tenths_of_a_copy(void **state)
     assert_in_range((f->result.duration_ns - 1300 - 54) * 9, copy_ns * 10 - 20, copy_ns * 10 + 20);
 }
 
-/* --- sums ------------------------------------------------------------------------------------------- */
+/* --- sums ------------------------------------------------------------------------------------- */
 
 static unsigned fold(enum ntk_isa_alu op, unsigned a, unsigned b)
 {
@@ -535,7 +536,7 @@ static void descriptors_fold_up_to_sixteen_sources(void **state)
     }
 }
 
-/* --- indices ---------------------------------------------------------------------------------------- */
+/* --- indices ---------------------------------------------------------------------------------- */
 
 struct indirect_case {
     struct ntk_isa_instr instr;
@@ -699,7 +700,8 @@ static void any_indirect(struct indirect_case *c)
             instr->operand[NTK_ISA_SRC1] = tile;
         }
         if (side == 1 && of_to) {
-            /* Alone it may be the first index or, where the source is a variable too, the second. */
+            /* Alone it may be the first index or, where the source is a variable too, the
+             * second. */
             instr->operand[of_from || from->space == NTK_ISA_SPACE_VAR || pick(2) ? NTK_ISA_SRC2
                                                                                   : NTK_ISA_SRC1] =
                 tile;
@@ -762,7 +764,7 @@ static void indirect_copies_of_every_kind_equal_the_naive_mover(void **state)
     assert_true(outcomes[NTK_RUN_OK] > 300 && outcomes[NTK_RUN_OUT_OF_BOUNDS] > 100);
 }
 
-/* --- pointers and tables ---------------------------------------------------------------------------- */
+/* --- pointers and tables ---------------------------------------------------------------------- */
 
 static void instructions_follow_pointers_and_descriptors_read_them(void **state)
 {
@@ -841,7 +843,7 @@ static void a_table_is_reached_by_an_index_and_holds_variables_only(void **state
     assert_int_equal(engine_fixture_make(f), -EBADMSG);
 }
 
-/* --- who writes descriptors, and what queue sets signal ------------------------------------------------ */
+/* --- who writes descriptors, and what queue sets signal --------------------------------------- */
 
 static int make_with(struct engine_fixture *f, enum ntk_isa_engine engine, enum ntk_isa_dge dge,
                      uint16_t queue)
@@ -990,7 +992,7 @@ static void a_queue_set_swaps_the_rings_of_its_instances_when_it_is_idle(void **
     assert_string_equal(f->err.text, "SP slot 0: instance 3 of queue set 0 has no DMA group 0");
 }
 
-/* --- hostile ---------------------------------------------------------------------------------------- */
+/* --- hostile ---------------------------------------------------------------------------------- */
 
 /* Method: sides far larger than any memory, by repetition: refused, not attempted. */
 static void repeated_rows_do_not_ask_for_absurd_work(void **state)

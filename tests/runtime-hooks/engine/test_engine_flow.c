@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Registers, jumps, functions. Programs are written as listings, so that the assembler's labels are tested
- * by what runs; results are computed here in plain C.
+ * Registers, jumps, functions. Programs are written as listings, so that the assembler's labels are
+ * tested by what runs; results are computed here in plain C.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -48,7 +48,7 @@ static void must_run(struct engine_fixture *f)
     }
 }
 
-/* --- registers --------------------------------------------------------------------------------------- */
+/* --- registers -------------------------------------------------------------------------------- */
 
 /* In 64 bits, cut afterwards: another way than the engine's. */
 static int32_t reference(const char *op, int32_t a32, int32_t b32)
@@ -217,7 +217,7 @@ static void each_engine_has_registers_of_its_own_that_begin_at_zero(void **state
     }
 }
 
-/* --- jumps ------------------------------------------------------------------------------------------- */
+/* --- jumps ------------------------------------------------------------------------------------ */
 
 /* Fibonacci numbers: nothing but a loop that is right gives the 40th. */
 static void a_loop_runs_as_often_as_its_counter_says(void **state)
@@ -324,9 +324,10 @@ static void jumps_that_lead_nowhere_are_refused(void **state)
     }
 }
 
-/* --- endless loops ----------------------------------------------------------------------------------- */
+/* --- endless loops ---------------------------------------------------------------------------- */
 
-/* The limit is two hours of device time: played through, this would take longer than the test may. */
+/* The limit is two hours of device time: played through, this would take longer than the test
+ * may. */
 #define HOURS_NS 7200000000000ULL
 
 static void a_loop_that_changes_nothing_is_ended_at_the_limit(void **state)
@@ -351,8 +352,8 @@ static void a_loop_that_changes_nothing_is_ended_at_the_limit(void **state)
         assert_int_equal(engine_fixture_run(f, NULL, HOURS_NS), NTK_RUN_TIMEOUT);
         assert_int_equal(f->result.duration_ns, HOURS_NS);
         assert_int_equal(f->result.fault_engine, NTK_ENGINE_POOL);
-        /* The engine was busy the whole time; in the last loop it mostly waits for transfers that mostly
-         * wait themselves, for the 1300 ns before their first byte. */
+        /* The engine was busy the whole time; in the last loop it mostly waits for transfers that
+         * mostly wait themselves, for the 1300 ns before their first byte. */
         assert_true(f->result.busy_ns[NTK_ENGINE_POOL] >
                     (i < 4 ? HOURS_NS / 10 * 9 : HOURS_NS / 20));
         assert_true(f->result.busy_ns[NTK_ENGINE_DMA] > 0 ? i == 4 : i < 4);
@@ -361,7 +362,8 @@ static void a_loop_that_changes_nothing_is_ended_at_the_limit(void **state)
     }
 }
 
-/* It looks at memory each time, which nobody changes: for ever. With somebody who does it is played. */
+/* It looks at memory each time, which nobody changes: for ever. With somebody who does it is
+ * played. */
 static void a_loop_that_looks_for_what_never_comes_is_ended_at_the_limit(void **state)
 {
     struct engine_fixture *f = *state;
@@ -372,7 +374,8 @@ static void a_loop_that_looks_for_what_never_comes_is_ended_at_the_limit(void **
     assert_int_equal(engine_fixture_run(f, NULL, HOURS_NS), NTK_RUN_TIMEOUT);
     assert_int_equal(f->result.duration_ns, HOURS_NS);
     assert_true(f->result.busy_ns[NTK_ENGINE_SP] > HOURS_NS / 10 * 9);
-    /* The loop itself counts in memory, up to the value it waits for; its registers are the same each time. */
+    /* The loop itself counts in memory, up to the value it waits for; its registers are the same
+     * each time. */
     engine_fixture_clear(f);
     engine_fixture_assemble(f, NTK_ISA_ENGINE_SP,
                             "l: register_load rd=r1 A=sbuf(0:1)+64:int32[1]\n"
@@ -411,7 +414,8 @@ static void two_engines_that_play_ball_for_ever_are_seen_through(void **state)
     assert_int_equal(f->result.engines_not_done, 1U << NTK_ENGINE_SP | 1U << NTK_ENGINE_DVE);
 }
 
-/* A loop that looks like the others, but another engine ends it: it must not be taken for endless. */
+/* A loop that looks like the others, but another engine ends it: it must not be taken for
+ * endless. */
 static void a_loop_that_waits_for_something_ends_when_it_comes(void **state)
 {
     struct engine_fixture *f = *state;
@@ -439,7 +443,7 @@ static void a_loop_that_counts_for_ever_is_ended_by_the_limit(void **state)
     assert_int_equal(f->result.duration_ns, 50000000);
 }
 
-/* --- functions --------------------------------------------------------------------------------------- */
+/* --- functions -------------------------------------------------------------------------------- */
 
 static const char *const names[] = { "leaf", "middle", "f", "g" };
 

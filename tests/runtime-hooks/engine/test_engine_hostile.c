@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Programs that lie. Method: sound programs that use every part of the loader, then every byte of the
- * binaries and every field of the descriptors is spoilt with many values. A spoilt program is refused
- * with a sentence, or it runs to some end: never outside the memory it was given (asan and the guard
- * pages around the state buffer are the judges), never without end.
+ * Programs that lie. Method: sound programs that use every part of the loader, then every byte of
+ * the binaries and every field of the descriptors is spoilt with many values. A spoilt program is
+ * refused with a sentence, or it runs to some end: never outside the memory it was given (asan and
+ * the guard pages around the state buffer are the judges), never without end.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -198,7 +198,8 @@ static size_t op_count(void)
     return count;
 }
 
-/* One instruction of each operation that the core executes, of every PARTS-th one from `part` on. */
+/* One instruction of each operation that the core executes, of every PARTS-th one from `part`
+ * on. */
 static void some(struct engine_fixture *f, size_t part)
 {
     for (size_t row = part; row < op_count(); row += PARTS) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each operation as a program: inputs are loaded from variables, the operation runs on its engine, the
- * result is stored and compared with the definition in docs/isa.md, evaluated here in double.
+ * Each operation as a program: inputs are loaded from variables, the operation runs on its engine,
+ * the result is stored and compared with the definition in docs/isa.md, evaluated here in double.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -146,7 +146,7 @@ static void element_wise(struct work *w, enum ntk_isa_op op, enum ntk_isa_engine
     w->bytes_d = n * (uint32_t)ntk_dtype_bytes(to);
 }
 
-/* --- tensor engine ---------------------------------------------------------------------------------- */
+/* --- tensor engine ---------------------------------------------------------------------------- */
 
 static void matmul_case(struct setup *s, enum ntk_dtype dtype, unsigned k, unsigned m, unsigned n,
                         bool accumulate, double tolerance)
@@ -236,7 +236,7 @@ static void nc_transpose_swaps_partitions_and_columns(void **state)
     }
 }
 
-/* --- activation ------------------------------------------------------------------------------------- */
+/* --- activation ------------------------------------------------------------------------------- */
 
 static double sigmoid(double x)
 {
@@ -449,7 +449,7 @@ static void activation_scales_shifts_reduces_and_rounds(void **state)
     }
 }
 
-/* --- operators -------------------------------------------------------------------------------------- */
+/* --- operators -------------------------------------------------------------------------------- */
 
 static double alu(enum ntk_isa_alu op, double a, double b)
 {
@@ -814,7 +814,7 @@ static void tensor_reduce_folds_the_innermost_dimensions(void **state)
     }
 }
 
-/* --- the rest ---------------------------------------------------------------------------------------- */
+/* --- the rest --------------------------------------------------------------------------------- */
 
 static void tensor_copy_converts_and_follows_patterns(void **state)
 {
@@ -1038,7 +1038,7 @@ static void a_nan_that_is_computed_is_a_numerical_error_and_outputs_are_valid(vo
     assert_int_equal(s->f.result.fault_engine, NTK_ENGINE_COUNT);
 }
 
-/* --- transfers with an operation --------------------------------------------------------------------- */
+/* --- transfers with an operation -------------------------------------------------------------- */
 
 static struct ntk_neff_pattern row(uint32_t var, uint64_t offset, enum ntk_dtype dtype,
                                    uint64_t bytes)
@@ -1166,7 +1166,8 @@ static void a_transfer_casts_and_transposes(void **state)
     }
 }
 
-/* Method: a rotation of a row inside one variable, as two overlapping dimensions no memmove can do. */
+/* Method: a rotation of a row inside one variable, as two overlapping dimensions no memmove can
+ * do. */
 static void a_transfer_onto_its_own_source_reads_first(void **state)
 {
     struct setup *s = *state;

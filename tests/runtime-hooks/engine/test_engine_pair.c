@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two cores of one logical core: barriers, exchanges, semaphores of the other core, and one timeline. Times
- * by hand from docs/cost-model.md for NC-v3: 1200 MHz, 64 cycles are 53333 ps; DMA 1300 ns and 23 bytes per
- * ns and engine, a tenth of it for short runs.
+ * Two cores of one logical core: barriers, exchanges, semaphores of the other core, and one
+ * timeline. Times by hand from docs/cost-model.md for NC-v3: 1200 MHz, 64 cycles are 53333 ps; DMA
+ * 1300 ns and 23 bytes per ns and engine, a tenth of it for short runs.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -117,7 +117,7 @@ static void fill(struct pair *p)
 #define LOAD(offset) "dma_copy D=sbuf(0:1)+" #offset ":int32[16] A=var1:int32[16] done=s9+1\n"
 #define STORE(offset) "dma_copy D=var2:int32[16] A=sbuf(0:1)+" #offset ":int32[16] wait=s10>=1\n"
 
-/* --- barriers ---------------------------------------------------------------------------------------- */
+/* --- barriers --------------------------------------------------------------------------------- */
 
 static void a_barrier_opens_when_both_have_come(void **state)
 {
@@ -133,7 +133,8 @@ static void a_barrier_opens_when_both_have_come(void **state)
     assert_int_equal(p->results[0].busy_ns[NTK_ENGINE_SP], 0); /* waiting is not working */
 }
 
-/* Without a meeting the counts below could not be equal: whoever is faster would be rounds ahead. */
+/* Without a meeting the counts below could not be equal: whoever is faster would be rounds
+ * ahead. */
 static void barriers_keep_loops_in_step(void **state)
 {
     struct pair *p = *state;
@@ -149,8 +150,8 @@ static void barriers_keep_loops_in_step(void **state)
                      "compare_branch op0=greater ra=r1 imm0=0 to=1\n");
     }
     must_run(p);
-    /* Nine rounds of the slow one (10 us and three instructions), then its last: the fast one leaves the
-     * last barrier with it. */
+    /* Nine rounds of the slow one (10 us and three instructions), then its last: the fast one
+     * leaves the last barrier with it. */
     assert_int_equal(p->results[1].duration_ns,
                      (CYCLES_64_PS + 10 * (10000000 + 3 * CYCLES_64_PS) + 999) / 1000);
     assert_int_equal(
@@ -193,7 +194,7 @@ static void a_barrier_of_a_core_that_is_alone_is_open(void **state)
     assert_int_equal(engine_fixture_run(&p->cores[0], NULL, 0), NTK_RUN_OK);
 }
 
-/* --- semaphores of the other core -------------------------------------------------------------------- */
+/* --- semaphores of the other core ------------------------------------------------------------- */
 
 static void a_group_signals_the_other_core_when_it_is_complete(void **state)
 {
@@ -275,7 +276,7 @@ static void cores_before_the_third_generation_know_no_partner(void **state)
                         "SP slot 0: DMA group 7 signals another core, which NCv2 cannot");
 }
 
-/* --- exchanges --------------------------------------------------------------------------------------- */
+/* --- exchanges -------------------------------------------------------------------------------- */
 
 static void tiles_are_exchanged(void **state)
 {
@@ -313,8 +314,8 @@ static void a_core_may_receive_into_what_it_sends(void **state)
     assert_memory_equal(memory(p, 1, 2), memory(p, 0, 1), 64);
 }
 
-/* Other layouts and dtypes on the two sides; the first of one core meets the first of the other on its
- * pipe, whatever the other pipe does. */
+/* Other layouts and dtypes on the two sides; the first of one core meets the first of the other on
+ * its pipe, whatever the other pipe does. */
 static void exchanges_meet_by_pipe_and_convert(void **state)
 {
     struct pair *p = *state;
@@ -369,7 +370,7 @@ static void a_flood_of_exchanges_ends(void **state)
     assert_int_equal(p->results[0].outcome, NTK_RUN_NO_MEMORY);
 }
 
-/* --- one timeline ------------------------------------------------------------------------------------ */
+/* --- one timeline ----------------------------------------------------------------------------- */
 
 static void a_core_that_loops_for_ever_ends_the_pair_at_the_limit(void **state)
 {
@@ -448,7 +449,8 @@ static void on_semaphore(const struct ntk_engine_semaphore_event *e, void *ctx)
     mark(ctx, 's', e->number, e->value, e->time_ps, 0);
 }
 
-/* A program with everything that meets: loops of barriers and exchanges on two engines of each core. */
+/* A program with everything that meets: loops of barriers and exchanges on two engines of each
+ * core. */
 static void busy_pair(struct pair *p)
 {
     for (int c = 0; c < 2; c++) {
@@ -570,7 +572,8 @@ static void cores_that_do_not_meet_do_not_slow_each_other(void **state)
     }
 }
 
-/* Every byte of what meets is spoilt, on one core: refused, or some end within the limit on both. */
+/* Every byte of what meets is spoilt, on one core: refused, or some end within the limit on
+ * both. */
 static void spoilt_partners_end_or_are_refused(void **state)
 {
     struct pair *p = *state;

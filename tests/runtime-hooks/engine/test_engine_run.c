@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The event loop: what starts when, what it costs, what it counts, how it ends. Times are computed here
- * from the figures of docs/cost-model.md for NC-v2: clocks 2800 (tensor), 1400 (activation, pool, sync),
- * 1120 MHz (vector); 17 bytes per ns and DMA engine; 1300 ns from trigger to first byte.
+ * The event loop: what starts when, what it costs, what it counts, how it ends. Times are computed
+ * here from the figures of docs/cost-model.md for NC-v2: clocks 2800 (tensor), 1400 (activation,
+ * pool, sync), 1120 MHz (vector); 17 bytes per ns and DMA engine; 1300 ns from trigger to first
+ * byte.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -96,7 +97,7 @@ static struct ntk_isa_instr memset_of(uint32_t elements)
     return instr;
 }
 
-/* --- time ------------------------------------------------------------------------------------------- */
+/* --- time ------------------------------------------------------------------------------------- */
 
 static void instructions_of_one_engine_follow_each_other(void **state)
 {
@@ -406,7 +407,7 @@ static void descriptors_reach_the_state_buffer_by_partition_and_offset(void **st
                                      "buffer or one of its partitions");
 }
 
-/* --- indirect --------------------------------------------------------------------------------------- */
+/* --- indirect --------------------------------------------------------------------------------- */
 
 static enum ntk_engine_outcome gather(struct engine_fixture *f, const int32_t *indices,
                                       uint8_t flags, uint32_t max, float *out_rows)
@@ -473,7 +474,7 @@ static void an_indirect_copy_gathers_rows_and_stops_or_skips_out_of_bounds(void 
                      NTK_RUN_OUT_OF_BOUNDS);
 }
 
-/* --- ends ------------------------------------------------------------------------------------------- */
+/* --- ends ------------------------------------------------------------------------------------- */
 
 static void a_program_that_can_never_go_on_is_found_at_once(void **state)
 {
@@ -631,7 +632,7 @@ static void a_core_runs_only_programs_of_its_generation(void **state)
     assert_int_equal(ntk_engine_run(f->core, f->program, &options, &f->result, &f->err), -EINVAL);
 }
 
-/* --- determinism ------------------------------------------------------------------------------------ */
+/* --- determinism ------------------------------------------------------------------------------ */
 
 /* Loads, matmuls, vector work and stores on all engines with waits between them. */
 static void mixed_program(struct engine_fixture *f)
@@ -902,8 +903,8 @@ static void the_first_generation_copies_bytes_and_nothing_else(void **state)
     }
 }
 
-/* By hand, for NC-v2: ten slots of 64 cycles at 1400 MHz are 457143 ps; 64 KiB in runs of 512 bytes over
- * 16 engines of 17 B/ns at efficiency 0.16 take 1505883 ps after 1300000. */
+/* By hand, for NC-v2: ten slots of 64 cycles at 1400 MHz are 457143 ps; 64 KiB in runs of 512 bytes
+ * over 16 engines of 17 B/ns at efficiency 0.16 take 1505883 ps after 1300000. */
 static void an_opaque_program_takes_its_estimate_and_zeroes_its_outputs(void **state)
 {
     struct engine_fixture *f = *state;

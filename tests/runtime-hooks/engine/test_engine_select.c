@@ -2,8 +2,8 @@
 /*
  * Scans, selections, gathers, statistics and random numbers, each as a program on a core.
  *
- * Method: inputs are loaded, the operation runs, its results are stored and compared with the definition of
- * docs/isa.md, written here once more in plain loops over host arrays.
+ * Method: inputs are loaded, the operation runs, its results are stored and compared with the
+ * definition of docs/isa.md, written here once more in plain loops over host arrays.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operations on whole tiles: loaded stationary tiles, MX products, transposes on DVE, lists through 16
- * partitions, dynamic copies, registers, activate2.
+ * Operations on whole tiles: loaded stationary tiles, MX products, transposes on DVE, lists through
+ * 16 partitions, dynamic copies, registers, activate2.
  *
- * Method: inputs lie in variables, a program loads them, runs the operation and stores what it gave; the
- * same is computed here in double precision from the definition of docs/isa.md.
+ * Method: inputs lie in variables, a program loads them, runs the operation and stores what it
+ * gave; the same is computed here in double precision from the definition of docs/isa.md.
  */
 #include <errno.h>
 #include <math.h>
@@ -936,8 +936,8 @@ static void activate2_takes_two_steps_a_function_and_a_reduction(void **state)
 
 /* ---- rules of a file ---- */
 
-/* Method: numbers around the ends of the formats through an engine and through a transfer that casts, read
- * back as bytes. */
+/* Method: numbers around the ends of the formats through an engine and through a transfer that
+ * casts, read back as bytes. */
 static void a_file_says_how_fp8_overflows(void **state)
 {
     static const struct {

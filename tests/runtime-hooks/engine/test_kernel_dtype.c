@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every 8-bit and 16-bit value, and every rounding boundary between two neighbours, against a reference
- * that works with the values as real numbers (double) and searches the nearest, not with bits.
+ * Every 8-bit and 16-bit value, and every rounding boundary between two neighbours, against a
+ * reference that works with the values as real numbers (double) and searches the nearest, not with
+ * bits.
  */
 #include "runtime-hooks/engine/kernel_dtype.h"
 
@@ -124,8 +125,8 @@ static void every_value_survives_the_way_there_and_back(void **state)
     }
 }
 
-/* Method: between each two neighbours a < b stand a + (b-a)/2 and its two float neighbours; the middle
- * must go to the even one, the others to the nearer one. */
+/* Method: between each two neighbours a < b stand a + (b-a)/2 and its two float neighbours; the
+ * middle must go to the even one, the others to the nearer one. */
 static void rounding_is_to_nearest_even_at_every_boundary(void **state)
 {
     for (size_t k = 0; k < FORMAT_COUNT; k++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The hooks as the observed process calls them, seen through shared/ring by another process. Method:
- * a forked child attaches in a folder of its own and calls; the parent reads its segment.
+ * The hooks as the observed process calls them, seen through shared/ring by another process.
+ * Method: a forked child attaches in a folder of its own and calls; the parent reads its segment.
  */
 #include "runtime-hooks/hooks/hooks.h"
 
@@ -1365,8 +1365,8 @@ static void a_daemon_that_closed_all_descriptors_still_lives(void **state)
 
 /* ---- the hot path ---- */
 
-/* From now on any system call but exit kills the process. (Strict mode would also take away the time
- * stamp counter.) */
+/* From now on any system call but exit kills the process. (Strict mode would also take away the
+ * time stamp counter.) */
 static void forbid_system_calls(void)
 {
     struct sock_filter instructions[] = {

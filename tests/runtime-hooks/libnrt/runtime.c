@@ -33,7 +33,8 @@ int runtime_setup(void **state)
     for (size_t i = 0; i < sizeof unset / sizeof *unset; i++) {
         unsetenv(unset[i]);
     }
-    test_scratch_in_memory(); /* each test makes the hundreds of files of a device tree, and removes them */
+    /* each test makes the hundreds of files of a device tree, and removes them */
+    test_scratch_in_memory();
     runtime->folder = test_scratch_create();
     setenv("NEURON_HOOKS_DIR", runtime->folder, 1);
     setenv("NEURON_SOFT_INSTANCE", "trn1.2xlarge", 1);

@@ -88,7 +88,7 @@ static void wait_complete(nrta_seq_t seq)
     assert_true(is_completed);
 }
 
-/* --- implicit ----------------------------------------------------------------------------------- */
+/* --- implicit --------------------------------------------------------------------------------- */
 
 struct seen {
     sem_t may_return;
@@ -204,7 +204,8 @@ static int reports_came(void *ctx)
     return has_line && reports->sum >= reports->wanted;
 }
 
-/* Method: the callback holds the implicit queue up; the explicit one is asked faster than it works. */
+/* Method: the callback holds the implicit queue up; the explicit one is asked faster than it
+ * works. */
 static void reports_count_what_the_queues_refused(void **state)
 {
     static const char *const monitor[] = { "neuron-monitor", "--period", "100ms", NULL };
@@ -309,7 +310,7 @@ static void without_the_variable_there_is_no_implicit_queue(void **state)
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_INVALID);
 }
 
-/* --- explicit ----------------------------------------------------------------------------------- */
+/* --- explicit --------------------------------------------------------------------------------- */
 
 static void the_2_x_form_transfers_executes_and_tracks_errors(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Collective operations that are prepared and queued, in both forms of the explicit interface: results,
- * order, groups, refusals, ranks in two processes, a rank that never comes.
+ * Collective operations that are prepared and queued, in both forms of the explicit interface:
+ * results, order, groups, refusals, ranks in two processes, a rank that never comes.
  */
 #include <dlfcn.h>
 #include <poll.h>
@@ -156,7 +156,8 @@ static void ranks_of_one_process_do_every_operation(void **state)
     }
 }
 
-/* Group 3, 1 of a world of four, in that order; lists of two tensors; tensors may be freed once queued. */
+/* Group 3, 1 of a world of four, in that order; lists of two tensors; tensors may be freed once
+ * queued. */
 static void a_group_works_in_its_own_order_on_lists_of_tensors(void **state)
 {
     static const float expected[] = { 4, 0, 6, 1, 2, 3 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What small calls tell: element types under both of their numberings, devices of the host, parts that a
- * software machine has not.
+ * What small calls tell: element types under both of their numberings, devices of the host, parts
+ * that a software machine has not.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Faults of the hardware as a program of the vendor's API meets them: status, log, counters, dead cores.
+ * Faults of the hardware as a program of the vendor's API meets them: status, log, counters, dead
+ * cores.
  */
 #include <stdio.h>
 #include <stdlib.h>

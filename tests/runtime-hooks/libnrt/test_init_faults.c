@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nrt_init() and nrt_close() in a world where every system call may fail, or be the last of the process.
+ * nrt_init() and nrt_close() in a world where every system call may fail, or be the last of the
+ * process.
  *
- * Method: the k-th system call of the call fails in the k-th child, for all k. Whatever fails, the child
- * gets a status, no signal and no hang, and its next nrt_init() works.
+ * Method: the k-th system call of the call fails in the k-th child, for all k. Whatever fails, the
+ * child gets a status, no signal and no hang, and its next nrt_init() works.
  */
 #include <dirent.h>
 #include <fcntl.h>

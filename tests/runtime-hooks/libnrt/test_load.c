@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Constants of a model: how much memory their loading takes, where they lie, and who holds them when
- * models share them.
+ * Constants of a model: how much memory their loading takes, where they lie, and who holds them
+ * when models share them.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -130,8 +130,8 @@ static uint64_t status_bytes(const char *key)
     return strtoull(line + strlen(key), NULL, 10) << 10;
 }
 
-/* Method: the peak of resident memory is set back before nrt_load and read after it. With a sanitizer
- * memory is its own; then only the counters are looked at. */
+/* Method: the peak of resident memory is set back before nrt_load and read after it. With a
+ * sanitizer memory is its own; then only the counters are looked at. */
 static void loading_takes_no_more_memory_than_the_constants(void **state)
 {
     const struct runtime *runtime = *state;
@@ -345,8 +345,8 @@ static void *shares(void *ctx)
     return NULL;
 }
 
-/* Method: two files under the same names, loaded, run and unloaded by threads on both cores. Whoever comes first
- * brings the weights, whoever is last takes them away. */
+/* Method: two files under the same names, loaded, run and unloaded by threads on both cores.
+ * Whoever comes first brings the weights, whoever is last takes them away. */
 static void threads_may_share_weights(void **state)
 {
     enum { THREADS = 4 };

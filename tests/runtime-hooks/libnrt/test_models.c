@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Models on more than one core: pairs of physical cores, replicas, cores that change hands; and whose
- * CPU nodes run.
+ * Models on more than one core: pairs of physical cores, replicas, cores that change hands; and
+ * whose CPU nodes run.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -126,7 +126,8 @@ static void both_subgraphs_of_a_pair_run_on_cores_of_their_own(void **state)
     loaded_fini(&loaded);
 }
 
-/* One physical core of a pair: its half of x goes to the other, which writes it as its half of y. */
+/* One physical core of a pair: its half of x goes to the other, which writes it as its half of
+ * y. */
 static void half_exchange(struct ntk_neff_kernel *kernel, uint64_t first_row)
 {
     uint32_t queue =

@@ -2,8 +2,9 @@
 /*
  * Programs that nothing computes: binaries of zeros, and binaries in a vendor's encoding.
  *
- * Method: a sound NEFF of ours is taken apart and packed again with its engine binaries wiped, or with the
- * key that announces our encoding spelt differently, so that its code looks like a vendor's.
+ * Method: a sound NEFF of ours is taken apart and packed again with its engine binaries wiped, or
+ * with the key that announces our encoding spelt differently, so that its code looks like a
+ * vendor's.
  */
 #include <stdio.h>
 #include <stdlib.h>

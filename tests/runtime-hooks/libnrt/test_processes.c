@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Several processes on one software machine: whose cores, what dead ones leave, what a fork inherits.
+ * Several processes on one software machine: whose cores, what dead ones leave, what a fork
+ * inherits.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -243,8 +244,8 @@ static void a_child_of_a_busy_parent_can_do_all_that_the_parent_can(void **state
     size_t bytes;
     uint8_t *neff = NULL;
 
-    /* thread: it knows no threads that begin in a forked child. address: what other threads hold of its own
-     * allocator at the moment of the fork stays locked in the child for ever. */
+    /* thread: it knows no threads that begin in a forked child. address: what other threads hold of
+     * its own allocator at the moment of the fork stays locked in the child for ever. */
     if (getenv("NTK_SANITIZE") && (strcmp(getenv("NTK_SANITIZE"), "thread") == 0 ||
                                    strstr(getenv("NTK_SANITIZE"), "address"))) {
         skip();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Send and receive between cores of one process and of two. Messages are larger than what lies between
- * the ends, so both have to move.
+ * Send and receive between cores of one process and of two. Messages are larger than what lies
+ * between the ends, so both have to move.
  */
 #include <sched.h>
 #include <signal.h>

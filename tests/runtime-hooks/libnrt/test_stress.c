@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The whole interface at once: threads that load, execute, queue in both forms of the explicit interface,
- * gather, trace, profile and ask, side by side on two cores; then nothing is left. Loads, starts and ends by
- * the thousand leave the process as it was. Timelines do not depend on what else runs.
+ * The whole interface at once: threads that load, execute, queue in both forms of the explicit
+ * interface, gather, trace, profile and ask, side by side on two cores; then nothing is left.
+ * Loads, starts and ends by the thousand leave the process as it was. Timelines do not depend on
+ * what else runs.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -41,7 +42,7 @@ static bool is_plain(void)
     return !sanitizer || !*sanitizer;
 }
 
-/* --- all at once ---------------------------------------------------------------------------------- */
+/* --- all at once ------------------------------------------------------------------------------ */
 
 /* What no thread expected: which status, of which row of its work. */
 static _Atomic int surprises;
@@ -380,7 +381,7 @@ static void threads_use_the_whole_interface_at_once(void **state)
     free(neff);
 }
 
-/* --- nothing is left ------------------------------------------------------------------------------ */
+/* --- nothing is left -------------------------------------------------------------------------- */
 
 static size_t entries_of(const char *folder)
 {
@@ -493,7 +494,7 @@ static void starts_and_ends_leave_the_process_as_it_was(void **state)
     free(neff);
 }
 
-/* --- timelines ------------------------------------------------------------------------------------ */
+/* --- timelines -------------------------------------------------------------------------------- */
 
 static _Atomic bool is_over;
 

@@ -116,7 +116,8 @@ static void check_process(nds_instance_t *inst, const char *tag)
     assert_int_not_equal(nds_obj_delete(handle), 0);
 }
 
-/* The model has one node on core 1; what its memory is by slot sums to the core's, without tensors. */
+/* The model has one node on core 1; what its memory is by slot sums to the core's, without
+ * tensors. */
 static void check_models(nds_instance_t *inst)
 {
     nds_obj_handle_t *models = NULL;
@@ -260,7 +261,8 @@ static void the_own_process_is_read_and_what_it_writes_lies_on_top(void **state)
     unsetenv("NEURON_PROCESS_TAG");
 }
 
-/* A logical core of two physical ones: counts on the first, time and code on both, a node on each. */
+/* A logical core of two physical ones: counts on the first, time and code on both, a node on
+ * each. */
 static void the_cores_of_a_logical_core_are_told_apart(void **state)
 {
     const struct test_model_options options = { .lnc = 2 };

@@ -64,7 +64,8 @@ static void give_away(void *ctx)
     taken->count++;
 }
 
-/* What was written is given away at the end of each object and array; together it is the same text. */
+/* What was written is given away at the end of each object and array; together it is the same
+ * text. */
 static void what_has_ended_can_be_given_away(void **state)
 {
     struct taken taken = { 0 };

@@ -140,7 +140,8 @@ static void clean_copies_replace_what_is_not_text(void **state)
                             "b");
 }
 
-/* Every code point: Unicode's categories Cc, Zl, Zp and the ten explicit controls of direction, nothing else. */
+/* Every code point: Unicode's categories Cc, Zl, Zp and the ten explicit controls of direction,
+ * nothing else. */
 static void unsafe_is_what_moves_the_cursor_or_turns_the_line(void **state)
 {
     static const struct {

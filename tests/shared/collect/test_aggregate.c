@@ -330,7 +330,8 @@ static void an_older_process_counts_from_its_stored_totals(void **state)
     assert_int_equal(finish(f)->runtimes[1].outcome[NTK_OUTCOME_COMPLETED].period, 7);
 }
 
-/* Method: busy for 40 s that the store does not know, then a quarter of the first second, then half. */
+/* Method: busy for 40 s that the store does not know, then a quarter of the first second, then
+ * half. */
 static void what_was_done_before_the_watch_is_in_no_share(void **state)
 {
     struct fixture *f = *state;
@@ -407,8 +408,8 @@ static void differences_of_periods_add_up_to_the_total(void **state)
     assert_string_equal(f->snapshot->runtimes[0].series[0].name, "mlp");
 }
 
-/* Method: the counter of an execution moves before its histogram does, between the two a period ends;
- * then nothing else happens. */
+/* Method: the counter of an execution moves before its histogram does, between the two a period
+ * ends; then nothing else happens. */
 static void a_histogram_that_comes_late_is_not_lost(void **state)
 {
     struct fixture *f = *state;
@@ -428,7 +429,8 @@ static void a_histogram_that_comes_late_is_not_lost(void **state)
     assert_int_equal(finish(f)->runtimes[0].total_latency.count, 0);
 }
 
-/* Method: a process that works in every period; nobody wants latency, then somebody, then nobody again. */
+/* Method: a process that works in every period; nobody wants latency, then somebody, then nobody
+ * again. */
 static void latency_is_read_while_somebody_wants_it(void **state)
 {
     struct fixture *f = *state;
@@ -559,7 +561,8 @@ static void busy_time_seen_smaller_waits_and_utilization_is_at_most_one(void **s
     assert_int_equal(f->snapshot->cores[3].busy_ns.total, SECOND + 2000);
 }
 
-/* Method: a period of 1 s whose two readings are 1.25 s apart, then 0.75 s: a machine under load. */
+/* Method: a period of 1 s whose two readings are 1.25 s apart, then 0.75 s: a machine under
+ * load. */
 static void a_core_that_never_rests_is_wholly_busy_whenever_it_is_read(void **state)
 {
     struct fixture *f = *state;
@@ -1039,7 +1042,8 @@ static struct fake *make_foreign(struct fixture *f, size_t index, uint32_t pid, 
     return fake;
 }
 
-/* Method: the calls took 0.9 s of which the core worked 0.4, and returned 3 times; the driver has counted 5. */
+/* Method: the calls took 0.9 s of which the core worked 0.4, and returned 3 times; the driver has
+ * counted 5. */
 static void
 the_driver_is_believed_about_the_core_and_the_calls_about_what_they_returned(void **state)
 {
@@ -1195,7 +1199,8 @@ static void executions_that_are_not_looked_at_are_absent_and_not_zero(void **sta
     assert_int_equal(f->snapshot->cores[3].has, NTK_CORE_HAS_TRANSFERS);
 }
 
-/* Method: two processes on a machine whose tree is the software machine's, one of them not a core of ours. */
+/* Method: two processes on a machine whose tree is the software machine's, one of them not a core
+ * of ours. */
 static void a_core_of_another_runtime_is_not_idle_on_the_software_machine(void **state)
 {
     struct fixture *f = *state;
@@ -1308,8 +1313,8 @@ static void memory_of_a_model_that_is_a_difference_is_a_row_of_no_category(void 
     assert_true(ntk_snapshot_tells_group(runtime, NTK_GROUP_CONSTANTS));
 }
 
-/* Method: somebody clears the driver's files and the core works on; then the values fall back by an hour's worth, as where
- * the counters of a process that ended were not added up yet. */
+/* Method: somebody clears the driver's files and the core works on; then the values fall back by an
+ * hour's worth, as where the counters of a process that ended were not added up yet. */
 static void what_a_cleared_file_of_the_driver_says_is_of_the_period_when_it_can_be(void **state)
 {
     struct fixture *f = *state;
@@ -1516,7 +1521,8 @@ static void a_user_with_many_events_leaves_others_theirs(void **state)
     assert_int_equal(f->snapshot->events_unlisted, 3);
 }
 
-/* Of the processes of one user: 1 floods with the log of memory and marks, 2 with errors, 3 has one error. */
+/* Of the processes of one user: 1 floods with the log of memory and marks, 2 with errors, 3 has one
+ * error. */
 static void a_process_with_many_events_leaves_others_theirs_and_errors_come_first(void **state)
 {
     struct fixture *f = *state;

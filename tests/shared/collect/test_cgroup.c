@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cgroup paths of every runtime and driver to container and pod, and paths that only look like it. */
+/* cgroup paths of every runtime and driver to container and pod, and paths that only look like
+ * it. */
 #include <stdio.h>
 #include <string.h>
 
@@ -83,7 +84,8 @@ static void each_form_gives_its_container_and_pod(void **state)
     }
 }
 
-/* Every beginning of every form: nothing is read behind the end (asan looks), nothing is made up. */
+/* Every beginning of every form: nothing is read behind the end (asan looks), nothing is made
+ * up. */
 static void a_cut_path_gives_less_never_something_else(void **state)
 {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

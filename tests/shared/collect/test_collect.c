@@ -396,8 +396,8 @@ static int drained_until_ended(void *ctx)
     return found;
 }
 
-/* Method: an execution begins and the process is killed in it; its file goes only when the collector
- * has told the end. */
+/* Method: an execution begins and the process is killed in it; its file goes only when the
+ * collector has told the end. */
 static void a_killed_process_is_ended_once_with_its_last_counts_and_events(void **state)
 {
     struct fixture *f = *state;
@@ -486,7 +486,8 @@ static void an_older_process_counts_from_now_and_outcomes_keep_their_kind(void *
     child_end(&child, 0);
 }
 
-/* Method: one report is all that --once gives, so its baselines must lie at the start of its period. */
+/* Method: one report is all that --once gives, so its baselines must lie at the start of its
+ * period. */
 static void the_first_period_has_the_cpu_time_of_an_older_process(void **state)
 {
     struct fixture *f = *state;
@@ -526,7 +527,8 @@ static void two_collectors_see_the_same_counts(void **state)
     child_end(&child, 0);
 }
 
-/* Method: a process older than the collector whose ring went round before; then it goes round again. */
+/* Method: a process older than the collector whose ring went round before; then it goes round
+ * again. */
 static void events_that_are_wanted_later_begin_with_those_still_there(void **state)
 {
     struct fixture *f = *state;

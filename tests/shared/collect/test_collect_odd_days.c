@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests of the collector on odd days: clocks that jump, machines that sleep, readers that were stopped,
- * thousands of periods, folders full of things that are no segments, segments spoilt while they are read.
- * Method: the clock is the test's; the observed process is a child in step with the test.
+ * Tests of the collector on odd days: clocks that jump, machines that sleep, readers that were
+ * stopped, thousands of periods, folders full of things that are no segments, segments spoilt while
+ * they are read. Method: the clock is the test's; the observed process is a child in step with the
+ * test.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -33,7 +34,7 @@
 #define SECOND NTK_NS_PER_SECOND
 #define BEGAN (1000000 * SECOND) /* of the test's realtime clock */
 
-/* ---- the observed process: does what it is told, a number of executions, and says that it is done ---- */
+/* ---- the observed process: executes as often as it is told, and says when it is done ---- */
 
 #define ORDER_END 0
 
@@ -175,7 +176,8 @@ static void a_clock_that_is_set_changes_no_period(void **state)
     finish(&child);
 }
 
-/* A machine that sleeps stops the monotonic clock of Linux, or, in a virtual machine, lets it leap. */
+/* A machine that sleeps stops the monotonic clock of Linux, or, in a virtual machine, lets it
+ * leap. */
 static void a_machine_that_slept_counts_each_execution_once(void **state)
 {
     struct fixture *f = *state;
@@ -266,8 +268,9 @@ static void check_store(const char *path, uint64_t completed)
     ntk_store_reader_close(reader);
 }
 
-/* Method: the wall clock leaps ahead and back, over a minute, an hour and half a second; the machine sleeps,
- * stands still, and time does not pass at all. Each snapshot goes where the agent sends it. */
+/* Method: the wall clock leaps ahead and back, over a minute, an hour and half a second; the
+ * machine sleeps, stands still, and time does not pass at all. Each snapshot goes where the agent
+ * sends it. */
 static void what_ran_while_clocks_jumped_is_whole_in_the_database_and_on_the_page(void **state)
 {
     static const struct {
@@ -384,8 +387,8 @@ static size_t descriptors_open(void)
 #define PERIODS_PER_GUEST 2
 #endif
 
-/* Method: a process that works all the time, and a thousand others that come and go; after the first
- * hundred periods nothing that is allocated grows. */
+/* Method: a process that works all the time, and a thousand others that come and go; after the
+ * first hundred periods nothing that is allocated grows. */
 static void two_thousand_periods_and_a_thousand_processes_leave_nothing_behind(void **state)
 {
     struct fixture *f = *state;
@@ -522,8 +525,9 @@ static char *only_segment(const struct fixture *f)
     return path;
 }
 
-/* Method: two processes, the segment of one is overwritten while it is read, at last with its header. What
- * the snapshots say of the other one stays exact, and reports and database can be made of them. */
+/* Method: two processes, the segment of one is overwritten while it is read, at last with its
+ * header. What the snapshots say of the other one stays exact, and reports and database can be made
+ * of them. */
 static void a_segment_that_is_spoilt_while_it_is_read_harms_only_itself(void **state)
 {
     struct fixture *f = *state;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The health of devices: trees that are played back to a collector under a clock of the test, and what processes tell.
+ * The health of devices: trees that are played back to a collector under a clock of the test, and
+ * what processes tell.
  *
- * Method of the plays: a tree of one device with two cores in a scratch folder. Each step of a play waits, during which
- * the collector looks every fifth of a second, changes leaves, looks once more and compares the verdict and its reasons.
+ * Method of the plays: a tree of one device with two cores in a scratch folder. Each step of a play
+ * waits, during which the collector looks every fifth of a second, changes leaves, looks once more
+ * and compares the verdict and its reasons.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -146,7 +148,8 @@ static void tree_remove(struct fixture *f)
     f->heartbeat = 0;
 }
 
-/* A driver that was loaded: "old" has counters of memory errors alone, "inf1" statuses alone, "bare" nothing. */
+/* A driver that was loaded: "old" has counters of memory errors alone, "inf1" statuses alone,
+ * "bare" nothing. */
 static void tree_build(struct fixture *f, const char *kind)
 {
     bool has_hardware = strcmp(kind, "inf1") != 0 && strcmp(kind, "bare") != 0;
@@ -239,9 +242,9 @@ static void verdict_text(struct fixture *f, char *text, size_t bytes)
 
 struct step {
     double seconds; /* to wait before */
-    const char *
-        changes; /* "key=value" of leaves, "key!" takes one away; "stop", "beat": the heart; "gone", "new"
-                            and the like: the tree */
+    /* "key=value" of leaves, "key!" takes one away; "stop", "beat": the heart; "gone", "new" and the
+     * like: the tree */
+    const char *changes;
     const char *expected;
 };
 

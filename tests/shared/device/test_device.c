@@ -231,7 +231,8 @@ static void what_tells_of_faults_is_read_by_itself(void **state)
     assert_false(reading.cores[1].status[NTK_STATUS_NUM_ERR].present);
     assert_false(reading.cores[1].busy_us.present);
 
-    /* An empty line is that there are none; so is nothing at all, and a word without the end of its line that stays. */
+    /* An empty line is that there are none; so is nothing at all, and a word without the end of its
+     * line that stays. */
     put(f, 0, components, "\n");
     ntk_device_source_read(f->source, NTK_DEVICE_READ_HEALTH, &reading, 1);
     assert_true(reading.has_unhealthy_components);
@@ -314,7 +315,8 @@ static void missing_and_odd_leaves_are_absent(void **state)
     }
 }
 
-/* Cores that look alike are not all walked: one that has other folders is, and values never change places. */
+/* Cores that look alike are not all walked: one that has other folders is, and values never change
+ * places. */
 static void a_core_that_differs_from_the_others_is_read_as_it_is(void **state)
 {
     struct fixture *f = *state;

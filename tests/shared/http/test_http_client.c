@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: a peer of plain sockets that plays one scripted answer per connection and keeps what it was
- * asked, on TCP and on a Unix socket. */
+/* Method: a peer of plain sockets that plays one scripted answer per connection and keeps what it
+ * was asked, on TCP and on a Unix socket. */
 #include "shared/http/http_client.h"
 
 #include <arpa/inet.h>
@@ -182,7 +182,8 @@ static void test_get(void **state)
     assert_non_null(strstr(f->peer.asked, "\r\nX-Who: test\r\n"));
 }
 
-/* The first line of the file as it is at each question; the answer of a file without one never leaves. */
+/* The first line of the file as it is at each question; the answer of a file without one never
+ * leaves. */
 static void test_token_file(void **state)
 {
     static const char answer[] = "HTTP/1.1 204 No\r\nConnection: close\r\n\r\n";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: many clients at once, slow ones and rude ones, against one server on loopback; what a good
- * client gets is compared, how long it takes decides nothing. */
+/* Method: many clients at once, slow ones and rude ones, against one server on loopback; what a
+ * good client gets is compared, how long it takes decides nothing. */
 #include <arpa/inet.h>
 #include <crypt.h>
 #include <netinet/in.h>
@@ -307,7 +307,8 @@ static void wrong_passwords_cost_a_part_of_a_core_and_hold_nobody_up(void **stat
     assert_int_equal(atomic_load(&guessing.others), 0);
     assert_true(atomic_load(&guessing.computed) > 0);
     assert_true(atomic_load(&guessing.turned_away) > atomic_load(&guessing.computed));
-    /* A quarter of the time is what the rest leaves; a machine that was slow for the first one is forgiven. */
+    /* A quarter of the time is what the rest leaves; a machine that was slow for the first one is
+     * forgiven. */
     assert_true((atomic_load(&guessing.computed) - 1) * one_ns < spent_ns / 2);
     assert_true(answered > 20);
     ntk_http_server_destroy(server);

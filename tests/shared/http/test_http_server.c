@@ -257,7 +257,8 @@ static void parameters_beyond_their_bounds_are_answered_414(void **state)
     free(answer);
 }
 
-/* Up to what fills the memory of a connection and beyond: each has an answer, from some size on always the same. */
+/* Up to what fills the memory of a connection and beyond: each has an answer, from some size on
+ * always the same. */
 static void a_head_of_any_size_is_answered(void **state)
 {
     const char *expected = "HTTP/1.1 200 ";
@@ -436,9 +437,9 @@ static bool becomes_readable(int fd, const int *slow, size_t slow_count)
     return false;
 }
 
-/* Method: more half requests than there may be connections, each of which goes on with a byte at a time,
- * so that none is ever idle; those who ask are answered, each at the cost of the half request that has
- * waited longest. */
+/* Method: more half requests than there may be connections, each of which goes on with a byte at a
+ * time, so that none is ever idle; those who ask are answered, each at the cost of the half request
+ * that has waited longest. */
 static void half_requests_that_fill_all_connections_make_room_for_whole_ones(void **state)
 {
     enum { HALF = NTK_HTTP_CONNECTIONS_MAX + 40, WHOLE = 60, FEEDS = 10 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The tables of docs/health.md are those of health.def. NTK_UPDATE=1 in the environment writes them anew. */
+/* The tables of docs/health.md are those of health.def. NTK_UPDATE=1 in the environment writes them
+ * anew. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

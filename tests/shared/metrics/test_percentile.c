@@ -31,8 +31,8 @@ static int compare_u64(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Method: up to 5,000 values of several spreads; every percentile of 0, 0.5, ... 100 is compared with
- * the value at index floor(p / 100 * (n - 1)) of the sorted list. */
+/* Method: up to 5,000 values of several spreads; every percentile of 0, 0.5, ... 100 is compared
+ * with the value at index floor(p / 100 * (n - 1)) of the sorted list. */
 static void percentiles_are_within_0_8_percent_of_the_sorted_list(void **state)
 {
     static const size_t counts[] = { 1, 2, 3, 14, 100, 5000 };

@@ -177,7 +177,8 @@ static void a_watched_core_has_no_more_than_was_watched(void **state)
     assert_null(out.unwatched);
 }
 
-/* Method: two cores with a part each, one of which claims more than there is; a core without one. */
+/* Method: two cores with a part each, one of which claims more than there is; a core without
+ * one. */
 static void outcomes_of_a_runtime_are_what_was_watched_on_its_cores(void **state)
 {
     const struct ntk_core_sample first = { .outcome[NTK_OUTCOME_COMPLETED] = { 4, 0 },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: a list of every plain member of a snapshot that a line carries; each is given a value of its own,
- * the snapshot is written and read, and the value must have come back.
+ * Method: a list of every plain member of a snapshot that a line carries; each is given a value of
+ * its own, the snapshot is written and read, and the value must have come back.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -306,7 +306,8 @@ static void which_figures_are_known_comes_back(void **state)
     }
 }
 
-/* Counts that an old driver does not have are 0 in the vendor's keys, and told as unknown in ours. */
+/* Counts that an old driver does not have are 0 in the vendor's keys, and told as unknown in
+ * ours. */
 static void kinds_of_errors_that_are_not_counted_stay_unknown(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);

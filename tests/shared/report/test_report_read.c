@@ -122,7 +122,8 @@ static void the_parts_that_the_vendor_has_no_key_for_come_back(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-/* Method: 30 of 45 GFLOP of the period ran before the agent was there; a rate is of the other 15. */
+/* Method: 30 of 45 GFLOP of the period ran before the agent was there; a rate is of the other
+ * 15. */
 static void what_nobody_watched_comes_back_and_is_in_no_rate(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
@@ -394,8 +395,8 @@ static void a_line_beyond_the_bound_is_refused_unread(void **state)
     assert_non_null(strstr(err.text, "is not a report"));
 }
 
-/* Method: what nobody knows of two of three processes is poison in the snapshot; no line has it, and what is read back
- * knows as much as before. */
+/* Method: what nobody knows of two of three processes is poison in the snapshot; no line has it,
+ * and what is read back knows as much as before. */
 static void what_hooks_around_calls_do_not_know_is_absent_and_comes_back_absent(void **state)
 {
     static const struct ntk_report_options forms[] = {

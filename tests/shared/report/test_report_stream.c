@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: the same lines in pieces of every size, with bad, long, empty and unended ones between. */
+/* Method: the same lines in pieces of every size, with bad, long, empty and unended ones
+ * between. */
 #include "shared/report/report_stream.h"
 
 #include <errno.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Segments that lie. Method: a sound segment, one word spoilt at a time, opened and asked everything;
- * exercise_segment() aborts when an answer is out of bounds, the sanitizers when an access is.
+ * Segments that lie. Method: a sound segment, one word spoilt at a time, opened and asked
+ * everything; exercise_segment() aborts when an answer is out of bounds, the sanitizers when an
+ * access is.
  */
 #include "shared/ring/ring_segment.h"
 

@@ -141,8 +141,9 @@ static void a_head_at_the_end_of_numbers_is_survived(void **state)
 static struct ntk_slot *far_slots; /* a mapping of its own */
 static uint64_t far_head;
 
-/* The reader touches the first slot: now the writer has gone on by more than a ring. The sequences of
- * the overwritten slots stay the old ones, as a reader may see them that was just before the writer. */
+/* The reader touches the first slot: now the writer has gone on by more than a ring. The sequences
+ * of the overwritten slots stay the old ones, as a reader may see them that was just before the
+ * writer. */
 static void overtake(int number)
 {
     uint64_t index;

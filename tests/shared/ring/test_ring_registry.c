@@ -126,7 +126,8 @@ static void *go_on(void *ctx)
     return NULL;
 }
 
-/* Lets its segment's lock go, as a program that closes all descriptors, and its first thread end. */
+/* Lets its segment's lock go, as a program that closes all descriptors, and its first thread
+ * end. */
 static int child_without_a_first_thread(struct observed *child, void *ctx)
 {
     struct ntk_hooks_config config = { .lnc = 1 };
@@ -256,7 +257,8 @@ static void a_killed_process_that_nobody_waits_for_has_ended(void **state)
     ntk_ring_registry_close(top);
 }
 
-/* The first thread ends, another goes on; without the lock only /proc tells that the process lives. */
+/* The first thread ends, another goes on; without the lock only /proc tells that the process
+ * lives. */
 static void a_process_whose_first_thread_ended_lives(void **state)
 {
     struct fixture *f = *state;
@@ -409,8 +411,8 @@ static void a_folder_that_is_made_later_is_looked_into(void **state)
     free(later.folder);
 }
 
-/* Method: the folder is not there when the agent starts; the first process that would make it is over
- * before the agent looks again. */
+/* Method: the folder is not there when the agent starts; the first process that would make it is
+ * over before the agent looks again. */
 static void the_first_process_of_a_new_folder_is_not_too_short_to_be_seen(void **state)
 {
     const struct fixture *f = *state;
@@ -513,7 +515,8 @@ static void a_mark_that_was_removed_is_made_again_and_one_nobody_holds_means_not
     free(path);
 }
 
-/* Between two runs of a reader that keeps what it counts, neither a clean end nor another reader takes a file. */
+/* Between two runs of a reader that keeps what it counts, neither a clean end nor another reader
+ * takes a file. */
 static void what_ends_between_two_runs_of_a_reader_that_remembers_waits_for_the_second(void **state)
 {
     struct fixture *f = *state;
@@ -634,7 +637,8 @@ static void files_that_are_no_segments_are_ignored_and_named(void **state)
     ntk_ring_registry_close(registry);
 }
 
-/* Method: the folder has not changed for an hour, so nothing but the file makes a poll look into it. */
+/* Method: the folder has not changed for an hour, so nothing but the file makes a poll look into
+ * it. */
 static void a_file_that_is_refused_is_told_in_every_poll(void **state)
 {
     const struct timespec times[2] = { { .tv_sec = time(NULL) - 3600 },
@@ -864,7 +868,8 @@ static pid_t start_as_other_user(int pipe_fd[2])
     return byte == 'r' ? pid : -1;
 }
 
-/* In a mount namespace of its own, where somebody took the user's name first. 0: root sees the process. */
+/* In a mount namespace of its own, where somebody took the user's name first. 0: root sees the
+ * process. */
 static int look_for_user_behind_a_taken_name(void)
 {
     struct ntk_ring_registry *registry = NULL;
@@ -945,8 +950,8 @@ static void a_user_with_too_many_segments_takes_no_room_of_others(void **state)
     assert_int_equal(observed_finish(&child, 0), 0);
 }
 
-/* Method: thousands of another user's files that are named like segments; each poll does a part of them, and opens
- * few. */
+/* Method: thousands of another user's files that are named like segments; each poll does a part of
+ * them, and opens few. */
 static void a_folder_full_of_files_is_gone_over_in_steps(void **state)
 {
     enum { FILES = 6000 };
@@ -988,8 +993,8 @@ static void a_folder_full_of_files_is_gone_over_in_steps(void **state)
     assert_int_equal(observed_finish(&child, 0), 0);
 }
 
-/* Method: files that never become segments, watched by inotify: each look opens one. A process that starts among them
- * is seen. */
+/* Method: files that never become segments, watched by inotify: each look opens one. A process that
+ * starts among them is seen. */
 static void files_that_stay_without_magic_are_looked_at_ever_less(void **state)
 {
     enum { FILES = 100, POLLS = 40 };
@@ -1028,8 +1033,8 @@ static void files_that_stay_without_magic_are_looked_at_ever_less(void **state)
     ntk_ring_registry_close(registry);
 }
 
-/* A proc folder that calls us by another number is the host's: the child is found there by when it began
- * and by its number in its own namespace. */
+/* A proc folder that calls us by another number is the host's: the child is found there by when it
+ * began and by its number in its own namespace. */
 static void a_process_is_known_by_the_number_of_a_hosts_proc(void **state)
 {
     struct fixture *f = *state;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * power_vfs - a disk for SQLite that remembers every write and sync, so that a test can cut the power at
- * any of them; and one that is read-only.
+ * power_vfs - a disk for SQLite that remembers every write and sync, so that a test can cut the
+ * power at any of them; and one that is read-only.
  *
- * While it is installed, files whose path begins with the given one are written as usual and recorded.
- * power_vfs_restore() makes what a disk would hold after a cut: everything up to the last sync of each
- * file; of later writes nothing, or some of them in sectors of 512 bytes.
+ * While it is installed, files whose path begins with the given one are written as usual and
+ * recorded. power_vfs_restore() makes what a disk would hold after a cut: everything up to the last
+ * sync of each file; of later writes nothing, or some of them in sectors of 512 bytes.
  *
  * Threads: recording from any.
  */

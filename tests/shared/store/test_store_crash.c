@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A writer killed with SIGKILL at random moments: the file is sound and lacks at most what came after
- * the last commit. */
+/* A writer killed with SIGKILL at random moments: the file is sound and lacks at most what came
+ * after the last commit. */
 #include <signal.h>
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -63,8 +63,8 @@ static void a_killed_writer_leaves_a_sound_file_with_every_commit(void **state)
     bool merged = false;
 
     progress->next_time_ns = 1000000;
-    /* On a slow machine a round may end before it stores anything: then there are more and longer ones,
-     * until a minute was merged. */
+    /* On a slow machine a round may end before it stores anything: then there are more and longer
+     * ones, until a minute was merged. */
     for (int round = 0; round < ROUNDS || (!merged && round < ROUNDS_MAX); round++) {
         pid_t child = fork();
         if (child == 0) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of files that someone made, or that were cut: they are read, set aside or refused, and nothing in them is run. */
+/* Tests of files that someone made, or that were cut: they are read, set aside or refused, and
+ * nothing in them is run. */
 #include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
@@ -276,8 +277,8 @@ static void put_be(uint8_t *to, uint32_t value, size_t bytes)
     }
 }
 
-/* A tree of machine_sample in which every page of a level is the same page of the next: more rows than anyone can
- * read. `levels` times the fan-out of a page of children that are all one. */
+/* A tree of machine_sample in which every page of a level is the same page of the next: more rows
+ * than anyone can read. `levels` times the fan-out of a page of children that are all one. */
 static void make_endless(const char *path, uint32_t levels)
 {
     enum { CELLS = 600, CELL_AT = PAGE - 8 };
@@ -368,7 +369,8 @@ static void a_reader_of_a_file_without_end_stops_when_it_is_told(void **state)
     ntk_store_reader_close(asking.reader);
 }
 
-/* neuron-top and the agent block the signals that end them; a call must not keep them from being seen. */
+/* neuron-top and the agent block the signals that end them; a call must not keep them from being
+ * seen. */
 static void a_reader_of_a_file_without_end_obeys_sigterm(void **state)
 {
     struct fixture *f = *state;
@@ -411,7 +413,8 @@ static void an_agent_with_a_file_without_end_ends_within_a_second(void **state)
     assert_true(ntk_clock_monotonic_ns() - began_ns < SECOND + SECOND / 4);
 }
 
-/* What readers of the process hold is not what a statement takes, in a new file and in one that was there. */
+/* What readers of the process hold is not what a statement takes, in a new file and in one that was
+ * there. */
 static void memory_of_others_ends_nothing(void **state)
 {
     static const char sql[] = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n"

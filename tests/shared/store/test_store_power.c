@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The power goes at any moment: what was committed is there, the file is sound, and the next agent goes
- * on. Method: a disk that records writes and syncs; after the run, many cuts between any two of them are
- * put on a real disk and opened. And: a disk that is read-only, from the start or all at once.
+ * The power goes at any moment: what was committed is there, the file is sound, and the next agent
+ * goes on. Method: a disk that records writes and syncs; after the run, many cuts between any two
+ * of them are put on a real disk and opened. And: a disk that is read-only, from the start or all
+ * at once.
  */
 #include <errno.h>
 #include <sqlite3.h>

@@ -481,7 +481,8 @@ static int take_completed(const struct ntk_store_process *process, void *ctx)
     return 0;
 }
 
-/* Method: an agent for 10 s, a gap of 100 s in which 5,000 executions run, an agent for 130 s more. */
+/* Method: an agent for 10 s, a gap of 100 s in which 5,000 executions run, an agent for 130 s
+ * more. */
 static void what_nobody_watched_counts_and_is_in_no_rate(void **state)
 {
     struct fixture *f = *state;

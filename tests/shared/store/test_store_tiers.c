@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of the tiers: minutes and hours are exactly what their seconds add up to, whatever happened. */
+/* Tests of the tiers: minutes and hours are exactly what their seconds add up to, whatever
+ * happened. */
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tier_check - are the minutes and hours of a database what its seconds say? For files whose samples
- * are all still there.
+ * tier_check - are the minutes and hours of a database what its seconds say? For files whose
+ * samples are all still there.
  */
 #ifndef NTK_TESTS_SHARED_STORE_TIER_CHECK_H
 #define NTK_TESTS_SHARED_STORE_TIER_CHECK_H

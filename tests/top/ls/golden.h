@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* golden - texts as they shall be: tests/top/ls/golden/<name>.txt; NTK_GOLDEN_UPDATE=1 writes them. */
+/* golden - texts as they shall be: tests/top/ls/golden/<name>.txt; NTK_GOLDEN_UPDATE=1 writes
+ * them. */
 #ifndef NTK_TESTS_TOP_LS_GOLDEN_H
 #define NTK_TESTS_TOP_LS_GOLDEN_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests of reading and printing together. Method: a tree of the files that neuron-ls reads, for every row of
- * the catalogue, with the neighbours as the drivers list them; what is printed is golden/<instance type>.txt.
+ * Tests of reading and printing together. Method: a tree of the files that neuron-ls reads, for
+ * every row of the catalogue, with the neighbours as the drivers list them; what is printed is
+ * golden/<instance type>.txt.
  */
 #include <errno.h>
 #include <locale.h>
@@ -340,7 +341,8 @@ static void a_family_has_more_than_one_pci_id(void **state)
     }
 }
 
-/* No driver that we know makes the link; the order of the bus is not the order of the devices here. */
+/* No driver that we know makes the link; the order of the bus is not the order of the devices
+ * here. */
 static void a_link_to_the_pci_device_is_believed(void **state)
 {
     static const char *const targets[] = { "../../../pci0000:10/0000:10:1f.0", "0000:10:1e.0",
@@ -444,7 +446,8 @@ static void without_tree_or_device_the_error_says_so(void **state)
     free(path);
 }
 
-/* All forms of a machine, which shall end and be valid UTF-8 without control characters but line breaks. */
+/* All forms of a machine, which shall end and be valid UTF-8 without control characters but line
+ * breaks. */
 static void print_all(const struct ntk_ls_machine *machine)
 {
     static const enum ntk_ls_form forms[] = { NTK_LS_FORM_DEFAULT, NTK_LS_FORM_WIDE,

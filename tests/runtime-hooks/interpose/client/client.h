@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * client - a job as hardware runs them, in every way of reaching a runtime, that counts for itself what it does.
+ * client - a job as hardware runs them, in every way of reaching a runtime, that counts for itself
+ * what it does.
  *
- * client [HOW] WORK...: HOW is one of client_bind.c's; WORK is "name" or "name:number" (client_work.c, client_life.c), done
- * in order. At its end each process prints one line, and so does each of its children:
+ * client [HOW] WORK...: HOW is one of client_bind.c's; WORK is "name" or "name:number"
+ * (client_work.c, client_life.c), done in order. At its end each process prints one line, and so
+ * does each of its children:
  *     client <pid> <status>=<executions>... tensors=<n> bytes=<n> models=<n> y=<hash of all outputs>
  *
- * The same sources are linked with libnrt.so.1, or go through a table that dlsym() fills (CLIENT_TABLE), and know one
- * form of the explicit interface (NRT_ASYNC_3).
+ * The same sources are linked with libnrt.so.1, or go through a table that dlsym() fills
+ * (CLIENT_TABLE), and know one form of the explicit interface (NRT_ASYNC_3).
  *
  * Threads: work is done by one; it may start more.
  */
@@ -80,7 +82,8 @@ bool client_life(const char *name, uint64_t number);
 bool client_work(const char *name, uint64_t number);
 
 void client_fail(const char *what, int status) __attribute__((noreturn));
-/* nrt_init(), the model of $CLIENT_NEFF loaded, its tensors made; nothing when it is done already. */
+/* nrt_init(), the model of $CLIENT_NEFF loaded, its tensors made; nothing when it is done
+ * already. */
 void client_open(void);
 void client_close(void);
 /* One execution, counted; the status. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What processes do around their executions: forks, ends, and the runtime opened again and again. */
+/* What processes do around their executions: forks, ends, and the runtime opened again and
+ * again. */
 #include "tests/runtime-hooks/interpose/client/client.h"
 
 #include <pthread.h>

@@ -353,7 +353,8 @@ int job_setup(void **state)
     model_make("deadlock");
     model_make("spin");
     options.folder = hooks;
-    /* The first round marks the folder: processes that end before they were seen leave what they counted. */
+    /* The first round marks the folder: processes that end before they were seen leave what they
+     * counted. */
     int ret = ntk_ring_registry_open(&options, &registry, &err);
     if (ret >= 0) {
         ret = ntk_ring_registry_poll(registry, NULL, &err);

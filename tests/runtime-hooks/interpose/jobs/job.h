@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * job - a client (client/client.h) run by every means of being seen, and what its segments say beside what it says itself.
+ * job - a client (client/client.h) run by every means of being seen, and what its segments say
+ * beside what it says itself.
  *
- * Each client runs once without us and once by each means: exit code, standard output but for pids, and standard error have to
- * be the same. What the segments of its processes count has to be what they counted themselves.
+ * Each client runs once without us and once by each means: exit code, standard output but for pids,
+ * and standard error have to be the same. What the segments of its processes count has to be what
+ * they counted themselves.
  *
- * Owner:   job_setup() and job_teardown() as set-up and tear-down of a group of tests; one folder of hooks for all.
+ * Owner:   job_setup() and job_teardown() as set-up and tear-down of a group of tests; one folder
+ *          of hooks for all.
  * Threads: one.
  */
 #ifndef NTK_TESTS_RUNTIME_HOOKS_INTERPOSE_JOBS_JOB_H
@@ -25,7 +28,8 @@ enum job_means {
 
 struct job {
     const char *name;
-    /* Below <build>/tests/interpose, or looked up in PATH; @NAME is a file there, @vendor the runtime of this run. */
+    /* Below <build>/tests/interpose, or looked up in PATH; @NAME is a file there, @vendor the
+     * runtime of this run. */
     const char *words[JOB_WORDS];
     const char *vendor;         /* a folder of <build>/lib; NULL: "vendor" */
     bool is_found_otherwise;    /* not by LD_LIBRARY_PATH */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Jobs around another runtime's libnrt.so.1, seen by each means: as if we were not there, and counted to the last
- * execution.
+ * Jobs around another runtime's libnrt.so.1, seen by each means: as if we were not there, and
+ * counted to the last execution.
  *
  * Method: tables of clients (job.h).
  */

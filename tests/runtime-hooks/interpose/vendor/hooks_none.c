@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hooks_none - runtime-hooks/hooks for a runtime that has none: no segment, no event, a clock of its own.
+ * hooks_none - runtime-hooks/hooks for a runtime that has none: no segment, no event, a clock of
+ * its own.
  *
- * Linked before the archives, it answers every call of hooks.h, so that nothing of the real module comes in.
+ * Linked before the archives, it answers every call of hooks.h, so that nothing of the real module
+ * comes in.
  */
 #include "runtime-hooks/hooks/hooks.h"
 

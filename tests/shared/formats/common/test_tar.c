@@ -201,9 +201,9 @@ static void what_follows_the_gzip_stream_is_ignored(void **state)
     free(bytes);
 }
 
-/* Method: each byte of an archive of what cannot be compressed, so that deflate itself has nothing to
- * object to, is changed by one bit. A bit that stands for nothing (deflate fills up to bytes) may change
- * as long as the content does not. */
+/* Method: each byte of an archive of what cannot be compressed, so that deflate itself has nothing
+ * to object to, is changed by one bit. A bit that stands for nothing (deflate fills up to bytes)
+ * may change as long as the content does not. */
 static void a_flipped_bit_does_not_go_unseen(void **state)
 {
     uint8_t noise[3000];

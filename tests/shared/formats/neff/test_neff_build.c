@@ -144,8 +144,8 @@ static void equal_programs_give_equal_files(void **state)
     free(bytes[1]);
 }
 
-/* Instructions and transfers of a layer have its name, but for those with one of their own; the end of the
- * program is of none. */
+/* Instructions and transfers of a layer have its name, but for those with one of their own; the end
+ * of the program is of none. */
 static void layers_name_what_is_appended(void **state)
 {
     struct ntk_neff_build *build = ntk_neff_build_create(NULL);
@@ -212,8 +212,8 @@ static void logical_cores_of_two_get_an_idle_second_program(void **state)
     free(bytes);
 }
 
-/* Runs the semaphores of a program, and nothing else: each engine goes on as long as its waits allow,
- * transfers complete at once and in order. */
+/* Runs the semaphores of a program, and nothing else: each engine goes on as long as its waits
+ * allow, transfers complete at once and in order. */
 struct runner {
     const struct ntk_neff_subgraph *subgraph;
     uint32_t semaphores[NTK_ISA_SEMAPHORES];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Constants that are inflated to where the caller wants them, and the hash that is computed on the way.
+ * Constants that are inflated to where the caller wants them, and the hash that is computed on the
+ * way.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -67,8 +68,8 @@ static int open_on(struct ground *ground, const uint8_t *bytes, size_t count, bo
     return ntk_neff_open_with(bytes, count, &options, out_neff, err);
 }
 
-/* A model with the constants "a" (.npy), "w" (.npy), "raw" and the small "z"; "a" comes before def.json
- * in the archive, the others after it. */
+/* A model with the constants "a" (.npy), "w" (.npy), "raw" and the small "z"; "a" comes before
+ * def.json in the archive, the others after it. */
 static uint8_t *model_make(size_t constant_bytes, bool uncompressed, size_t *out_count)
 {
     struct ntk_neff_build_options options = { .name = "landing", .uncompressed = uncompressed };
@@ -255,7 +256,8 @@ static void the_reader_holds_no_copy_of_what_landed(void **state)
     ground_fini(&ground);
 }
 
-/* Method: the file is cut everywhere in steps; what landed stays the caller's and is freed by it. */
+/* Method: the file is cut everywhere in steps; what landed stays the caller's and is freed by
+ * it. */
 static void a_file_that_ends_early_is_refused(void **state)
 {
     size_t count;
@@ -301,8 +303,8 @@ static void lies_about_the_size_get_no_memory(void **state)
     free(bytes);
 }
 
-/* Method: MD5 of the payload, of it without its zero tail, and of neither; the pass that inflates and the
- * one that only hashes must agree. */
+/* Method: MD5 of the payload, of it without its zero tail, and of neither; the pass that inflates
+ * and the one that only hashes must agree. */
 static void the_hash_of_the_same_pass_is_the_hash(void **state)
 {
     for (int uncompressed = 0; uncompressed < 2; uncompressed++) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What of an archive is in memory: all of a small one, and only what is named of one that inflates to far more
- * than it is.
+ * What of an archive is in memory: all of a small one, and only what is named of one that inflates
+ * to far more than it is.
  *
- * Method: the members of a built model, packed again with padding and with members that nobody names.
+ * Method: the members of a built model, packed again with padding and with members that nobody
+ * names.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -160,7 +161,8 @@ static void what_nobody_names_is_not_in_memory(void **state)
     free(bytes);
 }
 
-/* Method: the room is used up by members that nobody names, each kind of JSON in turn is larger than it. */
+/* Method: the room is used up by members that nobody names, each kind of JSON in turn is larger
+ * than it. */
 static void what_is_named_is_there_wherever_it_stands(void **state)
 {
     static const char *const names[] = { "bomb0", "bomb1", "bomb2" };
@@ -273,7 +275,8 @@ static int is_refused_for_memory(const uint8_t *bytes, size_t count)
     return 0;
 }
 
-/* Method: a child that may have little more; a constant, then a list of empty objects that is named. */
+/* Method: a child that may have little more; a constant, then a list of empty objects that is
+ * named. */
 static void what_does_not_fit_into_the_memory_is_refused(void **state)
 {
     struct archive a = { .count = 0 };

@@ -11,8 +11,8 @@
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
-/* The members of a small NEFF of another tool: no nsx, upper and lower case names as it likes. Each test
- * replaces one member, or a text in one. */
+/* The members of a small NEFF of another tool: no nsx, upper and lower case names as it likes. Each
+ * test replaces one member, or a text in one. */
 struct archive {
     struct ntk_neff_pack_member members[16];
     char texts[16][4096];
@@ -554,8 +554,8 @@ static void versions_and_features_are_checked_against_a_mask(void **state)
 
 /* ---- damage of any kind ---- */
 
-/* Method: single bytes of the compressed file and of each JSON member are changed at positions spread
- * over the whole; what is accepted must be closable, and nothing may crash (asan, ubsan). */
+/* Method: single bytes of the compressed file and of each JSON member are changed at positions
+ * spread over the whole; what is accepted must be closable, and nothing may crash (asan, ubsan). */
 static void random_damage_never_crashes(void **state)
 {
     struct archive *a = calloc(1, sizeof *a);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: captures made byte by byte (support/ntff_sample.h) in versions 4, 5 and 6, sound, spoilt and
- * cut off; the reader must give what was put in, or a sentence.
+ * Method: captures made byte by byte (support/ntff_sample.h) in versions 4, 5 and 6, sound, spoilt
+ * and cut off; the reader must give what was put in, or a sentence.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -442,8 +442,8 @@ static void another_neff_is_refused(void **state)
     ntk_buf_fini(&file);
 }
 
-/* Method: the uuid as runtimes write it, up to its first zero byte; then the capture against NEFFs that differ from its
- * own before, at and behind that byte. */
+/* Method: the uuid as runtimes write it, up to its first zero byte; then the capture against NEFFs
+ * that differ from its own before, at and behind that byte. */
 static void a_cut_uuid_tells_neffs_apart_as_far_as_it_goes(void **state)
 {
     static const struct {
