@@ -12,6 +12,7 @@
 #include "agent/monitor.h"
 #include "agent/query/query.h"
 #include "agent/report/monitor_config.h"
+#include "agent/run/run.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
 #include "shared/base/memory.h"
@@ -179,14 +180,16 @@ static const struct ntk_opt last_rows[] = {
     { 0 },
 };
 
-static const char *const subcommand_names[] = { "query", NULL };
+static const char *const subcommand_names[] = { "query", "run", NULL };
 
 static struct ntk_opt_program program = {
     .name = "neuron-monitor",
-    .usage = "[OPTION]...\nquery QUESTION --db FILE [OPTION]...",
+    .usage = "[OPTION]...\nquery QUESTION --db FILE [OPTION]...\nrun [OPTION]... [--] COMMAND "
+             "[ARGUMENT]...",
     .summary = "Watches applications on Neuron devices and writes a JSON report per period to "
                "stdout, a line each; on request also stores them and serves them over HTTP.",
-    .epilogue = "neuron-monitor query --help explains questions to a database.",
+    .epilogue = "neuron-monitor query --help explains questions to a database,\n"
+                "neuron-monitor run --help how a program on hardware is seen.",
     .subcommands = subcommand_names,
 };
 
@@ -264,6 +267,9 @@ int main(int argc, char **argv)
 
     if (argc > 1 && strcmp(argv[1], "query") == 0) {
         return ntk_query_main(argc - 1, argv + 1);
+    }
+    if (argc > 1 && strcmp(argv[1], "run") == 0) {
+        return ntk_run_main(argc - 1, argv + 1);
     }
     if (argc == 3 && strcmp(argv[1], NTK_INSTANCE_ASK_OPTION) == 0) {
         return ntk_instance_child_main(argv[2]);

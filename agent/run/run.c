@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+#include "agent/run/run.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/run/run_program.h"
+#include "agent/run/run_runtime.h"
+#include "shared/base/log.h"
+#include "shared/base/opt.h"
+#include "shared/base/str.h"
+
+#define TAG_BYTES_MAX 255
+#define EXIT_NOT_EXECUTABLE 126
+#define EXIT_NOT_FOUND 127
+
+static bool arg_audit;
+static const char *arg_tag;
+static const char *arg_libnrt;
+
+static const struct ntk_opt option_rows[] = {
+    { 0, "audit", 0, NTK_OPT_FLAG, &arg_audit,
+      "stand around the runtime by the loader's audit interface, for programs that open "
+      "libnrt.so.1 by its whole path or with dlmopen; the default is preloading" },
+    { 0, "tag", "TEXT", NTK_OPT_TEXT, &arg_tag,
+      "what the application is called in reports (NEURON_PROCESS_TAG)" },
+    { 0, "libnrt", "FILE", NTK_OPT_TEXT, &arg_libnrt,
+      "the runtime to stand around (NEURON_HOOKS_LIBNRT), where the loader would not find it" },
+    NTK_OPT_COMMON_COMPLETION,
+    NTK_OPT_COMMON_VERSION,
+    NTK_OPT_COMMON_HELP,
+    { 0 },
+};
+
+static const struct ntk_opt_program program = {
+    .name = "neuron-monitor run",
+    .usage = "[OPTION]... [--] COMMAND [ARGUMENT]...",
+    .summary =
+        "Runs a program with hooks around the vendor's runtime in it and in the processes it "
+        "starts, so that neuron-monitor and neuron-top see its executions. The program takes "
+        "the place of this one.",
+    .options = option_rows,
+    .stop_at_operand = true,
+    .epilogue = "The exit code is that of the command; 127 when there is none,\n126 when it cannot "
+                "be run.",
+};
+
+/* The two ways in: the library, and the variable that has the loader take it. */
+static const struct way {
+    const char *library;
+    const char *variable;
+    const char *separators; /* of what the variable names */
+} preload = { "libneuron-hooks.so", "LD_PRELOAD", " :" },
+  audit = { "libneuron-hooks-audit.so", "LD_AUDIT", ":" };
+
+/* ---- where ours is ---- */
+
+static bool is_readable(const char *path)
+{
+    return access(path, R_OK) == 0;
+}
+
+/* The library beside this program, or where libraries are installed. */
+static bool hooks_find(const struct way *way, char path[PATH_MAX])
+{
+    static const char *const folders[] = { "/usr/local/lib", "/usr/lib", "/usr/lib64" };
+    char self[PATH_MAX];
+    ssize_t bytes = readlink("/proc/self/exe", self, sizeof self - 1);
+
+    if (bytes > 0) {
+        self[bytes] = '\0';
+        for (int i = 0; i < 2 && strrchr(self, '/'); i++) {
+            *strrchr(self, '/') = '\0';
+        }
+        if (snprintf(path, PATH_MAX, "%s/lib/%s", self, way->library) < PATH_MAX &&
+            is_readable(path)) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        if (snprintf(path, PATH_MAX, "%s/%s", folders[i], way->library) < PATH_MAX &&
+            is_readable(path)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- the environment ---- */
+
+/* Whether the list has the word. */
+static bool list_names(const char *list, const char *separators, const char *word)
+{
+    size_t word_bytes = strlen(word);
+
+    while (list && *list) {
+        size_t bytes = strcspn(list, separators);
+        if (bytes == word_bytes && memcmp(list, word, bytes) == 0) {
+            return true;
+        }
+        list += bytes + (list[bytes] != '\0');
+    }
+    return false;
+}
+
+/* Ours stands behind what the variable names already: those were there first, and look behind themselves for the
+ * runtime. An address sanitizer has to be the first of all, or it ends the program. */
+static int variable_set(const struct way *way, const char *hooks, const char *sanitizer)
+{
+    const char *present = getenv(way->variable);
+    bool needs_first =
+        way == &preload && sanitizer[0] != '\0' && !list_names(present, way->separators, sanitizer);
+    char *value = NULL;
+
+    if (list_names(present, way->separators, hooks)) {
+        return 0;
+    }
+    if (asprintf(&value, "%s%s%s%s%s", needs_first ? sanitizer : "", needs_first ? ":" : "",
+                 present ? present : "", present && *present ? ":" : "", hooks) < 0) {
+        return -ENOMEM;
+    }
+    int ret = setenv(way->variable, value, 1) == 0 ? 0 : -errno;
+    free(value);
+    return ret;
+}
+
+/* Sets what has the hooks loaded, or says why not. */
+static void hooks_put(const struct ntk_run_program *command)
+{
+    const struct way *way = arg_audit ? &audit : &preload;
+    char hooks[PATH_MAX];
+    const char *obstacle = ntk_run_program_obstacle(command);
+
+    if (obstacle) {
+        ntk_log_warn(NULL, "%s %s: it runs unseen", command->path, obstacle);
+        return;
+    }
+    if (!hooks_find(way, hooks)) {
+        ntk_log_warn(NULL, "%s is not installed beside this program: %s runs unseen", way->library,
+                     command->path);
+        return;
+    }
+    if (strpbrk(hooks, way->separators)) {
+        ntk_log_warn(NULL,
+                     "the loader takes no path with blanks or colons, such as %s: %s runs unseen",
+                     hooks, command->path);
+        return;
+    }
+    if (arg_libnrt && !ntk_run_runtime_is_one(arg_libnrt, hooks)) {
+        ntk_log_warn(NULL, "%s is no " NTK_RUN_RUNTIME_NAME ": %s runs unseen", arg_libnrt,
+                     command->path);
+        return;
+    }
+    const char *named = getenv("NEURON_HOOKS_LIBNRT");
+    if (!arg_libnrt && !(named && ntk_run_runtime_is_one(named, hooks)) &&
+        !ntk_run_runtime_is_there(command, hooks)) {
+        ntk_log_warn(NULL,
+                     "there is no " NTK_RUN_RUNTIME_NAME " where %s would find it: it runs unseen; "
+                     "--libnrt names one",
+                     command->path);
+        return;
+    }
+    if ((arg_libnrt && setenv("NEURON_HOOKS_LIBNRT", arg_libnrt, 1) != 0) ||
+        variable_set(way, hooks, command->look.sanitizer) < 0) {
+        ntk_log_warn(NULL, "out of memory: %s runs unseen", command->path);
+    }
+}
+
+int ntk_run_main(int argc, char **argv)
+{
+    static struct ntk_run_program command;
+    struct ntk_err err = { 0 };
+
+    ntk_log_set_program(program.name);
+    int first = ntk_opt_parse(&program, argc, argv);
+    if (first < 0) {
+        return ntk_opt_exit_code(first);
+    }
+    if (first >= argc) {
+        return ntk_opt_usage_error(&program, "the command is missing");
+    }
+    if (arg_tag && strlen(arg_tag) > TAG_BYTES_MAX) {
+        return ntk_opt_usage_error(&program, "--tag is longer than %d bytes", TAG_BYTES_MAX);
+    }
+    int ret = ntk_run_program_find(argv[first], &command, &err);
+    if (ret < 0) {
+        (void)ntk_log_failure(NULL, &err);
+        return ret == -ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+    }
+    if (arg_tag) {
+        (void)setenv("NEURON_PROCESS_TAG", arg_tag, 1);
+    }
+    hooks_put(&command);
+    execvp(argv[first], argv + first);
+    int error = errno;
+    ntk_log_error(NULL, "cannot run %s: %s", argv[first], strerror(error));
+    return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+#include "agent/run/run_program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "shared/base/str.h"
+
+#define SCRIPTS_MAX 5 /* interpreters that are scripts, as the kernel has it */
+#define LINE_BYTES 256
+#define SHELL "/bin/sh"
+
+/* 0, -ENOENT or -EACCES. */
+static int file_check(const char *path)
+{
+    struct stat status;
+
+    if (stat(path, &status) != 0) {
+        return errno == EACCES ? -EACCES : -ENOENT;
+    }
+    return S_ISREG(status.st_mode) && access(path, X_OK) == 0 ? 0 : -EACCES;
+}
+
+static int path_find(const char *name, char path[PATH_MAX])
+{
+    const char *list = getenv("PATH");
+    int found = -ENOENT;
+
+    if (name[0] == '\0') {
+        return -ENOENT;
+    }
+    if (strchr(name, '/')) {
+        return ntk_str_copy(path, PATH_MAX, name) ? file_check(path) : -ENOENT;
+    }
+    for (list = list ? list : "/bin:/usr/bin"; list; list = strchr(list, ':')) {
+        list += *list == ':';
+        int bytes = (int)strcspn(list, ":");
+        int length = snprintf(path, PATH_MAX, "%.*s%s%s", bytes, list, bytes > 0 ? "/" : "", name);
+        int ret = length < PATH_MAX ? file_check(path) : -ENOENT;
+        if (ret == 0) {
+            return 0;
+        }
+        found = ret == -EACCES ? -EACCES : found;
+    }
+    return found;
+}
+
+/* The interpreter of a script; false: it is none. */
+static bool interpreter_get(const char *path, char interpreter[PATH_MAX])
+{
+    char line[LINE_BYTES + 1];
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+    if (fd < 0) {
+        return false;
+    }
+    ssize_t bytes = pread(fd, line, LINE_BYTES, 0);
+    close(fd);
+    line[bytes > 0 ? bytes : 0] = '\0';
+    if (!ntk_str_starts_with(line, "#!")) {
+        return false;
+    }
+    const char *name = line + 2 + strspn(line + 2, " \t");
+    return snprintf(interpreter, PATH_MAX, "%.*s", (int)strcspn(name, " \t\r\n"), name) > 0;
+}
+
+int ntk_run_program_find(const char *name, struct ntk_run_program *out, struct ntk_err *err)
+{
+    char interpreter[PATH_MAX];
+
+    *out = (struct ntk_run_program){ 0 };
+    int ret = path_find(name, out->path);
+    if (ret < 0) {
+        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot run %s: %s", name, strerror(-ret));
+    }
+    for (int i = 0; i < SCRIPTS_MAX && interpreter_get(out->path, interpreter); i++) {
+        memcpy(out->path, interpreter, sizeof interpreter);
+    }
+    /* What is neither, execvp() gives to the shell. */
+    struct ntk_err unread = { 0 };
+    if (ntk_elf_look(out->path, &out->look, &unread) == 0 && !out->look.is_elf) {
+        (void)ntk_str_copy(out->path, sizeof out->path, SHELL);
+    }
+    /* A program that may be run and not be read is one that nobody looks into, the loader neither. */
+    (void)ntk_elf_look(out->path, &out->look, &unread);
+    return 0;
+}
+
+static bool is_privileged(const char *path)
+{
+    struct stat status;
+
+    if (stat(path, &status) != 0) {
+        return false;
+    }
+    return ((status.st_mode & S_ISUID) && status.st_uid != getuid()) ||
+           ((status.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) &&
+            status.st_gid != getgid()) ||
+           (getuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0);
+}
+
+const char *ntk_run_program_obstacle(const struct ntk_run_program *program)
+{
+    const struct ntk_elf_look *look = &program->look;
+
+    if (is_privileged(program->path)) {
+        return "runs with the rights of others (setuid, setgid or capabilities), where the loader "
+               "takes "
+               "no library of ours";
+    }
+    if (!look->is_elf) {
+        return "cannot be looked into";
+    }
+    if (!look->is_ours) {
+        return "is a program of another machine";
+    }
+    if (ntk_str_starts_with(ntk_str_base_name(program->path), "ld-linux")) {
+        return NULL; /* the loader itself, called by name */
+    }
+    if (look->loader[0] == '\0') {
+        return "is linked statically";
+    }
+    if (ntk_str_starts_with(ntk_str_base_name(look->loader), "ld-musl")) {
+        return "is a program of the musl C library, which has no runtime of the vendor's";
+    }
+    return NULL;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * run_program - the file that a command name runs, and whether a library can be put into its process.
+ *
+ * Owner:   caller's storage.
+ * Threads: one at a time.
+ */
+#ifndef NTK_AGENT_RUN_RUN_PROGRAM_H
+#define NTK_AGENT_RUN_RUN_PROGRAM_H
+
+#include <limits.h>
+
+#include "agent/run/elf_look.h"
+#include "shared/base/err.h"
+
+struct ntk_run_program {
+    char path[PATH_MAX];      /* what is run; of a script its interpreter */
+    struct ntk_elf_look look; /* of that */
+};
+
+/* As execvp() looks for it. -ENOENT, -EACCES. A file that is neither ELF nor script is the shell's. */
+int ntk_run_program_find(const char *name, struct ntk_run_program *out, struct ntk_err *err);
+/* Why nothing can be loaded into its process, such as "is linked statically"; NULL when it can. */
+const char *ntk_run_program_obstacle(const struct ntk_run_program *program);
+
+#endif

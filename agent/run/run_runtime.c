@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+#include "agent/run/run_runtime.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "shared/base/fs.h"
+
+#define CACHE_FILE "/etc/ld.so.cache"
+#define CACHE_BYTES_MAX (64U << 20)
+#define ORIGIN "$ORIGIN"
+#define ORIGIN_BRACED "${ORIGIN}"
+
+/* Folders that the loader knows without a list, and the vendor's. */
+static const char default_folders[] =
+    "/lib64:/usr/lib64:/lib:/usr/lib:/opt/aws/neuron/lib:/usr/local/lib";
+
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat status_a;
+    struct stat status_b;
+
+    return stat(a, &status_a) == 0 && stat(b, &status_b) == 0 &&
+           status_a.st_dev == status_b.st_dev && status_a.st_ino == status_b.st_ino;
+}
+
+bool ntk_run_runtime_is_one(const char *path, const char *hooks)
+{
+    struct ntk_elf_look look;
+    struct ntk_err err = { 0 };
+
+    return ntk_elf_look(path, &look, &err) == 0 && look.is_ours && look.is_library &&
+           !is_same_file(path, hooks);
+}
+
+/* A folder of a list, with the program's in place of $ORIGIN. */
+static bool folder_has(const char *folder, size_t bytes, const char *program, const char *hooks)
+{
+    char path[2 * PATH_MAX];
+    const char *rest = folder;
+    size_t origin_bytes = 0;
+    const char *slash = strrchr(program, '/');
+
+    if (bytes >= sizeof ORIGIN - 1 && memcmp(folder, ORIGIN, sizeof ORIGIN - 1) == 0) {
+        rest += sizeof ORIGIN - 1;
+        origin_bytes = slash ? (size_t)(slash - program) : 0;
+    } else if (bytes >= sizeof ORIGIN_BRACED - 1 &&
+               memcmp(folder, ORIGIN_BRACED, sizeof ORIGIN_BRACED - 1) == 0) {
+        rest += sizeof ORIGIN_BRACED - 1;
+        origin_bytes = slash ? (size_t)(slash - program) : 0;
+    }
+    int length = snprintf(path, sizeof path, "%.*s%.*s/" NTK_RUN_RUNTIME_NAME, (int)origin_bytes,
+                          program, (int)(bytes - (size_t)(rest - folder)), rest);
+    return length > 0 && (size_t)length < sizeof path && ntk_run_runtime_is_one(path, hooks);
+}
+
+static bool list_has(const char *list, const char *program, const char *hooks)
+{
+    while (list && *list) {
+        size_t bytes = strcspn(list, ":;");
+        if (bytes > 0 && folder_has(list, bytes, program, hooks)) {
+            return true;
+        }
+        list += bytes + (list[bytes] != '\0');
+    }
+    return false;
+}
+
+/* The cache is names and paths one behind the other, and a table that is not needed to find a path that ends so. */
+static bool cache_has(const char *hooks)
+{
+    static const char ending[] = "/" NTK_RUN_RUNTIME_NAME;
+    uint8_t *bytes = NULL;
+    size_t count = 0;
+    struct ntk_err err = { 0 };
+    bool is_there = false;
+
+    if (ntk_fs_read(CACHE_FILE, CACHE_BYTES_MAX, &bytes, &count, &err) < 0) {
+        return false;
+    }
+    for (const uint8_t *at = bytes;
+         !is_there && (at = memmem(at, count - (size_t)(at - bytes), ending, sizeof ending));
+         at++) {
+        const uint8_t *start = at;
+        while (start > bytes && start[-1] != '\0') {
+            start--;
+        }
+        is_there = *start == '/' && ntk_run_runtime_is_one((const char *)start, hooks);
+    }
+    free(bytes);
+    return is_there;
+}
+
+bool ntk_run_runtime_is_there(const struct ntk_run_program *program, const char *hooks)
+{
+    return list_has(program->look.paths, program->path, hooks) ||
+           list_has(getenv("LD_LIBRARY_PATH"), program->path, hooks) || cache_has(hooks) ||
+           list_has(default_folders, program->path, hooks);
+}

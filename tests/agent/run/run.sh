@@ -1,0 +1,101 @@
+#!/bin/bash
+# neuron-monitor run: what the loader is asked for, who is left as he was and told so in one sentence, exit codes.
+# Method: a copy of the program beside libraries that do nothing, so that the environment is all there is to see.
+# shellcheck source=tests/e2e/lib.sh
+. "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
+cc=$1 nothing=$2 still=$3
+mkdir bin lib runtime empty
+cp "$NTK_BIN_DIR/neuron-monitor" bin/
+cp "$nothing" lib/libneuron-hooks.so
+cp "$nothing" lib/libneuron-hooks-audit.so
+cp "$nothing" runtime/libnrt.so.1
+cp "$still" still
+monitor=$scratch/bin/neuron-monitor hooks=$scratch/lib/libneuron-hooks.so
+unset LD_PRELOAD LD_AUDIT NEURON_HOOKS_LIBNRT NEURON_PROCESS_TAG
+export LD_LIBRARY_PATH=$scratch/runtime
+
+# runs CODE OUTPUT SENTENCE COMMAND...: SENTENCE is all of standard error behind the program's name; "": nothing.
+runs() {
+    local want=$1 output=$2 sentence=$3 code=0
+    shift 3
+    "$@" >out 2>err </dev/null || code=$?
+    [ $code = "$want" ] || fail "$*: exit code $code, not $want: $(cat err)"
+    [ "$(cat out)" = "$output" ] || fail "$*: prints '$(cat out)', not '$output'"
+    case $sentence in
+    '') [ ! -s err ] || fail "$*: says $(cat err)" ;;
+    *) [ "$(wc -l <err)" = 1 ] && greps -E "^neuron-monitor run: $sentence" <err || fail "$*: says $(cat err), not $sentence" ;;
+    esac
+}
+[ -z "${NTK_SANITIZE:-}" ] || { echo "a sanitizer's runtime comes first in a process, or ends it"; exit 77; }
+
+# ---- what is set ----
+runs 7 "$hooks" '' $monitor run ./still
+runs 7 "$hooks" '' $monitor run -- ./still
+runs 7 "$nothing:$hooks" '' env LD_PRELOAD="$nothing" $monitor run ./still
+runs 7 "$nothing $nothing:$hooks" '' env LD_PRELOAD="$nothing $nothing" $monitor run ./still
+runs 7 "$hooks" '' $monitor run -- $monitor run -- ./still
+runs 0 "$scratch/lib/libneuron-hooks-audit.so" '' $monitor run --audit -- sh -c 'echo $LD_AUDIT$LD_PRELOAD'
+runs 0 'a tag' '' $monitor run --tag 'a tag' -- sh -c 'echo $NEURON_PROCESS_TAG'
+runs 0 "$nothing" '' $monitor run --libnrt "$nothing" -- sh -c 'echo $NEURON_HOOKS_LIBNRT'
+runs 7 "$hooks" '' env -u LD_LIBRARY_PATH NEURON_HOOKS_LIBNRT="$nothing" $monitor run ./still
+printf '#!%s/still\n' "$scratch" >script
+printf 'exec ./still\n' >shell
+chmod +x script shell
+runs 7 "$hooks" '' $monitor run ./script
+runs 7 "$hooks" '' $monitor run ./shell
+"$cc" -o origin -Wl,-rpath,'$ORIGIN/runtime' "$NTK_SOURCE_DIR/tests/agent/run/still.c"
+runs 7 "$hooks" '' env -u LD_LIBRARY_PATH $monitor run ./origin
+runs 0 "--once" '' $monitor run echo --once
+# The command takes the place of the program.
+sh -c 'echo $$; exec "$0" run -- sh -c "echo \$\$"' "$monitor" >out
+[ "$(uniq out | wc -l)" = 1 ] || fail "the command is another process: $(cat out)"
+
+# ---- who is left alone ----
+nowhere='there is no libnrt.so.1 where .* would find it: it runs unseen; --libnrt names one$'
+runs 7 nothing "$nowhere" env LD_LIBRARY_PATH=empty $monitor run ./still
+ln "$hooks" empty/libnrt.so.1
+runs 7 nothing "$nowhere" env LD_LIBRARY_PATH=empty $monitor run ./still
+runs 7 nothing "$scratch/out is no libnrt.so.1: ./still runs unseen$" $monitor run --libnrt "$scratch/out" ./still
+if "$cc" -static -o static "$NTK_SOURCE_DIR/tests/agent/run/still.c" 2>/dev/null; then
+    runs 7 nothing './static is linked statically: it runs unseen$' $monitor run ./static
+fi
+python3 - <<'END'
+bytes = open("still", "rb").read()
+start = bytes.index(b"/lib64/ld-linux") if b"/lib64/ld-linux" in bytes else bytes.index(b"/lib/ld-linux")
+name = b"/lib/ld-musl-x.so.1"
+open("musl", "wb").write(bytes[:start] + name + b"\0" + bytes[start + len(name) + 1:])
+open("other", "wb").write(bytes[:18] + b"\x28\x00" + bytes[20:])
+END
+chmod +x musl other
+"$monitor" run ./musl >out 2>err || code=$?
+[ "${code:-0}" = 127 ] || fail "a program whose loader is not there: exit code ${code:-0}"
+greps '^neuron-monitor run: ./musl is a program of the musl C library, .*: it runs unseen$' <err || fail "musl: $(cat err)"
+"$monitor" run ./other >out 2>err && fail "a program of another machine runs"
+greps '^neuron-monitor run: ./other is a program of another machine: it runs unseen$' <err || fail "other: $(cat err)"
+if [ "$(id -u)" = 0 ]; then
+    cp still privileged
+    chown nobody privileged
+    chmod 4755 privileged
+else
+    privileged=$(find /usr/bin /bin -maxdepth 1 -perm -4000 -user root 2>/dev/null | head -1)
+    [ -z "$privileged" ] || ln -s "$privileged" privileged
+fi
+if [ -e privileged ]; then
+    "$monitor" run ./privileged >out 2>err </dev/null || true
+    greps '^neuron-monitor run: ./privileged runs with the rights of others .*: it runs unseen$' <err ||
+        fail "setuid: $(cat err)"
+fi
+mkdir "with blank" "with blank/bin" "with blank/lib"
+cp bin/neuron-monitor "with blank/bin"
+cp "$hooks" "with blank/lib"
+runs 7 nothing 'the loader takes no path with blanks' "with blank/bin/neuron-monitor" run ./still
+rm lib/libneuron-hooks.so
+runs 7 nothing 'libneuron-hooks.so is not installed beside this program: ./still runs unseen$' $monitor run ./still
+
+# ---- there is nothing to run ----
+runs 127 '' 'cannot run no-such: No such file or directory$' $monitor run no-such
+runs 127 '' 'cannot run ./no-such: No such file or directory$' $monitor run ./no-such
+runs 126 '' 'cannot run ./err: Permission denied$' $monitor run ./err
+runs 126 '' 'cannot run ./lib: Permission denied$' $monitor run ./lib
+"$monitor" run 2>err && fail "no command is a command"
+[ "$(head -1 err)" = 'neuron-monitor run: the command is missing' ] || fail "no command: $(cat err)"
