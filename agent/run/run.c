@@ -108,8 +108,9 @@ static bool list_names(const char *list, const char *separators, const char *wor
     return false;
 }
 
-/* Ours stands behind what the variable names already: those were there first, and look behind themselves for the
- * runtime. An address sanitizer has to be the first of all, or it ends the program. */
+/* Ours stands behind what the variable names already: those were there first, and look behind
+ * themselves for the runtime. An address sanitizer has to be the first of all, or it ends the
+ * program. */
 static int variable_set(const struct way *way, const char *hooks, const char *sanitizer)
 {
     const char *present = getenv(way->variable);

@@ -87,7 +87,7 @@ int ntk_run_program_find(const char *name, struct ntk_run_program *out, struct n
     if (ntk_elf_look(out->path, &out->look, &unread) == 0 && !out->look.is_elf) {
         (void)ntk_str_copy(out->path, sizeof out->path, SHELL);
     }
-    /* A program that may be run and not be read is one that nobody looks into, the loader neither. */
+    /* One that may be run and not be read is looked into by nobody. */
     (void)ntk_elf_look(out->path, &out->look, &unread);
     return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run_program - the file that a command name runs, and whether a library can be put into its process.
+ * run_program - the file that a command name runs, and whether a library can be put into its
+ * process.
  *
  * Owner:   caller's storage.
  * Threads: one at a time.
@@ -18,7 +19,8 @@ struct ntk_run_program {
     struct ntk_elf_look look; /* of that */
 };
 
-/* As execvp() looks for it. -ENOENT, -EACCES. A file that is neither ELF nor script is the shell's. */
+/* As execvp() looks for it. -ENOENT, -EACCES. A file that is neither ELF nor script is the
+ * shell's. */
 int ntk_run_program_find(const char *name, struct ntk_run_program *out, struct ntk_err *err);
 /* Why nothing can be loaded into its process, such as "is linked statically"; NULL when it can. */
 const char *ntk_run_program_obstacle(const struct ntk_run_program *program);

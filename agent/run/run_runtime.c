@@ -68,7 +68,8 @@ static bool list_has(const char *list, const char *program, const char *hooks)
     return false;
 }
 
-/* The cache is names and paths one behind the other, and a table that is not needed to find a path that ends so. */
+/* The cache is names and paths one behind the other, and a table that is not needed to find a path
+ * that ends so. */
 static bool cache_has(const char *hooks)
 {
     static const char ending[] = "/" NTK_RUN_RUNTIME_NAME;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A program that prints what the loader was asked to load; linked statically in one of its forms. */
+/* A program that prints what the loader was asked to load; linked statically in one of its
+ * forms. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -162,13 +162,15 @@ static const char *means_name(unsigned int means)
 /* The word as the program gets it; freed by the caller. */
 static char *word_make(const char *word, const char *library_folder)
 {
+    const char *at = strchrnul(word, '@');
     char *made = NULL;
     int length = 0;
 
-    if (strcmp(word, "@vendor") == 0) {
-        length = asprintf(&made, "%s/libnrt.so.1", library_folder);
-    } else if (word[0] == '@') {
-        length = asprintf(&made, "%s/tests/interpose/%s", getenv("NTK_BUILD_DIR"), word + 1);
+    if (strcmp(at, "@vendor") == 0) {
+        length = asprintf(&made, "%.*s%s/libnrt.so.1", (int)(at - word), word, library_folder);
+    } else if (at[0] == '@') {
+        length = asprintf(&made, "%.*s%s/tests/interpose/%s", (int)(at - word), word,
+                          getenv("NTK_BUILD_DIR"), at + 1);
     } else {
         made = strdup(word);
     }
@@ -182,6 +184,7 @@ static struct test_run job_run(const struct job *job, unsigned int means)
     static const char *const before_audit[] = { "neuron-monitor", "run", "--audit", "--" };
     const char *argv[JOB_WORDS + 5] = { 0 };
     char *made[JOB_WORDS] = { 0 };
+    char *variables[JOB_VARIABLES] = { 0 };
     const char *environment[16] = { hooks_variable, "NEURON_SOFT_INSTANCE=trn1.2xlarge",
                                     "NEURON_RT_LOG_LEVEL=QUIET" };
     size_t used = 3;
@@ -201,10 +204,9 @@ static struct test_run job_run(const struct job *job, unsigned int means)
                          job->model ? job->model : "adder") > 0);
     environment[used++] = path_variable;
     environment[used++] = model_variable;
-    for (size_t i = 0; i < sizeof job->environment / sizeof *job->environment; i++) {
-        if (job->environment[i]) {
-            environment[used++] = job->environment[i];
-        }
+    for (size_t i = 0; i < JOB_VARIABLES && job->environment[i]; i++) {
+        variables[i] = word_make(job->environment[i], library_folder);
+        environment[used++] = variables[i];
     }
     if (means & JOB_PRELOAD) {
         memcpy(argv, before, sizeof before);
@@ -220,6 +222,9 @@ static struct test_run job_run(const struct job *job, unsigned int means)
     struct test_run run = test_run_program(argv, environment);
     for (size_t i = 0; i < word_count; i++) {
         free(made[i]);
+    }
+    for (size_t i = 0; i < JOB_VARIABLES; i++) {
+        free(variables[i]);
     }
     free(model_variable);
     free(path_variable);

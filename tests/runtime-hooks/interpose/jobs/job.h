@@ -25,18 +25,19 @@ enum job_means {
 };
 
 #define JOB_WORDS 10
+#define JOB_VARIABLES 3
 
 struct job {
     const char *name;
     /* Below <build>/tests/interpose, or looked up in PATH; @NAME is a file there, @vendor the
      * runtime of this run. */
     const char *words[JOB_WORDS];
-    const char *vendor;         /* a folder of <build>/lib; NULL: "vendor" */
-    bool is_found_otherwise;    /* not by LD_LIBRARY_PATH */
-    const char *model;          /* NULL: adder */
-    const char *environment[3]; /* NAME=value */
-    unsigned int means;         /* enum job_means by which it is run; 0: all */
-    unsigned int unseen;        /* those of them that do not see it */
+    const char *vendor;                     /* a folder of <build>/lib; NULL: "vendor" */
+    bool is_found_otherwise;                /* not by LD_LIBRARY_PATH */
+    const char *model;                      /* NULL: adder */
+    const char *environment[JOB_VARIABLES]; /* NAME=value */
+    unsigned int means;                     /* enum job_means by which it is run; 0: all */
+    unsigned int unseen;                    /* those of them that do not see it */
     int exit_code;
     bool is_random; /* how much it does differs from run to run */
 };

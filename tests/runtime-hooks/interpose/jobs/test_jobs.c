@@ -101,6 +101,31 @@ static void jobs_of_every_life_are_counted(void **state)
     JOBS_CHECK(jobs);
 }
 
+/* Whoever else is in its processes. */
+static void jobs_in_company_are_counted(void **state)
+{
+    /* clang-format off */
+    static const struct job jobs[] = {
+        { .name = "another heap", .words = { "@linked", "sync:3", "threads:5", "tensors:4" }, .environment = { "LD_PRELOAD=@heap.so" } },
+        { .name = "another heap, implicit", .words = { "@linked", "async:9" }, .environment = { "LD_PRELOAD=@heap.so", "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS=9" } },
+        { .name = "a second interposer", .words = { "@linked", "sync:5" }, .environment = { "LD_PRELOAD=@second.so" } },
+#ifdef TEST_HAS_ASAN
+        { .name = "an address sanitizer", .words = { "@asan", "sync:5", "threads:5" } },
+#endif
+        { .name = "our own core below, preloaded", .vendor = ".", .words = { "@linked", "sync:5", "nrta:5" } },
+        { .name = "our own core below, a plug-in", .vendor = ".", .words = { "python3", PLUGIN_PY, "@plugin.so", "sync:5" } },
+        { .name = "our own core below, dlopen", .vendor = ".", .words = { "@opens", "soname", "sync:5", "reopen:2" } },
+        { .name = "a shell and its children", .words = { "sh", "-c", "true; $0 sync:3; ls / >/dev/null; $0 sync:2", "@linked" } },
+#ifdef TEST_HAS_STATIC
+        { .name = "a static program beside it", .words = { "sh", "-c", "$0; $1 sync:3", "@silent", "@linked" } },
+#endif
+    };
+    /* clang-format on */
+
+    (void)state;
+    JOBS_CHECK(jobs);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -108,6 +133,7 @@ int main(void)
         cmocka_unit_test(jobs_on_every_release_are_counted),
         cmocka_unit_test(executions_of_every_kind_and_outcome_are_counted),
         cmocka_unit_test(jobs_of_every_life_are_counted),
+        cmocka_unit_test(jobs_in_company_are_counted),
     };
 
     const char *sanitizer = getenv("NTK_SANITIZE");
