@@ -27,6 +27,8 @@ const struct ntk_cloudwatch_metric_row ntk_cloudwatch_metrics[NTK_CLOUDWATCH_MET
     [NTK_CLOUDWATCH_EXECUTION_STATUS] = { "ExecutionStatus", "Count", false },
     [NTK_CLOUDWATCH_EXECUTION_LATENCY] = { "ExecutionLatency", "Seconds", true },
     [NTK_CLOUDWATCH_HARDWARE_ECC_EVENTS] = { "HardwareEccEvents", "Count", false },
+    [NTK_CLOUDWATCH_DEVICES_UNHEALTHY] = { "NeuronDevicesUnhealthy", "Count", false },
+    [NTK_CLOUDWATCH_DEVICE_HEALTH] = { "NeuronDeviceHealth", "None", true },
     [NTK_CLOUDWATCH_SYSTEM_VCPU_USAGE] = { "SystemVcpuUsage", "Percent", true },
     [NTK_CLOUDWATCH_SYSTEM_MEMORY_USED] = { "SystemMemoryUsed", "Bytes", true },
     [NTK_CLOUDWATCH_SYSTEM_MEMORY_TOTAL] = { "SystemMemoryTotal", "Bytes", true },
@@ -446,6 +448,29 @@ static void add_devices(struct adder *adder)
     }
 }
 
+/* How many devices are unhealthy, and of those that are not healthy which and how: one series for a
+ * machine that is well. */
+static void add_health(struct adder *adder)
+{
+    const struct ntk_snapshot *snapshot = adder->snapshot;
+
+    for (size_t i = 0; i < snapshot->device_count; i++) {
+        const struct ntk_device_sample *device = &snapshot->devices[i];
+        if (!(device->has & NTK_DEVICE_HAS_HEALTH)) {
+            continue;
+        }
+        add(adder, NTK_CLOUDWATCH_DEVICES_UNHEALTHY, NO_LABELS,
+            device->verdict == NTK_HEALTH_UNHEALTHY ? 1.0 : 0.0);
+        if (device->verdict != NTK_HEALTH_HEALTHY) {
+            const struct ntk_health_reason_row *worst = ntk_health_worst(device);
+            add(adder, NTK_CLOUDWATCH_DEVICE_HEALTH,
+                LABELS({ "NeuronDevice", NULL, device->index },
+                       { "Reason", worst ? worst->name : "other", 0 }),
+                (double)device->verdict);
+        }
+    }
+}
+
 static void add_system(struct adder *adder)
 {
     const struct ntk_system_sample *system = &adder->snapshot->system;
@@ -489,6 +514,7 @@ int ntk_cloudwatch_encode(struct ntk_cloudwatch_data *data, const struct ntk_sna
     if (snapshot->group_period_ns[NTK_SYSTEM_GROUP_ECC] != NTK_GROUP_ABSENT) {
         add_devices(&adder);
     }
+    add_health(&adder);
     add_system(&adder);
     settle(&adder);
     ntk_buf_fini(&adder.key);

@@ -26,7 +26,7 @@ static const char others[] =
     "NeuronCore NeuronDevice Percentile RuntimeTag StatusType UsageType _aws "
     "NeuronCoreUtilization NeuronCoreFlops NeuronCoreMemoryUsed RuntimeMemoryUsed RuntimeVcpuUsage "
     "ExecutionErrors ExecutionStatus ExecutionLatency HardwareEccEvents SystemVcpuUsage "
-    "SystemMemoryUsed SystemMemoryTotal";
+    "SystemMemoryUsed SystemMemoryTotal NeuronDevicesUnhealthy NeuronDeviceHealth Reason";
 
 static bool has_word(const char *list, const char *word)
 {

@@ -447,10 +447,27 @@ static void update_cores(struct ntk_prometheus_page *page, const struct ntk_snap
     }
 }
 
+static void update_health(struct ntk_prometheus_device *device,
+                          const struct ntk_device_sample *sample)
+{
+    device->has |= sample->has & NTK_DEVICE_HAS_HEALTH;
+    device->verdict = sample->verdict;
+    device->health_count = sample->health_count < NTK_HEALTH_REASON_COUNT ? sample->health_count
+                                                                          : NTK_HEALTH_REASON_COUNT;
+    for (size_t i = 0; i < device->health_count; i++) {
+        device->health[i].reason = sample->health[i].reason;
+        device->health[i].since_ns = sample->health[i].since_ns;
+    }
+}
+
 static void update_devices(struct ntk_prometheus_page *page, const struct ntk_snapshot *snapshot)
 {
     bool ecc_due = snapshot->group_period_ns[NTK_SYSTEM_GROUP_ECC] != NTK_GROUP_ABSENT;
 
+    for (size_t k = 0; k < page->device_sample_count; k++) { /* whom nobody judges has no health */
+        page->devices[k].has &= ~(uint32_t)NTK_DEVICE_HAS_HEALTH;
+        page->devices[k].health_count = 0;
+    }
     for (size_t i = 0; i < snapshot->device_count; i++) {
         const struct ntk_device_sample *sample = &snapshot->devices[i];
         struct ntk_prometheus_device *device = NULL;
@@ -464,6 +481,7 @@ static void update_devices(struct ntk_prometheus_page *page, const struct ntk_sn
         if (!device) {
             continue;
         }
+        update_health(device, sample);
         device->has |= sample->has & (NTK_DEVICE_HAS_MEMORY_CAPACITY | NTK_DEVICE_HAS_MEMORY_USED);
         if (ecc_due) {
             device->has |=

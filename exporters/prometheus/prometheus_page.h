@@ -130,6 +130,12 @@ struct ntk_prometheus_device {
     uint32_t stack_count;
     uint64_t stack_capacity_bytes[NTK_SNAPSHOT_STACKS_MAX];
     uint64_t stack_used_bytes[NTK_SNAPSHOT_STACKS_MAX];
+    uint32_t verdict; /* enum ntk_health_verdict, with NTK_DEVICE_HAS_HEALTH */
+    size_t health_count;
+    struct {
+        uint16_t reason; /* enum ntk_health_reason */
+        uint64_t since_ns;
+    } health[NTK_HEALTH_REASON_COUNT];
 };
 
 struct ntk_prometheus_process { /* the exporter itself */

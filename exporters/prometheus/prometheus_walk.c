@@ -519,6 +519,35 @@ static void ecc_repairable(struct walk *e)
     }
 }
 
+static void health_status(struct walk *e)
+{
+    for (size_t i = 0; i < e->page->device_sample_count; i++) {
+        const struct ntk_prometheus_device *device = &e->page->devices[i];
+        struct number number = number_text(device->index);
+        e->owner = &device->owner;
+        if (device->has & NTK_DEVICE_HAS_HEALTH) {
+            sample_u64(e, LABELS({ "neuron_device_index", number.text }), device->verdict);
+        }
+    }
+}
+
+static void health_reasons(struct walk *e)
+{
+    for (size_t i = 0; i < e->page->device_sample_count; i++) {
+        const struct ntk_prometheus_device *device = &e->page->devices[i];
+        struct number number = number_text(device->index);
+        e->owner = &device->owner;
+        for (size_t k = 0; k < device->health_count; k++) {
+            const struct ntk_health_reason_row *row = &ntk_health_reasons[device->health[k].reason];
+            sample(e,
+                   LABELS({ "action", ntk_health_actions[row->action].name },
+                          { "neuron_device_index", number.text }, { "reason", row->name },
+                          { "verdict", ntk_health_verdict_names[row->verdict] }),
+                   (double)device->health[k].since_ns / NS);
+        }
+    }
+}
+
 static void device_memory(struct walk *e, uint32_t has)
 {
     for (size_t i = 0; i < e->page->device_sample_count; i++) {
@@ -679,6 +708,8 @@ static void (*const walk_family[NTK_METRIC_COUNT])(struct walk *e) = {
     [NTK_METRIC_DEVICE_MEMORY_USED] = device_memory_used,
     [NTK_METRIC_DEVICE_MEMORY_CAPACITY] = device_memory_capacity,
     [NTK_METRIC_DEVICE_ECC_REPAIRABLE] = ecc_repairable,
+    [NTK_METRIC_DEVICE_HEALTH] = health_status,
+    [NTK_METRIC_DEVICE_HEALTH_REASON] = health_reasons,
     [NTK_METRIC_MODEL_LOADED] = model_loaded,
     [NTK_METRIC_EVENTS_LOST] = events_lost,
     [NTK_METRIC_EVENTS_READ] = events_read,

@@ -47,7 +47,8 @@ extern "C" {
  * error of the hardware, by process and device: the rest of those is counted as not listed. */
 #define NTK_COLLECT_FAILURES_MAX 16
 
-/* Between two looks at what tells of faults of devices; cores' counters, which are many, every fifth time. */
+/* Between two looks at what tells of faults of devices; cores' counters, which are many, every
+ * fifth time. */
 #define NTK_COLLECT_HEALTH_NS (NTK_NS_PER_SECOND / 5)
 
 struct ntk_collector_options {
@@ -98,9 +99,9 @@ int ntk_collector_poll(struct ntk_collector *collector, struct ntk_snapshot **ou
                        struct ntk_err *err);
 
 /*
- * Whether the health of a device changed since the last call: a verdict, or why. The device tree is looked at for it
- * with each drain, NTK_COLLECT_HEALTH_NS after the last look, so who drains often enough knows of a fault long before
- * the period ends.
+ * Whether the health of a device changed since the last call: a verdict, or why. The device tree is
+ * looked at for it with each drain, NTK_COLLECT_HEALTH_NS after the last look, so who drains often
+ * enough knows of a fault long before the period ends.
  */
 bool ntk_collector_health_changed(struct ntk_collector *collector);
 

@@ -3,6 +3,8 @@
  * machine. */
 #include "shared/report/report_part.h"
 
+#include <string.h>
+
 #define AT(member) .offset = offsetof(struct ntk_instance, member)
 const struct report_field report_fields_instance[] = {
     REPORT_ROW("instance_name", REPORT_TEXT, AT(name)),
@@ -57,6 +59,17 @@ const struct report_field report_fields_device_ext[] = {
     REPORT_ROW("power_min", REPORT_RATIO, AT(power_min), .has = NTK_DEVICE_HAS_POWER),
     REPORT_ROW("power_max", REPORT_RATIO, AT(power_max), .has = NTK_DEVICE_HAS_POWER),
     REPORT_ROW("power_average", REPORT_RATIO, AT(power_average), .has = NTK_DEVICE_HAS_POWER),
+    REPORT_END,
+};
+#undef AT
+
+#define AT(member) .offset = offsetof(struct ntk_health_sample, member)
+const struct report_field report_fields_health_reason[] = {
+    REPORT_ROW("since_ns", REPORT_U64, AT(since_ns)),
+    REPORT_ROW("last_ns", REPORT_U64, AT(last_ns)),
+    REPORT_ROW("count", REPORT_U64, AT(count), .sparse = true),
+    REPORT_ROW("nrt_status", REPORT_U32, AT(nrt_status), .sparse = true),
+    REPORT_ROW("detail", REPORT_TEXT, AT(detail), .sparse = true),
     REPORT_END,
 };
 #undef AT
@@ -163,6 +176,41 @@ static void write_ecc_totals(struct report_writer *w, const struct ntk_device_sa
     ntk_json_object_end(&w->json);
 }
 
+static void write_health(struct report_writer *w, const struct ntk_device_sample *device)
+{
+    enum ntk_health_action action = ntk_health_action_of(device);
+
+    ntk_json_key_object_begin(&w->json, "health");
+    report_key_text(w, "verdict", ntk_health_verdict_names[device->verdict]);
+    report_key_u64(w, "since_ns", device->verdict_since_ns);
+    report_key_text(w, "action", ntk_health_actions[action].name);
+    ntk_json_key_array_begin(&w->json, "evidence");
+    for (int i = 0; i < NTK_HEALTH_EVIDENCE_COUNT; i++) {
+        if (device->health_evidence & 1u << i) {
+            report_value_text(w, ntk_health_evidence_names[i]);
+        }
+    }
+    ntk_json_array_end(&w->json);
+    ntk_json_key_array_begin(&w->json, "reasons");
+    for (size_t i = 0; i < device->health_count; i++) {
+        const struct ntk_health_sample *health = &device->health[i];
+        const struct ntk_health_reason_row *row = &ntk_health_reasons[health->reason];
+
+        ntk_json_object_begin(&w->json);
+        report_key_text(w, "reason", row->name);
+        report_key_text(w, "verdict", ntk_health_verdict_names[row->verdict]);
+        report_key_text(w, "message", row->sentence);
+        report_key_text(w, "action", ntk_health_actions[row->action].name);
+        report_write_fields(w, report_fields_health_reason, health);
+        if (health->core != NTK_NO_CORE) {
+            report_key_u64(w, "core", health->core);
+        }
+        ntk_json_object_end(&w->json);
+    }
+    ntk_json_array_end(&w->json);
+    ntk_json_object_end(&w->json);
+}
+
 static void write_device(struct report_writer *w, const struct ntk_device_sample *device)
 {
     ntk_json_object_begin(&w->json);
@@ -182,6 +230,9 @@ static void write_device(struct report_writer *w, const struct ntk_device_sample
     }
     if (device->has & NTK_DEVICE_HAS_ECC) {
         write_ecc_totals(w, device);
+    }
+    if (device->has & NTK_DEVICE_HAS_HEALTH) {
+        write_health(w, device);
     }
     ntk_json_object_end(&w->json);
 }
@@ -223,6 +274,50 @@ static void read_ecc_totals(struct ntk_device_sample *device, const json_t *tota
     }
 }
 
+/* Reasons that this version does not know are left out; the verdict that they gave stays. */
+static void read_health(struct ntk_snapshot *snapshot, struct ntk_device_sample *device,
+                        const json_t *health)
+{
+    const json_t *evidence = report_get_array(health, "evidence");
+    const json_t *reasons = report_get_array(health, "reasons");
+    size_t listed = report_bounded(json_array_size(reasons), NTK_HEALTH_REASON_COUNT);
+    int verdict = ntk_health_verdict_of(report_get_text(snapshot, health, "verdict"));
+
+    if (verdict < 0) {
+        return;
+    }
+    device->has |= NTK_DEVICE_HAS_HEALTH;
+    device->verdict = (uint32_t)verdict;
+    device->verdict_since_ns = report_get_u64(health, "since_ns");
+    for (size_t i = 0; i < json_array_size(evidence) && i < NTK_HEALTH_EVIDENCE_COUNT; i++) {
+        const char *name = json_string_value(json_array_get(evidence, i));
+
+        for (int k = 0; k < NTK_HEALTH_EVIDENCE_COUNT && name; k++) {
+            if (strcmp(name, ntk_health_evidence_names[k]) == 0) {
+                device->health_evidence |= 1u << k;
+            }
+        }
+    }
+    device->health = ntk_snapshot_alloc(snapshot, listed, sizeof *device->health);
+    for (size_t i = 0; device->health && i < listed; i++) {
+        const json_t *object = json_array_get(reasons, i);
+        struct ntk_health_sample *sample = &device->health[device->health_count];
+        int reason = ntk_health_reason_of(report_get_text(snapshot, object, "reason"));
+
+        if (reason < 0) {
+            continue;
+        }
+        *sample = (struct ntk_health_sample){ .reason = (uint16_t)reason,
+                                              .core = NTK_NO_CORE,
+                                              .detail = "" };
+        report_read_fields(snapshot, object, report_fields_health_reason, sample);
+        if (report_has(object, "core") && report_get_u32(object, "core") < REPORT_CORES_MAX) {
+            sample->core = (uint16_t)report_get_u32(object, "core");
+        }
+        device->health_count++;
+    }
+}
+
 void report_read_ext_device(struct ntk_snapshot *snapshot, struct ntk_device_sample *device,
                             const json_t *object)
 {
@@ -244,6 +339,7 @@ void report_read_ext_device(struct ntk_snapshot *snapshot, struct ntk_device_sam
         device->stack_count = read_bytes(used, device->stack_used_bytes);
     }
     read_ecc_totals(device, totals);
+    read_health(snapshot, device, report_get_object(object, "health"));
 }
 
 /* -- our part: the machine --------------------------------------------------------------------- */

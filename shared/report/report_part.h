@@ -21,7 +21,7 @@ extern "C" {
 
 /* clang-format off */
 #define REPORT_TABLES(X) \
-    X(core_counts) X(core_state) X(cpu_average) X(cpus) X(device_ext) X(ecc_device) X(event) X(executions) \
+    X(core_counts) X(core_state) X(cpu_average) X(cpus) X(device_ext) X(ecc_device) X(event) X(health_reason) X(executions) \
     X(executions_ext) X(hardware) X(hardware_ext) X(instance) X(machine_ext) X(memory_info) X(memory_row) X(model) \
     X(model_estimated) X(model_ext) X(owner) X(runtime) X(runtime_cpu) X(runtime_ext) X(time)
 /* clang-format on */

@@ -22,11 +22,24 @@ static const struct {
 #undef TABLE
 };
 
+static const char *const health_actions[] = {
+#define NTK_HEALTH_ACTION(symbol, name, sentence) name,
+#include "shared/metrics/health.def"
+};
+static const char *const health_reasons[] = {
+#define NTK_HEALTH_REASON(symbol, name, verdict, action, sentence) name,
+#include "shared/metrics/health.def"
+};
+
 static const struct {
     const char *name;
     const char *const *words; /* NULL: a gap */
     size_t count;
 } lists[] = {
+    { "health_verdicts", ntk_health_verdict_names, NTK_HEALTH_VERDICT_COUNT },
+    { "health_evidence", ntk_health_evidence_names, NTK_HEALTH_EVIDENCE_COUNT },
+    { "health_actions", health_actions, NTK_HEALTH_ACTION_COUNT },
+    { "health_reasons", health_reasons, NTK_HEALTH_REASON_COUNT },
     { "percentiles", ntk_percentile_names, NTK_PERCENTILE_COUNT },
     { "cpu", ntk_cpu_field_names, NTK_CPU_FIELD_COUNT },
     { "ecc", ntk_ecc_names, NTK_ECC_COUNT },

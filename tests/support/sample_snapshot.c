@@ -265,6 +265,24 @@ static void fill_machine(struct ntk_snapshot *s, uint32_t lnc)
     for (uint32_t i = 0; i < NTK_ECC_COUNT; i++) {
         device[0].ecc[i] = (struct ntk_count){ i + 1, 100 + i };
     }
+    device[0].has |= NTK_DEVICE_HAS_HEALTH;
+    device[0].verdict = NTK_HEALTH_UNHEALTHY;
+    device[0].verdict_since_ns = 1763699000000000000u;
+    device[0].health_evidence = 1u << NTK_HEALTH_BY_ECC | 1u << NTK_HEALTH_BY_PROCESSES;
+    device[0].health_count = 2;
+    device[0].health = must(ntk_snapshot_alloc(s, 2, sizeof *device[0].health));
+    device[0].health[0] = (struct ntk_health_sample){ .reason = NTK_HEALTH_REASON_COMPONENT_OTHER,
+                                                      .core = NTK_NO_CORE,
+                                                      .since_ns = 1763699000000000000u,
+                                                      .last_ns = 1763699500000000000u,
+                                                      .detail = "warp_core" };
+    device[0].health[1] = (struct ntk_health_sample){ .reason = NTK_HEALTH_REASON_HARDWARE_ERROR,
+                                                      .core = 1,
+                                                      .nrt_status = 1203,
+                                                      .since_ns = 1763699700000000000u,
+                                                      .last_ns = 1763699800000000000u,
+                                                      .count = 7,
+                                                      .detail = "" };
     device[0].has |= NTK_DEVICE_HAS_POWER;
     device[0].power_time_seconds = 1763700000;
     device[0].power_min = 0.25;

@@ -198,11 +198,16 @@ static void errors_of_memory_are_five_metrics_and_those_that_happened(void **sta
     struct ntk_snapshot *snapshot = sample(1);
     struct ntk_device_sample devices[16];
     unsigned metric_count = 0;
+    unsigned health_count = 0;
 
     for (uint32_t i = 0; i < 16; i++) {
         devices[i] = snapshot->devices[0];
         devices[i].index = i;
         memset(devices[i].ecc, 0, sizeof devices[i].ecc);
+        if (i != 7) { /* one of them is not healthy */
+            devices[i].verdict = NTK_HEALTH_HEALTHY;
+            devices[i].health_count = 0;
+        }
     }
     devices[7].ecc[NTK_ECC_SRAM_UNCORRECTED].period = 2;
     snapshot->devices = devices;
@@ -212,13 +217,17 @@ static void errors_of_memory_are_five_metrics_and_those_that_happened(void **sta
     for (size_t i = 0; i < json_array_size(sent.metrics); i++) {
         const json_t *name = json_object_get(json_array_get(sent.metrics, i), "MetricName");
         metric_count += strcmp(json_string_value(name), "HardwareEccEvents") == 0;
+        health_count += strncmp(json_string_value(name), "NeuronDevice", 12) == 0;
     }
+    assert_int_equal(health_count, 2);
     assert_int_equal(metric_count, NTK_ECC_COUNT + 1);
 #define BASE "InstanceId=i-1;InstanceType=trn2.3xlarge;"
     assert_sum(&sent, "HardwareEccEvents", BASE "EventType=sram_ecc_uncorrected;", 2, 1);
     assert_sum(&sent, "HardwareEccEvents", BASE "NeuronDevice=7;EventType=sram_ecc_uncorrected;", 2,
                1);
     assert_sum(&sent, "HardwareEccEvents", BASE "EventType=mem_ecc_corrected;", 0, 1);
+    assert_sum(&sent, "NeuronDevicesUnhealthy", BASE, 1, 1);
+    assert_sum(&sent, "NeuronDeviceHealth", BASE "NeuronDevice=7;Reason=component_other;", 2, 1);
 #undef BASE
     json_decref(sent.metrics);
     ntk_cloudwatch_data_fini(&data);

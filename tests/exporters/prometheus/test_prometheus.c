@@ -221,6 +221,39 @@ static void the_outputs_of_the_process_are_told_of(void **state)
     free(text);
 }
 
+/* What a device is unhealthy for stands beside its verdict, and goes with it. */
+static void the_health_of_a_device_has_reasons_while_it_is_not_well(void **state)
+{
+    struct ntk_snapshot *snapshot = sample(1);
+
+    (void)state;
+    update(snapshot);
+    char *text = encode(false);
+    assert_line(text, "neuron_device_health_status{availability_zone=\"\"," I_HEAD
+                      "neuron_device_index=\"0\",region=\"\",subnet_id=\"\"} 2");
+    assert_line(text,
+                "neuron_device_health_reason_since_seconds{action=\"restart_workload\","
+                "availability_zone=\"\"," I_HEAD
+                "neuron_device_index=\"0\",reason=\"hardware_error\",region=\"\",subnet_id=\"\","
+                "verdict=\"unhealthy\"} 1763699700");
+    free(text);
+    snapshot = sample(1);
+    snapshot->devices[0].verdict = NTK_HEALTH_HEALTHY;
+    snapshot->devices[0].health_count = 0;
+    update(snapshot);
+    text = encode(false);
+    assert_line(text, "neuron_device_health_status{availability_zone=\"\"," I_HEAD
+                      "neuron_device_index=\"0\",region=\"\",subnet_id=\"\"} 0");
+    assert_no(text, "health_reason_since_seconds{");
+    free(text);
+    snapshot = sample(1);
+    snapshot->devices[0].has &= ~(uint32_t)NTK_DEVICE_HAS_HEALTH; /* nobody judges it */
+    update(snapshot);
+    text = encode(false);
+    assert_no(text, "neuron_device_health_status{");
+    free(text);
+}
+
 static void counters_add_up_over_snapshots(void **state)
 {
     for (int i = 0; i < 3; i++) {
@@ -840,6 +873,7 @@ int main(void)
         CASE(every_family_of_the_vendor_has_its_exact_series),
         CASE(ours_follow_with_histograms_that_are_exact_at_their_edges),
         CASE(the_outputs_of_the_process_are_told_of),
+        CASE(the_health_of_a_device_has_reasons_while_it_is_not_well),
         CASE(counters_add_up_over_snapshots),
         CASE(a_group_that_is_not_due_keeps_its_gauges_and_counts_nothing),
         CASE(labels_of_the_instance_come_late_and_stay),

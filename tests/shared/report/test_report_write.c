@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: hand-made snapshots; the whole line against a golden one, and each key against a table. */
+/* Method: hand-made snapshots; the whole line against a golden one (NTK_UPDATE=1 writes it anew), and
+ * each key against a table. */
 #include "shared/report/report_json.h"
 
 #include <errno.h>
@@ -32,8 +33,11 @@ static void assert_golden(const struct ntk_snapshot *snapshot,
     size_t golden_bytes;
 
     snprintf(path, sizeof path, "%s/tests/data/report/%s", getenv("NTK_SOURCE_DIR"), name);
-    assert_int_equal(ntk_fs_read(path, 1 << 20, &golden, &golden_bytes, NULL), 0);
     char *line = write_line(snapshot, options, NULL);
+    if (getenv("NTK_UPDATE")) {
+        assert_int_equal(ntk_fs_write(path, line, strlen(line), NULL), 0);
+    }
+    assert_int_equal(ntk_fs_read(path, 1 << 20, &golden, &golden_bytes, NULL), 0);
     assert_string_equal(line, (const char *)golden);
     free(line);
     free(golden);

@@ -40,6 +40,8 @@ scrape_configs:
   - { job_name: neuron, static_configs: [ { targets: [ "127.0.0.1:$(sed -n 's/.*serving metrics at port //p' agent.log)" ] } ] }
 END
 neuron-packager example mlp -o mlp.neff
+# A device that is not healthy has the panels of those.
+NEURON_SOFT_FAULT=hbm-ue:at=1 neuron-bench exec mlp.neff --count 1 >/dev/null 2>&1 && fail 'a fault that is none'
 NEURON_PROCESS_TAG=shown neuron-bench exec mlp.neff --cores 0-1 --rate 50 --duration 10m >/dev/null &
 pids+=($!)
 
