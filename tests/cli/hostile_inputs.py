@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""hostile_inputs - settings, secrets, saved reports, databases, spools and the machine's state, cut and changed anywhere, as
-hostile_files.py does it with NEFFs and captures: each is read, set aside or refused within its bounds, and the program that
+"""hostile_inputs - settings, secrets, saved reports, inputs of captures, databases, spools and the machine's state, cut and
+changed anywhere, as hostile_files.py does it with NEFFs and captures: each is read, set aside or refused within its bounds, and the program that
 opened it obeys SIGTERM. Usage: hostile_inputs.py FOLDER, programs in the PATH.
 NTK_HOSTILE_CHANGES is how many ways each file is tried (default 12)."""
 import concurrent.futures
+import contextlib
 import http.server
 import os
 import shutil
 import sqlite3
+import struct
 import subprocess
 import sys
 import threading
@@ -38,16 +40,35 @@ aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY
 """
 
 
+ROLE_KEYS = b"""<R><Credentials><AccessKeyId>A</AccessKeyId><SecretAccessKey>s</SecretAccessKey><SessionToken>t</SessionToken>
+<Expiration>2100-01-01T00:00:00Z</Expiration></Credentials></R>"""
+CONTAINER_KEYS = b'{"AccessKeyId": "A", "SecretAccessKey": "s", "Token": "t", "Expiration": "2100-01-01T00:00:00Z"}'
+SHAPE = (128, 64)  # of the input of memcpy
+
+
+def npy():
+    """Ones, as NumPy writes them."""
+    header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }" % SHAPE
+    header += b" " * (128 - 10 - len(header) - 1) + b"\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + struct.pack("<f", 1) * (SHAPE[0] * SHAPE[1])
+
+
 class Peer(http.server.BaseHTTPRequestHandler):
-    """Takes all that is sent."""
+    """Takes all that is sent, and has keys of AWS for who asks."""
+
+    def answer(self, body):
+        with contextlib.suppress(ConnectionError):  # who asked may have been ended
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
 
     def do_POST(self):
-        self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        self.send_response(200)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
+        sent = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.answer(ROLE_KEYS if b"AssumeRole" in sent else b"")
 
-    do_GET = do_POST
+    def do_GET(self):
+        self.answer(CONTAINER_KEYS)
 
     def log_message(self, *_):
         pass
@@ -125,7 +146,7 @@ def machine_files(hooks):
 
 def kinds(base, url):
     hooks = os.path.join(base, "hooks")
-    make("neuron-packager", "example", "memcpy", "-o", "memcpy.neff")
+    make("neuron-packager", "example", "memcpy", "-o", "memcpy.neff", "--size", str(SHAPE[1]))
     make("neuron-packager", "disasm", "-o", "memcpy.asm", "memcpy.neff")
     with subprocess.Popen(["neuron-bench", "exec", "memcpy.neff", "--duration", "30s", "--rate", "100"],
                           stdout=subprocess.DEVNULL) as job:
@@ -141,6 +162,8 @@ def kinds(base, url):
                     "-subj", "/CN=localhost", "-keyout", "key.pem", "-out", "cert.pem"], check=True, capture_output=True)
     subprocess.run([*AGENT, *ONCE, "--remote-write", "http://127.0.0.1:1/", "--remote-write-spool", "spool"], check=True,
                    capture_output=True)
+    with open("ones.npy", "wb") as ones:
+        ones.write(npy())
     reports, history = read("reports.jsonl"), read("history.db")
     message = next(name for name in sorted(os.listdir("spool")) if name.endswith(".msg"))
     neff, saved = os.path.join(base, "memcpy.neff"), os.path.join(base, "reports.jsonl")
@@ -176,6 +199,18 @@ def kinds(base, url):
                stdin=saved, env=keys, codes=(0, 1, 2))
     yield Kind("aws-role", AWS_CONFIG, ["neuron-monitor-cloudwatch", "--dry-run", "--profile", "other", "-r", "us-east-1"],
                stdin=saved, env=dict(keys, AWS_ENDPOINT_URL_STS=url), codes=(0, 1, 2))
+    cloudwatch = ["neuron-monitor-cloudwatch", "-r", "us-east-1"]
+    alone = {"AWS_ENDPOINT_URL": url, "AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": "/nonexistent",
+             "AWS_SHARED_CREDENTIALS_FILE": "/nonexistent"}
+    yield Kind("web-identity", b"eyJhbGciOiJub25lIn0.eyJzdWIiOiJub2RlIn0.c2lnbmF0dXJl\n", cloudwatch, stdin=saved,
+               env=dict(alone, AWS_WEB_IDENTITY_TOKEN_FILE="@", AWS_ROLE_ARN="arn:aws:iam::123456789012:role/monitor"))
+    yield Kind("container-token", b"token-of-the-pod\n", cloudwatch, stdin=saved,
+               env=dict(alone, AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE="@", AWS_CONTAINER_CREDENTIALS_FULL_URI=url))
+    capture = ["neuron-profile", "capture", "-n", neff, "-s", "o.ntff"]
+    yield Kind("in.npy", npy(), [*capture, "in", "@"])
+    yield Kind("in.bin", b"\0\0\x80\x3f" * (SHAPE[0] * SHAPE[1]), [*capture, "in", "@"])
+    yield Kind("many-inputs", b"in ones.npy\nin ones.npy\n", [*capture, "-r", "2", "-m", "@"], codes=(0, 1, 2),
+               beside=[os.path.join(base, "ones.npy")])
     yield Kind("listing.asm", read("memcpy.asm"), ["neuron-packager", "asm", "-o", "made", "@"])
     for name, path in machine_files("machine").items():
         if name.startswith("soft.") or name in ("connected_devices", "core_count", "instance_type", "total", "present", "uuid"):
