@@ -65,7 +65,14 @@ until [ "$(all_there)" = yes ]; do
     [ $SECONDS -lt $end ] || fail "reports have $(sum_of long) of $((seconds * 200)) executions of the long job, $(sum_of short) of 200 of the short ones: $(tail -5 agent.log)"
     sleep 0.5
 done
-curl -sf "http://127.0.0.1:$port/metrics" >metrics || fail "no page"
+# The page of Prometheus, whose totals outlive their jobs, says the same as the reports.
+page_sum() { awk -v tag="runtime_tag=\"$1\"" '/^execution_status_total[{]/ && index($0, tag) && /status_type="completed"/ { all += $NF }
+    END { print all + 0 }' metrics; }
+page_agrees() {
+    curl -sf "http://127.0.0.1:$port/metrics" >metrics || fail "no page"
+    [ "$(page_sum long) $(page_sum short)" = "$(sum_of long) $(sum_of short)" ] && echo yes
+}
+wait_for page_agrees
 invented=$(find /dev/shm/neuron-6553? -type f -name '[1-9]*-*' | wc -l)
 kill -TERM "$agent"
 wait "$agent" || fail "the agent ended with $?: $(tail -5 agent.log)"
