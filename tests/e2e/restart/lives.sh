@@ -90,6 +90,7 @@ wait_for_count() {
 
 begin_case() {
     case=$1 db=$1.db reports=()
+    rm -f "$NEURON_HOOKS_DIR"/[0-9]*-* # of the case before, which its killed agent had no time to remove
     begin_process
 }
 # end_case COUNT [UNSEEN]: the agent is there, and the process has done so much, so many of them by a model that was
