@@ -15,16 +15,16 @@
 /* A row per tag, and per process where they stand apart; the last that ran, if there are too
  * many. */
 static const char runtimes_sql[] =
-    "SELECT tag, max(pid), min(first_seen_ns), max(last_seen_ns), max(lnc){execution|, sum(%)}"
+    "SELECT tag, max(pid), min(first_seen_ns), max(last_seen_ns), max(lnc){execution|, add_up(%)}"
     " FROM process JOIN core_total USING (process_id)"
     " GROUP BY tag, CASE ?1 WHEN 0 THEN 0 ELSE process_id END"
     " ORDER BY max(last_seen_ns) DESC LIMIT ?2";
 
 /* Of all of them, also those that are too many to be listed. */
 static const char machine_sql[] = "SELECT (SELECT min(first_seen_ns) FROM process JOIN core_total"
-                                  " USING (process_id)){execution|, sum(%)} FROM core_total";
+                                  " USING (process_id)){execution|, add_up(%)} FROM core_total";
 
-static const char cores_sql[] = "SELECT core{core|, sum(%)} FROM core_total"
+static const char cores_sql[] = "SELECT core{core|, add_up(%)} FROM core_total"
                                 " WHERE core BETWEEN 0 AND ?1 GROUP BY core ORDER BY core";
 
 static uint64_t number(sqlite3_stmt *statement, int column)

@@ -283,6 +283,32 @@ static void what_a_process_did_is_the_sum_of_its_lives(void **state)
     ntk_store_reader_close(reader);
 }
 
+/* Method: two segments of a process that claims as many executions as a number can have. */
+static void counts_without_measure_keep_nobody_from_the_totals(void **state)
+{
+    struct fixture *f = *state;
+    struct test_period period = { .time_ns = T0, .latency_ns = 1000, .memory_bytes = 100 };
+    struct ntk_store *store = open_store(f->path);
+    struct ntk_store_reader *reader;
+    struct ntk_snapshot *totals;
+    struct ntk_err err = { 0 };
+
+    for (uint64_t i = 1; i <= 2; i++) {
+        begin_life(&period, i * SECOND, 1);
+        period.completed_total = INT64_MAX - 1;
+        put(store, &period);
+    }
+    assert_int_equal(ntk_store_close(store, NULL), 0);
+    assert_int_equal(ntk_store_reader_open(f->path, &reader, NULL), 0);
+    if (ntk_store_reader_totals_snapshot(reader, true, &totals, &err) < 0) {
+        fail_msg("%s", err.text);
+    }
+    assert_int_equal(totals->runtimes[0].outcome[NTK_OUTCOME_COMPLETED].period, INT64_MAX);
+    assert_int_equal(totals->cores[4].busy_ns.period, 3 * SECOND / 2);
+    ntk_snapshot_destroy(totals);
+    ntk_store_reader_close(reader);
+}
+
 /* Method: so many lives that the totals of the first ones become one row. */
 static void a_process_of_many_lives_has_a_bounded_number_of_totals(void **state)
 {
@@ -830,6 +856,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             a_writer_that_starts_again_goes_on_where_the_last_one_stopped, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_a_process_did_is_the_sum_of_its_lives, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(counts_without_measure_keep_nobody_from_the_totals, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_process_of_many_lives_has_a_bounded_number_of_totals,
                                         set_up, tear_down),
