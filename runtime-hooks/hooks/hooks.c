@@ -204,8 +204,14 @@ static inline void core_unlock(uint16_t core)
     }
 }
 
-/* change: +1 an execution starts, -1 one ends. Pairs with read_core() in segment_copy.c. */
-static void core_turn(uint16_t core, uint64_t now, int change, uint32_t model)
+enum turn {
+    TURN_BEGIN,
+    TURN_END,
+    TURN_CANCEL, /* it never ran: its time is nobody's, unless others run */
+};
+
+/* An execution begins or ends on the core. Pairs with read_core() in segment_copy.c. */
+static void core_turn(uint16_t core, uint64_t now, enum turn turn, uint32_t model)
 {
     struct ntk_segment_core *block = &hooks.segment.cores[core];
     uint64_t in_flight;
@@ -218,13 +224,13 @@ static void core_turn(uint16_t core, uint64_t now, int change, uint32_t model)
     since = ntk_abi_load(&block->since_ticks);
     ntk_abi_store(&block->seq, seq + 1);
     ntk_abi_fence_release();
-    if (in_flight > 0) {
+    if (in_flight > (turn == TURN_CANCEL ? 1 : 0)) {
         ntk_abi_store(&block->busy_ns, ntk_abi_load(&block->busy_ns) + span_ns(since, now));
     }
     if (in_flight == 0 || now > since) {
         ntk_abi_store(&block->since_ticks, now);
     }
-    if (change > 0) {
+    if (turn == TURN_BEGIN) {
         ntk_abi_store(&block->in_flight, in_flight + 1);
         ntk_abi_store(&block->current_model, model);
     } else if (in_flight > 0) {
@@ -468,7 +474,7 @@ uint64_t ntk_hooks_exec_begin(struct ntk_hooks_model_ref model, uint16_t core, u
     now = ntk_hooks_now();
     for (i = core; i < (uint32_t)core + (core_count ? core_count : 1) && i < NTK_SEGMENT_CORES;
          i++) {
-        core_turn((uint16_t)i, now, 1, model_id(model));
+        core_turn((uint16_t)i, now, TURN_BEGIN, model_id(model));
     }
     entry = model_entry(model);
     if (likely(entry != NULL)) {
@@ -477,22 +483,32 @@ uint64_t ntk_hooks_exec_begin(struct ntk_hooks_model_ref model, uint16_t core, u
     return now;
 }
 
-static void histogram_add(struct ntk_histogram_pair *pair, uint64_t total_ns, uint64_t device_ns,
+/* What an execution counts: runs of so long each; on the core for 0 ns is not known. */
+struct exec_span {
+    uint64_t runs;
+    uint64_t total_ns;
+    uint64_t core_ns;
+};
+
+static void histogram_add(struct ntk_histogram_pair *pair, const struct exec_span *span,
                           uint32_t is_shared)
 {
-    count(&pair->total[ntk_histogram_bucket(total_ns)], 1, is_shared);
-    count(&pair->device[ntk_histogram_bucket(device_ns)], 1, is_shared);
-    count(&pair->total_sum_ns, total_ns, is_shared);
-    count(&pair->device_sum_ns, device_ns, is_shared);
+    count(&pair->total[ntk_histogram_bucket(span->total_ns / span->runs)], span->runs, is_shared);
+    count(&pair->total_sum_ns, span->total_ns, is_shared);
+    if (span->core_ns != 0) {
+        count(&pair->device[ntk_histogram_bucket(span->core_ns / span->runs)], span->runs,
+              is_shared);
+        count(&pair->device_sum_ns, span->core_ns, is_shared);
+    }
 }
 
-static void count_outcome(struct ntk_segment_core *block, uint32_t status)
+static void count_outcome(struct ntk_segment_core *block, uint32_t status, uint64_t runs)
 {
     enum ntk_error_class error_class = ntk_error_class_of_status(status);
 
     if (likely(status == 0)) {
-        count(&block->outcome[NTK_OUTCOME_COMPLETED], 1, hooks.cores_shared);
-        count(&block->status[NTK_STATUS_SUCCESS], 1, hooks.cores_shared);
+        count(&block->outcome[NTK_OUTCOME_COMPLETED], runs, hooks.cores_shared);
+        count(&block->status[NTK_STATUS_SUCCESS], runs, hooks.cores_shared);
         return;
     }
     ntk_abi_add_shared(&block->outcome[ntk_outcome_of_status(status)], 1);
@@ -569,12 +585,12 @@ static inline void prefetch_histogram(const struct ntk_histogram_pair *pair, uin
 
 /* What an execution worked on has pushed our lines out of the cache: they are fetched all at once here,
  * not one after the other as they are written. */
-static void prefetch_exec(const struct ntk_hooks_exec *exec, uint64_t total_ns, uint64_t core_ns)
+static void prefetch_exec(const struct ntk_hooks_exec *exec, const struct exec_span *span)
 {
     const struct ntk_segment_core *block = &hooks.segment.cores[exec->core];
     const struct ntk_segment_model *entry = model_entry(exec->model);
-    uint32_t total_bucket = ntk_histogram_bucket(total_ns);
-    uint32_t device_bucket = ntk_histogram_bucket(core_ns);
+    uint32_t total_bucket = ntk_histogram_bucket(span->total_ns / span->runs);
+    uint32_t device_bucket = ntk_histogram_bucket(span->core_ns / span->runs);
 
     __builtin_prefetch(&block->outcome[0], 1);
     __builtin_prefetch(&block->status[0], 1);
@@ -596,8 +612,7 @@ void ntk_hooks_exec_end(const struct ntk_hooks_exec *exec)
     struct ntk_segment_model *entry;
     struct ntk_segment_core *block;
     uint64_t core_end;
-    uint64_t total_ns;
-    uint64_t core_ns;
+    struct exec_span span;
     uint64_t flops = 0;
     uint32_t cores;
     uint64_t now;
@@ -612,40 +627,43 @@ void ntk_hooks_exec_end(const struct ntk_hooks_exec *exec)
     if (cores > NTK_SEGMENT_CORES - exec->core) {
         cores = NTK_SEGMENT_CORES - exec->core;
     }
-    total_ns = span_ns(exec->call_start_ticks, now);
-    core_ns = span_ns(exec->core_start_ticks, core_end);
-    prefetch_exec(exec, total_ns, core_ns);
+    /* At which run one that failed did so is not known. */
+    span.runs = exec->run_count != 0 && exec->status == 0 ? exec->run_count : 1;
+    span.total_ns = span_ns(exec->call_start_ticks, now);
+    span.core_ns = exec->device_ns != 0 ? span_ns(exec->core_start_ticks, core_end) : 0;
+    prefetch_exec(exec, &span);
 
     for (i = 0; i < cores; i++) {
-        core_turn((uint16_t)(exec->core + i), core_end, -1, 0);
+        core_turn((uint16_t)(exec->core + i), core_end, TURN_END, 0);
         if (exec->per_core != NULL) {
             count_core(&hooks.segment.cores[exec->core + i], &exec->per_core[i], exec->device_ns);
             flops += exec->per_core[i].effective_flops;
         }
     }
     block = &hooks.segment.cores[exec->core];
-    count_outcome(block, exec->status);
+    count_outcome(block, exec->status, span.runs);
     entry = model_entry(exec->model);
     if (likely(ntk_abi_load(&block->histogram) != 0) &&
         !(entry != NULL && unlikely(entry->flags & NTK_PROCESS_ESTIMATED))) {
-        histogram_add(&hooks.segment.histograms[exec->core], total_ns, core_ns, hooks.cores_shared);
+        histogram_add(&hooks.segment.histograms[exec->core], &span, hooks.cores_shared);
     }
     if (likely(entry != NULL)) {
         uint32_t is_shared = !hooks.model_owned[model_slot(exec->model)];
 
         count(&entry->running, UINT64_MAX, is_shared); /* minus one */
-        count(&entry->executions, 1, is_shared);
+        count(&entry->executions, span.runs, is_shared);
         count(&entry->effective_flops, flops, is_shared);
         if (unlikely(exec->status != 0)) {
             ntk_abi_add_shared(&entry->errors, 1);
         }
         if (likely(ntk_abi_load(&entry->histogram) != 0)) {
             histogram_add(&hooks.segment.histograms[NTK_SEGMENT_CORES + model_slot(exec->model)],
-                          total_ns, core_ns, is_shared);
+                          &span, is_shared);
         }
     }
     if (likely((mask & HOOKS_EVENTS) != 0)) {
-        record_exec(exec, now, span_ticks(exec->core_start_ticks, core_end), cores);
+        record_exec(exec, now,
+                    exec->device_ns != 0 ? span_ticks(exec->core_start_ticks, core_end) : 0, cores);
     }
 }
 
@@ -661,7 +679,7 @@ void ntk_hooks_exec_refused(const struct ntk_hooks_exec *exec)
     if (exec->status != 0) {
         struct ntk_segment_model *entry = model_entry(exec->model);
 
-        count_outcome(&hooks.segment.cores[exec->core], exec->status);
+        count_outcome(&hooks.segment.cores[exec->core], exec->status, 1);
         if (entry != NULL) {
             ntk_abi_add_shared(&entry->errors, 1);
         }
@@ -671,6 +689,28 @@ void ntk_hooks_exec_refused(const struct ntk_hooks_exec *exec)
                exec->call_start_ticks, span_ticks(exec->call_start_ticks, now),
                NTK_WORD(model_id(exec->model), exec->status), exec->execution_id, 0, 0);
     }
+}
+
+void ntk_hooks_exec_cancel(const struct ntk_hooks_exec *exec)
+{
+    struct ntk_segment_model *entry;
+    uint64_t now;
+    uint32_t i;
+
+    if (unlikely(ntk_abi_load(&hooks_mask) == 0) || exec->core >= NTK_SEGMENT_CORES) {
+        return;
+    }
+    now = ntk_hooks_now();
+    for (i = exec->core; i < (uint32_t)exec->core + (exec->core_count ? exec->core_count : 1) &&
+                         i < NTK_SEGMENT_CORES;
+         i++) {
+        core_turn((uint16_t)i, now, TURN_CANCEL, 0);
+    }
+    entry = model_entry(exec->model);
+    if (entry != NULL) {
+        count(&entry->running, UINT64_MAX, !hooks.model_owned[model_slot(exec->model)]);
+    }
+    ntk_hooks_exec_refused(exec);
 }
 
 /* ---- memory ---- */

@@ -136,6 +136,7 @@ struct ntk_hooks_exec {
     uint64_t core_end_ticks;   /* 0: now */
     uint64_t device_ns;        /* duration in device time; 0 unknown */
     uint32_t status;
+    uint32_t run_count;  /* runs in a row of one call, all of them done when it ended well; 0: 1 */
     uint16_t core;       /* first physical core: carries counts and histograms */
     uint16_t core_count; /* physical cores in a row that were busy; 0 counts as 1 */
     const struct ntk_hooks_exec_core *per_core; /* core_count of them, or NULL when unknown */
@@ -149,6 +150,11 @@ void ntk_hooks_exec_end(const struct ntk_hooks_exec *exec);
 /* An execution that never reached a core (bad input, queue full, core busy ...): outcome and error
  * only, EXEC record. Any thread. Of *exec: model, execution_id, call_start_ticks, status, core. */
 void ntk_hooks_exec_refused(const struct ntk_hooks_exec *exec);
+
+/* The end of an execution that was begun and, as turns out, refused before it reached a core: no busy time, no
+ * latency, no execution of the model; else as ntk_hooks_exec_refused(). Pairs with ntk_hooks_exec_begin(); *exec as
+ * for _end. Time that other executions found counted stays. */
+void ntk_hooks_exec_cancel(const struct ntk_hooks_exec *exec);
 
 struct ntk_hooks_memory {
     uint64_t address; /* device address, or host pointer for host memory */

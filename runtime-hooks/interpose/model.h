@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * model - what we know of a model of the runtime.
+ */
+#ifndef NTK_RUNTIME_HOOKS_INTERPOSE_MODEL_H
+#define NTK_RUNTIME_HOOKS_INTERPOSE_MODEL_H
+
+#include "runtime-hooks/interpose/observe.h"
+
+struct interpose_model {
+    struct ntk_hooks_model_ref ref;
+    uint16_t core; /* first physical */
+    uint16_t core_count;
+};
+
+/* false: a handle that is none, or was loaded before the process was observed. */
+bool interpose_model_get(const nrt_model_t *handle, struct interpose_model *out_model);
+
+#endif

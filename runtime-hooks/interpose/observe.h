@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * observe - what every observed call does first and last, and what the files of this folder share.
+ *
+ * A call of the client is observed while the process is; a call that the runtime makes of itself, through the
+ * same exported names, is passed on. Exceptions and the cancelling of threads may cross each of these functions:
+ * what has to be undone is undone by a cleanup.
+ */
+#ifndef NTK_RUNTIME_HOOKS_INTERPOSE_OBSERVE_H
+#define NTK_RUNTIME_HOOKS_INTERPOSE_OBSERVE_H
+
+#define NRT_CLOSE_RETURNS_STATUS 1
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "nrt/nrt.h"
+#include "nrt/nrt_experimental.h"
+#include "nrt/nrt_profile.h"
+#include "nrt/nrt_version.h"
+#include "runtime-hooks/hooks/hooks.h"
+#include "runtime-hooks/interpose/real.h"
+
+#define OBSERVED(name) __typeof__(name) observed_##name;
+#include "runtime-hooks/interpose/interpose.def"
+
+struct interpose_thread {
+    uint32_t depth; /* observed calls that the thread is in */
+};
+extern __thread struct interpose_thread interpose_thread __attribute__((tls_model("initial-exec")));
+
+/* Counts up at each attach; 0 while nothing is observed. What began under another number is over. */
+extern uint32_t interpose_generation;
+
+struct interpose_scope {
+    uint32_t generation; /* 0: pass the call on unseen */
+};
+
+static inline struct interpose_scope interpose_enter(void)
+{
+    return (struct interpose_scope){
+        .generation = interpose_thread.depth++ == 0
+                          ? __atomic_load_n(&interpose_generation, __ATOMIC_ACQUIRE)
+                          : 0,
+    };
+}
+
+static inline void interpose_leave(const struct interpose_scope *scope)
+{
+    (void)scope;
+    interpose_thread.depth--;
+}
+
+/* The first line of an observed call. */
+#define INTERPOSE_SCOPE \
+    struct interpose_scope scope __attribute__((cleanup(interpose_leave))) = interpose_enter()
+
+/* Whether what began in the scope may be told. */
+static inline bool interpose_is_on(const struct interpose_scope *scope)
+{
+    return scope->generation != 0 &&
+           scope->generation == __atomic_load_n(&interpose_generation, __ATOMIC_RELAXED);
+}
+
+/* cores.c: the physical cores behind those of the process. */
+struct interpose_cores {
+    uint32_t count;
+    uint32_t lnc; /* physical cores of each */
+    uint32_t device_count;
+    uint32_t cores_per_device; /* physical; 0 unknown */
+    bool is_guessed;
+    const char *instance; /* "" unknown */
+    uint16_t logical[NTK_SEGMENT_CORES];
+};
+extern struct interpose_cores interpose_cores;
+/* After nrt_init. */
+void interpose_cores_find(void);
+/* First physical core of a core of the process; NTK_NO_CORE. */
+uint16_t interpose_core_get(int64_t vnc);
+
+/* The tables of handles at the end of the process's use of the runtime, and in the child of a fork. */
+void interpose_models_forget(void);
+void interpose_tensors_forget(void);
+void interpose_models_after_fork(void);
+void interpose_tensors_after_fork(void);
+
+#endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A process is observed from the success of nrt_init to nrt_close: before, it has nothing to tell, and most
+ * programs that a preload meets are shells and compilers.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime-hooks/interpose/observe.h"
+
+/* How the detail of the version begins when our own core, with hooks of its own, lies behind us. */
+#define OWN_RUNTIME "software NeuronCores"
+
+__thread struct interpose_thread interpose_thread __attribute__((tls_model("initial-exec")));
+uint32_t interpose_generation;
+
+/* nrt_init and nrt_close one at a time. */
+static pthread_mutex_t lifecycle = PTHREAD_MUTEX_INITIALIZER;
+static uint32_t attach_count;
+
+static void in_child(void)
+{
+    static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+
+    memcpy(&lifecycle, &fresh, sizeof fresh);
+    if (interpose_generation != 0) {
+        interpose_generation = 0;
+        interpose_models_after_fork();
+        interpose_tensors_after_fork();
+    }
+}
+
+static void fork_watch(void)
+{
+    static bool is_watched;
+
+    if (!is_watched) {
+        is_watched = pthread_atfork(NULL, NULL, in_child) == 0;
+    }
+}
+
+static void say(const char *note)
+{
+    char text[512];
+    int bytes = snprintf(text, sizeof text, "libneuron-hooks: %s\n", note);
+
+    if (bytes > 0) {
+        ssize_t ignored = write(STDERR_FILENO, text, strlen(text));
+
+        (void)ignored;
+    }
+}
+
+static void cores_claim(void)
+{
+    for (uint32_t i = 0; i < interpose_cores.count; i++) {
+        uint16_t first = interpose_core_get(i);
+
+        for (uint32_t p = 0; first != NTK_NO_CORE && p < interpose_cores.lnc; p++) {
+            ntk_hooks_core_claim((uint16_t)(first + p), interpose_cores.logical[i], p == 0);
+        }
+    }
+}
+
+/* With the lock, once the runtime is open. */
+static void attach(nrt_framework_type_t framework, const char *fw_version, const char *fal_version)
+{
+    char note[256] = "";
+    char runtime_version[NTK_VERSION_TEXT_BYTES] = "";
+    nrt_version_t version = { 0 };
+
+    if (REAL(nrt_get_version)(&version, sizeof version) == NRT_SUCCESS) {
+        if (strncmp(version.rt_detail, OWN_RUNTIME, sizeof OWN_RUNTIME - 1) == 0) {
+            return;
+        }
+        (void)snprintf(runtime_version, sizeof runtime_version, "%llu.%llu.%llu.%llu",
+                       (unsigned long long)version.rt_major, (unsigned long long)version.rt_minor,
+                       (unsigned long long)version.rt_patch,
+                       (unsigned long long)version.rt_maintenance);
+    }
+    interpose_cores_find();
+    struct ntk_hooks_config config = {
+        .instance_type = interpose_cores.instance,
+        .runtime_version = runtime_version,
+        .framework_version = fw_version,
+        .fal_version = fal_version,
+        .framework_type = (uint32_t)framework,
+        .lnc = interpose_cores.lnc,
+        .device_count = interpose_cores.device_count,
+        .cores_per_device = interpose_cores.cores_per_device,
+        .process_flags = interpose_cores.is_guessed ? NTK_PROCESS_CORES_GUESSED : 0,
+        .flags = NTK_HOOKS_CORES_SHARED,
+    };
+    fork_watch();
+    (void)ntk_hooks_attach(&config, note, sizeof note);
+    if (note[0] != '\0') {
+        say(note);
+    }
+    if (!ntk_hooks_counters_on()) {
+        return;
+    }
+    cores_claim();
+    attach_count++;
+    __atomic_store_n(&interpose_generation, attach_count, __ATOMIC_RELEASE);
+}
+
+static void detach(void)
+{
+    if (interpose_generation == 0) {
+        return;
+    }
+    __atomic_store_n(&interpose_generation, 0u, __ATOMIC_SEQ_CST);
+    interpose_models_forget();
+    interpose_tensors_forget();
+    for (uint32_t i = 0; i < interpose_cores.count; i++) {
+        uint16_t first = interpose_core_get(i);
+
+        for (uint32_t p = 0; first != NTK_NO_CORE && p < interpose_cores.lnc; p++) {
+            ntk_hooks_core_release((uint16_t)(first + p));
+        }
+    }
+    ntk_hooks_detach();
+}
+
+NRT_STATUS observed_nrt_init(nrt_framework_type_t framework, const char *fw_version,
+                             const char *fal_version)
+{
+    INTERPOSE_SCOPE;
+    NRT_STATUS status = REAL(nrt_init)(framework, fw_version, fal_version);
+
+    if (status == NRT_SUCCESS && interpose_thread.depth == 1) {
+        pthread_mutex_lock(&lifecycle);
+        if (interpose_generation == 0) {
+            attach(framework, fw_version, fal_version);
+        }
+        pthread_mutex_unlock(&lifecycle);
+    }
+    return status;
+}
+
+NRT_STATUS observed_nrt_close(void)
+{
+    INTERPOSE_SCOPE;
+    NRT_STATUS status = REAL(nrt_close)();
+
+    if (interpose_thread.depth == 1) {
+        pthread_mutex_lock(&lifecycle);
+        detach();
+        pthread_mutex_unlock(&lifecycle);
+    }
+    return status;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+#include "runtime-hooks/interpose/real.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime-hooks/interpose/elf_file.h"
+
+const struct interpose_call_row interpose_calls[INTERPOSE_CALLS] = {
+#define NRT_CALL(result, name, parameters, arguments) [CALL_##name] = { #name, INTERPOSE_NODE_2 },
+#define NRT_CALL_2(result, name, parameters, arguments) \
+    [CALL_2_##name] = { #name, INTERPOSE_NODE_2 },
+#define NRT_CALL_3(result, name, parameters, arguments) \
+    [CALL_3_##name] = { #name, INTERPOSE_NODE_3 },
+#include "runtime-hooks/nrt/nrt_calls.def"
+};
+
+interpose_function interpose_real[INTERPOSE_CALLS];
+
+/* Recursive: the library's own constructors may call it, through us. */
+static pthread_mutex_t opening = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
+/* What the file exports, a bit per call. */
+static uint64_t file_calls[(INTERPOSE_CALLS + 63) / 64];
+static uint32_t file_is_read;
+
+static interpose_function absent_get(enum interpose_call call)
+{
+    return interpose_absent_2[call] ? interpose_absent_2[call] : interpose_absent_3[call];
+}
+
+static void say(const char *text)
+{
+    static uint32_t was_said;
+
+    if (__atomic_exchange_n(&was_said, 1, __ATOMIC_RELAXED) == 0) {
+        ssize_t ignored = write(STDERR_FILENO, text, strlen(text));
+
+        (void)ignored;
+    }
+}
+
+/* The library of the path, or NULL with the reason said. */
+static void *library_open(const char *path)
+{
+    char text[PATH_MAX + 512];
+    void *library = dlopen(path, RTLD_LAZY | RTLD_GLOBAL);
+
+    if (!library) {
+        (void)snprintf(
+            text, sizeof text,
+            "libneuron-hooks: cannot open the runtime behind the hooks: %s; every call fails "
+            "(NEURON_HOOKS_LIBNRT names it)\n",
+            dlerror());
+        say(text);
+    }
+    return library;
+}
+
+/* In the version of the call's form; what has no versions has one form. */
+static interpose_function symbol_get(void *library, const struct elf_file *file,
+                                     const struct interpose_call_row *call)
+{
+    void *symbol = dlvsym(library, call->name, call->version);
+    interpose_function function;
+
+    if (!symbol && !file->versions) {
+        symbol = dlsym(library, call->name);
+    }
+    memcpy(&function, &symbol, sizeof function);
+    return function;
+}
+
+static void calls_find(void *library, const char *path)
+{
+    struct elf_file file = { 0 };
+
+    (void)elf_file_open(&file, path);
+    for (uint32_t i = 0; i < INTERPOSE_CALLS; i++) {
+        interpose_function function = symbol_get(library, &file, &interpose_calls[i]);
+
+        __atomic_store_n(&interpose_real[i], function ? function : absent_get(i), __ATOMIC_RELEASE);
+    }
+    elf_file_close(&file);
+}
+
+interpose_function interpose_real_open(enum interpose_call call)
+{
+    static bool is_opening;
+    char path[PATH_MAX];
+    interpose_function function;
+
+    pthread_mutex_lock(&opening);
+    function = interpose_real[call];
+    if (!function && is_opening) {
+        function = absent_get(call);
+    } else if (!function) {
+        void *library = NULL;
+
+        is_opening = true;
+        if (interpose_real_find(path)) {
+            library = library_open(path);
+        } else {
+            say("libneuron-hooks: there is no libnrt.so.1 behind the hooks; every call fails "
+                "(NEURON_HOOKS_LIBNRT names it)\n");
+        }
+        if (library) {
+            calls_find(library, path);
+        } else {
+            for (uint32_t i = 0; i < INTERPOSE_CALLS; i++) {
+                __atomic_store_n(&interpose_real[i], absent_get(i), __ATOMIC_RELEASE);
+            }
+        }
+        is_opening = false;
+        function = interpose_real[call];
+    }
+    pthread_mutex_unlock(&opening);
+    return function;
+}
+
+bool interpose_real_has(enum interpose_call call)
+{
+    return interpose_real_get(call) != absent_get(call);
+}
+
+/* Two threads that come first both read; they find the same. */
+static bool file_read(void)
+{
+    struct elf_file file;
+    char path[PATH_MAX];
+
+    if (!interpose_real_find(path) || !elf_file_open(&file, path)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < INTERPOSE_CALLS; i++) {
+        if (elf_file_exports(&file, interpose_calls[i].name, interpose_calls[i].version)) {
+            (void)__atomic_fetch_or(&file_calls[i / 64], (uint64_t)1 << i % 64, __ATOMIC_RELAXED);
+        }
+    }
+    elf_file_close(&file);
+    __atomic_store_n(&file_is_read, 1u, __ATOMIC_RELEASE);
+    return true;
+}
+
+bool interpose_real_file_has(enum interpose_call call)
+{
+    if (__atomic_load_n(&file_is_read, __ATOMIC_ACQUIRE) == 0 && !file_read()) {
+        return true;
+    }
+    return (__atomic_load_n(&file_calls[call / 64], __ATOMIC_RELAXED) >> call % 64 & 1) != 0;
+}

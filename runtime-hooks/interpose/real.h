@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * real - the library that we stand in front of: found, opened at the first call, its calls by number.
+ *
+ * It is NEURON_HOOKS_LIBNRT, else what is loaded already under the name libnrt.so.1, else what the loader would
+ * have taken had we not been there: of the paths in loaded objects, LD_LIBRARY_PATH, the loader's cache and folders, at
+ * last the vendor's folder. Never ourselves, nor a copy. It is opened into the global scope: names that
+ * our table does not have resolve there.
+ *
+ * Where there is none, one sentence says so, and each call answers as one that failed.
+ *
+ * Owner:   it stays open until the process ends.
+ * Threads: any.
+ */
+#ifndef NTK_RUNTIME_HOOKS_INTERPOSE_REAL_H
+#define NTK_RUNTIME_HOOKS_INTERPOSE_REAL_H
+
+#include <limits.h>
+#include <stddef.h>
+#include <stdbool.h>
+
+#include "runtime-hooks/interpose/calls.h"
+
+/* By call; NULL until the library is open, never NULL afterwards. */
+extern interpose_function interpose_real[INTERPOSE_CALLS];
+
+/* Opens the library when nobody has; its function, or one that fails. */
+interpose_function interpose_real_open(enum interpose_call call);
+
+static inline interpose_function interpose_real_get(enum interpose_call call)
+{
+    interpose_function function = __atomic_load_n(&interpose_real[call], __ATOMIC_ACQUIRE);
+
+    return __builtin_expect(function != NULL, 1) ? function : interpose_real_open(call);
+}
+
+/* A call of the real library: REAL(nrt_load)(...). The name's declared type. */
+#define REAL(name) ((__typeof__(&name))interpose_real_get(CALL_##name))
+
+/* Whether the library has the call; opens it. */
+bool interpose_real_has(enum interpose_call call);
+/* The same out of the file, for whoever may not open anything; true where no library is found. */
+bool interpose_real_file_has(enum interpose_call call);
+
+/* forward_2.c, forward_3.c: what answers for a call that is not there, each for its form; else NULL. */
+extern const interpose_function interpose_absent_2[INTERPOSE_CALLS];
+extern const interpose_function interpose_absent_3[INTERPOSE_CALLS];
+
+/* real_search.c: the path; false: there is none. Allocates nothing. */
+bool interpose_real_find(char path[PATH_MAX]);
+
+#endif

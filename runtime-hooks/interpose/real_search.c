@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The path of the library that we stand in front of: the places of ld.so(8), in its order.
+ */
+#include "runtime-hooks/interpose/real.h"
+
+#include <fcntl.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime-hooks/interpose/elf_file.h"
+#include "runtime-hooks/interpose/marker.h"
+
+#define SONAME "libnrt.so.1"
+#define VENDOR_FOLDER "/opt/aws/neuron/lib"
+
+/* The runtime, and not these hooks once more: neither our file nor a copy of it. */
+static bool is_runtime(const char *path)
+{
+    struct elf_file file;
+    bool is_good;
+
+    if (!elf_file_open(&file, path)) {
+        return false;
+    }
+    is_good = elf_file_exports(&file, "nrt_init", INTERPOSE_NODE_2) &&
+              !elf_file_exports(&file, INTERPOSE_MARKER_NAME, INTERPOSE_MARKER_NODE);
+    elf_file_close(&file);
+    return is_good;
+}
+
+/* The library in a folder; an empty folder is the working one. */
+static bool folder_has(const char *folder, size_t bytes, char path[PATH_MAX])
+{
+    int length =
+        snprintf(path, PATH_MAX, "%.*s%s" SONAME, (int)bytes, folder, bytes > 0 ? "/" : "");
+
+    return length > 0 && length < PATH_MAX && is_runtime(path);
+}
+
+/* ---- paths of loaded objects ---- */
+
+struct object {
+    const char *path; /* "" is the program */
+    const char *soname;
+    const char *rpath;
+    const char *runpath;
+    bool needs_us;
+};
+
+/* What the dynamic section of a loaded object says; false: nothing. */
+static bool object_read(const struct dl_phdr_info *info, struct object *out_object)
+{
+    const ElfW(Dyn) *dynamic = NULL;
+    const char *strings = NULL;
+
+    *out_object = (struct object){ .path = info->dlpi_name ? info->dlpi_name : "" };
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC) {
+            dynamic = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+        }
+    }
+    for (const ElfW(Dyn) *entry = dynamic; entry && entry->d_tag != DT_NULL; entry++) {
+        if (entry->d_tag == DT_STRTAB) {
+            /* The loader has made an address of it; but for the kernel's own object. */
+            strings = (const char *)entry->d_un.d_ptr;
+        }
+    }
+    if (!strings || (uintptr_t)strings < info->dlpi_addr) {
+        return false;
+    }
+    for (const ElfW(Dyn) *entry = dynamic; entry->d_tag != DT_NULL; entry++) {
+        const char *text = strings + entry->d_un.d_val;
+
+        if (entry->d_tag == DT_SONAME) {
+            out_object->soname = text;
+        } else if (entry->d_tag == DT_RPATH) {
+            out_object->rpath = text;
+        } else if (entry->d_tag == DT_RUNPATH) {
+            out_object->runpath = text;
+        } else if (entry->d_tag == DT_NEEDED && strcmp(text, SONAME) == 0) {
+            out_object->needs_us = true;
+        }
+    }
+    return true;
+}
+
+/* The folder of the object, for $ORIGIN. */
+static size_t origin_get(const struct object *object, char origin[PATH_MAX])
+{
+    ssize_t bytes = object->path[0] == '\0' ? readlink("/proc/self/exe", origin, PATH_MAX - 1)
+                                            : snprintf(origin, PATH_MAX, "%s", object->path);
+    if (bytes <= 0 || bytes >= PATH_MAX) {
+        return 0;
+    }
+    origin[bytes] = '\0';
+    char *slash = strrchr(origin, '/');
+    if (!slash) {
+        return (size_t)snprintf(origin, PATH_MAX, ".");
+    }
+    *slash = '\0';
+    return (size_t)(slash - origin);
+}
+
+/* One folder of a list with $ORIGIN and $LIB put in; false when it is too long. */
+static bool folder_expand(const struct object *object, const char *text, size_t bytes,
+                          char folder[PATH_MAX])
+{
+    char origin[PATH_MAX];
+    size_t used = 0;
+
+    for (size_t i = 0; i < bytes;) {
+        static const struct {
+            const char *name;
+            const char *value; /* NULL: the folder of the object */
+        } tokens[] = {
+            { "$ORIGIN", NULL }, { "${ORIGIN}", NULL }, { "$LIB", "lib64" }, { "${LIB}", "lib64" }
+        };
+        const char *value = NULL;
+        size_t value_bytes = 1;
+        size_t taken = 1;
+
+        for (size_t t = 0; object && t < sizeof tokens / sizeof *tokens; t++) {
+            size_t name_bytes = strlen(tokens[t].name);
+
+            if (bytes - i >= name_bytes && memcmp(text + i, tokens[t].name, name_bytes) == 0) {
+                value = tokens[t].value ? tokens[t].value : origin;
+                value_bytes = tokens[t].value ? strlen(value) : origin_get(object, origin);
+                taken = name_bytes;
+            }
+        }
+        if (value_bytes >= PATH_MAX - used) {
+            return false;
+        }
+        memcpy(folder + used, value ? value : text + i, value_bytes);
+        used += value_bytes;
+        i += taken;
+    }
+    folder[used] = '\0';
+    return true;
+}
+
+/* The first of a list of folders that has the library. */
+static bool list_has(const struct object *object, const char *list, const char *separators,
+                     char path[PATH_MAX])
+{
+    char folder[PATH_MAX];
+
+    while (list) {
+        size_t bytes = strcspn(list, separators);
+
+        if (folder_expand(object, list, bytes, folder) &&
+            folder_has(folder, strlen(folder), path)) {
+            return true;
+        }
+        list = list[bytes] != '\0' ? list + bytes + 1 : NULL;
+    }
+    return false;
+}
+
+enum where {
+    WHERE_LOADED,  /* it is loaded itself, behind us */
+    WHERE_RPATH,   /* what the loader looks at before LD_LIBRARY_PATH */
+    WHERE_RUNPATH, /* and after it */
+};
+
+struct walk {
+    enum where where;
+    bool needs_us; /* only of objects that name the library; else of the others */
+    char *path;
+};
+
+static int object_visit(struct dl_phdr_info *info, size_t bytes, void *context)
+{
+    const struct walk *walk = context;
+    struct object object;
+
+    (void)bytes;
+    if (!object_read(info, &object)) {
+        return 0;
+    }
+    if (walk->where == WHERE_LOADED) {
+        if (!object.soname || strcmp(object.soname, SONAME) != 0 || !is_runtime(object.path)) {
+            return 0;
+        }
+        return snprintf(walk->path, PATH_MAX, "%s", object.path) < PATH_MAX;
+    }
+    if (object.needs_us != walk->needs_us) {
+        return 0;
+    }
+    const char *list = walk->where == WHERE_RUNPATH ? object.runpath
+                       : object.runpath             ? NULL
+                                                    : object.rpath;
+    return list && list_has(&object, list, ":", walk->path);
+}
+
+static bool objects_have(enum where where, char path[PATH_MAX])
+{
+    struct walk walk = { .where = where, .needs_us = true, .path = path };
+
+    if (dl_iterate_phdr(object_visit, &walk) != 0) {
+        return true;
+    }
+    walk.needs_us = false;
+    return where != WHERE_LOADED && dl_iterate_phdr(object_visit, &walk) != 0;
+}
+
+/* ---- the loader's cache ---- */
+
+#define CACHE_MAGIC "glibc-ld.so.cache1.1"
+#define CACHE_MAGIC_BYTES (sizeof CACHE_MAGIC - 1)
+#define CACHE_OLD_MAGIC "ld.so-1.7.0"
+#define CACHE_OLD_HEADER_BYTES 16 /* with the count */
+#define CACHE_OLD_ENTRY_BYTES 12
+#if defined(__x86_64__)
+#define CACHE_FLAGS 0x0303 /* libraries of this machine for the C library's sixth version */
+#elif defined(__aarch64__)
+#define CACHE_FLAGS 0x0a03
+#endif
+
+struct cache_header {
+    char magic[CACHE_MAGIC_BYTES];
+    uint32_t entry_count;
+    uint32_t string_bytes;
+    uint8_t flags[4];
+    uint32_t extension_offset;
+    uint32_t unused[3];
+};
+
+struct cache_entry {
+    int32_t flags;
+    uint32_t name; /* offsets from the header */
+    uint32_t path;
+    uint32_t os_version;
+    uint64_t hardware;
+};
+
+static bool cache_read(const char *bytes, size_t size, char path[PATH_MAX])
+{
+    const struct cache_header *header = (const void *)bytes;
+    const struct cache_entry *entry;
+
+    if (size < sizeof *header || memcmp(header->magic, CACHE_MAGIC, CACHE_MAGIC_BYTES) != 0 ||
+        (size - sizeof *header) / sizeof *entry < header->entry_count || bytes[size - 1] != '\0') {
+        return false;
+    }
+    entry = (const void *)(header + 1);
+    for (uint32_t i = 0; i < header->entry_count; i++) {
+        if (entry[i].flags == CACHE_FLAGS && entry[i].name < size && entry[i].path < size &&
+            strcmp(bytes + entry[i].name, SONAME) == 0 && is_runtime(bytes + entry[i].path)) {
+            return snprintf(path, PATH_MAX, "%s", bytes + entry[i].path) < PATH_MAX;
+        }
+    }
+    return false;
+}
+
+/* A cache of older tools has a table of their own before it. */
+static size_t cache_start(const char *bytes, size_t size)
+{
+    uint32_t count;
+    size_t start;
+
+    if (size < CACHE_OLD_HEADER_BYTES ||
+        memcmp(bytes, CACHE_OLD_MAGIC, sizeof CACHE_OLD_MAGIC - 1) != 0) {
+        return 0;
+    }
+    memcpy(&count, bytes + 12, sizeof count);
+    start = CACHE_OLD_HEADER_BYTES + (size_t)count * CACHE_OLD_ENTRY_BYTES;
+    start = (start + 7) & ~(size_t)7;
+    return start < size ? start : size;
+}
+
+static bool cache_has(char path[PATH_MAX])
+{
+    int fd = open("/etc/ld.so.cache", O_RDONLY | O_CLOEXEC);
+    struct stat status;
+    bool is_found = false;
+
+    if (fd < 0) {
+        return false;
+    }
+    if (fstat(fd, &status) == 0 && status.st_size > 0) {
+        size_t size = (size_t)status.st_size;
+        char *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+
+        if (bytes != MAP_FAILED) {
+            size_t start = cache_start(bytes, size);
+
+            /* The last table ends with strings; what follows them is an extension without names. */
+            is_found = cache_read(bytes + start, size - start, path);
+            (void)munmap(bytes, size);
+        }
+    }
+    (void)close(fd);
+    return is_found;
+}
+
+/* ---- all of them ---- */
+
+bool interpose_real_find(char path[PATH_MAX])
+{
+    static const char folders[] = "/lib64:/usr/lib64:/lib:/usr/lib:" VENDOR_FOLDER;
+    const char *named = secure_getenv("NEURON_HOOKS_LIBNRT");
+    const char *library_path = secure_getenv("LD_LIBRARY_PATH");
+
+    if (named && named[0] != '\0' && is_runtime(named)) {
+        return snprintf(path, PATH_MAX, "%s", named) < PATH_MAX;
+    }
+    return objects_have(WHERE_LOADED, path) || objects_have(WHERE_RPATH, path) ||
+           (library_path && library_path[0] != '\0' && list_has(NULL, library_path, ":;", path)) ||
+           objects_have(WHERE_RUNPATH, path) || cache_has(path) ||
+           list_has(NULL, folders, ":", path);
+}

@@ -1,0 +1,57 @@
+#!/bin/bash
+# A job on the stand-in for the vendor's runtime is seen when our library is preloaded: the counts are its own. What
+# never opens the runtime leaves no segment, our own core is counted once, and without a runtime calls fail.
+# shellcheck source=tests/e2e/lib.sh
+. "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
+needs jq nm
+[ -z "${NTK_SANITIZE:-}" ] || exit 77 # the sanitizer's library must come first, and does not
+hooks=$NTK_LIB_DIR/libneuron-hooks.so
+export NEURON_LIBNRT=libnrt.so.1
+
+segments() { find "$NEURON_HOOKS_DIR" -maxdepth 1 -name "$1-*" | wc -l; }
+preloaded=(env "LD_PRELOAD=$hooks")
+
+# Every name of the table under its version.
+exports=$(nm -D --defined-only --with-symbol-versions "$hooks" | awk '$2 == "i"' | wc -l)
+rows=$(grep -cE '^NRT_CALL(_[23])?\(.*, ' "$NTK_SOURCE_DIR/runtime-hooks/nrt/nrt_calls.def")
+[ "$exports" = "$rows" ] || fail "$exports names of $rows"
+
+neuron-packager example mlp -o mlp.neff >/dev/null
+"${preloaded[@]}" LD_LIBRARY_PATH="$NTK_LIB_DIR/vendor" neuron-bench exec mlp.neff --rate 50 --duration 30 >bench.out &
+job=$!
+until neuron-top --once --json >top.json && [ "$(jq '.models[0].executions // 0' top.json)" -ge 3 ]; do
+    kill -0 $job || fail "the job ended"
+done
+[ "$(segments $job)" = 1 ] || fail "$(segments $job) segments"
+[ "$(jq -r '.applications[0].runtime_version' top.json)" = 2.31.24.0 ] || fail "the version of the runtime"
+[ "$(jq -r '.models[0].name' top.json)" = mlp ] || fail "the name of the model"
+[ "$(jq '.models[0].device_latency_p50_seconds' top.json)" = null ] || fail "a device time out of nothing"
+[ "$(jq '.models[0].latency_p50_seconds > 0' top.json)" = true ] || fail "no latency"
+[ "$(jq '.cores[0].device_bytes > 0' top.json)" = true ] || fail "no tensors"
+kill $job
+wait $job || true
+
+# No constructor, no segment.
+find "$NEURON_HOOKS_DIR" -maxdepth 1 -name '[0-9]*-*' -delete
+"${preloaded[@]}" LD_LIBRARY_PATH="$NTK_LIB_DIR/vendor" sh -c 'ls / >/dev/null; kill -9 $$' || true
+[ "$(segments '[0-9]*')" = 0 ] || fail "a shell has a segment"
+
+# Our own core has hooks of its own.
+"${preloaded[@]}" LD_LIBRARY_PATH="$NTK_LIB_DIR" neuron-bench exec mlp.neff --rate 50 --duration 30 >/dev/null &
+job=$!
+until neuron-top --once --json >top.json && [ "$(jq '.models[0].executions // 0' top.json)" -ge 3 ]; do
+    kill -0 $job || fail "the job ended"
+done
+[ "$(segments $job)" = 1 ] || fail "our own core has $(segments $job) segments"
+[ "$(jq '.models[0].device_latency_p50_seconds > 0' top.json)" = true ] || fail "our own core lost its device time"
+kill $job
+wait $job || true
+
+# In the place of the runtime, with the real one named.
+LD_LIBRARY_PATH=$NTK_LIB_DIR/neuron-hooks NEURON_HOOKS_LIBNRT=$NTK_LIB_DIR/vendor-node2/libnrt.so.1 \
+    neuron-bench exec mlp.neff --count 3 --json >out.json
+[ "$(jq .executions out.json)" = 3 ] || fail "in the place of the runtime"
+
+# No runtime anywhere: one sentence, and an answer.
+if "${preloaded[@]}" LD_LIBRARY_PATH="$scratch" neuron-bench exec mlp.neff --count 1 >none.out 2>none.err; then fail "no runtime, no failure"; fi
+[ "$(grep -c 'there is no libnrt.so.1 behind the hooks' none.err)" = 1 ] || fail "$(cat none.err)"
