@@ -313,7 +313,7 @@ static void take_batch(const struct ntk_ring_segment *segment, const struct ntk_
 
 static int64_t drain_segment(struct source_ring *source, struct ntk_ring_segment *segment)
 {
-    if (source->no_events) {
+    if (source->no_events || ntk_ring_segment_state(segment) == NTK_SEGMENT_DOUBLE) {
         return 0;
     }
     ntk_ring_segment_process(segment, &source->process);
@@ -368,7 +368,8 @@ static int look(struct source_ring *source, struct ntk_aggregate *aggregate, uin
         struct ntk_ring_segment *segment = ntk_ring_registry_get(source->registry, i);
         struct ntk_runtime_reading reading;
 
-        if (ntk_ring_segment_state(segment) == NTK_SEGMENT_GONE) {
+        if (ntk_ring_segment_state(segment) == NTK_SEGMENT_GONE ||
+            ntk_ring_segment_state(segment) == NTK_SEGMENT_DOUBLE) {
             continue;
         }
         ret = first_sight(source, aggregate, segment, events);

@@ -571,6 +571,52 @@ static void free_segment(struct ntk_ring_registry *registry, struct ntk_ring_seg
     ntk_ring_segment_close(segment);
 }
 
+/* Nobody reads it: its file goes with its writer. */
+static void step_double(struct ntk_ring_registry *registry, struct ntk_ring_segment *segment)
+{
+    if (ntk_ring_segment_is_damaged(segment)) {
+        segment->state = NTK_SEGMENT_GONE;
+    } else if (ntk_ring_liveness_has_ended(&registry->liveness, segment, registry->poll_count)) {
+        segment->ended_ns = registry->poll_ns;
+        leave(registry, segment);
+        segment->state = NTK_SEGMENT_GONE;
+    }
+}
+
+static bool is_attached(const struct ntk_ring_segment *segment)
+{
+    return (segment->process.flags & NTK_PROCESS_ATTACHED) != 0;
+}
+
+/* Segments of one process stand side by side. */
+static void find_doubles(struct ntk_ring_registry *registry)
+{
+    size_t count = registry->segments.count;
+
+    for (size_t begin = 0, end; begin < count; begin = end) {
+        const struct ntk_ring_process *process = &ntk_ring_registry_get(registry, begin)->process;
+        bool tells_itself = false;
+
+        for (end = begin; end < count; end++) {
+            const struct ntk_ring_segment *segment = ntk_ring_registry_get(registry, end);
+
+            if (segment->process.pid != process->pid ||
+                segment->process.start_time != process->start_time) {
+                break;
+            }
+            tells_itself =
+                tells_itself || (!is_attached(segment) && segment->state != NTK_SEGMENT_GONE);
+        }
+        for (size_t i = begin; tells_itself && i < end; i++) {
+            struct ntk_ring_segment *segment = ntk_ring_registry_get(registry, i);
+
+            if (is_attached(segment) && segment->state == NTK_SEGMENT_ALIVE) {
+                segment->state = NTK_SEGMENT_DOUBLE;
+            }
+        }
+    }
+}
+
 /* One step of each segment's life: alive, ended, gone, freed. */
 static void step_lives(struct ntk_ring_registry *registry)
 {
@@ -588,7 +634,9 @@ static void step_lives(struct ntk_ring_registry *registry)
             ntk_vec_remove(&registry->segments, i);
             continue;
         }
-        if (ntk_ring_segment_is_damaged(segment)) {
+        if (segment->state == NTK_SEGMENT_DOUBLE) {
+            step_double(registry, segment);
+        } else if (ntk_ring_segment_is_damaged(segment)) {
             struct ntk_err err = { 0 };
 
             (void)ntk_err_set(&err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s was cut short", segment->path);
@@ -646,6 +694,7 @@ int ntk_ring_registry_poll(struct ntk_ring_registry *registry, struct ntk_ring_p
     look_into_folders(registry);
     step_lives(registry);
     ntk_vec_sort(&registry->segments, compare_segments);
+    find_doubles(registry);
     registry->out->segments = (uint32_t)registry->segments.count;
     registry->out = NULL;
     return 0;
