@@ -223,9 +223,11 @@ static int add_process(const struct ntk_store_process *process, void *ctx)
     ntk_query_table_add_count(table, true, process->last_seen_ns);
     ntk_query_table_add_count(table, process->ended_ns > 0, process->ended_ns);
     ntk_query_table_add_count(table, true, process->core_count);
-    ntk_query_table_add_count(table, process->has_samples, process->completed);
-    ntk_query_table_add_count(table, process->has_samples, process->failed);
-    ntk_query_table_add_count(table, process->has_samples, process->unwatched);
+    bool is_counted = process->has_samples && process->counts_executions;
+    ntk_query_table_add_count(table, is_counted, process->completed);
+    ntk_query_table_add_count(table, is_counted, process->failed);
+    ntk_query_table_add_count(table, is_counted, process->unwatched);
+    ntk_query_table_add_text(table, process->hooks);
     ntk_query_table_add_text(table, process->user);
     ntk_query_table_add_text(table, process->container);
     ntk_query_table_add_text(table, process->command);
@@ -241,8 +243,9 @@ static int answer_processes(const struct ntk_query *query, struct ntk_query_tabl
         { NTK_QUERY_TIME, "first_seen" }, { NTK_QUERY_TIME, "last_seen" },
         { NTK_QUERY_TIME, "ended" },      { NTK_QUERY_COUNT, "cores" },
         { NTK_QUERY_COUNT, "completed" }, { NTK_QUERY_COUNT, "failed" },
-        { NTK_QUERY_COUNT, "unwatched" }, { NTK_QUERY_TEXT, "user" },
-        { NTK_QUERY_TEXT, "container" },  { NTK_QUERY_TEXT, "command" },
+        { NTK_QUERY_COUNT, "unwatched" }, { NTK_QUERY_TEXT, "hooks" },
+        { NTK_QUERY_TEXT, "user" },       { NTK_QUERY_TEXT, "container" },
+        { NTK_QUERY_TEXT, "command" },
     };
 
     add_columns(table, columns, sizeof columns / sizeof *columns);

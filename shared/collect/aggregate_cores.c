@@ -54,7 +54,8 @@ take_unwatched(struct ntk_aggregate *aggregate, struct core_state *state,
         }
         machine->has_unwatched = true;
         ntk_aggregate_fill_core(out, unwatched->counts, no_total);
-        out->has = told;
+        /* See aggregate_first.c. */
+        out->has = told & NTK_CORE_HAS_ENGINES ? told : told & ~(uint32_t)NTK_CORE_HAS_BUSY;
         out->total_latency = ntk_aggregate_histogram_of(aggregate, &unwatched->total);
         if (told & NTK_CORE_HAS_DEVICE_LATENCY) {
             out->device_latency = ntk_aggregate_histogram_of(aggregate, &unwatched->device);

@@ -19,6 +19,9 @@ CREATE TABLE process (
     instance_type TEXT NOT NULL,
     lnc INTEGER NOT NULL,
     software INTEGER,
+    hooks TEXT,
+    cores_guessed INTEGER,
+    counts_executions INTEGER,
     first_seen_ns INTEGER NOT NULL,
     last_seen_ns INTEGER NOT NULL,
     ended_ns INTEGER,
@@ -35,9 +38,10 @@ CREATE TABLE model (
     core_count INTEGER NOT NULL,
     first_seen_ns INTEGER NOT NULL,
     last_seen_ns INTEGER NOT NULL,
-    executions_total INTEGER NOT NULL,
-    errors_total INTEGER NOT NULL,
+    executions_total INTEGER,
+    errors_total INTEGER,
     estimated INTEGER NOT NULL,
+    memory_estimated INTEGER NOT NULL,
     load_time_ns INTEGER,
     load_duration_ns INTEGER,
     unloaded_ns INTEGER,
@@ -85,7 +89,7 @@ CREATE TABLE process_sample (
     rss_bytes INTEGER,
     host_memory_bytes INTEGER NOT NULL,
     device_memory_bytes INTEGER NOT NULL,
-    in_flight INTEGER NOT NULL,
+    in_flight INTEGER,
     events_lost INTEGER NOT NULL,
     PRIMARY KEY (time_ns, process_id)
 ) STRICT, WITHOUT ROWID;
@@ -96,6 +100,7 @@ CREATE TABLE core_sample (
     core INTEGER NOT NULL,
     period_ns INTEGER NOT NULL,{core|
     % INTEGER,}
+    busy_of_calls_ns INTEGER,
     in_flight INTEGER,
     busy_total_ns INTEGER,
     PRIMARY KEY (time_ns, process_id, core)
@@ -168,7 +173,7 @@ CREATE TABLE core_total (
     core INTEGER NOT NULL,
     began_ns INTEGER NOT NULL,
     time_ns INTEGER NOT NULL,{count|
-    % INTEGER NOT NULL,}
+    % INTEGER,}
     latency_histogram BLOB NOT NULL,
     device_latency_histogram BLOB NOT NULL,
     PRIMARY KEY (process_id, core, began_ns)
@@ -181,7 +186,7 @@ CREATE TABLE unwatched (
     process_id INTEGER NOT NULL REFERENCES process,
     core INTEGER NOT NULL,
     since_ns INTEGER,{count|
-    % INTEGER NOT NULL,}
+    % INTEGER,}
     latency_histogram BLOB,
     device_latency_histogram BLOB,
     PRIMARY KEY (time_ns, process_id, core)

@@ -50,7 +50,7 @@ CREATE TABLE process_@ (
     host_memory_bytes_last INTEGER NOT NULL,
     device_memory_bytes_max INTEGER NOT NULL,
     device_memory_bytes_last INTEGER NOT NULL,
-    in_flight_max INTEGER NOT NULL,
+    in_flight_max INTEGER,
     events_lost INTEGER NOT NULL,
     PRIMARY KEY (time_ns, process_id)
 ) STRICT, WITHOUT ROWID;
@@ -64,6 +64,7 @@ CREATE TABLE core_@ (
     busy_period_ns INTEGER,
     busy_ratio_max REAL,{core|
     % INTEGER,}
+    busy_of_calls_ns INTEGER,
     in_flight_max INTEGER,
     busy_total_ns INTEGER,
     PRIMARY KEY (time_ns, process_id, core)

@@ -93,7 +93,8 @@ static const char process_columns[] =
     "SELECT p.pid, p.tag, p.command, p.user, p.container, p.first_seen_ns, p.last_seen_ns,"
     " p.ended_ns, (SELECT count(DISTINCT t.core) FROM core_total t"
     "  WHERE t.process_id = p.process_id),"
-    " m.host, m.device, m.rss, e.completed, e.failed, e.unwatched FROM process p LEFT JOIN"
+    " m.host, m.device, m.rss, e.completed, e.failed, e.unwatched, p.hooks, p.counts_executions"
+    " FROM process p LEFT JOIN"
     " (SELECT process_id, max(host_memory_bytes_max) AS host, max(device_memory_bytes_max) AS "
     "device,"
     "  max(rss_bytes_max) AS rss FROM ";
@@ -123,6 +124,9 @@ static void take_process(sqlite3_stmt *statement, struct ntk_store_process *proc
         .completed = (uint64_t)sqlite3_column_int64(statement, 12),
         .failed = (uint64_t)sqlite3_column_int64(statement, 13),
         .unwatched = (uint64_t)sqlite3_column_int64(statement, 14),
+        .hooks = (const char *)sqlite3_column_text(statement, 15),
+        .counts_executions = sqlite3_column_type(statement, 16) == SQLITE_NULL ||
+                             sqlite3_column_int(statement, 16) != 0,
     };
 }
 

@@ -172,11 +172,12 @@ static void take_totals(sqlite3_stmt *statement, struct core_entries *entries,
     *core = (struct ntk_core_sample){ 0 };
     core->core = (uint32_t)sqlite3_column_int64(statement, column++);
     column += 2; /* began_ns, time_ns */
-    core->has = NTK_CORE_HAS_BUSY | NTK_CORE_HAS_ENGINES | NTK_CORE_HAS_FLOPS |
-                NTK_CORE_HAS_EFFECTIVE_FLOPS | NTK_CORE_HAS_BYTES | NTK_CORE_HAS_EXECUTIONS |
-                NTK_CORE_HAS_LATENCY | NTK_CORE_HAS_DEVICE_LATENCY | NTK_CORE_HAS_TRANSFERS;
+    core->has = NTK_CORE_HAS_LATENCY | NTK_CORE_HAS_DEVICE_LATENCY;
     for (size_t i = 0; i < NTK_CORE_COUNT_ROWS; i++) {
         for (size_t k = 0; k < ntk_core_count_rows[i].count; k++) {
+            if (sqlite3_column_type(statement, column) != SQLITE_NULL) {
+                core->has |= ntk_core_count_rows[i].has;
+            }
             core->counts[ntk_core_count_rows[i].at + k].total =
                 (uint64_t)sqlite3_column_int64(statement, column++);
         }

@@ -179,7 +179,9 @@ struct ntk_store_process {
     uint64_t rss_bytes_max;
     uint64_t completed;
     uint64_t failed;
-    uint64_t unwatched; /* of both: ran while no agent was there */
+    uint64_t unwatched;     /* of both: ran while no agent was there */
+    const char *hooks;      /* ntk_hooks_kind_names; NULL unknown */
+    bool counts_executions; /* ... of them all that is said above */
 };
 typedef int (*ntk_store_process_row)(const struct ntk_store_process *process, void *ctx);
 /* By first_seen_ns; step_ns of the window is ignored. */

@@ -12,7 +12,7 @@
 
 static const char models_sql[] =
     "SELECT process_id, model_id, name, neff_path, uuid, first_core, core_count, estimated,"
-    " load_time_ns, load_duration_ns, unloaded_ns FROM model"
+    " load_time_ns, load_duration_ns, unloaded_ns, memory_estimated FROM model"
     " WHERE process_id = ?3 AND first_seen_ns <= ?1 AND last_seen_ns > ?2 ORDER BY model_id";
 
 static int load_models(struct ntk_replay *replay, struct ntk_runtime_sample *runtime,
@@ -42,6 +42,7 @@ static int load_models(struct ntk_replay *replay, struct ntk_runtime_sample *run
                           : (uint32_t)ntk_replay_number(statement, 5);
         model->core_count = (uint32_t)ntk_replay_number(statement, 6);
         model->estimated = sqlite3_column_int(statement, 7) != 0;
+        model->memory_estimated = sqlite3_column_int(statement, 11) != 0;
         model->load_realtime_ns = ntk_replay_number(statement, 8);
         model->load_ns = ntk_replay_number(statement, 9);
         uint64_t unloaded_ns = ntk_replay_number(statement, 10);

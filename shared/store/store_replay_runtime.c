@@ -15,7 +15,17 @@ static const char runtime_columns[] =
     "p.process_id, p.pid, p.header_pid, p.start_time, p.uid, p.software, p.ended_ns, p.tag,"
     " p.command, p.user, p.container, p.runtime_version, p.framework_version, p.instance_type,"
     " p.lnc, p.first_seen_ns, r.vcpu_user_ns, r.vcpu_system_ns, r.vcpu_period_ns, r.rss_bytes_last,"
-    " r.in_flight_max, r.events_lost";
+    " r.in_flight_max, r.events_lost, p.hooks, p.cores_guessed, p.counts_executions";
+
+static enum ntk_hooks_kind hooks_of(const char *name)
+{
+    for (int i = 1; name && i < NTK_HOOKS_KIND_COUNT; i++) {
+        if (strcmp(name, ntk_hooks_kind_names[i]) == 0) {
+            return (enum ntk_hooks_kind)i;
+        }
+    }
+    return NTK_HOOKS_UNKNOWN;
+}
 
 static void take_runtime(const struct ntk_replay *replay, sqlite3_stmt *statement,
                          struct ntk_runtime_sample *runtime)
@@ -50,6 +60,10 @@ static void take_runtime(const struct ntk_replay *replay, sqlite3_stmt *statemen
     runtime->has |= ntk_replay_is_known(statement, 20) ? NTK_RUNTIME_HAS_IN_FLIGHT : 0;
     runtime->in_flight = ntk_replay_number(statement, 20);
     runtime->events_lost.period = ntk_replay_number(statement, 21);
+    runtime->hooks = hooks_of((const char *)sqlite3_column_text(statement, 22));
+    runtime->cores_guessed = sqlite3_column_int(statement, 23) != 0;
+    runtime->no_executions =
+        ntk_replay_is_known(statement, 24) && sqlite3_column_int(statement, 24) == 0;
 }
 
 static int load_processes(struct ntk_replay *replay, struct ntk_err *err)
@@ -102,13 +116,15 @@ static int take_counts(sqlite3_stmt *statement, int column, enum ntk_store_count
 }
 
 static const char core_columns[] =
-    "process_id, core, period_ns, busy_period_ns, in_flight_max, busy_total_ns{core|, %}";
+    "process_id, core, period_ns, busy_period_ns, in_flight_max, busy_total_ns,"
+    " busy_of_calls_ns{core|, %}";
 
 static void take_core(sqlite3_stmt *statement, struct ntk_core_sample *core)
 {
     double busy_period_ns = (double)ntk_replay_number(statement, 3); /* may be a part of a minute */
 
-    take_counts(statement, 6, NTK_STORE_COUNTS_CORE, core);
+    core->busy_of_calls = ntk_replay_number(statement, 6) > 0;
+    take_counts(statement, 7, NTK_STORE_COUNTS_CORE, core);
     core->core = (uint32_t)ntk_replay_number(statement, 1);
     core->busy_ns.total = ntk_replay_number(statement, 5);
     core->utilization = busy_period_ns > 0 ? (double)core->busy_ns.period / busy_period_ns : 0;
@@ -187,7 +203,7 @@ static int load_executions(struct ntk_replay *replay, struct ntk_err *err)
     return ret;
 }
 
-/* No row of executions is none in the period: the groups are known of every core of a runtime. */
+/* No row of executions is none in the period: the groups are known of every core of a runtime that counts them. */
 static void sum_runtime(struct ntk_replay *replay, struct ntk_runtime_sample *runtime)
 {
     struct ntk_histogram_dense *device = calloc(1, sizeof *device);
@@ -196,10 +212,10 @@ static void sum_runtime(struct ntk_replay *replay, struct ntk_runtime_sample *ru
         return;
     }
     ntk_histogram_dense_reset(&replay->dense);
-    runtime->has |= NTK_RUNTIME_HAS_EXECUTIONS;
+    runtime->has |= runtime->no_executions ? 0u : NTK_RUNTIME_HAS_EXECUTIONS;
     for (size_t i = 0; i < runtime->core_count; i++) {
         struct ntk_core_sample *core = &runtime->cores[i];
-        core->has |= NTK_CORE_HAS_EXECUTIONS | NTK_CORE_HAS_LATENCY;
+        core->has |= runtime->no_executions ? 0u : NTK_CORE_HAS_EXECUTIONS | NTK_CORE_HAS_LATENCY;
         for (size_t o = 0; o < NTK_OUTCOME_COUNT; o++) {
             runtime->outcome[o].period += core->outcome[o].period;
             replay->snapshot->outcome[o].period += core->outcome[o].period;
@@ -227,6 +243,7 @@ static void sum_machine(const struct ntk_replay *replay, const struct ntk_runtim
         }
         struct ntk_core_sample *to = &replay->snapshot->cores[from->core];
         to->has |= from->has;
+        to->busy_of_calls = to->busy_of_calls || from->busy_of_calls;
         to->utilization += from->utilization;
         to->utilization = to->utilization > 1 ? 1 : to->utilization;
         to->in_flight += from->in_flight;

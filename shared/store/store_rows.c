@@ -29,18 +29,20 @@ static const char *const statement_sql[STATEMENT_COUNT] = {
     [FIND_PROCESS] = "SELECT process_id FROM process"
                      " WHERE boot_id = ?1 AND header_pid = ?2 AND uid = ?3 AND start_time = ?4",
     [ADD_PROCESS] = "INSERT INTO process VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,"
-                    " ?11, ?12, ?13, ?14, ?15, ?15, NULL)",
-    [SEE_PROCESS] = "UPDATE process SET last_seen_ns = ?2, ended_ns = ?3 WHERE process_id = ?1",
+                    " ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?18, NULL)",
+    [SEE_PROCESS] = "UPDATE process SET last_seen_ns = ?2, ended_ns = ?3, hooks = ?4,"
+                    " cores_guessed = ?5, counts_executions = ?6 WHERE process_id = ?1",
     [PUT_MODEL] = "INSERT INTO model VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9, ?10, ?11, ?12,"
-                  " ?13, ?14)"
+                  " ?13, ?14, ?15)"
                   " ON CONFLICT DO UPDATE SET last_seen_ns = excluded.last_seen_ns,"
                   " executions_total = excluded.executions_total,"
                   " errors_total = excluded.errors_total, estimated = excluded.estimated,"
+                  " memory_estimated = excluded.memory_estimated,"
                   " load_time_ns = excluded.load_time_ns,"
                   " load_duration_ns = excluded.load_duration_ns,"
                   " unloaded_ns = excluded.unloaded_ns",
     [PUT_MEMORY_LAST] = "INSERT OR REPLACE INTO memory_last VALUES (?2, ?3, ?4, ?5, ?1, ?6, ?7)",
-    [FIND_TOTAL] = "SELECT latency_histogram, device_latency_histogram FROM core_total"
+    [FIND_TOTAL] = "SELECT * FROM core_total"
                    " WHERE process_id = ?1 AND core = ?2 AND began_ns = ?3",
     [FIND_LAST_TOTAL] = "SELECT max(time_ns) FROM core_total WHERE process_id = ?1 AND core = ?2",
     [SUM_OLD_TOTALS] = "INSERT OR REPLACE INTO core_total"
@@ -146,7 +148,7 @@ static int write_process_sample(struct ntk_store_rows *rows, const struct ntk_sn
     ntk_rows_bind_known(&binder, runtime->has & NTK_RUNTIME_HAS_RSS, runtime->rss_bytes);
     ntk_rows_bind_u64(&binder, host_bytes);
     ntk_rows_bind_u64(&binder, device_bytes);
-    ntk_rows_bind_u64(&binder, runtime->in_flight);
+    ntk_rows_bind_known(&binder, runtime->has & NTK_RUNTIME_HAS_IN_FLIGHT, runtime->in_flight);
     ntk_rows_bind_u64(&binder, runtime->events_lost.period);
     return ntk_rows_bind_finish(rows, &binder, err);
 }
@@ -166,9 +168,11 @@ static int write_models(struct ntk_store_rows *rows, const struct ntk_snapshot *
         ntk_rows_bind_core(&binder, model->core);
         ntk_rows_bind_u64(&binder, model->core_count);
         ntk_rows_bind_u64(&binder, snapshot->realtime_ns);
-        ntk_rows_bind_u64(&binder, model->executions.total);
-        ntk_rows_bind_u64(&binder, model->errors.total);
+        bool is_counted = model->has & NTK_MODEL_HAS_EXECUTIONS;
+        ntk_rows_bind_known(&binder, is_counted, model->executions.total);
+        ntk_rows_bind_known(&binder, is_counted, model->errors.total);
         ntk_rows_bind_u64(&binder, model->estimated);
+        ntk_rows_bind_u64(&binder, model->memory_estimated);
         ntk_rows_bind_known(&binder, model->load_realtime_ns, model->load_realtime_ns);
         ntk_rows_bind_known(&binder, model->load_realtime_ns, model->load_ns);
         ntk_rows_bind_known(&binder, !model->loaded, snapshot->realtime_ns);
@@ -176,7 +180,7 @@ static int write_models(struct ntk_store_rows *rows, const struct ntk_snapshot *
         if (ret < 0) {
             return ret;
         }
-        if (model->executions.period == 0 && model->errors.period == 0) {
+        if (!is_counted || (model->executions.period == 0 && model->errors.period == 0)) {
             continue;
         }
         binder = ntk_rows_bind_start(rows, ADD_MODEL_SAMPLE);
@@ -211,6 +215,7 @@ static int write_runtime(struct ntk_store_rows *rows, const struct ntk_snapshot 
     ntk_rows_bind_u64(&binder, (uint64_t)process->id);
     ntk_rows_bind_u64(&binder, snapshot->realtime_ns);
     ntk_rows_bind_known(&binder, runtime->ended, snapshot->realtime_ns);
+    ntk_rows_bind_hooks(&binder, runtime);
     ret = ntk_rows_bind_finish(rows, &binder, err);
     if (ret == 0) {
         ret = write_process_sample(rows, snapshot, process, runtime, err);

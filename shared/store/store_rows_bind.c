@@ -40,6 +40,19 @@ void ntk_rows_bind_text(struct ntk_rows_binder *binder, const char *text)
     sqlite3_bind_text(binder->statement, binder->next++, text ? text : "", -1, SQLITE_STATIC);
 }
 
+void ntk_rows_bind_hooks(struct ntk_rows_binder *binder, const struct ntk_runtime_sample *runtime)
+{
+    bool is_known = runtime && runtime->hooks != NTK_HOOKS_UNKNOWN;
+
+    if (is_known) {
+        ntk_rows_bind_text(binder, ntk_hooks_kind_names[runtime->hooks]);
+    } else {
+        sqlite3_bind_null(binder->statement, binder->next++);
+    }
+    ntk_rows_bind_known(binder, is_known, is_known && runtime->cores_guessed);
+    ntk_rows_bind_known(binder, is_known, is_known && !runtime->no_executions);
+}
+
 void ntk_rows_bind_blob(struct ntk_rows_binder *binder, const struct ntk_buf *buf)
 {
     sqlite3_bind_blob64(binder->statement, binder->next++, buf->bytes, buf->bytes_count,

@@ -17,17 +17,34 @@ static void add_period(struct ntk_histogram_dense *dense, struct ntk_buf *blob,
     }
 }
 
-/* Where not known may be said: only what is. */
+/* Only what is known. */
 static void bind_counts(struct ntk_rows_binder *binder, const struct ntk_core_sample *core,
-                        enum ntk_store_counts set, bool is_total)
+                        enum ntk_store_counts set)
 {
     for (size_t i = 0; i < NTK_CORE_COUNT_ROWS; i++) {
         const struct ntk_core_count_row *row = &ntk_core_count_rows[i];
-        bool is_known = set != NTK_STORE_COUNTS_CORE || core->has & row->has;
+        bool has = core->has & row->has;
 
         for (size_t k = 0; k < row->count && ntk_store_counts_have(set, row); k++) {
             struct ntk_count count = core->counts[row->at + k];
-            ntk_rows_bind_known(binder, is_known, is_total ? count.total : count.period);
+            ntk_rows_bind_known(binder, has, count.period);
+        }
+    }
+}
+
+/* A total stays while its count is not known for a period. */
+static void bind_totals(struct ntk_rows_binder *binder, const struct ntk_core_sample *core,
+                        struct ntk_rows_core *state)
+{
+    state->has |= core->has;
+    for (size_t i = 0; i < NTK_CORE_COUNT_ROWS; i++) {
+        const struct ntk_core_count_row *row = &ntk_core_count_rows[i];
+
+        for (size_t k = row->at; k < row->at + row->count; k++) {
+            if (core->has & row->has) {
+                state->totals[k] = core->counts[k].total;
+            }
+            ntk_rows_bind_known(binder, state->has & row->has, state->totals[k]);
         }
     }
 }
@@ -50,7 +67,7 @@ static int write_core_total(struct ntk_store_rows *rows, const struct ntk_snapsh
     ntk_rows_bind_u64(&binder, core->core);
     ntk_rows_bind_u64(&binder, core->began_ns);
     ntk_rows_bind_u64(&binder, snapshot->realtime_ns);
-    bind_counts(&binder, core, NTK_STORE_COUNTS_ALL, true);
+    bind_totals(&binder, core, state);
     ntk_rows_bind_blob(&binder, &state->total_blob);
     ntk_rows_bind_blob(&binder, &state->device_blob);
     return ntk_rows_bind_finish(rows, &binder, err);
@@ -66,8 +83,10 @@ static int write_core_sample(struct ntk_store_rows *rows, const struct ntk_snaps
     ntk_rows_bind_u64(&binder, (uint64_t)process->id);
     ntk_rows_bind_u64(&binder, core->core);
     ntk_rows_bind_u64(&binder, snapshot->period_ns);
-    bind_counts(&binder, core, NTK_STORE_COUNTS_CORE, false);
-    ntk_rows_bind_u64(&binder, core->in_flight);
+    bind_counts(&binder, core, NTK_STORE_COUNTS_CORE);
+    ntk_rows_bind_known(&binder, core->has & NTK_CORE_HAS_BUSY,
+                        core->busy_of_calls ? core->busy_ns.period : 0);
+    ntk_rows_bind_known(&binder, core->has & NTK_CORE_HAS_EXECUTIONS, core->in_flight);
     ntk_rows_bind_known(&binder, core->has & NTK_CORE_HAS_BUSY, core->busy_ns.total);
     return ntk_rows_bind_finish(rows, &binder, err);
 }
@@ -85,14 +104,14 @@ static int write_executions(struct ntk_store_rows *rows, const struct ntk_snapsh
     for (size_t i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
         any |= core->error_class[i].period;
     }
-    if (!any) {
+    if (!any || !(core->has & NTK_CORE_HAS_EXECUTIONS)) {
         return 0;
     }
     ntk_rows_bind_u64(&binder, snapshot->realtime_ns);
     ntk_rows_bind_u64(&binder, (uint64_t)process->id);
     ntk_rows_bind_u64(&binder, core->core);
     ntk_rows_bind_u64(&binder, snapshot->period_ns);
-    bind_counts(&binder, core, NTK_STORE_COUNTS_EXECUTION, false);
+    bind_counts(&binder, core, NTK_STORE_COUNTS_EXECUTION);
     ntk_rows_bind_percentiles(&binder, &core->total_latency, 3);
     ntk_rows_bind_percentiles(&binder, &core->device_latency, 2);
     ntk_rows_bind_histogram(&binder, &core->total_latency, &rows->scratch);
@@ -157,7 +176,7 @@ static int write_unwatched(struct ntk_store_rows *rows, const struct ntk_snapsho
     ntk_rows_bind_u64(&binder, (uint64_t)process->id);
     ntk_rows_bind_u64(&binder, core->core);
     ntk_rows_bind_known(&binder, state->since_ns, state->since_ns);
-    bind_counts(&binder, core->unwatched, NTK_STORE_COUNTS_ALL, false);
+    bind_counts(&binder, core->unwatched, NTK_STORE_COUNTS_ALL);
     ntk_rows_bind_histogram(&binder, &core->unwatched->total_latency, &rows->scratch);
     ntk_rows_bind_histogram(&binder, &core->unwatched->device_latency, &rows->scratch_2);
     return ntk_rows_bind_finish(rows, &binder, err);

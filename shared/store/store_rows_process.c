@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "shared/store/store_histogram.h"
 #include "shared/store/store_sql.h"
@@ -92,6 +93,7 @@ int ntk_rows_get_process(struct ntk_store_rows *rows, const struct ntk_snapshot 
         ntk_rows_bind_text(&binder, runtime ? runtime->instance_type : "");
         ntk_rows_bind_u64(&binder, runtime ? runtime->lnc : 1);
         ntk_rows_bind_known(&binder, runtime, runtime && runtime->software);
+        ntk_rows_bind_hooks(&binder, runtime);
         ntk_rows_bind_u64(&binder, snapshot->realtime_ns);
         int ret = ntk_rows_bind_finish(rows, &binder, err);
         if (ret < 0) {
@@ -145,22 +147,39 @@ static int join_old_totals(struct ntk_store_rows *rows, const struct ntk_rows_pr
     return ret;
 }
 
+/* Columns in the order of core_total in schema.sql. */
+static void take_totals(sqlite3_stmt *statement, struct ntk_rows_core *state)
+{
+    int column = 4; /* behind process_id, core, began_ns and time_ns */
+
+    for (size_t i = 0; i < NTK_CORE_COUNT_ROWS; i++) {
+        for (size_t k = 0; k < ntk_core_count_rows[i].count; k++, column++) {
+            if (sqlite3_column_type(statement, column) != SQLITE_NULL) {
+                state->has |= ntk_core_count_rows[i].has;
+                state->totals[ntk_core_count_rows[i].at + k] =
+                    (uint64_t)sqlite3_column_int64(statement, column);
+            }
+        }
+    }
+    /* A blob that cannot be read starts anew: the counts beside it stay right. */
+    (void)ntk_store_histogram_decode(sqlite3_column_blob(statement, column),
+                                     (size_t)sqlite3_column_bytes(statement, column),
+                                     &state->total);
+    (void)ntk_store_histogram_decode(sqlite3_column_blob(statement, column + 1),
+                                     (size_t)sqlite3_column_bytes(statement, column + 1),
+                                     &state->device);
+}
+
 /* 1, or 0 when nothing is known of this life. */
-static int load_histograms(struct ntk_store_rows *rows, const struct ntk_rows_process *process,
-                           uint32_t core, struct ntk_rows_core *state, struct ntk_err *err)
+static int load_life(struct ntk_store_rows *rows, const struct ntk_rows_process *process,
+                     uint32_t core, struct ntk_rows_core *state, struct ntk_err *err)
 {
     struct ntk_rows_binder binder = ask_core(rows, FIND_TOTAL, process, core);
 
     ntk_rows_bind_u64(&binder, state->began_ns);
     int ret = step_once(rows, binder.statement, err);
     if (ret > 0) {
-        /* A blob that cannot be read starts anew: the counts beside it stay right. */
-        (void)ntk_store_histogram_decode(sqlite3_column_blob(binder.statement, 0),
-                                         (size_t)sqlite3_column_bytes(binder.statement, 0),
-                                         &state->total);
-        (void)ntk_store_histogram_decode(sqlite3_column_blob(binder.statement, 1),
-                                         (size_t)sqlite3_column_bytes(binder.statement, 1),
-                                         &state->device);
+        take_totals(binder.statement, state);
     }
     sqlite3_reset(binder.statement);
     sqlite3_clear_bindings(binder.statement);
@@ -186,9 +205,11 @@ static int load_core(struct ntk_store_rows *rows, const struct ntk_rows_process 
                      struct ntk_err *err)
 {
     state->began_ns = began_ns;
+    state->has = 0;
+    memset(state->totals, 0, sizeof state->totals);
     ntk_histogram_dense_reset(&state->total);
     ntk_histogram_dense_reset(&state->device);
-    int ret = load_histograms(rows, process, core, state, err);
+    int ret = load_life(rows, process, core, state, err);
     if (ret == 0) {
         ret = join_old_totals(rows, process, core, err);
     }

@@ -52,6 +52,8 @@ struct ntk_rows_core {
     struct ntk_buf total_blob; /* encoded again only when the period added something */
     struct ntk_buf device_blob;
     uint64_t since_ns; /* of the totals that were there when it was first asked for */
+    uint32_t has;      /* enum ntk_core_has of totals[]: known once */
+    uint64_t totals[NTK_CORE_COUNTS];
 };
 
 struct ntk_rows_memory {
@@ -87,6 +89,8 @@ struct ntk_rows_binder ntk_rows_bind_start(struct ntk_store_rows *rows, enum ntk
 void ntk_rows_bind_u64(struct ntk_rows_binder *binder, uint64_t value);
 void ntk_rows_bind_known(struct ntk_rows_binder *binder, bool known, uint64_t value);
 void ntk_rows_bind_ratio(struct ntk_rows_binder *binder, bool known, double value);
+/* How a process is watched: three columns, NULL where nobody says. */
+void ntk_rows_bind_hooks(struct ntk_rows_binder *binder, const struct ntk_runtime_sample *runtime);
 void ntk_rows_bind_text(struct ntk_rows_binder *binder, const char *text);
 void ntk_rows_bind_blob(struct ntk_rows_binder *binder, const struct ntk_buf *buf);
 void ntk_rows_bind_core(struct ntk_rows_binder *binder, uint32_t core);

@@ -11,6 +11,8 @@
 /* As many tags as a page of metrics remembers. */
 #define RUNTIMES_MAX 4096
 #define CORES_MAX 1024
+#define TOTALS_OF_CORES \
+    (NTK_CORE_HAS_BUSY | NTK_CORE_HAS_ENGINES | NTK_CORE_HAS_FLOPS | NTK_CORE_HAS_EFFECTIVE_FLOPS)
 
 /* A row per tag, and per process where they stand apart; the last that ran, if there are too
  * many. */
@@ -46,7 +48,9 @@ static void take_runtime(struct ntk_snapshot *snapshot, sqlite3_stmt *statement,
     uint64_t from_ns = number(statement, column++);
     uint64_t to_ns = number(statement, column++);
     runtime->lnc = (uint32_t)number(statement, column++);
-    runtime->has = NTK_RUNTIME_HAS_EXECUTIONS;
+    runtime->has = sqlite3_column_type(statement, column) != SQLITE_NULL
+                       ? NTK_RUNTIME_HAS_EXECUTIONS
+                       : 0; /* nobody counted */
     runtime->group_period_ns[NTK_RUNTIME_GROUP_EXECUTIONS] = to_ns > from_ns ? to_ns - from_ns : 1;
     for (int i = 0; i < NTK_OUTCOME_COUNT; i++) {
         runtime->outcome[i].period = number(statement, column++);
@@ -142,11 +146,14 @@ static int load_cores(struct ntk_store_reader *reader, struct ntk_snapshot *snap
         struct ntk_core_sample *core = &cores[sqlite3_column_int(statement, 0)];
         int column = 1;
 
-        core->has = NTK_CORE_HAS_BUSY | NTK_CORE_HAS_ENGINES | NTK_CORE_HAS_FLOPS |
-                    NTK_CORE_HAS_EFFECTIVE_FLOPS;
         for (size_t i = 0; i < NTK_CORE_COUNT_ROWS; i++) {
             const struct ntk_core_count_row *row = &ntk_core_count_rows[i];
-            for (size_t k = 0; k < row->count && core->has & row->has; k++) {
+            bool is_known = ntk_store_counts_have(NTK_STORE_COUNTS_CORE, row) &&
+                            row->has & TOTALS_OF_CORES &&
+                            sqlite3_column_type(statement, column) != SQLITE_NULL;
+
+            core->has |= is_known ? row->has : 0;
+            for (size_t k = 0; k < row->count && is_known; k++) {
                 core->counts[row->at + k].period = number(statement, column + (int)k);
             }
             column += ntk_store_counts_have(NTK_STORE_COUNTS_CORE, row) ? (int)row->count : 0;

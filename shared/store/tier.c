@@ -100,6 +100,7 @@ static const struct column core_columns[] = {
     { "busy_period_ns", SUM, BUSY_PERIOD },
     { "busy_ratio_max", LARGEST, "1.0 * busy_ns / " BUSY_PERIOD },
     { "{core|, %}", COUNTS, "{core|, add_up(%) AS %}" },
+    { "busy_of_calls_ns", SUM, NULL },
     { "in_flight_max", LARGEST, "in_flight" },
     { "busy_total_ns", NEWEST, NULL },
     { 0 },

@@ -4,6 +4,7 @@ CREATE VIEW process_overview AS
 SELECT p.pid,
        p.tag,
        p.command,
+       p.hooks,
        datetime(p.first_seen_ns / 1000000000, 'unixepoch') AS first_seen,
        datetime(p.ended_ns / 1000000000, 'unixepoch') AS ended,
        (SELECT count(DISTINCT t.core) FROM core_total t WHERE t.process_id = p.process_id) AS cores,

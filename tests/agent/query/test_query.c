@@ -101,9 +101,9 @@ static void people_read_a_table(void **state)
            "trainer  1077        9.0MB         0B         -\n",
            "memory", "--db", f->path);
     EXPECT("process   pid  first seen            last seen             ended  cores  completed  "
-           "failed  unwatched  user  container  command\n"
+           "failed  unwatched  hooks  user  container  command\n"
            "trainer  1077  2023-11-14T22:14:01Z  2023-11-14T22:18:00Z  -          2        600  "
-           "     0          0                   python train.py\n",
+           "     0          0  -                       python train.py\n",
            "processes", "--db", f->path);
 }
 

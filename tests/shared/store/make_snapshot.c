@@ -22,6 +22,7 @@ static void add_unwatched(struct ntk_snapshot *snapshot, struct ntk_core_sample 
         ntk_histogram_dense_record(part, MS);
         ntk_histogram_dense_record(dense, MS);
     }
+    unwatched->has = NTK_CORE_HAS_BUSY | NTK_CORE_HAS_EXECUTIONS | NTK_CORE_HAS_LATENCY;
     unwatched->busy_ns.period = count * MS;
     unwatched->outcome[NTK_OUTCOME_COMPLETED].period = count;
     unwatched->total_latency = ntk_snapshot_histogram(snapshot, part);
@@ -112,7 +113,7 @@ struct ntk_snapshot *test_make_snapshot(struct test_period *period)
         model->core = 4;
         model->core_count = 1;
         model->executions = (struct ntk_count){ period->completed, period->completed_total };
-        model->has = NTK_MODEL_HAS_LATENCY;
+        model->has = NTK_MODEL_HAS_LATENCY | NTK_MODEL_HAS_EXECUTIONS;
         model->loaded = true;
         model->total_latency = runtime->cores[0].total_latency;
     }

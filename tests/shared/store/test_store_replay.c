@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <math.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 #include "shared/store/store_reader.h"
 #include "tests/shared/store/make_snapshot.h"
 #include "tests/shared/store/tier_check.h"
+#include "tests/support/mixed_snapshot.h"
 #include "tests/support/sample_snapshot.h"
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
@@ -367,6 +369,99 @@ static void a_core_is_as_busy_as_in_the_part_of_a_minute_that_its_process_had(vo
 }
 
 /* Rows that no agent wrote: refused or bounded, never followed. */
+/* How many values of a table are poison, of the period or of the total. */
+static int64_t count_poison(sqlite3 *db, const char *table)
+{
+    sqlite3_stmt *statement;
+    char sql[128];
+    int64_t count = 0;
+
+    snprintf(sql, sizeof sql, "SELECT * FROM %s", table);
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), SQLITE_OK);
+    while (sqlite3_step(statement) == SQLITE_ROW) {
+        for (int i = 0; i < sqlite3_column_count(statement); i++) {
+            int64_t value = sqlite3_column_int64(statement, i);
+
+            count += value > 0 && value % MIXED_POISON == 0;
+        }
+    }
+    sqlite3_finalize(statement);
+    return count;
+}
+
+/* Method: two minutes of processes that are watched in three ways; a second, a minute and the file itself are asked. */
+static void what_hooks_around_calls_do_not_know_is_null(void **state)
+{
+    static const char *const tables[] = { "process_sample",   "process_minute",   "core_sample",
+                                          "core_minute",      "core_total",       "model",
+                                          "execution_sample", "execution_minute", "model_sample" };
+    const uint32_t histograms = NTK_CORE_HAS_LATENCY | NTK_CORE_HAS_DEVICE_LATENCY;
+    struct fixture *f = *state;
+    struct ntk_snapshot *was = test_mixed_snapshot();
+    const uint64_t begin_ns = was->realtime_ns / (60 * SECOND) * 60 * SECOND;
+    sqlite3 *db;
+
+    for (uint64_t i = 1; i <= 90; i++) {
+        struct ntk_snapshot *second = test_mixed_snapshot();
+        second->realtime_ns = begin_ns + i * SECOND;
+        put_snapshot(f, second);
+    }
+    start_reading(f);
+    for (int minute = 0; minute < 2; minute++) {
+        struct ntk_snapshot *back = NULL;
+
+        if (minute) {
+            ntk_store_reader_close(f->reader);
+            f->reader = NULL;
+            assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+            assert_int_equal(sqlite3_exec(db, "DELETE FROM machine_sample", NULL, NULL, NULL), 0);
+            assert_int_equal(sqlite3_exec(db,
+                                          "UPDATE tier SET first_ns = (SELECT max(time_ns) FROM"
+                                          " core_sample) WHERE tier = 'second'",
+                                          NULL, NULL, NULL),
+                             0);
+            sqlite3_close(db);
+            assert_int_equal(ntk_store_reader_open(f->path, &f->reader, NULL), 0);
+        }
+        assert_int_equal(
+            ntk_store_reader_snapshot_at(f->reader, begin_ns + 60 * SECOND, &back, NULL), 0);
+        assert_int_equal(back->runtime_count, MIXED_COUNT);
+        for (int k = 0; k < MIXED_COUNT; k++) {
+            const struct ntk_runtime_sample *a = &was->runtimes[k];
+            const struct ntk_runtime_sample *b = &back->runtimes[k];
+
+            assert_int_equal(a->hooks, b->hooks);
+            assert_int_equal(a->cores_guessed, b->cores_guessed);
+            assert_int_equal(a->no_executions, b->no_executions);
+            assert_int_equal(a->has & (NTK_RUNTIME_HAS_EXECUTIONS | NTK_RUNTIME_HAS_IN_FLIGHT),
+                             b->has & (NTK_RUNTIME_HAS_EXECUTIONS | NTK_RUNTIME_HAS_IN_FLIGHT));
+            assert_int_equal(a->cores[0].has & ~histograms, b->cores[0].has & ~histograms);
+            assert_int_equal(a->cores[0].busy_of_calls, b->cores[0].busy_of_calls);
+            assert_int_equal(back->cores[k].busy_of_calls, k == MIXED_PRELOADED);
+            assert_int_equal(a->models[0].memory_estimated, b->models[0].memory_estimated);
+            assert_int_equal(ntk_snapshot_tells_group(b, NTK_GROUP_CONSTANTS), k == MIXED_OURS);
+        }
+        ntk_snapshot_destroy(back);
+    }
+    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        if (count_poison(db, tables[i]) != 0) {
+            fail_msg("%s holds what nobody knows", tables[i]);
+        }
+    }
+    assert_int_equal(test_tier_number(db, "SELECT count(*) FROM process WHERE hooks = 'attached'"
+                                          " AND cores_guessed AND NOT counts_executions"),
+                     1);
+    assert_int_equal(test_tier_number(db, "SELECT count(*) FROM process_overview WHERE hooks ="
+                                          " 'attached' AND completed IS NULL AND errors IS NULL"),
+                     1);
+    assert_int_equal(test_tier_number(db, "SELECT count(*) FROM core_minute WHERE core = 1"
+                                          " AND busy_of_calls_ns = busy_ns AND pe_busy_ns IS NULL"),
+                     1);
+    sqlite3_close(db);
+    ntk_snapshot_destroy(was);
+}
+
 static void a_hostile_file_is_bounded(void **state)
 {
     struct fixture *f = *state;
@@ -425,6 +520,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(stepping_passes_gaps_and_coarser_tiers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             a_core_is_as_busy_as_in_the_part_of_a_minute_that_its_process_had, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_hooks_around_calls_do_not_know_is_null, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_hostile_file_is_bounded, set_up, tear_down),
     };
 
