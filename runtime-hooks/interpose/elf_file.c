@@ -90,6 +90,9 @@ static bool tables_find(struct elf_file *file, const Elf64_Dyn *dynamic, size_t 
         case DT_STRTAB:
             strings = dynamic[i].d_un.d_ptr;
             break;
+        case DT_SONAME:
+            file->soname = dynamic[i].d_un.d_val;
+            break;
         case DT_STRSZ:
             file->string_bytes = dynamic[i].d_un.d_val;
             break;
@@ -179,9 +182,10 @@ void elf_file_close(struct elf_file *file)
     }
 }
 
-/* Whether the definition of this index has the name. */
-static bool version_is(const struct elf_file *file, uint16_t index, const char *version)
+/* The name of the version that the symbol has; NULL. */
+static const char *version_name(const struct elf_file *file, size_t symbol)
 {
+    uint16_t index = (uint16_t)(file->versions[symbol] & ~VERSION_HIDDEN);
     size_t at_byte = 0;
 
     while (file->definition_bytes >= sizeof(Elf64_Verdef) &&
@@ -193,28 +197,58 @@ static bool version_is(const struct elf_file *file, uint16_t index, const char *
             file->definition_bytes - name_at >= sizeof(Elf64_Verdaux)) {
             const Elf64_Verdaux *name = (const void *)(file->definitions + name_at);
 
-            return name->vda_name < file->string_bytes &&
-                   strcmp(file->strings + name->vda_name, version) == 0;
+            return name->vda_name < file->string_bytes ? file->strings + name->vda_name : NULL;
         }
         if (definition->vd_next == 0) {
             break;
         }
         at_byte += definition->vd_next;
     }
-    return false;
+    return NULL;
 }
 
-bool elf_file_exports(const struct elf_file *file, const char *name, const char *version)
+static const Elf64_Sym *symbol_find(const struct elf_file *file, const char *name,
+                                    const char *version)
 {
     for (size_t i = 1; i < file->symbol_count; i++) {
         const Elf64_Sym *symbol = &file->symbols[i];
 
         if (symbol->st_shndx != SHN_UNDEF && symbol->st_name < file->string_bytes &&
-            strcmp(file->strings + symbol->st_name, name) == 0 &&
-            (!file->versions ||
-             version_is(file, (uint16_t)(file->versions[i] & ~VERSION_HIDDEN), version))) {
-            return true;
+            strcmp(file->strings + symbol->st_name, name) == 0) {
+            const char *own = file->versions ? version_name(file, i) : version;
+
+            if (own && strcmp(own, version) == 0) {
+                return symbol;
+            }
         }
     }
-    return false;
+    return NULL;
+}
+
+bool elf_file_exports(const struct elf_file *file, const char *name, const char *version)
+{
+    return symbol_find(file, name, version) != NULL;
+}
+
+uint64_t elf_file_value(const struct elf_file *file, const char *name, const char *version)
+{
+    const Elf64_Sym *symbol = symbol_find(file, name, version);
+
+    return symbol && ELF64_ST_TYPE(symbol->st_info) != STT_GNU_IFUNC ? symbol->st_value : 0;
+}
+
+bool elf_file_soname_is(const struct elf_file *file, const char *soname)
+{
+    return file->soname != 0 && file->soname < file->string_bytes &&
+           strcmp(file->strings + file->soname, soname) == 0;
+}
+
+void elf_file_version_get(const struct elf_file *file, size_t index, char *version, size_t bytes)
+{
+    const char *name =
+        file->versions && index < file->symbol_count ? version_name(file, index) : NULL;
+    size_t length = name ? strnlen(name, bytes - 1) : 0;
+
+    memcpy(version, name ? name : "", length);
+    version[length] = '\0';
 }

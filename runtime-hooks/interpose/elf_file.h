@@ -27,6 +27,7 @@ struct elf_file {
     const uint16_t *versions; /* one per symbol; NULL: the library has none */
     const uint8_t *definitions;
     size_t definition_bytes;
+    uint64_t soname; /* in strings; 0: it has none */
     dev_t device;
     ino_t inode;
 };
@@ -36,5 +37,10 @@ bool elf_file_open(struct elf_file *file, const char *path);
 void elf_file_close(struct elf_file *file);
 /* Whether it exports the name under the version. A library without versions has all names under any. */
 bool elf_file_exports(const struct elf_file *file, const char *name, const char *version);
+/* Its address in the image; 0 when it exports no such name or lets the loader ask for it. */
+uint64_t elf_file_value(const struct elf_file *file, const char *name, const char *version);
+bool elf_file_soname_is(const struct elf_file *file, const char *soname);
+/* The version of the symbol with that index; "" when it has none. */
+void elf_file_version_get(const struct elf_file *file, size_t index, char *version, size_t bytes);
 
 #endif

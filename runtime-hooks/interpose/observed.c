@@ -2,7 +2,12 @@
 /*
  * Which function an exported name is.
  */
+#include <string.h>
+
 #include "runtime-hooks/interpose/forward.h"
+#pragma GCC visibility push(default)
+#include "runtime-hooks/interpose/marker.h"
+#pragma GCC visibility pop
 #include "runtime-hooks/interpose/observe.h"
 
 const interpose_function interpose_observed[INTERPOSE_CALLS] = {
@@ -10,8 +15,9 @@ const interpose_function interpose_observed[INTERPOSE_CALLS] = {
 #include "runtime-hooks/interpose/interpose.def"
 };
 
-/* By this name the library is known (marker.h); a program that finds it may ask whether it is there. */
-__attribute__((visibility("default"))) const char neuron_hooks_marker[] = NTK_VERSION;
+#pragma GCC visibility push(default)
+const char neuron_hooks_marker[] = NTK_VERSION;
+#pragma GCC visibility pop
 
 /* Set when the C library and ourselves can be used freely. */
 static uint32_t is_started;
@@ -29,4 +35,20 @@ interpose_pick(enum interpose_call call, interpose_function forward)
         return NULL;
     }
     return interpose_observed[call] ? interpose_observed[call] : forward;
+}
+
+void *neuron_hooks_wrapper(const char *path, uintptr_t base, const char *name, const char *version)
+{
+    void *function = NULL;
+
+    if (__atomic_load_n(&is_started, __ATOMIC_ACQUIRE) == 0) {
+        return NULL;
+    }
+    for (uint32_t i = 0; i < INTERPOSE_CALLS && !function; i++) {
+        if (interpose_observed[i] && strcmp(interpose_calls[i].name, name) == 0 &&
+            (version[0] == '\0' || strcmp(interpose_calls[i].version, version) == 0)) {
+            memcpy(&function, &interpose_observed[i], sizeof function);
+        }
+    }
+    return function && interpose_real_adopt(path, base) ? function : NULL;
 }

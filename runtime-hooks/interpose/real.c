@@ -20,6 +20,8 @@ const struct interpose_call_row interpose_calls[INTERPOSE_CALLS] = {
 };
 
 interpose_function interpose_real[INTERPOSE_CALLS];
+/* Where nrt_init of the library behind us is, to know it by; 0: nobody is. */
+static uintptr_t real_init;
 
 /* Recursive: the library's own constructors may call it, through us. */
 static pthread_mutex_t opening = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
@@ -75,16 +77,21 @@ static interpose_function symbol_get(void *library, const struct elf_file *file,
     return function;
 }
 
+static void call_set(uint32_t call, interpose_function function)
+{
+    __atomic_store_n(&interpose_real[call], function ? function : absent_get(call),
+                     __ATOMIC_RELEASE);
+}
+
 static void calls_find(void *library, const char *path)
 {
     struct elf_file file = { 0 };
 
     (void)elf_file_open(&file, path);
     for (uint32_t i = 0; i < INTERPOSE_CALLS; i++) {
-        interpose_function function = symbol_get(library, &file, &interpose_calls[i]);
-
-        __atomic_store_n(&interpose_real[i], function ? function : absent_get(i), __ATOMIC_RELEASE);
+        call_set(i, symbol_get(library, &file, &interpose_calls[i]));
     }
+    real_init = (uintptr_t)interpose_real[CALL_nrt_init];
     elf_file_close(&file);
 }
 
@@ -112,7 +119,7 @@ interpose_function interpose_real_open(enum interpose_call call)
             calls_find(library, path);
         } else {
             for (uint32_t i = 0; i < INTERPOSE_CALLS; i++) {
-                __atomic_store_n(&interpose_real[i], absent_get(i), __ATOMIC_RELEASE);
+                call_set(i, NULL);
             }
         }
         is_opening = false;
@@ -120,6 +127,36 @@ interpose_function interpose_real_open(enum interpose_call call)
     }
     pthread_mutex_unlock(&opening);
     return function;
+}
+
+bool interpose_real_adopt(const char *path, uintptr_t base)
+{
+    struct elf_file file;
+    bool is_ours = false;
+
+    if (!elf_file_open(&file, path)) {
+        return false;
+    }
+    uintptr_t init = base + elf_file_value(&file, "nrt_init", INTERPOSE_NODE_2);
+    pthread_mutex_lock(&opening);
+    if (!interpose_real[CALL_nrt_init]) {
+        for (uint32_t i = 0; i < INTERPOSE_CALLS; i++) {
+            uint64_t value =
+                elf_file_value(&file, interpose_calls[i].name, interpose_calls[i].version);
+            uintptr_t address = base + value;
+            interpose_function function = NULL;
+
+            if (value != 0) {
+                memcpy(&function, &address, sizeof function);
+            }
+            call_set(i, function);
+        }
+        real_init = init;
+    }
+    is_ours = real_init == init;
+    pthread_mutex_unlock(&opening);
+    elf_file_close(&file);
+    return is_ours;
 }
 
 bool interpose_real_has(enum interpose_call call)

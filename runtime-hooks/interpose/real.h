@@ -17,6 +17,7 @@
 
 #include <limits.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdbool.h>
 
 #include "runtime-hooks/interpose/calls.h"
@@ -45,6 +46,10 @@ bool interpose_real_file_has(enum interpose_call call);
 /* forward_2.c, forward_3.c: what answers for a call that is not there, each for its form; else NULL. */
 extern const interpose_function interpose_absent_2[INTERPOSE_CALLS];
 extern const interpose_function interpose_absent_3[INTERPOSE_CALLS];
+
+/* The runtime at path, loaded at base by somebody else, is the one behind us from now on, or is it already; false: another
+ * one is. */
+bool interpose_real_adopt(const char *path, uintptr_t base);
 
 /* real_search.c: the path; false: there is none. Allocates nothing. */
 bool interpose_real_find(char path[PATH_MAX]);

@@ -36,6 +36,17 @@ find "$NEURON_HOOKS_DIR" -maxdepth 1 -name '[0-9]*-*' -delete
 "${preloaded[@]}" LD_LIBRARY_PATH="$NTK_LIB_DIR/vendor" sh -c 'ls / >/dev/null; kill -9 $$' || true
 [ "$(segments '[0-9]*')" = 0 ] || fail "a shell has a segment"
 
+# Opened by its path: the auditing library leads the calls to us.
+NEURON_LIBNRT=$NTK_LIB_DIR/vendor/libnrt.so.1 "${preloaded[@]}" LD_AUDIT="$NTK_LIB_DIR/libneuron-hooks-audit.so" \
+    neuron-bench exec mlp.neff --rate 50 --duration 30 >/dev/null &
+job=$!
+until neuron-top --once --json >top.json &&
+    [ "$(jq --argjson job $job '[.models[] | select(.pid == $job) | .executions] | add // 0' top.json)" -ge 3 ]; do
+    kill -0 $job || fail "the audited job ended"
+done
+kill $job
+wait $job || true
+
 # Our own core has hooks of its own.
 "${preloaded[@]}" LD_LIBRARY_PATH="$NTK_LIB_DIR" neuron-bench exec mlp.neff --rate 50 --duration 30 >/dev/null &
 job=$!
