@@ -82,16 +82,33 @@ static void threads_put(const struct ntk_system_tables *tables, struct ntk_buf *
     ntk_text_table_fini(&table);
 }
 
+/* A recording of a process that ran already has none. */
+static bool has_phases(const struct ntk_system_tables *tables)
+{
+    for (size_t i = 0; i < tables->execution_count; i++) {
+        const struct ntk_system_execution *execution = &tables->executions[i];
+
+        if (execution->check_ns > 0 || execution->queue_ns > 0 || execution->wait_ns > 0 ||
+            execution->after_ns > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void executions_put(const struct ntk_system_view *view, size_t count_max,
                            struct ntk_buf *out)
 {
     static const char *const heads[] = { "EXEC",       "MODEL",     "NC",         "THREAD",
                                          "START (US)", "HOST (US)", "CHECK",      "QUEUE",
                                          "WAIT",       "AFTER",     "DEVICE (US)" };
+    static const char *const short_heads[] = { "EXEC",       "MODEL",     "NC",         "THREAD",
+                                               "START (US)", "HOST (US)", "DEVICE (US)" };
     const struct ntk_system_tables *tables = view->tables;
+    bool is_long = has_phases(tables);
     struct ntk_text_table table;
 
-    ntk_text_table_init(&table, 11, 1u << 1, heads);
+    ntk_text_table_init(&table, is_long ? 11 : 7, 1u << 1, is_long ? heads : short_heads);
     for (size_t i = 0; i < tables->execution_count && i < count_max; i++) {
         const struct ntk_system_execution *execution = &tables->executions[i];
         bool is_whole = !execution->is_partial;
@@ -103,10 +120,12 @@ static void executions_put(const struct ntk_system_view *view, size_t count_max,
         ntk_text_table_us(&table, execution->start_ns - view->trace->begin_ns,
                           execution->start_ns >= view->trace->begin_ns);
         ntk_text_table_us(&table, execution->host_ns, is_whole);
-        ntk_text_table_us(&table, execution->check_ns, execution->check_ns > 0);
-        ntk_text_table_us(&table, execution->queue_ns, execution->queue_ns > 0);
-        ntk_text_table_us(&table, execution->wait_ns, execution->wait_ns > 0);
-        ntk_text_table_us(&table, execution->after_ns, execution->after_ns > 0);
+        if (is_long) {
+            ntk_text_table_us(&table, execution->check_ns, execution->check_ns > 0);
+            ntk_text_table_us(&table, execution->queue_ns, execution->queue_ns > 0);
+            ntk_text_table_us(&table, execution->wait_ns, execution->wait_ns > 0);
+            ntk_text_table_us(&table, execution->after_ns, execution->after_ns > 0);
+        }
         ntk_text_table_us(&table, execution->device_ns, execution->device_core_count > 0);
     }
     ntk_buf_add_char(out, '\n');
