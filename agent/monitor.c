@@ -63,6 +63,7 @@ struct ntk_monitor {
     bool said_long;
     bool said_store;
     uint64_t said_set_aside;
+    uint32_t said_health[NTK_SNAPSHOT_DEVICES_MAX]; /* enum ntk_health_verdict of each device */
     bool said_collect;
     bool is_in_haste;                   /* told to stop a second time */
     char said_note[NTK_ERR_TEXT_BYTES]; /* what the collector last could not see */
@@ -312,7 +313,34 @@ static void watch_note(struct ntk_monitor *monitor)
     ntk_str_copy(monitor->said_note, sizeof monitor->said_note, note);
 }
 
-/* One snapshot to everyone; all: whatever was not reported yet is due. */
+/* Verdicts that changed. Nothing is to be done about a device that nothing tells of. */
+static void say_health(struct ntk_monitor *monitor, const struct ntk_snapshot *snapshot)
+{
+    for (size_t i = 0; i < snapshot->device_count; i++) {
+        const struct ntk_device_sample *device = &snapshot->devices[i];
+        const struct ntk_health_reason_row *worst = ntk_health_worst(device);
+        uint32_t index = device->index;
+
+        if (!(device->has & NTK_DEVICE_HAS_HEALTH) || index >= NTK_SNAPSHOT_DEVICES_MAX ||
+            device->verdict == monitor->said_health[index]) {
+            continue;
+        }
+        monitor->said_health[index] = device->verdict;
+        if (device->verdict == NTK_HEALTH_HEALTHY || !worst) {
+            ntk_log_warn(MODULE, "device %u is %s again", index,
+                         ntk_health_verdict_names[device->verdict]);
+        } else if (ntk_health_action_of(device) == NTK_HEALTH_ACTION_NONE) {
+            ntk_log_info(MODULE, "the health of device %u is unknown: %s", index, worst->sentence);
+        } else {
+            ntk_log_warn(MODULE, "device %u is %s (%s): %s; %s", index,
+                         ntk_health_verdict_names[device->verdict], worst->name, worst->sentence,
+                         ntk_health_actions[ntk_health_action_of(device)].sentence);
+        }
+    }
+}
+
+/* One snapshot to everyone; all: whatever was not reported yet is due. It is too when the health of a
+ * device changed. */
 static void take_period(struct ntk_monitor *monitor, bool all)
 {
     struct ntk_snapshot *snapshot = NULL;
@@ -328,6 +356,8 @@ static void take_period(struct ntk_monitor *monitor, bool all)
     }
     monitor->said_collect = false;
     watch_note(monitor);
+    all = ntk_collector_health_changed(monitor->collector) || all;
+    say_health(monitor, snapshot);
     if (monitor->store) {
         ntk_store_put(monitor->store, snapshot);
         monitor->sequence = snapshot->sequence;
@@ -400,6 +430,10 @@ static void on_drain(uint32_t times, void *ctx)
     if (monitor->stream && !ntk_monitor_stream_is_empty(monitor->stream) &&
         !ntk_monitor_stream_waits_for_out(monitor->stream)) {
         check_stdout(monitor, ntk_monitor_stream_flush(monitor->stream));
+    }
+    if (ntk_collector_health_changed(monitor->collector)) {
+        take_period(monitor, true);
+        go_on(monitor);
     }
     /* Twice as long while nothing comes: an idle machine costs ten wakeups a second. */
     uint64_t next_ns = read > 0 ? NTK_MONITOR_DRAIN_MIN_NS : monitor->drain_ns * 2;

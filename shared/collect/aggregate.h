@@ -88,7 +88,8 @@ struct ntk_health *ntk_aggregate_health(struct ntk_aggregate *aggregate);
 /* Whether a process is on the software machine. */
 bool ntk_aggregate_has_software_process(const struct ntk_aggregate *aggregate);
 /* An execution on a core (global physical) ended with this status; its counters follow. */
-void ntk_aggregate_failure(struct ntk_aggregate *aggregate, uint32_t core, uint32_t nrt_status);
+void ntk_aggregate_failure(struct ntk_aggregate *aggregate, uint32_t core, uint32_t nrt_status,
+                           bool is_new);
 /* Whether some core of the machine is known through no segment, so that the tree's counters are
  * wanted. */
 bool ntk_aggregate_wants_device_cores(const struct ntk_aggregate *aggregate);

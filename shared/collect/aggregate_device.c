@@ -85,13 +85,14 @@ bool ntk_aggregate_has_software_process(const struct ntk_aggregate *aggregate)
     return false;
 }
 
-void ntk_aggregate_failure(struct ntk_aggregate *aggregate, uint32_t core, uint32_t nrt_status)
+void ntk_aggregate_failure(struct ntk_aggregate *aggregate, uint32_t core, uint32_t nrt_status,
+                           bool is_new)
 {
     uint32_t per_device = aggregate->tree.cores_per_device;
 
     if (per_device > 0 && core < aggregate->tree.device_count * per_device) {
         ntk_health_execution(aggregate->health, core / per_device, core % per_device, nrt_status,
-                             aggregate->moment);
+                             is_new, aggregate->moment);
     }
 }
 

@@ -49,7 +49,7 @@ extern "C" {
 
 /* Between two looks at what tells of faults of devices; cores' counters, which are many, every
  * fifth time. */
-#define NTK_COLLECT_HEALTH_NS (NTK_NS_PER_SECOND / 5)
+#define NTK_COLLECT_HEALTH_NS (150 * NTK_NS_PER_MS)
 
 struct ntk_collector_options {
     const struct ntk_clock *clock; /* NULL: the system's */

@@ -72,9 +72,9 @@ void ntk_health_reading(struct ntk_health *health, const struct ntk_device_readi
                         struct ntk_health_time now);
 
 /* An execution of an observed process ended with this status on a core: what is known before its
- * counters are read. */
+ * counters are read. is_new: it was not told before, by another record. */
 void ntk_health_execution(struct ntk_health *health, uint32_t device, uint32_t local_core,
-                          uint32_t nrt_status, struct ntk_health_time now);
+                          uint32_t nrt_status, bool is_new, struct ntk_health_time now);
 
 /* What observed processes did on a core since the last time: ends that were told one by one are
  * among them. */
@@ -94,8 +94,8 @@ void ntk_health_fill(struct ntk_health *health, struct ntk_snapshot *snapshot,
 /* The devices that a driver showed and shows no more, ascending; returns how many. */
 size_t ntk_health_gone(const struct ntk_health *health, uint32_t indices[NTK_DEVICES_MAX]);
 
-/* Whether a verdict or the reasons of a device changed since the last call; that a device is well
- * at first is no change. */
+/* Whether a verdict or the reasons of a device changed since the last call; the first verdict is no
+ * change. */
 bool ntk_health_take_change(struct ntk_health *health);
 
 #ifdef __cplusplus

@@ -289,7 +289,8 @@ static void take_batch(const struct ntk_ring_segment *segment, const struct ntk_
         if (is_error_too_many(source, segment, slot)) {
             if (!is_failure) { /* those count as outcomes */
                 ntk_aggregate_event_unlisted(source->aggregate);
-                ntk_aggregate_failure(source->aggregate, slot->core, NTK_WORD_HI(slot->word[1]));
+                ntk_aggregate_failure(source->aggregate, slot->core, NTK_WORD_HI(slot->word[1]),
+                                      false);
             }
             continue;
         }
@@ -306,7 +307,9 @@ static void take_batch(const struct ntk_ring_segment *segment, const struct ntk_
         event->duration_ns = is_failure ? 0 : ntk_ring_segment_ticks_to_ns(segment, duration);
         fill_event(segment, slot, source, event);
         if (event->kind == NTK_EVENT_ERROR) {
-            ntk_aggregate_failure(source->aggregate, event->core, event->nrt_status);
+            /* A fault has a record of its own, without a class, before that of its execution. */
+            ntk_aggregate_failure(source->aggregate, event->core, event->nrt_status,
+                                  event->error_class != NTK_ERROR_CLASS_NONE);
         }
     }
 }

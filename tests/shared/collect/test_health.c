@@ -207,7 +207,7 @@ static void wait_for(struct fixture *f, double seconds)
     uint64_t until_ns = f->now_ns + (uint64_t)(seconds * SECOND);
 
     while (f->now_ns < until_ns) {
-        f->now_ns += NTK_COLLECT_HEALTH_NS;
+        f->now_ns += SECOND / 5;
         look(f);
     }
 }
@@ -580,13 +580,14 @@ static void a_hardware_error_of_a_process_stays_until_its_core_works_again(void 
     (void)state;
     work(&judge, 1, (struct ntk_health_work){ .is_owned = true, .completed = 1000000 });
     judge_expect(&judge, "healthy");
-    ntk_health_execution(judge.health, 3, 1, 1203, judge.now);
+    ntk_health_execution(judge.health, 3, 1, 1203, false, judge.now);
+    ntk_health_execution(judge.health, 3, 1, 1203, true, judge.now);
     judge_expect(&judge, "unhealthy hardware_error core 7 status 1203 count 1");
     /* What was told one by one is among the counters. */
     work(&judge, 1,
          (struct ntk_health_work){ .is_owned = true, .completed = 5, .hardware_errors = 3 });
     judge_expect(&judge, "unhealthy hardware_error core 7 status 1203 count 3");
-    ntk_health_execution(judge.health, 3, 1, 101, judge.now);
+    ntk_health_execution(judge.health, 3, 1, 101, true, judge.now);
     work(&judge, 10, (struct ntk_health_work){ .is_owned = true, .completed = 5 });
     judge_expect(&judge, "unhealthy hardware_error core 7 status 1203 count 3");
     work(&judge, 30, (struct ntk_health_work){ .is_owned = true });
@@ -623,9 +624,9 @@ static void a_process_never_asks_for_more_than_a_new_start(void **state)
 
         assert_non_null(device);
         device->index = 3;
-        ntk_health_execution(judge.health, 3, 0, status, judge.now);
-        ntk_health_execution(judge.health, 3, 4000000000U, status, judge.now);
-        ntk_health_execution(judge.health, 4000000000U, 0, status, judge.now);
+        ntk_health_execution(judge.health, 3, 0, status, true, judge.now);
+        ntk_health_execution(judge.health, 3, 4000000000U, status, true, judge.now);
+        ntk_health_execution(judge.health, 4000000000U, 0, status, true, judge.now);
         ntk_health_fill(judge.health, snapshot, device);
         assert_true(ntk_health_action_of(device) <= NTK_HEALTH_ACTION_RESTART_WORKLOAD);
         ntk_snapshot_destroy(snapshot);

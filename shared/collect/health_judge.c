@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* health_judge - the signs of a device become reasons, and these a verdict. */
+#include <string.h>
+
+#include "shared/collect/health_state.h"
+
+/* Words of a device that an error counted elsewhere explains better. */
+static const struct {
+    enum ntk_health_reason reason;
+    enum ntk_health_reason by[2];
+} explained[] = {
+    { NTK_HEALTH_REASON_HBM_UNHEALTHY,
+      { NTK_HEALTH_REASON_HBM_UNCORRECTABLE, NTK_HEALTH_REASON_HBM_REPAIRABLE } },
+    { NTK_HEALTH_REASON_SRAM_UNHEALTHY,
+      { NTK_HEALTH_REASON_SRAM_UNCORRECTABLE, NTK_HEALTH_REASON_SRAM_UNCORRECTABLE } },
+    { NTK_HEALTH_REASON_EXECUTION_TIMEOUT,
+      { NTK_HEALTH_REASON_HARDWARE_ERROR, NTK_HEALTH_REASON_HARDWARE_ERROR } },
+    { NTK_HEALTH_REASON_CORE_DEAD,
+      { NTK_HEALTH_REASON_HARDWARE_ERROR, NTK_HEALTH_REASON_EXECUTION_TIMEOUT } },
+};
+
+static void add_reason(struct judged *reasons, enum ntk_health_reason reason,
+                       const struct ntk_health_sample *sample)
+{
+    struct judged *judged = &reasons[reason];
+    struct ntk_health_sample *into = &judged->sample;
+
+    if (!judged->is_on) {
+        judged->is_on = true;
+        *into = *sample;
+        into->reason = (uint16_t)reason;
+        return;
+    }
+    into->since_ns = sample->since_ns < into->since_ns ? sample->since_ns : into->since_ns;
+    into->last_ns = sample->last_ns > into->last_ns ? sample->last_ns : into->last_ns;
+    if (into->core != NTK_NO_CORE && sample->core != NTK_NO_CORE) {
+        into->count += sample->count; /* of another core */
+    }
+    into->nrt_status = into->nrt_status ? into->nrt_status : sample->nrt_status;
+}
+
+static void add_sign(struct judged *reasons, enum signal signal, const struct sign *sign,
+                     uint16_t core)
+{
+    const struct ntk_health_sample sample = { .core = core,
+                                              .nrt_status = sign->nrt_status,
+                                              .since_ns = sign->since_ns,
+                                              .last_ns = sign->last_ns,
+                                              .count = sign->count };
+
+    if (sign->is_on) {
+        add_reason(reasons, ntk_health_signals[signal].reason, &sample);
+    }
+}
+
+static void add_state(struct judged *reasons, enum ntk_health_reason reason, uint64_t since_ns)
+{
+    const struct ntk_health_sample sample = { .core = NTK_NO_CORE,
+                                              .since_ns = since_ns,
+                                              .last_ns = since_ns };
+
+    add_reason(reasons, reason, &sample);
+}
+
+/* Whether some leaf is missing for too long; a sign that is on by another leaf stays on. */
+static bool is_lost(const struct device_state *device, struct ntk_health_time now)
+{
+    for (size_t s = 0; s < SIGNAL_COUNT; s++) {
+        const struct sign *sign = &device->signs[s];
+
+        if (sign->is_missing &&
+            ntk_health_is_past(sign->missing_since_ns, NTK_HEALTH_LOST_NS, now)) {
+            return true;
+        }
+    }
+    for (size_t c = 0; c < NTK_DEVICE_CORES_MAX; c++) {
+        for (size_t s = 0; s < SIGNAL_COUNT; s++) {
+            const struct sign *sign = &device->cores[c].signs[s];
+
+            if (sign->is_missing &&
+                ntk_health_is_past(sign->missing_since_ns, NTK_HEALTH_LOST_NS, now)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void find_reasons(struct device_state *device, struct judged *reasons,
+                         struct ntk_health_time now)
+{
+    bool has_signals = device->evidence & ~(1u << NTK_HEALTH_BY_HEARTBEAT);
+
+    for (size_t s = 0; s < SIGNAL_COUNT; s++) {
+        add_sign(reasons, (enum signal)s, &device->signs[s], NTK_NO_CORE);
+        for (uint16_t c = 0; c < NTK_DEVICE_CORES_MAX; c++) {
+            add_sign(reasons, (enum signal)s, &device->cores[c].signs[s], c);
+        }
+    }
+    for (size_t i = 0; i < sizeof explained / sizeof *explained; i++) {
+        if (reasons[explained[i].by[0]].is_on || reasons[explained[i].by[1]].is_on) {
+            reasons[explained[i].reason].is_on = false;
+        }
+    }
+    if (device->is_gone) {
+        add_state(reasons, NTK_HEALTH_REASON_TREE_GONE, device->gone_since_ns);
+        return;
+    }
+    if (device->heart.is_still) {
+        add_state(reasons, NTK_HEALTH_REASON_HEARTBEAT_STILL, device->heart.still_since_ns);
+    }
+    device->lost_since_ns = !is_lost(device, now)   ? 0
+                            : device->lost_since_ns ? device->lost_since_ns
+                                                    : now.realtime_ns;
+    if (device->lost_since_ns) {
+        add_state(reasons, NTK_HEALTH_REASON_SIGNAL_LOST, device->lost_since_ns);
+    }
+    device->no_signal_ns = has_signals            ? 0
+                           : device->no_signal_ns ? device->no_signal_ns
+                                                  : now.realtime_ns;
+    if (!has_signals) {
+        add_state(reasons, NTK_HEALTH_REASON_NO_SIGNALS, device->no_signal_ns);
+    }
+}
+
+void ntk_health_judge(struct ntk_health *health, struct device_state *device,
+                      struct ntk_health_time now)
+{
+    struct judged reasons[NTK_HEALTH_REASON_COUNT] = { 0 };
+    uint32_t verdict = NTK_HEALTH_HEALTHY;
+    bool changed = false;
+
+    bool is_first = device->verdict_since_ns == 0; /* who looks at all is told then */
+
+    find_reasons(device, reasons, now);
+    for (size_t r = 0; r < NTK_HEALTH_REASON_COUNT; r++) {
+        if (reasons[r].is_on && ntk_health_reasons[r].verdict > verdict) {
+            verdict = ntk_health_reasons[r].verdict;
+        }
+        changed = changed || reasons[r].is_on != device->reasons[r].is_on;
+    }
+    if (is_first || device->verdict != verdict) {
+        device->verdict = verdict;
+        device->verdict_since_ns = now.realtime_ns;
+    }
+    memcpy(device->reasons, reasons, sizeof reasons);
+    health->has_changed = health->has_changed || (changed && !is_first);
+}
+
+void ntk_health_begin_anew(struct device_state *device)
+{
+    uint32_t verdict = device->verdict;
+    uint64_t since_ns = device->verdict_since_ns;
+    bool was_judged = device->is_known;
+    struct judged reasons[NTK_HEALTH_REASON_COUNT];
+
+    memcpy(reasons, device->reasons, sizeof reasons);
+    memset(device, 0, sizeof *device);
+    if (was_judged) { /* what was shown stays so until the next reading is judged */
+        device->verdict = verdict;
+        device->verdict_since_ns = since_ns;
+        memcpy(device->reasons, reasons, sizeof reasons);
+    }
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * health_state - what the files of health share; nobody else includes it.
+ *
+ * health_read.c makes signs of readings, health_judge.c verdicts of signs, health.c is told by others
+ * and answers.
+ *
+ * Owner, threads: as struct ntk_health.
+ */
+#ifndef NTK_SHARED_COLLECT_HEALTH_STATE_H
+#define NTK_SHARED_COLLECT_HEALTH_STATE_H
+
+#include "shared/collect/health.h"
+
+enum signal {
+#define NTK_HEALTH_SIGNAL(symbol, ...) SIGNAL_##symbol,
+#include "shared/metrics/health.def"
+    SIGNAL_COUNT
+};
+
+enum origin { ORIGIN_ECC, ORIGIN_COMPONENT, ORIGIN_STATUS, ORIGIN_PROCESS };
+enum clears { CLEARS_LEVEL, CLEARS_LATCH, CLEARS_WORK };
+
+/* One signal of a device or, of STATUS and PROCESS, of one of its cores. */
+struct sign {
+    bool is_on;
+    uint64_t since_ns;         /* realtime */
+    uint64_t last_ns;          /* realtime */
+    uint64_t last_bad_ns;      /* monotonic */
+    uint64_t good_since_ns;    /* LEVEL: of readings without a bad or missing one between; 0 none */
+    uint64_t count;            /* ECC: the counter; else of executions */
+    uint32_t nrt_status;       /* PROCESS */
+    bool is_known;             /* the leaf could be read, once */
+    bool is_missing;           /* ... and cannot be now, */
+    uint64_t missing_since_ns; /* ... since, monotonic */
+    uint64_t base;             /* STATUS: what the counter was */
+};
+
+struct core_state {
+    struct sign signs[SIGNAL_COUNT];
+    bool has_success, has_resets;
+    uint64_t success, resets;
+    uint64_t owned_ns;           /* monotonic: when a process had it last */
+    uint64_t told[SIGNAL_COUNT]; /* of PROCESS: ends since the last work */
+};
+
+struct heart {
+    bool is_known;
+    bool has_beaten;
+    bool is_still;
+    uint64_t value;
+    uint64_t beat_ns;    /* monotonic: the last one, or when it was first looked at */
+    uint64_t longest_ns; /* between two beats */
+    uint64_t still_since_ns;
+};
+
+struct judged {
+    bool is_on;
+    struct ntk_health_sample sample; /* detail: NULL; see other */
+};
+
+struct device_state {
+    bool is_known; /* it was read */
+    bool is_software;
+    bool is_gone;
+    uint64_t gone_since_ns;
+    uint32_t evidence;
+    struct sign signs[SIGNAL_COUNT];
+    char other[NTK_DEVICE_TEXT_BYTES]; /* components that the table does not name */
+    struct core_state cores[NTK_DEVICE_CORES_MAX];
+    struct heart heart;
+    uint64_t lost_since_ns; /* realtime; 0 nothing is lost */
+    uint64_t no_signal_ns;  /* realtime; 0 there are some */
+    struct judged reasons[NTK_HEALTH_REASON_COUNT];
+    uint32_t verdict;
+    uint64_t verdict_since_ns;
+};
+
+struct ntk_health {
+    struct device_state devices[NTK_DEVICES_MAX];
+    uint32_t cores_per_device; /* of the last tree */
+    bool has_changed;
+};
+
+/* The rows of NTK_HEALTH_SIGNAL. */
+struct health_signal_row {
+    enum origin origin;
+    const char *key;
+    enum ntk_health_reason reason;
+    enum clears clears;
+};
+extern const struct health_signal_row ntk_health_signals[SIGNAL_COUNT];
+
+/* ---- health_read ---- */
+
+void ntk_health_raise_sign(struct sign *sign, struct ntk_health_time now);
+bool ntk_health_is_past(uint64_t since_ns, uint64_t limit_ns, struct ntk_health_time now);
+/* Signs of WORK from this origin, when they are old enough. */
+void ntk_health_clear_work(struct core_state *core, enum origin origin, struct ntk_health_time now);
+
+/* ---- health_judge ---- */
+
+/* Another driver: what was shown stays so until the next reading is judged. */
+void ntk_health_begin_anew(struct device_state *device);
+void ntk_health_judge(struct ntk_health *health, struct device_state *device,
+                      struct ntk_health_time now);
+
+#endif
