@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calls - every call of libnrt.so.1 by number, out of the one table (runtime-hooks/nrt/nrt_calls.def).
+ * calls - every call of libnrt.so.1 by number, out of the one table
+ * (runtime-hooks/nrt/nrt_calls.def).
  */
 #ifndef NTK_RUNTIME_HOOKS_INTERPOSE_CALLS_H
 #define NTK_RUNTIME_HOOKS_INTERPOSE_CALLS_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which physical cores are the process's: what it asked for in its environment, else what it may have got.
+ * Which physical cores are the process's: what it asked for in its environment, else what it may
+ * have got.
  */
 #include <dirent.h>
 #include <stdio.h>

@@ -15,8 +15,8 @@
 
 #define VERSION_HIDDEN 0x8000u
 
-/* What the file has at an address of its image, with so many bytes there; NULL. *out_rest: bytes that follow
- * in the segment. */
+/* What the file has at an address of its image, with so many bytes there; NULL. *out_rest: bytes
+ * that follow in the segment. */
 static const uint8_t *at(const struct elf_file *file, uint64_t address, size_t bytes,
                          size_t *out_rest)
 {

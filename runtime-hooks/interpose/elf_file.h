@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * elf_file - which names a shared library on disk exports, and under which versions, without loading it.
+ * elf_file - which names a shared library on disk exports, and under which versions, without
+ * loading it.
  *
- * What answers dlsym() may run while the loader relocates other objects, where nothing may be opened through
- * it; so this reads the file itself, and uses system calls and the caller's memory only.
+ * What answers dlsym() may run while the loader relocates other objects, where nothing may be
+ * opened through it; so this reads the file itself, and uses system calls and the caller's memory
+ * only.
  *
  * Owner:   caller's storage between _open() and _close().
  * Threads: one struct belongs to one thread; no state of its own.
@@ -35,7 +37,8 @@ struct elf_file {
 /* A shared library of this machine; false: there is none at path, or it is damaged. */
 bool elf_file_open(struct elf_file *file, const char *path);
 void elf_file_close(struct elf_file *file);
-/* Whether it exports the name under the version. A library without versions has all names under any. */
+/* Whether it exports the name under the version. A library without versions has all names under
+ * any. */
 bool elf_file_exports(const struct elf_file *file, const char *name, const char *version);
 /* Its address in the image; 0 when it exports no such name or lets the loader ask for it. */
 uint64_t elf_file_value(const struct elf_file *file, const char *name, const char *version);

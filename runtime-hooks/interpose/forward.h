@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * forward - what the library exports for a row of nrt_calls.def, for the two files that include the headers of
- * either form.
+ * forward - what the library exports for a row of nrt_calls.def, for the two files that include the
+ * headers of either form.
  *
- * Three functions a row: one that passes the call on, one that answers where the runtime has no such call,
- * and one that the loader asks which function the exported name is: NULL when the runtime lacks it, so
- * that dlsym() says so.
+ * Three functions a row: one that passes the call on, one that answers where the runtime has no
+ * such call, and one that the loader asks which function the exported name is: NULL when the
+ * runtime lacks it, so that dlsym() says so.
  */
 #ifndef NTK_RUNTIME_HOOKS_INTERPOSE_FORWARD_H
 #define NTK_RUNTIME_HOOKS_INTERPOSE_FORWARD_H
@@ -15,8 +15,8 @@
 
 #include "runtime-hooks/interpose/real.h"
 
-/* The function behind an exported name: the observing one, else forward; NULL. The loader calls this while it
- * relocates others. */
+/* The function behind an exported name: the observing one, else forward; NULL. The loader calls
+ * this while it relocates others. */
 interpose_function interpose_pick(enum interpose_call call, interpose_function forward);
 
 /* NULL: passed on unseen. */

@@ -57,7 +57,8 @@ static void load_begin(struct load *load, const void *neff_bytes, size_t size)
     load->start_ticks = ntk_hooks_now();
 }
 
-/* By which core grew most, where the runtime cannot say: stacks are shared, so the first of equals. */
+/* By which core grew most, where the runtime cannot say: stacks are shared, so the first of
+ * equals. */
 static int64_t core_by_growth(const struct load *load, const struct usage *after)
 {
     int64_t core = interpose_cores.count == 1 ? 0 : -1;

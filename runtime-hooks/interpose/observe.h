@@ -2,9 +2,9 @@
 /*
  * observe - what every observed call does first and last, and what the files of this folder share.
  *
- * A call of the client is observed while the process is; a call that the runtime makes of itself, through the
- * same exported names, is passed on. Exceptions and the cancelling of threads may cross each of these functions:
- * what has to be undone is undone by a cleanup.
+ * A call of the client is observed while the process is; a call that the runtime makes of itself,
+ * through the same exported names, is passed on. Exceptions and the cancelling of threads may cross
+ * each of these functions: what has to be undone is undone by a cleanup.
  */
 #ifndef NTK_RUNTIME_HOOKS_INTERPOSE_OBSERVE_H
 #define NTK_RUNTIME_HOOKS_INTERPOSE_OBSERVE_H
@@ -29,7 +29,8 @@ struct interpose_thread {
 };
 extern __thread struct interpose_thread interpose_thread __attribute__((tls_model("initial-exec")));
 
-/* Counts up at each attach; 0 while nothing is observed. What began under another number is over. */
+/* Counts up at each attach; 0 while nothing is observed. What began under another number is
+ * over. */
 extern uint32_t interpose_generation;
 
 struct interpose_scope {
@@ -78,7 +79,8 @@ void interpose_cores_find(void);
 /* First physical core of a core of the process; NTK_NO_CORE. */
 uint16_t interpose_core_get(int64_t vnc);
 
-/* The tables of handles at the end of the process's use of the runtime, and in the child of a fork. */
+/* The tables of handles at the end of the process's use of the runtime, and in the child of a
+ * fork. */
 void interpose_models_forget(void);
 void interpose_tensors_forget(void);
 void interpose_models_after_fork(void);

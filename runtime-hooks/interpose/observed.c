@@ -27,7 +27,8 @@ __attribute__((constructor)) static void start(void)
     __atomic_store_n(&is_started, 1u, __ATOMIC_RELEASE);
 }
 
-/* While a program starts no file is read: each name is there, and what the runtime lacks fails when called. */
+/* While a program starts no file is read: each name is there, and what the runtime lacks fails when
+ * called. */
 __attribute__((no_sanitize("address", "undefined", "thread"))) interpose_function
 interpose_pick(enum interpose_call call, interpose_function forward)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process is observed from the success of nrt_init to nrt_close: before, it has nothing to tell, and most
- * programs that a preload meets are shells and compilers.
+ * A process is observed from the success of nrt_init to nrt_close: before, it has nothing to tell,
+ * and most programs that a preload meets are shells and compilers.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * real - the library that we stand in front of: found, opened at the first call, its calls by number.
+ * real - the library that we stand in front of: found, opened at the first call, its calls by
+ * number.
  *
- * It is NEURON_HOOKS_LIBNRT, else what is loaded already under the name libnrt.so.1, else what the loader would
- * have taken had we not been there: of the paths in loaded objects, LD_LIBRARY_PATH, the loader's cache and folders, at
- * last the vendor's folder. Never ourselves, nor a copy. It is opened into the global scope: names that
- * our table does not have resolve there.
+ * It is NEURON_HOOKS_LIBNRT, else what is loaded already under the name libnrt.so.1, else what the
+ * loader would have taken had we not been there: of the paths in loaded objects, LD_LIBRARY_PATH,
+ * the loader's cache and folders, at last the vendor's folder. Never ourselves, nor a copy. It is
+ * opened into the global scope: names that our table does not have resolve there.
  *
  * Where there is none, one sentence says so, and each call answers as one that failed.
  *
@@ -43,12 +44,13 @@ bool interpose_real_has(enum interpose_call call);
 /* The same out of the file, for whoever may not open anything; true where no library is found. */
 bool interpose_real_file_has(enum interpose_call call);
 
-/* forward_2.c, forward_3.c: what answers for a call that is not there, each for its form; else NULL. */
+/* forward_2.c, forward_3.c: what answers for a call that is not there, each for its form; else
+ * NULL. */
 extern const interpose_function interpose_absent_2[INTERPOSE_CALLS];
 extern const interpose_function interpose_absent_3[INTERPOSE_CALLS];
 
-/* The runtime at path, loaded at base by somebody else, is the one behind us from now on, or is it already; false: another
- * one is. */
+/* The runtime at path, loaded at base by somebody else, is the one behind us from now on, or is it
+ * already; false: another one is. */
 bool interpose_real_adopt(const char *path, uintptr_t base);
 
 /* real_search.c: the path; false: there is none. Allocates nothing. */

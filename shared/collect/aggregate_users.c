@@ -73,7 +73,8 @@ bool ntk_aggregate_take_row(struct ntk_aggregate *aggregate, struct runtime_stat
     return false;
 }
 
-/* The totals of a row of many processes are those of all of them; both have their cores in order. */
+/* The totals of a row of many processes are those of all of them; both have their cores in
+ * order. */
 static void join_totals(struct ntk_runtime_sample *row, struct ntk_runtime_sample *one)
 {
     uint64_t began_ns = row->core_count > 0 ? row->cores[0].began_ns : 0;

@@ -18,11 +18,12 @@
  *   seen, or, with options.totals_get, from the totals that are known of it: all of what it did is in some snapshot.
  * - A counter seen smaller than before starts anew from its value.
  * - A core that works while polled counts as busy up to that moment.
- * - A process that ended is in one more snapshot: last differences, memory 0, `ended`; its last events
+ * - A process that ended is in one more snapshot: last differences, memory 0, `ended`; its last
+ * events
  *   are drained before its file is removed.
  *
- * Owner:   ntk_collector_create() allocates, _destroy() frees; snapshots are their holder's and outlive
- *          the collector.
+ * Owner:   ntk_collector_create() allocates, _destroy() frees; snapshots are their holder's and
+ *          outlive the collector.
  * Threads: one collector belongs to one thread at a time; snapshots may go to any.
  */
 #ifndef NTK_SHARED_COLLECT_COLLECT_H
@@ -42,9 +43,10 @@ extern "C" {
 
 /* Events of the memory log, loads and errors that one snapshot lists at most by default. */
 #define NTK_COLLECT_EVENTS_MAX 16384
-/* Executions that failed are listed as errors too, of each process so many at first and then one a period;
- * the rest only counts. A job that fails for days must not push out what else is stored. The same holds for each kind of
- * error of the hardware, by process and device: the rest of those is counted as not listed. */
+/* Executions that failed are listed as errors too, of each process so many at first and then one a
+ * period; the rest only counts. A job that fails for days must not push out what else is stored.
+ * The same holds for each kind of error of the hardware, by process and device: the rest of those
+ * is counted as not listed. */
 #define NTK_COLLECT_FAILURES_MAX 16
 
 /* Between two looks at what tells of faults of devices; cores' counters, which are many, every
@@ -63,35 +65,38 @@ struct ntk_collector_options {
     bool command_lines; /* what a process is called with its arguments, which may hold secrets */
     size_t events_max;  /* listed per snapshot; 0: NTK_COLLECT_EVENTS_MAX */
     /*
-     * Totals stored of a process since its segment began at began_ns (CLOCK_MONOTONIC), which the collector sees for the
-     * first time and which is older than the collector: fills cores[] (core and the `total` of every count; histograms, when known, hold
-     * everything stored so far and stay valid until the next call) and *out_count. False when nothing
-     * is stored: then all that it did so far is `unwatched` in its first period. May be NULL. With it, the files of
-     * ended processes stay until ntk_collector_keep().
+     * Totals stored of a process since its segment began at began_ns (CLOCK_MONOTONIC), which the
+     * collector sees for the first time and which is older than the collector: fills cores[] (core
+     * and the `total` of every count; histograms, when known, hold everything stored so far and
+     * stay valid until the next call) and *out_count. False when nothing is stored: then all that
+     * it did so far is `unwatched` in its first period. May be NULL. With it, the files of ended
+     * processes stay until ntk_collector_keep().
      */
     bool (*totals_get)(const char *boot_id, struct ntk_process_key key, uint64_t began_ns,
                        struct ntk_core_sample *cores, size_t capacity, size_t *out_count,
                        void *ctx);
     void *totals_ctx;
-    /* Fills snapshot->instance with what is known of where the machine runs, at each poll; it does not
-     * wait. May be NULL. On a software machine the type is the machine's and there is no error. */
+    /* Fills snapshot->instance with what is known of where the machine runs, at each poll; it does
+     * not wait. May be NULL. On a software machine the type is the machine's and there is no
+     * error. */
     void (*instance_get)(struct ntk_snapshot *snapshot, void *ctx);
     void *instance_ctx;
-    /* Fills snapshot->k8s and the pods of its runtimes, at each poll, when all else is known; it does not
-     * wait. May be NULL. */
+    /* Fills snapshot->k8s and the pods of its runtimes, at each poll, when all else is known; it
+     * does not wait. May be NULL. */
     void (*pods_get)(struct ntk_snapshot *snapshot, void *ctx);
     void *pods_ctx;
 };
 
 struct ntk_collector;
 
-/* Starts the first period. Raises the process's soft limit of descriptors, as many processes have many files. Succeeds without device tree or hooks folder: they may come. */
+/* Starts the first period. Raises the process's soft limit of descriptors, as many processes have
+ * many files. Succeeds without device tree or hooks folder: they may come. */
 int ntk_collector_create(const struct ntk_collector_options *options,
                          struct ntk_collector **out_collector, struct ntk_err *err);
 void ntk_collector_destroy(struct ntk_collector *collector);
 
-/* Finds new and ended processes and reads the rings. The number of records read (so that a caller can
- * slow down while it is 0), or -errno. */
+/* Finds new and ended processes and reads the rings. The number of records read (so that a caller
+ * can slow down while it is 0), or -errno. */
 int64_t ntk_collector_drain(struct ntk_collector *collector);
 
 /* Ends the period and gives its snapshot; the next one starts. */
@@ -105,25 +110,27 @@ int ntk_collector_poll(struct ntk_collector *collector, struct ntk_snapshot **ou
  */
 bool ntk_collector_health_changed(struct ntk_collector *collector);
 
-/* Undoes no_events: from now on the rings are read, beginning with what they still hold, whenever that was. */
+/* Undoes no_events: from now on the rings are read, beginning with what they still hold, whenever
+ * that was. */
 void ntk_collector_read_events(struct ntk_collector *collector);
 
-/* Whether histograms are read from now on: without, samples have no latency. Beginning to, their first period begins
- * now. */
+/* Whether histograms are read from now on: without, samples have no latency. Beginning to, their
+ * first period begins now. */
 void ntk_collector_read_latency(struct ntk_collector *collector, bool wanted);
 
-/* Where totals are kept (totals_get): all snapshots up to this sequence are. The files of processes that ended in them
- * may go; whoever comes after a collector that was killed before finds them, and counts what is not kept. */
+/* Where totals are kept (totals_get): all snapshots up to this sequence are. The files of processes
+ * that ended in them may go; whoever comes after a collector that was killed before finds them, and
+ * counts what is not kept. */
 void ntk_collector_keep(struct ntk_collector *collector, uint64_t sequence);
 
-/* Why something that looks like a process of ours is not shown (permissions, a broken file), or not in all
- * detail, or "".
+/* Why something that looks like a process of ours is not shown (permissions, a broken file), or not
+ * in all detail, or "".
  * Borrowed until the next call on the collector. */
 const char *ntk_collector_note(const struct ntk_collector *collector);
 
 /*
- * A source: one origin of facts, no judgement. The collector calls all of them in turn; source_ring.c,
- * source_device.c and source_proc.c are those it has.
+ * A source: one origin of facts, no judgement. The collector calls all of them in turn;
+ * source_ring.c, source_device.c and source_proc.c are those it has.
  */
 struct ntk_aggregate;
 struct ntk_collect_source {

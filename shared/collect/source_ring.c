@@ -138,7 +138,8 @@ static void read_segment(struct source_ring *source, struct ntk_ring_segment *se
 
 /* ---- events ---- */
 
-/* Errors that share what may be listed: failed executions of a process; of its devices, each kind of error. */
+/* Errors that share what may be listed: failed executions of a process; of its devices, each kind
+ * of error. */
 static uint64_t error_number(const struct source_ring *source,
                              const struct ntk_ring_segment *segment, const struct ntk_slot *slot)
 {

@@ -226,11 +226,11 @@ struct ntk_core_sample {
      * histograms above ran before, while nobody watched. It counts, but is in no rate or share. Its
      * totals mean nothing; a report has no histograms of it. NULL: nothing. */
     const struct ntk_core_sample *unwatched;
-    /* Of a runtime: when the segment began that the totals are of (CLOCK_MONOTONIC). It tells the lives of a process
-     * apart that closed the runtime and began again. */
+    /* Of a runtime: when the segment began that the totals are of (CLOCK_MONOTONIC). It tells the
+     * lives of a process apart that closed the runtime and began again. */
     uint64_t began_ns;
-    /* Where the period has more than one of them: each by itself, in order, the last one's totals being those above.
-     * NULL: one. Known are began_ns, counts and histograms. */
+    /* Where the period has more than one of them: each by itself, in order, the last one's totals
+     * being those above. NULL: one. Known are began_ns, counts and histograms. */
     const struct ntk_core_sample *lives;
     size_t life_count;
 };

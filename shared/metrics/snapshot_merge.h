@@ -2,9 +2,10 @@
 /*
  * snapshot_merge - two periods that follow each other as one.
  *
- * Counts and histograms add up, shares are weighted by the lengths, everything that is a state (memory,
- * models, totals) is the newer one's; of a runtime that began again the totals of each life stay beside it. A runtime that ended in the older period is still listed. Events
- * of both stay up to NTK_SNAPSHOT_JOINED_EVENTS_MAX, the rest is counted as unlisted. The cumulative series
+ * Counts and histograms add up, shares are weighted by the lengths, everything that is a state
+ * (memory, models, totals) is the newer one's; of a runtime that began again the totals of each
+ * life stay beside it. A runtime that ended in the older period is still listed. Events of both
+ * stay up to NTK_SNAPSHOT_JOINED_EVENTS_MAX, the rest is counted as unlisted. The cumulative series
  * of models are left out: whoever needs them takes them from the parts.
  *
  * Owner:   the result is the caller's and keeps nothing of its parts.
@@ -23,8 +24,8 @@ extern "C" {
 struct ntk_snapshot *ntk_snapshot_merge(const struct ntk_snapshot *older,
                                         const struct ntk_snapshot *newer);
 
-/* The same for one runtime: `to` gets `older` in it, which ended within the period in which `newer` began. Texts and
- * arrays are of the snapshot. */
+/* The same for one runtime: `to` gets `older` in it, which ended within the period in which `newer`
+ * began. Texts and arrays are of the snapshot. */
 void ntk_snapshot_merge_runtime(struct ntk_snapshot *snapshot, struct ntk_runtime_sample *to,
                                 const struct ntk_runtime_sample *older,
                                 const struct ntk_runtime_sample *newer);

@@ -92,8 +92,8 @@ enum ntk_segment_state {
     NTK_SEGMENT_ALIVE,
     NTK_SEGMENT_ENDED, /* clean or killed: no more writes; last chance to read */
     NTK_SEGMENT_GONE,  /* the file is removed (when reaping); the mapping goes at the next poll */
-    /* A program beside the process writes it, and the process has one of its own: both count the same. Not to be read,
-     * from now on for good. */
+    /* A program beside the process writes it, and the process has one of its own: both count the
+     * same. Not to be read, from now on for good. */
     NTK_SEGMENT_DOUBLE
 };
 

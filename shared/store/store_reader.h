@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store_reader - the reading side of the database: series, latency, processes, past moments; what an
- * agent that starts again must know; and a plain way to ask in SQL.
+ * store_reader - the reading side of the database: series, latency, processes, past moments; what
+ * an agent that starts again must know; and a plain way to ask in SQL.
  *
  * Readers never block the writer, and each call sees one moment of the file. A file that no agent
  * writes can be read on a read-only disk. Times are nanoseconds since 1970 UTC, durations
@@ -9,7 +9,8 @@
  * keeps busy for minutes gives up, as does one whose program has SIGINT or SIGTERM blocked and
  * waiting (-ECANCELED). Errors: a sentence, which names the file only when it cannot be opened.
  *
- * Owner:   ntk_store_reader_open() allocates, _close() frees. Callbacks call no function of their reader.
+ * Owner:   ntk_store_reader_open() allocates, _close() frees. Callbacks call no function of their
+ *          reader.
  * Threads: one reader, one thread at a time.
  */
 #ifndef NTK_SHARED_STORE_STORE_READER_H
@@ -33,29 +34,30 @@ struct ntk_store_reader;
 /* Read-only; -ENOENT when there is no file, -EPROTO when it is not a database of ours. */
 int ntk_store_reader_open(const char *path, struct ntk_store_reader **out_reader,
                           struct ntk_err *err);
-/* The same for a program of several threads: every call gives up (-ECANCELED) soon after *stop is true. Borrowed for
- * life. */
+/* The same for a program of several threads: every call gives up (-ECANCELED) soon after *stop is
+ * true. Borrowed for life. */
 int ntk_store_reader_open_until(const char *path, const atomic_bool *stop,
                                 struct ntk_store_reader **out_reader, struct ntk_err *err);
 void ntk_store_reader_close(struct ntk_store_reader *reader);
 
-/* All that is asked until _end is of one moment of the file, also while an agent writes. Every question does so by
- * itself; around several, their answers belong together. Calls nest. */
+/* All that is asked until _end is of one moment of the file, also while an agent writes. Every
+ * question does so by itself; around several, their answers belong together. Calls nest. */
 int ntk_store_reader_begin(struct ntk_store_reader *reader, struct ntk_err *err);
 void ntk_store_reader_end(struct ntk_store_reader *reader);
 
 /*
- * The totals stored of a process since its segment began at began_ns: what ntk_collector_options.totals_get asks, with ctx = the reader.
- * The histograms in cores[] are the reader's until the next call.
+ * The totals stored of a process since its segment began at began_ns: what
+ * ntk_collector_options.totals_get asks, with ctx = the reader. The histograms in cores[] are the
+ * reader's until the next call.
  */
 bool ntk_store_reader_totals_get(const char *boot_id, struct ntk_process_key key, uint64_t began_ns,
                                  struct ntk_core_sample *cores, size_t capacity, size_t *out_count,
                                  void *ctx);
 
 /*
- * Everything that was ever counted of executions and cores as one period: a runtime per tag (by_process: per
- * process), the cores of the machine, the sums. For counters that shall go on where they were. -ENODATA when nothing
- * was. The caller destroys it.
+ * Everything that was ever counted of executions and cores as one period: a runtime per tag
+ * (by_process: per process), the cores of the machine, the sums. For counters that shall go on
+ * where they were. -ENODATA when nothing was. The caller destroys it.
  */
 int ntk_store_reader_totals_snapshot(struct ntk_store_reader *reader, bool by_process,
                                      struct ntk_snapshot **out_snapshot, struct ntk_err *err);
@@ -65,7 +67,8 @@ int ntk_store_reader_totals_snapshot(struct ntk_store_reader *reader, bool by_pr
  * A window is (from_ns, to_ns], cut into steps of step_ns (0: one step). Where there is a step, the
  * window is widened to multiples of it since 1970, so the same question gives the same steps later.
  * The reader takes the coarsest tier that fits into a step, finer ones at the edges and for what is
- * not merged yet, and coarser ones where the finer rows are gone: such a point is longer than asked.
+ * not merged yet, and coarser ones where the finer rows are gone: such a point is longer than
+ * asked.
  */
 #define NTK_STORE_POINTS_MAX 100000
 
@@ -112,15 +115,16 @@ extern const struct ntk_store_metric_info ntk_store_metrics[NTK_STORE_METRIC_COU
 enum ntk_store_metric ntk_store_metric_find(const char *name);
 
 /*
- * One step. Not covered at all (covered_ns 0): nobody watched, a gap. Covered and without a value: not
- * known, or the process was not there. A rate or share of what was watched and did nothing is 0.
+ * One step. Not covered at all (covered_ns 0): nobody watched, a gap. Covered and without a value:
+ * not known, or the process was not there. A rate or share of what was watched and did nothing is
+ * 0.
  */
 struct ntk_store_point {
     uint64_t start_ns;
     uint64_t end_ns;
     uint64_t covered_ns; /* of it the agent watched */
-    uint64_t
-        counted_ns; /* the periods that end in it, which may begin before it: what rates divide by */
+    /* the periods that end in it, which may begin before it: what rates divide by */
+    uint64_t counted_ns;
     bool has_value;
     bool has_largest;
     double value;   /* shares and rates over counted_ns; sizes: the last; several cores or processes
@@ -246,11 +250,11 @@ int ntk_store_reader_events(struct ntk_store_reader *reader, const struct ntk_st
 
 /* ---- a moment ----
  *
- * The snapshot whose period contains time_ns, as the agent stored it; of a minute or an hour where the
- * seconds are gone (period_ns says which). Known: machine, devices, runtimes, their cores, models,
- * memory rows and logged events. Not stored, so 0 or absent: cumulative totals (ntk_count.total, but
- * busy_ns.total), CPUs one by one, power, tags, memory peaks by category. The caller destroys it.
- * -ENODATA and a sentence in a gap.
+ * The snapshot whose period contains time_ns, as the agent stored it; of a minute or an hour where
+ * the seconds are gone (period_ns says which). Known: machine, devices, runtimes, their cores,
+ * models, memory rows and logged events. Not stored, so 0 or absent: cumulative totals
+ * (ntk_count.total, but busy_ns.total), CPUs one by one, power, tags, memory peaks by category. The
+ * caller destroys it. -ENODATA and a sentence in a gap.
  */
 int ntk_store_reader_snapshot_at(struct ntk_store_reader *reader, uint64_t time_ns,
                                  struct ntk_snapshot **out_snapshot, struct ntk_err *err);
@@ -262,8 +266,8 @@ int ntk_store_reader_snapshot_before(struct ntk_store_reader *reader, enum ntk_s
  * last ones, at most `most`. */
 int ntk_store_reader_load_events(struct ntk_store_reader *reader, struct ntk_snapshot *snapshot,
                                  uint64_t from_ns, size_t most, struct ntk_err *err);
-/* The time_ns of the first sample after time_ns (before: the last one before it), of any tier: what to
- * show next. -ENODATA at the end. */
+/* The time_ns of the first sample after time_ns (before: the last one before it), of any tier: what
+ * to show next. -ENODATA at the end. */
 int ntk_store_reader_next(struct ntk_store_reader *reader, uint64_t time_ns, uint64_t *out_time_ns,
                           struct ntk_err *err);
 int ntk_store_reader_before(struct ntk_store_reader *reader, uint64_t time_ns,

@@ -203,7 +203,8 @@ static int load_executions(struct ntk_replay *replay, struct ntk_err *err)
     return ret;
 }
 
-/* No row of executions is none in the period: the groups are known of every core of a runtime that counts them. */
+/* No row of executions is none in the period: the groups are known of every core of a runtime that
+ * counts them. */
 static void sum_runtime(struct ntk_replay *replay, struct ntk_runtime_sample *runtime)
 {
     struct ntk_histogram_dense *device = calloc(1, sizeof *device);

@@ -109,8 +109,8 @@ void ntk_rows_bind_histogram(struct ntk_rows_binder *binder, const struct ntk_hi
 int ntk_rows_get_process(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot,
                          struct ntk_process_key key, const struct ntk_runtime_sample *runtime,
                          struct ntk_rows_process **out, struct ntk_err *err);
-/* What is known of a core of the process since its segment began, loaded when it is first asked for; another one
- * takes its place. */
+/* What is known of a core of the process since its segment began, loaded when it is first asked
+ * for; another one takes its place. */
 int ntk_rows_get_core(struct ntk_store_rows *rows, struct ntk_rows_process *process, uint32_t core,
                       uint64_t began_ns, struct ntk_rows_core **out, struct ntk_err *err);
 void ntk_rows_destroy_process(struct ntk_rows_process *process);

@@ -226,7 +226,6 @@ static void the_health_of_a_device_has_reasons_while_it_is_not_well(void **state
 {
     struct ntk_snapshot *snapshot = sample(1);
 
-    (void)state;
     update(snapshot);
     char *text = encode(false);
     assert_line(text, "neuron_device_health_status{availability_zone=\"\"," I_HEAD

@@ -749,7 +749,8 @@ static void lives_of_a_process_in_one_period_keep_their_totals(void **state)
     assert_int_equal(core->lives[1].total_latency.count, 3);
 }
 
-/* Method: the store knows 7 executions of an earlier life; the one that is there did 10 while nobody watched. */
+/* Method: the store knows 7 executions of an earlier life; the one that is there did 10 while
+ * nobody watched. */
 static void an_older_process_counts_from_the_totals_of_this_life(void **state)
 {
     struct fixture *f = *state;

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process that an attached program tells of, and that has a segment of its own as well, is counted once.
+ * A process that an attached program tells of, and that has a segment of its own as well, is
+ * counted once.
  *
- * Method: a child attaches in a folder that nobody looks into. A copy of its empty segment, marked as attached and
- * locked, goes into the folder of the collector; each execution counts in both. Its own segment is moved there later.
+ * Method: a child attaches in a folder that nobody looks into. A copy of its empty segment, marked
+ * as attached and locked, goes into the folder of the collector; each execution counts in both. Its
+ * own segment is moved there later.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +19,7 @@
 #include "tests/support/observed.h"
 #include "tests/support/observed_mlp.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 /* Executions, or: */
 #define ORDER_END 0

@@ -7,13 +7,6 @@
  * waits, during which the collector looks every fifth of a second, changes leaves, looks once more
  * and compares the verdict and its reasons.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +17,7 @@
 #include "shared/collect/collect.h"
 #include "shared/collect/health.h"
 #include "tests/support/scratch.h"
+#include "tests/support/unit.h"
 
 #define SECOND NTK_NS_PER_SECOND
 #define DEVICES "sys/devices/virtual/neuron_device"
@@ -242,8 +236,8 @@ static void verdict_text(struct fixture *f, char *text, size_t bytes)
 
 struct step {
     double seconds; /* to wait before */
-    /* "key=value" of leaves, "key!" takes one away; "stop", "beat": the heart; "gone", "new" and the
-     * like: the tree */
+    /* "key=value" of leaves, "key!" takes one away; "stop", "beat": the heart; "gone", "new" and
+     * the like: the tree */
     const char *changes;
     const char *expected;
 };
@@ -577,7 +571,6 @@ static void a_hardware_error_of_a_process_stays_until_its_core_works_again(void 
 {
     struct judge judge = judge_open();
 
-    (void)state;
     work(&judge, 1, (struct ntk_health_work){ .is_owned = true, .completed = 1000000 });
     judge_expect(&judge, "healthy");
     ntk_health_execution(judge.health, 3, 1, 1203, false, judge.now);
@@ -601,7 +594,6 @@ static void what_a_process_met_goes_a_while_after_it(void **state)
 {
     struct judge judge = judge_open();
 
-    (void)state;
     work(&judge, 1, (struct ntk_health_work){ .is_owned = true, .timeouts = 2 });
     judge_expect(&judge, "unhealthy execution_timeout core 7 status 5 count 2");
     work(&judge, 500, (struct ntk_health_work){ .is_owned = true });
@@ -616,7 +608,6 @@ static void what_a_process_met_goes_a_while_after_it(void **state)
 /* Anybody can write a segment: what it says must not have a machine replaced. */
 static void a_process_never_asks_for_more_than_a_new_start(void **state)
 {
-    (void)state;
     for (uint32_t status = 1; status < 2000; status++) {
         struct judge judge = judge_open();
         struct ntk_snapshot *snapshot = ntk_snapshot_create();
@@ -636,7 +627,6 @@ static void a_process_never_asks_for_more_than_a_new_start(void **state)
 
 static void the_words_of_reasons_are_names_that_labels_can_have(void **state)
 {
-    (void)state;
     for (int i = 0; i < NTK_HEALTH_REASON_COUNT; i++) {
         const struct ntk_health_reason_row *row = &ntk_health_reasons[i];
 

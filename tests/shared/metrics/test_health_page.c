@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The tables of docs/health.md are those of health.def. NTK_UPDATE=1 in the environment writes them
  * anew. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +8,7 @@
 #include "shared/base/buf.h"
 #include "shared/base/fs.h"
 #include "shared/metrics/health.h"
+#include "tests/support/unit.h"
 
 static const struct {
     const char *origin;
@@ -103,7 +97,6 @@ static void the_page_has_the_tables(void **state)
     size_t count = 0;
     char path[1024];
 
-    (void)state;
     assert_non_null(source);
     snprintf(path, sizeof path, "%s/docs/health.md", source);
     assert_int_equal(ntk_fs_read(path, 1 << 20, &bytes, &count, &err), 0);

@@ -199,14 +199,14 @@ static void assert_life(const struct ntk_core_sample *core, size_t index, uint64
     assert_null(life->lives);
 }
 
-/* Method: a process that began twice in the older period and goes on in the newer one; then the parts are freed. */
+/* Method: a process that began twice in the older period and goes on in the newer one; then the
+ * parts are freed. */
 static void totals_of_each_life_of_a_process_stay(void **state)
 {
     struct ntk_snapshot *older = test_sample_snapshot(1);
     struct ntk_snapshot *newer = test_sample_snapshot(1);
     uint64_t latency_count = older->runtimes[0].total_latency.count;
 
-    (void)state;
     older->runtimes[0].cores[0].total_latency = older->runtimes[0].total_latency;
     newer->runtimes[0].cores[0].total_latency = newer->runtimes[0].total_latency;
     struct ntk_runtime_sample first = older->runtimes[0];

@@ -418,7 +418,6 @@ static void what_hooks_around_calls_do_not_know_is_absent_and_comes_back_absent(
     };
     struct ntk_snapshot *snapshot = test_mixed_snapshot();
 
-    (void)state;
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         char *line = write_line(snapshot, &forms[i]);
         struct ntk_snapshot *back = read_line(line);

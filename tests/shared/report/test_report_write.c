@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: hand-made snapshots; the whole line against a golden one (NTK_UPDATE=1 writes it anew), and
- * each key against a table. */
+/* Method: hand-made snapshots; the whole line against a golden one (NTK_UPDATE=1 writes it anew),
+ * and each key against a table. */
 #include "shared/report/report_json.h"
 
 #include <errno.h>

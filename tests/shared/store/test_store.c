@@ -235,8 +235,8 @@ static void begin_life(struct test_period *period, uint64_t began_ns, uint64_t c
     period->completed_total = 0;
 }
 
-/* Method: a process closes the runtime and begins again, twice: the second time within one period and while another
- * writer is at work. */
+/* Method: a process closes the runtime and begins again, twice: the second time within one period
+ * and while another writer is at work. */
 static void what_a_process_did_is_the_sum_of_its_lives(void **state)
 {
     struct fixture *f = *state;
@@ -333,7 +333,8 @@ static void a_process_of_many_lives_has_a_bounded_number_of_totals(void **state)
     assert_int_equal(total_of(f->path, (LIVES - 513) * SECOND), 0);
 }
 
-/* Method: two users whose segments claim the same pid and start time, in turn, over a restart of the writer. */
+/* Method: two users whose segments claim the same pid and start time, in turn, over a restart of
+ * the writer. */
 static void claims_of_two_users_on_one_process_never_share_a_row(void **state)
 {
     struct fixture *f = *state;
@@ -545,7 +546,8 @@ static void a_full_disk_stops_storing_and_loses_nothing_when_it_comes_back(void 
     assert_string_equal(ask(f->path, "PRAGMA integrity_check"), "ok");
 }
 
-/* Method: what is put fits into memory, so that only the commit fails, again and again; more than waits apart. */
+/* Method: what is put fits into memory, so that only the commit fails, again and again; more than
+ * waits apart. */
 static void a_store_closes_while_the_disk_stays_full(void **state)
 {
     struct fixture *f = *state;
@@ -579,8 +581,8 @@ static void a_store_closes_while_the_disk_stays_full(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/* Method: more periods than wait while nothing can be written, in the third of them a process ends; then the disk is
- * there again. The child says how many were joined and lost. */
+/* Method: more periods than wait while nothing can be written, in the third of them a process ends;
+ * then the disk is there again. The child says how many were joined and lost. */
 static void overflow(const char *path, size_t joined_bytes, uint64_t joined, uint64_t lost)
 {
     struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX },
@@ -776,7 +778,8 @@ static int has_six_minutes(void *ctx)
     return strcmp(ask(ctx, "SELECT count(*) FROM machine_minute"), "6") == 0;
 }
 
-/* A reader in the middle of a transaction sees its moment; the writer goes on as if it were not there. */
+/* A reader in the middle of a transaction sees its moment; the writer goes on as if it were not
+ * there. */
 static void a_reader_that_holds_a_transaction_does_not_block_the_writer(void **state)
 {
     struct fixture *f = *state;

@@ -128,7 +128,6 @@ static void jobs_in_company_are_counted(void **state)
     };
     /* clang-format on */
 
-    (void)state;
     JOBS_CHECK(jobs);
 }
 
