@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,6 +13,8 @@
 
 #define SEGMENTS_MAX 128
 #define DYNAMIC_MAX 4096
+#define SECTIONS_MAX 4096
+#define TABLE_BYTES_MAX (64U << 20)
 
 #if defined(__aarch64__)
 #define MACHINE EM_AARCH64
@@ -123,4 +126,67 @@ int ntk_elf_look(const char *path, struct ntk_elf_look *out, struct ntk_err *err
     }
     close(file.fd);
     return 0;
+}
+
+/* ---- what a library exports ---- */
+
+/* The bytes of a section and a NUL; freed by the caller, NULL when they cannot be read. */
+static void *section_read(int fd, const Elf64_Shdr *section)
+{
+    char *bytes = section->sh_size <= TABLE_BYTES_MAX ? malloc(section->sh_size + 1) : NULL;
+
+    if (bytes && ntk_fs_pread(fd, bytes, section->sh_size, section->sh_offset) < 0) {
+        free(bytes);
+        return NULL;
+    }
+    if (bytes) {
+        bytes[section->sh_size] = '\0';
+    }
+    return bytes;
+}
+
+static bool names_tell(int fd, const Elf64_Shdr *symbol_section, const Elf64_Shdr *string_section,
+                       bool (*fn)(const char *name, void *ctx), void *ctx)
+{
+    Elf64_Sym *symbols = section_read(fd, symbol_section);
+    char *strings = section_read(fd, string_section);
+    bool is_over = false;
+
+    for (size_t i = 1;
+         symbols && strings && !is_over && i < symbol_section->sh_size / sizeof *symbols; i++) {
+        is_over = symbols[i].st_shndx != SHN_UNDEF && symbols[i].st_shndx != SHN_ABS &&
+                  symbols[i].st_name < string_section->sh_size &&
+                  fn(strings + symbols[i].st_name, ctx);
+    }
+    free(strings);
+    free(symbols);
+    return is_over;
+}
+
+bool ntk_elf_look_exports(const char *path, bool (*fn)(const char *name, void *ctx), void *ctx)
+{
+    Elf64_Shdr *sections = NULL;
+    Elf64_Ehdr header;
+    bool is_over = false;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+    if (fd < 0) {
+        return false;
+    }
+    if (ntk_fs_pread(fd, &header, sizeof header, 0) == 0 &&
+        memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_machine == MACHINE &&
+        header.e_shentsize == sizeof *sections && header.e_shnum <= SECTIONS_MAX) {
+        sections = calloc((size_t)header.e_shnum + 1, sizeof *sections);
+    }
+    if (sections &&
+        ntk_fs_pread(fd, sections, header.e_shnum * sizeof *sections, header.e_shoff) == 0) {
+        for (size_t i = 0; i < header.e_shnum && !is_over; i++) {
+            if (sections[i].sh_type == SHT_DYNSYM && sections[i].sh_link < header.e_shnum) {
+                is_over = names_tell(fd, &sections[i], &sections[sections[i].sh_link], fn, ctx);
+            }
+        }
+    }
+    free(sections);
+    close(fd);
+    return is_over;
 }

@@ -28,4 +28,10 @@ struct ntk_elf_look {
 /* 0, is_elf false for any other file; -errno when it cannot be read. */
 int ntk_elf_look(const char *path, struct ntk_elf_look *out, struct ntk_err *err);
 
+/*
+ * Calls fn with each name that a library of this machine exports, until it returns true; what it
+ * returned last. False too when the file has no sections that tell.
+ */
+bool ntk_elf_look_exports(const char *path, bool (*fn)(const char *name, void *ctx), void *ctx);
+
 #endif

@@ -25,8 +25,8 @@ static const char *arg_libnrt;
 
 static const struct ntk_opt option_rows[] = {
     { 0, "audit", 0, NTK_OPT_FLAG, &arg_audit,
-      "stand around the runtime by the loader's audit interface, for programs that open "
-      "libnrt.so.1 by its whole path or with dlmopen; the default is preloading" },
+      "use the loader's audit interface too, for programs that open libnrt.so.1 by its whole "
+      "path or with dlmopen" },
     { 0, "tag", "TEXT", NTK_OPT_TEXT, &arg_tag,
       "what the application is called in reports (NEURON_PROCESS_TAG)" },
     { 0, "libnrt", "FILE", NTK_OPT_TEXT, &arg_libnrt,
@@ -50,13 +50,17 @@ static const struct ntk_opt_program program = {
                 "be run.",
 };
 
-/* The two ways in: the library, and the variable that has the loader take it. */
+/* The two ways in: the library, and the variable that has the loader take it. The second leads
+ * calls to the first, and is of no use alone. */
 static const struct way {
     const char *library;
     const char *variable;
     const char *separators; /* of what the variable names */
-} preload = { "libneuron-hooks.so", "LD_PRELOAD", " :" },
-  audit = { "libneuron-hooks-audit.so", "LD_AUDIT", ":" };
+} ways[] = {
+    { "libneuron-hooks.so", "LD_PRELOAD", " :" },
+    { "libneuron-hooks-audit.so", "LD_AUDIT", ":" },
+};
+#define PRELOAD (&ways[0])
 
 /* ---- where ours is ---- */
 
@@ -111,11 +115,11 @@ static bool list_names(const char *list, const char *separators, const char *wor
 /* Ours stands behind what the variable names already: those were there first, and look behind
  * themselves for the runtime. An address sanitizer has to be the first of all, or it ends the
  * program. */
-static int variable_set(const struct way *way, const char *hooks, const char *sanitizer)
+static int variable_add(const struct way *way, const char *hooks, const char *sanitizer)
 {
     const char *present = getenv(way->variable);
     bool needs_first =
-        way == &preload && sanitizer[0] != '\0' && !list_names(present, way->separators, sanitizer);
+        way == PRELOAD && sanitizer[0] != '\0' && !list_names(present, way->separators, sanitizer);
     char *value = NULL;
 
     if (list_names(present, way->separators, hooks)) {
@@ -133,41 +137,53 @@ static int variable_set(const struct way *way, const char *hooks, const char *sa
 /* Sets what has the hooks loaded, or says why not. */
 static void hooks_put(const struct ntk_run_program *command)
 {
-    const struct way *way = arg_audit ? &audit : &preload;
-    char hooks[PATH_MAX];
+    static char hooks[2][PATH_MAX];
+    static char runtime[PATH_MAX];
+    size_t way_count = arg_audit ? 2 : 1;
     const char *obstacle = ntk_run_program_obstacle(command);
+    const char *named = getenv("NEURON_HOOKS_LIBNRT");
 
     if (obstacle) {
         ntk_log_warn(NULL, "%s %s: it runs unseen", command->path, obstacle);
         return;
     }
-    if (!hooks_find(way, hooks)) {
-        ntk_log_warn(NULL, "%s is not installed beside this program: %s runs unseen", way->library,
-                     command->path);
-        return;
+    for (size_t i = 0; i < way_count; i++) {
+        if (!hooks_find(&ways[i], hooks[i])) {
+            ntk_log_warn(NULL, "%s is not installed beside this program: %s runs unseen",
+                         ways[i].library, command->path);
+            return;
+        }
+        if (strpbrk(hooks[i], PRELOAD->separators)) {
+            ntk_log_warn(NULL,
+                         "the loader takes no path with blanks or colons, such as %s: %s runs "
+                         "unseen",
+                         hooks[i], command->path);
+            return;
+        }
     }
-    if (strpbrk(hooks, way->separators)) {
-        ntk_log_warn(NULL,
-                     "the loader takes no path with blanks or colons, such as %s: %s runs unseen",
-                     hooks, command->path);
-        return;
-    }
-    if (arg_libnrt && !ntk_run_runtime_is_one(arg_libnrt, hooks)) {
+    if (arg_libnrt && !ntk_run_runtime_is_one(arg_libnrt, hooks[0])) {
         ntk_log_warn(NULL, "%s is no " NTK_RUN_RUNTIME_NAME ": %s runs unseen", arg_libnrt,
                      command->path);
         return;
     }
-    const char *named = getenv("NEURON_HOOKS_LIBNRT");
-    if (!arg_libnrt && !(named && ntk_run_runtime_is_one(named, hooks)) &&
-        !ntk_run_runtime_is_there(command, hooks)) {
+    named = arg_libnrt ? arg_libnrt : named;
+    if (!(named && ntk_run_runtime_is_one(named, hooks[0]) &&
+          ntk_str_copy(runtime, sizeof runtime, named)) &&
+        !ntk_run_runtime_find(command, hooks[0], runtime)) {
         ntk_log_warn(NULL,
                      "there is no " NTK_RUN_RUNTIME_NAME " where %s would find it: it runs unseen; "
                      "--libnrt names one",
                      command->path);
         return;
     }
-    if ((arg_libnrt && setenv("NEURON_HOOKS_LIBNRT", arg_libnrt, 1) != 0) ||
-        variable_set(way, hooks, command->look.sanitizer) < 0) {
+    /* A program that binds all its calls when it starts has to find the newer ones then. */
+    bool is_behind =
+        !strpbrk(runtime, PRELOAD->separators) && ntk_run_runtime_has_more(runtime, hooks[0]);
+    bool is_set = !arg_libnrt || setenv("NEURON_HOOKS_LIBNRT", arg_libnrt, 1) == 0;
+    for (size_t i = 0; is_set && i < way_count; i++) {
+        is_set = variable_add(&ways[i], hooks[i], command->look.sanitizer) == 0;
+    }
+    if (!is_set || (is_behind && variable_add(PRELOAD, runtime, "") < 0)) {
         ntk_log_warn(NULL, "out of memory: %s runs unseen", command->path);
     }
 }

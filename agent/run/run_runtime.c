@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "shared/base/fs.h"
+#include "shared/base/str.h"
 
 #define CACHE_FILE "/etc/ld.so.cache"
 #define CACHE_BYTES_MAX (64U << 20)
@@ -36,9 +37,9 @@ bool ntk_run_runtime_is_one(const char *path, const char *hooks)
 }
 
 /* A folder of a list, with the program's in place of $ORIGIN. */
-static bool folder_has(const char *folder, size_t bytes, const char *program, const char *hooks)
+static bool folder_has(const char *folder, size_t bytes, const char *program, const char *hooks,
+                       char path[PATH_MAX])
 {
-    char path[2 * PATH_MAX];
     const char *rest = folder;
     size_t origin_bytes = 0;
     const char *slash = strrchr(program, '/');
@@ -51,16 +52,16 @@ static bool folder_has(const char *folder, size_t bytes, const char *program, co
         rest += sizeof ORIGIN_BRACED - 1;
         origin_bytes = slash ? (size_t)(slash - program) : 0;
     }
-    int length = snprintf(path, sizeof path, "%.*s%.*s/" NTK_RUN_RUNTIME_NAME, (int)origin_bytes,
+    int length = snprintf(path, PATH_MAX, "%.*s%.*s/" NTK_RUN_RUNTIME_NAME, (int)origin_bytes,
                           program, (int)(bytes - (size_t)(rest - folder)), rest);
-    return length > 0 && (size_t)length < sizeof path && ntk_run_runtime_is_one(path, hooks);
+    return length > 0 && length < PATH_MAX && ntk_run_runtime_is_one(path, hooks);
 }
 
-static bool list_has(const char *list, const char *program, const char *hooks)
+static bool list_has(const char *list, const char *program, const char *hooks, char path[PATH_MAX])
 {
     while (list && *list) {
         size_t bytes = strcspn(list, ":;");
-        if (bytes > 0 && folder_has(list, bytes, program, hooks)) {
+        if (bytes > 0 && folder_has(list, bytes, program, hooks, path)) {
             return true;
         }
         list += bytes + (list[bytes] != '\0');
@@ -70,7 +71,7 @@ static bool list_has(const char *list, const char *program, const char *hooks)
 
 /* The cache is names and paths one behind the other, and a table that is not needed to find a path
  * that ends so. */
-static bool cache_has(const char *hooks)
+static bool cache_has(const char *hooks, char path[PATH_MAX])
 {
     static const char ending[] = "/" NTK_RUN_RUNTIME_NAME;
     uint8_t *bytes = NULL;
@@ -88,15 +89,36 @@ static bool cache_has(const char *hooks)
         while (start > bytes && start[-1] != '\0') {
             start--;
         }
-        is_there = *start == '/' && ntk_run_runtime_is_one((const char *)start, hooks);
+        is_there = *start == '/' && ntk_str_copy(path, PATH_MAX, (const char *)start) &&
+                   ntk_run_runtime_is_one(path, hooks);
     }
     free(bytes);
     return is_there;
 }
 
-bool ntk_run_runtime_is_there(const struct ntk_run_program *program, const char *hooks)
+bool ntk_run_runtime_find(const struct ntk_run_program *program, const char *hooks,
+                          char out_path[PATH_MAX])
 {
-    return list_has(program->look.paths, program->path, hooks) ||
-           list_has(getenv("LD_LIBRARY_PATH"), program->path, hooks) || cache_has(hooks) ||
-           list_has(default_folders, program->path, hooks);
+    return list_has(program->look.paths, program->path, hooks, out_path) ||
+           list_has(getenv("LD_LIBRARY_PATH"), program->path, hooks, out_path) ||
+           cache_has(hooks, out_path) || list_has(default_folders, program->path, hooks, out_path);
+}
+
+static bool is_same_name(const char *name, void *ctx)
+{
+    return strcmp(name, ctx) == 0;
+}
+
+static bool is_new(const char *name, void *ctx)
+{
+    char *hooks = ctx;
+
+    return (ntk_str_starts_with(name, "nrt_") || ntk_str_starts_with(name, "nrta_") ||
+            ntk_str_starts_with(name, "nec_")) &&
+           !ntk_elf_look_exports(hooks, is_same_name, (void *)name);
+}
+
+bool ntk_run_runtime_has_more(const char *path, const char *hooks)
+{
+    return ntk_elf_look_exports(path, is_new, (void *)hooks);
 }

@@ -34,7 +34,7 @@ runs 7 "$hooks" '' $monitor run -- ./still
 runs 7 "$nothing:$hooks" '' env LD_PRELOAD="$nothing" $monitor run ./still
 runs 7 "$nothing $nothing:$hooks" '' env LD_PRELOAD="$nothing $nothing" $monitor run ./still
 runs 7 "$hooks" '' $monitor run -- $monitor run -- ./still
-runs 0 "$scratch/lib/libneuron-hooks-audit.so" '' $monitor run --audit -- sh -c 'echo $LD_AUDIT$LD_PRELOAD'
+runs 0 "$scratch/lib/libneuron-hooks-audit.so $hooks" '' $monitor run --audit -- sh -c 'echo $LD_AUDIT $LD_PRELOAD'
 runs 0 'a tag' '' $monitor run --tag 'a tag' -- sh -c 'echo $NEURON_PROCESS_TAG'
 runs 0 "$nothing" '' $monitor run --libnrt "$nothing" -- sh -c 'echo $NEURON_HOOKS_LIBNRT'
 runs 7 "$hooks" '' env -u LD_LIBRARY_PATH NEURON_HOOKS_LIBNRT="$nothing" $monitor run ./still
@@ -46,6 +46,9 @@ runs 7 "$hooks" '' $monitor run ./shell
 "$cc" -o origin -Wl,-rpath,'$ORIGIN/runtime' "$NTK_SOURCE_DIR/tests/agent/run/still.c"
 runs 7 "$hooks" '' env -u LD_LIBRARY_PATH $monitor run ./origin
 runs 0 "--once" '' $monitor run echo --once
+# Of a runtime that has calls which the hooks lack, all are there from the start.
+runs 7 "$NTK_LIB_DIR/libneuron-hooks.so:$NTK_LIB_DIR/vendor-newer/libnrt.so.1" '' \
+    env LD_LIBRARY_PATH="$NTK_LIB_DIR/vendor-newer" neuron-monitor run ./still
 # The command takes the place of the program.
 sh -c 'echo $$; exec "$0" run -- sh -c "echo \$\$"' "$monitor" >out
 [ "$(uniq out | wc -l)" = 1 ] || fail "the command is another process: $(cat out)"
