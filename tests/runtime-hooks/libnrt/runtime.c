@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/runtime-hooks/libnrt/runtime.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/formats/neff/neff_build.h"
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
@@ -85,4 +87,27 @@ void loaded_fini(struct loaded *loaded)
     nrt_destroy_tensor_set(&loaded->inputs);
     nrt_destroy_tensor_set(&loaded->outputs);
     assert_int_equal(nrt_unload(loaded->model), NRT_SUCCESS);
+}
+
+uint8_t *test_build_finish(struct ntk_neff_build *build, size_t *out_bytes)
+{
+    struct ntk_err err = { 0 };
+    uint8_t *bytes = NULL;
+
+    if (ntk_neff_build_bytes(build, &bytes, out_bytes, &err) != 0) {
+        fail_msg("%s", err.text);
+    }
+    ntk_neff_build_destroy(build);
+    return bytes;
+}
+
+uint8_t *test_file_read(const char *path, size_t *out_bytes)
+{
+    FILE *file = fopen(path, "rb");
+    uint8_t *bytes = malloc(1 << 22);
+
+    assert_non_null(file);
+    *out_bytes = fread(bytes, 1, 1 << 22, file);
+    (void)fclose(file);
+    return bytes;
 }

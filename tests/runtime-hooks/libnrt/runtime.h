@@ -26,4 +26,10 @@ struct loaded {
 void loaded_init(struct loaded *loaded, const uint8_t *neff, size_t bytes, int core);
 void loaded_fini(struct loaded *loaded);
 
+/* The bytes of the NEFF, freed with free(); the build is gone. */
+struct ntk_neff_build;
+uint8_t *test_build_finish(struct ntk_neff_build *build, size_t *out_bytes);
+/* At most 4 MiB of a file, freed with free(). */
+uint8_t *test_file_read(const char *path, size_t *out_bytes);
+
 #endif

@@ -115,23 +115,12 @@ static void a_program_that_cannot_go_on_is_a_timeout_at_once(void **state)
     loaded_fini(&loaded);
 }
 
-static uint8_t *file_read(const char *path, size_t *out_bytes)
-{
-    FILE *file = fopen(path, "rb");
-    uint8_t *bytes = malloc(1 << 22);
-
-    assert_non_null(file);
-    *out_bytes = fread(bytes, 1, 1 << 22, file);
-    (void)fclose(file);
-    return bytes;
-}
-
 static void a_cpu_node_takes_what_the_core_made(void **state)
 {
     struct test_model_options options = { .cpu_after = 1 };
     struct loaded loaded;
     size_t bytes;
-    uint8_t *library = file_read(TEST_CPU_NODE, &options.cpu_library_bytes);
+    uint8_t *library = test_file_read(TEST_CPU_NODE, &options.cpu_library_bytes);
     float z[3];
 
     options.cpu_library = library;

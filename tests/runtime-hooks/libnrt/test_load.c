@@ -55,25 +55,13 @@ static void node_add(struct ntk_neff_build *build, const char *node, const char 
     free(content);
 }
 
-static uint8_t *finish(struct ntk_neff_build *build, size_t *out_bytes)
-{
-    struct ntk_err err = { 0 };
-    uint8_t *bytes = NULL;
-
-    if (ntk_neff_build_bytes(build, &bytes, out_bytes, &err) != 0) {
-        fail_msg("%s", err.text);
-    }
-    ntk_neff_build_destroy(build);
-    return bytes;
-}
-
 static uint8_t *model_make(uint8_t seed, size_t idle_count, uint64_t idle_bytes, size_t *out_bytes)
 {
     struct ntk_neff_build_options options = { .name = "weights" };
     struct ntk_neff_build *build = ntk_neff_build_create(&options);
 
     node_add(build, "node", "x", "y", seed, idle_count, idle_bytes);
-    return finish(build, out_bytes);
+    return test_build_finish(build, out_bytes);
 }
 
 /* Bytes of constants that a core counts, and all HBM in use beside it. */
@@ -198,7 +186,7 @@ static void constants_of_every_node_lie_beside_its_core(void **state)
 
     node_add(build, "first", "x", "a", 5, 2, MIB);
     node_add(build, "second", "a", "y", 7, 3, MIB);
-    uint8_t *neff = finish(build, &bytes);
+    uint8_t *neff = test_build_finish(build, &bytes);
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     struct seen before = look(runtime);
     loaded_init(&loaded, neff, bytes, 0);

@@ -35,18 +35,6 @@ static struct ntk_soft_state *state_read(const struct runtime *runtime)
     return state;
 }
 
-static uint8_t *build_finish(struct ntk_neff_build *build, size_t *out_bytes)
-{
-    struct ntk_err err = { 0 };
-    uint8_t *bytes = NULL;
-
-    if (ntk_neff_build_bytes(build, &bytes, out_bytes, &err) != 0) {
-        fail_msg("%s", err.text);
-    }
-    ntk_neff_build_destroy(build);
-    return bytes;
-}
-
 /* 64 rows of the second tensor from first_row on are those of the first times factor. */
 static void rows_scale(struct ntk_neff_kernel *kernel, const char *from, const char *to,
                        uint32_t first_row, float factor)
@@ -79,7 +67,7 @@ static uint8_t *pair_model(size_t *out_bytes)
     rows_scale(kernel, "x", "y", 0, 2.0F);
     ntk_neff_kernel_subgraph(kernel, 1);
     rows_scale(kernel, "x", "y", 64, 3.0F);
-    return build_finish(build, out_bytes);
+    return test_build_finish(build, out_bytes);
 }
 
 static void x_fill(nrt_tensor_t *tensor)
@@ -166,7 +154,7 @@ static uint8_t *meeting_model(enum meeting meeting, uint32_t lnc, size_t *out_by
     if (meeting == BARRIER_OF_ONE) {
         (void)ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_POOL, &barrier, NTK_AFTER_NONE);
     }
-    return build_finish(build, out_bytes);
+    return test_build_finish(build, out_bytes);
 }
 
 static void the_cores_of_a_pair_exchange_what_they_loaded(void **state)
@@ -314,7 +302,7 @@ static uint8_t *two_node_model(size_t *out_bytes)
         (void)ntk_neff_kernel_output(kernel, names[i + 1], NTK_DTYPE_FLOAT32, 2, shape);
         rows_scale(kernel, names[i], names[i + 1], 0, (float)(i + 2));
     }
-    return build_finish(build, out_bytes);
+    return test_build_finish(build, out_bytes);
 }
 
 static void a_model_of_two_cores_is_copied_whole(void **state)
@@ -367,7 +355,7 @@ static uint8_t *peek_model(size_t *out_bytes)
     uint32_t queue =
         ntk_neff_kernel_queue(kernel, "qSPIO0", NTK_ISA_ENGINE_SP, NTK_NEFF_QUEUE_IN, 1);
     (void)ntk_neff_kernel_store(kernel, queue, y, 0, ROW_BYTES, 128, 0, ROW_BYTES, NTK_AFTER_NONE);
-    return build_finish(build, out_bytes);
+    return test_build_finish(build, out_bytes);
 }
 
 static void a_model_finds_nothing_of_the_one_before_it(void **state)
@@ -400,17 +388,6 @@ static void a_model_finds_nothing_of_the_one_before_it(void **state)
     loaded_fini(&peek);
 }
 
-static uint8_t *file_read(const char *path, size_t *out_bytes)
-{
-    FILE *file = fopen(path, "rb");
-    uint8_t *bytes = malloc(1 << 22);
-
-    assert_non_null(file);
-    *out_bytes = fread(bytes, 1, 1 << 22, file);
-    (void)fclose(file);
-    return bytes;
-}
-
 static NRT_STATUS load_once(const void *neff, size_t bytes)
 {
     nrt_model_t *model = NULL;
@@ -426,7 +403,7 @@ static void code_for_the_host_comes_only_from_ones_own_files(void **state)
 {
     const struct runtime *runtime = *state;
     struct test_model_options options = { .cpu_after = 1 };
-    uint8_t *library = file_read(TEST_CPU_NODE, &options.cpu_library_bytes);
+    uint8_t *library = test_file_read(TEST_CPU_NODE, &options.cpu_library_bytes);
     char *path = test_scratch_path(runtime->folder, "cpu.neff");
     size_t bytes;
 

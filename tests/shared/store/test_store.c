@@ -17,6 +17,7 @@
 #include "shared/store/retention.h"
 #include "shared/store/store.h"
 #include "shared/store/store_reader.h"
+#include "tests/shared/store/fixture.h"
 #include "tests/shared/store/make_snapshot.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
@@ -26,31 +27,6 @@
 #define SECOND UINT64_C(1000000000)
 #define WAIT_SECONDS 60 /* for what comes at once, unless the machine is busy with something else */
 #define MINUTE_0 UINT64_C(1700000040000000000) /* on the minute */
-
-struct fixture {
-    char *folder;
-    char *path;
-};
-
-static int set_up(void **state)
-{
-    struct fixture *f = calloc(1, sizeof *f);
-
-    f->folder = test_scratch_create();
-    f->path = test_scratch_path(f->folder, "store.db");
-    *state = f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *f = *state;
-
-    test_scratch_destroy(f->folder);
-    free(f->path);
-    free(f);
-    return 0;
-}
 
 static int take_text(size_t count, const char *const *names, const char *const *values, void *ctx)
 {

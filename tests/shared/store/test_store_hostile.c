@@ -19,6 +19,7 @@
 #include "shared/store/store.h"
 #include "shared/store/store_file.h"
 #include "shared/store/store_reader.h"
+#include "tests/shared/store/fixture.h"
 #include "tests/shared/store/make_snapshot.h"
 #include "tests/shared/store/tier_check.h"
 #include "tests/support/process.h"
@@ -28,31 +29,6 @@
 #define SECOND UINT64_C(1000000000)
 #define T0 UINT64_C(1700000000000000000)
 #define PAGE 4096
-
-struct fixture {
-    char *folder;
-    char *path;
-};
-
-static int set_up(void **state)
-{
-    struct fixture *f = calloc(1, sizeof *f);
-
-    f->folder = test_scratch_create();
-    f->path = test_scratch_path(f->folder, "store.db");
-    *state = f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *f = *state;
-
-    test_scratch_destroy(f->folder);
-    free(f->path);
-    free(f);
-    return 0;
-}
 
 static int has_stored_all(void *ctx)
 {

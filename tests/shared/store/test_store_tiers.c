@@ -9,39 +9,14 @@
 #include "shared/store/store.h"
 #include "shared/store/store_histogram.h"
 #include "shared/store/tier.h"
+#include "tests/shared/store/fixture.h"
 #include "tests/shared/store/make_snapshot.h"
 #include "tests/shared/store/tier_check.h"
 #include "tests/support/process.h"
-#include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
 #define SECOND UINT64_C(1000000000)
 #define HOUR_0 UINT64_C(1699999200000000000) /* on the hour */
-
-struct fixture {
-    char *folder;
-    char *path;
-};
-
-static int set_up(void **state)
-{
-    struct fixture *f = calloc(1, sizeof *f);
-
-    f->folder = test_scratch_create();
-    f->path = test_scratch_path(f->folder, "store.db");
-    *state = f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *f = *state;
-
-    test_scratch_destroy(f->folder);
-    free(f->path);
-    free(f);
-    return 0;
-}
 
 static struct ntk_store *open_store(const char *path)
 {
