@@ -339,8 +339,8 @@ static void say_health(struct ntk_monitor *monitor, const struct ntk_snapshot *s
     }
 }
 
-/* One snapshot to everyone; all: whatever was not reported yet is due. It is too when the health of a
- * device changed. */
+/* One snapshot to everyone; all: whatever was not reported yet is due. It is too when the health of
+ * a device changed. */
 static void take_period(struct ntk_monitor *monitor, bool all)
 {
     struct ntk_snapshot *snapshot = NULL;

@@ -583,8 +583,8 @@ static inline void prefetch_histogram(const struct ntk_histogram_pair *pair, uin
     __builtin_prefetch(&pair->total_sum_ns, 1);
 }
 
-/* What an execution worked on has pushed our lines out of the cache: they are fetched all at once here,
- * not one after the other as they are written. */
+/* What an execution worked on has pushed our lines out of the cache: they are fetched all at once
+ * here, not one after the other as they are written. */
 static void prefetch_exec(const struct ntk_hooks_exec *exec, const struct exec_span *span)
 {
     const struct ntk_segment_core *block = &hooks.segment.cores[exec->core];

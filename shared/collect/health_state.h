@@ -2,8 +2,8 @@
 /*
  * health_state - what the files of health share; nobody else includes it.
  *
- * health_read.c makes signs of readings, health_judge.c verdicts of signs, health.c is told by others
- * and answers.
+ * health_read.c makes signs of readings, health_judge.c verdicts of signs, health.c is told by
+ * others and answers.
  *
  * Owner, threads: as struct ntk_health.
  */
