@@ -94,7 +94,7 @@ static const struct ntk_opt_program program = {
     .usage = "QUESTION --db FILE [OPTION]...",
     .summary =
         "Answers questions to a database of neuron-monitor, also while it is written: latency, "
-        "executions, errors, events, memory, cores, processes, series.",
+        "executions, errors, events, memory, cores, processes, health, series.",
     .options = option_rows,
     .epilogue = "Questions:\n"
                 "  latency      latency percentiles of each model\n"
@@ -104,6 +104,7 @@ static const struct ntk_opt_program program = {
                 "  memory       the most memory of each process\n"
                 "  cores        how busy each core and its engines were\n"
                 "  processes    who was there\n"
+                "  health       the health of each device, and why\n"
                 "  series       any one figure, see --metric",
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* query_questions - what can be asked, and how each answer fills its table. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -460,6 +461,61 @@ static int answer_series(const struct ntk_query *query, struct ntk_query_table *
     return 0;
 }
 
+/* ---- the health of devices ---- */
+
+static uint64_t number_of(const char *text)
+{
+    return text ? strtoull(text, NULL, 10) : 0;
+}
+
+static int take_health(size_t column_count, const char *const *names, const char *const *values,
+                       void *ctx)
+{
+    struct ntk_query_table *table = ctx;
+    (void)column_count;
+    (void)names;
+
+    ntk_query_table_add_count(table, true, number_of(values[0]));
+    ntk_query_table_add_count(table, true, number_of(values[1]));
+    ntk_query_table_add_count(table, values[2] != NULL, number_of(values[2]));
+    for (int i = 3; i < 6; i++) {
+        ntk_query_table_add_text(table, values[i] && values[i][0] ? values[i] : NULL);
+    }
+    for (int i = 6; i < 9; i++) {
+        ntk_query_table_add_count(table, values[i] != NULL, number_of(values[i]));
+    }
+    ntk_query_table_add_text(table, values[9] && values[9][0] ? values[9] : NULL);
+    return 0;
+}
+
+/* What held at some time of the window: of a state that began before, too. */
+static int answer_health(const struct ntk_query *query, struct ntk_query_table *table,
+                         struct ntk_err *err)
+{
+    static const struct column columns[] = {
+        { NTK_QUERY_COUNT, "device" },     { NTK_QUERY_TIME, "from" },
+        { NTK_QUERY_TIME, "to" },          { NTK_QUERY_TEXT, "verdict" },
+        { NTK_QUERY_TEXT, "reason" },      { NTK_QUERY_TEXT, "action" },
+        { NTK_QUERY_COUNT, "count" },      { NTK_QUERY_COUNT, "core" },
+        { NTK_QUERY_COUNT, "nrt_status" }, { NTK_QUERY_TEXT, "detail" },
+    };
+    char device[48] = "";
+    char sql[640];
+
+    add_columns(table, columns, sizeof columns / sizeof *columns);
+    if (query->filter.has_device) {
+        snprintf(device, sizeof device, " AND device = %" PRIu32, query->filter.device);
+    }
+    snprintf(sql, sizeof sql,
+             "SELECT device, time_ns, to_ns, verdict, reason, action, count, core, nrt_status,"
+             " detail FROM (SELECT *, (SELECT min(n.time_ns) FROM device_health n"
+             " WHERE n.device = h.device AND n.time_ns > h.time_ns) AS to_ns"
+             " FROM device_health h) WHERE time_ns <= %" PRIu64
+             " AND (to_ns IS NULL OR to_ns > %" PRIu64 ")%s ORDER BY device, time_ns, rank",
+             query->window.to_ns, query->window.from_ns, device);
+    return ntk_store_reader_query(query->reader, sql, take_health, table, err);
+}
+
 const struct ntk_query_question ntk_query_questions[] = {
     { "latency", "latency percentiles of each model", answer_latency },
     { "executions", "executions and how they ended", answer_executions },
@@ -468,6 +524,7 @@ const struct ntk_query_question ntk_query_questions[] = {
     { "memory", "the most memory of each process", answer_memory },
     { "cores", "how busy each core and its engines were", answer_cores },
     { "processes", "who was there", answer_processes },
+    { "health", "the health of each device, and why", answer_health },
     { "series", "any one figure, see --metric", answer_series },
     { NULL, NULL, NULL },
 };

@@ -29,7 +29,7 @@ static const struct {
                              "execution_minute", "model_minute", "error_log", "model_log" } },
     [NTK_STORE_HOUR] = { 0.1,
                          { "machine_hour", "device_hour", "process_hour", "core_hour",
-                           "execution_hour", "model_hour", "unwatched" } },
+                           "execution_hour", "model_hour", "unwatched", "device_health" } },
 };
 
 /* Before rows of memory_sample go, what each key of a living process was is said again at ?1: a

@@ -287,3 +287,20 @@ CREATE TABLE device (
     stack_capacity_bytes INTEGER,
     PRIMARY KEY (since_ns, device)
 ) STRICT, WITHOUT ROWID;
+
+-- The health of a device from time_ns until its next rows: one for each reason, the worst has rank 0; a device that is
+-- well has one row without a reason. At each start of an agent and at each change.
+CREATE TABLE device_health (
+    time_ns INTEGER NOT NULL,
+    device INTEGER NOT NULL,
+    rank INTEGER NOT NULL,
+    verdict TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    action TEXT NOT NULL,
+    since_ns INTEGER NOT NULL,
+    count INTEGER,
+    core INTEGER,
+    nrt_status INTEGER,
+    detail TEXT NOT NULL,
+    PRIMARY KEY (time_ns, device, rank)
+) STRICT, WITHOUT ROWID;

@@ -116,6 +116,65 @@ static int load_devices(struct ntk_replay *replay, struct ntk_err *err)
     return ret;
 }
 
+static const char health_sql[] =
+    "SELECT h.device, h.verdict, h.reason, h.since_ns, h.count, h.core, h.nrt_status, h.detail,"
+    " h.time_ns FROM device_health h WHERE h.time_ns = (SELECT max(n.time_ns) FROM device_health n"
+    " WHERE n.device = h.device AND n.time_ns <= ?1) ORDER BY h.device, h.rank";
+
+static void take_reason(const struct ntk_replay *replay, sqlite3_stmt *statement,
+                        struct ntk_device_sample *device)
+{
+    int reason = ntk_health_reason_of(ntk_replay_text(replay, statement, 2));
+    struct ntk_health_sample *health;
+
+    if (reason < 0 || device->health_count >= NTK_HEALTH_REASON_COUNT) {
+        return;
+    }
+    if (!device->health) {
+        device->health =
+            ntk_snapshot_alloc(replay->snapshot, NTK_HEALTH_REASON_COUNT, sizeof *device->health);
+        if (!device->health) {
+            return;
+        }
+    }
+    health = &device->health[device->health_count++];
+    *health = (struct ntk_health_sample){
+        .reason = (uint16_t)reason,
+        .core = NTK_NO_CORE,
+        .since_ns = ntk_replay_number(statement, 3),
+        .last_ns = ntk_replay_number(statement, 3),
+        .count = ntk_replay_number(statement, 4),
+        .nrt_status = (uint32_t)ntk_replay_number(statement, 6),
+        .detail = ntk_replay_text(replay, statement, 7),
+    };
+    if (ntk_replay_is_known(statement, 5) && ntk_replay_number(statement, 5) < CORES_MAX) {
+        health->core = (uint16_t)ntk_replay_number(statement, 5);
+    }
+}
+
+static int load_health(struct ntk_replay *replay, struct ntk_err *err)
+{
+    sqlite3_stmt *statement;
+    int ret = ntk_replay_prepare_plain(replay, health_sql, &statement, err);
+
+    while (ret == 0 && (ret = ntk_replay_next(replay, statement, err)) > 0) {
+        ret = 0;
+        for (size_t i = 0; i < replay->snapshot->device_count; i++) {
+            struct ntk_device_sample *device = &replay->snapshot->devices[i];
+            int verdict = ntk_health_verdict_of(ntk_replay_text(replay, statement, 1));
+            if (device->index != ntk_replay_number(statement, 0) || verdict < 0) {
+                continue;
+            }
+            device->has |= NTK_DEVICE_HAS_HEALTH;
+            device->verdict = (uint32_t)verdict;
+            device->verdict_since_ns = ntk_replay_number(statement, 8);
+            take_reason(replay, statement, device);
+        }
+    }
+    sqlite3_finalize(statement);
+    return ret;
+}
+
 /* What the devices did: sums where the stacks are not stored one by one. */
 static int load_device_samples(struct ntk_replay *replay, struct ntk_err *err)
 {
@@ -214,6 +273,9 @@ int ntk_replay_load_machine(struct ntk_replay *replay, struct ntk_err *err)
     sqlite3_finalize(statement);
     if (ret == 0) {
         ret = load_devices(replay, err);
+    }
+    if (ret == 0) {
+        ret = load_health(replay, err);
     }
     if (ret == 0) {
         ret = load_device_samples(replay, err);

@@ -67,6 +67,7 @@ void ntk_store_rows_forget(struct ntk_store_rows *rows)
     }
     ntk_map_fini(&rows->processes);
     ntk_buf_reset(&rows->machine.written);
+    ntk_store_health_reset(&rows->health);
 }
 
 static int prepare_row(sqlite3 *db, const char *table, sqlite3_stmt **out_statement,
@@ -301,6 +302,9 @@ int ntk_store_rows_write(struct ntk_store_rows *rows, const struct ntk_snapshot 
     }
     if (ret == 0) {
         ret = write_devices(rows, snapshot, err);
+    }
+    if (ret == 0) {
+        ret = ntk_store_health_write(&rows->health, rows->db, snapshot, &rows->row_count, err);
     }
     for (size_t i = 0; ret == 0 && i < snapshot->runtime_count; i++) {
         ret = write_runtime(rows, snapshot, &snapshot->runtimes[i], err);

@@ -15,6 +15,7 @@
 
 #include "shared/base/buf.h"
 #include "shared/base/map.h"
+#include "shared/store/store_health.h"
 #include "shared/store/store_machine.h"
 #include "shared/store/store_rows.h"
 
@@ -73,6 +74,7 @@ struct ntk_store_rows {
     sqlite3_stmt *statements[STATEMENT_COUNT];
     struct ntk_map processes; /* process_key() -> struct ntk_rows_process */
     struct ntk_store_machine machine;
+    struct ntk_store_health health;
     uint64_t generation;
     uint64_t row_count;
     struct ntk_buf scratch;

@@ -252,6 +252,58 @@ static void a_moment_comes_back_as_it_was(void **state)
     }
 }
 
+static int count_row(size_t column_count, const char *const *names, const char *const *values,
+                     void *ctx)
+{
+    (void)column_count;
+    (void)names;
+    *(uint64_t *)ctx = strtoull(values[0], NULL, 10);
+    return 0;
+}
+
+/* Method: a device that is unhealthy for two periods of five. Each state is stored once and holds until the next. */
+static void the_health_of_a_device_is_stored_when_it_changes(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t rows = 0;
+
+    for (uint64_t i = 1; i <= 5; i++) {
+        struct ntk_snapshot *snapshot = test_sample_snapshot(1);
+        snapshot->realtime_ns = MINUTE_0 + i * SECOND;
+        snapshot->period_ns = SECOND;
+        snapshot->devices[0].health[1].count = i; /* how many there were is no other state */
+        if (i < 2 || i > 3) {
+            snapshot->devices[0].verdict = NTK_HEALTH_HEALTHY;
+            snapshot->devices[0].health_count = 0;
+        }
+        put_snapshot(f, snapshot);
+    }
+    start_reading(f);
+    assert_int_equal(ntk_store_reader_query(f->reader, "SELECT count(*) FROM device_health",
+                                            count_row, &rows, NULL),
+                     0);
+    assert_int_equal(rows, 1 + 2 + 1);
+    for (uint64_t i = 1; i <= 5; i++) {
+        struct ntk_snapshot *snapshot = NULL;
+        assert_int_equal(
+            ntk_store_reader_snapshot_at(f->reader, MINUTE_0 + i * SECOND, &snapshot, NULL), 0);
+        const struct ntk_device_sample *device = &snapshot->devices[0];
+        assert_true(device->has & NTK_DEVICE_HAS_HEALTH);
+        assert_int_equal(device->verdict,
+                         i < 2 || i > 3 ? NTK_HEALTH_HEALTHY : NTK_HEALTH_UNHEALTHY);
+        assert_int_equal(device->health_count, i < 2 || i > 3 ? 0 : 2);
+        if (i == 3) {
+            assert_int_equal(device->verdict_since_ns, MINUTE_0 + 2 * SECOND);
+            assert_string_equal(device->health[0].detail, "warp_core");
+            assert_int_equal(device->health[1].reason, NTK_HEALTH_REASON_HARDWARE_ERROR);
+            assert_int_equal(device->health[1].core, 1);
+            assert_int_equal(device->health[1].nrt_status, 1203);
+            assert_int_equal(device->health[1].count, 2);
+        }
+        ntk_snapshot_destroy(snapshot);
+    }
+}
+
 static void stepping_passes_gaps_and_coarser_tiers(void **state)
 {
     struct fixture *f = *state;
@@ -518,6 +570,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_moment_comes_back_as_it_was, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_health_of_a_device_is_stored_when_it_changes, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(stepping_passes_gaps_and_coarser_tiers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             a_core_is_as_busy_as_in_the_part_of_a_minute_that_its_process_had, set_up, tear_down),

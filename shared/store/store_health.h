@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store_health - the health of devices as rows of device_health: one for each reason, whenever the
+ * verdict or the reasons of a device change, and at the start of an agent.
+ *
+ * Owner:   caller's storage; ntk_store_health_fini() frees what it remembers.
+ * Threads: the writer's.
+ */
+#ifndef NTK_SHARED_STORE_STORE_HEALTH_H
+#define NTK_SHARED_STORE_STORE_HEALTH_H
+
+#include <sqlite3.h>
+#include <stdint.h>
+
+#include "shared/base/err.h"
+#include "shared/metrics/snapshot.h"
+
+/* Zeroed: nothing written yet. */
+struct ntk_store_health {
+    uint64_t
+        written[NTK_SNAPSHOT_DEVICES_MAX]; /* the state of the last rows, as a number; 0 none */
+};
+
+/* What was written is no longer there. */
+void ntk_store_health_reset(struct ntk_store_health *health);
+/* Adds the number of rows written to *row_count. */
+int ntk_store_health_write(struct ntk_store_health *health, sqlite3 *db,
+                           const struct ntk_snapshot *snapshot, uint64_t *row_count,
+                           struct ntk_err *err);
+
+#endif
