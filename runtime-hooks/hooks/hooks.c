@@ -488,6 +488,7 @@ struct exec_span {
     uint64_t runs;
     uint64_t total_ns;
     uint64_t core_ns;
+    uint32_t is_unknown; /* when it ended nobody knows */
 };
 
 static void histogram_add(struct ntk_histogram_pair *pair, const struct exec_span *span,
@@ -567,11 +568,12 @@ static void record_exec(const struct ntk_hooks_exec *exec, uint64_t now, uint64_
             }
         }
     }
-    ntk_ring_writer_put(writer, exec->call_start_ticks,
+    ntk_ring_writer_put(writer, exec->call_start_ticks != 0 ? exec->call_start_ticks : now,
                         NTK_SLOT_META(NTK_EVENT_EXEC, ntk_outcome_of_status(exec->status),
                                       exec->core, writer->thread),
-                        span_ticks(exec->call_start_ticks, now), NTK_WORD(id, exec->status),
-                        exec->execution_id, core_ticks, exec->device_ns);
+                        exec->call_start_ticks != 0 ? span_ticks(exec->call_start_ticks, now) : 0,
+                        NTK_WORD(id, exec->status), exec->execution_id, core_ticks,
+                        exec->device_ns);
     ntk_ring_writer_leave(writer);
 }
 
@@ -629,7 +631,8 @@ void ntk_hooks_exec_end(const struct ntk_hooks_exec *exec)
     }
     /* At which run one that failed did so is not known. */
     span.runs = exec->run_count != 0 && exec->status == 0 ? exec->run_count : 1;
-    span.total_ns = span_ns(exec->call_start_ticks, now);
+    span.is_unknown = exec->call_start_ticks == 0;
+    span.total_ns = span.is_unknown ? 0 : span_ns(exec->call_start_ticks, now);
     span.core_ns = exec->device_ns != 0 ? span_ns(exec->core_start_ticks, core_end) : 0;
     prefetch_exec(exec, &span);
 
@@ -643,7 +646,7 @@ void ntk_hooks_exec_end(const struct ntk_hooks_exec *exec)
     block = &hooks.segment.cores[exec->core];
     count_outcome(block, exec->status, span.runs);
     entry = model_entry(exec->model);
-    if (likely(ntk_abi_load(&block->histogram) != 0) &&
+    if (likely(ntk_abi_load(&block->histogram) != 0) && likely(!span.is_unknown) &&
         !(entry != NULL && unlikely(entry->flags & NTK_PROCESS_ESTIMATED))) {
         histogram_add(&hooks.segment.histograms[exec->core], &span, hooks.cores_shared);
     }
@@ -656,7 +659,7 @@ void ntk_hooks_exec_end(const struct ntk_hooks_exec *exec)
         if (unlikely(exec->status != 0)) {
             ntk_abi_add_shared(&entry->errors, 1);
         }
-        if (likely(ntk_abi_load(&entry->histogram) != 0)) {
+        if (likely(ntk_abi_load(&entry->histogram) != 0) && likely(!span.is_unknown)) {
             histogram_add(&hooks.segment.histograms[NTK_SEGMENT_CORES + model_slot(exec->model)],
                           &span, is_shared);
         }

@@ -130,8 +130,10 @@ struct ntk_hooks_exec_core {
 
 struct ntk_hooks_exec {
     struct ntk_hooks_model_ref model;
-    uint64_t execution_id;     /* any number that tells executions of the process apart */
-    uint64_t call_start_ticks; /* when the caller called: total latency counts from here */
+    uint64_t execution_id; /* any number that tells executions of the process apart */
+    /* When the caller called: total latency counts from here. 0: it is not known when it ended, no
+     * latency counts. */
+    uint64_t call_start_ticks;
     uint64_t core_start_ticks; /* what ntk_hooks_exec_begin() returned */
     uint64_t core_end_ticks;   /* 0: now */
     uint64_t device_ns;        /* duration in device time; 0 unknown */

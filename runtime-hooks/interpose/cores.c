@@ -200,3 +200,13 @@ uint16_t interpose_core_get(int64_t vnc)
 
     return core < NTK_SEGMENT_CORES ? (uint16_t)core : NTK_NO_CORE;
 }
+
+uint32_t interpose_vnc_get(uint16_t core)
+{
+    for (uint32_t i = 0; i < interpose_cores.count; i++) {
+        if (interpose_cores.logical[i] * interpose_cores.lnc == core) {
+            return i;
+        }
+    }
+    return 0;
+}

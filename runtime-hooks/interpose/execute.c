@@ -2,13 +2,10 @@
 /*
  * Executions that the caller waits for.
  */
-#include "runtime-hooks/interpose/model.h"
+#include "runtime-hooks/interpose/execute.h"
 
-struct execution {
-    const struct interpose_scope *scope;
-    struct ntk_hooks_exec hook;
-    bool is_open;
-};
+#include "runtime-hooks/interpose/model.h"
+#include "runtime-hooks/interpose/pending.h"
 
 /* What the runtime refused before a core had it. */
 static bool is_refusal(NRT_STATUS status)
@@ -28,7 +25,7 @@ static bool is_refusal(NRT_STATUS status)
     }
 }
 
-static bool execution_begin(struct execution *execution, const nrt_model_t *handle)
+bool interpose_execution_begin(struct interpose_execution *execution, const nrt_model_t *handle)
 {
     static uint64_t next_id;
     struct interpose_model model;
@@ -37,6 +34,7 @@ static bool execution_begin(struct execution *execution, const nrt_model_t *hand
         model.core == NTK_NO_CORE) {
         return false;
     }
+    execution->vnc = model.vnc;
     execution->hook.model = model.ref;
     execution->hook.core = model.core;
     execution->hook.core_count = model.core_count;
@@ -48,7 +46,7 @@ static bool execution_begin(struct execution *execution, const nrt_model_t *hand
     return true;
 }
 
-static void execution_end(struct execution *execution, NRT_STATUS status)
+void interpose_execution_end(struct interpose_execution *execution, NRT_STATUS status)
 {
     execution->is_open = false;
     if (!interpose_is_on(execution->scope)) {
@@ -62,28 +60,54 @@ static void execution_end(struct execution *execution, NRT_STATUS status)
     }
 }
 
-/* Also on the way of an exception, or of a thread that is cancelled: how it ended nobody knows. */
-static void execution_cleanup(struct execution *execution)
+void interpose_execution_cleanup(struct interpose_execution *execution)
 {
     if (execution->is_open) {
-        execution_end(execution, NRT_FAILURE);
+        interpose_execution_end(execution, NRT_FAILURE);
     }
 }
 
-#define EXECUTION \
-    struct execution execution __attribute__((cleanup(execution_cleanup))) = { .scope = &scope }
+/* ---- the calls ---- */
+
+/* Queued before the call, since the callback may come before it returns. */
+static void queue_up(struct interpose_execution *execution)
+{
+    struct pending_place place = { .key = PENDING_IMPLICIT(execution->hook.core) };
+    struct pending_request request = {
+        .generation = execution->scope->generation,
+        .execution = execution->hook,
+    };
+
+    execution->is_open = false;
+    pending_add(&place, &request);
+}
+
+static void queue_end(struct interpose_execution *execution, NRT_STATUS status)
+{
+    if (status != NRT_SUCCESS &&
+        pending_remove(PENDING_IMPLICIT(execution->hook.core), execution->hook.execution_id)) {
+        interpose_execution_end(execution, status);
+    }
+}
 
 NRT_STATUS observed_nrt_execute(nrt_model_t *model, const nrt_tensor_set_t *input_set,
                                 nrt_tensor_set_t *output_set)
 {
     INTERPOSE_SCOPE;
-    EXECUTION;
+    INTERPOSE_EXECUTION;
 
-    if (!execution_begin(&execution, model)) {
+    if (!interpose_execution_begin(&execution, model)) {
         return REAL(nrt_execute)(model, input_set, output_set);
     }
+    if (interpose_is_implicit) {
+        queue_up(&execution);
+    }
     NRT_STATUS status = REAL(nrt_execute)(model, input_set, output_set);
-    execution_end(&execution, status);
+    if (interpose_is_implicit) {
+        queue_end(&execution, status);
+    } else {
+        interpose_execution_end(&execution, status);
+    }
     return status;
 }
 
@@ -91,13 +115,20 @@ NRT_STATUS observed_nrt_execute_repeat(nrt_model_t *model, const nrt_tensor_set_
                                        nrt_tensor_set_t *output_set, int repeat_count)
 {
     INTERPOSE_SCOPE;
-    EXECUTION;
+    INTERPOSE_EXECUTION;
 
-    if (!execution_begin(&execution, model)) {
+    if (!interpose_execution_begin(&execution, model)) {
         return REAL(nrt_execute_repeat)(model, input_set, output_set, repeat_count);
     }
     execution.hook.run_count = repeat_count > 0 ? (uint32_t)repeat_count : 1;
+    if (interpose_is_implicit) {
+        queue_up(&execution);
+    }
     NRT_STATUS status = REAL(nrt_execute_repeat)(model, input_set, output_set, repeat_count);
-    execution_end(&execution, status);
+    if (interpose_is_implicit) {
+        queue_end(&execution, status);
+    } else {
+        interpose_execution_end(&execution, status);
+    }
     return status;
 }

@@ -125,7 +125,9 @@ static void load_end(const struct load *load, nrt_model_t *handle, int32_t vnc, 
     uint64_t bytes = 0;
 
     usage_get(&after);
-    model.core = interpose_core_get(core_of_model(handle, load, &after, vnc));
+    int64_t core = core_of_model(handle, load, &after, vnc);
+    model.core = interpose_core_get(core);
+    model.vnc = core >= 0 ? (uint32_t)core : 0;
     model.core_count = core_count_of_model(handle, model.core);
     struct ntk_hooks_model hook = {
         .id = __atomic_fetch_add(&next_id, 1, __ATOMIC_RELAXED),

@@ -11,6 +11,7 @@ struct interpose_model {
     struct ntk_hooks_model_ref ref;
     uint16_t core; /* first physical */
     uint16_t core_count;
+    uint32_t vnc; /* first, as the process counts */
 };
 
 /* false: a handle that is none, or was loaded before the process was observed. */

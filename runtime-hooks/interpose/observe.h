@@ -22,6 +22,8 @@
 #include "runtime-hooks/interpose/real.h"
 
 #define OBSERVED(name) __typeof__(name) observed_##name;
+#define OBSERVED_2(name)
+#define OBSERVED_3(name)
 #include "runtime-hooks/interpose/interpose.def"
 
 struct interpose_thread {
@@ -79,10 +81,15 @@ void interpose_cores_find(void);
 /* First physical core of a core of the process; NTK_NO_CORE. */
 uint16_t interpose_core_get(int64_t vnc);
 
+/* The core of the process whose first physical one this is; 0 when none is. */
+uint32_t interpose_vnc_get(uint16_t core);
+
 /* The tables of handles at the end of the process's use of the runtime, and in the child of a
  * fork. */
 void interpose_models_forget(void);
 void interpose_tensors_forget(void);
+/* First physical core of a tensor on the device; NTK_NO_CORE. name: 0 where it is not known. */
+uint16_t interpose_tensor_core_get(const nrt_tensor_t *handle, uint32_t *out_name);
 void interpose_models_after_fork(void);
 void interpose_tensors_after_fork(void);
 

@@ -10,8 +10,16 @@
 #pragma GCC visibility pop
 #include "runtime-hooks/interpose/observe.h"
 
+/* Of the explicit interface addresses alone: each form has types of its own. */
+#define OBSERVED(name)
+#define OBSERVED_2(name) extern void observed_2_##name(void);
+#define OBSERVED_3(name) extern void observed_3_##name(void);
+#include "runtime-hooks/interpose/interpose.def"
+
 const interpose_function interpose_observed[INTERPOSE_CALLS] = {
 #define OBSERVED(name) [CALL_##name] = (interpose_function)observed_##name,
+#define OBSERVED_2(name) [CALL_2_##name] = observed_2_##name,
+#define OBSERVED_3(name) [CALL_3_##name] = observed_3_##name,
 #include "runtime-hooks/interpose/interpose.def"
 };
 

@@ -8,7 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime-hooks/interpose/execute.h"
 #include "runtime-hooks/interpose/observe.h"
+#include "runtime-hooks/interpose/pending.h"
 
 /* How the detail of the version begins when our own core, with hooks of its own, lies behind us. */
 #define OWN_RUNTIME "software NeuronCores"
@@ -29,6 +31,7 @@ static void in_child(void)
         interpose_generation = 0;
         interpose_models_after_fork();
         interpose_tensors_after_fork();
+        pending_after_fork();
     }
 }
 
@@ -81,6 +84,7 @@ static void attach(nrt_framework_type_t framework, const char *fw_version, const
                        (unsigned long long)version.rt_maintenance);
     }
     interpose_cores_find();
+    interpose_implicit_find(&version);
     struct ntk_hooks_config config = {
         .instance_type = interpose_cores.instance,
         .runtime_version = runtime_version,
@@ -111,6 +115,7 @@ static void detach(void)
     if (interpose_generation == 0) {
         return;
     }
+    pending_end_implicit(NTK_NO_CORE, NRT_SUCCESS); /* the runtime has run what it had taken */
     __atomic_store_n(&interpose_generation, 0u, __ATOMIC_SEQ_CST);
     interpose_models_forget();
     interpose_tensors_forget();
@@ -143,6 +148,10 @@ NRT_STATUS observed_nrt_init(nrt_framework_type_t framework, const char *fw_vers
 NRT_STATUS observed_nrt_close(void)
 {
     INTERPOSE_SCOPE;
+
+    if (scope.generation) {
+        pending_stop();
+    }
     NRT_STATUS status = REAL(nrt_close)();
 
     if (interpose_thread.depth == 1) {

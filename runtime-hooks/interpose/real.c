@@ -20,6 +20,7 @@ const struct interpose_call_row interpose_calls[INTERPOSE_CALLS] = {
 };
 
 interpose_function interpose_real[INTERPOSE_CALLS];
+bool interpose_real_is_form_2;
 /* Where nrt_init of the library behind us is, to know it by; 0: nobody is. */
 static uintptr_t real_init;
 
@@ -77,6 +78,11 @@ static interpose_function symbol_get(void *library, const struct elf_file *file,
     return function;
 }
 
+static bool is_form_2(const struct elf_file *file)
+{
+    return !file->versions && elf_file_exports(file, "nrta_error_tracker_create", INTERPOSE_NODE_2);
+}
+
 static void call_set(uint32_t call, interpose_function function)
 {
     __atomic_store_n(&interpose_real[call], function ? function : absent_get(call),
@@ -88,6 +94,7 @@ static void calls_find(void *library, const char *path)
     struct elf_file file = { 0 };
 
     (void)elf_file_open(&file, path);
+    interpose_real_is_form_2 = is_form_2(&file);
     for (uint32_t i = 0; i < INTERPOSE_CALLS; i++) {
         call_set(i, symbol_get(library, &file, &interpose_calls[i]));
     }
@@ -140,6 +147,7 @@ bool interpose_real_adopt(const char *path, uintptr_t base)
     uintptr_t init = base + elf_file_value(&file, "nrt_init", INTERPOSE_NODE_2);
     pthread_mutex_lock(&opening);
     if (!interpose_real[CALL_nrt_init]) {
+        interpose_real_is_form_2 = is_form_2(&file);
         for (uint32_t i = 0; i < INTERPOSE_CALLS; i++) {
             uint64_t value =
                 elf_file_value(&file, interpose_calls[i].name, interpose_calls[i].version);

@@ -39,6 +39,10 @@ static inline interpose_function interpose_real_get(enum interpose_call call)
 /* A call of the real library: REAL(nrt_load)(...). The name's declared type. */
 #define REAL(name) ((__typeof__(&name))interpose_real_get(CALL_##name))
 
+/* The library has no versions and the explicit interface in its 2.x form: that is what its callers
+ * mean by any of those names. */
+extern bool interpose_real_is_form_2;
+
 /* Whether the library has the call; opens it. */
 bool interpose_real_has(enum interpose_call call);
 /* The same out of the file, for whoever may not open anything; true where no library is found. */

@@ -130,6 +130,15 @@ void interpose_tensors_after_fork(void)
     interpose_handles_after_fork(&tensors);
 }
 
+uint16_t interpose_tensor_core_get(const nrt_tensor_t *handle, uint32_t *out_name)
+{
+    struct tensor tensor = { .core = NTK_NO_CORE };
+
+    (void)tensor_get(handle, &tensor);
+    *out_name = tensor.name;
+    return tensor.core;
+}
+
 /* ---- allocations ---- */
 
 NRT_STATUS observed_nrt_tensor_allocate(nrt_tensor_placement_t tensor_placement, int vnc,

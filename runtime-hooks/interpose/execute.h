@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * execute - an execution from its call on: what queued ones share with those that the caller waits
+ * for.
+ */
+#ifndef NTK_RUNTIME_HOOKS_INTERPOSE_EXECUTE_H
+#define NTK_RUNTIME_HOOKS_INTERPOSE_EXECUTE_H
+
+#include "runtime-hooks/interpose/observe.h"
+
+struct interpose_execution {
+    const struct interpose_scope *scope;
+    struct ntk_hooks_exec hook;
+    uint32_t vnc; /* the core as the process counts */
+    bool is_open;
+};
+
+/* false: nothing is told of it, the call is passed on. */
+bool interpose_execution_begin(struct interpose_execution *execution, const nrt_model_t *handle);
+void interpose_execution_end(struct interpose_execution *execution, NRT_STATUS status);
+/* Also on the way of an exception, or of a thread that is cancelled: how it ended nobody knows. */
+void interpose_execution_cleanup(struct interpose_execution *execution);
+
+/* After INTERPOSE_SCOPE. */
+#define INTERPOSE_EXECUTION              \
+    struct interpose_execution execution \
+        __attribute__((cleanup(interpose_execution_cleanup))) = { .scope = &scope }
+
+/* async.c: nrt_execute only queues; of attach. */
+extern bool interpose_is_implicit;
+void interpose_implicit_find(const nrt_version_t *version);
+
+#endif
