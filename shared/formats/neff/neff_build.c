@@ -201,7 +201,9 @@ void ntk_neff_build_member(struct ntk_neff_build *build, const char *name, const
         neff_build_no_memory(build);
         return;
     }
-    memcpy(copy, bytes, bytes_count);
+    if (bytes_count > 0) { /* bytes of an empty member may be NULL */
+        memcpy(copy, bytes, bytes_count);
+    }
     neff_build_member_take(build, name, copy, bytes_count);
 }
 
