@@ -59,7 +59,7 @@ static bool folder_has(const char *folder, size_t bytes, const char *program, co
 
 static bool list_has(const char *list, const char *program, const char *hooks, char path[PATH_MAX])
 {
-    while (list && *list) {
+    while (*list) {
         size_t bytes = strcspn(list, ":;");
         if (bytes > 0 && folder_has(list, bytes, program, hooks, path)) {
             return true;
@@ -99,8 +99,10 @@ static bool cache_has(const char *hooks, char path[PATH_MAX])
 bool ntk_run_runtime_find(const struct ntk_run_program *program, const char *hooks,
                           char out_path[PATH_MAX])
 {
+    const char *library_path = getenv("LD_LIBRARY_PATH");
+
     return list_has(program->look.paths, program->path, hooks, out_path) ||
-           list_has(getenv("LD_LIBRARY_PATH"), program->path, hooks, out_path) ||
+           (library_path && list_has(library_path, program->path, hooks, out_path)) ||
            cache_has(hooks, out_path) || list_has(default_folders, program->path, hooks, out_path);
 }
 

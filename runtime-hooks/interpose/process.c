@@ -70,6 +70,7 @@ static void cores_claim(void)
 /* With the lock, once the runtime is open. */
 static void attach(nrt_framework_type_t framework, const char *fw_version, const char *fal_version)
 {
+    static bool is_said; /* once a process, however often it opens the runtime */
     char note[256] = "";
     char runtime_version[NTK_VERSION_TEXT_BYTES] = "";
     nrt_version_t version = { 0 };
@@ -99,7 +100,8 @@ static void attach(nrt_framework_type_t framework, const char *fw_version, const
     };
     fork_watch();
     (void)ntk_hooks_attach(&config, note, sizeof note);
-    if (note[0] != '\0') {
+    if (note[0] != '\0' && !is_said) {
+        is_said = true;
         say(note);
     }
     if (!ntk_hooks_counters_on()) {

@@ -3,11 +3,16 @@
  * again. */
 #include "tests/runtime-hooks/interpose/client/client.h"
 
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -204,6 +209,34 @@ static void reopen(uint64_t number)
 #endif
 }
 
+/* As in a container with a strict policy: what the first list names is refused, and what the second
+ * names ends the process. From here on. */
+static void restrict_calls(uint64_t number)
+{
+    static const unsigned int refused[] = { SYS_socket, SYS_memfd_create };
+    static const unsigned int deadly[] = { SYS_perf_event_open, SYS_bpf, SYS_ptrace,
+                                           SYS_process_vm_readv, SYS_userfaultfd };
+    enum { REFUSED = sizeof refused / sizeof *refused, DEADLY = sizeof deadly / sizeof *deadly };
+    struct sock_filter filter[2 + 2 * (REFUSED + DEADLY)];
+    unsigned short length = 0;
+
+    (void)number;
+    filter[length++] =
+        (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+    for (size_t i = 0; i < REFUSED + DEADLY; i++) {
+        filter[length++] = (struct sock_filter)BPF_JUMP(
+            BPF_JMP | BPF_JEQ | BPF_K, i < REFUSED ? refused[i] : deadly[i - REFUSED], 0, 1);
+        filter[length++] = (struct sock_filter)BPF_STMT(
+            BPF_RET | BPF_K, i < REFUSED ? SECCOMP_RET_ERRNO | EPERM : SECCOMP_RET_KILL_PROCESS);
+    }
+    filter[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    struct sock_fprog program = { .len = length, .filter = filter };
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
+        client_fail("prctl", errno);
+    }
+}
+
 static const struct {
     const char *name;
     void (*run)(uint64_t number);
@@ -218,6 +251,7 @@ static const struct {
     { "abort-inside", abort_inside },
     { "stay-inside", stay_inside },
     { "stay", stay },
+    { "restrict", restrict_calls },
     { "reopen", reopen },
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/runtime-hooks/interpose/jobs/job.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,77 +161,137 @@ static const char *means_name(unsigned int means)
                                   : "audit";
 }
 
-/* The word as the program gets it; freed by the caller. */
-static char *word_make(const char *word, const char *library_folder)
+/* What is run, and with which environment. */
+struct command {
+    const char *argv[JOB_WORDS + 5];
+    const char *environment[16];
+    char *made[JOB_WORDS + JOB_VARIABLES + 2];
+    size_t made_count;
+};
+
+__attribute__((format(printf, 2, 3))) static const char *made(struct command *command,
+                                                              const char *format, ...)
+{
+    char *text = NULL;
+    va_list list;
+
+    va_start(list, format);
+    assert_true(vasprintf(&text, format, list) >= 0);
+    va_end(list);
+    command->made[command->made_count++] = text;
+    return text;
+}
+
+/* A word as the program gets it. */
+static const char *word_make(struct command *command, const char *word, const char *library_folder)
 {
     const char *at = strchrnul(word, '@');
-    char *made = NULL;
-    int length = 0;
+    int before = (int)(at - word);
 
     if (strcmp(at, "@vendor") == 0) {
-        length = asprintf(&made, "%.*s%s/libnrt.so.1", (int)(at - word), word, library_folder);
-    } else if (at[0] == '@') {
-        length = asprintf(&made, "%.*s%s/tests/interpose/%s", (int)(at - word), word,
-                          getenv("NTK_BUILD_DIR"), at + 1);
-    } else {
-        made = strdup(word);
+        return made(command, "%.*s%s/libnrt.so.1", before, word, library_folder);
     }
-    assert_true(length >= 0 && made);
-    return made;
+    if (at[0] == '@') {
+        return made(command, "%.*s%s/tests/interpose/%s", before, word, getenv("NTK_BUILD_DIR"),
+                    at + 1);
+    }
+    return word;
+}
+
+static void command_init(struct command *command, const struct job *job, unsigned int means)
+{
+    static const char *const before[] = { "neuron-monitor", "run", "--audit" };
+    char library_folder[PATH_MAX];
+    size_t used = 0;
+
+    *command =
+        (struct command){ .environment = { hooks_variable, "NEURON_SOFT_INSTANCE=trn1.2xlarge",
+                                           "NEURON_RT_LOG_LEVEL=QUIET" } };
+    while (command->environment[used]) {
+        used++;
+    }
+    (void)snprintf(library_folder, sizeof library_folder, "%s/%s", getenv("NTK_LIB_DIR"),
+                   means == JOB_CORE ? "."
+                   : job->vendor     ? job->vendor
+                                     : "vendor");
+    command->environment[used++] = job->is_found_otherwise
+                                       ? "LD_LIBRARY_PATH="
+                                       : made(command, "LD_LIBRARY_PATH=%s", library_folder);
+    command->environment[used++] =
+        made(command, "CLIENT_NEFF=%s/%s.neff", folder, job->model ? job->model : "adder");
+    for (size_t i = 0; i < JOB_VARIABLES && job->environment[i]; i++) {
+        command->environment[used++] = word_make(command, job->environment[i], library_folder);
+    }
+    used = means == JOB_PRELOAD ? 2 : means == JOB_AUDIT ? 3 : 0;
+    memcpy(command->argv, before, used * sizeof *before);
+    if (used > 0) {
+        command->argv[used++] = "--";
+    }
+    for (size_t i = 0; i < JOB_WORDS && job->words[i]; i++) {
+        command->argv[used++] = word_make(command, job->words[i], library_folder);
+    }
+}
+
+static void command_fini(struct command *command)
+{
+    for (size_t i = 0; i < command->made_count; i++) {
+        free(command->made[i]);
+    }
 }
 
 static struct test_run job_run(const struct job *job, unsigned int means)
 {
-    static const char *const before[] = { "neuron-monitor", "run", "--" };
-    static const char *const before_audit[] = { "neuron-monitor", "run", "--audit", "--" };
-    const char *argv[JOB_WORDS + 5] = { 0 };
-    char *made[JOB_WORDS] = { 0 };
-    char *variables[JOB_VARIABLES] = { 0 };
-    const char *environment[16] = { hooks_variable, "NEURON_SOFT_INSTANCE=trn1.2xlarge",
-                                    "NEURON_RT_LOG_LEVEL=QUIET" };
-    size_t used = 3;
-    size_t word_count = 0;
-    size_t arg_count = 0;
-    char *library_folder = NULL;
-    char *path_variable = NULL;
-    char *model_variable = NULL;
+    struct command command;
 
-    assert_true(asprintf(&library_folder, "%s/%s", getenv("NTK_LIB_DIR"),
-                         means == JOB_CORE ? "."
-                         : job->vendor     ? job->vendor
-                                           : "vendor") > 0);
-    assert_true(asprintf(&path_variable, "LD_LIBRARY_PATH=%s",
-                         job->is_found_otherwise ? "" : library_folder) > 0);
-    assert_true(asprintf(&model_variable, "CLIENT_NEFF=%s/%s.neff", folder,
-                         job->model ? job->model : "adder") > 0);
-    environment[used++] = path_variable;
-    environment[used++] = model_variable;
-    for (size_t i = 0; i < JOB_VARIABLES && job->environment[i]; i++) {
-        variables[i] = word_make(job->environment[i], library_folder);
-        environment[used++] = variables[i];
-    }
-    if (means & JOB_PRELOAD) {
-        memcpy(argv, before, sizeof before);
-        arg_count = sizeof before / sizeof *before;
-    } else if (means & JOB_AUDIT) {
-        memcpy(argv, before_audit, sizeof before_audit);
-        arg_count = sizeof before_audit / sizeof *before_audit;
-    }
-    while (word_count < JOB_WORDS && job->words[word_count]) {
-        made[word_count] = word_make(job->words[word_count], library_folder);
-        argv[arg_count++] = made[word_count++];
-    }
-    struct test_run run = test_run_program(argv, environment);
-    for (size_t i = 0; i < word_count; i++) {
-        free(made[i]);
-    }
-    for (size_t i = 0; i < JOB_VARIABLES; i++) {
-        free(variables[i]);
-    }
-    free(model_variable);
-    free(path_variable);
-    free(library_folder);
+    command_init(&command, job, means);
+    struct test_run run = test_run_program(command.argv, command.environment);
+    command_fini(&command);
     return run;
+}
+
+pid_t job_start(const struct job *job, enum job_means means)
+{
+    struct command command;
+
+    command_init(&command, job, means);
+    pid_t pid = test_start_program(command.argv, command.environment, NULL);
+    command_fini(&command);
+    return pid;
+}
+
+bool job_look(pid_t pid, struct job_look *out)
+{
+    struct ntk_err err = { 0 };
+    struct ntk_ring_process process;
+    bool is_there = false;
+
+    assert_true(ntk_ring_registry_poll(registry, NULL, &err) >= 0);
+    for (size_t i = 0; i < ntk_ring_registry_count(registry); i++) {
+        struct ntk_ring_segment *segment = ntk_ring_registry_get(registry, i);
+        ntk_ring_segment_process(segment, &process);
+        if (process.pid != (uint32_t)pid) {
+            continue;
+        }
+        *out = (struct job_look){ 0 };
+        out->state = ntk_ring_segment_state(segment);
+        out->own_pid = (pid_t)process.own_pid;
+        out->is_clean = process.clean_exit;
+        size_t count = ntk_ring_segment_cores(segment, cores, NTK_SEGMENT_CORES);
+        for (size_t k = 0; k < count; k++) {
+            out->in_flight += cores[k].in_flight;
+            out->completed += cores[k].counters.outcome[NTK_OUTCOME_COMPLETED];
+        }
+        is_there = true;
+        if (out->state == NTK_SEGMENT_ALIVE) {
+            break;
+        }
+    }
+    return is_there;
+}
+
+unsigned int job_means_there_are(void)
+{
+    return there_are;
 }
 
 /* ---- what is compared ---- */

@@ -16,6 +16,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "shared/ring/ring_registry.h"
 
 enum job_means {
     JOB_CORE = 1,    /* our own core, whose hooks are inside */
@@ -46,6 +50,21 @@ struct job {
 /* Their names stand in a message before a failure. */
 void jobs_check(const struct job *jobs, size_t count);
 #define JOBS_CHECK(jobs) jobs_check(jobs, sizeof(jobs) / sizeof *(jobs))
+
+/* One that is looked at while it runs, and ended by test_stop_program(). */
+pid_t job_start(const struct job *job, enum job_means means);
+
+struct job_look {
+    enum ntk_segment_state state;
+    pid_t own_pid;
+    bool is_clean;
+    uint64_t in_flight;
+    uint64_t completed;
+};
+/* Its segment now, the one that lives before those that ended; false: there is none. */
+bool job_look(pid_t pid, struct job_look *out);
+/* enum job_means that are built. */
+unsigned int job_means_there_are(void);
 
 int job_setup(void **state);
 int job_teardown(void **state);

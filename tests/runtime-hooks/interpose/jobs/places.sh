@@ -1,0 +1,73 @@
+#!/bin/bash
+# Jobs in places where there is little or no room for what hooks write: they end as they do without us, but for one
+# sentence of ours. In a pid
+# namespace they are seen from outside. What the machine does not allow to be tried is said and passed over.
+# shellcheck source=tests/e2e/lib.sh
+. "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
+needs jq unshare
+[ -z "${NTK_SANITIZE:-}" ] || { echo "a sanitizer's runtime comes first in a process, or ends it"; exit 77; }
+client=$NTK_BUILD_DIR/tests/interpose/linked
+"$NTK_BUILD_DIR/tests/tests_make_model" adder.neff
+export CLIENT_NEFF=$scratch/adder.neff LD_LIBRARY_PATH=$NTK_LIB_DIR/vendor VENDOR_MACHINE_DIR=$scratch/machine
+mkdir -m 700 "$VENDOR_MACHINE_DIR" place
+
+without_pid() { sed 's/^client [0-9]*/client/' "$1"; }
+
+# unharmed NAME COMMAND...: as it ends, and what it prints, with the hooks and without.
+unharmed() {
+    local name=$1 plain=0 code=0 means
+    shift
+    "$@" "$client" init-close:3 sync:4 tensors:2 >plain.out 2>plain.err || plain=$?
+    [ $plain = 0 ] || fail "$name: the job does not run without us: $(cat plain.err)"
+    for means in "" --audit; do
+        code=0
+        "$@" neuron-monitor run $means -- "$client" init-close:3 sync:4 tensors:2 >out 2>err || code=$?
+        [ "$code" = 0 ] || fail "$name $means: exit code $code: $(cat err)"
+        cmp <(without_pid plain.out) <(without_pid out) || fail "$name $means: prints $(cat out)"
+        [ "$(grep -c '^libneuron-hooks: ' err || true)" -le 1 ] || fail "$name $means: says more than once: $(cat err)"
+        { grep -v '^libneuron-hooks: ' err || true; } | cmp - plain.err || fail "$name $means: says $(cat err)"
+    done
+}
+
+unharmed "a folder that cannot be made" env NEURON_HOOKS_DIR=/proc/1/nowhere
+unharmed "a folder that is a file" env NEURON_HOOKS_DIR="$CLIENT_NEFF"
+unharmed "no hooks" env NEURON_HOOKS=0
+unharmed "few descriptors" bash -c 'ulimit -n 24; exec "$@"' -
+unharmed "small files" bash -c 'trap "" XFSZ; ulimit -f 4096; exec "$@"' -
+if unshare -rm mount -t tmpfs none place 2>/dev/null; then
+    in_place() { # OPTIONS SCRIPT: in a mount namespace, with a tmpfs as the folder
+        printf '%s\n' "mount -t tmpfs -o $1 none $scratch/place && $2"' && exec "$@"' >in_place
+        unharmed "$3" env NEURON_HOOKS_DIR="$scratch/place" unshare -rm sh "$scratch/in_place"
+    }
+    in_place size=64k true "a small folder"
+    in_place size=1m "! cat /dev/zero >$scratch/place/full 2>/dev/null" "a full folder"
+    in_place ro true "a read-only folder"
+    printf '%s\n' 'mount -t tmpfs -o ro none /dev/shm && unset NEURON_HOOKS_DIR && exec "$@"' >no_memory
+    unharmed "a read-only /dev/shm" unshare -rm sh "$scratch/no_memory"
+    printf '%s\n' 'mount -t tmpfs -o size=4k none /dev/shm && unset NEURON_HOOKS_DIR && exec "$@"' >small_memory
+    unharmed "a full /dev/shm" unshare -rm sh "$scratch/small_memory"
+else
+    echo "no mount namespaces here"
+fi
+
+# A policy that ends who asks for what debuggers and profilers ask for.
+for means in "" --audit; do
+    neuron-monitor run $means -- "$client" restrict sync:4 >out 2>err || fail "seccomp $means: $(cat err)"
+    greps '^client [0-9]* 0=4 ' <out || fail "seccomp $means: $(cat out)"
+    [ "$(grep -c '^libneuron-hooks: ' err || true)" = "$(wc -l <err)" ] || fail "seccomp $means: says $(cat err)"
+    [ "$(wc -l <err)" -le 1 ] || fail "seccomp $means: says more than once: $(cat err)"
+done
+
+if unshare -rpf --mount-proc true 2>/dev/null; then
+    unshare -rpf --mount-proc neuron-monitor run --tag inside -- "$client" sync:7 stay:60000 >out 2>err &
+    pids+=($!)
+    told() { greps '^client [0-9]* 0=7' <out && echo yes; }
+    wait_for told
+    neuron-monitor --once >report
+    seen=$(jq -r '.neuron_runtime_data[] | select(.neuron_runtime_tag == "inside") | .pid' report)
+    outside=$(pgrep -f "^$client sync:7 stay:60000")
+    [ "$(awk '{ print $2 }' out)" != "$outside" ] || fail "the client is in no namespace"
+    [ "$seen" = "$outside" ] || fail "the process is $outside and is seen as '$seen'"
+else
+    echo "no pid namespaces here"
+fi

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Jobs around another runtime that end, or stand still, in the middle of a call: what they did until
+ * then is counted, and what is under way is seen.
+ *
+ * Method: the sixth execution hangs, so five are over and one is on the core when the signal comes.
+ */
+#include <signal.h>
+#include <stdlib.h>
+
+#include "tests/runtime-hooks/interpose/jobs/job.h"
+#include "tests/support/process.h"
+#include "tests/support/unit.h"
+
+#define SECONDS_MAX 30.0
+#define HANG "NEURON_SOFT_FAULT=hang:at=6", "NEURON_RT_EXEC_TIMEOUT=60"
+
+struct waited {
+    pid_t pid;
+    struct job_look look;
+};
+
+static int is_inside(void *ctx)
+{
+    struct waited *waited = ctx;
+
+    return job_look(waited->pid, &waited->look) && waited->look.in_flight == 1 &&
+           waited->look.completed == 5;
+}
+
+static int has_ended(void *ctx)
+{
+    struct waited *waited = ctx;
+
+    return job_look(waited->pid, &waited->look) && waited->look.state == NTK_SEGMENT_ENDED;
+}
+
+static int is_gone(void *ctx)
+{
+    struct waited *waited = ctx;
+    struct job_look look;
+
+    return !job_look(waited->pid, &look);
+}
+
+struct end {
+    struct job job;
+    int signals[2]; /* in order; 0: it ends by itself */
+    int exit_code;
+    bool is_inside;
+};
+
+static void end_check(const struct end *end, enum job_means means)
+{
+    print_message("%s, means %d\n", end->job.name, (int)means);
+    struct waited waited = { .pid = job_start(&end->job, means) };
+    if (end->is_inside) {
+        assert_true(test_wait_until(is_inside, &waited, SECONDS_MAX));
+        assert_int_equal(waited.look.state, NTK_SEGMENT_ALIVE);
+    }
+    if (end->signals[1]) {
+        assert_int_equal(kill(waited.pid, end->signals[0]), 0);
+        for (int i = 0; i < 5; i++) {
+            assert_true(is_inside(&waited)); /* whoever stands still is no dead one */
+            assert_int_equal(waited.look.state, NTK_SEGMENT_ALIVE);
+        }
+    }
+    int last = end->signals[1] ? end->signals[1] : end->signals[0];
+    assert_int_equal(test_stop_program(waited.pid, last), end->exit_code);
+    assert_true(test_wait_until(has_ended, &waited, SECONDS_MAX));
+    assert_int_equal(waited.look.completed, 5);
+    assert_false(waited.look.is_clean);
+    assert_true(test_wait_until(is_gone, &waited, SECONDS_MAX));
+}
+
+static void jobs_that_end_inside_a_call_are_counted_until_then(void **state)
+{
+    /* clang-format off */
+    static const struct end ends[] = {
+        { { .name = "SIGKILL", .words = { "@linked", "sync:5", "stay-inside:60000" }, .environment = { HANG } }, { SIGKILL }, 128 + SIGKILL, true },
+        { { .name = "SIGTERM", .words = { "@linked", "sync:5", "stay-inside:60000" }, .environment = { HANG } }, { SIGTERM }, 128 + SIGTERM, true },
+        { { .name = "SIGSTOP", .words = { "@opens", "soname", "sync:5", "stay-inside:60000" }, .environment = { HANG } }, { SIGSTOP, SIGKILL }, 128 + SIGKILL, true },
+        { { .name = "abort", .words = { "@linked", "sync:5", "abort-inside:400" }, .environment = { HANG } }, { 0 }, 128 + SIGABRT, true },
+    };
+    /* clang-format on */
+    static const enum job_means all[] = { JOB_CORE, JOB_PRELOAD, JOB_AUDIT };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+            if (job_means_there_are() & all[k]) {
+                end_check(&ends[i], all[k]);
+            }
+        }
+    }
+}
+
+static int has_executed(void *ctx)
+{
+    struct waited *waited = ctx;
+
+    return job_look(waited->pid, &waited->look) && waited->look.completed == 2;
+}
+
+/* An agent that looks on takes away what each run of the runtime leaves. */
+static void a_runtime_that_is_opened_a_thousand_times_is_counted(void **state)
+{
+    static const struct job job = {
+        .name = "init-close", .words = { "@linked", "init-close:1000", "sync:2", "stay:60000" }
+    };
+
+    (void)state;
+    struct waited waited = { .pid = job_start(&job, JOB_PRELOAD) };
+    assert_true(test_wait_until(has_executed, &waited, SECONDS_MAX));
+    assert_int_equal(test_stop_program(waited.pid, SIGTERM), 128 + SIGTERM);
+    assert_true(test_wait_until(is_gone, &waited, SECONDS_MAX));
+}
+
+static void ten_thousand_children_are_no_processes_of_the_runtime(void **state)
+{
+    static const struct job jobs[] = {
+        { .name = "10,000 forks",
+          .words = { "@linked", "sync:3", "idlers:10000", "sync:2" },
+          .means = JOB_PRELOAD },
+    };
+
+    (void)state;
+    JOBS_CHECK(jobs);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(jobs_that_end_inside_a_call_are_counted_until_then),
+        cmocka_unit_test(a_runtime_that_is_opened_a_thousand_times_is_counted),
+        cmocka_unit_test(ten_thousand_children_are_no_processes_of_the_runtime),
+    };
+
+    const char *sanitizer = getenv("NTK_SANITIZE");
+    if (sanitizer && sanitizer[0]) {
+        return 77; /* a sanitizer's runtime comes first in a process, or ends it */
+    }
+    return cmocka_run_group_tests_name("ends", tests, job_setup, job_teardown);
+}
