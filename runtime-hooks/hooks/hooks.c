@@ -713,7 +713,6 @@ void ntk_hooks_exec_cancel(const struct ntk_hooks_exec *exec)
     if (entry != NULL) {
         count(&entry->running, UINT64_MAX, !hooks.model_owned[model_slot(exec->model)]);
     }
-    ntk_hooks_exec_refused(exec);
 }
 
 /* ---- memory ---- */

@@ -153,8 +153,8 @@ void ntk_hooks_exec_end(const struct ntk_hooks_exec *exec);
  * only, EXEC record. Any thread. Of *exec: model, execution_id, call_start_ticks, status, core. */
 void ntk_hooks_exec_refused(const struct ntk_hooks_exec *exec);
 
-/* The end of an execution that was begun and, as turns out, refused before it reached a core: no
- * busy time, no latency, no execution of the model; else as ntk_hooks_exec_refused(). Pairs with
+/* An execution that was begun never reached a core, as turns out: no busy time, no latency, no
+ * execution of the model, no outcome, which _exec_refused() counts where there is one. Pairs with
  * ntk_hooks_exec_begin(); *exec as for _end. Time that other executions found counted stays. */
 void ntk_hooks_exec_cancel(const struct ntk_hooks_exec *exec);
 

@@ -55,6 +55,9 @@ void interpose_execution_end(struct interpose_execution *execution, NRT_STATUS s
     execution->hook.status = (uint32_t)status;
     if (is_refusal(status)) {
         ntk_hooks_exec_cancel(&execution->hook);
+        if (status != NRT_UNINITIALIZED && status != NRT_CLOSED) { /* there was who refused it */
+            ntk_hooks_exec_refused(&execution->hook);
+        }
     } else {
         ntk_hooks_exec_end(&execution->hook);
     }

@@ -88,6 +88,8 @@ void client_open(void);
 void client_close(void);
 /* One execution, counted; the status. */
 NRT_STATUS client_execute(void);
+/* The same, counted when it is done; false: there is no model, or no runtime, any more. */
+bool client_execute_or_not(void);
 /* Counts an execution that ended elsewhere. */
 void client_count(NRT_STATUS status, uint64_t executions);
 /* What was counted so far is another process's, or not to be told. */

@@ -119,7 +119,7 @@ static void fork_and_exec(uint64_t number)
 
     client_open();
     for (uint64_t i = 0; i < number; i++) {
-        pid_t pid = vfork();
+        pid_t pid = vfork(); /* NOLINT(clang-analyzer-security.insecureAPI.vfork) */
         if (pid == 0) {
             execv("/bin/true", arguments);
             _exit(127);
@@ -128,10 +128,10 @@ static void fork_and_exec(uint64_t number)
     }
 }
 
-static void *execute_until_refused(void *ctx)
+static void *execute_while_it_can(void *ctx)
 {
     (void)ctx;
-    while (client_execute() == NRT_SUCCESS) {
+    while (client_execute_or_not()) {
     }
     return NULL;
 }
@@ -143,7 +143,7 @@ static void close_under_load(uint64_t number)
 
     client_open();
     for (size_t i = 0; i < LOAD_THREADS; i++) {
-        if (pthread_create(&threads[i], NULL, execute_until_refused, NULL) != 0) {
+        if (pthread_create(&threads[i], NULL, execute_while_it_can, NULL) != 0) {
             client_fail("pthread_create", (int)i);
         }
     }
@@ -154,6 +154,24 @@ static void close_under_load(uint64_t number)
     }
     client_tell();
     exit(0);
+}
+
+/* The model is unloaded while threads execute it. */
+static void unload_under_load(uint64_t number)
+{
+    pthread_t threads[LOAD_THREADS];
+
+    client_open();
+    for (size_t i = 0; i < LOAD_THREADS; i++) {
+        if (pthread_create(&threads[i], NULL, execute_while_it_can, NULL) != 0) {
+            client_fail("pthread_create", (int)i);
+        }
+    }
+    pause_ms((long)number);
+    client_unload();
+    for (size_t i = 0; i < LOAD_THREADS; i++) {
+        pthread_join(threads[i], NULL);
+    }
 }
 
 static void *execute_once(void *ctx)
@@ -248,6 +266,7 @@ static const struct {
     { "idlers", fork_idlers },
     { "exec", fork_and_exec },
     { "close-under-load", close_under_load },
+    { "unload-under-load", unload_under_load },
     { "abort-inside", abort_inside },
     { "stay-inside", stay_inside },
     { "stay", stay },

@@ -197,6 +197,16 @@ NRT_STATUS client_execute(void)
     return status;
 }
 
+bool client_execute_or_not(void)
+{
+    NRT_STATUS status = CALL(nrt_execute)(model, sets[0], sets[1]);
+
+    if (status == NRT_SUCCESS) {
+        client_count(status, 1);
+    }
+    return status == NRT_SUCCESS;
+}
+
 /* ---- several threads ---- */
 
 static void *thread_executes(void *ctx)

@@ -297,7 +297,7 @@ unsigned int job_means_there_are(void)
 /* ---- what is compared ---- */
 
 static size_t complaints;
-static const char *current; /* which job, by which means */
+static char current[128]; /* which job, by which means */
 
 __attribute__((format(printf, 1, 2))) static void complain(const char *format, ...)
 {
@@ -388,15 +388,13 @@ static void job_check_means(const struct job *job, const struct test_run *plain,
 void jobs_check(const struct job *jobs, size_t count)
 {
     static const enum job_means all[] = { JOB_CORE, JOB_PRELOAD, JOB_AUDIT };
-    char name[128];
 
     complaints = 0;
-    current = name;
     for (size_t i = 0; i < count; i++) {
         static struct processes told;
         unsigned int means = (jobs[i].means ? jobs[i].means : JOB_ALL) & there_are;
 
-        (void)snprintf(name, sizeof name, "%s, plain", jobs[i].name);
+        (void)snprintf(current, sizeof current, "%s, plain", jobs[i].name);
         struct test_run plain = job_run(&jobs[i], 0);
         output_take(plain.out, &told);
         segments_read(&told); /* of a runtime that has hooks by itself */
@@ -405,7 +403,7 @@ void jobs_check(const struct job *jobs, size_t count)
         }
         for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
             if (means & all[k]) {
-                (void)snprintf(name, sizeof name, "%s, %s", jobs[i].name, means_name(all[k]));
+                (void)snprintf(current, sizeof current, "%s, %s", jobs[i].name, means_name(all[k]));
                 job_check_means(&jobs[i], &plain, all[k]);
             }
         }

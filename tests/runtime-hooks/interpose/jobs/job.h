@@ -25,8 +25,7 @@ enum job_means {
     JOB_CORE = 1,    /* our own core, whose hooks are inside */
     JOB_PRELOAD = 2, /* neuron-monitor run */
     JOB_AUDIT = 4,   /* neuron-monitor run --audit */
-    JOB_PLAIN = 8,   /* without us, which each job is */
-    JOB_ALL = 15
+    JOB_ALL = 7
 };
 
 #define JOB_WORDS 10

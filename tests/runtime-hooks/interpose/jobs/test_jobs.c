@@ -10,10 +10,6 @@
 #include "tests/runtime-hooks/interpose/jobs/job.h"
 #include "tests/support/unit.h"
 
-/* Who knows how a queued execution ended. */
-#define JOB_SEES_QUEUES (JOB_CORE | JOB_PLAIN)
-#define JOB_SEES_VENDORS_QUEUES (JOB_SEES_QUEUES & ~JOB_CORE)
-
 #define PLUGIN_PY NTK_TEST_SOURCE "/../client/client_plugin.py"
 
 /* However a job reaches its runtime. */
@@ -30,7 +26,7 @@ static void jobs_of_every_binding_are_counted(void **state)
         { .name = "plug-in of python, bound at once", .words = { "python3", PLUGIN_PY, "@plugin_now.so", "sync:5" } },
         { .name = "plug-in with RTLD_DEEPBIND, bound at once", .words = { "@opens", "plugin", "@plugin_now.so", "sync:5" } },
         { .name = "dlopen by soname, dlsym", .words = { "@opens", "soname", "sync:5" } },
-        { .name = "dlopen by soname, dlvsym", .words = { "@opens", "vsym", "sync:5", "nrta:5" }, .means = JOB_SEES_QUEUES },
+        { .name = "dlopen by soname, dlvsym", .words = { "@opens", "vsym", "sync:5", "nrta:5" } },
         { .name = "dlopen by path", .words = { "@opens", "path", "@vendor", "sync:5" }, .unseen = JOB_PRELOAD },
         { .name = "dlopen by path, RTLD_GLOBAL", .words = { "@opens", "global", "@vendor", "sync:5" }, .unseen = JOB_PRELOAD },
         { .name = "dlmopen", .words = { "@opens", "space", "@vendor", "sync:5" }, .unseen = JOB_PRELOAD },
@@ -45,10 +41,10 @@ static void jobs_on_every_release_are_counted(void **state)
 {
     /* clang-format off */
     static const struct job jobs[] = {
-        { .name = "without versions", .vendor = "vendor-unversioned", .words = { "@opens_2", "soname", "sync:3", "nrta:3" }, .means = JOB_SEES_VENDORS_QUEUES },
-        { .name = "NRT_2.0.0 alone, dlvsym", .vendor = "vendor-node2", .words = { "@opens_2", "vsym", "sync:3", "nrta:3" }, .means = JOB_SEES_QUEUES },
-        { .name = "NRT_2.0.0 alone, linked", .vendor = "vendor-node2", .words = { "@linked_2", "sync:3", "nrta:3" }, .means = JOB_SEES_QUEUES },
-        { .name = "without nrt_get_model_info", .vendor = "vendor-no-model-info", .words = { "@linked", "sync:3", "nrta:3" }, .means = JOB_SEES_VENDORS_QUEUES },
+        { .name = "without versions", .vendor = "vendor-unversioned", .words = { "@opens_2", "soname", "sync:3", "nrta:3" }, .means = JOB_PRELOAD | JOB_AUDIT },
+        { .name = "NRT_2.0.0 alone, dlvsym", .vendor = "vendor-node2", .words = { "@opens_2", "vsym", "sync:3", "nrta:3" } },
+        { .name = "NRT_2.0.0 alone, linked", .vendor = "vendor-node2", .words = { "@linked_2", "sync:3", "nrta:3" } },
+        { .name = "without nrt_get_model_info", .vendor = "vendor-no-model-info", .words = { "@linked", "sync:3", "nrta:3" }, .means = JOB_PRELOAD | JOB_AUDIT },
         { .name = "that call is absent", .vendor = "vendor-no-model-info", .words = { "@opens", "absent", "nrt_get_model_info", "sync:3" }, .means = JOB_PRELOAD | JOB_AUDIT },
         { .name = "one export less", .vendor = "vendor-missing", .words = { "@opens", "absent", "nrt_tensor_memset", "sync:3" }, .means = JOB_PRELOAD | JOB_AUDIT },
         { .name = "one export more, linked", .vendor = "vendor-newer", .words = { "@newer", "sync:3" }, .means = JOB_PRELOAD | JOB_AUDIT },
@@ -68,17 +64,17 @@ static void executions_of_every_kind_and_outcome_are_counted(void **state)
     /* clang-format off */
     static const struct job jobs[] = {
         { .name = "synchronous, repeated, from threads", .words = { "@linked", "sync:20", "repeat:6", "threads:25", "tensors:9" } },
-        { .name = "implicit", .words = { "@linked", "async:30" }, .environment = { "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS=63" }, .means = JOB_SEES_QUEUES },
-        { .name = "explicit, 3.0 form", .words = { "@linked", "nrta:40" }, .means = JOB_SEES_QUEUES },
-        { .name = "explicit, 2.x form", .vendor = "vendor-node2", .words = { "@opens_2", "vsym", "nrta:40" }, .means = JOB_SEES_QUEUES },
+        { .name = "implicit", .words = { "@linked", "async:30" }, .environment = { "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS=63" } },
+        { .name = "explicit, 3.0 form", .words = { "@linked", "nrta:40" } },
+        { .name = "explicit, 2.x form", .vendor = "vendor-node2", .words = { "@opens_2", "vsym", "nrta:40" } },
         { .name = "2, the set has no such tensor", .words = { "@linked", "sync:2", "bad:3" } },
-        { .name = "5, time-out", .words = { "@linked", "sync:3", "nrta:3" }, .model = "deadlock", .means = JOB_SEES_QUEUES },
-        { .name = "5, implicit", .words = { "@linked", "async:3" }, .model = "deadlock", .environment = { "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS=4" }, .means = JOB_SEES_QUEUES },
+        { .name = "5, time-out", .words = { "@linked", "sync:3", "nrta:3" }, .model = "deadlock" },
+        { .name = "5, implicit", .words = { "@linked", "async:3" }, .model = "deadlock", .environment = { "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS=4" } },
         { .name = "7, queue full", .words = { "@linked", "full:6" }, .environment = { "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS=1" } },
-        { .name = "1003, NaN", .words = { "@linked", "sync:3", "nrta:4" }, .model = "nan", .means = JOB_SEES_QUEUES },
-        { .name = "1003, implicit", .words = { "@linked", "async:4" }, .model = "nan", .environment = { "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS=8" }, .means = JOB_SEES_QUEUES },
-        { .name = "1003, explicit, 2.x form", .vendor = "vendor-node2", .words = { "@linked_2", "nrta:5" }, .model = "nan", .means = JOB_SEES_QUEUES },
-        { .name = "1006, out of bounds", .words = { "@linked", "sync:3", "nrta:3" }, .model = "oob", .means = JOB_SEES_QUEUES },
+        { .name = "1003, NaN", .words = { "@linked", "sync:3", "nrta:4" }, .model = "nan" },
+        { .name = "1003, implicit", .words = { "@linked", "async:4" }, .model = "nan", .environment = { "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS=8" } },
+        { .name = "1003, explicit, 2.x form", .vendor = "vendor-node2", .words = { "@linked_2", "nrta:5" }, .model = "nan" },
+        { .name = "1006, out of bounds", .words = { "@linked", "sync:3", "nrta:3" }, .model = "oob" },
         { .name = "1201, then 101", .words = { "@linked", "sync:5" }, .environment = { "NEURON_SOFT_FAULT=hbm-ue:at=3" } },
         { .name = "1204 among others", .words = { "@linked", "threads:10" }, .environment = { "NEURON_SOFT_FAULT=nq-overflow:every=4" } },
     };
@@ -100,6 +96,7 @@ static void jobs_of_every_life_are_counted(void **state)
         { .name = "children that only end", .words = { "@linked", "sync:2", "idlers:200", "sync:2" } },
         { .name = "dlclose and dlopen", .words = { "@opens", "soname", "sync:2", "reopen:5", "sync:2" } },
         { .name = "closed under load", .words = { "@linked", "close-under-load:30" }, .is_random = true, .means = JOB_CORE },
+        { .name = "unloaded under load", .words = { "@linked", "sync:2", "unload-under-load:30" }, .is_random = true },
     };
     /* clang-format on */
 
@@ -112,12 +109,12 @@ static void jobs_in_company_are_counted(void **state)
     /* clang-format off */
     static const struct job jobs[] = {
         { .name = "another heap", .words = { "@linked", "sync:3", "threads:5", "tensors:4" }, .environment = { "LD_PRELOAD=@heap.so" } },
-        { .name = "another heap, implicit", .words = { "@linked", "async:9" }, .environment = { "LD_PRELOAD=@heap.so", "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS=9" }, .means = JOB_SEES_QUEUES },
+        { .name = "another heap, implicit", .words = { "@linked", "async:9" }, .environment = { "LD_PRELOAD=@heap.so", "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS=9" } },
         { .name = "a second interposer", .words = { "@linked", "sync:5" }, .environment = { "LD_PRELOAD=@second.so" } },
 #ifdef TEST_HAS_ASAN
         { .name = "an address sanitizer", .words = { "@asan", "sync:5", "threads:5" } },
 #endif
-        { .name = "our own core below, preloaded", .vendor = ".", .words = { "@linked", "sync:5", "nrta:5" }, .means = JOB_SEES_QUEUES },
+        { .name = "our own core below, preloaded", .vendor = ".", .words = { "@linked", "sync:5", "nrta:5" } },
         { .name = "our own core below, a plug-in", .vendor = ".", .words = { "python3", PLUGIN_PY, "@plugin.so", "sync:5" } },
         { .name = "our own core below, dlopen", .vendor = ".", .words = { "@opens", "soname", "sync:5", "reopen:2" } },
         { .name = "a shell and its children", .words = { "sh", "-c", "true; $0 sync:3; ls / >/dev/null; $0 sync:2", "@linked" } },
