@@ -188,19 +188,24 @@ static inline void count(uint64_t *counter, uint64_t amount, uint32_t is_shared)
     }
 }
 
-/* Line 0 of a core has one writer: the thread that holds the core, or whoever has this lock. */
-static inline void core_lock(uint16_t core)
+/* What executions count on a core has one writer: the thread that holds the core, or whoever has
+ * this lock. 0: not to be had; what was to be counted is dropped, and that is counted. */
+static inline int core_lock(uint16_t core)
 {
-    if (unlikely(hooks.cores_shared)) {
-        while (__atomic_exchange_n(&hooks.core_lock[core], 1u, __ATOMIC_ACQUIRE) != 0) {
-        }
+    if (likely(!hooks.cores_shared) || hooks_core_lock_take(&hooks.core_lock[core])) {
+        return 1;
     }
+    struct ntk_ring_writer *writer = hooks_ring();
+
+    ntk_abi_add_shared(
+        writer != NULL ? &writer->ring->dropped : &hooks.segment.header->events_without_ring, 1);
+    return 0;
 }
 
 static inline void core_unlock(uint16_t core)
 {
     if (unlikely(hooks.cores_shared)) {
-        __atomic_store_n(&hooks.core_lock[core], 0u, __ATOMIC_RELEASE);
+        hooks_core_lock_drop(&hooks.core_lock[core]);
     }
 }
 
@@ -210,7 +215,8 @@ enum turn {
     TURN_CANCEL, /* it never ran: its time is nobody's, unless others run */
 };
 
-/* An execution begins or ends on the core. Pairs with read_core() in segment_copy.c. */
+/* With the lock: an execution begins or ends on the core. Pairs with read_core() in
+ * segment_copy.c. */
 static void core_turn(uint16_t core, uint64_t now, enum turn turn, uint32_t model)
 {
     struct ntk_segment_core *block = &hooks.segment.cores[core];
@@ -218,7 +224,6 @@ static void core_turn(uint16_t core, uint64_t now, enum turn turn, uint32_t mode
     uint64_t since;
     uint64_t seq;
 
-    core_lock(core);
     seq = ntk_abi_load(&block->seq);
     in_flight = ntk_abi_load(&block->in_flight);
     since = ntk_abi_load(&block->since_ticks);
@@ -240,7 +245,17 @@ static void core_turn(uint16_t core, uint64_t now, enum turn turn, uint32_t mode
         }
     }
     ntk_abi_store_release(&block->seq, seq + 2);
-    core_unlock(core);
+}
+
+/* Of the cores behind the first: each under its own lock. */
+static void cores_turn(uint16_t core, uint32_t end, uint64_t now, enum turn turn, uint32_t model)
+{
+    for (uint32_t i = (uint32_t)core + 1; i < end && i < NTK_SEGMENT_CORES; i++) {
+        if (core_lock((uint16_t)i)) {
+            core_turn((uint16_t)i, now, turn, model);
+            core_unlock((uint16_t)i);
+        }
+    }
 }
 
 void ntk_hooks_core_claim(uint16_t core, uint32_t logical_core, int is_first)
@@ -350,7 +365,7 @@ void ntk_hooks_model_begin(const struct ntk_hooks_model *model, struct ntk_hooks
     ntk_abi_store(&entry->effective_flops, 0);
     store_text(entry->name, sizeof entry->name, model->name);
     store_text(entry->neff_path, sizeof entry->neff_path, model->neff_path);
-    hooks.model_owned[slot] = !hooks.cores_shared && model->core_count <= process->lnc;
+    hooks.model_owned[slot] = hooks.cores_shared || model->core_count <= process->lnc;
     ntk_abi_store(&entry->state, (uint32_t)NTK_MODEL_LOADING);
     if (!(model->flags & NTK_PROCESS_ESTIMATED) &&
         hooks_histogram_prepare(NTK_SEGMENT_CORES + slot, NTK_HISTOGRAM_OWNER_MODEL(model->id))) {
@@ -462,23 +477,52 @@ void ntk_hooks_model_unloaded(struct ntk_hooks_model_ref model, uint64_t start_t
 
 /* ---- executions ---- */
 
+/* Whether others may write the model's counters now: not while the thread holds its core, or the
+ * lock of it. */
+static inline uint32_t model_is_shared(struct ntk_hooks_model_ref model,
+                                       const struct ntk_segment_model *entry, uint16_t core)
+{
+    return !hooks.model_owned[model_slot(model)] || (hooks.cores_shared && entry->core != core);
+}
+
+/* What the lock's instruction would make wait one after the other. */
+static inline void prefetch_core(struct ntk_hooks_model_ref model, uint16_t core)
+{
+    const struct ntk_segment_model *entry = model_entry(model);
+
+    if (unlikely(hooks.cores_shared)) {
+        __builtin_prefetch(&hooks.core_lock[core], 1);
+        __builtin_prefetch(&hooks.segment.cores[core].seq, 1);
+        if (entry != NULL) {
+            __builtin_prefetch(&entry->seq);
+            __builtin_prefetch(&entry->running, 1);
+        }
+    }
+}
+
 uint64_t ntk_hooks_exec_begin(struct ntk_hooks_model_ref model, uint16_t core, uint16_t core_count)
 {
     struct ntk_segment_model *entry;
     uint64_t now;
-    uint32_t i;
 
     if (unlikely(ntk_abi_load(&hooks_mask) == 0)) {
         return 0;
     }
-    now = ntk_hooks_now();
-    for (i = core; i < (uint32_t)core + (core_count ? core_count : 1) && i < NTK_SEGMENT_CORES;
-         i++) {
-        core_turn((uint16_t)i, now, TURN_BEGIN, model_id(model));
+    if (core >= NTK_SEGMENT_CORES) {
+        return ntk_hooks_now();
     }
-    entry = model_entry(model);
-    if (likely(entry != NULL)) {
-        count(&entry->running, 1, !hooks.model_owned[model_slot(model)]);
+    prefetch_core(model, core);
+    now = ntk_hooks_now();
+    if (unlikely(core_count > 1)) {
+        cores_turn(core, (uint32_t)core + core_count, now, TURN_BEGIN, model_id(model));
+    }
+    if (core_lock(core)) {
+        core_turn(core, now, TURN_BEGIN, model_id(model));
+        entry = model_entry(model);
+        if (likely(entry != NULL)) {
+            count(&entry->running, 1, model_is_shared(model, entry, core));
+        }
+        core_unlock(core);
     }
     return now;
 }
@@ -503,13 +547,14 @@ static void histogram_add(struct ntk_histogram_pair *pair, const struct exec_spa
     }
 }
 
+/* Completed ones as the only writer; others from any thread. */
 static void count_outcome(struct ntk_segment_core *block, uint32_t status, uint64_t runs)
 {
     enum ntk_error_class error_class = ntk_error_class_of_status(status);
 
     if (likely(status == 0)) {
-        count(&block->outcome[NTK_OUTCOME_COMPLETED], runs, hooks.cores_shared);
-        count(&block->status[NTK_STATUS_SUCCESS], runs, hooks.cores_shared);
+        count(&block->outcome[NTK_OUTCOME_COMPLETED], runs, 0);
+        count(&block->status[NTK_STATUS_SUCCESS], runs, 0);
         return;
     }
     ntk_abi_add_shared(&block->outcome[ntk_outcome_of_status(status)], 1);
@@ -522,24 +567,22 @@ static void count_outcome(struct ntk_segment_core *block, uint32_t status, uint6
 static void count_core(struct ntk_segment_core *block, const struct ntk_hooks_exec_core *core,
                        uint64_t device_ns)
 {
-    uint32_t is_shared = hooks.cores_shared;
     uint64_t tensor_ns = core->tensor_matmul_ns + core->tensor_weights_ns;
     size_t i;
 
-#define COUNT(member)                                                                           \
-    for (i = 0; i < sizeof core->member / sizeof(uint64_t); i++) {                              \
-        count((uint64_t *)&block->member + i, ((const uint64_t *)&core->member)[i], is_shared); \
+#define COUNT(member)                                                                   \
+    for (i = 0; i < sizeof core->member / sizeof(uint64_t); i++) {                      \
+        count((uint64_t *)&block->member + i, ((const uint64_t *)&core->member)[i], 0); \
     }
 #define NTK_CORE_EXEC_COUNT(id, member, ...) COUNT(member)
 #define NTK_CORE_EXEC_WORD(member, list) COUNT(member)
 #include "shared/abi/core_counts.def"
 #undef COUNT
-    count(&block->dma_descriptors, core->engine_instructions[NTK_ENGINE_DMA], is_shared);
-    count(&block->device_ns, device_ns, is_shared);
-    count(&block->tensor_engine_ns[0], core->tensor_matmul_ns, is_shared);
-    count(&block->tensor_engine_ns[1], core->tensor_weights_ns, is_shared);
-    count(&block->tensor_engine_ns[2], device_ns > tensor_ns ? device_ns - tensor_ns : 0,
-          is_shared);
+    count(&block->dma_descriptors, core->engine_instructions[NTK_ENGINE_DMA], 0);
+    count(&block->device_ns, device_ns, 0);
+    count(&block->tensor_engine_ns[0], core->tensor_matmul_ns, 0);
+    count(&block->tensor_engine_ns[1], core->tensor_weights_ns, 0);
+    count(&block->tensor_engine_ns[2], device_ns > tensor_ns ? device_ns - tensor_ns : 0, 0);
 }
 
 /* The EXEC record and an ENGINE record for each engine that worked. */
@@ -608,11 +651,51 @@ static void prefetch_exec(const struct ntk_hooks_exec *exec, const struct exec_s
     }
 }
 
+/* With the lock: the end on one core, and what its engines did; the operations of its program. */
+static uint64_t end_on_core(const struct ntk_hooks_exec *exec, uint32_t index, uint64_t core_end)
+{
+    const struct ntk_hooks_exec_core *core = exec->per_core != NULL ? &exec->per_core[index] : NULL;
+
+    core_turn((uint16_t)(exec->core + index), core_end, TURN_END, 0);
+    if (core == NULL) {
+        return 0;
+    }
+    count_core(&hooks.segment.cores[exec->core + index], core, exec->device_ns);
+    return core->effective_flops;
+}
+
+/* With the lock of the first core: what its execution and its model count. */
+static void count_execution(const struct ntk_hooks_exec *exec, const struct exec_span *span,
+                            uint64_t flops)
+{
+    struct ntk_segment_core *block = &hooks.segment.cores[exec->core];
+    struct ntk_segment_model *entry = model_entry(exec->model);
+    uint32_t is_shared;
+
+    count_outcome(block, exec->status, span->runs);
+    if (likely(ntk_abi_load(&block->histogram) != 0) && likely(!span->is_unknown) &&
+        !(entry != NULL && unlikely(entry->flags & NTK_PROCESS_ESTIMATED))) {
+        histogram_add(&hooks.segment.histograms[exec->core], span, 0);
+    }
+    if (unlikely(entry == NULL)) {
+        return;
+    }
+    is_shared = model_is_shared(exec->model, entry, exec->core);
+    count(&entry->running, UINT64_MAX, is_shared); /* minus one */
+    count(&entry->executions, span->runs, is_shared);
+    count(&entry->effective_flops, flops, is_shared);
+    if (unlikely(exec->status != 0)) {
+        ntk_abi_add_shared(&entry->errors, 1);
+    }
+    if (likely(ntk_abi_load(&entry->histogram) != 0) && likely(!span->is_unknown)) {
+        histogram_add(&hooks.segment.histograms[NTK_SEGMENT_CORES + model_slot(exec->model)], span,
+                      is_shared);
+    }
+}
+
 void ntk_hooks_exec_end(const struct ntk_hooks_exec *exec)
 {
     uint32_t mask = ntk_abi_load(&hooks_mask);
-    struct ntk_segment_model *entry;
-    struct ntk_segment_core *block;
     uint64_t core_end;
     struct exec_span span;
     uint64_t flops = 0;
@@ -623,6 +706,7 @@ void ntk_hooks_exec_end(const struct ntk_hooks_exec *exec)
     if (unlikely(mask == 0) || exec->core >= NTK_SEGMENT_CORES) {
         return;
     }
+    prefetch_core(exec->model, exec->core);
     now = ntk_hooks_now();
     core_end = exec->core_end_ticks != 0 ? exec->core_end_ticks : now;
     cores = exec->core_count != 0 ? exec->core_count : 1;
@@ -635,35 +719,22 @@ void ntk_hooks_exec_end(const struct ntk_hooks_exec *exec)
     span.total_ns = span.is_unknown ? 0 : span_ns(exec->call_start_ticks, now);
     span.core_ns = exec->device_ns != 0 ? span_ns(exec->core_start_ticks, core_end) : 0;
     prefetch_exec(exec, &span);
+    if (unlikely(hooks.cores_shared)) {
+        hooks_ring_prefetch();
+    }
 
-    for (i = 0; i < cores; i++) {
-        core_turn((uint16_t)(exec->core + i), core_end, TURN_END, 0);
-        if (exec->per_core != NULL) {
-            count_core(&hooks.segment.cores[exec->core + i], &exec->per_core[i], exec->device_ns);
-            flops += exec->per_core[i].effective_flops;
+    for (i = 1; i < cores; i++) {
+        if (core_lock((uint16_t)(exec->core + i))) {
+            flops += end_on_core(exec, i, core_end);
+            core_unlock((uint16_t)(exec->core + i));
         }
     }
-    block = &hooks.segment.cores[exec->core];
-    count_outcome(block, exec->status, span.runs);
-    entry = model_entry(exec->model);
-    if (likely(ntk_abi_load(&block->histogram) != 0) && likely(!span.is_unknown) &&
-        !(entry != NULL && unlikely(entry->flags & NTK_PROCESS_ESTIMATED))) {
-        histogram_add(&hooks.segment.histograms[exec->core], &span, hooks.cores_shared);
+    if (unlikely(!core_lock(exec->core))) {
+        return;
     }
-    if (likely(entry != NULL)) {
-        uint32_t is_shared = !hooks.model_owned[model_slot(exec->model)];
-
-        count(&entry->running, UINT64_MAX, is_shared); /* minus one */
-        count(&entry->executions, span.runs, is_shared);
-        count(&entry->effective_flops, flops, is_shared);
-        if (unlikely(exec->status != 0)) {
-            ntk_abi_add_shared(&entry->errors, 1);
-        }
-        if (likely(ntk_abi_load(&entry->histogram) != 0) && likely(!span.is_unknown)) {
-            histogram_add(&hooks.segment.histograms[NTK_SEGMENT_CORES + model_slot(exec->model)],
-                          &span, is_shared);
-        }
-    }
+    flops += end_on_core(exec, 0, core_end);
+    count_execution(exec, &span, flops);
+    core_unlock(exec->core);
     if (likely((mask & HOOKS_EVENTS) != 0)) {
         record_exec(exec, now,
                     exec->device_ns != 0 ? span_ticks(exec->core_start_ticks, core_end) : 0, cores);
@@ -698,20 +769,19 @@ void ntk_hooks_exec_cancel(const struct ntk_hooks_exec *exec)
 {
     struct ntk_segment_model *entry;
     uint64_t now;
-    uint32_t i;
 
     if (unlikely(ntk_abi_load(&hooks_mask) == 0) || exec->core >= NTK_SEGMENT_CORES) {
         return;
     }
     now = ntk_hooks_now();
-    for (i = exec->core; i < (uint32_t)exec->core + (exec->core_count ? exec->core_count : 1) &&
-                         i < NTK_SEGMENT_CORES;
-         i++) {
-        core_turn((uint16_t)i, now, TURN_CANCEL, 0);
-    }
-    entry = model_entry(exec->model);
-    if (entry != NULL) {
-        count(&entry->running, UINT64_MAX, !hooks.model_owned[model_slot(exec->model)]);
+    cores_turn(exec->core, (uint32_t)exec->core + exec->core_count, now, TURN_CANCEL, 0);
+    if (core_lock(exec->core)) {
+        core_turn(exec->core, now, TURN_CANCEL, 0);
+        entry = model_entry(exec->model);
+        if (entry != NULL) {
+            count(&entry->running, UINT64_MAX, model_is_shared(exec->model, entry, exec->core));
+        }
+        core_unlock(exec->core);
     }
 }
 

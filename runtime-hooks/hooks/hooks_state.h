@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "runtime-hooks/hooks/core_lock.h"
 #include "runtime-hooks/hooks/hooks.h"
 #include "runtime-hooks/ring/ring_writer.h"
 #include "shared/abi/paths.h"
@@ -65,7 +66,7 @@ struct hooks_state {
     uint32_t rings_free; /* claimed once and given back; a hint for threads without a ring */
     uint64_t slots_used;
     uint64_t ring_slots; /* capacity of the next new ring; 0: no more */
-    uint32_t core_lock[NTK_SEGMENT_CORES];
+    struct hooks_core_lock core_lock[NTK_SEGMENT_CORES];
 
     struct ntk_ring_writer writer[NTK_SEGMENT_RINGS];
 };
@@ -100,6 +101,8 @@ int hooks_histogram_prepare(uint32_t pair, uint64_t owner);
 /* threads.c: the ring of the calling thread, claimed when it has none; NULL: none, dropped and
  * counted. */
 struct ntk_ring_writer *hooks_ring(void);
+/* Fetches what the next record of the thread writes. */
+void hooks_ring_prefetch(void);
 int hooks_threads_prepare(void);
 void hooks_threads_reset(void);
 void hooks_threads_after_fork(void);

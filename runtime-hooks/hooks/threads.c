@@ -182,6 +182,16 @@ struct ntk_ring_writer *hooks_ring(void)
     return NULL;
 }
 
+void hooks_ring_prefetch(void)
+{
+    const struct ntk_ring_writer *writer = own_ring;
+
+    if (writer != NULL && writer->owner == (const void *)&own_ring) {
+        __builtin_prefetch(&writer->slots[writer->head & writer->mask], 1);
+        __builtin_prefetch(&writer->ring->head, 1);
+    }
+}
+
 int hooks_threads_prepare(void)
 {
     if (!end_key_made) {

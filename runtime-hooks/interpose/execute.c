@@ -7,6 +7,8 @@
 #include "runtime-hooks/interpose/model.h"
 #include "runtime-hooks/interpose/pending.h"
 
+#define ID_BLOCK (1ull << 20)
+
 /* What the runtime refused before a core had it. */
 static bool is_refusal(NRT_STATUS status)
 {
@@ -25,9 +27,20 @@ static bool is_refusal(NRT_STATUS status)
     }
 }
 
+/* Threads take numbers in blocks: they tell executions apart and are no count of them. */
+static uint64_t execution_id_next(void)
+{
+    static uint64_t next_block;
+    uint64_t *id = &interpose_thread.execution_id;
+
+    if (*id % ID_BLOCK == 0) {
+        *id = ID_BLOCK * __atomic_fetch_add(&next_block, 1, __ATOMIC_RELAXED);
+    }
+    return ++*id;
+}
+
 bool interpose_execution_begin(struct interpose_execution *execution, const nrt_model_t *handle)
 {
-    static uint64_t next_id;
     struct interpose_model model;
 
     if (execution->scope->generation == 0 || !interpose_model_get(handle, &model) ||
@@ -38,7 +51,7 @@ bool interpose_execution_begin(struct interpose_execution *execution, const nrt_
     execution->hook.model = model.ref;
     execution->hook.core = model.core;
     execution->hook.core_count = model.core_count;
-    execution->hook.execution_id = __atomic_add_fetch(&next_id, 1, __ATOMIC_RELAXED);
+    execution->hook.execution_id = execution_id_next();
     execution->hook.core_start_ticks =
         ntk_hooks_exec_begin(model.ref, model.core, model.core_count);
     execution->hook.call_start_ticks = execution->hook.core_start_ticks;

@@ -193,5 +193,5 @@ void interpose_handles_after_fork(struct interpose_handles *handles)
     memcpy(&handles->lock, &fresh, sizeof fresh);
     memset(handles->bucket, 0, sizeof handles->bucket);
     handles->free = NULL;
-    handles->seq = 0;
+    handles->seq = (handles->seq | 1) + 1;
 }

@@ -36,6 +36,12 @@ struct interpose_handles {
         .lock = PTHREAD_MUTEX_INITIALIZER, \
     }
 
+/* The same as before: nothing has changed. Odd: something is. */
+static inline uint64_t interpose_handles_seq(const struct interpose_handles *handles)
+{
+    return __atomic_load_n(&handles->seq, __ATOMIC_ACQUIRE);
+}
+
 /* Adds or replaces. false: out of memory. */
 bool interpose_handles_put(struct interpose_handles *handles, const void *key,
                            const struct interpose_handle_value *value);

@@ -14,12 +14,22 @@ static_assert(sizeof(struct interpose_model) <= sizeof(struct interpose_handle_v
 
 bool interpose_model_get(const nrt_model_t *handle, struct interpose_model *out_model)
 {
+    struct interpose_thread *thread = &interpose_thread;
+    uint64_t seq = interpose_handles_seq(&models);
     struct interpose_handle_value value;
 
+    if (thread->model_handle == handle && thread->model_seq == seq) {
+        *out_model = thread->model;
+        return true;
+    }
     if (!interpose_handles_get(&models, handle, &value)) {
         return false;
     }
     memcpy(out_model, &value, sizeof *out_model);
+    thread->model = *out_model;
+    thread->model_seq = seq;
+    /* What was found while the table changed is not found again by this. */
+    thread->model_handle = (seq & 1) == 0 && interpose_handles_seq(&models) == seq ? handle : NULL;
     return true;
 }
 

@@ -7,13 +7,6 @@
 
 #include "runtime-hooks/interpose/observe.h"
 
-struct interpose_model {
-    struct ntk_hooks_model_ref ref;
-    uint16_t core; /* first physical */
-    uint16_t core_count;
-    uint32_t vnc; /* first, as the process counts */
-};
-
 /* false: a handle that is none, or was loaded before the process was observed. */
 bool interpose_model_get(const nrt_model_t *handle, struct interpose_model *out_model);
 

@@ -26,9 +26,22 @@
 #define OBSERVED_3(name)
 #include "runtime-hooks/interpose/interpose.def"
 
-struct interpose_thread {
-    uint32_t depth; /* observed calls that the thread is in */
+/* First physical core, and what the hooks call it, of a model of the runtime. */
+struct interpose_model {
+    struct ntk_hooks_model_ref ref;
+    uint16_t core;
+    uint16_t core_count;
+    uint32_t vnc; /* the first, as the process counts */
 };
+
+/* One cache line of each thread. */
+struct interpose_thread {
+    uint32_t depth;                  /* observed calls that the thread is in */
+    struct interpose_model model;    /* the latest it looked up, */
+    const nrt_model_t *model_handle; /* by this */
+    uint64_t model_seq;              /* when the table stood here */
+    uint64_t execution_id;           /* the latest; of a block of the thread's own */
+} __attribute__((aligned(64)));
 extern __thread struct interpose_thread interpose_thread __attribute__((tls_model("initial-exec")));
 
 /* Counts up at each attach; 0 while nothing is observed. What began under another number is

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * core_lock - who may count on a core while several threads execute on it: one locked instruction for all that
+ * an execution counts there.
+ *
+ * Held for a few dozen stores, never across a call of anybody else's. Whoever waits spins, then sleeps for
+ * microseconds so that a holder of lower priority goes on, and gives up in the end: a holder that is gone (a
+ * thread cancelled in the middle of it) stops nobody. A signal handler that interrupted the holder gives up at
+ * once.
+ *
+ * Threads: any.
+ */
+#ifndef NTK_RUNTIME_HOOKS_HOOKS_CORE_LOCK_H
+#define NTK_RUNTIME_HOOKS_HOOKS_CORE_LOCK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define HOOKS_CACHE_LINE 64
+
+struct hooks_core_lock {
+    const void *holder; /* hooks_core_lock_self() of a thread; NULL: free */
+} __attribute__((aligned(HOOKS_CACHE_LINE)));
+
+/* Tells the calling thread apart. */
+extern __thread char hooks_core_lock_mark __attribute__((tls_model("initial-exec")));
+static inline const void *hooks_core_lock_self(void)
+{
+    return &hooks_core_lock_mark;
+}
+
+int hooks_core_lock_wait(struct hooks_core_lock *lock);
+
+/* 1, or 0: not to be had. */
+static inline int hooks_core_lock_take(struct hooks_core_lock *lock)
+{
+    const void *none = NULL;
+
+    return __builtin_expect(__atomic_compare_exchange_n(&lock->holder, &none,
+                                                        hooks_core_lock_self(), 0, __ATOMIC_ACQUIRE,
+                                                        __ATOMIC_RELAXED),
+                            1) ||
+           hooks_core_lock_wait(lock);
+}
+
+static inline void hooks_core_lock_drop(struct hooks_core_lock *lock)
+{
+    __atomic_store_n(&lock->holder, (const void *)NULL, __ATOMIC_RELEASE);
+}
+
+#endif
