@@ -185,6 +185,87 @@ static void add_cores(const struct ntk_top_model *model, enum ntk_top_core_state
     }
 }
 
+static bool has_dead_core(const struct ntk_top_model *model, uint32_t device)
+{
+    for (uint32_t i = 0; i < model->cores_per_device; i++) {
+        if (ntk_top_model_alerts_core(model, device * model->cores_per_device + i) ==
+            NTK_TOP_CORE_DEAD) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const struct ntk_device_sample *find_device(const struct ntk_top_model *model,
+                                                   uint32_t index)
+{
+    const struct ntk_snapshot *snapshot = model->snapshot;
+
+    for (size_t i = 0; snapshot && i < snapshot->device_count; i++) {
+        if (snapshot->devices[i].index == index) {
+            return &snapshot->devices[i];
+        }
+    }
+    return NULL;
+}
+
+enum ntk_health_verdict ntk_top_model_alerts_device(const struct ntk_top_model *model,
+                                                    uint32_t device)
+{
+    const struct ntk_device_sample *sample = find_device(model, device);
+
+    return sample && sample->has & NTK_DEVICE_HAS_HEALTH ? (enum ntk_health_verdict)sample->verdict
+                                                         : NTK_HEALTH_HEALTHY;
+}
+
+const char *ntk_top_model_alerts_mark(const struct ntk_top_model *model, uint32_t device)
+{
+    const struct ntk_device_sample *sample = find_device(model, device);
+    enum ntk_health_verdict verdict = ntk_top_model_alerts_device(model, device);
+
+    return verdict == NTK_HEALTH_UNHEALTHY ? "!"
+           : verdict == NTK_HEALTH_UNKNOWN && ntk_health_action_of(sample) > NTK_HEALTH_ACTION_NONE
+               ? "?"
+               : "";
+}
+
+/* "ND3 unhealthy since 18:02:11 (hbm_repairable: reload the driver) and 2 more devices": the worst device.
+ * Where there is nothing to do, or the dead core says it already, nothing is said. */
+static void add_devices(const struct ntk_top_model *model, struct ntk_buf *line)
+{
+    const struct ntk_device_sample *worst = NULL;
+    uint32_t count = 0;
+
+    for (size_t i = 0; i < model->snapshot->device_count; i++) {
+        const struct ntk_device_sample *device = &model->snapshot->devices[i];
+        enum ntk_health_action action = ntk_health_action_of(device);
+
+        if (!(device->has & NTK_DEVICE_HAS_HEALTH) || device->verdict == NTK_HEALTH_HEALTHY ||
+            action == NTK_HEALTH_ACTION_NONE ||
+            (action == NTK_HEALTH_ACTION_RESTART_WORKLOAD &&
+             device->health[0].core != NTK_NO_CORE && has_dead_core(model, device->index))) {
+            continue;
+        }
+        count++;
+        if (!worst || device->verdict > worst->verdict ||
+            (device->verdict == worst->verdict && action > ntk_health_action_of(worst))) {
+            worst = device;
+        }
+    }
+    if (!worst) {
+        return;
+    }
+    begin_part(line);
+    ntk_buf_add_format(line, "ND%u %s", worst->index,
+                       worst->verdict == NTK_HEALTH_UNHEALTHY ? "unhealthy" : "of unknown health");
+    add_since(line, worst->verdict_since_ns);
+    ntk_buf_add_format(line, " (%s: %s)", ntk_health_worst(worst)->name,
+                       ntk_health_actions[ntk_health_action_of(worst)].sentence);
+    if (count > 1) {
+        ntk_buf_add_format(line, " and %u more device%s", count - 1, count > 2 ? "s" : "");
+    }
+}
+
 void ntk_top_model_alerts_project(struct ntk_top_model *model)
 {
     struct ntk_top_errors_news news;
@@ -196,6 +277,7 @@ void ntk_top_model_alerts_project(struct ntk_top_model *model)
         return;
     }
     ntk_top_model_errors_news(model, NTK_TOP_ALERTS_RECENT_NS, &news);
+    add_devices(model, &line);
     add_cores(model, NTK_TOP_CORE_DEAD, " dead", &line);
     add_cores(model, NTK_TOP_CORE_STUCK, " in one execution", &line);
     if (news.uncorrected > 0) {

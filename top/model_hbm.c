@@ -7,6 +7,8 @@
  */
 #include "top/model_hbm.h"
 
+#include "top/model_alerts.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -218,7 +220,9 @@ int ntk_top_model_hbm(struct ntk_top_model *model, struct ntk_top_table *table)
         if (!is_all && memory.used == 0) {
             continue;
         }
-        cells = add_row(table, d, ntk_top_table_text(table, "ND%u", d), &memory);
+        cells = add_row(table, d,
+                        ntk_top_table_text(table, "ND%u%s", d, ntk_top_model_alerts_mark(model, d)),
+                        &memory);
         if (!cells) {
             return -ENOMEM;
         }

@@ -261,6 +261,14 @@ static bool handle_keys(struct ntk_top_run *run)
     return true;
 }
 
+/* When the next frame is due, or the source is asked whether there is reason for one before. */
+static uint64_t next_look_ns(const struct ntk_top_run *run)
+{
+    uint64_t look_ns = ntk_clock_monotonic_ns() + NTK_TOP_SOURCE_LOOK_NS;
+
+    return run->source->ops->has_news && look_ns < run->next_ns ? look_ns : run->next_ns;
+}
+
 int ntk_top_run_screen(struct ntk_top_run *run, struct ntk_err *err)
 {
     struct ntk_screen_look look = look_of(run);
@@ -285,8 +293,11 @@ int ntk_top_run_screen(struct ntk_top_run *run, struct ntk_err *err)
     for (;;) {
         bool has_key;
 
-        if (!ntk_top_run_wait_until(run, run->next_ns, run->key_fd, &has_key)) {
+        if (!ntk_top_run_wait_until(run, next_look_ns(run), run->key_fd, &has_key)) {
             return 0;
+        }
+        if (ntk_clock_monotonic_ns() < run->next_ns && ntk_top_source_has_news(run->source)) {
+            run->next_ns = 0;
         }
         if (has_key && !handle_keys(run)) {
             return 0;

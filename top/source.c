@@ -35,6 +35,11 @@ void ntk_top_source_read_latency(struct ntk_top_source *source, bool wanted)
     }
 }
 
+bool ntk_top_source_has_news(struct ntk_top_source *source)
+{
+    return source->ops->has_news && source->ops->has_news(source);
+}
+
 int ntk_top_source_before_shown(struct ntk_top_source *source, uint64_t since_ns,
                                 struct ntk_snapshot **out_snapshot)
 {

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "shared/base/clock.h"
 #include "shared/base/err.h"
 #include "shared/metrics/snapshot.h"
 
@@ -46,17 +47,24 @@ struct ntk_top_source_ops {
     /* Whether snapshots shall have latencies, which cost much on a busy machine. NULL: they have
      * what they have. */
     void (*read_latency)(struct ntk_top_source *source, bool wanted);
+    /* Whether something changed that shall be seen before its time: the health of a device. Cheap,
+     * to be asked every NTK_TOP_SOURCE_LOOK_NS. NULL: it comes when it comes. */
+    bool (*has_news)(struct ntk_top_source *source);
     /* The past of what is shown, for graphs: 1 and the caller's snapshot of a moment before it, the
      * newest first; 0 when there is no more since that time. NULL: nobody knows it. */
     int (*before_shown)(struct ntk_top_source *source, uint64_t since_ns,
                         struct ntk_snapshot **out_snapshot);
 };
 
+#define NTK_TOP_SOURCE_LOOK_NS (150 * NTK_NS_PER_MS)
+
 struct ntk_top_source {
     const struct ntk_top_source_ops *ops;
     int fd; /* readable when a snapshot arrives; -1: ask when you like */
 };
 
+/* False where it cannot be asked. */
+bool ntk_top_source_has_news(struct ntk_top_source *source);
 int ntk_top_source_take(struct ntk_top_source *source, struct ntk_snapshot **out_snapshot,
                         struct ntk_err *err);
 const char *ntk_top_source_note(const struct ntk_top_source *source);

@@ -93,6 +93,14 @@ static void live_read_latency(struct ntk_top_source *base, bool wanted)
     ntk_collector_read_latency(((struct live_source *)base)->collector, wanted);
 }
 
+static bool live_has_news(struct ntk_top_source *base)
+{
+    struct live_source *source = (struct live_source *)base;
+
+    return ntk_collector_drain(source->collector) >= 0 &&
+           ntk_collector_health_changed(source->collector);
+}
+
 static const struct ntk_top_source_ops live_ops = {
     .is_here = true,
     .take = live_take,
@@ -100,6 +108,7 @@ static const struct ntk_top_source_ops live_ops = {
     .note = live_note,
     .read_events = live_read_events,
     .read_latency = live_read_latency,
+    .has_news = live_has_news,
 };
 
 int ntk_top_source_live_open(const char *sysfs_root, struct ntk_top_source **out_source,

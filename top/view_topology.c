@@ -5,6 +5,7 @@
 
 #include "top/format.h"
 #include "top/graph.h"
+#include "top/model_alerts.h"
 #include "top/model_topology.h"
 #include "top/view.h"
 #include "top/views.h"
@@ -203,8 +204,8 @@ static void draw_device(const struct ntk_top_model *model, struct ntk_screen *sc
     if (percent.present) {
         (void)snprintf(text, sizeof text, "%.*f%%", is_wide, percent.value);
     }
-    ntk_screen_format(screen, row, column + is_wide, map->cell_columns - is_wide, style, "ND%u",
-                      (unsigned int)device);
+    ntk_screen_format(screen, row, column + is_wide, map->cell_columns - is_wide, style, "ND%u%s",
+                      (unsigned int)device, ntk_top_model_alerts_mark(model, device));
     ntk_screen_put_right(screen, row, column + 4, map->cell_columns - 4 - is_wide, style, text);
 }
 

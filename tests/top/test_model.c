@@ -10,6 +10,7 @@
 #include "shared/base/clock.h"
 #include "tests/support/unit.h"
 #include "tests/top/scene.h"
+#include "top/model_alerts.h"
 #include "top/model_graphs.h"
 #include "top/model_topology.h"
 #include "top/samples.h"
@@ -435,6 +436,46 @@ static void a_core_that_is_dead_or_stuck_is_told_until_it_works_again(void **sta
     ntk_top_model_destroy(model);
 }
 
+/* Method: two devices that are not well, one of which is only worth knowing about, and one that is. */
+static void a_device_that_is_not_healthy_is_told_with_what_to_do(void **state)
+{
+    static struct ntk_health_sample faults[] = {
+        { .reason = NTK_HEALTH_REASON_HBM_REPAIRABLE, .core = NTK_NO_CORE },
+        { .reason = NTK_HEALTH_REASON_HEARTBEAT_STILL, .core = NTK_NO_CORE },
+        { .reason = NTK_HEALTH_REASON_NO_SIGNALS, .core = NTK_NO_CORE },
+    };
+    static const uint32_t verdicts[] = { NTK_HEALTH_UNHEALTHY, NTK_HEALTH_UNKNOWN,
+                                         NTK_HEALTH_UNKNOWN };
+    struct ntk_top_model *model = NULL;
+    struct ntk_snapshot *snapshot = snapshot_at(0);
+
+    setenv("TZ", "UTC", 1);
+    tzset();
+    assert_int_equal(ntk_top_model_create(&model, NULL), 0);
+    model->version = "1.2.3";
+    for (size_t i = 0; i < 3; i++) {
+        struct ntk_device_sample *device = &snapshot->devices[3 + i];
+        device->has |= NTK_DEVICE_HAS_HEALTH;
+        device->verdict = verdicts[i];
+        device->verdict_since_ns = snapshot->realtime_ns;
+        device->health = &faults[i];
+        device->health_count = 1;
+    }
+    assert_int_equal(ntk_top_model_update(model, snapshot, NULL), 0);
+    assert_string_equal(model->alert,
+                        "ND3 unhealthy since 22:13:20 (hbm_repairable: reload the driver or reboot "
+                        "the instance) and 1 more device");
+    assert_string_equal(ntk_top_model_alerts_mark(model, 2), "");
+    assert_string_equal(ntk_top_model_alerts_mark(model, 3), "!");
+    assert_string_equal(ntk_top_model_alerts_mark(model, 4), "?");
+    assert_string_equal(ntk_top_model_alerts_mark(model, 5), ""); /* nothing to be done */
+    assert_int_equal(press(model, 't'), NTK_TOP_REDRAW);
+    scene_assert_screen(model, 24, 120, true, "alert_health_120x24");
+    assert_int_equal(ntk_top_model_update(model, snapshot_at(1), NULL), 0);
+    assert_string_equal(model->alert, "");
+    ntk_top_model_destroy(model);
+}
+
 /* Without an application, zero is true only where none can be there unseen. */
 static void what_may_run_unseen_is_no_zero(void **state)
 {
@@ -533,6 +574,7 @@ int main(void)
         cmocka_unit_test(absent_is_not_zero),
         cmocka_unit_test(cores_that_a_report_does_not_list_are_idle),
         cmocka_unit_test(a_core_that_is_dead_or_stuck_is_told_until_it_works_again),
+        cmocka_unit_test(a_device_that_is_not_healthy_is_told_with_what_to_do),
         cmocka_unit_test(what_may_run_unseen_is_no_zero),
         cmocka_unit_test(the_help_page_hides_everything_else),
         cmocka_unit_test(the_page_follows_the_cursor),
