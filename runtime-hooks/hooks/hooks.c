@@ -87,6 +87,9 @@ int ntk_hooks_attach(const struct ntk_hooks_config *config, char *out_note, size
         return ret;
     }
     hooks.attach_count++;
+    hooks.writer_pid = (uint32_t)getpid();
+    hooks.is_behalf = config->behalf != NULL;
+    hooks.given_ns = 0;
     hooks.clock_kind = hooks.segment.process->clock.kind;
     ticks_per_second = hooks.segment.process->clock.ticks_per_second;
     hooks.ns_per_tick = (uint64_t)(1e9 / (double)ticks_per_second * 4294967296.0);
@@ -105,7 +108,7 @@ void ntk_hooks_detach(void)
         return;
     }
     __atomic_store_n(&hooks_mask, 0u, __ATOMIC_SEQ_CST);
-    if (hooks.segment.process->pid != (uint32_t)getpid()) {
+    if (hooks.writer_pid != (uint32_t)getpid()) {
         hooks_segment_forget(); /* a child that was made behind the back of pthread_atfork */
         return;
     }
@@ -132,6 +135,9 @@ int ntk_hooks_counters_on(void)
 
 uint64_t ntk_hooks_now(void)
 {
+    if (unlikely(hooks.given_ns != 0)) {
+        return hooks.given_ns;
+    }
     /* Zeroed state means CLOCK_MONOTONIC, in nanoseconds. */
     return ntk_raw_clock_now(hooks.clock_kind);
 }
@@ -738,6 +744,23 @@ void ntk_hooks_exec_end(const struct ntk_hooks_exec *exec)
     if (likely((mask & HOOKS_EVENTS) != 0)) {
         record_exec(exec, now,
                     exec->device_ns != 0 ? span_ticks(exec->core_start_ticks, core_end) : 0, cores);
+    }
+}
+
+int ntk_hooks_is_refusal(uint32_t status)
+{
+    switch (status) {
+    case 2:    /* invalid */
+    case 3:    /* invalid handle */
+    case 4:    /* no memory, or another resource */
+    case 7:    /* the queue is full */
+    case 13:   /* not initialized */
+    case 14:   /* closed */
+    case 1002: /* bad input */
+    case 1005: /* the core is another's */
+        return 1;
+    default:
+        return 0;
     }
 }
 

@@ -39,6 +39,16 @@ enum ntk_hooks_config_flags {
     NTK_HOOKS_CORES_SHARED = 1, /* several threads may execute on one core at once (interpose) */
 };
 
+/* The process that a program beside it speaks for. Its segment counts in CLOCK_MONOTONIC, see
+ * ntk_hooks_behalf_at(); one writer at a time: -EBUSY while another one has a segment of it. */
+struct ntk_hooks_behalf {
+    uint32_t pid; /* as the calling process sees it */
+    uint32_t uid; /* whose it is: gets the file where other users may look into the folder */
+    uint64_t start_time;
+    const char *tag;
+    const char *command;
+};
+
 /* NULL texts are empty. NEURON_PROCESS_TAG, NEURON_HOOKS, NEURON_HOOKS_MEMORY and NEURON_HOOKS_DIR
  * are read from the environment at attach. */
 struct ntk_hooks_config {
@@ -49,9 +59,10 @@ struct ntk_hooks_config {
     uint32_t framework_type;
     uint32_t lnc; /* 1 or 2; 0 counts as 1 */
     uint32_t device_count;
-    uint32_t cores_per_device; /* physical */
-    uint32_t process_flags;    /* enum ntk_process_flags */
-    uint32_t flags;            /* enum ntk_hooks_config_flags */
+    uint32_t cores_per_device;             /* physical */
+    uint32_t process_flags;                /* enum ntk_process_flags */
+    uint32_t flags;                        /* enum ntk_hooks_config_flags */
+    const struct ntk_hooks_behalf *behalf; /* NULL: the calling process speaks for itself */
 };
 
 /*
@@ -153,6 +164,8 @@ void ntk_hooks_exec_end(const struct ntk_hooks_exec *exec);
  * only, EXEC record. Any thread. Of *exec: model, execution_id, call_start_ticks, status, core. */
 void ntk_hooks_exec_refused(const struct ntk_hooks_exec *exec);
 
+/* Whether a runtime that is not ours answers so when no core had the execution. */
+int ntk_hooks_is_refusal(uint32_t status);
 /* An execution that was begun never reached a core, as turns out: no busy time, no latency, no
  * execution of the model, no outcome, which _exec_refused() counts where there is one. Pairs with
  * ntk_hooks_exec_begin(); *exec as for _end. Time that other executions found counted stays. */
@@ -208,6 +221,31 @@ void ntk_hooks_profile_stop(struct ntk_hooks_model_ref model, uint16_t core, uin
 /* A point, or a span when start_ticks is not 0, that a program marks. */
 void ntk_hooks_mark(uint32_t name, uint64_t start_ticks, uint16_t core, uint64_t value_0,
                     uint64_t value_1);
+
+/* ---- of a program that speaks for another process (config.behalf), from one thread ---- */
+
+/* What is told next happened then, in nanoseconds of CLOCK_MONOTONIC, in that thread of the process
+ * (its name has 16 bytes). 0: now. */
+void ntk_hooks_behalf_at(uint64_t monotonic_ns, uint32_t tid, const char *thread_name);
+/* A model that began (ntk_hooks_model_begin()) is loaded; when and how long that took nobody saw. */
+void ntk_hooks_behalf_model_found(struct ntk_hooks_model_ref model);
+
+/* Executions of which only sums are left. They count as any; no record tells of them, nor when they ran. */
+struct ntk_hooks_missed {
+    struct ntk_hooks_model_ref model;
+    uint64_t count;
+    uint64_t sum_ns;
+    uint32_t status;
+    uint32_t bucket; /* of ntk_histogram_bucket(): that of each of them */
+    uint16_t core;
+};
+void ntk_hooks_behalf_missed(const struct ntk_hooks_missed *missed);
+/* Cores were busy for so long, nobody knows when. */
+void ntk_hooks_behalf_busy(uint16_t core, uint16_t core_count, uint64_t busy_ns);
+/* Records that never came. */
+void ntk_hooks_behalf_lost(uint64_t records);
+/* Of enum ntk_process_flags, for good. */
+void ntk_hooks_behalf_flag(uint32_t flags);
 
 #ifdef __cplusplus
 }

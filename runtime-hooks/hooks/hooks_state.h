@@ -49,6 +49,9 @@ struct hooks_state {
     uint64_t ticks_per_ns;
 
     uint32_t attach_count;
+    uint32_t writer_pid; /* of the process that attached */
+    uint32_t is_behalf;
+    uint64_t given_ns; /* the time of what is told now, when it is another's; 0: it happens now */
 
     /* Names and rows: open addressing, entries are the name id and row + 1, 0 is empty; looked up
      * without a lock, changed under hooks_table_lock(). */
@@ -106,5 +109,7 @@ void hooks_ring_prefetch(void);
 int hooks_threads_prepare(void);
 void hooks_threads_reset(void);
 void hooks_threads_after_fork(void);
+/* The entry of another process's thread; 0: the table is full. */
+uint32_t hooks_thread_entry(uint32_t tid, const char *name);
 
 #endif

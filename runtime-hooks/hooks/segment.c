@@ -145,8 +145,8 @@ static int writer_may_live(int fd, time_t age_s)
             (ssize_t)sizeof process) {
         return 0; /* never became ready */
     }
-    if (process.ended != 0) {
-        return 0;
+    if (process.ended != 0 || (process.flags & NTK_PROCESS_ATTACHED) != 0) {
+        return 0; /* an attached program lets nobody close its files */
     }
     if (process.pid_namespace != own_pid_namespace()) {
         return age_s < SWEEP_FOREIGN_AGE_S;
@@ -292,9 +292,28 @@ static int open_folder(char *path, size_t path_bytes, char *note, size_t note_by
     return fd;
 }
 
+/* Whether somebody writes this file, or is about to: it is there before it is locked and has its magic after. */
+static int has_writer(int folder, const char *name)
+{
+    int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    uint64_t magic = 0;
+    struct stat status;
+    int has_writer;
+
+    if (fd < 0) {
+        return 0;
+    }
+    has_writer = lock_test(fd, 0) ||
+                 (fstat(fd, &status) == 0 && time(NULL) - status.st_mtime < SWEEP_AGE_S &&
+                  (pread(fd, &magic, sizeof magic, 0) != (ssize_t)sizeof magic || magic == 0));
+    close(fd);
+    return has_writer;
+}
+
 /* A new file with a name of its own, out of the way of programs that close low descriptors. */
 static int create_file(int folder, const char *folder_path, unsigned int pid,
-                       unsigned long long start_time, char *note, size_t note_bytes)
+                       unsigned long long start_time, const struct ntk_hooks_behalf *behalf,
+                       char *note, size_t note_bytes)
 {
     mode_t mode = strcmp(folder_path, NTK_HOOKS_SHARED_DIR) == 0 ? 0640 : 0600;
     struct flock lock;
@@ -312,6 +331,10 @@ static int create_file(int folder, const char *folder_path, unsigned int pid,
         fd = openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
         if (fd < 0) {
             code = -errno;
+            if (code == -EEXIST && behalf != NULL && has_writer(folder, name)) {
+                return note_set(note, note_bytes, -EBUSY, "%.300s/%s has a writer", folder_path,
+                                name);
+            }
             if (code == -EEXIST) {
                 continue;
             }
@@ -327,6 +350,7 @@ static int create_file(int folder, const char *folder_path, unsigned int pid,
         lock.l_whence = SEEK_SET;
         lock.l_len = 1;
         if (fchmod(fd, mode) != 0 || fcntl(fd, F_SETLK, &lock) != 0 ||
+            (behalf != NULL && mode == 0640 && fchown(fd, behalf->uid, (gid_t)-1) != 0) ||
             ntk_paths_checked(
                 snprintf(hooks.segment.path, sizeof hooks.segment.path, "%s/%s", folder_path, name),
                 hooks.segment.path, sizeof hooks.segment.path) < 0) {
@@ -351,9 +375,8 @@ static void set_text(char *field, size_t field_bytes, const char *text)
 }
 
 /* Two brackets a few milliseconds apart give the frequency; the second one is the triple. */
-static struct ntk_segment_clock calibrate(void)
+static struct ntk_segment_clock calibrate(uint32_t kind)
 {
-    uint32_t kind = ntk_raw_clock_kind();
     uint64_t known = ntk_raw_clock_counter_frequency();
     struct ntk_segment_clock first = ntk_raw_clock_bracket(kind, BRACKET_TRIES);
     struct ntk_segment_clock last;
@@ -452,28 +475,32 @@ static void fill_process(const struct ntk_hooks_config *config, uint32_t mode, u
     struct ntk_segment_process *process = hooks.segment.process;
     char command[NTK_VERSION_TEXT_BYTES];
     size_t bytes = read_text("/proc/self/comm", command, sizeof command);
+    const char *tag = config->behalf != NULL ? config->behalf->tag : getenv("NEURON_PROCESS_TAG");
+    struct stat status;
 
     if (bytes > 0 && command[bytes - 1] == '\n') {
         command[bytes - 1] = '\0';
     }
     process->pid = pid;
-    process->uid = (uint32_t)geteuid();
+    process->uid = fstat(hooks.segment.fd, &status) == 0 ? (uint32_t)status.st_uid : geteuid();
     process->start_time = start_time;
     process->pid_namespace = own_pid_namespace();
     process->mode = mode;
-    process->clock = calibrate();
+    process->clock =
+        calibrate(config->behalf != NULL ? (uint32_t)NTK_CLOCK_MONOTONIC : ntk_raw_clock_kind());
     process->lnc = config->lnc == 2 ? 2 : 1;
     process->device_count = config->device_count;
     process->cores_per_device = config->cores_per_device;
     process->framework_type = config->framework_type;
     process->flags = config->process_flags;
-    set_text(process->tag, sizeof process->tag, getenv("NEURON_PROCESS_TAG"));
+    set_text(process->tag, sizeof process->tag, tag);
     set_text(process->framework_version, sizeof process->framework_version,
              config->framework_version);
     set_text(process->fal_version, sizeof process->fal_version, config->fal_version);
     set_text(process->runtime_version, sizeof process->runtime_version, config->runtime_version);
     set_text(process->instance_type, sizeof process->instance_type, config->instance_type);
-    set_text(process->command, sizeof process->command, command);
+    set_text(process->command, sizeof process->command,
+             config->behalf != NULL ? config->behalf->command : command);
 }
 
 static void fill_header(const struct layout *layout, uint64_t rings_bytes)
@@ -526,8 +553,10 @@ int hooks_segment_create(const struct ntk_hooks_config *config, uint32_t mode, c
                          size_t note_bytes)
 {
     uint64_t rings_bytes = mode >= 2 ? rings_bytes_wanted(note, note_bytes) : 0;
-    uint64_t start_time = process_start_time("/proc/self/stat");
-    unsigned int pid = (unsigned int)getpid();
+    const struct ntk_hooks_behalf *behalf = config->behalf;
+    uint64_t start_time =
+        behalf != NULL ? behalf->start_time : process_start_time("/proc/self/stat");
+    unsigned int pid = behalf != NULL ? behalf->pid : (unsigned int)getpid();
     char folder_path[NTK_PATH_BYTES];
     struct layout layout;
     struct rlimit limit;
@@ -557,7 +586,7 @@ int hooks_segment_create(const struct ntk_hooks_config *config, uint32_t mode, c
         return folder;
     }
     sweep(folder, pid, start_time);
-    hooks.segment.fd = create_file(folder, folder_path, pid, start_time, note, note_bytes);
+    hooks.segment.fd = create_file(folder, folder_path, pid, start_time, behalf, note, note_bytes);
     close(folder);
     if (hooks.segment.fd < 0) {
         return hooks.segment.fd;

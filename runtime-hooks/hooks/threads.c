@@ -22,8 +22,8 @@ static pthread_mutex_t claim_mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t end_key;
 static int end_key_made;
 
-/* A thread table entry, under the mutex; 0: the table is full of living threads. */
-static uint32_t take_thread_entry(uint64_t now)
+/* A thread table entry, under the mutex; 0: the table is full of living threads. name: 16 bytes. */
+static uint32_t take_thread_entry(uint64_t now, uint32_t tid, const void *name)
 {
     struct ntk_segment_thread *entry;
     uint64_t oldest = UINT64_MAX;
@@ -51,13 +51,13 @@ static uint32_t take_thread_entry(uint64_t now)
     ntk_abi_store(&entry->seq, entry->seq + 1);
     ntk_abi_fence_release();
     ntk_abi_store(&entry->first_ticks, now);
-    ntk_abi_store(&entry->tid, (uint32_t)syscall(SYS_gettid));
+    ntk_abi_store(&entry->tid, tid);
     {
-        uint64_t name[2] = { 0, 0 };
+        uint64_t words[2];
 
-        (void)prctl(PR_GET_NAME, name);
-        ntk_abi_store((ntk_abi_word *)(void *)&entry->name[0], name[0]);
-        ntk_abi_store((ntk_abi_word *)(void *)&entry->name[8], name[1]);
+        memcpy(words, name, sizeof words);
+        ntk_abi_store((ntk_abi_word *)(void *)&entry->name[0], words[0]);
+        ntk_abi_store((ntk_abi_word *)(void *)&entry->name[8], words[1]);
     }
     ntk_abi_store(&entry->state, (uint32_t)NTK_THREAD_ALIVE);
     ntk_abi_store_release(&entry->seq, entry->seq + 1);
@@ -111,6 +111,18 @@ static struct ntk_ring_writer *take_ring(void)
     return writer;
 }
 
+static uint32_t take_own_entry(void)
+{
+    uint64_t name[2] = { 0, 0 };
+
+    if (hooks.is_behalf) {
+        return 0; /* this thread is none of the process's */
+    }
+    (void)prctl(PR_GET_NAME, name);
+    return take_thread_entry(ntk_raw_clock_now(hooks.clock_kind), (uint32_t)syscall(SYS_gettid),
+                             name);
+}
+
 static void claim(void)
 {
     struct ntk_ring_writer *writer;
@@ -120,7 +132,7 @@ static void claim(void)
     pthread_mutex_lock(&claim_mutex);
     writer = (ntk_abi_load(&hooks_mask) & HOOKS_EVENTS) != 0 ? take_ring() : NULL;
     if (writer != NULL) {
-        writer->thread = take_thread_entry(ntk_raw_clock_now(hooks.clock_kind));
+        writer->thread = take_own_entry();
         ntk_abi_store(&writer->ring->thread, writer->thread);
         if (writer->thread != 0) {
             ntk_abi_store(&hooks.segment.threads[writer->thread].ring,
@@ -233,6 +245,33 @@ void hooks_threads_after_fork(void)
         __atomic_store_n(&hooks.writer[i].owner, NULL, __ATOMIC_RELAXED);
     }
     own_ring = NULL;
+}
+
+uint32_t hooks_thread_entry(uint32_t tid, const char *name)
+{
+    struct ntk_segment_thread *threads = hooks.segment.threads;
+    static uint64_t used[NTK_SEGMENT_THREADS]; /* when each was last asked for */
+    static uint64_t turn;
+    uint32_t oldest = 0;
+    uint32_t i;
+
+    turn++;
+    for (i = 1; i < hooks.threads_used; i++) {
+        if (threads[i].tid == tid && threads[i].state == NTK_THREAD_ALIVE &&
+            strncmp(threads[i].name, name, sizeof threads[i].name) == 0) {
+            used[i] = turn;
+            return i;
+        }
+        oldest = oldest == 0 || used[i] < used[oldest] ? i : oldest;
+    }
+    if (hooks.threads_used == NTK_SEGMENT_THREADS) {
+        /* Nobody tells when a thread ended: the one that was quiet for longest makes room. */
+        ntk_abi_store_release(&threads[oldest].state, (uint32_t)NTK_THREAD_ENDED);
+        ntk_abi_store(&threads[oldest].first_ticks, 0);
+    }
+    i = take_thread_entry(hooks.given_ns, tid, name);
+    used[i] = turn;
+    return i;
 }
 
 /* Before the library goes away: no thread may run give_back() from unmapped code. */

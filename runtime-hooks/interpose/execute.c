@@ -9,24 +9,6 @@
 
 #define ID_BLOCK (1ull << 20)
 
-/* What the runtime refused before a core had it. */
-static bool is_refusal(NRT_STATUS status)
-{
-    switch (status) {
-    case NRT_INVALID:
-    case NRT_INVALID_HANDLE:
-    case NRT_RESOURCE:
-    case NRT_QUEUE_FULL:
-    case NRT_UNINITIALIZED:
-    case NRT_CLOSED:
-    case NRT_EXEC_BAD_INPUT:
-    case NRT_EXEC_NC_BUSY:
-        return true;
-    default:
-        return false;
-    }
-}
-
 /* Threads take numbers in blocks: they tell executions apart and are no count of them. */
 static uint64_t execution_id_next(void)
 {
@@ -66,7 +48,7 @@ void interpose_execution_end(struct interpose_execution *execution, NRT_STATUS s
         return;
     }
     execution->hook.status = (uint32_t)status;
-    if (is_refusal(status)) {
+    if (ntk_hooks_is_refusal((uint32_t)status)) {
         ntk_hooks_exec_cancel(&execution->hook);
         if (status != NRT_UNINITIALIZED && status != NRT_CLOSED) { /* there was who refused it */
             ntk_hooks_exec_refused(&execution->hook);

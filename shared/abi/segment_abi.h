@@ -166,7 +166,8 @@ static_assert(sizeof(struct ntk_segment_clock) == 48, "segment ABI 1");
 #define NTK_TAG_BYTES 256
 #define NTK_VERSION_TEXT_BYTES 64
 
-/* What the process is. Written before the magic; only `ended` changes afterwards. Texts are
+/* What the process is. Written before the magic; only `ended` changes afterwards, and
+ * in an ATTACHED one CORES_GUESSED and NO_EXECUTIONS may be added to `flags`. Texts are
  * NUL-ended or fill their field; readers must not rely on the NUL. */
 struct ntk_segment_process {
     uint32_t pid; /* as the process sees itself */

@@ -124,14 +124,31 @@ static bool is_of(const struct proc_status *status, uint32_t owner)
     return owner == 0;
 }
 
-/* The pid that proc_root knows the process by; 0 when it does not. */
-static uint32_t translate_pid(const char *proc_root, const struct ntk_ring_process *process)
+/* Who holds the lock writes about another process: the header's pid is that one's, as the writer sees it. */
+static bool is_attached(const struct ntk_ring_segment *segment)
 {
-    DIR *folder = opendir(proc_root);
+    return (segment->process.flags & NTK_PROCESS_ATTACHED) != 0;
+}
+
+/* The pid that proc_root knows the process by; 0 when it does not. */
+static uint32_t translate_pid(const char *proc_root, const struct ntk_ring_segment *segment)
+{
+    const struct ntk_ring_process *process = &segment->process;
     const struct dirent *entry;
     struct proc_status status;
     uint32_t found = 0;
+    DIR *folder;
 
+    if (is_attached(segment)) { /* its writer saw it from outside */
+        char pid[16];
+
+        (void)snprintf(pid, sizeof pid, "%" PRIu32, process->own_pid);
+        return start_time_of(proc_root, pid) == process->start_time &&
+                       read_status(proc_root, pid, &status) && is_of(&status, process->uid)
+                   ? process->own_pid
+                   : 0;
+    }
+    folder = opendir(proc_root);
     while (folder != NULL && found == 0 && (entry = readdir(folder)) != NULL) {
         if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
             start_time_of(proc_root, entry->d_name) == process->start_time &&
@@ -185,6 +202,16 @@ int ntk_ring_liveness_check(const struct ntk_ring_liveness *liveness,
     if (liveness->is_foreign_proc) {
         return 0; /* translate_pid() asks */
     }
+    if (is_attached(segment)) {
+        /* Who holds the lock is nobody's proof: root speaks for all, anybody else for processes that can be asked. */
+        holder = 0;
+        if (process->uid != 0 && !is_same_namespace(liveness, segment)) {
+            return ntk_err_set(err, -EPERM, NTK_ERR_NO_OFFSET,
+                               "%s of user %" PRIu32
+                               " speaks for a process that cannot be judged from here",
+                               segment->path, process->uid);
+        }
+    }
     if (holder <= 0 && !is_same_namespace(liveness, segment)) {
         return 0; /* nobody here to ask */
     }
@@ -220,16 +247,19 @@ bool ntk_ring_liveness_has_ended(const struct ntk_ring_liveness *liveness,
     }
     if (liveness->is_foreign_proc && !segment->is_host_pid_sought) {
         segment->is_host_pid_sought = true;
-        segment->host_pid = translate_pid(liveness->proc_root, &segment->process);
+        segment->host_pid = translate_pid(liveness->proc_root, segment);
     }
     holder = ntk_ring_liveness_holder(segment->fd);
     if (holder != 0) {
         segment->free_lock_polls = 0;
         segment->process.pid = segment->host_pid != 0 ? segment->host_pid
-                               : holder > 0 && !liveness->is_foreign_proc
+                               : holder > 0 && !is_attached(segment) && !liveness->is_foreign_proc
                                    ? (uint32_t)holder
                                    : segment->process.own_pid;
         return false;
+    }
+    if (is_attached(segment)) {
+        return true; /* whatever the process does: nobody writes of it any more */
     }
     /* Perhaps it only closed its descriptors. */
     if (liveness->is_foreign_proc ? segment->host_pid != 0 : is_same_namespace(liveness, segment)) {

@@ -358,7 +358,13 @@ const char *ntk_ring_segment_path(const struct ntk_ring_segment *segment)
 
 void ntk_ring_segment_process(const struct ntk_ring_segment *segment, struct ntk_ring_process *out)
 {
+    const struct ntk_segment_process *block =
+        (const void *)segment->section[NTK_SECTION_PROCESS].at;
+
     *out = segment->process;
+    /* What may turn out later. */
+    out->flags |= ntk_abi_load_acquire(&block->flags) &
+                  (NTK_PROCESS_NO_EXECUTIONS | NTK_PROCESS_CORES_GUESSED);
     out->clean_exit = ntk_ring_segment_said_goodbye(segment);
 }
 
