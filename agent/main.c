@@ -13,6 +13,7 @@
 #include "agent/query/query.h"
 #include "agent/report/monitor_config.h"
 #include "agent/run/run.h"
+#include "runtime-hooks/attach/attach.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
 #include "shared/base/memory.h"
@@ -33,6 +34,7 @@ static const char *arg_web_config;
 static bool arg_no_imds;
 static bool arg_schema;
 static bool arg_k8s_info;
+static bool arg_attach;
 static struct ntk_pods_options pod_options;
 /* Those of --k8s-resource behind the known ones. */
 static struct ntk_pod_resource pod_resources[NTK_POD_RESOURCES_MAX + 1];
@@ -152,6 +154,10 @@ static const struct ntk_opt last_rows[] = {
     { 0, "Sources", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "sysfs-root", "DIR", NTK_OPT_TEXT, &options.sysfs_root,
       "look for Neuron devices below this folder instead of /sys" },
+    { 0, "attach", 0, NTK_OPT_FLAG, &arg_attach,
+      "watch jobs that run with the vendor's runtime and without our hooks, as neuron-monitor "
+      "attach "
+      "--all does; needs privileges" },
     { 0, "command-lines", 0, NTK_OPT_FLAG, &options.command_lines,
       "tell the arguments of applications too, not only what program they are; arguments may hold "
       "secrets" },
@@ -180,16 +186,17 @@ static const struct ntk_opt last_rows[] = {
     { 0 },
 };
 
-static const char *const subcommand_names[] = { "query", "run", NULL };
+static const char *const subcommand_names[] = { "attach", "query", "run", NULL };
 
 static struct ntk_opt_program program = {
     .name = "neuron-monitor",
     .usage = "[OPTION]...\nquery QUESTION --db FILE [OPTION]...\nrun [OPTION]... [--] COMMAND "
-             "[ARGUMENT]...",
+             "[ARGUMENT]...\nattach PID... [OPTION]...",
     .summary = "Watches applications on Neuron devices and writes a JSON report per period to "
                "stdout, a line each; on request also stores them and serves them over HTTP.",
     .epilogue = "neuron-monitor query --help explains questions to a database,\n"
-                "neuron-monitor run --help how a program on hardware is seen.",
+                "neuron-monitor run --help how a program on hardware is seen,\n"
+                "neuron-monitor attach --help how one that runs already.",
     .subcommands = subcommand_names,
 };
 
@@ -271,6 +278,9 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "run") == 0) {
         return ntk_run_main(argc - 1, argv + 1);
     }
+    if (argc > 1 && strcmp(argv[1], "attach") == 0) {
+        return ntk_attach_main(argc - 1, argv + 1);
+    }
     if (argc == 3 && strcmp(argv[1], NTK_INSTANCE_ASK_OPTION) == 0) {
         return ntk_instance_child_main(argv[2]);
     }
@@ -334,7 +344,13 @@ int main(int argc, char **argv)
         ntk_monitor_config_fini(&config);
         return ntk_log_failure(NULL, &err);
     }
+    struct ntk_attach_child attacher = { 0 };
+    struct ntk_err attach_err = { 0 };
+    if (arg_attach && ntk_attach_child_start(&attacher, &attach_err) < 0) {
+        ntk_log_warn("attach", "%s", attach_err.text);
+    }
     int ret = ntk_monitor_run(monitor, &err);
+    ntk_attach_child_stop(&attacher);
     struct ntk_err store_err = { 0 };
     int closed = ntk_monitor_destroy(monitor, &store_err);
     ntk_http_security_close(options.exporter.security);

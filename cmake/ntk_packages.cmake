@@ -27,4 +27,6 @@ ntk_find_package(zstd libzstd)
 ntk_find_package(zlib zlib)
 ntk_find_package(snappy snappy)
 ntk_find_package(openblas openblas)
+# Not in the list of missing ones: what needs it is a part of a program, which says so itself.
+pkg_check_modules(bpf QUIET IMPORTED_TARGET GLOBAL libbpf)
 ntk_find_package(cmocka cmocka)

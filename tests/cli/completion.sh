@@ -48,7 +48,7 @@ subcommands() {
     done
 }
 subcommands neuron-bench exec machine
-subcommands neuron-monitor query run
+subcommands neuron-monitor attach query run
 subcommands neuron-packager info unpack create optimize example disasm asm
 subcommands neuron-profile capture view analyze diff show-session inspect
 [ "$(ask neuron-bench exec --cores "")" = "" ] || fail "a value is not an option"

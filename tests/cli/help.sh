@@ -27,6 +27,7 @@ check() {
 check neuron-monitor
 check neuron-monitor query
 check neuron-monitor run
+check neuron-monitor attach
 check neuron-monitor-prometheus
 check neuron-monitor-cloudwatch
 check neuron-monitor-k8s-info

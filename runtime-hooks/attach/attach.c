@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * attach - the command: which processes, and a child for each.
+ *
+ * What happens in a process of anybody's (its mappings, the files it has mapped) is looked at by children or
+ * by this program alone, never by the agent: one that makes a look hang stops no report.
+ */
+#include "runtime-hooks/attach/attach.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "runtime-hooks/attach/attach_options.h"
+#include "runtime-hooks/attach/attach_process.h"
+#include "runtime-hooks/attach/attach_writer.h"
+#include "shared/base/clock.h"
+#include "shared/base/log.h"
+#include "shared/base/map.h"
+#include "shared/base/str.h"
+
+#define MODULE "attach"
+#define SCAN_MS 1000
+/* A process that has no libnrt now may load one later: it is looked at again after 1, 2, 4, 8, 8 ... s. */
+#define WAIT_NS (1 * NTK_NS_PER_SECOND)
+#define WAIT_MAX_NS (8 * NTK_NS_PER_SECOND)
+#define TAKEN_NS (5 * NTK_NS_PER_SECOND) /* until another attached program is asked for again */
+#define PROCESSES_MAX 65536u
+#define CHILDREN_MAX 512u
+
+struct seen {
+    uint64_t start_time;
+    uint64_t wait_ns;
+    uint64_t next_ns; /* UINT64_MAX: never again */
+    uint64_t scan;
+    pid_t child; /* 0: none */
+};
+
+struct manager {
+    struct ntk_attach_arguments arguments;
+    struct ntk_attach_options options;
+    struct ntk_map processes; /* struct seen, by pid */
+    uint64_t scan;
+    size_t children;
+    int signals;
+    bool is_any_failed;
+};
+
+/* ---- one child ---- */
+
+/* Whatever ends us ends it; the kernel takes the probes away with it. */
+static void live_with(pid_t parent)
+{
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) {
+        _exit(NTK_ATTACH_OVER);
+    }
+}
+
+static void start_child(struct manager *manager, struct ntk_attach_process *process,
+                        struct seen *seen)
+{
+    pid_t parent = getpid();
+    pid_t pid;
+
+    (void)fflush(stdout);
+    pid = fork();
+    if (pid == 0) {
+        live_with(parent);
+        exit((int)ntk_attach_writer_run(process, &manager->options));
+    }
+    if (pid < 0) {
+        ntk_log_warn(MODULE, "cannot start a process for %d: %s", (int)process->pid,
+                     strerror(errno));
+        manager->is_any_failed = true;
+        seen->next_ns = UINT64_MAX;
+        return;
+    }
+    seen->child = pid;
+    seen->next_ns = UINT64_MAX;
+    manager->children++;
+}
+
+static void child_ended(struct manager *manager, uint64_t number, struct seen *seen, int status)
+{
+    int code = WIFEXITED(status) ? WEXITSTATUS(status) : NTK_ATTACH_FAILED;
+    int pid = (int)number;
+
+    seen->child = 0;
+    manager->children--;
+    if (WIFSIGNALED(status)) {
+        ntk_log_warn(MODULE, "the writer for process %d was ended by signal %d", pid,
+                     WTERMSIG(status));
+    }
+    if (code == NTK_ATTACH_OVER && manager->arguments.all) {
+        seen->next_ns = 0; /* perhaps with another library: look again */
+        seen->wait_ns = WAIT_NS;
+        return;
+    }
+    if (code == NTK_ATTACH_TAKEN && manager->arguments.all) {
+        seen->next_ns = ntk_clock_monotonic_ns() + TAKEN_NS;
+        return;
+    }
+    if (code != NTK_ATTACH_OVER && !manager->arguments.all) {
+        manager->is_any_failed = true;
+        if (code == NTK_ATTACH_HOOKED) {
+            ntk_log_error(MODULE, "process %d has hooks of its own and is watched by them", pid);
+        } else if (code == NTK_ATTACH_TAKEN) {
+            ntk_log_error(MODULE, "another program is attached to process %d", pid);
+        }
+    }
+}
+
+static void reap(struct manager *manager)
+{
+    int status;
+    pid_t pid;
+
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        ntk_map_each(entry, &manager->processes) {
+            struct seen *seen = entry->value;
+            if (seen->child == pid) {
+                child_ended(manager, entry->number, seen, status);
+                break;
+            }
+        }
+    }
+}
+
+/* ---- which processes ---- */
+
+static struct seen *get_seen(struct manager *manager, uint64_t pid)
+{
+    struct seen *seen = ntk_map_get_number(&manager->processes, pid);
+
+    if (!seen && manager->processes.count < PROCESSES_MAX) {
+        seen = calloc(1, sizeof *seen);
+        if (seen && ntk_map_put_number(&manager->processes, pid, seen) < 0) {
+            free(seen);
+            seen = NULL;
+        }
+    }
+    return seen;
+}
+
+static void look_at(struct manager *manager, pid_t pid, struct seen *seen, uint64_t now_ns)
+{
+    struct ntk_attach_process process = { .pid = pid };
+    uint64_t start_time;
+
+    if (seen->child != 0 || now_ns < seen->next_ns || manager->children >= CHILDREN_MAX) {
+        return;
+    }
+    start_time = ntk_attach_process_start_time(pid);
+    if (start_time != seen->start_time) {
+        *seen = (struct seen){ .start_time = start_time, .wait_ns = WAIT_NS, .scan = seen->scan };
+    }
+    process.start_time = start_time;
+    if (ntk_attach_process_read_maps(&process) == 0 && process.library_count > 0) {
+        if (!process.has_own_segment && ntk_attach_process_read(&process) == 0) {
+            start_child(manager, &process, seen);
+            return;
+        }
+        /* Its hooks may be another library's, closed before the vendor's is used: look again, seldom. */
+    }
+    seen->next_ns = now_ns + seen->wait_ns;
+    seen->wait_ns = seen->wait_ns * 2 < WAIT_MAX_NS ? seen->wait_ns * 2 : WAIT_MAX_NS;
+}
+
+static void forget_ended(struct manager *manager)
+{
+    for (size_t i = manager->processes.count; i-- > 0;) {
+        const struct seen *seen = manager->processes.entries[i].value;
+        if (seen->scan != manager->scan && seen->child == 0) {
+            free(ntk_map_remove_number(&manager->processes, manager->processes.entries[i].number));
+        }
+    }
+}
+
+static void scan(struct manager *manager)
+{
+    uint64_t now_ns = ntk_clock_monotonic_ns();
+    DIR *folder = opendir("/proc");
+    const struct dirent *entry;
+    uint64_t pid;
+
+    manager->scan++;
+    while (folder && (entry = readdir(folder)) != NULL) {
+        if (ntk_str_parse_u64(entry->d_name, &pid) < 0 || (pid_t)pid == getpid()) {
+            continue;
+        }
+        struct seen *seen = get_seen(manager, pid);
+        if (seen) {
+            seen->scan = manager->scan;
+            look_at(manager, (pid_t)pid, seen, now_ns);
+        }
+    }
+    if (folder) {
+        closedir(folder);
+        forget_ended(manager);
+    }
+}
+
+/* Those of the command line; says what cannot be attached to. */
+static void start_given(struct manager *manager)
+{
+    for (int i = 0; i < manager->arguments.pid_count; i++) {
+        struct ntk_attach_process process = { .pid = (pid_t)strtoul(manager->arguments.pids[i],
+                                                                    NULL, 10) };
+        int ret = ntk_attach_process_read(&process);
+        const char *why = ret == -EACCES ? "its mappings may not be looked at"
+                          : ret < 0      ? "there is no such process"
+                          : process.has_own_segment
+                              ? "it has hooks of its own and is watched by them"
+                          : process.library_count == 0 ? "it has no libnrt.so.1 mapped"
+                                                       : NULL;
+        struct seen *seen = why ? NULL : get_seen(manager, (uint64_t)process.pid);
+
+        if (seen && seen->child == 0) {
+            start_child(manager, &process, seen);
+        } else if (!seen) {
+            ntk_log_error(MODULE, "cannot attach to %d: %s", (int)process.pid,
+                          why ? why : "out of memory");
+            manager->is_any_failed = true;
+        }
+    }
+}
+
+/* ---- may we, and what does it cost ---- */
+
+struct trial {
+    int code;
+    uint64_t cost_ns[NTK_ATTACH_FIRST_COUNT];
+    struct ntk_err err;
+};
+
+/* In a child: nothing of it is left in this process. */
+static int try_out(uint64_t out_cost_ns[NTK_ATTACH_FIRST_COUNT], struct ntk_err *err)
+{
+    struct trial trial = { .code = -EIO };
+    pid_t parent = getpid();
+    int ends[2];
+    ssize_t got;
+    pid_t pid;
+
+    if (pipe(ends) < 0 || (pid = fork()) < 0) {
+        return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot start a process: %s",
+                           strerror(errno));
+    }
+    if (pid == 0) {
+        live_with(parent);
+        trial.code = ntk_attach_cost_measure(trial.cost_ns, &trial.err);
+        got = write(ends[1], &trial, sizeof trial);
+        _exit(got == (ssize_t)sizeof trial ? 0 : 1);
+    }
+    close(ends[1]);
+    do {
+        got = read(ends[0], &trial, sizeof trial);
+    } while (got < 0 && errno == EINTR);
+    close(ends[0]);
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
+    }
+    if (got != (ssize_t)sizeof trial || trial.code < 0) {
+        return ntk_err_set(err, trial.code, NTK_ERR_NO_OFFSET, "%s",
+                           got == (ssize_t)sizeof trial ? trial.err.text
+                                                        : "the trial of a probe did not end well");
+    }
+    memcpy(out_cost_ns, trial.cost_ns, sizeof trial.cost_ns);
+    return 0;
+}
+
+/* ---- the command ---- */
+
+static int catch_signals(void)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    sigaddset(&set, SIGCHLD);
+    (void)sigprocmask(SIG_BLOCK, &set, NULL);
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* True when told to stop. */
+static bool take_signals(struct manager *manager)
+{
+    struct signalfd_siginfo signal;
+    bool is_told = false;
+
+    while (read(manager->signals, &signal, sizeof signal) == (ssize_t)sizeof signal) {
+        is_told = is_told || signal.ssi_signo != SIGCHLD;
+    }
+    reap(manager);
+    return is_told;
+}
+
+static void end_children(struct manager *manager)
+{
+    ntk_map_each(entry, &manager->processes) {
+        const struct seen *seen = entry->value;
+        if (seen->child != 0) {
+            (void)kill(seen->child, SIGTERM);
+        }
+    }
+    while (manager->children > 0) {
+        struct pollfd ready = { .fd = manager->signals, .events = POLLIN };
+        (void)poll(&ready, 1, SCAN_MS);
+        (void)take_signals(manager);
+    }
+}
+
+static void run(struct manager *manager)
+{
+    struct pollfd ready[] = { { .fd = manager->signals, .events = POLLIN },
+                              { .fd = manager->arguments.ends_with_stdin ? STDIN_FILENO : -1 } };
+    uint64_t next_ns = 0;
+
+    while (manager->arguments.all || manager->children > 0) {
+        uint64_t now_ns = ntk_clock_monotonic_ns();
+        if (manager->arguments.all && now_ns >= next_ns) {
+            scan(manager);
+            next_ns = now_ns + SCAN_MS * NTK_NS_PER_MS;
+        }
+        (void)poll(ready, sizeof ready / sizeof *ready, SCAN_MS);
+        if (take_signals(manager) || ready[1].revents != 0) {
+            break;
+        }
+    }
+    end_children(manager);
+}
+
+int ntk_attach_main(int argc, char **argv)
+{
+    struct manager manager = { 0 };
+    struct ntk_err err = { 0 };
+
+    ntk_log_set_program("neuron-monitor");
+    int ret = ntk_attach_options_parse(argc, argv, &manager.arguments);
+    if (ret != 0) {
+        return ret - 1;
+    }
+    manager.signals = catch_signals();
+    if (try_out(manager.options.cost_ns, &err) < 0) {
+        close(manager.signals);
+        return ntk_log_failure(MODULE, &err);
+    }
+    ntk_log_info(MODULE,
+                 "looking at one execution costs %llu ns here where the library begins it with "
+                 "a push, else %llu",
+                 (unsigned long long)manager.options.cost_ns[NTK_ATTACH_FIRST_PUSH],
+                 (unsigned long long)manager.options.cost_ns[NTK_ATTACH_FIRST_OTHER]);
+    manager.options.cost_max = manager.arguments.cost_percent / 100;
+    manager.options.ring_bytes = (uint32_t)manager.arguments.ring_bytes;
+    if (!manager.arguments.all) {
+        start_given(&manager);
+    }
+    run(&manager);
+    ntk_map_each(entry, &manager.processes) {
+        free(entry->value);
+    }
+    ntk_map_fini(&manager.processes);
+    close(manager.signals);
+    return manager.is_any_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

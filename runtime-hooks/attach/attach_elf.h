@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * attach_elf - where in a shared library its exports begin, as offsets of the file, which uprobes want.
+ *
+ * The file is anybody's: every number in it is bounded before use.
+ */
+#ifndef NTK_RUNTIME_HOOKS_ATTACH_ATTACH_ELF_H
+#define NTK_RUNTIME_HOOKS_ATTACH_ATTACH_ELF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/base/err.h"
+
+#define NTK_ATTACH_PLACES 2 /* one name in two version nodes */
+
+struct ntk_attach_export {
+    uint64_t offset[NTK_ATTACH_PLACES];
+    uint32_t count; /* 0: the library lacks it */
+};
+
+/* Fills out_exports[i] for names[i]. -EBADMSG with a sentence when this is no library of this machine. */
+int ntk_attach_elf_find(int fd, const char *const *names, size_t count,
+                        struct ntk_attach_export *out_exports, struct ntk_err *err);
+/* Whether a library of ours, which writes its own segment, is in the file. */
+bool ntk_attach_elf_has_hooks(int fd);
+
+#endif

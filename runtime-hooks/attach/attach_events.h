@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * attach_events - what the program in the kernel (attach.bpf.c) tells the writer (attach_writer.c).
+ *
+ * Events lie in a BPF ring buffer. What finds no room there is not lost for the counts: executions are added up
+ * in the map `missed`, tensors stand in the map `tensors`; only the records are gone, and counted.
+ * Times are nanoseconds of CLOCK_MONOTONIC. Both sides are compiled together: nothing here outlives a program.
+ *
+ * For both sides: fixed-width types of the C library only.
+ */
+#ifndef NTK_RUNTIME_HOOKS_ATTACH_ATTACH_EVENTS_H
+#define NTK_RUNTIME_HOOKS_ATTACH_ATTACH_EVENTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum ntk_attach_kind {
+    NTK_ATTACH_INIT = 1,
+    NTK_ATTACH_CLOSE = 2,
+    NTK_ATTACH_LOAD = 3, /* struct ntk_attach_load */
+    NTK_ATTACH_UNLOAD = 4,
+    NTK_ATTACH_EXEC_BEGIN = 5,
+    NTK_ATTACH_EXEC_END = 6,
+    NTK_ATTACH_ALLOC = 7, /* struct ntk_attach_alloc */
+    NTK_ATTACH_SLICE = 8,
+    NTK_ATTACH_FREE = 9,
+    NTK_ATTACH_ASYNC = 10 /* an execution whose end no call tells */
+};
+
+#define NTK_ATTACH_COMM_BYTES 16
+#define NTK_ATTACH_NAME_BYTES 64
+#define NTK_ATTACH_NEFF_BYTES 1024
+
+/*
+ *   offset size field
+ *        0    8 start_ns  when the call began
+ *        8    8 end_ns    when it returned; 0 it runs
+ *       16    4 kind      enum ntk_attach_kind
+ *       20    4 tid       as the first pid namespace numbers it
+ *       24    4 status    of a call that returned
+ *       28    4 vnc       the process's own number of a core; -1 none
+ *       32    8 handle    the model or tensor, a pointer of the process
+ *       40    8 value     by kind: LOAD bytes of the NEFF; EXEC_END runs in a row; ALLOC, SLICE and FREE id of the
+ *                         tensor
+ *       48   16 comm      name of the thread
+ */
+struct ntk_attach_event {
+    uint64_t start_ns;
+    uint64_t end_ns;
+    uint32_t kind;
+    uint32_t tid;
+    int32_t status;
+    int32_t vnc;
+    uint64_t handle;
+    uint64_t value;
+    char comm[NTK_ATTACH_COMM_BYTES];
+};
+_Static_assert(sizeof(struct ntk_attach_event) == 64, "both sides agree");
+_Static_assert(offsetof(struct ntk_attach_event, handle) == 32, "both sides agree");
+
+struct ntk_attach_load {
+    struct ntk_attach_event event;
+    uint64_t neff_address;
+    uint32_t has_neff; /* the first bytes could be read */
+    uint32_t reserved;
+    uint8_t neff[NTK_ATTACH_NEFF_BYTES];
+};
+_Static_assert(sizeof(struct ntk_attach_load) == 64 + 16 + 1024, "both sides agree");
+
+/* A tensor that lives, in the map `tensors` by its handle. */
+struct ntk_attach_tensor {
+    uint64_t id;      /* of this tensor: handles are used again */
+    uint64_t storage; /* id of the tensor that brought the memory: its own but for slices */
+    uint64_t bytes;   /* of the storage */
+    uint32_t placement;
+    int32_t vnc;
+};
+_Static_assert(sizeof(struct ntk_attach_tensor) == 32, "both sides agree");
+
+struct ntk_attach_alloc {
+    struct ntk_attach_event event;
+    struct ntk_attach_tensor tensor;
+    char name[NTK_ATTACH_NAME_BYTES];
+};
+_Static_assert(sizeof(struct ntk_attach_alloc) == 64 + 32 + 64, "both sides agree");
+
+/* A call that runs, in the map `calls` by its thread. */
+struct ntk_attach_call {
+    uint64_t start_ns;
+    uint64_t stack; /* where it was called: the outermost call of a thread is the one that counts */
+    uint64_t handle;
+    uint64_t argument[3];
+    uint32_t kind;
+    uint32_t function; /* tells two exports of one kind apart */
+    int32_t vnc;
+    uint32_t reserved;
+};
+_Static_assert(sizeof(struct ntk_attach_call) == 64, "both sides agree");
+
+/* Executions that found no room in the ring: map `missed`. Each run of a call counts, as long as the others of it. */
+struct ntk_attach_missed_key {
+    uint64_t handle;
+    int32_t status;
+    uint32_t bucket; /* of ntk_histogram_bucket() */
+};
+struct ntk_attach_missed {
+    uint64_t count;
+    uint64_t sum_ns;
+};
+
+/* Since the probes stand; the one entry of the map `counts`. */
+struct ntk_attach_counts {
+    uint64_t exec_count;  /* calls that execute and ended */
+    uint64_t exec_ns;     /* their time */
+    uint64_t events_lost; /* records without room in the ring */
+    uint64_t memory_lost; /* of these, such of tensors */
+    uint64_t other_lost;  /* of these, such of models and of nrt_init */
+    uint64_t exec_missed; /* of these, executions: they stand in the map `missed` */
+    uint64_t uncounted;   /* what not even the maps had room for */
+    uint64_t memory_hits; /* calls about tensors */
+};
+_Static_assert(sizeof(struct ntk_attach_counts) == 64, "both sides agree");
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * attach_models - the models of an attached process and what they execute, told to its segment.
+ *
+ * A model that was loaded before the probes stood is known by its executions only: it has no name.
+ *
+ * Owner:   storage of the caller, between _init and _fini.
+ * Threads: one at a time, the one that writes the segment.
+ */
+#ifndef NTK_RUNTIME_HOOKS_ATTACH_ATTACH_MODELS_H
+#define NTK_RUNTIME_HOOKS_ATTACH_ATTACH_MODELS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "runtime-hooks/attach/attach_events.h"
+#include "shared/abi/segment_abi.h"
+#include "shared/base/map.h"
+
+struct ntk_attach_models {
+    struct ntk_map models;  /* by handle */
+    struct ntk_map running; /* executions, by thread */
+    struct ntk_map missed;  /* by a hash of the key: how much of each sum was taken */
+    uint32_t id;
+    uint64_t execution;
+    uint64_t missed_busy_ns[NTK_SEGMENT_CORES]; /* of this look */
+    uint16_t core_count;
+};
+
+void ntk_attach_models_init(struct ntk_attach_models *models);
+void ntk_attach_models_fini(struct ntk_attach_models *models);
+
+bool ntk_attach_models_knows(const struct ntk_attach_models *models, uint64_t handle);
+/* core: of a model that is new (and the result of a load: NTK_NO_CORE when it failed). The time is given already
+ * (ntk_hooks_behalf_at) where an event is given. */
+void ntk_attach_models_load(struct ntk_attach_models *models, const struct ntk_attach_load *load,
+                            const char *path, uint16_t core, uint16_t core_count);
+void ntk_attach_models_unload(struct ntk_attach_models *models,
+                              const struct ntk_attach_event *event);
+void ntk_attach_models_unload_all(struct ntk_attach_models *models, uint64_t at_ns);
+/* EXEC_BEGIN or EXEC_END. */
+void ntk_attach_models_execute(struct ntk_attach_models *models,
+                               const struct ntk_attach_event *event, uint16_t core,
+                               uint16_t core_count);
+
+/* Executions that only a sum tells of: _missed for each sum, then _end with the time since the last look. */
+void ntk_attach_models_missed(struct ntk_attach_models *models,
+                              const struct ntk_attach_missed_key *key,
+                              const struct ntk_attach_missed *missed, uint16_t core,
+                              uint16_t core_count);
+void ntk_attach_models_missed_end(struct ntk_attach_models *models, uint64_t window_ns);
+/* Executions whose end nobody told: those that do not run (NULL: all) count nowhere. */
+void ntk_attach_models_end_lost(struct ntk_attach_models *models,
+                                bool (*is_running)(uint32_t tid, uint64_t start_ns, void *ctx),
+                                void *ctx);
+
+#endif

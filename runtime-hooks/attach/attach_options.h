@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * attach_options - the command line of "neuron-monitor attach", the same in programs that can attach and in others.
+ */
+#ifndef NTK_RUNTIME_HOOKS_ATTACH_ATTACH_OPTIONS_H
+#define NTK_RUNTIME_HOOKS_ATTACH_ATTACH_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Of a child of ours: standard input ends with its parent. */
+#define NTK_ATTACH_CHILD_OPTION "end-with-stdin"
+
+struct ntk_attach_arguments {
+    bool all;
+    bool ends_with_stdin;
+    double cost_percent;
+    uint64_t ring_bytes;
+    char **pids;
+    int pid_count;
+};
+
+/* 0, or an exit code + 1: usage, or help was asked for. */
+int ntk_attach_options_parse(int argc, char **argv, struct ntk_attach_arguments *out_arguments);
+
+#endif

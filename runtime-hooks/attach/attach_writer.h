@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * attach_writer - one attached process: a process of ours that sets the probes and writes the segment, from
+ * the beginning to the end of one of the two.
+ */
+#ifndef NTK_RUNTIME_HOOKS_ATTACH_ATTACH_WRITER_H
+#define NTK_RUNTIME_HOOKS_ATTACH_ATTACH_WRITER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "runtime-hooks/attach/attach_cost.h"
+#include "runtime-hooks/attach/attach_process.h"
+
+struct ntk_attach_options {
+    uint64_t cost_ns[NTK_ATTACH_FIRST_COUNT]; /* see attach_cost.h */
+    double
+        cost_max; /* largest share of their time that looking at executions may take; 0: they are not looked at */
+    uint32_t ring_bytes;
+};
+
+/* Exit codes of the child. */
+enum ntk_attach_end {
+    NTK_ATTACH_OVER = 0,   /* the process ended, or we were told to */
+    NTK_ATTACH_FAILED = 1, /* said why */
+    NTK_ATTACH_HOOKED = 3, /* it writes a segment itself */
+    NTK_ATTACH_TAKEN = 4   /* another program is attached to it */
+};
+
+/* Runs until SIGINT or SIGTERM, or until the process ends. */
+enum ntk_attach_end ntk_attach_writer_run(struct ntk_attach_process *process,
+                                          const struct ntk_attach_options *options);
+
+#endif

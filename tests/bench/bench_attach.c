@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What looking at one execution of a job that runs already costs it: probes at entry and return of a function that does
+ * nothing, by what the function begins with. Needs the privileges of neuron-monitor attach.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "runtime-hooks/attach/attach_cost.h"
+
+#define TRIES 5
+
+int main(void)
+{
+    for (int i = 0; i < TRIES; i++) {
+        uint64_t cost_ns[NTK_ATTACH_FIRST_COUNT];
+        struct ntk_err err = { 0 };
+
+        if (ntk_attach_cost_measure(cost_ns, &err) < 0) {
+            (void)fprintf(stderr, "bench_attach: %s\n", err.text);
+            return 77;
+        }
+        (void)printf("push %" PRIu64 " ns, other %" PRIu64 " ns\n", cost_ns[NTK_ATTACH_FIRST_PUSH],
+                     cost_ns[NTK_ATTACH_FIRST_OTHER]);
+    }
+    return 0;
+}

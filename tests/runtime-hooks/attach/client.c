@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A job that does what it is told on standard input, a line each, and answers each line with one when it is done: so a
+ * test knows every call.
+ *
+ *   init | close | load FILE VNC | collectives FILE VNC | unload | exec COUNT STATUS MICROSECONDS
+ *   repeat COUNT STATUS MICROSECONDS | threads THREADS COUNT MICROSECONDS | leave | async
+ *   alloc PLACEMENT VNC BYTES | slice | buffer | free      (the last tensor; a slice of it)
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/runtime-hooks/attach/stub_libnrt.h"
+
+#define TENSORS 4096
+
+static struct stub_model *model;
+static void *tensors[TENSORS];
+static int tensor_count;
+static long count;
+static struct stub_order order;
+
+static int load(const char *path, int vnc, int is_collective)
+{
+    struct stat status;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    void *neff;
+
+    if (fd < 0 || fstat(fd, &status) != 0) {
+        return -1;
+    }
+    neff = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
+    close(fd);
+    return is_collective ? nrt_load_collectives(neff, (size_t)status.st_size, vnc, 1, 3, 4, &model)
+                         : nrt_load(neff, (size_t)status.st_size, vnc, 1, &model);
+}
+
+static void *execute(void *ctx)
+{
+    long i;
+
+    if (ctx != NULL) {
+        pthread_setname_np(pthread_self(), "worker");
+    }
+    for (i = 0; i < count; i++) {
+        (void)nrt_execute(model, &order, NULL);
+    }
+    return NULL;
+}
+
+static void execute_in_threads(int number)
+{
+    pthread_t threads[64];
+    int i;
+
+    for (i = 0; i < number; i++) {
+        pthread_create(&threads[i], NULL, execute, &order);
+    }
+    for (i = 0; i < number; i++) {
+        pthread_join(threads[i], NULL);
+    }
+}
+
+static void leave(void)
+{
+    jmp_buf place;
+    struct stub_order jump = { .leave = &place };
+
+    if (setjmp(place) == 0) {
+        (void)nrt_execute(model, &jump, NULL);
+    }
+}
+
+static void do_line(const char *line)
+{
+    char path[512];
+    long a;
+    long b;
+    long c;
+
+    memset(&order, 0, sizeof order);
+    if (strcmp(line, "init") == 0) {
+        (void)nrt_init(1, "", "");
+    } else if (strcmp(line, "close") == 0) {
+        nrt_close();
+    } else if (sscanf(line, "load %511s %ld", path, &a) == 2) {
+        (void)load(path, (int)a, 0);
+    } else if (sscanf(line, "collectives %511s %ld", path, &a) == 2) {
+        (void)load(path, (int)a, 1);
+    } else if (strcmp(line, "unload") == 0) {
+        (void)nrt_unload(model);
+    } else if (sscanf(line, "exec %ld %d %ld", &count, &order.status, &order.microseconds) == 3) {
+        (void)execute(NULL);
+    } else if (sscanf(line, "repeat %ld %d %ld", &a, &order.status, &order.microseconds) == 3) {
+        for (b = 0; b < a; b++) {
+            (void)nrt_execute_repeat(model, &order, NULL, 3);
+        }
+    } else if (sscanf(line, "threads %ld %ld %ld", &a, &count, &order.microseconds) == 3) {
+        execute_in_threads((int)a);
+    } else if (strcmp(line, "leave") == 0) {
+        leave();
+    } else if (strcmp(line, "async") == 0) {
+        (void)nrta_execute_schedule();
+    } else if (sscanf(line, "alloc %ld %ld %ld", &a, &b, &c) == 3) {
+        (void)nrt_tensor_allocate((int)a, (int)b, (size_t)c, "weights", &tensors[tensor_count++]);
+    } else if (strcmp(line, "slice") == 0) {
+        (void)nrt_tensor_allocate_slice(tensors[tensor_count - 1], 0, 1, "part",
+                                        &tensors[tensor_count]);
+        tensor_count++;
+    } else if (strcmp(line, "buffer") == 0) {
+        (void)nrt_tensor_attach_buffer(tensors[tensor_count - 1], &order, sizeof order);
+    } else if (strcmp(line, "free") == 0) {
+        nrt_tensor_free(&tensors[--tensor_count]);
+    } else if (sscanf(line, "churn %ld", &a) == 1) {
+        for (b = 0; b < a; b++) { /* one of two stays */
+            (void)nrt_tensor_allocate(0, 0, 1000, NULL, &tensors[tensor_count]);
+            if (b % 2 == 0) {
+                nrt_tensor_free(&tensors[tensor_count]);
+            } else {
+                tensor_count++;
+            }
+        }
+    }
+}
+
+int main(void)
+{
+    char line[600];
+
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    while (fgets(line, sizeof line, stdin) != NULL) {
+        line[strcspn(line, "\n")] = '\0';
+        do_line(line);
+        puts("done");
+    }
+    if (model != NULL) {
+        model = NULL; /* as a job that ends without a word */
+    }
+    return 0;
+}
