@@ -1,0 +1,109 @@
+#!/bin/bash
+# The same jobs on our own core and around another runtime, preloaded and audited: what they say of themselves, and
+# what reports, database, metrics and neuron-top say of them, is the same in every count, byte of tensors and model.
+# shellcheck source=tests/e2e/lib.sh
+. "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
+needs jq curl
+[ -z "${NTK_SANITIZE:-}" ] || { echo "a sanitizer's runtime comes first in a process, or ends it"; exit 77; }
+client=$NTK_BUILD_DIR/tests/interpose/linked
+"$NTK_BUILD_DIR/tests/tests_make_model" adder.neff
+neuron-packager example nan -o nan.neff >/dev/null
+neuron-packager example oob -o oob.neff >/dev/null
+# The vendor's devices are in a tree of their own, which is there before an agent looks.
+export NEURON_SOFT_INSTANCE=inf2.24xlarge VENDOR_MACHINE_DIR=$scratch/machine
+export NEURON_RT_LOG_LEVEL=QUIET
+mkdir -m 700 "$VENDOR_MACHINE_DIR"
+CLIENT_NEFF=adder.neff LD_LIBRARY_PATH=$NTK_LIB_DIR/vendor "$client" sync >/dev/null
+
+outcomes='completed completed_with_err completed_with_num_err timed_out incorrect_input failed_to_queue'
+
+# job TAG WORK...: a client that stays; $run is what comes before it.
+job() {
+    local tag=$1
+    shift
+    CLIENT_NEFF=$tag.neff NEURON_PROCESS_TAG=$tag $run "$client" "$@" stay:60000 >"$tag.out" 2>"$tag.err" &
+    jobs+=($!)
+    pids+=($!)
+}
+
+# facts FOLDER: what everybody says, in the same words.
+facts() {
+    local tag i
+    for tag in adder nan oob; do
+        echo "client $(cut -d' ' -f3- <$tag.out)"
+        sed -n "s/^execution_status_total{.*runtime_tag=\"$tag\".*status_type=\"\([a-z_]*\)\".*} /metrics $tag \1 /p" metrics
+        sed -n "s/^neuron_memory_used_bytes{.*category=\"tensors\".*memory_location=\"neuron_device\".*runtime_tag=\"$tag\".*} /metrics $tag tensors /p" metrics
+        sed -n "s/^neuron_model_loaded_info{.*model_id=\"\([0-9]*\)\",model_name=\"\([a-z]*\)\".*runtime_tag=\"$tag\".*} 1/metrics $tag model \1 \2/p" metrics
+        for i in $outcomes; do
+            echo "reports $tag $i $(jq -s --arg tag $tag --arg key $i '[.[].neuron_runtime_data[] |
+                select(.neuron_runtime_tag == $tag).report.execution_stats.execution_summary[$key]] | add' reports)"
+        done
+        echo "reports $tag $(jq -sc --arg tag $tag '[.[].neuron_runtime_data[] | select(.neuron_runtime_tag == $tag).report.neuron_ext |
+            .memory_by_category[] | select(.category == "tensors").peak_bytes] | max' reports)"
+        echo "reports $tag $(jq -sc --arg tag $tag '[.[].neuron_runtime_data[] | select(.neuron_runtime_tag == $tag).report.neuron_ext |
+            .models[] | [.model_id, .name, .uuid, .core_count]] | unique' reports)"
+        neuron-monitor query executions --db db --process $tag --json |
+            jq -r --arg tag $tag '.[0] | to_entries[] | select(.key | test("^(completed|failed|timed|incorrect)")) | "db \($tag) \(.key) \(.value)"'
+        jq -r --arg tag $tag '.models[] | select(.tag == $tag) | "top \($tag) \(.model_id) \(.name) \(.uuid) \(.loaded)"' top
+        jq -r --arg tag $tag '.applications[] | select(.tag == $tag) | "top \($tag) \(.model_count) \(.in_flight)"' top
+    done
+    echo "top $(jq .device_tensors_bytes top)"
+}
+
+# run_all MEANS: facts of the same three jobs go to MEANS.facts.
+run_all() {
+    local agent port i=0
+    jobs=()
+    rm -f reports db* ./*.out ./*.err
+    neuron-monitor $tree --period 500ms --db db --prometheus 127.0.0.1:0 --verbose 1 >reports 2>log &
+    agent=$!
+    pids+=($agent)
+    wait_for has_reports reports
+    port=$(sed -n 's/.*serving metrics at port //p' log)
+    NEURON_RT_VISIBLE_CORES=0 job adder sync:20 repeat:4 bad:3 nrta:5 threads:6 tensors:3
+    NEURON_RT_VISIBLE_CORES=1 job nan sync:6 nrta:2
+    NEURON_RT_VISIBLE_CORES=2 job oob sync:4
+    told() { [ "$(cat ./*.out 2>/dev/null | grep -c '^client ')" = 3 ] && echo yes; }
+    wait_for told
+    has_all() {
+        neuron-top $tree --json --once >top
+        curl -s "http://127.0.0.1:$port/metrics" >metrics
+        [ "$(jq '.applications | length' top)" = 3 ] && [ "$(grep -c '^neuron_model_loaded_info' metrics)" = 3 ] &&
+            greps 'incorrect_input".*} 3$' <metrics && echo yes
+    }
+    wait_for has_all
+    kill -TERM "${jobs[@]}"
+    gone() { [ "$(tail -1 reports | jq '.neuron_runtime_data | length')" = 0 ] && echo yes; }
+    wait_for gone
+    kill -TERM $agent
+    wait $agent || fail "the agent fails: $(cat log)"
+    valid_reports reports
+    facts >"$1.facts"
+    for i in adder nan oob; do [ ! -s $i.err ] || fail "$1: $i says $(cat $i.err)"; done
+}
+
+run='' tree='' LD_LIBRARY_PATH=$NTK_LIB_DIR run_all core
+export LD_LIBRARY_PATH=$NTK_LIB_DIR/vendor
+tree="--sysfs-root $VENDOR_MACHINE_DIR/soft/sys"
+run='neuron-monitor run --' run_all preload
+run='neuron-monitor run --audit --' run_all audit
+for means in preload audit; do
+    diff core.facts $means.facts || fail "$means: the core (<) and the hooks (>) tell different things"
+done
+
+# What all three agree in is what the clients did.
+wanted="client 0=53 2=3 tensors=5 bytes=90112 models=1 y=cbf29ce484222325
+metrics adder completed 53
+metrics adder incorrect_input 3
+reports adder completed 53
+db adder completed 53
+metrics nan completed_with_num_err 8
+reports nan completed_with_num_err 8
+db nan completed_with_num_err 8
+metrics oob completed_with_err 4
+reports oob completed_with_err 4
+db oob completed_with_err 4
+metrics adder tensors 90112"
+while read -r line; do
+    grep -qxF "$line" preload.facts || fail "nobody says '$line': $(cat preload.facts)"
+done <<<"$wanted"
