@@ -63,7 +63,10 @@ struct ntk_monitor {
     bool said_long;
     bool said_store;
     uint64_t said_set_aside;
-    uint32_t said_health[NTK_SNAPSHOT_DEVICES_MAX]; /* enum ntk_health_verdict of each device */
+    struct {
+        uint32_t verdict; /* enum ntk_health_verdict */
+        enum ntk_health_action action;
+    } said_health[NTK_SNAPSHOT_DEVICES_MAX]; /* of each device */
     bool said_collect;
     bool is_in_haste;                   /* told to stop a second time */
     char said_note[NTK_ERR_TEXT_BYTES]; /* what the collector last could not see */
@@ -313,28 +316,33 @@ static void watch_note(struct ntk_monitor *monitor)
     ntk_str_copy(monitor->said_note, sizeof monitor->said_note, note);
 }
 
-/* Verdicts that changed. Nothing is to be done about a device that nothing tells of. */
+/* Verdicts that changed, and more that has to be done. Nothing is to be done about a device that nothing
+ * tells of. */
 static void say_health(struct ntk_monitor *monitor, const struct ntk_snapshot *snapshot)
 {
     for (size_t i = 0; i < snapshot->device_count; i++) {
         const struct ntk_device_sample *device = &snapshot->devices[i];
         const struct ntk_health_reason_row *worst = ntk_health_worst(device);
+        enum ntk_health_action action = ntk_health_action_of(device);
         uint32_t index = device->index;
 
         if (!(device->has & NTK_DEVICE_HAS_HEALTH) || index >= NTK_SNAPSHOT_DEVICES_MAX ||
-            device->verdict == monitor->said_health[index]) {
+            (device->verdict == monitor->said_health[index].verdict &&
+             (device->verdict == NTK_HEALTH_HEALTHY ||
+              action <= monitor->said_health[index].action))) {
             continue;
         }
-        monitor->said_health[index] = device->verdict;
+        monitor->said_health[index].verdict = device->verdict;
+        monitor->said_health[index].action = action;
         if (device->verdict == NTK_HEALTH_HEALTHY || !worst) {
             ntk_log_warn(MODULE, "device %u is %s again", index,
                          ntk_health_verdict_names[device->verdict]);
-        } else if (ntk_health_action_of(device) == NTK_HEALTH_ACTION_NONE) {
+        } else if (action == NTK_HEALTH_ACTION_NONE) {
             ntk_log_info(MODULE, "the health of device %u is unknown: %s", index, worst->sentence);
         } else {
             ntk_log_warn(MODULE, "device %u is %s (%s): %s; %s", index,
                          ntk_health_verdict_names[device->verdict], worst->name, worst->sentence,
-                         ntk_health_actions[ntk_health_action_of(device)].sentence);
+                         ntk_health_actions[action].sentence);
         }
     }
 }

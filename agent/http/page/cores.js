@@ -41,7 +41,8 @@ function rove(index) {
 
 function layOut() {
   const heat = byId('heat');
-  const sign = `${state.devices.length}/${state.coresPerDevice}`;
+  const illness = (device) => (device.health && device.health.verdict !== 'healthy' ? device.health.verdict : '');
+  const sign = `${state.coresPerDevice}/${state.devices.map(illness)}`;
   if (sign === laidOut) return;
   laidOut = sign;
   cells = new Map();
@@ -58,7 +59,7 @@ function layOut() {
       cells.set(core.index, { button, value });
       grid.append(button);
     }
-    return make('div', { class: 'device' }, make('h3', {}, make('span', {}, `Device ${device.index}`), heading), grid);
+    return make('div', { class: 'device' }, make('h3', {}, make('span', illness(device) === 'unhealthy' ? { class: 'bad' } : {}, `Device ${device.index} ${illness(device)}`.trim()), heading), grid);
   });
   heat.replaceChildren(...devices);
   if (devices.length === 0) heat.append(make('p', { class: 'note' }, 'No Neuron devices are known here.'));

@@ -116,6 +116,18 @@ export function drawErrors() {
     { name: 'this period', value: (name) => format.whole(state.errors[name].period), raw: (name) => state.errors[name].period, bad: (name) => state.errors[name].period > 0 },
     { name: past.name, value: (name) => format.whole(past.count(name)), raw: (name) => past.count(name) ?? '', bad: (name) => past.count(name) > 0 },
   ], ERROR_CLASSES, '');
+  // A row for each reason; a verdict without one that this page knows has a row, too.
+  const ill = state.devices.filter((device) => device.health && device.health.verdict !== 'healthy').flatMap((device) =>
+    (device.health.reasons.length ? device.health.reasons : [{ reason: '-', message: '', action: device.health.action }]).map((reason) =>
+      ({ device: device.index, verdict: device.health.verdict, since_ns: device.health.since_ns, ...reason })));
+  fillTable(byId('health'), [
+    { name: 'device', text: true, value: (row) => String(row.device) },
+    { name: 'verdict', text: true, value: (row) => row.verdict, bad: (row) => row.verdict === 'unhealthy' },
+    { name: 'since', text: true, value: (row) => new Date(row.since_ns / 1e6).toLocaleString() },
+    { name: 'reason', text: true, value: (row) => row.reason },
+    { name: 'what it is', text: true, value: (row) => row.message },
+    { name: 'what to do', text: true, value: (row) => row.action.replaceAll('_', ' ') },
+  ], ill, state.devices.some((device) => device.health) ? 'All devices are healthy.' : 'Nothing tells of the health of devices.');
   const devices = state.devices.filter((device) => device.ecc_total);
   const column = (name, key) => ({ name, value: (device) => format.whole(device.ecc_total[key]), raw: (device) => device.ecc_total[key] ?? '', bad: (device) => key.endsWith('uncorrected') && device.ecc_total[key] > 0 });
   fillTable(byId('ecc'), [

@@ -1,0 +1,52 @@
+#!/bin/bash
+# health - a fault of one device, seen in everything that shows it: the report that comes before its time, the page of
+# metrics, the HTTP interface, the database, neuron-top and neuron-ls; and no healthy device is said to be anything else.
+. "$(dirname "$0")/../lib.sh"
+needs jq curl
+export NEURON_SOFT_INSTANCE=inf2.24xlarge
+
+neuron-packager example memcpy -o memcpy.neff
+neuron-bench machine >/dev/null
+# No report is due for an hour: what comes is there because of the fault.
+neuron-monitor --period 1h --db t.db --http 0 --verbose 1 >reports.jsonl 2>agent.log &
+agent=$!
+pids+=("$agent")
+is_up() { [ "$(wc -l <reports.jsonl)" = 1 ] && grep -q 'serving at port' agent.log && echo yes; }
+wait_for is_up
+port=$(sed -n 's/.*http: serving at port //p' agent.log)
+health() { jq -c '[.neuron_ext.devices[] | .health | [.verdict, .action]] | unique'; }
+[ "$(health <reports.jsonl)" = '[["healthy","none"]]' ] || fail "$(cat reports.jsonl)"
+
+# Good runs say nothing.
+neuron-bench exec memcpy.neff --cores 0-5 --count 500 >/dev/null
+neuron-bench exec memcpy.neff --cores 6 --duration 600s --rate 50 >/dev/null 2>&1 &
+pids+=($!)
+[ "$(wc -l <reports.jsonl)" = 1 ] || fail "a report for a healthy run: $(tail -1 reports.jsonl | health)"
+
+NEURON_SOFT_FAULT=hbm-ue-repairable:at=3 neuron-bench exec memcpy.neff --cores 4 --count 5 >/dev/null 2>&1 &&
+    fail "a fault that is none"
+is_told() {
+    tail -1 reports.jsonl | jq -e '.neuron_ext.devices[2].health |
+        .verdict == "unhealthy" and .action == "reload_driver" and .reasons[0].reason == "hbm_repairable"' >/dev/null && echo yes
+}
+wait_for is_told
+[ "$(tail -1 reports.jsonl | jq -c '[.neuron_ext.devices[] | select(.health.verdict != "healthy") | .index]')" = '[2]' ] ||
+    fail "others are said to be ill: $(tail -1 reports.jsonl | health)"
+valid_reports reports.jsonl
+grep -q 'device 2 is unhealthy (hbm_repairable)' agent.log || fail "$(cat agent.log)"
+
+curl -sf "http://127.0.0.1:$port/metrics" >metrics
+grep -q '^neuron_device_health_status{.*neuron_device_index="2".*} 2$' metrics || fail "$(grep health metrics)"
+[ "$(grep -c '^neuron_device_health_status{.*} 0$' metrics)" = 5 ] || fail "$(grep health metrics)"
+grep -q '^neuron_device_health_reason_since_seconds{action="reload_driver",.*neuron_device_index="2",.*reason="hbm_repairable",.*verdict="unhealthy"} ' metrics ||
+    fail "$(grep health metrics)"
+curl -sf "http://127.0.0.1:$port/" | grep -q 'id="health"' || fail "the page has no table of health"
+is_stored() { neuron-monitor query health --db t.db --csv 2>/dev/null | greps '^2,.*,unhealthy,hbm_repairable,reload_driver,' && echo yes; }
+wait_for is_stored
+
+neuron-top --once >top
+grep -q 'ND2 unhealthy since .* (hbm_repairable: reload the driver' top || fail "$(head -5 top)"
+neuron-ls | greps '^Device 2 is unhealthy (hbm_repairable): ' || fail "$(neuron-ls)"
+
+kill -TERM "$agent"
+wait "$agent" || fail "neuron-monitor ended with $?"
