@@ -5,8 +5,9 @@
 #include <time.h>
 
 #define SPINS 2000
-#define SLEEP_NS 20000L
-#define SLEEPS 500 /* with what the system adds, tens of milliseconds in all */
+#define SLEEP_NS 20000L /* the first; they grow up to the last */
+#define SLEEP_NS_LAST 1000000L
+#define SLEEPS 1000
 
 __thread char hooks_core_lock_mark __attribute__((tls_model("initial-exec")));
 
@@ -30,7 +31,7 @@ static int take(struct hooks_core_lock *lock)
 
 int hooks_core_lock_wait(struct hooks_core_lock *lock)
 {
-    const struct timespec pause = { .tv_nsec = SLEEP_NS };
+    struct timespec pause = { .tv_nsec = SLEEP_NS };
     int error = errno;
     int is_taken = 0;
 
@@ -43,8 +44,12 @@ int hooks_core_lock_wait(struct hooks_core_lock *lock)
     }
     for (int i = 0; i < SLEEPS && !is_taken; i++) {
         (void)nanosleep(&pause, NULL);
+        pause.tv_nsec = pause.tv_nsec < SLEEP_NS_LAST / 2 ? pause.tv_nsec * 2 : SLEEP_NS_LAST;
         is_taken = take(lock);
     }
+    if (!is_taken) {
+        __atomic_store_n(&lock->holder, hooks_core_lock_self(), __ATOMIC_SEQ_CST);
+    }
     errno = error;
-    return is_taken;
+    return 1;
 }

@@ -3,10 +3,10 @@
  * core_lock - who may count on a core while several threads execute on it: one locked instruction for all that
  * an execution counts there.
  *
- * Held for a few dozen stores, never across a call of anybody else's. Whoever waits spins, then sleeps for
- * microseconds so that a holder of lower priority goes on, and gives up in the end: a holder that is gone (a
- * thread cancelled in the middle of it) stops nobody. A signal handler that interrupted the holder gives up at
- * once.
+ * Held for a few dozen stores, never across a call of anybody else's. Whoever waits spins, then
+ * sleeps so that a holder of lower priority goes on, and after a second takes it from a holder that
+ * is gone: a thread that was cancelled in the middle stops nobody. A signal handler that
+ * interrupted the holder does not get it.
  *
  * Threads: any.
  */
@@ -31,7 +31,7 @@ static inline const void *hooks_core_lock_self(void)
 
 int hooks_core_lock_wait(struct hooks_core_lock *lock);
 
-/* 1, or 0: not to be had. */
+/* 1, or 0: the thread holds it already. */
 static inline int hooks_core_lock_take(struct hooks_core_lock *lock)
 {
     const void *none = NULL;
@@ -45,7 +45,10 @@ static inline int hooks_core_lock_take(struct hooks_core_lock *lock)
 
 static inline void hooks_core_lock_drop(struct hooks_core_lock *lock)
 {
-    __atomic_store_n(&lock->holder, (const void *)NULL, __ATOMIC_RELEASE);
+    if (__builtin_expect(__atomic_load_n(&lock->holder, __ATOMIC_RELAXED) == hooks_core_lock_self(),
+                         1)) {
+        __atomic_store_n(&lock->holder, (const void *)NULL, __ATOMIC_RELEASE);
+    }
 }
 
 #endif

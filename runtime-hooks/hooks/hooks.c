@@ -195,7 +195,8 @@ static inline void count(uint64_t *counter, uint64_t amount, uint32_t is_shared)
 }
 
 /* What executions count on a core has one writer: the thread that holds the core, or whoever has
- * this lock. 0: not to be had; what was to be counted is dropped, and that is counted. */
+ * this lock. 0: a signal handler interrupted the holder; what it would count is dropped, and that
+ * is counted. */
 static inline int core_lock(uint16_t core)
 {
     if (likely(!hooks.cores_shared) || hooks_core_lock_take(&hooks.core_lock[core])) {
@@ -230,10 +231,11 @@ static void core_turn(uint16_t core, uint64_t now, enum turn turn, uint32_t mode
     uint64_t since;
     uint64_t seq;
 
-    seq = ntk_abi_load(&block->seq);
+    /* Odd from here, also where a thread that is gone left it so. */
+    seq = ntk_abi_load(&block->seq) | 1;
     in_flight = ntk_abi_load(&block->in_flight);
     since = ntk_abi_load(&block->since_ticks);
-    ntk_abi_store(&block->seq, seq + 1);
+    ntk_abi_store(&block->seq, seq);
     ntk_abi_fence_release();
     if (in_flight > (turn == TURN_CANCEL ? 1 : 0)) {
         ntk_abi_store(&block->busy_ns, ntk_abi_load(&block->busy_ns) + span_ns(since, now));
@@ -250,7 +252,7 @@ static void core_turn(uint16_t core, uint64_t now, enum turn turn, uint32_t mode
             ntk_abi_store(&block->current_model, 0);
         }
     }
-    ntk_abi_store_release(&block->seq, seq + 2);
+    ntk_abi_store_release(&block->seq, seq + 1);
 }
 
 /* Of the cores behind the first: each under its own lock. */

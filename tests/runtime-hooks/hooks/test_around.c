@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime-hooks/hooks/hooks_state.h"
 #include "shared/ring/ring_registry.h"
 #include "tests/support/observed.h"
 #include "tests/support/scratch.h"
@@ -144,6 +145,7 @@ static int child_is_refused(struct observed *child, void *ctx)
     (void)nanosleep(&pause, NULL);
     exec.status = 7;
     ntk_hooks_exec_cancel(&exec);
+    ntk_hooks_exec_refused(&exec);
     return tell(child);
 }
 
@@ -249,6 +251,38 @@ static void threads_that_share_a_core_lose_no_count(void **state)
     assert_int_equal(seen.model.running, 0);
 }
 
+static void *hold_and_go(void *ctx)
+{
+    (void)ctx;
+    (void)hooks_core_lock_take(&hooks.core_lock[0]);
+    ntk_abi_store(&hooks.segment.cores[0].seq, hooks.segment.cores[0].seq | 1);
+    return NULL;
+}
+
+static int child_loses_a_holder(struct observed *child, void *ctx)
+{
+    pthread_t thread;
+
+    (void)ctx;
+    attach();
+    if (pthread_create(&thread, NULL, hold_and_go, NULL) != 0) {
+        return 99;
+    }
+    (void)pthread_join(thread, NULL);
+    struct ntk_hooks_exec exec = begin();
+    ntk_hooks_exec_end(&exec);
+    return tell(child);
+}
+
+static void a_thread_that_went_with_the_lock_stops_nobody(void **state)
+{
+    struct seen seen = see(child_loses_a_holder);
+
+    (void)state;
+    assert_int_equal(seen.core.counters.outcome[NTK_OUTCOME_COMPLETED], 1);
+    assert_int_equal(seen.core.in_flight, 0);
+}
+
 static volatile sig_atomic_t executions_in_handler;
 
 static void execute_in_handler(int number)
@@ -293,6 +327,7 @@ int main(void)
         cmocka_unit_test(runs_of_one_call_are_executions_that_share_its_time),
         cmocka_unit_test(an_execution_whose_end_nobody_saw_counts_without_latency),
         cmocka_unit_test(threads_that_share_a_core_lose_no_count),
+        cmocka_unit_test(a_thread_that_went_with_the_lock_stops_nobody),
         cmocka_unit_test(a_handler_that_interrupts_a_count_ends_and_what_it_lost_is_counted),
     };
 
