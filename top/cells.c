@@ -74,6 +74,8 @@ void ntk_top_cells_memory(const struct ntk_runtime_sample *runtime, uint32_t mod
         ntk_snapshot_memory_add(runtime, NTK_MEMORY_ANY, model_id, NULL, &host_bytes,
                                 &device_bytes);
         *out_device = ntk_top_cell_number((double)device_bytes);
+        out_device->estimated =
+            device_bytes > 0 && ntk_snapshot_memory_is_estimated(runtime, model_id);
         *out_host = ntk_top_cell_number((double)host_bytes);
     }
 }

@@ -3,6 +3,7 @@
 #include "top/format.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "shared/base/clock.h"
 
@@ -10,6 +11,11 @@ const char *ntk_top_format_percent(char *buf, struct ntk_top_number percent)
 {
     if (!percent.present) {
         (void)snprintf(buf, NTK_TOP_FORMAT_BYTES, "     -");
+    } else if (percent.estimated) {
+        char text[NTK_TOP_FORMAT_BYTES];
+
+        (void)snprintf(buf, NTK_TOP_FORMAT_BYTES, "%s",
+                       ntk_top_format_percent_short(text, 6, percent));
     } else if (percent.value >= 99.995) {
         (void)snprintf(buf, NTK_TOP_FORMAT_BYTES, "  100%%");
     } else {
@@ -51,6 +57,15 @@ const char *ntk_top_format_percent_short(char *buf, int width, struct ntk_top_nu
         (void)snprintf(buf, NTK_TOP_FORMAT_BYTES, "%*s", width, "-");
         return buf;
     }
+    if (percent.estimated && width >= 4) {
+        const struct ntk_top_number plain = { percent.value, true };
+        char text[NTK_TOP_FORMAT_BYTES];
+
+        (void)ntk_top_format_percent_short(text, width - 1, plain);
+        size_t blanks = strspn(text, " ");
+        (void)snprintf(buf, NTK_TOP_FORMAT_BYTES, "%*s~%s", (int)blanks, "", text + blanks);
+        return buf;
+    }
     /* The same decimals for every value, so that a column does not jump: room for "99.99%". */
     if (value >= 99.5) {
         return fit(buf, width, 100, 0, width >= 4 ? "%" : "");
@@ -82,7 +97,8 @@ const char *ntk_top_format_bytes(char *buf, struct ntk_top_bytes bytes)
         value /= 1024;
         unit++;
     }
-    (void)snprintf(buf, NTK_TOP_FORMAT_BYTES, "%.1f%s", value, units[unit]);
+    (void)snprintf(buf, NTK_TOP_FORMAT_BYTES, "%s%.*f%s", bytes.estimated ? "~" : "",
+                   bytes.estimated && value >= 99.95 ? 0 : 1, value, units[unit]);
     return buf;
 }
 

@@ -12,14 +12,14 @@
 
 #define NTK_TOP_FORMAT_BYTES 32
 
-/* " 0.00%", "71.19%", "  100%"; "     -" when absent. Returns buf. */
+/* " 0.00%", "71.19%", "  100%", estimated "~71.2%"; "     -" when absent. Returns buf. */
 const char *ntk_top_format_percent(char *buf, struct ntk_top_number percent);
 /* "   9.848TF", 10 wide; dash when absent. */
 const char *ntk_top_format_teraflops(char *buf, struct ntk_top_number teraflops);
 /* At most width cells, 3 or more, right-aligned: as many digits as fit. */
 const char *ntk_top_format_percent_short(char *buf, int width, struct ntk_top_number percent);
 const char *ntk_top_format_teraflops_short(char *buf, int width, struct ntk_top_number teraflops);
-/* 1024-based with one decimal: "0.0B", "441.8MB"; "-" when absent. */
+/* 1024-based with one decimal: "0.0B", "441.8MB", estimated "~442MB"; "-" when absent. */
 const char *ntk_top_format_bytes(char *buf, struct ntk_top_bytes bytes);
 /* Whole milliseconds in the largest unit that leaves no fraction: "200ms", "1500ms", "2s", "5m",
  * "1h". */

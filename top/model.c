@@ -231,6 +231,7 @@ static void project_cores(struct ntk_top_model *model)
     size_t busy_count = 0;
     size_t teraflops_count = 0;
     uint32_t known = runtime ? told_of_cores(runtime) : 0;
+    bool is_estimated = false;
 
     for (size_t i = 0; i < count; i++) {
         struct ntk_top_core *core = &model->cores[i];
@@ -242,11 +243,13 @@ static void project_cores(struct ntk_top_model *model)
         core->state = ntk_top_model_alerts_core(model, (uint32_t)i);
         core->busy_percent.present = (sample.has & NTK_CORE_HAS_BUSY) != 0;
         core->busy_percent.value = 100 * sample.utilization;
+        core->busy_percent.estimated = sample.busy_of_calls;
         core->teraflops.present = (sample.has & NTK_CORE_HAS_EFFECTIVE_FLOPS) != 0;
         core->teraflops.value = ntk_snapshot_rate(snapshot, sample.effective_flops) / 1e12;
         if (core->busy_percent.present) {
             busy += core->busy_percent.value;
             busy_count++;
+            is_estimated = is_estimated || core->busy_percent.estimated;
         }
         if (core->teraflops.present) {
             teraflops += core->teraflops.value;
@@ -254,6 +257,7 @@ static void project_cores(struct ntk_top_model *model)
         }
     }
     model->busy_percent_mean.present = busy_count > 0;
+    model->busy_percent_mean.estimated = is_estimated;
     model->busy_percent_mean.value = busy_count > 0 ? busy / (double)busy_count : 0;
     model->teraflops_total.present = teraflops_count > 0;
     model->teraflops_total.value = teraflops;
@@ -304,32 +308,70 @@ static void add_bytes(struct ntk_top_bytes *bytes, uint64_t value)
     bytes->present = true;
 }
 
+/* A group that no application tells of is not known; a total is the sum of what is. */
 static void project_memory(struct ntk_top_model *model)
 {
     const struct ntk_snapshot *snapshot = model->snapshot;
     struct ntk_top_memory *memory = &model->memory;
     uint64_t groups[NTK_GROUP_COUNT] = { 0 };
-    bool is_known = ntk_top_model_is_nobody_there(model);
+    bool is_told[NTK_GROUP_COUNT] = { 0 };
+    bool is_nobody_there = ntk_top_model_is_nobody_there(model);
 
     memset(memory, 0, sizeof *memory);
+    memory->host_total.present = memory->device_total.present = is_nobody_there;
+    for (size_t i = 0; i < snapshot->runtime_count; i++) {
+        const struct ntk_runtime_sample *runtime = &snapshot->runtimes[i];
+        uint64_t host = 0;
+        uint64_t device = 0;
+
+        if (!ntk_top_model_is_in_tab(model, i) || !(runtime->has & NTK_RUNTIME_HAS_MEMORY)) {
+            continue;
+        }
+        ntk_snapshot_memory_add(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, groups, &host, &device);
+        add_bytes(&memory->host_total, host);
+        add_bytes(&memory->device_total, device);
+        memory->device_total.estimated = memory->device_total.estimated ||
+                                         ntk_snapshot_memory_is_estimated(runtime, NTK_MEMORY_ANY);
+        for (int g = 0; g < NTK_GROUP_COUNT; g++) {
+            is_told[g] = is_told[g] || ntk_snapshot_tells_group(runtime, (enum ntk_memory_group)g);
+        }
+    }
+    for (int g = 0; g < NTK_GROUP_COUNT; g++) {
+        enum ntk_top_group group = ntk_top_model_group_of((enum ntk_memory_group)g);
+
+        if (is_told[g] || is_nobody_there) {
+            add_bytes(g <= NTK_GROUP_HOST_TENSORS ? &memory->host[group] : &memory->device[group],
+                      groups[g]);
+        }
+    }
+}
+
+/* What hooks around another runtime do not know of an application. */
+static void notice_hooks(struct ntk_top_model *model)
+{
+    const struct ntk_snapshot *snapshot = model->snapshot;
+    const struct ntk_runtime_sample *first = NULL;
+    size_t count = 0;
+
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
         const struct ntk_runtime_sample *runtime = &snapshot->runtimes[i];
 
-        if (ntk_top_model_is_in_tab(model, i) && runtime->has & NTK_RUNTIME_HAS_MEMORY) {
-            ntk_snapshot_memory_add(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, groups, NULL, NULL);
-            is_known = true;
+        if (ntk_top_model_is_in_tab(model, i) &&
+            (runtime->no_executions || runtime->cores_guessed)) {
+            first = first && first->no_executions ? first : runtime;
+            count++;
         }
     }
-    for (int g = 0; is_known && g < NTK_GROUP_COUNT; g++) {
-        enum ntk_top_group group = ntk_top_model_group_of((enum ntk_memory_group)g);
-
-        if (g <= NTK_GROUP_HOST_TENSORS) {
-            add_bytes(&memory->host[group], groups[g]);
-            add_bytes(&memory->host_total, groups[g]);
-        } else {
-            add_bytes(&memory->device[group], groups[g]);
-            add_bytes(&memory->device_total, groups[g]);
-        }
+    if (!first) {
+        return;
+    }
+    int length = snprintf(model->notice, sizeof model->notice, "%s: %s%s%s", first->tag,
+                          first->no_executions ? "executions are too many to be looked at" : "",
+                          first->no_executions && first->cores_guessed ? ", " : "",
+                          first->cores_guessed ? "which cores are its own is a guess" : "");
+    if (count > 1 && length > 0 && (size_t)length < sizeof model->notice) {
+        (void)snprintf(model->notice + length, sizeof model->notice - (size_t)length,
+                       " (and %zu more)", count - 1);
     }
 }
 
@@ -369,6 +411,8 @@ static void project_notice(struct ntk_top_model *model)
     } else if (snapshot->system.cpu_error[0]) {
         (void)snprintf(model->notice, sizeof model->notice, "no CPU time of the machine: %s",
                        snapshot->system.cpu_error);
+    } else {
+        notice_hooks(model);
     }
 }
 

@@ -33,11 +33,13 @@
 struct ntk_top_number {
     double value;
     bool present;
+    bool estimated; /* shown with a tilde */
 };
 
 struct ntk_top_bytes {
     uint64_t value;
     bool present;
+    bool estimated;
 };
 
 /* What model_alerts.h found out. */

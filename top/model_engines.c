@@ -69,6 +69,7 @@ int ntk_top_model_engines(struct ntk_top_model *model, struct ntk_top_table *tab
         cells[NTK_TOP_ENGINES_CORE].value = i;
         cells[NTK_TOP_ENGINES_BUSY] =
             ntk_top_cell_if(core.has & NTK_CORE_HAS_BUSY, 100 * core.utilization);
+        cells[NTK_TOP_ENGINES_BUSY].estimated = core.busy_of_calls;
         for (int e = 0; e < NTK_ENGINE_COUNT; e++) {
             cells[NTK_TOP_ENGINES_ENGINE + e] = ntk_top_cell_if(
                 core.has & NTK_CORE_HAS_ENGINES,

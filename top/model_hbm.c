@@ -7,21 +7,26 @@
  */
 #include "top/model_hbm.h"
 
-#include "top/model_alerts.h"
-
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
+
+#include "top/model_alerts.h"
 
 /* What is known of one device. */
 struct device_memory {
     bool has_used;
+    bool is_measured; /* ... by the driver */
     bool has_capacity;
     bool has_categories;
     uint64_t used;
     uint64_t capacity;
     uint64_t told; /* sum of the categories */
     uint64_t category[NTK_TOP_HBM_CATEGORY_COUNT];
+    uint64_t estimated; /* of the category of what is in none */
+    uint32_t untold;    /* bit of a category: some application that is there does not tell of it */
 };
+static_assert(NTK_TOP_HBM_CATEGORY_COUNT <= 32, "bits of untold");
 
 static uint64_t stacks_sum(const struct ntk_device_sample *device, const uint64_t *stacks)
 {
@@ -31,6 +36,28 @@ static uint64_t stacks_sum(const struct ntk_device_sample *device, const uint64_
         sum += stacks[s];
     }
     return sum;
+}
+
+static bool is_on(const struct ntk_runtime_sample *runtime, uint32_t first, uint32_t count)
+{
+    for (size_t i = 0; i < runtime->core_count; i++) {
+        if (runtime->cores[i].core >= first && runtime->cores[i].core - first < count) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static uint32_t untold_of(const struct ntk_runtime_sample *runtime)
+{
+    uint32_t untold = 0;
+
+    for (int c = 0; c < NTK_TOP_HBM_CATEGORY_COUNT; c++) {
+        if (!ntk_snapshot_tells_group(runtime, ntk_memory_group_of((enum ntk_memory_category)c))) {
+            untold |= 1u << c;
+        }
+    }
+    return untold;
 }
 
 /* What applications tell of `count` physical cores from `first` on; is_all: every application, else
@@ -48,6 +75,9 @@ static void add_told(const struct ntk_top_model *model, uint32_t first, uint32_t
             continue;
         }
         out->has_categories = true;
+        if (is_on(runtime, first, count)) {
+            out->untold |= untold_of(runtime);
+        }
         for (size_t i = 0; i < runtime->memory_count; i++) {
             const struct ntk_memory_sample *row = &runtime->memory[i];
 
@@ -55,6 +85,10 @@ static void add_told(const struct ntk_top_model *model, uint32_t first, uint32_t
                 row->core != NTK_NO_CORE && row->core >= first && row->core - first < count) {
                 out->category[row->category] += row->current_bytes;
                 out->told += row->current_bytes;
+                out->estimated += row->category == NTK_MEMORY_UNCATEGORIZED &&
+                                          ntk_snapshot_memory_is_estimated(runtime, row->model_id)
+                                      ? row->current_bytes
+                                      : 0;
             }
         }
     }
@@ -93,7 +127,9 @@ static void collect(const struct ntk_top_model *model, uint32_t index, bool is_a
         out->has_used = true;
         out->used = stacks_sum(device, device->stack_used_bytes);
         /* The driver's files may be older than what applications tell. */
-        out->used = out->used > out->told ? out->used : out->told;
+        uint64_t exact = out->told - out->estimated;
+        out->used = out->used > exact ? out->used : exact;
+        out->is_measured = true;
     }
     set_capacity(snapshot, index, out);
 }
@@ -135,10 +171,15 @@ static void fill_used(const struct device_memory *memory, struct ntk_top_cell *c
     cells[NTK_TOP_HBM_SHARE] = ntk_top_cell_if(
         has_both, has_both ? 100 * (double)memory->used / (double)memory->capacity : 0);
     cells[NTK_TOP_HBM_USED] = ntk_top_cell_if(memory->has_used, (double)memory->used);
+    cells[NTK_TOP_HBM_USED].estimated = cells[NTK_TOP_HBM_SHARE].estimated =
+        memory->estimated > 0 && !memory->is_measured;
     for (int c = 0; c < NTK_TOP_HBM_CATEGORY_COUNT; c++) {
+        bool is_told = memory->category[c] > 0 || !(memory->untold >> c & 1);
+
         cells[NTK_TOP_HBM_CATEGORY_COLUMN(c)] =
-            ntk_top_cell_if(memory->has_categories, (double)memory->category[c]);
+            ntk_top_cell_if(memory->has_categories && is_told, (double)memory->category[c]);
     }
+    cells[NTK_TOP_HBM_CATEGORY_COLUMN(NTK_MEMORY_UNCATEGORIZED)].estimated = memory->estimated > 0;
 }
 
 static void fill_device(const struct ntk_top_model *model, uint32_t index, bool is_all,
@@ -243,11 +284,15 @@ void ntk_top_model_hbm_sum(const struct ntk_top_model *model, struct ntk_top_hbm
         out->has_categories = out->has_categories || memory.has_categories;
         out->used.present = out->used.present || memory.has_used;
         out->used.value += memory.used;
+        out->used.estimated = out->used.estimated || (memory.estimated > 0 && !memory.is_measured);
         out->capacity.present = out->capacity.present || memory.has_capacity;
         out->capacity.value += memory.capacity;
         out->other += memory.used > memory.told ? memory.used - memory.told : 0;
         for (int c = 0; c < NTK_TOP_HBM_CATEGORY_COUNT; c++) {
             out->category[c] += memory.category[c];
         }
+        /* Of which nobody says what it is for. */
+        out->category[NTK_MEMORY_UNCATEGORIZED] -= memory.estimated;
+        out->other += memory.estimated;
     }
 }

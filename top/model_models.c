@@ -44,7 +44,7 @@ static void fill(const struct ntk_top_model *model, struct ntk_top_table *table,
     double peak = model->core_peak_flops / model->lnc * sample->core_count;
     bool has_executions = (sample->has & NTK_MODEL_HAS_EXECUTIONS) != 0;
     bool has_flops = (sample->has & NTK_MODEL_HAS_EFFECTIVE_FLOPS) != 0;
-    bool has_totals = (sample->has & NTK_MODEL_HAS_TOTALS) != 0;
+    bool has_totals = has_executions && sample->has & NTK_MODEL_HAS_TOTALS;
 
     cells[NTK_TOP_MODELS_NAME] = ntk_top_cell_text(name_of(table, sample));
     cells[NTK_TOP_MODELS_APP] = ntk_top_cells_tag(table, runtime);

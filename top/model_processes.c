@@ -90,6 +90,7 @@ static void fill_cores(struct ntk_top_model *model, struct ntk_top_table *table,
     double flops = 0;
     size_t busy_count = 0;
     bool has_flops = false;
+    bool is_estimated = false;
 
     if (!(runtime->has & NTK_RUNTIME_HAS_CORES)) {
         return;
@@ -99,6 +100,7 @@ static void fill_cores(struct ntk_top_model *model, struct ntk_top_table *table,
 
         busy += core.has & NTK_CORE_HAS_BUSY ? core.utilization : 0;
         busy_count += (core.has & NTK_CORE_HAS_BUSY) != 0;
+        is_estimated = is_estimated || core.busy_of_calls;
         if (core.has & NTK_CORE_HAS_EFFECTIVE_FLOPS) {
             has_flops = true;
             flops += ntk_snapshot_rate(model->snapshot, core.effective_flops);
@@ -108,13 +110,25 @@ static void fill_cores(struct ntk_top_model *model, struct ntk_top_table *table,
         ntk_top_cells_cores(model, table, runtime->cores, runtime->core_count);
     cells[NTK_TOP_PROCESSES_BUSY] =
         ntk_top_cell_if(busy_count > 0, busy_count > 0 ? 100 * busy / (double)busy_count : 0);
+    cells[NTK_TOP_PROCESSES_BUSY].estimated = is_estimated;
     cells[NTK_TOP_PROCESSES_FLOPS] = ntk_top_cell_if(has_flops, flops / 1e12);
+}
+
+/* Where its hooks are, and what they do not know. */
+static struct ntk_top_cell hooks(struct ntk_top_table *table,
+                                 const struct ntk_runtime_sample *runtime)
+{
+    return ntk_top_cell_text(
+        ntk_top_table_text(table, "%s%s%s", ntk_hooks_kind_names[runtime->hooks],
+                           runtime->cores_guessed ? ", cores guessed" : "",
+                           runtime->no_executions ? ", executions not counted" : ""));
 }
 
 static bool has_failed(const struct ntk_runtime_sample *runtime)
 {
-    return ntk_snapshot_outcome_sum(runtime->outcome) >
-           runtime->outcome[NTK_OUTCOME_COMPLETED].period;
+    return runtime->has & NTK_RUNTIME_HAS_EXECUTIONS &&
+           ntk_snapshot_outcome_sum(runtime->outcome) >
+               runtime->outcome[NTK_OUTCOME_COMPLETED].period;
 }
 
 int ntk_top_model_processes(struct ntk_top_model *model, struct ntk_top_table *table)
@@ -146,6 +160,7 @@ int ntk_top_model_processes(struct ntk_top_model *model, struct ntk_top_table *t
             ntk_top_cell_if(runtime->has & NTK_RUNTIME_HAS_RSS, (double)runtime->rss_bytes);
         cells[NTK_TOP_PROCESSES_SINCE] = since(table, snapshot, runtime);
         cells[NTK_TOP_PROCESSES_WHERE] = where(table, runtime);
+        cells[NTK_TOP_PROCESSES_HOOKS] = hooks(table, runtime);
         cells[NTK_TOP_PROCESSES_LOST] =
             ntk_top_cell_if(runtime->has & NTK_RUNTIME_HAS_TOTALS && model->wants_events,
                             (double)runtime->events_lost.total);

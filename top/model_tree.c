@@ -27,7 +27,8 @@ struct item {
     uint64_t owner;     /* start time of the model's process, 0 without a model */
     uint32_t owner_pid; /* as it sees itself, 0 without a model */
     bool has_bytes;
-    bool estimated;   /* the model's */
+    bool estimated; /* the model's */
+    bool is_memory_estimated;
     const char *name; /* of the model; borrowed from the snapshot */
     uint64_t device_bytes;
     uint64_t host_bytes;
@@ -165,6 +166,11 @@ static int collect_runtime(struct ntk_top_model *model, const struct ntk_runtime
         }
         group = ntk_memory_group_of((enum ntk_memory_category)row->category);
         item.group = (int32_t)ntk_top_model_group_of(group);
+        if (row->category == NTK_MEMORY_UNCATEGORIZED &&
+            ntk_snapshot_memory_is_estimated(runtime, row->model_id)) {
+            item.group = -1; /* the whole of the model: nobody says what it is for */
+            item.is_memory_estimated = true;
+        }
         if (row->location == NTK_MEMORY_HOST) {
             item.host_bytes = row->current_bytes;
         } else {
@@ -344,6 +350,8 @@ static int build_rows(struct ntk_top_model *model, const struct item *items, siz
                item_key(&items[end], depth) == node.key;
              end++) {
             node.device_bytes.value += items[end].device_bytes;
+            node.device_bytes.estimated =
+                node.device_bytes.estimated || items[end].is_memory_estimated;
             node.host_bytes.value += items[end].host_bytes;
             node.device_bytes.present = node.device_bytes.present || items[end].has_bytes;
             below += next < NTK_TOP_DEPTH_MAX && has_depth(&items[end], next);

@@ -293,6 +293,9 @@ static void set_core(struct row *row, const struct ntk_top_model *model,
     set_outcomes(row, COLUMN_cores_executions, COLUMN_cores_failed_executions, has_executions,
                  core->outcome);
     set_count(row, COLUMN_cores_in_flight, has_executions, core->in_flight);
+    if (core->has & NTK_CORE_HAS_BUSY) {
+        set_flag(row, COLUMN_cores_busy_of_calls, core->busy_of_calls);
+    }
 }
 
 /* A core belongs to one application: the histogram of the first that has one is that of the
@@ -411,6 +414,11 @@ static void walk_applications(const struct ntk_top_model *model, struct row *row
                   (runtime->has & NTK_RUNTIME_HAS_IN_FLIGHT) != 0, runtime->in_flight);
         set_runtime_latency(row, runtime);
         set_text(row, COLUMN_applications_error, runtime->error);
+        if (runtime->hooks != NTK_HOOKS_UNKNOWN) {
+            set_text(row, COLUMN_applications_hooks, ntk_hooks_kind_names[runtime->hooks]);
+            set_flag(row, COLUMN_applications_cores_guessed, runtime->cores_guessed);
+            set_flag(row, COLUMN_applications_no_executions, runtime->no_executions);
+        }
         emit(row, TABLE_applications);
     }
 }
@@ -421,7 +429,7 @@ static void set_model(struct row *row, const struct ntk_top_model *top,
 {
     bool has_memory = (runtime->has & NTK_RUNTIME_HAS_MEMORY) != 0;
     /* A report without our keys names models and counts nothing of them. */
-    bool is_counted = model->has & NTK_MODEL_HAS_LATENCY || model->executions.period > 0;
+    bool is_counted = model->has & NTK_MODEL_HAS_EXECUTIONS;
     uint32_t cores[NTK_SNAPSHOT_DEVICES_MAX];
     size_t core_count = 0;
     uint64_t host = 0;
@@ -440,6 +448,7 @@ static void set_model(struct row *row, const struct ntk_top_model *top,
     set_cores(row, COLUMN_models_neuroncores, cores, core_count);
     set_flag(row, COLUMN_models_loaded, model->loaded);
     set_flag(row, COLUMN_models_estimated, model->estimated);
+    set_flag(row, COLUMN_models_memory_estimated, model->memory_estimated);
     set_count(row, COLUMN_models_executions, is_counted, model->executions.period);
     set_count(row, COLUMN_models_failed_executions, is_counted, model->errors.period);
     set_count(row, COLUMN_models_in_flight, (model->has & NTK_MODEL_HAS_IN_FLIGHT) != 0,

@@ -176,7 +176,7 @@ static uint64_t whole(double value)
 const char *ntk_top_table_cell_text(const struct ntk_top_column *column,
                                     const struct ntk_top_cell *cell, char buf[NTK_TOP_CELL_BYTES])
 {
-    const struct ntk_top_number number = { cell->value, true };
+    const struct ntk_top_number number = { cell->value, true, cell->estimated };
     double value = cell->value > 0 ? cell->value : 0.0;
 
     if (!cell->present) {
@@ -200,7 +200,8 @@ const char *ntk_top_table_cell_text(const struct ntk_top_column *column,
         (void)ntk_top_format_percent_short(buf, 5, number);
         break;
     case NTK_TOP_AS_BYTES:
-        (void)ntk_top_format_bytes(buf, (struct ntk_top_bytes){ whole(value), true });
+        (void)ntk_top_format_bytes(buf,
+                                   (struct ntk_top_bytes){ whole(value), true, cell->estimated });
         break;
     case NTK_TOP_AS_BYTES_PER_SECOND: {
         char bytes[NTK_TOP_FORMAT_BYTES];

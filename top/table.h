@@ -72,6 +72,7 @@ enum ntk_top_row_kind {
 
 struct ntk_top_cell {
     bool present;
+    bool estimated; /* bytes and percentages: shown with a tilde */
     double value;
     const char *text;
 };

@@ -179,7 +179,7 @@ static void draw_application(struct pen *pen, struct ntk_top_model *model,
         { .id = NTK_TOP_PROCESSES_CPU },     { .id = NTK_TOP_PROCESSES_RSS },
         { .id = NTK_TOP_PROCESSES_VERSION }, { .id = NTK_TOP_PROCESSES_TAG },
         { .id = NTK_TOP_PROCESSES_SINCE },   { .id = NTK_TOP_PROCESSES_WHERE },
-        { .id = NTK_TOP_PROCESSES_COMMAND },
+        { .id = NTK_TOP_PROCESSES_HOOKS },   { .id = NTK_TOP_PROCESSES_COMMAND },
     };
 
     FACTS(pen, model, PROCESSES, ntk_top_cells_runtime_key(of->runtime), items);
@@ -226,7 +226,7 @@ static void draw_cores(struct pen *pen, struct ntk_top_model *model,
             continue;
         }
         if (core.has & NTK_CORE_HAS_BUSY) {
-            busy = (struct ntk_top_number){ 100 * core.utilization, true };
+            busy = (struct ntk_top_number){ 100 * core.utilization, true, core.busy_of_calls };
         }
         row = row_of(pen, pen->line);
         used = model->cores_per_device > 0
@@ -426,6 +426,7 @@ struct usage {
     uint64_t now[2]; /* by enum ntk_memory_location */
     uint64_t peak[2];
     bool is_used;
+    bool is_estimated; /* on the device */
 };
 
 static void add_usage(struct usage *usage, const struct ntk_memory_sample *row)
@@ -460,6 +461,7 @@ static void draw_usage(struct pen *pen, const char *name, const struct usage *no
 
             bytes.value = i % 2 == 0 ? now->now[side] : peak->peak[side];
             bytes.present = i % 2 == 0 || bytes.value >= now->now[side];
+            bytes.estimated = side == NTK_MEMORY_DEVICE && now->is_estimated;
         }
         ntk_screen_put_right(pen->screen, row, column + i * BYTES_CELLS, BYTES_CELLS - 1, style,
                              now ? ntk_top_format_bytes(buf, bytes) : titles[i]);
@@ -473,6 +475,9 @@ static void draw_memory(struct pen *pen, struct ntk_top_model *model,
     const struct ntk_runtime_sample *runtime = of->runtime;
     struct usage now[NTK_TOP_GROUP_COUNT + 1] = { 0 };
     struct usage peak[NTK_TOP_GROUP_COUNT + 1] = { 0 };
+
+    bool is_estimated =
+        ntk_snapshot_memory_is_estimated(runtime, of->model ? of->model->id : NTK_MEMORY_ANY);
 
     (void)model;
     if (!(runtime->has & NTK_RUNTIME_HAS_MEMORY)) {
@@ -494,7 +499,11 @@ static void draw_memory(struct pen *pen, struct ntk_top_model *model,
             }
             group = ntk_top_model_group_of(
                 ntk_memory_group_of((enum ntk_memory_category)rows[i].category));
-            add_usage(pass == 0 ? &now[group] : &peak[group], &rows[i]);
+            if (rows[i].category == NTK_MEMORY_UNCATEGORIZED && is_estimated) {
+                now[NTK_TOP_GROUP_COUNT].is_estimated = true; /* nobody says what it is for */
+            } else {
+                add_usage(pass == 0 ? &now[group] : &peak[group], &rows[i]);
+            }
             add_usage(pass == 0 ? &now[NTK_TOP_GROUP_COUNT] : &peak[NTK_TOP_GROUP_COUNT], &rows[i]);
         }
     }

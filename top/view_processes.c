@@ -39,6 +39,8 @@ static const struct ntk_top_column items[] = {
     [NTK_TOP_PROCESSES_COMMAND] = { "COMMAND", "what was started", NTK_TOP_AS_TEXT, 16, 60, 0 },
     [NTK_TOP_PROCESSES_SINCE] = { "SINCE", "when it began, local time", NTK_TOP_AS_TEXT, 19, 0,
                                   NTK_TOP_COLUMN_BY_VALUE | NTK_TOP_COLUMN_HIDDEN },
+    [NTK_TOP_PROCESSES_HOOKS] = { "HOOKS", "where they are that tell of it, and what they cannot",
+                                  NTK_TOP_AS_TEXT, 9, 8, 0 },
     [NTK_TOP_PROCESSES_MAX] = { "MAX", "the longest of the execution times", NTK_TOP_AS_DURATION, 7,
                                 0, NTK_TOP_COLUMN_HIDDEN },
 };

@@ -604,6 +604,8 @@ void ntk_snapshot_memory_add(const struct ntk_runtime_sample *runtime, uint32_t 
                              uint64_t *host_bytes, uint64_t *device_bytes)
 {
     uint64_t by_category[NTK_MEMORY_CATEGORY_COUNT] = { 0 };
+    bool is_around_calls =
+        runtime->hooks == NTK_HOOKS_PRELOADED || runtime->hooks == NTK_HOOKS_ATTACHED;
 
     for (size_t i = 0; i < runtime->memory_count; i++) {
         const struct ntk_memory_sample *row = &runtime->memory[i];
@@ -622,7 +624,7 @@ void ntk_snapshot_memory_add(const struct ntk_runtime_sample *runtime, uint32_t 
         if (bytes) {
             *bytes += by_category[i];
         }
-        if (group && by_category[i] > 0) {
+        if (group && by_category[i] > 0 && !(i == NTK_MEMORY_UNCATEGORIZED && is_around_calls)) {
             group[ntk_memory_group_of(category)] += by_category[i];
         }
     }

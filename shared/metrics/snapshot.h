@@ -695,6 +695,7 @@ bool ntk_snapshot_memory_is_estimated(const struct ntk_runtime_sample *runtime, 
 
 #define NTK_MEMORY_ANY UINT32_MAX
 /*
+ * What hooks around another runtime put in no category is in no group.
  * Adds current bytes of the rows of a runtime that match: core is global physical (NTK_NO_CORE:
  * rows without a core), model an id (0: rows without a model), NTK_MEMORY_ANY everything; to
  * group[] by vendor group, to the others by location. Any of them may be NULL.

@@ -30,7 +30,11 @@ static void allocate(uint16_t core, uint8_t category, uint64_t bytes,
 static bool work(uint16_t first_core, uint16_t core_count)
 {
     const struct ntk_hooks_config config = {
-        .instance_type = "trn1.32xlarge", .lnc = 1, .device_count = 16, .cores_per_device = 2
+        .instance_type = "trn1.32xlarge",
+        .lnc = 1,
+        .device_count = 16,
+        .cores_per_device = 2,
+        .process_flags = NTK_PROCESS_SOFTWARE_CORE,
     };
     struct ntk_hooks_model model = { .id = 10001, .name = "/models/forever.neff" };
     const struct ntk_hooks_model_ref none = { 0, 0 };

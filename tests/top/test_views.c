@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/mixed_snapshot.h"
 #include "tests/support/unit.h"
 #include "tests/top/scene.h"
 #include "top/model_hbm.h"
@@ -88,6 +89,52 @@ static void every_view_fits_every_usual_terminal(void **state)
         ntk_top_model_destroy(model);
         model = open_view(&absent, view);
         golden(model, 120, 12, "absent");
+        ntk_top_model_destroy(model);
+    }
+}
+
+static void assert_no_poison(struct ntk_top_model *model, int rows, int columns, const char *what)
+{
+    for (int i = 0; i < rows; i++) {
+        char *text = scene_row(model, rows, columns, i);
+
+        if (strstr(text, "666") || strstr(text, "66.6%") || strstr(text, "66.60%")) {
+            fail_msg("%s, tab %zu, %dx%d: %s", what, model->tab_index, columns, rows, text);
+        }
+        free(text);
+    }
+}
+
+/* Method: three processes at once, watched in three ways; what nobody knows of two of them is poison in the snapshot, and no
+ * view, page or tab of any size shows it. */
+static void no_view_shows_what_nobody_knows(void **state)
+{
+    static const int sizes[][2] = { { 24, 80 }, { 50, 200 }, { 10, 40 }, { 40, 120 } };
+
+    (void)state;
+    for (int i = 0; i < NTK_TOP_VIEW_COUNT; i++) {
+        enum ntk_top_view_id view = (enum ntk_top_view_id)i;
+        const char *name = ntk_top_views_text_get(view)->name;
+        struct ntk_top_model *model = NULL;
+
+        assert_int_equal(ntk_top_model_create(&model, NULL), 0);
+        model->version = "1.2.3";
+        assert_int_equal(ntk_top_model_update(model, test_mixed_snapshot(), NULL), 0);
+        ntk_top_model_set_view(model, view);
+        golden(model, 100, 24, "mixed");
+        for (int tab = 1; tab <= 1 + MIXED_COUNT; tab++) {
+            ntk_top_model_act(model, NTK_TOP_ACTION_TAB, tab);
+            for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+                assert_no_poison(model, sizes[s][0], sizes[s][1], name);
+            }
+            press(model, 'f');
+            assert_no_poison(model, 50, 200, name);
+            press(model, 'f');
+            press(model, '\n');
+            assert_no_poison(model, 60, 120, name);
+            press(model, NTK_SCREEN_KEY_ESCAPE);
+            ntk_top_model_set_view(model, view);
+        }
         ntk_top_model_destroy(model);
     }
 }
@@ -923,6 +970,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_view_fits_every_usual_terminal),
+        cmocka_unit_test(no_view_shows_what_nobody_knows),
         cmocka_unit_test(keys_open_views_and_lead_back),
         cmocka_unit_test(no_two_keys_are_the_same),
         cmocka_unit_test(what_happens_in_a_view_leaves_the_first_screen_alone),
