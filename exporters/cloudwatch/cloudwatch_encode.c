@@ -344,6 +344,9 @@ static void add_core_memory(struct adder *adder, const struct ntk_runtime_sample
 {
     for (int group = NTK_GROUP_CONSTANTS; group < NTK_GROUP_COUNT; group++) {
         uint64_t bytes = 0;
+        if (!ntk_snapshot_tells_group(runtime, (enum ntk_memory_group)group)) {
+            continue;
+        }
         for (size_t i = 0; i < runtime->memory_count; i++) {
             const struct ntk_memory_sample *row = &runtime->memory[i];
             if (row->core != NTK_NO_CORE && row->core / lnc == core &&

@@ -280,10 +280,22 @@ static void add_memory_row(struct ntk_prometheus_tag *tag, const struct ntk_memo
     }
 }
 
+static void tell_groups(struct ntk_prometheus_core *core, const bool told[NTK_GROUP_COUNT])
+{
+    for (int g = 0; g < NTK_GROUP_COUNT; g++) {
+        core->has_group[g] = core->has_group[g] || told[g];
+    }
+}
+
 static void add_memory(struct ntk_prometheus_tag *tag, const struct ntk_runtime_sample *runtime)
 {
     uint32_t lnc = runtime->lnc ? runtime->lnc : 1;
 
+    bool told[NTK_GROUP_COUNT];
+
+    for (int g = 0; g < NTK_GROUP_COUNT; g++) {
+        told[g] = ntk_snapshot_tells_group(runtime, (enum ntk_memory_group)g);
+    }
     tag->has_memory = true;
     ntk_snapshot_memory_add(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, NULL, &tag->host_bytes,
                             &tag->device_bytes);
@@ -293,6 +305,7 @@ static void add_memory(struct ntk_prometheus_tag *tag, const struct ntk_runtime_
         struct ntk_prometheus_core *core = tag_core(tag, runtime->cores[i].core / lnc);
         if (core) {
             core->has_memory = true;
+            tell_groups(core, told);
         }
     }
     for (size_t i = 0; i < runtime->memory_count; i++) {
@@ -303,9 +316,11 @@ static void add_memory(struct ntk_prometheus_tag *tag, const struct ntk_runtime_
         }
         struct ntk_prometheus_core *core = tag_core(tag, row->core / lnc);
         if (core) {
+            enum ntk_memory_group group =
+                ntk_memory_group_of((enum ntk_memory_category)row->category);
             core->has_memory = true;
-            core->group_bytes[ntk_memory_group_of((enum ntk_memory_category)row->category)] +=
-                row->current_bytes;
+            tell_groups(core, told);
+            core->group_bytes[group] += told[group] ? row->current_bytes : 0;
         }
     }
     for (size_t i = 0; i < runtime->memory_by_category_count; i++) {
@@ -337,7 +352,8 @@ static void add_cores(struct ntk_prometheus_tag *tag, const struct ntk_runtime_s
         }
         struct ntk_prometheus_core *core = tag_core(tag, number);
         if (core &&
-            ntk_snapshot_logical_core(runtime->cores, runtime->core_count, lnc, number, &logical)) {
+            ntk_snapshot_logical_core(runtime->cores, runtime->core_count, lnc, number, &logical) &&
+            logical.has & NTK_CORE_HAS_BUSY) {
             core->utilization = core->has_utilization && core->utilization > logical.utilization
                                     ? core->utilization
                                     : logical.utilization;
@@ -363,6 +379,7 @@ static void begin_tag(struct ntk_prometheus_page *page, struct ntk_prometheus_ta
         if (memory) {
             core->has_memory = false;
             memset(core->group_bytes, 0, sizeof core->group_bytes);
+            memset(core->has_group, 0, sizeof core->has_group);
         }
         if (cores) {
             core->has_utilization = false;
@@ -395,7 +412,9 @@ static int update_runtime(struct ntk_prometheus_page *page,
         begin_tag(page, tag, runtime);
         tag->last_sequence = page->sequence;
         tag->is_over = true;
+        memset(tag->is_watched, 0, sizeof tag->is_watched);
     }
+    tag->is_watched[runtime->hooks][runtime->cores_guessed][runtime->no_executions] = true;
     tag->is_over = tag->is_over && runtime->ended && !runtime->first;
     if (is_due(runtime, NTK_RUNTIME_GROUP_EXECUTIONS, NTK_RUNTIME_HAS_EXECUTIONS)) {
         add_executions(tag, runtime);
@@ -417,6 +436,20 @@ static int update_runtime(struct ntk_prometheus_page *page,
 
 /* -- the machine ------------------------------------------------------------------------------- */
 
+static bool has_owner(const struct ntk_snapshot *snapshot, size_t logical, uint32_t lnc)
+{
+    for (size_t r = 0; r < snapshot->runtime_count; r++) {
+        const struct ntk_runtime_sample *runtime = &snapshot->runtimes[r];
+
+        for (size_t i = 0; i < runtime->core_count && !runtime->ended; i++) {
+            if (runtime->cores[i].core / lnc == logical) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 static void update_cores(struct ntk_prometheus_page *page, const struct ntk_snapshot *snapshot)
 {
     uint32_t lnc = snapshot->hardware.lnc ? snapshot->hardware.lnc : 1;
@@ -436,9 +469,10 @@ static void update_cores(struct ntk_prometheus_page *page, const struct ntk_snap
         }
         core->has |= logical.has;
         if (known) {
-            core->utilization = logical.utilization;
+            core->utilization = logical.has & NTK_CORE_HAS_BUSY ? logical.utilization : 0;
+            core->is_untold = !(logical.has & NTK_CORE_HAS_BUSY) && has_owner(snapshot, i, lnc);
         }
-        core->busy_ns += logical.busy_ns.period;
+        core->busy_ns += logical.has & NTK_CORE_HAS_BUSY ? logical.busy_ns.period : 0;
         for (int k = 0; k < NTK_ENGINE_COUNT; k++) {
             core->engine_busy_ns[k] += logical.engine_busy_ns[k].period;
         }

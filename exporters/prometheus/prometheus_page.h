@@ -54,6 +54,7 @@ struct ntk_prometheus_core { /* of a tag, by logical core */
     bool has_memory;
     double utilization;
     uint64_t group_bytes[NTK_GROUP_COUNT];
+    bool has_group[NTK_GROUP_COUNT]; /* some runtime tells of it */
 };
 
 struct ntk_prometheus_memory { /* of a tag, by logical core and category */
@@ -105,6 +106,8 @@ struct ntk_prometheus_tag {             /* of a pod, where that is known */
     bool has_memory;
     uint64_t host_bytes;
     uint64_t device_bytes;
+    /* Of its runtimes: how they are watched, whether their cores are guessed, executions not counted. */
+    bool is_watched[NTK_HOOKS_KIND_COUNT][2][2];
     struct ntk_vec cores;     /* struct ntk_prometheus_core */
     struct ntk_vec memory;    /* struct ntk_prometheus_memory */
     struct ntk_vec models;    /* struct ntk_prometheus_model */
@@ -113,7 +116,8 @@ struct ntk_prometheus_tag {             /* of a pod, where that is known */
 
 struct ntk_prometheus_machine_core { /* logical */
     struct ntk_prometheus_owner owner;
-    uint32_t has; /* enum ntk_core_has */
+    uint32_t has;   /* enum ntk_core_has */
+    bool is_untold; /* a runtime has it, and nobody says how busy it is */
     double utilization;
     uint64_t busy_ns;
     uint64_t engine_busy_ns[NTK_ENGINE_COUNT];

@@ -225,7 +225,7 @@ static void core_memory(struct walk *e, enum ntk_memory_group group)
     each_live_tag(tag)
     {
         ntk_vec_each(const struct ntk_prometheus_core, core, &tag->cores) {
-            if (core->has_memory) {
+            if (core->has_memory && core->has_group[group]) {
                 struct number number = number_text(core->core);
                 sample_u64(e,
                            LABELS({ "memory_location", "None" }, { "neuroncore", number.text },
@@ -431,7 +431,9 @@ static void machine_utilization(struct walk *e)
     for (size_t i = 0; i < e->page->core_count; i++) {
         struct number number = number_text((uint32_t)i);
         e->owner = &e->page->cores[i].owner;
-        sample(e, LABELS({ "neuroncore", number.text }), e->page->cores[i].utilization);
+        if (!e->page->cores[i].is_untold) {
+            sample(e, LABELS({ "neuroncore", number.text }), e->page->cores[i].utilization);
+        }
     }
 }
 
@@ -440,7 +442,10 @@ static void machine_busy(struct walk *e)
     for (size_t i = 0; i < e->page->core_count; i++) {
         struct number number = number_text((uint32_t)i);
         e->owner = &e->page->cores[i].owner;
-        sample(e, LABELS({ "neuroncore", number.text }), (double)e->page->cores[i].busy_ns / NS);
+        if (!e->page->cores[i].is_untold || e->page->cores[i].has & NTK_CORE_HAS_BUSY) {
+            sample(e, LABELS({ "neuroncore", number.text }),
+                   (double)e->page->cores[i].busy_ns / NS);
+        }
     }
 }
 
@@ -596,6 +601,30 @@ static void model_loaded(struct walk *e)
     }
 }
 
+/* A line for each way in which runtimes of a tag are watched. */
+static void runtime_hooks(struct walk *e)
+{
+    static const char *const flags[] = { "false", "true" };
+
+    each_live_tag(tag)
+    {
+        for (int i = 0; i < NTK_HOOKS_KIND_COUNT * 4; i++) {
+            int kind = i / 4;
+            int guessed = i / 2 % 2;
+            int uncounted = i % 2;
+
+            if (kind != NTK_HOOKS_UNKNOWN && tag->is_watched[kind][guessed][uncounted]) {
+                sample_u64(e,
+                           LABELS({ "cores_guessed", flags[guessed] },
+                                  { "executions_counted", flags[!uncounted] },
+                                  { "hooks", ntk_hooks_kind_names[kind] },
+                                  { "runtime_tag", tag->tag }),
+                           1);
+            }
+        }
+    }
+}
+
 static void events_lost(struct walk *e)
 {
     sample_u64(e, NO_LABELS, e->page->events_lost);
@@ -711,6 +740,7 @@ static void (*const walk_family[NTK_METRIC_COUNT])(struct walk *e) = {
     [NTK_METRIC_DEVICE_HEALTH] = health_status,
     [NTK_METRIC_DEVICE_HEALTH_REASON] = health_reasons,
     [NTK_METRIC_MODEL_LOADED] = model_loaded,
+    [NTK_METRIC_RUNTIME_HOOKS] = runtime_hooks,
     [NTK_METRIC_EVENTS_LOST] = events_lost,
     [NTK_METRIC_EVENTS_READ] = events_read,
     [NTK_METRIC_OUTPUT_CUT] = output_cut,

@@ -13,6 +13,7 @@
 #include "exporters/cloudwatch/cloudwatch_gather.h"
 #include "exporters/cloudwatch/cloudwatch_request.h"
 #include "shared/metrics/snapshot.h"
+#include "tests/support/mixed_snapshot.h"
 #include "tests/support/sample_snapshot.h"
 #include "tests/support/unit.h"
 
@@ -617,10 +618,38 @@ static void options_are_checked(void **state)
     assert_int_equal(ntk_cloudwatch_namespace_check(name, &err), -EINVAL);
 }
 
+/* Method: three processes, watched in three ways; what nobody knows of two of them is poison. */
+static void what_hooks_around_calls_do_not_know_is_no_metric(void **state)
+{
+    struct ntk_cloudwatch_data data = { 0 };
+    struct ntk_snapshot *snapshot = test_mixed_snapshot();
+    size_t memory_types = 0;
+
+    (void)state;
+    encode(&data, snapshot);
+    struct sent sent = request(&data);
+    char *text = json_dumps(sent.metrics, 0);
+    assert_null(strstr(text, "666000666"));
+    for (size_t i = 0; i < json_array_size(sent.metrics); i++) {
+        char dimensions[TEXT_BYTES];
+
+        dimensions_of(json_array_get(sent.metrics, i), dimensions);
+        memory_types += strstr(dimensions, "MemoryType=") != NULL;
+        assert_false(strstr(dimensions, "MemoryType=constants") &&
+                     !strstr(dimensions, "NeuronCore=0;"));
+    }
+    assert_true(memory_types > 0);
+    free(text);
+    json_decref(sent.metrics);
+    ntk_cloudwatch_data_fini(&data);
+    ntk_snapshot_destroy(snapshot);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_group_has_its_metrics),
+        cmocka_unit_test(what_hooks_around_calls_do_not_know_is_no_metric),
         cmocka_unit_test(a_label_of_the_user_cannot_be_a_dimension_twice),
         cmocka_unit_test(errors_of_memory_are_five_metrics_and_those_that_happened),
         cmocka_unit_test(hosts_away_from_ec2_stay_apart_by_their_names),

@@ -11,6 +11,7 @@
 
 #include "shared/base/map.h"
 #include "shared/report/report_json.h"
+#include "tests/support/mixed_snapshot.h"
 #include "tests/support/sample_snapshot.h"
 #include "tests/support/unit.h"
 
@@ -865,12 +866,90 @@ static void the_machine_may_come_in_parts(void **state)
     free(text);
 }
 
+/* The line of the name with all of the labels; NULL: there is none. */
+static const char *find_line(const char *text, const char *name, const char *const labels[2])
+{
+    size_t length = strlen(name);
+
+    for (const char *at = strstr(text, name); at; at = strstr(at + 1, name)) {
+        const char *end = strchr(at, '\n');
+        const char *first = strstr(at, labels[0]);
+        const char *second = strstr(at, labels[1]);
+
+        if ((at == text || at[-1] == '\n') && at[length] == '{' && first && first < end && second &&
+            second < end) {
+            return at;
+        }
+    }
+    return NULL;
+}
+
+/* Method: three processes, watched in three ways; what nobody knows of two of them is poison. */
+static void what_hooks_around_calls_do_not_know_has_no_series(void **state)
+{
+    static const struct {
+        const char *name;
+        const char *labels[2];
+        bool is_there;
+    } lines[] = {
+        { "neuroncore_utilization_ratio",
+          { "runtime_tag=\"preloaded\"", "neuroncore=\"1\"" },
+          true },
+        { "neuroncore_memory_usage_tensors", { "\"preloaded\"", "neuroncore=\"1\"" }, true },
+        { "neuroncore_memory_usage_constants", { "\"ours\"", "neuroncore=\"0\"" }, true },
+        { "neuroncore_memory_usage_constants", { "\"preloaded\"", "" }, false },
+        { "neuroncore_memory_usage_runtime_memory", { "\"attached\"", "" }, false },
+        { "execution_status_total", { "\"preloaded\"", "\"completed\"" }, true },
+        { "execution_status_total", { "\"attached\"", "" }, false },
+        { "execution_latency_seconds", { "\"attached\"", "" }, false },
+        { "neuroncore_engine_busy_seconds_total", { "neuroncore=\"0\"", "" }, true },
+        { "neuroncore_engine_busy_seconds_total", { "neuroncore=\"1\"", "" }, false },
+        { "neuroncore_flops_total", { "neuroncore=\"2\"", "" }, false },
+        { "neuroncore_effective_flops_total", { "neuroncore=\"2\"", "" }, true },
+        { "neuron_runtime_hooks_info",
+          { "cores_guessed=\"false\",executions_counted=\"true\",hooks=\"built-in\"", "\"ours\"" },
+          true },
+        { "neuron_runtime_hooks_info", { "hooks=\"preloaded\"", "\"preloaded\"" }, true },
+        { "neuron_runtime_hooks_info",
+          { "cores_guessed=\"true\",executions_counted=\"false\",hooks=\"attached\"",
+            "\"attached\"" },
+          true },
+    };
+
+    (void)state;
+    update(test_mixed_snapshot());
+    char *text = encode(false);
+    if (strstr(text, "666000666")) {
+        fail_msg("%s", strstr(text, "666000666") - 200);
+    }
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        if ((find_line(text, lines[i].name, lines[i].labels) != NULL) != lines[i].is_there) {
+            fail_msg("%s %s %s of:\n%s", lines[i].is_there ? "no" : "there is", lines[i].name,
+                     lines[i].labels[0], text);
+        }
+    }
+    free(text);
+
+    /* Nor is a core idle that nobody times. */
+    struct ntk_snapshot *untimed = test_mixed_snapshot();
+    untimed->cores[MIXED_ATTACHED].has &= ~(uint32_t)NTK_CORE_HAS_BUSY;
+    untimed->runtimes[MIXED_ATTACHED].cores[0].has &= ~(uint32_t)NTK_CORE_HAS_BUSY;
+    update(untimed);
+    text = encode(false);
+    assert_null(find_line(text, "neuroncore_utilization_ratio",
+                          (const char *const[2]){ "\"attached\"", "" }));
+    assert_null(find_line(text, "neuroncore_total_utilization_ratio",
+                          (const char *const[2]){ "neuroncore=\"2\"", "" }));
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         CASE(every_family_of_the_vendor_has_its_exact_series),
         CASE(ours_follow_with_histograms_that_are_exact_at_their_edges),
+        CASE(what_hooks_around_calls_do_not_know_has_no_series),
         CASE(the_outputs_of_the_process_are_told_of),
         CASE(the_health_of_a_device_has_reasons_while_it_is_not_well),
         CASE(counters_add_up_over_snapshots),
