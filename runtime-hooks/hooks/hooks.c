@@ -290,6 +290,20 @@ void ntk_hooks_core_release(uint16_t core)
     }
 }
 
+int ntk_hooks_core_is_idle(uint16_t core)
+{
+    if (ntk_abi_load(&hooks_mask) == 0 || core >= NTK_SEGMENT_CORES) {
+        return 1;
+    }
+    if (ntk_abi_load(&hooks.segment.cores[core].in_flight) != 0) {
+        return 0;
+    }
+    if (core_lock(core)) { /* whoever ended the last one counts it under the lock */
+        core_unlock(core);
+    }
+    return 1;
+}
+
 /* ---- models ---- */
 
 static inline uint32_t model_slot(struct ntk_hooks_model_ref model)

@@ -94,6 +94,8 @@ uint32_t ntk_hooks_name(const char *text);
  * the execution counts and histograms. */
 void ntk_hooks_core_claim(uint16_t core, uint32_t logical_core, int is_first);
 void ntk_hooks_core_release(uint16_t core);
+/* Whether no execution is on this core and all that were are counted. Any thread. */
+int ntk_hooks_core_is_idle(uint16_t core);
 
 /* A model as the other calls name it. Zeroed: no model. */
 struct ntk_hooks_model_ref {

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "runtime-hooks/interpose/execute.h"
@@ -14,6 +15,9 @@
 
 /* How the detail of the version begins when our own core, with hooks of its own, lies behind us. */
 #define OWN_RUNTIME "software NeuronCores"
+
+#define SETTLE_PAUSE_NS 50000
+#define SETTLE_TURNS 2000 /* 100 ms */
 
 __thread struct interpose_thread interpose_thread __attribute__((tls_model("initial-exec")));
 uint32_t interpose_generation;
@@ -112,12 +116,34 @@ static void attach(nrt_framework_type_t framework, const char *fw_version, const
     __atomic_store_n(&interpose_generation, attach_count, __ATOMIC_RELEASE);
 }
 
+/* The runtime is closed, so that none of its calls lasts; who has just returned from one counts
+ * it before the segment goes. What is queued and will never be told keeps nobody for long. */
+static void executions_settle(void)
+{
+    static const struct timespec pause = { .tv_nsec = SETTLE_PAUSE_NS };
+
+    for (uint32_t turn = 0; turn < SETTLE_TURNS; turn++) {
+        bool is_idle = true;
+
+        for (uint32_t i = 0; i < interpose_cores.count; i++) {
+            uint16_t core = interpose_core_get(i);
+
+            is_idle = is_idle && (core == NTK_NO_CORE || ntk_hooks_core_is_idle(core));
+        }
+        if (is_idle) {
+            return;
+        }
+        (void)nanosleep(&pause, NULL);
+    }
+}
+
 static void detach(void)
 {
     if (interpose_generation == 0) {
         return;
     }
     pending_end_implicit(NTK_NO_CORE, NRT_SUCCESS); /* the runtime has run what it had taken */
+    executions_settle();
     __atomic_store_n(&interpose_generation, 0u, __ATOMIC_SEQ_CST);
     interpose_models_forget();
     interpose_tensors_forget();

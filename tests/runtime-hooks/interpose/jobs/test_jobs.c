@@ -95,7 +95,7 @@ static void jobs_of_every_life_are_counted(void **state)
         { .name = "children that exec", .words = { "@linked", "sync:2", "exec:5", "sync:2" } },
         { .name = "children that only end", .words = { "@linked", "sync:2", "idlers:200", "sync:2" } },
         { .name = "dlclose and dlopen", .words = { "@opens", "soname", "sync:2", "reopen:5", "sync:2" } },
-        { .name = "closed under load", .words = { "@linked", "close-under-load:30" }, .is_random = true, .means = JOB_CORE },
+        { .name = "closed under load", .words = { "@linked", "close-under-load:30" }, .is_random = true },
         { .name = "unloaded under load", .words = { "@linked", "sync:2", "unload-under-load:30" }, .is_random = true },
     };
     /* clang-format on */

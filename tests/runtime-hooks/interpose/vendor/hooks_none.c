@@ -64,6 +64,12 @@ void ntk_hooks_core_release(uint16_t core)
     (void)core;
 }
 
+int ntk_hooks_core_is_idle(uint16_t core)
+{
+    (void)core;
+    return 1;
+}
+
 void ntk_hooks_model_begin(const struct ntk_hooks_model *model, struct ntk_hooks_model_ref *out_ref)
 {
     *out_ref = (struct ntk_hooks_model_ref){ .id = model->id };
