@@ -121,8 +121,9 @@ struct ntk_device_options {
     const char *sysfs_root;   /* explicit, stands for /sys; NULL: find one */
     const char *driver_sysfs; /* NULL: "/sys" (tests) */
     const char *hooks_dir;    /* NULL: $NEURON_HOOKS_DIR or the default, see shared/abi/paths.h */
-    bool infos_only; /* the tree's infos are wanted, no reading: folders of counters are not walked,
-                        which is most of a tree; readings then lack what lies there */
+    bool
+        infos_only; /* infos are wanted, and NTK_DEVICE_READ_HEALTH at most: folders of counters are
+                        not walked, which is most of a tree; readings lack what lies there */
 };
 
 struct ntk_device_source;

@@ -185,6 +185,20 @@ static bool holds_counters(const char *name)
            strcmp(name, "power") == 0;
 }
 
+/* Who wants infos alone gets those, and what tells of the device's health: one core tells the
+ * generation of all. */
+static bool is_left_out(const struct walk *walk, size_t depth, const char *name, int core)
+{
+    if (core >= 0) {
+        return walk->has_core_arch;
+    }
+    if (depth > 0 && core_of_name(walk->component[0]) < 0 && holds_counters(walk->component[0])) {
+        return strcmp(name, "hardware") != 0 && strcmp(name, "health_status") != 0 &&
+               strcmp(name, "device") != 0;
+    }
+    return holds_counters(name) && (depth > 0 || strcmp(name, "power") == 0);
+}
+
 static void add_leaf(struct walk *walk, size_t depth)
 {
     struct leaf leaf = { .fd = -1, .device = walk->device };
@@ -347,9 +361,8 @@ static void walk_folder(struct walk *walk, int parent, const char *name, size_t 
             if (core >= 0) {
                 walk->cores_seen |= 1u << core;
             }
-            if (walk->infos_only &&
-                (holds_counters(entry->d_name) || (core >= 0 && walk->has_core_arch))) {
-                continue; /* one core tells the generation of all */
+            if (walk->infos_only && is_left_out(walk, depth, entry->d_name, core)) {
+                continue;
             }
             if (depth >= NTK_SYSFS_DEPTH_MAX) {
                 continue;

@@ -79,6 +79,25 @@ static void write_place(struct ntk_json *json, const struct ntk_device_place *pl
     ntk_json_key_text(json, "numa_node", node); /* a text, as the vendor has it */
 }
 
+/* null: nothing tells of it at one look. */
+static void write_health(struct ntk_json *json, const struct ntk_device_sample *device)
+{
+    ntk_json_key(json, "health");
+    if (!(device->has & NTK_DEVICE_HAS_HEALTH)) {
+        ntk_json_null(json);
+        return;
+    }
+    ntk_json_object_begin(json);
+    ntk_json_key_text(json, "verdict", ntk_health_verdict_names[device->verdict]);
+    ntk_json_key_text(json, "action", ntk_health_actions[ntk_health_action_of(device)].name);
+    ntk_json_key_array_begin(json, "reasons");
+    for (size_t i = 0; i < device->health_count; i++) {
+        ntk_json_text(json, ntk_health_reasons[device->health[i].reason].name);
+    }
+    ntk_json_array_end(json);
+    ntk_json_object_end(json);
+}
+
 static void write_device(struct ntk_json *json, const struct ntk_ls_machine *machine,
                          const struct ntk_ls_device *device, bool more)
 {
@@ -117,6 +136,7 @@ static void write_device(struct ntk_json *json, const struct ntk_ls_machine *mac
         ntk_json_key_text(json, "neuroncore_arch", device->info.core_arch);
         ntk_json_key_u64(json, "physical_nc_count", device->info.core_count);
         ntk_json_key_text(json, "serial_number", device->info.serial);
+        write_health(json, &device->health);
     }
     ntk_json_object_end(json);
 }

@@ -9,6 +9,7 @@ void ntk_ls_machine_fini(struct ntk_ls_machine *machine)
 {
     free(machine->devices);
     free(machine->pci);
+    ntk_snapshot_destroy(machine->judged);
     ntk_vec_fini(&machine->processes);
     memset(machine, 0, sizeof *machine);
 }

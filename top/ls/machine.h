@@ -12,6 +12,7 @@
 
 #include "shared/base/vec.h"
 #include "shared/device/device.h"
+#include "shared/metrics/snapshot.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -22,9 +23,10 @@ extern "C" {
 struct ntk_ls_device {
     struct ntk_device_info info;
     struct ntk_device_place place;
-    uint32_t core_count;   /* as applications see them: physical / LNC; 0 unknown */
-    uint32_t first_core;   /* global id of the first one */
-    uint64_t memory_bytes; /* 0 unknown */
+    uint32_t core_count;             /* as applications see them: physical / LNC; 0 unknown */
+    uint32_t first_core;             /* global id of the first one */
+    uint64_t memory_bytes;           /* 0 unknown */
+    struct ntk_device_sample health; /* with NTK_DEVICE_HAS_HEALTH: its health at one look */
 };
 
 struct ntk_ls_process {
@@ -48,7 +50,8 @@ struct ntk_ls_machine {
     size_t device_count;
     struct ntk_device_place *pci; /* the Neuron devices of the PCI bus, by address */
     size_t pci_count;
-    struct ntk_vec processes; /* of struct ntk_ls_process, by pid */
+    struct ntk_vec processes;    /* of struct ntk_ls_process, by pid */
+    struct ntk_snapshot *judged; /* owns the reasons of devices; NULL: none */
 };
 
 void ntk_ls_machine_fini(struct ntk_ls_machine *machine);

@@ -12,6 +12,7 @@
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
 #include "shared/base/opt.h"
+#include "top/ls/health.h"
 #include "top/ls/json.h"
 #include "top/ls/read.h"
 #include "top/ls/table.h"
@@ -88,6 +89,7 @@ static void write_machine(const struct ntk_ls_machine *machine, enum output outp
             ntk_ls_topology_write(machine, text);
         }
         ntk_ls_pci_write(machine, text);
+        ntk_ls_health_write(machine, text);
     }
 }
 

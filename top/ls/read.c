@@ -11,6 +11,7 @@
 #include "shared/abi/paths.h"
 #include "shared/base/str.h"
 #include "shared/metrics/snapshot.h"
+#include "top/ls/health.h"
 
 static const struct ntk_machine *find_machine(const struct ntk_ls_machine *machine)
 {
@@ -19,7 +20,7 @@ static const struct ntk_machine *find_machine(const struct ntk_ls_machine *machi
     return found ? found : ntk_machine_find_device(machine->devices[0].info.name);
 }
 
-static int read_devices(const struct ntk_device_source *source, struct ntk_ls_machine *machine,
+static int read_devices(struct ntk_device_source *source, struct ntk_ls_machine *machine,
                         struct ntk_err *err)
 {
     const struct ntk_device_tree *tree = ntk_device_source_tree(source);
@@ -42,7 +43,7 @@ static int read_devices(const struct ntk_device_source *source, struct ntk_ls_ma
     free(places);
     ntk_device_source_server(source, &machine->server);
     ntk_str_copy(machine->driver_version, sizeof machine->driver_version, tree->driver_version);
-    return 0;
+    return ntk_ls_health_read(source, machine) < 0 ? ntk_err_no_memory(err) : 0;
 }
 
 /* Which machine it is: the software machine says so, the firmware of EC2 does. */

@@ -146,6 +146,17 @@ else
 fi
 neuron-bench machine --remove
 
+# A device with a fault has a line below the table, as long as the fault stays; its neighbour has none.
+NEURON_SOFT_INSTANCE=inf2.24xlarge neuron-packager example memcpy -o fault.neff
+NEURON_SOFT_INSTANCE=inf2.24xlarge NEURON_SOFT_FAULT=sram-ue:at=1 neuron-bench exec fault.neff --cores 2 --count 1 >/dev/null 2>&1 &&
+    fail "a fault that is none"
+neuron-ls >out
+[ "$(grep '^Device ' out)" = 'Device 1 is unhealthy (sram_uncorrectable): on-chip memory has errors that cannot be corrected; terminate the instance and start another' ] ||
+    fail "$(cat out)"
+[ "$(neuron-ls --json | jq -c '[.neuron_devices[0, 1].health]')" = '[{"verdict":"healthy","action":"none","reasons":[]},{"verdict":"unhealthy","action":"replace_instance","reasons":["sram_uncorrectable"]}]' ] ||
+    fail "$(neuron-ls --json)"
+neuron-bench machine --remove
+
 # Both layouts, a tree that is named, and the same without the hooks folder.
 for layout in old new; do
     NEURON_SOFT_SYSFS=$layout NEURON_SOFT_INSTANCE=inf2.24xlarge neuron-bench machine >/dev/null

@@ -7,6 +7,7 @@
 #include "shared/base/str.h"
 #include "tests/support/unit.h"
 #include "tests/top/ls/golden.h"
+#include "top/ls/health.h"
 #include "top/ls/json.h"
 #include "top/ls/table.h"
 #include "top/ls/topology.h"
@@ -115,12 +116,40 @@ static void without_any_command_the_column_is_left_out(void **state)
     golden_assert(&text, "busy_no_command");
 }
 
+static struct ntk_health_sample faults[] = { { .reason = NTK_HEALTH_REASON_HBM_REPAIRABLE },
+                                             { .reason = NTK_HEALTH_REASON_LINK_HOST } };
+
+static void a_device_that_is_not_healthy_has_a_line(void **state)
+{
+    struct ntk_ls_machine *machine = *state;
+    struct ntk_buf text = { 0 };
+
+    machine->devices[0].health.has = machine->devices[1].health.has = NTK_DEVICE_HAS_HEALTH;
+    ntk_ls_health_write(machine, &text);
+    assert_string_equal(ntk_buf_text_get(&text), "");
+    machine->devices[1].health.index = 1;
+    machine->devices[1].health.verdict = NTK_HEALTH_UNHEALTHY;
+    machine->devices[1].health.health = faults;
+    machine->devices[1].health.health_count = 2;
+    ntk_ls_health_write(machine, &text);
+    assert_string_equal(ntk_buf_text_get(&text),
+                        "Device 1 is unhealthy (hbm_repairable): device memory has errors that are "
+                        "repaired when the driver is loaded again; reboot the instance; replace it "
+                        "when the fault comes back\n");
+    ntk_buf_fini(&text);
+}
+
 static void json_has_the_processes_of_each_device(void **state)
 {
     struct ntk_ls_machine *machine = *state;
     struct ntk_buf text = { 0 };
 
     add_usual(machine);
+    machine->devices[1].health = (struct ntk_device_sample){ .has = NTK_DEVICE_HAS_HEALTH,
+                                                             .index = 1,
+                                                             .verdict = NTK_HEALTH_UNHEALTHY,
+                                                             .health = faults,
+                                                             .health_count = 2 };
     ntk_ls_json_write_array(machine, &text);
     golden_assert(&text, "busy_array");
     ntk_ls_json_write_object(machine, &text);
@@ -225,6 +254,7 @@ int main(void)
         TEST(a_busy_device_has_a_row_per_process),
         TEST(one_process_on_one_device_needs_no_separators),
         TEST(without_any_command_the_column_is_left_out),
+        TEST(a_device_that_is_not_healthy_has_a_line),
         TEST(json_has_the_processes_of_each_device),
         TEST(columns_stay_straight_beside_wide_characters),
         TEST(a_long_command_ends_in_three_dots),

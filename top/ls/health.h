@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * health - the health of devices at one look: what errors and unhealthy components tell. No counter is
+ * seen to grow and no heart to stand still.
+ *
+ * Threads: one.
+ */
+#ifndef NTK_TOP_LS_HEALTH_H
+#define NTK_TOP_LS_HEALTH_H
+
+#include "shared/base/buf.h"
+#include "shared/device/device.h"
+#include "top/ls/machine.h"
+
+/* Fills `health` of the machine's devices, which are those of the source. 0 or -ENOMEM. */
+int ntk_ls_health_read(struct ntk_device_source *source, struct ntk_ls_machine *machine);
+/* A line for each device that is not healthy. */
+void ntk_ls_health_write(const struct ntk_ls_machine *machine, struct ntk_buf *out);
+
+#endif
