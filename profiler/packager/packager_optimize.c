@@ -32,16 +32,6 @@ static const struct ntk_opt_program program = {
     .options = options,
 };
 
-static bool is_debug(const char *member)
-{
-    const char *slash = strrchr(member, '/');
-    const char *base = slash ? slash + 1 : member;
-
-    return ntk_str_starts_with(member, "debug_info/") || ntk_str_starts_with(base, "debug_info") ||
-           ntk_str_ends_with(base, ".dbg") || ntk_str_ends_with(base, ".asm") ||
-           strcmp(base, "kernel_debug_info.json") == 0;
-}
-
 /* def.json lists its debug files: the lists become empty. *out_text is NULL when there is nothing
  * to change. */
 static int clear_debug_lists(const struct ntk_tar_member *member, char **out_text,
@@ -125,7 +115,7 @@ int packager_optimize(int argc, char **argv)
     }
     uint64_t before = header.header_size + header.data_size; /* packing writes them anew */
     for (size_t i = 0; i < tar.member_count && ret == 0; i++) {
-        if (!keep_debug && is_debug(tar.members[i].name)) {
+        if (!keep_debug && ntk_neff_member_is_debug(tar.members[i].name)) {
             left_out++;
         } else {
             ret = take(&tar.members[i], &members, &made, &err);

@@ -53,43 +53,66 @@ static bool skip_varint(const uint8_t *bytes, size_t count, size_t *position, ui
     return false;
 }
 
+bool ntk_protobuf_next(const uint8_t *bytes, size_t count, size_t *position,
+                       struct ntk_protobuf_field *out_field)
+{
+    struct ntk_protobuf_field field = { 0 };
+    size_t at = *position;
+    uint64_t length = 0;
+    uint64_t tag;
+
+    if (!skip_varint(bytes, count, &at, &tag)) {
+        return false;
+    }
+    switch (tag & 7) {
+    case 0:
+        if (!skip_varint(bytes, count, &at, &field.value)) {
+            return false;
+        }
+        break;
+    case 1:
+        length = 8;
+        break;
+    case 2:
+        if (!skip_varint(bytes, count, &at, &length)) {
+            return false;
+        }
+        field.bytes = bytes + at;
+        break;
+    case 5:
+        length = 4;
+        break;
+    default:
+        return false;
+    }
+    if (length > count - at) {
+        return false;
+    }
+    field.number = tag >> 3;
+    field.bytes_count = field.bytes ? (size_t)length : 0;
+    *position = at + (size_t)length;
+    *out_field = field;
+    return true;
+}
+
+bool ntk_protobuf_next_packed(const struct ntk_protobuf_field *list, size_t *position,
+                              uint64_t *out_value)
+{
+    size_t at = *position;
+
+    if (!skip_varint(list->bytes, list->bytes_count, &at, out_value)) {
+        return false;
+    }
+    *position = at;
+    return true;
+}
+
 size_t ntk_protobuf_complete_bytes(const uint8_t *bytes, size_t count)
 {
-    size_t complete = 0;
+    struct ntk_protobuf_field field;
     size_t position = 0;
 
-    while (position < count) {
-        uint64_t tag;
-        uint64_t length = 0;
-        if (!skip_varint(bytes, count, &position, &tag)) {
-            break;
-        }
-        switch (tag & 7) {
-        case 0:
-            if (!skip_varint(bytes, count, &position, &length)) {
-                return complete;
-            }
-            length = 0;
-            break;
-        case 1:
-            length = 8;
-            break;
-        case 2:
-            if (!skip_varint(bytes, count, &position, &length)) {
-                return complete;
-            }
-            break;
-        case 5:
-            length = 4;
-            break;
-        default:
-            return complete;
-        }
-        if (length > count - position) {
-            break;
-        }
-        position += length;
-        complete = position;
+    while (ntk_protobuf_next(bytes, count, &position, &field)) {
     }
-    return complete;
+    return position;
 }

@@ -9,6 +9,7 @@
 #ifndef NTK_SHARED_FORMATS_COMMON_PROTOBUF_H
 #define NTK_SHARED_FORMATS_COMMON_PROTOBUF_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,21 @@ struct ntk_protobuf_budget {
     ProtobufCAllocator allocator; /* for protobuf_c_message_unpack() and _free_unpacked() */
 };
 void ntk_protobuf_budget_init(struct ntk_protobuf_budget *budget, size_t bytes);
+
+/* One field, where it lies: a message of which few fields are wanted is read without unpacking it. */
+struct ntk_protobuf_field {
+    uint64_t number;
+    uint64_t value;       /* of a varint; of other kinds 0 */
+    const uint8_t *bytes; /* of a text, message or packed list; of other kinds NULL */
+    size_t bytes_count;
+};
+/* The field at *position, which moves behind it. False at the end and where no whole field
+ * follows: *position is `count` at the end only. */
+bool ntk_protobuf_next(const uint8_t *bytes, size_t count, size_t *position,
+                       struct ntk_protobuf_field *out_field);
+/* The next number of a packed list, in the same way. */
+bool ntk_protobuf_next_packed(const struct ntk_protobuf_field *list, size_t *position,
+                              uint64_t *out_value);
 
 /* The bytes up to the end of the last complete field of a message. */
 size_t ntk_protobuf_complete_bytes(const uint8_t *bytes, size_t count);

@@ -354,7 +354,7 @@ struct ntk_neff {
     void *private_data;
 };
 
-/* For programs that look at a file: without the bytes of constants. */
+/* For programs that look at a file: without the bytes of constants, with debug members. */
 int ntk_neff_open(const char *path, struct ntk_neff **out_neff, struct ntk_err *err);
 int ntk_neff_open_bytes(const void *bytes, size_t bytes_count, struct ntk_neff **out_neff,
                         struct ntk_err *err);
@@ -380,6 +380,7 @@ struct ntk_neff_open_options {
     bool check_hash;                        /* in the same pass; the result is neff->hash */
     bool leave_constants;                   /* their bytes are not needed */
     bool keep_inputs;                       /* members below inputs/ are needed */
+    bool keep_debug;                        /* the .dbg members are, see neff_debug.h */
 };
 
 int ntk_neff_open_with(const void *bytes, size_t bytes_count,
@@ -411,6 +412,8 @@ int ntk_neff_digest(const void *bytes, size_t bytes_count, uint8_t out_digest[32
 
 /* Borrowed; NULL when the archive has no such member. */
 const struct ntk_neff_member *ntk_neff_member_get(const struct ntk_neff *neff, const char *name);
+/* It holds names and places for people, and nothing else needs it. */
+bool ntk_neff_member_is_debug(const char *name);
 /* NULL when there is none. */
 const struct ntk_neff_var *ntk_neff_var_by_id(const struct ntk_neff_subgraph *subgraph,
                                               uint32_t var_id);

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "shared/base/str.h"
+
 const struct ntk_neff_member *ntk_neff_member_get(const struct ntk_neff *neff, const char *name)
 {
     const struct neff_private *data = neff->private_data;
@@ -12,6 +14,15 @@ const struct ntk_neff_member *ntk_neff_member_get(const struct ntk_neff *neff, c
         name += 2;
     }
     return ntk_map_get(&data->members, name);
+}
+
+bool ntk_neff_member_is_debug(const char *name)
+{
+    const char *base = ntk_str_base_name(name);
+
+    return ntk_str_starts_with(name, "debug_info/") || ntk_str_starts_with(base, "debug_info") ||
+           ntk_str_ends_with(base, ".dbg") || ntk_str_ends_with(base, ".asm") ||
+           strcmp(base, "kernel_debug_info.json") == 0;
 }
 
 const struct ntk_neff_var *ntk_neff_var_by_id(const struct ntk_neff_subgraph *subgraph,

@@ -246,7 +246,7 @@ int ntk_neff_open_bytes(const void *bytes, size_t bytes_count, struct ntk_neff *
 
 int ntk_neff_open(const char *path, struct ntk_neff **out_neff, struct ntk_err *err)
 {
-    struct ntk_neff_open_options options = { .leave_constants = true };
+    struct ntk_neff_open_options options = { .leave_constants = true, .keep_debug = true };
     uint8_t *bytes;
     size_t count;
     /* Read, not mapped: a file that shrinks while it is read must not end the process. */

@@ -245,6 +245,11 @@ static int fetch(struct look *look)
     return ret;
 }
 
+static bool is_dbg(const char *name)
+{
+    return ntk_neff_member_is_debug(name) && strstr(name, ".dbg");
+}
+
 static int fetch_named(struct look *look)
 {
     struct ntk_neff *neff = look->r->neff;
@@ -258,10 +263,11 @@ static int fetch_named(struct look *look)
     }
     want(look, "neff.json");
     want(look, "info.json");
-    if (look->options->keep_inputs) {
-        for (uint32_t i = 0; i < neff->member_count; i++) {
-            look->wanted[i] |= ntk_str_starts_with(neff->members[i].name, "inputs/");
-        }
+    for (uint32_t i = 0; i < neff->member_count; i++) {
+        const char *name = neff->members[i].name;
+
+        look->wanted[i] |= look->options->keep_inputs && ntk_str_starts_with(name, "inputs/");
+        look->wanted[i] |= look->options->keep_debug && is_dbg(name);
     }
     for (int step = 0; step < STEPS_MAX && is_any && ret == 0; step++) {
         is_any = false;

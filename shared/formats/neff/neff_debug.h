@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * neff_debug - the names that a compiler gave to instructions: the `.dbg` members of a NEFF.
+ *
+ * Each of them is one protobuf message (docs/formats/neff.md). Three levels lead from a slot of an
+ * engine's program to what the user wrote:
+ *
+ *   sgNN/debug_info_asm_<Eng>.dbg         one entry per slot, in order: ids of the next level
+ *   sgNN/debug_info_backend_<Eng>.dbg     instructions of the back end (BIR), also <Eng> DMA
+ *   debug_info/debug_info_penguin.dbg_sgNNNNNN   instructions of the middle end (Penguin)
+ *
+ *   member   field  content
+ *   asm      3      repeated entry { 3 packed BIR ids }
+ *   backend  3      repeated entry { 1 BIR id, 2 name, 3 packed Penguin ids,
+ *                                    4 packed ids of predecessors, 9 packed kinds of these,
+ *                                    5 packed ids of those that a semaphore enforces, 10 kinds }
+ *   penguin  3      repeated entry { 1 Penguin id, 2 text "float32<128 x 512> $12[i_q_0]" }
+ *
+ * All other fields are skipped. Lists of kinds may be missing. Ids are below 2^48. What refers to
+ * nothing, to itself or in circles is kept as it stands: nothing here follows predecessors.
+ *
+ * Errors:  -EBADMSG a member is damaged, with its name and offset; -ENOMEM.
+ * Owner:   ntk_neff_debug_create() allocates, ntk_neff_debug_destroy() frees; texts are its own.
+ * Threads: immutable after its creation.
+ */
+#ifndef NTK_SHARED_FORMATS_NEFF_NEFF_DEBUG_H
+#define NTK_SHARED_FORMATS_NEFF_NEFF_DEBUG_H
+
+#include "shared/formats/neff/neff.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Entries of one member, and predecessors of all instructions of a subgraph. */
+#define NTK_NEFF_DEBUG_ENTRIES_MAX ((size_t)1 << 24)
+#define NTK_NEFF_DEBUG_PREDECESSORS_MAX ((size_t)1 << 26)
+#define NTK_NEFF_DEBUG_ID_BITS 48
+
+struct ntk_neff_predecessor {
+    uint64_t bir_id;
+    uint64_t kind; /* 0: not told */
+};
+
+struct ntk_neff_debug_instruction {
+    uint64_t bir_id;
+    const char *name; /* "I-72-0-tc-act"; "" when it has none */
+    bool has_penguin;
+    uint64_t penguin_id;      /* the first */
+    const char *penguin_text; /* NULL: none */
+    size_t predecessor_first; /* in debug->predecessors; each id once, in order of ids */
+    size_t predecessor_count;
+};
+
+struct ntk_neff_debug {
+    uint32_t subgraph;                               /* its number in the kelf */
+    size_t instruction_count;                        /* of all engines */
+    struct ntk_neff_debug_instruction *instructions; /* in order of BIR ids, each once */
+    struct ntk_neff_predecessor *predecessors;
+    size_t slot_counts[NTK_ISA_ENGINE_COUNT];
+    uint64_t *slots[NTK_ISA_ENGINE_COUNT]; /* 1 + the first BIR id of each; 0: none */
+    void *private_data;
+};
+
+/* *out_debug is NULL when the subgraph has no such members. */
+int ntk_neff_debug_create(const struct ntk_neff *neff, const struct ntk_neff_subgraph *subgraph,
+                          struct ntk_neff_debug **out_debug, struct ntk_err *err);
+void ntk_neff_debug_destroy(struct ntk_neff_debug *debug);
+
+/* False: it has none, or its engine has no members. */
+bool ntk_neff_debug_bir_id(const struct ntk_neff_debug *debug, enum ntk_isa_engine engine,
+                           size_t slot, uint64_t *out_bir_id);
+/* NULL: no member describes it. */
+const struct ntk_neff_debug_instruction *ntk_neff_debug_find(const struct ntk_neff_debug *debug,
+                                                             uint64_t bir_id);
+/* "FLOW_DEPENDENCE"; NULL for a kind that nobody knows. */
+const char *ntk_neff_predecessor_kind_name(uint64_t kind);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
