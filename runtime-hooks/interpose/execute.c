@@ -29,6 +29,7 @@ bool interpose_execution_begin(struct interpose_execution *execution, const nrt_
         model.core == NTK_NO_CORE) {
         return false;
     }
+    execution->handle = handle;
     execution->vnc = model.vnc;
     execution->hook.model = model.ref;
     execution->hook.core = model.core;
@@ -41,6 +42,15 @@ bool interpose_execution_begin(struct interpose_execution *execution, const nrt_
     return true;
 }
 
+/* Whether there was who refused it: a runtime, and the model. */
+static bool was_there(const struct interpose_execution *execution, NRT_STATUS status)
+{
+    struct interpose_model model;
+
+    return status != NRT_UNINITIALIZED && status != NRT_CLOSED &&
+           interpose_model_get(execution->handle, &model) && !model.is_unloading;
+}
+
 void interpose_execution_end(struct interpose_execution *execution, NRT_STATUS status)
 {
     execution->is_open = false;
@@ -50,7 +60,7 @@ void interpose_execution_end(struct interpose_execution *execution, NRT_STATUS s
     execution->hook.status = (uint32_t)status;
     if (ntk_hooks_is_refusal((uint32_t)status)) {
         ntk_hooks_exec_cancel(&execution->hook);
-        if (status != NRT_UNINITIALIZED && status != NRT_CLOSED) { /* there was who refused it */
+        if (was_there(execution, status)) {
             ntk_hooks_exec_refused(&execution->hook);
         }
     } else {

@@ -11,6 +11,7 @@
 struct interpose_execution {
     const struct interpose_scope *scope;
     struct ntk_hooks_exec hook;
+    const nrt_model_t *handle;
     uint32_t vnc; /* the core as the process counts */
     bool is_open;
 };

@@ -168,6 +168,23 @@ bool interpose_handles_take(struct interpose_handles *handles, const void *key,
     return is_found;
 }
 
+void interpose_handles_remove(struct interpose_handles *handles, const void *key,
+                              const struct interpose_handle_value *value)
+{
+    struct interpose_handle_value removed;
+    struct interpose_handle **link;
+
+    write_begin(handles);
+    link = bucket_of(handles, key);
+    while (*link && (*link)->key != key) {
+        link = &(*link)->next;
+    }
+    if (*link && memcmp(&(*link)->value, value, sizeof *value) == 0) {
+        remove_at(handles, link, &removed);
+    }
+    write_end(handles);
+}
+
 bool interpose_handles_take_next(struct interpose_handles *handles, uint32_t *cursor,
                                  struct interpose_handle_value *out_value)
 {

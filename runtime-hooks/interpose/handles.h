@@ -50,6 +50,9 @@ bool interpose_handles_get(struct interpose_handles *handles, const void *key,
 /* Gets and removes. */
 bool interpose_handles_take(struct interpose_handles *handles, const void *key,
                             struct interpose_handle_value *out_value);
+/* Removes when this is what it has: a handle may be another's by now. */
+void interpose_handles_remove(struct interpose_handles *handles, const void *key,
+                              const struct interpose_handle_value *value);
 /* One after the other, removed; false: there is none left. *cursor is 0 before the first. */
 bool interpose_handles_take_next(struct interpose_handles *handles, uint32_t *cursor,
                                  struct interpose_handle_value *out_value);

@@ -35,6 +35,14 @@ bool interpose_model_get(const nrt_model_t *handle, struct interpose_model *out_
 
 /* ---- loads ---- */
 
+static void model_put(const nrt_model_t *handle, const struct interpose_model *model,
+                      struct interpose_handle_value *out_value)
+{
+    memset(out_value, 0, sizeof *out_value);
+    memcpy(out_value, model, sizeof *model);
+    (void)interpose_handles_put(&models, handle, out_value);
+}
+
 /* Bytes in use of each core of the process, as far as the runtime tells. */
 struct usage {
     bool is_known;
@@ -130,7 +138,7 @@ static uint64_t growth_sum(const struct load *load, const struct usage *after)
 static void load_end(const struct load *load, nrt_model_t *handle, int32_t vnc, NRT_STATUS status)
 {
     struct interpose_model model = { 0 };
-    struct interpose_handle_value value = { { 0 } };
+    struct interpose_handle_value value;
     struct usage after;
     uint64_t bytes = 0;
 
@@ -154,8 +162,7 @@ static void load_end(const struct load *load, nrt_model_t *handle, int32_t vnc, 
     ntk_hooks_model_begin(&hook, &model.ref);
     ntk_hooks_model_loaded(model.ref, load->start_ticks, (uint32_t)status, bytes);
     if (status == NRT_SUCCESS && handle) {
-        memcpy(&value, &model, sizeof model);
-        (void)interpose_handles_put(&models, handle, &value);
+        model_put(handle, &model, &value);
     }
 }
 
@@ -205,20 +212,24 @@ NRT_STATUS observed_nrt_unload(nrt_model_t *model)
     struct interpose_model known;
     uint64_t start_ticks;
 
-    /* Out of the table first: the runtime may give the address away before it returns. */
-    if (!scope.generation || !interpose_handles_take(&models, model, &value)) {
+    if (!scope.generation || !interpose_model_get(model, &known)) {
         return REAL(nrt_unload)(model);
     }
-    memcpy(&known, &value, sizeof known);
+    /* Executions that others began before are counted; the address may be a new model's before this
+     * returns. */
+    known.is_unloading = 1;
+    model_put(model, &known, &value);
     start_ticks = ntk_hooks_now();
     NRT_STATUS status = REAL(nrt_unload)(model);
     if (!interpose_is_on(&scope)) {
         return status;
     }
     if (status == NRT_SUCCESS) {
+        interpose_handles_remove(&models, model, &value);
         ntk_hooks_model_unloaded(known.ref, start_ticks, (uint32_t)status);
     } else {
-        (void)interpose_handles_put(&models, model, &value);
+        known.is_unloading = 0;
+        model_put(model, &known, &value);
     }
     return status;
 }

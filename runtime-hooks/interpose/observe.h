@@ -32,6 +32,7 @@ struct interpose_model {
     uint16_t core;
     uint16_t core_count;
     uint32_t vnc; /* the first, as the process counts */
+    uint32_t is_unloading;
 };
 
 /* One cache line of each thread. */
