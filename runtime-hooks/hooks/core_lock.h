@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_lock - who may count on a core while several threads execute on it: one locked instruction for all that
- * an execution counts there.
+ * core_lock - who may count on a core while several threads execute on it: one locked instruction
+ * for all that an execution counts there.
  *
  * Held for a few dozen stores, never across a call of anybody else's. Whoever waits spins, then
  * sleeps so that a holder of lower priority goes on, and after a second takes it from a holder that

@@ -106,5 +106,6 @@ void interpose_tensors_forget(void);
 uint16_t interpose_tensor_core_get(const nrt_tensor_t *handle, uint32_t *out_name);
 void interpose_models_after_fork(void);
 void interpose_tensors_after_fork(void);
+void interpose_captures_after_fork(void);
 
 #endif

@@ -35,6 +35,7 @@ static void in_child(void)
         interpose_generation = 0;
         interpose_models_after_fork();
         interpose_tensors_after_fork();
+        interpose_captures_after_fork();
         pending_after_fork();
     }
 }

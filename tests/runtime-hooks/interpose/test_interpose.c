@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What libneuron-hooks.so tells of single calls.
+ * Method: a forked child opens it, with the stand-in for the vendor's runtime behind it; the parent
+ * reads its segment.
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "nrt/nrt.h"
+#include "nrt/nrt_experimental.h"
+#include "nrt/nrt_profile.h"
+#include "shared/ring/ring_registry.h"
+#include "tests/support/models.h"
+#include "tests/support/observed.h"
+#include "tests/support/scratch.h"
+#include "tests/support/unit.h"
+
+static void *library;
+#define CALL(name) ((__typeof__(&name))dlsym(library, #name))
+#define CHECK(condition)                                                                \
+    do {                                                                                \
+        if (!(condition)) {                                                             \
+            (void)fprintf(stderr, "in the child: line %d: %s\n", __LINE__, #condition); \
+            _exit(99);                                                                  \
+        }                                                                               \
+    } while (0)
+
+/* ---- the child ---- */
+
+static void open_runtime(void)
+{
+    char path[512];
+
+    (void)snprintf(path, sizeof path, "%s/vendor/libnrt.so.1", getenv("NTK_LIB_DIR"));
+    CHECK(setenv("NEURON_HOOKS_LIBNRT", path, 1) == 0);
+    CHECK(setenv("NEURON_SOFT_INSTANCE", "trn1.2xlarge", 1) == 0);
+    (void)snprintf(path, sizeof path, "%s/libneuron-hooks.so", getenv("NTK_LIB_DIR"));
+    library = dlopen(path, RTLD_NOW);
+    CHECK(library);
+    CHECK(CALL(nrt_init)(NRT_FRAMEWORK_TYPE_NO_FW, "", "") == NRT_SUCCESS);
+}
+
+static nrt_model_t *model_load(nrt_tensor_set_t *sets[2])
+{
+    size_t bytes = 0;
+    uint8_t *neff = test_model_smallest(&bytes);
+    nrt_model_t *model = NULL;
+    nrt_tensor_t *tensors[2];
+
+    CHECK(CALL(nrt_load)(neff, bytes, 0, 1, &model) == NRT_SUCCESS);
+    free(neff);
+    for (int i = 0; i < 2; i++) {
+        const char *name = i == 0 ? "x" : "y";
+
+        CHECK(CALL(nrt_allocate_tensor_set)(&sets[i]) == NRT_SUCCESS);
+        CHECK(CALL(nrt_tensor_allocate)(NRT_TENSOR_PLACEMENT_DEVICE, 0, 64, name, &tensors[i]) ==
+              NRT_SUCCESS);
+        CHECK(CALL(nrt_add_tensor_to_tensor_set)(sets[i], name, tensors[i]) == NRT_SUCCESS);
+    }
+    return model;
+}
+
+static int child_captures(struct observed *child, void *ctx)
+{
+    nrt_tensor_set_t *sets[2];
+
+    open_runtime();
+    nrt_model_t *model = model_load(sets);
+    CHECK(CALL(nrt_profile_start)(model, ctx) == NRT_SUCCESS);
+    CHECK(CALL(nrt_execute)(model, sets[0], sets[1]) == NRT_SUCCESS);
+    CHECK(CALL(nrt_profile_stop)(ctx) == NRT_SUCCESS);
+    observed_send(child, 0);
+    (void)observed_receive(child);
+    CALL(nrt_close)();
+    return 0;
+}
+
+static int child_shares_memory(struct observed *child, void *ctx)
+{
+    nrt_tensor_t *whole = NULL;
+    nrt_tensor_t *slice = NULL;
+    nrt_tensor_t *attached = NULL;
+    static char buffer[4096];
+
+    (void)ctx;
+    open_runtime();
+    CHECK(CALL(nrt_tensor_allocate)(NRT_TENSOR_PLACEMENT_DEVICE, 0, 1000, "whole", &whole) ==
+          NRT_SUCCESS);
+    CHECK(CALL(nrt_tensor_allocate_slice)(whole, 100, 200, "slice", &slice) == NRT_SUCCESS);
+    CALL(nrt_tensor_free)(&whole); /* the slice holds the memory */
+    CHECK(CALL(nrt_tensor_allocate)(NRT_TENSOR_PLACEMENT_DEVICE, 0, 5000, "a", &attached) ==
+          NRT_SUCCESS);
+    CHECK(CALL(nrt_tensor_attach_buffer)(attached, buffer, sizeof buffer) == NRT_SUCCESS);
+    observed_send(child, 0);
+    (void)observed_receive(child);
+    CALL(nrt_tensor_free)(&slice);
+    observed_send(child, 0);
+    (void)observed_receive(child);
+    CALL(nrt_close)();
+    CALL(nrt_tensor_free)(&attached); /* as destructors do that run late */
+    return 0;
+}
+
+static int child_asks_for_names(struct observed *child, void *ctx)
+{
+    (void)ctx;
+    open_runtime();
+    /* The stand-in has them, or has them not. */
+    CHECK(dlsym(library, "nrt_execute"));
+    CHECK(dlvsym(library, "nrta_tensor_write", "NRT_3.0.0"));
+    CHECK(!dlsym(library, "nrt_get_status_as_str"));
+    CHECK(!dlvsym(library, "nrta_tensor_write", "NRT_2.0.0"));
+    CHECK(!dlsym(library, "nrt_of_tomorrow"));
+    observed_send(child, 0);
+    (void)observed_receive(child);
+    CALL(nrt_close)();
+    return 0;
+}
+
+/* ---- the parent ---- */
+
+struct fixture {
+    char *folder;
+    struct ntk_ring_registry *registry;
+    struct ntk_ring_segment *segment;
+    struct observed child;
+    uint64_t captured_bytes;
+    uint32_t captured_name;
+};
+
+static void begin(struct fixture *f, int (*fn)(struct observed *child, void *ctx), void *ctx)
+{
+    struct ntk_ring_options options = { .hold = true };
+
+    memset(f, 0, sizeof *f);
+    f->folder = test_scratch_create();
+    f->child = observed_start(f->folder, fn, ctx);
+    (void)observed_receive(&f->child);
+    options.folder = f->folder;
+    assert_int_equal(ntk_ring_registry_open(&options, &f->registry, NULL), 0);
+    assert_int_equal(ntk_ring_registry_poll(f->registry, NULL, NULL), 0);
+    assert_int_equal(ntk_ring_registry_count(f->registry), 1);
+    f->segment = ntk_ring_registry_get(f->registry, 0);
+}
+
+static void end(struct fixture *f)
+{
+    observed_send(&f->child, 0);
+    assert_int_equal(observed_finish(&f->child, 0), 0);
+    ntk_ring_registry_close(f->registry);
+    test_scratch_destroy(f->folder);
+}
+
+static void see_batch(const struct ntk_ring_segment *segment, const struct ntk_slot *slots,
+                      size_t count, void *ctx)
+{
+    struct fixture *f = ctx;
+
+    (void)segment;
+    for (size_t i = 0; i < count; i++) {
+        if (slots[i].kind == NTK_EVENT_PROFILE_STOP) {
+            f->captured_bytes = slots[i].word[4];
+            f->captured_name = NTK_WORD_LO(slots[i].word[3]);
+        }
+    }
+}
+
+static void a_capture_is_an_event_with_its_file_and_size(void **state)
+{
+    char *folder = test_scratch_create();
+    char *file = test_scratch_path(folder, "capture.ntff");
+    struct fixture f;
+    char text[512];
+
+    (void)state;
+    begin(&f, child_captures, file);
+    (void)ntk_ring_segment_drain(f.segment, 0, see_batch, &f);
+    assert_true(f.captured_bytes > 0);
+    assert_true(ntk_ring_segment_text(f.segment, f.captured_name, text, sizeof text) > 0);
+    assert_string_equal(text, file);
+    end(&f);
+    free(file);
+    test_scratch_destroy(folder);
+}
+
+static uint64_t tensor_bytes(struct fixture *f)
+{
+    struct ntk_ring_memory rows[16];
+    size_t count = ntk_ring_segment_memory(f->segment, rows, 16);
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        bytes += rows[i].category == NTK_MEMORY_TENSORS ? rows[i].current_bytes : 0;
+    }
+    return bytes;
+}
+
+static void memory_that_a_slice_holds_is_counted_until_the_slice_goes(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    begin(&f, child_shares_memory, NULL);
+    assert_int_equal(tensor_bytes(&f), 1000);
+    observed_send(&f.child, 0);
+    (void)observed_receive(&f.child);
+    assert_int_equal(tensor_bytes(&f), 0);
+    end(&f);
+}
+
+static void names_that_the_runtime_lacks_are_not_there(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    begin(&f, child_asks_for_names, NULL);
+    end(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_capture_is_an_event_with_its_file_and_size),
+        cmocka_unit_test(memory_that_a_slice_holds_is_counted_until_the_slice_goes),
+        cmocka_unit_test(names_that_the_runtime_lacks_are_not_there),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
