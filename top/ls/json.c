@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "shared/base/json.h"
+#include "shared/metrics/snapshot.h"
 #include "top/ls/table.h"
 
 #define INDENT 4
@@ -24,6 +25,22 @@ static void write_cores(struct ntk_json *json, const struct ntk_ls_process *proc
     ntk_json_array_end(json);
 }
 
+/* Where the hooks are that tell of its cores. */
+static void write_hooks(struct ntk_json *json, const struct ntk_ls_process *process)
+{
+    enum ntk_hooks_kind kind = process->flags & NTK_PROCESS_SOFTWARE_CORE ? NTK_HOOKS_BUILT_IN
+                               : process->flags & NTK_PROCESS_ATTACHED    ? NTK_HOOKS_ATTACHED
+                                                                          : NTK_HOOKS_PRELOADED;
+
+    ntk_json_key(json, "hooks");
+    if (!process->has_segment) {
+        ntk_json_null(json);
+        return;
+    }
+    ntk_json_text(json, ntk_hooks_kind_names[kind]);
+    ntk_json_key_bool(json, "cores_guessed", process->flags & NTK_PROCESS_CORES_GUESSED);
+}
+
 static void write_process(struct ntk_json *json, const struct ntk_ls_process *process,
                           const struct ntk_ls_machine *machine, const struct ntk_ls_device *device,
                           bool more)
@@ -38,6 +55,7 @@ static void write_process(struct ntk_json *json, const struct ntk_ls_process *pr
     if (more) {
         ntk_json_key_text(json, "command_line", process->command);
         write_cores(json, process, machine, device);
+        write_hooks(json, process);
     }
     ntk_json_object_end(json);
     if (!ntk_buf_ok(&command)) {

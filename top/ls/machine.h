@@ -34,6 +34,8 @@ struct ntk_ls_process {
     bool is_runtime;                             /* it uses the Neuron runtime */
     char runtime_version[NTK_DEVICE_TEXT_BYTES]; /* of a runtime whose version is known */
     char command[NTK_LS_COMMAND_BYTES];
+    bool has_segment;
+    uint32_t flags;   /* ... enum ntk_process_flags of it */
     uint64_t devices; /* bit per index of a device that it uses */
     uint8_t
         cores[NTK_DEVICES_MAX]; /* physical cores that it owns, bit per core, by index of device */

@@ -111,6 +111,8 @@ static void add_segment(struct reader *reader, struct ntk_ring_segment *segment,
     }
     if (process) {
         process->is_runtime = true;
+        process->has_segment = true;
+        process->flags = about->flags;
         ntk_str_copy(process->runtime_version, sizeof process->runtime_version,
                      about->runtime_version);
         if (!process->command[0]) { /* another container's: its own word for itself */

@@ -79,7 +79,7 @@ function drawDetail() {
   }
   setText(box.querySelector('h3'), `Core ${core.index} on device ${core.device}${state.lnc > 1 && core.physical.length ? ` (physical ${core.physical.join(', ')})` : ''}`);
   const rows = [
-    ['busy', format.percent(core.busy), core.busy],
+    [core.busyOfCalls ? 'busy (time of calls, waiting included)' : 'busy', format.percent(core.busy), core.busy],
     ...ENGINES.map(([id, name, help]) => [`${name} ${help}`, format.percent(core.engines[id]), core.engines[id]]),
     ['FLOP/s', format.count(core.flops), core.flops],
     ['HBM read', core.read === undefined ? '-' : `${format.bytes(core.read)}/s`, core.read],

@@ -52,6 +52,7 @@ function runtimeOf(entry, groups) {
     user: ext.user ?? '',
     pod: ext.pod_name ? `${ext.namespace}/${ext.pod_name}` : ext.container_id?.slice(0, 12) ?? '',
     lnc: ext.lnc ?? 1,
+    hooks: [ext.hooks, ext.cores_guessed && 'cores guessed', ext.no_executions && 'executions not counted'].filter(Boolean).join(', '),
     period,
     completed,
     failed,
@@ -74,12 +75,15 @@ function runtimeOf(entry, groups) {
   };
 }
 
+// What is not known adds nothing, and does not make a sum known.
+const plus = (all, value) => (value === undefined || value === null ? all : (all ?? 0) + value);
+
 function addCores(runtime) {
   for (const [index, counters] of Object.entries(runtime.cores)) {
     const core = state.cores.get(Number(index));
     if (!core) continue;
-    core.busy = (core.busy ?? 0) + counters.neuroncore_utilization;
-    core.flops = (core.flops ?? 0) + (counters.effective_flops ?? counters.flops ?? 0);
+    core.busy = plus(core.busy, counters.neuroncore_utilization);
+    core.flops = plus(core.flops, counters.effective_flops ?? counters.flops);
     core.users.push(runtime);
   }
   const period = runtime.coresPeriod;
@@ -92,10 +96,11 @@ function addCores(runtime) {
       const busy = physical.engines[name] - (physical.unwatched?.engines?.[name] ?? 0);
       core.engines[name] = (core.engines[name] ?? 0) + busy / (period * 1e7) / runtime.lnc;
     }
-    const watched = (name) => (physical[name] ?? 0) - (physical.unwatched?.[name] ?? 0);
-    core.read = (core.read ?? 0) + watched('hbm_bytes_read') / period;
-    core.written = (core.written ?? 0) + watched('hbm_bytes_written') / period;
-    core.inFlight = (core.inFlight ?? 0) + (physical.in_flight ?? 0);
+    const watched = (name) => (physical[name] === undefined ? null : (physical[name] - (physical.unwatched?.[name] ?? 0)) / period);
+    core.read = plus(core.read, watched('hbm_bytes_read'));
+    core.written = plus(core.written, watched('hbm_bytes_written'));
+    core.inFlight = plus(core.inFlight, physical.in_flight);
+    core.busyOfCalls = core.busyOfCalls || physical.busy_of_calls === true;
   }
 }
 

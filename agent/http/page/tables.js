@@ -41,6 +41,7 @@ const PROCESSES = [
   { name: 'host mem', value: (r) => format.bytes(r.hostBytes), raw: (r) => r.hostBytes ?? '' },
   { name: 'RSS', value: (r) => format.bytes(r.rssBytes), raw: (r) => r.rssBytes ?? '' },
   { name: 'vCPU', value: (r) => format.percent(r.vcpu), raw: (r) => r.vcpu ?? '' },
+  { name: 'hooks', text: true, help: 'where they are that tell of it, and what they cannot', value: (r) => r.hooks || '-' },
 ];
 
 const MODELS = [
@@ -48,7 +49,7 @@ const MODELS = [
   { name: 'process', text: true, value: (m) => m.tag },
   { name: 'id', value: (m) => String(m.model_id) },
   { name: 'cores', text: true, value: (m) => (m.core === undefined ? '-' : ranges(logical(m.core, m.core_count ?? 1, m.lnc))) },
-  { name: 'exec/s', value: (m) => format.rate(m.period ? m.executions / m.period : null), raw: (m) => m.executions ?? '' },
+  { name: 'exec/s', value: (m) => format.rate(m.period && m.executions !== undefined ? m.executions / m.period : null), raw: (m) => m.executions ?? '' },
   { name: 'errors', value: (m) => format.whole(m.errors), raw: (m) => m.errors ?? '', bad: (m) => m.errors > 0 },
   { name: 'p50', value: (m) => format.nanoseconds(percentile(m.histogram, 50)) },
   { name: 'p99', value: (m) => format.nanoseconds(percentile(m.histogram, 99)) },
@@ -65,8 +66,8 @@ const MEMORY = [
 
 function drawProcesses() {
   const rows = state.runtimes.map((runtime) => {
-    const cores = Object.values(runtime.cores);
-    return { ...runtime, busy: cores.length ? sum(cores.map((core) => core.neuroncore_utilization)) / cores.length : null };
+    const busy = Object.values(runtime.cores).map((core) => core.neuroncore_utilization).filter((share) => share !== undefined);
+    return { ...runtime, busy: busy.length ? sum(busy) / busy.length : null };
   });
   fillTable(byId('processes'), PROCESSES, rows, 'No application uses Neuron cores now.', (row) => (row.ended ? 'ended' : ''));
   const models = state.runtimes.flatMap((runtime) => runtime.models.map((model) =>

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/abi/segment_abi.h"
 #include "shared/base/str.h"
 #include "tests/support/unit.h"
 #include "tests/top/ls/golden.h"
@@ -60,6 +61,8 @@ static void add(struct ntk_ls_machine *machine, uint32_t pid, const char *comman
     assert_non_null(process);
     process->pid = pid;
     process->is_runtime = version != NULL;
+    process->has_segment = version != NULL;
+    process->flags = pid % 2 ? NTK_PROCESS_ATTACHED | NTK_PROCESS_CORES_GUESSED : 0;
     ntk_str_copy(process->runtime_version, sizeof process->runtime_version, version ? version : "");
     ntk_str_copy(process->command, sizeof process->command, command);
     process->devices = devices;
