@@ -13,6 +13,7 @@
 
 struct stub_model {
     uint64_t executions;
+    void *memory;
 };
 
 int nrt_init(int framework, const char *version, const char *fal_version)
@@ -36,7 +37,8 @@ int nrt_load(const void *neff, size_t bytes, int32_t vnc, int32_t vnc_count,
         return 2;
     }
     *out_model = calloc(1, sizeof **out_model);
-    return 0;
+    return nrt_tensor_allocate(0, 0, 1u << 20, "of its own",
+                               &(*out_model)->memory); /* an inner call */
 }
 
 int nrt_load_collectives(const void *neff, size_t bytes, int32_t vnc, int32_t vnc_count,
@@ -49,6 +51,7 @@ int nrt_load_collectives(const void *neff, size_t bytes, int32_t vnc, int32_t vn
 
 int nrt_unload(struct stub_model *model)
 {
+    nrt_tensor_free(&model->memory);
     free(model);
     return 0;
 }

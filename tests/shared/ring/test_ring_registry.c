@@ -748,6 +748,45 @@ static int forge(const struct fixture *f, const struct observed *child, const ch
     return fd;
 }
 
+/* Who says that it writes for another process is asked whose that is; where nobody can be asked only root is believed. */
+static void nobody_claims_to_be_attached_to_another_users_process(void **state)
+{
+    static const struct {
+        uint64_t namespace; /* 0: as it is */
+        const char *reason;
+    } claims[] = {
+        { 0, "of user 65534 speaks for process" },
+        { 1, "of user 65534 speaks for a process that cannot be judged from here" },
+    };
+    struct fixture *f = *state;
+    struct observed child = observed_start(f->folder, child_marks_on_demand, NULL);
+    char *path = test_scratch_path(f->folder, "4242-1");
+
+    (void)observed_receive(&child);
+    if (geteuid() != 0) {
+        print_message("only root can be two users\n");
+    } else {
+        close(forge(f, &child, "4242-1", 65534));
+        poke(path, offsetof(struct ntk_segment_process, flags), NTK_PROCESS_ATTACHED);
+        for (size_t i = 0; i < sizeof claims / sizeof *claims; i++) {
+            struct ntk_ring_registry *registry = open_registry(f, false, NTK_RING_FROM_OLDEST);
+            struct ntk_ring_poll poll;
+
+            if (claims[i].namespace != 0) {
+                poke(path, offsetof(struct ntk_segment_process, pid_namespace),
+                     claims[i].namespace);
+            }
+            poll = poll_once(registry);
+            assert_int_equal(poll.segments, 1); /* the child's own */
+            assert_non_null(strstr(poll.ignored_reason, claims[i].reason));
+            ntk_ring_registry_close(registry);
+        }
+    }
+    free(path);
+    observed_send(&child, 0);
+    assert_int_equal(observed_finish(&child, 0), 0);
+}
+
 static void nobody_speaks_for_another_users_process(void **state)
 {
     struct fixture *f = *state;
@@ -1081,6 +1120,7 @@ int main(void)
         TEST(a_process_between_two_looks_is_left_to_the_one_who_cleans_up),
         TEST(what_ends_between_two_runs_of_a_reader_that_remembers_waits_for_the_second),
         TEST(nobody_speaks_for_another_users_process),
+        TEST(nobody_claims_to_be_attached_to_another_users_process),
         cmocka_unit_test(root_sees_a_user_whose_folder_somebody_else_took),
         TEST(a_file_whose_writer_was_killed_at_its_beginning_is_removed),
         TEST(a_held_lock_says_which_process_it_is),

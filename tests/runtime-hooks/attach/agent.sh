@@ -1,0 +1,83 @@
+#!/bin/bash
+# neuron-monitor --attach: a job that ran already is in reports, the database and on /metrics, counted from then on; without
+# the privilege one sentence says so and the agent goes on; a job with hooks is left alone.
+# shellcheck source=tests/e2e/lib.sh
+. "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
+needs jq sqlite3 curl
+neuron-monitor attach 1 2>may.err || true
+grep -q 'cannot attach to 1' may.err || {
+    cat may.err
+    exit 77
+}
+
+head -c 1024 /dev/zero >model.neff
+coproc job {
+    NEURON_PROCESS_TAG=late NEURON_RT_VISIBLE_CORES=0 \
+        LD_LIBRARY_PATH=$NTK_BUILD_DIR/tests/attach-stub exec "$NTK_BUILD_DIR/tests/attach_client"
+}
+pids+=("$job_PID")
+pid=$job_PID
+tell() {
+    echo "$1" >&"${job[1]}"
+    read -r answer <&"${job[0]}"
+    [ "$answer" = done ] || fail "the job answers $answer"
+}
+tell init
+tell "load $PWD/model.neff 0"
+tell "exec 9 0 1000" # before anybody looks
+
+neuron-monitor --attach --no-imds --period 300ms --db history.db --prometheus 127.0.0.1:0 --verbose 1 >reports 2>agent.err &
+agent=$!
+pids+=("$agent")
+attached() { grep -c "^attached to $pid (attach_client): .*libnrt.so" agent.err | sed 's/^1$/yes/'; }
+wait_for attached
+mine() { jq -c "select(.neuron_runtime_data != null) | .neuron_runtime_data[] | select(.pid == $pid)" reports; }
+reported() { [ "$(mine | wc -l)" -gt 0 ] && echo yes; }
+wait_for reported
+tell "exec 40 0 2000"
+tell "exec 2 5 1000"
+tell "alloc 0 0 123456"
+# shellcheck disable=SC2329 # wait_for calls it
+counted() {
+    [ "$(mine | jq -s '[.[].report.execution_stats.execution_summary.completed] | add')" = 40 ] && echo yes
+}
+wait_for counted
+timed_out=$(mine | jq -s '[.[].report.execution_stats.execution_summary.timed_out] | add')
+[ "$timed_out" = 2 ] || fail "$timed_out executions timed out, not 2"
+said=$(mine | tail -1 | jq -c '[.neuron_runtime_tag, (.. | .hooks? // empty)]')
+[ "$said" = '["late","attached"]' ] || fail "the report says $said"
+tensors() { mine | tail -1 | jq -r '.report.memory_used.neuron_runtime_used_bytes.usage_breakdown.neuroncore_memory_usage."0".tensors | if . == 123456 then "yes" else . end'; }
+wait_for tensors
+
+port=$(sed -n 's/.*serving metrics at port //p' agent.err)
+curl -fsS "http://127.0.0.1:$port/metrics" >metrics
+sum=$(awk '/^execution_status_total/ && /status_type="completed"/ && /late/ { n += $NF } END { print n + 0 }' metrics)
+[ "$sum" = 40 ] || fail "/metrics counts $sum executions, not 40: $(grep -m3 ^execution_status_total metrics)"
+# shellcheck disable=SC2329
+stored() {
+    local row
+    row=$(sqlite3 history.db "SELECT hooks, completed FROM process_overview WHERE pid = $pid")
+    [ "$row" = 'attached|40' ] && echo yes
+}
+wait_for stored
+
+tell "exec 5 0 1000"
+kill -9 "$agent" # the job must not care, and nothing may stay beside it
+# shellcheck disable=SC2329
+detached() { grep -c "^detached from $pid .*saw 4[0-9] calls that execute" agent.err | sed 's/^1$/yes/'; }
+wait_for detached
+tell "exec 5 0 1000"
+
+# Nobody's rights: the programs must be readable for nobody, which a home folder is not.
+if command -v setpriv >/dev/null && setpriv --reuid 65534 --regid 65534 --clear-groups \
+    neuron-monitor --version >/dev/null 2>&1; then
+    mkdir -m 777 nobody
+    chmod 755 . "$memory"
+    export NEURON_HOOKS_DIR=$PWD/nobody
+    setpriv --reuid 65534 --regid 65534 --clear-groups neuron-monitor --attach --no-imds --period 300ms --count 2 \
+        >nobody.reports 2>nobody.err || fail "the agent ended: $(cat nobody.err)"
+    [ "$(wc -l <nobody.reports)" = 2 ] || fail "no two reports without the privilege"
+    [ "$(grep -c attach nobody.err)" = 1 ] || fail "not one sentence: $(cat nobody.err)"
+    grep -q 'attaching needs root, or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE' nobody.err ||
+        fail "without the privilege: $(cat nobody.err)"
+fi
