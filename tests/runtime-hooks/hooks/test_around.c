@@ -7,6 +7,7 @@
  */
 #include "runtime-hooks/hooks/hooks.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -283,14 +284,17 @@ static void a_thread_that_went_with_the_lock_stops_nobody(void **state)
     assert_int_equal(seen.core.in_flight, 0);
 }
 
-static volatile sig_atomic_t executions_in_handler;
+static uint32_t executions_in_handler; /* of all threads */
 
 static void execute_in_handler(int number)
 {
+    int interrupted_errno = errno;
+
     (void)number;
     struct ntk_hooks_exec exec = begin();
     ntk_hooks_exec_end(&exec);
-    executions_in_handler++;
+    (void)__atomic_add_fetch(&executions_in_handler, 1, __ATOMIC_RELAXED);
+    errno = interrupted_errno;
 }
 
 static int child_executes_in_a_handler(struct observed *child, void *ctx)
@@ -307,7 +311,7 @@ static int child_executes_in_a_handler(struct observed *child, void *ctx)
     (void)signal(SIGALRM, SIG_IGN);
     observed_send(child, 0);
     (void)observed_receive(child);
-    return executions_in_handler > 0 ? 0 : 98;
+    return __atomic_load_n(&executions_in_handler, __ATOMIC_RELAXED) > 0 ? 0 : 98;
 }
 
 static void a_handler_that_interrupts_a_count_ends_and_what_it_lost_is_counted(void **state)
