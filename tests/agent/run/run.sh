@@ -62,6 +62,9 @@ runs 7 nothing "$scratch/out is no libnrt.so.1: ./still runs unseen$" $monitor r
 if "$cc" -static -o static "$NTK_SOURCE_DIR/tests/agent/run/still.c" 2>/dev/null; then
     runs 7 nothing './static is linked statically: it runs unseen$' $monitor run ./static
 fi
+if musl-gcc -o musl_own "$NTK_SOURCE_DIR/tests/agent/run/still.c" 2>/dev/null; then
+    runs 7 nothing './musl_own is a program of the musl C library, .*: it runs unseen$' $monitor run ./musl_own
+fi
 python3 - <<'END'
 bytes = open("still", "rb").read()
 start = bytes.index(b"/lib64/ld-linux") if b"/lib64/ld-linux" in bytes else bytes.index(b"/lib/ld-linux")

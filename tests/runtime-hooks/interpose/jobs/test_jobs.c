@@ -22,6 +22,8 @@ static void jobs_of_every_binding_are_counted(void **state)
         { .name = "linked, RUNPATH", .words = { "@runpath", "sync:5" }, .is_found_otherwise = true, .means = JOB_PRELOAD | JOB_AUDIT },
         { .name = "linked, RPATH", .words = { "@rpath", "sync:5" }, .is_found_otherwise = true, .means = JOB_PRELOAD | JOB_AUDIT },
         { .name = "linked, RPATH with $ORIGIN", .words = { "@origin", "sync:5" }, .is_found_otherwise = true, .means = JOB_PRELOAD | JOB_AUDIT },
+        { .name = "two runtimes, the one of the RPATH before that of LD_LIBRARY_PATH", .vendor = "vendor-node2", .words = { "@rpath", "sync:5", "nrta:3" }, .means = JOB_PRELOAD | JOB_AUDIT },
+        { .name = "two runtimes, one opened by its path", .vendor = "vendor-node2", .words = { "@opens", "path", "@../../lib/vendor/libnrt.so.1", "sync:5", "nrta:3" }, .means = JOB_PRELOAD | JOB_AUDIT, .unseen = JOB_PRELOAD },
         { .name = "plug-in of python", .words = { "python3", PLUGIN_PY, "@plugin.so", "sync:5" } },
         { .name = "plug-in of python, bound at once", .words = { "python3", PLUGIN_PY, "@plugin_now.so", "sync:5" } },
         { .name = "plug-in with RTLD_DEEPBIND, bound at once", .words = { "@opens", "plugin", "@plugin_now.so", "sync:5" } },
