@@ -4,6 +4,7 @@
  */
 #include "runtime-hooks/hooks/hooks_state.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -126,6 +127,7 @@ static uint32_t take_own_entry(void)
 static void claim(void)
 {
     struct ntk_ring_writer *writer;
+    int error = errno; /* of the call that is observed, or that a signal interrupted */
 
     own_ring = &claiming;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -148,10 +150,11 @@ static void claim(void)
     if (writer == NULL) {
         no_ring_attach = hooks.attach_count;
         own_ring = &no_ring;
-        return;
+    } else {
+        own_ring = writer;
+        (void)pthread_setspecific(end_key, writer);
     }
-    own_ring = writer;
-    (void)pthread_setspecific(end_key, writer);
+    errno = error;
 }
 
 /* At the end of a thread. Destructors that record after this one claim again. */
