@@ -163,6 +163,17 @@ static void add_bytes(const struct ntk_neff_var *var, bool is_write, uint64_t by
     *(is_write ? &fact->write_bytes : &fact->read_bytes) += bytes_count;
 }
 
+static void fill_name(const struct ntk_neff_debug *names, unsigned engine,
+                      struct ntk_slot_fact *fact)
+{
+    if (!names || fact->compiler_pc < 0) {
+        return;
+    }
+    fact->has_bir_id = ntk_neff_debug_bir_id(names, (enum ntk_isa_engine)engine,
+                                             (size_t)fact->compiler_pc, &fact->bir_id);
+    fact->named = fact->has_bir_id ? ntk_neff_debug_find(names, fact->bir_id) : NULL;
+}
+
 static void fill_fact(struct filling *f, const struct ntk_trace_core *core,
                       const struct ntk_trace_instruction *instruction, struct ntk_slot_fact *fact)
 {
@@ -193,6 +204,13 @@ static int fill_core(struct filling *f, size_t index)
 {
     const struct ntk_trace_core *core = &f->program->trace->cores[index];
     struct ntk_slot_fact **facts = &f->program->facts[index * NTK_NTFF_ENGINE_COUNT];
+    struct ntk_neff_debug **names = &f->program->names[index];
+
+    /* Damaged names take nothing away from the rest of the capture. */
+    if (core->neff && ntk_neff_debug_create(f->program->trace->neff, core->neff, names,
+                                            &f->program->names_err) == -ENOMEM) {
+        return -ENOMEM;
+    }
 
     for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
         const struct ntk_ntff_buffer *buffer = core->ntff->engine_buffers[e];
@@ -209,6 +227,7 @@ static int fill_core(struct filling *f, size_t index)
         if (!fact->has_run) {
             fact->has_run = true;
             fill_fact(f, core, instruction, fact);
+            fill_name(f->program->names[index], instruction->engine, fact);
         }
     }
     return f->failed;
@@ -227,7 +246,8 @@ int ntk_program_create(const struct ntk_trace *trace, struct ntk_program **out_p
     f.program->trace = trace;
     f.program->facts =
         calloc(trace->core_count * NTK_NTFF_ENGINE_COUNT + 1, sizeof(struct ntk_slot_fact *));
-    if (!f.program->facts || ntk_vec_push(&f.layers, &no_layer) < 0 ||
+    f.program->names = calloc(trace->core_count + 1, sizeof(struct ntk_neff_debug *));
+    if (!f.program->names || !f.program->facts || ntk_vec_push(&f.layers, &no_layer) < 0 ||
         ntk_vec_push(&f.layers, &runtime) < 0) {
         f.failed = -ENOMEM;
     }
@@ -254,6 +274,10 @@ void ntk_program_destroy(struct ntk_program *program)
          i++) {
         free(program->facts[i]);
     }
+    for (size_t c = 0; program->names && c < program->trace->core_count; c++) {
+        ntk_neff_debug_destroy(program->names[c]);
+    }
+    free(program->names);
     free(program->facts);
     free(program->layers);
     free(program);

@@ -6,7 +6,7 @@
  * The meaning of a slot is found once, however often it ran. Programs in the open encoding are
  * understood in full; of a vendor's programs for Trainium2 what vendor_slot.h knows. Layers are the
  * names that the NEFF gives to instructions; without a NEFF, and in a vendor's, every instruction
- * is in the layer without a name.
+ * is in the layer without a name. What a vendor's compiler called single instructions is kept apart.
  *
  * Owner:   ntk_program_create() allocates, ntk_program_destroy() frees; it borrows the trace.
  * Threads: immutable after its creation.
@@ -15,6 +15,8 @@
 #define NTK_PROFILER_ANALYSIS_PROGRAM_H
 
 #include "profiler/trace/trace.h"
+#include "shared/base/err.h"
+#include "shared/formats/neff/neff_debug.h"
 
 enum ntk_wait_kind {
     NTK_WAIT_NONE,
@@ -51,8 +53,11 @@ struct ntk_slot_fact {
     bool has_flops;    /* it is a MATMUL whose work is known */
     bool is_transpose; /* it is an operation of the tensor engine that moves data only */
     uint64_t flops;
-    bool has_bytes;                   /* it is a transfer whose bytes are known */
-    uint64_t read_bytes, write_bytes; /* of device memory */
+    bool has_bir_id; /* the compiler left a name, see neff_debug.h */
+    uint64_t bir_id;
+    const struct ntk_neff_debug_instruction *named; /* NULL: only its id is known */
+    bool has_bytes;                                 /* it is a transfer whose bytes are known */
+    uint64_t read_bytes, write_bytes;               /* of device memory */
 };
 
 struct ntk_program {
@@ -61,7 +66,9 @@ struct ntk_program {
     const char *
         *layers;     /* "(no layer)", "(runtime)", then the names of the NEFF in order of number */
     bool has_layers; /* any instruction that ran has a name */
-    struct ntk_slot_fact **facts; /* [core * engines + engine][slot] */
+    struct ntk_slot_fact **facts;  /* [core * engines + engine][slot] */
+    struct ntk_neff_debug **names; /* of each core; NULL: the NEFF has none, or damaged ones */
+    struct ntk_err names_err;      /* text "": nothing of them is damaged */
 };
 
 /* 0 or -ENOMEM. */

@@ -176,6 +176,14 @@ static int put_instruction(void *ctx, const void *data)
         ADD(w->buf, ",\"layer\":");
         ntk_json_add_quoted(w->buf, row->layer);
     }
+    if (row->bir_name && row->bir_name[0]) {
+        ADD(w->buf, ",\"bir_instruction_name\":");
+        ntk_json_add_quoted(w->buf, row->bir_name);
+    }
+    if (row->penguin_text) {
+        ADD(w->buf, ",\"penguin_text\":");
+        ntk_json_add_quoted(w->buf, row->penguin_text);
+    }
     return end_event(w);
 }
 

@@ -16,6 +16,7 @@ static void put_cell(struct ntk_buf *buf, const struct ntk_column *column, union
     char number[32];
 
     switch (column->kind) {
+    case NTK_COLUMN_JSON:
     case NTK_COLUMN_TEXT:
         /* So that it is not taken for an absent one. */
         ntk_buf_add_csv(buf, cell.text);

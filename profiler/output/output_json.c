@@ -52,6 +52,9 @@ static void put_cell(struct ntk_buf *buf, const struct ntk_column *column, union
     case NTK_COLUMN_TEXT:
         ntk_json_add_quoted(buf, cell.text);
         break;
+    case NTK_COLUMN_JSON:
+        ntk_buf_add_text(buf, cell.text);
+        break;
     case NTK_COLUMN_I64_TEXT:
         ntk_buf_add_char(buf, '"');
         ntk_buf_add_i64(buf, cell.i64);

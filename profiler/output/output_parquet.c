@@ -71,6 +71,7 @@ static int type_of(enum ntk_column_kind kind)
         return TYPE_DOUBLE;
     case NTK_COLUMN_BOOL:
         return TYPE_BOOLEAN;
+    case NTK_COLUMN_JSON:
     case NTK_COLUMN_TEXT:
         return TYPE_BYTE_ARRAY;
     default:

@@ -51,6 +51,7 @@ static const char *type_of(enum ntk_column_kind kind)
     case NTK_COLUMN_F64:
     case NTK_COLUMN_F32:
         return "REAL";
+    case NTK_COLUMN_JSON:
     case NTK_COLUMN_TEXT:
         return "TEXT";
     default:
@@ -96,6 +97,7 @@ static int bind(sqlite3_stmt *insert, int at, const struct ntk_column *column, u
     case NTK_COLUMN_F64:
     case NTK_COLUMN_F32:
         return sqlite3_bind_double(insert, at, cell.f64);
+    case NTK_COLUMN_JSON:
     case NTK_COLUMN_TEXT: /* of the row: it lasts until the step */
         return sqlite3_bind_text(insert, at, cell.text, -1, SQLITE_STATIC);
     default:

@@ -29,7 +29,12 @@ struct ntk_instruction_row {
     const char *layer;       /* "" for none; absent when that is not known */
     const char *type;        /* "REGULAR", "TRANSPOSE", "" for what the compiler did not make */
     const char *tensor_type; /* the same, of operations of the tensor engine */
-    int64_t elements, flops; /* of a MATMUL */
+    const char *bir_id, *bir_name, *penguin_id; /* "sg0000:588", "I-72-0", "sg0000:72" */
+    int64_t raw_bir_id, raw_penguin_id;
+    const char *penguin_text; /* "float32<128 x 512> $12[i_q_0]" */
+    const char *hlo_name, *hlo_attrs;
+    const char *predecessors; /* [{"id":12,"type":"FLOW_DEPENDENCE"}]; absent: none */
+    int64_t elements, flops;  /* of a MATMUL */
     int64_t transpose_elements, transpose_flops; /* of one that transposes */
     int64_t hbm_read_bytes, hbm_write_bytes, sbuf_read_bytes, sbuf_write_bytes;
 };

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "profiler/output/predecessors.h"
 #include "profiler/output/tables.h"
 #include "shared/base/buf.h"
 #include "shared/base/str.h"
@@ -384,6 +385,21 @@ int ntk_rows_warnings(const struct ntk_export *export, ntk_row_put *put, void *c
                    "Missing HLO stats in the NEFF, `model_flops` and `mfu_hlo_estimated_percent` "
                    "are 0; mfu_inst_estimated_percent goes by the instructions instead.",
                    put, ctx);
+    }
+    if (ret == 0 && export->program->names_err.text[0]) {
+        struct ntk_buf text = { 0 };
+        ntk_buf_add_format(&text, "Names of instructions are left out: %s.",
+                           export->program->names_err.text);
+        ret = warn(CATEGORY_DAMAGED, ntk_buf_text_get(&text), put, ctx);
+        ntk_buf_fini(&text);
+    }
+    uint64_t left_out = ret == 0 ? ntk_predecessors_left_out(export) : 0;
+    if (left_out) {
+        char text[160];
+        snprintf(text, sizeof text,
+                 "%" PRIu64 " instructions have more than %d predecessors, which are left out.",
+                 left_out, NTK_PREDECESSORS_MAX);
+        ret = warn(CATEGORY_MISSING, text, put, ctx);
     }
     if (ret == 0 && trace->has_collectives) {
         ret = warn(CATEGORY_MISSING, "What the collectives cores recorded cannot be read yet.", put,

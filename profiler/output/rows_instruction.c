@@ -3,15 +3,18 @@
 #include "profiler/output/rows.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "profiler/analysis/interval.h"
 #include "profiler/analysis/vendor_slot.h"
 #include "profiler/output/operands.h"
+#include "profiler/output/predecessors.h"
 #include "shared/base/buf.h"
 
 #define FLOPS_PER_ELEMENT 2
+#define NAME_BYTES 40
 
 int64_t ntk_rows_ns(int64_t ps)
 {
@@ -60,6 +63,33 @@ static void fill_work(const struct ntk_trace *trace, const struct ntk_slot_fact 
         !fact->is_open && !fact->write_bytes ? row->hbm_read_bytes : NTK_ABSENT_I64;
 }
 
+/* "sg0001:12" and the number with that of the subgraph. */
+static int64_t id_text(char *text, size_t text_bytes, uint32_t subgraph, uint64_t id)
+{
+    snprintf(text, text_bytes, "sg%04u:%" PRIu64, subgraph, id);
+    return ntk_rows_i64((uint64_t)subgraph << NTK_NEFF_DEBUG_ID_BITS | id);
+}
+
+/* What the runtime put in between has empty names. */
+static void fill_names(const struct ntk_neff_debug *names, const struct ntk_slot_fact *fact,
+                       char texts[2][NAME_BYTES], struct ntk_instruction_row *row)
+{
+    bool has_penguin = fact->named && fact->named->has_penguin;
+
+    texts[0][0] = '\0';
+    texts[1][0] = '\0';
+    row->raw_bir_id =
+        fact->has_bir_id ? id_text(texts[0], NAME_BYTES, names->subgraph, fact->bir_id) : 0;
+    row->raw_penguin_id =
+        has_penguin ? id_text(texts[1], NAME_BYTES, names->subgraph, fact->named->penguin_id) : 0;
+    row->bir_id = texts[0];
+    row->penguin_id = texts[1];
+    row->bir_name = fact->named ? fact->named->name : "";
+    row->penguin_text = fact->named ? fact->named->penguin_text : NULL;
+    row->hlo_name = "";
+    row->hlo_attrs = fact->has_bir_id ? "[]" : "";
+}
+
 struct instruction_target {
     const struct ntk_export *export;
     struct ntk_operands *operands;
@@ -75,8 +105,18 @@ static int put_instructions(const struct instruction_target *target, size_t core
         .core_index = (int64_t)core_index,
         .subgraph = core->ntff->name,
         .path = export->cores[core_index].path,
+        .raw_bir_id = NTK_ABSENT_I64,
+        .raw_penguin_id = NTK_ABSENT_I64,
     };
+    const struct ntk_neff_debug *names = export->program->names[core_index];
+    struct ntk_predecessors *predecessors = NULL;
+    char texts[2][NAME_BYTES];
     char unnamed[8];
+    int ret = names ? ntk_predecessors_create(export, core_index, &predecessors) : 0;
+
+    if (ret < 0) {
+        return ret;
+    }
 
     ntk_trace_each_instruction(core, from) {
         const struct ntk_slot_fact *fact = ntk_program_fact(export->program, core_index, from);
@@ -103,12 +143,19 @@ static int put_instructions(const struct instruction_target *target, size_t core
         row.crc_out = from->crc_out;
         row.layer = layer ? layer : core->neff ? "" : NULL;
         fill_work(export->trace, fact, from->opcode, &row);
-        int ret = target->put(target->ctx, &row);
+        if (names) {
+            fill_names(names, fact, texts, &row);
+            ret = ntk_predecessors_get(predecessors, fact, &row.predecessors);
+        }
+        if (ret == 0) {
+            ret = target->put(target->ctx, &row);
+        }
         if (ret < 0) {
-            return ret;
+            break;
         }
     }
-    return 0;
+    ntk_predecessors_destroy(predecessors);
+    return ret;
 }
 
 int ntk_rows_instructions(const struct ntk_export *export, ntk_row_put *put, void *ctx)

@@ -30,6 +30,7 @@ enum ntk_column_kind {                      /* as written ............ as a memb
                        NTK_COLUMN_F32,      /* number of 24 bits       double that holds a float */
                        NTK_COLUMN_BOOL,     /* true, false             int64_t 0 or 1 */
                        NTK_COLUMN_TEXT,     /* text                    const char *, UTF-8 */
+                       NTK_COLUMN_JSON,     /* text, in JSON what it says  const char * */
                        NTK_COLUMN_I64_TEXT, /* an integer as text      int64_t */
 };
 
@@ -80,6 +81,7 @@ static inline bool ntk_cell_get(const struct ntk_column *column, const void *row
         out_cell->f64 = *(const double *)member;
         return out_cell->f64 == out_cell->f64;
     case NTK_COLUMN_TEXT:
+    case NTK_COLUMN_JSON:
         out_cell->text = *(const char *const *)member;
         return out_cell->text != NULL;
     default:

@@ -411,6 +411,10 @@ int ntk_neff_debug_create(const struct ntk_neff *neff, const struct ntk_neff_sub
     bool is_any = false;
     int ret = 0;
 
+    if (!neff->member_count) {
+        *out_debug = NULL;
+        return 0;
+    }
     r.debug = calloc(1, sizeof *r.debug);
     if (!r.debug) {
         return ntk_err_no_memory(err);

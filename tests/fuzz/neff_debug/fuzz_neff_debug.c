@@ -48,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
     static char names[][64] = { "sg00/debug_info_asm_PE.dbg", "sg00/debug_info_backend_PE.dbg",
                                 "debug_info/debug_info_penguin.dbg_sg000000" };
     struct neff_private data = { 0 };
-    struct ntk_neff neff = { .private_data = &data };
+    struct ntk_neff neff = { .member_count = 3, .private_data = &data };
     struct ntk_neff_subgraph subgraph = { .name = "sg00", .folder = "sg00" };
     struct ntk_neff_member members[3] = { 0 };
     struct ntk_neff_debug *debug = NULL;

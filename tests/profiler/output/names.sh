@@ -1,0 +1,28 @@
+#!/bin/bash
+# names - what a compiler called instructions, in every format: a run of a NEFF whose .dbg members are made here.
+. "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
+needs python3 sqlite3
+here=$NTK_SOURCE_DIR/tests/profiler/output
+neuron-packager example mlp -o plain.neff -s 128 >/dev/null
+neuron-packager unpack -o plain plain.neff >/dev/null
+python3 "$here/debug_members.py" write plain >&2 || fail "no members"
+neuron-packager create -i plain -o m.neff -n mlp >/dev/null || fail "no NEFF"
+neuron-profile capture -n m.neff -s m.ntff >/dev/null 2>&1 || fail "no capture"
+python3 "$here/debug_members.py" damage plain
+neuron-packager create -i plain -o damaged.neff -n mlp >/dev/null || fail "no damaged NEFF"
+neuron-profile capture -n damaged.neff -s damaged.ntff >/dev/null 2>&1 || fail "no capture of the damaged one"
+
+for format in json csv sqlite parquet chrome; do
+    neuron-profile view -s m.ntff -n m.neff --output-format $format --output-file names.$format 2>err || fail "$format: $(cat err)"
+done
+python3 "$here/debug_members.py" check names.json names.sqlite names.csv names.chrome >&2 || fail "names are not as they were made"
+python3 "$here/tables_agree.py" names.sqlite names.csv names.parquet >&2 || fail "tables differ"
+
+# Without a NEFF, and with a damaged one, the rest is there.
+for case in "-s m.ntff" "-s damaged.ntff -n damaged.neff"; do
+    # shellcheck disable=SC2086
+    neuron-profile view $case --output-format json --output-file none.json 2>err || fail "$case: $(cat err)"
+    python3 "$here/debug_members.py" none none.json >&2 || fail "$case has names"
+done
+grep -q 'Names of instructions are left out: sg00/debug_info_backend_PE.dbg: it does not end with a whole field' none.json ||
+    fail "nobody says that names are damaged"
