@@ -134,6 +134,30 @@ static int variable_add(const struct way *way, const char *hooks, const char *sa
     return ret;
 }
 
+/* The runtime that the hooks will stand around; false when there is none, which is said. */
+static bool runtime_find(const struct ntk_run_program *command, const char *hooks,
+                         char runtime[PATH_MAX])
+{
+    const char *named = arg_libnrt ? arg_libnrt : getenv("NEURON_HOOKS_LIBNRT");
+
+    if (named && ntk_run_runtime_is_one(named, hooks)) {
+        return ntk_str_copy(runtime, PATH_MAX, named);
+    }
+    if (arg_libnrt) {
+        ntk_log_warn(NULL, "%s is no " NTK_RUN_RUNTIME_NAME ": %s runs unseen", arg_libnrt,
+                     command->path);
+        return false;
+    }
+    if (!ntk_run_runtime_find(command, hooks, runtime)) {
+        ntk_log_warn(NULL,
+                     "there is no " NTK_RUN_RUNTIME_NAME " where %s would find it: it runs unseen; "
+                     "--libnrt names one",
+                     command->path);
+        return false;
+    }
+    return true;
+}
+
 /* Sets what has the hooks loaded, or says why not. */
 static void hooks_put(const struct ntk_run_program *command)
 {
@@ -141,7 +165,6 @@ static void hooks_put(const struct ntk_run_program *command)
     static char runtime[PATH_MAX];
     size_t way_count = arg_audit ? 2 : 1;
     const char *obstacle = ntk_run_program_obstacle(command);
-    const char *named = getenv("NEURON_HOOKS_LIBNRT");
 
     if (obstacle) {
         ntk_log_warn(NULL, "%s %s: it runs unseen", command->path, obstacle);
@@ -161,31 +184,21 @@ static void hooks_put(const struct ntk_run_program *command)
             return;
         }
     }
-    if (arg_libnrt && !ntk_run_runtime_is_one(arg_libnrt, hooks[0])) {
-        ntk_log_warn(NULL, "%s is no " NTK_RUN_RUNTIME_NAME ": %s runs unseen", arg_libnrt,
-                     command->path);
-        return;
-    }
-    named = arg_libnrt ? arg_libnrt : named;
-    if (!(named && ntk_run_runtime_is_one(named, hooks[0]) &&
-          ntk_str_copy(runtime, sizeof runtime, named)) &&
-        !ntk_run_runtime_find(command, hooks[0], runtime)) {
-        ntk_log_warn(NULL,
-                     "there is no " NTK_RUN_RUNTIME_NAME " where %s would find it: it runs unseen; "
-                     "--libnrt names one",
-                     command->path);
+    if (!runtime_find(command, hooks[0], runtime)) {
         return;
     }
     /* A program that binds all its calls when it starts has to find the newer ones then. */
-    bool is_behind =
-        !strpbrk(runtime, PRELOAD->separators) && ntk_run_runtime_has_more(runtime, hooks[0]);
-    bool is_set = !arg_libnrt || setenv("NEURON_HOOKS_LIBNRT", arg_libnrt, 1) == 0;
+    bool is_behind = ntk_run_runtime_has_more(runtime, hooks[0]);
+    char *whole = realpath(runtime, NULL); /* children may stand in other folders */
+    is_behind = is_behind && whole && !strpbrk(whole, PRELOAD->separators);
+    bool is_set = whole && (!arg_libnrt || setenv("NEURON_HOOKS_LIBNRT", whole, 1) == 0);
     for (size_t i = 0; is_set && i < way_count; i++) {
         is_set = variable_add(&ways[i], hooks[i], command->look.sanitizer) == 0;
     }
-    if (!is_set || (is_behind && variable_add(PRELOAD, runtime, "") < 0)) {
+    if (!is_set || (is_behind && variable_add(PRELOAD, whole, "") < 0)) {
         ntk_log_warn(NULL, "out of memory: %s runs unseen", command->path);
     }
+    free(whole);
 }
 
 int ntk_run_main(int argc, char **argv)

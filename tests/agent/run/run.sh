@@ -37,6 +37,7 @@ runs 7 "$hooks" '' $monitor run -- $monitor run -- ./still
 runs 0 "$scratch/lib/libneuron-hooks-audit.so $hooks" '' $monitor run --audit -- sh -c 'echo $LD_AUDIT $LD_PRELOAD'
 runs 0 'a tag' '' $monitor run --tag 'a tag' -- sh -c 'echo $NEURON_PROCESS_TAG'
 runs 0 "$nothing" '' $monitor run --libnrt "$nothing" -- sh -c 'echo $NEURON_HOOKS_LIBNRT'
+runs 0 "$scratch/runtime/libnrt.so.1" '' $monitor run --libnrt runtime/libnrt.so.1 -- sh -c 'echo $NEURON_HOOKS_LIBNRT'
 runs 7 "$hooks" '' env -u LD_LIBRARY_PATH NEURON_HOOKS_LIBNRT="$nothing" $monitor run ./still
 printf '#!%s/still\n' "$scratch" >script
 printf 'exec ./still\n' >shell
@@ -47,7 +48,7 @@ runs 7 "$hooks" '' $monitor run ./shell
 runs 7 "$hooks" '' env -u LD_LIBRARY_PATH $monitor run ./origin
 runs 0 "--once" '' $monitor run echo --once
 # Of a runtime that has calls which the hooks lack, all are there from the start.
-runs 7 "$NTK_LIB_DIR/libneuron-hooks.so:$NTK_LIB_DIR/vendor-newer/libnrt.so.1" '' \
+runs 7 "$NTK_LIB_DIR/libneuron-hooks.so:$(readlink -f "$NTK_LIB_DIR/vendor-newer/libnrt.so.1")" '' \
     env LD_LIBRARY_PATH="$NTK_LIB_DIR/vendor-newer" neuron-monitor run ./still
 # The command takes the place of the program.
 sh -c 'echo $$; exec "$0" run -- sh -c "echo \$\$"' "$monitor" >out
