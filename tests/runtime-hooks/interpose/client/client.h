@@ -6,7 +6,7 @@
  * client [HOW] WORK...: HOW is one of client_bind.c's; WORK is "name" or "name:number"
  * (client_work.c, client_life.c), done in order. At its end each process prints one line, and so
  * does each of its children:
- *     client <pid> <status>=<executions>... tensors=<n> bytes=<n> models=<n> y=<hash of all outputs>
+ *     client <pid> <status>=<executions>... tensors=<n> bytes=<n> models=<n> y=<hash of outputs>
  *
  * The same sources are linked with libnrt.so.1, or go through a table that dlsym() fills
  * (CLIENT_TABLE), and know one form of the explicit interface (NRT_ASYNC_3).

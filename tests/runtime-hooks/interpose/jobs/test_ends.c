@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Jobs around another runtime that end, or stand still, in the middle of a call: what they did until
- * then is counted, and what is under way is seen.
+ * Jobs around another runtime that end, or stand still, in the middle of a call: what they did
+ * until then is counted, and what is under way is seen.
  *
  * Method: the sixth execution hangs, so five are over and one is on the core when the signal comes.
  */
