@@ -28,6 +28,7 @@
 /* Layers have their numbers; what the runtime put around a program is of none, so its number is
  * free. */
 #define IID_OF_UNKNOWN_LAYER NTK_LAYER_RUNTIME
+#define TEXTS_OF_NAME 2
 #define EVENT_NAMES (OPCODES + NTK_TRACE_DMA_CLASS_COUNT)
 
 /* Numbers of threads: any that are unique. */
@@ -39,6 +40,8 @@ enum { /* interned names of arguments */
        ARGUMENT_COMPILER_PC,
        ARGUMENT_WAIT,
        ARGUMENT_LAYER,
+       ARGUMENT_BIR_NAME,
+       ARGUMENT_PENGUIN_TEXT,
        ARGUMENT_BYTES,
        ARGUMENT_COUNT,
 };
@@ -48,6 +51,8 @@ static const char *const argument_names[ARGUMENT_COUNT] = {
     [ARGUMENT_COMPILER_PC] = "compiler_pc",
     [ARGUMENT_WAIT] = "evt_wait_time_ns",
     [ARGUMENT_LAYER] = "layer",
+    [ARGUMENT_BIR_NAME] = "bir_instruction_name",
+    [ARGUMENT_PENGUIN_TEXT] = "penguin_text",
     [ARGUMENT_BYTES] = "bytes",
 };
 
@@ -57,6 +62,7 @@ struct core_writer {
     size_t index;
     const struct ntk_trace_core *core;
     int32_t pid;
+    uint64_t first_name; /* iid of the first instruction's name, the others follow */
     uint64_t process, rate, pending, throttle; /* tracks */
     uint64_t semaphores[NTK_EXPORT_SEMAPHORES];
     struct ntk_arrows *arrows; /* NULL: none are wanted */
@@ -72,6 +78,36 @@ static int put_process(struct core_writer *c)
     return ntk_perfetto_put_process(c->to, c->pid, name, &c->process);
 }
 
+/* Texts of arguments, after the layers: name and text of each instruction that a compiler named, core
+ * by core. */
+static uint64_t first_name_of(const struct ntk_program *program, size_t core)
+{
+    uint64_t first = program->layer_count;
+
+    for (size_t c = 0; c < core; c++) {
+        first += program->names[c] ? TEXTS_OF_NAME * program->names[c]->instruction_count : 0;
+    }
+    return first;
+}
+
+static const char *text_of(const struct ntk_program *program, size_t *core, size_t iid)
+{
+    if (iid == IID_OF_UNKNOWN_LAYER) {
+        return NTK_LAYER_UNKNOWN;
+    }
+    if (iid < program->layer_count) {
+        return program->layers[iid];
+    }
+    while (iid >= first_name_of(program, *core + 1)) {
+        ++*core;
+    }
+    size_t at = iid - first_name_of(program, *core);
+    const struct ntk_neff_debug_instruction *one =
+        &program->names[*core]->instructions[at / TEXTS_OF_NAME];
+    const char *text = at % TEXTS_OF_NAME ? one->penguin_text : one->name;
+    return text ? text : "";
+}
+
 /* The first packet: all names that slices and arguments have. */
 static int put_names(struct ntk_perfetto *to, const struct ntk_export *export)
 {
@@ -81,13 +117,15 @@ static int put_names(struct ntk_perfetto *to, const struct ntk_export *export)
     size_t name_count = EVENT_NAMES + ARGUMENT_COUNT;
     Ntk__Perfetto__InternedName *names = calloc(name_count, sizeof *names);
     Ntk__Perfetto__InternedName **name_rows = calloc(name_count, sizeof *name_rows);
-    Ntk__Perfetto__InternedString *layers = calloc(program->layer_count, sizeof *layers);
-    Ntk__Perfetto__InternedString **layer_rows = calloc(program->layer_count, sizeof *layer_rows);
+    size_t text_count = (size_t)first_name_of(program, export->trace->core_count);
+    Ntk__Perfetto__InternedString *texts = calloc(text_count, sizeof *texts);
+    Ntk__Perfetto__InternedString **text_rows = calloc(text_count, sizeof *text_rows);
+    size_t core = 0;
     size_t row_count = 0;
     char opcodes[OPCODES][8];
     int ret = -ENOMEM;
 
-    if (!names || !name_rows || !layers || !layer_rows) {
+    if (!names || !name_rows || !texts || !text_rows) {
         goto out;
     }
     for (size_t i = 0; i < export->opcodes.row_count; i++) { /* those that ran */
@@ -111,22 +149,22 @@ static int put_names(struct ntk_perfetto *to, const struct ntk_export *export)
         names[i].iid = i < EVENT_NAMES ? 1 + i : i - EVENT_NAMES;
         name_rows[row_count++] = &names[i];
     }
-    for (size_t i = 0; i < program->layer_count; i++) {
-        ntk__perfetto__interned_string__init(&layers[i]);
-        layer_rows[i] = &layers[i];
-        layers[i].has_iid = 1;
-        layers[i].iid = i;
-        layers[i].has_str = 1;
-        const char *name = i == IID_OF_UNKNOWN_LAYER ? NTK_LAYER_UNKNOWN : program->layers[i];
-        layers[i].str.data = (uint8_t *)name;
-        layers[i].str.len = strlen(name);
+    for (size_t i = 0; i < text_count; i++) {
+        const char *text = text_of(program, &core, i);
+        ntk__perfetto__interned_string__init(&texts[i]);
+        text_rows[i] = &texts[i];
+        texts[i].has_iid = 1;
+        texts[i].iid = i;
+        texts[i].has_str = 1;
+        texts[i].str.data = (uint8_t *)(uintptr_t)text;
+        texts[i].str.len = strlen(text);
     }
     data.event_names = name_rows;
     data.n_event_names = row_count - (ARGUMENT_COUNT - 1);
     data.debug_annotation_names = name_rows + data.n_event_names;
     data.n_debug_annotation_names = ARGUMENT_COUNT - 1;
-    data.debug_annotation_string_values = layer_rows + NTK_LAYER_RUNTIME;
-    data.n_debug_annotation_string_values = program->layer_count - NTK_LAYER_RUNTIME;
+    data.debug_annotation_string_values = text_rows + NTK_LAYER_RUNTIME;
+    data.n_debug_annotation_string_values = text_count - NTK_LAYER_RUNTIME;
     packet.interned_data = &data;
     packet.has_first_packet_on_sequence = 1;
     packet.first_packet_on_sequence = 1;
@@ -135,8 +173,8 @@ static int put_names(struct ntk_perfetto *to, const struct ntk_export *export)
 out:
     free(names);
     free(name_rows);
-    free(layers);
-    free(layer_rows);
+    free(texts);
+    free(text_rows);
     return ret;
 }
 
@@ -245,6 +283,15 @@ static int put_instructions(struct core_writer *c)
             at = ntk_perfetto_argument(at, ARGUMENT_LAYER, NTK_PERFETTO_STRING,
                                        fact->layer > NTK_LAYER_RUNTIME ? fact->layer
                                                                        : IID_OF_UNKNOWN_LAYER);
+        }
+        if (fact->named) {
+            const struct ntk_neff_debug *names = export->program->names[c->index];
+            uint64_t iid =
+                c->first_name + TEXTS_OF_NAME * (uint64_t)(fact->named - names->instructions);
+            at = ntk_perfetto_argument(at, ARGUMENT_BIR_NAME, NTK_PERFETTO_STRING, iid);
+            if (fact->named->penguin_text) {
+                at = ntk_perfetto_argument(at, ARGUMENT_PENGUIN_TEXT, NTK_PERFETTO_STRING, iid + 1);
+            }
         }
         ret = take_track(c, &lanes[from->engine], tid + from->engine, name_engine, from->engine,
                          start_ns, end_ns, &track);
@@ -392,6 +439,7 @@ int ntk_perfetto_put_capture(struct ntk_perfetto *to, const struct ntk_export *e
                                  .index = i,
                                  .core = &export->trace->cores[i],
                                  .pid = ++to->process_count,
+                                 .first_name = first_name_of(export->program, i),
                                  .arrows = export->has_flows ? &arrows : NULL,
                                  .flows = { NTK_VEC_INIT(uint64_t), NTK_VEC_INIT(uint64_t) } };
         ret = put_process(&c);

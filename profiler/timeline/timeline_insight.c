@@ -201,6 +201,10 @@ static int put_instruction_flows(const struct ntk_timeline *timeline,
     if (fact->has_flops) {
         ntk_json_key_u64(json, "flops", fact->flops);
     }
+    if (fact->named) {
+        ntk_json_key_text(json, "name", fact->named->name);
+        ntk_json_key_text(json, "tensor", fact->named->penguin_text);
+    }
     put_instruction_place(timeline, track->core, "previous", release->previous, json);
     int ret = put_wait(timeline, analyses, track, fact, release, json);
     if (ret == 0 && fact->is_transfer) {

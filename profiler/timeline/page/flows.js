@@ -55,8 +55,9 @@ function transferRows(title, { queue, count: packets, bytes: moved, duration: to
 
 function show(full, columns) {
   if (!flows || of !== state.selected) return;
-  if (flows.layer || flows.flops) {
-    columns.append(make('section', {}, make('h3', {}, 'Model'), make('dl', {}, flows.layer ? line('Layer', flows.layer) : null, flows.flops ? line('FLOPs', count(flows.flops)) : null)));
+  if (flows.layer || flows.flops || flows.name) {
+    columns.append(make('section', {}, make('h3', {}, 'Model'), make('dl', {}, flows.layer ? line('Layer', flows.layer) : null, flows.tensor ? line('Tensor', flows.tensor) : null,
+      flows.name ? line('Name', flows.name) : null, flows.flops ? line('FLOPs', count(flows.flops)) : null)));
   }
   const { kind } = state.meta.tracks[full.track];
   if (flows.wait !== undefined) columns.append(make('section', {}, make('h3', {}, 'Waited'), make('dl', {}, ...waitRows(flows))));

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""debug_members write|damage FOLDER | check JSON SQLITE CSV CHROME | none JSON - names of instructions by a rule.
+"""debug_members write|damage FOLDER | check JSON SQLITE CSV CHROME | perfetto TEXT JSON | none JSON - names of instructions by a rule.
 
 Slot s > 1 of engine e has the BIR id 1000 * e + s, the name I-e-s and, where s is even, Penguin id s with a text;
 it follows slot s - 1 (flow), slot 2 of engine 0 (a kind that nobody knows), and one that is nowhere. Slots 4 and 5
@@ -8,6 +8,7 @@ share an id, slot 6 is described by nobody.
 import csv
 import json
 import os
+import re
 import sqlite3
 import sys
 
@@ -138,10 +139,28 @@ def check(path, sqlite, folder, chrome):
     print(f"{len(rows)} instructions, {edges} edges")
 
 
+def perfetto(path, wanted):
+    """Pairs of name and tensor, through the tables of the first packet."""
+    with open(path, encoding="utf-8") as f:
+        trace = f.read()
+    plain = lambda t: bytes(t, "utf-8").decode("unicode_escape").encode("latin-1").decode("utf-8")
+    names = dict(re.findall(r'debug_annotation_names \{\s+iid: (\d+)\s+name: "(.*)"', trace))
+    texts = {i: plain(t) for i, t in re.findall(r'debug_annotation_string_values \{\s+iid: (\d+)\s+str: "(.*)"', trace)}
+    pairs = []
+    for packet in re.split(r"^packet \{$", trace, flags=re.M):
+        args = {names[n]: texts[v] for n, v in re.findall(r"name_iid: (\d+)\s+string_value_iid: (\d+)", packet)}
+        if "type: SLICE_BEGIN" in packet and "bir_instruction_name" in args:
+            pairs.append((args["bir_instruction_name"], args.get("penguin_text", "")))
+    with open(wanted, encoding="utf-8") as f:
+        rows = json.load(f)["instruction"]
+    want = [(r["bir_instruction_name"], r.get("penguin_text", "")) for r in rows if r["bir_instruction_name"]]
+    assert sorted(pairs) == sorted(want) and want, (sorted(pairs)[:3], sorted(want)[:3])
+
+
 def none(path):
     with open(path, encoding="utf-8") as f:
         rows = json.load(f)["instruction"]
     assert rows and not any(k in row for row in rows for k in [*COLUMNS, "predecessors"])
 
 
-{"write": write, "damage": damage, "check": check, "none": none}[sys.argv[1]](*sys.argv[2:])
+{"write": write, "damage": damage, "check": check, "perfetto": perfetto, "none": none}[sys.argv[1]](*sys.argv[2:])

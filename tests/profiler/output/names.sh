@@ -1,7 +1,7 @@
 #!/bin/bash
 # names - what a compiler called instructions, in every format: a run of a NEFF whose .dbg members are made here.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
-needs python3 sqlite3
+needs python3 protoc sqlite3
 here=$NTK_SOURCE_DIR/tests/profiler/output
 neuron-packager example mlp -o plain.neff -s 128 >/dev/null
 neuron-packager unpack -o plain plain.neff >/dev/null
@@ -16,6 +16,9 @@ for format in json csv sqlite parquet chrome; do
     neuron-profile view -s m.ntff -n m.neff --output-format $format --output-file names.$format 2>err || fail "$format: $(cat err)"
 done
 python3 "$here/debug_members.py" check names.json names.sqlite names.csv names.chrome >&2 || fail "names are not as they were made"
+neuron-profile view -s m.ntff -n m.neff --output-format perfetto --output-file names.pftrace 2>err || fail "perfetto: $(cat err)"
+protoc --proto_path="$NTK_SOURCE_DIR" --decode=ntk.perfetto.Trace profiler/output/perfetto.proto <names.pftrace >names.txt
+python3 "$here/debug_members.py" perfetto names.txt names.json >&2 || fail "names of the Perfetto trace are not as they were made"
 python3 "$here/tables_agree.py" names.sqlite names.csv names.parquet >&2 || fail "tables differ"
 
 # Without a NEFF, and with a damaged one, the rest is there.

@@ -259,12 +259,30 @@ static void a_queue_without_a_name_is_called_the_same_by_row_and_analysis(void *
     hand_trace_fini(&h);
 }
 
+static void the_name_that_a_compiler_left_is_told(void **state)
+{
+    struct fixture *f = *state;
+    const struct ntk_neff_debug_instruction named = { .name = "I-1-0",
+                                                      .penguin_text = "float32<2> $1[i]" };
+
+    json_t *flows = flows_of(f, TENSOR, 0);
+    assert_null(json_object_get(flows, "name"));
+    json_decref(flows);
+    f->analyses->program->facts[NTK_ISA_ENGINE_PE][0].named = &named;
+    flows = flows_of(f, TENSOR, 0);
+    assert_string_equal(json_string_value(json_object_get(flows, "name")), "I-1-0");
+    assert_string_equal(json_string_value(json_object_get(flows, "tensor")), "float32<2> $1[i]");
+    json_decref(flows);
+    f->analyses->program->facts[NTK_ISA_ENGINE_PE][0].named = NULL;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_waits_is_told_for_what_and_for_whom),
         cmocka_unit_test(who_signals_is_told_whom_it_let_go),
         cmocka_unit_test(a_change_is_told_who_made_it_and_whom_it_let_go),
+        cmocka_unit_test(the_name_that_a_compiler_left_is_told),
         cmocka_unit_test(what_is_not_known_is_not_called_no_wait),
         cmocka_unit_test(a_slice_that_is_none_is_refused),
         cmocka_unit_test(the_path_is_cut_to_the_window),
