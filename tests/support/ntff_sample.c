@@ -340,6 +340,9 @@ void ntff_sample_build(struct ntff_sample *sample, struct ntk_buf *out)
         ntff_sample_bytes(&header, 2, uuid, uuid_bytes);
     }
     ntff_sample_varint(&header, 3, 10001);
+    if (sample->is_uuid_in_node) {
+        ntff_sample_bytes(&node, 5, uuid, 16);
+    }
     put_message(&header, 4, &node);
     ntff_sample_varint(&header, 5, 1);
     put_version(&header, 8, 2, 30, 51, "faafe0123456789");

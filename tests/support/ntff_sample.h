@@ -31,6 +31,7 @@ struct ntff_sample {
     uint8_t reserved;      /* what fills bytes 8 to 0x7f */
     const uint8_t *uuid;   /* 16 bytes, written as a C string; NULL: that below, whole */
     bool is_uuid_once;     /* version 6: not in the execution */
+    bool is_uuid_in_node;  /* whole */
     uint64_t header_bytes; /* results */
     uint64_t payload_offset;
 };

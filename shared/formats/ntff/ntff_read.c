@@ -415,8 +415,8 @@ static void tell_missing(struct reader *r)
 }
 
 /* Runtimes write the uuid into field 2 as if it were a C string: too long when none of its bytes is
- * zero, else cut at the first that is, which is then known too. The execution of version 6 has it
- * whole. */
+ * zero, else cut at the first that is, which is then known too. Version 6 has it whole in the
+ * execution, and in the node. */
 static void read_neff_uuid(struct ntk_ntff *ntff, const NtkNtffPb__Header *h)
 {
     const ProtobufCBinaryData *uuid = &h->neff_uuid;
@@ -473,6 +473,10 @@ static int read_message(struct reader *r)
                 ret = read_subgraph(r, graph->subgraphs[i]);
             }
         }
+    }
+    if (ntff->neff_uuid_known_bytes < NTK_NTFF_UUID_BYTES && ntff->program_uuid_count) {
+        memcpy(ntff->neff_uuid, ntff->program_uuids[0], NTK_NTFF_UUID_BYTES);
+        ntff->neff_uuid_known_bytes = NTK_NTFF_UUID_BYTES;
     }
     if (ret == 0 && ntff->version >= 6) {
         ret = read_new_sections(r);

@@ -491,6 +491,26 @@ static void a_cut_uuid_tells_neffs_apart_as_far_as_it_goes(void **state)
     }
 }
 
+static void the_uuid_of_the_node_is_whole(void **state)
+{
+    static const uint8_t uuid[16] = { 1, 0, 3, 4, 0, 6 };
+    static const uint8_t other[16] = { 1, 0, 3, 4, 0, 7 };
+    struct ntff_sample sample = {
+        .version = 6, .uuid = uuid, .is_uuid_once = true, .is_uuid_in_node = true
+    };
+    struct ntk_buf file = { 0 };
+    struct ntk_ntff *ntff = NULL;
+
+    ntff_sample_build(&sample, &file);
+    assert_int_equal(ntk_ntff_open_bytes(file.bytes, file.bytes_count, &ntff, NULL), 0);
+    assert_int_equal(ntff->neff_uuid_known_bytes, 16);
+    assert_int_equal(ntk_ntff_check_neff(ntff, uuid, NULL), 0);
+    assert_int_equal(ntk_ntff_check_neff(ntff, other, NULL), -ENOEXEC);
+    ntk_ntff_close(ntff);
+    ntk_buf_fini(&file);
+    (void)state;
+}
+
 static void the_uuid_of_the_execution_is_whole(void **state)
 {
     static const uint8_t uuid[16] = { 0, 2, 3, 4, 0, 6 };
@@ -541,6 +561,7 @@ int main(void)
         cmocka_unit_test(another_neff_is_refused),
         cmocka_unit_test(a_cut_uuid_tells_neffs_apart_as_far_as_it_goes),
         cmocka_unit_test(the_uuid_of_the_execution_is_whole),
+        cmocka_unit_test(the_uuid_of_the_node_is_whole),
         cmocka_unit_test(names_are_those_that_are_shown),
     };
 
