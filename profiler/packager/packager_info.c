@@ -218,6 +218,38 @@ static void print_line(const char *title, const char *text)
     printf("%-18s %s\n", title, clean);
 }
 
+/* Members that hold names and places for people. */
+static void print_debug_members(const struct ntk_neff *neff)
+{
+    bool is_first = true;
+
+    for (uint32_t i = 0; i < neff->member_count; i++) {
+        const struct ntk_neff_member *member = &neff->members[i];
+        char name[600];
+
+        if (ntk_neff_member_is_debug(member->name)) {
+            ntk_str_copy_clean(name, sizeof name, member->name, strlen(member->name));
+            printf("%s%10zu  %s\n", is_first ? "\n      Size  For debuggers\n" : "",
+                   member->bytes_count, name);
+            is_first = false;
+        }
+    }
+}
+
+static void json_debug_members(const struct ntk_neff *neff, struct ntk_json *json)
+{
+    ntk_json_key_array_begin(json, "debug_members");
+    for (uint32_t i = 0; i < neff->member_count; i++) {
+        if (ntk_neff_member_is_debug(neff->members[i].name)) {
+            ntk_json_object_begin(json);
+            ntk_json_key_text(json, "name", neff->members[i].name);
+            ntk_json_key_u64(json, "size", neff->members[i].bytes_count);
+            ntk_json_object_end(json);
+        }
+    }
+    ntk_json_array_end(json);
+}
+
 static void print_text(const struct facts *facts)
 {
     const struct ntk_neff *neff = facts->neff;
@@ -245,6 +277,7 @@ static void print_text(const struct facts *facts)
     printf("%-4s  %-11s  %-8s  %-20s  %10s  %-6s  %-6s  %-16s  %-8s  %s\n", "NODE", "Executor",
            "Name", "Variable", "Size", "Type", "Format", "Shape", "DataType", "TimeSeries");
     visit_rows(neff, print_row, NULL);
+    print_debug_members(neff);
     if (with_sizes) {
         struct ntk_neff_sizes sizes;
 
@@ -322,6 +355,7 @@ static void print_json(const struct facts *facts)
     ntk_json_key_u64(&json, "dma_rings_spill", sizes.rings_spill);
     ntk_json_key_u64(&json, "io_tensors", sizes.io);
     ntk_json_object_end(&json);
+    json_debug_members(neff, &json);
     ntk_json_object_end(&json);
     printf("%s\n", ntk_buf_text_get(&buf));
     ntk_buf_fini(&features);

@@ -197,6 +197,16 @@ static void optimize_leaves_out_debug_files_and_compression(void **state)
     result = run(0, "create", "-i", folder, "-o", packed, "-n", "mlp");
     test_run_fini(&result);
 
+    result = run(0, "info", packed, NULL, NULL, NULL, NULL, NULL);
+    assert_non_null(strstr(result.out, "\n      Size  For debuggers\n"));
+    for (size_t i = 0; i < 4; i++) {
+        snprintf(path, sizeof path, "\n         1  %s\n", debug[i]);
+        assert_non_null(strstr(result.out, path));
+    }
+    test_run_fini(&result);
+    result = run(0, "info", "--json", packed, NULL, NULL, NULL, NULL);
+    assert_non_null(strstr(result.out, "\"name\": \"sg00/pe.asm\""));
+    test_run_fini(&result);
     result = run(0, "optimize", "-o", lean, packed, NULL, NULL, NULL);
     assert_int_equal(ntk_fs_read(packed, SIZE_MAX, &bytes, &count, NULL), 0);
     snprintf(path, sizeof path, ", was %zu; 4 files for debuggers left out\n", count);
@@ -231,6 +241,7 @@ static void optimize_leaves_out_debug_files_and_compression(void **state)
 
     result = run(0, "info", lean, NULL, NULL, NULL, NULL, NULL);
     assert_non_null(strstr(result.out, "Hash matches:      yes\n"));
+    assert_null(strstr(result.out, "For debuggers"));
     test_run_fini(&result);
     result = run(0, "optimize", "--keep-debug", "-o", kept, packed, NULL, NULL);
     assert_non_null(strstr(result.out, "; 0 files for debuggers left out\n"));
