@@ -20,7 +20,7 @@
 
 #define HAND_TRACE_CORES 2
 #define HAND_TRACE_SLOTS 256
-#define HAND_TRACE_ITEMS 512
+#define HAND_TRACE_ITEMS 2048
 
 struct hand_trace {
     struct ntk_trace trace;
