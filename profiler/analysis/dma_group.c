@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "profiler/analysis/open_slot.h"
-#include "profiler/analysis/vendor_slot.h"
+#include "shared/formats/neff/vendor_slot.h"
 
 /* The queue set, and 1 + the instance, that a vendor's trigger names. */
 static bool find_queue(const struct ntk_neff_subgraph *neff, const char *name,

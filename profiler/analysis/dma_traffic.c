@@ -5,8 +5,6 @@
 #include "profiler/analysis/interval.h"
 #include "profiler/trace/walk.h"
 
-#define SEMAPHORE_WRITE_BYTES 4
-
 static void add(struct ntk_dma_share *share, struct ntk_cover *cover,
                 const struct ntk_trace_packet *packet)
 {
@@ -43,8 +41,6 @@ void ntk_analysis_dma_traffic(const struct ntk_trace *trace, struct ntk_dma_traf
         if (dma_class != NTK_TRACE_DMA_SOFTWARE_DYNAMIC &&
             dma_class != NTK_TRACE_DMA_HARDWARE_DYNAMIC) {
             add(&traffic.fixed, &fixed, span.packet);
-        } else if (span.packet->bytes_count > SEMAPHORE_WRITE_BYTES) {
-            traffic.dynamic_data_bytes += span.packet->bytes_count;
         }
     }
     for (size_t c = 0; c < trace->core_count; c++) {

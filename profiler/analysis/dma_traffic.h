@@ -19,9 +19,8 @@ struct ntk_dma_traffic {
     struct ntk_dma_share all;
     struct ntk_dma_share fixed; /* every class but the two dynamic ones */
     struct ntk_dma_share classes[NTK_TRACE_DMA_CLASS_COUNT];
-    int64_t packet_ps;           /* sum of packet times */
-    uint64_t dynamic_data_bytes; /* of dynamic packets that are no semaphore writes (4 bytes) */
-    uint64_t queue_count;        /* (engine, queue) pairs that the file names */
+    int64_t packet_ps;    /* sum of packet times */
+    uint64_t queue_count; /* (engine, queue) pairs that the file names */
 };
 
 /* Packets of queues whose descriptors were made before the run. */

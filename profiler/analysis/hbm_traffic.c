@@ -4,15 +4,14 @@
 
 #include "profiler/analysis/dma_group.h"
 #include "profiler/analysis/open_slot.h"
-#include "profiler/analysis/vendor_slot.h"
+#include "shared/formats/neff/vendor_slot.h"
 #include "profiler/trace/executed.h"
 #include "shared/formats/neff/neff.h"
 
 struct sums {
     bool is_known;
-    bool has_vendor, has_open, has_trigger;
-    bool is_one_sided; /* every vendor transfer has exactly one end in HBM */
-    uint64_t times;    /* that the instruction ran */
+    bool has_open, has_trigger;
+    uint64_t times; /* that the instruction ran */
     uint64_t read_bytes, write_bytes;
     ntk_hbm_visit *visit; /* may be NULL */
     void *ctx;
@@ -126,13 +125,11 @@ static void add_vendor(struct sums *sums, const struct ntk_trace_core *core,
                        const struct ntk_trace_instruction *instruction)
 {
     const uint8_t *slot = ntk_ntff_slot_get(core->ntff, instruction->engine, instruction->slot);
-    bool from_hbm = ntk_vendor_slot_dma_from_hbm(slot);
-    bool to_hbm = ntk_vendor_slot_dma_to_hbm(slot);
+    struct ntk_vendor_work work;
 
-    sums->has_vendor = true;
-    sums->is_one_sided = sums->is_one_sided && from_hbm != to_hbm;
-    add_read(sums, NULL, from_hbm ? ntk_vendor_slot_dma_bytes(slot) : 0);
-    add_write(sums, NULL, to_hbm ? ntk_vendor_slot_dma_bytes(slot) : 0);
+    ntk_vendor_slot_work(slot, &work);
+    add_read(sums, NULL, work.hbm_read_bytes);
+    add_write(sums, NULL, work.hbm_write_bytes);
 }
 
 static bool is_dma_opcode(uint8_t opcode)
@@ -162,9 +159,7 @@ bool ntk_hbm_traffic_visit(const struct ntk_trace *trace, const struct ntk_trace
                            const struct ntk_trace_instruction *instruction, ntk_hbm_visit *visit,
                            void *ctx)
 {
-    struct sums sums = {
-        .is_known = true, .is_one_sided = true, .times = 1, .visit = visit, .ctx = ctx
-    };
+    struct sums sums = { .is_known = true, .times = 1, .visit = visit, .ctx = ctx };
 
     if (!is_dma_opcode(instruction->opcode)) {
         return false;
@@ -176,7 +171,7 @@ bool ntk_hbm_traffic_visit(const struct ntk_trace *trace, const struct ntk_trace
 void ntk_analysis_hbm_traffic(const struct ntk_trace *trace, const struct ntk_dma_traffic *traffic,
                               struct ntk_hbm_traffic *out_hbm)
 {
-    struct sums sums = { .is_known = true, .is_one_sided = true };
+    struct sums sums = { .is_known = true };
     struct sums groups = { .is_known = true }; /* of a vendor's triggers */
 
     for (size_t c = 0; c < trace->core_count && sums.is_known; c++) {
@@ -197,15 +192,6 @@ void ntk_analysis_hbm_traffic(const struct ntk_trace *trace, const struct ntk_dm
     /* A vendor's prepared queues move data that only the NEFF describes. */
     if (ntk_dma_prepared_packets(traffic) && !sums.has_open && !groups.has_trigger) {
         sums.is_known = false;
-    }
-    /* A transfer that casts has fewer bytes on one side than its instruction says: reads are the
-     * instructions', the packets have the sum. */
-    if (sums.has_vendor && sums.is_one_sided && !sums.has_open) {
-        if (traffic->dynamic_data_bytes >= sums.read_bytes) {
-            sums.write_bytes = traffic->dynamic_data_bytes - sums.read_bytes;
-        } else {
-            sums.is_known = false;
-        }
     }
     *out_hbm = (struct ntk_hbm_traffic){ sums.is_known && groups.is_known,
                                          sums.read_bytes + groups.read_bytes,

@@ -3,7 +3,7 @@
 #include "profiler/analysis/matmul_flops.h"
 
 #include "profiler/analysis/open_slot.h"
-#include "profiler/analysis/vendor_slot.h"
+#include "shared/formats/neff/vendor_slot.h"
 #include "profiler/trace/executed.h"
 
 bool ntk_matmul_flops_get(const struct ntk_trace *trace, const struct ntk_trace_core *core,

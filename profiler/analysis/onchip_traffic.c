@@ -5,6 +5,7 @@
 #include "profiler/analysis/dma_group.h"
 #include "profiler/analysis/open_slot.h"
 #include "profiler/trace/executed.h"
+#include "shared/formats/neff/vendor_slot.h"
 
 static void add(struct ntk_onchip_traffic *traffic, enum ntk_isa_space space, bool is_write,
                 uint64_t bytes_count)
@@ -72,31 +73,60 @@ static bool add_groups(struct ntk_onchip_traffic *traffic, const struct ntk_trac
     return cursor.has_group;
 }
 
-static bool add_instruction(struct ntk_onchip_traffic *traffic, const struct ntk_trace_core *core,
-                            const struct ntk_trace_instruction *instruction, uint64_t times)
+static bool add_open(struct ntk_onchip_traffic *traffic, const struct ntk_trace_core *core,
+                     unsigned engine, const struct ntk_isa_instr *instr, uint64_t times)
 {
-    struct ntk_isa_instr instr;
-
-    if (!ntk_open_slot_decode(core, instruction, &instr)) {
-        return false;
+    if (instr->op == NTK_ISA_OP_DMA_TRIGGER) {
+        return add_groups(traffic, core, engine, instr, times);
     }
-    if (instr.op == NTK_ISA_OP_DMA_TRIGGER) {
-        return add_groups(traffic, core, instruction->engine, &instr, times);
-    }
-    add_operands(traffic, &instr, times);
+    add_operands(traffic, instr, times);
     return true;
 }
 
-void ntk_analysis_onchip_traffic(const struct ntk_trace *trace, struct ntk_onchip_traffic *out)
+/* Of hardware: as the original tool counts, of what engines compute one partition. */
+static bool add_vendor(struct ntk_onchip_traffic *traffic, const struct ntk_trace_core *core,
+                       const struct ntk_trace_instruction *instruction, uint64_t times)
+{
+    const uint8_t *slot = ntk_ntff_slot_get(core->ntff, instruction->engine, instruction->slot);
+    struct ntk_vendor_work work;
+
+    if (!slot) {
+        return false;
+    }
+    ntk_vendor_slot_work(slot, &work);
+    traffic->sbuf_read_bytes += times * work.sbuf_read_bytes;
+    traffic->sbuf_write_bytes += times * work.sbuf_write_bytes;
+    traffic->psum_read_bytes += times * work.psum_read_bytes;
+    traffic->psum_write_bytes += times * work.psum_write_bytes;
+    traffic->psum_to_sbuf_count += work.is_psum_to_sbuf ? times : 0;
+    traffic->psum_to_sbuf_bytes += times * work.psum_to_sbuf_bytes;
+    return work.is_known;
+}
+
+void ntk_analysis_onchip_traffic(const struct ntk_trace *trace, const struct ntk_dma_traffic *dma,
+                                 struct ntk_onchip_traffic *out)
 {
     struct ntk_onchip_traffic traffic = { .is_known = true };
+    bool has_chip = trace->has_chip && trace->chip.generation == NTK_VENDOR_SLOT_GENERATION;
+    bool has_open = false, has_vendor = false;
 
     for (size_t c = 0; c < trace->core_count && traffic.is_known; c++) {
         struct ntk_executed executed = { .core = &trace->cores[c] };
         while (traffic.is_known && ntk_executed_next(&executed)) {
-            traffic.is_known =
-                add_instruction(&traffic, executed.core, &executed.instruction, executed.times);
+            struct ntk_isa_instr instr;
+            bool is_open = ntk_open_slot_decode(executed.core, &executed.instruction, &instr);
+            has_open = has_open || is_open;
+            has_vendor = has_vendor || !is_open;
+            traffic.is_known = is_open
+                                   ? add_open(&traffic, executed.core, executed.instruction.engine,
+                                              &instr, executed.times)
+                                   : has_chip && add_vendor(&traffic, executed.core,
+                                                            &executed.instruction, executed.times);
         }
+    }
+    /* Nobody but the NEFF says what a vendor's prepared queues move, and where to. */
+    if (has_vendor && !has_open && ntk_dma_prepared_packets(dma)) {
+        traffic.is_known = false;
     }
     *out = traffic;
 }

@@ -5,15 +5,19 @@
  *
  * Known for programs in the open encoding (docs/isa.md), whose operands can be read: each time an
  * instruction ran, its tiles count once, a repeated element as often as it is taken; adding to what
- * the accumulation buffer holds is a write. DMA between memories counts by where its sides lie. The
- * operands of a vendor's programs are not public: not known.
+ * the accumulation buffer holds is a write. DMA between memories counts by where its sides lie.
+ *
+ * Known for a vendor's programs too (docs/formats/vendor-slots.md) unless some instruction is not,
+ * or data is moved by queues that were prepared before the run. These are counted as the original
+ * tool counts: of what engines compute the bytes of one partition, and of what goes from the
+ * accumulation buffer to the state buffer those that are written.
  *
  * Pure: trace to result. Memory does not grow with the trace.
  */
 #ifndef NTK_PROFILER_ANALYSIS_ONCHIP_TRAFFIC_H
 #define NTK_PROFILER_ANALYSIS_ONCHIP_TRAFFIC_H
 
-#include "profiler/trace/trace.h"
+#include "profiler/analysis/dma_traffic.h"
 
 struct ntk_onchip_traffic {
     bool is_known;
@@ -23,6 +27,7 @@ struct ntk_onchip_traffic {
     uint64_t psum_to_sbuf_count, psum_to_sbuf_bytes;
 };
 
-void ntk_analysis_onchip_traffic(const struct ntk_trace *trace, struct ntk_onchip_traffic *out);
+void ntk_analysis_onchip_traffic(const struct ntk_trace *trace, const struct ntk_dma_traffic *dma,
+                                 struct ntk_onchip_traffic *out);
 
 #endif

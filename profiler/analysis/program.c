@@ -10,7 +10,7 @@
 #include "profiler/analysis/hbm_traffic.h"
 #include "profiler/analysis/matmul_flops.h"
 #include "profiler/analysis/open_slot.h"
-#include "profiler/analysis/vendor_slot.h"
+#include "shared/formats/neff/vendor_slot.h"
 #include "shared/base/map.h"
 #include "shared/base/vec.h"
 #include "shared/formats/neff/neff.h"
@@ -154,6 +154,20 @@ static void fill_vendor(const struct ntk_trace_core *core, const uint8_t *slot,
     fact->is_transpose = slot[0] == NTK_NTFF_OPCODE_LDWEIGHTS && ntk_vendor_slot_is_transpose(slot);
 }
 
+static void fill_onchip(const uint8_t *slot, struct ntk_slot_fact *fact)
+{
+    struct ntk_vendor_work work;
+
+    ntk_vendor_slot_work(slot, &work);
+    fact->has_onchip = work.is_known;
+    fact->is_psum_to_sbuf = work.is_psum_to_sbuf;
+    fact->sbuf_read_bytes = work.sbuf_read_bytes;
+    fact->sbuf_write_bytes = work.sbuf_write_bytes;
+    fact->psum_read_bytes = work.psum_read_bytes;
+    fact->psum_write_bytes = work.psum_write_bytes;
+    fact->psum_to_sbuf_bytes = work.psum_to_sbuf_bytes;
+}
+
 static void add_bytes(const struct ntk_neff_var *var, bool is_write, uint64_t bytes_count,
                       void *ctx)
 {
@@ -192,6 +206,9 @@ static void fill_fact(struct filling *f, const struct ntk_trace_core *core,
         fill_open(f, core, instruction->engine, &open, fact);
     } else if (slot && trace->has_chip && ntk_vendor_slot_has_sync(trace->chip.generation)) {
         fill_vendor(core, slot, fact);
+        if (trace->chip.generation == NTK_VENDOR_SLOT_GENERATION) {
+            fill_onchip(slot, fact);
+        }
     }
     if (instruction->opcode == NTK_NTFF_OPCODE_MATMUL) {
         fact->has_flops =

@@ -58,6 +58,12 @@ struct ntk_slot_fact {
     const struct ntk_neff_debug_instruction *named; /* NULL: only its id is known */
     bool has_bytes;                                 /* it is a transfer whose bytes are known */
     uint64_t read_bytes, write_bytes;               /* of device memory */
+    /* Of a vendor's instruction whose bytes are known; of engines that compute those of one
+     * partition, as the original tool counts them. */
+    bool has_onchip;
+    bool is_psum_to_sbuf;
+    uint64_t sbuf_read_bytes, sbuf_write_bytes;
+    uint64_t psum_read_bytes, psum_write_bytes, psum_to_sbuf_bytes;
 };
 
 struct ntk_program {

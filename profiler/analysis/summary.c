@@ -337,11 +337,11 @@ static void fill_roofline(struct filler *f, const struct ntk_matmul_flops *flops
     }
 }
 
-static void fill_onchip(struct filler *f)
+static void fill_onchip(struct filler *f, const struct ntk_dma_traffic *dma)
 {
     struct ntk_onchip_traffic traffic;
 
-    ntk_analysis_onchip_traffic(f->trace, &traffic);
+    ntk_analysis_onchip_traffic(f->trace, dma, &traffic);
     if (traffic.is_known) {
         set_count(f, NTK_SUMMARY_sbuf_read_bytes, traffic.sbuf_read_bytes);
         set_count(f, NTK_SUMMARY_sbuf_write_bytes, traffic.sbuf_write_bytes);
@@ -459,7 +459,7 @@ int ntk_analysis_summary(const struct ntk_trace *trace, struct ntk_summary *out_
     fill_engines(&f, &activity);
     fill_dma(&f, &traffic);
     fill_roofline(&f, &flops, &hbm);
-    fill_onchip(&f);
+    fill_onchip(&f, &traffic);
     fill_system(&f);
     fill_collectives(&f);
     for (unsigned nc = 0; nc < 2 && nc < trace->core_count; nc++) {

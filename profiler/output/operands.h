@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * operands - what an executed instruction of the open encoding was told to do, in the words of
- * docs/isa.md.
+ * operands - what an executed instruction was told to do: of the open encoding in the words of
+ * docs/isa.md, of a vendor's in those of docs/formats/vendor-slots.md.
  *
  * An instruction that runs often is printed once, as long as no other needs its place: memory is
  * bounded, however long program and capture are.
@@ -16,18 +16,21 @@
 struct ntk_operands;
 
 struct ntk_operands_text {
-    const char *operation; /* "nc_matmul" */
-    const char
-        *operands; /* "D=psum(0:128):float32[256] ... signal=s9+1"; "" where there are none */
+    const char *operation; /* as the program has it: "nc_matmul", "PSEUDO_DMA_DIRECT2D"; of a
+                              vendor's NULL where it is the opcode that ran */
+    const char *operands;  /* "D=psum(0:128):float32[256] ... signal=s9+1"; "" for none */
+    const char *compiler_operands; /* of such an operation of a vendor's, else NULL */
+    const char *function;          /* of a vendor's: of an ACTIVATE, else ""; else NULL */
 };
 
-struct ntk_operands *ntk_operands_create(void);
+/* NULL without memory. The trace is borrowed. */
+struct ntk_operands *ntk_operands_create(const struct ntk_trace *trace);
 void ntk_operands_destroy(struct ntk_operands *operands);
 
-/* False for an instruction that is not in the open encoding, and without memory. The texts last
+/* False for an instruction of an encoding that nobody knows, and without memory. The texts last
  * until the next call. */
-bool ntk_operands_get(struct ntk_operands *operands, const struct ntk_trace_core *core,
-                      size_t core_index, const struct ntk_trace_instruction *instruction,
+bool ntk_operands_get(struct ntk_operands *operands, size_t core_index,
+                      const struct ntk_trace_instruction *instruction,
                       struct ntk_operands_text *out_text);
 
 #endif

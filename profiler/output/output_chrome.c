@@ -172,6 +172,10 @@ static int put_instruction(void *ctx, const void *data)
         ADD(w->buf, ",\"evt_wait_time_ns\":");
         ntk_buf_add_i64(w->buf, row->wait_ns);
     }
+    if (row->operands && row->operands[0]) {
+        ADD(w->buf, ",\"operands\":");
+        ntk_json_add_quoted(w->buf, row->operands);
+    }
     if (row->layer && row->layer[0]) {
         ADD(w->buf, ",\"layer\":");
         ntk_json_add_quoted(w->buf, row->layer);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 #include "profiler/output/operands.h"
 
@@ -13,7 +14,7 @@
 
 int ntk_output_instructions(const struct ntk_trace *trace, struct ntk_sink *sink)
 {
-    struct ntk_operands *operands = ntk_operands_create();
+    struct ntk_operands *operands = ntk_operands_create(trace);
     int ret = operands ? 0 : -ENOMEM;
 
     ntk_buf_add_format(&sink->buf, "%-4s  %-7s  %7s  %14s  %13s  %11s  %s\n", "NODE", "ENGINE",
@@ -29,9 +30,14 @@ int ntk_output_instructions(const struct ntk_trace *trace, struct ntk_sink *sink
                                (instruction->end_ps - instruction->start_ps) / NTK_TRACE_PS_PER_NS,
                                instruction->wait_cycles,
                                ntk_ntff_opcode_name(instruction->opcode, name, sizeof name));
-            if (ntk_operands_get(operands, &trace->cores[c], c, instruction, &text)) {
-                ntk_buf_add_format(&sink->buf, "  %s%s%s", text.operation,
-                                   *text.operands ? " " : "", text.operands);
+            if (ntk_operands_get(operands, c, instruction, &text)) {
+                ntk_buf_add_text(&sink->buf, "  ");
+                if (text.function) { /* a vendor's: begins with a blank where it waits for nothing */
+                    ntk_buf_add_text(&sink->buf, text.operands + strspn(text.operands, " "));
+                } else {
+                    ntk_buf_add_format(&sink->buf, "%s%s%s", text.operation,
+                                       *text.operands ? " " : "", text.operands);
+                }
             }
             ntk_buf_add_char(&sink->buf, '\n');
             ret = ntk_sink_step(sink);

@@ -22,7 +22,10 @@ struct ntk_instruction_row {
     const char *title;           /* "Tensor" */
     const char *label;           /* "TensorMatrix" for what multiplies, else the title */
     const char *opcode;
-    const char *operands, *operation; /* of the open encoding: as listings have them */
+    const char *operands;
+    /* As the program has them: of the open encoding; of a vendor's where other than what ran. */
+    const char *operation, *compiler_operands;
+    const char *activation; /* of a vendor's ACTIVATE, "" of its others */
     int64_t pc, compiler_pc;
     int64_t wait_ns;
     int64_t crc_in, crc_out;
@@ -37,6 +40,8 @@ struct ntk_instruction_row {
     int64_t elements, flops;  /* of a MATMUL */
     int64_t transpose_elements, transpose_flops; /* of one that transposes */
     int64_t hbm_read_bytes, hbm_write_bytes, sbuf_read_bytes, sbuf_write_bytes;
+    int64_t psum_read_bytes, psum_write_bytes;
+    int64_t psum_to_sbuf_bytes, is_psum_to_sbuf; /* the second 1 or absent */
 };
 
 struct ntk_packet_row {

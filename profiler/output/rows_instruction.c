@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "profiler/analysis/interval.h"
-#include "profiler/analysis/vendor_slot.h"
+#include "shared/formats/neff/vendor_slot.h"
 #include "profiler/output/operands.h"
 #include "profiler/output/predecessors.h"
 #include "shared/base/buf.h"
@@ -29,9 +29,9 @@ static int64_t wait_ns(const struct ntk_trace *trace, uint16_t cycles)
     return trace->has_chip ? (int64_t)cycles * 1000 / trace->chip.base_mhz : NTK_ABSENT_I64;
 }
 
-static int64_t traffic(const struct ntk_slot_fact *fact, uint64_t bytes)
+static int64_t traffic(bool is_known, uint64_t bytes)
 {
-    return fact->has_bytes && bytes ? ntk_rows_i64(bytes) : NTK_ABSENT_I64;
+    return is_known && bytes ? ntk_rows_i64(bytes) : NTK_ABSENT_I64;
 }
 
 static void fill_work(const struct ntk_trace *trace, const struct ntk_slot_fact *fact,
@@ -54,13 +54,15 @@ static void fill_work(const struct ntk_trace *trace, const struct ntk_slot_fact 
     row->elements = fact->has_flops ? row->flops / FLOPS_PER_ELEMENT : NTK_ABSENT_I64;
     row->transpose_flops = fact->is_transpose ? row->flops : NTK_ABSENT_I64;
     row->transpose_elements = fact->is_transpose ? row->elements : NTK_ABSENT_I64;
-    row->hbm_read_bytes = traffic(fact, fact->read_bytes);
-    row->hbm_write_bytes = traffic(fact, fact->write_bytes);
-    /* A vendor's transfer is one copy: what does not lie in one memory lies in the other. */
-    row->sbuf_read_bytes =
-        !fact->is_open && !fact->read_bytes ? row->hbm_write_bytes : NTK_ABSENT_I64;
-    row->sbuf_write_bytes =
-        !fact->is_open && !fact->write_bytes ? row->hbm_read_bytes : NTK_ABSENT_I64;
+    row->hbm_read_bytes = traffic(fact->has_bytes, fact->read_bytes);
+    row->hbm_write_bytes = traffic(fact->has_bytes, fact->write_bytes);
+    row->sbuf_read_bytes = traffic(fact->has_onchip, fact->sbuf_read_bytes);
+    row->sbuf_write_bytes = traffic(fact->has_onchip, fact->sbuf_write_bytes);
+    row->psum_read_bytes = traffic(fact->has_onchip, fact->psum_read_bytes);
+    row->psum_write_bytes = traffic(fact->has_onchip, fact->psum_write_bytes);
+    bool is_psum_to_sbuf = fact->has_onchip && fact->is_psum_to_sbuf;
+    row->psum_to_sbuf_bytes = traffic(is_psum_to_sbuf, fact->psum_to_sbuf_bytes);
+    row->is_psum_to_sbuf = is_psum_to_sbuf ? 1 : NTK_ABSENT_I64;
 }
 
 /* "sg0001:12" and the number with that of the subgraph. */
@@ -132,11 +134,11 @@ static int put_instructions(const struct instruction_target *target, size_t core
         row.title = ntk_ntff_engine_title(from->engine);
         row.label = is_matmul ? "TensorMatrix" : row.title;
         row.opcode = ntk_ntff_opcode_name(from->opcode, unnamed, sizeof unnamed);
-        if (fact->is_open) {
-            (void)ntk_operands_get(target->operands, core, core_index, from, &text);
-        }
+        (void)ntk_operands_get(target->operands, core_index, from, &text);
         row.operands = text.operands;
         row.operation = fact->is_runtime ? NULL : text.operation;
+        row.compiler_operands = text.compiler_operands;
+        row.activation = text.function;
         row.pc = from->slot;
         row.wait_ns = wait_ns(export->trace, from->wait_cycles);
         row.crc_in = from->crc_in;
@@ -160,7 +162,7 @@ static int put_instructions(const struct instruction_target *target, size_t core
 
 int ntk_rows_instructions(const struct ntk_export *export, ntk_row_put *put, void *ctx)
 {
-    struct instruction_target target = { export, ntk_operands_create(), put, ctx };
+    struct instruction_target target = { export, ntk_operands_create(export->trace), put, ctx };
     int ret = target.operands ? 0 : -ENOMEM;
 
     for (size_t c = 0; c < export->trace->core_count && ret == 0; c++) {

@@ -25,6 +25,8 @@ static const struct ntk_column instruction[] = {
     KEY(ntk_instruction_row, opcode, "opcode", TEXT),
     KEY(ntk_instruction_row, operands, "operands", TEXT),
     KEY(ntk_instruction_row, operation, "compiler_opcode", TEXT),
+    KEY(ntk_instruction_row, compiler_operands, "compiler_operands", TEXT),
+    KEY(ntk_instruction_row, activation, "activation_fn", TEXT),
     KEY(ntk_instruction_row, pc, "pc", I64),
     KEY(ntk_instruction_row, compiler_pc, "compiler_pc", I64),
     KEY(ntk_instruction_row, id, "id", I64),
@@ -47,6 +49,10 @@ static const struct ntk_column instruction[] = {
     KEY(ntk_instruction_row, hbm_write_bytes, "hbm_write_bytes", I64),
     KEY(ntk_instruction_row, sbuf_read_bytes, "sbuf_read_bytes", I64),
     KEY(ntk_instruction_row, sbuf_write_bytes, "sbuf_write_bytes", I64),
+    KEY(ntk_instruction_row, psum_read_bytes, "psum_read_bytes", I64),
+    KEY(ntk_instruction_row, psum_write_bytes, "psum_write_bytes", I64),
+    KEY(ntk_instruction_row, psum_to_sbuf_bytes, "psum_read_sbuf_write_bytes", I64),
+    KEY(ntk_instruction_row, is_psum_to_sbuf, "is_psum_read_sbuf_write", BOOL),
 };
 
 static const struct ntk_column dma[] = {

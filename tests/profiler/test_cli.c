@@ -183,10 +183,13 @@ static void single_instructions_and_records_are_listed(void **state)
     struct test_run run = RUN(f, "show-session", "-s", f->sample, "-i");
 
     assert_int_equal(run.exit_code, 0);
-    assert_non_null(strstr(run.out, "OPCODE\n0     Tensor         0               0              1"
-                                    "            0  NOTIFY\n"));
-    assert_non_null(strstr(run.out, "0     Tensor         1           10000          20000"
-                                    "           12  MATMUL\n"));
+    assert_non_null(strstr(run.out,
+                           "OPCODE\n0     Tensor         0               0              1"
+                           "            0  NOTIFY  hint=0 notification=EXPLICIT  trace=START \n"));
+    assert_non_null(strstr(run.out,
+                           "0     Tensor         1           10000          20000"
+                           "           12  MATMUL  acc_flags=0 src=bfloat16@0x0[0,0,0][512,1,1] "
+                           "dst=0x2000000[0,0,0][512,1,1] 128*128 \n"));
     test_run_fini(&run);
     run = RUN(f, "show-session", "-s", f->sample, "--show-trace");
     assert_int_equal(run.exit_code, 0);

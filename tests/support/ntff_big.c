@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profiler/analysis/vendor_slot.h"
+#include "shared/formats/neff/vendor_slot.h"
 #include "shared/formats/ntff/ntff.h"
 
 #define SLOTS 512

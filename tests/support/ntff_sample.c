@@ -91,6 +91,14 @@ static void make_code(uint8_t tensor[TENSOR_SLOTS * SLOT], uint8_t gpsimd[GPSIMD
         put_u16(tensor + i * SLOT + 26, i == 1 ? 512 : 128);
         put_u16(tensor + i * SLOT + 28, 1);
         put_u16(tensor + i * SLOT + 30, 1);
+        tensor[i * SLOT + 32] = 6; /* bfloat16 */
+        tensor[i * SLOT + 38] = tensor[i * SLOT + 39] = 128;
+        tensor[i * SLOT + 51] = 0x02; /* to the accumulation buffer */
+        memcpy(tensor + i * SLOT + 58, tensor + i * SLOT + 26, 6);
+    }
+    for (size_t i = 0; i <= 4; i += 4) {
+        tensor[i * SLOT + 2] = 9;
+        tensor[i * SLOT + 39] = 1;
     }
     tensor[2 * SLOT + 34] = 1;
     for (size_t i = 0; i < 2; i++) {
@@ -99,6 +107,7 @@ static void make_code(uint8_t tensor[TENSOR_SLOTS * SLOT], uint8_t gpsimd[GPSIMD
         put_u16(gpsimd + i * SLOT + 32, i == 0 ? 16 : 8);
         put_u16(gpsimd + i * SLOT + 34, 8);
         put_u16(gpsimd + i * SLOT + 36, 4);
+        memcpy(gpsimd + i * SLOT + 56, gpsimd + i * SLOT + 32, 6); /* no cast */
     }
 }
 

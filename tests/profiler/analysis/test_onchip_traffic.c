@@ -56,8 +56,10 @@ static void run(struct machine *m, unsigned engine, const struct ntk_isa_instr *
 static struct ntk_onchip_traffic traffic_of(const struct machine *m)
 {
     struct ntk_onchip_traffic traffic;
+    struct ntk_dma_traffic dma;
 
-    ntk_analysis_onchip_traffic(&m->trace, &traffic);
+    ntk_analysis_dma_traffic(&m->trace, &dma);
+    ntk_analysis_onchip_traffic(&m->trace, &dma, &traffic);
     return traffic;
 }
 

@@ -21,12 +21,8 @@ FREE = {
 ABSENT = {
     None: {"instruction_usage"},
     "dma": {"dest", "op", "source", "variable"},
-    "instruction": {"activation_fn", "compiler_opcode", "compiler_operands", "is_psum_read_sbuf_write", "operands", "psum_read_bytes",
-                    "psum_read_sbuf_write_bytes", "psum_write_bytes"},
     "metadata": {"total_point_count"},
     "profile_info": {"profiler_build_time"},
-    "summary": {"psum_read_bytes", "psum_read_sbuf_write_bytes", "psum_read_sbuf_write_count", "psum_write_bytes", "sbuf_read_bytes",
-                "sbuf_write_bytes"},
 }
 WAIT_NS = 1
 HFU_RATIO = 3e-8
@@ -58,10 +54,6 @@ def align(name, ours, theirs):
             wait = waits.get(key(row))
             if wait is not None and abs(row["evt_wait_time"] - wait) <= WAIT_NS:
                 row["evt_wait_time"] = wait
-        for row in theirs:  # of engines other than DMA it cannot be known
-            if row["opcode"] != "DMA_DIRECT2D":
-                row.pop("sbuf_read_bytes", None)
-                row.pop("sbuf_write_bytes", None)
 
 
 def main():

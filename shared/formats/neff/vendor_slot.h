@@ -1,16 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vendor_slot - the few fields of a Trainium2 instruction slot (waits and changes: of Trainium1
- * too) whose meaning is known, for reading captures of real hardware. docs/formats/ntff.md has the
- * table.
+ * vendor_slot - instruction slots of Trainium1 and 2 as text, and what they move: for reading
+ * programs and captures of real hardware. Nothing is executed from it, and nothing written.
+ *
+ * Any 64 bytes are a slot: codes that are not known are printed as numbers, an instruction that is
+ * not known as its bytes. docs/formats/vendor-slots.md has the layouts and how sure each is.
+ *
+ * Owner:   plain data; what is appended belongs to the caller's buffer. Threads: any.
  */
-#ifndef NTK_PROFILER_ANALYSIS_VENDOR_SLOT_H
-#define NTK_PROFILER_ANALYSIS_VENDOR_SLOT_H
+#ifndef NTK_SHARED_FORMATS_NEFF_VENDOR_SLOT_H
+#define NTK_SHARED_FORMATS_NEFF_VENDOR_SLOT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define NTK_VENDOR_SLOT_GENERATION 3 /* NC-v3 */
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ntk_buf;
+struct ntk_vendor_names;
+
+#define NTK_VENDOR_SLOT_BYTES 64
+#define NTK_VENDOR_OPCODE_ACTIVATE 0x21
+#define NTK_VENDOR_OPCODE_PSEUDO_TRANSFER 0xd4 /* of a NEFF; loaded it is DMA_DIRECT2D */
+#define NTK_VENDOR_SLOT_GENERATION 3           /* NC-v3 */
 
 static inline uint64_t ntk_vendor_slot_u(const uint8_t *slot, unsigned offset, unsigned bytes)
 {
@@ -66,11 +80,17 @@ static inline bool ntk_vendor_slot_is_transpose(const uint8_t *slot)
     return slot[34] == 1;
 }
 
-/* DMA_DIRECT2D */
-static inline uint64_t ntk_vendor_slot_dma_bytes(const uint8_t *slot)
+/* DMA_DIRECT2D; the two differ where it casts */
+static inline uint64_t ntk_vendor_slot_dma_read_bytes(const uint8_t *slot)
 {
     return ntk_vendor_slot_u(slot, 36, 2) * ntk_vendor_slot_u(slot, 32, 2) *
            ntk_vendor_slot_u(slot, 34, 2);
+}
+
+static inline uint64_t ntk_vendor_slot_dma_write_bytes(const uint8_t *slot)
+{
+    return ntk_vendor_slot_u(slot, 60, 2) * ntk_vendor_slot_u(slot, 56, 2) *
+           ntk_vendor_slot_u(slot, 58, 2);
 }
 
 static inline bool ntk_vendor_slot_address_is_hbm(uint64_t address)
@@ -88,4 +108,35 @@ static inline bool ntk_vendor_slot_dma_to_hbm(const uint8_t *slot)
     return ntk_vendor_slot_address_is_hbm(ntk_vendor_slot_u(slot, 40, 8));
 }
 
+/* ---- text ---- */
+
+/* Appends operands as they are shown: waits and changes of semaphores, then what the operation has.
+ * names may be NULL. */
+void ntk_vendor_slot_print(const uint8_t slot[NTK_VENDOR_SLOT_BYTES],
+                           const struct ntk_vendor_names *names, struct ntk_buf *out);
+/* Appends the function of an ACTIVATE, "EXP", else nothing. */
+void ntk_vendor_slot_print_function(const uint8_t slot[NTK_VENDOR_SLOT_BYTES],
+                                    const struct ntk_vendor_names *names, struct ntk_buf *out);
+/* "PSEUDO_DMA_DIRECT2D": opcodes that only what a compiler made has; NULL for all others. */
+const char *ntk_vendor_slot_pseudo_name(uint8_t opcode);
+
+/* ---- work ---- */
+
+/* Bytes of one run. Of what engines compute these are those of one partition, of a transfer those
+ * of all: as the original tool counts. */
+struct ntk_vendor_work {
+    bool is_known;
+    uint64_t sbuf_read_bytes, sbuf_write_bytes;
+    uint64_t psum_read_bytes, psum_write_bytes;
+    uint64_t hbm_read_bytes, hbm_write_bytes;
+    bool is_psum_to_sbuf;
+    uint64_t psum_to_sbuf_bytes; /* those written */
+};
+
+void ntk_vendor_slot_work(const uint8_t slot[NTK_VENDOR_SLOT_BYTES],
+                          struct ntk_vendor_work *out_work);
+
+#ifdef __cplusplus
+}
+#endif
 #endif

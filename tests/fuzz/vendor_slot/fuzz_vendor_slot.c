@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* fuzz_vendor_slot - any bytes as a set of activation functions, or as slots of hardware: each has
+ * a text, and bytes that fit into what its counts can name. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/base/buf.h"
+#include "shared/formats/neff/vendor_names.h"
+#include "shared/formats/neff/vendor_slot.h"
+
+#define TEXT_BYTES_MAX 4096
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void show(const char *name, char *buf, size_t buf_bytes)
+{
+    (void)name;
+    buf[0] = buf_bytes > 1 ? 'q' : '\0';
+    buf[buf_bytes > 1] = '\0';
+}
+
+static void read_slot(const uint8_t *slot, const struct ntk_vendor_names *names)
+{
+    struct ntk_buf text = { 0 };
+    struct ntk_vendor_work work;
+
+    ntk_vendor_slot_print(slot, names, &text);
+    if (!ntk_buf_ok(&text) || text.bytes_count == 0 || text.bytes_count > TEXT_BYTES_MAX) {
+        abort();
+    }
+    ntk_vendor_slot_print_function(slot, names, &text);
+    ntk_vendor_slot_work(slot, &work);
+    if (!work.is_known && (work.sbuf_read_bytes || work.hbm_read_bytes || work.psum_write_bytes)) {
+        abort(); /* what is not known is not counted */
+    }
+    ntk_buf_fini(&text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct ntk_vendor_names names;
+
+    if (ntk_vendor_names_init(&names, NULL, NULL, show) < 0) {
+        return 0;
+    }
+    if (size > 0 && data[0] == '{') {
+        (void)ntk_vendor_names_add_set(&names, data, size);
+    }
+    for (size_t at = 0; size - at >= NTK_VENDOR_SLOT_BYTES; at += NTK_VENDOR_SLOT_BYTES) {
+        read_slot(data + at, at % (2 * NTK_VENDOR_SLOT_BYTES) ? NULL : &names);
+    }
+    ntk_vendor_names_fini(&names);
+    return 0;
+}
