@@ -1,4 +1,8 @@
 -- For people with sqlite3; those of the coarser tiers are in schema_tiers.sql.
+--
+-- Counts come from other people's processes, and sum() of SQLite ends a question whose sum leaves 64 bits. Where the
+-- sum is shown, it is of the upper and the lower halves: exact as long as it fits, a real number above. Where it
+-- is a part of a ratio, it is of real numbers.
 
 CREATE VIEW process_overview AS
 SELECT p.pid,
@@ -8,8 +12,9 @@ SELECT p.pid,
        datetime(p.first_seen_ns / 1000000000, 'unixepoch') AS first_seen,
        datetime(p.ended_ns / 1000000000, 'unixepoch') AS ended,
        (SELECT count(DISTINCT t.core) FROM core_total t WHERE t.process_id = p.process_id) AS cores,
-       (SELECT sum(t.completed) FROM core_total t WHERE t.process_id = p.process_id) AS completed,
-       (SELECT sum(0{error| + t.%})
+       (SELECT sum(t.completed >> 32) * 4294967296 + sum(t.completed & 4294967295)
+          FROM core_total t WHERE t.process_id = p.process_id) AS completed,
+       (SELECT 0{error| + sum(t.% >> 32) * 4294967296 + sum(t.% & 4294967295)}
           FROM core_total t WHERE t.process_id = p.process_id) AS errors,
        (SELECT round(max(m.bytes) / 1048576.0, 1)
           FROM (SELECT process_id, device_memory_bytes AS bytes FROM process_sample
@@ -25,13 +30,14 @@ WITH merged AS (
     SELECT coalesce((SELECT done_ns FROM tier WHERE tier = 'minute'), 0) AS minute_ns,
            coalesce((SELECT done_ns FROM tier WHERE tier = 'hour'), 0) AS hour_ns),
 watched AS (
-    SELECT sum(period_ns) AS ns FROM (
+    SELECT sum(period_ns * 1.0) AS ns FROM (
         SELECT period_ns FROM machine_sample, merged WHERE time_ns > minute_ns
         UNION ALL SELECT period_ns FROM machine_minute, merged WHERE time_ns > hour_ns
         UNION ALL SELECT period_ns FROM machine_hour)),
 sums AS (
-    SELECT process_id, core, sum(samples) AS samples, sum(busy_ns) AS busy_ns, sum(pe_busy_ns) AS pe_busy_ns,
-           sum(dma_busy_ns) AS dma_busy_ns, sum(effective_flops) AS effective_flops
+    SELECT process_id, core, sum(samples >> 32) * 4294967296 + sum(samples & 4294967295) AS samples,
+           sum(busy_ns * 1.0) AS busy_ns, sum(pe_busy_ns * 1.0) AS pe_busy_ns,
+           sum(dma_busy_ns * 1.0) AS dma_busy_ns, sum(effective_flops * 1.0) AS effective_flops
       FROM (SELECT process_id, core, 1 AS samples, busy_ns, pe_busy_ns, dma_busy_ns, effective_flops
               FROM core_sample, merged WHERE time_ns > minute_ns
             UNION ALL
@@ -46,8 +52,8 @@ SELECT s.core,
        round(min(100.0, 100.0 * s.busy_ns / w.ns), 1) AS busy_percent,
        round(min(100.0, 100.0 * s.pe_busy_ns / w.ns), 1) AS pe_percent,
        round(min(100.0, 100.0 * s.dma_busy_ns / w.ns), 1) AS dma_percent,
-       round(s.effective_flops * 1.0 / w.ns, 3) AS effective_gflops_per_s,
-       (SELECT sum(t.completed) FROM core_total t
+       round(s.effective_flops / w.ns, 3) AS effective_gflops_per_s,
+       (SELECT sum(t.completed >> 32) * 4294967296 + sum(t.completed & 4294967295) FROM core_total t
          WHERE t.process_id = s.process_id AND t.core = s.core) AS completed,
        (SELECT round(max(e.latency_p99_ns) / 1e6, 3) FROM execution_sample e
          WHERE e.process_id = s.process_id AND e.core = s.core) AS worst_p99_ms
@@ -72,9 +78,9 @@ SELECT p.pid, p.tag, m.core, k.location, k.name AS category, m.model_id, m.curre
 CREATE VIEW execution_rate AS
 SELECT datetime(e.time_ns / 1000000000, 'unixepoch') AS time,
        p.tag,
-       sum(e.completed) AS completed,
-       sum(0{failed| + e.%}) AS failed,
-       round(sum(e.completed) * 1e9 / max(e.period_ns), 1) AS per_second,
+       sum(e.completed >> 32) * 4294967296 + sum(e.completed & 4294967295) AS completed,
+       0{failed| + sum(e.% >> 32) * 4294967296 + sum(e.% & 4294967295)} AS failed,
+       round(sum(e.completed * 1.0) * 1e9 / max(e.period_ns), 1) AS per_second,
        round(max(e.latency_p50_ns) / 1e6, 3) AS p50_ms,
        round(max(e.latency_p99_ns) / 1e6, 3) AS p99_ms
   FROM execution_sample e JOIN process p USING (process_id)

@@ -418,6 +418,39 @@ static void every_view_for_people_answers(void **state)
     assert_string_equal(ask_sqlite(f->path, sql), "1");
 }
 
+/* Counts are what other people's processes say. */
+static void views_for_people_answer_whatever_was_counted(void **state)
+{
+    static const char hostile[] =
+        "UPDATE core_total SET completed = 9223372036854775807, generic = 9223372036854775807;"
+        "UPDATE execution_sample SET completed = 9223372036854775807;"
+        "UPDATE core_sample SET busy_ns = 9223372036854775807, effective_flops = "
+        "9223372036854775807;";
+    struct fixture *f = *state;
+    struct test_period period = { .time_ns = T0, .completed = 7, .latency_ns = 1000 };
+    struct ntk_store *store = open_store(f->path);
+    sqlite3 *db;
+
+    put(store, &period);
+    put(store, &period);
+    assert_int_equal(ntk_store_close(store, NULL), 0);
+    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+    assert_int_equal(
+        sqlite3_exec(db, "UPDATE core_total SET completed = 4611686018427387903", NULL, NULL, NULL),
+        SQLITE_OK);
+    assert_string_equal(ask_sqlite(f->path, "SELECT completed FROM process_overview"),
+                        "9223372036854775806"); /* of two cores, to the last digit */
+    assert_int_equal(sqlite3_exec(db, hostile, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    assert_string_equal(
+        ask_sqlite(f->path, "SELECT round(completed / 1e18, 1) FROM process_overview"), "18.4");
+    assert_string_equal(ask_sqlite(f->path, "SELECT errors > 1e19 FROM process_overview"), "1");
+    assert_string_equal(ask_sqlite(f->path, "SELECT busy_percent FROM core_overview LIMIT 1"),
+                        "100.0");
+    assert_string_equal(ask_sqlite(f->path, "SELECT completed > 1e19 FROM execution_rate LIMIT 1"),
+                        "1");
+}
+
 static void a_second_writer_is_refused_and_readers_are_not(void **state)
 {
     struct fixture *f = *state;
@@ -845,6 +878,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(between_begin_and_end_all_answers_are_of_one_moment, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(every_view_for_people_answers, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(views_for_people_answer_whatever_was_counted, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_second_writer_is_refused_and_readers_are_not, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(foreign_and_newer_files_are_refused_untouched, set_up,
