@@ -37,7 +37,7 @@ extern "C" {
 struct ntk_ring_registry;
 struct ntk_ring_segment;
 
-/* At once, and 256 of one user, 16 when half of them are taken; more are counted in `ignored`. */
+/* At once, and 512 of one user, 16 once half of them are taken; more are counted in `ignored`. */
 #define NTK_RING_REGISTRY_SEGMENTS 1536
 
 struct ntk_ring_options {
