@@ -95,9 +95,14 @@ static void add_segment(struct reader *reader, struct ntk_ring_segment *segment,
     struct ntk_ring_core cores[NTK_SEGMENT_CORES];
     size_t count = ntk_ring_segment_cores(segment, cores, NTK_SEGMENT_CORES);
     struct ntk_ls_process *process = NULL;
+    uint32_t per_device = about->cores_per_device;
 
+    /* Hooks beside another runtime may not know the machine. */
+    if (per_device == 0 && reader->machine->device_count > 0) {
+        per_device = reader->machine->devices[0].info.core_count;
+    }
     for (size_t i = 0; i < count; i++) {
-        if (!cores[i].owned || about->cores_per_device == 0) {
+        if (!cores[i].owned || per_device == 0) {
             continue;
         }
         if (!process) {
@@ -106,8 +111,7 @@ static void add_segment(struct reader *reader, struct ntk_ring_segment *segment,
         if (!process) {
             return;
         }
-        use(process, cores[i].core / about->cores_per_device,
-            cores[i].core % about->cores_per_device);
+        use(process, cores[i].core / per_device, cores[i].core % per_device);
     }
     if (process) {
         process->is_runtime = true;

@@ -11,8 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime-hooks/hooks/hooks.h"
 #include "shared/base/fs.h"
 #include "shared/metrics/snapshot.h"
+#include "tests/support/observed.h"
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 #include "tests/top/ls/golden.h"
@@ -554,6 +556,38 @@ static void infos_are_found_where_no_layout_keeps_them(void **state)
     assert_true(f->machine.devices[0].memory_bytes == UINT64_C(32) << 30);
 }
 
+static int child_has_a_core_of_an_unknown_machine(struct observed *child, void *ctx)
+{
+    const struct ntk_hooks_config config = { .lnc = 1, .process_flags = NTK_PROCESS_ATTACHED };
+
+    (void)ctx;
+    if (ntk_hooks_attach(&config, NULL, 0) < 0) {
+        return 3;
+    }
+    ntk_hooks_core_claim(3, 3, 1);
+    observed_send(child, 0);
+    (void)observed_receive(child);
+    ntk_hooks_detach();
+    return 0;
+}
+
+/* Who writes from beside the process may not know its machine; the tree does. */
+static void a_process_of_an_unknown_machine_is_on_the_tree_s_devices(void **state)
+{
+    struct fixture *f = *state;
+
+    put_machine(f, row_of("trn1.32xlarge"));
+    struct observed child = observed_start(f->folder, child_has_a_core_of_an_unknown_machine, NULL);
+    (void)observed_receive(&child);
+    assert_int_equal(read_again(f, false, true), 0);
+    observed_send(&child, 0);
+    assert_int_equal(observed_finish(&child, 0), 0);
+    assert_int_equal(f->machine.processes.count, 1);
+    const struct ntk_ls_process *process = ntk_vec_at(&f->machine.processes, 0);
+    assert_int_equal(process->devices, 1u << 1);
+    assert_int_equal(process->cores[1], 1u << 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -571,6 +605,7 @@ int main(void)
         TEST(a_cycle_that_is_no_known_shape_is_not_drawn),
         TEST(missing_leaves_are_empty_cells),
         TEST(infos_are_found_where_no_layout_keeps_them),
+        TEST(a_process_of_an_unknown_machine_is_on_the_tree_s_devices),
     };
 
     (void)setlocale(LC_CTYPE, "C.UTF-8");
