@@ -135,7 +135,7 @@ static uint32_t instance_size_get(const char *instance)
 
 NRT_STATUS nrt_get_instance_info(nrt_instance_info_t *info, size_t instance_info_len)
 {
-    struct ntk_core_machine machine = { 0 };
+    struct ntk_core_machine machine = { .instance = "" };
     nrt_instance_info_t known = { 0 };
 
     if (!info || instance_info_len == 0) {
