@@ -316,8 +316,8 @@ static void watch_note(struct ntk_monitor *monitor)
     ntk_str_copy(monitor->said_note, sizeof monitor->said_note, note);
 }
 
-/* Verdicts that changed, and more that has to be done. Nothing is to be done about a device that nothing
- * tells of. */
+/* Verdicts that changed, and more that has to be done. Nothing is to be done about a device that
+ * nothing tells of. */
 static void say_health(struct ntk_monitor *monitor, const struct ntk_snapshot *snapshot)
 {
     for (size_t i = 0; i < snapshot->device_count; i++) {

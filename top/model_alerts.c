@@ -229,8 +229,8 @@ const char *ntk_top_model_alerts_mark(const struct ntk_top_model *model, uint32_
                : "";
 }
 
-/* "ND3 unhealthy since 18:02:11 (hbm_repairable: reload the driver) and 2 more devices": the worst device.
- * Where there is nothing to do, or the dead core says it already, nothing is said. */
+/* "ND3 unhealthy since 18:02:11 (hbm_repairable: reload the driver) and 2 more devices": the
+ * worst device. Where there is nothing to do, or the dead core says it already, nothing is said. */
 static void add_devices(const struct ntk_top_model *model, struct ntk_buf *line)
 {
     const struct ntk_device_sample *worst = NULL;

@@ -4,8 +4,8 @@
  * errors that memory could not correct, executions that failed. One line says it, and cores carry a
  * mark where they are drawn.
  *
- * Devices that are unhealthy, or of which nothing is known although something was, come first: what to do stands with
- * them.
+ * Devices that are unhealthy, or of which nothing is known although something was, come first: what
+ * to do stands with them.
  *
  * A core is dead when the last that was told of it is a hardware error or a time-out: nothing
  * completes there before its application begins anew. It is stuck when work waits on it and nothing

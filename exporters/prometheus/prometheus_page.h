@@ -106,7 +106,8 @@ struct ntk_prometheus_tag {             /* of a pod, where that is known */
     bool has_memory;
     uint64_t host_bytes;
     uint64_t device_bytes;
-    /* Of its runtimes: how they are watched, whether their cores are guessed, executions not counted. */
+    /* Of its runtimes: how they are watched, whether their cores are guessed, executions not
+     * counted. */
     bool is_watched[NTK_HOOKS_KIND_COUNT][2][2];
     struct ntk_vec cores;     /* struct ntk_prometheus_core */
     struct ntk_vec memory;    /* struct ntk_prometheus_memory */

@@ -6,7 +6,8 @@
  * The meaning of a slot is found once, however often it ran. Programs in the open encoding are
  * understood in full; of a vendor's programs for Trainium2 what vendor_slot.h knows. Layers are the
  * names that the NEFF gives to instructions; without a NEFF, and in a vendor's, every instruction
- * is in the layer without a name. What a vendor's compiler called single instructions is kept apart.
+ * is in the layer without a name. What a vendor's compiler called single instructions is kept
+ * apart.
  *
  * Owner:   ntk_program_create() allocates, ntk_program_destroy() frees; it borrows the trace.
  * Threads: immutable after its creation.

@@ -78,8 +78,8 @@ static int put_process(struct core_writer *c)
     return ntk_perfetto_put_process(c->to, c->pid, name, &c->process);
 }
 
-/* Texts of arguments, after the layers: name and text of each instruction that a compiler named, core
- * by core. */
+/* Texts of arguments, after the layers: name and text of each instruction that a compiler named,
+ * core by core. */
 static uint64_t first_name_of(const struct ntk_program *program, size_t core)
 {
     uint64_t first = program->layer_count;

@@ -32,7 +32,8 @@ int ntk_output_instructions(const struct ntk_trace *trace, struct ntk_sink *sink
                                ntk_ntff_opcode_name(instruction->opcode, name, sizeof name));
             if (ntk_operands_get(operands, c, instruction, &text)) {
                 ntk_buf_add_text(&sink->buf, "  ");
-                if (text.function) { /* a vendor's: begins with a blank where it waits for nothing */
+                /* A vendor's: begins with a blank where it waits for nothing. */
+                if (text.function) {
                     ntk_buf_add_text(&sink->buf, text.operands + strspn(text.operands, " "));
                 } else {
                     ntk_buf_add_format(&sink->buf, "%s%s%s", text.operation,

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * attach.bpf - what runs in the kernel at the calls of the vendor's libnrt in a process we are attached to.
+ * attach.bpf - what runs in the kernel at the calls of the vendor's libnrt in a process we are
+ * attached to.
  *
- * A probe at the entry of an export notes the call in `calls`, by thread; the one at its return takes it from there
- * and tells of it. Calls that the library makes of itself, through its own table of imports, lie inside one that
- * is noted already and are passed over: the stack pointer tells inner from outer. A note whose stack is
- * below the caller's was left without a return (an exception, a thread that was cancelled): it is replaced.
+ * A probe at the entry of an export notes the call in `calls`, by thread; the one at its return
+ * takes it from there and tells of it. Calls that the library makes of itself, through its own
+ * table of imports, lie inside one that is noted already and are passed over: the stack pointer
+ * tells inner from outer. A note whose stack is below the caller's was left without a return (an
+ * exception, a thread that was cancelled): it is replaced.
  *
  * Nothing here needs the kernel's own type information: registers come from struct pt_regs of the
  * architecture, which the C library's headers describe.
@@ -114,7 +116,8 @@ static __always_inline void fill(struct ntk_attach_event *event, uint32_t kind,
     bpf_get_current_comm(event->comm, sizeof event->comm);
 }
 
-/* The writer looks ten times a second: it is woken only before the ring gets full, and for what it acts on. */
+/* The writer looks ten times a second: it is woken only before the ring gets full, and for what
+ * it acts on. */
 static __always_inline uint64_t wake_flags(uint32_t kind)
 {
     uint64_t used = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
@@ -165,7 +168,8 @@ static __always_inline int enter(struct pt_regs *regs, struct ntk_attach_call *c
     return 1;
 }
 
-/* The call that returns, taken out of the map; 0 for inner ones and for those from before the probes. */
+/* The call that returns, taken out of the map; 0 for inner ones and for those from before the
+ * probes. */
 static __always_inline int leave(struct pt_regs *regs, uint32_t kind, struct ntk_attach_call *out)
 {
     uint32_t tid = (uint32_t)bpf_get_current_pid_tgid();

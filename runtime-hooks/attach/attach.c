@@ -2,8 +2,9 @@
 /*
  * attach - the command: which processes, and a child for each.
  *
- * What happens in a process of anybody's (its mappings, the files it has mapped) is looked at by children or
- * by this program alone, never by the agent: one that makes a look hang stops no report.
+ * What happens in a process of anybody's (its mappings, the files it has mapped) is looked at by
+ * children or by this program alone, never by the agent: one that makes a look hang stops no
+ * report.
  */
 #include "runtime-hooks/attach/attach.h"
 
@@ -29,7 +30,8 @@
 
 #define MODULE "attach"
 #define SCAN_MS 1000
-/* A process that has no libnrt now may load one later: it is looked at again after 1, 2, 4, 8, 8 ... s. */
+/* A process that has no libnrt now may load one later: it is looked at again after 1, 2, 4, 8, 8
+ * ... s. */
 #define WAIT_NS (1 * NTK_NS_PER_SECOND)
 #define WAIT_MAX_NS (8 * NTK_NS_PER_SECOND)
 #define TAKEN_NS (5 * NTK_NS_PER_SECOND) /* until another attached program is asked for again */
@@ -169,7 +171,8 @@ static void look_at(struct manager *manager, pid_t pid, struct seen *seen, uint6
             start_child(manager, &process, seen);
             return;
         }
-        /* Its hooks may be another library's, closed before the vendor's is used: look again, seldom. */
+        /* Its hooks may be another library's, closed before the vendor's is used: look again,
+         * seldom. */
     }
     seen->next_ns = now_ns + seen->wait_ns;
     seen->wait_ns = seen->wait_ns * 2 < WAIT_MAX_NS ? seen->wait_ns * 2 : WAIT_MAX_NS;

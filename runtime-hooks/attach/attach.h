@@ -2,13 +2,14 @@
 /*
  * attach - watches jobs that run already, through the vendor's libnrt, with nothing put into them.
  *
- * Probes of the kernel (uprobes, set through libbpf) stand at the exports of the libnrt.so.1 that a process has
- * mapped. For each process a child of ours reads what they tell and writes the process's segment on its behalf
- * (NTK_PROCESS_ATTACHED), so every reader of segments sees it like any other. The job is not stopped, not
- * written to and not slowed by more than a bound; when the writer ends, whatever ends it, the kernel takes the probes away.
+ * Probes of the kernel (uprobes, set through libbpf) stand at the exports of the libnrt.so.1 that a
+ * process has mapped. For each process a child of ours reads what they tell and writes the
+ * process's segment on its behalf (NTK_PROCESS_ATTACHED), so every reader of segments sees it like
+ * any other. The job is not stopped, not written to and not slowed by more than a bound; when the
+ * writer ends, whatever ends it, the kernel takes the probes away.
  *
- * Needs root, or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE. Programs that were built without libbpf or without a compiler
- * for BPF have the same functions, which say so.
+ * Needs root, or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE. Programs that were built without libbpf
+ * or without a compiler for BPF have the same functions, which say so.
  */
 #ifndef NTK_RUNTIME_HOOKS_ATTACH_ATTACH_H
 #define NTK_RUNTIME_HOOKS_ATTACH_ATTACH_H

@@ -14,8 +14,9 @@
 #define ROUNDS 64
 
 /*
- * Stand for exports; what they do costs nothing beside a probe. The kernel acts out what most functions begin with
- * itself; an instruction that it lets the processor step over costs many times as much.
+ * Stand for exports; what they do costs nothing beside a probe. The kernel acts out what most
+ * functions begin with itself; an instruction that it lets the processor step over costs many times
+ * as much.
  */
 #if defined(__x86_64__)
 #define TRIAL(name, first)                                                                       \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * attach_cost - what looking at one execution costs on this machine: tried on functions of this program, not assumed.
+ * attach_cost - what looking at one execution costs on this machine: tried on functions of this
+ * program, not assumed.
  */
 #ifndef NTK_RUNTIME_HOOKS_ATTACH_ATTACH_COST_H
 #define NTK_RUNTIME_HOOKS_ATTACH_ATTACH_COST_H
@@ -16,10 +17,11 @@ enum ntk_attach_first {
     NTK_ATTACH_FIRST_COUNT
 };
 
-/* *out_skip: how far from its entry a probe is as good and cheaper, behind a mark for indirect jumps. */
+/* *out_skip: how far from its entry a probe is as good and cheaper, behind a mark for indirect
+ * jumps. */
 enum ntk_attach_first ntk_attach_cost_first(const uint8_t bytes[8], uint32_t *out_skip);
-/* Probes at entry and return of a function that begins so, in nanoseconds a call. -EPERM with a sentence when this
- * process may not. */
+/* Probes at entry and return of a function that begins so, in nanoseconds a call. -EPERM with a
+ * sentence when this process may not. */
 int ntk_attach_cost_measure(uint64_t out_cost_ns[NTK_ATTACH_FIRST_COUNT], struct ntk_err *err);
 
 #endif

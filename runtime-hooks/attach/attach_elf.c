@@ -127,7 +127,8 @@ out:
     return ret;
 }
 
-/* How our runtime calls itself (nrt_get_version), a number behind it; one without hooks calls itself something else. */
+/* How our runtime calls itself (nrt_get_version), a number behind it; one without hooks calls
+ * itself something else. */
 static bool holds_identity(const char *bytes, size_t count)
 {
     static const char mark[] = "software NeuronCores ";

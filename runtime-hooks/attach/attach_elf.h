@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * attach_elf - where in a shared library its exports begin, as offsets of the file, which uprobes want.
+ * attach_elf - where in a shared library its exports begin, as offsets of the file, which uprobes
+ * want.
  *
  * The file is anybody's: every number in it is bounded before use.
  */
@@ -20,7 +21,8 @@ struct ntk_attach_export {
     uint32_t count; /* 0: the library lacks it */
 };
 
-/* Fills out_exports[i] for names[i]. -EBADMSG with a sentence when this is no library of this machine. */
+/* Fills out_exports[i] for names[i]. -EBADMSG with a sentence when this is no library of this
+ * machine. */
 int ntk_attach_elf_find(int fd, const char *const *names, size_t count,
                         struct ntk_attach_export *out_exports, struct ntk_err *err);
 /* Whether a library of ours, which writes its own segment, is in the file. */

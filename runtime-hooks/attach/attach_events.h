@@ -2,9 +2,10 @@
 /*
  * attach_events - what the program in the kernel (attach.bpf.c) tells the writer (attach_writer.c).
  *
- * Events lie in a BPF ring buffer. What finds no room there is not lost for the counts: executions are added up
- * in the map `missed`, tensors stand in the map `tensors`; only the records are gone, and counted.
- * Times are nanoseconds of CLOCK_MONOTONIC. Both sides are compiled together: nothing here outlives a program.
+ * Events lie in a BPF ring buffer. What finds no room there is not lost for the counts: executions
+ * are added up in the map `missed`, tensors stand in the map `tensors`; only the records are gone,
+ * and counted. Times are nanoseconds of CLOCK_MONOTONIC. Both sides are compiled together: nothing
+ * here outlives a program.
  *
  * For both sides: fixed-width types of the C library only.
  */
@@ -40,7 +41,8 @@ enum ntk_attach_kind {
  *       24    4 status    of a call that returned
  *       28    4 vnc       the process's own number of a core; -1 none
  *       32    8 handle    the model or tensor, a pointer of the process
- *       40    8 value     by kind: LOAD bytes of the NEFF; EXEC_END runs in a row; ALLOC, SLICE and FREE id of the
+ * 40    8 value     by kind: LOAD bytes of the NEFF; EXEC_END runs in a row; ALLOC, SLICE and FREE
+ * id of the
  *                         tensor
  *       48   16 comm      name of the thread
  */
@@ -97,7 +99,8 @@ struct ntk_attach_call {
 };
 _Static_assert(sizeof(struct ntk_attach_call) == 64, "both sides agree");
 
-/* Executions that found no room in the ring: map `missed`. Each run of a call counts, as long as the others of it. */
+/* Executions that found no room in the ring: map `missed`. Each run of a call counts, as long as
+ * the others of it. */
 struct ntk_attach_missed_key {
     uint64_t handle;
     int32_t status;

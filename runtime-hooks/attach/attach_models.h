@@ -31,8 +31,8 @@ void ntk_attach_models_init(struct ntk_attach_models *models);
 void ntk_attach_models_fini(struct ntk_attach_models *models);
 
 bool ntk_attach_models_knows(const struct ntk_attach_models *models, uint64_t handle);
-/* core: of a model that is new (and the result of a load: NTK_NO_CORE when it failed). The time is given already
- * (ntk_hooks_behalf_at) where an event is given. */
+/* core: of a model that is new (and the result of a load: NTK_NO_CORE when it failed). The time
+ * is given already (ntk_hooks_behalf_at) where an event is given. */
 void ntk_attach_models_load(struct ntk_attach_models *models, const struct ntk_attach_load *load,
                             const char *path, uint16_t core, uint16_t core_count);
 void ntk_attach_models_unload(struct ntk_attach_models *models,
@@ -43,7 +43,8 @@ void ntk_attach_models_execute(struct ntk_attach_models *models,
                                const struct ntk_attach_event *event, uint16_t core,
                                uint16_t core_count);
 
-/* Executions that only a sum tells of: _missed for each sum, then _end with the time since the last look. */
+/* Executions that only a sum tells of: _missed for each sum, then _end with the time since the
+ * last look. */
 void ntk_attach_models_missed(struct ntk_attach_models *models,
                               const struct ntk_attach_missed_key *key,
                               const struct ntk_attach_missed *missed, uint16_t core,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * attach_options - the command line of "neuron-monitor attach", the same in programs that can attach and in others.
+ * attach_options - the command line of "neuron-monitor attach", the same in programs that can
+ * attach and in others.
  */
 #ifndef NTK_RUNTIME_HOOKS_ATTACH_ATTACH_OPTIONS_H
 #define NTK_RUNTIME_HOOKS_ATTACH_ATTACH_OPTIONS_H

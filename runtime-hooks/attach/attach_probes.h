@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * attach_probes - the program in the kernel, and its probes at the exports of one process's libraries.
+ * attach_probes - the program in the kernel, and its probes at the exports of one process's
+ * libraries.
  *
- * Owner:   ntk_attach_probes_open() allocates, _close() frees; the end of the process that opened them takes the probes away too.
- * Threads: one thread at a time.
+ * Owner:   ntk_attach_probes_open() allocates, _close() frees; the end of the process that opened
+ * them takes the probes away too. Threads: one thread at a time.
  */
 #ifndef NTK_RUNTIME_HOOKS_ATTACH_ATTACH_PROBES_H
 #define NTK_RUNTIME_HOOKS_ATTACH_ATTACH_PROBES_H
@@ -23,17 +24,19 @@ struct ntk_attach_probes;
 
 typedef void (*ntk_attach_event_fn)(const struct ntk_attach_event *event, size_t bytes, void *ctx);
 
-/* Loads the program. ring_bytes: a power of two and whole pages; 0: NTK_ATTACH_RING_BYTES. -EPERM with a sentence
- * when this process may not. */
+/* Loads the program. ring_bytes: a power of two and whole pages; 0: NTK_ATTACH_RING_BYTES.
+ * -EPERM with a sentence when this process may not. */
 int ntk_attach_probes_open(uint32_t ring_bytes, ntk_attach_event_fn fn, void *ctx,
                            struct ntk_attach_probes **out_probes, struct ntk_err *err);
 void ntk_attach_probes_close(struct ntk_attach_probes *probes);
 
-/* Probes at all exports of the library that are looked at, in one process. fd: the library's file.
- * *out_first: the dearest beginning of those that execute. -ENOENT with a sentence when it is no libnrt. */
+/* Probes at all exports of the library that are looked at, in one process. fd: the library's
+ * file. *out_first: the dearest beginning of those that execute. -ENOENT with a sentence when it
+ * is no libnrt. */
 int ntk_attach_probes_add(struct ntk_attach_probes *probes, pid_t pid, int fd, bool with_executions,
                           enum ntk_attach_first *out_first, struct ntk_err *err);
-/* The probes at one place of a file, of the calling process, as executions have them: what one costs. */
+/* The probes at one place of a file, of the calling process, as executions have them: what one
+ * costs. */
 int ntk_attach_probes_add_trial(struct ntk_attach_probes *probes, int fd, uint64_t offset,
                                 struct ntk_err *err);
 /* No execution is looked at any more. */
@@ -48,7 +51,8 @@ void ntk_attach_probes_consume(struct ntk_attach_probes *probes);
 void ntk_attach_probes_counts(const struct ntk_attach_probes *probes,
                               struct ntk_attach_counts *out_counts);
 
-/* Walks a map that changes meanwhile: an entry may come twice, one that came or went meanwhile not at all. */
+/* Walks a map that changes meanwhile: an entry may come twice, one that came or went meanwhile
+ * not at all. */
 void ntk_attach_probes_each_missed(const struct ntk_attach_probes *probes,
                                    void (*fn)(const struct ntk_attach_missed_key *key,
                                               const struct ntk_attach_missed *missed, void *ctx),

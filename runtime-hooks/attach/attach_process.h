@@ -50,7 +50,8 @@ struct ntk_attach_process {
 
 /* The start time of a living process, 0 when there is none. */
 uint64_t ntk_attach_process_start_time(pid_t pid);
-/* Its libraries and whether it has hooks. 0, -ESRCH, or -EACCES when its mappings may not be looked at. */
+/* Its libraries and whether it has hooks. 0, -ESRCH, or -EACCES when its mappings may not be
+ * looked at. */
 int ntk_attach_process_read_maps(struct ntk_attach_process *process);
 /* Everything; process->pid is set. As above. */
 int ntk_attach_process_read(struct ntk_attach_process *process);

@@ -2,9 +2,9 @@
 /*
  * attach_tensors - the tensors of an attached process, and their memory in its segment.
  *
- * Slices share the memory of the tensor they were made of; it goes with the last of them. Telling of a tensor twice,
- * or of the end of one that is not known, changes nothing: so what was lost on the way can be
- * made good from a list of those that live.
+ * Slices share the memory of the tensor they were made of; it goes with the last of them. Telling
+ * of a tensor twice, or of the end of one that is not known, changes nothing: so what was lost on
+ * the way can be made good from a list of those that live.
  *
  * Owner:   zeroed storage of the caller; _fini frees.
  * Threads: one at a time, the one that writes the segment.
@@ -35,7 +35,8 @@ void ntk_attach_tensors_remove(struct ntk_attach_tensors *tensors, uint64_t hand
 /* All that are older. */
 void ntk_attach_tensors_remove_before(struct ntk_attach_tensors *tensors, uint64_t id);
 
-/* Making good: _begin, _add and _see for each that lives, _end removes the others that is_alive (may be NULL) does not know. */
+/* Making good: _begin, _add and _see for each that lives, _end removes the others that is_alive
+ * (may be NULL) does not know. */
 void ntk_attach_tensors_begin(struct ntk_attach_tensors *tensors);
 void ntk_attach_tensors_see(struct ntk_attach_tensors *tensors, uint64_t handle, uint64_t id);
 void ntk_attach_tensors_end(struct ntk_attach_tensors *tensors,

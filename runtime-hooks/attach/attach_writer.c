@@ -56,8 +56,8 @@ static void claim(const struct ntk_attach_process *process, uint32_t logical)
     }
 }
 
-/* First physical core of the process's own number of a logical one. Where several may be meant, the first of them, and
- * the segment says that it is guessed. */
+/* First physical core of the process's own number of a logical one. Where several may be meant,
+ * the first of them, and the segment says that it is guessed. */
 static uint16_t core_of(const struct writer *writer, int32_t vnc)
 {
     const struct ntk_attach_process *process = writer->process;
@@ -71,7 +71,8 @@ static uint16_t core_of(const struct writer *writer, int32_t vnc)
     return (uint16_t)(logical * process->lnc);
 }
 
-/* A process has all cores that it was given, from nrt_init on; which it has of guessed ones only use tells. */
+/* A process has all cores that it was given, from nrt_init on; which it has of guessed ones only
+ * use tells. */
 static void claim_all(struct writer *writer)
 {
     for (uint32_t i = 0;

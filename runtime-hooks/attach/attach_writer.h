@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * attach_writer - one attached process: a process of ours that sets the probes and writes the segment, from
- * the beginning to the end of one of the two.
+ * attach_writer - one attached process: a process of ours that sets the probes and writes the
+ * segment, from the beginning to the end of one of the two.
  */
 #ifndef NTK_RUNTIME_HOOKS_ATTACH_ATTACH_WRITER_H
 #define NTK_RUNTIME_HOOKS_ATTACH_ATTACH_WRITER_H
@@ -15,8 +15,8 @@
 
 struct ntk_attach_options {
     uint64_t cost_ns[NTK_ATTACH_FIRST_COUNT]; /* see attach_cost.h */
-    double
-        cost_max; /* largest share of their time that looking at executions may take; 0: they are not looked at */
+    /* How much of their time looking at executions may take, at most; 0: they are not looked at. */
+    double cost_max;
     uint32_t ring_bytes;
 };
 

@@ -229,10 +229,12 @@ void ntk_hooks_mark(uint32_t name, uint64_t start_ticks, uint16_t core, uint64_t
 /* What is told next happened then, in nanoseconds of CLOCK_MONOTONIC, in that thread of the process
  * (its name has 16 bytes). 0: now. */
 void ntk_hooks_behalf_at(uint64_t monotonic_ns, uint32_t tid, const char *thread_name);
-/* A model that began (ntk_hooks_model_begin()) is loaded; when and how long that took nobody saw. */
+/* A model that began (ntk_hooks_model_begin()) is loaded; when and how long that took nobody
+ * saw. */
 void ntk_hooks_behalf_model_found(struct ntk_hooks_model_ref model);
 
-/* Executions of which only sums are left. They count as any; no record tells of them, nor when they ran. */
+/* Executions of which only sums are left. They count as any; no record tells of them, nor when
+ * they ran. */
 struct ntk_hooks_missed {
     struct ntk_hooks_model_ref model;
     uint64_t count;

@@ -292,7 +292,8 @@ static int open_folder(char *path, size_t path_bytes, char *note, size_t note_by
     return fd;
 }
 
-/* Whether somebody writes this file, or is about to: it is there before it is locked and has its magic after. */
+/* Whether somebody writes this file, or is about to: it is there before it is locked and has its
+ * magic after. */
 static int has_writer(int folder, const char *name)
 {
     int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);

@@ -124,7 +124,8 @@ static bool is_of(const struct proc_status *status, uint32_t owner)
     return owner == 0;
 }
 
-/* Who holds the lock writes about another process: the header's pid is that one's, as the writer sees it. */
+/* Who holds the lock writes about another process: the header's pid is that one's, as the writer
+ * sees it. */
 static bool is_attached(const struct ntk_ring_segment *segment)
 {
     return (segment->process.flags & NTK_PROCESS_ATTACHED) != 0;
@@ -203,7 +204,8 @@ int ntk_ring_liveness_check(const struct ntk_ring_liveness *liveness,
         return 0; /* translate_pid() asks */
     }
     if (is_attached(segment)) {
-        /* Who holds the lock is nobody's proof: root speaks for all, anybody else for processes that can be asked. */
+        /* Who holds the lock is nobody's proof: root speaks for all, anybody else for processes
+         * that can be asked. */
         holder = 0;
         if (process->uid != 0 && !is_same_namespace(liveness, segment)) {
             return ntk_err_set(err, -EPERM, NTK_ERR_NO_OFFSET,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What looking at one execution of a job that runs already costs it: probes at entry and return of a function that does
- * nothing, by what the function begins with. Needs the privileges of neuron-monitor attach.
+ * What looking at one execution of a job that runs already costs it: probes at entry and return of
+ * a function that does nothing, by what the function begins with. Needs the privileges of
+ * neuron-monitor attach.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -436,7 +436,8 @@ static void a_core_that_is_dead_or_stuck_is_told_until_it_works_again(void **sta
     ntk_top_model_destroy(model);
 }
 
-/* Method: two devices that are not well, one of which is only worth knowing about, and one that is. */
+/* Method: two devices that are not well, one of which is only worth knowing about, and one that
+ * is. */
 static void a_device_that_is_not_healthy_is_told_with_what_to_do(void **state)
 {
     static struct ntk_health_sample faults[] = {

@@ -105,8 +105,8 @@ static void assert_no_poison(struct ntk_top_model *model, int rows, int columns,
     }
 }
 
-/* Method: three processes at once, watched in three ways; what nobody knows of two of them is poison in the snapshot, and no
- * view, page or tab of any size shows it. */
+/* Method: three processes at once, watched in three ways; what nobody knows of two of them is
+ * poison in the snapshot, and no view, page or tab of any size shows it. */
 static void no_view_shows_what_nobody_knows(void **state)
 {
     static const int sizes[][2] = { { 24, 80 }, { 50, 200 }, { 10, 40 }, { 40, 120 } };

@@ -26,7 +26,8 @@ struct ntk_protobuf_budget {
 };
 void ntk_protobuf_budget_init(struct ntk_protobuf_budget *budget, size_t bytes);
 
-/* One field, where it lies: a message of which few fields are wanted is read without unpacking it. */
+/* One field, where it lies: a message of which few fields are wanted is read without unpacking
+ * it. */
 struct ntk_protobuf_field {
     uint64_t number;
     uint64_t value;       /* of a varint; of other kinds 0 */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A runtime that does what its caller tells it and nothing else: the calls that attaching looks at, of the vendor's names
- * and forms. It keeps no segment.
+ * A runtime that does what its caller tells it and nothing else: the calls that attaching looks at,
+ * of the vendor's names and forms. It keeps no segment.
  */
 #include <setjmp.h>
 #include <stdbool.h>

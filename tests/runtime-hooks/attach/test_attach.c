@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Attaching to a job that runs. Method: a job that makes the calls it is told to, over a runtime that does nothing else,
- * is attached to by the program as a user starts it; its segment is read as any reader does, and every number has to be
- * the one that the test caused since. Skipped where the kernel or its rules let nobody attach.
+ * Attaching to a job that runs. Method: a job that makes the calls it is told to, over a runtime
+ * that does nothing else, is attached to by the program as a user starts it; its segment is read as
+ * any reader does, and every number has to be the one that the test caused since. Skipped where the
+ * kernel or its rules let nobody attach.
  */
 #include "runtime-hooks/attach/attach.h"
 

@@ -419,7 +419,8 @@ static void two_thousand_periods_and_a_thousand_processes_leave_nothing_behind(v
             descriptors = descriptors_open();
         }
     }
-    /* A fast machine makes more guests a second than a user may make a reader open: the rest wait. */
+    /* A fast machine makes more guests a second than a user may make a reader open: the rest
+     * wait. */
     for (int tries = 0; (f->completed < told || descriptors_open() > descriptors) && tries < 600;
          tries++) {
         (void)poll(NULL, 0, 100);

@@ -748,7 +748,8 @@ static int forge(const struct fixture *f, const struct observed *child, const ch
     return fd;
 }
 
-/* Who says that it writes for another process is asked whose that is; where nobody can be asked only root is believed. */
+/* Who says that it writes for another process is asked whose that is; where nobody can be asked
+ * only root is believed. */
 static void nobody_claims_to_be_attached_to_another_users_process(void **state)
 {
     static const struct {

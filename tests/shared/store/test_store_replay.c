@@ -261,7 +261,8 @@ static int count_row(size_t column_count, const char *const *names, const char *
     return 0;
 }
 
-/* Method: a device that is unhealthy for two periods of five. Each state is stored once and holds until the next. */
+/* Method: a device that is unhealthy for two periods of five. Each state is stored once and
+ * holds until the next. */
 static void the_health_of_a_device_is_stored_when_it_changes(void **state)
 {
     struct fixture *f = *state;
