@@ -108,6 +108,12 @@ static int check_pattern(const struct group_reader *g, const struct ntk_neff_pat
     return 0;
 }
 
+static bool computes(enum ntk_neff_transfer_op op)
+{
+    return op == NTK_NEFF_TRANSFER_ADD || op == NTK_NEFF_TRANSFER_MIN ||
+           op == NTK_NEFF_TRANSFER_MAX || op == NTK_NEFF_TRANSFER_FMA;
+}
+
 /* side is "from" or "to". */
 static int read_pattern(const struct group_reader *g, const json_t *json, const char *side,
                         struct ntk_neff_pattern *pattern)
@@ -170,6 +176,30 @@ static int read_pattern(const struct group_reader *g, const json_t *json, const 
     return check_pattern(g, pattern);
 }
 
+/* Of one source of an fma: its own dtype, or that of the transfer, must be there. */
+static int read_scale(const struct group_reader *g, const json_t *json, const json_t *source,
+                      const json_t *scale, float *out)
+{
+    const char *const key = "scale_dtype";
+    enum ntk_dtype dtype;
+    int ret = dtype_of(g->r, json_object_get(source, key) ? source : json, g->where, key,
+                       NTK_DTYPE_NONE, &dtype);
+
+    if (ret < 0) {
+        return ret;
+    }
+    if (dtype != NTK_DTYPE_FLOAT32) {
+        return bad_transfer(g, "scale_dtype of an fma must be float32");
+    }
+    if (scale && !json_is_number(scale)) {
+        return bad_transfer(g, "scale is not a number");
+    }
+    if (scale) {
+        *out = (float)json_number_value(scale);
+    }
+    return 0;
+}
+
 static int read_sources(const struct group_reader *g, const json_t *json,
                         struct ntk_neff_transfer *transfer)
 {
@@ -184,6 +214,12 @@ static int read_sources(const struct group_reader *g, const json_t *json,
     transfer->has_source_array = list != NULL;
     if (list && count == 0) {
         return bad_transfer(g, "from_arr is empty");
+    }
+    if (list && !computes(transfer->op)) {
+        return bad_transfer(g, "from_arr for something that computes nothing");
+    }
+    if (list && json_object_get(json, "from")) {
+        return bad_transfer(g, "from_arr and from say what is moved");
     }
     transfer->source_count = list ? count : 1;
     transfer->from = neff_keep(g->r, transfer->source_count, sizeof *transfer->from);
@@ -203,11 +239,11 @@ static int read_sources(const struct group_reader *g, const json_t *json,
             scale = json_object_get(json, "scale");
         }
         transfer->scales[i] = 1;
-        if (scale && transfer->op == NTK_NEFF_TRANSFER_FMA) {
-            if (!json_is_number(scale)) {
-                return bad_transfer(g, "scale is not a number");
+        if (transfer->op == NTK_NEFF_TRANSFER_FMA) {
+            ret = read_scale(g, json, source, scale, &transfer->scales[i]);
+            if (ret < 0) {
+                return ret;
             }
-            transfer->scales[i] = (float)json_number_value(scale);
         }
     }
     return 0;
@@ -240,6 +276,23 @@ static int read_constant(const struct group_reader *g, const json_t *json,
     return 0;
 }
 
+/* A transpose that does not tell its shape: elements of the tile that its source moves at once, the
+ * innermost dimension being the last of the shape. 0 when there is no whole number of them. */
+static int64_t tile_size(const struct ntk_neff_transfer *transfer, uint32_t dim)
+{
+    const struct ntk_neff_pattern *from = &transfer->from[0];
+    uint32_t element = transfer->transpose_element_bytes;
+    uint32_t tiled = transfer->tiling_dim_count > 0 ? transfer->tiling_dim_count : 2;
+
+    if (dim >= from->dim_count || dim >= tiled) {
+        return 1;
+    }
+    if (dim > 0) {
+        return (int64_t)from->sizes[dim];
+    }
+    return element > 0 && from->sizes[0] % element == 0 ? (int64_t)(from->sizes[0] / element) : 0;
+}
+
 static int read_transpose(const struct group_reader *g, const json_t *json,
                           struct ntk_neff_transfer *transfer)
 {
@@ -247,15 +300,16 @@ static int read_transpose(const struct group_reader *g, const json_t *json,
     const char *order;
     uint64_t bytes;
     uint32_t count;
-    int ret = neff_get_array(g->r, json, g->where, "transpose_shape", true, 4, &shape, &count);
+    int ret = neff_get_array(g->r, json, g->where, "transpose_shape", false, 4, &shape, &count);
 
     if (ret < 0) {
         return ret;
     }
-    if (count != 4) {
+    if (shape && count != 4) {
         return bad_transfer(g, "transpose_shape has not four numbers");
     }
-    ret = neff_get_u32(g->r, json, g->where, "transpose_element_size", 8, 0,
+    ret = neff_get_u32(g->r, json, g->where, "transpose_element_size", 8,
+                       (uint32_t)ntk_dtype_bytes(transfer->from[0].dtype),
                        &transfer->transpose_element_bytes);
     if (ret == 0) {
         ret = neff_get_text(g->r, json, g->where, "transpose_op", "", &order);
@@ -267,9 +321,13 @@ static int read_transpose(const struct group_reader *g, const json_t *json,
     for (uint32_t i = 0; i < 4; i++) {
         int64_t number;
 
-        if (!neff_number_of(json_array_get(shape, i), &number) || number < 1 ||
-            number > (1 << 24) || __builtin_mul_overflow(bytes, (uint64_t)number, &bytes) ||
-            bytes > VALUE_MAX) {
+        if (!shape) {
+            number = tile_size(transfer, 3 - i);
+        } else if (!neff_number_of(json_array_get(shape, i), &number)) {
+            number = 0;
+        }
+        if (number < 1 || number > (1 << 24) ||
+            __builtin_mul_overflow(bytes, (uint64_t)number, &bytes) || bytes > VALUE_MAX) {
             return bad_transfer(g, "transpose_shape is not sound");
         }
         transfer->transpose_shape[i] = (uint32_t)number;
@@ -280,7 +338,7 @@ static int read_transpose(const struct group_reader *g, const json_t *json,
         return bad_transfer(g, "transpose_op is not an order of W, X, Y, Z");
     }
     memcpy(transfer->transpose_order, order, 5);
-    return bytes > 0 ? 0 : bad_transfer(g, "transpose_element_size is missing");
+    return bytes > 0 ? 0 : bad_transfer(g, "transpose_element_size is 0");
 }
 
 static int check_transfer_sizes(const struct group_reader *g,
@@ -361,11 +419,6 @@ static int read_transfer(const struct group_reader *g, const json_t *json,
         if (ret < 0) {
             return ret;
         }
-    }
-    if (transfer->source_count > 1 &&
-        (transfer->op == NTK_NEFF_TRANSFER_COPY || transfer->op == NTK_NEFF_TRANSFER_CAST ||
-         transfer->op == NTK_NEFF_TRANSFER_TRANSPOSE)) {
-        return bad_transfer(g, "several sources for something that computes nothing");
     }
     return check_transfer_sizes(g, transfer);
 }

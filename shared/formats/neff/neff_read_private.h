@@ -134,6 +134,9 @@ int neff_read_graph(struct reader *r);
 /* neff_read_dma.c: one descriptor group of an engine JSON. */
 int neff_read_group(struct group_reader *g, const json_t *json, struct ntk_neff_dma_group *group);
 
+/* neff_read_triggers.c: groups of one id in one function are equally many descriptors. */
+int neff_check_triggers(const struct group_reader *g, const struct ntk_neff_engine *engine);
+
 /* neff_read_subgraph.c: the subgraph that a row of kelf-N.json names. */
 int neff_read_subgraph(struct reader *r, const json_t *row, const char *where,
                        struct ntk_neff_subgraph *subgraph);

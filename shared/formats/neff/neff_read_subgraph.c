@@ -31,10 +31,40 @@ static int is_alt_fabric(struct reader *r, const json_t *json, const char *what,
     const char *fabric;
     int ret = neff_get_text(r, json, what, "fabric_path", "main", &fabric);
 
-    if (ret == 0) {
-        *out_alt = strcmp(fabric, "alt") == 0;
+    if (ret < 0) {
+        return ret;
     }
-    return ret;
+    *out_alt = strcmp(fabric, "alt") == 0;
+    if (!*out_alt && strcmp(fabric, "main") != 0) {
+        return BAD(r, "%s: fabric_path is neither main nor alt: \"%s\"", what, fabric);
+    }
+    return 0;
+}
+
+/* Fields that variables of one type have; anything else that carries one is not what it says. */
+static int check_own_fields(struct reader *r, const struct ntk_neff_subgraph *subgraph,
+                            const json_t *json, const struct ntk_neff_var *var)
+{
+    static const struct {
+        const char *key;
+        enum ntk_neff_var_type type;
+    } own[] = {
+        { "file_name", NTK_NEFF_VAR_FILE },
+        { "backing_variable_off", NTK_NEFF_VAR_VIRTUAL },
+        { "referenced_var_id", NTK_NEFF_VAR_POINTER },
+        { "list", NTK_NEFF_VAR_DGE_TABLE },
+    };
+
+    for (size_t i = 0; i < COUNT_OF(own); i++) {
+        const json_t *value = json_object_get(json, own[i].key);
+
+        if (value && !json_is_null(value) && var->type != own[i].type) {
+            return BAD(r, "%s: variable %s has %s, which is for type \"%s\", not \"%s\"",
+                       subgraph->name, var->name, own[i].key, var_type_names[own[i].type],
+                       var_type_names[var->type]);
+        }
+    }
+    return 0;
 }
 
 static int read_file_var(struct reader *r, const struct ntk_neff_subgraph *subgraph,
@@ -137,6 +167,14 @@ static int read_var(struct reader *r, const struct ntk_neff_subgraph *subgraph, 
         (ret = neff_get_array(r, json, name, "list", false, ARRAY_MAX, &list, &var->list_count)) <
             0) {
         return ret;
+    }
+    ret = check_own_fields(r, subgraph, json, var);
+    if (ret < 0) {
+        return ret;
+    }
+    if ((var->alignment & (var->alignment - 1)) != 0) {
+        return BAD(r, "%s: variable %s has the alignment %llu, which is no power of two",
+                   subgraph->name, name, (unsigned long long)var->alignment);
     }
     if (!json_object_get(json, "size") && var->type != NTK_NEFF_VAR_STATE_BUFFER &&
         var->type != NTK_NEFF_VAR_DGE_TABLE) {
@@ -409,6 +447,7 @@ static int read_engine_json(struct reader *r, const struct ntk_neff_subgraph *su
             goto out;
         }
     }
+    ret = neff_check_triggers(&g, engine);
 
 out:
     json_decref(json);

@@ -325,6 +325,32 @@ static void a_lie_in_a_member_is_named(void **state)
         { "sg00/sp.json", "[1,1,4,8]", "[1,1,4,9]", -EBADMSG,
           "sg00/sp.json: group 2: what is moved is not a whole number of tiles of "
           "transpose_shape" },
+        { "sg00/def.json", "\"alignment\":16", "\"alignment\":24", -EBADMSG,
+          "sg00: variable w has the alignment 24, which is no power of two" },
+        { "sg00/def.json", "\"owner\":\"sp\"", "\"fabric_path\":\"mian\"", -EBADMSG,
+          "qSPIO0: fabric_path is neither main nor alt: \"mian\"" },
+        { "sg00/def.json", "\"size\":77", "\"size\":77,\"fabric_path\":\"\"", -EBADMSG,
+          "t: fabric_path is neither main nor alt: \"\"" },
+        { "sg00/def.json", "\"size\":77", "\"size\":77,\"file_name\":\"w.bin\"", -EBADMSG,
+          "sg00: variable t has file_name, which is for type \"file\", not \"tmp-buf\"" },
+        { "sg00/def.json", "\"size\":77", "\"size\":77,\"backing_variable_off\":0", -EBADMSG,
+          "sg00: variable t has backing_variable_off, which is for type \"virtual\", not "
+          "\"tmp-buf\"" },
+        { "sg00/def.json", "\"size\":77", "\"size\":77,\"referenced_var_id\":1", -EBADMSG,
+          "sg00: variable t has referenced_var_id, which is for type \"pointer\", not "
+          "\"tmp-buf\"" },
+        { "sg00/def.json", "\"size\":77", "\"size\":77,\"list\":[]", -EBADMSG,
+          "sg00: variable t has list, which is for type \"dge-table\", not \"tmp-buf\"" },
+        { "sg00/sp.json", "\"scale_dtype\":\"float32\",", "", -EBADMSG,
+          "sg00/sp.json: group 2: scale_dtype of an fma must be float32" },
+        { "sg00/sp.json", "\"scale_dtype\":\"float32\"", "\"scale_dtype\":\"float16\"", -EBADMSG,
+          "sg00/sp.json: group 2: scale_dtype of an fma must be float32" },
+        { "sg00/sp.json", "\"from_arr\":[", "\"from\":\"x\",\"from_arr\":[", -EBADMSG,
+          "sg00/sp.json: group 2: from_arr and from say what is moved" },
+        { "sg00/sp.json", "\"op\":\"fma\"", "\"op\":\"cast\"", -EBADMSG,
+          "sg00/sp.json: group 2: from_arr for something that computes nothing" },
+        { "sg00/sp.json", "\"transpose_element_size\":2", "\"transpose_element_size\":0", -EBADMSG,
+          "sg00/sp.json: group 2: transpose_element_size is 0" },
         { "sg00/sp.json", "\"instr\":\"sp.bin\"", "\"nsx\":{\"version\":2}", -ENOTSUP,
           "sg00/sp.json: instruction encoding 2 is not supported, 1 is" },
         { "sg00/sp.json", "\"instr\":\"sp.bin\"", "\"nsx\":{}", -EBADMSG,
@@ -401,6 +427,60 @@ static void a_transpose_may_move_several_tiles(void **state)
     ntk_neff_close(neff);
     make(a);
     replace(a, "sg00/sp.json", "[1,1,4,8]", "[1,1,8,8]"); /* half a tile */
+    assert_int_equal(open_archive(a, &neff, NULL), -EBADMSG);
+    free(a);
+}
+
+static void groups_of_one_id_are_equally_long(void **state)
+{
+    struct archive *a = calloc(1, sizeof *a);
+    struct ntk_neff *neff = NULL;
+    struct ntk_err err = { 0 };
+
+    make(a);
+    replace(a, "sg00/sp.json", "\"id\":2", "\"id\":0");
+    replace(a, "sg00/sp.json", "\"function_start\":\"f\",", "");
+    assert_int_equal(open_archive(a, &neff, &err), -EBADMSG);
+    assert_string_equal(err.text,
+                        "sg00/sp.json: two groups 0 of queue set qSPIO0 are started by one "
+                        "trigger, one of 4 descriptors and one of 3");
+    /* Another function, another instance of the rings: another trigger. */
+    make(a);
+    replace(a, "sg00/sp.json", "\"id\":2", "\"id\":0");
+    assert_int_equal(open_archive(a, &neff, NULL), 0);
+    ntk_neff_close(neff);
+    make(a);
+    replace(a, "sg00/sp.json", "\"id\":1", "\"id\":0");
+    replace(a, "sg00/sp.json", "\"function_start\":\"f\",", "");
+    replace(a, "sg00/sp.json", "\"to_steps\":[1,16],\"to_sizes\":[16,4]",
+            "\"num_tiling_dimensions\":2,\"to_steps\":[1,16],\"to_sizes\":[16,4]");
+    assert_int_equal(open_archive(a, &neff, NULL), 0);
+    ntk_neff_close(neff);
+    free(a);
+}
+
+static void a_transpose_need_not_tell_its_tile(void **state)
+{
+    struct archive *a = calloc(1, sizeof *a);
+    const struct ntk_neff_transfer *t;
+    struct ntk_neff *neff = NULL;
+
+    make(a);
+    replace(a, "sg00/sp.json", "\"transpose_shape\":[1,1,4,8],\"transpose_element_size\":2,", "");
+    replace(a, "sg00/sp.json", "{\"from\":\"x\",\"from_off\":0,\"from_steps\":[1,16]",
+            "{\"from_dtype\":\"bfloat16\",\"from\":\"x\",\"from_off\":0,\"from_steps\":[1,16]");
+    assert_int_equal(open_archive(a, &neff, NULL), 0);
+    t = &neff->kelfs[0].subgraphs[0].engines[NTK_ISA_ENGINE_SP].groups[2].transfers[2];
+    assert_int_equal(t->transpose_element_bytes, 2);
+    assert_int_equal(t->transpose_shape[0], 1);
+    assert_int_equal(t->transpose_shape[1], 1);
+    assert_int_equal(t->transpose_shape[2], 4);
+    assert_int_equal(t->transpose_shape[3], 8);
+    ntk_neff_close(neff);
+    /* 16 bytes are no whole number of elements of 3. */
+    make(a);
+    replace(a, "sg00/sp.json", "\"transpose_shape\":[1,1,4,8],\"transpose_element_size\":2,",
+            "\"transpose_element_size\":3,");
     assert_int_equal(open_archive(a, &neff, NULL), -EBADMSG);
     free(a);
 }
@@ -620,6 +700,8 @@ int main(void)
         cmocka_unit_test(a_missing_member_is_refused_unless_it_is_optional),
         cmocka_unit_test(programs_of_zero_bytes_are_empty_and_nobodys),
         cmocka_unit_test(a_transpose_may_move_several_tiles),
+        cmocka_unit_test(a_transpose_need_not_tell_its_tile),
+        cmocka_unit_test(groups_of_one_id_are_equally_long),
         cmocka_unit_test(fp8_keys_that_are_left_out_have_their_usual_values),
         cmocka_unit_test(other_readers_find_the_header_fields),
         cmocka_unit_test(header_lies_are_told_apart),
