@@ -193,7 +193,7 @@ static void hooks_put(const struct ntk_run_program *command)
     is_behind = is_behind && whole && !strpbrk(whole, PRELOAD->separators);
     bool is_set = whole && (!arg_libnrt || setenv("NEURON_HOOKS_LIBNRT", whole, 1) == 0);
     for (size_t i = 0; is_set && i < way_count; i++) {
-        is_set = variable_add(&ways[i], hooks[i], command->look.sanitizer) == 0;
+        is_set = variable_add(&ways[i], hooks[i], command->sanitizer) == 0;
     }
     if (!is_set || (is_behind && variable_add(PRELOAD, whole, "") < 0)) {
         ntk_log_warn(NULL, "out of memory: %s runs unseen", command->path);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/run/run_program.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "shared/base/str.h"
+#include "shared/formats/elf/elf_file.h"
 
 #define SCRIPTS_MAX 5 /* interpreters that are scripts, as the kernel has it */
 #define LINE_BYTES 256
@@ -70,6 +72,36 @@ static bool interpreter_get(const char *path, char interpreter[PATH_MAX])
     return snprintf(interpreter, PATH_MAX, "%.*s", (int)strcspn(name, " \t\r\n"), name) > 0;
 }
 
+static void text_keep(const char *text, char *kept, size_t bytes)
+{
+    if (text && !ntk_str_copy(kept, bytes, text)) {
+        kept[0] = '\0'; /* longer than any path */
+    }
+}
+
+/* What the loader will do with the program; false: it is readable, and no ELF file. */
+static bool program_look(struct ntk_run_program *program)
+{
+    struct ntk_elf_file file;
+    int ret = ntk_elf_file_open(&file, program->path);
+    const char *runpath = ntk_elf_file_text(&file, DT_RUNPATH, 0);
+    const char *name;
+
+    program->is_elf = ret == 0;
+    program->is_ours = file.is_ours;
+    text_keep(file.loader, program->loader, sizeof program->loader);
+    text_keep(runpath ? runpath : ntk_elf_file_text(&file, DT_RPATH, 0), program->paths,
+              sizeof program->paths);
+    for (size_t i = 0; (name = ntk_elf_file_text(&file, DT_NEEDED, i)); i++) {
+        if (ntk_str_starts_with(name, "libasan.so") ||
+            ntk_str_starts_with(name, "libclang_rt.asan")) {
+            text_keep(name, program->sanitizer, sizeof program->sanitizer);
+        }
+    }
+    ntk_elf_file_close(&file);
+    return ret != -ENOEXEC;
+}
+
 int ntk_run_program_find(const char *name, struct ntk_run_program *out, struct ntk_err *err)
 {
     char interpreter[PATH_MAX];
@@ -82,13 +114,12 @@ int ntk_run_program_find(const char *name, struct ntk_run_program *out, struct n
     for (int i = 0; i < SCRIPTS_MAX && interpreter_get(out->path, interpreter); i++) {
         memcpy(out->path, interpreter, sizeof interpreter);
     }
-    /* What is neither, execvp() gives to the shell. */
-    struct ntk_err unread = { 0 };
-    if (ntk_elf_look(out->path, &out->look, &unread) == 0 && !out->look.is_elf) {
+    /* What is neither, execvp() gives to the shell. One that may be run and not be read is looked
+     * into by nobody. */
+    if (!program_look(out)) {
         (void)ntk_str_copy(out->path, sizeof out->path, SHELL);
+        (void)program_look(out);
     }
-    /* One that may be run and not be read is looked into by nobody. */
-    (void)ntk_elf_look(out->path, &out->look, &unread);
     return 0;
 }
 
@@ -107,26 +138,24 @@ static bool is_privileged(const char *path)
 
 const char *ntk_run_program_obstacle(const struct ntk_run_program *program)
 {
-    const struct ntk_elf_look *look = &program->look;
-
     if (is_privileged(program->path)) {
         return "runs with the rights of others (setuid, setgid or capabilities), where the loader "
                "takes "
                "no library of ours";
     }
-    if (!look->is_elf) {
+    if (!program->is_elf) {
         return "cannot be looked into";
     }
-    if (!look->is_ours) {
+    if (!program->is_ours) {
         return "is a program of another machine";
     }
     if (ntk_str_starts_with(ntk_str_base_name(program->path), "ld-linux")) {
         return NULL; /* the loader itself, called by name */
     }
-    if (look->loader[0] == '\0') {
+    if (program->loader[0] == '\0') {
         return "is linked statically";
     }
-    if (ntk_str_starts_with(ntk_str_base_name(look->loader), "ld-musl")) {
+    if (ntk_str_starts_with(ntk_str_base_name(program->loader), "ld-musl")) {
         return "is a program of the musl C library, which has no runtime of the vendor's";
     }
     return NULL;

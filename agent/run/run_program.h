@@ -10,13 +10,19 @@
 #define NTK_AGENT_RUN_RUN_PROGRAM_H
 
 #include <limits.h>
+#include <stdbool.h>
 
-#include "agent/run/elf_look.h"
 #include "shared/base/err.h"
 
+#define NTK_RUN_NAME_BYTES 128
+
 struct ntk_run_program {
-    char path[PATH_MAX];      /* what is run; of a script its interpreter */
-    struct ntk_elf_look look; /* of that */
+    char path[PATH_MAX];                /* what is run; of a script its interpreter */
+    bool is_elf;                        /* and a sound one, which this user may read */
+    bool is_ours;                       /* of the class and the machine of this program */
+    char loader[PATH_MAX];              /* "": none, it is static */
+    char paths[PATH_MAX];               /* folders that it names: DT_RUNPATH, else DT_RPATH; "" */
+    char sanitizer[NTK_RUN_NAME_BYTES]; /* soname of the address sanitizer that it needs; "" */
 };
 
 /* As execvp() looks for it. -ENOENT, -EACCES. A file that is neither ELF nor script is the

@@ -8,6 +8,7 @@
 
 #include "shared/base/fs.h"
 #include "shared/base/str.h"
+#include "shared/formats/elf/elf_file.h"
 
 #define CACHE_FILE "/etc/ld.so.cache"
 #define CACHE_BYTES_MAX (64U << 20)
@@ -29,11 +30,12 @@ static bool is_same_file(const char *a, const char *b)
 
 bool ntk_run_runtime_is_one(const char *path, const char *hooks)
 {
-    struct ntk_elf_look look;
-    struct ntk_err err = { 0 };
+    struct ntk_elf_file file;
+    bool is_one = ntk_elf_file_open(&file, path) == 0 && file.is_ours && file.is_library &&
+                  !is_same_file(path, hooks);
 
-    return ntk_elf_look(path, &look, &err) == 0 && look.is_ours && look.is_library &&
-           !is_same_file(path, hooks);
+    ntk_elf_file_close(&file);
+    return is_one;
 }
 
 /* A folder of a list, with the program's in place of $ORIGIN. */
@@ -101,26 +103,31 @@ bool ntk_run_runtime_find(const struct ntk_run_program *program, const char *hoo
 {
     const char *library_path = getenv("LD_LIBRARY_PATH");
 
-    return list_has(program->look.paths, program->path, hooks, out_path) ||
+    return list_has(program->paths, program->path, hooks, out_path) ||
            (library_path && list_has(library_path, program->path, hooks, out_path)) ||
            cache_has(hooks, out_path) || list_has(default_folders, program->path, hooks, out_path);
 }
 
-static bool is_same_name(const char *name, void *ctx)
-{
-    return strcmp(name, ctx) == 0;
-}
-
-static bool is_new(const char *name, void *ctx)
-{
-    char *hooks = ctx;
-
-    return (ntk_str_starts_with(name, "nrt_") || ntk_str_starts_with(name, "nrta_") ||
-            ntk_str_starts_with(name, "nec_")) &&
-           !ntk_elf_look_exports(hooks, is_same_name, (void *)name);
-}
-
 bool ntk_run_runtime_has_more(const char *path, const char *hooks)
 {
-    return ntk_elf_look_exports(path, is_new, (void *)hooks);
+    struct ntk_elf_export export;
+    struct ntk_elf_export known;
+    struct ntk_elf_file ours;
+    struct ntk_elf_file file;
+    bool has_more = false;
+
+    /* Ours that cannot be read knows nothing. */
+    if (ntk_elf_file_open(&file, path) == 0) {
+        (void)ntk_elf_file_open(&ours, hooks);
+        for (size_t i = 0; i < file.symbol_count && !has_more; i++) {
+            has_more = ntk_elf_file_export(&file, i, &export) &&
+                       (ntk_str_starts_with(export.name, "nrt_") ||
+                        ntk_str_starts_with(export.name, "nrta_") ||
+                        ntk_str_starts_with(export.name, "nec_")) &&
+                       !ntk_elf_file_find(&ours, export.name, NULL, &known);
+        }
+        ntk_elf_file_close(&ours);
+        ntk_elf_file_close(&file);
+    }
+    return has_more;
 }

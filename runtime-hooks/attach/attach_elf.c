@@ -1,56 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime-hooks/attach/attach_elf.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "shared/base/fs.h"
+#include "shared/formats/elf/elf_file.h"
 
-#define SECTIONS_MAX 4096u
-#define SEGMENTS_MAX 256u
-#define SYMBOLS_MAX (1u << 18)
-#define NAMES_BYTES_MAX (16u << 20)
 #define SCAN_BYTES_MAX (32u << 20) /* libraries of ours are far smaller */
-
-#if defined(__x86_64__)
-#define MACHINE EM_X86_64
-#elif defined(__aarch64__)
-#define MACHINE EM_AARCH64
-#else
-#define MACHINE EM_NONE
-#endif
-
-/* A table of the file; NULL when it is empty, too large, not there, or there is no memory. */
-static void *read_table(int fd, uint64_t offset, uint64_t bytes, uint64_t bytes_max)
-{
-    void *table = bytes > 0 && bytes <= bytes_max ? malloc(bytes + 1) : NULL;
-
-    if (table && (offset > INT64_MAX - bytes || ntk_fs_pread(fd, table, bytes, offset) < 0)) {
-        free(table);
-        return NULL;
-    }
-    if (table) {
-        ((char *)table)[bytes] = '\0'; /* names end, whatever the file says */
-    }
-    return table;
-}
-
-static bool file_offset(const Elf64_Phdr *segments, size_t count, uint64_t address,
-                        uint64_t *out_offset)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (segments[i].p_type == PT_LOAD && (segments[i].p_flags & PF_X) != 0 &&
-            address >= segments[i].p_vaddr &&
-            address - segments[i].p_vaddr < segments[i].p_filesz) {
-            *out_offset = address - segments[i].p_vaddr + segments[i].p_offset;
-            return true;
-        }
-    }
-    return false;
-}
 
 static void add_place(struct ntk_attach_export *export, uint64_t offset)
 {
@@ -67,63 +26,34 @@ static void add_place(struct ntk_attach_export *export, uint64_t offset)
 int ntk_attach_elf_find(int fd, const char *const *names, size_t count,
                         struct ntk_attach_export *out_exports, struct ntk_err *err)
 {
-    Elf64_Shdr *sections = NULL;
-    Elf64_Phdr *segments = NULL;
-    const Elf64_Shdr *table = NULL;
-    Elf64_Sym *symbols = NULL;
-    char *texts = NULL;
-    Elf64_Ehdr header;
-    int ret = -EBADMSG;
+    struct ntk_elf_file file;
+    int ret = ntk_elf_file_open_fd(&file, fd);
 
     memset(out_exports, 0, count * sizeof *out_exports);
-    if (ntk_fs_pread(fd, &header, sizeof header, 0) < 0 ||
-        memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
-        header.e_machine != MACHINE || header.e_type != ET_DYN ||
-        header.e_shentsize != sizeof *sections || header.e_phentsize != sizeof *segments ||
-        header.e_shnum > SECTIONS_MAX || header.e_phnum > SEGMENTS_MAX) {
-        ret = ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "is no shared library of this machine");
-        goto out;
+    if (ret < 0 && ret != -EBADMSG && ret != -ENOEXEC) {
+        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot be read: %s", strerror(-ret));
     }
-    sections = read_table(fd, header.e_shoff, header.e_shnum * sizeof *sections,
-                          SECTIONS_MAX * sizeof *sections);
-    segments = read_table(fd, header.e_phoff, header.e_phnum * sizeof *segments,
-                          SEGMENTS_MAX * sizeof *segments);
-    for (size_t i = 0; sections && i < header.e_shnum; i++) {
-        if (sections[i].sh_type == SHT_DYNSYM && sections[i].sh_link < header.e_shnum) {
-            table = &sections[i];
-        }
+    if (ret < 0 || !file.is_ours || !file.is_library) {
+        ret = ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
+                          ret == -EBADMSG ? "is damaged" : "is no shared library of this machine");
+    } else if (file.symbol_count == 0) {
+        ret = ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "has no table of exports");
     }
-    if (table) {
-        symbols = read_table(fd, table->sh_offset, table->sh_size, SYMBOLS_MAX * sizeof *symbols);
-        texts = read_table(fd, sections[table->sh_link].sh_offset, sections[table->sh_link].sh_size,
-                           NAMES_BYTES_MAX);
-    }
-    if (!segments || !symbols || !texts) {
-        ret = ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "has no table of exports");
-        goto out;
-    }
-    for (size_t i = 0; i < table->sh_size / sizeof *symbols; i++) {
-        const Elf64_Sym *symbol = &symbols[i];
+    for (size_t i = 0; ret == 0 && i < file.symbol_count; i++) {
+        struct ntk_elf_export export;
         uint64_t offset;
 
-        if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC || symbol->st_shndx == SHN_UNDEF ||
-            symbol->st_name >= sections[table->sh_link].sh_size) {
+        if (!ntk_elf_file_export(&file, i, &export) || !export.is_function) {
             continue;
         }
         for (size_t k = 0; k < count; k++) {
-            if (strcmp(texts + symbol->st_name, names[k]) == 0 &&
-                file_offset(segments, header.e_phnum, symbol->st_value, &offset)) {
+            if (strcmp(export.name, names[k]) == 0 &&
+                ntk_elf_file_code_offset(&file, export.address, &offset)) {
                 add_place(&out_exports[k], offset);
             }
         }
     }
-    ret = 0;
-
-out:
-    free(texts);
-    free(symbols);
-    free(segments);
-    free(sections);
+    ntk_elf_file_close(&file);
     return ret;
 }
 
@@ -150,9 +80,10 @@ bool ntk_attach_elf_has_hooks(int fd)
     bool found = false;
 
     if (fstat(fd, &status) == 0 && status.st_size > 0) {
-        char *bytes = read_table(fd, 0, (uint64_t)status.st_size, SCAN_BYTES_MAX);
-        found = bytes && (holds_identity(bytes, (size_t)status.st_size) ||
-                          memmem(bytes, (size_t)status.st_size, marker, sizeof marker));
+        size_t count = (size_t)status.st_size;
+        char *bytes = count <= SCAN_BYTES_MAX ? calloc(1, count + 1) : NULL;
+        found = bytes && ntk_fs_pread(fd, bytes, count, 0) == 0 &&
+                (holds_identity(bytes, count) || memmem(bytes, count, marker, sizeof marker));
         free(bytes);
     }
     return found;

@@ -2,8 +2,6 @@
 /*
  * attach_elf - where in a shared library its exports begin, as offsets of the file, which uprobes
  * want.
- *
- * The file is anybody's: every number in it is bounded before use.
  */
 #ifndef NTK_RUNTIME_HOOKS_ATTACH_ATTACH_ELF_H
 #define NTK_RUNTIME_HOOKS_ATTACH_ATTACH_ELF_H

@@ -12,14 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime-hooks/interpose/elf_file.h"
 #include "runtime-hooks/interpose/marker.h"
+#include "shared/formats/elf/elf_file.h"
 
 #define SONAME "libnrt.so.1"
-#define VERSION_BYTES 64
 
 struct runtime {
-    struct elf_file file;
+    struct ntk_elf_file file;
     const char *path; /* the loader's, while it is loaded */
     uintptr_t base;
 };
@@ -44,12 +43,14 @@ unsigned int la_version(unsigned int version)
 }
 
 /* The hooks count in the namespace of the program. */
-static void hooks_found(const struct link_map *map, Lmid_t space, const struct elf_file *file)
+static void hooks_found(const struct link_map *map, Lmid_t space, const struct ntk_elf_file *file)
 {
-    uint64_t value = elf_file_value(file, INTERPOSE_WRAPPER_NAME, INTERPOSE_MARKER_NODE);
-    uintptr_t address = map->l_addr + value;
+    struct ntk_elf_export export;
 
-    if (space == LM_ID_BASE && value != 0) {
+    if (space == LM_ID_BASE &&
+        ntk_elf_file_find(file, INTERPOSE_WRAPPER_NAME, INTERPOSE_MARKER_NODE, &export)) {
+        uintptr_t address = map->l_addr + export.address;
+
         memcpy(&wrapper, &address, sizeof wrapper);
     }
 }
@@ -57,27 +58,30 @@ static void hooks_found(const struct link_map *map, Lmid_t space, const struct e
 unsigned int la_objopen(struct link_map *map, Lmid_t space, uintptr_t *cookie)
 {
     const char *file_name = strrchr(map->l_name, '/');
+    struct ntk_elf_export export;
     struct runtime *runtime;
+    const char *soname;
 
     *cookie = COOKIE_OTHER;
     if (!file_name || !(strstr(file_name, "nrt") || strstr(file_name, "neuron-hooks"))) {
         return LA_FLG_BINDFROM;
     }
     runtime = calloc(1, sizeof *runtime);
-    if (!runtime || !elf_file_open(&runtime->file, map->l_name)) {
+    if (!runtime || ntk_elf_file_open(&runtime->file, map->l_name) < 0) {
         free(runtime);
         return LA_FLG_BINDFROM;
     }
-    if (elf_file_value(&runtime->file, INTERPOSE_MARKER_NAME, INTERPOSE_MARKER_NODE) != 0) {
+    soname = ntk_elf_file_text(&runtime->file, DT_SONAME, 0);
+    if (ntk_elf_file_find(&runtime->file, INTERPOSE_MARKER_NAME, INTERPOSE_MARKER_NODE, &export)) {
         hooks_found(map, space, &runtime->file);
         *cookie = COOKIE_HOOKS;
-    } else if (elf_file_soname_is(&runtime->file, SONAME)) {
+    } else if (soname && strcmp(soname, SONAME) == 0) {
         runtime->path = map->l_name;
         runtime->base = map->l_addr;
         *cookie = (uintptr_t)runtime;
         return LA_FLG_BINDTO;
     }
-    elf_file_close(&runtime->file);
+    ntk_elf_file_close(&runtime->file);
     free(runtime);
     return *cookie == COOKIE_HOOKS ? 0 : LA_FLG_BINDFROM;
 }
@@ -88,7 +92,7 @@ unsigned int la_objclose(uintptr_t *cookie)
         struct runtime *runtime = (struct runtime *)*cookie;
 
         *cookie = COOKIE_OTHER;
-        elf_file_close(&runtime->file);
+        ntk_elf_file_close(&runtime->file);
         free(runtime);
     }
     return 0;
@@ -97,8 +101,8 @@ unsigned int la_objclose(uintptr_t *cookie)
 uintptr_t la_symbind64(Elf64_Sym *symbol, unsigned int index, uintptr_t *from, uintptr_t *to,
                        unsigned int *flags, const char *name)
 {
-    char version[VERSION_BYTES];
     const struct runtime *runtime;
+    struct ntk_elf_export export;
     const void *function;
 
     (void)flags;
@@ -106,7 +110,8 @@ uintptr_t la_symbind64(Elf64_Sym *symbol, unsigned int index, uintptr_t *from, u
         return symbol->st_value;
     }
     runtime = (const struct runtime *)*to;
-    elf_file_version_get(&runtime->file, index, version, sizeof version);
-    function = wrapper(runtime->path, runtime->base, name, version);
+    function = ntk_elf_file_export(&runtime->file, index, &export)
+                   ? wrapper(runtime->path, runtime->base, name, export.version)
+                   : NULL;
     return function ? (uintptr_t)function : symbol->st_value;
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime-hooks/interpose/elf_file.h"
+#include "shared/formats/elf/elf_file.h"
 
 const struct interpose_call_row interpose_calls[INTERPOSE_CALLS] = {
 #define NRT_CALL(result, name, parameters, arguments) [CALL_##name] = { #name, INTERPOSE_NODE_2 },
@@ -65,22 +65,25 @@ static void *library_open(const char *path)
 }
 
 /* In the version of the call's form; what has no versions has one form. */
-static interpose_function symbol_get(void *library, const struct elf_file *file,
+static interpose_function symbol_get(void *library, const struct ntk_elf_file *file,
                                      const struct interpose_call_row *call)
 {
     void *symbol = dlvsym(library, call->name, call->version);
     interpose_function function;
 
-    if (!symbol && !file->versions) {
+    if (!symbol && !file->is_versioned) {
         symbol = dlsym(library, call->name);
     }
     memcpy(&function, &symbol, sizeof function);
     return function;
 }
 
-static bool is_form_2(const struct elf_file *file)
+static bool is_form_2(const struct ntk_elf_file *file)
 {
-    return !file->versions && elf_file_exports(file, "nrta_error_tracker_create", INTERPOSE_NODE_2);
+    struct ntk_elf_export export;
+
+    return !file->is_versioned &&
+           ntk_elf_file_find(file, "nrta_error_tracker_create", NULL, &export);
 }
 
 static void call_set(uint32_t call, interpose_function function)
@@ -91,15 +94,15 @@ static void call_set(uint32_t call, interpose_function function)
 
 static void calls_find(void *library, const char *path)
 {
-    struct elf_file file = { 0 };
+    struct ntk_elf_file file;
 
-    (void)elf_file_open(&file, path);
+    (void)ntk_elf_file_open(&file, path);
     interpose_real_is_form_2 = is_form_2(&file);
     for (uint32_t i = 0; i < INTERPOSE_CALLS; i++) {
         call_set(i, symbol_get(library, &file, &interpose_calls[i]));
     }
     real_init = (uintptr_t)interpose_real[CALL_nrt_init];
-    elf_file_close(&file);
+    ntk_elf_file_close(&file);
 }
 
 interpose_function interpose_real_open(enum interpose_call call)
@@ -136,34 +139,42 @@ interpose_function interpose_real_open(enum interpose_call call)
     return function;
 }
 
+/* Where the file, loaded at base, has the call; 0: nowhere, or where the loader would have to
+ * ask. */
+static uintptr_t call_address(const struct ntk_elf_file *file, uintptr_t base,
+                              const struct interpose_call_row *call)
+{
+    struct ntk_elf_export export;
+
+    return ntk_elf_file_find(file, call->name, call->version, &export) && !export.is_indirect
+               ? base + export.address
+               : 0;
+}
+
 bool interpose_real_adopt(const char *path, uintptr_t base)
 {
-    struct elf_file file;
+    struct ntk_elf_file file;
     bool is_ours = false;
 
-    if (!elf_file_open(&file, path)) {
+    if (ntk_elf_file_open(&file, path) < 0) {
         return false;
     }
-    uintptr_t init = base + elf_file_value(&file, "nrt_init", INTERPOSE_NODE_2);
+    uintptr_t init = call_address(&file, base, &interpose_calls[CALL_nrt_init]);
     pthread_mutex_lock(&opening);
     if (!interpose_real[CALL_nrt_init]) {
         interpose_real_is_form_2 = is_form_2(&file);
         for (uint32_t i = 0; i < INTERPOSE_CALLS; i++) {
-            uint64_t value =
-                elf_file_value(&file, interpose_calls[i].name, interpose_calls[i].version);
-            uintptr_t address = base + value;
-            interpose_function function = NULL;
+            uintptr_t address = call_address(&file, base, &interpose_calls[i]);
+            interpose_function function;
 
-            if (value != 0) {
-                memcpy(&function, &address, sizeof function);
-            }
+            memcpy(&function, &address, sizeof function);
             call_set(i, function);
         }
         real_init = init;
     }
     is_ours = real_init == init;
     pthread_mutex_unlock(&opening);
-    elf_file_close(&file);
+    ntk_elf_file_close(&file);
     return is_ours;
 }
 
@@ -175,18 +186,20 @@ bool interpose_real_has(enum interpose_call call)
 /* Two threads that come first both read; they find the same. */
 static bool file_read(void)
 {
-    struct elf_file file;
+    struct ntk_elf_export export;
+    struct ntk_elf_file file;
     char path[PATH_MAX];
 
-    if (!interpose_real_find(path) || !elf_file_open(&file, path)) {
+    if (!interpose_real_find(path) || ntk_elf_file_open(&file, path) < 0) {
         return false;
     }
     for (uint32_t i = 0; i < INTERPOSE_CALLS; i++) {
-        if (elf_file_exports(&file, interpose_calls[i].name, interpose_calls[i].version)) {
+        if (ntk_elf_file_find(&file, interpose_calls[i].name, interpose_calls[i].version,
+                              &export)) {
             (void)__atomic_fetch_or(&file_calls[i / 64], (uint64_t)1 << i % 64, __ATOMIC_RELAXED);
         }
     }
-    elf_file_close(&file);
+    ntk_elf_file_close(&file);
     __atomic_store_n(&file_is_read, 1u, __ATOMIC_RELEASE);
     return true;
 }

@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime-hooks/interpose/elf_file.h"
 #include "runtime-hooks/interpose/marker.h"
+#include "shared/formats/elf/elf_file.h"
 
 #define SONAME "libnrt.so.1"
 #define VENDOR_FOLDER "/opt/aws/neuron/lib"
@@ -22,15 +22,13 @@
 /* The runtime, and not these hooks once more: neither our file nor a copy of it. */
 static bool is_runtime(const char *path)
 {
-    struct elf_file file;
-    bool is_good;
+    struct ntk_elf_export export;
+    struct ntk_elf_file file;
+    bool is_good = ntk_elf_file_open(&file, path) == 0 && file.is_ours && file.is_library &&
+                   ntk_elf_file_find(&file, "nrt_init", INTERPOSE_NODE_2, &export) &&
+                   !ntk_elf_file_find(&file, INTERPOSE_MARKER_NAME, INTERPOSE_MARKER_NODE, &export);
 
-    if (!elf_file_open(&file, path)) {
-        return false;
-    }
-    is_good = elf_file_exports(&file, "nrt_init", INTERPOSE_NODE_2) &&
-              !elf_file_exports(&file, INTERPOSE_MARKER_NAME, INTERPOSE_MARKER_NODE);
-    elf_file_close(&file);
+    ntk_elf_file_close(&file);
     return is_good;
 }
 
