@@ -90,6 +90,7 @@ struct ntk_core_options {
     struct ntk_core_machine_options machine;
     struct ntk_core_setting faults; /* docs/faults.md */
     bool is_paced;                  /* an execution lasts as long on the host as on the device */
+    uint32_t rounding_seed;         /* of models that round by chance */
     const char *lnc_name;           /* the setting behind lnc, for sentences; NULL: there is none */
 
     /* Which physical cores per logical core: 0 = the machine's default. */
@@ -233,6 +234,7 @@ struct ntk_core_load_options {
     const char *opaque_way_out;    /* what would allow it, for the sentence; NULL leaves it out */
     uint64_t features_mask;        /* of the file that are accepted */
     uint64_t execution_timeout_ns; /* device time of one execution; 0 = none */
+    bool rounds_by_chance;         /* compute engines, to narrower floats; not on generation 1 */
     bool hangs_last; /* a hang takes that long on the host too; else it ends at once */
 };
 

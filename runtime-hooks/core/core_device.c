@@ -264,6 +264,8 @@ static int nc_open(struct ntk_core *core, uint32_t nc_index, struct ntk_err *err
             ret = ntk_engine_core_create(core->row->facts.generation, &nc->engines[i], err);
         }
         if (ret == 0) {
+            /* No two cores round alike. */
+            ntk_engine_core_seed(nc->engines[i], core->options.rounding_seed + physical);
             struct core_memory_request request = { .physical_core = physical,
                                                    .category = NTK_MEMORY_UCODE,
                                                    .bytes = NTK_CORE_UCODE_BYTES,

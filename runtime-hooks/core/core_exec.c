@@ -387,6 +387,7 @@ static enum ntk_core_outcome subgraphs_run(struct execution *execution, uint32_t
             .binding_count = subgraph->variable_count,
             .timeout_ns = model->timeout_ns,
             .zero_outputs = step->is_empty,
+            .rounds_by_chance = model->rounds_by_chance,
             .trace = core_step_record_trace(record, i),
             .printer = &printer,
         };

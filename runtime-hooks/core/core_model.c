@@ -369,6 +369,7 @@ static int model_load_at(struct core_constants *constants, const struct ntk_neff
     model->core = core;
     model->constants = constants;
     model->timeout_ns = options->execution_timeout_ns;
+    model->rounds_by_chance = options->rounds_by_chance;
     model->hangs_last = options->hangs_last || core->options.is_paced;
     model->nc = placement->nc + replica * placement->needed;
     model->nc_count = placement->needed;

@@ -108,6 +108,7 @@ struct ntk_core_model {
     struct ntk_hooks_model_ref hook;
     uint64_t timeout_ns;
     bool hangs_last;
+    bool rounds_by_chance;
     struct ntk_core_io *ios;
     uint32_t io_count, input_count;
     struct core_slot *slots;

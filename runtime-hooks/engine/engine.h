@@ -65,6 +65,8 @@ const struct ntk_engine_core_spec *ntk_engine_core_spec_get(unsigned generation)
 int ntk_engine_core_create(unsigned generation, struct ntk_engine_core **out_core,
                            struct ntk_err *err);
 void ntk_engine_core_destroy(struct ntk_engine_core *core);
+/* Where the chance of stochastic rounding begins; 0 until it is called. */
+void ntk_engine_core_seed(struct ntk_engine_core *core, uint32_t seed);
 /* Zeroes state buffer and PSUM and gives their host memory back. 0 or -ENOMEM. */
 int ntk_engine_core_reset(struct ntk_engine_core *core);
 
@@ -205,6 +207,9 @@ struct ntk_engine_run_options {
     size_t binding_count;
     uint64_t timeout_ns; /* device time; 0 = none */
     bool zero_outputs;   /* variables of type output are zeroed first: nothing writes them */
+    /* What compute engines write to floats narrower than fp32 is rounded by chance, not to nearest
+     * (docs/decisions/instruction-set.md). NC-v1 cannot. */
+    bool rounds_by_chance;
     const struct ntk_engine_trace *trace;     /* NULL = none */
     const struct ntk_engine_printer *printer; /* NULL: what programs print is dropped */
 };

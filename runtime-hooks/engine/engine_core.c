@@ -37,6 +37,7 @@ int ntk_engine_core_create(unsigned generation, struct ntk_engine_core **out_cor
         return ntk_err_no_memory(err);
     }
     core->generation = generation;
+    ntk_rng_seed(&core->noise, 0);
     core->spec = spec;
     sbuf_bytes = round_up((size_t)spec->partition_count *
                               (spec->sbuf_partition_bytes + NTK_ENGINE_PITCH_EXTRA),
@@ -62,6 +63,11 @@ int ntk_engine_core_create(unsigned generation, struct ntk_engine_core **out_cor
     }
     *out_core = core;
     return 0;
+}
+
+void ntk_engine_core_seed(struct ntk_engine_core *core, uint32_t seed)
+{
+    ntk_rng_seed(&core->noise, seed);
 }
 
 void ntk_engine_core_destroy(struct ntk_engine_core *core)

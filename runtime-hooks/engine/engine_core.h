@@ -60,6 +60,8 @@ struct ntk_engine_core {
     struct ntk_engine_frame frames[NTK_ENGINE_SEQUENCER_COUNT][NTK_ENGINE_CALLS_MAX];
     struct ntk_rng rng[NTK_ENGINE_SEQUENCER_COUNT][NTK_ISA_PARTITIONS];
     struct ntk_latches latches;
+    struct ntk_rng noise;     /* goes on from one run to the next */
+    struct ntk_rng *rounding; /* that, in a run that rounds by chance; else NULL */
     /* Buffers of a run, grown before it starts and kept for the next. */
     struct ntk_tile_scratch scratch;
     struct ntk_tile_packs *packs; /* NULL before the first program with a matmul */

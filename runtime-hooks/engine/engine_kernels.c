@@ -17,6 +17,7 @@ static void compute_tiles(struct ntk_engine_core *core, const struct ntk_engine_
             continue;
         }
         tiles[r] = operand->tile;
+        tiles[r].noise = core->rounding;
         tiles[r].base =
             (operand->region == NTK_ENGINE_REGION_SBUF ? core->sbuf : core->psum) + operand->offset;
         if (compute->bounce_mask >> r & 1) {

@@ -352,6 +352,7 @@ static int run_begin(struct run *run, struct ntk_err *err)
     if (program->has_latches) {
         ntk_latches_reset(&core->latches);
     }
+    core->rounding = run->options->rounds_by_chance && core->generation > 1 ? &core->noise : NULL;
     ntk_tile_packs_forget(core->packs);
     memset(core->semaphores, 0, sizeof core->semaphores);
     memset(core->events, 0, sizeof core->events);

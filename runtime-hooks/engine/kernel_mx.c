@@ -55,6 +55,7 @@ static void unpack_lane(const struct ntk_tile *tile, const struct ntk_tile *scal
     int64_t *codes = scratch->row[1];
     float *powers = scratch->row[2];
 
+    elements.noise = NULL;
     elements.fp8 = 0; /* these formats have rules of their own */
     for (uint32_t p = 0; p < tile->partitions; p++) {
         float *row = to + (size_t)p * columns;
@@ -175,6 +176,7 @@ bool ntk_tile_quantize_mx(const struct ntk_tile *to, const struct ntk_tile *scal
     int64_t *codes = scratch->row[2];
     bool nan = false;
 
+    elements.noise = NULL;
     elements.fp8 = 0;
     for (uint32_t first = 0; first < from->partitions; first += NTK_MX_ROWS) {
         nan |= block_scales(from, first, emax, columns, codes, scratch);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Random numbers of kernel_select.h: the generator, its state and tiles of its numbers. */
+/* The generator, rounding by its numbers, and the operations of kernel_select.h on them. */
+#include "runtime-hooks/engine/kernel_random.h"
+
+#include <math.h>
 #include <string.h>
 
 #include "runtime-hooks/engine/kernel_select_private.h"
@@ -19,7 +22,7 @@ void ntk_rng_seed(struct ntk_rng *rng, uint32_t seed)
     rng->word[0] |= 1;
 }
 
-static uint32_t rng_next(struct ntk_rng *rng)
+uint32_t ntk_rng_next(struct ntk_rng *rng)
 {
     uint32_t t = rng->word[0] ^ rng->word[0] >> 2;
 
@@ -32,7 +35,57 @@ static uint32_t rng_next(struct ntk_rng *rng)
 /* In [0, 1): the upper 24 bits. */
 static float rng_uniform(struct ntk_rng *rng)
 {
-    return (float)(rng_next(rng) >> 8) * 0x1p-24F;
+    return (float)(ntk_rng_next(rng) >> 8) * 0x1p-24F;
+}
+
+/* --- rounding by chance ----------------------------------------------------------------------- */
+
+/* Of the float dtypes that are narrower than fp32. */
+static const struct narrow {
+    unsigned mantissa_bits;
+    int exponent_min; /* of the smallest normal number */
+} narrows[NTK_DTYPE_COUNT] = {
+    [NTK_DTYPE_FLOAT8E3] = { 4, -2 },   [NTK_DTYPE_FLOAT8E4] = { 3, -6 },
+    [NTK_DTYPE_FLOAT8E5] = { 2, -14 },  [NTK_DTYPE_FLOAT16] = { 10, -14 },
+    [NTK_DTYPE_BFLOAT16] = { 7, -126 },
+};
+
+void ntk_rng_round(struct ntk_rng *rng, enum ntk_dtype dtype, const float *from, size_t count,
+                   float *to)
+{
+    const struct narrow *narrow = &narrows[dtype];
+
+    if (narrow->mantissa_bits == 0) {
+        memmove(to, from, count * sizeof *to);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits;
+        uint32_t magnitude;
+        uint32_t noise = ntk_rng_next(rng);
+
+        memcpy(&bits, &from[i], sizeof bits);
+        magnitude = bits & 0x7fffffffU;
+        if (magnitude >= 0x7f800000U) {
+            to[i] = from[i];
+            continue;
+        }
+        if (magnitude < (uint32_t)(narrow->exponent_min + 127) << 23) {
+            /* Below the normal numbers all neighbours are equally far apart. */
+            double unit = ldexp(1.0, narrow->exponent_min - (int)narrow->mantissa_bits);
+            double units = fabs((double)from[i]) / unit;
+            double whole = floor(units);
+
+            whole += units - whole > (double)noise * 0x1p-32 ? 1.0 : 0.0;
+            to[i] = (float)copysign(whole * unit, (double)from[i]);
+            continue;
+        }
+        /* Otherwise the noise is less than one unit of what stays, and carries by itself. */
+        uint32_t below = (1U << (23 - narrow->mantissa_bits)) - 1;
+
+        bits = (bits & 0x80000000U) | ((magnitude + (noise >> 9 & below)) & ~below);
+        memcpy(&to[i], &bits, sizeof bits);
+    }
 }
 
 /* --- random tiles ----------------------------------------------------------------------------- */
@@ -61,7 +114,7 @@ bool ntk_select_random_row(const struct ntk_select_work *w, uint32_t p)
 
     if (w->instr->op == NTK_ISA_OP_RNG) {
         for (uint32_t i = 0; i < w->to->elements; i++) {
-            w->map[i] = rng_next(rng);
+            w->map[i] = ntk_rng_next(rng);
         }
         ntk_tile_write_bits(w->to, p, w->map);
         return false;

@@ -22,16 +22,6 @@
 extern "C" {
 #endif
 
-#define NTK_RNG_WORDS 6
-
-/* XORWOW (G. Marsaglia, Xorshift RNGs, 2003): five words of shift register, one counter. */
-struct ntk_rng {
-    uint32_t word[NTK_RNG_WORDS];
-};
-
-/* A state that is never all zero, the same for equal seeds. */
-void ntk_rng_seed(struct ntk_rng *rng, uint32_t seed);
-
 /* What load instructions leave in an engine for later ones; as it is at the start of an execution
  * after ntk_latches_reset(). */
 struct ntk_latches {

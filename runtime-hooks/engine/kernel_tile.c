@@ -46,6 +46,24 @@ static inline const float *row_f32(const struct ntk_tile *tile, uint32_t partiti
     return buffer;
 }
 
+/* In pieces, so that the rounded values need no room of the caller's. */
+static bool write_noisy(const struct ntk_tile *tile, const float *from, size_t count, uint8_t *to,
+                        ptrdiff_t step)
+{
+    float rounded[128];
+    bool nan = false;
+
+    for (size_t i = 0; i < count; i += sizeof rounded / sizeof *rounded) {
+        size_t n = count - i;
+
+        n = n < sizeof rounded / sizeof *rounded ? n : sizeof rounded / sizeof *rounded;
+        ntk_rng_round(tile->noise, tile->dtype, from + i, n, rounded);
+        nan |= ntk_kernel_from_f32_by(tile->dtype, tile->fp8, rounded, n, to + (ptrdiff_t)i * step,
+                                      step);
+    }
+    return nan;
+}
+
 bool ntk_tile_write_f32(const struct ntk_tile *tile, uint32_t partition, const float *from)
 {
     bool nan = false;
@@ -53,8 +71,10 @@ bool ntk_tile_write_f32(const struct ntk_tile *tile, uint32_t partition, const f
     if ((const uint8_t *)from == ntk_tile_row(tile, partition) && ntk_tile_is_plain_f32(tile)) {
         return ntk_kernel_has_nan(from, tile->elements); /* computed in place */
     }
-#define WRITE(at, step, index, n) \
-    nan |= ntk_kernel_from_f32_by(tile->dtype, tile->fp8, from + (index), n, at, step)
+#define WRITE(at, step, index, n)                               \
+    nan |= tile->noise                                          \
+               ? write_noisy(tile, from + (index), n, at, step) \
+               : ntk_kernel_from_f32_by(tile->dtype, tile->fp8, from + (index), n, at, step)
     EACH_RUN(tile, ntk_tile_row(tile, partition), WRITE);
 #undef WRITE
     return nan;

@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "runtime-hooks/engine/kernel_random.h"
 #include "shared/formats/neff/isa.h"
 
 #ifdef __cplusplus
@@ -28,7 +29,8 @@ struct ntk_tile {
     uint8_t *base;   /* first element of the first partition; NULL: the tile is absent */
     ptrdiff_t pitch; /* bytes to the next partition of the tile; 0 repeats */
     enum ntk_dtype dtype;
-    uint8_t fp8; /* enum ntk_kernel_fp8 */
+    uint8_t fp8;           /* enum ntk_kernel_fp8 */
+    struct ntk_rng *noise; /* floats that are written are rounded by it; NULL: to nearest */
     uint32_t partitions;
     uint32_t elements; /* per partition: product of the counts */
     uint8_t dim_count; /* normalised: dense dimensions are merged */

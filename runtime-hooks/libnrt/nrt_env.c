@@ -115,6 +115,7 @@ int nrt_env_options_get(const struct ntk_core_machine *machine,
     const char *visible = ntk_env_text("NEURON_RT_VISIBLE_CORES");
     const char *verbosity = ntk_env_text("NEURON_RT_NUMERICAL_ERRORS_VERBOSITY");
     uint64_t count = 0;
+    uint64_t seed = 0;
     int ret = lnc_get(machine, &options.lnc, err);
 
     if (ret < 0) {
@@ -155,6 +156,16 @@ int nrt_env_options_get(const struct ntk_core_machine *machine,
     if (ret < 0) {
         return ret;
     }
+    ret = ntk_env_u64("NEURON_RT_STOCHASTIC_ROUNDING_SEED", &seed, err);
+    if (ret == 0 && seed > UINT32_MAX) {
+        ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                          "NEURON_RT_STOCHASTIC_ROUNDING_SEED=%llu is above %u",
+                          (unsigned long long)seed, UINT32_MAX);
+    }
+    if (ret < 0) {
+        return ret;
+    }
+    options.rounding_seed = (uint32_t)seed;
     ret = shortage_get(&options, err);
     if (ret < 0) {
         return ret;
@@ -194,6 +205,10 @@ int nrt_env_load_options_get(const struct ntk_core_machine *machine,
         return ret;
     }
     ret = ntk_env_bool("NEURON_RT_ALLOW_LEGACY_NEFF", &options.allow_legacy, err);
+    if (ret < 0) {
+        return ret;
+    }
+    ret = ntk_env_bool("NEURON_RT_STOCHASTIC_ROUNDING_EN", &options.rounds_by_chance, err);
     if (ret < 0) {
         return ret;
     }

@@ -65,6 +65,17 @@ uint8_t *test_model_adder(const struct test_model_options *options, size_t *out_
                                             NTK_AFTER(load_x, load_c))
                      : ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_DVE, &add, NTK_AFTER_NONE);
     }
+    if (options->narrow) {
+        struct ntk_isa_instr copy = ntk_isa_instr_make(NTK_ISA_OP_TENSOR_COPY);
+
+        copy.operand[NTK_ISA_SRC0] = add.operand[NTK_ISA_DST];
+        copy.operand[NTK_ISA_DST] =
+            ntk_isa_sbuf(row * 3, TEST_MODEL_ROWS, TEST_MODEL_COLUMNS, NTK_DTYPE_BFLOAT16);
+        (void)ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_DVE, &copy, NTK_AFTER_NONE);
+        copy.operand[NTK_ISA_SRC0] = copy.operand[NTK_ISA_DST];
+        copy.operand[NTK_ISA_DST] = add.operand[NTK_ISA_DST];
+        sum = ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_DVE, &copy, NTK_AFTER_NONE);
+    }
     (void)ntk_neff_kernel_store(kernel, queue, y, 0, row, TEST_MODEL_ROWS, row * 2, row,
                                 NTK_AFTER(sum));
     if (options->prints) {

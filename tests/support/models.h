@@ -23,6 +23,7 @@ struct test_model_options {
     uint64_t tmp_bytes;       /* a private one, 0 none */
     uint32_t rounds;          /* how often the sum is computed; 0: once */
     int deadlock;             /* an engine waits for what never comes */
+    int narrow;               /* the sum is rounded to bfloat16 on its way */
     int prints;               /* y is printed to TEST_MODEL_PIPE, without a prefix */
     int cpu_after;            /* y goes through a CPU node of member cpu.so to z */
     const char *cpu_function; /* its function; NULL: "test_negate" */

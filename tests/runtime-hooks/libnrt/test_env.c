@@ -3,6 +3,7 @@
  * Variables that shape the log and what a failure leaves behind.
  */
 #include <dirent.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -166,10 +167,74 @@ static void the_memory_log_holds_as_many_entries_as_asked(void **state)
     assert_int_equal(lines, 1 + 3);
 }
 
+/* The outputs of two executions on the seed, one after the other. */
+static void round_twice(const char *is_on, const char *seed, float y[2][TEST_MODEL_ELEMENTS])
+{
+    static const struct test_model_options options = { .narrow = 1 };
+    static float x[TEST_MODEL_ELEMENTS];
+    struct loaded loaded;
+    size_t bytes;
+    uint8_t *neff = test_model_adder(&options, &bytes);
+
+    setenv("NEURON_RT_STOCHASTIC_ROUNDING_EN", is_on, 1);
+    setenv("NEURON_RT_STOCHASTIC_ROUNDING_SEED", seed, 1);
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    loaded_init(&loaded, neff, bytes, 0);
+    for (size_t i = 0; i < TEST_MODEL_ELEMENTS; i++) {
+        x[i] = 0.25F;
+    }
+    assert_int_equal(nrt_tensor_write(loaded.x, x, 0, sizeof x), NRT_SUCCESS);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(nrt_execute(loaded.model, loaded.inputs, loaded.outputs), NRT_SUCCESS);
+        assert_int_equal(nrt_tensor_read(loaded.y, y[i], 0, sizeof y[i]), NRT_SUCCESS);
+    }
+    loaded_fini(&loaded);
+    nrt_close();
+    free(neff);
+    unsetenv("NEURON_RT_STOCHASTIC_ROUNDING_EN");
+    unsetenv("NEURON_RT_STOCHASTIC_ROUNDING_SEED");
+}
+
+static void rounding_is_by_chance_where_it_is_asked_for(void **state)
+{
+    static float nearest[2][TEST_MODEL_ELEMENTS], one[2][TEST_MODEL_ELEMENTS];
+    static float again[2][TEST_MODEL_ELEMENTS], other[2][TEST_MODEL_ELEMENTS];
+    double sum = 0;
+
+    round_twice("0", "7", nearest);
+    round_twice("1", "7", one);
+    round_twice("1", "7", again);
+    round_twice("1", "8", other);
+    assert_memory_equal(nearest[0], nearest[1], sizeof nearest[0]);
+    assert_memory_equal(one, again, sizeof one);
+    assert_memory_not_equal(one[0], one[1], sizeof one[0]); /* the chance goes on */
+    assert_memory_not_equal(one, other, sizeof one);
+    /* A quarter more than a whole number of at most 8192 is 1/4 to 1/256 between two neighbours:
+     * to nearest it is lost from 128 on, by chance it is there in the mean. */
+    for (size_t i = 4096; i < TEST_MODEL_ELEMENTS; i++) {
+        sum += (double)one[0][i] - (double)i;
+        assert_true(nearest[0][i] >= (float)i - 16 && nearest[0][i] <= (float)i + 16);
+        assert_true(one[0][i] > (float)i - 32 && one[0][i] < (float)i + 33);
+    }
+    /* The standard deviation of one is at most 16, of the mean of 4096 1/4. */
+    assert_true(fabs(sum / 4096 - 0.25) < 1.25);
+}
+
+static void a_seed_that_is_none_is_refused(void **state)
+{
+    setenv("NEURON_RT_STOCHASTIC_ROUNDING_SEED", "4294967296", 1);
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_INVALID);
+    setenv("NEURON_RT_STOCHASTIC_ROUNDING_SEED", "-1", 1);
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_INVALID);
+    unsetenv("NEURON_RT_STOCHASTIC_ROUNDING_SEED");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_setup, runtime_teardown)
+        TEST(rounding_is_by_chance_where_it_is_asked_for),
+        TEST(a_seed_that_is_none_is_refused),
         TEST(the_inputs_of_an_execution_that_failed_so_are_dumped),
         TEST(each_component_of_the_log_has_its_own_level_and_place),
         TEST(a_value_that_cannot_be_fails_the_start),
