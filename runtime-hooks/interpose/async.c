@@ -5,6 +5,7 @@
  */
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "runtime-hooks/interpose/execute.h"
 #include "runtime-hooks/interpose/pending.h"
@@ -50,6 +51,13 @@ static struct registration *registration_get(NRT_ASYNC_EXEC_STATUS_CALLBACK call
     }
     pthread_mutex_unlock(&registrations_lock);
     return found;
+}
+
+void interpose_callbacks_after_fork(void)
+{
+    static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+
+    memcpy(&registrations_lock, &fresh, sizeof fresh);
 }
 
 static void depth_restore(const uint32_t *depth)

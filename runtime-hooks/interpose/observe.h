@@ -107,5 +107,8 @@ uint16_t interpose_tensor_core_get(const nrt_tensor_t *handle, uint32_t *out_nam
 void interpose_models_after_fork(void);
 void interpose_tensors_after_fork(void);
 void interpose_captures_after_fork(void);
+void interpose_callbacks_after_fork(void);
+/* process.c: all of that. */
+void interpose_process_after_fork(void);
 
 #endif

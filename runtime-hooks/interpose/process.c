@@ -26,26 +26,22 @@ uint32_t interpose_generation;
 static pthread_mutex_t lifecycle = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t attach_count;
 
-static void in_child(void)
+/* Whether there is anything of a use of the runtime to forget. */
+static bool was_attached;
+
+void interpose_process_after_fork(void)
 {
     static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
 
     memcpy(&lifecycle, &fresh, sizeof fresh);
-    if (interpose_generation != 0) {
-        interpose_generation = 0;
+    interpose_generation = 0;
+    if (was_attached) {
+        was_attached = false;
         interpose_models_after_fork();
         interpose_tensors_after_fork();
         interpose_captures_after_fork();
+        interpose_callbacks_after_fork();
         pending_after_fork();
-    }
-}
-
-static void fork_watch(void)
-{
-    static bool is_watched;
-
-    if (!is_watched) {
-        is_watched = pthread_atfork(NULL, NULL, in_child) == 0;
     }
 }
 
@@ -103,7 +99,8 @@ static void attach(nrt_framework_type_t framework, const char *fw_version, const
         .process_flags = interpose_cores.is_guessed ? NTK_PROCESS_CORES_GUESSED : 0,
         .flags = NTK_HOOKS_CORES_SHARED,
     };
-    fork_watch();
+    interpose_fork_watch();
+    was_attached = true;
     (void)ntk_hooks_attach(&config, note, sizeof note);
     if (note[0] != '\0' && !is_said) {
         is_said = true;

@@ -2,13 +2,20 @@
 #include "runtime-hooks/interpose/real.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "shared/formats/elf/elf_file.h"
+
+/* How long a fork waits for a thread that opens the library: 2 s. It may wait for us, in a
+ * constructor that forks. */
+#define FORK_PAUSE_NS 1000000
+#define FORK_PAUSES 2000
 
 const struct interpose_call_row interpose_calls[INTERPOSE_CALLS] = {
 #define NRT_CALL(result, name, parameters, arguments) [CALL_##name] = { #name, INTERPOSE_NODE_2 },
@@ -21,11 +28,23 @@ const struct interpose_call_row interpose_calls[INTERPOSE_CALLS] = {
 
 interpose_function interpose_real[INTERPOSE_CALLS];
 bool interpose_real_is_form_2;
-/* Where nrt_init of the library behind us is, to know it by; 0: nobody is. */
-static uintptr_t real_init;
 
-/* Recursive: the library's own constructors may call it, through us. */
-static pthread_mutex_t opening = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+/* A library as it was found, until the first of them is published. */
+struct library {
+    bool is_open;
+    bool is_form_2;
+    interpose_function functions[INTERPOSE_CALLS]; /* NULL: it has none */
+};
+
+/* Held while words are copied and nothing else: threads that come first each open the library,
+ * which the loader puts in an order, and find the same. So nobody waits for the loader with a lock
+ * of ours, neither a thread that is in a constructor nor the child of a fork. */
+static pthread_mutex_t publishing = PTHREAD_MUTEX_INITIALIZER;
+static bool is_published; /* one that is open */
+
+/* Threads that are opening the library, and whether this one is. */
+static uint32_t opening_count;
+static __thread bool is_opening __attribute__((tls_model("initial-exec")));
 
 /* What the file exports, a bit per call. */
 static uint64_t file_calls[(INTERPOSE_CALLS + 63) / 64];
@@ -86,57 +105,94 @@ static bool is_form_2(const struct ntk_elf_file *file)
            ntk_elf_file_find(file, "nrta_error_tracker_create", NULL, &export);
 }
 
-static void call_set(uint32_t call, interpose_function function)
-{
-    __atomic_store_n(&interpose_real[call], function ? function : absent_get(call),
-                     __ATOMIC_RELEASE);
-}
-
-static void calls_find(void *library, const char *path)
+static void calls_find(void *handle, const char *path, struct library *library)
 {
     struct ntk_elf_file file;
 
     (void)ntk_elf_file_open(&file, path);
-    interpose_real_is_form_2 = is_form_2(&file);
+    library->is_open = true;
+    library->is_form_2 = is_form_2(&file);
     for (uint32_t i = 0; i < INTERPOSE_CALLS; i++) {
-        call_set(i, symbol_get(library, &file, &interpose_calls[i]));
+        library->functions[i] = symbol_get(handle, &file, &interpose_calls[i]);
     }
-    real_init = (uintptr_t)interpose_real[CALL_nrt_init];
     ntk_elf_file_close(&file);
+}
+
+/* The first that is open stays; until then each call fails. */
+static void publish(const struct library *library)
+{
+    pthread_mutex_lock(&publishing);
+    if (!is_published) {
+        interpose_real_is_form_2 = library->is_form_2;
+        for (uint32_t i = 0; i < INTERPOSE_CALLS; i++) {
+            interpose_function function = library->functions[i];
+
+            __atomic_store_n(&interpose_real[i], function ? function : absent_get(i),
+                             __ATOMIC_RELEASE);
+        }
+        is_published = library->is_open;
+    }
+    pthread_mutex_unlock(&publishing);
+}
+
+static void library_find(struct library *library)
+{
+    char path[PATH_MAX];
+    void *handle;
+
+    if (!interpose_real_find(path)) {
+        say("libneuron-hooks: there is no libnrt.so.1 behind the hooks; every call fails "
+            "(NEURON_HOOKS_LIBNRT names it)\n");
+        return;
+    }
+    handle = library_open(path);
+    if (handle) {
+        calls_find(handle, path, library);
+    }
 }
 
 interpose_function interpose_real_open(enum interpose_call call)
 {
-    static bool is_opening;
-    char path[PATH_MAX];
-    interpose_function function;
+    struct library library = { 0 };
+    int error = errno;
+    int cancel_state;
 
-    pthread_mutex_lock(&opening);
-    function = interpose_real[call];
-    if (!function && is_opening) {
-        function = absent_get(call);
-    } else if (!function) {
-        void *library = NULL;
-
-        is_opening = true;
-        if (interpose_real_find(path)) {
-            library = library_open(path);
-        } else {
-            say("libneuron-hooks: there is no libnrt.so.1 behind the hooks; every call fails "
-                "(NEURON_HOOKS_LIBNRT names it)\n");
-        }
-        if (library) {
-            calls_find(library, path);
-        } else {
-            for (uint32_t i = 0; i < INTERPOSE_CALLS; i++) {
-                call_set(i, NULL);
-            }
-        }
-        is_opening = false;
-        function = interpose_real[call];
+    if (is_opening) {
+        return absent_get(call); /* the library's own constructors call it, through us */
     }
-    pthread_mutex_unlock(&opening);
-    return function;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    interpose_fork_watch();
+    is_opening = true;
+    (void)__atomic_fetch_add(&opening_count, 1, __ATOMIC_SEQ_CST);
+    library_find(&library);
+    publish(&library);
+    (void)__atomic_fetch_sub(&opening_count, 1, __ATOMIC_SEQ_CST);
+    is_opening = false;
+    (void)pthread_setcancelstate(cancel_state, NULL);
+    errno = error;
+    return __atomic_load_n(&interpose_real[call], __ATOMIC_ACQUIRE);
+}
+
+void interpose_real_before_fork(void)
+{
+    static const struct timespec pause = { .tv_nsec = FORK_PAUSE_NS };
+    int cancel_state;
+
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    for (uint32_t i = 0;
+         i < FORK_PAUSES && !is_opening && __atomic_load_n(&opening_count, __ATOMIC_SEQ_CST) != 0;
+         i++) {
+        (void)nanosleep(&pause, NULL);
+    }
+    (void)pthread_setcancelstate(cancel_state, NULL);
+}
+
+void interpose_real_after_fork(void)
+{
+    static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+
+    memcpy(&publishing, &fresh, sizeof fresh);
+    opening_count = is_opening;
 }
 
 /* Where the file, loaded at base, has the call; 0: nowhere, or where the loader would have to
@@ -153,29 +209,26 @@ static uintptr_t call_address(const struct ntk_elf_file *file, uintptr_t base,
 
 bool interpose_real_adopt(const char *path, uintptr_t base)
 {
+    struct library library = { 0 };
     struct ntk_elf_file file;
-    bool is_ours = false;
 
     if (ntk_elf_file_open(&file, path) < 0) {
         return false;
     }
-    uintptr_t init = call_address(&file, base, &interpose_calls[CALL_nrt_init]);
-    pthread_mutex_lock(&opening);
-    if (!interpose_real[CALL_nrt_init]) {
-        interpose_real_is_form_2 = is_form_2(&file);
-        for (uint32_t i = 0; i < INTERPOSE_CALLS; i++) {
-            uintptr_t address = call_address(&file, base, &interpose_calls[i]);
-            interpose_function function;
+    for (uint32_t i = 0; i < INTERPOSE_CALLS; i++) {
+        uintptr_t address = call_address(&file, base, &interpose_calls[i]);
 
-            memcpy(&function, &address, sizeof function);
-            call_set(i, function);
-        }
-        real_init = init;
+        memcpy(&library.functions[i], &address, sizeof address);
     }
-    is_ours = real_init == init;
-    pthread_mutex_unlock(&opening);
+    library.is_form_2 = is_form_2(&file);
     ntk_elf_file_close(&file);
-    return is_ours;
+    library.is_open = library.functions[CALL_nrt_init] != NULL;
+    if (!library.is_open) {
+        return false;
+    }
+    publish(&library);
+    return library.functions[CALL_nrt_init] ==
+           __atomic_load_n(&interpose_real[CALL_nrt_init], __ATOMIC_ACQUIRE);
 }
 
 bool interpose_real_has(enum interpose_call call)

@@ -57,6 +57,13 @@ extern const interpose_function interpose_absent_3[INTERPOSE_CALLS];
  * already; false: another one is. */
 bool interpose_real_adopt(const char *path, uintptr_t base);
 
+/* A fork waits a while for a thread that opens the library, so that the child finds it whole, and
+ * may open it itself where that was too long. */
+void interpose_real_before_fork(void);
+void interpose_real_after_fork(void);
+/* fork.c: from now on. */
+void interpose_fork_watch(void);
+
 /* real_search.c: the path; false: there is none. Allocates nothing. */
 bool interpose_real_find(char path[PATH_MAX]);
 

@@ -3,6 +3,7 @@
  * again. */
 #include "tests/runtime-hooks/interpose/client/client.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -112,6 +113,120 @@ static void fork_idlers(uint64_t number)
         wait_for(pid);
     }
 }
+
+/* ---- the first call ---- */
+
+/* Two threads and what the constructor of a library tells through a pipe. */
+struct first_call {
+    pthread_t thread;
+    int fds[2];
+};
+
+static void variable_set(const char *name, uint64_t number)
+{
+    char text[32];
+
+    (void)snprintf(text, sizeof text, "%llu", (unsigned long long)number);
+    if (setenv(name, text, 1) != 0) {
+        client_fail(name, errno);
+    }
+}
+
+/* The constructor that looks at these waits so many milliseconds. */
+static void first_call_init(struct first_call *call, const char *fd_name, const char *ms_name,
+                            uint64_t ms)
+{
+    if (pipe(call->fds) != 0) {
+        client_fail("pipe", errno);
+    }
+    variable_set(fd_name, (uint64_t)call->fds[1]);
+    variable_set(ms_name, ms);
+}
+
+static void first_call_start(struct first_call *call, void *(*run)(void *ctx))
+{
+    int error = pthread_create(&call->thread, NULL, run, call);
+
+    if (error != 0) {
+        client_fail("pthread_create", error);
+    }
+}
+
+static void byte_read(const struct first_call *call)
+{
+    char byte;
+
+    if (read(call->fds[0], &byte, 1) != 1) {
+        client_fail("read", errno);
+    }
+}
+
+static void first_call_fini(struct first_call *call)
+{
+    pthread_join(call->thread, NULL);
+    close(call->fds[0]);
+    close(call->fds[1]);
+}
+
+static void *call_and_tell(void *ctx)
+{
+    const struct first_call *call = ctx;
+
+    (void)CALL(nrt_unload)(NULL);
+    if (write(call->fds[1], "c", 1) != 1) {
+        client_fail("write", errno);
+    }
+    return NULL;
+}
+
+/* A child of a process in which another thread makes the first call, while the runtime loads
+ * (vendor-slow, so many milliseconds), uses the runtime on its own. */
+static void fork_in_first_call(uint64_t number)
+{
+    struct first_call call;
+
+    first_call_init(&call, "VENDOR_START_FD", "VENDOR_START_MS", number);
+    first_call_start(&call, call_and_tell);
+    byte_read(&call);
+    unsetenv("VENDOR_START_FD");
+    pid_t pid = fork();
+    if (pid == 0) {
+        alarm(20);
+        client_forget();
+        client_open();
+        (void)client_execute();
+        client_close();
+        client_tell();
+        exit(0);
+    }
+    wait_for(pid);
+    first_call_fini(&call);
+}
+
+static void *call_when_told(void *ctx)
+{
+    byte_read(ctx);
+    (void)CALL(nrt_unload)(NULL);
+    return NULL;
+}
+
+/* Two threads make the first call, one of them in a constructor, which is in the loader; the other
+ * has begun when it does. */
+static void load_in_first_call(uint64_t number)
+{
+    struct first_call call;
+
+    first_call_init(&call, "EARLY_FD", "EARLY_MS", number);
+    first_call_start(&call, call_when_told);
+    alarm(20);
+    if (!dlopen(getenv("CLIENT_MODULE"), RTLD_NOW)) {
+        client_fail(dlerror(), 0);
+    }
+    first_call_fini(&call);
+    alarm(0);
+}
+
+/* ---- */
 
 static void fork_and_exec(uint64_t number)
 {
@@ -264,6 +379,8 @@ static const struct {
     { "at-exit", execute_at_exit },
     { "workers", fork_workers },
     { "idlers", fork_idlers },
+    { "fork-in-first-call", fork_in_first_call },
+    { "load-in-first-call", load_in_first_call },
     { "exec", fork_and_exec },
     { "close-under-load", close_under_load },
     { "unload-under-load", unload_under_load },

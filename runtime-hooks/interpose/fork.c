@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What of us the child of a fork must not find as its parent left it: locks whose holders are
+ * threads of the parent, tables of what the parent uses, and a library that is half open.
+ */
+#include <pthread.h>
+
+#include "runtime-hooks/interpose/observe.h"
+
+static void in_child(void)
+{
+    interpose_real_after_fork();
+    interpose_process_after_fork();
+}
+
+void interpose_fork_watch(void)
+{
+    static uint32_t is_watched;
+
+    if (__atomic_exchange_n(&is_watched, 1, __ATOMIC_ACQ_REL) == 0 &&
+        pthread_atfork(interpose_real_before_fork, NULL, in_child) != 0) {
+        __atomic_store_n(&is_watched, 0, __ATOMIC_RELEASE); /* out of memory: the next one tries */
+    }
+}
