@@ -163,7 +163,7 @@ static NRT_STATUS execute(nrt_model_t *model, const nrt_tensor_set_t *input_set,
         if (taken) {
             ntk_core_execute_refused(taken->core, -EINVAL);
         }
-        status = NRT_INVALID;
+        status = taken ? NRT_INVALID : nrt_front_no_model(model);
     }
     if (output) {
         ntk_core_handle_drop(&nrt_front_sets, output);
@@ -208,7 +208,9 @@ NRT_STATUS nrt_profile_start(nrt_model_t *model, const char *filename)
         return status;
     }
     struct nrt_model *taken = ntk_core_handle_take(&nrt_front_models, model);
-    if (!taken || !filename || !*filename) {
+    if (!taken) {
+        status = nrt_front_no_model(model);
+    } else if (!filename || !*filename) {
         status = NRT_INVALID;
     } else {
         int ret = ntk_core_profile_start(taken->core, filename, &err);

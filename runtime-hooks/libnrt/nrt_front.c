@@ -118,6 +118,11 @@ void nrt_front_leave(void)
     pthread_rwlock_unlock(&gate);
 }
 
+NRT_STATUS nrt_front_no_model(const nrt_model_t *model)
+{
+    return model ? NRT_INVALID_HANDLE : NRT_INVALID;
+}
+
 struct ntk_core *nrt_front_core_get(void)
 {
     return core;

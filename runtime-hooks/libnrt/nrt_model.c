@@ -99,13 +99,13 @@ NRT_STATUS nrt_unload(nrt_model_t *model)
         return status;
     }
     if (!ntk_core_handle_close_and_wait(&nrt_front_models, model)) {
-        status = NRT_INVALID;
+        status = nrt_front_no_model(model);
     }
     nrt_front_leave();
     return status;
 }
 
-/* Enters and takes the model, or leaves again with NRT_INVALID. */
+/* Enters and takes the model, or leaves again with the status of a handle that is none. */
 static NRT_STATUS model_enter(const nrt_model_t *model, struct nrt_model **out_model)
 {
     NRT_STATUS status = nrt_front_enter();
@@ -116,7 +116,7 @@ static NRT_STATUS model_enter(const nrt_model_t *model, struct nrt_model **out_m
     *out_model = ntk_core_handle_take(&nrt_front_models, model);
     if (!*out_model) {
         nrt_front_leave();
-        return NRT_INVALID;
+        return nrt_front_no_model(model);
     }
     return NRT_SUCCESS;
 }

@@ -456,7 +456,7 @@ NRT_STATUS nrt_request_execute(nrt_model_t *model, const nrt_tensor_set_t *input
         if (taken) {
             ntk_core_execute_refused(taken->core, -EINVAL);
         }
-        status = NRT_INVALID;
+        status = taken ? NRT_INVALID : nrt_front_no_model(model);
     }
     if (to) {
         ntk_core_handle_drop(&nrt_front_sets, to);

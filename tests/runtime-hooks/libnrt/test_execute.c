@@ -303,7 +303,7 @@ static void unload_waits_for_executions_and_later_ones_are_refused(void **state)
     assert_int_equal(nrt_unload(loaded.model), NRT_SUCCESS);
     pthread_join(thread, &count);
     assert_true((uintptr_t)count >= 1);
-    assert_int_equal(nrt_unload(loaded.model), NRT_INVALID);
+    assert_int_equal(nrt_unload(loaded.model), NRT_INVALID_HANDLE);
     nrt_tensor_free(&loaded.x);
     nrt_tensor_free(&loaded.y);
 }

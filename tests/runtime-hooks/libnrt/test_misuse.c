@@ -251,7 +251,18 @@ static void bad_arguments_are_refused(void **state)
     REFUSED(nrt_load(somewhere, sizeof somewhere, -2, 1, &model));
     REFUSED(nrt_load(somewhere, sizeof somewhere, 0, 7, &model));
     REFUSED(nrt_unload(NULL));
-    REFUSED(nrt_unload((nrt_model_t *)tensor));
+    nrt_model_t *none = (nrt_model_t *)tensor;
+    nrta_seq_t sequence;
+    nrt_tensor_info_array_t *info = NULL;
+#define NO_MODEL(call) assert_int_equal((call), NRT_INVALID_HANDLE)
+    NO_MODEL(nrt_unload(none));
+    NO_MODEL(nrt_get_model_nc_count(none, &count));
+    NO_MODEL(nrt_get_model_tensor_info(none, &info));
+    NO_MODEL(nrt_execute(none, set, set));
+    NO_MODEL(nrt_execute_repeat(none, set, set, 2));
+    NO_MODEL(nrt_profile_start(none, "x.ntff"));
+    NO_MODEL(nrta_execute_schedule(none, set, set, 0, NULL, &sequence));
+    REFUSED(nrta_execute_schedule(NULL, set, set, 0, NULL, &sequence));
     REFUSED(nrt_get_model_nc_count(NULL, &count));
     REFUSED(nrt_execute(NULL, set, set));
     REFUSED(nrt_free_model_tensor_info(NULL));
@@ -341,8 +352,8 @@ static void handles_of_a_closed_runtime_are_harmless(void **state)
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     assert_int_equal(nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, 64, "t", &tensor),
                      NRT_SUCCESS);
-    assert_int_equal(nrt_execute(loaded.model, loaded.inputs, loaded.outputs), NRT_INVALID);
-    assert_int_equal(nrt_unload(loaded.model), NRT_INVALID);
+    assert_int_equal(nrt_execute(loaded.model, loaded.inputs, loaded.outputs), NRT_INVALID_HANDLE);
+    assert_int_equal(nrt_unload(loaded.model), NRT_INVALID_HANDLE);
     assert_int_equal(nrt_tensor_read(loaded.x, somewhere, 0, 1), NRT_INVALID);
     nrt_tensor_free(&loaded.x);
     nrt_tensor_free(&loaded.y);

@@ -68,7 +68,7 @@ static bool round_run(const uint8_t *neff, size_t bytes)
     is_good &= nrt_unload(child.loaded.model) == NRT_SUCCESS;
     for (int i = 0; i < THREADS; i++) {
         pthread_join(threads[i], &last);
-        is_good &= (uintptr_t)last == NRT_INVALID;
+        is_good &= (uintptr_t)last == NRT_INVALID_HANDLE;
     }
     nrt_tensor_free(&child.loaded.x);
     nrt_tensor_free(&child.loaded.y);
