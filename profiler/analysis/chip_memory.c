@@ -6,25 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profiler/analysis/dma_group.h"
-#include "profiler/analysis/open_slot.h"
+#include "profiler/analysis/dma_traffic.h"
 #include "profiler/trace/sorter.h"
-#include "shared/base/vec.h"
-#include "shared/formats/neff/neff.h"
+#include "shared/formats/neff/isa.h"
 
 #define BLOCKS_MAX (NTK_ISA_SBUF_PARTITION_BYTES_MAX / NTK_CHIP_MEMORY_BLOCK)
-
-/* What an instruction does to a range of blocks. */
-struct access {
-    uint16_t first, count;
-    uint8_t space;
-    bool is_write, is_read; /* both: it adds to what is there */
-};
-
-struct slot {
-    bool is_known, has_run;
-    uint32_t first, count; /* in accesses */
-};
 
 struct value { /* in a block */
     bool is_there;
@@ -44,123 +30,13 @@ struct lives {
     const struct ntk_program *program;
     const struct ntk_trace_core *core;
     size_t core_index;
-    struct slot *slots[NTK_NTFF_ENGINE_COUNT];
-    struct ntk_vec accesses; /* struct access */
+    struct ntk_chip_accesses accesses;
     struct ntk_sorter
         edges[NTK_CHIP_SPACE_COUNT];            /* struct edge: two for each value there ever was */
     size_t list_bytes;                          /* of each of edges outside of a file */
     struct value *values[NTK_CHIP_SPACE_COUNT]; /* by block */
     int failed;
 };
-
-const char *ntk_chip_space_name(enum ntk_chip_space space)
-{
-    return space == NTK_CHIP_SBUF ? "sbuf" : "psum";
-}
-
-/* ---- what instructions touch ---- */
-
-static void add_access(struct lives *lives, unsigned space, uint64_t low, uint64_t high,
-                       bool is_write, bool is_read)
-{
-    uint64_t first = low / NTK_CHIP_MEMORY_BLOCK;
-    uint64_t end = (high + NTK_CHIP_MEMORY_BLOCK - 1) / NTK_CHIP_MEMORY_BLOCK;
-
-    end = end > BLOCKS_MAX ? BLOCKS_MAX : end;
-    if (first >= end) {
-        return;
-    }
-    struct access access = { (uint16_t)first, (uint16_t)(end - first), (uint8_t)space, is_write,
-                             is_read };
-    if (ntk_vec_push(&lives->accesses, &access) < 0) {
-        lives->failed = -ENOMEM;
-    }
-}
-
-static void add_operand(struct lives *lives, const struct ntk_isa_operand *operand, bool is_write,
-                        bool is_read)
-{
-    int64_t low;
-    int64_t high;
-
-    if (operand->space != NTK_ISA_SPACE_SBUF && operand->space != NTK_ISA_SPACE_PSUM) {
-        return;
-    }
-    ntk_isa_operand_extent(operand, &low, &high);
-    add_access(lives, operand->space == NTK_ISA_SPACE_SBUF ? NTK_CHIP_SBUF : NTK_CHIP_PSUM,
-               low < 0 ? 0 : (uint64_t)low, high < 0 ? 0 : (uint64_t)high, is_write, is_read);
-}
-
-/* A side of a prepared transfer: steps of whole partitions do not lengthen what is touched in
- * each. */
-static void add_pattern(struct lives *lives, const struct ntk_neff_subgraph *neff,
-                        const struct ntk_neff_pattern *pattern, bool is_write)
-{
-    const uint64_t most = NTK_NEFF_SBUF_PARTITION_STEP;
-    uint64_t low = pattern->offset % most;
-    uint64_t length = pattern->dim_count ? pattern->sizes[0] : 0;
-
-    if (pattern->var >= neff->var_count ||
-        neff->vars[pattern->var].type != NTK_NEFF_VAR_STATE_BUFFER) {
-        return;
-    }
-    length = length > most ? most : length;
-    for (uint32_t d = 1; d < pattern->dim_count; d++) {
-        /* A dimension of one element may have any step, also the one whose opposite no int64_t
-         * holds. */
-        uint64_t step =
-            pattern->steps[d] < 0 ? -(uint64_t)pattern->steps[d] : (uint64_t)pattern->steps[d];
-        if (step < most && pattern->sizes[d] > 1 && pattern->sizes[d] < most) {
-            length += (pattern->sizes[d] - 1) * step;
-            length = length > most ? most : length;
-        }
-    }
-    add_access(lives, NTK_CHIP_SBUF, low, low + length, is_write, !is_write);
-}
-
-static bool add_group(struct lives *lives, unsigned engine, const struct ntk_isa_instr *instr)
-{
-    const struct ntk_neff_subgraph *neff = lives->core->neff;
-    const struct ntk_neff_dma_group *group;
-    uint32_t index = 0;
-    bool is_found = false;
-
-    while ((group = ntk_dma_group_next(lives->core, engine, instr, &index)) != NULL) {
-        is_found = true;
-        for (uint32_t t = 0; t < group->transfer_count; t++) {
-            for (uint32_t s = 0; s < group->transfers[t].source_count; s++) {
-                add_pattern(lives, neff, &group->transfers[t].from[s], false);
-            }
-            add_pattern(lives, neff, &group->transfers[t].to, true);
-        }
-    }
-    return is_found;
-}
-
-/* Sources before destinations: an instruction reads what was there before it. */
-static void learn(struct lives *lives, const struct ntk_trace_instruction *instruction,
-                  struct slot *slot)
-{
-    struct ntk_isa_instr open;
-
-    slot->has_run = true;
-    slot->first = (uint32_t)lives->accesses.count;
-    if (ntk_program_fact(lives->program, lives->core_index, instruction)->is_runtime) {
-        slot->is_known = true;
-    } else if (ntk_open_slot_decode(lives->core, instruction, &open)) {
-        bool adds = (open.op_flags & NTK_ISA_OPF_ACCUMULATE) != 0;
-        slot->is_known =
-            open.op != NTK_ISA_OP_DMA_TRIGGER || add_group(lives, instruction->engine, &open);
-        for (int o = 0; o < NTK_ISA_OPERAND_COUNT; o++) {
-            if (o != NTK_ISA_DST && o != NTK_ISA_DST2) {
-                add_operand(lives, &open.operand[o], false, true);
-            }
-        }
-        add_operand(lives, &open.operand[NTK_ISA_DST], true, adds);
-        add_operand(lives, &open.operand[NTK_ISA_DST2], true, adds);
-    }
-    slot->count = (uint32_t)lives->accesses.count - slot->first;
-}
 
 /* ---- lives ---- */
 
@@ -197,14 +73,17 @@ static void end_values(struct lives *lives, unsigned space, size_t first, size_t
     }
 }
 
-static void apply(struct lives *lives, const struct access *access, uint32_t layer, int64_t end_ps)
+static void apply(struct lives *lives, const struct ntk_chip_access *access, uint32_t layer,
+                  int64_t end_ps)
 {
-    struct value *values = lives->values[access->space] + access->first;
+    size_t first = access->low / NTK_CHIP_MEMORY_BLOCK;
+    size_t end = (access->high + NTK_CHIP_MEMORY_BLOCK - 1) / NTK_CHIP_MEMORY_BLOCK;
+    struct value *values = lives->values[access->space] + first;
 
     if (access->is_write && !access->is_read) {
-        end_values(lives, access->space, access->first, (size_t)access->first + access->count);
+        end_values(lives, access->space, first, end);
     }
-    for (size_t b = 0; b < access->count; b++) {
+    for (size_t b = 0; b < end - first; b++) {
         if (access->is_write && (!access->is_read || !values[b].is_there)) {
             values[b] = (struct value){ true, layer, end_ps, end_ps };
         } else if (values[b].is_there && end_ps > values[b].until_ps) {
@@ -233,12 +112,8 @@ static int lives_init(struct lives *lives)
         lives->values[s] = calloc(BLOCKS_MAX, sizeof *lives->values[s]);
         lives->failed = lives->values[s] ? lives->failed : -ENOMEM;
     }
-    ntk_vec_init(&lives->accesses, sizeof(struct access));
-    for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
-        const struct ntk_ntff_buffer *buffer = lives->core->ntff->engine_buffers[e];
-        size_t slots = buffer ? buffer->code_bytes / NTK_NTFF_SLOT_BYTES : 0;
-        lives->slots[e] = calloc(slots + 1, sizeof *lives->slots[e]);
-        lives->failed = lives->slots[e] ? lives->failed : -ENOMEM;
+    if (lives->failed == 0) {
+        lives->failed = ntk_chip_accesses_init(&lives->accesses, lives->program, lives->core_index);
     }
     return lives->failed;
 }
@@ -249,26 +124,24 @@ static void lives_fini(struct lives *lives)
         ntk_sorter_fini(&lives->edges[s]);
         free(lives->values[s]);
     }
-    for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
-        free(lives->slots[e]);
-    }
-    ntk_vec_fini(&lives->accesses);
+    ntk_chip_accesses_fini(&lives->accesses);
 }
 
 static int follow(struct lives *lives)
 {
+    if (!lives->accesses.is_known) {
+        return -ENODATA;
+    }
     ntk_trace_each_instruction(lives->core, instruction) {
-        struct slot *slot = &lives->slots[instruction->engine][instruction->slot];
+        const struct ntk_chip_slot *slot = ntk_chip_slot_of(&lives->accesses, instruction);
         uint32_t layer = ntk_program_fact(lives->program, lives->core_index, instruction)->layer;
 
-        if (!slot->has_run) {
-            learn(lives, instruction, slot);
-        }
-        if (!slot->is_known || lives->failed) {
-            return lives->failed ? lives->failed : -ENODATA;
-        }
         for (uint32_t a = 0; a < slot->count; a++) {
-            apply(lives, ntk_vec_at(&lives->accesses, slot->first + a), layer, instruction->end_ps);
+            apply(lives, ntk_vec_at(&lives->accesses.list, slot->first + a), layer,
+                  instruction->end_ps);
+        }
+        if (lives->failed) {
+            return lives->failed;
         }
     }
     for (unsigned s = 0; s < NTK_CHIP_SPACE_COUNT; s++) {
@@ -357,11 +230,13 @@ int ntk_analysis_chip_memory(const struct ntk_program *program, size_t piece_cou
 {
     const struct ntk_trace *trace = program->trace;
     struct ntk_chip_memory memory = { .total_ps = trace->total_ps, .piece_count = piece_count };
+    struct ntk_dma_traffic dma;
     int ret = 0;
 
     if (!trace->has_total || trace->total_ps <= 0 || piece_count == 0) {
         return -ENODATA;
     }
+    ntk_analysis_dma_traffic(trace, &dma);
     memory.spaces = calloc(trace->core_count * NTK_CHIP_SPACE_COUNT + 1, sizeof *memory.spaces);
     if (!memory.spaces) {
         return -ENOMEM;
@@ -370,6 +245,10 @@ int ntk_analysis_chip_memory(const struct ntk_program *program, size_t piece_cou
         struct lives lives = { .program = program, .core = &trace->cores[c], .core_index = c };
 
         ret = lives_init(&lives);
+        /* Nobody says where a vendor's prepared queues put what they load. */
+        if (ret == 0 && lives.accesses.has_vendor && ntk_dma_prepared_packets(&dma)) {
+            ret = -ENODATA;
+        }
         ret = ret ? ret : follow(&lives);
         for (unsigned s = 0; s < NTK_CHIP_SPACE_COUNT && ret == 0; s++) {
             struct ntk_chip_memory_space *space = &memory.spaces[memory.space_count];

@@ -8,17 +8,15 @@
  * it) to the end of the last one that read it before it was overwritten; one that nobody reads does
  * not count. The source of a store counts until the store has begun.
  *
- * Known for programs in the open encoding, with their NEFF where they have prepared transfers; else
- * -ENODATA. Pure: trace to result; -ENOMEM, -ENODATA.
+ * Known where chip_access.h knows of everything that ran what it touches: with the NEFF of programs
+ * that have prepared transfers, and never of a vendor's that have; else -ENODATA. Pure: trace to result; -ENOMEM, -ENODATA.
  */
 #ifndef NTK_PROFILER_ANALYSIS_CHIP_MEMORY_H
 #define NTK_PROFILER_ANALYSIS_CHIP_MEMORY_H
 
-#include "profiler/analysis/program.h"
+#include "profiler/analysis/chip_access.h"
 
 #define NTK_CHIP_MEMORY_BLOCK 64
-
-enum ntk_chip_space { NTK_CHIP_SBUF, NTK_CHIP_PSUM, NTK_CHIP_SPACE_COUNT };
 
 struct ntk_chip_memory_part {
     uint32_t layer; /* that made the values */
@@ -47,7 +45,5 @@ struct ntk_chip_memory {
 int ntk_analysis_chip_memory(const struct ntk_program *program, size_t piece_count,
                              struct ntk_chip_memory *out_memory);
 void ntk_chip_memory_fini(struct ntk_chip_memory *memory);
-/* "sbuf", "psum" */
-const char *ntk_chip_space_name(enum ntk_chip_space space);
 
 #endif

@@ -73,10 +73,11 @@ void ntk_output_memory_text(const struct ntk_program *program, const struct ntk_
     if (chip) {
         chip_text(program, chip, out);
     } else {
-        ntk_buf_add_text(out,
-                         program->trace->neff && program->trace->neff->is_vendor
-                             ? "\nState buffer and PSUM are not known of a vendor's program\n"
-                             : "\nState buffer and PSUM are not known: that needs the NEFF (-n)\n");
+        ntk_buf_add_text(
+            out,
+            program->trace->neff && program->trace->neff->is_vendor
+                ? "\nState buffer and PSUM are not known: not everything that ran is understood\n"
+                : "\nState buffer and PSUM are not known: that needs the NEFF (-n)\n");
     }
 }
 

@@ -86,6 +86,14 @@ struct ntk_pending_row {
     const char *subgraph;
 };
 
+struct ntk_usage_row { /* of memory on the chip */
+    int64_t time_ns, core_index;
+    const char *subgraph, *type; /* "sb", "psum" */
+    double mean;
+    double partitions[4]; /* 0, 32, 64, 96; of the state buffer; floats */
+    double banks[8];      /* of PSUM; floats */
+};
+
 struct ntk_rate_row {
     int64_t time_ns, core_index, total_bytes;
     double bytes_per_second;
@@ -191,6 +199,9 @@ NTK_ROWS(packets);            /* struct ntk_packet_row */
 NTK_ROWS(rates);              /* struct ntk_rate_row */
 NTK_ROWS(semaphores);         /* struct ntk_semaphore_row */
 NTK_ROWS(errors);             /* struct ntk_error_row; those that can be understood */
+NTK_ROWS(usage);              /* struct ntk_usage_row */
+NTK_ROWS(sbuf_usage);         /* struct ntk_usage_row; of the state buffer alone */
+NTK_ROWS(psum_usage);         /* struct ntk_usage_row; of PSUM alone */
 NTK_ROWS(throttles);          /* struct ntk_throttle_row */
 NTK_ROWS(throttle_summaries); /* struct ntk_throttle_summary_row */
 NTK_ROWS(memory);             /* struct ntk_memory_row; with a row "Total" per core */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* rows_core - semaphores, throttling, memory and queues of each core, and its counts. */
+/* rows_core - semaphores, throttling, memory on and off the chip, queues of each core, its counts.
+ */
 #include "profiler/output/rows.h"
 
 #include <string.h>
 
+#include "profiler/analysis/chip_usage.h"
 #include "profiler/analysis/throttling.h"
 
 int ntk_rows_semaphores(const struct ntk_export *export, ntk_row_put *put, void *ctx)
@@ -28,6 +30,58 @@ int ntk_rows_semaphores(const struct ntk_export *export, ntk_row_put *put, void 
         }
     }
     return 0;
+}
+
+struct usage_target {
+    struct ntk_usage_row row;
+    ntk_row_put *put;
+    void *ctx;
+};
+
+static int put_usage(void *ctx, const struct ntk_chip_usage *usage)
+{
+    struct usage_target *target = ctx;
+    struct ntk_usage_row *row = &target->row;
+    bool is_psum = usage->space == NTK_CHIP_PSUM;
+
+    row->time_ns = ntk_rows_ns(usage->time_ps);
+    row->type = is_psum ? "psum" : "sb";
+    row->mean = (double)usage->mean;
+    for (unsigned p = 0; p < NTK_CHIP_SAMPLES; p++) {
+        row->partitions[p] = is_psum ? NTK_ABSENT_F64 : (double)usage->places[p];
+    }
+    for (unsigned b = 0; b < NTK_CHIP_BANKS; b++) {
+        row->banks[b] = is_psum ? (double)usage->places[b] : NTK_ABSENT_F64;
+    }
+    return target->put(target->ctx, row);
+}
+
+static int put_usages(const struct ntk_export *export, unsigned spaces, ntk_row_put *put, void *ctx)
+{
+    struct usage_target target = { .put = put, .ctx = ctx };
+    int ret = 0;
+
+    for (size_t c = 0; c < export->trace->core_count && ret == 0; c++) {
+        target.row.core_index = (int64_t)c;
+        target.row.subgraph = export->trace->cores[c].ntff->name;
+        ret = ntk_analysis_chip_usage(export->program, c, spaces, put_usage, &target);
+    }
+    return ret;
+}
+
+int ntk_rows_usage(const struct ntk_export *export, ntk_row_put *put, void *ctx)
+{
+    return put_usages(export, 1U << NTK_CHIP_SBUF | 1U << NTK_CHIP_PSUM, put, ctx);
+}
+
+int ntk_rows_sbuf_usage(const struct ntk_export *export, ntk_row_put *put, void *ctx)
+{
+    return put_usages(export, 1U << NTK_CHIP_SBUF, put, ctx);
+}
+
+int ntk_rows_psum_usage(const struct ntk_export *export, ntk_row_put *put, void *ctx)
+{
+    return put_usages(export, 1U << NTK_CHIP_PSUM, put, ctx);
 }
 
 int ntk_rows_throttles(const struct ntk_export *export, ntk_row_put *put, void *ctx)

@@ -109,6 +109,25 @@ static const struct ntk_column dma_throughput[] = {
     KEY(ntk_rate_row, subgraph, "subgraph", TEXT),
 };
 
+static const struct ntk_column instruction_usage[] = {
+    KEY(ntk_usage_row, time_ns, "timestamp", I64),
+    KEY(ntk_usage_row, type, "type", TEXT),
+    KEY(ntk_usage_row, subgraph, "subgraph", TEXT),
+    KEY(ntk_usage_row, mean, "usage_avg", F32),
+    KEY(ntk_usage_row, partitions[0], "partition_0_usage", F32),
+    KEY(ntk_usage_row, partitions[1], "partition_32_usage", F32),
+    KEY(ntk_usage_row, partitions[2], "partition_64_usage", F32),
+    KEY(ntk_usage_row, partitions[3], "partition_96_usage", F32),
+    KEY(ntk_usage_row, banks[0], "bank_0_usage", F32),
+    KEY(ntk_usage_row, banks[1], "bank_1_usage", F32),
+    KEY(ntk_usage_row, banks[2], "bank_2_usage", F32),
+    KEY(ntk_usage_row, banks[3], "bank_3_usage", F32),
+    KEY(ntk_usage_row, banks[4], "bank_4_usage", F32),
+    KEY(ntk_usage_row, banks[5], "bank_5_usage", F32),
+    KEY(ntk_usage_row, banks[6], "bank_6_usage", F32),
+    KEY(ntk_usage_row, banks[7], "bank_7_usage", F32),
+};
+
 static const struct ntk_column ham[] = {
     KEY(ntk_throttle_row, time_ns, "timestamp", I64),
     KEY(ntk_throttle_row, duration_ns, "duration", I64),
@@ -226,21 +245,14 @@ static const struct ntk_column warnings[] = {
     }
 
 static const struct ntk_table tables[] = {
-    TABLE(instruction, instructions),
-    TABLE(dma, packets),
-    TABLE(semaphore_update, semaphores),
-    TABLE(active_time, active_spans),
-    TABLE(pending_dma, pending),
-    TABLE(dma_throughput, rates),
-    TABLE(ham, throttles),
-    TABLE(nc_mem_usage, memory),
-    TABLE(model_info, cores),
-    TABLE(layer_summary, layers),
-    TABLE(dma_queues_info, queues),
-    TABLE(neff_header, header),
-    TABLE(neff_node, nodes_and_tensors),
-    TABLE(metadata, metadata),
-    TABLE(profile_info, profile),
+    TABLE(instruction, instructions),    TABLE(dma, packets),
+    TABLE(semaphore_update, semaphores), TABLE(active_time, active_spans),
+    TABLE(pending_dma, pending),         TABLE(dma_throughput, rates),
+    TABLE(instruction_usage, usage),     TABLE(ham, throttles),
+    TABLE(nc_mem_usage, memory),         TABLE(model_info, cores),
+    TABLE(layer_summary, layers),        TABLE(dma_queues_info, queues),
+    TABLE(neff_header, header),          TABLE(neff_node, nodes_and_tensors),
+    TABLE(metadata, metadata),           TABLE(profile_info, profile),
     TABLE(warnings, warnings),
 };
 

@@ -261,6 +261,37 @@ static const struct ntk_column pending_dma[] = {
     CORE_INDEX(ntk_pending_row),
 };
 
+#define BANK(index)                                                               \
+    ALWAYS(ntk_usage_row, banks[index], "bank_" #index "_util_percent", F64, "%", \
+           "1: some of it is in use, 0: nothing")
+#define PARTITION(index, number)                                                             \
+    ALWAYS(ntk_usage_row, partitions[index], "partition_" #number "_util_percent", F64, "%", \
+           "of partition " #number)
+
+static const struct ntk_column psum_usage[] = {
+    ALWAYS(ntk_usage_row, time_ns, "timestamp", I64, "ns", "moment"),
+    ALWAYS(ntk_usage_row, mean, "avg_util_percent", F64, "%", "banks in use over all"),
+    BANK(0),
+    BANK(1),
+    BANK(2),
+    BANK(3),
+    BANK(4),
+    BANK(5),
+    BANK(6),
+    BANK(7),
+    CORE_INDEX(ntk_usage_row),
+};
+
+static const struct ntk_column sbuf_usage[] = {
+    ALWAYS(ntk_usage_row, time_ns, "timestamp", I64, "ns", "moment"),
+    ALWAYS(ntk_usage_row, mean, "avg_util_percent", F64, "%", "mean of the partitions that follow"),
+    PARTITION(0, 0),
+    PARTITION(1, 32),
+    PARTITION(2, 64),
+    PARTITION(3, 96),
+    CORE_INDEX(ntk_usage_row),
+};
+
 static const struct ntk_column semaphore_update[] = {
     ALWAYS(ntk_semaphore_row, time_ns, "timestamp", I64, "ns", "moment"),
     ALWAYS(ntk_semaphore_row, name, "id", TEXT, "",
@@ -362,6 +393,14 @@ static const struct ntk_table tables[] = {
     TABLE("OpcodeSummary", "Instructions by engine and operation.", opcode_summary,
           ntk_rows_opcodes),
     TABLE("PendingDma", "DMA_DIRECT2D begun so far.", pending_dma, ntk_rows_pending),
+    TABLE("PsumUsage",
+          "Which banks of the accumulation buffer hold what instructions wrote and still read, "
+          "whenever that may change.",
+          psum_usage, ntk_rows_psum_usage),
+    TABLE("SbufUsage",
+          "How much of the state buffer holds what instructions wrote and still read, whenever "
+          "that may change; without what DMA of programs for hardware wrote.",
+          sbuf_usage, ntk_rows_sbuf_usage),
     TABLE("SchemaFields", "These tables and their columns.", ntk_schema_fields,
           ntk_rows_schema_fields),
     TABLE("SemaphoreUpdate", "Changes of semaphores.", semaphore_update, ntk_rows_semaphores),

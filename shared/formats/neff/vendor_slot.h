@@ -22,6 +22,8 @@ struct ntk_buf;
 struct ntk_vendor_names;
 
 #define NTK_VENDOR_SLOT_BYTES 64
+#define NTK_VENDOR_OPCODE_LDWEIGHTS 0x01
+#define NTK_VENDOR_OPCODE_MATMUL 0x02
 #define NTK_VENDOR_OPCODE_ACTIVATE 0x21
 #define NTK_VENDOR_OPCODE_PSEUDO_TRANSFER 0xd4 /* of a NEFF; loaded it is DMA_DIRECT2D */
 #define NTK_VENDOR_SLOT_GENERATION 3           /* NC-v3 */
@@ -135,6 +137,23 @@ struct ntk_vendor_work {
 
 void ntk_vendor_slot_work(const uint8_t slot[NTK_VENDOR_SLOT_BYTES],
                           struct ntk_vendor_work *out_work);
+
+/* ---- places ---- */
+
+/* What it reads or writes of each partition, from the lowest byte to the highest. As in the
+ * original tool LDWEIGHTS, whose steps go backwards, reads up to its address and not beyond it, and
+ * MATMUL writes 4 bytes an element whatever the type of its source. */
+struct ntk_vendor_range {
+    bool is_psum, is_write;
+    int64_t low, high; /* from the begin of the partition, [low, high); may lie before it */
+};
+
+#define NTK_VENDOR_RANGES_MAX 2                            /* the source first */
+#define NTK_VENDOR_SBUF_PARTITION_STEP ((uint64_t)1 << 18) /* in addresses of transfers */
+
+/* How many; -EINVAL: nobody knows. */
+int ntk_vendor_slot_ranges(const uint8_t slot[NTK_VENDOR_SLOT_BYTES],
+                           struct ntk_vendor_range out_ranges[NTK_VENDOR_RANGES_MAX]);
 
 #ifdef __cplusplus
 }

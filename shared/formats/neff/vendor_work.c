@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* vendor_work - what a slot moves. */
+/* vendor_work - what a slot moves, and which bytes on the chip it touches. */
 #include "shared/formats/neff/vendor_slot.h"
+
+#include <errno.h>
 
 #define PSUM_ADDRESS 0x2000000U
 
@@ -74,18 +76,115 @@ static void move_transfer(const uint8_t *slot, struct ntk_vendor_work *work)
         written;
 }
 
+static const uint8_t moves[256] = {
+#define NTK_VENDOR_OP(opcode, layout, moves) [(opcode)] = MOVES_##moves,
+#include "shared/formats/neff/vendor_slot.def"
+};
+
 void ntk_vendor_slot_work(const uint8_t slot[NTK_VENDOR_SLOT_BYTES],
                           struct ntk_vendor_work *out_work)
 {
-    static const uint8_t moves[256] = {
-#define NTK_VENDOR_OP(opcode, layout, moves) [(opcode)] = MOVES_##moves,
-#include "shared/formats/neff/vendor_slot.def"
-    };
-
     *out_work = (struct ntk_vendor_work){ .is_known = moves[slot[0]] == MOVES_NONE };
     if (moves[slot[0]] == MOVES_TILES) {
         move_tiles(slot, out_work);
     } else if (moves[slot[0]] == MOVES_TRANSFER) {
         move_transfer(slot, out_work);
+    }
+}
+
+/* ---- places ---- */
+
+/* From its lowest byte to its highest; false: it has no element. */
+static bool tile_range(const uint8_t *slot, unsigned offset, unsigned dims, int64_t size,
+                       struct ntk_vendor_range *range)
+{
+    uint64_t address = ntk_vendor_slot_u(slot, offset, 4);
+    bool is_full = true;
+
+    range->is_psum = address >= PSUM_ADDRESS;
+    range->low = (int64_t)(address - (range->is_psum ? PSUM_ADDRESS : 0));
+    range->high = range->low + size;
+    for (unsigned d = 0; d < dims; d++) {
+        int64_t step = (int16_t)ntk_vendor_slot_u(slot, offset + 4 + 2 * d, 2);
+        int64_t count = (int64_t)ntk_vendor_slot_u(slot, offset + 4 + 2 * dims + 2 * d, 2);
+        int64_t reach = size * step * (count - 1);
+        is_full = is_full && count > 0;
+        *(reach < 0 ? &range->low : &range->high) += reach;
+    }
+    return is_full;
+}
+
+static int tile_ranges(const uint8_t *slot, struct ntk_vendor_range *ranges)
+{
+    const struct tiles *t = &tiles[slot[0]];
+    int64_t read = dtype_bytes(slot[t->src_dtype] & t->src_dtype_mask);
+    int64_t written = t->dst ? dtype_bytes(slot[t->dst_dtype]) : 0;
+    int count = 0;
+
+    if (!read || (t->dst && !written)) {
+        return -EINVAL;
+    }
+    if (tile_range(slot, t->src, t->dims, read, &ranges[count])) {
+        struct ntk_vendor_range *range = &ranges[count++];
+        uint64_t elements = 1;
+        range->is_write = false;
+        if (slot[0] == NTK_VENDOR_OPCODE_LDWEIGHTS && multiply(slot, t->src, t->dims, &elements)) {
+            range->high =
+                (int64_t)ntk_vendor_slot_u(slot, t->src, 4) - (range->is_psum ? PSUM_ADDRESS : 0);
+            range->low = range->high - (int64_t)elements * read;
+        }
+    }
+    written = slot[0] == NTK_VENDOR_OPCODE_MATMUL ? 4 : written;
+    if (t->dst && tile_range(slot, t->dst, t->dims, written, &ranges[count])) {
+        ranges[count++].is_write = true;
+    }
+    return count;
+}
+
+/* Of a side in the state buffer: steps of whole partitions lead to the same place of another. */
+static bool transfer_range(const uint8_t *slot, unsigned address_at, unsigned steps_at,
+                           struct ntk_vendor_range *range)
+{
+    uint64_t address = ntk_vendor_slot_u(slot, address_at, 8);
+    uint64_t size = ntk_vendor_slot_u(slot, steps_at + 12, 2);
+    bool is_full = size > 0;
+
+    if (ntk_vendor_slot_address_is_hbm(address)) {
+        return false;
+    }
+    range->is_psum = false;
+    range->low = (int64_t)(address % NTK_VENDOR_SBUF_PARTITION_STEP);
+    range->high = range->low + (int64_t)size;
+    for (unsigned d = 0; d < 2; d++) {
+        uint64_t step = ntk_vendor_slot_u(slot, steps_at + 4 * d, 4);
+        uint64_t count = ntk_vendor_slot_u(slot, steps_at + 8 + 2 * d, 2);
+        is_full = is_full && count > 0;
+        if (count > 1 && step < NTK_VENDOR_SBUF_PARTITION_STEP) {
+            range->high += (int64_t)((count - 1) * step);
+        }
+    }
+    return is_full;
+}
+
+int ntk_vendor_slot_ranges(const uint8_t slot[NTK_VENDOR_SLOT_BYTES],
+                           struct ntk_vendor_range out_ranges[NTK_VENDOR_RANGES_MAX])
+{
+    int count = 0;
+
+    switch (moves[slot[0]]) {
+    case MOVES_NONE:
+        return 0;
+    case MOVES_TILES:
+        return tile_ranges(slot, out_ranges);
+    case MOVES_TRANSFER:
+        if (transfer_range(slot, 16, 24, &out_ranges[count])) {
+            out_ranges[count++].is_write = false;
+        }
+        if (transfer_range(slot, 40, 48, &out_ranges[count])) {
+            out_ranges[count++].is_write = true;
+        }
+        return count;
+    default:
+        return -EINVAL;
     }
 }

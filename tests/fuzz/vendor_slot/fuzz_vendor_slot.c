@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* fuzz_vendor_slot - any bytes as a set of activation functions, or as slots of hardware: each has
- * a text, and bytes that fit into what its counts can name. */
+ * a text, bytes that fit into what its counts can name, and places that have bytes. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +35,17 @@ static void read_slot(const uint8_t *slot, const struct ntk_vendor_names *names)
         abort(); /* what is not known is not counted */
     }
     ntk_buf_fini(&text);
+
+    struct ntk_vendor_range ranges[NTK_VENDOR_RANGES_MAX];
+    int count = ntk_vendor_slot_ranges(slot, ranges);
+    if (count > NTK_VENDOR_RANGES_MAX || (work.is_known && count < 0)) {
+        abort();
+    }
+    for (int r = 0; r < count; r++) {
+        if (ranges[r].low >= ranges[r].high) {
+            abort();
+        }
+    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

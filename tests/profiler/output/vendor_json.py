@@ -19,7 +19,7 @@ FREE = {
 }
 # What cannot be known from capture and NEFF alone; any other array or key of theirs must be among ours.
 ABSENT = {
-    None: {"instruction_usage"},
+    None: set(),
     "dma": {"dest", "op", "source", "variable"},
     "metadata": {"total_point_count"},
     "profile_info": {"profiler_build_time"},

@@ -5,6 +5,7 @@
  */
 #include "shared/formats/neff/vendor_slot.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -568,6 +569,72 @@ static void more_elements_than_anybody_has_are_not_known(void **state)
     assert_int_equal(work.sbuf_read_bytes, 0);
 }
 
+static void ranges_go_from_the_lowest_byte_to_the_highest(void **state)
+{
+    static const struct {
+        const char *name;
+        int count;
+        struct ntk_vendor_range ranges[2];
+    } expected[] = {
+        { "LDWEIGHTS, columns reversed", 1, { { false, false, 0x37afe - 2 * 128, 0x37afe } } },
+        { "MATMUL",
+          2,
+          { { false, false, 0x37600, 0x37600 + 2 * 512 },
+            { true, true, 0x800, 0x800 + 4 * 512 } } },
+        { "ACTIVATE", /* without the bias */
+          2,
+          { { false, false, 0x36200, 0x36200 + 2 * 512 },
+            { false, true, 0x6020, 0x6020 + 4 * 512 } } },
+        { "DRAIN", 0, { { false, false, 0, 0 } } },
+        { "TENSOR_TENSOR", -EINVAL, { { false, false, 0, 0 } } },
+        { "an opcode that nobody knows", -EINVAL, { { false, false, 0, 0 } } },
+        { "LDWEIGHTS, codes that nobody knows", -EINVAL, { { false, false, 0, 0 } } },
+    };
+
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        uint8_t slot[NTK_VENDOR_SLOT_BYTES];
+        struct ntk_vendor_range ranges[NTK_VENDOR_RANGES_MAX];
+        make_slot(row_of(expected[i].name), slot);
+        assert_int_equal(ntk_vendor_slot_ranges(slot, ranges), expected[i].count);
+        for (int r = 0; r < expected[i].count; r++) {
+            assert_int_equal(ranges[r].is_psum, expected[i].ranges[r].is_psum);
+            assert_int_equal(ranges[r].is_write, expected[i].ranges[r].is_write);
+            assert_int_equal(ranges[r].low, expected[i].ranges[r].low);
+            assert_int_equal(ranges[r].high, expected[i].ranges[r].high);
+        }
+    }
+}
+
+/* Four rows of 512 bytes behind each other in each of 128 partitions. */
+static void a_transfer_touches_the_same_bytes_of_each_partition(void **state)
+{
+    uint8_t slot[NTK_VENDOR_SLOT_BYTES] = { 0xb8, 0x10 };
+    struct ntk_vendor_range ranges[NTK_VENDOR_RANGES_MAX];
+    static const struct field fields[] = {
+        { 16, 8, 0x802000008850 },
+        { 24, 4, 512 },
+        { 28, 4, 262144 },
+        { 32, 2, 4 },
+        { 34, 2, 128 },
+        { 36, 2, 512 },
+        { 40, 8, 0x8005c0000 },
+        { 56, 2, 1 },
+        { 58, 2, 1 },
+        { 60, 2, 4 },
+    };
+
+    for (size_t f = 0; f < sizeof fields / sizeof *fields; f++) {
+        for (unsigned b = 0; b < fields[f].bytes; b++) {
+            slot[fields[f].offset + b] = (uint8_t)(fields[f].value >> (8 * b));
+        }
+    }
+    assert_int_equal(ntk_vendor_slot_ranges(slot, ranges), 1); /* device memory is no part of it */
+    assert_false(ranges[0].is_write);
+    assert_false(ranges[0].is_psum);
+    assert_int_equal(ranges[0].low, 0x8850);
+    assert_int_equal(ranges[0].high, 0x8850 + 2048);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -579,6 +646,8 @@ int main(void)
         cmocka_unit_test(a_transfer_that_casts_writes_what_its_destination_says),
         cmocka_unit_test(what_nobody_knows_has_no_bytes),
         cmocka_unit_test(more_elements_than_anybody_has_are_not_known),
+        cmocka_unit_test(ranges_go_from_the_lowest_byte_to_the_highest),
+        cmocka_unit_test(a_transfer_touches_the_same_bytes_of_each_partition),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

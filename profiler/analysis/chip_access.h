@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * chip_access - which bytes of the state buffer and of PSUM each executed instruction of a core
+ * reads and writes.
+ *
+ * A range is one of a partition: from the lowest byte of a tile to its highest, whatever lies in
+ * between. What a slot touches is found once, however often it ran.
+ *
+ * Owner:   ntk_chip_accesses_init() fills the caller's storage, _fini() frees; the program is
+ *          borrowed. Threads: immutable after its making.
+ */
+#ifndef NTK_PROFILER_ANALYSIS_CHIP_ACCESS_H
+#define NTK_PROFILER_ANALYSIS_CHIP_ACCESS_H
+
+#include "profiler/analysis/program.h"
+#include "shared/base/vec.h"
+
+enum ntk_chip_space { NTK_CHIP_SBUF, NTK_CHIP_PSUM, NTK_CHIP_SPACE_COUNT };
+
+/* Of all partitions these are looked at one by one: 0, 32, 64, 96. */
+#define NTK_CHIP_SAMPLES 4
+#define NTK_CHIP_SAMPLE_STEP 32
+#define NTK_CHIP_SAMPLES_ALL ((1U << NTK_CHIP_SAMPLES) - 1)
+
+struct ntk_chip_access {
+    uint32_t low, high; /* bytes of a partition, [low, high) */
+    uint8_t space;
+    uint8_t samples;        /* bit k: the partition 32 * k is among those */
+    bool is_write, is_read; /* both: it adds to what is there */
+};
+
+struct ntk_chip_slot {
+    bool has_run, is_known;
+    uint32_t first, count; /* in accesses; sources before destinations */
+};
+
+struct ntk_chip_accesses {
+    struct ntk_vec list; /* struct ntk_chip_access */
+    bool is_known;       /* of everything that ran */
+    bool has_open, has_vendor;
+    struct ntk_chip_slot *slots[NTK_NTFF_ENGINE_COUNT];
+};
+
+/* 0 or -ENOMEM. */
+int ntk_chip_accesses_init(struct ntk_chip_accesses *accesses, const struct ntk_program *program,
+                           size_t core_index);
+void ntk_chip_accesses_fini(struct ntk_chip_accesses *accesses);
+
+static inline const struct ntk_chip_slot *
+ntk_chip_slot_of(const struct ntk_chip_accesses *accesses,
+                 const struct ntk_trace_instruction *instruction)
+{
+    return &accesses->slots[instruction->engine][instruction->slot];
+}
+
+/* "sbuf", "psum" */
+const char *ntk_chip_space_name(enum ntk_chip_space space);
+
+#endif
