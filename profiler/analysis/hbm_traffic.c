@@ -3,6 +3,7 @@
 #include "profiler/analysis/hbm_traffic.h"
 
 #include "profiler/analysis/dma_group.h"
+#include "profiler/analysis/moves.h"
 #include "profiler/analysis/open_slot.h"
 #include "shared/formats/neff/vendor_slot.h"
 #include "profiler/trace/executed.h"
@@ -128,8 +129,8 @@ static void add_vendor(struct sums *sums, const struct ntk_trace_core *core,
     struct ntk_vendor_work work;
 
     ntk_vendor_slot_work(slot, &work);
-    add_read(sums, NULL, work.hbm_read_bytes);
-    add_write(sums, NULL, work.hbm_write_bytes);
+    add_read(sums, ntk_moves_vendor_var(core, instruction, NTK_MOVES_SOURCE), work.hbm_read_bytes);
+    add_write(sums, ntk_moves_vendor_var(core, instruction, NTK_MOVES_DEST), work.hbm_write_bytes);
 }
 
 static bool is_dma_opcode(uint8_t opcode)
@@ -160,11 +161,15 @@ bool ntk_hbm_traffic_visit(const struct ntk_trace *trace, const struct ntk_trace
                            void *ctx)
 {
     struct sums sums = { .is_known = true, .times = 1, .visit = visit, .ctx = ctx };
+    struct ntk_isa_instr trigger;
 
-    if (!is_dma_opcode(instruction->opcode)) {
+    if (is_dma_opcode(instruction->opcode)) {
+        add_instruction(&sums, trace, core, instruction);
+    } else if (ntk_dma_trigger_get(core, instruction, &trigger)) {
+        add_group(&sums, core, instruction->engine, &trigger);
+    } else {
         return false;
     }
-    add_instruction(&sums, trace, core, instruction);
     return sums.is_known;
 }
 

@@ -12,6 +12,7 @@
 #include "profiler/analysis/open_slot.h"
 #include "shared/formats/neff/vendor_slot.h"
 #include "shared/base/map.h"
+#include "shared/base/str.h"
 #include "shared/base/vec.h"
 #include "shared/formats/neff/neff.h"
 
@@ -134,7 +135,35 @@ static void fill_vendor_sync(const uint8_t *wait, const uint8_t *value, struct n
     }
 }
 
-static void fill_vendor(const struct ntk_trace_core *core, const uint8_t *slot,
+/* Without a NEFF the capture alone tells which queue an engine has descriptors generated for. */
+static const char *generated_queue_of(const struct ntk_trace_core *core, unsigned engine)
+{
+    static const char *const begins[NTK_NTFF_ENGINE_COUNT] = {
+        [NTK_NTFF_ENGINE_TENSOR] = "qPeDynamic",   [NTK_NTFF_ENGINE_SCALAR] = "qActDynamic",
+        [NTK_NTFF_ENGINE_GPSIMD] = "qPoolDynamic", [NTK_NTFF_ENGINE_VECTOR] = "qDveDynamic",
+        [NTK_NTFF_ENGINE_SYNC] = "qSPDynamic",
+    };
+
+    for (size_t q = 0; q < core->ntff->queue_count; q++) {
+        if (ntk_str_starts_with(core->ntff->queues[q].name, begins[engine])) {
+            return core->ntff->queues[q].name;
+        }
+    }
+    return NULL;
+}
+
+/* Of the WRITE that starts prepared transfers; instances are queues of their own. */
+static void fill_vendor_trigger(const struct ntk_trace_core *core, unsigned engine,
+                                const struct ntk_isa_instr *trigger, struct ntk_slot_fact *fact)
+{
+    const struct ntk_neff_queue_set *set = &core->neff->queue_sets[trigger->queue];
+
+    fact->is_transfer = true;
+    fact->queue = trigger->imm[0] ? set->instances[trigger->imm[0] - 1] : set->name;
+    trigger_end(core, engine, trigger, fact);
+}
+
+static void fill_vendor(const struct ntk_trace_core *core, unsigned engine, const uint8_t *slot,
                         struct ntk_slot_fact *fact)
 {
     const uint8_t *head = slot + NTK_VENDOR_SLOT_WAIT;
@@ -150,6 +179,7 @@ static void fill_vendor(const struct ntk_trace_core *core, const uint8_t *slot,
         fact->is_transfer = true;
         fact->done_number = slot[NTK_VENDOR_SLOT_DMA_SEMAPHORE];
         fact->queue = ntk_program_queue_of(core, fact->done_number);
+        fact->queue = fact->queue ? fact->queue : generated_queue_of(core, engine);
     }
     fact->is_transpose = slot[0] == NTK_NTFF_OPCODE_LDWEIGHTS && ntk_vendor_slot_is_transpose(slot);
 }
@@ -205,16 +235,32 @@ static void fill_fact(struct filling *f, const struct ntk_trace_core *core,
     if (ntk_open_slot_decode(core, instruction, &open)) {
         fill_open(f, core, instruction->engine, &open, fact);
     } else if (slot && trace->has_chip && ntk_vendor_slot_has_sync(trace->chip.generation)) {
-        fill_vendor(core, slot, fact);
+        fill_vendor(core, instruction->engine, slot, fact);
         if (trace->chip.generation == NTK_VENDOR_SLOT_GENERATION) {
             fill_onchip(slot, fact);
         }
+    }
+    if (!fact->is_open && ntk_dma_trigger_get(core, instruction, &open)) {
+        fill_vendor_trigger(core, instruction->engine, &open, fact);
     }
     if (instruction->opcode == NTK_NTFF_OPCODE_MATMUL) {
         fact->has_flops =
             ntk_matmul_flops_get(trace, core, instruction, &fact->flops, &fact->is_transpose);
     }
     fact->has_bytes = ntk_hbm_traffic_visit(trace, core, instruction, add_bytes, fact);
+    if (fact->is_transfer && ntk_moves_create(trace, core, instruction, &fact->moves) < 0) {
+        f->failed = -ENOMEM;
+    }
+}
+
+/* Of facts[index]. */
+static size_t slot_count(const struct ntk_program *program, size_t index)
+{
+    const struct ntk_trace_core *core = &program->trace->cores[index / NTK_NTFF_ENGINE_COUNT];
+    const struct ntk_ntff_buffer *buffer =
+        core->ntff->engine_buffers[index % NTK_NTFF_ENGINE_COUNT];
+
+    return buffer ? buffer->code_bytes / NTK_NTFF_SLOT_BYTES : 0;
 }
 
 static int fill_core(struct filling *f, size_t index)
@@ -230,10 +276,8 @@ static int fill_core(struct filling *f, size_t index)
     }
 
     for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
-        const struct ntk_ntff_buffer *buffer = core->ntff->engine_buffers[e];
-        size_t slots = buffer ? buffer->code_bytes / NTK_NTFF_SLOT_BYTES : 0;
-
-        facts[e] = calloc(slots + 1, sizeof *facts[e]);
+        facts[e] =
+            calloc(slot_count(f->program, index * NTK_NTFF_ENGINE_COUNT + e) + 1, sizeof *facts[e]);
         if (!facts[e]) {
             return -ENOMEM;
         }
@@ -289,6 +333,9 @@ void ntk_program_destroy(struct ntk_program *program)
     }
     for (size_t i = 0; program->facts && i < program->trace->core_count * NTK_NTFF_ENGINE_COUNT;
          i++) {
+        for (size_t s = 0; program->facts[i] && s < slot_count(program, i); s++) {
+            ntk_moves_destroy(program->facts[i][s].moves);
+        }
         free(program->facts[i]);
     }
     for (size_t c = 0; program->names && c < program->trace->core_count; c++) {

@@ -15,6 +15,7 @@
 #ifndef NTK_PROFILER_ANALYSIS_PROGRAM_H
 #define NTK_PROFILER_ANALYSIS_PROGRAM_H
 
+#include "profiler/analysis/moves.h"
 #include "profiler/trace/trace.h"
 #include "shared/base/err.h"
 #include "shared/formats/neff/neff_debug.h"
@@ -48,8 +49,9 @@ struct ntk_slot_fact {
     uint16_t signal_number; /* NTK_PROGRAM_NO_NUMBER: none */
     bool is_transfer;       /* it starts DMA */
     bool done_is_event;
-    uint16_t done_number; /* changed when the data is there */
-    const char *queue;    /* of the transfer, as in the NEFF; NULL: not known */
+    uint16_t done_number;    /* changed when the data is there */
+    const char *queue;       /* of the transfer, as in the NEFF; NULL: not known */
+    struct ntk_moves *moves; /* what the transfer moves; NULL: nothing describes it */
     uint32_t layer;
     bool has_flops;    /* it is a MATMUL whose work is known */
     bool is_transpose; /* it is an operation of the tensor engine that moves data only */

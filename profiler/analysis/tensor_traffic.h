@@ -4,7 +4,7 @@
  * than their size?
  *
  * Needs the NEFF, whose descriptors and variables name them. -ENODATA when data moved that names no
- * tensor: without a NEFF, and in a vendor's program, whose names are not known.
+ * tensor: without a NEFF, and in a vendor's program where it does not say which.
  * Pure: trace to result; -ENOMEM.
  */
 #ifndef NTK_PROFILER_ANALYSIS_TENSOR_TRAFFIC_H

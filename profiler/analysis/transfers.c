@@ -1,411 +1,467 @@
 /* SPDX-License-Identifier: MIT */
-/* transfers - one pass over instructions, changes and packets for one queue. */
+/* transfers - instructions, changes and packets of a core, each passed in order of time. */
 #include "profiler/analysis/transfers.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "profiler/analysis/dma_efficiency.h"
+#include "profiler/analysis/packet_rules.h"
 #include "profiler/analysis/queue_names.h"
+#include "shared/base/map.h"
+#include "shared/base/vec.h"
 
 #define NUMBERS 512 /* semaphores, then events */
 #define EVENT_NUMBER 256
-#define NOT_KNOWN_PS INT64_MAX
+#define RINGS ((size_t)NTK_NTFF_DMA_ENGINES * NTK_NTFF_DMA_QUEUES)
+#define NONE NTK_PACKET_NO_TRANSFER
+#define LISTS 4 /* those that exist at once */
+#define LOOKS (NTK_TRACE_LOOKS / LISTS)
 
-struct begun {
-    uint32_t instruction;
-    int64_t start_ps, done_ps; /* done: NOT_KNOWN_PS where no change tells */
-    uint64_t bytes_count;      /* 0: not known */
+struct number { /* of a semaphore or event */
+    uint32_t first, last, count;
+    uint64_t change_count, passed;
+    uint32_t current; /* transfer */
 };
 
-struct ring {
-    bool is_of_queue;
-    uint32_t packet_count, write_count; /* write: of a semaphore */
-};
-
-struct queue {
+struct finding {
     const struct ntk_program *program;
     size_t core_index;
     const struct ntk_trace_core *core;
-    const char *name;     /* as in the NEFF */
-    struct ntk_vec begun; /* of struct begun, in order of start */
-    struct ring rings[NTK_NTFF_DMA_ENGINES][NTK_NTFF_DMA_QUEUES];
-    bool has_writes; /* each transfer ends with a semaphore write on each ring */
-    bool has_bytes;  /* transfers have the bytes of all packets together */
+    struct ntk_transfers_core *out;
+    struct ntk_vec queues;       /* of struct ntk_packet_queue */
+    struct ntk_map names;        /* as shown, to 1 + index */
+    struct ntk_map facts;        /* address of the name that a fact has, to the same */
+    struct ntk_long_list begun;  /* struct ntk_begun, as out->list */
+    struct ntk_long_list owners; /* uint32_t: queue of each */
+    struct number numbers[NUMBERS];
+    struct ntk_packet_ring rings[RINGS];
 };
+
+static struct ntk_begun *begun_of(const struct finding *f)
+{
+    return f->begun.items;
+}
+
+static struct ntk_transfer *items_of(const struct finding *f)
+{
+    return f->out->list.items;
+}
+
+static void passed(const struct finding *f, size_t item)
+{
+    if (item % LOOKS == 0) {
+        ntk_long_list_give_back(&f->out->list);
+        ntk_long_list_give_back(&f->out->packet_list);
+        ntk_long_list_give_back(&f->begun);
+        ntk_long_list_give_back(&f->owners);
+    }
+}
+
+/* NULL: nobody knows. */
+static struct ntk_packet_queue *queue_of(const struct finding *f, size_t transfer)
+{
+    uint32_t owner = ((const uint32_t *)f->owners.items)[transfer];
+
+    return owner == NONE ? NULL : ntk_vec_at(&f->queues, owner);
+}
+
+/* ---- queues ---- */
+
+/* By what is shown of it; 0 and an index, or -ENOMEM. */
+static int queue_of_name(struct finding *f, const char *name, uint32_t *out_queue)
+{
+    char shown[NTK_NTFF_NAME_BYTES];
+
+    ntk_ntff_queue_name_show(name, shown, sizeof shown);
+    uintptr_t number = (uintptr_t)ntk_map_get(&f->names, shown);
+    if (!number) {
+        struct ntk_packet_queue queue = { .first = NONE, .last = NONE, .is_prepared = true };
+        number = f->queues.count + 1;
+        if (ntk_vec_push(&f->queues, &queue) < 0 ||
+            ntk_map_put(&f->names, shown, (void *)number) < 0) {
+            return -ENOMEM;
+        }
+    }
+    *out_queue = (uint32_t)(number - 1);
+    return 0;
+}
+
+static int find_rings(struct finding *f)
+{
+    const struct ntk_ntff_subgraph *ntff = f->core->ntff;
+    int ret = 0;
+
+    for (size_t r = 0; r < RINGS; r++) {
+        f->rings[r] = (struct ntk_packet_ring){ .queue = NONE, .current = NONE };
+    }
+    for (size_t q = 0; q < ntff->queue_count && ret == 0; q++) {
+        const struct ntk_ntff_queue *queue = &ntff->queues[q];
+        size_t ring =
+            (size_t)(queue->engine % NTK_NTFF_DMA_ENGINES) * NTK_NTFF_DMA_QUEUES + queue->queue;
+        if (queue->queue < NTK_NTFF_DMA_QUEUES) {
+            ret = queue_of_name(f, queue->name, &f->rings[ring].queue);
+        }
+    }
+    for (size_t r = 0; r < RINGS && ret == 0; r++) {
+        if (f->rings[r].queue != NONE) {
+            ((struct ntk_packet_queue *)ntk_vec_at(&f->queues, f->rings[r].queue))->ring_count++;
+        }
+    }
+    return ret;
+}
+
+/* A packet of a queue that the file does not name has the ring of its place. */
+static struct ntk_packet_ring *ring_of(struct finding *f, const struct ntk_trace_packet *packet)
+{
+    size_t ring = (size_t)(packet->engine % NTK_NTFF_DMA_ENGINES) * NTK_NTFF_DMA_QUEUES +
+                  packet->queue % NTK_NTFF_DMA_QUEUES;
+
+    return &f->rings[ring];
+}
 
 /* ---- what was begun ---- */
 
-static struct ring *ring_of(struct queue *queue, const struct ntk_trace_packet *packet)
+static int queue_of_fact(struct finding *f, const struct ntk_slot_fact *fact, uint32_t *out_queue)
 {
-    return &queue->rings[packet->engine % NTK_NTFF_DMA_ENGINES][packet->queue];
+    uint64_t key = (uintptr_t)fact->queue;
+    uintptr_t number = (uintptr_t)ntk_map_get_number(&f->facts, key);
+    int ret = 0;
+
+    if (!number) {
+        ret = queue_of_name(f, fact->queue, out_queue);
+        return ret ? ret : ntk_map_put_number(&f->facts, key, (void *)((uintptr_t)*out_queue + 1));
+    }
+    *out_queue = (uint32_t)(number - 1);
+    return 0;
 }
 
-static const struct ntk_slot_fact *fact_of(const struct queue *queue,
-                                           const struct ntk_trace_instruction *instruction)
+static void fill_begun(const struct ntk_slot_fact *fact, struct ntk_begun *begun)
 {
-    return ntk_program_fact(queue->program, queue->core_index, instruction);
+    const struct ntk_moves *moves = fact->moves;
+
+    begun->next = NONE;
+    begun->before = NONE;
+    begun->next_of_number = NONE;
+    begun->done_ps = INT64_MAX;
+    begun->last_done_ps = INT64_MAX;
+    if (fact->has_bytes) {
+        begun->bytes_count =
+            fact->read_bytes > fact->write_bytes ? fact->read_bytes : fact->write_bytes;
+    }
+    if (moves && moves->is_plain) {
+        begun->sides[0] = moves->bytes[NTK_MOVES_SOURCE];
+        begun->sides[1] = moves->bytes[NTK_MOVES_DEST];
+    }
 }
 
-static bool is_name(const char *name, const char *other)
+static void append(struct finding *f, struct ntk_packet_queue *queue, uint32_t transfer)
 {
-    char shown[2][NTK_NTFF_NAME_BYTES];
+    struct ntk_begun *begun = begun_of(f);
 
-    ntk_ntff_queue_name_show(name, shown[0], sizeof shown[0]);
-    ntk_ntff_queue_name_show(other, shown[1], sizeof shown[1]);
-    return strcmp(shown[0], shown[1]) == 0;
+    begun[transfer].before = queue->last;
+    if (queue->last == NONE) {
+        queue->first = transfer;
+    } else {
+        begun[queue->last].next = transfer;
+    }
+    queue->last = transfer;
+    queue->count++;
 }
 
-static int find_begun(struct queue *queue)
+static void append_to_number(struct finding *f, const struct ntk_slot_fact *fact, uint32_t transfer)
 {
-    ntk_trace_each_instruction(queue->core, instruction) {
-        const struct ntk_slot_fact *fact = fact_of(queue, instruction);
-        struct begun begun = { .instruction = (uint32_t)(instruction - queue->core->instructions),
-                               .start_ps = instruction->start_ps,
-                               .done_ps = NOT_KNOWN_PS };
-        if (!fact->is_transfer || !fact->queue || !is_name(fact->queue, queue->name)) {
-            continue;
-        }
-        if (fact->has_bytes) {
-            begun.bytes_count =
-                fact->read_bytes > fact->write_bytes ? fact->read_bytes : fact->write_bytes;
-        }
-        if (ntk_vec_push(&queue->begun, &begun) < 0) {
-            return -ENOMEM;
+    struct number *number;
+
+    if (fact->done_number == NTK_PROGRAM_NO_NUMBER) {
+        return;
+    }
+    number = &f->numbers[(fact->done_is_event ? EVENT_NUMBER : 0U) + (fact->done_number & 0xffU)];
+    if (number->count++ == 0) {
+        number->first = transfer;
+    } else {
+        begun_of(f)[number->last].next_of_number = transfer;
+    }
+    number->last = transfer;
+}
+
+static int add_transfer(struct finding *f, const struct ntk_trace_instruction *instruction,
+                        const struct ntk_slot_fact *fact)
+{
+    int ret = 0;
+    uint32_t queue_index = NONE;
+    struct ntk_transfer *transfer = ntk_long_list_add(&f->out->list, &ret);
+    struct ntk_begun *begun = ret ? NULL : ntk_long_list_add(&f->begun, &ret);
+    uint32_t *owner = ret ? NULL : ntk_long_list_add(&f->owners, &ret);
+    uint32_t index = (uint32_t)f->out->list.count - 1;
+
+    if (!transfer || !begun || !owner) {
+        return ret;
+    }
+    transfer->instruction = (uint32_t)(instruction - f->core->instructions);
+    fill_begun(fact, begun);
+    begun->start_ps = instruction->start_ps;
+    append_to_number(f, fact, index);
+    ret = fact->queue ? queue_of_fact(f, fact, &queue_index) : 0;
+    *owner = queue_index;
+    if (ret == 0 && queue_index != NONE) {
+        struct ntk_packet_queue *queue = ntk_vec_at(&f->queues, queue_index);
+        append(f, queue, index);
+        queue->is_prepared =
+            queue->is_prepared && !fact->is_open && fact->moves && fact->moves->is_prepared;
+    }
+    passed(f, index);
+    return ret;
+}
+
+static int find_begun(struct finding *f)
+{
+    ntk_trace_each_instruction(f->core, instruction) {
+        const struct ntk_slot_fact *fact = ntk_program_fact(f->program, f->core_index, instruction);
+        int ret = fact->is_transfer ? add_transfer(f, instruction, fact) : 0;
+        if (ret < 0) {
+            return ret;
         }
     }
     return 0;
 }
 
-static unsigned number_of(const struct queue *queue, const struct begun *begun)
-{
-    const struct ntk_slot_fact *fact =
-        fact_of(queue, &queue->core->instructions[begun->instruction]);
+/* ---- ends ---- */
 
-    return fact->done_number == NTK_PROGRAM_NO_NUMBER
-               ? NUMBERS
-               : (fact->done_is_event ? EVENT_NUMBER : 0U) + (fact->done_number & 0xffU);
+static struct number *number_of(struct finding *f, const struct ntk_trace_event *event)
+{
+    return &f->numbers[(event->is_semaphore ? 0U : EVENT_NUMBER) + event->number];
 }
 
 /* Changes by DMA of a number are shared out evenly among the transfers that name it, in their
  * order. */
-static int find_ends(struct queue *queue)
+static void find_ends(struct finding *f)
 {
-    struct ntk_vec times[NUMBERS];
-    uint32_t counts[NUMBERS + 1] = { 0 };
-    uint32_t passed[NUMBERS + 1] = { 0 };
-    int ret = 0;
+    struct ntk_begun *begun = begun_of(f);
 
-    for (size_t n = 0; n < NUMBERS; n++) {
-        ntk_vec_init(&times[n], sizeof(int64_t));
+    ntk_trace_each_event(f->core, event) {
+        number_of(f, event)->change_count += event->source == NTK_NTFF_ENGINE_AXI;
     }
-    ntk_vec_each(struct begun, begun, &queue->begun) {
-        counts[number_of(queue, begun)]++;
-    }
-    ntk_trace_each_event(queue->core, event) {
-        unsigned number = (event->is_semaphore ? 0U : EVENT_NUMBER) + event->number;
-        if (event->source == NTK_NTFF_ENGINE_AXI && counts[number] && ret == 0) {
-            ret = ntk_vec_push(&times[number], &event->time_ps);
+    ntk_trace_each_event(f->core, event) {
+        struct number *number = number_of(f, event);
+        uint64_t each = number->count ? number->change_count / number->count : 0;
+        passed(f, (size_t)(event - f->core->events));
+        if (event->source != NTK_NTFF_ENGINE_AXI || !each ||
+            each * number->count != number->change_count) {
+            continue;
+        }
+        number->current = number->passed ? number->current : number->first;
+        if (++number->passed % each == 0) {
+            begun[number->current].done_ps = event->time_ps;
+            number->current = begun[number->current].next_of_number;
         }
     }
-    ntk_vec_each(struct begun, begun, &queue->begun) {
-        unsigned number = number_of(queue, begun);
-        size_t each = number < NUMBERS ? times[number].count / counts[number] : 0;
-        if (each && each * counts[number] == times[number].count) {
-            begun->done_ps =
-                *(int64_t *)ntk_vec_at(&times[number], (passed[number] + 1) * each - 1);
-        }
-        passed[number]++;
+    for (size_t t = 0; t < f->begun.count; t++) {
+        int64_t before_ps =
+            begun[t].before == NONE ? INT64_MIN : begun[begun[t].before].last_done_ps;
+        begun[t].last_done_ps = begun[t].done_ps > before_ps ? begun[t].done_ps : before_ps;
+        passed(f, t);
     }
-    for (size_t n = 0; n < NUMBERS; n++) {
-        ntk_vec_fini(&times[n]);
-    }
-    return ret;
-}
-
-static bool is_write(const struct ntk_trace_packet *packet)
-{
-    return packet->bytes_count <= NTK_DMA_SEMAPHORE_BYTES;
-}
-
-static void find_rings(struct queue *queue)
-{
-    const struct ntk_ntff_subgraph *ntff = queue->core->ntff;
-    uint64_t packet_bytes = 0;
-    uint64_t transfer_bytes = 0;
-
-    for (size_t q = 0; q < ntff->queue_count; q++) {
-        if (ntff->queues[q].queue < NTK_NTFF_DMA_QUEUES &&
-            is_name(ntff->queues[q].name, queue->name)) {
-            queue->rings[ntff->queues[q].engine % NTK_NTFF_DMA_ENGINES][ntff->queues[q].queue]
-                .is_of_queue = true;
-        }
-    }
-    ntk_trace_each_packet(queue->core, packet) {
-        struct ring *ring = ring_of(queue, packet);
-        ring->packet_count++;
-        ring->write_count += is_write(packet);
-        packet_bytes += ring->is_of_queue ? packet->bytes_count : 0;
-    }
-    queue->has_bytes = true;
-    ntk_vec_each(const struct begun, begun, &queue->begun) {
-        queue->has_bytes = queue->has_bytes && begun->bytes_count;
-        transfer_bytes += begun->bytes_count;
-    }
-    queue->has_bytes = queue->has_bytes && packet_bytes == transfer_bytes;
-    queue->has_writes = true;
-    for (size_t r = 0; r < (size_t)NTK_NTFF_DMA_ENGINES * NTK_NTFF_DMA_QUEUES; r++) {
-        const struct ring *ring = &queue->rings[r / NTK_NTFF_DMA_QUEUES][r % NTK_NTFF_DMA_QUEUES];
-        if (ring->is_of_queue && ring->packet_count && ring->write_count != queue->begun.count) {
-            queue->has_writes = false;
-        }
-    }
-}
-
-static void queue_fini(struct queue *queue)
-{
-    if (queue) {
-        ntk_vec_fini(&queue->begun);
-        free(queue);
-    }
-}
-
-/* NULL without memory. */
-static struct queue *queue_create(const struct ntk_program *program, size_t core, const char *name)
-{
-    struct queue *queue = calloc(1, sizeof *queue);
-
-    if (!queue) {
-        return NULL;
-    }
-    queue->program = program;
-    queue->core_index = core;
-    queue->core = &program->trace->cores[core];
-    queue->name = name;
-    ntk_vec_init(&queue->begun, sizeof(struct begun));
-    if (find_begun(queue) < 0 || find_ends(queue) < 0) {
-        queue_fini(queue);
-        return NULL;
-    }
-    find_rings(queue);
-    return queue;
 }
 
 /* ---- packets ---- */
 
-static int add_packet(const struct ntk_trace_core *core, const struct ntk_trace_packet *packet,
-                      struct ntk_transfer *transfer)
+static void choose_rules(struct finding *f)
 {
-    uint32_t index = (uint32_t)(packet - core->packets);
+    ntk_trace_each_packet(f->core, packet) {
+        struct ntk_packet_ring *ring = ring_of(f, packet);
+        if (ring->queue != NONE) {
+            struct ntk_packet_queue *queue = ntk_vec_at(&f->queues, ring->queue);
+            ring->packet_count++;
+            ring->write_count += ntk_packet_is_write(packet);
+            queue->packet_count++;
+            queue->packet_bytes += packet->bytes_count;
+        }
+    }
+    for (size_t t = 0; t < f->begun.count; t++) {
+        struct ntk_packet_queue *queue = queue_of(f, t);
+        if (queue) {
+            ntk_packet_rule_add(queue, &begun_of(f)[t]);
+        }
+        passed(f, t);
+    }
+    for (uint32_t q = 0; q < f->queues.count; q++) {
+        ntk_packet_rule_choose(ntk_vec_at(&f->queues, q), q, f->rings, RINGS);
+    }
+}
 
-    if (transfer->packets.count == 0) {
+static void add_packet(struct ntk_transfer *transfer, const struct ntk_trace_packet *packet,
+                       uint32_t index)
+{
+    if (transfer->packet_count++ == 0) {
+        transfer->first = index;
+        transfer->last = index;
         transfer->start_ps = packet->start_ps;
         transfer->end_ps = packet->end_ps;
-        transfer->last = index;
     }
     if (packet->end_ps > transfer->end_ps) {
         transfer->end_ps = packet->end_ps;
         transfer->last = index;
     }
     transfer->bytes_count += packet->bytes_count;
-    return ntk_vec_push(&transfer->packets, &index);
 }
 
-/* Of the transfer with the ordinal: those up to its semaphore write on each ring. */
-static int add_by_writes(struct queue *queue, size_t ordinal, struct ntk_transfer *transfer)
+static int share_out(struct finding *f)
 {
-    int ret = 0;
+    int ret = ntk_long_list_resize(&f->out->packet_list, f->core->packet_count);
 
-    for (size_t r = 0; r < (size_t)NTK_NTFF_DMA_ENGINES * NTK_NTFF_DMA_QUEUES; r++) {
-        queue->rings[r / NTK_NTFF_DMA_QUEUES][r % NTK_NTFF_DMA_QUEUES].write_count = 0;
+    if (ret < 0) {
+        return ret;
     }
-    ntk_trace_each_packet(queue->core, packet) {
-        struct ring *ring = ring_of(queue, packet);
-        if (ring->is_of_queue && ring->write_count == ordinal && ret == 0) {
-            ret = add_packet(queue->core, packet, transfer);
-        }
-        ring->write_count += is_write(packet);
-    }
-    return ret;
-}
-
-static int add_by_time(struct queue *queue, size_t ordinal, struct ntk_transfer *transfer)
-{
-    const struct begun *begun = ntk_vec_at(&queue->begun, ordinal);
-    const struct begun *before = ordinal ? ntk_vec_at(&queue->begun, ordinal - 1) : NULL;
-    int64_t before_ps = before ? before->done_ps : INT64_MIN;
-    int ret = 0;
-
-    if (begun->done_ps == NOT_KNOWN_PS || before_ps == NOT_KNOWN_PS) {
-        return 0;
-    }
-    ntk_trace_each_packet(queue->core, packet) {
-        if (ring_of(queue, packet)->is_of_queue && packet->start_ps >= begun->start_ps &&
-            packet->end_ps > before_ps && packet->end_ps <= begun->done_ps && ret == 0) {
-            ret = add_packet(queue->core, packet, transfer);
-        }
-        if (packet->start_ps > begun->done_ps) {
-            break;
-        }
-    }
-    bool is_all = begun->bytes_count ? transfer->bytes_count == begun->bytes_count
-                                     : before_ps <= begun->start_ps;
-    if (!is_all) {
-        ntk_vec_clear(&transfer->packets);
-    }
-    return ret;
-}
-
-/* The bytes of the transfers before it are those of packets before its own. */
-static int add_by_bytes(struct queue *queue, size_t ordinal, struct ntk_transfer *transfer)
-{
-    uint64_t first = 0;
-    uint64_t passed = 0;
-    int ret = 0;
-
-    for (size_t i = 0; i < ordinal; i++) {
-        first += ((const struct begun *)ntk_vec_at(&queue->begun, i))->bytes_count;
-    }
-    const struct begun *begun = ntk_vec_at(&queue->begun, ordinal);
-    bool is_whole = true;
-    ntk_trace_each_packet(queue->core, packet) {
-        if (!ring_of(queue, packet)->is_of_queue) {
+    uint32_t *of_packets = f->out->packet_list.items;
+    ntk_trace_each_packet(f->core, packet) {
+        struct ntk_packet_ring *ring = ring_of(f, packet);
+        uint32_t index = (uint32_t)(packet - f->core->packets);
+        passed(f, index);
+        if (ring->queue == NONE) {
             continue;
         }
-        uint64_t end = passed + packet->bytes_count;
-        if (passed >= first && end <= first + begun->bytes_count && ret == 0) {
-            is_whole = is_whole && packet->start_ps >= begun->start_ps;
-            ret = add_packet(queue->core, packet, transfer);
+        uint32_t of =
+            ntk_packet_rule_next(ntk_vec_at(&f->queues, ring->queue), ring, begun_of(f), packet);
+        if (of != NONE) {
+            add_packet(&items_of(f)[of], packet, index);
+            of_packets[index] = of + 1;
         }
-        passed = end;
     }
-    if (!is_whole || transfer->bytes_count != begun->bytes_count) {
-        ntk_vec_clear(&transfer->packets);
+    return 0;
+}
+
+static void keep_what_fits(struct finding *f)
+{
+    const struct ntk_begun *begun = begun_of(f);
+
+    ntk_vec_each(const struct ntk_packet_queue, queue, &f->queues) {
+        f->out->left_count += queue->count ? queue->packet_count : 0;
     }
+    for (size_t t = 0; t < f->out->list.count; t++) {
+        struct ntk_transfer *transfer = &items_of(f)[t];
+        struct ntk_packet_queue *queue = queue_of(f, t);
+        if (!queue || !ntk_packet_rule_fits(queue, &begun[t], begun, transfer)) {
+            *transfer = (struct ntk_transfer){ .instruction = transfer->instruction };
+            f->out->unknown_count++;
+        }
+        f->out->left_count -= transfer->packet_count;
+        passed(f, t);
+    }
+}
+
+static int find_core(const struct ntk_program *program, size_t core_index,
+                     struct ntk_transfers_core *out)
+{
+    struct finding *f = calloc(1, sizeof *f);
+    int ret = f ? 0 : -ENOMEM;
+
+    if (ret < 0) {
+        return ret;
+    }
+    f->program = program;
+    f->core_index = core_index;
+    f->core = &program->trace->cores[core_index];
+    f->out = out;
+    ntk_vec_init(&f->queues, sizeof(struct ntk_packet_queue));
+    ntk_long_list_init(&out->list, program->trace, sizeof(struct ntk_transfer),
+                       LISTS * program->trace->core_count);
+    ntk_long_list_init(&out->packet_list, program->trace, sizeof(uint32_t),
+                       LISTS * program->trace->core_count);
+    ntk_long_list_init(&f->begun, program->trace, sizeof(struct ntk_begun), LISTS);
+    ntk_long_list_init(&f->owners, program->trace, sizeof(uint32_t), LISTS);
+    ret = find_rings(f);
+    ret = ret ? ret : find_begun(f);
+    if (ret == 0) {
+        find_ends(f);
+        choose_rules(f);
+        ret = share_out(f);
+    }
+    if (ret == 0) {
+        keep_what_fits(f);
+    }
+    out->items = out->list.items;
+    out->count = out->list.count;
+    out->of_packets = out->packet_list.items;
+    ntk_long_list_fini(&f->begun);
+    ntk_long_list_fini(&f->owners);
+    ntk_map_fini(&f->names);
+    ntk_map_fini(&f->facts);
+    ntk_vec_fini(&f->queues);
+    free(f);
     return ret;
 }
 
-static int transfer_with(struct queue *queue, size_t ordinal, struct ntk_transfer *out_transfer)
-{
-    const struct begun *begun = ntk_vec_at(&queue->begun, ordinal);
+/* ---- the list ---- */
 
-    *out_transfer =
-        (struct ntk_transfer){ .instruction = begun->instruction, .queue = queue->name };
-    ntk_vec_init(&out_transfer->packets, sizeof(uint32_t));
-    return queue->has_writes  ? add_by_writes(queue, ordinal, out_transfer)
-           : queue->has_bytes ? add_by_bytes(queue, ordinal, out_transfer)
-                              : add_by_time(queue, ordinal, out_transfer);
-}
-
-static void none(struct ntk_transfer *out_transfer)
+int ntk_transfers_init(struct ntk_transfers *transfers, const struct ntk_program *program)
 {
-    *out_transfer = (struct ntk_transfer){ .instruction = NTK_NO_INDEX };
-}
-
-int ntk_transfer_of_instruction(const struct ntk_program *program, size_t core,
-                                uint32_t instruction, struct ntk_transfer *out_transfer)
-{
-    const struct ntk_slot_fact *fact =
-        ntk_program_fact(program, core, &program->trace->cores[core].instructions[instruction]);
-    size_t ordinal = 0;
     int ret = 0;
 
-    none(out_transfer);
-    if (!fact->is_transfer || !fact->queue) {
-        return 0;
-    }
-    struct queue *queue = queue_create(program, core, fact->queue);
-    if (!queue) {
+    *transfers =
+        (struct ntk_transfers){ .program = program, .core_count = program->trace->core_count };
+    transfers->cores = calloc(transfers->core_count + 1, sizeof *transfers->cores);
+    if (!transfers->cores) {
         return -ENOMEM;
     }
-    while (((struct begun *)ntk_vec_at(&queue->begun, ordinal))->instruction != instruction) {
-        ordinal++; /* it is one of them */
+    for (size_t c = 0; c < transfers->core_count && ret == 0; c++) {
+        ret = find_core(program, c, &transfers->cores[c]);
+        ntk_transfers_give_back(transfers, c);
     }
-    ret = transfer_with(queue, ordinal, out_transfer);
-    queue_fini(queue);
+    if (ret < 0) {
+        ntk_transfers_fini(transfers);
+    }
     return ret;
 }
 
-static bool has_packet(const struct ntk_transfer *transfer, uint32_t packet)
+void ntk_transfers_fini(struct ntk_transfers *transfers)
 {
-    ntk_vec_each(const uint32_t, one, &transfer->packets) {
-        if (*one == packet) {
-            return true;
-        }
+    for (size_t c = 0; transfers->cores && c < transfers->core_count; c++) {
+        ntk_long_list_fini(&transfers->cores[c].list);
+        ntk_long_list_fini(&transfers->cores[c].packet_list);
     }
-    return false;
+    free(transfers->cores);
+    *transfers = (struct ntk_transfers){ 0 };
 }
 
-/* The only ordinal that the packet may have; count when there is none. */
-static size_t ordinal_of(struct queue *queue, uint32_t index)
+const struct ntk_transfer *ntk_transfer_of_instruction(const struct ntk_transfers *transfers,
+                                                       size_t core, uint32_t instruction)
 {
-    const struct ntk_trace_packet *wanted = &queue->core->packets[index];
-    size_t ordinal = 0;
+    const struct ntk_transfers_core *of = &transfers->cores[core];
+    size_t low = 0;
+    size_t high = of->count;
 
-    if (queue->has_writes) {
-        ntk_trace_each_packet(queue->core, packet) {
-            if (packet == wanted) {
-                break;
-            }
-            ordinal += ring_of(queue, packet) == ring_of(queue, wanted) && is_write(packet);
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (of->items[middle].instruction < instruction) {
+            low = middle + 1;
+        } else {
+            high = middle;
         }
-        return ordinal;
     }
-    if (queue->has_bytes) {
-        uint64_t left = 0; /* bytes of packets before it */
-        ntk_trace_each_packet(queue->core, packet) {
-            if (packet == wanted) {
-                break;
-            }
-            left += ring_of(queue, packet)->is_of_queue ? packet->bytes_count : 0;
-        }
-        ntk_vec_each(const struct begun, begun, &queue->begun) {
-            if (left < begun->bytes_count) {
-                break;
-            }
-            left -= begun->bytes_count;
-            ordinal++;
-        }
-        return ordinal;
-    }
-    ntk_vec_each(const struct begun, begun, &queue->begun) {
-        if (begun->done_ps >= wanted->end_ps) {
-            break;
-        }
-        ordinal++;
-    }
-    return ordinal;
+    return low < of->count && of->items[low].instruction == instruction ? &of->items[low] : NULL;
 }
 
-int ntk_transfer_of_packet(const struct ntk_program *program, size_t core, uint32_t packet,
-                           struct ntk_transfer *out_transfer)
+const struct ntk_transfer *ntk_transfer_of_packet(const struct ntk_transfers *transfers,
+                                                  size_t core, uint32_t packet)
 {
-    const struct ntk_trace_packet *of = &program->trace->cores[core].packets[packet];
-    const char *name = ntk_queue_name_get(program->trace->cores[core].ntff, of->engine, of->queue);
-    int ret = 0;
+    const struct ntk_transfers_core *of = &transfers->cores[core];
+    uint32_t number = of->of_packets[packet];
 
-    none(out_transfer);
-    if (!name) {
-        return 0;
-    }
-    struct queue *queue = queue_create(program, core, name);
-    if (!queue) {
-        return -ENOMEM;
-    }
-    size_t ordinal = ordinal_of(queue, packet);
-    if (ordinal < queue->begun.count) {
-        ret = transfer_with(queue, ordinal, out_transfer);
-        if (ret == 0 && !has_packet(out_transfer, packet)) {
-            ntk_transfer_fini(out_transfer);
-        }
-    }
-    queue_fini(queue);
-    return ret;
+    return number && of->items[number - 1].packet_count ? &of->items[number - 1] : NULL;
 }
 
-void ntk_transfer_fini(struct ntk_transfer *transfer)
+const struct ntk_slot_fact *ntk_transfer_fact(const struct ntk_transfers *transfers, size_t core,
+                                              const struct ntk_transfer *transfer)
 {
-    ntk_vec_fini(&transfer->packets);
-    none(transfer);
+    const struct ntk_trace_core *of = &transfers->program->trace->cores[core];
+
+    return ntk_program_fact(transfers->program, core, &of->instructions[transfer->instruction]);
+}
+
+void ntk_transfers_give_back(const struct ntk_transfers *transfers, size_t core)
+{
+    ntk_trace_give_back(&transfers->program->trace->cores[core]);
+    ntk_long_list_give_back(&transfers->cores[core].list);
+    ntk_long_list_give_back(&transfers->cores[core].packet_list);
 }

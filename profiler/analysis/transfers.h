@@ -1,40 +1,56 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * transfers - which packets of a DMA queue does the transfer have that an instruction began, and
- * which instruction began a packet?
+ * transfers - all transfers of a trace: which instruction began each, and which packets it has.
  *
- * A queue does its transfers in the order in which they were begun. Where each of its rings has one
- * packet of a semaphore write for each transfer (real hardware), packets up to the j-th of them on
- * a ring are those of the j-th transfer. Else, where the bytes of all transfers are known and are
- * those of all packets, the packets in order of start are shared out by them. Else they are those
- * that begin after the instruction and end no later than the change that tells the transfer's end,
- * but later than that of the transfer before; they count only where that is all of its bytes, or
- * where no transfer overlaps with the one before. Otherwise nothing is known.
+ * A queue does its transfers in the order in which they were begun; packet_rules.h says how its
+ * packets are shared out among them. A transfer whose packets do not fit is there without any, and
+ * counted: nothing is guessed.
  *
- * Owner:   caller's storage; ntk_transfer_fini() frees. Threads: immutable.
+ * Errors:  -errno of a long list.
+ * Owner:   caller's storage; ntk_transfers_init() allocates, ntk_transfers_fini() frees, also a
+ *          zeroed one. It borrows the program. Threads: immutable after its creation.
  */
 #ifndef NTK_PROFILER_ANALYSIS_TRANSFERS_H
 #define NTK_PROFILER_ANALYSIS_TRANSFERS_H
 
 #include "profiler/analysis/dependencies.h"
-#include "shared/base/vec.h"
 
-/* One transfer. */
 struct ntk_transfer {
-    uint32_t instruction;     /* that began it; NTK_NO_INDEX: not known, and nothing below */
-    const char *queue;        /* as in the NEFF */
-    struct ntk_vec packets;   /* of uint32_t, in order of start; empty: not known which */
-    uint64_t bytes_count;     /* of the packets */
+    uint32_t instruction;     /* that began it */
+    uint32_t packet_count;    /* 0: not known which, and nothing below */
+    uint32_t first, last;     /* the packet that begins first, and the one that ends last */
     int64_t start_ps, end_ps; /* of the packets */
-    uint32_t last;            /* the packet that ends last */
+    uint64_t bytes_count;     /* of the packets, writes of semaphores too */
 };
 
-/* The transfer that the instruction began. 0 or -ENOMEM. */
-int ntk_transfer_of_instruction(const struct ntk_program *program, size_t core,
-                                uint32_t instruction, struct ntk_transfer *out_transfer);
-/* The transfer that the packet is of. 0 or -ENOMEM. */
-int ntk_transfer_of_packet(const struct ntk_program *program, size_t core, uint32_t packet,
-                           struct ntk_transfer *out_transfer);
-void ntk_transfer_fini(struct ntk_transfer *transfer);
+struct ntk_transfers_core {
+    size_t count;
+    const struct ntk_transfer *items; /* in the order of their instructions */
+    const uint32_t *of_packets;       /* 1 + index in items; 0: of none */
+    struct ntk_long_list list, packet_list;
+    uint64_t unknown_count; /* transfers without packets */
+    uint64_t left_count;    /* packets of queues of transfers, of none that is known */
+};
+
+struct ntk_transfers {
+    const struct ntk_program *program;
+    size_t core_count;
+    struct ntk_transfers_core *cores;
+};
+
+int ntk_transfers_init(struct ntk_transfers *transfers, const struct ntk_program *program);
+void ntk_transfers_fini(struct ntk_transfers *transfers);
+
+/* The transfer that the instruction began; NULL: none. */
+const struct ntk_transfer *ntk_transfer_of_instruction(const struct ntk_transfers *transfers,
+                                                       size_t core, uint32_t instruction);
+/* The transfer that the packet is of; NULL: not known. */
+const struct ntk_transfer *ntk_transfer_of_packet(const struct ntk_transfers *transfers,
+                                                  size_t core, uint32_t packet);
+/* Of its instruction: the queue, and what moves. */
+const struct ntk_slot_fact *ntk_transfer_fact(const struct ntk_transfers *transfers, size_t core,
+                                              const struct ntk_transfer *transfer);
+/* What was looked at, each NTK_TRACE_LOOKS packets or transfers. */
+void ntk_transfers_give_back(const struct ntk_transfers *transfers, size_t core);
 
 #endif

@@ -274,6 +274,7 @@ int ntk_analyses_create(const struct ntk_trace *trace, struct ntk_analyses **out
     }
     int ret = ntk_program_create(trace, &asked->program);
     ret = ret ? ret : ntk_analysis_dependencies(asked->program, &asked->dependencies);
+    ret = ret ? ret : ntk_transfers_init(&asked->transfers, asked->program);
     if (ret == 0) {
         ret = ntk_analysis_critical_path(asked->program, &asked->dependencies, &asked->path);
         asked->has_path = ret == 0;
@@ -294,6 +295,7 @@ void ntk_analyses_give_back(const struct ntk_analyses *asked)
 {
     for (size_t c = 0; c < asked->dependencies.core_count; c++) {
         ntk_dependencies_give_back(&asked->program->trace->cores[c], &asked->dependencies.cores[c]);
+        ntk_transfers_give_back(&asked->transfers, c);
     }
     ntk_long_list_give_back(&asked->path.list);
 }
@@ -305,6 +307,7 @@ void ntk_analyses_destroy(struct ntk_analyses *asked)
     }
     ntk_cost_table_fini(&asked->costs);
     ntk_critical_path_fini(&asked->path);
+    ntk_transfers_fini(&asked->transfers);
     ntk_dependencies_fini(&asked->dependencies);
     ntk_program_destroy(asked->program);
     free(asked);

@@ -12,12 +12,14 @@
 #include "profiler/analysis/critical_path.h"
 #include "profiler/analysis/dependencies.h"
 #include "profiler/analysis/program.h"
+#include "profiler/analysis/transfers.h"
 #include "shared/base/buf.h"
 #include "shared/base/json.h"
 
 struct ntk_analyses { /* what analyses of a capture are made from */
     struct ntk_program *program;
     struct ntk_dependencies dependencies;
+    struct ntk_transfers transfers;
     bool has_path; /* false: the capture does not say how long the execution took */
     struct ntk_critical_path path;
     struct ntk_cost_table costs;

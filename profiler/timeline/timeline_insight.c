@@ -77,45 +77,55 @@ static void put_instruction_place(const struct ntk_timeline *timeline,
 
 /* ---- flows ----------------------------------------------------------------------------------- */
 
-/* The transfer that an instruction began, or that a packet is of; null where it is not known.
- * fini's it. */
-static void put_transfer(const struct ntk_timeline *timeline, const struct ntk_trace_core *core,
-                         struct ntk_transfer *transfer, struct ntk_json *json)
+static void put_named(struct ntk_json *json, const char *key, const char *text)
 {
-    size_t count = transfer->packets.count;
+    if (text) {
+        ntk_json_key_text(json, key, text);
+    }
+}
 
+/* The transfer that an instruction began, or that a packet is of; null where there is none, or its
+ * packets are not known. */
+static void put_transfer(const struct ntk_timeline *timeline, const struct ntk_analyses *analyses,
+                         const struct ntk_timeline_track *track,
+                         const struct ntk_transfer *transfer, struct ntk_json *json)
+{
     ntk_json_key(json, "transfer");
-    if (count == 0) {
+    if (!transfer || transfer->packet_count == 0) {
         ntk_json_null(json);
-        ntk_transfer_fini(transfer);
         return;
     }
+    const struct ntk_slot_fact *fact =
+        ntk_transfer_fact(&analyses->transfers, core_of(timeline, track), transfer);
     ntk_json_object_begin(json);
-    ntk_json_key_queue(json, "queue", transfer->queue);
-    ntk_json_key_u64(json, "count", count);
+    ntk_json_key_queue(json, "queue", fact->queue);
+    if (fact->moves) {
+        put_named(json, "name", fact->moves->name);
+        put_named(json, "op", fact->moves->op);
+        put_named(json, "source", fact->moves->sides[NTK_MOVES_SOURCE]);
+        put_named(json, "dest", fact->moves->sides[NTK_MOVES_DEST]);
+    }
+    ntk_json_key_u64(json, "count", transfer->packet_count);
     ntk_json_key_u64(json, "bytes", transfer->bytes_count);
     ntk_json_key_i64(json, "duration", transfer->end_ps - transfer->start_ps);
     ntk_json_key(json, "first");
-    put_place(timeline, core, NTK_TIMELINE_QUEUE, *(uint32_t *)ntk_vec_at(&transfer->packets, 0),
-              json);
+    put_place(timeline, track->core, NTK_TIMELINE_QUEUE, transfer->first, json);
     ntk_json_key(json, "last");
-    put_place(timeline, core, NTK_TIMELINE_QUEUE, transfer->last, json);
+    put_place(timeline, track->core, NTK_TIMELINE_QUEUE, transfer->last, json);
     ntk_json_object_end(json);
-    ntk_transfer_fini(transfer);
 }
 
-static int put_transfer_of(const struct ntk_timeline *timeline, const struct ntk_analyses *analyses,
-                           const struct ntk_timeline_track *track, uint32_t instruction,
-                           struct ntk_json *json)
+static void put_transfer_of(const struct ntk_timeline *timeline,
+                            const struct ntk_analyses *analyses,
+                            const struct ntk_timeline_track *track, uint32_t instruction,
+                            struct ntk_json *json)
 {
-    struct ntk_transfer transfer = { .instruction = NTK_NO_INDEX };
-    int ret = instruction == NTK_NO_INDEX
-                  ? 0
-                  : ntk_transfer_of_instruction(analyses->program, core_of(timeline, track),
-                                                instruction, &transfer);
-
-    put_transfer(timeline, track->core, &transfer, json);
-    return ret;
+    put_transfer(timeline, analyses, track,
+                 instruction == NTK_NO_INDEX
+                     ? NULL
+                     : ntk_transfer_of_instruction(&analyses->transfers, core_of(timeline, track),
+                                                   instruction),
+                 json);
 }
 
 /* Who looks at all of them gives back what is behind now and then. */
@@ -150,9 +160,9 @@ static void put_releases(const struct ntk_timeline *timeline, const struct ntk_t
     ntk_json_key_u64(json, by_transfer ? "transfer_release_count" : "release_count", count);
 }
 
-static int put_wait(const struct ntk_timeline *timeline, const struct ntk_analyses *analyses,
-                    const struct ntk_timeline_track *track, const struct ntk_slot_fact *fact,
-                    const struct ntk_release *release, struct ntk_json *json)
+static void put_wait(const struct ntk_timeline *timeline, const struct ntk_analyses *analyses,
+                     const struct ntk_timeline_track *track, const struct ntk_slot_fact *fact,
+                     const struct ntk_release *release, struct ntk_json *json)
 {
     const struct ntk_trace_core *core = track->core;
     static const char *const relations[] = { [NTK_WAIT_NONE] = "",
@@ -165,7 +175,7 @@ static int put_wait(const struct ntk_timeline *timeline, const struct ntk_analys
     ntk_json_key(json, "wait");
     if (!fact->has_sync || fact->wait == NTK_WAIT_NONE) {
         ntk_json_null(json);
-        return 0;
+        return;
     }
     ntk_json_object_begin(json);
     ntk_json_key_bool(json, "is_event", fact->wait == NTK_WAIT_SET || fact->wait == NTK_WAIT_CLEAR);
@@ -178,16 +188,15 @@ static int put_wait(const struct ntk_timeline *timeline, const struct ntk_analys
     ntk_json_key(json, "change");
     put_place(timeline, core, NTK_TIMELINE_SEMAPHORE, release->event, json);
     put_instruction_place(timeline, core, "by", release->by, json);
-    int ret = put_transfer_of(timeline, analyses, track,
-                              release->by_transfer ? release->by : NTK_NO_INDEX, json);
+    put_transfer_of(timeline, analyses, track, release->by_transfer ? release->by : NTK_NO_INDEX,
+                    json);
     ntk_json_object_end(json);
-    return ret;
 }
 
-static int put_instruction_flows(const struct ntk_timeline *timeline,
-                                 const struct ntk_analyses *analyses,
-                                 const struct ntk_timeline_track *track, uint32_t ref,
-                                 struct ntk_json *json)
+static void put_instruction_flows(const struct ntk_timeline *timeline,
+                                  const struct ntk_analyses *analyses,
+                                  const struct ntk_timeline_track *track, uint32_t ref,
+                                  struct ntk_json *json)
 {
     size_t core = core_of(timeline, track);
     const struct ntk_core_dependencies *dependencies = &analyses->dependencies.cores[core];
@@ -206,42 +215,36 @@ static int put_instruction_flows(const struct ntk_timeline *timeline,
         ntk_json_key_text(json, "tensor", fact->named->penguin_text);
     }
     put_instruction_place(timeline, track->core, "previous", release->previous, json);
-    int ret = put_wait(timeline, analyses, track, fact, release, json);
-    if (ret == 0 && fact->is_transfer) {
-        ret = put_transfer_of(timeline, analyses, track, ref, json);
+    put_wait(timeline, analyses, track, fact, release, json);
+    if (fact->is_transfer) {
+        put_transfer_of(timeline, analyses, track, ref, json);
         put_releases(timeline, track->core, dependencies, ref, NTK_NO_INDEX, true, json);
     }
     put_releases(timeline, track->core, dependencies, ref, NTK_NO_INDEX, false, json);
-    return ret;
 }
 
 /* Who began the transfer that a packet is of, and whom it let go. */
-static int put_packet_flows(const struct ntk_timeline *timeline,
-                            const struct ntk_analyses *analyses,
-                            const struct ntk_timeline_track *track, uint32_t ref,
-                            struct ntk_json *json)
+static void put_packet_flows(const struct ntk_timeline *timeline,
+                             const struct ntk_analyses *analyses,
+                             const struct ntk_timeline_track *track, uint32_t ref,
+                             struct ntk_json *json)
 {
     size_t core = core_of(timeline, track);
-    struct ntk_transfer transfer;
-    int ret = ntk_transfer_of_packet(analyses->program, core, ref, &transfer);
+    const struct ntk_transfer *transfer = ntk_transfer_of_packet(&analyses->transfers, core, ref);
+    uint32_t by = transfer ? transfer->instruction : NTK_NO_INDEX;
 
-    if (ret < 0) {
-        return ret;
-    }
-    uint32_t by = transfer.instruction;
     put_instruction_place(timeline, track->core, "by", by, json);
-    put_transfer(timeline, track->core, &transfer, json);
+    put_transfer(timeline, analyses, track, transfer, json);
     if (by != NTK_NO_INDEX) {
         put_releases(timeline, track->core, &analyses->dependencies.cores[core], by, NTK_NO_INDEX,
                      true, json);
     }
-    return 0;
 }
 
-static int put_change_flows(const struct ntk_timeline *timeline,
-                            const struct ntk_analyses *analyses,
-                            const struct ntk_timeline_track *track, uint32_t ref,
-                            struct ntk_json *json)
+static void put_change_flows(const struct ntk_timeline *timeline,
+                             const struct ntk_analyses *analyses,
+                             const struct ntk_timeline_track *track, uint32_t ref,
+                             struct ntk_json *json)
 {
     const struct ntk_core_dependencies *dependencies =
         &analyses->dependencies.cores[core_of(timeline, track)];
@@ -252,12 +255,10 @@ static int put_change_flows(const struct ntk_timeline *timeline,
         by = dependencies->releases[i].event == ref ? dependencies->releases[i].by : NTK_NO_INDEX;
     }
     put_instruction_place(timeline, track->core, "by", by, json);
-    int ret = 0;
     if (track->core->events[ref].source == NTK_NTFF_ENGINE_AXI) {
-        ret = put_transfer_of(timeline, analyses, track, by, json);
+        put_transfer_of(timeline, analyses, track, by, json);
     }
     put_releases(timeline, track->core, dependencies, NTK_NO_INDEX, ref, false, json);
-    return ret;
 }
 
 int ntk_timeline_put_flows(const struct ntk_timeline *timeline, const struct ntk_analyses *analyses,
@@ -273,17 +274,16 @@ int ntk_timeline_put_flows(const struct ntk_timeline *timeline, const struct ntk
     struct ntk_json json;
     ntk_json_init(&json, out, false);
     uint32_t ref = track->slices[slice_index].ref;
-    int ret = 0;
     ntk_json_object_begin(&json);
     if (track->kind == NTK_TIMELINE_ENGINE) {
-        ret = put_instruction_flows(timeline, analyses, track, ref, &json);
+        put_instruction_flows(timeline, analyses, track, ref, &json);
     } else if (track->kind == NTK_TIMELINE_QUEUE) {
-        ret = put_packet_flows(timeline, analyses, track, ref, &json);
+        put_packet_flows(timeline, analyses, track, ref, &json);
     } else if (track->kind == NTK_TIMELINE_SEMAPHORE) {
-        ret = put_change_flows(timeline, analyses, track, ref, &json);
+        put_change_flows(timeline, analyses, track, ref, &json);
     }
     ntk_json_object_end(&json);
-    return ret < 0 ? ntk_err_no_memory(err) : 0;
+    return 0;
 }
 
 /* ---- critical path --------------------------------------------------------------------------- */

@@ -74,34 +74,44 @@ static void compare(const struct ntk_summary *summary, const char *reference)
     assert_true(compared > 80);
 }
 
-/* Packets that are said to be of an instruction's transfer have the bytes that its slot names. */
+/* All data packets are of transfers, and each transfer has the bytes of a side, and begins after its
+ * instruction; the semaphore writes of its rings come on top. */
 static size_t check_transfers(const struct ntk_trace *trace)
 {
     struct ntk_program *program = NULL;
+    struct ntk_transfers transfers;
     size_t known = 0;
 
     assert_int_equal(ntk_program_create(trace, &program), 0);
+    assert_int_equal(ntk_transfers_init(&transfers, program), 0);
     for (size_t c = 0; c < trace->core_count; c++) {
         const struct ntk_trace_core *core = &trace->cores[c];
-        for (uint32_t i = 0; i < core->instruction_count; i++) {
-            const struct ntk_slot_fact *fact = ntk_program_fact(program, c, &core->instructions[i]);
-            struct ntk_transfer transfer;
-            uint64_t bytes_count = 0;
-            assert_int_equal(ntk_transfer_of_instruction(program, c, i, &transfer), 0);
-            ntk_vec_each(const uint32_t, p, &transfer.packets) {
-                uint32_t bytes = core->packets[*p].bytes_count;
-                bytes_count += bytes > NTK_DMA_SEMAPHORE_BYTES ? bytes : 0;
-                assert_true(core->packets[*p].start_ps >= core->instructions[i].start_ps);
-            }
-            if (transfer.packets.count && fact->has_bytes) {
-                assert_int_equal(bytes_count, fact->read_bytes > fact->write_bytes
-                                                  ? fact->read_bytes
-                                                  : fact->write_bytes);
-                known++;
-            }
-            ntk_transfer_fini(&transfer);
+        const struct ntk_transfers_core *of = &transfers.cores[c];
+        uint64_t packets = 0;
+        assert_int_equal(of->unknown_count, 0);
+        assert_int_equal(of->left_count, 0);
+        for (uint32_t p = 0; p < core->packet_count; p++) {
+            packets += core->packets[p].dma_class != NTK_TRACE_DMA_INSTRUCTION &&
+                       core->packets[p].bytes_count > NTK_DMA_SEMAPHORE_BYTES;
+            packets -= core->packets[p].bytes_count > NTK_DMA_SEMAPHORE_BYTES &&
+                       ntk_transfer_of_packet(&transfers, c, p) != NULL;
+        }
+        assert_int_equal(packets, 0);
+        for (size_t t = 0; t < of->count; t++) {
+            const struct ntk_transfer *transfer = &of->items[t];
+            const struct ntk_moves *moves = ntk_transfer_fact(&transfers, c, transfer)->moves;
+            uint64_t writes = UINT64_C(16) * NTK_DMA_SEMAPHORE_BYTES;
+            assert_true(transfer->start_ps >= core->instructions[transfer->instruction].start_ps);
+            assert_true(transfer->bytes_count == moves->bytes[NTK_MOVES_SOURCE] + writes ||
+                        transfer->bytes_count == moves->bytes[NTK_MOVES_DEST] + writes);
+            assert_non_null(moves->variable);
+            assert_non_null(moves->sides[NTK_MOVES_SOURCE]);
+            assert_non_null(moves->sides[NTK_MOVES_DEST]);
+            assert_non_null(moves->op);
+            known++;
         }
     }
+    ntk_transfers_fini(&transfers);
     ntk_program_destroy(program);
     return known;
 }

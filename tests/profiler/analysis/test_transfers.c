@@ -54,54 +54,77 @@ static void packet(struct hand_trace *h, unsigned engine, uint32_t bytes, int64_
     hand_trace_packet(h, 0, engine, 3, NTK_TRACE_DMA_IO, bytes, start_ns, end_ns);
 }
 
+struct asked {
+    struct ntk_program *program;
+    struct ntk_transfers transfers;
+};
+
+static void ask(struct hand_trace *h, struct asked *asked)
+{
+    assert_int_equal(ntk_program_create(&h->trace, &asked->program), 0);
+    assert_int_equal(ntk_transfers_init(&asked->transfers, asked->program), 0);
+}
+
+static void done(struct asked *asked)
+{
+    ntk_transfers_fini(&asked->transfers);
+    ntk_program_destroy(asked->program);
+}
+
 /* The packets of the instruction's transfer begin at these times, -1 ends them; each of them knows
- * its instruction. */
+ * its instruction, and no other packet does. */
 static void expect(struct hand_trace *h, uint32_t instruction, const int64_t *starts_ns)
 {
     const struct ntk_trace_core *core = &h->trace.cores[0];
-    struct ntk_program *program = NULL;
-    struct ntk_transfer transfer;
+    const struct ntk_transfer *transfer;
+    struct asked asked;
+    uint64_t bytes_count = 0;
     size_t count = 0;
 
-    assert_int_equal(ntk_program_create(&h->trace, &program), 0);
-    assert_int_equal(ntk_transfer_of_instruction(program, 0, instruction, &transfer), 0);
-    assert_int_equal(transfer.instruction, instruction);
-    assert_string_equal(transfer.queue, "qSPIO0");
-    for (; starts_ns[count] >= 0; count++) {
-        assert_true(count < transfer.packets.count);
-        uint32_t index = *(uint32_t *)ntk_vec_at(&transfer.packets, count);
-        assert_int_equal(core->packets[index].start_ps, NS(starts_ns[count]));
-        struct ntk_transfer back;
-        assert_int_equal(ntk_transfer_of_packet(program, 0, index, &back), 0);
-        assert_int_equal(back.instruction, instruction);
-        assert_int_equal(back.packets.count, transfer.packets.count);
-        assert_int_equal(back.bytes_count, transfer.bytes_count);
-        ntk_transfer_fini(&back);
+    ask(h, &asked);
+    transfer = ntk_transfer_of_instruction(&asked.transfers, 0, instruction);
+    assert_non_null(transfer);
+    assert_int_equal(transfer->instruction, instruction);
+    assert_string_equal(ntk_transfer_fact(&asked.transfers, 0, transfer)->queue, "qSPIO0");
+    for (uint32_t p = 0; p < core->packet_count; p++) {
+        if (ntk_transfer_of_packet(&asked.transfers, 0, p) == transfer) {
+            assert_true(starts_ns[count] >= 0);
+            assert_int_equal(core->packets[p].start_ps, NS(starts_ns[count]));
+            bytes_count += core->packets[p].bytes_count;
+            count++;
+        }
     }
-    assert_int_equal(transfer.packets.count, count);
-    ntk_transfer_fini(&transfer);
-    ntk_program_destroy(program);
+    assert_int_equal(starts_ns[count], -1);
+    assert_int_equal(transfer->packet_count, count);
+    assert_int_equal(transfer->bytes_count, bytes_count);
+    done(&asked);
 }
 
 static void expect_nobody(struct hand_trace *h, uint32_t packet)
 {
-    struct ntk_program *program = NULL;
-    struct ntk_transfer transfer;
+    struct asked asked;
 
-    assert_int_equal(ntk_program_create(&h->trace, &program), 0);
-    assert_int_equal(ntk_transfer_of_packet(program, 0, packet, &transfer), 0);
-    assert_int_equal(transfer.instruction, NTK_NO_INDEX);
-    assert_int_equal(transfer.packets.count, 0);
-    ntk_transfer_fini(&transfer);
-    ntk_program_destroy(program);
+    ask(h, &asked);
+    assert_null(ntk_transfer_of_packet(&asked.transfers, 0, packet));
+    done(&asked);
+}
+
+/* So many transfers have no packets, and so many packets of their queues no transfer. */
+static void expect_left(struct hand_trace *h, uint64_t unknown_count, uint64_t left_count)
+{
+    struct asked asked;
+
+    ask(h, &asked);
+    assert_int_equal(asked.transfers.cores[0].unknown_count, unknown_count);
+    assert_int_equal(asked.transfers.cores[0].left_count, left_count);
+    done(&asked);
 }
 
 /* Ring 1 is slower: it begins the first load when ring 0 is at the second already. */
 static void a_semaphore_write_ends_a_transfer_on_its_ring(void **state)
 {
     struct hand_trace h;
-    struct ntk_program *program = NULL;
-    struct ntk_transfer transfer;
+    struct asked asked;
 
     begin(&h);
     for (unsigned ring = 0; ring < 2; ring++) {
@@ -116,14 +139,15 @@ static void a_semaphore_write_ends_a_transfer_on_its_ring(void **state)
     expect(&h, FIRST, (int64_t[]){ 200, 291, 310, 401, -1 });
     expect(&h, SECOND, (int64_t[]){ 300, 391, 410, 501, -1 });
     expect_nobody(&h, 1);
-    assert_int_equal(ntk_program_create(&h.trace, &program), 0);
-    assert_int_equal(ntk_transfer_of_instruction(program, 0, FIRST, &transfer), 0);
-    assert_int_equal(transfer.bytes_count, 2 * 16384 + 2 * 4);
-    assert_int_equal(transfer.start_ps, NS(200));
-    assert_int_equal(transfer.end_ps, NS(405));
-    assert_int_equal(h.trace.cores[0].packets[transfer.last].start_ps, NS(401));
-    ntk_transfer_fini(&transfer);
-    ntk_program_destroy(program);
+    expect_left(&h, 0, 0);
+    ask(&h, &asked);
+    const struct ntk_transfer *transfer = ntk_transfer_of_instruction(&asked.transfers, 0, FIRST);
+    assert_int_equal(transfer->bytes_count, 2 * 16384 + 2 * 4);
+    assert_int_equal(transfer->start_ps, NS(200));
+    assert_int_equal(transfer->end_ps, NS(405));
+    assert_int_equal(h.trace.cores[0].packets[transfer->first].start_ps, NS(200));
+    assert_int_equal(h.trace.cores[0].packets[transfer->last].start_ps, NS(401));
+    done(&asked);
     hand_trace_fini(&h);
 }
 
@@ -159,6 +183,7 @@ static void changes_bound_a_transfer_that_is_complete(void **state)
     hand_trace_end(&h);
     expect(&h, FIRST, (int64_t[]){ 200, 200, -1 });
     expect(&h, SECOND, (int64_t[]){ -1 });
+    expect_left(&h, 1, 3);
     expect_nobody(&h, 2);
     expect_nobody(&h, 4);
     hand_trace_fini(&h);
@@ -173,25 +198,23 @@ static void without_anything_to_go_by_nothing_is_known(void **state)
     hand_trace_end(&h);
     expect(&h, FIRST, (int64_t[]){ -1 });
     expect(&h, SECOND, (int64_t[]){ -1 });
+    expect_left(&h, 2, 1);
     expect_nobody(&h, 0);
     hand_trace_fini(&h);
 }
 
 static void an_instruction_that_moves_nothing_has_no_transfer(void **state)
 {
-    struct ntk_program *program = NULL;
-    struct ntk_transfer transfer;
     struct hand_trace h;
+    struct asked asked;
 
     begin(&h);
     hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, 20, 1, NONE),
                    500, 600);
     hand_trace_end(&h);
-    assert_int_equal(ntk_program_create(&h.trace, &program), 0);
-    assert_int_equal(ntk_transfer_of_instruction(program, 0, 2, &transfer), 0);
-    assert_int_equal(transfer.instruction, NTK_NO_INDEX);
-    ntk_transfer_fini(&transfer);
-    ntk_program_destroy(program);
+    ask(&h, &asked);
+    assert_null(ntk_transfer_of_instruction(&asked.transfers, 0, 2));
+    done(&asked);
     hand_trace_fini(&h);
 }
 
