@@ -67,15 +67,11 @@ struct ntk_top_cell ntk_top_cells_tag(struct ntk_top_table *table,
 void ntk_top_cells_memory(const struct ntk_runtime_sample *runtime, uint32_t model_id,
                           struct ntk_top_cell *out_device, struct ntk_top_cell *out_host)
 {
-    uint64_t device_bytes = 0;
-    uint64_t host_bytes = 0;
+    struct ntk_memory_total device;
+    struct ntk_memory_total host;
 
-    if (runtime->has & NTK_RUNTIME_HAS_MEMORY) {
-        ntk_snapshot_memory_add(runtime, NTK_MEMORY_ANY, model_id, NULL, &host_bytes,
-                                &device_bytes);
-        *out_device = ntk_top_cell_number((double)device_bytes);
-        out_device->estimated =
-            device_bytes > 0 && ntk_snapshot_memory_is_estimated(runtime, model_id);
-        *out_host = ntk_top_cell_number((double)host_bytes);
-    }
+    ntk_snapshot_memory_total(runtime, NTK_MEMORY_ANY, model_id, &host, &device);
+    *out_device = ntk_top_cell_if(device.known, (double)device.bytes);
+    out_device->estimated = device.estimated;
+    *out_host = ntk_top_cell_if(host.known, (double)host.bytes);
 }

@@ -308,41 +308,78 @@ static void add_bytes(struct ntk_top_bytes *bytes, uint64_t value)
     bytes->present = true;
 }
 
-/* A group that no application tells of is not known; a total is the sum of what is. */
+static void add_total(struct ntk_top_bytes *bytes, const struct ntk_memory_total *total,
+                      bool *is_untold)
+{
+    bytes->value += total->bytes;
+    bytes->estimated = bytes->estimated || total->estimated;
+    *is_untold = *is_untold || !total->known;
+}
+
+/* A sum is of what is told: it is not known where that is nothing and there is an application that
+ * does not tell. */
 static void project_memory(struct ntk_top_model *model)
 {
     const struct ntk_snapshot *snapshot = model->snapshot;
     struct ntk_top_memory *memory = &model->memory;
     uint64_t groups[NTK_GROUP_COUNT] = { 0 };
-    bool is_told[NTK_GROUP_COUNT] = { 0 };
-    bool is_nobody_there = ntk_top_model_is_nobody_there(model);
+    bool is_untold[NTK_GROUP_COUNT] = { 0 };
+    bool is_host_untold = false;
+    bool is_device_untold = false;
+    bool is_known = ntk_top_model_is_nobody_there(model);
 
     memset(memory, 0, sizeof *memory);
-    memory->host_total.present = memory->device_total.present = is_nobody_there;
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
         const struct ntk_runtime_sample *runtime = &snapshot->runtimes[i];
-        uint64_t host = 0;
-        uint64_t device = 0;
+        struct ntk_memory_total host;
+        struct ntk_memory_total device;
 
         if (!ntk_top_model_is_in_tab(model, i) || !(runtime->has & NTK_RUNTIME_HAS_MEMORY)) {
             continue;
         }
-        ntk_snapshot_memory_add(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, groups, &host, &device);
-        add_bytes(&memory->host_total, host);
-        add_bytes(&memory->device_total, device);
-        memory->device_total.estimated = memory->device_total.estimated ||
-                                         ntk_snapshot_memory_is_estimated(runtime, NTK_MEMORY_ANY);
+        is_known = true;
+        ntk_snapshot_memory_add(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, groups, NULL, NULL);
+        ntk_snapshot_memory_total(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, &host, &device);
+        add_total(&memory->host_total, &host, &is_host_untold);
+        add_total(&memory->device_total, &device, &is_device_untold);
         for (int g = 0; g < NTK_GROUP_COUNT; g++) {
-            is_told[g] = is_told[g] || ntk_snapshot_tells_group(runtime, (enum ntk_memory_group)g);
+            is_untold[g] =
+                is_untold[g] || !ntk_snapshot_tells_group(runtime, (enum ntk_memory_group)g);
         }
     }
+    memory->host_total.present = is_known && (memory->host_total.value > 0 || !is_host_untold);
+    memory->device_total.present =
+        is_known && (memory->device_total.value > 0 || !is_device_untold);
     for (int g = 0; g < NTK_GROUP_COUNT; g++) {
         enum ntk_top_group group = ntk_top_model_group_of((enum ntk_memory_group)g);
 
-        if (is_told[g] || is_nobody_there) {
+        if (is_known && (groups[g] > 0 || !is_untold[g])) {
             add_bytes(g <= NTK_GROUP_HOST_TENSORS ? &memory->host[group] : &memory->device[group],
                       groups[g]);
         }
+    }
+}
+
+/* Sums of which some applications know their part, and others do not. */
+static void notice_memory(struct ntk_top_model *model)
+{
+    const struct ntk_snapshot *snapshot = model->snapshot;
+    size_t count = 0;
+    size_t untold = 0;
+
+    for (size_t i = 0; i < snapshot->runtime_count; i++) {
+        const struct ntk_runtime_sample *runtime = &snapshot->runtimes[i];
+
+        if (ntk_top_model_is_in_tab(model, i) && runtime->has & NTK_RUNTIME_HAS_MEMORY) {
+            count++;
+            untold += runtime->hooks != NTK_HOOKS_UNKNOWN && !ntk_snapshot_tells_memory(runtime);
+        }
+    }
+    if (untold > 0 && untold < count) {
+        (void)snprintf(model->notice, sizeof model->notice,
+                       "%zu of %zu applications tell of tensors only: their other memory is in no "
+                       "category",
+                       untold, count);
     }
 }
 
@@ -363,6 +400,7 @@ static void notice_hooks(struct ntk_top_model *model)
         }
     }
     if (!first) {
+        notice_memory(model);
         return;
     }
     int length = snprintf(model->notice, sizeof model->notice, "%s: %s%s%s", first->tag,

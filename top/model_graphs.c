@@ -60,7 +60,8 @@ static void measure_core(const struct ntk_snapshot *snapshot, const struct ntk_c
 }
 
 /* What applications tell of the memory of each core. A core of which nobody tells is unknown as
- * long as there is an application that does not tell. */
+ * long as there is an application that does not tell, one of a part that it has nothing of on its
+ * own cores. */
 static void measure_memory(const struct ntk_snapshot *snapshot, uint32_t lnc, uint32_t core_count,
                            float *values)
 {
@@ -71,6 +72,15 @@ static void measure_memory(const struct ntk_snapshot *snapshot, uint32_t lnc, ui
     }
     for (uint32_t c = 0; c < core_count; c++) {
         values[c] = all_tell ? 0 : NAN;
+    }
+    for (size_t r = 0; r < snapshot->runtime_count; r++) {
+        const struct ntk_runtime_sample *runtime = &snapshot->runtimes[r];
+
+        for (size_t i = 0; i < runtime->core_count && !ntk_snapshot_tells_memory(runtime); i++) {
+            if (runtime->hooks != NTK_HOOKS_UNKNOWN && runtime->cores[i].core / lnc < core_count) {
+                values[runtime->cores[i].core / lnc] = NAN;
+            }
+        }
     }
     for (size_t r = 0; r < snapshot->runtime_count; r++) {
         const struct ntk_runtime_sample *runtime = &snapshot->runtimes[r];

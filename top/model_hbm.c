@@ -95,7 +95,7 @@ static void add_told(const struct ntk_top_model *model, uint32_t first, uint32_t
     if (snapshot->hardware.software && ntk_top_model_is_nobody_there(model)) {
         out->has_categories = true; /* nobody uses nothing */
     }
-    out->has_used = out->has_categories;
+    out->has_used = out->has_categories && (out->told > 0 || out->untold == 0);
     out->used = out->told;
 }
 
@@ -192,7 +192,8 @@ static void fill_device(const struct ntk_top_model *model, uint32_t index, bool 
         const struct ntk_top_bytes *peak = &model->hbm_peak[index];
 
         cells[NTK_TOP_HBM_FREE] = ntk_top_cell_if(
-            memory->has_used && memory->has_capacity,
+            memory->has_used && memory->has_capacity &&
+                (memory->is_measured || memory->untold == 0),
             memory->capacity > memory->used ? (double)(memory->capacity - memory->used) : 0);
         cells[NTK_TOP_HBM_PEAK] = ntk_top_cell_if(peak->present, (double)peak->value);
         cells[NTK_TOP_HBM_OTHER] = ntk_top_cell_if(

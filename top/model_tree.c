@@ -26,7 +26,10 @@ struct item {
     int32_t group;      /* enum ntk_top_group, -1: none */
     uint64_t owner;     /* start time of the model's process, 0 without a model */
     uint32_t owner_pid; /* as it sees itself, 0 without a model */
-    bool has_bytes;
+    bool knows_device;  /* what its side has, be it nothing */
+    bool knows_host;
+    bool lacks_device; /* it is there, and nobody tells of all that it has */
+    bool lacks_host;
     bool estimated; /* the model's */
     bool is_memory_estimated;
     const char *name; /* of the model; borrowed from the snapshot */
@@ -126,7 +129,6 @@ static int add_item(struct ntk_top_model *model, const struct ntk_runtime_sample
 {
     place(model, physical_core, &item);
     item.model_id = model_id;
-    item.has_bytes = (runtime->has & NTK_RUNTIME_HAS_MEMORY) != 0;
     if (model_id != 0) {
         item.owner = runtime->start_time;
         item.owner_pid = runtime->header_pid;
@@ -138,6 +140,20 @@ static int add_item(struct ntk_top_model *model, const struct ntk_runtime_sample
     return ntk_vec_push(&model->items, &item);
 }
 
+/* A core or a model, told of or not. */
+static struct item whole(const struct ntk_runtime_sample *runtime, uint32_t core, uint32_t model_id)
+{
+    struct ntk_memory_total host;
+    struct ntk_memory_total device;
+
+    ntk_snapshot_memory_total(runtime, core, model_id, &host, &device);
+    return (struct item){ .group = -1,
+                          .knows_device = device.known,
+                          .knows_host = host.known,
+                          .lacks_device = !device.known,
+                          .lacks_host = !host.known };
+}
+
 static int collect_runtime(struct ntk_top_model *model, const struct ntk_runtime_sample *runtime)
 {
     int ret = 0;
@@ -146,14 +162,16 @@ static int collect_runtime(struct ntk_top_model *model, const struct ntk_runtime
         return 0;
     }
     for (size_t i = 0; i < runtime->core_count && ret == 0; i++) {
-        ret = add_item(model, runtime, runtime->cores[i].core, 0, (struct item){ .group = -1 });
+        uint32_t core = runtime->cores[i].core;
+
+        ret = add_item(model, runtime, core, 0, whole(runtime, core, NTK_MEMORY_ANY));
     }
     for (size_t i = 0; i < runtime->model_count && ret == 0; i++) {
         const struct ntk_model_sample *sample = &runtime->models[i];
 
         for (uint32_t c = 0; c < sample->core_count && sample->loaded && ret == 0; c++) {
             ret = add_item(model, runtime, sample->core + c, sample->id,
-                           (struct item){ .group = -1 });
+                           whole(runtime, NTK_MEMORY_ANY, sample->id));
         }
     }
     for (size_t i = 0; i < runtime->memory_count && ret == 0; i++) {
@@ -171,6 +189,7 @@ static int collect_runtime(struct ntk_top_model *model, const struct ntk_runtime
             item.group = -1; /* the whole of the model: nobody says what it is for */
             item.is_memory_estimated = true;
         }
+        item.knows_device = item.knows_host = ntk_snapshot_tells_memory(runtime);
         if (row->location == NTK_MEMORY_HOST) {
             item.host_bytes = row->current_bytes;
         } else {
@@ -335,6 +354,8 @@ static int build_rows(struct ntk_top_model *model, const struct item *items, siz
         struct ntk_top_node node = { 0 };
         size_t end = i;
         size_t below = 0;
+        bool lacks_device = false;
+        bool lacks_host = false;
         int next = depth + 1;
 
         if (!has_depth(first, depth)) {
@@ -353,10 +374,16 @@ static int build_rows(struct ntk_top_model *model, const struct item *items, siz
             node.device_bytes.estimated =
                 node.device_bytes.estimated || items[end].is_memory_estimated;
             node.host_bytes.value += items[end].host_bytes;
-            node.device_bytes.present = node.device_bytes.present || items[end].has_bytes;
+            node.device_bytes.present = node.device_bytes.present || items[end].knows_device;
+            node.host_bytes.present = node.host_bytes.present || items[end].knows_host;
+            lacks_device = lacks_device || items[end].lacks_device;
+            lacks_host = lacks_host || items[end].lacks_host;
             below += next < NTK_TOP_DEPTH_MAX && has_depth(&items[end], next);
         }
-        node.host_bytes.present = node.device_bytes.present;
+        node.device_bytes.present =
+            node.device_bytes.value > 0 || (node.device_bytes.present && !lacks_device);
+        node.host_bytes.present =
+            node.host_bytes.value > 0 || (node.host_bytes.present && !lacks_host);
         describe(first, depth, &node);
         node.can_expand = below > 0 && node.kind != NTK_TOP_NODE_GROUP;
         node.is_expanded = node.can_expand && is_expanded(model, node.key);

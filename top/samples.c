@@ -175,6 +175,9 @@ static void walk_machine(const struct ntk_top_model *model, struct row *row)
     set_bytes(row, COLUMN_machine_host_dma_buffers_bytes, memory->host[NTK_TOP_GROUP_DMA_BUFFERS]);
     set_bytes(row, COLUMN_machine_host_app_memory_bytes, memory->host[NTK_TOP_GROUP_APP_MEMORY]);
     set_bytes(row, COLUMN_machine_device_bytes, memory->device_total);
+    if (memory->device_total.present) {
+        set_flag(row, COLUMN_machine_memory_estimated, memory->device_total.estimated);
+    }
     set_bytes(row, COLUMN_machine_device_tensors_bytes, memory->device[NTK_TOP_GROUP_TENSORS]);
     set_bytes(row, COLUMN_machine_device_constants_bytes, memory->device[NTK_TOP_GROUP_CONSTANTS]);
     set_bytes(row, COLUMN_machine_device_model_code_bytes,
@@ -239,24 +242,43 @@ static void walk_devices(const struct ntk_top_model *model, struct row *row)
     }
 }
 
+static void set_estimated(struct row *row, enum column column, const struct ntk_memory_total *total)
+{
+    if (total->known) {
+        set_flag(row, column, total->estimated);
+    }
+}
+
 /* Bytes that all applications have on the physical cores of a logical one. */
 static void set_core_memory(struct row *row, const struct ntk_top_model *model, uint32_t logical)
 {
     const struct ntk_snapshot *snapshot = model->snapshot;
-    uint64_t sum = 0;
-    bool is_known = ntk_top_model_is_nobody_there(model);
+    struct ntk_memory_total sum = { .known = ntk_top_model_is_nobody_there(model) };
+    bool is_untold = false;
 
     for (size_t r = 0; r < snapshot->runtime_count; r++) {
-        if (!(snapshot->runtimes[r].has & NTK_RUNTIME_HAS_MEMORY)) {
+        const struct ntk_runtime_sample *runtime = &snapshot->runtimes[r];
+
+        if (!(runtime->has & NTK_RUNTIME_HAS_MEMORY)) {
             continue;
         }
-        is_known = true;
+        sum.known = true;
         for (uint32_t part = 0; part < model->lnc; part++) {
-            ntk_snapshot_memory_add(&snapshot->runtimes[r], logical * model->lnc + part,
-                                    NTK_MEMORY_ANY, NULL, NULL, &sum);
+            uint32_t core = logical * model->lnc + part;
+            struct ntk_memory_total host;
+            struct ntk_memory_total device;
+
+            ntk_snapshot_memory_total(runtime, core, NTK_MEMORY_ANY, &host, &device);
+            sum.bytes += device.bytes;
+            sum.estimated = sum.estimated || device.estimated;
+            is_untold =
+                is_untold || (!device.known &&
+                              ntk_snapshot_find_core(runtime->cores, runtime->core_count, core));
         }
     }
-    set_count(row, COLUMN_cores_device_bytes, is_known, sum);
+    sum.known = sum.known && (sum.bytes > 0 || !is_untold);
+    set_count(row, COLUMN_cores_device_bytes, sum.known, sum.bytes);
+    set_estimated(row, COLUMN_cores_memory_estimated, &sum);
 }
 
 static void set_core(struct row *row, const struct ntk_top_model *model,
@@ -375,19 +397,18 @@ static void walk_applications(const struct ntk_top_model *model, struct row *row
         const struct ntk_runtime_sample *runtime = &snapshot->runtimes[i];
         bool has_cpu = (runtime->has & NTK_RUNTIME_HAS_CPU) != 0;
         bool has_executions = (runtime->has & NTK_RUNTIME_HAS_EXECUTIONS) != 0;
-        bool has_memory = (runtime->has & NTK_RUNTIME_HAS_MEMORY) != 0;
+        struct ntk_memory_total host;
+        struct ntk_memory_total device;
         uint32_t cores[NTK_SNAPSHOT_DEVICES_MAX * 8];
         size_t capacity = sizeof cores / sizeof *cores;
         size_t core_count = ntk_snapshot_logical_list(runtime->cores, runtime->core_count,
                                                       model->lnc, cores, capacity);
-        uint64_t host = 0;
-        uint64_t device = 0;
         uint64_t model_count = 0;
 
         for (size_t m = 0; m < runtime->model_count; m++) {
             model_count += runtime->models[m].loaded;
         }
-        ntk_snapshot_memory_add(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, NULL, &host, &device);
+        ntk_snapshot_memory_total(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, &host, &device);
         set_count(row, COLUMN_applications_pid, true, runtime->pid);
         set_text(row, COLUMN_applications_tag, runtime->tag);
         set_text(row, COLUMN_applications_user, runtime->user);
@@ -404,8 +425,9 @@ static void walk_applications(const struct ntk_top_model *model, struct row *row
         set_number(row, COLUMN_applications_system_percent, has_cpu, 100 * runtime->cpu_system);
         set_count(row, COLUMN_applications_rss_bytes, (runtime->has & NTK_RUNTIME_HAS_RSS) != 0,
                   runtime->rss_bytes);
-        set_count(row, COLUMN_applications_host_bytes, has_memory, host);
-        set_count(row, COLUMN_applications_device_bytes, has_memory, device);
+        set_count(row, COLUMN_applications_host_bytes, host.known, host.bytes);
+        set_count(row, COLUMN_applications_device_bytes, device.known, device.bytes);
+        set_estimated(row, COLUMN_applications_memory_estimated, &device);
         set_count(row, COLUMN_applications_model_count,
                   (runtime->has & NTK_RUNTIME_HAS_MODELS) != 0, model_count);
         set_outcomes(row, COLUMN_applications_executions, COLUMN_applications_failed_executions,
@@ -427,19 +449,18 @@ static void set_model(struct row *row, const struct ntk_top_model *top,
                       const struct ntk_runtime_sample *runtime,
                       const struct ntk_model_sample *model)
 {
-    bool has_memory = (runtime->has & NTK_RUNTIME_HAS_MEMORY) != 0;
     /* A report without our keys names models and counts nothing of them. */
     bool is_counted = model->has & NTK_MODEL_HAS_EXECUTIONS;
     uint32_t cores[NTK_SNAPSHOT_DEVICES_MAX];
     size_t core_count = 0;
-    uint64_t host = 0;
-    uint64_t device = 0;
+    struct ntk_memory_total host;
+    struct ntk_memory_total device;
 
     for (uint32_t c = 0; c < model->core_count && core_count < NTK_SNAPSHOT_DEVICES_MAX;
          c += top->lnc) {
         cores[core_count++] = (model->core + c) / top->lnc;
     }
-    ntk_snapshot_memory_add(runtime, NTK_MEMORY_ANY, model->id, NULL, &host, &device);
+    ntk_snapshot_memory_total(runtime, NTK_MEMORY_ANY, model->id, &host, &device);
     set_count(row, COLUMN_models_pid, true, runtime->pid);
     set_text(row, COLUMN_models_tag, runtime->tag);
     set_count(row, COLUMN_models_model_id, true, model->id);
@@ -457,8 +478,8 @@ static void set_model(struct row *row, const struct ntk_top_model *top,
                 &model->total_latency);
     set_latency(row, COLUMN_models_device_latency_p50_seconds,
                 COLUMN_models_device_latency_p99_seconds, &model->device_latency);
-    set_count(row, COLUMN_models_host_bytes, has_memory, host);
-    set_count(row, COLUMN_models_device_bytes, has_memory, device);
+    set_count(row, COLUMN_models_host_bytes, host.known, host.bytes);
+    set_count(row, COLUMN_models_device_bytes, device.known, device.bytes);
 }
 
 static void walk_models(const struct ntk_top_model *model, struct row *row)

@@ -427,6 +427,7 @@ struct usage {
     uint64_t peak[2];
     bool is_used;
     bool is_estimated; /* on the device */
+    bool is_untold[2]; /* what is told is nothing, and not all */
 };
 
 static void add_usage(struct usage *usage, const struct ntk_memory_sample *row)
@@ -460,7 +461,7 @@ static void draw_usage(struct pen *pen, const char *name, const struct usage *no
             int side = sides[i / 2];
 
             bytes.value = i % 2 == 0 ? now->now[side] : peak->peak[side];
-            bytes.present = i % 2 == 0 || bytes.value >= now->now[side];
+            bytes.present = !now->is_untold[side] && (i % 2 == 0 || bytes.value >= now->now[side]);
             bytes.estimated = side == NTK_MEMORY_DEVICE && now->is_estimated;
         }
         ntk_screen_put_right(pen->screen, row, column + i * BYTES_CELLS, BYTES_CELLS - 1, style,
@@ -475,6 +476,7 @@ static void draw_memory(struct pen *pen, struct ntk_top_model *model,
     const struct ntk_runtime_sample *runtime = of->runtime;
     struct usage now[NTK_TOP_GROUP_COUNT + 1] = { 0 };
     struct usage peak[NTK_TOP_GROUP_COUNT + 1] = { 0 };
+    struct ntk_memory_total total[2]; /* by enum ntk_memory_location */
 
     bool is_estimated =
         ntk_snapshot_memory_is_estimated(runtime, of->model ? of->model->id : NTK_MEMORY_ANY);
@@ -506,6 +508,11 @@ static void draw_memory(struct pen *pen, struct ntk_top_model *model,
             }
             add_usage(pass == 0 ? &now[NTK_TOP_GROUP_COUNT] : &peak[NTK_TOP_GROUP_COUNT], &rows[i]);
         }
+    }
+    ntk_snapshot_memory_total(runtime, NTK_MEMORY_ANY, of->model ? of->model->id : NTK_MEMORY_ANY,
+                              &total[NTK_MEMORY_HOST], &total[NTK_MEMORY_DEVICE]);
+    for (int side = 0; side < 2; side++) {
+        now[NTK_TOP_GROUP_COUNT].is_untold[side] = !total[side].known;
     }
     draw_usage(pen, "", NULL, NULL);
     for (int g = 0; g <= NTK_TOP_GROUP_COUNT; g++) {

@@ -261,8 +261,9 @@ static int add_memory(const struct ntk_store_process *process, void *ctx)
 
     ntk_query_table_add_text(table, process->tag);
     ntk_query_table_add_count(table, true, process->pid);
-    ntk_query_table_add_count(table, process->has_samples, process->device_bytes_max);
-    ntk_query_table_add_count(table, process->has_samples, process->host_bytes_max);
+    ntk_query_table_add_count(table, process->has_device, process->device_bytes_max);
+    ntk_query_table_add_count(table, process->has_device, process->device_estimated);
+    ntk_query_table_add_count(table, process->has_host, process->host_bytes_max);
     ntk_query_table_add_count(table, process->has_rss, process->rss_bytes_max);
     return 0;
 }
@@ -275,6 +276,7 @@ static int answer_memory(const struct ntk_query *query, struct ntk_query_table *
     ntk_query_table_add_column(table, NTK_QUERY_TEXT, "process");
     ntk_query_table_add_column(table, NTK_QUERY_COUNT, "pid");
     ntk_query_table_add_column(table, NTK_QUERY_BYTES, "peak_device_bytes");
+    ntk_query_table_add_column(table, NTK_QUERY_ESTIMATED, "device_estimated");
     ntk_query_table_add_column(table, NTK_QUERY_BYTES, "peak_host_bytes");
     ntk_query_table_add_column(table, NTK_QUERY_BYTES, "peak_rss_bytes");
     return ntk_store_reader_processes(query->reader, &query->filter, &query->window, add_memory,

@@ -103,6 +103,8 @@ static void format_plain(const struct cell *cell, enum ntk_query_kind kind, char
         ntk_timestamp_format(cell->count, buf, buf_bytes);
     } else if (kind == NTK_QUERY_SECONDS) {
         ntk_json_format_double(buf, buf_bytes, cell->number / (double)NTK_NS_PER_SECOND);
+    } else if (kind == NTK_QUERY_ESTIMATED) {
+        snprintf(buf, buf_bytes, "%s", cell->count ? "true" : "false");
     } else if (cell->is_count) {
         snprintf(buf, buf_bytes, "%llu", (unsigned long long)cell->count);
     } else {
@@ -180,27 +182,40 @@ static void add_heading(char *buf, size_t buf_bytes, const char *name)
     }
 }
 
+static bool is_mark(const struct ntk_query_table *table, size_t column)
+{
+    return column < table->column_count && table->columns[column].kind == NTK_QUERY_ESTIMATED;
+}
+
 /* Texts to the left, numbers to the right. */
 static void write_table(const struct ntk_query_table *table, struct ntk_buf *out)
 {
     struct ntk_text_table lines;
-    char text[CELL_BYTES];
+    char text[1 + CELL_BYTES] = "~";
     uint32_t left = 0;
+    size_t columns = 0;
 
     for (size_t c = 0; c < table->column_count; c++) {
         enum ntk_query_kind kind = table->columns[c].kind;
-        left |= (uint32_t)(kind == NTK_QUERY_TEXT || kind == NTK_QUERY_TIME) << c;
+        left |= (uint32_t)(kind == NTK_QUERY_TEXT || kind == NTK_QUERY_TIME) << columns;
+        columns += !is_mark(table, c);
     }
-    ntk_text_table_init(&lines, table->column_count, left, NULL);
+    ntk_text_table_init(&lines, columns, left, NULL);
     lines.cell_bytes = sizeof text;
     for (size_t c = 0; c < table->column_count; c++) {
-        add_heading(text, sizeof text, table->columns[c].name);
-        ntk_text_table_text(&lines, text);
+        if (!is_mark(table, c)) {
+            add_heading(text + 1, CELL_BYTES, table->columns[c].name);
+            ntk_text_table_text(&lines, text + 1);
+        }
     }
     for (size_t r = 0; r < ntk_query_table_row_count(table); r++) {
         for (size_t c = 0; c < table->column_count; c++) {
-            format_cell(cell_at(table, r, c), table->columns[c].kind, text, sizeof text);
-            ntk_text_table_text(&lines, text);
+            if (!is_mark(table, c)) {
+                bool is_estimated = is_mark(table, c + 1) && cell_at(table, r, c + 1)->count;
+
+                format_cell(cell_at(table, r, c), table->columns[c].kind, text + 1, CELL_BYTES);
+                ntk_text_table_text(&lines, text + !is_estimated);
+            }
         }
     }
     ntk_text_table_put(&lines, out);

@@ -34,6 +34,7 @@ enum ntk_query_kind {
     NTK_QUERY_BYTES,
     NTK_QUERY_RATIO, /* 0..1; for people in percent */
     NTK_QUERY_NUMBER,
+    NTK_QUERY_ESTIMATED, /* a count: whether the column before is an estimate; a table has a "~" */
 };
 
 enum ntk_query_form {

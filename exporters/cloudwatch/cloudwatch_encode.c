@@ -363,15 +363,18 @@ static void add_core_memory(struct adder *adder, const struct ntk_runtime_sample
 
 static void add_memory(struct adder *adder, const struct ntk_runtime_sample *runtime, uint32_t lnc)
 {
-    uint64_t host_bytes = 0;
-    uint64_t device_bytes = 0;
+    struct ntk_memory_total host;
+    struct ntk_memory_total device;
 
-    ntk_snapshot_memory_add(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, NULL, &host_bytes,
-                            &device_bytes);
-    add(adder, NTK_CLOUDWATCH_RUNTIME_MEMORY_USED, LABELS({ "MemoryLocation", "host", 0 }),
-        (double)host_bytes);
-    add(adder, NTK_CLOUDWATCH_RUNTIME_MEMORY_USED, LABELS({ "MemoryLocation", "neuron_device", 0 }),
-        (double)device_bytes);
+    ntk_snapshot_memory_total(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, &host, &device);
+    if (host.known) {
+        add(adder, NTK_CLOUDWATCH_RUNTIME_MEMORY_USED, LABELS({ "MemoryLocation", "host", 0 }),
+            (double)host.bytes);
+    }
+    if (device.known) {
+        add(adder, NTK_CLOUDWATCH_RUNTIME_MEMORY_USED,
+            LABELS({ "MemoryLocation", "neuron_device", 0 }), (double)device.bytes);
+    }
     for (size_t i = 0; i < runtime->core_count; i++) {
         uint32_t core = runtime->cores[i].core / lnc;
         if (i == 0 || runtime->cores[i - 1].core / lnc != core) {

@@ -287,18 +287,26 @@ static void tell_groups(struct ntk_prometheus_core *core, const bool told[NTK_GR
     }
 }
 
+static void add_total(struct ntk_memory_total *sum, const struct ntk_memory_total *part)
+{
+    sum->bytes += part->bytes;
+    sum->known = (sum->known && part->known) || sum->bytes > 0;
+}
+
 static void add_memory(struct ntk_prometheus_tag *tag, const struct ntk_runtime_sample *runtime)
 {
     uint32_t lnc = runtime->lnc ? runtime->lnc : 1;
-
     bool told[NTK_GROUP_COUNT];
+    struct ntk_memory_total host;
+    struct ntk_memory_total device;
 
     for (int g = 0; g < NTK_GROUP_COUNT; g++) {
         told[g] = ntk_snapshot_tells_group(runtime, (enum ntk_memory_group)g);
     }
     tag->has_memory = true;
-    ntk_snapshot_memory_add(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, NULL, &tag->host_bytes,
-                            &tag->device_bytes);
+    ntk_snapshot_memory_total(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, &host, &device);
+    add_total(&tag->host, &host);
+    add_total(&tag->device, &device);
     /* An owned core without memory shows zeros. */
     size_t owned = runtime->has & NTK_RUNTIME_HAS_LISTED_MEMORY ? 0 : runtime->core_count;
     for (size_t i = 0; i < owned; i++) {
@@ -386,7 +394,7 @@ static void begin_tag(struct ntk_prometheus_page *page, struct ntk_prometheus_ta
         }
     }
     if (memory) {
-        tag->host_bytes = tag->device_bytes = 0;
+        tag->host = tag->device = (struct ntk_memory_total){ .known = true };
         ntk_vec_clear(&tag->memory);
         ntk_vec_clear(&tag->models);
     }

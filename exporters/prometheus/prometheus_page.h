@@ -104,8 +104,9 @@ struct ntk_prometheus_tag {             /* of a pod, where that is known */
     double cpu_user;
     double cpu_system;
     bool has_memory;
-    uint64_t host_bytes;
-    uint64_t device_bytes;
+    /* Sums over its runtimes; nothing told by one that does not tell all: not known. */
+    struct ntk_memory_total host;
+    struct ntk_memory_total device;
     /* Of its runtimes: how they are watched, whether their cores are guessed, executions not
      * counted. */
     bool is_watched[NTK_HOOKS_KIND_COUNT][2][2];

@@ -210,12 +210,14 @@ static void runtime_memory(struct walk *e)
 {
     each_live_tag(tag)
     {
-        if (tag->has_memory) {
+        if (tag->has_memory && tag->host.known) {
             sample_u64(e, LABELS({ "memory_location", "host" }, { "runtime_tag", tag->tag }),
-                       tag->host_bytes);
+                       tag->host.bytes);
+        }
+        if (tag->has_memory && tag->device.known) {
             sample_u64(e,
                        LABELS({ "memory_location", "neuron_device" }, { "runtime_tag", tag->tag }),
-                       tag->device_bytes);
+                       tag->device.bytes);
         }
     }
 }

@@ -202,6 +202,16 @@ void ntk_aggregate_build_hardware(struct ntk_aggregate *aggregate, struct ntk_sn
     out->tensor_peak_flops = machine->tensor_peak_flops;
 }
 
+static bool is_on(const struct ntk_runtime_sample *runtime, uint32_t first, uint32_t count)
+{
+    for (size_t i = 0; i < runtime->core_count; i++) {
+        if (runtime->cores[i].core >= first && runtime->cores[i].core - first < count) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void build_stacks(const struct ntk_aggregate *aggregate, const struct ntk_snapshot *snapshot,
                          struct ntk_device_sample *device)
 {
@@ -218,13 +228,18 @@ static void build_stacks(const struct ntk_aggregate *aggregate, const struct ntk
         device->stack_capacity_bytes[s] = hardware->device_memory_bytes / hardware->stack_count;
     }
     /* A driver's tree knows every process. The software machine's is a second old and stays as it
-     * is when its last process was killed: there the processes themselves are asked. */
+     * is when its last process was killed: there the processes themselves are asked. One that does
+     * not know all that it has leaves the device's sum unknown. */
     if (aggregate->tree.origin == NTK_DEVICE_ORIGIN_SOFTWARE ||
         aggregate->tree.origin == NTK_DEVICE_ORIGIN_NONE) {
         device->has |= NTK_DEVICE_HAS_MEMORY_USED;
         for (size_t r = 0; r < snapshot->runtime_count; r++) {
             const struct ntk_runtime_sample *runtime = &snapshot->runtimes[r];
 
+            if (!ntk_snapshot_tells_memory(runtime) &&
+                is_on(runtime, first, hardware->cores_per_device)) {
+                device->has &= ~(uint32_t)NTK_DEVICE_HAS_MEMORY_USED;
+            }
             for (size_t i = 0; i < runtime->memory_count; i++) {
                 const struct ntk_memory_sample *row = &runtime->memory[i];
                 uint32_t stack = (row->core - first) / hardware->cores_per_stack;

@@ -685,8 +685,7 @@ extern const char *const ntk_error_class_names[NTK_ERROR_CLASS_COUNT];
 enum ntk_memory_group ntk_memory_group_of(enum ntk_memory_category category);
 
 /* Whether what the runtime has of a group is known: calls around another runtime tell of tensors
- * only, and a report of another tool of what it lists. A group that is not told is not zero, and a
- * total is the sum of what is. */
+ * only, and a report of another tool of what it lists. A group that is not told is not zero. */
 bool ntk_snapshot_tells_group(const struct ntk_runtime_sample *runtime,
                               enum ntk_memory_group group);
 /* Whether some model's part of its device memory is an estimate; of one model with its id, else
@@ -703,6 +702,19 @@ bool ntk_snapshot_memory_is_estimated(const struct ntk_runtime_sample *runtime, 
 void ntk_snapshot_memory_add(const struct ntk_runtime_sample *runtime, uint32_t core,
                              uint32_t model_id, uint64_t group[NTK_GROUP_COUNT],
                              uint64_t *host_bytes, uint64_t *device_bytes);
+/* Whether all that a runtime has is in its rows, so that what is in none is 0. */
+bool ntk_snapshot_tells_memory(const struct ntk_runtime_sample *runtime);
+/* What a runtime has on one side. Who tells of a part only may have nothing of that part: then the
+ * side is not known, not 0. */
+struct ntk_memory_total {
+    uint64_t bytes; /* the sum of what is told */
+    bool known;
+    bool estimated; /* some of it is the difference around a load */
+};
+/* Of the rows that ntk_snapshot_memory_add() adds. */
+void ntk_snapshot_memory_total(const struct ntk_runtime_sample *runtime, uint32_t core,
+                               uint32_t model_id, struct ntk_memory_total *out_host,
+                               struct ntk_memory_total *out_device);
 
 /* The row of the catalogue of machines: NULL for an unknown one. */
 struct ntk_machine {

@@ -29,6 +29,17 @@ void report_key_group(struct report_writer *w, const struct ntk_runtime_sample *
     }
 }
 
+void report_key_totals(struct report_writer *w, const struct ntk_memory_total *host,
+                       const struct ntk_memory_total *device)
+{
+    if (host->known) {
+        report_key_u64(w, "host", host->bytes);
+    }
+    if (device->known) {
+        report_key_u64(w, "neuron_device", device->bytes);
+    }
+}
+
 static void write_groups(struct report_writer *w, const struct ntk_runtime_sample *runtime,
                          const uint64_t group[NTK_GROUP_COUNT], int first, int last)
 {
@@ -68,16 +79,15 @@ static void write_core_memory(struct report_writer *w, const struct ntk_runtime_
 void report_write_memory(struct report_writer *w, const struct ntk_runtime_sample *runtime)
 {
     uint64_t group[NTK_GROUP_COUNT] = { 0 };
-    uint64_t host_bytes = 0;
-    uint64_t device_bytes = 0;
+    struct ntk_memory_total host;
+    struct ntk_memory_total device;
 
-    ntk_snapshot_memory_add(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, group, &host_bytes,
-                            &device_bytes);
+    ntk_snapshot_memory_add(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, group, NULL, NULL);
+    ntk_snapshot_memory_total(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, &host, &device);
     ntk_json_key_object_begin(&w->json, ntk_runtime_group_names[NTK_RUNTIME_GROUP_MEMORY]);
     report_write_period(w, runtime->group_period_ns[NTK_RUNTIME_GROUP_MEMORY]);
     ntk_json_key_object_begin(&w->json, "neuron_runtime_used_bytes");
-    report_key_u64(w, "host", host_bytes);
-    report_key_u64(w, "neuron_device", device_bytes);
+    report_key_totals(w, &host, &device);
     if (!report_omits(w, NTK_REPORT_OMIT_USAGE_BREAKDOWN)) {
         ntk_json_key_object_begin(&w->json, "usage_breakdown");
         report_write_host_groups(w, runtime, group);

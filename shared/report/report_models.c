@@ -64,6 +64,12 @@ static void write_device_groups(struct report_writer *w, const struct ntk_runtim
     ntk_json_object_end(&w->json);
 }
 
+static void add_total(struct ntk_memory_total *to, const struct ntk_memory_total *from)
+{
+    to->bytes += from->bytes;
+    to->known = to->known || from->known;
+}
+
 /* One physical core of a model. Memory of the model that is on no core counts with its first. */
 static void write_subgraph(struct report_writer *w, const struct ntk_runtime_sample *runtime,
                            const struct ntk_model_sample *model, uint32_t index)
@@ -72,21 +78,27 @@ static void write_subgraph(struct report_writer *w, const struct ntk_runtime_sam
     uint32_t core = model->core + index;
     uint32_t per_device = hardware->cores_per_device ? hardware->cores_per_device : 1;
     uint64_t group[NTK_GROUP_COUNT] = { 0 };
-    uint64_t host_bytes = 0;
-    uint64_t device_bytes = 0;
+    struct ntk_memory_total host;
+    struct ntk_memory_total device;
     char key[24];
     char name[48];
     char version[24];
 
-    ntk_snapshot_memory_add(runtime, core, model->id, group, &host_bytes, &device_bytes);
+    ntk_snapshot_memory_add(runtime, core, model->id, group, NULL, NULL);
+    ntk_snapshot_memory_total(runtime, core, model->id, &host, &device);
     if (index == 0) {
-        ntk_snapshot_memory_add(runtime, NTK_NO_CORE, model->id, group, &host_bytes, &device_bytes);
+        struct ntk_memory_total more_host;
+        struct ntk_memory_total more_device;
+
+        ntk_snapshot_memory_add(runtime, NTK_NO_CORE, model->id, group, NULL, NULL);
+        ntk_snapshot_memory_total(runtime, NTK_NO_CORE, model->id, &more_host, &more_device);
+        add_total(&host, &more_host);
+        add_total(&device, &more_device);
     }
     snprintf(key, sizeof key, "sg_%02u", index);
     ntk_json_key_object_begin(&w->json, key);
     ntk_json_key_object_begin(&w->json, "memory_used_bytes");
-    report_key_u64(w, "host", host_bytes);
-    report_key_u64(w, "neuron_device", device_bytes);
+    report_key_totals(w, &host, &device);
     if (!report_omits(w, NTK_REPORT_OMIT_USAGE_BREAKDOWN)) {
         ntk_json_key_object_begin(&w->json, "usage_breakdown");
         report_write_host_groups(w, runtime, group);

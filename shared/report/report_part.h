@@ -64,6 +64,9 @@ void report_read_memory(struct ntk_snapshot *snapshot, struct ntk_runtime_sample
                         const json_t *group, const json_t *ext);
 void report_write_host_groups(struct report_writer *w, const struct ntk_runtime_sample *runtime,
                               const uint64_t group[NTK_GROUP_COUNT]);
+/* "host" and "neuron_device", where they are known. */
+void report_key_totals(struct report_writer *w, const struct ntk_memory_total *host,
+                       const struct ntk_memory_total *device);
 /* Where the runtime tells of the group. */
 void report_key_group(struct report_writer *w, const struct ntk_runtime_sample *runtime,
                       enum ntk_memory_group group, uint64_t bytes);

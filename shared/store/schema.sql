@@ -87,8 +87,8 @@ CREATE TABLE process_sample (
     vcpu_user_ratio REAL,
     vcpu_system_ratio REAL,
     rss_bytes INTEGER,
-    host_memory_bytes INTEGER NOT NULL,
-    device_memory_bytes INTEGER NOT NULL,
+    host_memory_bytes INTEGER,
+    device_memory_bytes INTEGER,
     in_flight INTEGER,
     events_lost INTEGER NOT NULL,
     PRIMARY KEY (time_ns, process_id)

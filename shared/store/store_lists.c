@@ -93,7 +93,9 @@ static const char process_columns[] =
     "SELECT p.pid, p.tag, p.command, p.user, p.container, p.first_seen_ns, p.last_seen_ns,"
     " p.ended_ns, (SELECT count(DISTINCT t.core) FROM core_total t"
     "  WHERE t.process_id = p.process_id),"
-    " m.host, m.device, m.rss, e.completed, e.failed, e.unwatched, p.hooks, p.counts_executions"
+    " m.host, m.device, m.rss, e.completed, e.failed, e.unwatched, p.hooks, p.counts_executions,"
+    " m.process_id, EXISTS (SELECT 1 FROM model o WHERE o.process_id = p.process_id"
+    "  AND o.memory_estimated)"
     " FROM process p LEFT JOIN"
     " (SELECT process_id, max(host_memory_bytes_max) AS host, max(device_memory_bytes_max) AS "
     "device,"
@@ -116,8 +118,11 @@ static void take_process(sqlite3_stmt *statement, struct ntk_store_process *proc
         .last_seen_ns = (uint64_t)sqlite3_column_int64(statement, 6),
         .ended_ns = (uint64_t)sqlite3_column_int64(statement, 7),
         .core_count = (uint32_t)sqlite3_column_int64(statement, 8),
-        .has_samples = sqlite3_column_type(statement, 9) != SQLITE_NULL,
+        .has_samples = sqlite3_column_type(statement, 17) != SQLITE_NULL,
+        .has_host = sqlite3_column_type(statement, 9) != SQLITE_NULL,
         .host_bytes_max = (uint64_t)sqlite3_column_int64(statement, 9),
+        .has_device = sqlite3_column_type(statement, 10) != SQLITE_NULL,
+        .device_estimated = sqlite3_column_int(statement, 18) != 0,
         .device_bytes_max = (uint64_t)sqlite3_column_int64(statement, 10),
         .has_rss = sqlite3_column_type(statement, 11) != SQLITE_NULL,
         .rss_bytes_max = (uint64_t)sqlite3_column_int64(statement, 11),

@@ -176,8 +176,11 @@ struct ntk_store_process {
     uint64_t last_seen_ns;
     uint64_t ended_ns; /* 0: not seen to end */
     uint32_t core_count;
-    bool has_samples; /* the sizes below are known */
+    bool has_samples; /* it was watched */
+    bool has_host;    /* where nobody tells of it, it is not known */
     uint64_t host_bytes_max;
+    bool has_device;
+    bool device_estimated; /* what a model took is the difference around its load */
     uint64_t device_bytes_max;
     bool has_rss;
     uint64_t rss_bytes_max;

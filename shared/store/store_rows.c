@@ -137,19 +137,18 @@ static int write_process_sample(struct ntk_store_rows *rows, const struct ntk_sn
 {
     struct ntk_rows_binder binder = ntk_rows_bind_start(rows, ADD_PROCESS_SAMPLE);
     bool has_cpu = runtime->has & NTK_RUNTIME_HAS_CPU;
-    uint64_t host_bytes = 0;
-    uint64_t device_bytes = 0;
+    struct ntk_memory_total host;
+    struct ntk_memory_total device;
 
-    ntk_snapshot_memory_add(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, NULL, &host_bytes,
-                            &device_bytes);
+    ntk_snapshot_memory_total(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, &host, &device);
     ntk_rows_bind_u64(&binder, snapshot->realtime_ns);
     ntk_rows_bind_u64(&binder, (uint64_t)process->id);
     ntk_rows_bind_u64(&binder, snapshot->period_ns);
     ntk_rows_bind_ratio(&binder, has_cpu, runtime->cpu_user);
     ntk_rows_bind_ratio(&binder, has_cpu, runtime->cpu_system);
     ntk_rows_bind_known(&binder, runtime->has & NTK_RUNTIME_HAS_RSS, runtime->rss_bytes);
-    ntk_rows_bind_u64(&binder, host_bytes);
-    ntk_rows_bind_u64(&binder, device_bytes);
+    ntk_rows_bind_known(&binder, host.known, host.bytes);
+    ntk_rows_bind_known(&binder, device.known, device.bytes);
     ntk_rows_bind_known(&binder, runtime->has & NTK_RUNTIME_HAS_IN_FLIGHT, runtime->in_flight);
     ntk_rows_bind_u64(&binder, runtime->events_lost.period);
     return ntk_rows_bind_finish(rows, &binder, err);

@@ -86,7 +86,7 @@ static void fill_model(struct ntk_snapshot *s, struct ntk_runtime_sample *r, con
     model->loaded = true;
     model->core = r->cores[0].core;
     model->core_count = 1;
-    model->memory_estimated = r->hooks != NTK_HOOKS_BUILT_IN;
+    model->memory_estimated = r->hooks == NTK_HOOKS_PRELOADED;
     model->load_realtime_ns = 1763700000000000000u;
     model->load_ns = SECOND;
     model->effective_flops = count(MIXED_POISON);
@@ -160,8 +160,10 @@ static void fill_runtime(struct ntk_snapshot *s, uint32_t index)
     r->memory = must(ntk_snapshot_alloc(s, 4, sizeof *r->memory));
     r->memory_by_category = must(ntk_snapshot_alloc(s, 4, sizeof *r->memory));
     add_row(r, NTK_MEMORY_TENSORS, 0, GIB);
-    add_row(r, r->software ? NTK_MEMORY_CONSTANTS : NTK_MEMORY_UNCATEGORIZED, 10001, 2 * GIB);
-    add_row(r, NTK_MEMORY_HOST_TENSORS, 0, GIB / 4);
+    if (r->hooks != NTK_HOOKS_ATTACHED) {
+        add_row(r, r->software ? NTK_MEMORY_CONSTANTS : NTK_MEMORY_UNCATEGORIZED, 10001, 2 * GIB);
+        add_row(r, NTK_MEMORY_HOST_TENSORS, 0, GIB / 4);
+    }
     if (r->software) {
         add_row(r, NTK_MEMORY_HOST_APPLICATION, 0, GIB / 8);
     }

@@ -10,15 +10,18 @@ import * as theme from './theme.js';
 import { follow } from './live.js';
 import { state, take, totals } from './state.js';
 
+// Processes whose executions nobody counts are in no rate.
+const rateOf = (t) => (t.uncounted ? `/s, ${t.uncounted} not counted` : '/s');
+
 // [id, name, text, what stands behind it, raw, bad]
 const TILES = [
-  ['busy', 'Busy cores', (t) => (t.cores ? t.busy.toFixed(2) : '-'), (t) => (t.cores ? `of ${t.cores}` : ''), (t) => t.busy],
-  ['rate', 'Executions', (t) => format.rate(t.rate), () => '/s', (t) => t.rate],
-  ['failed', 'Failures', (t) => format.rate(t.failureRate), () => '/s', (t) => t.failureRate, (t) => t.failureRate > 0],
+  ['busy', 'Busy cores', (t) => (t.cores && t.busy !== null ? t.busy.toFixed(2) : '-'), (t) => (t.cores ? `of ${t.cores}` : ''), (t) => t.busy],
+  ['rate', 'Executions', (t) => format.rate(t.rate), rateOf, (t) => t.rate],
+  ['failed', 'Failures', (t) => format.rate(t.failureRate), rateOf, (t) => t.failureRate, (t) => t.failureRate > 0],
   ['p50', 'Latency p50', (t) => format.nanoseconds(t.p50), () => '', (t) => t.p50],
   ['p99', 'Latency p99', (t) => format.nanoseconds(t.p99), () => '', (t) => t.p99],
   ['flops', 'FLOP/s', (t) => format.count(t.flops), () => '', (t) => t.flops],
-  ['device', 'Device memory', (t) => (t.capacity ? format.bytes(t.used) : '-'), (t) => (t.capacity ? `of ${format.bytes(t.capacity)}` : ''), (t) => t.used],
+  ['device', 'Device memory', (t) => format.bytes(t.used), (t) => [t.capacity && `of ${format.bytes(t.capacity)}`, t.used !== null && t.untold && `${t.untold} not told`].filter(Boolean).join(', '), (t) => t.used],
   ['host', 'Host memory', (t) => format.bytes(t.memory), (t) => `of ${format.bytes(t.memoryTotal)}`, (t) => t.memory],
   ['vcpu', 'vCPU', (t) => format.percent(t.vcpu), () => '', (t) => t.vcpu],
 ];

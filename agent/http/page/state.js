@@ -64,6 +64,9 @@ function runtimeOf(entry, groups) {
     deviceHistogram: ext.device_latency,
     inFlight: ext.in_flight,
     deviceBytes: used?.neuron_device ?? null,
+    tellsMemory: !['preloaded', 'attached'].includes(ext.hooks),
+    uncounted: ext.no_executions === true,
+    deviceEstimated: (ext.models ?? []).some((model) => model.memory_estimated && model.loaded !== false),
     hostBytes: used?.host ?? null,
     rssBytes: used?.host_rss_bytes ?? null,
     vcpu: groups.neuron_runtime_vcpu_usage ? groups.neuron_runtime_vcpu_usage.vcpu_usage.user + groups.neuron_runtime_vcpu_usage.vcpu_usage.system : null,
@@ -150,12 +153,16 @@ export function totals() {
   const busy = sum([...state.cores.values()], (core) => core.busy);
   const total = merge(state.runtimes.map((runtime) => runtime.totalHistogram));
   const capacity = state.devices.reduce((all, device) => all + (device.memory_capacity_bytes ?? []).reduce((a, b) => a + b, 0), 0);
-  const used = state.devices.reduce((all, device) => all + (device.memory_used_bytes ?? []).reduce((a, b) => a + b, 0), 0);
+  // A device that nobody tells of is in no sum; a sum of nothing is not known, but where nobody is there it is nothing.
+  const used = sum(state.devices, (device) => device.memory_used_bytes?.reduce(add, 0));
+  const nothing = state.runtimes.length ? null : 0;
   return {
-    busy: busy === null ? 0 : busy / 100,
+    busy: busy === null ? nothing : busy / 100,
     cores: state.cores.size,
-    rate: sum(state.runtimes, (runtime) => runtime.rate) ?? 0,
-    failureRate: sum(state.runtimes, (runtime) => runtime.failureRate) ?? 0,
+    rate: sum(state.runtimes, (runtime) => runtime.rate) ?? nothing,
+    failureRate: sum(state.runtimes, (runtime) => runtime.failureRate) ?? nothing,
+    uncounted: state.runtimes.filter((runtime) => runtime.uncounted).length,
+    untold: state.devices.filter((device) => !device.memory_used_bytes).length,
     p50: percentile(total, 50),
     p99: percentile(total, 99),
     used,
@@ -163,6 +170,6 @@ export function totals() {
     vcpu: system.vcpu_usage?.average_usage ? 100 - system.vcpu_usage.average_usage.idle : null,
     memory: system.memory_info?.memory_used_bytes ?? null,
     memoryTotal: system.memory_info?.memory_total_bytes ?? null,
-    flops: sum([...state.cores.values()], (core) => core.flops) ?? 0,
+    flops: sum([...state.cores.values()], (core) => core.flops) ?? nothing,
   };
 }

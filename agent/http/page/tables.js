@@ -37,7 +37,7 @@ const PROCESSES = [
   { name: 'p50', value: (r) => format.seconds(r.latency?.total_latency?.p50), raw: (r) => r.latency?.total_latency?.p50 ?? '' },
   { name: 'p99', value: (r) => format.seconds(r.latency?.total_latency?.p99), raw: (r) => r.latency?.total_latency?.p99 ?? '' },
   { name: 'in flight', value: (r) => format.whole(r.inFlight), raw: (r) => r.inFlight ?? '' },
-  { name: 'device mem', value: (r) => format.bytes(r.deviceBytes), raw: (r) => r.deviceBytes ?? '' },
+  { name: 'device mem', help: '~: what models took is the difference around their loads', value: (r) => format.bytes(r.deviceBytes, r.deviceEstimated), raw: (r) => r.deviceBytes ?? '' },
   { name: 'host mem', value: (r) => format.bytes(r.hostBytes), raw: (r) => r.hostBytes ?? '' },
   { name: 'RSS', value: (r) => format.bytes(r.rssBytes), raw: (r) => r.rssBytes ?? '' },
   { name: 'vCPU', value: (r) => format.percent(r.vcpu), raw: (r) => r.vcpu ?? '' },
@@ -60,8 +60,8 @@ const MODELS = [
 
 const MEMORY = [
   { name: 'category', text: true, value: (row) => row.category },
-  { name: 'bytes', value: (row) => format.bytes(row.bytes), raw: (row) => row.bytes },
-  { name: 'peak', help: 'the peaks of all processes, added up', value: (row) => format.bytes(row.peak), raw: (row) => row.peak },
+  { name: 'bytes', value: (row) => format.bytes(row.bytes, row.estimated), raw: (row) => row.bytes },
+  { name: 'peak', help: 'the peaks of all processes, added up', value: (row) => format.bytes(row.peak, row.estimated), raw: (row) => row.peak },
 ];
 
 function drawProcesses() {
@@ -101,11 +101,12 @@ function drawMemory() {
       if (core === undefined || category.startsWith('host_')) continue; // not of a device
       const row = byCategory.get(category) ?? { category, bytes: 0, peak: 0 };
       row.bytes += bytes;
+      row.estimated = row.estimated || (category === 'uncategorized' && runtime.deviceEstimated);
       row.peak += peak ?? 0;
       byCategory.set(category, row);
     }
   }
-  fillTable(byId('memory'), MEMORY, [...byCategory.values()].filter((row) => row.bytes || row.peak).sort((a, b) => b.bytes - a.bytes || a.category.localeCompare(b.category)), 'Nothing is allocated.');
+  fillTable(byId('memory'), MEMORY, [...byCategory.values()].filter((row) => row.bytes || row.peak).sort((a, b) => b.bytes - a.bytes || a.category.localeCompare(b.category)), state.runtimes.some((runtime) => !runtime.tellsMemory) ? 'Nothing that processes tell of.' : 'Nothing is allocated.');
 }
 
 export function drawErrors() {

@@ -18,7 +18,7 @@ export const percent = (value) => known(value, (v) => `${v.toFixed(1)}%`);
 export const seconds = (value) => known(value, (v) => scaled(v * 1e9, 1000, ['ns', 'us', 'ms', 's']));
 export const nanoseconds = (value) => known(value, (v) => scaled(v, 1000, ['ns', 'us', 'ms', 's']));
 
-export function bytes(value) {
+export function bytes(value, estimated = false) {
   return known(value, (v) => {
     const suffixes = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'];
     let i = 0;
@@ -26,6 +26,6 @@ export function bytes(value) {
       v /= 1024;
       i++;
     }
-    return i === 0 ? `${v.toFixed(0)}B` : `${v.toFixed(1)}${suffixes[i]}`;
+    return (estimated && value > 0 ? '~' : '') + (i === 0 ? `${v.toFixed(0)}B` : `${v.toFixed(1)}${suffixes[i]}`);
   });
 }

@@ -12,6 +12,7 @@
 #include "shared/base/fs.h"
 #include "shared/store/store.h"
 #include "tests/shared/store/make_snapshot.h"
+#include "tests/support/mixed_snapshot.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
@@ -145,6 +146,41 @@ static void what_ran_before_the_agent_came_is_said(void **state)
         assert_int_equal(json_integer_value(json_object_get(row, "unwatched")), 2 * 5);
         json_decref(row);
     }
+    free(path);
+}
+
+/* The answers about processes that are watched in three ways. */
+static char *store_mixed(const struct fixture *f, const char *name)
+{
+    struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX } };
+    char *path = test_scratch_path(f->folder, name);
+    struct ntk_store *store = NULL;
+
+    assert_int_equal(ntk_store_open(path, &options, &store, NULL), 0);
+    for (uint64_t i = 1; i <= 3; i++) {
+        struct ntk_snapshot *snapshot = test_mixed_snapshot();
+        snapshot->realtime_ns = T0 + i * SECOND;
+        ntk_store_put(store, snapshot);
+        ntk_snapshot_destroy(snapshot);
+    }
+    assert_int_equal(ntk_store_close(store, NULL), 0);
+    return path;
+}
+
+static void memory_that_nobody_tells_of_is_a_dash_and_an_estimate_has_a_tilde(void **state)
+{
+    char *path = store_mixed(*state, "mixed.db");
+
+    EXPECT("process     pid  peak device  peak host  peak rss\n"
+           "ours       7001        3.0GB    384.0MB     1.0GB\n"
+           "preloaded  7002       ~3.0GB    256.0MB     1.0GB\n"
+           "attached   7003        1.0GB          -     1.0GB\n",
+           "memory", "--db", path);
+    EXPECT("process,pid,peak_device_bytes,device_estimated,peak_host_bytes,peak_rss_bytes\r\n"
+           "ours,7001,3221225472,false,402653184,1073741824\r\n"
+           "preloaded,7002,3221225472,true,268435456,1073741824\r\n"
+           "attached,7003,1073741824,false,,1073741824\r\n",
+           "memory", "--db", path, "--csv");
     free(path);
 }
 
@@ -317,6 +353,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(people_read_a_table),
         cmocka_unit_test(what_ran_before_the_agent_came_is_said),
+        cmocka_unit_test(memory_that_nobody_tells_of_is_a_dash_and_an_estimate_has_a_tilde),
         cmocka_unit_test(a_gap_is_shown_as_a_gap),
         cmocka_unit_test(programs_read_json),
         cmocka_unit_test(what_happened_is_told_in_order),

@@ -624,6 +624,7 @@ static void what_hooks_around_calls_do_not_know_is_no_metric(void **state)
     struct ntk_cloudwatch_data data = { 0 };
     struct ntk_snapshot *snapshot = test_mixed_snapshot();
     size_t memory_types = 0;
+    size_t hosts = 0;
 
     (void)state;
     encode(&data, snapshot);
@@ -634,11 +635,13 @@ static void what_hooks_around_calls_do_not_know_is_no_metric(void **state)
         char dimensions[TEXT_BYTES];
 
         dimensions_of(json_array_get(sent.metrics, i), dimensions);
+        hosts += strstr(dimensions, "MemoryLocation=host") != NULL;
         memory_types += strstr(dimensions, "MemoryType=") != NULL;
         assert_false(strstr(dimensions, "MemoryType=constants") &&
                      !strstr(dimensions, "NeuronCore=0;"));
     }
     assert_true(memory_types > 0);
+    assert_int_equal(hosts, 2); /* nobody says what the attached one has there */
     free(text);
     json_decref(sent.metrics);
     ntk_cloudwatch_data_fini(&data);

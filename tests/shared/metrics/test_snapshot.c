@@ -247,6 +247,79 @@ static void vendor_groups_are_sums_that_lose_nothing(void **state)
     assert_int_equal(group[NTK_GROUP_MODEL_CODE], 1u << 3);
 }
 
+/* Who tells of a part only has a total where the part is something. */
+static void a_total_of_which_nothing_is_told_is_not_zero(void **state)
+{
+    static const struct {
+        enum ntk_hooks_kind hooks;
+        bool is_listed, ended;
+        uint64_t tensors;  /* on the device */
+        uint64_t estimate; /* of model 10001 */
+        bool host_known, device_known, device_estimated, model_known;
+    } rows[] = {
+        { NTK_HOOKS_BUILT_IN, false, false, 0, 0, true, true, false, true },
+        { NTK_HOOKS_PRELOADED, false, false, 0, 0, false, false, false, false },
+        { NTK_HOOKS_PRELOADED, false, false, 4096, 0, false, true, false, false },
+        { NTK_HOOKS_PRELOADED, false, false, 4096, 8192, false, true, true, true },
+        { NTK_HOOKS_ATTACHED, false, false, 4096, 0, false, true, false, false },
+        { NTK_HOOKS_ATTACHED, false, true, 0, 0, false, false, false, false },
+        { NTK_HOOKS_UNKNOWN, true, false, 0, 0, false, false, false, false },
+        { NTK_HOOKS_UNKNOWN, true, false, 4096, 0, false, true, false, false },
+        { NTK_HOOKS_UNKNOWN, false, false, 0, 0, true, true, false, true },
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct ntk_memory_sample memory[] = {
+            { NTK_MEMORY_DEVICE, 3, NTK_MEMORY_TENSORS, 0, 0, 0, rows[i].tensors, 0 },
+            { NTK_MEMORY_DEVICE, 3, NTK_MEMORY_UNCATEGORIZED, 0, 10001, 0, rows[i].estimate, 0 },
+        };
+        struct ntk_model_sample model = { .id = 10001,
+                                          .loaded = true,
+                                          .memory_estimated = rows[i].estimate > 0 };
+        struct ntk_runtime_sample runtime = {
+            .has = NTK_RUNTIME_HAS_MEMORY | (rows[i].is_listed ? NTK_RUNTIME_HAS_LISTED_MEMORY : 0),
+            .hooks = rows[i].hooks,
+            .ended = rows[i].ended,
+            .memory = memory,
+            .memory_count = rows[i].estimate > 0 ? 2 : rows[i].tensors > 0,
+            .models = &model,
+            .model_count = 1,
+        };
+        struct ntk_memory_total host;
+        struct ntk_memory_total device;
+
+        ntk_snapshot_memory_total(&runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, &host, &device);
+        assert_int_equal(host.known, rows[i].host_known);
+        assert_int_equal(device.known, rows[i].device_known);
+        assert_int_equal(device.estimated, rows[i].device_estimated);
+        assert_int_equal(device.bytes, rows[i].tensors + rows[i].estimate);
+        ntk_snapshot_memory_total(&runtime, 3, 10001, &host, &device);
+        assert_int_equal(device.known, rows[i].model_known);
+        assert_int_equal(device.bytes, rows[i].estimate);
+        runtime.has = 0;
+        ntk_snapshot_memory_total(&runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, &host, &device);
+        assert_false(host.known || device.known);
+        assert_int_equal(device.bytes, 0);
+    }
+
+    /* One that ended has nothing left of what it had. */
+    struct ntk_memory_sample had = { .location = NTK_MEMORY_DEVICE,
+                                     .category = NTK_MEMORY_TENSORS,
+                                     .peak_bytes = 4096 };
+    struct ntk_runtime_sample ended = { .has = NTK_RUNTIME_HAS_MEMORY,
+                                        .hooks = NTK_HOOKS_PRELOADED,
+                                        .ended = true,
+                                        .memory_by_category = &had,
+                                        .memory_by_category_count = 1 };
+    struct ntk_memory_total host;
+    struct ntk_memory_total device;
+
+    ntk_snapshot_memory_total(&ended, NTK_MEMORY_ANY, NTK_MEMORY_ANY, &host, &device);
+    assert_false(host.known);
+    assert_true(device.known);
+    assert_int_equal(device.bytes, 0);
+}
+
 static void shares_and_rates_need_a_period_and_never_exceed_one(void **state)
 {
     struct ntk_snapshot snapshot = { .period_ns = 500000000 };
@@ -292,6 +365,7 @@ int main(void)
         cmocka_unit_test(a_watched_core_has_no_more_than_was_watched),
         cmocka_unit_test(outcomes_of_a_runtime_are_what_was_watched_on_its_cores),
         cmocka_unit_test(vendor_groups_are_sums_that_lose_nothing),
+        cmocka_unit_test(a_total_of_which_nothing_is_told_is_not_zero),
         cmocka_unit_test(shares_and_rates_need_a_period_and_never_exceed_one),
         cmocka_unit_test(machines_have_the_figures_of_the_catalogue),
     };

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <jansson.h>
+
 #include "shared/metrics/snapshot.h"
 #include "tests/support/mixed_snapshot.h"
 #include "tests/support/sample_snapshot.h"
@@ -409,6 +411,31 @@ static void a_line_beyond_the_bound_is_refused_unread(void **state)
     assert_non_null(strstr(err.text, "is not a report"));
 }
 
+/* Of the attached one nobody says what it has on the host, nor what its model has anywhere. */
+static void assert_vendor_totals(const char *line)
+{
+    json_t *root = json_loads(line, 0, NULL);
+    json_t *list = json_object_get(root, "neuron_runtime_data");
+
+    for (size_t k = 0; k < MIXED_COUNT; k++) {
+        json_t *memory = NULL;
+        json_t *used = NULL;
+        json_t *model = NULL;
+
+        assert_int_equal(
+            json_unpack(json_array_get(list, k), "{s:{s:o}}", "report", "memory_used", &memory), 0);
+        assert_int_equal(json_unpack(memory, "{s:o,s:[{s:{s:{s:o}}}]}", "neuron_runtime_used_bytes",
+                                     &used, "loaded_models", "subgraphs", "sg_00",
+                                     "memory_used_bytes", &model),
+                         0);
+        assert_int_equal(json_object_get(used, "host") != NULL, k != MIXED_ATTACHED);
+        assert_non_null(json_object_get(used, "neuron_device"));
+        assert_int_equal(json_object_get(model, "host") != NULL, k == MIXED_OURS);
+        assert_int_equal(json_object_get(model, "neuron_device") != NULL, k != MIXED_ATTACHED);
+    }
+    json_decref(root);
+}
+
 /* Method: what nobody knows of two of three processes is poison in the snapshot; no line has it,
  * and what is read back knows as much as before. */
 static void what_hooks_around_calls_do_not_know_is_absent_and_comes_back_absent(void **state)
@@ -424,19 +451,33 @@ static void what_hooks_around_calls_do_not_know_is_absent_and_comes_back_absent(
         const struct ntk_runtime_sample *r = back->runtimes;
 
         assert_null(strstr(line, "666"));
+        assert_vendor_totals(line);
         assert_int_equal(back->runtime_count, MIXED_COUNT);
         assert_true(r[MIXED_OURS].has & r[MIXED_PRELOADED].has & NTK_RUNTIME_HAS_EXECUTIONS);
         assert_false(r[MIXED_ATTACHED].has & NTK_RUNTIME_HAS_EXECUTIONS);
         for (int k = 0; k < MIXED_COUNT; k++) {
             assert_true(ntk_snapshot_tells_group(&r[k], NTK_GROUP_TENSORS));
-            assert_true(ntk_snapshot_tells_group(&r[k], NTK_GROUP_HOST_TENSORS));
+            struct ntk_memory_total host;
+            struct ntk_memory_total device;
+
+            ntk_snapshot_memory_total(&r[k], NTK_MEMORY_ANY, NTK_MEMORY_ANY, &host, &device);
+            assert_int_equal(host.known, k != MIXED_ATTACHED);
+            assert_true(device.known);
+            /* Without our keys nobody says how the processes are watched. */
+            if (r[k].hooks != NTK_HOOKS_UNKNOWN) {
+                assert_true(ntk_snapshot_tells_group(&r[k], NTK_GROUP_HOST_TENSORS));
+                assert_int_equal(device.estimated, k == MIXED_PRELOADED);
+                ntk_snapshot_memory_total(&r[k], NTK_MEMORY_ANY, 10001, &host, &device);
+                assert_int_equal(host.known, k == MIXED_OURS);
+                assert_int_equal(device.known, k != MIXED_ATTACHED);
+            }
             assert_int_equal(ntk_snapshot_tells_group(&r[k], NTK_GROUP_CONSTANTS), k == MIXED_OURS);
             assert_int_equal(ntk_snapshot_tells_group(&r[k], NTK_GROUP_RUNTIME), k == MIXED_OURS);
             assert_int_equal(ntk_snapshot_tells_group(&r[k], NTK_GROUP_HOST_APPLICATION),
                              k == MIXED_OURS);
             assert_true(r[k].cores[0].has & NTK_CORE_HAS_BUSY);
             assert_int_equal(r[k].models[0].memory_estimated,
-                             k != MIXED_OURS && !forms[i].vendor_only);
+                             k == MIXED_PRELOADED && !forms[i].vendor_only);
         }
         free(line);
         ntk_snapshot_destroy(back);

@@ -94,6 +94,7 @@ struct ntk_snapshot *test_make_snapshot(struct test_period *period)
     runtime->tag = ntk_snapshot_text(snapshot, "trainer");
     runtime->command = ntk_snapshot_text(snapshot, "python train.py");
     runtime->lnc = 1;
+    runtime->has = NTK_RUNTIME_HAS_MEMORY;
     runtime->ended = period->ended;
     runtime->cores = ntk_snapshot_alloc(snapshot, 2, sizeof *runtime->cores);
     runtime->core_count = 2;

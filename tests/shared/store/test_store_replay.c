@@ -503,6 +503,17 @@ static void what_hooks_around_calls_do_not_know_is_null(void **state)
             fail_msg("%s holds what nobody knows", tables[i]);
         }
     }
+    /* Of its host memory nobody tells a byte; nobody tells all. */
+    assert_int_equal(test_tier_number(db, "SELECT count(DISTINCT process_id) FROM process_sample"
+                                          " WHERE host_memory_bytes IS NULL"),
+                     1);
+    assert_int_equal(test_tier_number(db, "SELECT count(*) FROM process_sample"
+                                          " WHERE host_memory_bytes = 0"),
+                     0);
+    assert_int_equal(test_tier_number(db, "SELECT count(DISTINCT process_id) FROM process_minute"
+                                          " WHERE host_memory_bytes_max IS NULL"
+                                          " AND device_memory_bytes_max > 0"),
+                     1);
     assert_int_equal(test_tier_number(db, "SELECT count(*) FROM process WHERE hooks = 'attached'"
                                           " AND cores_guessed AND NOT counts_executions"),
                      1);
