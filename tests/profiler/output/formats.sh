@@ -193,7 +193,7 @@ for theirs in ${NTK_VENDOR_CAPTURES:+"$NTK_VENDOR_CAPTURES"/*.full.json}; do
     stem=${theirs%.full.json}
     [ -e "$theirs" ] || continue
     neuron-profile view -s "$stem.ntff" -n "$stem.neff" --output-format json --output-file ours.json
-    python3 "$here/vendor_json.py" ours.json "$theirs" >&2 || fail "$(basename "$stem") differs"
+    python3 "$here/vendor_json.py" ours.json "$theirs" "$NTK_SOURCE_DIR/docs/formats/profile-json.md" >&2 || fail "$(basename "$stem") differs"
 done
 for capture in ${NTK_VENDOR_CAPTURES:+"$NTK_VENDOR_CAPTURES"/*.ntff}; do
     rm -rf theirs.*
