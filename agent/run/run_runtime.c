@@ -6,12 +6,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "shared/base/fs.h"
 #include "shared/base/str.h"
 #include "shared/formats/elf/elf_file.h"
+#include "shared/formats/elf/ld_cache.h"
 
-#define CACHE_FILE "/etc/ld.so.cache"
-#define CACHE_BYTES_MAX (64U << 20)
 #define ORIGIN "$ORIGIN"
 #define ORIGIN_BRACED "${ORIGIN}"
 
@@ -71,30 +69,18 @@ static bool list_has(const char *list, const char *program, const char *hooks, c
     return false;
 }
 
-/* The cache is names and paths one behind the other, and a table that is not needed to find a path
- * that ends so. */
 static bool cache_has(const char *hooks, char path[PATH_MAX])
 {
-    static const char ending[] = "/" NTK_RUN_RUNTIME_NAME;
-    uint8_t *bytes = NULL;
-    size_t count = 0;
-    struct ntk_err err = { 0 };
+    struct ntk_ld_cache cache;
+    uint32_t cursor = 0;
+    const char *entry;
     bool is_there = false;
 
-    if (ntk_fs_read(CACHE_FILE, CACHE_BYTES_MAX, &bytes, &count, &err) < 0) {
-        return false;
+    (void)ntk_ld_cache_open(&cache, NTK_LD_CACHE_FILE);
+    while (!is_there && (entry = ntk_ld_cache_next(&cache, NTK_RUN_RUNTIME_NAME, &cursor))) {
+        is_there = ntk_str_copy(path, PATH_MAX, entry) && ntk_run_runtime_is_one(path, hooks);
     }
-    for (const uint8_t *at = bytes;
-         !is_there && (at = memmem(at, count - (size_t)(at - bytes), ending, sizeof ending));
-         at++) {
-        const uint8_t *start = at;
-        while (start > bytes && start[-1] != '\0') {
-            start--;
-        }
-        is_there = *start == '/' && ntk_str_copy(path, PATH_MAX, (const char *)start) &&
-                   ntk_run_runtime_is_one(path, hooks);
-    }
-    free(bytes);
+    ntk_ld_cache_close(&cache);
     return is_there;
 }
 

@@ -4,17 +4,15 @@
  */
 #include "runtime-hooks/interpose/real.h"
 
-#include <fcntl.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "runtime-hooks/interpose/marker.h"
 #include "shared/formats/elf/elf_file.h"
+#include "shared/formats/elf/ld_cache.h"
 
 #define SONAME "libnrt.so.1"
 #define VENDOR_FOLDER "/opt/aws/neuron/lib"
@@ -210,91 +208,18 @@ static bool objects_have(enum where where, char path[PATH_MAX])
 
 /* ---- the loader's cache ---- */
 
-#define CACHE_MAGIC "glibc-ld.so.cache1.1"
-#define CACHE_MAGIC_BYTES (sizeof CACHE_MAGIC - 1)
-#define CACHE_OLD_MAGIC "ld.so-1.7.0"
-#define CACHE_OLD_HEADER_BYTES 16 /* with the count */
-#define CACHE_OLD_ENTRY_BYTES 12
-#if defined(__x86_64__)
-#define CACHE_FLAGS 0x0303 /* libraries of this machine for the C library's sixth version */
-#elif defined(__aarch64__)
-#define CACHE_FLAGS 0x0a03
-#endif
-
-struct cache_header {
-    char magic[CACHE_MAGIC_BYTES];
-    uint32_t entry_count;
-    uint32_t string_bytes;
-    uint8_t flags[4];
-    uint32_t extension_offset;
-    uint32_t unused[3];
-};
-
-struct cache_entry {
-    int32_t flags;
-    uint32_t name; /* offsets from the header */
-    uint32_t path;
-    uint32_t os_version;
-    uint64_t hardware;
-};
-
-static bool cache_read(const char *bytes, size_t size, char path[PATH_MAX])
-{
-    const struct cache_header *header = (const void *)bytes;
-    const struct cache_entry *entry;
-
-    if (size < sizeof *header || memcmp(header->magic, CACHE_MAGIC, CACHE_MAGIC_BYTES) != 0 ||
-        (size - sizeof *header) / sizeof *entry < header->entry_count || bytes[size - 1] != '\0') {
-        return false;
-    }
-    entry = (const void *)(header + 1);
-    for (uint32_t i = 0; i < header->entry_count; i++) {
-        if (entry[i].flags == CACHE_FLAGS && entry[i].name < size && entry[i].path < size &&
-            strcmp(bytes + entry[i].name, SONAME) == 0 && is_runtime(bytes + entry[i].path)) {
-            return snprintf(path, PATH_MAX, "%s", bytes + entry[i].path) < PATH_MAX;
-        }
-    }
-    return false;
-}
-
-/* A cache of older tools has a table of their own before it. */
-static size_t cache_start(const char *bytes, size_t size)
-{
-    uint32_t count;
-    size_t start;
-
-    if (size < CACHE_OLD_HEADER_BYTES ||
-        memcmp(bytes, CACHE_OLD_MAGIC, sizeof CACHE_OLD_MAGIC - 1) != 0) {
-        return 0;
-    }
-    memcpy(&count, bytes + 12, sizeof count);
-    start = CACHE_OLD_HEADER_BYTES + (size_t)count * CACHE_OLD_ENTRY_BYTES;
-    start = (start + 7) & ~(size_t)7;
-    return start < size ? start : size;
-}
-
 static bool cache_has(char path[PATH_MAX])
 {
-    int fd = open("/etc/ld.so.cache", O_RDONLY | O_CLOEXEC);
-    struct stat status;
+    struct ntk_ld_cache cache;
+    uint32_t cursor = 0;
+    const char *entry;
     bool is_found = false;
 
-    if (fd < 0) {
-        return false;
+    (void)ntk_ld_cache_open(&cache, NTK_LD_CACHE_FILE);
+    while (!is_found && (entry = ntk_ld_cache_next(&cache, SONAME, &cursor)) != NULL) {
+        is_found = snprintf(path, PATH_MAX, "%s", entry) < PATH_MAX && is_runtime(path);
     }
-    if (fstat(fd, &status) == 0 && status.st_size > 0) {
-        size_t size = (size_t)status.st_size;
-        char *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
-
-        if (bytes != MAP_FAILED) {
-            size_t start = cache_start(bytes, size);
-
-            /* The last table ends with strings; what follows them is an extension without names. */
-            is_found = cache_read(bytes + start, size - start, path);
-            (void)munmap(bytes, size);
-        }
-    }
-    (void)close(fd);
+    ntk_ld_cache_close(&cache);
     return is_found;
 }
 

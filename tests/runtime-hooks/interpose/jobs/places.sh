@@ -46,6 +46,20 @@ if unshare -rm mount -t tmpfs none place 2>/dev/null; then
     unharmed "a read-only /dev/shm" unshare -rm sh "$scratch/no_memory"
     printf '%s\n' 'mount -t tmpfs -o size=4k none /dev/shm && unset NEURON_HOOKS_DIR && exec "$@"' >small_memory
     unharmed "a full /dev/shm" unshare -rm sh "$scratch/small_memory"
+
+    # The runtime is where the loader's cache says, and nowhere else.
+    ldconfig=$(PATH=$PATH:/usr/sbin:/sbin command -v ldconfig || true)
+    { echo "$NTK_LIB_DIR/vendor"; cat /etc/ld.so.conf; } >cache.conf
+    if [ -n "$ldconfig" ] && "$ldconfig" -X -C "$scratch/cache" -f "$scratch/cache.conf" 2>/dev/null; then
+        printf '%s\n' "mount --bind $scratch/cache /etc/ld.so.cache" 'exec "$@"' >with_cache
+        for means in "" --audit; do
+            env -u LD_LIBRARY_PATH unshare -rm sh with_cache neuron-monitor run $means -- \
+                "$NTK_BUILD_DIR/tests/interpose/opens" soname sync:3 >out 2>err || fail "by the cache $means: $(cat err)"
+            [ ! -s err ] && greps '^client [0-9]* 0=3 ' <out || fail "by the cache $means: $(cat out err)"
+        done
+    else
+        echo "no cache can be made here"
+    fi
 else
     echo "no mount namespaces here"
 fi

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ld_cache - the loader's cache of libraries (/etc/ld.so.cache): which files a name stands for.
+ *
+ * Files of glibc 2.32 and later, alone or behind the table of older tools. As elf_file: a copy,
+ * every number bounded, system calls and no heap.
+ *
+ * Owner:   caller's storage between _open() and _close(); paths live as long.
+ * Threads: one struct belongs to one thread while it is opened and closed, afterwards to any.
+ */
+#ifndef NTK_SHARED_FORMATS_ELF_LD_CACHE_H
+#define NTK_SHARED_FORMATS_ELF_LD_CACHE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define NTK_LD_CACHE_FILE "/etc/ld.so.cache"
+
+struct ntk_ld_cache {
+    const char *bytes; /* a NUL stands behind them */
+    size_t size;
+    size_t start; /* of the table; offsets count from here */
+    uint32_t entry_count;
+};
+
+/* 0; -EBADMSG when it is no such cache, another -errno when it cannot be read. */
+int ntk_ld_cache_open(struct ntk_ld_cache *cache, const char *path);
+int ntk_ld_cache_open_fd(struct ntk_ld_cache *cache, int fd);
+void ntk_ld_cache_close(struct ntk_ld_cache *cache);
+/* The next file of this machine for the name, in the order of the cache; *cursor is 0 before the
+ * first. NULL: there are no more. */
+const char *ntk_ld_cache_next(const struct ntk_ld_cache *cache, const char *name, uint32_t *cursor);
+
+#endif
