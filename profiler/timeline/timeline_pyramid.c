@@ -2,6 +2,7 @@
 #include "profiler/timeline/timeline_pyramid.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,19 +58,42 @@ static void vote(struct ntk_timeline_node *node, uint16_t what, float weight)
     }
 }
 
+static struct ntk_timeline_node *node_at(const struct fill *fill, int64_t time_ps)
+{
+    size_t index = time_ps < fill->begin_ps
+                       ? SIZE_MAX
+                       : (size_t)((uint64_t)(time_ps - fill->begin_ps) >> fill->level);
+
+    return index < fill->node_count ? &fill->nodes[index] : NULL;
+}
+
+/* The buckets between start and end one after the other, and how much of the time is in each: at is
+ * INT64_MIN before the first. NULL behind the last. */
+static struct ntk_timeline_node *next_node(const struct fill *fill, int64_t start_ps,
+                                           int64_t end_ps, int64_t *at_ps, float *out_ps)
+{
+    if (*at_ps == INT64_MIN) {
+        *at_ps = start_ps > fill->begin_ps ? start_ps : fill->begin_ps;
+    }
+    struct ntk_timeline_node *node = *at_ps < end_ps ? node_at(fill, *at_ps) : NULL;
+    if (node) {
+        int64_t next =
+            fill->begin_ps + (int64_t)((uint64_t)(node - fill->nodes + 1) << fill->level);
+        next = next < end_ps ? next : end_ps;
+        *out_ps = (float)(next - *at_ps);
+        *at_ps = next;
+    }
+    return node;
+}
+
 /* The time from start to end is the slice's alone in its lane. */
 static void fill_time(struct fill *fill, const struct ntk_timeline_slice *slice, int64_t start_ps,
-                      int64_t end_ps, double bytes_per_ps, double value)
+                      int64_t end_ps, double value)
 {
-    int64_t limit_ps = fill->begin_ps + (int64_t)((uint64_t)fill->node_count << fill->level);
-    int64_t at = start_ps > fill->begin_ps ? start_ps : fill->begin_ps;
-    int64_t end = end_ps < limit_ps ? end_ps : limit_ps;
+    struct ntk_timeline_node *node = NULL;
+    int64_t at = INT64_MIN;
 
-    while (at < end) {
-        size_t index = (size_t)((uint64_t)(at - fill->begin_ps) >> fill->level);
-        int64_t next = fill->begin_ps + (int64_t)((uint64_t)(index + 1) << fill->level);
-        struct ntk_timeline_node *node = &fill->nodes[index];
-        float ps = (float)((next < end ? next : end) - at);
+    for (float ps = 0.0F; (node = next_node(fill, start_ps, end_ps, &at, &ps));) {
         if (ntk_timeline_is_value(fill->track)) {
             node->busy_ps += ps * (float)value;
             node->vote_ps = node->vote_ps > (float)value ? node->vote_ps : (float)value;
@@ -77,10 +101,27 @@ static void fill_time(struct fill *fill, const struct ntk_timeline_slice *slice,
             vote(node, slice->what, ps / WAIT_VOTE); /* shown where nothing else is */
         } else {
             node->busy_ps += ps;
-            node->bytes += (float)(ps * bytes_per_ps);
             vote(node, slice->what, ps);
         }
-        at = next;
+    }
+}
+
+/* Of a packet, over all of its time: the engines of a queue move theirs beside one another. */
+static void fill_bytes(struct fill *fill, const struct ntk_timeline_slice *slice)
+{
+    double bytes = ntk_timeline_slice_value(fill->track, slice);
+    struct ntk_timeline_node *node = NULL;
+    int64_t at = INT64_MIN;
+
+    if (slice->end_ps <= slice->start_ps) {
+        node = node_at(fill, slice->start_ps);
+        if (node) {
+            node->bytes += (float)bytes;
+        }
+        return;
+    }
+    for (float ps = 0.0F; (node = next_node(fill, slice->start_ps, slice->end_ps, &at, &ps));) {
+        node->bytes += (float)(ps * bytes / (double)(slice->end_ps - slice->start_ps));
     }
 }
 
@@ -89,32 +130,24 @@ static void fill_add(struct fill *fill, const struct ntk_timeline_slice *slice)
     int64_t *busy_until = &fill->busy_until_ps;
     int64_t start = slice->start_ps > *busy_until ? slice->start_ps : *busy_until;
     double value = 0.0;
-    double bytes_per_ps = 0.0;
 
     if (ntk_timeline_is_value(fill->track)) {
         value = ntk_timeline_slice_value(fill->track, slice);
-    } else if (fill->track->kind == NTK_TIMELINE_QUEUE && slice->end_ps > start) {
-        bytes_per_ps =
-            ntk_timeline_slice_value(fill->track, slice) / (double)(slice->end_ps - start);
+    } else if (fill->track->kind == NTK_TIMELINE_QUEUE) {
+        fill_bytes(fill, slice);
     }
-    fill_time(fill, slice, start, slice->end_ps, bytes_per_ps, value);
+    fill_time(fill, slice, start, slice->end_ps, value);
     if (!slice->is_wait && slice->end_ps > *busy_until) {
         *busy_until = slice->end_ps;
     }
-    if (slice->start_ps >= fill->begin_ps) {
-        size_t index = (size_t)((uint64_t)(slice->start_ps - fill->begin_ps) >> fill->level);
-        if (index < fill->node_count) {
-            struct ntk_timeline_node *node = &fill->nodes[index];
-            if (node->count == 0 && node->vote_ps == 0.0F) {
-                node->what = slice->what; /* instants alone in their bucket */
-            }
-            if (slice->end_ps <= start && fill->track->kind == NTK_TIMELINE_QUEUE) {
-                node->bytes += (float)ntk_timeline_slice_value(fill->track, slice);
-            }
-            node->count += node->count < UINT32_MAX;
-            if (ntk_timeline_is_value(fill->track)) {
-                node->vote_ps = node->vote_ps > (float)value ? node->vote_ps : (float)value;
-            }
+    struct ntk_timeline_node *node = node_at(fill, slice->start_ps);
+    if (node) {
+        if (node->count == 0 && node->vote_ps == 0.0F) {
+            node->what = slice->what; /* instants alone in their bucket */
+        }
+        node->count += node->count < UINT32_MAX;
+        if (ntk_timeline_is_value(fill->track)) {
+            node->vote_ps = node->vote_ps > (float)value ? node->vote_ps : (float)value;
         }
     }
 }

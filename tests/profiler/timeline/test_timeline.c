@@ -263,6 +263,41 @@ static void buckets_of_all_levels_add_up_to_the_row(void **state)
     trace_sample_destroy(sample);
 }
 
+/* Ten engines move a packet each at once, the ends a little apart: at no time, whatever the width of a
+ * bucket, is the throughput more than that of the ten. */
+static void bytes_of_packets_at_once_are_spread_over_the_time_of_each(void **state)
+{
+    static const uint32_t tracks[] = { RATE };
+    const size_t together = 10;
+    struct trace_sample *sample = trace_sample_create(100);
+
+    for (size_t p = 0; p < sample->core.packet_count; p++) {
+        struct ntk_trace_packet *packet = &sample->core.packets[p];
+        packet->engine = (uint16_t)(32 + p % together);
+        packet->start_ps = (int64_t)(p / together) * 10000 * NS;
+        packet->end_ps = packet->start_ps + (8000 + (int64_t)(p % together) * 10) * NS;
+    }
+    struct ntk_timeline *timeline = timeline_of(&sample->trace, 0);
+    for (unsigned level = top_of(timeline) + 1; level-- > top_of(timeline) - 5;) {
+        double most = 0.0;
+        double sum = 0.0;
+        for (uint64_t tile = 0;
+             tile <= (uint64_t)timeline->end_ps >> (level + NTK_TIMELINE_TILE_SHIFT); tile++) {
+            struct parsed parsed;
+            put(timeline, level, tile, tracks, 1, &parsed);
+            for (uint32_t i = 0; i < parsed.sections[0].entry_count; i++) {
+                most = fmax(most, parsed.buckets[0][i].mean);
+                sum += parsed.buckets[0][i].mean * 1e-12 * (double)(UINT64_C(1) << level);
+            }
+            ntk_buf_fini(&parsed.buf);
+        }
+        assert_true(most <= (double)together * 2048 / 8000e-9 * 1.001);
+        assert_true(fabs(sum / (2048.0 * 100) - 1.0) < 1e-3);
+    }
+    ntk_timeline_destroy(timeline);
+    trace_sample_destroy(sample);
+}
+
 static void a_bucket_is_named_by_what_has_most_of_its_time(void **state)
 {
     static const uint32_t tracks[] = { TENSOR };
@@ -496,6 +531,7 @@ int main(void)
         cmocka_unit_test(few_slices_are_given_as_they_are),
         cmocka_unit_test(a_tile_holds_what_reaches_into_it_from_before),
         cmocka_unit_test(buckets_of_all_levels_add_up_to_the_row),
+        cmocka_unit_test(bytes_of_packets_at_once_are_spread_over_the_time_of_each),
         cmocka_unit_test(a_bucket_is_named_by_what_has_most_of_its_time),
         cmocka_unit_test(overlaps_and_one_slice_over_everything_count_once),
         cmocka_unit_test(a_level_or_tile_outside_is_refused),
