@@ -2,6 +2,7 @@
 #include "runtime-hooks/hooks/core_lock.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <time.h>
 
 #define SPINS 2000
@@ -33,6 +34,7 @@ int hooks_core_lock_wait(struct hooks_core_lock *lock)
 {
     struct timespec pause = { .tv_nsec = SLEEP_NS };
     int error = errno;
+    int cancel_state;
     int is_taken = 0;
 
     if (__atomic_load_n(&lock->holder, __ATOMIC_RELAXED) == hooks_core_lock_self()) {
@@ -42,11 +44,17 @@ int hooks_core_lock_wait(struct hooks_core_lock *lock)
         pause_briefly();
         is_taken = take(lock);
     }
+    if (is_taken) {
+        return 1;
+    }
+    /* What the thread has begun, it counts: it is cancelled at no sleep of ours. */
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     for (int i = 0; i < SLEEPS && !is_taken; i++) {
         (void)nanosleep(&pause, NULL);
         pause.tv_nsec = pause.tv_nsec < SLEEP_NS_LAST / 2 ? pause.tv_nsec * 2 : SLEEP_NS_LAST;
         is_taken = take(lock);
     }
+    (void)pthread_setcancelstate(cancel_state, NULL);
     if (!is_taken) {
         __atomic_store_n(&lock->holder, hooks_core_lock_self(), __ATOMIC_SEQ_CST);
     }
