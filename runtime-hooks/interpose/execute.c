@@ -68,14 +68,7 @@ void interpose_execution_end(struct interpose_execution *execution, NRT_STATUS s
     }
 }
 
-void interpose_execution_cleanup(struct interpose_execution *execution)
-{
-    if (execution->is_open) {
-        interpose_execution_end(execution, NRT_FAILURE);
-    }
-}
-
-/* ---- the calls ---- */
+/* ---- the implicit mode ---- */
 
 /* Queued before the call, since the callback may come before it returns. */
 static void queue_up(struct interpose_execution *execution)
@@ -87,16 +80,29 @@ static void queue_up(struct interpose_execution *execution)
     };
 
     execution->is_open = false;
+    execution->is_queued = true;
     pending_add(&place, &request);
 }
 
 static void queue_end(struct interpose_execution *execution, NRT_STATUS status)
 {
+    execution->is_queued = false;
     if (status != NRT_SUCCESS &&
         pending_remove(PENDING_IMPLICIT(execution->hook.core), execution->hook.execution_id)) {
         interpose_execution_end(execution, status);
     }
 }
+
+void interpose_execution_cleanup(struct interpose_execution *execution)
+{
+    if (execution->is_open) {
+        interpose_execution_end(execution, NRT_FAILURE);
+    } else if (execution->is_queued) {
+        queue_end(execution, NRT_FAILURE);
+    }
+}
+
+/* ---- the calls ---- */
 
 NRT_STATUS observed_nrt_execute(nrt_model_t *model, const nrt_tensor_set_t *input_set,
                                 nrt_tensor_set_t *output_set)

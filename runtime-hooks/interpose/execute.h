@@ -14,6 +14,7 @@ struct interpose_execution {
     const nrt_model_t *handle;
     uint32_t vnc; /* the core as the process counts */
     bool is_open;
+    bool is_queued; /* in the implicit mode, and the call has not returned */
 };
 
 /* false: nothing is told of it, the call is passed on. */

@@ -155,18 +155,33 @@ static void detach(void)
     ntk_hooks_detach();
 }
 
+/* What the two do beside the call is done whole: files are read and threads waited for in it, where
+ * a thread could be cancelled. */
+static void lifecycle_enter(int *out_cancel_state)
+{
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, out_cancel_state);
+    pthread_mutex_lock(&lifecycle);
+}
+
+static void lifecycle_leave(int cancel_state)
+{
+    pthread_mutex_unlock(&lifecycle);
+    (void)pthread_setcancelstate(cancel_state, NULL);
+}
+
 NRT_STATUS observed_nrt_init(nrt_framework_type_t framework, const char *fw_version,
                              const char *fal_version)
 {
     INTERPOSE_SCOPE;
     NRT_STATUS status = REAL(nrt_init)(framework, fw_version, fal_version);
+    int cancel_state;
 
     if (status == NRT_SUCCESS && interpose_thread.depth == 1) {
-        pthread_mutex_lock(&lifecycle);
+        lifecycle_enter(&cancel_state);
         if (interpose_generation == 0) {
             attach(framework, fw_version, fal_version);
         }
-        pthread_mutex_unlock(&lifecycle);
+        lifecycle_leave(cancel_state);
     }
     return status;
 }
@@ -174,16 +189,19 @@ NRT_STATUS observed_nrt_init(nrt_framework_type_t framework, const char *fw_vers
 NRT_STATUS observed_nrt_close(void)
 {
     INTERPOSE_SCOPE;
+    int cancel_state;
 
     if (scope.generation) {
+        (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
         pending_stop();
+        (void)pthread_setcancelstate(cancel_state, NULL);
     }
     NRT_STATUS status = REAL(nrt_close)();
 
     if (interpose_thread.depth == 1) {
-        pthread_mutex_lock(&lifecycle);
+        lifecycle_enter(&cancel_state);
         detach();
-        pthread_mutex_unlock(&lifecycle);
+        lifecycle_leave(cancel_state);
     }
     return status;
 }

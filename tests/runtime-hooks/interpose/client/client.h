@@ -80,6 +80,8 @@ int client_main(int argc, char **argv);
 /* true when the work was known and done. */
 bool client_life(const char *name, uint64_t number);
 bool client_work(const char *name, uint64_t number);
+/* What one client does alone; of client_through.cpp. */
+bool client_more(const char *name, uint64_t number) __attribute__((weak));
 
 void client_fail(const char *what, int status) __attribute__((noreturn));
 /* nrt_init(), the model of $CLIENT_NEFF loaded, its tensors made; nothing when it is done

@@ -402,7 +402,8 @@ __attribute__((visibility("default"))) int client_main(int argc, char **argv)
 
         (void)snprintf(name, sizeof name, "%.*s", (int)(colon - argv[i]), argv[i]);
         uint64_t number = *colon ? strtoull(colon + 1, NULL, 10) : 1;
-        if (!client_work(name, number) && !client_life(name, number)) {
+        if (!client_work(name, number) && !client_life(name, number) &&
+            !(client_more && client_more(name, number))) {
             (void)fprintf(stderr, "client: no work is called %s\n", name);
             return 2;
         }

@@ -28,6 +28,7 @@ struct counted {
     uint64_t tensors;
     uint64_t tensor_bytes;
     uint64_t models;
+    uint64_t in_flight; /* no client ends with one */
     bool has_segment;
 };
 
@@ -67,6 +68,7 @@ static void segment_add(struct ntk_ring_segment *segment, struct processes *seen
     counted->has_segment = true;
     size_t count = ntk_ring_segment_cores(segment, cores, NTK_SEGMENT_CORES);
     for (size_t i = 0; i < count; i++) {
+        counted->in_flight += cores[i].in_flight;
         for (size_t k = 0; k < NTK_OUTCOME_COUNT; k++) {
             counted->outcome[k] += cores[i].counters.outcome[k];
         }
@@ -340,6 +342,7 @@ static void process_check(const struct counted *told, const struct counted *seen
     same("number of", "tensors", told->tensors, seen->tensors);
     same("bytes of", "tensors", told->tensor_bytes, seen->tensor_bytes);
     same("number of", "models", told->models, seen->models);
+    same("number of", "executions under way", told->in_flight, seen->in_flight);
 }
 
 static void texts_compare(const char *what, const char *plain, const char *with)

@@ -108,6 +108,22 @@ static void jobs_of_every_life_are_counted(void **state)
     JOBS_CHECK(jobs);
 }
 
+/* Executions that do not return are over all the same, and so is what they held. */
+static void executions_that_do_not_return_are_counted(void **state)
+{
+    /* clang-format off */
+    static const struct job jobs[] = {
+        { .name = "exceptions", .vendor = "vendor-inside", .words = { "@through", "sync:2", "throw:3", "sync:2" }, .means = JOB_PRELOAD | JOB_AUDIT },
+        { .name = "exceptions, implicit", .vendor = "vendor-inside", .words = { "@through", "throw:3", "async:9" }, .means = JOB_PRELOAD | JOB_AUDIT, .environment = { "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS=63" } },
+        { .name = "pthread_exit", .vendor = "vendor-inside", .words = { "@through", "sync:2", "thread-exit:3", "sync:2" }, .means = JOB_PRELOAD | JOB_AUDIT },
+        { .name = "pthread_cancel", .vendor = "vendor-inside", .words = { "@through", "sync:2", "cancel:3", "threads:5" }, .means = JOB_PRELOAD | JOB_AUDIT },
+        { .name = "pthread_cancel, nrt_init and nrt_close", .vendor = "vendor-inside", .words = { "@through", "cancel-ends:3", "sync:2" }, .means = JOB_PRELOAD | JOB_AUDIT },
+    };
+    /* clang-format on */
+
+    JOBS_CHECK(jobs);
+}
+
 /* Whoever else is in its processes. */
 static void jobs_in_company_are_counted(void **state)
 {
@@ -139,6 +155,7 @@ int main(void)
         cmocka_unit_test(jobs_on_every_release_are_counted),
         cmocka_unit_test(executions_of_every_kind_and_outcome_are_counted),
         cmocka_unit_test(jobs_of_every_life_are_counted),
+        cmocka_unit_test(executions_that_do_not_return_are_counted),
         cmocka_unit_test(jobs_in_company_are_counted),
     };
 
