@@ -7,6 +7,8 @@
 
 #include "shared/base/clock.h"
 
+#define HBM "HBM" /* as labels are written */
+
 const char *ntk_top_format_percent(char *buf, struct ntk_top_number percent)
 {
     if (!percent.present) {
@@ -117,5 +119,18 @@ const char *ntk_top_format_delay(char *buf, uint64_t delay_ns)
     i = ms == 0 ? 3 : i;
     (void)snprintf(buf, NTK_TOP_FORMAT_BYTES, "%llu%s", (unsigned long long)(ms / units[i].ms),
                    units[i].suffix);
+    return buf;
+}
+
+const char *ntk_top_format_label(char buf[NTK_TOP_LABEL_BYTES], const char *memory_type,
+                                 const char *text)
+{
+    const char *at = strstr(text, HBM);
+
+    if (!at || !memory_type || strcmp(memory_type, HBM) == 0) {
+        return text;
+    }
+    (void)snprintf(buf, NTK_TOP_LABEL_BYTES, "%.*s%s%s", (int)(at - text), text, memory_type,
+                   at + strlen(HBM));
     return buf;
 }

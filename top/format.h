@@ -25,4 +25,10 @@ const char *ntk_top_format_bytes(char *buf, struct ntk_top_bytes bytes);
  * "1h". */
 const char *ntk_top_format_delay(char *buf, uint64_t delay_ns);
 
+/* text, with memory_type in the place of the first "HBM": labels are written for machines that have
+ * HBM. Returns text itself or buf. */
+#define NTK_TOP_LABEL_BYTES 128
+const char *ntk_top_format_label(char buf[NTK_TOP_LABEL_BYTES], const char *memory_type,
+                                 const char *text);
+
 #endif

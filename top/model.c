@@ -103,6 +103,7 @@ static int project_machine(struct ntk_top_model *model)
     uint32_t device_count = hardware->device_count;
     uint32_t cores_per_device = hardware->cores_per_device;
     uint32_t lnc = hardware->lnc;
+    const char *memory_type = ntk_machine_memory_type(hardware);
     double peak_flops = hardware->has & NTK_HARDWARE_HAS_PEAK ? hardware->tensor_peak_flops : 0;
     size_t count;
     struct ntk_top_core *cores;
@@ -116,6 +117,7 @@ static int project_machine(struct ntk_top_model *model)
             device_count = machine->device_count;
             cores_per_device = machine->cores_per_device;
             peak_flops = machine->tensor_peak_flops;
+            memory_type = machine->memory_type;
         }
     }
     if (!instance_type[0]) {
@@ -135,6 +137,7 @@ static int project_machine(struct ntk_top_model *model)
     }
     model->cores = cores;
     model->lnc = lnc;
+    model->memory_type = memory_type;
     model->core_peak_flops = peak_flops * lnc;
     model->device_count = device_count;
     model->cores_per_device = cores_per_device;

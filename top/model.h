@@ -163,8 +163,9 @@ struct ntk_top_model {
     /* the machine */
     char instance_id[64]; /* "" away from EC2 */
     char instance_type[64];
-    char core_version[16];  /* "v3d", "" unknown */
-    double core_peak_flops; /* of a logical core, per second; 0 unknown */
+    const char *memory_type; /* what people call the memory of its devices, "HBM" where not known */
+    char core_version[16];   /* "v3d", "" unknown */
+    double core_peak_flops;  /* of a logical core, per second; 0 unknown */
     uint32_t device_count;
     uint32_t lnc;                      /* physical cores of a logical one */
     uint32_t cores_per_device;         /* logical */

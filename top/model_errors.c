@@ -13,6 +13,7 @@
 #include "shared/base/str.h"
 #include "top/cells.h"
 #include "top/model_alerts.h"
+#include "top/format.h"
 
 #define TEXT_BYTES 64
 
@@ -238,7 +239,11 @@ static int add_row(struct ntk_top_model *model, struct ntk_top_table *table,
     /* Devices by their number, then applications. */
     cells[NTK_TOP_ERRORS_WHERE].value =
         counter->runtime_key ? NTK_SNAPSHOT_DEVICES_MAX : counter->device_index;
-    cells[NTK_TOP_ERRORS_WHAT] = ntk_top_cell_text(counter->what);
+    char label[NTK_TOP_LABEL_BYTES];
+    const char *what = ntk_top_format_label(label, model->memory_type, counter->what);
+
+    cells[NTK_TOP_ERRORS_WHAT] =
+        ntk_top_cell_text(what == label ? ntk_top_table_text(table, "%s", label) : counter->what);
     if (counter->runtime_key) {
         cells[NTK_TOP_ERRORS_CAUSES] =
             ntk_top_cell_text(causes_of(model, table, counter->runtime_key));

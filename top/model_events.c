@@ -6,6 +6,7 @@
 
 #include "shared/base/str.h"
 #include "top/cells.h"
+#include "top/format.h"
 
 #define PREFIX "execute_" /* of names in the device tree: all here are of executions */
 
@@ -45,8 +46,11 @@ static const char *status_text(struct ntk_top_table *table, uint32_t status)
 }
 
 /* What was allocated or freed, what failed and why. "" where the kind says all. */
-static const char *what(struct ntk_top_table *table, const struct ntk_event_sample *sample)
+static const char *what(const struct ntk_top_model *model, struct ntk_top_table *table,
+                        const struct ntk_event_sample *sample)
 {
+    char label[NTK_TOP_LABEL_BYTES];
+
     switch (sample->kind) {
     case NTK_EVENT_MEM_ALLOC:
     case NTK_EVENT_MEM_FREE:
@@ -55,10 +59,13 @@ static const char *what(struct ntk_top_table *table, const struct ntk_event_samp
                    : "";
     case NTK_EVENT_ERROR:
         if (sample->error_code > 0 && sample->error_code < NTK_ERROR_CODE_COUNT) {
+            const char *name = ntk_top_format_label(label, model->memory_type,
+                                                    error_code_names[sample->error_code]);
+
             return sample->value > 0 /* a recording does not tell it */
-                       ? ntk_top_table_text(table, "%s, %llu", error_code_names[sample->error_code],
+                       ? ntk_top_table_text(table, "%s, %llu", name,
                                             (unsigned long long)sample->value)
-                       : error_code_names[sample->error_code];
+                       : ntk_top_table_text(table, "%s", name);
         }
         if (sample->nrt_status == 0) {
             return "of the hardware"; /* all that older recordings tell */
@@ -111,7 +118,7 @@ static void fill(const struct ntk_top_model *model, struct ntk_top_table *table,
                 : ntk_top_table_text(table, "%u", core));
         cells[NTK_TOP_EVENTS_CORE].value = core;
     }
-    cells[NTK_TOP_EVENTS_WHAT] = ntk_top_cell_text(what(table, sample));
+    cells[NTK_TOP_EVENTS_WHAT] = ntk_top_cell_text(what(model, table, sample));
     cells[NTK_TOP_EVENTS_BYTES] = ntk_top_cell_if(has_bytes(sample), (double)sample->bytes);
     cells[NTK_TOP_EVENTS_DURATION] =
         ntk_top_cell_if(sample->duration_ns > 0, (double)sample->duration_ns);

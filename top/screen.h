@@ -124,10 +124,12 @@ struct ntk_screen {
     const struct ntk_screen_ops *ops;
     int rows;
     int columns;
-    bool is_utf8;    /* other characters than ASCII can be shown */
-    bool has_colour; /* else letters must tell what a style would */
-    int mouse_row;   /* of the last key of the mouse */
+    bool is_utf8;            /* other characters than ASCII can be shown */
+    bool has_colour;         /* else letters must tell what a style would */
+    const char *memory_type; /* of the machine that is shown, for ntk_top_view_label(); NULL: HBM */
+    int mouse_row;           /* of the last key of the mouse */
     int mouse_column;
+    char label[128];      /* the last one that had to be made */
     struct ntk_vec spots; /* struct ntk_screen_spot of the frame, later ones on top */
 };
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "top/view_cores.h"
+#include "top/format.h"
 
 #define SECTION_ROWS 3   /* heading and two rows */
 #define TREE_ROWS_GOOD 6 /* with fewer rows in the tree, devices move together */
@@ -172,6 +173,11 @@ void ntk_top_view_heading(struct ntk_screen *screen, int row, const char *text)
     ntk_screen_put(screen, row, 0, screen->columns, NTK_STYLE_HEADING, text);
 }
 
+const char *ntk_top_view_label(struct ntk_screen *screen, const char *text)
+{
+    return ntk_top_format_label(screen->label, screen->memory_type, text);
+}
+
 void ntk_top_view_title(const struct ntk_top_model *model, struct ntk_screen *screen)
 {
     char text[256];
@@ -236,6 +242,7 @@ void ntk_top_view_draw(struct ntk_top_model *model, struct ntk_screen *screen, b
     struct ntk_top_layout layout;
 
     model->past_ns = 0;
+    screen->memory_type = model->memory_type;
     ntk_screen_begin(screen);
     ntk_top_view_layout(model, screen->rows, screen->columns, with_keys, &layout);
     if (layout.is_too_small) {

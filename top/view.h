@@ -61,6 +61,8 @@ int ntk_top_view_full_rows(const struct ntk_top_model *model, int columns);
 void ntk_top_view_page(struct ntk_top_model *model, struct ntk_screen *screen, int row, int rows);
 
 /* The panes, for view.c and view_full.c. */
+/* A label, with the machine's word for its memory; lasts until the next one. */
+const char *ntk_top_view_label(struct ntk_screen *screen, const char *text);
 void ntk_top_view_title(const struct ntk_top_model *model, struct ntk_screen *screen);
 void ntk_top_view_cores(const struct ntk_top_model *model, struct ntk_screen *screen,
                         const struct ntk_top_layout *layout);

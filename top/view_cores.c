@@ -3,6 +3,7 @@
 #include "top/view_cores.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "top/format.h"
 #include "top/model_hbm.h"
@@ -13,7 +14,6 @@
 #define PERCENT_WIDTH 8    /* "[71.19%]" */
 #define TERAFLOPS_WIDTH 12 /* "[   9.848TF]" */
 #define BAR_MIN 3
-#define HBM_WIDTH 12 /* a gap, "HBM 12.34%" */
 #define HBM_BAR_MIN 8
 #define BAR_GOOD 8 /* from here on a bar keeps its length when the values change their kind */
 
@@ -72,10 +72,16 @@ int ntk_top_view_cores_detail(const struct ntk_top_model *model, int columns, in
     return grid.value_width > 0 ? 2 : grid.cell_width - 1 >= 6 ? 1 : 0;
 }
 
+/* A gap, "HBM 12.34%". */
+static int hbm_width(const struct ntk_top_model *model)
+{
+    return (int)strlen(model->memory_type) + 9;
+}
+
 bool ntk_top_view_cores_has_room_for_hbm(const struct ntk_top_model *model, int columns)
 {
     return model->cores_per_device > 0 &&
-           grid_make(model, columns - HBM_WIDTH, 1).bar_width >= HBM_BAR_MIN;
+           grid_make(model, columns - hbm_width(model), 1).bar_width >= HBM_BAR_MIN;
 }
 
 static void draw_cell(const struct ntk_top_model *model, struct ntk_screen *screen, int row,
@@ -170,8 +176,8 @@ void ntk_top_view_cores(const struct ntk_top_model *model, struct ntk_screen *sc
         return;
     }
 
-    grid =
-        grid_make(model, screen->columns - (layout->has_hbm ? HBM_WIDTH : 0), layout->core_groups);
+    grid = grid_make(model, screen->columns - (layout->has_hbm ? hbm_width(model) : 0),
+                     layout->core_groups);
     for (int group = 0; group < layout->core_groups; group++) {
         int left = group * (grid.group_width + GROUP_GAP);
 
@@ -202,8 +208,9 @@ void ntk_top_view_cores(const struct ntk_top_model *model, struct ntk_screen *sc
             char text[NTK_TOP_FORMAT_BYTES];
 
             ntk_top_format_percent(text, ntk_top_model_hbm_share(model, (uint32_t)device));
-            ntk_screen_format(screen, row, screen->columns - HBM_WIDTH + 2, HBM_WIDTH - 2,
-                              NTK_STYLE_NORMAL, "HBM %s", text);
+            ntk_screen_format(screen, row, screen->columns - hbm_width(model) + 2,
+                              hbm_width(model) - 2, NTK_STYLE_NORMAL, "%s %s", model->memory_type,
+                              text);
         }
         for (int c = 0; c < cores; c++) {
             bool is_selected = cursor && cursor->device_index == device &&

@@ -24,10 +24,11 @@ struct strip {
 };
 
 /* Cells of an entry; the open one has a mark on either side instead of the colon. */
-static int entry_cells(const struct ntk_screen *screen, int view, int open, enum strip_level level)
+static int entry_cells(struct ntk_screen *screen, int view, int open, enum strip_level level)
 {
     const struct ntk_top_view_text *text = ntk_top_views_text_get((enum ntk_top_view_id)view);
-    int name = 1 + ntk_screen_width(screen, text->title) + (view == open ? 1 : 0);
+    int name = 1 + ntk_screen_width(screen, ntk_top_view_label(screen, text->title)) +
+               (view == open ? 1 : 0);
 
     return level == STRIP_NOTHING
                ? 0
@@ -41,7 +42,7 @@ static int gap_behind(const struct strip *strip, int view, int open)
     return strip->gap - (view == open && strip->gap > 1 ? 1 : 0);
 }
 
-static int strip_cells(const struct ntk_screen *screen, const struct strip *strip, int open)
+static int strip_cells(struct ntk_screen *screen, const struct strip *strip, int open)
 {
     int cells = 0;
 
@@ -56,7 +57,7 @@ static int strip_cells(const struct ntk_screen *screen, const struct strip *stri
  * What has room: all names, else the open one, the names around it and the keys of the others;
  * where even these have none, those that are farthest away go.
  */
-static struct strip choose_strip(const struct ntk_screen *screen, int open, int room)
+static struct strip choose_strip(struct ntk_screen *screen, int open, int room)
 {
     struct strip strip = { .gap = STRIP_GAP };
 
@@ -129,7 +130,8 @@ static void draw_strip(const struct ntk_top_model *model, struct ntk_screen *scr
         if (strip.levels[i] == STRIP_NAME) {
             column += ntk_screen_format(screen, row, column, end - 1 - column,
                                         is_open ? NTK_STYLE_TAB_SELECTED : NTK_STYLE_TITLE,
-                                        is_open ? ">%s<" : ":%s", text->title);
+                                        is_open ? ">%s<" : ":%s",
+                                        ntk_top_view_label(screen, text->title));
         }
         ntk_screen_spot_add(screen, row, start, column - start, NTK_TOP_ACTION_VIEW, i);
         column += gap_behind(&strip, i, (int)model->view);

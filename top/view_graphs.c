@@ -122,9 +122,9 @@ static void draw_heading(const struct ntk_top_model *model, struct ntk_screen *s
     ntk_screen_fill(screen, area->row, column, area->columns, style, ' ');
     ntk_screen_spot_add(screen, area->row, column, area->columns, NTK_TOP_ACTION_QUANTITY,
                         (int)quantity - model->graphs.quantity);
-    column += ntk_screen_format(screen, area->row, column, end - column, style, "%s%s %s",
-                                is_chosen ? ">" : " ", texts[quantity].name,
-                                format_value(text, quantity, now));
+    column += ntk_screen_format(
+        screen, area->row, column, end - column, style, "%s%s %s", is_chosen ? ">" : " ",
+        ntk_top_view_label(screen, texts[quantity].name), format_value(text, quantity, now));
     if (limit.present && limit.value > 0 && quantity != NTK_TOP_QUANTITY_BUSY) {
         column += ntk_screen_format(screen, area->row, column, end - column, style, " of %s",
                                     format_value(text, quantity, limit));
@@ -359,7 +359,8 @@ static void draw_grid(struct ntk_top_model *model, struct ntk_screen *screen,
     max = scale_of(quantity, highest(values, grid->count * values_count));
     ntk_screen_fill(screen, area->row, area->column, area->columns, NTK_STYLE_HEADING, ' ');
     ntk_screen_format(screen, area->row, area->column, area->columns, NTK_STYLE_HEADING,
-                      " %s of each core%s, the last %s (z/Z), 0 to %s", texts[quantity].name,
+                      " %s of each core%s, the last %s (z/Z), 0 to %s",
+                      ntk_top_view_label(screen, texts[quantity].name),
                       cell_columns < LONG_LABEL_COLUMNS ? " (device.core)" : "",
                       ntk_top_format_delay(span, ntk_top_model_graphs_span_ns(model)),
                       format_value(top, quantity, (struct ntk_top_number){ max, true }));

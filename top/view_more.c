@@ -50,7 +50,7 @@ static void draw_fields(const struct ntk_top_table *table, struct ntk_screen *sc
         char buf[NTK_TOP_CELL_BYTES];
         const char *text = row ? ntk_top_table_cell_text(
                                      what, ntk_top_table_cell_get(table, row, fields[i].id), buf)
-                               : what->title;
+                               : ntk_top_view_label(screen, what->title);
 
         if (fields[i].is_left) {
             ntk_screen_put(screen, y, column, fields[i].width, style, text);

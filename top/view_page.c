@@ -106,7 +106,7 @@ static void draw_facts(struct pen *pen, const struct ntk_top_table *table, uint6
         column = pen->column + 1 + at * FACT_CELLS;
         room = (is_long || per_line == 1 ? pen->width - 1 : FACT_CELLS - 1) - LABEL_CELLS;
         ntk_screen_put(pen->screen, row_of(pen, pen->line), column, LABEL_CELLS - 1, NTK_STYLE_DIM,
-                       what->title);
+                       ntk_top_view_label(pen->screen, what->title));
         ntk_screen_put(pen->screen, row_of(pen, pen->line), column + LABEL_CELLS, room,
                        NTK_STYLE_NORMAL, ntk_top_table_cell_text(what, cell, buf));
         at++;
@@ -136,7 +136,8 @@ static void draw_list_line(struct pen *pen, const struct ntk_top_table *table,
         char buf[NTK_TOP_CELL_BYTES];
         const struct ntk_top_cell *cell =
             row ? ntk_top_table_cell_get(table, row, items[i].id) : NULL;
-        const char *text = row ? ntk_top_table_cell_text(what, cell, buf) : what->title;
+        const char *text = row ? ntk_top_table_cell_text(what, cell, buf)
+                               : ntk_top_view_label(pen->screen, what->title);
         int style = row ? ntk_top_view_table_cell_style(row, what, cell) : NTK_STYLE_DIM;
 
         if (items[i].is_left) {

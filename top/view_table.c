@@ -141,9 +141,11 @@ static void draw_titles(const struct ntk_top_table *table, struct ntk_screen *sc
             ntk_screen_fill(screen, row, slot.start, slot.width, NTK_STYLE_TITLE, ' ');
             ntk_screen_put(screen, row, slot.start + slot.width - 1, 1, NTK_STYLE_TITLE, mark);
             slot.width--;
-            put_in(screen, row, &slot, NTK_STYLE_TITLE, is_left(column), column->title);
+            put_in(screen, row, &slot, NTK_STYLE_TITLE, is_left(column),
+                   ntk_top_view_label(screen, column->title));
         } else {
-            put_in(screen, row, &slot, NTK_STYLE_HEADING, is_left(column), column->title);
+            put_in(screen, row, &slot, NTK_STYLE_HEADING, is_left(column),
+                   ntk_top_view_label(screen, column->title));
         }
     }
     if (table->has_more_columns) {
@@ -253,9 +255,11 @@ static void draw_chooser(struct ntk_top_table *table, struct ntk_screen *screen,
         ntk_screen_format(screen, top + i, column + 1, 6, style, "[%c] %c",
                           ntk_top_table_is_shown(table, index) ? 'x' : ' ',
                           is_sort ? (ntk_top_table_is_descending(table) ? 'v' : '^') : ' ');
-        ntk_screen_put(screen, top + i, column + 7, CHOOSER_TITLE_CELLS - 1, style, item->title);
+        ntk_screen_put(screen, top + i, column + 7, CHOOSER_TITLE_CELLS - 1, style,
+                       ntk_top_view_label(screen, item->title));
         ntk_screen_put(screen, top + i, column + 7 + CHOOSER_TITLE_CELLS,
-                       width - 7 - CHOOSER_TITLE_CELLS, style, item->help);
+                       width - 7 - CHOOSER_TITLE_CELLS, style,
+                       ntk_top_view_label(screen, item->help));
     }
     for (int i = 0; i < hint_count; i++) {
         ntk_screen_fill(screen, top + shown + i, column, width, NTK_STYLE_HEADING, ' ');

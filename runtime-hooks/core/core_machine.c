@@ -41,7 +41,7 @@ enum family_id {
 static const struct family families[] = {
 #define NTK_FAMILY(symbol, generation, cores, stacks, stack_bytes, per_stack, lnc, largest_lnc,  \
                    device_arch, sysfs_instance, device_name, type, version, core_1, core_2, pci, \
-                   hardware, health)                                                             \
+                   hardware, health, memory)                                                     \
     { #symbol,     GENERATION_##generation,                                                      \
       cores,       stacks,                                                                       \
       stack_bytes, per_stack,                                                                    \

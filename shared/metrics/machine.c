@@ -43,12 +43,13 @@ struct family_row {
     const char *device_version;
     const char *core_version;
     const char *core_version_lnc2;
+    const char *memory_type;
 };
 
 static const struct family_row families[FAMILY_COUNT] = {
 #define NTK_FAMILY(symbol, generation, cores, stacks, stack_bytes, cores_per_stack, lnc_default,  \
                    lnc_max, device_arch, instance_type, device_name, device_type, device_version, \
-                   version_1, version_2, ...)                                                     \
+                   version_1, version_2, pci_id, hardware, health, memory_type)                   \
     { GENERATION_##generation,                                                                    \
       cores,                                                                                      \
       stacks,                                                                                     \
@@ -62,7 +63,8 @@ static const struct family_row families[FAMILY_COUNT] = {
       device_type,                                                                                \
       device_version,                                                                             \
       version_1,                                                                                  \
-      version_2 },
+      version_2,                                                                                  \
+      memory_type },
 #include "shared/abi/machine.def"
 };
 
@@ -103,6 +105,7 @@ __attribute__((constructor)) static void fill_machines(void)
             .device_version = family->device_version,
             .core_version = family->core_version,
             .core_version_lnc2 = family->core_version_lnc2,
+            .memory_type = family->memory_type,
             .core_arch = generations[family->generation].arch,
             .tensor_peak_flops = generations[family->generation].tensor_peak_flops,
             .tensor_columns = generations[family->generation].tensor_columns,
@@ -129,6 +132,16 @@ const struct ntk_machine *ntk_machine_find_device(const char *sysfs_device_name)
         }
     }
     return NULL;
+}
+
+const char *ntk_machine_memory_type(const struct ntk_hardware *hardware)
+{
+    for (size_t i = 0; i < FAMILY_COUNT; i++) {
+        if (strcmp(families[i].device_type, hardware->device_type) == 0) {
+            return families[i].memory_type;
+        }
+    }
+    return "HBM";
 }
 
 uint32_t ntk_machine_lnc(const struct ntk_machine *machine)

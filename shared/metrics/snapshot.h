@@ -733,6 +733,7 @@ struct ntk_machine {
     const char *device_version;
     const char *core_version;      /* at LNC 1 */
     const char *core_version_lnc2; /* "" none */
+    const char *memory_type;       /* what people call its device memory */
     const char *core_arch;         /* "NCv3" */
     double tensor_peak_flops;      /* of a physical core */
     uint32_t tensor_columns;       /* of its tensor engine */
@@ -741,6 +742,8 @@ struct ntk_machine {
 const struct ntk_machine *ntk_machine_find(const char *instance_type);
 /* Any machine of the family whose device tree says this device_name ("Trainium2"). */
 const struct ntk_machine *ntk_machine_find_device(const char *sysfs_device_name);
+/* What people call the memory of its devices: "HBM", and that where the machine is unknown; "DRAM". */
+const char *ntk_machine_memory_type(const struct ntk_hardware *hardware);
 /* The LNC that a tool shows where the running processes do not say one:
  * NEURON_RT_VIRTUAL_CORE_SIZE, NEURON_LOGICAL_NC_CONFIG, the family's default; 1 for an unknown
  * machine (NULL). */

@@ -353,6 +353,7 @@ void report_write_machine_ext(struct report_writer *w)
     if (snapshot->hardware.has & NTK_HARDWARE_HAS_DEVICES) {
         ntk_json_key_object_begin(&w->json, "hardware");
         report_write_fields(w, report_fields_hardware_ext, &snapshot->hardware);
+        ntk_json_key_text(&w->json, "memory_type", ntk_machine_memory_type(&snapshot->hardware));
         ntk_json_object_end(&w->json);
     }
     ntk_json_key_array_begin(&w->json, "devices");

@@ -386,6 +386,7 @@ const struct ntk_snapshot *scene_snapshot(const struct scene *scene)
     snapshot->hardware.software = !scene->driver;
     if (ntk_machine_find(scene->instance_type)) {
         snapshot->hardware.has |= NTK_HARDWARE_HAS_PEAK;
+        snapshot->hardware.device_type = ntk_machine_find(scene->instance_type)->device_type;
         snapshot->hardware.tensor_peak_flops =
             ntk_machine_find(scene->instance_type)->tensor_peak_flops;
     }

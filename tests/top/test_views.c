@@ -139,6 +139,45 @@ static void no_view_shows_what_nobody_knows(void **state)
     }
 }
 
+/* Method: every view, its page, its box of columns and the help on a machine whose memory is
+ * another one, with errors of it. */
+static void memory_has_the_word_of_its_machine(void **state)
+{
+    static const int sizes[][2] = { { 24, 80 }, { 50, 200 }, { 60, 160 } };
+    struct scene scene = scene_trn1;
+    size_t words = 0;
+
+    (void)state;
+    scene.instance_type = "inf1.24xlarge";
+    scene.runtime_count = 2;
+    scene.ecc = 3;
+    for (int i = 0; i < NTK_TOP_VIEW_COUNT; i++) {
+        struct ntk_top_model *model = open_view(&scene, (enum ntk_top_view_id)i);
+
+        for (int picture = 0; picture < 3; picture++) {
+            for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+                for (int row = 0; row < sizes[s][0]; row++) {
+                    char *text = scene_row(model, sizes[s][0], sizes[s][1], row);
+
+                    if (strstr(text, "HBM")) {
+                        fail_msg("view %d, picture %d: %s", i, picture, text);
+                    }
+                    words += strstr(text, "DRAM") != NULL;
+                    free(text);
+                }
+            }
+            if (picture == 0) {
+                press(model, 'c');
+            } else {
+                press(model, NTK_SCREEN_KEY_ESCAPE);
+                press(model, '?');
+            }
+        }
+        ntk_top_model_destroy(model);
+    }
+    assert_true(words > 20);
+}
+
 static void keys_open_views_and_lead_back(void **state)
 {
     struct ntk_top_model *model = scene_model(&scene_small);
@@ -971,6 +1010,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_view_fits_every_usual_terminal),
         cmocka_unit_test(no_view_shows_what_nobody_knows),
+        cmocka_unit_test(memory_has_the_word_of_its_machine),
         cmocka_unit_test(keys_open_views_and_lead_back),
         cmocka_unit_test(no_two_keys_are_the_same),
         cmocka_unit_test(what_happens_in_a_view_leaves_the_first_screen_alone),

@@ -82,8 +82,8 @@ function drawDetail() {
     [core.busyOfCalls ? 'busy (time of calls, waiting included)' : 'busy', format.percent(core.busy), core.busy],
     ...ENGINES.map(([id, name, help]) => [`${name} ${help}`, format.percent(core.engines[id]), core.engines[id]]),
     ['FLOP/s', format.count(core.flops), core.flops],
-    ['HBM read', core.read === undefined ? '-' : `${format.bytes(core.read)}/s`, core.read],
-    ['HBM written', core.written === undefined ? '-' : `${format.bytes(core.written)}/s`, core.written],
+    [`${state.memoryType} read`, core.read === undefined ? '-' : `${format.bytes(core.read)}/s`, core.read],
+    [`${state.memoryType} written`, core.written === undefined ? '-' : `${format.bytes(core.written)}/s`, core.written],
     ['in flight', format.whole(core.inFlight), core.inFlight],
     ['processes', core.users.map((runtime) => runtime.tag).join(', ') || '-', core.users.length],
   ];

@@ -112,6 +112,7 @@ function layOut(report) {
   const lnc = info.logical_neuroncore_config || 1;
   const perDevice = (info.neuroncore_per_device_count ?? 0);
   state.lnc = lnc;
+  state.memoryType = report.neuron_ext?.hardware?.memory_type ?? 'HBM';
   state.coresPerDevice = Math.max(1, Math.floor(((report.neuron_ext?.hardware?.cores_per_device) ?? perDevice * lnc) / lnc));
   const deviceCount = info.neuron_device_count ?? 0;
   const ext = report.neuron_ext?.devices ?? [];

@@ -134,7 +134,7 @@ export function drawErrors() {
   const column = (name, key) => ({ name, value: (device) => format.whole(device.ecc_total[key]), raw: (device) => device.ecc_total[key] ?? '', bad: (device) => key.endsWith('uncorrected') && device.ecc_total[key] > 0 });
   fillTable(byId('ecc'), [
     { name: 'device', text: true, value: (device) => String(device.index) },
-    column('HBM corr.', 'mem_ecc_corrected'), column('HBM uncorr.', 'mem_ecc_uncorrected'),
+    column(`${state.memoryType} corr.`, 'mem_ecc_corrected'), column(`${state.memoryType} uncorr.`, 'mem_ecc_uncorrected'),
     column('SRAM corr.', 'sram_ecc_corrected'), column('SRAM uncorr.', 'sram_ecc_uncorrected'),
   ], devices, 'No device counts them.');
 }

@@ -31,7 +31,7 @@ struct machine {
 
 static const struct family families[] = {
 #define NTK_FAMILY(symbol, generation, cores, stacks, stack_bytes, per_stack, lnc, largest, arch, \
-                   instance, device, type, version, v1, v2, pci, hardware, health)                \
+                   instance, device, type, version, v1, v2, pci, hardware, health, memory)        \
     { #symbol, cores, arch, instance, device, hardware },
 #include "shared/abi/machine.def"
 };
