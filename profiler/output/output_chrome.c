@@ -13,6 +13,7 @@
 #include "profiler/output/arrows.h"
 #include "profiler/output/export_to.h"
 #include "profiler/output/lanes.h"
+#include "profiler/output/predecessors.h"
 #include "profiler/output/rows.h"
 #include "profiler/output/rows_system.h"
 #include "profiler/output/system_lines.h"
@@ -33,6 +34,8 @@ struct writer {
     struct ntk_map machines;       /* pid, by name */
     struct ntk_lanes engines[NTK_NTFF_ENGINE_COUNT];
     struct ntk_lanes rings[RINGS];
+    const struct ntk_export *export; /* of the capture */
+    struct ntk_buf text;             /* of the argument that is made */
     bool has_arrows;
     struct ntk_long_list tids; /* of uint64_t, by instruction of all cores; with arrows */
     uint64_t arrow_count;
@@ -187,6 +190,16 @@ static int put_instruction(void *ctx, const void *data)
     if (row->penguin_text) {
         ADD(w->buf, ",\"penguin_text\":");
         ntk_json_add_quoted(w->buf, row->penguin_text);
+    }
+    if (row->compiler_operands) {
+        ADD(w->buf, ",\"compiler_operands\":");
+        ntk_json_add_quoted(w->buf, row->compiler_operands);
+    }
+    if (row->named && row->named->predecessor_count) {
+        ntk_buf_reset(&w->text);
+        ntk_predecessors_print(w->export->program->names[row->core_index], row->named, &w->text);
+        ADD(w->buf, ",\"predecessors\":");
+        ntk_json_add_quoted(w->buf, ntk_buf_text_get(&w->text));
     }
     return end_event(w);
 }
@@ -355,6 +368,7 @@ static int put_capture(const struct ntk_export *export, struct writer *w)
     };
     int ret = 0;
 
+    w->export = export;
     w->has_arrows = export->has_flows;
     ntk_long_list_init(&w->tids, export->trace, sizeof(uint64_t), 1);
     for (size_t c = 0; c < export->trace->core_count && ret == 0; c++) {
@@ -547,6 +561,7 @@ int ntk_export_to_chrome(const struct ntk_export *export, const char *path, stru
     ret = export->folders ? put_folders(export, w) : put_capture(export, w);
     ADD(w->buf, "\n]}\n");
     forget_lanes(w);
+    ntk_buf_fini(&w->text);
     free(w);
     return ntk_export_finish(&sink, ret, err);
 }

@@ -17,7 +17,9 @@
 #include "profiler/output/arrows.h"
 #include "profiler/output/export_to.h"
 #include "profiler/output/lanes.h"
+#include "profiler/output/operands.h"
 #include "profiler/output/perfetto_writer.h"
+#include "profiler/output/predecessors.h"
 #include "profiler/output/rows.h"
 #include "shared/base/str.h"
 #include "shared/base/vec.h"
@@ -42,6 +44,9 @@ enum { /* interned names of arguments */
        ARGUMENT_LAYER,
        ARGUMENT_BIR_NAME,
        ARGUMENT_PENGUIN_TEXT,
+       ARGUMENT_PREDECESSORS,
+       ARGUMENT_OPERANDS,
+       ARGUMENT_COMPILER_OPERANDS,
        ARGUMENT_BYTES,
        ARGUMENT_COUNT,
 };
@@ -53,7 +58,16 @@ static const char *const argument_names[ARGUMENT_COUNT] = {
     [ARGUMENT_LAYER] = "layer",
     [ARGUMENT_BIR_NAME] = "bir_instruction_name",
     [ARGUMENT_PENGUIN_TEXT] = "penguin_text",
+    [ARGUMENT_PREDECESSORS] = "predecessors",
+    [ARGUMENT_OPERANDS] = "operands",
+    [ARGUMENT_COMPILER_OPERANDS] = "compiler_operands",
     [ARGUMENT_BYTES] = "bytes",
+};
+
+/* Texts of a slot, which are put when it runs for the first time. */
+struct slot_texts {
+    bool is_put;
+    uint64_t operands, compiler_operands, predecessors; /* iids; 0: none */
 };
 
 struct core_writer {
@@ -63,6 +77,9 @@ struct core_writer {
     const struct ntk_trace_core *core;
     int32_t pid;
     uint64_t first_name; /* iid of the first instruction's name, the others follow */
+    struct ntk_operands *operands;
+    struct slot_texts *slots[NTK_NTFF_ENGINE_COUNT];
+    struct ntk_buf text;                       /* of the one that is put */
     uint64_t process, rate, pending, throttle; /* tracks */
     uint64_t semaphores[NTK_EXPORT_SEMAPHORES];
     struct ntk_arrows *arrows; /* NULL: none are wanted */
@@ -170,12 +187,99 @@ static int put_names(struct ntk_perfetto *to, const struct ntk_export *export)
     packet.first_packet_on_sequence = 1;
     packet.sequence_flags = NTK_PERFETTO_STATE_CLEARED;
     ret = ntk_perfetto_put_packet(to, &packet);
+    to->next_text = text_count;
 out:
     free(names);
     free(name_rows);
     free(texts);
     free(text_rows);
     return ret;
+}
+
+/* A text of arguments from now on; *out_iid 0 for none. */
+static int put_text(struct core_writer *c, const char *text, uint64_t *out_iid)
+{
+    Ntk__Perfetto__TracePacket packet = NTK__PERFETTO__TRACE_PACKET__INIT;
+    Ntk__Perfetto__InternedData data = NTK__PERFETTO__INTERNED_DATA__INIT;
+    Ntk__Perfetto__InternedString string = NTK__PERFETTO__INTERNED_STRING__INIT;
+    Ntk__Perfetto__InternedString *rows[] = { &string };
+
+    text = text ? text + strspn(text, " ") : "";
+    if (!text[0]) {
+        *out_iid = 0;
+        return 0;
+    }
+    *out_iid = c->to->next_text++;
+    string.has_iid = 1;
+    string.iid = *out_iid;
+    string.has_str = 1;
+    string.str.data = (uint8_t *)(uintptr_t)text;
+    string.str.len = strlen(text);
+    data.debug_annotation_string_values = rows;
+    data.n_debug_annotation_string_values = 1;
+    packet.interned_data = &data;
+    packet.sequence_flags = NTK_PERFETTO_NEEDS_STATE;
+    return ntk_perfetto_put_packet(c->to, &packet);
+}
+
+static int put_slot_texts(struct core_writer *c, const struct ntk_trace_instruction *instruction,
+                          const struct ntk_slot_fact *fact, struct slot_texts *texts)
+{
+    struct ntk_operands_text text = { 0 };
+    int ret = 0;
+
+    texts->is_put = true;
+    (void)ntk_operands_get(c->operands, c->index, instruction, &text);
+    if (fact->named && fact->named->predecessor_count) {
+        ntk_buf_reset(&c->text);
+        ntk_predecessors_print(c->export->program->names[c->index], fact->named, &c->text);
+        ret = ntk_buf_ok(&c->text) ? put_text(c, ntk_buf_text_get(&c->text), &texts->predecessors)
+                                   : -ENOMEM;
+    }
+    ret = ret == 0 ? put_text(c, text.operands, &texts->operands) : ret;
+    return ret == 0 ? put_text(c, text.compiler_operands, &texts->compiler_operands) : ret;
+}
+
+static uint8_t *add_slot_texts(uint8_t *at, const struct slot_texts *texts)
+{
+    const struct {
+        unsigned name;
+        uint64_t iid;
+    } all[] = {
+        { ARGUMENT_PREDECESSORS, texts->predecessors },
+        { ARGUMENT_OPERANDS, texts->operands },
+        { ARGUMENT_COMPILER_OPERANDS, texts->compiler_operands },
+    };
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (all[i].iid) {
+            at = ntk_perfetto_argument(at, all[i].name, NTK_PERFETTO_STRING, all[i].iid);
+        }
+    }
+    return at;
+}
+
+static int slots_init(struct core_writer *c)
+{
+    int ret = 0;
+
+    c->operands = ntk_operands_create(c->export->trace);
+    for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
+        const struct ntk_ntff_buffer *buffer = c->core->ntff->engine_buffers[e];
+        size_t slots = buffer ? buffer->code_bytes / NTK_NTFF_SLOT_BYTES : 0;
+        c->slots[e] = calloc(slots + 1, sizeof *c->slots[e]);
+        ret = c->slots[e] ? ret : -ENOMEM;
+    }
+    return c->operands ? ret : -ENOMEM;
+}
+
+static void slots_fini(struct core_writer *c)
+{
+    ntk_operands_destroy(c->operands);
+    for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
+        free(c->slots[e]);
+    }
+    ntk_buf_fini(&c->text);
 }
 
 /* ---- a core ---- */
@@ -269,8 +373,13 @@ static int put_instructions(struct core_writer *c)
         const struct ntk_slot_fact *fact = ntk_program_fact(export->program, c->index, from);
         int64_t start_ns = ntk_rows_ns(from->start_ps);
         int64_t end_ns = start_ns + ntk_rows_ns(from->end_ps - from->start_ps);
+        struct slot_texts *texts = &c->slots[from->engine][from->slot];
         uint8_t *at = ntk_perfetto_argument(event, ARGUMENT_PC, NTK_PERFETTO_UINT, from->slot);
 
+        ret = texts->is_put ? 0 : put_slot_texts(c, from, fact, texts);
+        if (ret < 0) {
+            break;
+        }
         if (fact->compiler_pc >= 0) {
             at = ntk_perfetto_argument(at, ARGUMENT_COMPILER_PC, NTK_PERFETTO_UINT,
                                        (uint64_t)fact->compiler_pc);
@@ -293,6 +402,7 @@ static int put_instructions(struct core_writer *c)
                 at = ntk_perfetto_argument(at, ARGUMENT_PENGUIN_TEXT, NTK_PERFETTO_STRING, iid + 1);
             }
         }
+        at = add_slot_texts(at, texts);
         ret = take_track(c, &lanes[from->engine], tid + from->engine, name_engine, from->engine,
                          start_ns, end_ns, &track);
         if (ret == 0 && c->arrows) {
@@ -442,13 +552,15 @@ int ntk_perfetto_put_capture(struct ntk_perfetto *to, const struct ntk_export *e
                                  .first_name = first_name_of(export->program, i),
                                  .arrows = export->has_flows ? &arrows : NULL,
                                  .flows = { NTK_VEC_INIT(uint64_t), NTK_VEC_INIT(uint64_t) } };
-        ret = put_process(&c);
+        ret = slots_init(&c);
+        ret = ret == 0 ? put_process(&c) : ret;
         ret = ret == 0 && c.arrows ? ntk_arrows_turn_to(c.arrows, i) : ret;
         ret = ret == 0 ? put_instructions(&c) : ret;
         ret = ret == 0 ? put_packets(&c) : ret;
         ret = ret == 0 ? put_counters(&c) : ret;
         ntk_vec_fini(&c.flows[0]);
         ntk_vec_fini(&c.flows[1]);
+        slots_fini(&c);
     }
     ntk_arrows_fini(&arrows);
     return ret;

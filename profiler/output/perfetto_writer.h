@@ -3,7 +3,7 @@
  * perfetto_writer - packets of a Perfetto trace, docs/formats/profile-traces.md: tracks, slices,
  * counters.
  *
- * Names of slices and arguments are numbers of what the first packet of their sequence says.
+ * Names of slices and arguments, and their texts, are numbers of what a packet before says.
  *
  * Owner:   caller's storage, nothing to free. Threads: one. Each function returns 0 or -errno.
  */
@@ -14,7 +14,7 @@
 #include "profiler/output/perfetto.pb-c.h"
 #include "profiler/output/sink.h"
 
-#define NTK_PERFETTO_EVENT_BYTES 200 /* six arguments, each number of ten bytes */
+#define NTK_PERFETTO_EVENT_BYTES 300 /* nine arguments, each number of ten bytes */
 
 enum { /* flags of packets */
        NTK_PERFETTO_STATE_CLEARED = 1,
@@ -33,6 +33,7 @@ struct ntk_perfetto {
     const char *prefix;    /* of the names of processes of a capture; NULL: none */
     int32_t process_count; /* processes are numbered from 1 */
     uint64_t track_count;  /* tracks are numbered from 1 */
+    uint64_t next_text;    /* of arguments; numbers below are taken in this sequence */
 };
 
 int ntk_perfetto_put_packet(struct ntk_perfetto *w, Ntk__Perfetto__TracePacket *packet);

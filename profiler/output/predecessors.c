@@ -153,6 +153,29 @@ int ntk_predecessors_get(struct ntk_predecessors *predecessors, const struct ntk
     return 0;
 }
 
+void ntk_predecessors_print(const struct ntk_neff_debug *names,
+                            const struct ntk_neff_debug_instruction *one, struct ntk_buf *text)
+{
+    size_t count = one->predecessor_count;
+
+    for (size_t i = 0; i < count && i < NTK_PREDECESSORS_NAMED_MAX; i++) {
+        const struct ntk_neff_predecessor *by = &names->predecessors[one->predecessor_first + i];
+        const struct ntk_neff_debug_instruction *named = ntk_neff_debug_find(names, by->bir_id);
+        ntk_buf_add_text(text, i ? ", " : "");
+        if (named && named->name[0]) {
+            ntk_buf_add_text(text, named->name);
+        } else {
+            ntk_buf_add_format(text, "%" PRIu64, by->bir_id);
+        }
+        ntk_buf_add_text(text, " (");
+        put_type(text, by->kind);
+        ntk_buf_add_text(text, ")");
+    }
+    if (count > NTK_PREDECESSORS_NAMED_MAX) {
+        ntk_buf_add_format(text, " and %zu more", count - NTK_PREDECESSORS_NAMED_MAX);
+    }
+}
+
 static uint64_t left_out_of(const struct ntk_neff_debug *names, const uint64_t *counts)
 {
     uint64_t rows = 0;

@@ -27,6 +27,11 @@ void ntk_predecessors_destroy(struct ntk_predecessors *predecessors);
 int ntk_predecessors_get(struct ntk_predecessors *predecessors, const struct ntk_slot_fact *fact,
                          const char **out_json);
 
+/* "I-72-0 (FLOW_DEPENDENCE), I-3 (ORDERED) and 2 more": the instructions themselves, appended. */
+#define NTK_PREDECESSORS_NAMED_MAX 16
+void ntk_predecessors_print(const struct ntk_neff_debug *names,
+                            const struct ntk_neff_debug_instruction *one, struct ntk_buf *text);
+
 /* Rows of all cores that have more than NTK_PREDECESSORS_MAX. */
 uint64_t ntk_predecessors_left_out(const struct ntk_export *export);
 

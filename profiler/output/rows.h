@@ -36,6 +36,7 @@ struct ntk_instruction_row {
     int64_t raw_bir_id, raw_penguin_id;
     const char *penguin_text; /* "float32<128 x 512> $12[i_q_0]" */
     const char *hlo_name, *hlo_attrs;
+    const struct ntk_neff_debug_instruction *named; /* NULL: none; not for columns */
     const char *predecessors; /* [{"id":12,"type":"FLOW_DEPENDENCE"}]; absent: none */
     int64_t elements, flops;  /* of a MATMUL */
     int64_t transpose_elements, transpose_flops; /* of one that transposes */

@@ -78,6 +78,7 @@ static void fill_names(const struct ntk_neff_debug *names, const struct ntk_slot
 {
     bool has_penguin = fact->named && fact->named->has_penguin;
 
+    row->named = fact->named;
     texts[0][0] = '\0';
     texts[1][0] = '\0';
     row->raw_bir_id =

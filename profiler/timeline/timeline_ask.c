@@ -26,6 +26,7 @@ struct ntk_timeline_ask {
     size_t trace_count;
     /* Of each source, made when they are asked for: slow questions come one after the other. */
     struct ntk_analyses **analyses;
+    struct ntk_operands **operands;
 };
 
 static const char *query_get(const struct ntk_timeline_query *query, const char *name)
@@ -335,8 +336,14 @@ static int answer_flows(const struct ntk_timeline_ask *ask, const struct ntk_tim
         source =
             ntk_timeline_source_of(ask->timeline, ntk_timeline_track_get(ask->timeline, track));
         ret = analyses_of(ask, source, &analyses, err);
+        if (ret == 0 && !ask->operands[source]) {
+            ask->operands[source] = ntk_operands_create(ask->timeline->sources[source].trace);
+            ret = ask->operands[source] ? 0 : ntk_err_no_memory(err);
+        }
     }
-    return ret == 0 ? ntk_timeline_put_flows(ask->timeline, analyses, track, slice, out, err) : ret;
+    return ret == 0 ? ntk_timeline_put_flows(ask->timeline, analyses, ask->operands[source], track,
+                                             slice, out, err)
+                    : ret;
 }
 
 /* What is put of one source and a range. */
@@ -468,7 +475,8 @@ int ntk_timeline_ask_create(const struct ntk_timeline_ask_options *options,
     ask->trace_count = options->trace_count;
     ask->title = strdup(options->title);
     ask->analyses = calloc(options->timeline->source_count + 1, sizeof(struct ntk_analyses *));
-    if (!ask->title || !ask->analyses) {
+    ask->operands = calloc(options->timeline->source_count + 1, sizeof(struct ntk_operands *));
+    if (!ask->title || !ask->analyses || !ask->operands) {
         ntk_timeline_ask_destroy(ask);
         return ntk_err_no_memory(err);
     }
@@ -484,6 +492,10 @@ void ntk_timeline_ask_destroy(struct ntk_timeline_ask *ask)
     for (size_t s = 0; ask->analyses && s < ask->timeline->source_count; s++) {
         ntk_analyses_destroy(ask->analyses[s]);
     }
+    for (size_t s = 0; ask->operands && s < ask->timeline->source_count; s++) {
+        ntk_operands_destroy(ask->operands[s]);
+    }
+    free(ask->operands);
     free(ask->analyses);
     free(ask->title);
     free(ask);

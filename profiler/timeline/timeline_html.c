@@ -34,7 +34,9 @@ struct writer {
     const struct ntk_timeline *timeline;
     uint64_t bytes_max;
     struct ntk_timeline_html_extent extent;
-    struct ntk_analyses **analyses; /* of each source */
+    /* Of each source. */
+    struct ntk_analyses **analyses;
+    struct ntk_operands **operands;
 };
 
 /* ---- pieces ---------------------------------------------------------------------------------- */
@@ -282,13 +284,14 @@ static int put_answers(struct writer *w, const char *title, struct ntk_buf *out)
     return ret;
 }
 
-/* NULL for rows of the host. */
-static const struct ntk_analyses *analyses_of(const struct writer *w,
-                                              const struct ntk_timeline_track *track)
+static int put_flows(const struct writer *w, size_t track, size_t slice, struct ntk_buf *out,
+                     struct ntk_err *err)
 {
-    size_t source = ntk_timeline_source_of(w->timeline, track);
+    size_t source = ntk_timeline_source_of(w->timeline, ntk_timeline_track_get(w->timeline, track));
+    bool is_host = source == NTK_TIMELINE_NO_SOURCE;
 
-    return source == NTK_TIMELINE_NO_SOURCE ? NULL : w->analyses[source];
+    return ntk_timeline_put_flows(w->timeline, is_host ? NULL : w->analyses[source],
+                                  is_host ? NULL : w->operands[source], track, slice, out, err);
 }
 
 /* {"slices": [[...]], "flows": [[...]]}: by track, then by slice; null where nothing is known. */
@@ -306,8 +309,7 @@ static void put_details(struct writer *w, struct ntk_buf *out)
                 size_t before;
                 ntk_buf_add_text(out, i ? "," : "");
                 before = out->bytes_count;
-                int ret = is_flow ? ntk_timeline_put_flows(timeline, analyses_of(w, track), t, i,
-                                                           out, &err)
+                int ret = is_flow ? put_flows(w, t, i, out, &err)
                                   : ntk_timeline_put_slice(timeline, t, i, out, &err);
                 if (ret < 0) {
                     out->bytes_count = before;
@@ -541,9 +543,12 @@ int ntk_timeline_html_write(const struct ntk_timeline *timeline, const char *tit
         return ret;
     }
     w.analyses = calloc(timeline->source_count, sizeof(struct ntk_analyses *));
-    ret = w.analyses ? 0 : ntk_err_no_memory(err);
-    for (size_t s = 0; s < timeline->source_count && ret == 0; s++) {
-        ret = ntk_analyses_create(timeline->sources[s].trace, &w.analyses[s]);
+    w.operands = calloc(timeline->source_count, sizeof(struct ntk_operands *));
+    ret = w.analyses && w.operands ? 0 : ntk_err_no_memory(err);
+    for (size_t s = 0; w.operands && s < timeline->source_count && ret == 0; s++) {
+        w.operands[s] = ntk_operands_create(timeline->sources[s].trace);
+        ret = w.operands[s] ? ntk_analyses_create(timeline->sources[s].trace, &w.analyses[s])
+                            : -ENOMEM;
         if (ret < 0) {
             ntk_long_list_err_set(err, ret, ntk_trace_folder_get(timeline->sources[s].trace));
         }
@@ -552,10 +557,12 @@ int ntk_timeline_html_write(const struct ntk_timeline *timeline, const char *tit
     if (is_made) {
         ret = put_page(&w, title);
     }
-    for (size_t s = 0; w.analyses && s < timeline->source_count; s++) {
+    for (size_t s = 0; w.analyses && w.operands && s < timeline->source_count; s++) {
         ntk_analyses_destroy(w.analyses[s]);
+        ntk_operands_destroy(w.operands[s]);
     }
     free(w.analyses);
+    free(w.operands);
     if (!is_made) {
         ntk_sink_abort(&sink);
         return ret;

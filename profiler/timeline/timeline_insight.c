@@ -193,8 +193,75 @@ static void put_wait(const struct ntk_timeline *timeline, const struct ntk_analy
     ntk_json_object_end(json);
 }
 
+/* Of a vendor's instruction; those of ours stand in its slice. */
+static void put_operands(size_t core, const struct ntk_trace_instruction *instruction,
+                         const struct ntk_slot_fact *fact, struct ntk_operands *operands,
+                         struct ntk_json *json)
+{
+    struct ntk_operands_text text;
+
+    if (!operands || fact->is_open || !ntk_operands_get(operands, core, instruction, &text)) {
+        return;
+    }
+    ntk_json_key_text(json, "operands", text.operands + strspn(text.operands, " "));
+    if (text.compiler_operands && !fact->is_runtime) {
+        ntk_json_key_text(json, "compiler_opcode", text.operation);
+        ntk_json_key_text(json, "compiler_operands",
+                          text.compiler_operands + strspn(text.compiler_operands, " "));
+    }
+}
+
+/* What the compiler says must be done before, and where it last was. */
+static void put_predecessors(const struct ntk_timeline *timeline,
+                             const struct ntk_analyses *analyses,
+                             const struct ntk_timeline_track *track, uint32_t ref,
+                             struct ntk_json *json)
+{
+    size_t core = core_of(timeline, track);
+    const struct ntk_neff_debug *names = analyses->program->names[core];
+    const struct ntk_neff_debug_instruction *self =
+        ntk_program_fact(analyses->program, core, &track->core->instructions[ref])->named;
+    const struct ntk_neff_predecessor *list = &names->predecessors[self->predecessor_first];
+    const struct ntk_neff_debug_instruction *named[NTK_TIMELINE_PREDECESSORS_MAX];
+    uint32_t refs[NTK_TIMELINE_PREDECESSORS_MAX];
+    size_t count = self->predecessor_count < NTK_TIMELINE_PREDECESSORS_MAX
+                       ? self->predecessor_count
+                       : NTK_TIMELINE_PREDECESSORS_MAX;
+    size_t missing = 0;
+
+    for (size_t p = 0; p < count; p++) {
+        named[p] = ntk_neff_debug_find(names, list[p].bir_id);
+        refs[p] = NTK_NO_INDEX;
+        missing += named[p] != NULL;
+    }
+    for (uint32_t i = ref; i-- > 0 && missing;) {
+        const struct ntk_slot_fact *fact =
+            ntk_program_fact(analyses->program, core, &track->core->instructions[i]);
+        for (size_t p = 0; fact->named && p < count; p++) {
+            if (named[p] == fact->named && refs[p] == NTK_NO_INDEX) {
+                refs[p] = i;
+                missing--;
+            }
+        }
+        if ((ref - i) % NTK_TRACE_LOOKS == 0) {
+            ntk_trace_give_back(track->core);
+        }
+    }
+    ntk_json_key_array_begin(json, "predecessors");
+    for (size_t p = 0; p < count; p++) {
+        ntk_json_object_begin(json);
+        ntk_json_key_text(json, "kind", ntk_neff_predecessor_kind_name(list[p].kind));
+        ntk_json_key_text(json, "name", named[p] ? named[p]->name : NULL);
+        put_instruction_place(timeline, track->core, "last", refs[p], json);
+        ntk_json_object_end(json);
+    }
+    ntk_json_array_end(json);
+    ntk_json_key_u64(json, "predecessor_count", self->predecessor_count);
+}
+
 static void put_instruction_flows(const struct ntk_timeline *timeline,
                                   const struct ntk_analyses *analyses,
+                                  struct ntk_operands *operands,
                                   const struct ntk_timeline_track *track, uint32_t ref,
                                   struct ntk_json *json)
 {
@@ -214,6 +281,10 @@ static void put_instruction_flows(const struct ntk_timeline *timeline,
         ntk_json_key_text(json, "name", fact->named->name);
         ntk_json_key_text(json, "tensor", fact->named->penguin_text);
     }
+    if (fact->named && fact->named->predecessor_count) {
+        put_predecessors(timeline, analyses, track, ref, json);
+    }
+    put_operands(core, &track->core->instructions[ref], fact, operands, json);
     put_instruction_place(timeline, track->core, "previous", release->previous, json);
     put_wait(timeline, analyses, track, fact, release, json);
     if (fact->is_transfer) {
@@ -262,8 +333,8 @@ static void put_change_flows(const struct ntk_timeline *timeline,
 }
 
 int ntk_timeline_put_flows(const struct ntk_timeline *timeline, const struct ntk_analyses *analyses,
-                           uint64_t track_index, uint64_t slice_index, struct ntk_buf *out,
-                           struct ntk_err *err)
+                           struct ntk_operands *operands, uint64_t track_index,
+                           uint64_t slice_index, struct ntk_buf *out, struct ntk_err *err)
 {
     const struct ntk_timeline_track *track =
         ntk_timeline_track_with(timeline, track_index, slice_index, err);
@@ -276,7 +347,7 @@ int ntk_timeline_put_flows(const struct ntk_timeline *timeline, const struct ntk
     uint32_t ref = track->slices[slice_index].ref;
     ntk_json_object_begin(&json);
     if (track->kind == NTK_TIMELINE_ENGINE) {
-        put_instruction_flows(timeline, analyses, track, ref, &json);
+        put_instruction_flows(timeline, analyses, operands, track, ref, &json);
     } else if (track->kind == NTK_TIMELINE_QUEUE) {
         put_packet_flows(timeline, analyses, track, ref, &json);
     } else if (track->kind == NTK_TIMELINE_SEMAPHORE) {

@@ -6,26 +6,29 @@
  * Times are ps since the timeline's begin. A slice is told as {"track", "slice", "what", "lane",
  * "start", "end"}. The analyses are those of the source that the track is of.
  *
- * Threads: any; no state. Memory that fails sticks in out.
+ * Threads: any, but for those of operands; no state. Memory that fails sticks in out.
  */
 #ifndef NTK_PROFILER_TIMELINE_TIMELINE_INSIGHT_H
 #define NTK_PROFILER_TIMELINE_TIMELINE_INSIGHT_H
 
 #include "profiler/output/analyses.h"
+#include "profiler/output/operands.h"
 #include "profiler/timeline/timeline.h"
 
 /* Slices that are named in one list; the number of all is told. */
 #define NTK_TIMELINE_RELEASES_MAX 64
+#define NTK_TIMELINE_PREDECESSORS_MAX 16
 #define NTK_TIMELINE_STEPS_MAX 2000
 
-/* Instructions: layer, instruction before on the engine, what it waited for and the change,
+/* Instructions: layer, what a vendor's compiler called it and lets it follow, with the last time
+ * that ran before, its operands (unless operands is NULL, or it is of ours), instruction before on the engine, what it waited for and the change,
  * instruction and transfer that ended it, the transfer that it began, instructions that it and that
  * transfer let go. Packets: the transfer they are of, who began it, whom it let go. Changes of
  * semaphores: who made it, by which transfer, whom it let go. Other rows know nothing. -ENOENT with
  * a sentence. */
 int ntk_timeline_put_flows(const struct ntk_timeline *timeline, const struct ntk_analyses *analyses,
-                           uint64_t track, uint64_t slice, struct ntk_buf *out,
-                           struct ntk_err *err);
+                           struct ntk_operands *operands, uint64_t track, uint64_t slice,
+                           struct ntk_buf *out, struct ntk_err *err);
 /* The steps of the critical path in [from, to) by time, at most NTK_TIMELINE_STEPS_MAX, and how
  * many there are; null where the length of the execution is not known. */
 void ntk_timeline_put_path(const struct ntk_timeline *timeline, size_t source,

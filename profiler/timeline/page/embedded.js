@@ -161,7 +161,8 @@ async function sliceOf(track, slice) {
     return {
       track, slice, start, end, what, lane, name: meta.whats[what].name,
       groups: [{ title: 'Timing', rows: [{ name: 'Start', unit: 'ps', value: start + meta.begin }, { name: 'End', unit: 'ps', value: end + meta.begin },
-        { name: 'Duration', unit: 'ps', value: end - start }] }],
+        { name: 'Duration', unit: 'ps', value: end - start }] },
+      { title: 'More', rows: [{ name: 'Not in this file', unit: 'text', value: 'operands, names, bytes, what it waited for: there are too many slices. neuron-profile view shows them' }] }],
     };
   }
   throw new Error(`track ${track} has no slice ${slice}`);

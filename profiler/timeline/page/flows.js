@@ -42,6 +42,16 @@ function waitRows({ wait, previous, is_wait_known: isKnown }) {
   return rows;
 }
 
+const longLine = (name, text) => make('div', {}, make('dt', {}, name), make('dd', { class: 'long' }, text));
+
+// What the compiler lets it follow: why, and the last time that ran before.
+function followed({ predecessors, predecessor_count: total }) {
+  const words = { ORDERED: 'in order', FLOW_DEPENDENCE: 'reads what it wrote', ANTI_DEPENDENCE: 'overwrites what it read', OUTPUT_DEPENDENCE: 'overwrites what it wrote' };
+  const more = total - predecessors.length;
+  return [...predecessors.map(({ kind, name, last }) => line(words[kind] ?? 'not told', make('span', {}, name ?? '', ' ', last ? linkTo(last) : 'did not run before'))),
+    more ? line('', `${whole(more)} more`) : null];
+}
+
 // How many there are, then the first ones.
 function released(list, total) {
   return [...list.slice(0, RELEASES_SHOWN).map((slice) => line('', linkTo(slice))), total > RELEASES_SHOWN ? line('', `${whole(total - RELEASES_SHOWN)} more`) : null];
@@ -59,6 +69,12 @@ function show(full, columns) {
     columns.append(make('section', {}, make('h3', {}, 'Model'), make('dl', {}, flows.layer ? line('Layer', flows.layer) : null, flows.tensor ? line('Tensor', flows.tensor) : null,
       flows.name ? line('Name', flows.name) : null, flows.flops ? line('FLOPs', count(flows.flops)) : null)));
   }
+  if (flows.operands !== undefined) {
+    columns.append(make('section', {}, make('h3', {}, 'Told'), make('dl', {}, longLine('Operands', flows.operands || 'none'),
+      flows.compiler_opcode ? line('Compiled as', flows.compiler_opcode) : null,
+      flows.compiler_operands ? longLine('Its operands', flows.compiler_operands) : null)));
+  }
+  if (flows.predecessors?.length) columns.append(make('section', {}, make('h3', {}, 'Follows'), make('dl', {}, ...followed(flows))));
   const { kind } = state.meta.tracks[full.track];
   if (flows.wait !== undefined) columns.append(make('section', {}, make('h3', {}, 'Waited'), make('dl', {}, ...waitRows(flows))));
   else if (kind !== 'queue' && flows.by) columns.append(make('section', {}, make('h3', {}, 'Changed'), make('dl', {}, line('By', linkTo(flows.by)))));

@@ -38,4 +38,16 @@ view=$!
 pids+=("$view")
 wait_for address_is_there
 address=$(sed -n 's/^View profile at //p' view.log)
+details=$NTK_SOURCE_DIR/tests/e2e/timeline/html_details.py
+python3 "$details" mail/a.html "$address" wait releases layer >&2 || fail "details of the file are not those served"
+theirs=${NTK_VENDOR_CAPTURES:+$NTK_VENDOR_CAPTURES/v6_fused_fp32_s512}
+if [ -n "$theirs" ] && [ -e "$theirs.ntff" ]; then
+    neuron-profile view -s "$theirs.ntff" -n "$theirs.neff" --output-format html --output-file theirs.html
+    neuron-profile view -s "$theirs.ntff" -n "$theirs.neff" --port 0 --no-open >theirs.log &
+    pids+=("$!")
+    theirs_are_there() { grep -q '^View profile at ' theirs.log && echo yes; }
+    wait_for theirs_are_there
+    python3 "$details" theirs.html "$(sed -n 's/^View profile at //p' theirs.log)" \
+        operands compiler_opcode compiler_operands name tensor predecessors >&2 || fail "details of a capture of hardware"
+fi
 python3 "$NTK_SOURCE_DIR/tests/e2e/timeline/html.py" "$browser" "$scratch/profile" mail/a.html mail/long.html mail/short.html "$address" || fail "see above"

@@ -147,14 +147,17 @@ def perfetto(path, wanted):
     names = dict(re.findall(r'debug_annotation_names \{\s+iid: (\d+)\s+name: "(.*)"', trace))
     texts = {i: plain(t) for i, t in re.findall(r'debug_annotation_string_values \{\s+iid: (\d+)\s+str: "(.*)"', trace)}
     pairs = []
+    follows = 0
     for packet in re.split(r"^packet \{$", trace, flags=re.M):
         args = {names[n]: texts[v] for n, v in re.findall(r"name_iid: (\d+)\s+string_value_iid: (\d+)", packet)}
         if "type: SLICE_BEGIN" in packet and "bir_instruction_name" in args:
             pairs.append((args["bir_instruction_name"], args.get("penguin_text", "")))
+            follows += "predecessors" in args
     with open(wanted, encoding="utf-8") as f:
         rows = json.load(f)["instruction"]
     want = [(r["bir_instruction_name"], r.get("penguin_text", "")) for r in rows if r["bir_instruction_name"]]
     assert sorted(pairs) == sorted(want) and want, (sorted(pairs)[:3], sorted(want)[:3])
+    assert follows, "nothing follows anything"
 
 
 def none(path):

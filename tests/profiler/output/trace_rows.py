@@ -99,11 +99,43 @@ def same(what, ours, wanted):
             sys.exit(f"{what}: {kind}: {len(wrong)} differ, such as {wrong[:3]}")
 
 
+def words(traces, database):
+    """What instructions were told, are of and follow: how often each text is an argument, in both and in the table."""
+    keys = ("operands", "compiler_operands", "penguin_text", "bir_instruction_name")
+    with open(traces[0], encoding="utf-8") as file:
+        text = file.read()
+    plain = lambda t: bytes(t, "utf-8").decode("unicode_escape").encode("latin-1").decode("utf-8")
+    names = dict(re.findall(r'debug_annotation_names \{\s+iid: (\d+)\s+name: "(.*)"', text))
+    texts, told = {}, [collections.Counter(), collections.Counter(), collections.Counter()]
+    follows = [0, 0, 0]
+    for packet in re.split(r"^packet \{$", text, flags=re.M)[1:]: # a text is said before it is used
+        texts.update((i, plain(t)) for i, t in re.findall(r'debug_annotation_string_values \{\s+iid: (\d+)\s+str: "(.*)"', packet))
+        if "type: SLICE_BEGIN" in packet:
+            args = {names[n]: texts[v] for n, v in re.findall(r"name_iid: (\d+)\s+string_value_iid: (\d+)", packet)}
+            told[0].update((k, args[k].strip()) for k in keys if k in args)
+            follows[0] += "predecessors" in args
+    with open(traces[1], encoding="utf-8") as file:
+        for event in json.load(file)["traceEvents"]:
+            told[1].update((k, event["args"][k].strip()) for k in keys if event["ph"] == "X" and k in event["args"])
+            follows[1] += event["ph"] == "X" and "predecessors" in event["args"]
+    db = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
+    for row in db.execute(f"select {', '.join(keys)}, predecessors from Instruction"):
+        told[2].update((k, v.strip()) for k, v in zip(keys, row) if v)
+    told = [collections.Counter({k: n for k, n in one.items() if k[1]}) for one in told]
+    for name, one in (("perfetto", told[0]), ("chrome", told[1])):
+        left = (one - told[2]) + (told[2] - one)
+        if left:
+            sys.exit(f"{name}: texts of instructions: {list(left.items())[:3]}")
+    if follows[0] != follows[1]:
+        sys.exit(f"perfetto has {follows[0]} instructions that follow others, chrome {follows[1]}")
+
+
 def main():
     wanted = tables(sys.argv[3])
     io = [[(c, n, "io" if t == "unknown" else t, s, d) for c, n, t, s, d in wanted[0]], wanted[1]]
     same("perfetto", perfetto(sys.argv[1]), io)
     same("chrome", chrome(sys.argv[2]), wanted)
+    words(sys.argv[1:3], sys.argv[3])
 
 
 main()

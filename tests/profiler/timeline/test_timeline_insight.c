@@ -84,7 +84,8 @@ static json_t *flows_of(const struct fixture *f, uint64_t track, uint64_t slice)
 {
     struct ntk_buf out = { 0 };
 
-    assert_int_equal(ntk_timeline_put_flows(f->timeline, f->analyses, track, slice, &out, NULL), 0);
+    assert_int_equal(
+        ntk_timeline_put_flows(f->timeline, f->analyses, NULL, track, slice, &out, NULL), 0);
     return json_of(&out);
 }
 
@@ -157,7 +158,7 @@ static void what_is_not_known_is_not_called_no_wait(void **state)
                             &timeline, NULL),
         0);
     assert_int_equal(ntk_analyses_create(&h.trace, &analyses), 0);
-    assert_int_equal(ntk_timeline_put_flows(timeline, analyses, 0, 0, &out, NULL), 0);
+    assert_int_equal(ntk_timeline_put_flows(timeline, analyses, NULL, 0, 0, &out, NULL), 0);
     json_t *flows = json_of(&out);
     assert_true(json_is_false(json_object_get(flows, "is_wait_known")));
     assert_true(json_is_null(json_object_get(flows, "wait")));
@@ -173,9 +174,11 @@ static void a_slice_that_is_none_is_refused(void **state)
     struct ntk_buf out = { 0 };
     struct ntk_err err = { 0 };
 
-    assert_int_equal(ntk_timeline_put_flows(f->timeline, f->analyses, 0, 2, &out, &err), -ENOENT);
+    assert_int_equal(ntk_timeline_put_flows(f->timeline, f->analyses, NULL, 0, 2, &out, &err),
+                     -ENOENT);
     assert_string_equal(err.text, "track 0 has no slice 2");
-    assert_int_equal(ntk_timeline_put_flows(f->timeline, f->analyses, 3, 0, &out, &err), -ENOENT);
+    assert_int_equal(ntk_timeline_put_flows(f->timeline, f->analyses, NULL, 3, 0, &out, &err),
+                     -ENOENT);
     assert_int_equal(out.bytes_count, 0);
 }
 
@@ -276,6 +279,80 @@ static void the_name_that_a_compiler_left_is_told(void **state)
     f->analyses->program->facts[NTK_ISA_ENGINE_PE][0].named = NULL;
 }
 
+/* The instruction of ACT follows that of PE, and one that is in no program. */
+static void what_an_instruction_follows_is_told_with_the_last_time_that_ran(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_neff_predecessor before[] = { { 7, 4 }, { 9, 1 } };
+    struct ntk_neff_debug_instruction list[] = {
+        { .bir_id = 7, .name = "I-7" },
+        { .bir_id = 8, .name = "I-8", .predecessor_count = 2 },
+    };
+    struct ntk_neff_debug names = { .instruction_count = 2,
+                                    .instructions = list,
+                                    .predecessors = before };
+    struct ntk_program *program = f->analyses->program;
+
+    program->names[0] = &names;
+    program->facts[NTK_ISA_ENGINE_PE][0].named = &list[0];
+    program->facts[NTK_ISA_ENGINE_ACT][0].named = &list[1];
+    json_t *flows = flows_of(f, SCALAR, 0);
+    const json_t *told = json_object_get(flows, "predecessors");
+    assert_int_equal(json_array_size(told), 2);
+    assert_int_equal(number(flows, "predecessor_count"), 2);
+    const json_t *one = json_array_get(told, 0);
+    assert_string_equal(json_string_value(json_object_get(one, "kind")), "FLOW_DEPENDENCE");
+    assert_string_equal(json_string_value(json_object_get(one, "name")), "I-7");
+    expect_place(json_object_get(one, "last"), TENSOR, 0, 0);
+    one = json_array_get(told, 1);
+    assert_true(json_is_null(json_object_get(one, "name")));
+    assert_true(json_is_null(json_object_get(one, "last")));
+    json_decref(flows);
+    flows = flows_of(f, TENSOR, 0);
+    assert_null(json_object_get(flows, "predecessors"));
+    json_decref(flows);
+    program->facts[NTK_ISA_ENGINE_PE][0].named = NULL;
+    program->facts[NTK_ISA_ENGINE_ACT][0].named = NULL;
+    program->names[0] = NULL;
+}
+
+static void operands_of_hardware_are_told_where_they_can_be_read(void **state)
+{
+    static const uint8_t nop[NTK_NTFF_SLOT_BYTES] = { 0xa4, 0x10, [12] = 7 };
+    static const char *const machines[] = { "trn2.3xlarge", "inf1.xlarge" };
+
+    for (int m = 0; m < 2; m++) {
+        struct ntk_timeline *timeline = NULL;
+        struct ntk_analyses *analyses = NULL;
+        struct ntk_buf out = { 0 };
+        struct hand_trace h;
+
+        hand_trace_begin(&h, 1, machines[m], 1000);
+        hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, hand_trace_slot(&h, 0, NTK_ISA_ENGINE_PE, nop),
+                       100, 300);
+        hand_trace_end(&h);
+        struct ntk_timeline_source source = { .trace = &h.trace, .name = "one" };
+        const struct ntk_timeline_options options = { .sources = &source, .source_count = 1 };
+        assert_int_equal(ntk_timeline_create(&options, &timeline, NULL), 0);
+        assert_int_equal(ntk_analyses_create(&h.trace, &analyses), 0);
+        struct ntk_operands *operands = ntk_operands_create(&h.trace);
+        assert_non_null(operands);
+        assert_int_equal(ntk_timeline_put_flows(timeline, analyses, operands, 0, 0, &out, NULL), 0);
+        json_t *flows = json_of(&out);
+        const json_t *told = json_object_get(flows, "operands");
+        if (m == 0) {
+            assert_string_equal(json_string_value(told), "cycle=7 ");
+        } else {
+            assert_null(told);
+        }
+        json_decref(flows);
+        ntk_operands_destroy(operands);
+        ntk_analyses_destroy(analyses);
+        ntk_timeline_destroy(timeline);
+        hand_trace_fini(&h);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -283,6 +360,8 @@ int main(void)
         cmocka_unit_test(who_signals_is_told_whom_it_let_go),
         cmocka_unit_test(a_change_is_told_who_made_it_and_whom_it_let_go),
         cmocka_unit_test(the_name_that_a_compiler_left_is_told),
+        cmocka_unit_test(what_an_instruction_follows_is_told_with_the_last_time_that_ran),
+        cmocka_unit_test(operands_of_hardware_are_told_where_they_can_be_read),
         cmocka_unit_test(what_is_not_known_is_not_called_no_wait),
         cmocka_unit_test(a_slice_that_is_none_is_refused),
         cmocka_unit_test(the_path_is_cut_to_the_window),

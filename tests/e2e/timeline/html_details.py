@@ -1,0 +1,34 @@
+"""Compares all details of a page in one file with what a server says: html_details.py FILE.html ADDRESS [KEY...].
+
+Each key must be in the answer of some slice.
+"""
+import base64
+import json
+import re
+import sys
+import urllib.request
+import zlib
+
+
+def main():
+    path, address, *keys = sys.argv[1:]
+    with open(path, encoding='utf-8') as page:
+        packed = re.search(r'id="data-details">([^<]*)<', page.read()).group(1)
+    details = json.loads(zlib.decompress(base64.b64decode(packed)))
+    seen = set()
+    compared = 0
+    for kind, name in (('slices', 'slice'), ('flows', 'flows')):
+        for track, answers in enumerate(details[kind]):
+            for index, ours in enumerate(answers):
+                if name == 'flows' and index % 5:
+                    continue
+                with urllib.request.urlopen(f'{address}api/v1/{name}?track={track}&slice={index}', timeout=60) as answer:
+                    theirs = json.load(answer)
+                assert ours == theirs, f'{name} {track} {index}: {json.dumps(ours)[:400]}, served {json.dumps(theirs)[:400]}'
+                seen |= {key for key, value in theirs.items() if value not in (None, [], '')}
+                compared += 1
+    assert compared and seen >= set(keys), f'{compared} compared, without {set(keys) - seen}'
+    print(f'{compared} answers equal')
+
+
+main()
