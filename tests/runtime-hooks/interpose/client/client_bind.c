@@ -10,6 +10,7 @@
  *   newer         soname, and a call that is newer than any table of ours
  *   absent CALL   soname, and a call that this runtime lacks: dlsym finds none
  *   plugin FILE   dlopen(FILE), a client linked with the runtime, RTLD_LOCAL | RTLD_DEEPBIND
+ *   spaced FILE   dlmopen of such a FILE into a namespace of its own
  */
 #include "tests/runtime-hooks/interpose/client/client.h"
 
@@ -57,9 +58,8 @@ void client_reopen(void)
     library_take(dlopen(opened_name, opened_flags));
 }
 
-static int plugin_run(const char *path, int argc, char **argv)
+static int plugin_run(void *plugin, int argc, char **argv)
 {
-    void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
     int (*plugin_main)(int, char **) = NULL;
 
     if (plugin) {
@@ -79,7 +79,11 @@ int main(int argc, char **argv)
     int used = 2; /* how, file */
 
     if (strcmp(how, "plugin") == 0) {
-        return plugin_run(file, argc - used, argv + used);
+        return plugin_run(dlopen(file, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND), argc - used,
+                          argv + used);
+    }
+    if (strcmp(how, "spaced") == 0) {
+        return plugin_run(dlmopen(LM_ID_NEWLM, file, RTLD_LAZY), argc - used, argv + used);
     }
     if (strcmp(how, "path") == 0) {
         opened_name = file;

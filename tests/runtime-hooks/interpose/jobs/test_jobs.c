@@ -32,6 +32,12 @@ static void jobs_of_every_binding_are_counted(void **state)
         { .name = "dlopen by path", .words = { "@opens", "path", "@vendor", "sync:5" }, .unseen = JOB_PRELOAD },
         { .name = "dlopen by path, RTLD_GLOBAL", .words = { "@opens", "global", "@vendor", "sync:5" }, .unseen = JOB_PRELOAD },
         { .name = "dlmopen", .words = { "@opens", "space", "@vendor", "sync:5" }, .unseen = JOB_PRELOAD },
+        { .name = "linked, -fno-plt", .words = { "@linked_table", "sync:5", "nrta:3" } },
+        { .name = "plug-in with RTLD_DEEPBIND, -fno-plt", .words = { "@opens", "plugin", "@plugin_table.so", "sync:5" } },
+        { .name = "dlmopen of a plug-in", .words = { "@opens", "spaced", "@plugin.so", "sync:5" }, .unseen = JOB_PRELOAD },
+        { .name = "dlmopen of a plug-in, bound at once", .words = { "@opens", "spaced", "@plugin_now.so", "sync:5" }, .unseen = JOB_PRELOAD },
+        /* The loader audits no relocation but those of the PLT. */
+        { .name = "dlmopen of a plug-in, -fno-plt", .words = { "@opens", "spaced", "@plugin_table.so", "sync:5" }, .unseen = JOB_PRELOAD | JOB_AUDIT },
     };
     /* clang-format on */
 
