@@ -17,6 +17,7 @@
 int ntk_cmd_capture(int argc, char **argv);
 int ntk_cmd_analyze(int argc, char **argv);
 int ntk_cmd_diff(int argc, char **argv);
+int ntk_cmd_baseline(int argc, char **argv);
 int ntk_cmd_view(int argc, char **argv);
 int ntk_cmd_show_session(int argc, char **argv);
 int ntk_cmd_inspect(int argc, char **argv);

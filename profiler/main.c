@@ -13,13 +13,14 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    { "capture", ntk_cmd_capture },           { "view", ntk_cmd_view },
-    { "analyze", ntk_cmd_analyze },           { "diff", ntk_cmd_diff },
-    { "show-session", ntk_cmd_show_session }, { "inspect", ntk_cmd_inspect },
+    { "capture", ntk_cmd_capture },   { "view", ntk_cmd_view },
+    { "analyze", ntk_cmd_analyze },   { "diff", ntk_cmd_diff },
+    { "baseline", ntk_cmd_baseline }, { "show-session", ntk_cmd_show_session },
+    { "inspect", ntk_cmd_inspect },
 };
 
-static const char *const command_names[] = { "capture",      "view",    "analyze", "diff",
-                                             "show-session", "inspect", NULL };
+static const char *const command_names[] = { "capture",  "view",         "analyze", "diff",
+                                             "baseline", "show-session", "inspect", NULL };
 
 static bool arg_schema;
 
@@ -38,6 +39,7 @@ static const struct ntk_opt_program program = {
              "analyze -s FILE.ntff [-n FILE.neff] [OPTION]... [NAME]...\n"
              "analyze -d FOLDER [OPTION]... [NAME]...\n"
              "diff [OPTION]... BEFORE AFTER\n"
+             "baseline save|check [OPTION]... BASELINE CAPTURE...\n"
              "show-session -s FILE.ntff [OPTION]...\n"
              "inspect [OPTION]... [--] COMMAND [ARGUMENT]...\n"
              "inspect --pid PID [OPTION]...",
@@ -70,9 +72,8 @@ int main(int argc, char **argv)
         return show_schema();
     }
     if (first >= argc) {
-        return ntk_opt_usage_error(
-            &program,
-            "a command is missing: capture, view, analyze, diff, show-session or inspect");
+        return ntk_opt_usage_error(&program, "a command is missing: capture, view, analyze, diff, "
+                                             "baseline, show-session or inspect");
     }
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         if (strcmp(argv[first], commands[i].name) == 0) {
@@ -80,6 +81,7 @@ int main(int argc, char **argv)
         }
     }
     return ntk_opt_usage_error(
-        &program, "unknown command '%s': use capture, view, analyze, diff, show-session or inspect",
+        &program,
+        "unknown command '%s': use capture, view, analyze, diff, baseline, show-session or inspect",
         argv[first]);
 }

@@ -50,7 +50,7 @@ subcommands() {
 subcommands neuron-bench exec machine
 subcommands neuron-monitor attach query run
 subcommands neuron-packager info unpack create optimize example disasm asm
-subcommands neuron-profile capture view analyze diff show-session inspect
+subcommands neuron-profile capture view analyze diff baseline show-session inspect
 [ "$(ask neuron-bench exec --cores "")" = "" ] || fail "a value is not an option"
 [ "$(ask neuron-bench exec --cores 0 --dur)" = --duration ] || fail "an option after a value"
 [ "$(ask neuron-monitor que)" = query ] || fail "neuron-monitor que<tab>"

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_baseline - executions that are kept, and whether later ones are slower. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/cmd.h"
+#include "profiler/cmd_side.h"
+#include "profiler/output/baseline_file.h"
+#include "profiler/output/output_baseline.h"
+#include "shared/base/clock.h"
+#include "shared/base/opt.h"
+#include "shared/base/str.h"
+
+#define EXIT_BEYOND 3
+#define DEFAULT_LIMIT "total=5%"
+
+static const char *arg_neff;
+static const char *arg_output;
+static const char *arg_junit;
+static bool arg_json;
+static struct ntk_vec arg_limits = NTK_VEC_INIT(struct ntk_baseline_limit);
+
+static int call_limit(const char *value, struct ntk_err *err)
+{
+    struct ntk_baseline_limit limit;
+    int ret = ntk_baseline_limit_parse(value, &limit, err);
+
+    if (ret == 0 && ntk_vec_push(&arg_limits, &limit) < 0) {
+        free(limit.name);
+        ret = ntk_err_no_memory(err);
+    }
+    return ret;
+}
+static int (*const limit_caller)(const char *, struct ntk_err *) = call_limit;
+
+static const struct ntk_opt options[] = {
+    { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff, "the NEFF of the captures" },
+    { 'l', "limit", "KIND[/NAME]=CHANGE", NTK_OPT_CALL, (void *)&limit_caller,
+      "how much may be added: 5%, 2us, 64K (default: " DEFAULT_LIMIT "; may be given more than "
+      "once)" },
+    { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "as JSON" },
+    { 0, "junit", "FILE", NTK_OPT_TEXT, &arg_junit, "write test results for a CI system there" },
+    { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output, "write there, not to stdout" },
+    NTK_OPT_COMMON,
+    { 0 },
+};
+
+static const char *const verbs[] = { "save", "check", NULL };
+
+static const struct ntk_opt_program program_options = {
+    .name = "neuron-profile baseline",
+    .usage = "save [-n FILE.neff] BASELINE CAPTURE...\n"
+             "check [-n FILE.neff] [OPTION]... BASELINE CAPTURE...",
+    .summary = "Keeps what captures measured, and tells whether later ones are slower than a limit "
+               "allows. A CAPTURE is a file, or a folder with captures of repeated executions.",
+    .options = options,
+    .epilogue = "Exit code of check: 0 within the limits, 3 beyond one, 1 it could not be told.\n"
+                "Four captures on each side tell a change from chance.",
+    .subcommands = verbs,
+};
+
+/* 0, or 1 with the sentence printed. */
+static int side_open(struct ntk_side *side, char **paths, int count)
+{
+    int code = 0;
+
+    ntk_side_init(side);
+    for (int i = 0; i < count && code == 0; i++) {
+        code = ntk_side_add(side, paths[i], arg_neff);
+    }
+    if (code == 0 && side->is_incomplete) {
+        const struct ntk_err err = { .code = -EBADMSG,
+                                     .text = "a capture that is not whole is no measure",
+                                     .offset = NTK_ERR_NO_OFFSET };
+
+        code = ntk_profile_fail(&err);
+    }
+    return code;
+}
+
+static int save(const char *path, struct ntk_side *side)
+{
+    struct ntk_baseline baseline = { .saved_unix_ns = ntk_clock_realtime_ns(),
+                                     .executions = side->measures };
+    struct ntk_buf out = { 0 };
+
+    (void)ntk_str_copy(baseline.instance_type, sizeof baseline.instance_type, side->instance_type);
+    for (unsigned i = 0; i < side->uuid_known_bytes; i++) {
+        (void)snprintf(baseline.neff_uuid + (size_t)2 * i, 3, "%02x", side->uuid[i]);
+    }
+    ntk_baseline_write(&baseline, &out);
+    int code = ntk_profile_put(&out, path);
+    ntk_buf_fini(&out);
+    if (code == 0 && strcmp(path, "-") != 0) {
+        printf("%s: %zu execution%s\n", path, side->measures.count,
+               side->measures.count == 1 ? "" : "s");
+    }
+    return code;
+}
+
+static int put(const struct ntk_output_baseline *check)
+{
+    struct ntk_buf out = { 0 };
+    struct ntk_buf junit = { 0 };
+
+    if (arg_json) {
+        struct ntk_json json;
+
+        ntk_json_init(&json, &out, true);
+        ntk_output_baseline_json(check, &json);
+        ntk_buf_add_char(&out, '\n');
+    } else {
+        ntk_output_baseline_text(check, &out);
+    }
+    int code = ntk_profile_put(&out, arg_output);
+    if (arg_junit && code == 0) {
+        ntk_output_baseline_junit(check, &junit);
+        code = ntk_profile_put(&junit, arg_junit);
+    }
+    ntk_buf_fini(&junit);
+    ntk_buf_fini(&out);
+    return code ? code : check->result->beyond_count ? EXIT_BEYOND : 0;
+}
+
+/* Times of one machine say nothing of another. */
+static int check_machines(const char *path, const struct ntk_baseline *baseline,
+                          const struct ntk_side *side, struct ntk_err *err)
+{
+    if (!baseline->instance_type[0] || !side->instance_type[0] ||
+        strcmp(baseline->instance_type, side->instance_type) == 0) {
+        return 0;
+    }
+    return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                       "%s is of %s and the captures of %s: times of one machine are compared with "
+                       "times of the same",
+                       path, baseline->instance_type, side->instance_type);
+}
+
+static int check(const char *path, const struct ntk_side *side)
+{
+    struct ntk_baseline baseline;
+    struct ntk_comparison comparison = { 0 };
+    struct ntk_baseline_result result = { 0 };
+    struct ntk_err err = { 0 };
+    int ret = ntk_baseline_read(path, &baseline, &err);
+    int code = 1;
+
+    if (ret < 0) {
+        return ntk_profile_fail(&err);
+    }
+    ret = check_machines(path, &baseline, side, &err);
+    if (ret == 0 && arg_limits.count == 0) {
+        ret = call_limit(DEFAULT_LIMIT, &err);
+    }
+    if (ret == 0 &&
+        ntk_analysis_comparison(baseline.executions.items, baseline.executions.count,
+                                side->measures.items, side->measures.count, &comparison) < 0) {
+        ret = ntk_err_no_memory(&err);
+    }
+    if (ret == 0) {
+        ret = ntk_baseline_check(&comparison, arg_limits.items, arg_limits.count, &result, &err);
+    }
+    if (ret == 0) {
+        const struct ntk_output_baseline told = { path, &baseline, &comparison, &result };
+
+        code = put(&told);
+    } else {
+        code = ntk_profile_fail(&err);
+    }
+    ntk_baseline_result_fini(&result);
+    ntk_comparison_fini(&comparison);
+    ntk_baseline_fini(&baseline);
+    return code;
+}
+
+static int run(int argc, char **argv)
+{
+    struct ntk_side side;
+    int first = ntk_opt_parse(&program_options, argc, argv);
+    int code;
+
+    if (first < 0) {
+        return ntk_opt_exit_code(first);
+    }
+    bool saves = first < argc && strcmp(argv[first], "save") == 0;
+    if (first == argc || (!saves && strcmp(argv[first], "check") != 0)) {
+        return ntk_opt_usage_error(&program_options, "say what to do with the baseline: save or "
+                                                     "check");
+    }
+    if (argc - first < 3) {
+        return ntk_opt_usage_error(&program_options, argc - first < 2
+                                                         ? "the file of the baseline is missing"
+                                                         : "captures are missing");
+    }
+    if (saves && (arg_json || arg_junit || arg_output || arg_limits.count > 0)) {
+        return ntk_opt_usage_error(&program_options,
+                                   "--limit, --json, --junit and --output-file are for check");
+    }
+    code = side_open(&side, argv + first + 2, argc - first - 2);
+    if (code == 0) {
+        code = saves ? save(argv[first + 1], &side) : check(argv[first + 1], &side);
+    }
+    ntk_side_fini(&side);
+    return code;
+}
+
+int ntk_cmd_baseline(int argc, char **argv)
+{
+    int code = run(argc, argv);
+
+    ntk_vec_each(struct ntk_baseline_limit, limit, &arg_limits) {
+        free(limit->name);
+    }
+    ntk_vec_fini(&arg_limits);
+    return code;
+}

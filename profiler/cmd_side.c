@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+#include "profiler/cmd_side.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "profiler/cmd.h"
+#include "profiler/output/analyses.h"
+#include "profiler/system/session_find.h"
+#include "profiler/trace/long_list.h"
+#include "shared/base/str.h"
+
+void ntk_side_init(struct ntk_side *side)
+{
+    *side = (struct ntk_side){ 0 };
+    ntk_vec_init(&side->measures, sizeof(struct ntk_measures));
+}
+
+/* The measures of an open capture. */
+static int measure(const struct ntk_trace *trace, struct ntk_measures *out)
+{
+    struct ntk_analyses *analyses = NULL;
+    int ret = ntk_analyses_create(trace, &analyses);
+
+    if (ret == 0) {
+        ret = ntk_analysis_measures(analyses->program, analyses->has_path ? &analyses->path : NULL,
+                                    &analyses->costs, out);
+    }
+    ntk_analyses_destroy(analyses);
+    return ret;
+}
+
+static bool is_of_another(const struct ntk_side *side, const struct ntk_ntff *ntff)
+{
+    unsigned known = side->uuid_known_bytes < ntff->neff_uuid_known_bytes
+                         ? side->uuid_known_bytes
+                         : ntff->neff_uuid_known_bytes;
+
+    return memcmp(side->uuid, ntff->neff_uuid, known) != 0;
+}
+
+/* 0, or 1 with the sentence printed. */
+static int capture_add(struct ntk_side *side, const char *path, const char *neff)
+{
+    struct ntk_profile profile = { 0 };
+    struct ntk_measures measures = { 0 };
+    struct ntk_err err = { 0 };
+    int ret = 0;
+    int code = ntk_profile_open(path, neff, &profile);
+
+    if (code) {
+        return code;
+    }
+    side->is_incomplete = side->is_incomplete || profile.is_incomplete;
+    if (side->instance_type[0] && profile.ntff->instance_type[0] &&
+        strcmp(side->instance_type, profile.ntff->instance_type) != 0) {
+        ntk_err_set(&err, -EINVAL, NTK_ERR_NO_OFFSET,
+                    "%s: of %s, and the captures before it of %s: executions on one machine are "
+                    "put together",
+                    path, profile.ntff->instance_type, side->instance_type);
+        code = ntk_profile_fail(&err);
+    } else if (is_of_another(side, profile.ntff)) {
+        ntk_err_set(&err, -EINVAL, NTK_ERR_NO_OFFSET,
+                    "%s: of another program than the captures before it: executions of one "
+                    "program are compared with executions of one program",
+                    path);
+        code = ntk_profile_fail(&err);
+    } else if ((ret = measure(profile.trace, &measures)) < 0 ||
+               (ret = ntk_vec_push(&side->measures, &measures)) < 0) {
+        ntk_measures_fini(&measures);
+        ntk_long_list_err_set(&err, ret, profile.trace->folder);
+        code = ntk_profile_fail(&err);
+    } else if (side->uuid_known_bytes < profile.ntff->neff_uuid_known_bytes) {
+        side->uuid_known_bytes = profile.ntff->neff_uuid_known_bytes;
+        memcpy(side->uuid, profile.ntff->neff_uuid, sizeof side->uuid);
+    }
+    if (code == 0 && side->instance_type[0] == '\0') {
+        (void)ntk_str_copy(side->instance_type, sizeof side->instance_type,
+                           profile.ntff->instance_type);
+    }
+    profile.is_incomplete = false; /* told of the side as a whole */
+    return ntk_profile_close(&profile, code);
+}
+
+int ntk_side_add(struct ntk_side *side, const char *path, const char *neff)
+{
+    struct ntk_vec files = { 0 };
+    struct ntk_err err = { 0 };
+    struct stat status;
+    int code = 0;
+
+    if (stat(path, &status) < 0 || !S_ISDIR(status.st_mode)) {
+        return capture_add(side, path, neff);
+    }
+    if (ntk_session_files(path, ".ntff", &files) < 0 || files.count == 0) {
+        ntk_err_set(&err, -ENOENT, NTK_ERR_NO_OFFSET, "%s: no captures (*.ntff) there", path);
+        code = ntk_profile_fail(&err);
+    }
+    ntk_vec_each(char *, file, &files) {
+        code = code ? code : capture_add(side, *file, neff);
+    }
+    ntk_session_paths_fini(&files);
+    return code;
+}
+
+void ntk_side_fini(struct ntk_side *side)
+{
+    ntk_vec_each(struct ntk_measures, measures, &side->measures) {
+        ntk_measures_fini(measures);
+    }
+    ntk_vec_fini(&side->measures);
+}

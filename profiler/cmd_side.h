@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd_side - repeated executions of one program, as measures: one side of a comparison.
+ *
+ * Owner: caller's storage, zeroed before _init; _fini frees.
+ */
+#ifndef NTK_PROFILER_CMD_SIDE_H
+#define NTK_PROFILER_CMD_SIDE_H
+
+#include "profiler/analysis/measures.h"
+#include "profiler/trace/trace.h"
+
+struct ntk_side {
+    struct ntk_vec measures; /* struct ntk_measures, one for each execution */
+    bool is_incomplete;      /* parts of a file are missing */
+    /* Of the capture that tells most, as far as it does. */
+    unsigned uuid_known_bytes;
+    uint8_t uuid[NTK_NTFF_UUID_BYTES];
+    char instance_type[64]; /* "": none of them tells */
+};
+
+void ntk_side_init(struct ntk_side *side);
+/* A capture, or a folder with captures (*.ntff), which all must be of the program of those before.
+ * neff may be NULL. 0, or 1 with the sentence printed. */
+int ntk_side_add(struct ntk_side *side, const char *path, const char *neff);
+void ntk_side_fini(struct ntk_side *side);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* Any bytes as a baseline: refused with a sentence, or what was read is written and read the same. */
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/output/baseline_file.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct ntk_baseline baseline;
+    struct ntk_baseline again;
+    struct ntk_buf first = { 0 };
+    struct ntk_buf second = { 0 };
+    struct ntk_err err = { 0 };
+
+    if (ntk_baseline_read_bytes(data, size, "fuzz", &baseline, &err) < 0) {
+        if (err.text[0] == '\0') {
+            abort();
+        }
+        return 0;
+    }
+    ntk_baseline_write(&baseline, &first);
+    if (!ntk_buf_ok(&first) ||
+        ntk_baseline_read_bytes(first.bytes, first.bytes_count, "written", &again, &err) < 0) {
+        abort();
+    }
+    ntk_baseline_write(&again, &second);
+    if (first.bytes_count != second.bytes_count ||
+        memcmp(first.bytes, second.bytes, first.bytes_count) != 0) {
+        abort();
+    }
+    ntk_buf_fini(&first);
+    ntk_buf_fini(&second);
+    ntk_baseline_fini(&again);
+    ntk_baseline_fini(&baseline);
+    return 0;
+}

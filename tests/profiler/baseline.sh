@@ -1,0 +1,96 @@
+#!/bin/bash
+# baseline - a check in CI as its user meets it: exit codes, what is printed, what a CI system reads.
+set -u
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/ntk-baseline-XXXXXX")
+export PATH=$NTK_BIN_DIR:$PATH LC_ALL=C.UTF-8 NEURON_SOFT_INSTANCE=trn2.3xlarge NEURON_HOOKS_DIR=$scratch/hooks
+export NEURON_RT_LOG_LEVEL=QUIET
+unset NEURON_HOOKS NEURON_LIBNRT NEURON_RT_VISIBLE_CORES NEURON_RT_NUM_CORES
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+mkdir -m 700 hooks
+failures=0
+complain() {
+    printf 'FAILED: %s\n' "$*"
+    sed 's/^/    | /' err printed
+    failures=$((failures + 1))
+}
+baseline() { # EXIT-CODE ARGUMENT...
+    local wanted=$1
+    shift
+    neuron-profile baseline "$@" >printed 2>err
+    local got=$?
+    [ $got = "$wanted" ] || complain "baseline $*: exit code $got, not $wanted"
+}
+says() { # FILE TEXT
+    grep -qF -- "$2" "$1" || complain "$1 does not say: $2"
+}
+# Four executions of each, so that a change can be told from chance.
+for kind in attention attention-slow; do
+    neuron-packager example $kind -s 512 -o $kind.neff 2>err || complain "example $kind"
+    mkdir $kind
+    for run in 1 2 3 4; do
+        neuron-profile capture -n $kind.neff -s $kind/$run.ntff >/dev/null 2>err || complain "capture of $kind"
+    done
+done
+fast=(-n attention.neff) slow=(-n attention-slow.neff)
+
+baseline 0 save kept.json "${fast[@]}" attention
+says printed 'kept.json: 4 executions'
+jq -e '.format == "neuron-profile-baseline" and .version == 1 and (.executions | length) == 4 and
+    .instance_type == "trn2.3xlarge" and (.neff_uuid | length) == 32' kept.json >/dev/null || complain 'the file'
+# Each key of it stands in the page of the format.
+for key in $(jq -r '[paths | .[] | strings] | unique[]' kept.json); do
+    grep -q "\`$key\`" "$NTK_SOURCE_DIR/docs/formats/baseline.md" || complain "key $key is not documented"
+done
+
+baseline 0 check kept.json "${fast[@]}" attention/1.ntff attention/2.ntff attention/3.ntff attention/4.ntff
+says printed 'Within the limits: 1 measure'
+baseline 3 check kept.json "${slow[@]}" attention-slow --limit total=5% --limit engines=1000% --junit results.xml
+says printed 'Beyond the limit: 1 of'
+says printed 'BEYOND'
+python3 - <<'PY' || complain 'results.xml'
+import xml.etree.ElementTree as tree
+suite = tree.parse('results.xml').getroot()
+cases = suite.findall('testcase')
+failed = [case for case in cases if case.find('failure') is not None]
+assert suite.tag == 'testsuite' and int(suite.get('tests')) == len(cases) == 6
+assert int(suite.get('failures')) == len(failed) == 1
+assert failed[0].get('classname') == 'neuron-profile.total' and float(failed[0].get('time')) > 0
+PY
+baseline 3 check kept.json "${slow[@]}" attention-slow --json
+jq -e '.verdict == "beyond" and .beyond_count == 1 and .can_tell and .baseline_count == 4 and .now_count == 4 and
+    (.measures[0] | .is_beyond and .p < 0.05 and .limit_ratio == 0.05 and .now_ns > .baseline_ns and
+    .change_ratio == (.now_ns - .baseline_ns) / .baseline_ns)' printed >/dev/null || complain 'the JSON'
+for key in $(jq -r '[paths | .[] | strings] | unique[]' printed); do
+    grep -q "\`$key\`" "$NTK_SOURCE_DIR/docs/formats/baseline.md" || complain "key $key is not documented"
+done
+# What became faster is within, and one figure has one value in diff and check.
+baseline 0 save slow.json "${slow[@]}" attention-slow
+baseline 0 check slow.json "${fast[@]}" attention --json
+jq '.measures[0].change_ratio' printed >mine
+neuron-profile diff "${slow[@]}" --neff-after attention.neff attention-slow attention --json >printed 2>err
+jq '.total[0].change_ratio' printed | cmp -s - mine || complain 'diff says something else'
+
+# What cannot be told is neither.
+baseline 1 check none.json "${fast[@]}" attention
+says err 'none.json'
+baseline 1 check attention.neff "${fast[@]}" attention
+says err 'not a baseline'
+baseline 1 check kept.json "${fast[@]}" attention --limit engines/Tenser=5%
+says err 'engines/Tenser'
+baseline 1 check kept.json "${fast[@]}" attention none.ntff
+baseline 1 save mixed.json attention attention-slow
+says err 'of another program'
+[ ! -e mixed.json ] || complain 'a baseline of two programs'
+sed 's/trn2.3xlarge/trn1.2xlarge/' kept.json >other.json
+baseline 1 check other.json "${fast[@]}" attention
+says err 'trn1.2xlarge'
+head -c 20000 attention/1.ntff >cut.ntff
+baseline 1 save cut.json cut.ntff
+[ ! -e cut.json ] || complain 'a baseline of half a capture'
+baseline 1 save /dev/full "${fast[@]}" attention
+baseline 2 check kept.json
+baseline 2 keep kept.json attention
+baseline 2 save kept.json attention --limit total=1%
+baseline 2 check kept.json attention --limit total
+exit $((failures > 0))
