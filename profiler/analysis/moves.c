@@ -35,6 +35,7 @@ static void add_side(struct filling *f, enum ntk_moves_side side, const char *na
                      uint64_t bytes_count)
 {
     f->moves->bytes[side] += bytes_count;
+    f->moves->is_load = f->moves->is_load && (side == NTK_MOVES_SOURCE || is_on_core);
     if (!name) {
         f->sides[side].has_unknown = true;
     } else if (ntk_map_put(&f->sides[side].names, name, f) < 0 ||
@@ -46,6 +47,10 @@ static void add_side(struct filling *f, enum ntk_moves_side side, const char *na
 static void add_var(struct filling *f, enum ntk_moves_side side, const struct ntk_neff_var *var,
                     uint64_t bytes_count)
 {
+    f->moves->has_input =
+        f->moves->has_input || (side == NTK_MOVES_SOURCE && var && var->type == NTK_NEFF_VAR_INPUT);
+    f->moves->has_output =
+        f->moves->has_output || (side == NTK_MOVES_DEST && var && var->type == NTK_NEFF_VAR_OUTPUT);
     add_side(f, side, var ? var->name : NULL, var && var->type == NTK_NEFF_VAR_STATE_BUFFER,
              bytes_count);
 }
@@ -277,6 +282,7 @@ int ntk_moves_create(const struct ntk_trace *trace, const struct ntk_trace_core 
         return -ENOMEM;
     }
     f.moves->is_plain = true;
+    f.moves->is_load = true;
     is_found = find(&f, trace, core, instruction);
     if (is_found && !f.failed) {
         put_texts(&f);

@@ -19,8 +19,11 @@
 enum ntk_moves_side { NTK_MOVES_SOURCE, NTK_MOVES_DEST, NTK_MOVES_SIDE_COUNT };
 
 struct ntk_moves {
-    bool is_prepared;     /* its descriptors were made before the run */
-    bool is_plain;        /* all of it copies or casts: packets have the bytes of a side */
+    bool is_prepared; /* its descriptors were made before the run */
+    bool is_plain;    /* all of it copies or casts: packets have the bytes of a side */
+    bool has_input;   /* it reads an input of the NEFF; writes an output */
+    bool has_output;
+    bool is_load;         /* all of it goes to memory on the core */
     const char *op;       /* "copy", "cast", "transpose" ...; NULL: several */
     const char *name;     /* of the group, as the NEFF has it; NULL: none */
     const char *variable; /* the one tensor that is not on the core; NULL: none, or several */

@@ -108,7 +108,7 @@ void ntk_analysis_onchip_traffic(const struct ntk_trace *trace, const struct ntk
 {
     struct ntk_onchip_traffic traffic = { .is_known = true };
     bool has_chip = trace->has_chip && trace->chip.generation == NTK_VENDOR_SLOT_GENERATION;
-    bool has_open = false, has_vendor = false;
+    bool has_open = false, has_vendor = false, has_trigger = false;
 
     for (size_t c = 0; c < trace->core_count && traffic.is_known; c++) {
         struct ntk_executed executed = { .core = &trace->cores[c] };
@@ -117,6 +117,13 @@ void ntk_analysis_onchip_traffic(const struct ntk_trace *trace, const struct ntk
             bool is_open = ntk_open_slot_decode(executed.core, &executed.instruction, &instr);
             has_open = has_open || is_open;
             has_vendor = has_vendor || !is_open;
+            if (!is_open && ntk_dma_trigger_get(executed.core, &executed.instruction, &instr)) {
+                has_trigger = true;
+                traffic.is_known =
+                    has_chip && add_groups(&traffic, executed.core, executed.instruction.engine,
+                                           &instr, executed.times);
+                continue;
+            }
             traffic.is_known = is_open
                                    ? add_open(&traffic, executed.core, executed.instruction.engine,
                                               &instr, executed.times)
@@ -125,7 +132,7 @@ void ntk_analysis_onchip_traffic(const struct ntk_trace *trace, const struct ntk
         }
     }
     /* Nobody but the NEFF says what a vendor's prepared queues move, and where to. */
-    if (has_vendor && !has_open && ntk_dma_prepared_packets(dma)) {
+    if (has_vendor && !has_open && !has_trigger && ntk_dma_prepared_packets(dma)) {
         traffic.is_known = false;
     }
     *out = traffic;

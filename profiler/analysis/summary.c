@@ -12,6 +12,7 @@
 #include "profiler/analysis/hbm_traffic.h"
 #include "profiler/analysis/matmul_flops.h"
 #include "profiler/analysis/onchip_traffic.h"
+#include "profiler/analysis/prepared.h"
 #include "profiler/analysis/queue_bytes.h"
 #include "profiler/analysis/throttling.h"
 #include "shared/base/str.h"
@@ -191,6 +192,29 @@ static void fill_dma_share(struct filler *f, const struct dma_ids *ids,
     set_share(f, ids->size_share, (double)part->bytes_count, (double)all->bytes_count);
 }
 
+/* Where nothing is prepared the original has two zeros. */
+static void fill_prepared(struct filler *f, const struct ntk_dma_traffic *traffic)
+{
+    struct ntk_prepared prepared = { 0 };
+
+    if (ntk_dma_prepared_packets(traffic) == 0) {
+        set_number(f, NTK_SUMMARY_dma_transfer_time, 0);
+        set_number(f, NTK_SUMMARY_dma_transfer_average_bytes, 0);
+        return;
+    }
+    int ret = f->trace->neff ? ntk_analysis_prepared(f->trace, &prepared) : 0;
+    if (ret < 0) {
+        f->failed = ret;
+    }
+    if (prepared.is_known) {
+        set_count(f, NTK_SUMMARY_dma_transfer_count, prepared.count);
+        set_count(f, NTK_SUMMARY_dma_transfer_total_bytes, prepared.bytes_count);
+        set_ps(f, NTK_SUMMARY_dma_transfer_time, prepared.sum_ps);
+        set_number(f, NTK_SUMMARY_dma_transfer_average_bytes,
+                   (double)prepared.bytes_count / (double)prepared.count);
+    }
+}
+
 static void fill_dma(struct filler *f, const struct ntk_dma_traffic *traffic)
 {
 #define IDS(k)                                                                        \
@@ -230,11 +254,7 @@ static void fill_dma(struct filler *f, const struct ntk_dma_traffic *traffic)
               (double)(soft->packet_count + hard->packet_count), (double)traffic->all.packet_count);
     set_share(f, NTK_SUMMARY_dynamic_dma_size_percent,
               (double)(soft->bytes_count + hard->bytes_count), (double)traffic->all.bytes_count);
-    /* Which packets make one prepared transfer is not in the capture. */
-    if (ntk_dma_prepared_packets(traffic) == 0) {
-        set_number(f, NTK_SUMMARY_dma_transfer_time, 0);
-        set_number(f, NTK_SUMMARY_dma_transfer_average_bytes, 0);
-    }
+    fill_prepared(f, traffic);
     struct ntk_queue_bytes queues;
     ntk_analysis_queue_bytes(trace, &queues);
     if (queues.is_known) {

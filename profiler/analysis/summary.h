@@ -61,7 +61,7 @@ struct ntk_summary {
     struct ntk_summary_value *values;
 };
 
-/* 0 or -ENOMEM. */
+/* 0, -ENOMEM or -errno of a long list. */
 int ntk_analysis_summary(const struct ntk_trace *trace, struct ntk_summary *out_summary);
 void ntk_summary_fini(struct ntk_summary *summary);
 /* "overall_stats" */

@@ -15,6 +15,7 @@ struct sums {
     struct ntk_vec rows;    /* struct ntk_tensor_row */
     struct ntk_map indices; /* by name, + 1 */
     uint64_t times;         /* the slot ran */
+    bool is_load;           /* it moves to memory on the core */
     bool has_transfer, has_unnamed;
     int failed;
 };
@@ -63,6 +64,10 @@ static void visit(const struct ntk_neff_var *var, bool is_write, uint64_t bytes_
     }
     *(is_write ? &row->write_bytes : &row->read_bytes) += sums->times * bytes_count;
     *(is_write ? &row->write_count : &row->read_count) += sums->times;
+    if (!is_write && sums->is_load) {
+        row->load_bytes += sums->times * bytes_count;
+        row->load_count += sums->times;
+    }
 }
 
 static int compare(const void *a, const void *b)
@@ -100,7 +105,9 @@ static int add_core(struct sums *sums, const struct ntk_program *program, size_t
                 .slot = (uint32_t)s,
                 .opcode = buffer->code[s * NTK_NTFF_SLOT_BYTES],
             };
+            const struct ntk_moves *moves = ntk_program_fact(program, index, &instruction)->moves;
             sums->times = times[s];
+            sums->is_load = moves && moves->is_load;
             sums->has_transfer = sums->has_transfer || times[s];
             if (times[s] &&
                 !ntk_hbm_traffic_visit(program->trace, core, &instruction, visit, sums)) {

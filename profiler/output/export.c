@@ -114,6 +114,8 @@ static int fill_cores(struct ntk_export *export)
         struct ntk_export_core *core = &export->cores[c];
         core->first_packet_id = id;
         id += (int64_t)trace->cores[c].packet_count;
+        core->first_transfer_id = id;
+        id += (int64_t) export->transfers.cores[c].count;
         snprintf(core->path, sizeof core->path, "/%s", trace->cores[c].ntff->name);
         ret = name_queues(&trace->cores[c], core, export->texts);
         if (ret == 0) {
@@ -143,6 +145,9 @@ int ntk_export_create(const struct ntk_trace *trace, const char *profile_name, c
     export->cores = calloc(trace->core_count + 1, sizeof *export->cores);
     if (export->cores) {
         ret = ntk_program_create(trace, &export->program);
+    }
+    if (ret == 0) {
+        ret = ntk_transfers_init(&export->transfers, export->program);
     }
     if (ret == 0) {
         ret = ntk_analysis_summary(trace, &export->summary);
@@ -178,6 +183,7 @@ void ntk_export_destroy(struct ntk_export *export)
     ntk_layer_summary_fini(&export->layers);
     ntk_opcode_table_fini(&export->opcodes);
     ntk_summary_fini(&export->summary);
+    ntk_transfers_fini(&export->transfers);
     ntk_program_destroy(export->program);
     free(export->cores);
     free(export);

@@ -14,6 +14,7 @@
 #include "profiler/analysis/opcode_table.h"
 #include "profiler/analysis/program.h"
 #include "profiler/analysis/summary.h"
+#include "profiler/analysis/transfers.h"
 #include "profiler/output/output_system.h"
 #include "profiler/trace/trace.h"
 
@@ -26,7 +27,8 @@ struct ntk_export_core {
     /* As shown. */
     const char *queue_names[NTK_NTFF_DMA_ENGINES][NTK_NTFF_DMA_QUEUES];
     const char *semaphore_names[NTK_EXPORT_SEMAPHORES];
-    int64_t first_instruction_id, first_packet_id; /* the others follow in order of time */
+    /* The others follow in order of time. */
+    int64_t first_instruction_id, first_packet_id, first_transfer_id;
 };
 
 /* A capture of a folder, on the clock of its host. */
@@ -51,11 +53,12 @@ struct ntk_export {
     struct ntk_opcode_table opcodes;
     struct ntk_layer_summary layers;
     struct ntk_program *program;
+    struct ntk_transfers transfers;
     struct ntk_export_core *cores; /* trace->core_count of them */
     void *texts;                   /* what the names point to */
 };
 
-/* 0 or -ENOMEM. */
+/* 0 or -errno, as of ntk_long_list_err_set(). */
 int ntk_export_create(const struct ntk_trace *trace, const char *profile_name, const char *path,
                       struct ntk_export **out_export);
 void ntk_export_destroy(struct ntk_export *export);

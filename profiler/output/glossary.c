@@ -12,8 +12,6 @@
 static const struct {
     const char *metric, *group, *meaning;
 } others[] = {
-    { "dma_transfer_count", "data_movement", "prepared transfers" },
-    { "dma_transfer_total_bytes", "data_movement", "bytes of prepared transfers" },
     { "spill_save_bytes", "data_movement",
       "written to device memory for lack of room on the core" },
     { "spill_reload_bytes", "data_movement", "read back of it, each time counted" },

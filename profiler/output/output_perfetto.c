@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "profiler/analysis/dma_rate.h"
+#include "profiler/analysis/pending.h"
 #include "profiler/output/arrows.h"
 #include "profiler/output/export_to.h"
 #include "profiler/output/lanes.h"
@@ -497,10 +498,20 @@ static int put_semaphores(struct core_writer *c)
     return 0;
 }
 
+static int put_pending(void *ctx, int64_t time_ps, int64_t count)
+{
+    struct core_writer *c = ctx;
+    int ret = c->pending ? 0
+                         : ntk_perfetto_put_counter_track(c->to, "Pending DMA", NULL, c->process,
+                                                          &c->pending);
+
+    return ret ? ret
+               : ntk_perfetto_put_count(c->to, c->pending, ntk_rows_ns(time_ps), (uint64_t)count);
+}
+
 static int put_counters(struct core_writer *c)
 {
     int ret = 0;
-    int64_t pending = 0;
 
     if (c->core->packet_count) {
         ret = ntk_perfetto_put_counter_track(c->to, "DMA throughput", "B/s", c->process, &c->rate);
@@ -515,24 +526,8 @@ static int put_counters(struct core_writer *c)
                                                  (double)from->k / from->n)
                        : ret;
     }
-    if (ret < 0) {
-        return ret;
-    }
-    ntk_trace_each_instruction(c->core, from) {
-        if (from->opcode != NTK_NTFF_OPCODE_DMA_DIRECT2D) {
-            continue;
-        }
-        ret = pending ? 0
-                      : ntk_perfetto_put_counter_track(c->to, "Pending DMA", NULL, c->process,
-                                                       &c->pending);
-        ret = ret == 0 ? ntk_perfetto_put_count(c->to, c->pending, ntk_rows_ns(from->start_ps),
-                                                ++pending)
-                       : ret;
-        if (ret < 0) {
-            return ret;
-        }
-    }
-    return put_semaphores(c);
+    ret = ret ? ret : ntk_analysis_pending(&c->export->transfers, c->index, put_pending, c);
+    return ret ? ret : put_semaphores(c);
 }
 
 int ntk_perfetto_put_capture(struct ntk_perfetto *to, const struct ntk_export *export)

@@ -60,6 +60,25 @@ struct ntk_packet_row {
     const char *no;    /* "no": rows are single packets, each once */
     const char *is_cc; /* "no"; absent when there are collectives, whose packets nobody can tell */
     const char *semaphore; /* "-1" */
+    int64_t transfer_id;   /* this and what follows: of the transfer that it is known to be of */
+    const char *op, *variable;
+    const char *source_json, *dest_json;
+};
+
+struct ntk_transfer_row { /* packets of one transfer, from the first to the last */
+    int64_t id, core_index;
+    int64_t trigger_id; /* of the instruction that began it */
+    int64_t start_ns, end_ns, duration_ns;
+    const char *subgraph;
+    int64_t queue;
+    const char *queue_name;
+    const char *queue_type; /* of prepared ones what they move: input, output, data */
+    const char *name;       /* the NEFF's, of prepared ones */
+    const char *op, *variable;
+    const char *source, *dest, *source_json, *dest_json;
+    int64_t read_bytes, write_bytes;
+    int64_t packet_count, packet_bytes; /* the bytes with those of semaphore writes */
+    double bytes_per_second;
 };
 
 struct ntk_semaphore_row {
@@ -157,9 +176,12 @@ struct ntk_header_row { /* of the NEFF */
     int64_t core_count, logical_core_count, cores_per_logical;
 };
 
-struct ntk_tensor_row { /* a tensor of the NEFF, or a node of its graph */
+/* A tensor of the NEFF, or a node of its graph. */
+struct ntk_tensor_info_row {
     const char *name, *type, *format, *shape, *subgraph;
     int64_t bytes, node, core_index;
+    int64_t load_count, load_bytes, load_mean_bytes; /* absent: nobody knows of which tensors */
+    double load_ratio;
 };
 
 struct ntk_metadata_row {
@@ -195,8 +217,9 @@ struct ntk_warning_row {
 
 NTK_ROWS(instructions);       /* struct ntk_instruction_row */
 NTK_ROWS(active_spans);       /* struct ntk_span_row */
-NTK_ROWS(pending);            /* struct ntk_pending_row */
+NTK_ROWS(pending);            /* struct ntk_pending_row; the same */
 NTK_ROWS(packets);            /* struct ntk_packet_row */
+NTK_ROWS(transfers);          /* struct ntk_transfer_row; those whose packets are known */
 NTK_ROWS(rates);              /* struct ntk_rate_row */
 NTK_ROWS(semaphores);         /* struct ntk_semaphore_row */
 NTK_ROWS(errors);             /* struct ntk_error_row; those that can be understood */
@@ -212,14 +235,16 @@ NTK_ROWS(all_queues);         /* struct ntk_queue_row; every entry */
 NTK_ROWS(layers);             /* struct ntk_layer_row */
 NTK_ROWS(opcodes);            /* struct ntk_opcode_summary_row */
 NTK_ROWS(header);             /* struct ntk_header_row */
-NTK_ROWS(tensors);            /* struct ntk_tensor_row */
-NTK_ROWS(nodes_and_tensors);  /* struct ntk_tensor_row; the nodes too */
+NTK_ROWS(tensors);            /* struct ntk_tensor_info_row */
+NTK_ROWS(nodes_and_tensors);  /* struct ntk_tensor_info_row; the nodes too */
 NTK_ROWS(metadata);           /* struct ntk_metadata_row */
 NTK_ROWS(profile);            /* struct ntk_profile_row */
 NTK_ROWS(executions);         /* struct ntk_execution_row */
 NTK_ROWS(warnings);           /* struct ntk_warning_row */
 NTK_ROWS(summary);            /* union ntk_cell[NTK_SUMMARY_COUNT]; texts are absent */
 
+/* "input"; of an IO queue only the NEFF tells which: "unknown". */
+const char *ntk_rows_queue_type(unsigned dma_class);
 /* The start of the execution is 0; floors, so that -1 ps is -1 ns. */
 int64_t ntk_rows_ns(int64_t ps);
 /* Of files that may say anything: what is too large for a row is the largest. */

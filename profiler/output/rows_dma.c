@@ -6,10 +6,28 @@
 
 #include "profiler/analysis/dma_rate.h"
 
-/* What the schema calls a kind of queue; of an IO queue only the NEFF tells which. */
-static const char *queue_type(unsigned dma_class)
+const char *ntk_rows_queue_type(unsigned dma_class)
 {
     return dma_class == NTK_TRACE_DMA_IO ? "unknown" : ntk_trace_dma_class_name(dma_class);
+}
+
+static void fill_transfer(const struct ntk_export *export, size_t core, uint32_t packet,
+                          struct ntk_packet_row *row)
+{
+    const struct ntk_transfer *transfer = ntk_transfer_of_packet(&export->transfers, core, packet);
+    const struct ntk_moves *moves =
+        transfer ? ntk_transfer_fact(&export->transfers, core, transfer)->moves : NULL;
+
+    row->transfer_id = transfer ? export->cores[core].first_transfer_id +
+                                      (transfer - export->transfers.cores[core].items)
+                                : NTK_ABSENT_I64;
+    row->op = moves ? moves->op : NULL;
+    row->variable = moves ? moves->variable : NULL;
+    row->source_json = moves ? moves->json[NTK_MOVES_SOURCE] : NULL;
+    row->dest_json = moves ? moves->json[NTK_MOVES_DEST] : NULL;
+    if (packet % NTK_TRACE_LOOKS == 0) {
+        ntk_transfers_give_back(&export->transfers, core);
+    }
 }
 
 int ntk_rows_packets(const struct ntk_export *export, ntk_row_put *put, void *ctx)
@@ -42,13 +60,14 @@ int ntk_rows_packets(const struct ntk_export *export, ntk_row_put *put, void *ct
             row.lane = lanes[e][q];
             row.engine = from->engine;
             row.queue = from->queue;
-            row.queue_type = queue_type(from->dma_class);
+            row.queue_type = ntk_rows_queue_type(from->dma_class);
             row.queue_name = names->queue_names[e][q];
             row.bytes = from->bytes_count;
             row.bytes_per_second = ps > 0 ? ntk_packet_rate(from) : NTK_ABSENT_F64;
             row.crc = from->crc;
             row.index = counts[e][q]++;
             row.ring_id = 1 + (int64_t)((c * NTK_NTFF_DMA_ENGINES + e) * NTK_NTFF_DMA_QUEUES + q);
+            fill_transfer(export, c, (uint32_t)(from - core->packets), &row);
             int ret = put(ctx, &row);
             if (ret < 0) {
                 return ret;

@@ -8,9 +8,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "profiler/analysis/tensor_traffic.h"
 #include "profiler/output/predecessors.h"
 #include "profiler/output/tables.h"
 #include "shared/base/buf.h"
+#include "shared/base/map.h"
 #include "shared/base/str.h"
 #include "shared/formats/neff/neff.h"
 
@@ -113,8 +115,52 @@ static bool is_in_earlier_core(const struct ntk_trace *trace, size_t core_index,
     return false;
 }
 
-static int put_tensors(const struct ntk_trace *trace, enum ntk_neff_var_type type,
-                       const char *type_name, ntk_row_put *put, void *ctx)
+/* What was loaded, by name; empty where that is not known. */
+struct loads {
+    bool is_known;
+    struct ntk_tensor_traffic traffic;
+    struct ntk_map rows; /* by name */
+};
+
+/* 0 or -ENOMEM. */
+static int find_loads(const struct ntk_program *program, struct loads *loads)
+{
+    int ret = ntk_analysis_tensor_traffic(program, &loads->traffic);
+
+    loads->is_known = ret == 0;
+    for (size_t i = 0; i < loads->traffic.row_count && ret == 0; i++) {
+        ret = ntk_map_put(&loads->rows, loads->traffic.rows[i].name, &loads->traffic.rows[i]);
+    }
+    return ret == -ENODATA ? 0 : ret;
+}
+
+static void loads_fini(struct loads *loads)
+{
+    ntk_map_fini(&loads->rows);
+    ntk_tensor_traffic_fini(&loads->traffic);
+}
+
+static void fill_loads(const struct loads *loads, struct ntk_tensor_info_row *row)
+{
+    const struct ntk_tensor_row *of = ntk_map_get(&loads->rows, row->name);
+    uint64_t bytes_count = of ? of->load_bytes : 0;
+    uint64_t count = of ? of->load_count : 0;
+
+    row->load_mean_bytes = NTK_ABSENT_I64;
+    row->load_ratio = NTK_ABSENT_F64;
+    row->load_count = loads->is_known ? ntk_rows_i64(count) : NTK_ABSENT_I64;
+    row->load_bytes = loads->is_known ? ntk_rows_i64(bytes_count) : NTK_ABSENT_I64;
+    if (count) {
+        row->load_mean_bytes = ntk_rows_i64(bytes_count / count);
+    }
+    if (loads->is_known && row->bytes > 0) {
+        row->load_ratio = (double)bytes_count / (double)row->bytes;
+    }
+}
+
+static int put_tensors(const struct ntk_trace *trace, const struct loads *loads,
+                       enum ntk_neff_var_type type, const char *type_name, ntk_row_put *put,
+                       void *ctx)
 {
     struct ntk_buf shape = { 0 };
     int ret = 0;
@@ -127,7 +173,7 @@ static int put_tensors(const struct ntk_trace *trace, enum ntk_neff_var_type typ
                 continue;
             }
             const struct ntk_neff_mapped_tensor *mapped = find_mapped(subgraph, var);
-            struct ntk_tensor_row row = {
+            struct ntk_tensor_info_row row = {
                 .name = var->name,
                 .type = type_name,
                 .subgraph = "",
@@ -140,6 +186,7 @@ static int put_tensors(const struct ntk_trace *trace, enum ntk_neff_var_type typ
                 row.format = mapped->format;
                 row.shape = ntk_buf_text_get(&shape);
             }
+            fill_loads(loads, &row);
             ret = ntk_buf_ok(&shape) ? put(ctx, &row) : -ENOMEM;
         }
     }
@@ -150,14 +197,19 @@ static int put_tensors(const struct ntk_trace *trace, enum ntk_neff_var_type typ
 int ntk_rows_tensors(const struct ntk_export *export, ntk_row_put *put, void *ctx)
 {
     const struct ntk_trace *trace = export->trace;
-    int ret = put_tensors(trace, NTK_NEFF_VAR_INPUT, "IN", put, ctx);
+    static const struct {
+        enum ntk_neff_var_type type;
+        const char *name;
+    } types[] = { { NTK_NEFF_VAR_INPUT, "IN" },
+                  { NTK_NEFF_VAR_OUTPUT, "OUT" },
+                  { NTK_NEFF_VAR_FILE, "WEIGHT" } };
+    struct loads loads = { 0 };
+    int ret = find_loads(export->program, &loads);
 
-    if (ret == 0) {
-        ret = put_tensors(trace, NTK_NEFF_VAR_OUTPUT, "OUT", put, ctx);
+    for (size_t t = 0; t < sizeof types / sizeof *types && ret == 0; t++) {
+        ret = put_tensors(trace, &loads, types[t].type, types[t].name, put, ctx);
     }
-    if (ret == 0) {
-        ret = put_tensors(trace, NTK_NEFF_VAR_FILE, "WEIGHT", put, ctx);
-    }
+    loads_fini(&loads);
     return ret;
 }
 
@@ -180,7 +232,7 @@ static int64_t node_index(const struct ntk_neff *neff, const struct ntk_neff_sub
 static int put_node(const struct ntk_trace *trace, size_t core_index, ntk_row_put *put, void *ctx)
 {
     const struct ntk_trace_core *core = &trace->cores[core_index];
-    struct ntk_tensor_row row = {
+    struct ntk_tensor_info_row row = {
         .name = "",
         .type = "",
         .format = "",
@@ -188,6 +240,10 @@ static int put_node(const struct ntk_trace *trace, size_t core_index, ntk_row_pu
         .subgraph = core->ntff->name,
         .bytes = NTK_ABSENT_I64,
         .core_index = (int64_t)core_index,
+        .load_count = NTK_ABSENT_I64,
+        .load_bytes = NTK_ABSENT_I64,
+        .load_mean_bytes = NTK_ABSENT_I64,
+        .load_ratio = NTK_ABSENT_F64,
     };
 
     if (!core->neff) {
@@ -399,6 +455,18 @@ int ntk_rows_warnings(const struct ntk_export *export, ntk_row_put *put, void *c
         snprintf(text, sizeof text,
                  "%" PRIu64 " instructions have more than %d predecessors, which are left out.",
                  left_out, NTK_PREDECESSORS_MAX);
+        ret = warn(CATEGORY_MISSING, text, put, ctx);
+    }
+    uint64_t unknown_count = 0;
+    for (size_t c = 0; c < export->transfers.core_count; c++) {
+        unknown_count += export->transfers.cores[c].unknown_count;
+    }
+    if (ret == 0 && unknown_count) {
+        char text[200];
+        snprintf(text, sizeof text,
+                 "The packets of %" PRIu64 " transfers do not fit to what they move: they are "
+                 "without transfer and tensor, and missing in the number of pending transfers.",
+                 unknown_count);
         ret = warn(CATEGORY_MISSING, text, put, ctx);
     }
     if (ret == 0 && trace->has_collectives) {

@@ -221,28 +221,6 @@ int ntk_rows_active_spans(const struct ntk_export *export, ntk_row_put *put, voi
     return ret;
 }
 
-/* Without notifications of the descriptor engine nobody knows when a transfer ends: the number
- * grows. */
-int ntk_rows_pending(const struct ntk_export *export, ntk_row_put *put, void *ctx)
-{
-    for (size_t c = 0; c < export->trace->core_count; c++) {
-        const struct ntk_trace_core *core = &export->trace->cores[c];
-        struct ntk_pending_row row = { .core_index = (int64_t)c, .subgraph = core->ntff->name };
-        ntk_trace_each_instruction(core, from) {
-            if (from->opcode != NTK_NTFF_OPCODE_DMA_DIRECT2D) {
-                continue;
-            }
-            row.time_ns = ntk_rows_ns(from->start_ps);
-            row.value++;
-            int ret = put(ctx, &row);
-            if (ret < 0) {
-                return ret;
-            }
-        }
-    }
-    return 0;
-}
-
 /* flops over what the tensor engines of all cores could have done in that time. */
 static double utilization(const struct ntk_trace *trace, const struct ntk_layer *layer,
                           uint64_t flops)

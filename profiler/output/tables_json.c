@@ -67,6 +67,11 @@ static const struct ntk_column dma[] = {
     KEY(ntk_packet_row, bytes, "write_size", I64),
     KEY(ntk_packet_row, bytes, "transfer_size", I64),
     KEY(ntk_packet_row, bytes_per_second, "transfer_rate", F32),
+    KEY(ntk_packet_row, op, "op", TEXT),
+    KEY(ntk_packet_row, variable, "variable", TEXT),
+    KEY(ntk_packet_row, source_json, "source", JSON),
+    KEY(ntk_packet_row, dest_json, "dest", JSON),
+    KEY(ntk_packet_row, transfer_id, "transfer_id", I64),
     KEY(ntk_packet_row, crc, "crc", I64),
     KEY(ntk_packet_row, index, "packet_idx", I64),
     KEY(ntk_packet_row, ring_id, "packet_aggregation_id", I64),
@@ -75,6 +80,26 @@ static const struct ntk_column dma[] = {
     KEY(ntk_packet_row, is_cc, "is_cc_dma", TEXT),
     KEY(ntk_packet_row, no, "aggregated", TEXT),
     KEY(ntk_packet_row, no, "duplicate", TEXT),
+};
+
+static const struct ntk_column dma_transfer[] = {
+    KEY(ntk_transfer_row, start_ns, "timestamp", I64),
+    KEY(ntk_transfer_row, duration_ns, "duration", I64),
+    KEY(ntk_transfer_row, subgraph, "subgraph", TEXT),
+    KEY(ntk_transfer_row, queue_name, "queue_name", TEXT),
+    KEY(ntk_transfer_row, queue_type, "queue_type", TEXT),
+    KEY(ntk_transfer_row, name, "name", TEXT),
+    KEY(ntk_transfer_row, op, "op", TEXT),
+    KEY(ntk_transfer_row, variable, "variable", TEXT),
+    KEY(ntk_transfer_row, source_json, "source", JSON),
+    KEY(ntk_transfer_row, dest_json, "dest", JSON),
+    KEY(ntk_transfer_row, read_bytes, "read_size", I64),
+    KEY(ntk_transfer_row, write_bytes, "write_size", I64),
+    KEY(ntk_transfer_row, packet_count, "packet_count", I64),
+    KEY(ntk_transfer_row, packet_bytes, "packet_size", I64),
+    KEY(ntk_transfer_row, bytes_per_second, "transfer_rate", F64),
+    KEY(ntk_transfer_row, trigger_id, "trigger_id", I64),
+    KEY(ntk_transfer_row, id, "id", I64),
 };
 
 static const struct ntk_column semaphore_update[] = {
@@ -198,10 +223,16 @@ static const struct ntk_column neff_header[] = {
 };
 
 static const struct ntk_column neff_node[] = {
-    KEY(ntk_tensor_row, name, "variable_name", TEXT), KEY(ntk_tensor_row, type, "type", TEXT),
-    KEY(ntk_tensor_row, format, "format", TEXT),      KEY(ntk_tensor_row, shape, "shape", TEXT),
-    KEY(ntk_tensor_row, bytes, "size", I64_TEXT),     KEY(ntk_tensor_row, node, "node", I64_TEXT),
-    KEY(ntk_tensor_row, subgraph, "sg_name", TEXT),
+    KEY(ntk_tensor_info_row, name, "variable_name", TEXT),
+    KEY(ntk_tensor_info_row, type, "type", TEXT),
+    KEY(ntk_tensor_info_row, format, "format", TEXT),
+    KEY(ntk_tensor_info_row, shape, "shape", TEXT),
+    KEY(ntk_tensor_info_row, bytes, "size", I64_TEXT),
+    KEY(ntk_tensor_info_row, node, "node", I64_TEXT),
+    KEY(ntk_tensor_info_row, subgraph, "sg_name", TEXT),
+    KEY(ntk_tensor_info_row, load_count, "load_to_sbuf_dma_count", I64),
+    KEY(ntk_tensor_info_row, load_bytes, "load_to_sbuf_total_size_bytes", I64),
+    KEY(ntk_tensor_info_row, load_ratio, "load_to_sbuf_repeat_factor", F64),
 };
 
 static const struct ntk_column metadata[] = {
@@ -245,14 +276,23 @@ static const struct ntk_column warnings[] = {
     }
 
 static const struct ntk_table tables[] = {
-    TABLE(instruction, instructions),    TABLE(dma, packets),
-    TABLE(semaphore_update, semaphores), TABLE(active_time, active_spans),
-    TABLE(pending_dma, pending),         TABLE(dma_throughput, rates),
-    TABLE(instruction_usage, usage),     TABLE(ham, throttles),
-    TABLE(nc_mem_usage, memory),         TABLE(model_info, cores),
-    TABLE(layer_summary, layers),        TABLE(dma_queues_info, queues),
-    TABLE(neff_header, header),          TABLE(neff_node, nodes_and_tensors),
-    TABLE(metadata, metadata),           TABLE(profile_info, profile),
+    TABLE(instruction, instructions),
+    TABLE(dma, packets),
+    TABLE(dma_transfer, transfers),
+    TABLE(semaphore_update, semaphores),
+    TABLE(active_time, active_spans),
+    TABLE(pending_dma, pending),
+    TABLE(dma_throughput, rates),
+    TABLE(instruction_usage, usage),
+    TABLE(ham, throttles),
+    TABLE(nc_mem_usage, memory),
+    TABLE(model_info, cores),
+    TABLE(layer_summary, layers),
+    TABLE(dma_queues_info, queues),
+    TABLE(neff_header, header),
+    TABLE(neff_node, nodes_and_tensors),
+    TABLE(metadata, metadata),
+    TABLE(profile_info, profile),
     TABLE(warnings, warnings),
 };
 
