@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -137,13 +138,27 @@ static void publish(const struct library *library)
 
 static void library_find(struct library *library)
 {
+    const char *named = secure_getenv("NEURON_HOOKS_LIBNRT");
     char path[PATH_MAX];
+    char text[2 * PATH_MAX + 256];
     void *handle;
 
     if (!interpose_real_find(path)) {
-        say("libneuron-hooks: there is no libnrt.so.1 behind the hooks; every call fails "
-            "(NEURON_HOOKS_LIBNRT names it)\n");
+        (void)snprintf(
+            text, sizeof text,
+            "libneuron-hooks: there is no libnrt.so.1 behind the hooks; every call fails "
+            "(NEURON_HOOKS_LIBNRT%s%s%s)\n",
+            named && named[0] ? " is " : " names it", named ? named : "",
+            named && named[0] ? ", which is none" : "");
+        say(text);
         return;
+    }
+    if (named && named[0] != '\0' && strcmp(named, path) != 0) {
+        (void)snprintf(text, sizeof text,
+                       "libneuron-hooks: %s is no libnrt.so.1 (NEURON_HOOKS_LIBNRT); the hooks "
+                       "stand around %s\n",
+                       named, path);
+        say(text);
     }
     handle = library_open(path);
     if (handle) {

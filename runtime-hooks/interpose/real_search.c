@@ -225,9 +225,18 @@ static bool cache_has(char path[PATH_MAX])
 
 /* ---- all of them ---- */
 
+/* Where loaders look without a list, as distributions build them, and the vendor's. */
+#if defined(__aarch64__)
+#define MULTIARCH "aarch64-linux-gnu"
+#else
+#define MULTIARCH "x86_64-linux-gnu"
+#endif
+static const char folders[] =
+    "/lib/" MULTIARCH ":/usr/lib/" MULTIARCH ":/lib64:/usr/lib64:/lib:/usr/lib:" VENDOR_FOLDER;
+
 bool interpose_real_find(char path[PATH_MAX])
 {
-    static const char folders[] = "/lib64:/usr/lib64:/lib:/usr/lib:" VENDOR_FOLDER;
+    static const struct object program = { .path = "" };
     const char *named = secure_getenv("NEURON_HOOKS_LIBNRT");
     const char *library_path = secure_getenv("LD_LIBRARY_PATH");
 
@@ -235,7 +244,8 @@ bool interpose_real_find(char path[PATH_MAX])
         return snprintf(path, PATH_MAX, "%s", named) < PATH_MAX;
     }
     return objects_have(WHERE_LOADED, path) || objects_have(WHERE_RPATH, path) ||
-           (library_path && library_path[0] != '\0' && list_has(NULL, library_path, ":;", path)) ||
+           (library_path && library_path[0] != '\0' &&
+            list_has(&program, library_path, ":;", path)) ||
            objects_have(WHERE_RUNPATH, path) || cache_has(path) ||
            list_has(NULL, folders, ":", path);
 }

@@ -60,6 +60,19 @@ if unshare -rm mount -t tmpfs none place 2>/dev/null; then
     else
         echo "no cache can be made here"
     fi
+
+    # It is where loaders of this machine look without a list.
+    default=$(dirname "$(readlink -f "$(ldd "$client" | awk '$1 == "libc.so.6" { print $3 }')")")
+    mkdir default
+    cp "$NTK_LIB_DIR/vendor/libnrt.so.1" default
+    printf '%s\n' "mount -t overlay -o lowerdir=$scratch/default:$default overlay $default" 'exec "$@"' >by_default
+    if unshare -rm sh by_default true 2>/dev/null; then
+        env -u LD_LIBRARY_PATH unshare -rm sh by_default env LD_PRELOAD="$NTK_LIB_DIR/libneuron-hooks.so" \
+            "$NTK_BUILD_DIR/tests/interpose/opens" soname sync:3 >out 2>err || fail "by default: $(cat err)"
+        [ ! -s err ] && greps '^client [0-9]* 0=3 ' <out || fail "by default: $(cat out err)"
+    else
+        echo "no overlays here"
+    fi
 else
     echo "no mount namespaces here"
 fi
