@@ -133,11 +133,14 @@ int ntk_aggregate_runtime(struct ntk_aggregate *aggregate,
 /* Processes that are alive, for whoever knows more of them. */
 struct ntk_aggregate_process {
     uint32_t pid;
+    uint32_t uid; /* owner of its segment */
     uint64_t start_time;
+    bool ended;
     bool described; /* set once _describe() was called */
     bool looked_at; /* the caller's: it knows this process already */
     void *context;  /* the caller's, kept with the process; see context_free */
 };
+/* Those that ended are there once more: of them only who they were is asked. */
 size_t ntk_aggregate_process_count(const struct ntk_aggregate *aggregate);
 struct ntk_aggregate_process *ntk_aggregate_process_get(struct ntk_aggregate *aggregate,
                                                         size_t index);

@@ -207,6 +207,7 @@ int ntk_aggregate_runtime_first(struct ntk_aggregate *aggregate,
     runtime->key = strdup(reading->key);
     runtime->peaks = calloc(NTK_SEGMENT_CORES + 1, sizeof *runtime->peaks);
     runtime->process.pid = reading->process->pid;
+    runtime->process.uid = reading->process->uid;
     runtime->process.start_time = reading->process->start_time;
     if (!runtime->key || !runtime->peaks) {
         goto out;

@@ -165,7 +165,8 @@ struct ntk_aggregate_process *ntk_aggregate_process_get(struct ntk_aggregate *ag
 {
     struct runtime_state *runtime = runtime_at(aggregate, index);
 
-    return runtime->ended ? NULL : &runtime->process;
+    runtime->process.ended = runtime->ended;
+    return &runtime->process;
 }
 
 void ntk_aggregate_on_process_gone(struct ntk_aggregate *aggregate, void (*context_free)(void *))
@@ -219,6 +220,9 @@ void ntk_aggregate_process_describe(struct ntk_aggregate *aggregate, size_t inde
     }
     if (user) {
         ntk_aggregate_replace_text(&runtime->user, user);
+        if (runtime->sampled) { /* it may be the only sample of one that is gone */
+            runtime->sample.user = ntk_snapshot_text(aggregate->pending, user);
+        }
     }
     if (container) {
         ntk_aggregate_replace_text(&runtime->container, container);

@@ -351,8 +351,15 @@ static void sample_process(struct source_proc *source, struct ntk_aggregate *agg
     char text[4096];
     char error[PATH_BYTES + 128];
     struct process_stat stat;
-    ssize_t got = read_process_stat(source, process, text, sizeof text);
 
+    if (process->ended) {
+        if (!process->described) {
+            ntk_aggregate_process_describe(aggregate, index, NULL, user_of(source, process->uid),
+                                           NULL);
+        }
+        return;
+    }
+    ssize_t got = read_process_stat(source, process, text, sizeof text);
     if (got < 0 || !parse_process_stat(text, &stat) || stat.start_time != process->start_time) {
         if (process->context) {
             close_process(process->context);
@@ -384,9 +391,7 @@ static int source_proc_sample(void *state, struct ntk_aggregate *aggregate, uint
     for (size_t i = 0; i < ntk_aggregate_process_count(aggregate); i++) {
         struct ntk_aggregate_process *process = ntk_aggregate_process_get(aggregate, i);
 
-        if (process) {
-            sample_process(source, aggregate, i, process);
-        }
+        sample_process(source, aggregate, i, process);
     }
     return 0;
 }
@@ -404,7 +409,7 @@ static int64_t source_proc_drain(void *state, struct ntk_aggregate *aggregate,
     for (size_t i = 0; i < ntk_aggregate_process_count(aggregate); i++) {
         struct ntk_aggregate_process *process = ntk_aggregate_process_get(aggregate, i);
 
-        if (process && !process->looked_at) {
+        if (!process->looked_at) {
             process->looked_at = true;
             sample_process(source, aggregate, i, process);
         }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of what /proc tells: a made-up /proc in a scratch folder. */
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@ struct fixture {
     struct ntk_collector_options options;
     struct ntk_collect_source source;
     struct ntk_ring_process process;
+    bool ended;
     struct ntk_snapshot *snapshot;
     uint64_t now;
 };
@@ -40,7 +42,9 @@ static void put(struct fixture *f, const char *name, const char *text)
 
 static struct ntk_snapshot *sample(struct fixture *f)
 {
-    struct ntk_runtime_reading reading = { .key = "7-900", .process = &f->process };
+    struct ntk_runtime_reading reading = { .key = "7-900",
+                                           .process = &f->process,
+                                           .ended = f->ended };
     struct ntk_err err = { 0 };
 
     if (f->process.pid) {
@@ -209,6 +213,21 @@ static void cpu_time_counts_from_when_a_process_is_first_seen(void **state)
     assert_true(f->snapshot->runtimes[0].cpu_system == 0.1);
 }
 
+/* One that was over before it was seen has no folder of which the owner could be asked. */
+static void the_user_of_a_process_that_is_gone_is_named_too(void **state)
+{
+    struct fixture *f = *state;
+    const struct passwd *root = getpwuid(0);
+
+    if (!root) {
+        skip();
+    }
+    f->process.pid = 7;
+    f->process.uid = 0;
+    f->ended = true;
+    assert_string_equal(sample(f)->runtimes[0].user, root->pw_name);
+}
+
 /* Method: the number of the process is another process's by now; then it is nobody's. */
 static void a_pid_of_another_process_gives_no_figures(void **state)
 {
@@ -240,6 +259,7 @@ int main(void)
         TEST(a_runtime_has_cpu_time_memory_command_and_container),
         TEST(arguments_are_told_only_to_those_who_ask),
         TEST(cpu_time_counts_from_when_a_process_is_first_seen),
+        TEST(the_user_of_a_process_that_is_gone_is_named_too),
         TEST(a_pid_of_another_process_gives_no_figures),
     };
 
