@@ -70,6 +70,24 @@ static int answer_top(const struct ntk_analyses *asked, struct ntk_buf *text, st
     return 0;
 }
 
+static int answer_regions(const struct ntk_analyses *asked, struct ntk_buf *text,
+                          struct ntk_json *json)
+{
+    struct ntk_regions regions;
+    int ret = ntk_analysis_regions(asked->program, &regions);
+
+    if (ret < 0) {
+        return ret;
+    }
+    if (json) {
+        ntk_output_regions_json(asked->program, &regions, json);
+    } else {
+        ntk_output_regions_text(asked->program, &regions, text);
+    }
+    ntk_regions_fini(&regions);
+    return 0;
+}
+
 static int answer_tensors(const struct ntk_analyses *asked, struct ntk_buf *text,
                           struct ntk_json *json)
 {
@@ -221,6 +239,9 @@ static const struct {
       answer_path,
       brief_path },
     { { "top", "Costs", "what costs most: layers, operations, instructions", NULL }, answer_top },
+    { { "regions", "Regions", "what repeats, how long it takes, and which times took longer",
+        NULL },
+      answer_regions },
     { { "tensors", "Tensors", "reads and writes of tensors in device memory", NO_TENSORS },
       answer_tensors },
     { { "dma", "DMA", "how well queues use their engines: packet sizes, rates, waste", NULL },

@@ -159,6 +159,9 @@ int ntk_export_create(const struct ntk_trace *trace, const char *profile_name, c
         ret = ntk_analysis_layer_summary(trace, export->program, &export->layers);
     }
     if (ret == 0) {
+        ret = ntk_analysis_regions(export->program, &export->regions);
+    }
+    if (ret == 0) {
         ret = fill_cores(export);
     }
     if (ret < 0) {
@@ -180,6 +183,7 @@ void ntk_export_destroy(struct ntk_export *export)
     }
     ntk_vec_fini(texts);
     free(texts);
+    ntk_regions_fini(&export->regions);
     ntk_layer_summary_fini(&export->layers);
     ntk_opcode_table_fini(&export->opcodes);
     ntk_summary_fini(&export->summary);

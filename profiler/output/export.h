@@ -13,6 +13,7 @@
 #include "profiler/analysis/layer_summary.h"
 #include "profiler/analysis/opcode_table.h"
 #include "profiler/analysis/program.h"
+#include "profiler/analysis/regions.h"
 #include "profiler/analysis/summary.h"
 #include "profiler/analysis/transfers.h"
 #include "profiler/output/output_system.h"
@@ -52,6 +53,7 @@ struct ntk_export {
     struct ntk_summary summary;
     struct ntk_opcode_table opcodes;
     struct ntk_layer_summary layers;
+    struct ntk_regions regions;
     struct ntk_program *program;
     struct ntk_transfers transfers;
     struct ntk_export_core *cores; /* trace->core_count of them */

@@ -18,6 +18,7 @@
 #include "profiler/analysis/dma_efficiency.h"
 #include "profiler/analysis/hbm_traffic.h"
 #include "profiler/analysis/idle_reasons.h"
+#include "profiler/analysis/regions.h"
 #include "profiler/analysis/roofline.h"
 #include "profiler/analysis/tensor_traffic.h"
 #include "shared/base/text_table.h"
@@ -42,6 +43,11 @@ void ntk_output_costs_text(const struct ntk_program *program, const struct ntk_c
                            struct ntk_buf *out);
 void ntk_output_costs_json(const struct ntk_program *program, const struct ntk_cost_table *costs,
                            struct ntk_json *json);
+
+void ntk_output_regions_text(const struct ntk_program *program, const struct ntk_regions *regions,
+                             struct ntk_buf *out);
+void ntk_output_regions_json(const struct ntk_program *program, const struct ntk_regions *regions,
+                             struct ntk_json *json);
 
 void ntk_output_roofline_text(const struct ntk_program *program,
                               const struct ntk_roofline *roofline, struct ntk_buf *out);

@@ -164,6 +164,20 @@ struct ntk_layer_row {
     int64_t flops, useful_flops;
 };
 
+struct ntk_region_row { /* what repeats */
+    int64_t id, core_index, parent_id, depth, count, instruction_count;
+    int64_t median_ns, worst_ns, worst_index, worst_start_ns, total_ns, start_ns, end_ns;
+    int64_t outlier_count;
+    double share; /* of the execution */
+    const char *subgraph, *engine, *kind, *name, *key;
+};
+
+struct ntk_region_outlier_row {
+    int64_t region_id, core_index, index, start_ns, end_ns, duration_ns;
+    double medians; /* how many of the region it took */
+    const char *subgraph;
+};
+
 struct ntk_opcode_summary_row {
     const char *engine, *opcode;
     int64_t count, instruction_ns, active_ns;
@@ -233,6 +247,8 @@ NTK_ROWS(cores);              /* struct ntk_core_row */
 NTK_ROWS(queues);             /* struct ntk_queue_row; the last entry of each name */
 NTK_ROWS(all_queues);         /* struct ntk_queue_row; every entry */
 NTK_ROWS(layers);             /* struct ntk_layer_row */
+NTK_ROWS(regions);            /* struct ntk_region_row */
+NTK_ROWS(region_outliers);    /* struct ntk_region_outlier_row */
 NTK_ROWS(opcodes);            /* struct ntk_opcode_summary_row */
 NTK_ROWS(header);             /* struct ntk_header_row */
 NTK_ROWS(tensors);            /* struct ntk_tensor_info_row */

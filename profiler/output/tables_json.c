@@ -196,6 +196,37 @@ static const struct ntk_column layer_summary[] = {
     KEY(ntk_layer_row, useful_flops, "tensor_engine_model_flop_count", I64),
 };
 
+static const struct ntk_column region[] = {
+    KEY(ntk_region_row, id, "id", I64),
+    KEY(ntk_region_row, subgraph, "subgraph", TEXT),
+    KEY(ntk_region_row, engine, "engine", TEXT),
+    KEY(ntk_region_row, kind, "kind", TEXT),
+    KEY(ntk_region_row, name, "name", TEXT),
+    KEY(ntk_region_row, key, "key", TEXT),
+    KEY(ntk_region_row, parent_id, "parent_id", I64),
+    KEY(ntk_region_row, depth, "depth", I64),
+    KEY(ntk_region_row, count, "count", I64),
+    KEY(ntk_region_row, instruction_count, "instruction_count", I64),
+    KEY(ntk_region_row, median_ns, "median", I64),
+    KEY(ntk_region_row, worst_ns, "worst", I64),
+    KEY(ntk_region_row, worst_index, "worst_idx", I64),
+    KEY(ntk_region_row, worst_start_ns, "worst_timestamp", I64),
+    KEY(ntk_region_row, total_ns, "total", I64),
+    KEY(ntk_region_row, share, "total_percent", F64),
+    KEY(ntk_region_row, start_ns, "start", I64),
+    KEY(ntk_region_row, end_ns, "end", I64),
+    KEY(ntk_region_row, outlier_count, "outlier_count", I64),
+};
+
+static const struct ntk_column region_outlier[] = {
+    KEY(ntk_region_outlier_row, region_id, "region_id", I64),
+    KEY(ntk_region_outlier_row, subgraph, "subgraph", TEXT),
+    KEY(ntk_region_outlier_row, index, "idx", I64),
+    KEY(ntk_region_outlier_row, start_ns, "timestamp", I64),
+    KEY(ntk_region_outlier_row, duration_ns, "duration", I64),
+    KEY(ntk_region_outlier_row, medians, "medians", F64),
+};
+
 static const struct ntk_column dma_queues_info[] = {
     KEY(ntk_queue_row, name, "q_name", TEXT),
     KEY(ntk_queue_row, type, "q_type", TEXT),
@@ -288,6 +319,8 @@ static const struct ntk_table tables[] = {
     TABLE(nc_mem_usage, memory),
     TABLE(model_info, cores),
     TABLE(layer_summary, layers),
+    TABLE(region, regions),
+    TABLE(region_outlier, region_outliers),
     TABLE(dma_queues_info, queues),
     TABLE(neff_header, header),
     TABLE(neff_node, nodes_and_tensors),

@@ -344,6 +344,38 @@ static const struct ntk_column sbuf_usage[] = {
     CORE_INDEX(ntk_usage_row),
 };
 
+static const struct ntk_column region[] = {
+    ALWAYS(ntk_region_row, id, "id", I64, "", "from 0, the longest total first"),
+    CORE_INDEX(ntk_region_row),
+    ALWAYS(ntk_region_row, engine, "engine", TEXT, "", "engine; all: of the core"),
+    ALWAYS(ntk_region_row, kind, "kind", TEXT, "", "loop, kernel, iteration, layer, collective"),
+    ALWAYS(ntk_region_row, name, "name", TEXT, "", "what it consists of"),
+    ALWAYS(ntk_region_row, key, "key", TEXT, "", "the same for the same region of other captures"),
+    MAYBE(ntk_region_row, parent_id, "parent_id", I64, "", "region that it is in first"),
+    ALWAYS(ntk_region_row, depth, "depth", I64, "", "regions around it"),
+    ALWAYS(ntk_region_row, count, "count", I64, "", "how often"),
+    ALWAYS(ntk_region_row, instruction_count, "instruction_count", I64, "", "of all times"),
+    ALWAYS(ntk_region_row, median_ns, "median_ns", I64, "ns", "median of lengths"),
+    ALWAYS(ntk_region_row, worst_ns, "worst_ns", I64, "ns", "longest"),
+    ALWAYS(ntk_region_row, worst_index, "worst_idx", I64, "", "which time that was, from 0"),
+    ALWAYS(ntk_region_row, worst_start_ns, "worst_start_ts", I64, "ns", "begin of it"),
+    ALWAYS(ntk_region_row, total_ns, "total_ns", I64, "ns", "sum of lengths"),
+    MAYBE(ntk_region_row, share, "total_percent", F64, "%", "the sum over the execution"),
+    ALWAYS(ntk_region_row, start_ns, "start_ts", I64, "ns", "begin of the first"),
+    ALWAYS(ntk_region_row, end_ns, "end_ts", I64, "ns", "end of all"),
+    ALWAYS(ntk_region_row, outlier_count, "outlier_count", I64, "", "times out of the ordinary"),
+};
+
+static const struct ntk_column region_outlier[] = {
+    ALWAYS(ntk_region_outlier_row, region_id, "region_id", I64, "", "id of the region"),
+    CORE_INDEX(ntk_region_outlier_row),
+    ALWAYS(ntk_region_outlier_row, index, "idx", I64, "", "which time, from 0"),
+    ALWAYS(ntk_region_outlier_row, start_ns, "start_ts", I64, "ns", "begin"),
+    ALWAYS(ntk_region_outlier_row, end_ns, "end_ts", I64, "ns", "end"),
+    ALWAYS(ntk_region_outlier_row, duration_ns, "duration_ns", I64, "ns", "length"),
+    MAYBE(ntk_region_outlier_row, medians, "medians", F64, "", "length over the median"),
+};
+
 static const struct ntk_column semaphore_update[] = {
     ALWAYS(ntk_semaphore_row, time_ns, "timestamp", I64, "ns", "moment"),
     ALWAYS(ntk_semaphore_row, name, "id", TEXT, "",
@@ -456,6 +488,12 @@ static const struct ntk_table tables[] = {
           "How much of the state buffer holds what instructions wrote and still read, whenever "
           "that may change; without what DMA of programs for hardware wrote.",
           sbuf_usage, ntk_rows_sbuf_usage),
+    TABLE("Region",
+          "What repeats: loops, kernels, iterations, layers, collectives. Not in the schema.",
+          region, ntk_rows_regions),
+    TABLE("RegionOutlier",
+          "Times that a region took longer than usual, up to 8 of each. Not in the schema.",
+          region_outlier, ntk_rows_region_outliers),
     TABLE("SchemaFields", "These tables and their columns.", ntk_schema_fields,
           ntk_rows_schema_fields),
     TABLE("SemaphoreUpdate", "Changes of semaphores.", semaphore_update, ntk_rows_semaphores),

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "profiler/analysis/dma_efficiency.h"
+#include "profiler/analysis/regions.h"
 #include "profiler/analysis/summary.h"
 #include "profiler/analysis/transfers.h"
 #include "shared/base/fs.h"
@@ -116,6 +117,66 @@ static size_t check_transfers(const struct ntk_trace *trace)
     return known;
 }
 
+/* Loops that the program texts of these captures have: how often their bodies run. */
+static const struct {
+    const char *stem, *name;
+    unsigned engine;
+    uint64_t count;
+} known_loops[] = {
+    { "v5_transpose_1024", "$8[m, n]", NTK_NTFF_ENGINE_TENSOR, 64 },
+    { "v5_transpose_1024", "$9[m, n]", NTK_NTFF_ENGINE_SCALAR, 64 },
+    { "v5_transpose_1024", "$11[m, n]", NTK_NTFF_ENGINE_GPSIMD, 64 },
+    { "v6_fused_fp32_s512", "$50[i_kv]", NTK_NTFF_ENGINE_TENSOR, 4 },
+    { "v6_fused_fp32_s512", "$17[i_q]", NTK_NTFF_ENGINE_TENSOR, 4 },
+    { "v6_fused_fp32_s512", "$54[i_q_85_86_87_88, i_kv_88]", NTK_NTFF_ENGINE_TENSOR, 16 },
+    { "v6_fused_fp32_s512", "$28[i_q_85_86]", NTK_NTFF_ENGINE_VECTOR, 4 },
+    { "v6_baseline_bf16_s512", "$70[i_q_0, i_q_1, i_kv]", NTK_NTFF_ENGINE_TENSOR, 16 },
+    { "v4_stream_256k_fd1k", "$6[m]", NTK_NTFF_ENGINE_VECTOR, 2 },
+};
+
+static size_t check_regions(const char *stem, const struct ntk_trace *trace, bool has_names)
+{
+    struct ntk_program *program = NULL;
+    struct ntk_regions regions;
+
+    assert_int_equal(ntk_program_create(trace, &program), 0);
+    assert_int_equal(ntk_analysis_regions(program, &regions), 0);
+    for (size_t i = 0; i < regions.region_count; i++) {
+        const struct ntk_region *region = &regions.regions[i];
+        const struct ntk_region_instance *instances = ntk_region_instances(&regions, region);
+        int64_t total_ps = 0;
+        for (uint64_t k = 0; k < region->count; k++) {
+            int64_t duration_ps = instances[k].end_ps - instances[k].start_ps;
+            assert_true(duration_ps >= 0 && duration_ps <= region->worst_ps);
+            assert_true(k == 0 || instances[k].start_ps >= instances[k - 1].start_ps);
+            assert_int_equal(instances[k].region, i);
+            total_ps += duration_ps;
+        }
+        assert_int_equal(total_ps, region->total_ps);
+        assert_true(region->median_ps <= region->worst_ps);
+        assert_true(region->instruction_count >= region->count);
+    }
+    for (size_t k = 0; k < sizeof known_loops / sizeof *known_loops && has_names; k++) {
+        size_t i = 0;
+        if (strcmp(known_loops[k].stem, stem) != 0) {
+            continue;
+        }
+        while (i < regions.region_count &&
+               (regions.regions[i].engine != known_loops[k].engine ||
+                strcmp(regions.regions[i].name, known_loops[k].name) != 0)) {
+            i++;
+        }
+        if (i == regions.region_count) {
+            fail_msg("%s has no region %s", stem, known_loops[k].name);
+        }
+        assert_int_equal(regions.regions[i].count, known_loops[k].count);
+    }
+    size_t count = regions.region_count;
+    ntk_regions_fini(&regions);
+    ntk_program_destroy(program);
+    return count;
+}
+
 static void check(const char *stem)
 {
     char path[4096];
@@ -154,6 +215,7 @@ static void check(const char *stem)
         free(reference);
     }
     print_message("%s: %zu transfers with their packets\n", stem, check_transfers(trace));
+    print_message("%s: %zu regions\n", stem, check_regions(stem, trace, neff != NULL));
     ntk_summary_fini(&summary);
     ntk_trace_destroy(trace);
     ntk_neff_close(neff);

@@ -16,7 +16,7 @@ import sys
 
 
 def differences(path):
-    """{array: {key: how}}; key None: the whole array."""
+    """{array: {key: how}}; key None: the whole array; array None: its keys are arrays."""
     with open(path, encoding="utf-8") as page:
         table = re.search(r"<!-- differences:begin -->\n(.*?)<!-- differences:end -->", page.read(), re.S).group(1)
     found = {}

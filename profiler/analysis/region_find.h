@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * region_find - what the parts of regions.h hand over to it: regions and their instances, as they
+ * are found.
+ *
+ * Instances of one region come in order of time. Owner: regions.c. Threads: one.
+ */
+#ifndef NTK_PROFILER_ANALYSIS_REGION_FIND_H
+#define NTK_PROFILER_ANALYSIS_REGION_FIND_H
+
+#include "profiler/analysis/regions.h"
+#include "shared/base/vec.h"
+
+#define NTK_REGION_NAME_BYTES 200
+
+struct ntk_region_find {
+    const struct ntk_program *program;
+    struct ntk_vec regions;   /* struct ntk_region, as far as it is known */
+    struct ntk_long_list raw; /* struct ntk_region_instance, as found */
+    uint64_t left_out;
+};
+
+/* *out_region is NTK_REGION_NONE when there are too many. 0 or -ENOMEM. */
+int ntk_region_find_add(struct ntk_region_find *find, size_t core_index, unsigned engine,
+                        enum ntk_region_kind kind, uint32_t *out_region);
+/* Of NTK_REGION_NONE it is counted as left out. 0 or -errno of the list. */
+int ntk_region_find_put(struct ntk_region_find *find, uint32_t region, int64_t start_ps,
+                        int64_t end_ps, uint32_t instruction, uint64_t instruction_count);
+
+static inline struct ntk_region *ntk_region_find_at(const struct ntk_region_find *find,
+                                                    uint32_t region)
+{
+    return ntk_vec_at(&find->regions, region);
+}
+
+/* Whether it is no content: it waits, tells, orders or prepares. */
+bool ntk_region_is_sync(const struct ntk_slot_fact *fact, uint8_t opcode);
+/* Each row of digits as one '#'. Returns buf. */
+const char *ntk_region_plain_name(const char *name, char *buf, size_t buf_bytes);
+
+/* ---- the parts ---- */
+
+/* Loops, kernels and iterations of the engines of a core (region_engines.c). */
+int ntk_region_find_repeats(struct ntk_region_find *find, size_t core_index);
+/* Layers (region_layers.c). */
+int ntk_region_find_layers(struct ntk_region_find *find, size_t core_index);
+/* Collectives (region_collectives.c). */
+int ntk_region_find_collectives(struct ntk_region_find *find, size_t core_index);
+
+#endif
