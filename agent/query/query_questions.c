@@ -62,14 +62,16 @@ static int add_latency(const struct ntk_store_executions *step, void *ctx)
         query->device_latency ? &step->device_latency : &step->total_latency;
     double values[NTK_QUERY_PERCENTILES_MAX] = { 0 };
     bool watched = step->covered_ns > 0;
+    bool counted = watched && step->is_counted;
     bool known =
         ntk_histogram_percentiles(histogram, query->percentiles, query->percentile_count, values);
 
     ntk_query_table_add_text(answer->table, answer->model);
     add_step(answer->table, step->start_ns, step->end_ns, step->covered_ns);
-    ntk_query_table_add_count(answer->table, watched, step->completed);
-    ntk_query_table_add_count(answer->table, watched, step->failed);
-    ntk_query_table_add_count(answer->table, watched && step->has_outcomes, step->unwatched);
+    ntk_query_table_add_count(answer->table, counted, step->completed);
+    ntk_query_table_add_count(answer->table, counted, step->failed);
+    ntk_query_table_add_count(answer->table, counted && step->has_outcomes, step->unwatched);
+    ntk_query_table_add_count(answer->table, watched, step->uncounted);
     ntk_query_table_add_count(answer->table, known,
                               known ? histogram->sum_ns / histogram->count : 0);
     for (size_t i = 0; i < query->percentile_count; i++) {
@@ -126,6 +128,7 @@ static int answer_latency(const struct ntk_query *query, struct ntk_query_table 
     ntk_query_table_add_column(table, NTK_QUERY_COUNT, "completed");
     ntk_query_table_add_column(table, NTK_QUERY_COUNT, "failed");
     ntk_query_table_add_column(table, NTK_QUERY_COUNT, "unwatched");
+    ntk_query_table_add_column(table, NTK_QUERY_COUNT, "uncounted");
     ntk_query_table_add_column(table, NTK_QUERY_NS, "mean_ns");
     for (size_t i = 0; i < query->percentile_count; i++) {
         char name[NTK_QUERY_NAME_BYTES];
@@ -149,16 +152,18 @@ static int add_executions(const struct ntk_store_executions *step, void *ctx)
 {
     const struct answer *answer = ctx;
     bool watched = step->covered_ns > 0;
-    bool detailed = watched && step->has_outcomes;
+    bool counted = watched && step->is_counted;
+    bool detailed = counted && step->has_outcomes;
     uint64_t all = step->completed + step->failed - step->unwatched; /* of watched_seconds */
 
     add_step(answer->table, step->start_ns, step->end_ns, step->covered_ns);
     ntk_query_table_add_number(
-        answer->table, watched,
-        watched ? (double)all * (double)NTK_NS_PER_SECOND / (double)step->counted_ns : 0);
-    ntk_query_table_add_count(answer->table, watched, step->completed);
-    ntk_query_table_add_count(answer->table, watched, step->failed);
+        answer->table, counted,
+        counted ? (double)all * (double)NTK_NS_PER_SECOND / (double)step->counted_ns : 0);
+    ntk_query_table_add_count(answer->table, counted, step->completed);
+    ntk_query_table_add_count(answer->table, counted, step->failed);
     ntk_query_table_add_count(answer->table, detailed, step->unwatched);
+    ntk_query_table_add_count(answer->table, watched, step->uncounted);
     for (size_t i = 0; i < NTK_OUTCOME_COUNT; i++) {
         if (i != NTK_OUTCOME_COMPLETED) {
             ntk_query_table_add_count(answer->table, detailed, step->outcome[i]);
@@ -177,6 +182,7 @@ static int answer_executions(const struct ntk_query *query, struct ntk_query_tab
     ntk_query_table_add_column(table, NTK_QUERY_COUNT, "completed");
     ntk_query_table_add_column(table, NTK_QUERY_COUNT, "failed");
     ntk_query_table_add_column(table, NTK_QUERY_COUNT, "unwatched");
+    ntk_query_table_add_column(table, NTK_QUERY_COUNT, "uncounted");
     for (size_t i = 0; i < NTK_OUTCOME_COUNT; i++) {
         if (i != NTK_OUTCOME_COMPLETED) {
             ntk_query_table_add_column(table, NTK_QUERY_COUNT, ntk_outcome_names[i]);
@@ -189,12 +195,14 @@ static int answer_executions(const struct ntk_query *query, struct ntk_query_tab
 static int add_errors(const struct ntk_store_executions *step, void *ctx)
 {
     const struct answer *answer = ctx;
-    bool known = step->covered_ns > 0 && step->has_outcomes;
+    bool watched = step->covered_ns > 0;
+    bool known = watched && step->is_counted && step->has_outcomes;
 
     add_step(answer->table, step->start_ns, step->end_ns, step->covered_ns);
     for (size_t i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
         ntk_query_table_add_count(answer->table, known, step->error_class[i]);
     }
+    ntk_query_table_add_count(answer->table, watched, step->uncounted);
     return 0;
 }
 
@@ -207,6 +215,7 @@ static int answer_errors(const struct ntk_query *query, struct ntk_query_table *
     for (size_t i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
         ntk_query_table_add_column(table, NTK_QUERY_COUNT, ntk_error_class_names[i]);
     }
+    ntk_query_table_add_column(table, NTK_QUERY_COUNT, "uncounted");
     return ntk_store_reader_executions(query->reader, &query->filter, &query->window, add_errors,
                                        &answer, err);
 }

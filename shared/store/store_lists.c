@@ -165,13 +165,23 @@ static int make_process_sql(struct ntk_store_reader *reader, const struct ntk_st
     ntk_buf_add_text(sql, execution_columns);
     ntk_store_window_add_rows(sql, &pieces, NTK_FAMILY_EXECUTION, filter);
     ntk_buf_add_text(sql, " UNION ALL SELECT process_id, 1{outcome|, %} FROM unwatched");
-    ntk_buf_add_format(sql,
-                       " WHERE time_ns > %" PRIu64 " AND time_ns <= %" PRIu64
-                       ") GROUP BY process_id) e USING (process_id) WHERE",
-                       window->from_ns, window->to_ns);
+    ntk_buf_add_format(sql, " WHERE time_ns > %" PRIu64 " AND time_ns <= %" PRIu64, window->from_ns,
+                       window->to_ns);
+    ntk_store_window_add_filter(sql, NTK_FAMILY_EXECUTION, filter);
+    ntk_buf_add_text(sql, ") GROUP BY process_id) e USING (process_id) WHERE");
     add_lifetime(sql, "p.first_seen_ns", "p.last_seen_ns", window);
     if (filter->process) {
         ntk_buf_add_text(sql, " AND (p.tag = ?1 OR CAST(p.pid AS TEXT) = ?1)");
+    }
+    if (filter->has_core) {
+        ntk_buf_add_format(sql,
+                           " AND EXISTS (SELECT 1 FROM core_total t WHERE t.process_id ="
+                           " p.process_id AND t.core = %" PRIu32 ")",
+                           filter->core);
+    }
+    if (filter->model) {
+        ntk_buf_add_text(sql, " AND EXISTS (SELECT 1 FROM model o WHERE o.process_id ="
+                              " p.process_id AND (o.name = ?2 OR o.name = ?2 || '.neff'))");
     }
     ntk_buf_add_text(sql, " ORDER BY p.first_seen_ns, p.process_id");
     ntk_vec_fini(&pieces);

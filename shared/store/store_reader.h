@@ -146,6 +146,8 @@ struct ntk_store_executions {
     uint64_t end_ns;
     uint64_t covered_ns; /* 0: a gap, the counts mean nothing */
     uint64_t counted_ns; /* as of a point */
+    uint64_t uncounted;  /* processes whose executions nobody counts: they are in none of these */
+    bool is_counted;     /* else there are only such processes, and the counts mean nothing */
     /* With filter.model only completed and failed are known. */
     bool has_outcomes;
     uint64_t completed;
@@ -191,7 +193,8 @@ struct ntk_store_process {
     bool counts_executions; /* ... of them all that is said above */
 };
 typedef int (*ntk_store_process_row)(const struct ntk_store_process *process, void *ctx);
-/* By first_seen_ns; step_ns of the window is ignored. */
+/* By first_seen_ns; step_ns of the window is ignored. With a core or a model of the filter those that
+ * had it; executions are of that core, and of all models. */
 int ntk_store_reader_processes(struct ntk_store_reader *reader,
                                const struct ntk_store_filter *filter,
                                const struct ntk_store_window *window, ntk_store_process_row row,

@@ -40,6 +40,8 @@ struct step {
     struct ntk_store_point point;
     uint64_t row_step_ns; /* the longest row in it */
     bool has_row;         /* of what is asked for */
+    uint64_t counting;    /* processes that count executions */
+    uint64_t uncounted;   /* ... and that do not */
 };
 
 /* A question while it is answered. */
@@ -129,6 +131,46 @@ static int load_coverage(struct query *query, struct ntk_err *err)
     }
     sqlite3_finalize(statement);
     return ret;
+}
+
+/* How many processes of each step count executions, and how many do not. */
+static int load_counting(struct query *query, struct ntk_err *err)
+{
+    struct ntk_buf sql = { 0 };
+    sqlite3_stmt *statement = NULL;
+    size_t i;
+
+    ntk_buf_add_text(&sql, "SELECT ");
+    add_bucket(&sql, query);
+    ntk_buf_add_text(&sql,
+                     ", count(DISTINCT CASE WHEN p.counts_executions = 0 THEN process_id END),"
+                     " count(DISTINCT CASE WHEN p.counts_executions IS NOT 0"
+                     " THEN process_id END) FROM ");
+    ntk_store_window_add_rows(&sql, &query->pieces,
+                              query->filter->has_core ? NTK_FAMILY_CORE : NTK_FAMILY_PROCESS,
+                              query->filter);
+    ntk_buf_add_text(&sql, " JOIN process p USING (process_id)");
+    if (query->filter->model) {
+        ntk_buf_add_text(&sql, " WHERE process_id IN (SELECT process_id FROM model"
+                               " WHERE name = ?2 OR name = ?2 || '.neff')");
+    }
+    ntk_buf_add_text(&sql, " GROUP BY 1");
+    int ret = prepare(query, &sql, &statement, err);
+    if (ret < 0) {
+        return ret;
+    }
+    while (next_row(query, statement, &i, &ret, err)) {
+        query->steps[i].uncounted = (uint64_t)sqlite3_column_int64(statement, 1);
+        query->steps[i].counting = (uint64_t)sqlite3_column_int64(statement, 2);
+    }
+    sqlite3_finalize(statement);
+    return ret;
+}
+
+/* That there is no row of executions says nothing where nobody counts them. */
+static bool is_counted(const struct step *step)
+{
+    return step->counting > 0 || step->uncounted == 0;
 }
 
 static void fini(struct query *query)
@@ -253,16 +295,18 @@ static int load_lifetime(struct query *query, uint64_t *first_ns, uint64_t *last
 /* No row of executions means that nothing ran while the processes were there; no row of a core
  * means that nobody had it. */
 static bool is_silent_zero(const struct query *query, enum ntk_tier_family family,
-                           const struct ntk_store_point *point, uint64_t first_ns, uint64_t last_ns)
+                           const struct step *step, uint64_t first_ns, uint64_t last_ns)
 {
+    const struct ntk_store_point *point = &step->point;
+
     if (point->covered_ns == 0) {
         return false;
     }
     switch (family) {
     case NTK_FAMILY_EXECUTION:
     case NTK_FAMILY_MODEL:
-        return (!query->filter->process && !query->filter->model) ||
-               (point->end_ns > first_ns && point->start_ns < last_ns);
+        return is_counted(step) && ((!query->filter->process && !query->filter->model) ||
+                                    (point->end_ns > first_ns && point->start_ns < last_ns));
     case NTK_FAMILY_CORE:
         return !query->filter->process;
     default:
@@ -289,6 +333,10 @@ int ntk_store_reader_series(struct ntk_store_reader *reader, enum ntk_store_metr
     if (ret == 0) {
         ret = load_values(&query, metric, err);
     }
+    if (ret == 0 && (forms[metric].family == NTK_FAMILY_EXECUTION ||
+                     forms[metric].family == NTK_FAMILY_MODEL)) {
+        ret = load_counting(&query, err);
+    }
     if (ret == 0) {
         ret = load_lifetime(&query, &first_ns, &last_ns, err);
     }
@@ -304,7 +352,7 @@ int ntk_store_reader_series(struct ntk_store_reader *reader, enum ntk_store_metr
     for (size_t i = 0; i < query.step_count; i++) {
         struct step *step = &query.steps[i];
         if (!step->has_row &&
-            is_silent_zero(&query, forms[metric].family, &step->point, first_ns, last_ns)) {
+            is_silent_zero(&query, forms[metric].family, step, first_ns, last_ns)) {
             step->point.has_value = true;
         }
     }
@@ -462,6 +510,7 @@ static int tell_steps(struct query *query, sqlite3_stmt *statement, sqlite3_stmt
                                              .end_ns = point->end_ns,
                                              .covered_ns = point->covered_ns,
                                              .counted_ns = point->counted_ns,
+                                             .uncounted = query->steps[i].uncounted,
                                              .has_outcomes = !of_model };
         bool is_its =
             has_row && query->window.from_ns + (index + 1) * query->window.step_ns == point->end_ns;
@@ -471,6 +520,7 @@ static int tell_steps(struct query *query, sqlite3_stmt *statement, sqlite3_stmt
         if (told.covered_ns > 0) { /* a gap waits for the step in which somebody looked again */
             ret = add_unwatched(query, unwatched, &has_unwatched, telling, &told, err);
         }
+        told.is_counted = is_counted(&query->steps[i]) || told.completed > 0 || told.failed > 0;
         ret = ret < 0 ? ret : row(&told, ctx);
         if (is_its && ret == 0) {
             has_row = next_row(query, statement, &index, &ret, err);
@@ -496,6 +546,7 @@ int ntk_store_reader_executions(struct ntk_store_reader *reader,
         return ret;
     }
     ret = init(&query, reader, filter, window, err);
+    ret = ret < 0 ? ret : load_counting(&query, err);
     if (ret == 0) {
         ntk_buf_add_text(&sql, "SELECT ");
         add_bucket(&sql, &query);

@@ -92,11 +92,11 @@ static void people_read_a_table(void **state)
     const struct fixture *f = *state;
 
     EXPECT("model     from                  to                    watched  completed  failed  "
-           "unwatched    mean     p50     p99\n"
+           "unwatched  uncounted    mean     p50     p99\n"
            "mlp.neff  2023-11-14T22:14:00Z  2023-11-14T22:18:00Z     180s        300       0  "
-           "        -  2.00ms  2.01ms  2.01ms\n"
+           "        -          0  2.00ms  2.01ms  2.01ms\n"
            "(all)     2023-11-14T22:14:00Z  2023-11-14T22:18:00Z     180s        600       0  "
-           "        0  2.00ms  2.01ms  2.01ms\n",
+           "        0          0  2.00ms  2.01ms  2.01ms\n",
            "latency", "--db", f->path, "--percentiles", "50,99");
     EXPECT("process   pid  peak device  peak host  peak rss\n"
            "trainer  1077        9.0MB         0B         -\n",
@@ -146,6 +146,20 @@ static void what_ran_before_the_agent_came_is_said(void **state)
         assert_int_equal(json_integer_value(json_object_get(row, "unwatched")), 2 * 5);
         json_decref(row);
     }
+    /* Nor does another core of the process have them. */
+    for (int core = 4; core <= 6; core++) {
+        char number[8];
+        snprintf(number, sizeof number, "%d", core);
+        struct test_run run = RUN("processes", "--json", "--db", path, "--core", number);
+        json_t *rows = json_loads(run.out, 0, NULL);
+        json_t *row = json_array_get(rows, 0);
+        assert_int_equal(json_array_size(rows), core < 6);
+        assert_int_equal(json_integer_value(json_object_get(row, "completed")),
+                         core < 6 ? 3 * 2 + 5 : 0);
+        assert_int_equal(json_integer_value(json_object_get(row, "unwatched")), core < 6 ? 5 : 0);
+        json_decref(rows);
+        test_run_fini(&run);
+    }
     free(path);
 }
 
@@ -181,6 +195,44 @@ static void memory_that_nobody_tells_of_is_a_dash_and_an_estimate_has_a_tilde(vo
            "preloaded,7002,3221225472,true,268435456,1073741824\r\n"
            "attached,7003,1073741824,false,,1073741824\r\n",
            "memory", "--db", path, "--csv");
+    free(path);
+}
+
+/* Of the three processes one counts no executions; asked for alone it has none to show. */
+static void executions_that_nobody_counts_are_said_and_are_not_zero(void **state)
+{
+    static const char *const questions[] = { "executions", "errors", "latency" };
+    static const char *const counts[] = { "completed", "transient", "completed" };
+    static const char *const metrics[] = { "executions", "failures", "model_executions" };
+    char *path = store_mixed(*state, "uncounted.db");
+
+    for (size_t i = 0; i < 3; i++) {
+        for (int alone = 0; alone < 3; alone++) {
+            static const char *const processes[] = { "", "attached", "preloaded" };
+            struct test_run run =
+                alone ? RUN(questions[i], "--json", "--db", path, "--process", processes[alone])
+                      : RUN(questions[i], "--json", "--db", path);
+            json_t *rows = json_loads(run.out, 0, NULL);
+
+            assert_true(json_array_size(rows) > 0);
+            for (size_t r = 0; r < json_array_size(rows); r++) {
+                const json_t *row = json_array_get(rows, r);
+                const char *model = json_string_value(json_object_get(row, "model"));
+                bool is_its = alone == 1 || (model && strcmp(model, "whisper") == 0);
+                bool has_all = !model || strcmp(model, "(all)") == 0;
+
+                assert_int_equal(json_is_null(json_object_get(row, counts[i])), is_its);
+                assert_int_equal(json_integer_value(json_object_get(row, "uncounted")),
+                                 is_its || (has_all && alone == 0));
+            }
+            json_decref(rows);
+            test_run_fini(&run);
+        }
+        struct test_run run =
+            RUN("series", "--metric", metrics[i], "--csv", "--db", path, "--process", "attached");
+        assert_non_null(strstr(run.out, "Z,3,,"));
+        test_run_fini(&run);
+    }
     free(path);
 }
 
@@ -354,6 +406,7 @@ int main(void)
         cmocka_unit_test(people_read_a_table),
         cmocka_unit_test(what_ran_before_the_agent_came_is_said),
         cmocka_unit_test(memory_that_nobody_tells_of_is_a_dash_and_an_estimate_has_a_tilde),
+        cmocka_unit_test(executions_that_nobody_counts_are_said_and_are_not_zero),
         cmocka_unit_test(a_gap_is_shown_as_a_gap),
         cmocka_unit_test(programs_read_json),
         cmocka_unit_test(what_happened_is_told_in_order),
