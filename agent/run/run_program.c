@@ -92,6 +92,7 @@ static bool program_look(struct ntk_run_program *program)
     text_keep(file.loader, program->loader, sizeof program->loader);
     text_keep(runpath ? runpath : ntk_elf_file_text(&file, DT_RPATH, 0), program->paths,
               sizeof program->paths);
+    program->paths_come_first = !runpath;
     for (size_t i = 0; (name = ntk_elf_file_text(&file, DT_NEEDED, i)); i++) {
         if (ntk_str_starts_with(name, "libasan.so") ||
             ntk_str_starts_with(name, "libclang_rt.asan")) {

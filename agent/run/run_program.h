@@ -22,6 +22,7 @@ struct ntk_run_program {
     bool is_ours;                       /* of the class and the machine of this program */
     char loader[PATH_MAX];              /* "": none, it is static */
     char paths[PATH_MAX];               /* folders that it names: DT_RUNPATH, else DT_RPATH; "" */
+    bool paths_come_first;              /* of a DT_RPATH: before LD_LIBRARY_PATH */
     char sanitizer[NTK_RUN_NAME_BYTES]; /* soname of the address sanitizer that it needs; "" */
 };
 

@@ -13,9 +13,16 @@
 #define ORIGIN "$ORIGIN"
 #define ORIGIN_BRACED "${ORIGIN}"
 
-/* Folders that the loader knows without a list, and the vendor's. */
+#define HOOKS_MARKER "neuron_hooks_marker" /* runtime-hooks/interpose/marker.h */
+
+/* Folders that the loader knows without a list, and the vendor's: where the hooks look too. */
+#if defined(__aarch64__)
+#define MULTIARCH "aarch64-linux-gnu"
+#else
+#define MULTIARCH "x86_64-linux-gnu"
+#endif
 static const char default_folders[] =
-    "/lib64:/usr/lib64:/lib:/usr/lib:/opt/aws/neuron/lib:/usr/local/lib";
+    "/lib/" MULTIARCH ":/usr/lib/" MULTIARCH ":/lib64:/usr/lib64:/lib:/usr/lib:/opt/aws/neuron/lib";
 
 static bool is_same_file(const char *a, const char *b)
 {
@@ -28,8 +35,11 @@ static bool is_same_file(const char *a, const char *b)
 
 bool ntk_run_runtime_is_one(const char *path, const char *hooks)
 {
+    struct ntk_elf_export export;
     struct ntk_elf_file file;
     bool is_one = ntk_elf_file_open(&file, path) == 0 && file.is_ours && file.is_library &&
+                  ntk_elf_file_find(&file, "nrt_init", NULL, &export) &&
+                  !ntk_elf_file_find(&file, HOOKS_MARKER, NULL, &export) &&
                   !is_same_file(path, hooks);
 
     ntk_elf_file_close(&file);
@@ -89,8 +99,11 @@ bool ntk_run_runtime_find(const struct ntk_run_program *program, const char *hoo
 {
     const char *library_path = getenv("LD_LIBRARY_PATH");
 
-    return list_has(program->paths, program->path, hooks, out_path) ||
+    return (program->paths_come_first &&
+            list_has(program->paths, program->path, hooks, out_path)) ||
            (library_path && list_has(library_path, program->path, hooks, out_path)) ||
+           (!program->paths_come_first &&
+            list_has(program->paths, program->path, hooks, out_path)) ||
            cache_has(hooks, out_path) || list_has(default_folders, program->path, hooks, out_path);
 }
 

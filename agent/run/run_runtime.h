@@ -14,14 +14,14 @@
 
 #define NTK_RUN_RUNTIME_NAME "libnrt.so.1"
 
-/* Looks in the places where the loader and the hooks look: of the paths in the program,
- * LD_LIBRARY_PATH, the loader's cache and folders, the vendor's folder. hooks is the file of ours
- * that bears the same name, which does not count. */
+/* Looks in the places where the loader and the hooks look, in their order: DT_RPATH of the program,
+ * LD_LIBRARY_PATH, its DT_RUNPATH, the loader's cache and folders, the vendor's folder. hooks is
+ * the file of ours that bears the same name, which does not count. */
 bool ntk_run_runtime_find(const struct ntk_run_program *program, const char *hooks,
                           char out_path[PATH_MAX]);
 /* Whether it has calls that the hooks do not have, as a later release does. */
 bool ntk_run_runtime_has_more(const char *path, const char *hooks);
-/* Whether this file is a library that could be one. */
+/* Whether this file is one, and neither the hooks nor a copy of them. */
 bool ntk_run_runtime_is_one(const char *path, const char *hooks);
 
 #endif

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* A library, and an audit library, that does nothing: what stands in the place of the hooks. */
+/* A library, and an audit library, that does nothing: what stands in the place of the hooks, and of
+ * a runtime. */
 unsigned int la_version(unsigned int version);
+int nrt_init(void);
+
+__attribute__((visibility("default"))) int nrt_init(void)
+{
+    return 1;
+}
 
 __attribute__((visibility("default"))) unsigned int la_version(unsigned int version)
 {

@@ -50,6 +50,13 @@ runs 0 "--once" '' $monitor run echo --once
 # Of a runtime that has calls which the hooks lack, all are there from the start.
 runs 7 "$NTK_LIB_DIR/libneuron-hooks.so:$(readlink -f "$NTK_LIB_DIR/vendor-newer/libnrt.so.1")" '' \
     env LD_LIBRARY_PATH="$NTK_LIB_DIR/vendor-newer" neuron-monitor run ./still
+# The folders of a DT_RPATH come before those of LD_LIBRARY_PATH, those of a DT_RUNPATH after them.
+newer=$(readlink -f "$NTK_LIB_DIR/vendor-newer/libnrt.so.1")
+still_source=$NTK_SOURCE_DIR/tests/agent/run/still.c
+"$cc" -o rpath -Wl,-rpath,"$NTK_LIB_DIR/vendor" -Wl,--disable-new-dtags "$still_source"
+"$cc" -o runpath -Wl,-rpath,"$NTK_LIB_DIR/vendor" -Wl,--enable-new-dtags "$still_source"
+runs 7 "$NTK_LIB_DIR/libneuron-hooks.so" '' env LD_LIBRARY_PATH="$NTK_LIB_DIR/vendor-newer" neuron-monitor run ./rpath
+runs 7 "$NTK_LIB_DIR/libneuron-hooks.so:$newer" '' env LD_LIBRARY_PATH="$NTK_LIB_DIR/vendor-newer" neuron-monitor run ./runpath
 # The command takes the place of the program.
 sh -c 'echo $$; exec "$0" run -- sh -c "echo \$\$"' "$monitor" >out
 [ "$(uniq out | wc -l)" = 1 ] || fail "the command is another process: $(cat out)"
@@ -59,6 +66,13 @@ nowhere='there is no libnrt.so.1 where .* would find it: it runs unseen; --libnr
 runs 7 nothing "$nowhere" env LD_LIBRARY_PATH=empty $monitor run ./still
 ln "$hooks" empty/libnrt.so.1
 runs 7 nothing "$nowhere" env LD_LIBRARY_PATH=empty $monitor run ./still
+cp "$NTK_LIB_DIR/libneuron-hooks.so" copy.so
+runs 7 nothing "copy.so is no libnrt.so.1: ./still runs unseen$" $monitor run --libnrt copy.so ./still
+"$cc" -shared -o other.so -x c - </dev/null
+mkdir no_runtime
+cp other.so no_runtime/libnrt.so.1
+runs 7 nothing "other.so is no libnrt.so.1: ./still runs unseen$" $monitor run --libnrt other.so ./still
+runs 7 nothing "$nowhere" env LD_LIBRARY_PATH=no_runtime $monitor run ./still
 runs 7 nothing "$scratch/out is no libnrt.so.1: ./still runs unseen$" $monitor run --libnrt "$scratch/out" ./still
 if "$cc" -static -o static "$NTK_SOURCE_DIR/tests/agent/run/still.c" 2>/dev/null; then
     runs 7 nothing './static is linked statically: it runs unseen$' $monitor run ./static
