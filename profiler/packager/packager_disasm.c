@@ -1,29 +1,40 @@
 /* SPDX-License-Identifier: MIT */
-/* neuron-packager disasm: the programs of a NEFF's engines as a listing that asm reads back. */
+/*
+ * neuron-packager disasm: the programs of a NEFF's engines, as a listing that asm reads back where
+ * they are in the open encoding, and as JSON.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "profiler/packager/packager.h"
-#include "shared/base/buf.h"
+#include "profiler/packager/packager_listing.h"
 #include "shared/base/fs.h"
+#include "shared/base/json.h"
 #include "shared/base/opt.h"
 #include "shared/base/str.h"
 #include "shared/formats/neff/isa_text.h"
-#include "shared/formats/neff/neff.h"
 
 static const char *output;
+static const char *only_engine;
+static const char *only_subgraph;
+static bool as_json;
 
 static const struct ntk_opt options[] = {
     { 'o', "output", "FILE", NTK_OPT_TEXT, &output, "where to write; the default is stdout" },
+    { 'e', "engine", "NAME", NTK_OPT_TEXT, &only_engine, "this engine alone",
+      "PE Activation Pool DVE SP" },
+    { 'g', "subgraph", "NAME", NTK_OPT_TEXT, &only_subgraph, "this subgraph alone, such as sg00" },
+    { 'j', "json", NULL, NTK_OPT_FLAG, &as_json, "as JSON" },
     NTK_OPT_COMMON,
     { 0 },
 };
 
 static const struct ntk_opt_program program = {
     .name = "neuron-packager disasm",
-    .usage = "[-o FILE] FILE",
-    .summary = "Prints the programs of a NEFF's engines, for people and for neuron-packager asm.",
+    .usage = "[OPTION]... FILE",
+    .summary = "Prints the programs of a NEFF's engines, for people and, where they are in the "
+               "open encoding, for neuron-packager asm.",
     .options = options,
 };
 
@@ -129,9 +140,34 @@ static bool is_word(const char *name)
     return true;
 }
 
-static int add_engine(struct ntk_buf *out, const struct ntk_neff_subgraph *subgraph,
+/* A line of what hardware executes: asm knows no such operations, and says so. */
+static int add_vendor_line(const struct packager_instruction *instruction, void *ctx)
+{
+    struct ntk_buf *out = ctx;
+    const char *operands = instruction->operands + strspn(instruction->operands, " ");
+    size_t length = strlen(operands);
+
+    while (length > 0 && operands[length - 1] == ' ') {
+        length--;
+    }
+    ntk_buf_add_format(out, "    %s%s%.*s ; %zu", instruction->opcode, length > 0 ? " " : "",
+                       (int)length, operands, instruction->slot);
+    if (instruction->name[0]) {
+        ntk_buf_add_char(out, ' ');
+        ntk_buf_add_clean(out, instruction->name);
+    }
+    if (instruction->statement) {
+        ntk_buf_add_text(out, " | ");
+        ntk_buf_add_clean(out, instruction->statement);
+    }
+    ntk_buf_add_char(out, '\n');
+    return 0;
+}
+
+static int add_engine(struct ntk_buf *out, const struct packager_listing *listing,
                       enum ntk_isa_engine which, struct ntk_err *err)
 {
+    const struct ntk_neff_subgraph *subgraph = listing->subgraph;
     const struct ntk_neff_engine *engine = &subgraph->engines[which];
     struct notes notes = { subgraph, engine };
     int ret;
@@ -153,6 +189,9 @@ static int add_engine(struct ntk_buf *out, const struct ntk_neff_subgraph *subgr
     for (uint32_t g = 0; g < engine->group_count; g++) {
         add_group(out, subgraph, &engine->groups[g]);
     }
+    if (packager_engine_is_vendor(engine)) {
+        return packager_listing_each(listing, which, add_vendor_line, out, err);
+    }
     ret =
         ntk_isa_text_print_program(engine->code, engine->code_bytes, which, note, &notes, out, err);
     if (ret < 0) {
@@ -161,39 +200,175 @@ static int add_engine(struct ntk_buf *out, const struct ntk_neff_subgraph *subgr
     return ret;
 }
 
-static int add_neff(struct ntk_buf *out, const struct ntk_neff *neff, struct ntk_err *err)
+/* --- JSON ------------------------------------------------------------------------------------- */
+
+static int add_json_row(const struct packager_instruction *instruction, void *ctx)
 {
+    struct ntk_json *json = ctx;
+
+    ntk_json_object_begin(json);
+    ntk_json_key_u64(json, "slot", instruction->slot);
+    ntk_json_key_text(json, "opcode", instruction->opcode);
+    ntk_json_key_text(json, "operands", instruction->operands);
+    if (instruction->name[0]) {
+        ntk_json_key_text(json, "name", instruction->name);
+    }
+    if (instruction->has_bir_id) {
+        ntk_json_key_u64(json, "bir_id", instruction->bir_id);
+    }
+    if (instruction->statement) {
+        ntk_json_key_text(json, "penguin_text", instruction->statement);
+    }
+    ntk_json_object_end(json);
+    return 0;
+}
+
+static int add_json_engine(struct ntk_json *json, const struct packager_listing *listing,
+                           enum ntk_isa_engine which, struct ntk_err *err)
+{
+    const struct ntk_neff_engine *engine = &listing->subgraph->engines[which];
+    int ret;
+
+    if (!engine->binary_name) {
+        return 0;
+    }
+    ntk_json_object_begin(json);
+    ntk_json_key_text(json, "engine", packager_engine_name(which));
+    ntk_json_key_text(json, "binary", engine->binary_name);
+    ntk_json_key_text(json, "encoding",
+                      engine->is_empty                    ? "empty"
+                      : packager_engine_is_vendor(engine) ? "hardware"
+                                                          : "open");
+    ntk_json_key_array_begin(json, "instructions");
+    ret = packager_listing_each(listing, which, add_json_row, json, err);
+    ntk_json_array_end(json);
+    ntk_json_object_end(json);
+    return ret;
+}
+
+/* --- subgraphs -------------------------------------------------------------------------------- */
+
+struct printer {
+    struct ntk_buf *out;
+    struct ntk_json json; /* of --json */
+    bool is_incomplete;   /* names are damaged, which was said */
+};
+
+static void subgraph_head(struct printer *printer, const struct packager_listing *listing)
+{
+    if (as_json) {
+        ntk_json_object_begin(&printer->json);
+        ntk_json_key_text(&printer->json, "kelf", listing->kelf->file_name);
+        ntk_json_key_text(&printer->json, "name", listing->subgraph->name);
+        ntk_json_key_array_begin(&printer->json, "engines");
+    } else {
+        ntk_buf_add_text(printer->out, "\n; ");
+        ntk_buf_add_clean(printer->out, listing->kelf->file_name);
+        ntk_buf_add_text(printer->out, ": ");
+        ntk_buf_add_clean(printer->out, listing->subgraph->name);
+        ntk_buf_add_char(printer->out, '\n');
+    }
+}
+
+static int add_subgraph(struct printer *printer, const struct ntk_neff *neff,
+                        const struct ntk_neff_kelf *kelf, const struct ntk_neff_subgraph *subgraph,
+                        struct ntk_err *err)
+{
+    struct packager_listing listing;
+    struct ntk_err warning;
+    int ret = packager_listing_begin(&listing, neff, kelf, subgraph, &warning);
+
+    if (ret < 0) {
+        packager_listing_end(&listing);
+        return ntk_err_no_memory(err);
+    }
+    if (warning.text[0]) {
+        fprintf(stderr, "neuron-packager: %s: the names of its instructions are left out\n",
+                warning.text);
+        printer->is_incomplete = true;
+    }
+    subgraph_head(printer, &listing);
+    for (int e = 0; e < NTK_ISA_ENGINE_COUNT && ret == 0; e++) {
+        if (only_engine && strcmp(only_engine, packager_engine_name((enum ntk_isa_engine)e)) != 0) {
+            continue;
+        }
+        ret = as_json ? add_json_engine(&printer->json, &listing, (enum ntk_isa_engine)e, err)
+                      : add_engine(printer->out, &listing, (enum ntk_isa_engine)e, err);
+    }
+    if (as_json) {
+        ntk_json_array_end(&printer->json);
+        ntk_json_object_end(&printer->json);
+    }
+    packager_listing_end(&listing);
+    return ret;
+}
+
+/* Both cores of a pair may run the same definition. */
+static bool is_again(const struct ntk_neff_kelf *kelf, uint32_t index)
+{
+    for (uint32_t earlier = 0; earlier < index; earlier++) {
+        if (strcmp(kelf->subgraphs[earlier].folder, kelf->subgraphs[index].folder) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int add_subgraphs(struct printer *printer, const struct ntk_neff *neff, struct ntk_err *err)
+{
+    bool has_any = false;
     int ret = 0;
 
-    if (neff->is_vendor) {
-        return ntk_err_set(err, -ENOTSUP, NTK_ERR_NO_OFFSET,
-                           "the engine binaries are in the vendor's encoding, which is not public; "
-                           "neuron-profile show-session -i lists what ran in a capture");
-    }
     for (uint32_t k = 0; k < neff->kelf_count; k++) {
         const struct ntk_neff_kelf *kelf = &neff->kelfs[k];
 
         for (uint32_t s = 0; s < kelf->subgraph_count && ret == 0; s++) {
-            const struct ntk_neff_subgraph *subgraph = &kelf->subgraphs[s];
-            bool is_again = false;
-
-            for (uint32_t earlier = 0; earlier < s; earlier++) {
-                is_again |= strcmp(kelf->subgraphs[earlier].folder, subgraph->folder) == 0;
+            if (is_again(kelf, s) ||
+                (only_subgraph && strcmp(kelf->subgraphs[s].name, only_subgraph) != 0)) {
+                continue;
             }
-            if (is_again) {
-                continue; /* both cores of a pair run the same definition */
-            }
-            ntk_buf_add_text(out, "\n; ");
-            ntk_buf_add_clean(out, kelf->file_name);
-            ntk_buf_add_text(out, ": ");
-            ntk_buf_add_clean(out, subgraph->name);
-            ntk_buf_add_char(out, '\n');
-            for (int e = 0; e < NTK_ISA_ENGINE_COUNT && ret == 0; e++) {
-                ret = add_engine(out, subgraph, (enum ntk_isa_engine)e, err);
-            }
+            has_any = true;
+            ret = add_subgraph(printer, neff, kelf, &kelf->subgraphs[s], err);
         }
     }
+    if (ret == 0 && only_subgraph && !has_any) {
+        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
+                           "no subgraph %s: neuron-packager info lists them", only_subgraph);
+    }
     return ret;
+}
+
+static int add_neff(struct printer *printer, const struct ntk_neff *neff, struct ntk_err *err)
+{
+    int ret;
+
+    if (!as_json) {
+        ntk_buf_add_text(printer->out, "; ");
+        ntk_buf_add_clean(printer->out, neff->header.name);
+        ntk_buf_add_text(printer->out, neff->is_vendor ? ", in the encoding of hardware: to be "
+                                                         "read, not for neuron-packager asm\n"
+                                                       : "\n");
+        return add_subgraphs(printer, neff, err);
+    }
+    ntk_json_init(&printer->json, printer->out, true);
+    ntk_json_object_begin(&printer->json);
+    ntk_json_key_text(&printer->json, "name", neff->header.name);
+    ntk_json_key_array_begin(&printer->json, "subgraphs");
+    ret = add_subgraphs(printer, neff, err);
+    ntk_json_array_end(&printer->json);
+    ntk_json_object_end(&printer->json);
+    ntk_buf_add_char(printer->out, '\n');
+    return ret;
+}
+
+static bool is_engine(const char *name)
+{
+    for (int e = 0; e < NTK_ISA_ENGINE_COUNT; e++) {
+        if (strcmp(name, packager_engine_name((enum ntk_isa_engine)e)) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 int packager_disasm(int argc, char **argv)
@@ -201,6 +376,7 @@ int packager_disasm(int argc, char **argv)
     struct ntk_neff *neff = NULL;
     struct ntk_err err = { 0 };
     struct ntk_buf out = { 0 };
+    struct printer printer = { .out = &out };
     int code;
     const char *path = packager_parse_file(&program, argc, argv, &code);
     int ret;
@@ -208,12 +384,13 @@ int packager_disasm(int argc, char **argv)
     if (!path) {
         return code;
     }
+    if (only_engine && !is_engine(only_engine)) {
+        return ntk_opt_usage_error(
+            &program, "no engine '%s': they are PE, Activation, Pool, DVE and SP", only_engine);
+    }
     ret = ntk_neff_open(path, &neff, &err);
     if (ret == 0) {
-        ntk_buf_add_text(&out, "; ");
-        ntk_buf_add_clean(&out, neff->header.name);
-        ntk_buf_add_char(&out, '\n');
-        ret = add_neff(&out, neff, &err);
+        ret = add_neff(&printer, neff, &err);
     }
     if (ret == 0 && !ntk_buf_ok(&out)) {
         ret = ntk_err_no_memory(&err);
@@ -228,5 +405,5 @@ int packager_disasm(int argc, char **argv)
     }
     ntk_buf_fini(&out);
     ntk_neff_close(neff);
-    return ret < 0 ? packager_fail(&err) : 0;
+    return ret < 0 ? packager_fail(&err) : printer.is_incomplete;
 }

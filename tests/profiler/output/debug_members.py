@@ -166,4 +166,5 @@ def none(path):
     assert rows and not any(k in row for row in rows for k in [*COLUMNS, "predecessors"])
 
 
-{"write": write, "damage": damage, "check": check, "perfetto": perfetto, "none": none}[sys.argv[1]](*sys.argv[2:])
+if __name__ == "__main__":
+    {"write": write, "damage": damage, "check": check, "perfetto": perfetto, "none": none}[sys.argv[1]](*sys.argv[2:])

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * packager_listing - the program of one engine, instruction by instruction, whatever its encoding:
+ * what disasm prints as text and as JSON.
+ *
+ * Owner: caller's storage, zeroed is empty; _begin once for each subgraph, _end frees. The NEFF is
+ * borrowed.
+ */
+#ifndef NTK_PROFILER_PACKAGER_PACKAGER_LISTING_H
+#define NTK_PROFILER_PACKAGER_PACKAGER_LISTING_H
+
+#include "shared/base/buf.h"
+#include "shared/formats/neff/neff.h"
+#include "shared/formats/neff/neff_debug.h"
+#include "shared/formats/neff/vendor_names.h"
+
+struct packager_listing {
+    const struct ntk_neff *neff;
+    const struct ntk_neff_kelf *kelf;
+    const struct ntk_neff_subgraph *subgraph;
+    /* Of a vendor's programs: what its compiler called things. */
+    struct ntk_vendor_names names;
+    struct ntk_neff_debug *debug; /* NULL: no such members, or they are damaged */
+};
+
+/* One instruction; texts live until the next one. */
+struct packager_instruction {
+    size_t slot;          /* of 64 bytes, from the start of the binary */
+    const char *opcode;   /* "tensor_copy", "MATMUL", "OP_0x95" */
+    const char *operands; /* of a vendor's as the original tool has it, blanks included */
+    const char *name;     /* layer, or name of the compiler's back end; "": none */
+    bool has_bir_id;      /* of a vendor's */
+    uint64_t bir_id;
+    const char *statement; /* tensor, type and loop variables of the source; NULL: not known */
+};
+
+/* 0 or -ENOMEM. Names that are damaged are left out: the sentence is in *out_warning, "" else. */
+int packager_listing_begin(struct packager_listing *listing, const struct ntk_neff *neff,
+                           const struct ntk_neff_kelf *kelf,
+                           const struct ntk_neff_subgraph *subgraph, struct ntk_err *out_warning);
+void packager_listing_end(struct packager_listing *listing);
+
+/* In an encoding of hardware. */
+bool packager_engine_is_vendor(const struct ntk_neff_engine *engine);
+/* Each instruction of an engine in order. -EBADMSG with a sentence for a program of ours that is
+ * wrong, -ENOMEM, and what `each` gives that is negative. */
+int packager_listing_each(const struct packager_listing *listing, enum ntk_isa_engine which,
+                          int (*each)(const struct packager_instruction *instruction, void *ctx),
+                          void *ctx, struct ntk_err *err);
+
+#endif

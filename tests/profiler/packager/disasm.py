@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""disasm make FOLDER | text LISTING | json FILE | capture JSON ROWS - a program in the encoding of hardware, and what is printed of it."""
+import glob
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "output"))
+import debug_members  # noqa: E402
+
+
+def slot(opcode, *fields):
+    """64 bytes with (offset, bytes) put into them."""
+    made = bytearray(64)
+    made[0:2] = bytes([opcode, 0x10])
+    for offset, value in fields:
+        made[offset:offset + len(value)] = value
+    return bytes(made)
+
+
+# What SP executes: slot, opcode, operands.
+PROGRAM = [
+    (slot(0xB1), "SET_ORDERING_MODE", " ordering_mode=relaxed "),
+    (slot(0xCC), "OP_0xcc", " "),
+    (slot(0xC1, (4, b"\x05\xc8"), (8, b"\x10"), (12, b"qSPIO0"), (48, b"\x07")), "PSEUDO_DMA_TRIGGER",
+     "$S[200]>=16 queue=qSPIO0 group=7 "),
+    (slot(0xA4, (12, b"\x20")), "NOP", " cycle=32 "),
+    (slot(0x95, (12, b"\x01\x02\x03\x04\x05")), "OP_0x95", " bytes=0102030405 "),
+    (slot(0xA2), "DRAIN", " "),
+]
+
+
+def make(folder):
+    for path in glob.glob(f"{folder}/sg00/*.json"):
+        with open(path, encoding="utf-8") as file:
+            data = json.load(file)
+        if data.pop("nsx", None):
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(data, file)
+    for path in glob.glob(f"{folder}/sg00/*.bin"):
+        with open(path, "wb") as file:
+            file.write(b"".join(row[0] for row in PROGRAM) if path.endswith("/SP.bin") else bytes(64))
+    debug_members.write(folder)
+
+
+def names(number):
+    """Name and text of a slot, by the rule of debug_members."""
+    bir = debug_members.bir_of(4, number)
+    if not bir or number == 6:
+        return None, None
+    own = bir - 4000
+    return f"I-4-{own}", debug_members.penguin_of(own) if own % 2 == 0 else None
+
+
+def check_text(path):
+    with open(path, encoding="utf-8") as file:
+        lines = file.read().splitlines()
+    at = lines.index(".engine SP sg00/SP.bin")
+    shown = [line for line in lines[at:] if line.startswith("    ")]
+    assert len(shown) == len(PROGRAM), shown
+    for number, (_, opcode, operands) in enumerate(PROGRAM):
+        name, statement = names(number)
+        head = f"    {opcode} {operands.strip()}".rstrip()
+        wanted = f"{head} ; {number}" + (f" {name}" if name else "") + (f" | {statement}" if statement else "")
+        assert shown[number] == wanted, (shown[number], wanted)
+
+
+def check_json(path):
+    with open(path, encoding="utf-8") as file:
+        engines = json.load(file)["subgraphs"][0]["engines"]
+    assert [e["encoding"] for e in engines] == ["empty"] * 4 + ["hardware"], engines
+    assert all(e["instructions"] == [] for e in engines[:4])
+    for number, (row, (_, opcode, operands)) in enumerate(zip(engines[4]["instructions"], PROGRAM)):
+        name, statement = names(number)
+        assert (row["slot"], row["opcode"], row["operands"]) == (number, opcode, operands), row
+        assert (row.get("name"), row.get("penguin_text")) == (name, statement), row
+        assert row.get("bir_id", 0) == debug_members.bir_of(4, number), row
+    assert len(engines[4]["instructions"]) == len(PROGRAM)
+
+
+def check_capture(path, rows_path):
+    with open(path, encoding="utf-8") as file:
+        listed = {(s["name"], e["engine"]): e["instructions"] for s in json.load(file)["subgraphs"] for e in s["engines"]}
+    with open(rows_path, encoding="utf-8") as file:
+        rows = json.load(file)["instruction"]
+    engines = dict(zip(debug_members.TITLES, debug_members.ENGINES))
+    compared = 0
+    for row in rows:
+        if "compiler_pc" not in row or "operands" not in row:
+            continue
+        made = listed[row["subgraph"], engines[row["subgroup"]]][row["compiler_pc"]]
+        if made["opcode"] == "PSEUDO_DMA_TRIGGER":
+            assert row["opcode"] == "WRITE", row
+            continue
+        loaded = (row.get("compiler_opcode") or row["opcode"], row.get("compiler_operands") or row["operands"])
+        assert (made["opcode"], made["operands"]) == loaded, (made, row)
+        assert made.get("name", "") == row["bir_instruction_name"], (made, row)
+        compared += 1
+    assert compared > 0 or not rows, "nothing was compared"
+
+
+{"make": make, "text": check_text, "json": check_json, "capture": check_capture}[sys.argv[1]](*sys.argv[2:])

@@ -1,0 +1,71 @@
+#!/bin/bash
+# disasm - programs in the encoding of hardware are listed as they are named; those of captures at hand come out as the
+# capture has them. The layout of each instruction is the matter of tests/shared/formats/neff/test_vendor_slot.c.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/ntk-disasm-XXXXXX")
+export PATH=$NTK_BIN_DIR:$PATH LC_ALL=C.UTF-8 NEURON_SOFT_INSTANCE=trn1.2xlarge
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+failures=0
+complain() {
+    printf 'FAILED: %s\n' "$*"
+    [ ! -e err ] || sed 's/^/    | /' err
+    failures=$((failures + 1))
+}
+disasm() { # EXIT-CODE ARGUMENT...
+    local wanted=$1
+    shift
+    neuron-packager disasm "$@" >printed 2>err
+    local got=$?
+    [ $got = "$wanted" ] || complain "disasm $*: exit code $got, not $wanted"
+}
+says() { # FILE TEXT
+    grep -qF -- "$2" "$1" || complain "$1 does not say: $2"
+}
+
+neuron-packager example memcpy --target cayman -o open.neff 2>err && neuron-packager unpack -o plain open.neff >unpacked 2>err ||
+    complain 'no example to begin with'
+disasm 0 open.neff
+count=$(grep -c '^    [a-z]' printed)
+disasm 0 --json open.neff
+[ "$(jq '[.subgraphs[].engines[].instructions[]] | length' printed)" = "$count" ] || complain 'JSON of an open program'
+jq -e 'all(.subgraphs[].engines[]; .encoding == "open" or .encoding == "empty")' printed >/dev/null || complain 'encoding'
+
+python3 "$here/disasm.py" make plain || complain 'no program of hardware'
+neuron-packager create -i plain -o made.neff >unpacked 2>err || complain 'create'
+disasm 0 made.neff
+python3 "$here/disasm.py" text printed || complain 'the listing'
+says printed 'not for neuron-packager asm'
+cp printed listing.txt
+disasm 0 --json made.neff
+python3 "$here/disasm.py" json printed || complain 'the JSON'
+for key in $(jq -r '[paths | .[] | strings] | unique[]' printed); do
+    grep -q "\`$key\`" "$NTK_SOURCE_DIR/docs/formats/neff.md" || complain "key $key is not documented"
+done
+disasm 0 made.neff --engine SP --subgraph sg00
+[ "$(grep -c '^\.engine' printed)" = 1 ] || complain 'more than one engine'
+disasm 1 made.neff --subgraph sg07
+says err 'no subgraph sg07'
+disasm 2 made.neff --engine sp
+neuron-packager asm listing.txt -o back >printed 2>err && complain 'asm took a listing of hardware'
+says err 'no operation "SET_ORDERING_MODE"'
+# A generation whose slots nobody knows is shown as bytes, and nothing is lost.
+sed -i 's/"target": *"cayman"/"target":"mariana"/' plain/kelf-*.json
+neuron-packager create -i plain -o other.neff >unpacked 2>err || complain 'create for mariana'
+disasm 0 other.neff --json
+jq -e '[.subgraphs[].engines[] | select(.encoding == "hardware") | .instructions[]] |
+    length > 5 and all(.operands | startswith("bytes=") and length == 130)' printed >/dev/null || complain 'unknown slots'
+# Names that are damaged are left out, and said to be.
+printf 'broken' >plain/sg00/debug_info_asm_SP.dbg
+neuron-packager create -i plain -o damaged.neff >unpacked 2>err || complain 'create with damaged names'
+disasm 1 damaged.neff
+says err 'the names of its instructions are left out'
+says printed '    OP_0x95 bytes=00000000000000000000010203040500'
+
+for capture in ${NTK_VENDOR_CAPTURES:+"$NTK_VENDOR_CAPTURES"/*.ntff}; do
+    disasm 0 "${capture%.ntff}.neff" --json
+    neuron-profile view -s "$capture" -n "${capture%.ntff}.neff" --output-format json --output-file rows.json 2>err
+    python3 "$here/disasm.py" capture printed rows.json || complain "$(basename "$capture")"
+done
+exit $((failures > 0))
