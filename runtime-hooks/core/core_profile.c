@@ -116,6 +116,17 @@ static void capture_free(struct core_capture *capture)
     }
 }
 
+/* The empty file that a start left, where nothing took its place. What is no file was there before
+ * and is not ours: a terminal, a pipe, a device. */
+static void empty_file_remove(const char *path)
+{
+    struct stat status;
+
+    if (lstat(path, &status) == 0 && S_ISREG(status.st_mode) && status.st_size == 0) {
+        (void)unlink(path);
+    }
+}
+
 int ntk_core_profile_start(struct ntk_core_model *model, const char *path, struct ntk_err *err)
 {
     struct ntk_core *core = model->core;
@@ -151,6 +162,9 @@ int ntk_core_profile_start(struct ntk_core_model *model, const char *path, struc
         } else {
             close(fd);
             ret = writer_make(capture, err);
+            if (ret < 0) {
+                empty_file_remove(path);
+            }
         }
     }
     if (ret == 0 && ntk_vec_push(&core->captures, &capture) < 0) {
@@ -200,9 +214,8 @@ int ntk_core_profile_stop(struct ntk_core *core, const char *path, struct ntk_er
         ntk_ntff_writer_set_execution(capture->writer, 0, capture->offset_ps);
     }
     int ret = ntk_ntff_writer_commit(capture->writer, err);
-    if (stat(path, &status) == 0 && status.st_size == 0) {
-        (void)unlink(path); /* what the start left; nothing took its place */
-    }
+    (void)stat(path, &status);
+    empty_file_remove(path);
     ntk_hooks_profile_stop(capture->hook, capture->physical_core, capture->session, capture->name,
                            capture->start_ticks, (uint64_t)status.st_size,
                            core_status(ntk_core_outcome_of(ret < 0 ? ret : 0)));

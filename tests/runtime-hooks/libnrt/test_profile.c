@@ -4,10 +4,13 @@
  * Method: small models whose instruction count is known from a plain capture.
  */
 #include <dirent.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "nrt/nrt_profile.h"
@@ -315,6 +318,45 @@ static uint64_t used_bytes(uint32_t core)
     return stats.bytes_used;
 }
 
+/* Method: a device of the same kind as /dev/full, in the scratch folder; a link to it, and to an
+ * empty file. Only the file that a start made may go when the stop fails. */
+static void a_stop_that_fails_takes_nothing_away_that_was_there(void **state)
+{
+    struct runtime *runtime = *state;
+    struct loaded small;
+    char device[PATH_BYTES];
+    char link[PATH_BYTES];
+    struct stat status;
+
+    (void)snprintf(device, sizeof device, "%s/full", runtime->folder);
+    (void)snprintf(link, sizeof link, "%s/link.ntff", runtime->folder);
+    if (mknod(device, S_IFCHR | 0600, makedev(1, 7)) < 0) {
+        skip(); /* for root, and where the file system may have devices */
+    }
+    int fd = open(device, O_WRONLY | O_CLOEXEC);
+    if (fd < 0) {
+        assert_int_equal(unlink(device), 0);
+        skip();
+    }
+    close(fd);
+    assert_int_equal(symlink(device, link), 0);
+    start_runtime();
+    load(&small, &(struct test_model_options){ .name = "small" }, 0);
+    assert_int_equal(nrt_profile_start(small.model, device), NRT_SUCCESS);
+    run(&small, 1);
+    assert_int_not_equal(nrt_profile_stop(device), NRT_SUCCESS);
+    assert_int_equal(lstat(device, &status), 0);
+    assert_true(S_ISCHR(status.st_mode));
+    assert_int_equal(nrt_profile_start(small.model, link), NRT_SUCCESS);
+    run(&small, 1);
+    assert_int_not_equal(nrt_profile_stop(link), NRT_SUCCESS);
+    assert_int_equal(lstat(link, &status), 0);
+    assert_true(S_ISLNK(status.st_mode));
+    assert_int_equal(lstat(device, &status), 0);
+    assert_int_equal(unlink(link), 0);
+    assert_int_equal(unlink(device), 0);
+}
+
 /* As hardware records into device memory: while a core is recorded, its HBM has less room. */
 static void buffers_of_a_recording_count_as_device_memory(void **state)
 {
@@ -610,6 +652,7 @@ int main(void)
         TEST(a_session_holds_all_models_and_executions_of_a_core),
         TEST(so_many_sessions_wait_and_no_more),
         TEST(a_session_beyond_its_bound_keeps_its_first_records),
+        TEST(a_stop_that_fails_takes_nothing_away_that_was_there),
         TEST(buffers_of_a_recording_count_as_device_memory),
         TEST(recording_begins_and_ends_while_others_execute),
         TEST(an_inspection_by_session_has_one_capture_per_core),
