@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/analysis/queue_names.h"
 #include "profiler/output/arrows.h"
 #include "profiler/output/export_to.h"
 #include "profiler/output/lanes.h"
@@ -34,10 +35,13 @@ struct writer {
     struct ntk_map machines;       /* pid, by name */
     struct ntk_lanes engines[NTK_NTFF_ENGINE_COUNT];
     struct ntk_lanes rings[RINGS];
+    struct ntk_lanes *queues; /* of transfers, by the number of their queue */
+    struct ntk_queue_names queue_names;
     const struct ntk_export *export; /* of the capture */
     struct ntk_buf text;             /* of the argument that is made */
     bool has_arrows;
-    struct ntk_long_list tids; /* of uint64_t, by instruction of all cores; with arrows */
+    /* Of uint64_t, with arrows: threads by instruction of all cores, and by transfer. */
+    struct ntk_long_list tids, transfer_tids;
     uint64_t arrow_count;
 };
 
@@ -104,6 +108,9 @@ static void forget_lanes(struct writer *w)
     }
     for (size_t r = 0; r < RINGS; r++) {
         ntk_lanes_fini(&w->rings[r]);
+    }
+    for (size_t q = 0; w->queues && q < w->queue_names.count; q++) {
+        ntk_lanes_fini(&w->queues[q]);
     }
 }
 
@@ -232,6 +239,64 @@ static int put_packet(void *ctx, const void *data)
     return end_event(w);
 }
 
+static void put_text_argument(struct writer *w, const char *key, const char *value)
+{
+    if (value) {
+        ntk_buf_add_char(w->buf, ',');
+        ntk_json_add_quoted(w->buf, key);
+        ntk_buf_add_char(w->buf, ':');
+        ntk_json_add_quoted(w->buf, value);
+    }
+}
+
+static int put_transfer(void *ctx, const void *data)
+{
+    struct writer *w = ctx;
+    const struct ntk_transfer_row *row = data;
+    size_t core = (size_t)row->core_index;
+    const struct ntk_transfers_core *of = &w->export->transfers.cores[core];
+    size_t index = (size_t)(row->id - w->export->cores[core].first_transfer_id);
+    size_t queue = ntk_queue_names_find(
+        &w->queue_names, core, &w->export->trace->cores[core].packets[of->items[index].first]);
+    bool is_new;
+    int ret = 0;
+
+    turn_to(w, row->core_index);
+    struct ntk_lane *lane =
+        take_lane(w, &w->queues[queue], row->start_ns, row->duration_ns, &is_new);
+    if (!lane) {
+        return -ENOMEM;
+    }
+    uint64_t tid = lane->id;
+    if (is_new) {
+        char thread[NTK_NTFF_NAME_BYTES + 32];
+        (void)snprintf(thread, sizeof thread, "Transfers %s", row->queue_name);
+        ret = put_name(w, "thread_name", thread, tid);
+    }
+    if (ret == 0 && w->has_arrows) { /* those before it that are not known have none */
+        for (size_t c = 0; c < core; c++) {
+            index += w->export->transfers.cores[c].count;
+        }
+        ret = ntk_long_list_resize(&w->transfer_tids, index + 1);
+        if (ret == 0) {
+            ((uint64_t *)w->transfer_tids.items)[index] = tid;
+        }
+    }
+    if (ret < 0) {
+        return ret;
+    }
+    begin_span(w, tid, row->op ? row->op : NTK_ROWS_TRANSFER_NAME, row->start_ns, row->duration_ns);
+    ADD(w->buf, "\"packets\":");
+    ntk_buf_add_i64(w->buf, row->packet_count);
+    ADD(w->buf, ",\"bytes\":");
+    ntk_buf_add_i64(w->buf, row->packet_bytes);
+    put_text_argument(w, "variable", row->variable);
+    put_text_argument(w, "source", row->source);
+    put_text_argument(w, "dest", row->dest);
+    put_text_argument(w, "dma_name", row->name);
+    return end_event(w);
+}
+
 /* A counter, open for its value. */
 static void begin_counter(struct writer *w, int64_t core_index, const char *name, int64_t time_ns)
 {
@@ -310,20 +375,36 @@ static int put_arrow_end(struct writer *w, bool is_start, const struct ntk_arrow
     return end_event(w);
 }
 
-static int put_core_arrows(struct writer *w, const struct ntk_arrows *arrows,
-                           const struct ntk_trace_core *core, const uint64_t *tids)
+static int put_one_arrow(struct writer *w, const struct ntk_arrow *arrow, uint64_t from_tid,
+                         int64_t from_ns, uint64_t to_tid, int64_t to_ns)
 {
+    w->arrow_count++;
+    int ret = put_arrow_end(w, true, arrow, from_tid, from_ns);
+    return ret == 0 ? put_arrow_end(w, false, arrow, to_tid, to_ns) : ret;
+}
+
+/* Threads of a core's instructions and transfers. */
+struct threads {
+    const uint64_t *instructions, *transfers;
+};
+
+static int put_core_arrows(struct writer *w, const struct ntk_arrows *arrows,
+                           const struct ntk_trace_core *core, struct threads tids)
+{
+    const struct ntk_transfers_core *transfers = &arrows->transfers->cores[arrows->core_index];
     int ret = 0;
 
     ntk_trace_each_instruction(core, to) {
         uint32_t index = (uint32_t)(to - core->instructions);
         struct ntk_arrow arrow = ntk_arrow_to(arrows, index);
         if (arrow.from != NTK_NO_INDEX) {
-            int64_t from_ns = ntk_rows_ns(core->instructions[arrow.from].start_ps);
-            int64_t to_ns = arrow.is_inside ? from_ns : ntk_rows_ns(to->start_ps);
-            w->arrow_count++;
-            ret = put_arrow_end(w, true, &arrow, tids[arrow.from], from_ns);
-            ret = ret == 0 ? put_arrow_end(w, false, &arrow, tids[index], to_ns) : ret;
+            bool is_whole = tids.transfers && arrow.transfer != NTK_NO_INDEX;
+            int64_t from_ns = ntk_rows_ns(is_whole ? transfers->items[arrow.transfer].start_ps
+                                                   : core->instructions[arrow.from].start_ps);
+            ret = put_one_arrow(
+                w, &arrow,
+                is_whole ? tids.transfers[arrow.transfer] : tids.instructions[arrow.from], from_ns,
+                tids.instructions[index], arrow.is_inside ? from_ns : ntk_rows_ns(to->start_ps));
         }
         if (ret < 0) {
             break;
@@ -331,6 +412,31 @@ static int put_core_arrows(struct writer *w, const struct ntk_arrows *arrows,
         if (index % NTK_TRACE_LOOKS == 0) {
             ntk_arrows_give_back(arrows);
             ntk_long_list_give_back(&w->tids);
+            ntk_long_list_give_back(&w->transfer_tids);
+        }
+    }
+    return ret;
+}
+
+/* From each instruction to the transfer that it began. */
+static int put_beginnings(struct writer *w, const struct ntk_arrows *arrows,
+                          const struct ntk_trace_core *core, struct threads tids)
+{
+    const struct ntk_transfers_core *transfers = &arrows->transfers->cores[arrows->core_index];
+    struct ntk_arrow arrow = { .by_transfer = true };
+    int ret = 0;
+
+    for (size_t t = 0; t < transfers->count && ret == 0; t++) {
+        const struct ntk_transfer *to = &transfers->items[t];
+        if (to->packet_count) {
+            ret = put_one_arrow(w, &arrow, tids.instructions[to->instruction],
+                                ntk_rows_ns(core->instructions[to->instruction].start_ps),
+                                tids.transfers[t], ntk_rows_ns(to->start_ps));
+        }
+        if (t % NTK_TRACE_LOOKS == 0) {
+            ntk_arrows_give_back(arrows);
+            ntk_long_list_give_back(&w->tids);
+            ntk_long_list_give_back(&w->transfer_tids);
         }
     }
     return ret;
@@ -339,15 +445,17 @@ static int put_core_arrows(struct writer *w, const struct ntk_arrows *arrows,
 static int put_arrows(const struct ntk_export *export, struct writer *w)
 {
     struct ntk_arrows arrows = { 0 };
-    const uint64_t *tids = w->tids.items;
-    int ret = ntk_arrows_init(&arrows, export->program);
+    struct threads tids = { w->tids.items, w->transfer_tids.items };
+    int ret = ntk_arrows_init(&arrows, &export->transfers);
 
     for (size_t c = 0; c < export->trace->core_count && ret == 0; c++) {
         const struct ntk_trace_core *core = &export->trace->cores[c];
         w->pid = w->first_pid + (int64_t)c;
         ret = ntk_arrows_turn_to(&arrows, c);
         ret = ret == 0 ? put_core_arrows(w, &arrows, core, tids) : ret;
-        tids += core->instruction_count;
+        ret = ret == 0 ? put_beginnings(w, &arrows, core, tids) : ret;
+        tids.instructions += core->instruction_count;
+        tids.transfers = tids.transfers ? tids.transfers + export->transfers.cores[c].count : NULL;
     }
     ntk_arrows_fini(&arrows);
     return ret;
@@ -359,18 +467,19 @@ static int put_capture(const struct ntk_export *export, struct writer *w)
         int (*rows)(const struct ntk_export *export, ntk_row_put *put, void *ctx);
         ntk_row_put *put;
     } kinds[] = {
-        { ntk_rows_instructions, put_instruction },
-        { ntk_rows_packets, put_packet },
-        { ntk_rows_rates, put_rate },
-        { ntk_rows_throttles, put_throttle },
-        { ntk_rows_pending, put_pending },
+        { ntk_rows_instructions, put_instruction }, { ntk_rows_packets, put_packet },
+        { ntk_rows_transfers, put_transfer },       { ntk_rows_rates, put_rate },
+        { ntk_rows_throttles, put_throttle },       { ntk_rows_pending, put_pending },
         { ntk_rows_semaphores, put_semaphore },
     };
-    int ret = 0;
+    int ret = ntk_queue_names_init(&w->queue_names, export->trace);
 
     w->export = export;
     w->has_arrows = export->has_flows;
-    ntk_long_list_init(&w->tids, export->trace, sizeof(uint64_t), 1);
+    w->queues = calloc(w->queue_names.count + 1, sizeof *w->queues);
+    ret = w->queues ? ret : -ENOMEM;
+    ntk_long_list_init(&w->tids, export->trace, sizeof(uint64_t), 2);
+    ntk_long_list_init(&w->transfer_tids, export->trace, sizeof(uint64_t), 2);
     for (size_t c = 0; c < export->trace->core_count && ret == 0; c++) {
         ret = begin_core(w, (int64_t)c, &export->trace->cores[c]);
     }
@@ -379,7 +488,12 @@ static int put_capture(const struct ntk_export *export, struct writer *w)
         ret = kinds[k].rows(export, kinds[k].put, w);
     }
     ret = ret == 0 && w->has_arrows ? put_arrows(export, w) : ret;
+    forget_lanes(w);
     ntk_long_list_fini(&w->tids);
+    ntk_long_list_fini(&w->transfer_tids);
+    free(w->queues);
+    w->queues = NULL;
+    ntk_queue_names_fini(&w->queue_names);
     return ret;
 }
 
@@ -392,16 +506,6 @@ static void put_number_argument(struct writer *w, const char *key, int64_t value
         ntk_json_add_quoted(w->buf, key);
         ntk_buf_add_char(w->buf, ':');
         ntk_buf_add_i64(w->buf, value);
-    }
-}
-
-static void put_text_argument(struct writer *w, const char *key, const char *value)
-{
-    if (value) {
-        ntk_buf_add_char(w->buf, ',');
-        ntk_json_add_quoted(w->buf, key);
-        ntk_buf_add_char(w->buf, ':');
-        ntk_json_add_quoted(w->buf, value);
     }
 }
 

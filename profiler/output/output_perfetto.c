@@ -15,6 +15,7 @@
 
 #include "profiler/analysis/dma_rate.h"
 #include "profiler/analysis/pending.h"
+#include "profiler/analysis/queue_names.h"
 #include "profiler/output/arrows.h"
 #include "profiler/output/export_to.h"
 #include "profiler/output/lanes.h"
@@ -32,11 +33,13 @@
  * free. */
 #define IID_OF_UNKNOWN_LAYER NTK_LAYER_RUNTIME
 #define TEXTS_OF_NAME 2
-#define EVENT_NAMES (OPCODES + NTK_TRACE_DMA_CLASS_COUNT)
+#define IID_OF_TRANSFER(name) (1U + OPCODES + NTK_TRACE_DMA_CLASS_COUNT + (name))
+#define EVENT_NAMES (OPCODES + NTK_TRACE_DMA_CLASS_COUNT + TRANSFER_NAMES)
 
 /* Numbers of threads: any that are unique. */
 #define TIDS_OF_CORE 1000
 #define TID_OF_QUEUES 100
+#define TID_OF_TRANSFERS 500
 
 enum { /* interned names of arguments */
        ARGUMENT_PC = 1,
@@ -49,6 +52,11 @@ enum { /* interned names of arguments */
        ARGUMENT_OPERANDS,
        ARGUMENT_COMPILER_OPERANDS,
        ARGUMENT_BYTES,
+       ARGUMENT_PACKETS,
+       ARGUMENT_VARIABLE,
+       ARGUMENT_SOURCE,
+       ARGUMENT_DEST,
+       ARGUMENT_DMA_NAME,
        ARGUMENT_COUNT,
 };
 
@@ -63,12 +71,24 @@ static const char *const argument_names[ARGUMENT_COUNT] = {
     [ARGUMENT_OPERANDS] = "operands",
     [ARGUMENT_COMPILER_OPERANDS] = "compiler_operands",
     [ARGUMENT_BYTES] = "bytes",
+    [ARGUMENT_PACKETS] = "packets",
+    [ARGUMENT_VARIABLE] = "variable",
+    [ARGUMENT_SOURCE] = "source",
+    [ARGUMENT_DEST] = "dest",
+    [ARGUMENT_DMA_NAME] = "dma_name",
+};
+
+/* What moves.h calls operations; the first for all others. */
+#define TRANSFER_NAMES 9
+static const char *const transfer_names[TRANSFER_NAMES] = {
+    NTK_ROWS_TRANSFER_NAME, "copy", "cast", "add", "min", "max", "fma", "transpose", "compute",
 };
 
 /* Texts of a slot, which are put when it runs for the first time. */
 struct slot_texts {
     bool is_put;
     uint64_t operands, compiler_operands, predecessors; /* iids; 0: none */
+    uint64_t variable, source, dest, dma_name;          /* of its transfer */
 };
 
 struct core_writer {
@@ -153,6 +173,9 @@ static int put_names(struct ntk_perfetto *to, const struct ntk_export *export)
     for (unsigned k = 0; k < NTK_TRACE_DMA_CLASS_COUNT; k++) {
         names[OPCODES + k].name = (char *)ntk_trace_dma_class_name(k);
     }
+    for (unsigned n = 0; n < TRANSFER_NAMES; n++) {
+        names[IID_OF_TRANSFER(n) - 1].name = (char *)transfer_names[n];
+    }
     for (size_t i = 1; i < ARGUMENT_COUNT; i++) {
         names[EVENT_NAMES + i].name = (char *)argument_names[i];
     }
@@ -236,6 +259,13 @@ static int put_slot_texts(struct core_writer *c, const struct ntk_trace_instruct
         ntk_predecessors_print(c->export->program->names[c->index], fact->named, &c->text);
         ret = ntk_buf_ok(&c->text) ? put_text(c, ntk_buf_text_get(&c->text), &texts->predecessors)
                                    : -ENOMEM;
+    }
+    if (fact->moves) {
+        const struct ntk_moves *moves = fact->moves;
+        ret = ret ? ret : put_text(c, moves->variable, &texts->variable);
+        ret = ret ? ret : put_text(c, moves->sides[NTK_MOVES_SOURCE], &texts->source);
+        ret = ret ? ret : put_text(c, moves->sides[NTK_MOVES_DEST], &texts->dest);
+        ret = ret ? ret : put_text(c, moves->name, &texts->dma_name);
     }
     ret = ret == 0 ? put_text(c, text.operands, &texts->operands) : ret;
     return ret == 0 ? put_text(c, text.compiler_operands, &texts->compiler_operands) : ret;
@@ -331,6 +361,13 @@ static uint64_t flow_of(const struct core_writer *c, uint32_t to)
     return UINT64_C(1) << 63 | (uint64_t)c->pid << 32 | to;
 }
 
+/* The arrow to a transfer, by its place. */
+static uint64_t flow_to_transfer(const struct core_writer *c, const struct ntk_transfer *transfer)
+{
+    return UINT64_C(1) << 62 |
+           flow_of(c, (uint32_t)(transfer - c->export->transfers.cores[c->index].items));
+}
+
 /* The arrows of an instruction's slice. One that comes inside is the end's: at its start it had not
  * begun. */
 static int find_flows(struct core_writer *c, uint32_t instruction,
@@ -348,6 +385,14 @@ static int find_flows(struct core_writer *c, uint32_t instruction,
     for (uint32_t to = ntk_arrows_first(c->arrows, instruction); to != NTK_NO_INDEX && ret == 0;
          to = ntk_arrows_next(c->arrows, to)) {
         id = flow_of(c, to);
+        if (ntk_arrow_to(c->arrows, to).transfer == NTK_NO_INDEX) {
+            ret = ntk_vec_push(&c->flows[0], &id);
+        }
+    }
+    const struct ntk_transfer *transfer =
+        ntk_transfer_of_instruction(&c->export->transfers, c->index, instruction);
+    if (transfer && transfer->packet_count && ret == 0) {
+        id = flow_to_transfer(c, transfer);
         ret = ntk_vec_push(&c->flows[0], &id);
     }
     for (size_t end = 0; end < 2; end++) {
@@ -464,6 +509,122 @@ static int put_packets(struct core_writer *c)
     return ret;
 }
 
+/* ---- whole transfers ---- */
+
+struct transfer_lines {
+    struct ntk_queue_names names;
+    struct ntk_lanes *lanes; /* by the number of the queue */
+};
+
+static void name_transfers(const struct core_writer *c, size_t ring, char *buf, size_t buf_bytes)
+{
+    size_t e = ring / NTK_NTFF_DMA_QUEUES;
+    size_t q = ring % NTK_NTFF_DMA_QUEUES;
+
+    (void)snprintf(buf, buf_bytes, "Transfers %s", c->export->cores[c->index].queue_names[e][q]);
+}
+
+/* The arrows of a transfer's slice: from the instruction that began it, to those that it let go. */
+static int find_transfer_flows(struct core_writer *c, const struct ntk_transfer *transfer,
+                               struct ntk_perfetto_flows out_flows[2])
+{
+    uint32_t index = (uint32_t)(transfer - c->export->transfers.cores[c->index].items);
+    uint64_t id = flow_to_transfer(c, transfer);
+
+    ntk_vec_clear(&c->flows[0]);
+    int ret = ntk_vec_push(&c->flows[0], &id);
+    for (uint32_t to = ntk_arrows_first(c->arrows, transfer->instruction);
+         to != NTK_NO_INDEX && ret == 0; to = ntk_arrows_next(c->arrows, to)) {
+        id = flow_of(c, to);
+        if (ntk_arrow_to(c->arrows, to).transfer == index) {
+            ret = ntk_vec_push(&c->flows[0], &id);
+        }
+    }
+    out_flows[0] = (struct ntk_perfetto_flows){ c->flows[0].items, c->flows[0].count };
+    return ret;
+}
+
+static uint64_t name_of_transfer(const struct ntk_moves *moves)
+{
+    unsigned n = TRANSFER_NAMES - 1;
+
+    while (n > 0 && (!moves || !moves->op || strcmp(transfer_names[n], moves->op) != 0)) {
+        n--;
+    }
+    return IID_OF_TRANSFER(n);
+}
+
+static uint8_t *add_transfer_texts(uint8_t *at, const struct slot_texts *texts)
+{
+    const struct {
+        unsigned name;
+        uint64_t iid;
+    } all[] = {
+        { ARGUMENT_VARIABLE, texts->variable },
+        { ARGUMENT_SOURCE, texts->source },
+        { ARGUMENT_DEST, texts->dest },
+        { ARGUMENT_DMA_NAME, texts->dma_name },
+    };
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (all[i].iid) {
+            at = ntk_perfetto_argument(at, all[i].name, NTK_PERFETTO_STRING, all[i].iid);
+        }
+    }
+    return at;
+}
+
+static int put_transfer_slice(struct core_writer *c, const struct ntk_transfer *from,
+                              struct transfer_lines *lines)
+{
+    const struct ntk_trace_packet *first = &c->core->packets[from->first];
+    const struct ntk_trace_instruction *by = &c->core->instructions[from->instruction];
+    const struct ntk_slot_fact *fact = ntk_program_fact(c->export->program, c->index, by);
+    size_t queue = ntk_queue_names_find(&lines->names, c->index, first);
+    size_t ring = (size_t)(first->engine % NTK_NTFF_DMA_ENGINES) * NTK_NTFF_DMA_QUEUES +
+                  first->queue % NTK_NTFF_DMA_QUEUES;
+    int64_t start_ns = ntk_rows_ns(from->start_ps);
+    int64_t end_ns = start_ns + ntk_rows_ns(from->end_ps - from->start_ps);
+    struct ntk_perfetto_flows flows[2] = { 0 };
+    uint8_t event[NTK_PERFETTO_EVENT_BYTES];
+    uint8_t *at =
+        ntk_perfetto_argument(event, ARGUMENT_BYTES, NTK_PERFETTO_UINT, from->bytes_count);
+    uint64_t track;
+
+    at = ntk_perfetto_argument(at, ARGUMENT_PACKETS, NTK_PERFETTO_UINT, from->packet_count);
+    at = add_transfer_texts(at, &c->slots[by->engine][by->slot]);
+    int ret = take_track(c, &lines->lanes[queue],
+                         TIDS_OF_CORE * c->pid + TID_OF_TRANSFERS + (int32_t)ring, name_transfers,
+                         ring, start_ns, end_ns, &track);
+    ret = ret == 0 && c->arrows ? find_transfer_flows(c, from, flows) : ret;
+    return ret == 0 ? ntk_perfetto_put_slice(c->to, track, name_of_transfer(fact->moves), start_ns,
+                                             end_ns, event, at, flows)
+                    : ret;
+}
+
+/* Of one queue they are in order of time; a lane takes what begins after its end in any case. */
+static int put_transfers(struct core_writer *c)
+{
+    const struct ntk_transfers_core *of = &c->export->transfers.cores[c->index];
+    struct transfer_lines lines = { 0 };
+    int ret = ntk_queue_names_init(&lines.names, c->export->trace);
+
+    lines.lanes = calloc(lines.names.count + 1, sizeof *lines.lanes);
+    ret = lines.lanes ? ret : -ENOMEM;
+    for (size_t t = 0; t < of->count && ret == 0; t++) {
+        ret = of->items[t].packet_count ? put_transfer_slice(c, &of->items[t], &lines) : 0;
+        if (t % NTK_TRACE_LOOKS == 0) {
+            ntk_transfers_give_back(&c->export->transfers, c->index);
+        }
+    }
+    for (size_t q = 0; lines.lanes && q < lines.names.count; q++) {
+        ntk_lanes_fini(&lines.lanes[q]);
+    }
+    free(lines.lanes);
+    ntk_queue_names_fini(&lines.names);
+    return ret;
+}
+
 static int put_rate(void *ctx, const struct ntk_dma_rate_point *point)
 {
     struct core_writer *c = ctx;
@@ -536,7 +697,7 @@ int ntk_perfetto_put_capture(struct ntk_perfetto *to, const struct ntk_export *e
     int ret = put_names(to, export);
 
     if (ret == 0 && export->has_flows) {
-        ret = ntk_arrows_init(&arrows, export->program);
+        ret = ntk_arrows_init(&arrows, &export->transfers);
     }
     for (size_t i = 0; i < export->trace->core_count && ret == 0; i++) {
         struct core_writer c = { .to = to,
@@ -552,6 +713,7 @@ int ntk_perfetto_put_capture(struct ntk_perfetto *to, const struct ntk_export *e
         ret = ret == 0 && c.arrows ? ntk_arrows_turn_to(c.arrows, i) : ret;
         ret = ret == 0 ? put_instructions(&c) : ret;
         ret = ret == 0 ? put_packets(&c) : ret;
+        ret = ret == 0 ? put_transfers(&c) : ret;
         ret = ret == 0 ? put_counters(&c) : ret;
         ntk_vec_fini(&c.flows[0]);
         ntk_vec_fini(&c.flows[1]);

@@ -259,6 +259,8 @@ NTK_ROWS(executions);         /* struct ntk_execution_row */
 NTK_ROWS(warnings);           /* struct ntk_warning_row */
 NTK_ROWS(summary);            /* union ntk_cell[NTK_SUMMARY_COUNT]; texts are absent */
 
+/* What spans of transfers are called: the operation, "transfer" where it has several. */
+#define NTK_ROWS_TRANSFER_NAME "transfer"
 /* "input"; of an IO queue only the NEFF tells which: "unknown". */
 const char *ntk_rows_queue_type(unsigned dma_class);
 /* The start of the execution is 0; floors, so that -1 ps is -1 ns. */

@@ -57,8 +57,9 @@ function released(list, total) {
   return [...list.slice(0, RELEASES_SHOWN).map((slice) => line('', linkTo(slice))), total > RELEASES_SHOWN ? line('', `${whole(total - RELEASES_SHOWN)} more`) : null];
 }
 
-function transferRows(title, { queue, count: packets, bytes: moved, duration: took, first, last }, by) {
-  return make('section', {}, make('h3', {}, title), make('dl', {}, by ? line('Begun by', linkTo(by)) : null, line('Queue', queue),
+function transferRows(title, { queue, name, op, source, dest, count: packets, bytes: moved, duration: took, first, last }, by) {
+  return make('section', {}, make('h3', {}, title), make('dl', {}, by ? line('Begun by', linkTo(by)) : null, name ? line('Name', name) : null,
+    source || dest ? longLine(op ? op[0].toUpperCase() + op.slice(1) : 'Moves', `${source ?? 'not known'} \u2192 ${dest ?? 'not known'}`) : null, line('Queue', queue),
     line('Moved', `${bytes(moved)} in ${whole(packets)} ${packets === 1 ? 'packet' : 'packets'}, ${duration(took)}`),
     line('First packet', linkTo(first)), line('Last packet', linkTo(last))));
 }

@@ -60,32 +60,42 @@ for run in "sample -s sample_v6.ntff" "attention -s attention.ntff -n attention.
             select '[]';
             select json_group_array(json_array(name, n, d, s, e)) from (select name, count(*) n, sum(d) d, min(s) s, max(s + d) e from
                 (select opcode name, duration_ns d, start_ts s from Instruction union all
-                 select case queue_type when 'unknown' then '$io' else queue_type end, duration_ns, start_ts from DmaPacket)
+                 select case queue_type when 'unknown' then '$io' else queue_type end, duration_ns, start_ts from DmaPacket union all
+                 select coalesce(op, 'transfer'), duration_ns, start_ts from DmaPacketAggregated)
                 group by 1 order by 1);
             select json_group_array(json_array(name, n, s, e)) from (select name, count(*) n, min(t) s, max(t) e from
                 (select 'DMA throughput' $(suffix B/s) name, timestamp t from DmaUsage union all
                  select 'Pending DMA' $(suffix transfers), timestamp from PendingDma union all
                  select 'Throttle limit' $(suffix 'of 1'), timestamp from Throttle union all
                  select 'Semaphore ' || id $(suffix value), timestamp from SemaphoreUpdate) group by 1 order by 1);
-            select json_array(json_array((select sum(pc) from Instruction), (select sum(transfer_bytes) from DmaPacket),
+            select json_array(json_array((select sum(pc) from Instruction), (select sum(transfer_bytes) from DmaPacket) +
+                (select coalesce(sum(packet_bytes), 0) from DmaPacketAggregated),
                 (select count(nullif(layer, '')) from Instruction)));" >wanted
         head -4 answers | diff wanted - >&2 || fail "$name.$format: the trace processor finds something else"
         jq -e 'length > 0 and all(.[]; .[0] | test("^NC [0-9]+ \\(sg00\\)$"))' <(sed -n 5p answers) >/dev/null ||
             fail "$name.$format: processes and threads are $(sed -n 5p answers)"
         tail -n 1 answers >arrows
         [ $name = sample ] || [ "$(jq length arrows)" -gt 10 ] || fail "$name.$format: arrows are $(cat arrows)"
-        # Arrows: one to each instruction that waits, from one that changes that semaphore or begins a transfer that does.
+        # Arrows: one to each instruction that waits, from one that changes that semaphore, or from the transfer that does, or
+        # from what began it; and one to each transfer, from what began it.
         sqlite3 "$name.sqlite" "
             create temp table arrow as select json_extract(value, '\$[0]') from_engine, json_extract(value, '\$[1]') from_ts,
                 json_extract(value, '\$[2]') from_pc, json_extract(value, '\$[3]') to_engine, json_extract(value, '\$[4]') to_ts,
                 json_extract(value, '\$[5]') to_pc from json_each(readfile('$PWD/arrows'));
             create temp table waiting as select engine, start_ts, pc, opcode, substr(operands, instr(operands, 'wait=s') + 5,
                 instr(operands, '>=') - instr(operands, 'wait=s') - 5) what from Instruction where operands like '%wait=s%>=%';
-            select (select count(*) from waiting) = (select count(*) from arrow), count(*) = (select count(*) from arrow),
-                total(a.operands like '%signal=' || what || '+%' or a.opcode = 'DMA_TRIGGER') = count(*)
-            from arrow join waiting b on (b.engine, b.start_ts, b.pc) = (to_engine, to_ts, to_pc)
-                join Instruction a on (a.engine, a.start_ts, a.pc) = (from_engine, from_ts, from_pc)" >checks
-        [ "$(cat checks)" = '1|1|1' ] || fail "$name.$format: arrows go elsewhere than waits: $(cat checks), $(cat arrows)"
+            create temp view wait_arrow as select * from arrow where to_engine not like 'transfers %';
+            create temp view begin_arrow as select * from arrow where to_engine like 'transfers %';
+            select (select count(*) from waiting) = (select count(*) from wait_arrow), count(*) = (select count(*) from wait_arrow),
+                total(a.operands like '%signal=' || what || '+%' or a.opcode = 'DMA_TRIGGER' or d.id) = count(*),
+                (select count(*) from begin_arrow) = (select count(*) from DmaPacketAggregated),
+                (select count(*) from begin_arrow join DmaPacketAggregated t on ('transfers ' || lower(t.queue_name), t.start_ts) =
+                    (to_engine, to_ts) join Instruction i on i.id = t.trigger and (i.engine, i.start_ts, i.pc) =
+                    (from_engine, from_ts, from_pc)) = (select count(*) from DmaPacketAggregated)
+            from wait_arrow join waiting b on (b.engine, b.start_ts, b.pc) = (to_engine, to_ts, to_pc)
+                left join Instruction a on (a.engine, a.start_ts, a.pc) = (from_engine, from_ts, from_pc)
+                left join DmaPacketAggregated d on ('transfers ' || lower(d.queue_name), d.start_ts) = (from_engine, from_ts)" >checks
+        [ "$(cat checks)" = '1|1|1|1|1' ] || fail "$name.$format: arrows go elsewhere than waits: $(cat checks), $(cat arrows)"
     done
 done
 

@@ -4,7 +4,8 @@
  * transfer at 50 ns that ends at 500 and lets Tensor go (510-700), which lets Scalar (705) and
  * Vector (710) go; Sync's barrier waits inside its span (80-1000) for Tensor's second, 720-950. On
  * the first core a wait ends by a change that nobody is known to have made. Both formats must show
- * these arrows and no others; each is read by another library.
+ * these arrows and no others; each is read by another library. With the packet of the transfer
+ * (100-490) the arrow to Tensor comes from the whole transfer, and one leads there from Sync.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,8 @@ struct fixture {
     struct hand_trace h;
     struct ntk_export *export;
     char *folder;
+    const struct arrow *wanted;
+    size_t wanted_count;
 };
 
 /* From the span that starts at one time to the one that starts at the other. */
@@ -36,6 +39,11 @@ struct arrow {
 
 static const struct arrow wanted[] = { { 50, 510 }, { 510, 705 }, { 510, 710 }, { 720, 80 } };
 #define WANTED_COUNT (sizeof wanted / sizeof *wanted)
+static const struct arrow wanted_whole[] = {
+    { 50, 100 }, { 100, 510 }, { 510, 705 }, { 510, 710 }, { 720, 80 }
+};
+#define LOAD_BYTES (4 * 4 * 128)
+static struct ntk_ntff_queue queue = { .name = "qSPIO0", .engine = 0, .queue = 3 };
 
 static void fill_second_core(struct hand_trace *h)
 {
@@ -62,22 +70,39 @@ static void fill_second_core(struct hand_trace *h)
     hand_trace_change(h, 1, NTK_NTFF_ENGINE_TENSOR, 2, 1, 960);
 }
 
-static int setup(void **state)
+static int setup_with(void **state, bool has_packet)
 {
     struct fixture *f = calloc(1, sizeof *f);
 
     assert_non_null(f);
+    f->wanted = has_packet ? wanted_whole : wanted;
+    f->wanted_count = WANTED_COUNT + has_packet;
     f->folder = test_scratch_create();
     hand_trace_begin(&f->h, 2, "trn2.3xlarge", 1000);
     uint32_t alone = hand_trace_nop(&f->h, 0, NTK_ISA_ENGINE_ACT, 7, 1, NONE);
     hand_trace_run(&f->h, 0, NTK_ISA_ENGINE_ACT, alone, 310, 500);
     hand_trace_change(&f->h, 0, NTK_NTFF_ENGINE_AXI, 7, 1, 300);
     fill_second_core(&f->h);
+    if (has_packet) {
+        f->h.subgraphs[1].queues = &queue;
+        f->h.subgraphs[1].queue_count = 1;
+        hand_trace_packet(&f->h, 1, 0, 3, NTK_TRACE_DMA_IO, LOAD_BYTES, 100, 490);
+    }
     hand_trace_end(&f->h);
     assert_int_equal(ntk_export_create(&f->h.trace, "hand", "hand.ntff", &f->export), 0);
     f->export->has_flows = true;
     *state = f;
     return 0;
+}
+
+static int setup(void **state)
+{
+    return setup_with(state, false);
+}
+
+static int setup_whole(void **state)
+{
+    return setup_with(state, true);
 }
 
 static int teardown(void **state)
@@ -96,7 +121,7 @@ static void the_same_both_ways(void **state)
     struct fixture *f = *state;
     struct ntk_arrows arrows;
 
-    assert_int_equal(ntk_arrows_init(&arrows, f->export->program), 0);
+    assert_int_equal(ntk_arrows_init(&arrows, &f->export->transfers), 0);
     assert_int_equal(ntk_arrows_turn_to(&arrows, 0), 0);
     assert_int_equal(ntk_arrow_to(&arrows, 0).from, NTK_NO_INDEX);
     assert_int_equal(ntk_arrows_first(&arrows, 0), NTK_NO_INDEX);
@@ -132,13 +157,13 @@ static int compare_arrows(const void *a, const void *b)
                : (one->to_ns > other->to_ns) - (one->to_ns < other->to_ns);
 }
 
-static void expect_wanted(struct arrow *found, size_t count)
+static void expect_wanted(const struct fixture *f, struct arrow *found, size_t count)
 {
-    assert_int_equal(count, WANTED_COUNT);
+    assert_int_equal(count, f->wanted_count);
     qsort(found, count, sizeof *found, compare_arrows);
     for (size_t i = 0; i < count; i++) {
-        assert_int_equal(found[i].from_ns, wanted[i].from_ns);
-        assert_int_equal(found[i].to_ns, wanted[i].to_ns);
+        assert_int_equal(found[i].from_ns, f->wanted[i].from_ns);
+        assert_int_equal(found[i].to_ns, f->wanted[i].to_ns);
     }
 }
 
@@ -192,8 +217,8 @@ static void perfetto_has_them(void **state)
             ends[count++] = (struct end){ event->flow_ids[i], time_ns, starts[event->track_uuid] };
         }
     }
-    assert_int_equal(count, 2 * WANTED_COUNT);
-    expect_wanted(found, pair(ends, count, found));
+    assert_int_equal(count, 2 * f->wanted_count);
+    expect_wanted(f, found, pair(ends, count, found));
     ntk__perfetto__trace__free_unpacked(trace, NULL);
     free(bytes);
 }
@@ -246,9 +271,9 @@ static void chrome_has_them(void **state)
         ends[count++] = (struct end){ (uint64_t)json_integer_value(json_object_get(event, "id")),
                                       ns_of(event, "ts"), slice_ns(events, i, event) };
     }
-    assert_int_equal(count, 2 * WANTED_COUNT);
-    assert_int_equal(transfers, 2); /* both ends of one */
-    expect_wanted(found, pair(ends, count, found));
+    assert_int_equal(count, 2 * f->wanted_count);
+    assert_int_equal(transfers, 2 * (1 + f->wanted_count - WANTED_COUNT)); /* both ends of each */
+    expect_wanted(f, found, pair(ends, count, found));
     json_decref(file);
     free(bytes);
 }
@@ -278,6 +303,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_same_both_ways, setup, teardown),
         cmocka_unit_test_setup_teardown(perfetto_has_them, setup, teardown),
         cmocka_unit_test_setup_teardown(chrome_has_them, setup, teardown),
+        cmocka_unit_test_setup_teardown(perfetto_has_them, setup_whole, teardown),
+        cmocka_unit_test_setup_teardown(chrome_has_them, setup_whole, teardown),
         cmocka_unit_test_setup_teardown(without_the_wish_there_are_none, setup, teardown),
     };
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """trace_rows TRACE.txt TRACE.json FILE.sqlite - a Perfetto trace as protoc prints it and a Chrome trace against the tables.
 
-Both have every instruction and packet once, on lines where nothing overlaps, and every counter.
+Both have every instruction, packet and transfer once, on lines where nothing overlaps, and every counter.
 """
 import collections
 import json
@@ -76,6 +76,8 @@ def tables(path):
              db.execute("select pcore_idx, engine, opcode, start_ts, duration_ns from Instruction")]
     spans += [(c, (f"{n} " if n else "") + f"Q{q}-E{e}", t, s, d) for c, n, q, e, t, s, d in db.execute(
         "select pcore_idx, queue_name, queue_idx, engine_idx, queue_type, start_ts, duration_ns from DmaPacket")]
+    spans += [(c, f"Transfers {n}", o or "transfer", s, d) for c, n, o, s, d in db.execute(
+        "select pcore_idx, queue_name, op, start_ts, duration_ns from DmaPacketAggregated")]
     counters = [(c, "DMA throughput", t, v) for c, t, v in
                 db.execute("select pcore_idx, timestamp, current_throughput from DmaUsage")]
     counters += [(c, "Pending DMA", t, v) for c, t, v in db.execute("select pcore_idx, timestamp, value from PendingDma")]
