@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,6 +17,8 @@
  * constructor that forks. */
 #define FORK_PAUSE_NS 1000000
 #define FORK_PAUSES 2000
+
+#define SAY_PARTS 8
 
 const struct interpose_call_row interpose_calls[INTERPOSE_CALLS] = {
 #define NRT_CALL(result, name, parameters, arguments) [CALL_##name] = { #name, INTERPOSE_NODE_2 },
@@ -56,30 +58,36 @@ static interpose_function absent_get(enum interpose_call call)
     return interpose_absent_2[call] ? interpose_absent_2[call] : interpose_absent_3[call];
 }
 
-static void say(const char *text)
+/* The first sentence of the process; its parts, up to NULL. No buffer: the first call may come from
+ * a thread with a small stack. */
+#define say(...) say_parts((const char *const[]){ "libneuron-hooks: ", __VA_ARGS__, "\n", NULL })
+static void say_parts(const char *const *parts)
 {
     static uint32_t was_said;
+    struct iovec pieces[SAY_PARTS];
+    int count = 0;
 
-    if (__atomic_exchange_n(&was_said, 1, __ATOMIC_RELAXED) == 0) {
-        ssize_t ignored = write(STDERR_FILENO, text, strlen(text));
-
-        (void)ignored;
+    if (__atomic_exchange_n(&was_said, 1, __ATOMIC_RELAXED) != 0) {
+        return;
     }
+    for (; parts[count] && count < SAY_PARTS; count++) {
+        pieces[count] = (struct iovec){ (void *)parts[count], strlen(parts[count]) };
+    }
+    ssize_t ignored = writev(STDERR_FILENO, pieces, count);
+
+    (void)ignored;
 }
 
 /* The library of the path, or NULL with the reason said. */
 static void *library_open(const char *path)
 {
-    char text[PATH_MAX + 512];
     void *library = dlopen(path, RTLD_LAZY | RTLD_GLOBAL);
 
     if (!library) {
-        (void)snprintf(
-            text, sizeof text,
-            "libneuron-hooks: cannot open the runtime behind the hooks: %s; every call fails "
-            "(NEURON_HOOKS_LIBNRT names it)\n",
-            dlerror());
-        say(text);
+        const char *reason = dlerror();
+
+        say("cannot open the runtime behind the hooks: ", reason ? reason : path,
+            "; every call fails (NEURON_HOOKS_LIBNRT names it)");
     }
     return library;
 }
@@ -140,25 +148,18 @@ static void library_find(struct library *library)
 {
     const char *named = secure_getenv("NEURON_HOOKS_LIBNRT");
     char path[PATH_MAX];
-    char text[2 * PATH_MAX + 256];
     void *handle;
 
+    if (named && named[0] == '\0') {
+        named = NULL;
+    }
     if (!interpose_real_find(path)) {
-        (void)snprintf(
-            text, sizeof text,
-            "libneuron-hooks: there is no libnrt.so.1 behind the hooks; every call fails "
-            "(NEURON_HOOKS_LIBNRT%s%s%s)\n",
-            named && named[0] ? " is " : " names it", named ? named : "",
-            named && named[0] ? ", which is none" : "");
-        say(text);
+        say("there is no libnrt.so.1 behind the hooks; every call fails (NEURON_HOOKS_LIBNRT ",
+            named ? "is " : "names it", named ? named : "", named ? ", which is none)" : ")");
         return;
     }
-    if (named && named[0] != '\0' && strcmp(named, path) != 0) {
-        (void)snprintf(text, sizeof text,
-                       "libneuron-hooks: %s is no libnrt.so.1 (NEURON_HOOKS_LIBNRT); the hooks "
-                       "stand around %s\n",
-                       named, path);
-        say(text);
+    if (named && strcmp(named, path) != 0) {
+        say(named, " is no libnrt.so.1 (NEURON_HOOKS_LIBNRT); the hooks stand around ", path);
     }
     handle = library_open(path);
     if (handle) {

@@ -47,6 +47,28 @@ static void init_and_close(uint64_t number)
     }
 }
 
+static void *init_and_close_once(void *ctx)
+{
+    (void)ctx;
+    init_and_close(1);
+    return NULL;
+}
+
+/* The first call comes from a thread with a stack of so many KiB. */
+static void init_on_small_stack(uint64_t number)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+
+    pthread_attr_init(&attributes);
+    int error = pthread_attr_setstacksize(&attributes, number * 1024);
+    if (error != 0 || pthread_create(&thread, &attributes, init_and_close_once, NULL) != 0) {
+        client_fail("pthread_create", error);
+    }
+    pthread_attr_destroy(&attributes);
+    pthread_join(thread, NULL);
+}
+
 /* Calls that find no runtime are no executions. */
 static void execute_after_close(uint64_t number)
 {
@@ -375,6 +397,7 @@ static const struct {
     void (*run)(uint64_t number);
 } lives[] = {
     { "init-close", init_and_close },
+    { "small-stack", init_on_small_stack },
     { "after-close", execute_after_close },
     { "at-exit", execute_at_exit },
     { "workers", fork_workers },

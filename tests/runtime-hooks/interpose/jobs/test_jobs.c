@@ -96,6 +96,7 @@ static void jobs_of_every_life_are_counted(void **state)
 {
     /* clang-format off */
     static const struct job jobs[] = {
+        { .name = "the first call on a small stack", .words = { "@linked", "small-stack:32", "sync:2" }, .means = JOB_PRELOAD | JOB_AUDIT },
         { .name = "calls after nrt_close", .words = { "@linked", "after-close:3" } },
         { .name = "executes from atexit", .words = { "@linked", "sync:2", "at-exit" } },
         { .name = "opened by each child", .words = { "@linked", "workers:5" } },
