@@ -84,13 +84,14 @@ void ntk_query_table_add_text(struct ntk_query_table *table, const char *text)
     if (is_full(table)) {
         return;
     }
-    char *copy = text ? strdup(text) : NULL;
-    if (text && (!copy || ntk_vec_push(&table->texts, &copy) < 0)) {
+    bool known = text && text[0];
+    char *copy = known ? strdup(text) : NULL;
+    if (known && (!copy || ntk_vec_push(&table->texts, &copy) < 0)) {
         free(copy);
         table->failed = true;
         return;
     }
-    add(table, (struct cell){ .known = text != NULL, .text = copy });
+    add(table, (struct cell){ .known = known, .text = copy });
 }
 
 /* ---- single cells ---- */

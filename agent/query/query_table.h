@@ -67,6 +67,7 @@ void ntk_query_table_add_column(struct ntk_query_table *table, enum ntk_query_ki
 /* The next cell of the row; a row is full after column_count cells. */
 void ntk_query_table_add_number(struct ntk_query_table *table, bool known, double value);
 void ntk_query_table_add_count(struct ntk_query_table *table, bool known, uint64_t value);
+/* NULL and "" are not known. */
 void ntk_query_table_add_text(struct ntk_query_table *table,
                               const char *text); /* NULL: not known */
 

@@ -137,6 +137,8 @@ static int write_process_sample(struct ntk_store_rows *rows, const struct ntk_sn
 {
     struct ntk_rows_binder binder = ntk_rows_bind_start(rows, ADD_PROCESS_SAMPLE);
     bool has_cpu = runtime->has & NTK_RUNTIME_HAS_CPU;
+    /* That nothing is left of its memory says nothing of what it had. */
+    bool unseen = runtime->first && runtime->ended;
     struct ntk_memory_total host;
     struct ntk_memory_total device;
 
@@ -147,8 +149,8 @@ static int write_process_sample(struct ntk_store_rows *rows, const struct ntk_sn
     ntk_rows_bind_ratio(&binder, has_cpu, runtime->cpu_user);
     ntk_rows_bind_ratio(&binder, has_cpu, runtime->cpu_system);
     ntk_rows_bind_known(&binder, runtime->has & NTK_RUNTIME_HAS_RSS, runtime->rss_bytes);
-    ntk_rows_bind_known(&binder, host.known, host.bytes);
-    ntk_rows_bind_known(&binder, device.known, device.bytes);
+    ntk_rows_bind_known(&binder, host.known && !unseen, host.bytes);
+    ntk_rows_bind_known(&binder, device.known && !unseen, device.bytes);
     ntk_rows_bind_known(&binder, runtime->has & NTK_RUNTIME_HAS_IN_FLIGHT, runtime->in_flight);
     ntk_rows_bind_u64(&binder, runtime->events_lost.period);
     return ntk_rows_bind_finish(rows, &binder, err);

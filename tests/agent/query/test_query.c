@@ -104,7 +104,7 @@ static void people_read_a_table(void **state)
     EXPECT("process   pid  first seen            last seen             ended  cores  completed  "
            "failed  unwatched  hooks  user  container  command\n"
            "trainer  1077  2023-11-14T22:14:01Z  2023-11-14T22:18:00Z  -          2        600  "
-           "     0          0  -                       python train.py\n",
+           "     0          0  -      -     -          python train.py\n",
            "processes", "--db", f->path);
 }
 
@@ -233,6 +233,66 @@ static void executions_that_nobody_counts_are_said_and_are_not_zero(void **state
         assert_non_null(strstr(run.out, "Z,3,,"));
         test_run_fini(&run);
     }
+    free(path);
+}
+
+static json_t *ask_first_row(const char *question, const char *path, const char *process)
+{
+    struct test_run run = RUN(question, "--json", "--db", path, "--process", process);
+    json_t *rows = json_loads(run.out, 0, NULL);
+    json_t *row = json_incref(json_array_get(rows, 0));
+
+    json_decref(rows);
+    test_run_fini(&run);
+    return row;
+}
+
+/* Nobody has told the name of a model that was loaded before the hooks were there. */
+static void a_name_that_nobody_knows_is_a_dash(void **state)
+{
+    const struct fixture *f = *state;
+    struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX } };
+    char *path = test_scratch_path(f->folder, "nameless.db");
+    struct ntk_store *store = NULL;
+
+    assert_int_equal(ntk_store_open(path, &options, &store, NULL), 0);
+    struct ntk_snapshot *snapshot = test_mixed_snapshot();
+    snapshot->realtime_ns = T0;
+    snapshot->runtimes[MIXED_PRELOADED].models[0].name = "";
+    ntk_store_put(store, snapshot);
+    ntk_snapshot_destroy(snapshot);
+    assert_int_equal(ntk_store_close(store, NULL), 0);
+
+    struct test_run run = RUN("latency", "--db", path, "--process", "preloaded");
+    assert_non_null(strstr(run.out, "\n-      "));
+    test_run_fini(&run);
+    json_t *row = ask_first_row("latency", path, "preloaded");
+    assert_true(json_is_null(json_object_get(row, "model")));
+    json_decref(row);
+    free(path);
+}
+
+/* Nobody saw what it had when it had it; that nothing is left of it now is no peak. */
+static void memory_of_a_process_that_was_over_before_it_was_seen_is_not_known(void **state)
+{
+    const struct fixture *f = *state;
+    struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX } };
+    char *path = test_scratch_path(f->folder, "over.db");
+    struct ntk_store *store = NULL;
+
+    assert_int_equal(ntk_store_open(path, &options, &store, NULL), 0);
+    struct ntk_snapshot *snapshot = test_mixed_snapshot();
+    struct ntk_runtime_sample *ours = &snapshot->runtimes[MIXED_OURS];
+    snapshot->realtime_ns = T0;
+    ours->first = ours->ended = true;
+    ours->memory_count = 0;
+    ours->has &= ~(uint32_t)NTK_RUNTIME_HAS_RSS;
+    ntk_store_put(store, snapshot);
+    ntk_snapshot_destroy(snapshot);
+    assert_int_equal(ntk_store_close(store, NULL), 0);
+    EXPECT("process   pid  peak device  peak host  peak rss\n"
+           "ours     7001            -          -         -\n",
+           "memory", "--db", path, "--process", "ours");
     free(path);
 }
 
@@ -407,6 +467,8 @@ int main(void)
         cmocka_unit_test(what_ran_before_the_agent_came_is_said),
         cmocka_unit_test(memory_that_nobody_tells_of_is_a_dash_and_an_estimate_has_a_tilde),
         cmocka_unit_test(executions_that_nobody_counts_are_said_and_are_not_zero),
+        cmocka_unit_test(a_name_that_nobody_knows_is_a_dash),
+        cmocka_unit_test(memory_of_a_process_that_was_over_before_it_was_seen_is_not_known),
         cmocka_unit_test(a_gap_is_shown_as_a_gap),
         cmocka_unit_test(programs_read_json),
         cmocka_unit_test(what_happened_is_told_in_order),
