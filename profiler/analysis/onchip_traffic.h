@@ -9,8 +9,8 @@
  *
  * Known for a vendor's programs too (docs/formats/vendor-slots.md) unless some instruction is not,
  * or data is moved by queues that were prepared before the run and no NEFF says what. These are
- * counted as the original tool counts: of what engines compute the bytes of one partition, and of what goes from the
- * accumulation buffer to the state buffer those that are written.
+ * counted as the original tool counts: of what engines compute the bytes of one partition, and of
+ * what goes from the accumulation buffer to the state buffer those that are written.
  *
  * Pure: trace to result. Memory does not grow with the trace.
  */

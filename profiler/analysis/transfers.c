@@ -354,10 +354,9 @@ static int find_core(const struct ntk_program *program, size_t core_index,
                      struct ntk_transfers_core *out)
 {
     struct finding *f = calloc(1, sizeof *f);
-    int ret = f ? 0 : -ENOMEM;
 
-    if (ret < 0) {
-        return ret;
+    if (!f) {
+        return -ENOMEM;
     }
     f->program = program;
     f->core_index = core_index;
@@ -370,7 +369,7 @@ static int find_core(const struct ntk_program *program, size_t core_index,
                        LISTS * program->trace->core_count);
     ntk_long_list_init(&f->begun, program->trace, sizeof(struct ntk_begun), LISTS);
     ntk_long_list_init(&f->owners, program->trace, sizeof(uint32_t), LISTS);
-    ret = find_rings(f);
+    int ret = find_rings(f);
     ret = ret ? ret : find_begun(f);
     if (ret == 0) {
         find_ends(f);

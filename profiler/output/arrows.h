@@ -4,10 +4,10 @@
  * it.
  *
  * An arrow goes from the instruction that ended a wait, or from the transfer that ended it, to the
- * instruction that waited (analysis/dependencies.h); where the packets of the transfer are not known
- * from the instruction that began it. Each instruction has at most one that comes, and any number
- * that leave. From an instruction to the transfer that it began is another arrow, which formats draw
- * for every transfer that is known.
+ * instruction that waited (analysis/dependencies.h); where the packets of the transfer are not
+ * known from the instruction that began it. Each instruction has at most one that comes, and any
+ * number that leave. From an instruction to the transfer that it began is another arrow, which
+ * formats draw for every transfer that is known.
  *
  * Owner:   caller's storage, zeroed is empty, _init allocates, _fini frees; the transfers are
  *          borrowed. Threads: one.
@@ -28,7 +28,7 @@ struct ntk_arrow {
 struct ntk_arrows {
     const struct ntk_transfers *transfers;
     struct ntk_dependencies dependencies;
-    /* of the core: by instruction, the first that it or its transfer let go, the next of its list */
+    /* of the core, by instruction: the first that it or its transfer let go; the next such */
     struct ntk_long_list leaving;
     size_t core_index;
 };

@@ -30,10 +30,10 @@ uint32_t ntk_rng_next(struct ntk_rng *rng);
 /*
  * Each value becomes one of its two neighbours in the float dtype, the nearer with the greater
  * chance, so that the mean of many roundings is the value: up with the probability of its distance
- * from the lower one, in units between them. What the dtype holds already stays as it is, as do NaN,
- * infinity, and every value of another dtype. What is beyond the largest finite value is left to
- * whoever converts. The source of the rule: M. Croci et al., Stochastic rounding: implementation,
- * error analysis and applications, 2022.
+ * from the lower one, in units between them. What the dtype holds already stays as it is, as do
+ * NaN, infinity, and every value of another dtype. What is beyond the largest finite value is left
+ * to whoever converts. The source of the rule: M. Croci et al., Stochastic rounding:
+ * implementation, error analysis and applications, 2022.
  */
 void ntk_rng_round(struct ntk_rng *rng, enum ntk_dtype dtype, const float *from, size_t count,
                    float *to);

@@ -65,9 +65,9 @@ extern struct ntk_core_handle_pool nrt_front_sets;
  * NRT_CLOSED, and there is nothing to leave. */
 NRT_STATUS nrt_front_enter(void);
 void nrt_front_leave(void);
-/* Between enter and leave only. */
-/* What a call with a model handle that is none answers: nothing was given, or it was and is gone. */
+/* What a call answers whose model handle is none: nothing was given, or it was and is gone. */
 NRT_STATUS nrt_front_no_model(const nrt_model_t *model);
+/* Between enter and leave only. */
 struct ntk_core *nrt_front_core_get(void);
 /* Logs the sentence of err under the name of the public call; returns the status. */
 NRT_STATUS nrt_front_fail(const char *function, int error, const struct ntk_err *err);

@@ -742,7 +742,7 @@ struct ntk_machine {
 const struct ntk_machine *ntk_machine_find(const char *instance_type);
 /* Any machine of the family whose device tree says this device_name ("Trainium2"). */
 const struct ntk_machine *ntk_machine_find_device(const char *sysfs_device_name);
-/* What people call the memory of its devices: "HBM", and that where the machine is unknown; "DRAM". */
+/* What people call the memory of its devices: "DRAM", or "HBM" (also of an unknown machine). */
 const char *ntk_machine_memory_type(const struct ntk_hardware *hardware);
 /* The LNC that a tool shows where the running processes do not say one:
  * NEURON_RT_VIRTUAL_CORE_SIZE, NEURON_LOGICAL_NC_CONFIG, the family's default; 1 for an unknown

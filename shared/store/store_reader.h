@@ -193,8 +193,8 @@ struct ntk_store_process {
     bool counts_executions; /* ... of them all that is said above */
 };
 typedef int (*ntk_store_process_row)(const struct ntk_store_process *process, void *ctx);
-/* By first_seen_ns; step_ns of the window is ignored. With a core or a model of the filter those that
- * had it; executions are of that core, and of all models. */
+/* By first_seen_ns; step_ns of the window is ignored. With a core or a model of the filter those
+ * that had it; executions are of that core, and of all models. */
 int ntk_store_reader_processes(struct ntk_store_reader *reader,
                                const struct ntk_store_filter *filter,
                                const struct ntk_store_window *window, ntk_store_process_row row,

@@ -75,8 +75,8 @@ static void compare(const struct ntk_summary *summary, const char *reference)
     assert_true(compared > 80);
 }
 
-/* All data packets are of transfers, and each transfer has the bytes of a side, and begins after its
- * instruction; the semaphore writes of its rings come on top. */
+/* All data packets are of transfers, and each transfer has the bytes of a side, and begins after
+ * its instruction; the semaphore writes of its rings come on top. */
 static size_t check_transfers(const struct ntk_trace *trace)
 {
     struct ntk_program *program = NULL;

@@ -21,7 +21,7 @@ enum { MIXED_OURS = 0, MIXED_PRELOADED = 1, MIXED_ATTACHED = 2, MIXED_COUNT = 3 
 
 /* One trn2.3xlarge with 4 physical cores. The driver does not time core 1: its busy time is that of
  * calls. The attached one counts no executions, guesses its core, knows nothing of its model's
- * memory and has no tensor on the host. Freed with ntk_snapshot_destroy(). Aborts without memory. */
+ * memory and has no tensor on the host. Free with ntk_snapshot_destroy(). Aborts without memory. */
 struct ntk_snapshot *test_mixed_snapshot(void);
 
 #endif

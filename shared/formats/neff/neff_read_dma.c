@@ -284,7 +284,7 @@ static int64_t tile_size(const struct ntk_neff_transfer *transfer, uint32_t dim)
     uint32_t element = transfer->transpose_element_bytes;
     uint32_t tiled = transfer->tiling_dim_count > 0 ? transfer->tiling_dim_count : 2;
 
-    if (dim >= from->dim_count || dim >= tiled) {
+    if (dim >= from->dim_count || dim >= NTK_NEFF_TRANSFER_DIMS_MAX || dim >= tiled) {
         return 1;
     }
     if (dim > 0) {

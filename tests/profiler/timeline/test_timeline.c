@@ -263,8 +263,8 @@ static void buckets_of_all_levels_add_up_to_the_row(void **state)
     trace_sample_destroy(sample);
 }
 
-/* Ten engines move a packet each at once, the ends a little apart: at no time, whatever the width of a
- * bucket, is the throughput more than that of the ten. */
+/* Ten engines move a packet each at once, the ends a little apart: at no time, whatever the width
+ * of a bucket, is the throughput more than that of the ten. */
 static void bytes_of_packets_at_once_are_spread_over_the_time_of_each(void **state)
 {
     static const uint32_t tracks[] = { RATE };
