@@ -182,10 +182,7 @@ static void answer_question(const struct ntk_http_request *request,
 
     ntk_query_table_init(&table);
     table.row_max = NTK_API_ROWS_MAX;
-    if (ret == 0 && strcmp(route->question->name, "series") == 0 && !parameters.has_metric) {
-        ret = ntk_err_set(&err, -EINVAL, NTK_ERR_NO_OFFSET,
-                          "metric: it is missing; /api/v1/machine lists what there is");
-    }
+    ret = ret < 0 ? ret : ntk_api_parameters_check(&parameters, route->question, &err);
     ret = ret < 0 ? ret : ask(route, &parameters, &table, &err);
     if (ret < 0) {
         if (status_of(ret) == 500) {

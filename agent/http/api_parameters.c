@@ -2,6 +2,7 @@
 /* api_parameters - what stands behind the "?" of a question to the database. */
 #include "agent/http/api_parameters.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -93,7 +94,6 @@ static int take_device(const char *value, struct ntk_api_parameters *p, struct n
 
 static int take_metric(const char *value, struct ntk_api_parameters *p, struct ntk_err *err)
 {
-    p->has_metric = true;
     p->query.metric = ntk_store_metric_find(value);
     return p->query.metric < NTK_STORE_METRIC_COUNT
                ? 0
@@ -132,14 +132,24 @@ static const struct {
     const char *name;
     int (*take)(const char *value, struct ntk_api_parameters *p, struct ntk_err *err);
 } rows[] = {
-    { "from", take_from },       { "to", take_to },
-    { "last", take_last },       { "step", take_step },
-    { "core", take_core },       { "device", take_device },
-    { "process", take_process }, { "model", take_model },
-    { "metric", take_metric },   { "percentiles", take_percentiles },
-    { "latency", take_latency }, { "kind", take_kind },
+    /* By the bits of ntk_query_option. */
+    { "process", take_process },
+    { "model", take_model },
+    { "core", take_core },
+    { "device", take_device },
+    { "step", take_step },
+    { "metric", take_metric },
+    { "kind", take_kind },
     { "newest", take_newest },
+    { "percentiles", take_percentiles },
+    { "latency", take_latency },
+    /* Of every question. */
+    { "from", take_from },
+    { "to", take_to },
+    { "last", take_last },
 };
+static_assert(NTK_QUERY_OF_PROCESS == 1u << 0 && NTK_QUERY_OF_LATENCY == 1u << 9,
+              "the rows of a question's options stand by their bits");
 
 struct walk {
     struct ntk_api_parameters *parameters;
@@ -168,6 +178,22 @@ static int take(const char *name, const char *value, void *ctx)
         return ret;
     }
     return ntk_err_set(walk->err, -EINVAL, NTK_ERR_NO_OFFSET, "there is no parameter '%s'", shown);
+}
+
+int ntk_api_parameters_check(const struct ntk_api_parameters *parameters,
+                             const struct ntk_query_question *question, struct ntk_err *err)
+{
+    const char *names[NTK_QUERY_OPTION_COUNT];
+
+    if (question->options & NTK_QUERY_OF_METRIC && !(parameters->seen & NTK_QUERY_OF_METRIC)) {
+        return bad(err, "metric: it is missing; /api/v1/machine lists what there is");
+    }
+    for (size_t i = 0; i < NTK_QUERY_OPTION_COUNT; i++) {
+        names[i] = rows[i].name;
+    }
+    return ntk_query_options_check(question, &parameters->query,
+                                   parameters->seen & ((1u << NTK_QUERY_OPTION_COUNT) - 1), names,
+                                   err);
 }
 
 int ntk_api_parameters_read(const struct ntk_http_request *request,

@@ -22,7 +22,6 @@ struct ntk_api_parameters {
     struct ntk_query query; /* without reader and window, but its step */
     bool has_from;
     bool has_to;
-    bool has_metric;
     uint64_t from_ns;
     uint64_t to_ns;
     uint64_t last_ns; /* 0: not given */
@@ -32,6 +31,10 @@ struct ntk_api_parameters {
 /* -EINVAL and a sentence for an unknown, doubled or bad parameter. */
 int ntk_api_parameters_read(const struct ntk_http_request *request,
                             struct ntk_api_parameters *parameters, struct ntk_err *err);
+
+/* That each means something to the question, and that its metric is there. -EINVAL and a sentence. */
+int ntk_api_parameters_check(const struct ntk_api_parameters *parameters,
+                             const struct ntk_query_question *question, struct ntk_err *err);
 
 #ifdef __cplusplus
 }

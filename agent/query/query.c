@@ -18,8 +18,7 @@ static const char *arg_to;
 static uint64_t arg_last_ns;
 static bool arg_csv;
 static bool arg_json;
-static int64_t arg_core = -1;
-static int64_t arg_device = -1;
+static uint32_t given; /* options of the question */
 static struct ntk_query query = {
     .metric = NTK_STORE_METRIC_COUNT,
     .percentiles = { 50, 90, 99, 100 },
@@ -27,13 +26,40 @@ static struct ntk_query query = {
     .event_kinds = NTK_QUERY_EVENT_KINDS,
 };
 
+static int set_index(const char *value, uint32_t *out_index, struct ntk_err *err)
+{
+    uint64_t index;
+
+    if (ntk_str_parse_u64(value, &index) < 0 || index > UINT16_MAX) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "a number from 0 expected");
+    }
+    *out_index = (uint32_t)index;
+    return 0;
+}
+
+static int set_core(const char *value, struct ntk_err *err)
+{
+    given |= NTK_QUERY_OF_CORE;
+    query.filter.has_core = true;
+    return set_index(value, &query.filter.core, err);
+}
+
+static int set_device(const char *value, struct ntk_err *err)
+{
+    given |= NTK_QUERY_OF_DEVICE;
+    query.filter.has_device = true;
+    return set_index(value, &query.filter.device, err);
+}
+
 static int set_percentiles(const char *value, struct ntk_err *err)
 {
+    given |= NTK_QUERY_OF_PERCENTILES;
     return ntk_query_percentiles_parse(value, &query, err);
 }
 
 static int set_kinds(const char *value, struct ntk_err *err)
 {
+    given |= NTK_QUERY_OF_KIND;
     return ntk_query_event_kinds_parse(value, &query.event_kinds, err);
 }
 
@@ -46,6 +72,8 @@ static int set_metric(const char *value, struct ntk_err *err)
     return 0;
 }
 
+static int (*const call_core)(const char *, struct ntk_err *) = set_core;
+static int (*const call_device)(const char *, struct ntk_err *) = set_device;
 static int (*const call_percentiles)(const char *, struct ntk_err *) = set_percentiles;
 static int (*const call_kinds)(const char *, struct ntk_err *) = set_kinds;
 static int (*const call_metric)(const char *, struct ntk_err *) = set_metric;
@@ -65,8 +93,8 @@ static const struct ntk_opt option_rows[] = {
     { 0, "Of what", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "process", "TAG", NTK_OPT_TEXT, &query.filter.process, "only this tag or process id" },
     { 0, "model", "NAME", NTK_OPT_TEXT, &query.filter.model, "only models of this name" },
-    { 0, "core", "N", NTK_OPT_I64, &arg_core, "only this physical core of the machine" },
-    { 0, "device", "N", NTK_OPT_I64, &arg_device, "only this device" },
+    { 0, "core", "N", NTK_OPT_CALL, CALL(call_core), "only this physical core of the machine" },
+    { 0, "device", "N", NTK_OPT_CALL, CALL(call_device), "only this device" },
     { 0, "metric", "NAME", NTK_OPT_CALL, CALL(call_metric),
       "the figure of the question 'series'; 'help' lists them" },
     { 0, "kind", "LIST", NTK_OPT_CALL, CALL(call_kinds),
@@ -197,6 +225,11 @@ static int answer(const struct ntk_query_question *question, struct ntk_err *err
     return ret;
 }
 
+static const char *const option_names[NTK_QUERY_OPTION_COUNT] = {
+    "--process", "--model", "--core",   "--device",      "--step",
+    "--metric",  "--kind",  "--newest", "--percentiles", "--device-latency",
+};
+
 static int check_options(const struct ntk_query_question *question)
 {
     if (!arg_db) {
@@ -208,25 +241,25 @@ static int check_options(const struct ntk_query_question *question)
     if (arg_csv && arg_json) {
         return ntk_opt_usage_error(&program, "--csv and --json exclude each other");
     }
-    if (arg_core < -1 || arg_core > UINT16_MAX || arg_device < -1 || arg_device > UINT16_MAX) {
-        return ntk_opt_usage_error(&program, "--core and --device are numbers from 0");
-    }
-    if (strcmp(question->name, "series") == 0 && query.metric == NTK_STORE_METRIC_COUNT) {
+    if (question->options & NTK_QUERY_OF_METRIC && query.metric == NTK_STORE_METRIC_COUNT) {
         return ntk_opt_usage_error(&program, "the figure is missing: --metric NAME");
     }
     struct ntk_err err = { 0 };
     uint64_t time_ns;
+    given |= (query.filter.process ? NTK_QUERY_OF_PROCESS : 0) |
+             (query.filter.model ? NTK_QUERY_OF_MODEL : 0) |
+             (query.window.step_ns ? NTK_QUERY_OF_STEP : 0) |
+             (query.metric != NTK_STORE_METRIC_COUNT ? NTK_QUERY_OF_METRIC : 0) |
+             (query.filter.newest_events ? NTK_QUERY_OF_NEWEST : 0) |
+             (query.device_latency ? NTK_QUERY_OF_LATENCY : 0);
     if ((arg_from && ntk_timestamp_parse(arg_from, &time_ns, &err) < 0) ||
-        (arg_to && ntk_timestamp_parse(arg_to, &time_ns, &err) < 0)) {
+        (arg_to && ntk_timestamp_parse(arg_to, &time_ns, &err) < 0) ||
+        ntk_query_options_check(question, &query, given, option_names, &err) < 0) {
         return ntk_opt_usage_error(&program, "%s", err.text);
     }
     if (query.filter.newest_events > NTK_QUERY_EVENTS_MAX) {
         return ntk_opt_usage_error(&program, "--newest is at most %d", NTK_QUERY_EVENTS_MAX);
     }
-    query.filter.has_core = arg_core >= 0;
-    query.filter.core = (uint32_t)arg_core;
-    query.filter.has_device = arg_device >= 0;
-    query.filter.device = (uint32_t)arg_device;
     return 0;
 }
 

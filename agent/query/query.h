@@ -36,9 +36,27 @@ struct ntk_query {
     uint32_t event_kinds; /* NTK_STORE_EVENT_* as a mask */
 };
 
+/* What narrows a question or says what it is about, as a mask; the first four are those of
+ * shared/store. */
+enum ntk_query_option {
+    NTK_QUERY_OF_PROCESS = NTK_STORE_BY_PROCESS,
+    NTK_QUERY_OF_MODEL = NTK_STORE_BY_MODEL,
+    NTK_QUERY_OF_CORE = NTK_STORE_BY_CORE,
+    NTK_QUERY_OF_DEVICE = NTK_STORE_BY_DEVICE,
+    NTK_QUERY_OF_STEP = 1 << 4,
+    NTK_QUERY_OF_METRIC = 1 << 5,
+    NTK_QUERY_OF_KIND = 1 << 6,
+    NTK_QUERY_OF_NEWEST = 1 << 7,
+    NTK_QUERY_OF_PERCENTILES = 1 << 8,
+    NTK_QUERY_OF_LATENCY = 1 << 9,
+    NTK_QUERY_MODEL_OR_CORE = 1 << 10, /* of a question: not both */
+};
+#define NTK_QUERY_OPTION_COUNT 10
+
 struct ntk_query_question {
     const char *name;
     const char *help;
+    uint32_t options; /* that mean something to it; of 'series' the metric says more */
     int (*answer)(const struct ntk_query *query, struct ntk_query_table *table,
                   struct ntk_err *err);
 };
@@ -46,6 +64,13 @@ struct ntk_query_question {
 extern const struct ntk_query_question ntk_query_questions[];
 /* NULL when there is none. */
 const struct ntk_query_question *ntk_query_question_find(const char *name);
+
+/* That each option given means something to the question: an answer that left one out would look
+ * like one that heeded it. "names" are what the asker calls them, by bit; query->metric is set where
+ * the question is about one. -EINVAL and a sentence. */
+int ntk_query_options_check(const struct ntk_query_question *question,
+                            const struct ntk_query *query, uint32_t given,
+                            const char *const names[NTK_QUERY_OPTION_COUNT], struct ntk_err *err);
 
 /* "50,90,99": ascending numbers from 0 to 100. -EINVAL. */
 int ntk_query_percentiles_parse(const char *value, struct ntk_query *query, struct ntk_err *err);

@@ -17,6 +17,33 @@ const struct ntk_query_question *ntk_query_question_find(const char *name)
     return NULL;
 }
 
+int ntk_query_options_check(const struct ntk_query_question *question,
+                            const struct ntk_query *query, uint32_t given,
+                            const char *const names[NTK_QUERY_OPTION_COUNT], struct ntk_err *err)
+{
+    const struct ntk_store_metric_info *metric = NULL;
+    uint32_t meant = question->options;
+
+    if (meant & NTK_QUERY_OF_METRIC) {
+        metric = &ntk_store_metrics[query->metric];
+        meant |= metric->filter_parts;
+    }
+    uint32_t unused = given & ~meant;
+    if (unused) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s means nothing to %s '%s'",
+                           names[__builtin_ctz(unused)], metric ? "the figure" : "the question",
+                           metric ? metric->name : question->name);
+    }
+    if (meant & NTK_QUERY_MODEL_OR_CORE && given & NTK_QUERY_OF_MODEL &&
+        given & NTK_QUERY_OF_CORE) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "%s and %s exclude each other: models are not stored core by core",
+                           names[__builtin_ctz(NTK_QUERY_OF_MODEL)],
+                           names[__builtin_ctz(NTK_QUERY_OF_CORE)]);
+    }
+    return 0;
+}
+
 int ntk_query_percentiles_parse(const char *value, struct ntk_query *query, struct ntk_err *err)
 {
     query->percentile_count = 0;

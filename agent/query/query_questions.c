@@ -527,15 +527,23 @@ static int answer_health(const struct ntk_query *query, struct ntk_query_table *
     return ntk_store_reader_query(query->reader, sql, take_health, table, err);
 }
 
+#define OF_EACH (NTK_QUERY_OF_PROCESS | NTK_QUERY_OF_MODEL | NTK_QUERY_OF_CORE)
+/* Models are not told core by core. */
+#define OF_EXECUTIONS (OF_EACH | NTK_QUERY_MODEL_OR_CORE | NTK_QUERY_OF_STEP)
+
 const struct ntk_query_question ntk_query_questions[] = {
-    { "latency", "latency percentiles of each model", answer_latency },
-    { "executions", "executions and how they ended", answer_executions },
-    { "errors", "errors by class", answer_errors },
-    { "events", "what happened: starts, ends, loads, errors, the log of memory", answer_events },
-    { "memory", "the most memory of each process", answer_memory },
-    { "cores", "how busy each core and its engines were", answer_cores },
-    { "processes", "who was there", answer_processes },
-    { "health", "the health of each device, and why", answer_health },
-    { "series", "any one figure, see --metric", answer_series },
-    { NULL, NULL, NULL },
+    { "latency", "latency percentiles of each model",
+      OF_EXECUTIONS | NTK_QUERY_OF_PERCENTILES | NTK_QUERY_OF_LATENCY, answer_latency },
+    { "executions", "executions and how they ended", OF_EXECUTIONS, answer_executions },
+    { "errors", "errors by class", OF_EXECUTIONS, answer_errors },
+    { "events", "what happened: starts, ends, loads, errors, the log of memory",
+      OF_EACH | NTK_QUERY_OF_KIND | NTK_QUERY_OF_NEWEST, answer_events },
+    { "memory", "the most memory of each process", OF_EACH, answer_memory },
+    { "cores", "how busy each core and its engines were",
+      NTK_QUERY_OF_PROCESS | NTK_QUERY_OF_CORE | NTK_QUERY_OF_STEP, answer_cores },
+    { "processes", "who was there", OF_EACH, answer_processes },
+    { "health", "the health of each device, and why", NTK_QUERY_OF_DEVICE, answer_health },
+    { "series", "any one figure, see --metric", NTK_QUERY_OF_METRIC | NTK_QUERY_OF_STEP,
+      answer_series },
+    { NULL, NULL, 0, NULL },
 };

@@ -105,10 +105,19 @@ enum ntk_store_metric {
 };
 #undef NTK_STORE_METRIC
 
+/* Parts of a filter, as a mask. */
+enum ntk_store_filter_part {
+    NTK_STORE_BY_PROCESS = 1 << 0,
+    NTK_STORE_BY_MODEL = 1 << 1,
+    NTK_STORE_BY_CORE = 1 << 2,
+    NTK_STORE_BY_DEVICE = 1 << 3,
+};
+
 struct ntk_store_metric_info {
     const char *name;
     const char *unit; /* "ratio", "bytes", "bytes/s", "1/s" ... */
     const char *help;
+    uint32_t filter_parts; /* what narrows it; the rest of a filter is not looked at */
 };
 extern const struct ntk_store_metric_info ntk_store_metrics[NTK_STORE_METRIC_COUNT];
 /* NTK_STORE_METRIC_COUNT when there is none. */

@@ -11,7 +11,16 @@
 
 enum kind { SHARE, RATE, SIZE };
 
-#define NTK_STORE_METRIC(id, name, family, kind, unit, value, largest, help) { name, unit, help },
+/* See ntk_store_window_add_filter(). */
+#define PARTS_MACHINE 0
+#define PARTS_DEVICE NTK_STORE_BY_DEVICE
+#define PARTS_PROCESS NTK_STORE_BY_PROCESS
+#define PARTS_CORE (NTK_STORE_BY_PROCESS | NTK_STORE_BY_CORE)
+#define PARTS_EXECUTION PARTS_CORE
+#define PARTS_MODEL (NTK_STORE_BY_PROCESS | NTK_STORE_BY_MODEL)
+
+#define NTK_STORE_METRIC(id, name, family, kind, unit, value, largest, help) \
+    { name, unit, help, PARTS_##family },
 const struct ntk_store_metric_info ntk_store_metrics[NTK_STORE_METRIC_COUNT] = {
 #include "shared/store/store_metrics.def"
 };

@@ -171,6 +171,8 @@ static void hostile_parameters_are_one_sentence_and_400(void **state)
         { "series?metric=x'--", "metric: no such series; /api/v1/machine lists them" },
         { "series?metric", "metric: a value is missing" },
         { "cores?wat=1", "there is no parameter 'wat'" },
+        { "memory?device=1", "device means nothing to the question 'memory'" },
+        { "series?metric=vcpu&core=1", "core means nothing to the figure 'vcpu'" },
         { "cores?core=1&core=2", "'core' is given twice" },
         { "cores?core=-1", "core: a number from 0 to 65535 expected" },
         { "cores?core=65536", "core: a number from 0 to 65535 expected" },
@@ -229,12 +231,14 @@ static void names_never_stored_are_404_whatever_stands_in_them(void **state)
 static void every_question_answers_an_array(void **state)
 {
     const struct fixture *f = *state;
-    static const char *const questions[] = { "latency", "executions", "errors", "memory",
-                                             "cores",   "processes",  "events" };
+    static const char *const questions[] = {
+        "latency?step=5s&", "executions?step=5s&", "errors?step=5s&", "cores?step=5s&",
+        "memory?",          "processes?",          "events?",
+    };
 
     for (size_t i = 0; i < sizeof questions / sizeof *questions; i++) {
         char path[256];
-        snprintf(path, sizeof path, "/api/v1/%s?from=1000&to=1010&step=5s", questions[i]);
+        snprintf(path, sizeof path, "/api/v1/%sfrom=1000&to=1010", questions[i]);
         json_t *json = get_json(f, path);
         assert_true(json_is_array(json));
         json_decref(json);

@@ -413,6 +413,56 @@ static void wrong_questions_get_one_sentence(void **state)
     free(other);
 }
 
+/* An answer that left an option out would look like one that heeded it. */
+static void an_option_that_means_nothing_to_the_question_is_refused(void **state)
+{
+    static const struct {
+        const char *question;
+        const char *option;
+        const char *value;
+        const char *sentence; /* NULL: it is heeded */
+    } rows[] = {
+        { "memory", "--device", "0", "--device means nothing to the question 'memory'" },
+        { "health", "--model", "mlp", "--model means nothing to the question 'health'" },
+        { "processes", "--core", "4", NULL },
+        { "executions", "--kind", "error", "--kind means nothing to the question 'executions'" },
+        { "executions", "--percentiles", "50",
+          "--percentiles means nothing to the question 'executions'" },
+        { "errors", "--newest", "3", "--newest means nothing to the question 'errors'" },
+        { "processes", "--step", "1m", "--step means nothing to the question 'processes'" },
+        { "latency", "--metric", "vcpu", "--metric means nothing to the question 'latency'" },
+        { "series --metric vcpu", "--core", "4", "--core means nothing to the figure 'vcpu'" },
+        { "series --metric executions", "--model", "mlp",
+          "--model means nothing to the figure 'executions'" },
+        { "series --metric executions", "--core", "4", NULL },
+        { "series --metric model_executions", "--model", "mlp", NULL },
+        { "latency --model mlp", "--core", "4",
+          "--model and --core exclude each other: models are not stored core by core" },
+        { "events --model mlp", "--core", "4", NULL },
+        { "cores", "--core", "-1", "bad value '-1' of --core: a number from 0 expected" },
+    };
+    const struct fixture *f = *state;
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char question[64];
+        char expected[256];
+        snprintf(question, sizeof question, "%s", rows[i].question);
+        char *option = strchr(question, ' ');
+        char *value = option ? strchr(option + 1, ' ') : NULL;
+        if (value) {
+            *option++ = *value++ = '\0';
+        }
+        struct test_run run =
+            RUN(question, "--db", f->path, rows[i].option, rows[i].value, option, value);
+        snprintf(expected, sizeof expected, "neuron-monitor query: %s\n" TRY,
+                 rows[i].sentence ? rows[i].sentence : "");
+        assert_string_equal(run.err, rows[i].sentence ? expected : "");
+        assert_int_equal(run.exit_code, rows[i].sentence ? 2 : 0);
+        assert_true(rows[i].sentence ? run.out[0] == '\0' : run.out[0] != '\0');
+        test_run_fini(&run);
+    }
+}
+
 static void every_metric_is_listed_and_can_be_asked(void **state)
 {
     const struct fixture *f = *state;
@@ -473,6 +523,7 @@ int main(void)
         cmocka_unit_test(programs_read_json),
         cmocka_unit_test(what_happened_is_told_in_order),
         cmocka_unit_test(wrong_questions_get_one_sentence),
+        cmocka_unit_test(an_option_that_means_nothing_to_the_question_is_refused),
         cmocka_unit_test(every_metric_is_listed_and_can_be_asked),
         cmocka_unit_test(texts_of_strangers_stay_texts),
     };
