@@ -2,6 +2,7 @@
 /* monitor_config - which groups are reported for whom, and how often. */
 #include "agent/report/monitor_config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 void ntk_monitor_config_init(struct ntk_monitor_config *config)
@@ -15,9 +16,10 @@ void ntk_monitor_config_init(struct ntk_monitor_config *config)
 void ntk_monitor_config_fini(struct ntk_monitor_config *config)
 {
     for (size_t i = 0; i < config->filter_count; i++) {
-        if (!config->filters[i].all) {
+        if (config->filters[i].kind == NTK_MONITOR_FILTER_TAG) {
             regfree(&config->filters[i].tag_regex);
         }
+        free(config->filters[i].address);
     }
     ntk_monitor_config_init(config);
 }
@@ -27,7 +29,7 @@ void ntk_monitor_config_default(struct ntk_monitor_config *config, uint64_t peri
     ntk_monitor_config_init(config);
     config->periods_ns[0] = period_ns;
     config->period_count = 1;
-    config->filters[0].all = true; /* every group of it has period 0 */
+    config->filters[0].kind = NTK_MONITOR_FILTER_ALL; /* every group of it has period 0 */
     config->filter_count = 1;
     for (int i = 0; i < NTK_SYSTEM_GROUP_COUNT; i++) {
         config->system_period[i] = 0;
@@ -60,20 +62,34 @@ int ntk_monitor_config_shorter(const struct ntk_monitor_config *config, int a, i
     return config->periods_ns[a] <= config->periods_ns[b] ? a : b;
 }
 
+static bool is_match(const struct ntk_monitor_filter *filter, const char *tag)
+{
+    switch (filter->kind) {
+    case NTK_MONITOR_FILTER_TAG:
+        return regexec(&filter->tag_regex, tag, 0, NULL, 0) == 0;
+    case NTK_MONITOR_FILTER_ADDRESS:
+        return !strcmp(filter->address, tag);
+    default:
+        return true;
+    }
+}
+
 bool ntk_monitor_config_match(const struct ntk_monitor_config *config, const char *tag,
                               struct ntk_monitor_runtime_groups *out_groups)
 {
     bool found = false;
 
+    out_groups->by_address = false;
     for (int k = 0; k < NTK_RUNTIME_GROUP_COUNT; k++) {
         out_groups->period[k] = NTK_MONITOR_NOT_ASKED;
     }
     for (size_t i = 0; i < config->filter_count; i++) {
         const struct ntk_monitor_filter *filter = &config->filters[i];
-        if (!filter->all && regexec(&filter->tag_regex, tag, 0, NULL, 0) != 0) {
+        if (!is_match(filter, tag)) {
             continue;
         }
         found = true;
+        out_groups->by_address |= filter->kind == NTK_MONITOR_FILTER_ADDRESS;
         for (int k = 0; k < NTK_RUNTIME_GROUP_COUNT; k++) {
             out_groups->period[k] =
                 ntk_monitor_config_shorter(config, out_groups->period[k], filter->groups.period[k]);

@@ -39,11 +39,19 @@ extern "C" {
 /* Index into periods_ns per group, or NTK_MONITOR_NOT_ASKED. */
 struct ntk_monitor_runtime_groups {
     int period[NTK_RUNTIME_GROUP_COUNT];
+    bool by_address; /* of what a match tells: one of the filters names its address */
+};
+
+enum ntk_monitor_filter_kind {
+    NTK_MONITOR_FILTER_ALL, /* every application */
+    NTK_MONITOR_FILTER_TAG, /* those whose tag the regular expression matches */
+    NTK_MONITOR_FILTER_ADDRESS,
 };
 
 struct ntk_monitor_filter {
-    bool all; /* no tag_filter: every application */
+    enum ntk_monitor_filter_kind kind;
     regex_t tag_regex;
+    char *address; /* of a daemon: its whole tag */
     struct ntk_monitor_runtime_groups groups;
 };
 

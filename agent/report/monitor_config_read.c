@@ -248,15 +248,34 @@ static int read_metrics(const struct reader *r, json_t *array, const char *where
     return 0;
 }
 
+static int read_address(const struct reader *r, struct ntk_monitor_filter *filter,
+                        const json_t *address, const char *where)
+{
+    const char *text = json_string_value(address);
+
+    if (!text || text[0] == '\0' || strlen(text) != json_string_length(address)) {
+        return refuse(r, where, "the endpoint of a daemon expected, such as unix:/run/neuron.sock");
+    }
+    filter->kind = NTK_MONITOR_FILTER_ADDRESS;
+    filter->address = strdup(text);
+    return filter->address ? 0 : ntk_err_no_memory(r->err);
+}
+
 static int read_filter(const struct reader *r, struct ntk_monitor_filter *filter,
                        const json_t *entry, const char *where)
 {
     json_t *value = member(entry, "tag_filter");
+    json_t *address = member(entry, "address");
     char path[WHERE_BYTES + 16];
     struct ntk_err why = { 0 };
 
+    if (address) {
+        step(path, sizeof path, where, "address");
+        return value ? refuse(r, path, "either a tag_filter or an address")
+                     : read_address(r, filter, address, path);
+    }
+    filter->kind = value ? NTK_MONITOR_FILTER_TAG : NTK_MONITOR_FILTER_ALL;
     if (!value) {
-        filter->all = true;
         return 0;
     }
     step(path, sizeof path, where, "tag_filter");
@@ -287,9 +306,6 @@ static int read_runtime(const struct reader *r, json_t *entry, size_t index, uin
     int ret = check_keys(r, entry, known, where);
     if (ret < 0) {
         return ret;
-    }
-    if (member(entry, "address")) {
-        ntk_log_warn(MODULE, "%s.address is ignored: there is no daemon to ask", where);
     }
     struct ntk_monitor_filter *filter = &config->filters[config->filter_count];
     ret = read_filter(r, filter, entry, where);

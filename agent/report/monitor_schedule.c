@@ -184,6 +184,7 @@ static bool fill_runtime(const struct ntk_monitor_schedule *schedule, struct ntk
     if (!ntk_monitor_config_match(schedule->config, to->tag, &groups)) {
         return false;
     }
+    to->by_address = groups.by_address;
     for (int i = 0; i < NTK_RUNTIME_GROUP_COUNT; i++) {
         const struct window *window =
             groups.period[i] == NTK_MONITOR_NOT_ASKED ? NULL : &schedule->windows[groups.period[i]];

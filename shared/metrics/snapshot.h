@@ -385,6 +385,7 @@ struct ntk_runtime_sample {
     bool no_executions;    /* too frequent for its hooks to look at: not counted, not timed */
     bool ended;            /* its last snapshot: last differences, memory 0 */
     bool first;            /* its first snapshot of this collector */
+    bool by_address;       /* a configuration asked for it by its address, which is its tag */
     const char *tag;       /* NEURON_PROCESS_TAG, else pid as text */
     const char *error;     /* collection error, "" when fine */
     const char *cpu_error; /* why CPU and RSS are absent */

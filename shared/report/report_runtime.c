@@ -9,7 +9,6 @@
 
 #define AT(member) .offset = offsetof(struct ntk_runtime_sample, member)
 const struct report_field report_fields_runtime[] = {
-    REPORT_ROW("pid", REPORT_U32, AT(pid)),
     REPORT_ROW("neuron_runtime_tag", REPORT_TEXT, AT(tag)),
     REPORT_ROW("error", REPORT_TEXT, AT(error)),
     REPORT_END,
@@ -181,6 +180,9 @@ static void write_ext(struct report_writer *w, const struct ntk_runtime_sample *
 {
     ntk_json_key_object_begin(&w->json, "neuron_ext");
     report_write_fields(w, report_fields_runtime_ext, runtime);
+    if (runtime->by_address) {
+        report_key_u64(w, "pid", runtime->pid);
+    }
     if (runtime->hooks != NTK_HOOKS_UNKNOWN) {
         ntk_json_key_text(&w->json, "hooks", ntk_hooks_kind_names[runtime->hooks]);
     }
@@ -204,7 +206,11 @@ static void write_ext(struct report_writer *w, const struct ntk_runtime_sample *
 void report_write_runtime(struct report_writer *w, const struct ntk_runtime_sample *runtime)
 {
     ntk_json_object_begin(&w->json);
+    report_key_u64(w, "pid", runtime->by_address ? 0 : runtime->pid);
     report_write_fields(w, report_fields_runtime, runtime);
+    if (runtime->by_address) {
+        report_key_text(w, "address", runtime->tag);
+    }
     ntk_json_key_object_begin(&w->json, "report");
     if (is_due(runtime, NTK_RUNTIME_GROUP_EXECUTIONS) &&
         runtime->has & NTK_RUNTIME_HAS_EXECUTIONS) {
@@ -276,6 +282,9 @@ void report_read_runtime(struct ntk_snapshot *snapshot, struct ntk_runtime_sampl
     const json_t *group[NTK_RUNTIME_GROUP_COUNT];
 
     report_read_fields(snapshot, object, report_fields_runtime, runtime);
+    runtime->by_address = json_string_length(json_object_get(object, "address")) > 0;
+    runtime->pid =
+        report_get_u32(runtime->by_address && report_has(ext, "pid") ? ext : object, "pid");
     runtime->header_pid = runtime->pid;
     runtime->ended = report_get_bool(object, "ended");
     runtime->first = report_get_bool(object, "first");

@@ -157,11 +157,24 @@ static void go_durations_are_understood(void **state)
     ntk_monitor_config_fini(&config);
 }
 
-static void keys_of_the_past_are_no_errors(void **state)
+/* Its tag is the address as it stands, no expression; another entry may match it too. */
+static void a_daemon_is_named_by_its_address(void **state)
 {
-    parse_well("{\"neuron_runtimes\":[{\"address\":\"unix:/run/x\","
-               "\"metrics\":[{\"type\":\"memory_used\"}]}]}");
-    assert_int_equal(runtime_ns("x", NTK_RUNTIME_GROUP_MEMORY), 5 * SECOND);
+    struct ntk_monitor_runtime_groups groups;
+
+    parse_well(
+        "{\"neuron_runtimes\":[{\"address\":\"unix:/run/x\","
+        "\"metrics\":[{\"type\":\"memory_used\"}]},"
+        "{\"tag_filter\":\"^job\",\"metrics\":[{\"type\":\"execution_stats\"}]},"
+        "{\"tag_filter\":\"x$\",\"period\":\"1s\",\"metrics\":[{\"type\":\"execution_stats\"}]}]}");
+    assert_int_equal(runtime_ns("unix:/run/x", NTK_RUNTIME_GROUP_MEMORY), 5 * SECOND);
+    assert_int_equal(runtime_ns("unix:/run/x", NTK_RUNTIME_GROUP_EXECUTIONS), SECOND);
+    assert_true(ntk_monitor_config_match(&config, "unix:/run/x", &groups));
+    assert_true(groups.by_address);
+    assert_true(ntk_monitor_config_match(&config, "job", &groups));
+    assert_false(groups.by_address);
+    assert_false(matches("unix:/run/x0"));
+    assert_false(matches("unix:/run.x0"));
     ntk_monitor_config_fini(&config);
 }
 
@@ -244,6 +257,14 @@ static void each_wrong_text_is_refused_with_its_place(void **state)
           "line 1: neuron_runtimes[0].tag_filter: a repetition of a repetition is not supported" },
         { "{\"neuron_runtimes\":[{\"tag_filter\":\"((((((((((a+)+)+)+)+)+)+)+)+)+)+\"}]}",
           "line 1: neuron_runtimes[0].tag_filter: the repetitions multiply to more than 1000" },
+        { "{\"neuron_runtimes\":[{\"tag_filter\":\"a\",\n\"address\":\"unix:/b\"}]}",
+          "line 2: neuron_runtimes[0].address: either a tag_filter or an address" },
+        { "{\"neuron_runtimes\":[{\"address\":\"\"}]}",
+          "line 1: neuron_runtimes[0].address: the endpoint of a daemon expected, such as "
+          "unix:/run/neuron.sock" },
+        { "{\"neuron_runtimes\":[{\"address\":7}]}",
+          "line 1: neuron_runtimes[0].address: the endpoint of a daemon expected, such as "
+          "unix:/run/neuron.sock" },
         { "{\"k8s_info\":{\"period\":\"15s\"}}", "line 1: k8s_info: true or false expected" },
         { "{\"hello\":1}", "line 1: unknown key 'hello'; known are period, neuron_runtimes, "
                            "system_metrics, k8s_info" },
@@ -352,7 +373,7 @@ int main(void)
         cmocka_unit_test(null_counts_as_absent),
         cmocka_unit_test(a_period_below_the_minimum_is_raised),
         cmocka_unit_test(go_durations_are_understood),
-        cmocka_unit_test(keys_of_the_past_are_no_errors),
+        cmocka_unit_test(a_daemon_is_named_by_its_address),
         cmocka_unit_test(pods_can_be_asked_for),
         cmocka_unit_test(one_period_can_replace_all),
         cmocka_unit_test(each_wrong_text_is_refused_with_its_place),

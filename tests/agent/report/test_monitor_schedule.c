@@ -205,6 +205,20 @@ static void only_applications_that_a_filter_lets_through_are_listed(void **state
     assert_int_equal(report->runtime_count, 1);
     assert_int_equal(report->runtimes[0].pid, 41210);
     assert_int_equal(report->runtimes[0].has & NTK_RUNTIME_HAS_MEMORY, 0);
+    assert_false(report->runtimes[0].by_address);
+    ntk_monitor_schedule_destroy(schedule);
+    ntk_monitor_config_fini(&config);
+}
+
+static void a_daemon_that_is_named_by_its_address_is_listed_by_it(void **state)
+{
+    configure("{\"neuron_runtimes\":[{\"address\":\"bert \\\"serve\\\"\",\"metrics\":["
+              "{\"type\":\"execution_stats\"}]}]}");
+    struct ntk_monitor_schedule *schedule = ntk_monitor_schedule_create(&config, 0, 0, false);
+    assert_int_equal(put(schedule, 0, SECOND, false), 1);
+    const struct ntk_snapshot *report = ntk_monitor_schedule_report_get(schedule);
+    assert_int_equal(report->runtime_count, 1);
+    assert_true(report->runtimes[0].by_address);
     ntk_monitor_schedule_destroy(schedule);
     ntk_monitor_config_fini(&config);
 }
@@ -243,6 +257,7 @@ int main(void)
         cmocka_unit_test(polls_for_others_are_no_reports_but_count),
         cmocka_unit_test(no_first_period_of_others_is_too_short_for_rates),
         cmocka_unit_test(only_applications_that_a_filter_lets_through_are_listed),
+        cmocka_unit_test(a_daemon_that_is_named_by_its_address_is_listed_by_it),
         cmocka_unit_test(the_last_counts_of_an_ended_runtime_come_with_the_longer_period),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

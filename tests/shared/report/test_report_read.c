@@ -71,6 +71,7 @@ static void what_was_written_reads_back_to_the_same_line(void **state)
             runtime->memory[i].current_bytes = (uint64_t)rand() * (uint64_t)(rand() % 4096);
         }
         runtime->cpu_user = (double)rand() / RAND_MAX;
+        runtime->by_address = rand() % 2;
         snapshot->system.average[rand() % NTK_CPU_FIELD_COUNT] = (double)rand() / RAND_MAX;
         char *first = write_line(snapshot, &options);
         struct ntk_snapshot *back = read_line(first);
@@ -185,6 +186,30 @@ static void what_nobody_watched_comes_back_and_is_in_no_rate(void **state)
 }
 
 /* Method: an error behind 100 rows of the log of memory, more than a line has room for. */
+/* The vendor's pid of such is 0; readers of ours tell processes apart by their own. */
+static void a_daemon_has_its_address_and_comes_back_with_its_pid(void **state)
+{
+    struct ntk_snapshot *snapshot = test_sample_snapshot(1);
+    snapshot->runtimes[0].by_address = true;
+    snapshot->runtimes[0].tag = "unix:/run/neuron.sock";
+    char *line = write_line(snapshot, &(struct ntk_report_options){ 0 });
+    char *vendor = write_line(snapshot, &(struct ntk_report_options){ .vendor_only = true });
+    struct ntk_snapshot *back = read_line(line);
+    struct ntk_snapshot *vendor_back = read_line(vendor);
+
+    assert_non_null(strstr(vendor, "{\"pid\":0,\"neuron_runtime_tag\":\"unix:/run/neuron.sock\","
+                                   "\"error\":\"\",\"address\":\"unix:/run/neuron.sock\","));
+    assert_int_equal(back->runtimes[0].pid, snapshot->runtimes[0].pid);
+    assert_true(back->runtimes[0].by_address);
+    assert_false(back->runtimes[1].by_address);
+    assert_int_equal(vendor_back->runtimes[0].pid, 0);
+    free(line);
+    free(vendor);
+    ntk_snapshot_destroy(back);
+    ntk_snapshot_destroy(vendor_back);
+    ntk_snapshot_destroy(snapshot);
+}
+
 static void events_come_back_and_the_log_of_memory_goes_first(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
@@ -515,6 +540,7 @@ int main(void)
         cmocka_unit_test(what_was_written_reads_back_to_the_same_line),
         cmocka_unit_test(the_parts_that_the_vendor_has_no_key_for_come_back),
         cmocka_unit_test(what_nobody_watched_comes_back_and_is_in_no_rate),
+        cmocka_unit_test(a_daemon_has_its_address_and_comes_back_with_its_pid),
         cmocka_unit_test(events_come_back_and_the_log_of_memory_goes_first),
         cmocka_unit_test(nonsense_among_events_is_left_out),
         cmocka_unit_test(the_vendor_form_gives_what_it_holds),

@@ -534,6 +534,7 @@ static void the_schema_has_every_key_of_a_report(void **state)
     assert_non_null(schema);
     for (uint32_t lnc = 1; lnc <= 2; lnc++) {
         struct ntk_snapshot *snapshot = test_sample_snapshot(lnc);
+        snapshot->runtimes[0].by_address = lnc == 2;
         char *line = write_line(snapshot, &(struct ntk_report_options){ .timestamps = true }, NULL);
         json_t *report = json_loads(line, 0, NULL);
 
