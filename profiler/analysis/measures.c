@@ -10,6 +10,7 @@
 #include "profiler/analysis/dma_efficiency.h"
 #include "profiler/analysis/engine_activity.h"
 #include "profiler/analysis/queue_names.h"
+#include "profiler/analysis/regions.h"
 
 #define NAME_BYTES 512
 
@@ -97,6 +98,23 @@ static int add_costs(struct ntk_measures *measures, const struct ntk_cost_table 
     return ret;
 }
 
+/* What was a region in one of two executions alone is there in that one alone. */
+static int add_regions(struct ntk_measures *measures, const struct ntk_program *program)
+{
+    struct ntk_regions regions;
+    int ret = ntk_analysis_regions(program, &regions);
+
+    if (ret < 0) {
+        return ret;
+    }
+    for (size_t i = 0; i < regions.region_count && ret == 0; i++) {
+        ret = ntk_measures_add(measures, NTK_MEASURE_REGION, regions.regions[i].key,
+                               (double)regions.regions[i].median_ps);
+    }
+    ntk_regions_fini(&regions);
+    return ret;
+}
+
 static int add_queues(struct ntk_measures *measures, const struct ntk_trace *trace)
 {
     struct ntk_dma_efficiency dma;
@@ -125,6 +143,7 @@ int ntk_analysis_measures(const struct ntk_program *program, const struct ntk_cr
     int ret = path ? add_path(&measures, program, path) : 0;
 
     ntk_analysis_engine_activity(program->trace, &activity);
+    ret = ret ? ret : add_regions(&measures, program);
     ret = ret ? ret : add_costs(&measures, costs);
     for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT && ret == 0; e++) {
         ret = ntk_measures_add(&measures, NTK_MEASURE_ENGINE, ntk_ntff_engine_title(e),

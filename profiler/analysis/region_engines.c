@@ -269,7 +269,7 @@ static int streams_init(struct finder *finder)
         stream->finder = finder;
         stream->engine = e;
         ntk_vec_init(&stream->region_of, sizeof(uint32_t));
-        ret = ntk_fold_init(&stream->fold, trace, ENGINES, put, stream);
+        ret = ntk_fold_init(&stream->fold, trace, (size_t)2 * ENGINES, put, stream);
     }
     return ret;
 }

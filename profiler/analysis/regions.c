@@ -12,7 +12,7 @@
 #include "profiler/analysis/region_find.h"
 #include "shared/base/map.h"
 
-#define LISTS 3 /* that exist at once beside those of the folds: raw, sorted, durations */
+#define LISTS 12 /* three exist at once, and those of the folds: few repeats are so many */
 
 const char *ntk_region_kind_name(enum ntk_region_kind kind)
 {

@@ -27,7 +27,9 @@ static void row_cells(struct ntk_text_table *table, const struct ntk_comparison_
     } else {
         ntk_text_table_format(table, "%+.0f", change);
     }
-    if (row->before > 0) {
+    if (!row->has_after) {
+        ntk_text_table_text(table, "gone");
+    } else if (row->before > 0) {
         ntk_text_table_format(table, "%+.1f%%", 100 * change / row->before);
     } else {
         ntk_text_table_text(table, "new");

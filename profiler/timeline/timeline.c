@@ -12,6 +12,7 @@
 #include "profiler/analysis/queue_names.h"
 #include "profiler/timeline/timeline_build.h"
 #include "profiler/timeline/timeline_pyramid.h"
+#include "profiler/timeline/timeline_regions.h"
 #include "profiler/trace/executed.h"
 
 /* Slices of one engine at a time are packed into so many lanes; more overlap in the last one. */
@@ -21,7 +22,8 @@
 const char *ntk_timeline_kind_name(enum ntk_timeline_kind kind)
 {
     static const char *const names[NTK_TIMELINE_KIND_COUNT] = { "engine", "queue", "semaphore",
-                                                                "rate",   "host",  "counter" };
+                                                                "rate",   "host",  "counter",
+                                                                "region" };
 
     return names[kind];
 }
@@ -66,6 +68,7 @@ uint32_t ntk_timeline_slice_value(const struct ntk_timeline_track *track,
     case NTK_TIMELINE_COUNTER:
         return track->values[slice->ref];
     case NTK_TIMELINE_RATE:
+    case NTK_TIMELINE_REGION:
     case NTK_TIMELINE_KIND_COUNT:
         break;
     }
@@ -509,6 +512,7 @@ static int build_source(struct ntk_timeline_build *build, size_t source)
         parent = ntk_timeline_add_group(build, from->name, parent, source, false);
         ret = parent == NTK_TIMELINE_NO_GROUP ? -ENOMEM : 0;
     }
+    ret = ret ? ret : ntk_timeline_regions_create(build, source);
     for (size_t c = 0; c < from->trace->core_count && !has_work; c++) {
         has_work = works(&from->trace->cores[c]);
     }
@@ -529,6 +533,9 @@ static int build_source(struct ntk_timeline_build *build, size_t source)
         if (ret == 0) {
             ret = build_semaphores(build, core, group, source, from->offset_ps, end_ps);
         }
+        if (ret == 0) {
+            ret = ntk_timeline_build_regions(build, source, c, group, from->offset_ps);
+        }
         if (end_ps > build->timeline->end_ps) {
             build->timeline->end_ps = end_ps;
         }
@@ -546,6 +553,7 @@ static int build_pyramids(struct ntk_timeline *timeline, ntk_trace_progress *pro
             timeline->begin_ps = track->slices[0].start_ps;
         }
         timeline->slice_count += track->slice_count;
+        timeline->region_slice_count += track->kind == NTK_TIMELINE_REGION ? track->slice_count : 0;
     }
     ntk_vec_each(struct ntk_timeline_track, track, &timeline->tracks) {
         if (ntk_timeline_pyramid_build(track, &timeline->spill, timeline->begin_ps,
@@ -565,6 +573,10 @@ static int build_pyramids(struct ntk_timeline *timeline, ntk_trace_progress *pro
 static int copy_sources(struct ntk_timeline *timeline, const struct ntk_timeline_options *options)
 {
     timeline->sources = calloc(options->source_count + 1, sizeof *timeline->sources);
+    timeline->regions = calloc(options->source_count + 1, sizeof(struct ntk_timeline_regions *));
+    if (!timeline->regions) {
+        return -ENOMEM;
+    }
     for (size_t s = 0; timeline->sources && s < options->source_count; s++) {
         timeline->sources[s] = options->sources[s];
         timeline->sources[s].name = strdup(options->sources[s].name);
@@ -635,7 +647,9 @@ void ntk_timeline_destroy(struct ntk_timeline *timeline)
     }
     for (size_t s = 0; s < timeline->source_count; s++) {
         free((char *)timeline->sources[s].name);
+        ntk_timeline_regions_destroy(timeline->regions[s]);
     }
+    free(timeline->regions);
     free(timeline->sources);
     ntk_vec_fini(&timeline->groups);
     ntk_vec_fini(&timeline->tracks);

@@ -37,6 +37,7 @@ enum ntk_timeline_kind {
     /* spans of a thread of the host, or of a core as the host sees it; lanes nest */
     NTK_TIMELINE_HOST,
     NTK_TIMELINE_COUNTER, /* a slice is the time between two samples */
+    NTK_TIMELINE_REGION,  /* a slice is one time of what repeats; lanes nest */
     NTK_TIMELINE_KIND_COUNT
 };
 
@@ -47,7 +48,7 @@ enum ntk_timeline_kind {
 struct ntk_timeline_slice {
     int64_t start_ps, end_ps;
     uint32_t
-        ref; /* index into the list of the trace, the spans or the values that it was made from */
+        ref; /* index into the list of the trace, the spans, values or instances it was made from */
     uint16_t what; /* index into whats: the opcode, class of transfer, cause of a change */
     uint8_t lane;
     bool is_wait; /* EVENT_SEMAPHORE: the engine waits, which is no activity */
@@ -108,6 +109,8 @@ struct ntk_timeline_what {
     const char *family; /* static: "instruction", "dma", "semaphore" */
 };
 
+struct ntk_timeline_regions;
+
 struct ntk_timeline_source {
     const struct ntk_trace *trace;
     const char *name;  /* "rank 3", a file; borrowed */
@@ -135,8 +138,10 @@ struct ntk_timeline_options {
 struct ntk_timeline {
     size_t source_count;
     struct ntk_timeline_source *sources;
-    int64_t begin_ps, end_ps; /* of everything; begin <= 0 */
+    struct ntk_timeline_regions **regions; /* of each source: what repeats in it */
+    int64_t begin_ps, end_ps;              /* of everything; begin <= 0 */
     uint64_t slice_count;
+    uint64_t region_slice_count; /* of those; the others are events of the captures */
     uint64_t zero_ns;      /* 0 of the timeline on the clock of the hosts; 0: there is no host */
     struct ntk_vec groups; /* of struct ntk_timeline_group */
     struct ntk_vec

@@ -8,6 +8,7 @@
 #include "profiler/analysis/interval.h"
 #include "profiler/analysis/open_slot.h"
 #include "profiler/timeline/timeline_pyramid.h"
+#include "profiler/timeline/timeline_regions.h"
 #include "profiler/timeline/timeline_tile.h"
 #include "shared/base/json.h"
 #include "shared/formats/neff/isa_text.h"
@@ -101,7 +102,8 @@ void ntk_timeline_put_meta(const struct ntk_timeline *timeline, const char *titl
     }
     ntk_json_key_u64(&json, "level_top",
                      ntk_timeline_level_top(timeline->end_ps - timeline->begin_ps));
-    ntk_json_key_u64(&json, "slices", timeline->slice_count);
+    ntk_json_key_u64(&json, "slices", timeline->slice_count - timeline->region_slice_count);
+    ntk_timeline_put_busiest(timeline, &json);
     ntk_json_key_array_begin(&json, "sources");
     for (size_t i = 0; i < timeline->source_count; i++) {
         put_source(&timeline->sources[i], &json);
@@ -329,6 +331,25 @@ static void put_sample(const struct ntk_timeline_track *track,
             (double)track->values[slice->ref] * (is_kib ? 1024.0 : 1.0));
 }
 
+static void put_region(const struct ntk_timeline *timeline, const struct ntk_timeline_track *track,
+                       const struct ntk_timeline_slice *slice, struct ntk_json *json)
+{
+    uint64_t index = 0;
+    const struct ntk_region *region = ntk_timeline_region_of(timeline, track, slice, &index);
+
+    if (!region) {
+        return;
+    }
+    end_rows(json);
+    begin_rows(json, "Region");
+    put_text_row(json, "Kind", ntk_region_kind_name(region->kind));
+    put_row(json, "Time, from 0", "number", (double)index);
+    put_row(json, "Times", "number", (double)region->count);
+    put_row(json, "Median", "ps", (double)region->median_ps);
+    put_row(json, "Longest", "ps", (double)region->worst_ps);
+    put_row(json, "All together", "ps", (double)region->total_ps);
+}
+
 int ntk_timeline_put_slice(const struct ntk_timeline *timeline, uint64_t track_index,
                            uint64_t slice_index, struct ntk_buf *out, struct ntk_err *err)
 {
@@ -371,6 +392,9 @@ int ntk_timeline_put_slice(const struct ntk_timeline *timeline, uint64_t track_i
         break;
     case NTK_TIMELINE_COUNTER:
         put_sample(track, slice, &json);
+        break;
+    case NTK_TIMELINE_REGION:
+        put_region(timeline, track, slice, &json);
         break;
     case NTK_TIMELINE_RATE:
     case NTK_TIMELINE_KIND_COUNT:

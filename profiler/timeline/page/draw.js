@@ -203,6 +203,11 @@ function drawSlices(tile, row, track, y, from, until) {
     const isDim = state.hits && !state.hits.isHit(what, row.track, words[i * 8 + 4]);
     if (isDim) context.globalAlpha = 0.25;
     context.fillRect(x0, top, x1 - x0 > 3 ? x1 - x0 - 0.6 : x1 - x0, laneHigh - gap);
+    if (track.kind === 'region' && x1 - x0 > 3) { // times of one region overlap: where each begins is to be seen
+      context.fillStyle = look.card;
+      context.fillRect(x0, top, 1, laneHigh - gap);
+      last = -1;
+    }
     drawn.slices++;
     if (hasText && x1 - x0 > 26) {
       label(state.meta.whats[what].name, Math.max(x0, 0) + 5, top + laneHigh / 2 - gap / 2, x1 - Math.max(x0, 0) - 9, colour.text);

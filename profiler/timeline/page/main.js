@@ -19,6 +19,7 @@ import * as memory from './memory.js';
 import * as panel from './panel.js';
 import * as path from './path.js';
 import * as range from './range.js';
+import * as regions from './regions.js';
 import * as roofline from './roofline.js';
 import * as rows from './rows.js';
 import * as ruler from './ruler.js';
@@ -79,7 +80,7 @@ export async function start(source) {
   const parts = [details, flows, range, search, markers];
   if (state.meta.compares) parts.push(compare);
   if (state.meta.zero_ns && source.host) parts.push(host);
-  if (state.meta.sources.length) parts.push(advice, summary, engines, path, layers, flame, roofline, memory);
+  if (state.meta.sources.length) parts.push(advice, summary, regions, engines, path, layers, flame, roofline, memory);
   for (const part of parts) part.start();
   panel.start();
   on('error', (error) => say(error.message, true));
@@ -87,7 +88,10 @@ export async function start(source) {
   theme.start(() => { drawing.restyle(); ruler.restyle(); changed(); });
   resize();
   panel.showTab('slice');
-  if (!link.read()) showAll();
+  if (!link.read()) {
+    showAll();
+    regions.open();
+  }
   link.start();
   state.meta.tracks.forEach((track, t) => state.tiles.want(t, state.meta.level_top, 0)); // the overview, and what is shown until better comes
   state.tiles.flush();

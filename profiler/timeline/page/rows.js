@@ -6,7 +6,7 @@ import { changed, state, tell } from './state.js';
 
 const GROUP_HEIGHT = 24;
 const LANE_HEIGHT = 16;
-const HEIGHTS = { engine: 30, queue: 22, semaphore: 18, rate: 40, host: 24, counter: 36 };
+const HEIGHTS = { engine: 30, queue: 22, semaphore: 18, rate: 40, host: 24, counter: 36, region: 22 };
 export const PAD = 3; // above and below what is drawn of a row
 
 export const rows = { list: [], height: 0 };
@@ -14,6 +14,7 @@ export const rows = { list: [], height: 0 };
 function heightOf(track, id) {
   if (state.tall.has(id)) return Math.max(60, track.lanes * LANE_HEIGHT) + 2 * PAD;
   if (track.kind === 'engine' || track.kind === 'host') return Math.max(HEIGHTS.engine, track.lanes * LANE_HEIGHT + 2 * PAD);
+  if (track.kind === 'region') return Math.max(HEIGHTS.region, track.lanes * LANE_HEIGHT + 2 * PAD);
   if (track.kind === 'queue' && track.lanes > 1) return Math.min(48, Math.max(HEIGHTS.queue, track.lanes * 3 + 2 * PAD));
   return HEIGHTS[track.kind] ?? HEIGHTS.queue;
 }
@@ -84,7 +85,7 @@ export function inOrder() {
 
 function trackTitle(track) {
   if (track.kind === 'rate') return `${track.name}: bytes per second of all queues`;
-  const what = { semaphore: 'changes', queue: 'packets', host: 'events', counter: 'samples' }[track.kind] ?? 'instructions';
+  const what = { semaphore: 'changes', queue: 'packets', host: 'events', counter: 'samples', region: 'times' }[track.kind] ?? 'instructions';
   const lanes = track.kind === 'queue' ? `, DMA engines ${track.engines.join(', ')}; busy: any of them` : '';
   return `${track.name}${sideOf(track) && `, ${sideOf(track)}`}: ${track.slices.toLocaleString('en')} ${what}${lanes}. The share is of the time that is shown. Click: taller or lower`;
 }

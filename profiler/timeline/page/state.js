@@ -78,7 +78,7 @@ export const pan = (pixels) => show(state.from + pixels * state.scale, state.sca
 export const showAll = () => show(0, (state.meta.span * 1.02) / state.width);
 
 // With some room on both sides.
-function showRange(from, until, share = 0.7) {
+export function showRange(from, until, share = 0.7) {
   const scale = Math.max((until - from) / (state.width * share), SCALE_MIN);
   show((from + until) / 2 - (scale * state.width) / 2, scale);
 }

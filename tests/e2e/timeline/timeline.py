@@ -75,6 +75,40 @@ class Page:
             self.browser.screenshot(os.path.join(folder, f'timeline-{name}.png'), whole=False)
 
 
+def check_regions(page, analyses):
+    """A page without a place in its address begins at the region with the longest total; the tab lists what analyze lists."""
+    browser = page.browser
+    regions = analyses['regions']['regions']
+    busiest = page.state('state.meta.busiest')
+    equal('busiest', [busiest['name'], busiest['count']], [regions[0]['name'], regions[0]['count']])
+    equal('tab', browser.evaluate("document.querySelector('[role=tab][aria-selected=true]').textContent"), 'Regions')
+    window = page.window()
+    assert window[0] <= busiest['from'] and window[1] >= busiest['to'], f'the window {window} is not around {busiest}'
+    near('share of the window', (busiest['to'] - busiest['from']) / (window[1] - window[0]), 0.9, 0.01)
+    browser.wait_for("document.querySelectorAll('.pane-regions tbody tr').length > 0")
+    shown = browser.evaluate("[...document.querySelectorAll('.pane-regions tbody tr')].map((row) => [row.cells[0].textContent, row.cells[1].textContent, row.cells[3].textContent])")
+    equal('regions', shown, [[f"{'· ' * one['depth']}{one['name']}", one['kind'], f"{one['count']:,}"] for one in regions])
+    tracks = page.state("state.meta.tracks.filter(({ kind }) => kind === 'region').map(({ name, slices }) => [name, slices])")
+    of_row = {}
+    for one in regions:
+        name = 'Layers' if one['engine'] is None else f"{next(t for t in page.labels() if t.lower() == one['engine'])} regions"
+        of_row[name] = of_row.get(name, 0) + one['count']
+    equal('times of the rows of regions', dict(tracks), of_row)
+    page.picture('regions')
+    # The longest time is a link to it.
+    first = regions[0]
+    browser.evaluate("document.querySelector('.pane-regions tbody tr .as-link').click()")
+    browser.wait_for("(async () => (await import('/state.js')).state.selected?.end > 0)()")
+    selected = page.state('[state.selected.start, state.selected.end, state.meta.tracks[state.selected.track].kind]')
+    near('the longest time', selected[1] - selected[0], first['worst_ns'] * 1000, 1)
+    equal('row of the longest time', selected[2], 'region')
+    browser.evaluate("(async () => (await import('/details.js')).select(null))()")
+    browser.evaluate("document.querySelector('#canvas').focus()")
+    before = page.share('Tensor')
+    browser.key('0')
+    browser.wait_for(f"[...document.querySelectorAll('#labels .track')].find((e) => e.firstElementChild.textContent === 'Tensor').lastElementChild.textContent !== '{before}'")
+
+
 def check_rows(page, summary):
     """The rows of the capture, and how busy they are, as the summary says."""
     labels = page.labels()
@@ -215,7 +249,8 @@ def check_search(page):
     browser.key('N')
     browser.wait_for(f"(async () => (await import('/state.js')).state.selected.start === {first[0]})()")
     browser.evaluate("(() => { const s = document.querySelector('#search'); s.value = 'softmax|qSyncIO'; s.dispatchEvent(new Event('input')); })()")
-    browser.wait_for("document.querySelector('#found').textContent === '1 row, 1 layer'")
+    browser.wait_for("document.querySelector('#found').textContent === '2 hits, 1 row, 1 layer'")
+    # The hits: times of a region that is called after what it does.
     equal('rows and layers', browser.evaluate("[...document.querySelectorAll('.pane-search .as-link')].map((e) => e.textContent)"), ['qSyncIO0 (NeuronCore 0)', 'softmax'])
     browser.evaluate("(() => { const s = document.querySelector('#search'); s.value = '(('; s.dispatchEvent(new Event('input')); })()")
     browser.wait_for("document.querySelector('#found').textContent === 'no regular expression'")
@@ -401,7 +436,8 @@ def check_large(page, address):
         page.state("(await import('/state.js')).zoom(0.5, 500)")
         page.complete()
     slices, bitmaps, _ = (max(column) for column in zip(*counts))
-    assert counts[0][0] == 0 and counts[0][1] > 0, f'the whole is drawn from buckets: {counts[0]}'
+    few = page.state("state.meta.tracks.filter(({ kind }) => kind === 'region').reduce((sum, { slices }) => sum + slices, 0)") # a region is a thousand instructions
+    assert 0 < few == counts[0][0] and counts[0][1] > 0, f'the whole is drawn from buckets: {counts[0]}, {few} times of regions'
     assert counts[-1][0] > 0 and counts[-1][1] == 0, f'the depth is drawn from slices: {counts[-1]}'
     assert slices < 4 * 3 * 512 and bitmaps < 40, f'a frame draws what is on the screen: {slices} slices, {bitmaps} bitmaps'
 
@@ -486,6 +522,7 @@ def main():
         browser.size(WIDTH, HEIGHT)
         browser.scheme('light')
         page.open(address)
+        check_regions(page, analyses)
         check_rows(page, summary)
         check_fold(page)
         check_moving(page)

@@ -122,6 +122,8 @@ def check_shares(page, analyses):
     others |= {(row['core'], row['queue'].lower()): row['active_ns'] / analyses['activity']['total_ns'] for row in analyses['dma']['queues']}
     compared = 0
     for track, busy in counted.items():
+        if meta['tracks'][track]['kind'] == 'region':
+            continue
         group = meta['groups'][meta['tracks'][track]['group']]
         group = group if group['name'].startswith('NeuronCore ') else meta['groups'][group['parent']]
         row = int(re.match(r'NeuronCore (\d+)', group['name'])[1]), meta['tracks'][track]['name'].lower()

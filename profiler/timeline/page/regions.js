@@ -1,0 +1,99 @@
+// What repeats: loops, iterations, layers, with the times that took longer than usual, each a way to it.
+
+import { make } from './dom.js';
+import { whole } from './format.js';
+import { analysis, source, sourceChoice } from './answers.js';
+import { goTo } from './details.js';
+import { psOf } from './engines.js';
+import { addTab, bar, showTab, table } from './panel.js';
+import { reveal } from './rows.js';
+import { duration } from './time.js';
+import { glideTo, showRange, state, tell } from './state.js';
+
+const AROUND = 0.5; // of the width: some of what is before and after
+
+const titleOf = (engine) => state.meta.tracks.find((track) => track.kind === 'engine' && track.name.toLowerCase() === engine)?.name ?? engine;
+
+// The row of a region.
+function trackOf(region) {
+  const { meta } = state;
+  const name = region.engine ? `${titleOf(region.engine)} regions` : 'Layers';
+  return meta.tracks.findIndex((track) => track.kind === 'region' && track.name === name && meta.groups[track.group].source === source() &&
+    meta.groups[track.group].name.split(',')[0] === `NeuronCore ${region.core}`);
+}
+
+// Shows one time of a region, and selects it where the source can find it.
+async function jump(region, startNs, endNs) {
+  const from = psOf(startNs);
+  const track = trackOf(region);
+  if (track >= 0) reveal(track);
+  glideTo(from, psOf(endNs), AROUND);
+  const what = state.meta.whats.findIndex(({ name, family }) => family === 'region' && region.name.startsWith(name));
+  if (track < 0 || what < 0) return;
+  try {
+    const { hits } = await state.source.hits([what], Math.max(0, Math.round(from)), false);
+    const hit = hits.find((one) => one.track === track && Math.abs(one.start - from) < 2);
+    if (hit) await goTo(hit.track, hit.slice);
+    showTab('regions');
+  } catch (error) {
+    if (!/is not in this file/.test(error.message)) tell('error', error);
+  }
+}
+
+function outliers(region) {
+  const box = make('span', {});
+  region.outliers.forEach((one, i) => box.append(i ? ', ' : '', make('button', {
+    type: 'button', class: 'as-link', title: `Time ${whole(one.index)} of ${whole(region.count)}, at ${duration(one.start_ns * 1000)}`,
+    onclick: (event) => {
+      event.stopPropagation();
+      jump(region, one.start_ns, one.end_ns);
+    },
+  }, `#${whole(one.index)} ${duration((one.end_ns - one.start_ns) * 1000)}`)));
+  const more = region.outlier_count - region.outliers.length;
+  if (more > 0) box.append(`, ${whole(more)} more`);
+  return { value: region.outlier_count, element: box, text: '' };
+}
+
+function line(region) {
+  const time = (ns) => ({ value: ns, text: duration(ns * 1000) });
+  return {
+    onclick: () => {
+      const track = trackOf(region);
+      if (track >= 0) reveal(track);
+      glideTo(psOf(region.start_ns), psOf(region.end_ns), 0.9);
+    },
+    cells: [`${'· '.repeat(region.depth)}${region.name}`, region.kind, `NC ${region.core} ${region.engine ? titleOf(region.engine) : 'all'}`, { value: region.count, text: whole(region.count) },
+      time(region.median_ns), {
+        value: region.worst_ns, text: '', element: make('button', {
+          type: 'button', class: 'as-link', title: `Time ${whole(region.worst)}`, onclick: (event) => {
+            event.stopPropagation();
+            jump(region, region.worst_at_ns, region.worst_at_ns + region.worst_ns);
+          },
+        }, duration(region.worst_ns * 1000)),
+      }, time(region.total_ns), region.total_ratio === null ? '' : bar(region.total_ratio), outliers(region)],
+  };
+}
+
+function render(box) {
+  const choice = sourceChoice('regions');
+  if (choice) box.append(choice);
+  const found = analysis(box, 'regions', 'regions');
+  if (!found) return;
+  if (!found.regions.length) {
+    box.append(make('p', { class: 'soft' }, 'Nothing repeats in this capture: no loop, iteration, layer or collective.'));
+  } else {
+    box.append(table([['Region', true], ['Kind', true], ['Where', true], ['Times'], ['Median'], ['Longest'], ['Total'], ['Of the execution'], ['Slow times', true]], found.regions.map(line), { most: 300 }));
+  }
+  if (found.left_out) box.append(make('p', { class: 'soft' }, `${whole(found.left_out)} repeats are left out: there are too many different ones.`));
+  if (found.has_unread_collectives) box.append(make('p', { class: 'soft' }, 'The records of collectives cores cannot be read: collectives are those that names tell.'));
+}
+
+// A page without a link to a place begins at what the execution spends most of its time on.
+export function open() {
+  const { busiest, compares, sources } = state.meta;
+  if (!busiest || compares || sources.length !== 1) return;
+  showRange(busiest.from, busiest.to, 0.9);
+  showTab('regions');
+}
+
+export const start = () => addTab('regions', 'Regions', render);
