@@ -70,7 +70,7 @@ static void say_parts(const char *const *parts)
     if (__atomic_exchange_n(&was_said, 1, __ATOMIC_RELAXED) != 0) {
         return;
     }
-    for (; parts[count] && count < SAY_PARTS; count++) {
+    for (; count < SAY_PARTS && parts[count]; count++) {
         pieces[count] = (struct iovec){ (void *)parts[count], strlen(parts[count]) };
     }
     ssize_t ignored = writev(STDERR_FILENO, pieces, count);
