@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "profiler/analysis/baseline.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,7 +63,9 @@ static bool parse_change(const char *text, struct ntk_baseline_limit *limit)
         return true;
     }
     if (ntk_measure_is_time(limit->kind)) {
-        if (ntk_str_parse_duration_ns(text, &amount) < 0) {
+        /* Without a unit it would be seconds, a limit that nothing breaks. */
+        if (ntk_str_parse_duration_ns(text, &amount) < 0 ||
+            (amount > 0 && isdigit((unsigned char)text[strlen(text) - 1]))) {
             return false;
         }
         limit->amount = (double)amount * NTK_TRACE_PS_PER_NS;

@@ -37,6 +37,7 @@ static void limits_are_read(void **state)
     } good[] = {
         { "total=5%", NULL, NTK_MEASURE_TOTAL, true, 0.05 },
         { "total=0%", NULL, NTK_MEASURE_TOTAL, true, 0 },
+        { "total=0", NULL, NTK_MEASURE_TOTAL, false, 0 },
         { "engines/Tensor=2us", "Tensor", NTK_MEASURE_ENGINE, false, 2e6 },
         { "queue_bytes=64K", NULL, NTK_MEASURE_BYTES, false, 65536 },
         { "path_layers/a/b=c=12.5%", "a/b=c", NTK_MEASURE_LAYER, true, 0.125 },
@@ -49,6 +50,8 @@ static void limits_are_read(void **state)
                                        "total=",
                                        "total=%",
                                        "total=-1%",
+                                       "total=5",
+                                       "engines/Tensor=0.5",
                                        "total=nan%",
                                        "total=64K",
                                        "engines=2x",
