@@ -107,7 +107,7 @@ static void judge_path_dma(struct list *list)
         ntk_path_resource_name(most, name, sizeof name);
         judge(list, NTK_ADVICE_PATH_DMA, share, share,
               "%.1f %% of the execution waits for DMA: %.3f us in %llu transfers of the critical "
-              "path, most of it (%.3f us) is %s",
+              "path, the largest part (%.3f us) is %s",
               100 * share, (double)dma_ps / 1e6, (unsigned long long)count,
               (double)most->path_ps / 1e6, name);
     }
