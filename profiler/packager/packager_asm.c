@@ -52,6 +52,19 @@ const char *packager_engine_name(enum ntk_isa_engine engine)
     return names[engine];
 }
 
+enum ntk_isa_engine packager_engine_find(const char *name)
+{
+    static const char *const titles[NTK_ISA_ENGINE_COUNT] = { "Tensor", "Scalar", "GpSimd",
+                                                              "Vector", "Sync" };
+    int e = 0;
+
+    while (e < NTK_ISA_ENGINE_COUNT && strcmp(name, titles[e]) != 0 &&
+           strcmp(name, packager_engine_name((enum ntk_isa_engine)e)) != 0) {
+        e++;
+    }
+    return (enum ntk_isa_engine)e;
+}
+
 #define BAD(...) ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, __VA_ARGS__)
 
 /* ".engine NAME MEMBER" */

@@ -22,7 +22,8 @@ static bool as_json;
 
 static const struct ntk_opt options[] = {
     { 'o', "output", "FILE", NTK_OPT_TEXT, &output, "where to write; the default is stdout" },
-    { 'e', "engine", "NAME", NTK_OPT_TEXT, &only_engine, "this engine alone",
+    { 'e', "engine", "NAME", NTK_OPT_TEXT, &only_engine,
+      "this engine alone; Tensor, Scalar, GpSimd, Vector and Sync are names too",
       "PE Activation Pool DVE SP" },
     { 'g', "subgraph", "NAME", NTK_OPT_TEXT, &only_subgraph, "this subgraph alone, such as sg00" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &as_json, "as JSON" },
@@ -289,7 +290,7 @@ static int add_subgraph(struct printer *printer, const struct ntk_neff *neff,
     }
     subgraph_head(printer, &listing);
     for (int e = 0; e < NTK_ISA_ENGINE_COUNT && ret == 0; e++) {
-        if (only_engine && strcmp(only_engine, packager_engine_name((enum ntk_isa_engine)e)) != 0) {
+        if (only_engine && packager_engine_find(only_engine) != (enum ntk_isa_engine)e) {
             continue;
         }
         ret = as_json ? add_json_engine(&printer->json, &listing, (enum ntk_isa_engine)e, err)
@@ -361,16 +362,6 @@ static int add_neff(struct printer *printer, const struct ntk_neff *neff, struct
     return ret;
 }
 
-static bool is_engine(const char *name)
-{
-    for (int e = 0; e < NTK_ISA_ENGINE_COUNT; e++) {
-        if (strcmp(name, packager_engine_name((enum ntk_isa_engine)e)) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 int packager_disasm(int argc, char **argv)
 {
     struct ntk_neff *neff = NULL;
@@ -384,14 +375,16 @@ int packager_disasm(int argc, char **argv)
     if (!path) {
         return code;
     }
-    if (only_engine && !is_engine(only_engine)) {
-        return ntk_opt_usage_error(
-            &program, "no engine '%s': they are PE, Activation, Pool, DVE and SP", only_engine);
+    if (only_engine && packager_engine_find(only_engine) == NTK_ISA_ENGINE_COUNT) {
+        return ntk_opt_usage_error(&program,
+                                   "no engine '%s': they are PE, Activation, Pool, DVE and SP, or "
+                                   "Tensor, Scalar, GpSimd, Vector and Sync",
+                                   only_engine);
     }
-    ret = ntk_neff_open(path, &neff, &err);
-    if (ret == 0) {
-        ret = add_neff(&printer, neff, &err);
+    if (ntk_neff_open(path, &neff, &err) < 0) {
+        return packager_fail(&err);
     }
+    ret = add_neff(&printer, neff, &err);
     if (ret == 0 && !ntk_buf_ok(&out)) {
         ret = ntk_err_no_memory(&err);
     }

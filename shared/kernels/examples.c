@@ -50,6 +50,18 @@ const struct ntk_example *ntk_example_find(const char *name)
     return NULL;
 }
 
+static bool is_target(const char *name)
+{
+    static const char *const targets[] = { "sunda", "cayman", "mariana", "*" };
+
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
+        if (strcmp(name, targets[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static int check_options(const struct ntk_example *example,
                          const struct ntk_example_options *options, struct ntk_err *err)
 {
@@ -81,6 +93,10 @@ static int check_options(const struct ntk_example *example,
     if (options->dtype != NTK_DTYPE_NONE && options->dtype != NTK_DTYPE_FLOAT32 &&
         options->dtype != NTK_DTYPE_BFLOAT16) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "dtype must be float32 or bfloat16");
+    }
+    if (options->target && !is_target(options->target)) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "target must be sunda, cayman, mariana or *");
     }
     if (options->lnc > 2) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "LNC must be 1 or 2");

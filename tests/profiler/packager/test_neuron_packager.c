@@ -372,6 +372,12 @@ static void wrong_words_are_usage_errors(void **state)
                 "example", "mlp", "-ox", "-s", "100");
     check_error(2, "neuron-packager example: dtype must be float32 or bfloat16", "example", "mlp",
                 "-ox", "--dtype", "int8");
+    check_error(2, "neuron-packager example: target must be sunda, cayman, mariana or *", "example",
+                "mlp", "-ox", "--target", "trn1");
+    check_error(2,
+                "neuron-packager disasm: no engine 'Tensors': they are PE, Activation, Pool, DVE "
+                "and SP, or Tensor, Scalar, GpSimd, Vector and Sync",
+                "disasm", "-e", "Tensors", "x.neff", NULL);
     check_error(2, "neuron-packager create: --output is missing", "create", "-i", ".", NULL, NULL);
     check_error(2, "neuron-packager create: package version must be 1 or 2", "create", "-i.", "-ox",
                 "-r", "0");
@@ -404,6 +410,7 @@ static void files_that_are_no_neffs_are_failures(void **state)
              text);
     check_error(1, line, "info", text, NULL, NULL, NULL);
     check_error(1, line, "unpack", "-o", folder, text, NULL);
+    check_error(1, line, "disasm", text, NULL, NULL, NULL);
     assert_int_equal(access(folder, F_OK), -1);
     {
         struct test_run result = run(1, "info", missing, NULL, NULL, NULL, NULL, NULL);
@@ -491,6 +498,13 @@ static void a_listing_shows_names_groups_and_slots(void **state)
     assert_non_null(strstr(result.out, "\n; group 0 of queue 0 "));
     assert_non_null(strstr(result.out, ";     copy SB(0)+0:uint8["));
     assert_non_null(strstr(result.out, "\n    notify ; 0\n"));
+    {
+        /* By the name that neuron-profile gives it. */
+        struct test_run one = run(0, "disasm", "-e", "Sync", file, NULL, NULL, NULL);
+        assert_non_null(strstr(one.out, "\n.engine SP sg00/SP.bin\n"));
+        assert_null(strstr(one.out, "\n.engine PE "));
+        test_run_fini(&one);
+    }
     assert_int_equal(ntk_fs_write(listing, result.out, strlen(result.out), NULL), 0);
     test_run_fini(&result);
     result = run(0, "asm", listing, "-o", folder, NULL, NULL, NULL);
