@@ -64,7 +64,8 @@ static const struct ntk_opt options[] = {
       "the file to write (default profile.ntff, of a systrace profile.json)" },
     { 0, "num-exec", "N", NTK_OPT_U64, &arg_executions, "how often to execute (default 1)" },
     { 0, "profile-nth-exec", "N", NTK_OPT_TEXT, &arg_nth,
-      "record the Nth execution, into FILE_exec_N.ntff; 0 records none" },
+      "record the Nth execution, into FILE_exec_N.ntff; at least so many are made; 0 records "
+      "none" },
     { 0, "warmup", "N", NTK_OPT_U64, &arg_warmup,
       "executions before the counted ones (default 0)" },
     { 't', "capture-type", "TYPE", NTK_OPT_TEXT, &arg_type,

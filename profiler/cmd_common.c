@@ -3,14 +3,17 @@
 #include "profiler/cmd.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "profiler/progress.h"
 #include "shared/base/fs.h"
 #include "shared/base/log.h"
+#include "shared/formats/neff/neff_layout.h"
 
 int ntk_profile_fail(const struct ntk_err *err)
 {
@@ -34,6 +37,34 @@ static void drop(struct ntk_profile *profile)
     memset(profile, 0, sizeof *profile);
 }
 
+/* The two files are easily given for one another. */
+static void say_if_neff(const char *path, struct ntk_err *err)
+{
+    struct ntk_neff_header header;
+    uint8_t bytes[NTK_NEFF_HEADER_BYTES];
+    struct stat status;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+    if (fd >= 0 && fstat(fd, &status) == 0 && ntk_fs_pread(fd, bytes, sizeof bytes, 0) == 0 &&
+        ntk_neff_read_header(bytes, (size_t)status.st_size, &header, NULL) == 0) {
+        ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
+                    "%s is a NEFF, not a capture (NTFF): a NEFF belongs to -n", path);
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
+static void say_if_ntff(const char *path, struct ntk_err *err)
+{
+    struct ntk_ntff *ntff;
+
+    if (ntk_ntff_open(path, &ntff, NULL) == 0) {
+        ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s is a capture (NTFF), not a NEFF", path);
+        ntk_ntff_close(ntff);
+    }
+}
+
 int ntk_profile_open_files(const char *ntff_path, const char *neff_path,
                            struct ntk_profile *out_profile)
 {
@@ -41,7 +72,9 @@ int ntk_profile_open_files(const char *ntff_path, const char *neff_path,
     struct ntk_err err = { 0 };
     int ret = ntk_ntff_open(ntff_path, &profile.ntff, &err);
 
-    if (ret == 0) {
+    if (ret < 0) {
+        say_if_neff(ntff_path, &err);
+    } else {
         profile.ntff_path = strdup(ntff_path);
         if (!profile.ntff_path) {
             ntk_err_no_memory(&err);
@@ -50,10 +83,9 @@ int ntk_profile_open_files(const char *ntff_path, const char *neff_path,
     }
     if (ret == 0 && neff_path) {
         ret = ntk_neff_open(neff_path, &profile.neff, &err);
-        if (ret < 0 && !strstr(err.text, neff_path)) {
-            ntk_err_prefix(&err, "%s", neff_path);
-        }
-        if (ret == 0) {
+        if (ret < 0) {
+            say_if_ntff(neff_path, &err);
+        } else {
             ret = ntk_ntff_check_neff(profile.ntff, profile.neff->header.uuid, &err);
             if (ret < 0) {
                 ntk_err_prefix(&err, "%s", ntff_path);

@@ -116,9 +116,6 @@ int ntk_profile_ranks(const struct ntk_folder_options *options, const char *neff
     int code = 0;
 
     if (ntk_neff_open(neff_path, &neff, &err) < 0) {
-        if (!strstr(err.text, neff_path)) {
-            ntk_err_prefix(&err, "%s", neff_path);
-        }
         return ntk_profile_fail(&err);
     }
     if (captures_find(options->folder, &paths, &err) < 0) {

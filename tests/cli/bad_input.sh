@@ -48,6 +48,7 @@ head -c 4000 good.ntff >cut.ntff
 head -c 500 good.neff >head.neff
 head -c 100 good.ntff >head.ntff
 printf '%4000s' foreign >foreign
+printf "" >i # a name that stands in many a sentence
 : >nothing
 cp good.neff flipped.neff
 printf 'XXXXXXXXXXXXXXXX' | dd of=flipped.neff bs=1 seek=3000 conv=notrunc status=none
@@ -108,8 +109,9 @@ for reads_ntff in "neuron-profile show-session -s" "neuron-profile view --output
     [ "$(wc -l <err)" -le 4 ] || complain "$reads_ntff cut.ntff: a warning for each section"
     row 1 "head.ntff: " $reads_ntff head.ntff
     row 1 "foreign: not an NTFF capture: .*at byte 0" $reads_ntff foreign
-    row 1 "good.neff: " $reads_ntff good.neff
+    row 1 "good.neff is a NEFF, not a capture" $reads_ntff good.neff
     row 1 "nothing: file is empty" $reads_ntff nothing
+    row 1 "i: file is empty" $reads_ntff i
 done
 [ ! -e o.ntff ] || complain "a capture of nothing was left"
 

@@ -126,8 +126,9 @@ static void bad_files_are_one_sentence_and_exit_code_1(void **state)
     expect(RUN(f, "view", "-s", "/nonexistent.ntff"), 1, "/nonexistent.ntff");
     expect(RUN(f, "show-session", "-s", f->folder), 1, "is a folder");
     expect(RUN(f, "view", "-s", f->neff), 1,
-           "not an NTFF capture: NTFF version 2 is not supported (supported: 4 - 6) (at byte 0)");
-    expect(RUN(f, "view", "-s", f->sample, "-n", f->sample), 1, f->sample);
+           ".neff is a NEFF, not a capture (NTFF): a NEFF belongs to -n\n");
+    expect(RUN(f, "view", "-s", f->sample, "-n", f->sample), 1,
+           ".ntff is a capture (NTFF), not a NEFF\n");
     expect(RUN(f, "view", "-s", f->sample, "-n", f->neff), 1, "do not belong together");
     expect(RUN(f, "show-session", "-s", f->sample, "-n", f->neff), 1, "do not belong together");
     expect(RUN(f, "view", "-s", f->sample, "--output-file", "/nonexistent/x"), 1, "/nonexistent/x");

@@ -595,14 +595,15 @@ static int map_file(struct reader *r, const char *path, const uint8_t **out_byte
 
     if (fd < 0) {
         ret = -errno;
-        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot open: %s", strerror(-ret));
+        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot open %s: %s", path, strerror(-ret));
     }
     if (fstat(fd, &st) < 0) {
         ret = -errno;
-        ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot read: %s", strerror(-ret));
+        ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot read %s: %s", path, strerror(-ret));
     } else if (!S_ISREG(st.st_mode)) {
-        ret = ntk_err_set(err, S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL, NTK_ERR_NO_OFFSET,
-                          S_ISDIR(st.st_mode) ? "is a folder" : "is not a regular file");
+        ret =
+            ntk_err_set(err, S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL, NTK_ERR_NO_OFFSET,
+                        S_ISDIR(st.st_mode) ? "%s is a folder" : "%s is not a regular file", path);
     } else if ((uint64_t)st.st_size < MAP_FROM_BYTES) {
         ret = ntk_fs_read(path, MAP_FROM_BYTES, &r->copied, out_count, err);
         *out_bytes = r->copied;
@@ -610,13 +611,14 @@ static int map_file(struct reader *r, const char *path, const uint8_t **out_byte
         void *mapped = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (mapped == MAP_FAILED) {
             ret = -errno;
-            ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot map: %s", strerror(-ret));
+            ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot map %s: %s", path, strerror(-ret));
         } else {
             r->mapped = mapped;
             r->mapped_bytes = (size_t)st.st_size;
             r->guard = ntk_map_guard_add(mapped, r->mapped_bytes);
             if (r->guard < 0) {
-                ret = ntk_err_set(err, r->guard, NTK_ERR_NO_OFFSET, "too many captures are open");
+                ret = ntk_err_set(err, r->guard, NTK_ERR_NO_OFFSET,
+                                  "%s: too many captures are open", path);
             }
             *out_bytes = mapped;
             *out_count = r->mapped_bytes;
@@ -640,11 +642,11 @@ int ntk_ntff_open(const char *path, struct ntk_ntff **out_ntff, struct ntk_err *
     if (ret == 0) {
         ret = reader_fill(r, bytes, bytes_count, err);
         ret = ntk_ntff_check_whole(&r->ntff, err) < 0 ? -ESTALE : ret;
-    }
-    if (ret < 0) {
-        if (err && !strstr(err->text, path)) {
+        if (ret < 0) {
             ntk_err_prefix(err, "%s", path);
         }
+    }
+    if (ret < 0) {
         ntk_ntff_close(&r->ntff);
         return ret;
     }
