@@ -363,6 +363,12 @@ static void project_memory(struct ntk_top_model *model)
     }
 }
 
+/* NULL for one that the tab does not show. */
+static const struct ntk_runtime_sample *runtime_in_tab(const struct ntk_top_model *model, size_t i)
+{
+    return ntk_top_model_is_in_tab(model, i) ? &model->snapshot->runtimes[i] : NULL;
+}
+
 /* Sums of which some applications know their part, and others do not. */
 static void notice_memory(struct ntk_top_model *model)
 {
@@ -371,9 +377,9 @@ static void notice_memory(struct ntk_top_model *model)
     size_t untold = 0;
 
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
-        const struct ntk_runtime_sample *runtime = &snapshot->runtimes[i];
+        const struct ntk_runtime_sample *runtime = runtime_in_tab(model, i);
 
-        if (ntk_top_model_is_in_tab(model, i) && runtime->has & NTK_RUNTIME_HAS_MEMORY) {
+        if (runtime && runtime->has & NTK_RUNTIME_HAS_MEMORY) {
             count++;
             untold += runtime->hooks != NTK_HOOKS_UNKNOWN && !ntk_snapshot_tells_memory(runtime);
         }
@@ -394,10 +400,9 @@ static void notice_hooks(struct ntk_top_model *model)
     size_t count = 0;
 
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
-        const struct ntk_runtime_sample *runtime = &snapshot->runtimes[i];
+        const struct ntk_runtime_sample *runtime = runtime_in_tab(model, i);
 
-        if (ntk_top_model_is_in_tab(model, i) &&
-            (runtime->no_executions || runtime->cores_guessed)) {
+        if (runtime && (runtime->no_executions || runtime->cores_guessed)) {
             first = first && first->no_executions ? first : runtime;
             count++;
         }
@@ -434,9 +439,9 @@ static void project_notice(struct ntk_top_model *model)
         return;
     }
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
-        const struct ntk_runtime_sample *runtime = &snapshot->runtimes[i];
+        const struct ntk_runtime_sample *runtime = runtime_in_tab(model, i);
 
-        if (ntk_top_model_is_in_tab(model, i) && runtime->error[0]) {
+        if (runtime && runtime->error[0]) {
             first = first ? first : runtime;
             count++;
         }

@@ -259,7 +259,7 @@ static int versions_read(struct ntk_elf_file *file, int fd)
     file->is_versioned = true;
     for (uint32_t i = 0; i < VERSIONS_MAX; i++) {
         Elf64_Verdef definition;
-        Elf64_Verdaux name;
+        Elf64_Verdaux name = { 0 };
 
         ret = image_read(file, fd, address, &definition, sizeof definition);
         if (ret == 0) {

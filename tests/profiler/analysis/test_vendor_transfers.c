@@ -79,6 +79,7 @@ static void set_compiler_slot(struct made *m, unsigned engine, uint32_t at, cons
 static void add_group(struct made *m, uint32_t id, uint64_t bytes_count)
 {
     static const char *const comments[GROUPS] = { "I-4-0", "I-4-1", "I-9-0" };
+    static const char queue[] = "qSPIO0";
     bool is_store = id == GROUPS - 1;
     struct ntk_neff_pattern *from = &m->from[id];
     uint8_t loaded[NTK_NTFF_SLOT_BYTES] = { NTK_NTFF_OPCODE_WRITE, 0x10 };
@@ -95,7 +96,7 @@ static void add_group(struct made *m, uint32_t id, uint64_t bytes_count)
                                                  .semaphore = SEMAPHORE,
                                                  .event = NTK_NEFF_NONE,
                                                  .comment = comments[id] };
-    memcpy(made + NTK_VENDOR_TRIGGER_NAME, "qSPIO0", strlen("qSPIO0"));
+    memcpy(made + NTK_VENDOR_TRIGGER_NAME, queue, sizeof queue);
     made[NTK_VENDOR_TRIGGER_GROUP] = (uint8_t)id;
     set_compiler_slot(m, SP, id, made);
     m->h.neff_subgraphs[0].engines[SP].groups = m->groups;
