@@ -176,7 +176,7 @@ bool ntk_hbm_traffic_visit(const struct ntk_trace *trace, const struct ntk_trace
 void ntk_analysis_hbm_traffic(const struct ntk_trace *trace, const struct ntk_dma_traffic *traffic,
                               struct ntk_hbm_traffic *out_hbm)
 {
-    struct sums sums = { .is_known = true };
+    struct sums sums = { .is_known = !trace->is_cut.instructions };
     struct sums groups = { .is_known = true }; /* of a vendor's triggers */
 
     for (size_t c = 0; c < trace->core_count && sums.is_known; c++) {

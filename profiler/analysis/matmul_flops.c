@@ -32,7 +32,7 @@ bool ntk_matmul_flops_get(const struct ntk_trace *trace, const struct ntk_trace_
 
 void ntk_analysis_matmul_flops(const struct ntk_trace *trace, struct ntk_matmul_flops *out_flops)
 {
-    struct ntk_matmul_flops result = { .is_known = true };
+    struct ntk_matmul_flops result = { .is_known = !trace->is_cut.instructions };
 
     for (size_t c = 0; c < trace->core_count && result.is_known; c++) {
         const struct ntk_trace_core *core = &trace->cores[c];

@@ -106,7 +106,7 @@ static bool add_vendor(struct ntk_onchip_traffic *traffic, const struct ntk_trac
 void ntk_analysis_onchip_traffic(const struct ntk_trace *trace, const struct ntk_dma_traffic *dma,
                                  struct ntk_onchip_traffic *out)
 {
-    struct ntk_onchip_traffic traffic = { .is_known = true };
+    struct ntk_onchip_traffic traffic = { .is_known = !trace->is_cut.instructions };
     bool has_chip = trace->has_chip && trace->chip.generation == NTK_VENDOR_SLOT_GENERATION;
     bool has_open = false, has_vendor = false, has_trigger = false;
 

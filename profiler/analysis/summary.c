@@ -454,6 +454,40 @@ static void fill_throttling(struct filler *f, unsigned nc)
     }
 }
 
+static void leave_out(struct filler *f, enum ntk_summary_id first, enum ntk_summary_id last)
+{
+    for (size_t id = first; id <= last; id++) {
+        struct ntk_summary_value *value = ntk_vec_at(&f->values, id);
+        value->is_present = false;
+    }
+}
+
+/* What records in a file that was cut off add up to is less than there was: absent, not less. */
+static void leave_out_cut(struct filler *f)
+{
+    const struct ntk_trace *trace = f->trace;
+
+    if (trace->is_cut.instructions || trace->is_cut.packets) {
+        leave_out(f, NTK_SUMMARY_total_active_time, NTK_SUMMARY_total_active_time_percent);
+    }
+    if (trace->is_cut.instructions || trace->is_cut.packets || trace->is_cut.events) {
+        leave_out(f, NTK_SUMMARY_trace_count, NTK_SUMMARY_trace_count);
+    }
+    if (trace->is_cut.events) {
+        leave_out(f, NTK_SUMMARY_event_count, NTK_SUMMARY_event_count);
+    }
+    if (trace->is_cut.packets) {
+        leave_out(f, NTK_SUMMARY_dma_active_time, NTK_SUMMARY_dma_packet_time);
+        leave_out(f, NTK_SUMMARY_dma_transfer_count, NTK_SUMMARY_hardware_dynamic_dma_size_percent);
+    }
+    if (trace->is_cut.instructions) {
+        leave_out(f, NTK_SUMMARY_tensor_engine_instruction_count,
+                  NTK_SUMMARY_matmul_instruction_count);
+        leave_out(f, NTK_SUMMARY_vector_engine_instruction_count,
+                  NTK_SUMMARY_gpsimd_engine_active_time_percent);
+    }
+}
+
 int ntk_analysis_summary(const struct ntk_trace *trace, struct ntk_summary *out_summary)
 {
     struct filler f = { .trace = trace, .values = NTK_VEC_INIT(struct ntk_summary_value) };
@@ -482,6 +516,7 @@ int ntk_analysis_summary(const struct ntk_trace *trace, struct ntk_summary *out_
     fill_onchip(&f, &traffic);
     fill_system(&f);
     fill_collectives(&f);
+    leave_out_cut(&f);
     for (unsigned nc = 0; nc < 2 && nc < trace->core_count; nc++) {
         fill_throttling(&f, nc);
     }

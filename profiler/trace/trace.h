@@ -96,6 +96,10 @@ struct ntk_trace_core {
     struct {
         bool instructions, packets, events, throttles;
     } is_mapped;
+    /* The file was cut off: it announces more records of this kind than it has. */
+    struct {
+        bool instructions, packets, events;
+    } is_cut;
     /* How often each slot of an engine's program ran in the execution (trace/executed.h); a trace
      * that was put together by hand need not have them. */
     bool has_slot_counts;
@@ -111,6 +115,9 @@ struct ntk_trace {
     int64_t total_ps;
     bool has_chip;
     struct ntk_chip chip;
+    struct {
+        bool instructions, packets, events;
+    } is_cut;             /* of any core */
     bool has_collectives; /* there are records of collectives cores, which nobody can read yet */
     uint64_t error_records;
     size_t core_count;

@@ -13,6 +13,7 @@
 #include "profiler/trace/trace_build.h"
 #include "shared/base/fs.h"
 #include "shared/formats/neff/neff.h"
+#include "shared/formats/ntff/ntff_layout.h"
 
 /* Names repeat when a model has several core nodes: the n-th of a name here is the n-th there. */
 static const struct ntk_neff_subgraph *find_neff_subgraph(const struct ntk_neff *neff,
@@ -60,6 +61,27 @@ static int find_window(struct ntk_trace_build *build, struct ntk_trace_window *o
     return ret;
 }
 
+static void note_cut(struct ntk_trace *trace, struct ntk_trace_core *core,
+                     const struct ntk_ntff_section *section)
+{
+    if (section->record_count >= section->stated_bytes / NTK_NTFF_RECORD_BYTES) {
+        return;
+    }
+    switch (section->type) {
+    case NTK_NTFF_SECTION_INSTRUCTION:
+        trace->is_cut.instructions = core->is_cut.instructions = true;
+        break;
+    case NTK_NTFF_SECTION_EVENT:
+        trace->is_cut.events = core->is_cut.events = true;
+        break;
+    case NTK_NTFF_SECTION_DMA:
+        trace->is_cut.packets = core->is_cut.packets = true;
+        break;
+    default:
+        break;
+    }
+}
+
 static void count_records(struct ntk_trace_build *build)
 {
     struct ntk_trace *trace = build->trace;
@@ -70,6 +92,7 @@ static void count_records(struct ntk_trace_build *build)
             const struct ntk_ntff_section *section = &subgraph->sections[s];
             bool is_core = section->block == NTK_NTFF_BLOCK_CORE;
             build->records_total += section->record_count;
+            note_cut(trace, &trace->cores[c], section);
             if (is_core && section->type == NTK_NTFF_SECTION_INSTRUCTION &&
                 !trace->ntff->has_window && c == 0) {
                 build->records_total += section->record_count; /* they are read twice */

@@ -14,6 +14,7 @@
 #include "shared/base/buf.h"
 #include "shared/base/fs.h"
 #include "shared/formats/neff/neff.h"
+#include "shared/formats/ntff/ntff.h"
 #include "tests/support/models.h"
 #include "tests/support/ntff_sample.h"
 #include "tests/support/process.h"
@@ -153,6 +154,52 @@ static void a_cut_capture_is_shown_with_a_warning(void **state)
     assert_non_null(strstr(run.err, "the file ends inside the "));
     assert_non_null(strstr(run.out, "MATMUL"));
     test_run_fini(&run);
+}
+
+/* The number of bytes up to the middle of the records of a type. */
+static size_t middle_of(const struct ntk_buf *file, uint32_t type)
+{
+    struct ntk_ntff *ntff;
+    size_t bytes_count = 0;
+
+    assert_int_equal(ntk_ntff_open_bytes(file->bytes, file->bytes_count, &ntff, NULL), 0);
+    for (size_t s = 0; s < ntff->subgraphs[0].section_count; s++) {
+        const struct ntk_ntff_section *section = &ntff->subgraphs[0].sections[s];
+        if (section->block == NTK_NTFF_BLOCK_CORE && section->type == type) {
+            bytes_count = (size_t)(section->records - (const uint8_t *)file->bytes) +
+                          section->record_count / 2 * 16;
+        }
+    }
+    ntk_ntff_close(ntff);
+    assert_true(bytes_count > 0);
+    return bytes_count;
+}
+
+/* Half of the instructions are lost: what they add up to is not known, and not less. */
+static void a_summary_adds_up_no_half_of_the_records(void **state)
+{
+    static const char *const lost[] = { "tensor_engine_instruction_count", "trace_count",
+                                        "total_active_time", "hardware_flops" };
+    struct fixture *f = *state;
+    struct ntff_sample sample = { .version = 5 };
+    struct ntk_buf file = { 0 };
+
+    ntff_sample_build(&sample, &file);
+    assert_int_equal(
+        ntk_fs_write(f->broken, file.bytes, middle_of(&file, NTK_NTFF_SECTION_INSTRUCTION), NULL),
+        0);
+    ntk_buf_fini(&file);
+    struct test_run whole = RUN(f, "view", "-s", f->sample, "--output-format", "summary-json");
+    struct test_run cut = RUN(f, "view", "-s", f->broken, "--output-format", "summary-json");
+    assert_int_equal(whole.exit_code, 0);
+    assert_int_equal(cut.exit_code, 1);
+    for (size_t i = 0; i < sizeof lost / sizeof *lost; i++) {
+        assert_non_null(strstr(whole.out, lost[i]));
+        assert_null(strstr(cut.out, lost[i]));
+    }
+    assert_non_null(strstr(cut.out, "instance_type"));
+    test_run_fini(&whole);
+    test_run_fini(&cut);
 }
 
 static void a_capture_that_does_not_tell_its_neff_is_shown_with_a_warning(void **state)
@@ -421,6 +468,7 @@ int main(void)
         TEST(help_is_on_stdout),
         TEST(bad_files_are_one_sentence_and_exit_code_1),
         TEST(a_cut_capture_is_shown_with_a_warning),
+        TEST(a_summary_adds_up_no_half_of_the_records),
         TEST(a_capture_that_does_not_tell_its_neff_is_shown_with_a_warning),
         TEST(single_instructions_and_records_are_listed),
         TEST(output_goes_to_the_file_that_is_named),

@@ -56,6 +56,24 @@ static void a_wait_is_the_engines_that_ended_it(void **state)
     hand_answers_done(&h, &a);
 }
 
+static void what_a_cut_file_has_lost_is_not_called_idling(void **state)
+{
+    struct hand_trace h;
+    struct hand_answers a;
+
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
+    uint32_t work = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, NONE, 0, 9);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, work, 0, 300);
+    h.trace.cores[0].is_cut.instructions = true;
+    hand_answers_ask(&h, &a);
+
+    const struct ntk_idle_engine *pe = engine_of(&a, NTK_NTFF_ENGINE_TENSOR);
+    assert_int_equal(pe->busy_ps, NS(300));
+    assert_int_equal(pe->reasons_ps[NTK_IDLE_END], 0);
+    assert_int_equal(pe->reasons_ps[NTK_IDLE_UNKNOWN], NS(700));
+    hand_answers_done(&h, &a);
+}
+
 /* What began the transfer names the queue; half of the wait was already over when PE came to it. */
 static void a_wait_for_dma_names_the_queue_and_counts_from_when_the_engine_was_free(void **state)
 {
@@ -222,6 +240,7 @@ int main(void)
         cmocka_unit_test(a_wait_is_the_engines_that_ended_it),
         cmocka_unit_test(a_wait_for_dma_names_the_queue_and_counts_from_when_the_engine_was_free),
         cmocka_unit_test(the_change_that_made_it_true_ended_the_wait),
+        cmocka_unit_test(what_a_cut_file_has_lost_is_not_called_idling),
         cmocka_unit_test(semaphore_instructions_are_idle),
         cmocka_unit_test(a_vendors_waits_are_read_where_their_place_is_known),
         cmocka_unit_test(a_wait_lies_inside_what_waits_while_it_runs),
