@@ -78,6 +78,7 @@ struct ntk_neff_build *ntk_neff_build_create(const struct ntk_neff_build_options
     build->tool_version =
         strdup(build->options.tool_version ? build->options.tool_version : NTK_VERSION);
     ntk_vec_init(&build->nodes, sizeof(struct build_node *));
+    ntk_vec_init(&build->graph, sizeof(struct graph_node));
     ntk_vec_init(&build->members, sizeof(struct build_member));
     ntk_vec_init(&build->heads, sizeof(char *));
     ntk_vec_init(&build->packed, sizeof(struct ntk_neff_pack_member));
@@ -160,6 +161,11 @@ void ntk_neff_build_destroy(struct ntk_neff_build *build)
         free(node);
     }
     ntk_vec_fini(&build->nodes);
+    ntk_vec_each(struct graph_node, node, &build->graph) {
+        ntk_vec_fini(&node->inputs);
+        ntk_vec_fini(&node->outputs);
+    }
+    ntk_vec_fini(&build->graph);
     ntk_vec_each(struct build_member, member, &build->members) {
         free(member->name);
         free(member->bytes);
@@ -296,7 +302,7 @@ void ntk_neff_build_head(struct ntk_neff_build *build, const char *tensor_name)
 int ntk_neff_build_bytes(struct ntk_neff_build *build, uint8_t **out_bytes, size_t *out_count,
                          struct ntk_err *err)
 {
-    struct ntk_neff_header header = { 0 };
+    struct ntk_neff_header header = { .num_tpb = 1 };
     uint32_t kernels = 0;
 
     for (size_t i = 0; i < build->nodes.count && !neff_build_failed(build); i++) {
@@ -306,23 +312,28 @@ int ntk_neff_build_bytes(struct ntk_neff_build *build, uint8_t **out_bytes, size
             node->kernel.current = s;
             neff_build_finish(&node->kernel);
         }
-        if (node->is_kernel && kernels < sizeof header.tpb_per_node) {
-            header.tpb_per_node[kernels++] = 1;
-        }
     }
     if (!neff_build_failed(build) && build->nodes.count == 0) {
         neff_build_fail(build, -EINVAL, "a NEFF needs a node");
     }
+    neff_build_graph(build);
+    ntk_vec_each(struct graph_node, node, &build->graph) {
+        if (node->node->is_kernel && kernels < sizeof header.tpb_per_node) {
+            header.tpb_per_node[kernels++] = (uint8_t)node->stage_count;
+        }
+        if (node->stage_count > header.num_tpb) {
+            header.num_tpb = (uint32_t)node->stage_count;
+        }
+    }
+    header.requested_tpb_count = header.num_tpb;
     if (!neff_build_failed(build)) {
-        neff_build_json(build);
+        neff_build_json(build, header.num_tpb);
     }
     if (neff_build_failed(build)) {
         return ntk_err_set(err, build->err.code, NTK_ERR_NO_OFFSET, "%s", build->err.text);
     }
     header.pkg_version = build->options.pkg_version ? build->options.pkg_version : 2;
     header.version_major = 2;
-    header.num_tpb = 1;
-    header.requested_tpb_count = 1;
     header.feature_bits = build->options.feature_bits;
     header.lnc_size = build->options.lnc;
     if (build->options.lnc == 2) {

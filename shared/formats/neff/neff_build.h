@@ -95,6 +95,14 @@ int ntk_neff_build_write(struct ntk_neff_build *build, const char *path, struct 
  * no later node takes are network outputs (force others with ntk_neff_build_head). */
 struct ntk_neff_kernel *ntk_neff_build_kernel(struct ntk_neff_build *build, const char *node_name);
 
+/* The next subgraph of the node that `before` belongs to, for chips of the first generation: they
+ * run each on a core of its own, one after the other. Its calls are those of a kernel. Tensors of
+ * equal name pass from an earlier subgraph to later ones; what a later one or a later node does not
+ * take, or ntk_neff_build_head() names, is an output of the node. Follows `before` at once; LNC is
+ * 1. */
+struct ntk_neff_kernel *ntk_neff_build_stage(struct ntk_neff_build *build,
+                                             const struct ntk_neff_kernel *before);
+
 struct ntk_neff_build_tensor {
     const char *name;
     enum ntk_dtype dtype;

@@ -380,8 +380,26 @@ static void make_tensor_map(struct ntk_neff_build *build, const struct build_nod
     finish_member(build, name, &buf);
 }
 
-static void make_kernel(struct ntk_neff_build *build, const struct build_node *node,
-                        uint32_t kelf_index)
+static void make_subgraph(struct ntk_neff_build *build, const struct build_node *node,
+                          const struct build_subgraph *subgraph, struct ntk_json *json)
+{
+    char text[64];
+
+    for (int e = 0; e < NTK_ISA_ENGINE_COUNT; e++) {
+        make_engine(build, subgraph, e);
+    }
+    make_def(build, subgraph);
+    make_tensor_map(build, node, subgraph);
+    ntk_json_object_begin(json);
+    snprintf(text, sizeof text, "sg%02u/def.json", subgraph->index);
+    ntk_json_key_text(json, "definition", text);
+    snprintf(text, sizeof text, "sg%02u", subgraph->index);
+    ntk_json_key_text(json, "name", text);
+    ntk_json_object_end(json);
+}
+
+static void make_kernel(struct ntk_neff_build *build, const struct graph_node *graph,
+                        struct build_node *const *nodes, uint32_t kelf_index)
 {
     struct ntk_buf buf = { 0 };
     struct ntk_json json;
@@ -389,20 +407,10 @@ static void make_kernel(struct ntk_neff_build *build, const struct build_node *n
 
     begin_json(&json, &buf);
     ntk_json_key_array_begin(&json, "graphs");
-    for (uint32_t s = 0; s < build->options.lnc; s++) {
-        const struct build_subgraph *subgraph = &node->kernel.subgraphs[s];
-
-        for (int e = 0; e < NTK_ISA_ENGINE_COUNT; e++) {
-            make_engine(build, subgraph, e);
+    for (size_t stage = 0; stage < graph->stage_count; stage++) {
+        for (uint32_t s = 0; s < build->options.lnc; s++) {
+            make_subgraph(build, nodes[stage], &nodes[stage]->kernel.subgraphs[s], &json);
         }
-        make_def(build, subgraph);
-        make_tensor_map(build, node, subgraph);
-        ntk_json_object_begin(&json);
-        snprintf(text, sizeof text, "sg%02u/def.json", subgraph->index);
-        ntk_json_key_text(&json, "definition", text);
-        snprintf(text, sizeof text, "sg%02u", subgraph->index);
-        ntk_json_key_text(&json, "name", text);
-        ntk_json_object_end(&json);
     }
     ntk_json_array_end(&json);
     ntk_json_key_text(&json, "version", "0.5");
@@ -442,16 +450,15 @@ static bool connect(struct ntk_neff_build *build, struct ntk_vec *produced, uint
 {
     uint32_t inputs = 0;
 
-    for (size_t i = 0; i < build->nodes.count; i++) {
-        const struct build_node *node = *(struct build_node **)ntk_vec_at(&build->nodes, i);
+    for (size_t i = 0; i < build->graph.count; i++) {
+        const struct graph_node *node = ntk_vec_at(&build->graph, i);
 
         ntk_vec_each(struct build_tensor, tensor, &node->inputs) {
             bool made_here = false;
             struct produced *p;
 
             for (size_t k = 0; k < i && !made_here; k++) {
-                const struct build_node *before =
-                    *(struct build_node **)ntk_vec_at(&build->nodes, k);
+                const struct graph_node *before = ntk_vec_at(&build->graph, k);
 
                 ntk_vec_each(struct build_tensor, out, &before->outputs) {
                     made_here = made_here || strcmp(out->name, tensor->name) == 0;
@@ -468,12 +475,12 @@ static bool connect(struct ntk_neff_build *build, struct ntk_vec *produced, uint
             *p = (struct produced){ tensor, inputs++, 0, true, true };
         }
     }
-    for (size_t i = 0; i < build->nodes.count; i++) {
-        const struct build_node *node = *(struct build_node **)ntk_vec_at(&build->nodes, i);
+    for (size_t i = 0; i < build->graph.count; i++) {
+        const struct graph_node *node = ntk_vec_at(&build->graph, i);
         uint32_t output = 0;
 
         if (node->outputs.count == 0) {
-            neff_build_fail(build, -EINVAL, "node %s has no output", node->name);
+            neff_build_fail(build, -EINVAL, "node %s has no output", node->node->name);
             return false;
         }
         ntk_vec_each(struct build_tensor, tensor, &node->inputs) {
@@ -514,9 +521,9 @@ static void put_entry(struct ntk_json *json, uint32_t node, uint32_t output)
 }
 
 /* Core nodes of an LNC 2 file list their outputs once per subgraph. */
-static uint32_t repeats(const struct ntk_neff_build *build, const struct build_node *node)
+static uint32_t repeats(const struct ntk_neff_build *build, const struct graph_node *node)
 {
-    return node->is_kernel ? build->options.lnc : 1;
+    return node->node->is_kernel ? build->options.lnc : 1;
 }
 
 static void put_input_node(struct ntk_json *json, const struct build_tensor *tensor)
@@ -542,10 +549,11 @@ static void put_key_number_text(struct ntk_json *json, const char *key, size_t n
 }
 
 static void put_node(struct ntk_json *json, const struct ntk_neff_build *build,
-                     const struct build_node *node, const struct ntk_vec *produced,
+                     const struct graph_node *graph, const struct ntk_vec *produced,
                      uint32_t kelf_index)
 {
-    uint32_t times = repeats(build, node);
+    const struct build_node *node = graph->node;
+    uint32_t times = repeats(build, graph);
     char text[64];
 
     ntk_json_object_begin(json);
@@ -554,8 +562,8 @@ static void put_node(struct ntk_json *json, const struct ntk_neff_build *build,
     ntk_json_key_object_begin(json, "attrs");
     ntk_json_key_text(json, "func_name", node->is_kernel ? "__kelf" : node->function);
     ntk_json_key_text(json, "flatten_data", "0");
-    put_key_number_text(json, "num_inputs", node->inputs.count);
-    put_key_number_text(json, "num_outputs", node->outputs.count * times);
+    put_key_number_text(json, "num_inputs", graph->inputs.count);
+    put_key_number_text(json, "num_outputs", graph->outputs.count * times);
     if (node->is_kernel) {
         snprintf(text, sizeof text, "kelf-%u.json", kelf_index);
         ntk_json_key_text(json, "kelf", text);
@@ -564,7 +572,7 @@ static void put_node(struct ntk_json *json, const struct ntk_neff_build *build,
     }
     ntk_json_object_end(json);
     ntk_json_key_array_begin(json, "inputs");
-    ntk_vec_each(struct build_tensor, tensor, &node->inputs) {
+    ntk_vec_each(struct build_tensor, tensor, &graph->inputs) {
         const struct produced *p = find_produced(produced, tensor->name);
 
         put_entry(json, p->node, p->output);
@@ -572,7 +580,7 @@ static void put_node(struct ntk_json *json, const struct ntk_neff_build *build,
     ntk_json_array_end(json);
     ntk_json_key_array_begin(json, "output_names");
     for (uint32_t t = 0; t < times; t++) {
-        ntk_vec_each(struct build_tensor, tensor, &node->outputs) {
+        ntk_vec_each(struct build_tensor, tensor, &graph->outputs) {
             ntk_json_text(json, tensor->name);
         }
     }
@@ -619,8 +627,8 @@ static void put_facts(struct ntk_json *json, const struct ntk_neff_build *build,
             put_fact(json, p->tensor, fact, &count);
         }
     }
-    for (size_t i = 0; i < build->nodes.count; i++) {
-        const struct build_node *node = *(struct build_node **)ntk_vec_at(&build->nodes, i);
+    for (size_t i = 0; i < build->graph.count; i++) {
+        const struct graph_node *node = ntk_vec_at(&build->graph, i);
 
         for (uint32_t t = 0; t < repeats(build, node); t++) {
             ntk_vec_each(struct build_tensor, tensor, &node->outputs) {
@@ -636,8 +644,8 @@ static void put_heads(struct ntk_json *json, const struct ntk_neff_build *build,
                       const struct ntk_vec *produced, uint32_t inputs)
 {
     ntk_json_key_array_begin(json, "heads");
-    for (size_t i = 0; i < build->nodes.count; i++) {
-        const struct build_node *node = *(struct build_node **)ntk_vec_at(&build->nodes, i);
+    for (size_t i = 0; i < build->graph.count; i++) {
+        const struct graph_node *node = ntk_vec_at(&build->graph, i);
 
         for (uint32_t t = 0; t < repeats(build, node); t++) {
             ntk_vec_each(struct produced, p, produced) {
@@ -696,11 +704,11 @@ static void make_graph(struct ntk_neff_build *build)
             put_input_node(&json, p->tensor);
         }
     }
-    for (size_t i = 0; i < build->nodes.count; i++) {
-        const struct build_node *node = *(struct build_node **)ntk_vec_at(&build->nodes, i);
+    for (size_t i = 0; i < build->graph.count; i++) {
+        const struct graph_node *node = ntk_vec_at(&build->graph, i);
 
         put_node(&json, build, node, &produced, kelf);
-        kelf += node->is_kernel;
+        kelf += node->node->is_kernel;
     }
     ntk_json_array_end(&json);
     ntk_json_key_array_begin(&json, "arg_nodes");
@@ -719,8 +727,8 @@ static void make_graph(struct ntk_neff_build *build)
         ntk_json_u64(&json, row++);
     }
     ntk_json_u64(&json, row);
-    for (size_t i = 0; i < build->nodes.count; i++) {
-        const struct build_node *node = *(struct build_node **)ntk_vec_at(&build->nodes, i);
+    for (size_t i = 0; i < build->graph.count; i++) {
+        const struct graph_node *node = ntk_vec_at(&build->graph, i);
 
         row += node->outputs.count * repeats(build, node);
         ntk_json_u64(&json, row);
@@ -732,7 +740,7 @@ static void make_graph(struct ntk_neff_build *build)
     ntk_vec_fini(&produced);
 }
 
-static void make_info(struct ntk_neff_build *build)
+static void make_info(struct ntk_neff_build *build, uint32_t tpb_count)
 {
     struct ntk_buf buf = { 0 };
     struct ntk_json json;
@@ -741,12 +749,14 @@ static void make_info(struct ntk_neff_build *build)
     ntk_json_key_text(&json, "tool_version", build->tool_version);
     ntk_json_key_text(&json, "kelp_version", "Dynamic");
     ntk_json_key_text(&json, "name", build->name);
-    ntk_json_key_u64(&json, "num_tpb", 1);
-    ntk_json_key_u64(&json, "num_tpb_requested", 1);
+    ntk_json_key_u64(&json, "num_tpb", tpb_count);
+    ntk_json_key_u64(&json, "num_tpb_requested", tpb_count);
     ntk_json_key_array_begin(&json, "num_tpb_per_node");
     for (size_t i = 0; i < 64; i++) {
-        ntk_json_u64(&json, i < build->nodes.count &&
-                                (*(struct build_node **)ntk_vec_at(&build->nodes, i))->is_kernel);
+        const struct graph_node *node =
+            i < build->graph.count ? ntk_vec_at(&build->graph, i) : NULL;
+
+        ntk_json_u64(&json, node && node->node->is_kernel ? node->stage_count : 0);
     }
     ntk_json_array_end(&json);
     ntk_json_object_end(&json);
@@ -768,17 +778,17 @@ static int compare_members(const void *a, const void *b)
     return difference ? difference : strcmp(left->name, right->name);
 }
 
-void neff_build_json(struct ntk_neff_build *build)
+void neff_build_json(struct ntk_neff_build *build, uint32_t tpb_count)
 {
     uint32_t kelf = 0;
+    size_t first = 0; /* in build->nodes */
 
-    make_info(build);
-    for (size_t i = 0; i < build->nodes.count; i++) {
-        const struct build_node *node = *(struct build_node **)ntk_vec_at(&build->nodes, i);
-
-        if (node->is_kernel) {
-            make_kernel(build, node, kelf++);
+    make_info(build, tpb_count);
+    ntk_vec_each(struct graph_node, node, &build->graph) {
+        if (node->node->is_kernel) {
+            make_kernel(build, node, ntk_vec_at(&build->nodes, first), kelf++);
         }
+        first += node->stage_count;
     }
     make_graph(build);
     if (build->err.code != 0) {

@@ -88,6 +88,30 @@ struct ntk_neff_kernel *ntk_neff_build_kernel(struct ntk_neff_build *build, cons
     return &node->kernel;
 }
 
+struct ntk_neff_kernel *ntk_neff_build_stage(struct ntk_neff_build *build,
+                                             const struct ntk_neff_kernel *before)
+{
+    const struct ntk_vec *nodes = &build->nodes;
+    struct ntk_neff_kernel *kernel;
+
+    if (neff_build_failed(build)) {
+        return dead_kernel(build);
+    }
+    if (build->options.lnc != 1 ||
+        before->node != *(struct build_node **)ntk_vec_at(nodes, nodes->count - 1)) {
+        neff_build_fail(build, -EINVAL,
+                        "node %s cannot have another subgraph: they follow each other, and a "
+                        "logical core is one physical core",
+                        before->node->name);
+        return dead_kernel(build);
+    }
+    kernel = ntk_neff_build_kernel(build, before->node->name);
+    if (!neff_build_failed(build)) {
+        kernel->node->is_stage = true;
+    }
+    return kernel;
+}
+
 void ntk_neff_kernel_subgraph(struct ntk_neff_kernel *kernel, uint32_t index)
 {
     if (index >= kernel->build->options.lnc) {

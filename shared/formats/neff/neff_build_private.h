@@ -108,11 +108,20 @@ struct ntk_neff_kernel {
 struct build_node {
     char *name;
     bool is_kernel;
+    bool is_stage;  /* its subgraph is one more of the node before it */
     char *function; /* CPU nodes */
     char *library;
     struct ntk_vec inputs;
     struct ntk_vec outputs;
     struct ntk_neff_kernel kernel;
+};
+
+/* A node of neff.json: one that was created, or the first of several stages. */
+struct graph_node {
+    const struct build_node *node;
+    size_t stage_count;     /* this one and those after it in build->nodes */
+    struct ntk_vec inputs;  /* struct build_tensor, names borrowed from the stages */
+    struct ntk_vec outputs; /* likewise */
 };
 
 struct build_member {
@@ -129,6 +138,7 @@ struct ntk_neff_build {
     char *tool_version;
     uint32_t subgraph_count;
     struct ntk_vec nodes; /* struct build_node * */
+    struct ntk_vec graph; /* struct graph_node, once all nodes are there */
     struct ntk_vec members;
     struct ntk_vec heads;
     struct ntk_vec packed; /* struct ntk_neff_pack_member, in order of the archive */
@@ -155,7 +165,10 @@ void neff_build_finish(struct ntk_neff_kernel *kernel);
 /* Adds a member and owns the bytes, whatever happens. */
 void neff_build_member_take(struct ntk_neff_build *build, const char *name, void *bytes,
                             size_t bytes_count);
-/* Adds all JSON members and engine binaries, and fills build->packed. */
-void neff_build_json(struct ntk_neff_build *build);
+/* Makes build->graph out of build->nodes. */
+void neff_build_graph(struct ntk_neff_build *build);
+/* Adds all JSON members and engine binaries, and fills build->packed; tpb_count cores are asked
+ * for. */
+void neff_build_json(struct ntk_neff_build *build, uint32_t tpb_count);
 
 #endif

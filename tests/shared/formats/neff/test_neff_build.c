@@ -376,6 +376,97 @@ static void several_core_nodes_have_programs_of_their_own(void **state)
     free(bytes);
 }
 
+/* A subgraph that copies tensors: to, and what it takes. */
+static void copier_fill(struct ntk_neff_kernel *kernel, const char *from, const char *also,
+                        const char *to)
+{
+    uint32_t x = ntk_neff_kernel_input(kernel, from, NTK_DTYPE_FLOAT32, 2, shape);
+    uint32_t y = ntk_neff_kernel_output(kernel, to, NTK_DTYPE_FLOAT32, 2, shape);
+    uint32_t queue =
+        ntk_neff_kernel_queue(kernel, "qSPIO0", NTK_ISA_ENGINE_SP, NTK_NEFF_QUEUE_IN, 1);
+    ntk_neff_token in = ntk_neff_kernel_load(kernel, queue, x, 0, 256, 128, 0, 256, NTK_AFTER_NONE);
+
+    if (also) {
+        ntk_neff_kernel_input(kernel, also, NTK_DTYPE_FLOAT32, 2, shape);
+    }
+    ntk_neff_kernel_store(kernel, queue, y, 0, 256, 128, 0, 256, NTK_AFTER(in));
+}
+
+static void stages_are_subgraphs_of_one_node(void **state)
+{
+    struct ntk_neff_build *build = ntk_neff_build_create(NULL);
+    struct ntk_neff_kernel *kernel = ntk_neff_build_kernel(build, "pipe");
+    uint8_t *bytes;
+    size_t count;
+    struct ntk_neff *neff;
+
+    copier_fill(kernel, "x", NULL, "a");
+    kernel = ntk_neff_build_stage(build, kernel);
+    copier_fill(kernel, "a", "x", "b"); /* taken by the node after it */
+    kernel = ntk_neff_build_stage(build, kernel);
+    copier_fill(kernel, "b", "w", "c"); /* by nobody */
+    copier_fill(ntk_neff_build_kernel(build, "last"), "b", NULL, "y");
+    neff = finish(build, &bytes, &count);
+    assert_int_equal(neff->kelf_count, 2);
+    assert_int_equal(neff->kelfs[0].subgraph_count, 3);
+    assert_string_equal(neff->kelfs[0].subgraphs[2].folder, "sg02");
+    assert_string_equal(neff->kelfs[1].subgraphs[0].folder, "sg03");
+    assert_int_equal(neff->node_count, 4);
+    assert_string_equal(neff->nodes[2].name, "pipe");
+    assert_int_equal(neff->nodes[2].input_count, 2);
+    assert_int_equal(neff->nodes[2].output_count, 2);
+    assert_string_equal(neff->nodes[2].outputs[0].name, "b");
+    assert_string_equal(neff->nodes[2].outputs[1].name, "c");
+    assert_int_equal(neff->nodes[3].inputs[0].node, 2);
+    assert_int_equal(neff->output_count, 2);
+    assert_string_equal(neff->outputs[0].name, "c");
+    assert_string_equal(neff->outputs[1].name, "y");
+    assert_int_equal(neff->header.num_tpb, 3);
+    assert_int_equal(neff->header.requested_tpb_count, 3);
+    assert_int_equal(neff->header.tpb_per_node[0], 3);
+    assert_int_equal(neff->header.tpb_per_node[1], 1);
+    assert_int_equal(neff->info.num_tpb, 3);
+    ntk_neff_close(neff);
+    free(bytes);
+}
+
+static void stages_that_cannot_be_are_refused(void **state)
+{
+    static const char *const sentences[] = {
+        "node a cannot have another subgraph: they follow each other, and a logical core is one "
+        "physical core",
+        "node a cannot have another subgraph: they follow each other, and a logical core is one "
+        "physical core",
+        "tensor y is made twice",
+        "tensor y has two shapes or dtypes",
+    };
+
+    for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++) {
+        struct ntk_neff_build_options options = { .lnc = i == 1 ? 2 : 1 };
+        struct ntk_neff_build *build = ntk_neff_build_create(&options);
+        struct ntk_neff_kernel *kernel = ntk_neff_build_kernel(build, "a");
+        struct ntk_err err = { 0 };
+        uint8_t *bytes = NULL;
+        size_t count = 0;
+
+        copier_fill(kernel, "x", NULL, "y");
+        if (i == 0) {
+            copier_fill(ntk_neff_build_kernel(build, "b"), "y", NULL, "z");
+        }
+        kernel = ntk_neff_build_stage(build, kernel);
+        if (i == 3) {
+            ntk_neff_kernel_input(kernel, "y", NTK_DTYPE_BFLOAT16, 2, shape);
+            copier_fill(kernel, "x", NULL, "z");
+        } else {
+            copier_fill(kernel, "x", NULL, i == 2 ? "y" : "z");
+        }
+        assert_true(ntk_neff_build_bytes(build, &bytes, &count, &err) < 0);
+        assert_string_equal(err.text, sentences[i]);
+        assert_null(bytes);
+        ntk_neff_build_destroy(build);
+    }
+}
+
 static void the_first_error_is_the_one_reported(void **state)
 {
     struct ntk_neff_build *build = ntk_neff_build_create(NULL);
@@ -464,6 +555,8 @@ int main(void)
         cmocka_unit_test(pointers_and_tables_name_other_variables),
         cmocka_unit_test(nodes_are_joined_by_the_names_of_their_tensors),
         cmocka_unit_test(several_core_nodes_have_programs_of_their_own),
+        cmocka_unit_test(stages_are_subgraphs_of_one_node),
+        cmocka_unit_test(stages_that_cannot_be_are_refused),
         cmocka_unit_test(the_first_error_is_the_one_reported),
         cmocka_unit_test(a_tensor_made_twice_is_refused),
         cmocka_unit_test(a_file_appears_whole_or_not_at_all),
