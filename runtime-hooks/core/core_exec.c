@@ -46,6 +46,9 @@ static char *slot_address(const struct execution *execution, uint32_t slot_index
     if (slot->io != CORE_SLOT_NONE) {
         return execution->views[slot->io].address;
     }
+    if (slot->is_passed) {
+        return execution->context->passed[slot_index - execution->model->first_passed].address;
+    }
     return execution->between + slot->offset;
 }
 
@@ -53,6 +56,9 @@ static uint64_t slot_device_address(const struct execution *execution, uint32_t 
 {
     const struct core_slot *slot = &execution->model->slots[slot_index];
 
+    if (slot->is_passed) {
+        return execution->context->passed[slot_index - execution->model->first_passed].hook.address;
+    }
     return slot->io != CORE_SLOT_NONE ? execution->views[slot->io].device_address : 0;
 }
 
@@ -620,7 +626,7 @@ int ntk_core_execute(struct ntk_core_model *model, struct ntk_core_tensor *const
         refused_tell(model, execution.id, execution.call_start_ticks, ntk_core_outcome_of(ret));
         goto out;
     }
-    execution.context = core_context_take(model, &has_context);
+    execution.context = core_context_take(model, &has_context, NULL);
     if (!has_context) {
         ret = ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET,
                           "no memory for the tensors between the nodes of model %s", model->name);

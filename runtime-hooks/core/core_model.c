@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime-hooks/core/core_pipeline.h"
 #include "runtime-hooks/core/core_trace.h"
 #include "shared/base/str.h"
 
@@ -245,9 +246,22 @@ static int place_choose(const struct ntk_core *core, const struct ntk_neff *neff
 {
     uint32_t nc = options->nc;
     uint32_t needed = 0;
+    uint32_t longest = 1; /* pipeline */
+    const char *longest_name = "";
+    char why[NTK_ERR_TEXT_BYTES] = "";
 
     for (uint32_t n = 0; n < neff->node_count; n++) {
-        needed += neff->nodes[n].kind == NTK_NEFF_NODE_CORE ? 1 : 0;
+        uint32_t length = core_pipeline_length(core, neff, &neff->nodes[n]);
+
+        needed += length;
+        if (length > longest) {
+            longest = length;
+            longest_name = neff->nodes[n].name;
+        }
+    }
+    if (longest > 1) {
+        (void)snprintf(why, sizeof why, " (node %.200s has %u subgraphs, each on one of its own)",
+                       longest_name, longest);
     }
     if (needed == 0) {
         return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
@@ -259,14 +273,15 @@ static int place_choose(const struct ntk_core *core, const struct ntk_neff *neff
     }
     if (options->core_count > 1 && options->core_count % needed != 0) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "the NEFF needs %u NeuronCores, %u are no multiple of that", needed,
-                           options->core_count);
+                           "the NEFF needs %u NeuronCores%s, %u are no multiple of that", needed,
+                           why, options->core_count);
     }
     uint32_t wanted = options->core_count > needed ? options->core_count : needed;
     uint32_t available = core->core_count - (nc == NTK_CORE_ANY ? 0 : nc);
     if (wanted > available) {
         return ntk_err_set(err, -ECHRNG, NTK_ERR_NO_OFFSET,
-                           "the NEFF needs %u NeuronCores, the process has %u", wanted, available);
+                           "the NEFF needs %u NeuronCores%s, the process has %u", wanted, why,
+                           available);
     }
     *out_placement = (struct placement){ .nc = nc == NTK_CORE_ANY ? nc_choose(core, wanted) : nc,
                                          .needed = needed,
@@ -295,6 +310,9 @@ static uint64_t model_device_bytes(const struct ntk_core_model *model)
                 bytes += subgraph->variables[v].allocation.bytes;
             }
         }
+    }
+    for (uint32_t i = model->first_passed; i < model->slot_count; i++) {
+        bytes += model->slots[i].bytes; /* of the first context */
     }
     return bytes;
 }

@@ -14,12 +14,16 @@
 
 #define CORE_SLOT_NONE UINT32_MAX
 
-/* One tensor that flows through the graph: output `output` of a node. */
+/* One tensor that flows through the graph: output `output` of a node, or what the subgraphs of a
+ * node pass on (core_pipeline.h). */
 struct core_slot {
     uint32_t io; /* index in ios when it is a network input or output, else CORE_SLOT_NONE */
+    bool is_passed;
     uint64_t bytes;
-    uint64_t offset;                  /* in a context's buffer, when it is neither */
+    uint64_t offset;                  /* in a context's buffer, when it is none of these */
     struct ntk_neff_cpu_tensor shape; /* dtype and dimensions; no data */
+    char *name;                       /* when it is passed, */
+    uint32_t physical_core;           /* in memory beside this core */
 };
 
 /* What a variable of a program is bound to. */
@@ -82,6 +86,7 @@ struct core_library {
 struct core_context {
     struct core_context *next;
     struct core_allocation buffer;
+    struct core_allocation *passed; /* by slot, from the model's first_passed on */
 };
 
 struct core_capture;
@@ -113,12 +118,13 @@ struct ntk_core_model {
     uint32_t io_count, input_count;
     struct core_slot *slots;
     uint32_t slot_count;
-    uint32_t *node_slots; /* first slot of each node of the file */
+    uint32_t first_passed; /* this slot and all after it lie in device memory of a context */
+    uint32_t *node_slots;  /* first slot of each node of the file */
     struct core_step *steps;
     uint32_t step_count;
     struct core_allocation host; /* this struct and its arrays, as host memory */
     struct ntk_vec libraries;    /* of struct core_library */
-    uint64_t context_bytes;      /* 0: nothing lies between steps */
+    uint64_t context_bytes;      /* on the host */
     pthread_mutex_t context_lock;
     struct core_context *contexts;          /* free ones; under context_lock */
     _Atomic(struct core_capture *) capture; /* taken by the execution that records */
@@ -136,8 +142,9 @@ int core_model_build(struct ntk_core_model *model, const struct ntk_neff *neff,
 /* Gives all memory back; no execution runs, no list names it. */
 void core_model_free(struct ntk_core_model *model);
 /* The free context of a model or a new one; NULL without memory, or when it needs none
- * (*out_ok). */
-struct core_context *core_context_take(struct ntk_core_model *model, bool *out_ok);
+ * (*out_ok). A model with tensors in device memory has one from its load on. */
+struct core_context *core_context_take(struct ntk_core_model *model, bool *out_ok,
+                                       struct ntk_err *err);
 void core_context_give_back(struct ntk_core_model *model, struct core_context *context);
 
 /* --- core_profile.c --- */

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "runtime-hooks/core/core_pipeline.h"
 #include "shared/base/str.h"
 
 #define SLOT_ALIGN 64U
@@ -79,6 +80,7 @@ static int slots_make(struct ntk_core_model *model, const struct ntk_neff *neff,
         count += neff->nodes[n].output_count;
     }
     model->slot_count = count;
+    model->first_passed = count;
     model->slots = calloc((size_t)count + 1, sizeof *model->slots);
     if (!model->slots) {
         return out_of_memory(err);
@@ -160,7 +162,14 @@ static bool fits_shared_page(const struct ntk_core *core, const struct ntk_neff_
            (page > 0 && var->backing_offset % page + var->bytes_count <= page);
 }
 
-static int variable_make(struct ntk_core_model *model, const struct ntk_neff *neff, uint32_t node,
+/* Where the subgraphs of a step come from. */
+struct step_source {
+    const struct ntk_neff *neff;
+    uint32_t node;
+    struct core_pipeline pipeline;
+};
+
+static int variable_make(struct ntk_core_model *model, const struct step_source *source,
                          uint32_t physical, struct core_subgraph *subgraph,
                          const struct ntk_neff_var *var, struct ntk_err *err)
 {
@@ -172,7 +181,11 @@ static int variable_make(struct ntk_core_model *model, const struct ntk_neff *ne
     case NTK_NEFF_VAR_INPUT:
     case NTK_NEFF_VAR_OUTPUT:
         variable->kind = CORE_VARIABLE_SLOT;
-        variable->slot = slot_find(model, neff, node, var->name, var->type == NTK_NEFF_VAR_OUTPUT);
+        variable->slot = slot_find(model, source->neff, source->node, var->name,
+                                   var->type == NTK_NEFF_VAR_OUTPUT);
+        if (variable->slot == CORE_SLOT_NONE) {
+            variable->slot = core_pipeline_slot(&source->pipeline, var->name);
+        }
         if (variable->slot == CORE_SLOT_NONE) {
             return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
                                "variable %s of %s is not a tensor of its node", var->name,
@@ -249,13 +262,13 @@ static int code_place(struct ntk_core_model *model, uint32_t physical,
     return ret;
 }
 
-static int subgraph_make(struct ntk_core_model *model, const struct ntk_neff *neff, uint32_t node,
+static int subgraph_make(struct ntk_core_model *model, const struct step_source *source,
                          uint32_t physical, const struct ntk_neff_subgraph *from,
                          struct core_subgraph *subgraph, struct ntk_err *err)
 {
     struct ntk_engine_program_info info;
     unsigned generation = model->core->row->facts.generation;
-    int ret = neff->is_vendor
+    int ret = source->neff->is_vendor
                   ? ntk_engine_program_create_opaque(generation, from, &subgraph->program, err)
                   : ntk_engine_program_create(generation, from, &subgraph->program, err);
 
@@ -293,9 +306,37 @@ static int subgraph_make(struct ntk_core_model *model, const struct ntk_neff *ne
             return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "variable ids of %s are not dense",
                                from->name);
         }
-        ret = variable_make(model, neff, node, physical, subgraph, &from->vars[i], err);
+        ret = variable_make(model, source, physical, subgraph, &from->vars[i], err);
     }
     return ret < 0 ? ret : code_place(model, physical, subgraph, from, err);
+}
+
+/* What steps of all kinds have. */
+static int step_begin(struct ntk_core_model *model, const struct step_source *source,
+                      struct core_step *step, struct ntk_err *err)
+{
+    const struct ntk_neff *neff = source->neff;
+    const struct ntk_neff_node *from = &neff->nodes[source->node];
+
+    (void)ntk_str_copy(step->name, sizeof step->name, from->name);
+    step->input_count = from->input_count;
+    step->output_count = from->output_count;
+    step->inputs = calloc((size_t)from->input_count + 1, sizeof *step->inputs);
+    step->outputs = calloc((size_t)from->output_count + 1, sizeof *step->outputs);
+    if (!step->inputs || !step->outputs) {
+        return out_of_memory(err);
+    }
+    for (uint32_t i = 0; i < from->input_count; i++) {
+        if (!ntk_neff_tensor_get(neff, from->inputs[i])) {
+            return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
+                               "node %s takes a tensor that no node gives", from->name);
+        }
+        step->inputs[i] = model->node_slots[from->inputs[i].node] + from->inputs[i].output;
+    }
+    for (uint32_t i = 0; i < from->output_count; i++) {
+        step->outputs[i] = model->node_slots[source->node] + i;
+    }
+    return 0;
 }
 
 /* --- nodes that run on the host --------------------------------------------------------------- */
@@ -380,18 +421,24 @@ static int library_open(struct ntk_core_model *model, const struct ntk_neff *nef
     return 0;
 }
 
-static int cpu_step_make(struct ntk_core_model *model, const struct ntk_neff *neff, uint32_t node,
-                         struct core_step *step, struct ntk_err *err)
+static int cpu_step_make(struct ntk_core_model *model, const struct step_source *source,
+                         struct ntk_err *err)
 {
-    const struct ntk_neff_node *from = &neff->nodes[node];
+    const struct ntk_neff *neff = source->neff;
+    const struct ntk_neff_node *from = &neff->nodes[source->node];
+    struct core_step *step = &model->steps[model->step_count++];
     void *handle = NULL;
+    int ret = step_begin(model, source, step, err);
 
+    if (ret < 0) {
+        return ret;
+    }
     step->is_cpu = true;
     if (!from->library) {
         return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "CPU node %s has no shared object",
                            from->name);
     }
-    int ret = library_open(model, neff, from->library, &handle, err);
+    ret = library_open(model, neff, from->library, &handle, err);
     if (ret < 0) {
         return ret;
     }
@@ -406,67 +453,72 @@ static int cpu_step_make(struct ntk_core_model *model, const struct ntk_neff *ne
 
 /* --- steps ------------------------------------------------------------------------------------ */
 
-static int step_make(struct ntk_core_model *model, const struct ntk_neff *neff, uint32_t node,
-                     uint32_t nc, struct core_step *step, struct ntk_err *err)
+/* The subgraphs [first, first + count) of a node side by side on one logical core. */
+static int core_step_make(struct ntk_core_model *model, const struct step_source *source,
+                          uint32_t nc, uint32_t first, uint32_t count, struct ntk_err *err)
 {
-    const struct ntk_neff_node *from = &neff->nodes[node];
-    int ret = 0;
+    const struct ntk_neff_node *from = &source->neff->nodes[source->node];
+    const struct ntk_neff_kelf *kelf = &source->neff->kelfs[from->kelf];
+    struct core_step *step = &model->steps[model->step_count++];
+    int ret = step_begin(model, source, step, err);
 
     step->nc = nc;
-    (void)ntk_str_copy(step->name, sizeof step->name, from->name);
-    step->input_count = from->input_count;
-    step->output_count = from->output_count;
-    step->inputs = calloc((size_t)from->input_count + 1, sizeof *step->inputs);
-    step->outputs = calloc((size_t)from->output_count + 1, sizeof *step->outputs);
-    if (!step->inputs || !step->outputs) {
-        return out_of_memory(err);
-    }
-    for (uint32_t i = 0; i < from->input_count; i++) {
-        if (!ntk_neff_tensor_get(neff, from->inputs[i])) {
-            return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                               "node %s takes a tensor that no node gives", from->name);
-        }
-        step->inputs[i] = model->node_slots[from->inputs[i].node] + from->inputs[i].output;
-    }
-    for (uint32_t i = 0; i < from->output_count; i++) {
-        step->outputs[i] = model->node_slots[node] + i;
-    }
-    if (from->kind == NTK_NEFF_NODE_CPU) {
-        return cpu_step_make(model, neff, node, step, err);
-    }
-    const struct ntk_neff_kelf *kelf = &neff->kelfs[from->kelf];
-    if (kelf->subgraph_count != model->core->lnc) {
-        return ntk_err_set(err, kelf->subgraph_count > model->core->lnc ? -ECHRNG : -EBADMSG,
-                           NTK_ERR_NO_OFFSET, "node %s has %u subgraphs, a logical core runs %u",
-                           from->name, kelf->subgraph_count, model->core->lnc);
-    }
     step->is_empty = true;
-    for (uint32_t i = 0; i < kelf->subgraph_count && ret == 0; i++) {
+    for (uint32_t i = 0; i < count && ret == 0; i++) {
+        const struct ntk_neff_subgraph *subgraph = &kelf->subgraphs[first + i];
         struct ntk_engine_program_info info = { .is_empty = true };
 
         step->subgraph_count = i + 1;
-        ret = subgraph_make(model, neff, node, model->core->ncs[nc].first_physical + i,
-                            &kelf->subgraphs[i], &step->subgraphs[i], err);
+        ret = subgraph_make(model, source, model->core->ncs[nc].first_physical + i, subgraph,
+                            &step->subgraphs[i], err);
         if (ret == 0) {
             ntk_engine_program_info_get(step->subgraphs[i].program, &info);
         }
-        if (ret == 0 && info.needs_partner && kelf->subgraph_count < 2) {
+        if (ret == 0 && info.needs_partner && count < 2) {
             ret = ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
                               "%s of node %s needs the other core of a pair, and is alone",
-                              kelf->subgraphs[i].name, from->name);
+                              subgraph->name, from->name);
         }
         step->is_empty = step->is_empty && info.is_empty;
     }
     return ret;
 }
 
+static int core_steps_make(struct ntk_core_model *model, struct step_source *source, uint32_t nc,
+                           struct ntk_err *err)
+{
+    const struct ntk_neff_node *from = &source->neff->nodes[source->node];
+    uint32_t subgraph_count = source->neff->kelfs[from->kelf].subgraph_count;
+    uint32_t length = core_pipeline_length(model->core, source->neff, from);
+    uint32_t lnc = model->core->lnc;
+
+    if (subgraph_count != length * lnc) {
+        return ntk_err_set(err, subgraph_count > lnc ? -ECHRNG : -EBADMSG, NTK_ERR_NO_OFFSET,
+                           "node %s has %u subgraphs, a logical core runs %u", from->name,
+                           subgraph_count, lnc);
+    }
+    int ret = length > 1 ? core_pipeline_plan(model, source->neff, source->node, nc,
+                                              &source->pipeline, err)
+                         : 0;
+    for (uint32_t i = 0; i < length && ret == 0; i++) {
+        ret = core_step_make(model, source, nc + i, i * lnc, lnc, err);
+    }
+    core_pipeline_fini(&source->pipeline);
+    return ret;
+}
+
 static int steps_make(struct ntk_core_model *model, const struct ntk_neff *neff,
                       struct ntk_err *err)
 {
+    struct step_source source = { .neff = neff };
     uint32_t nc = model->nc;
+    size_t most = 1;
     int ret = 0;
 
-    model->steps = calloc((size_t)neff->node_count + 1, sizeof *model->steps);
+    for (uint32_t n = 0; n < neff->node_count; n++) {
+        most += 1 + core_pipeline_length(model->core, neff, &neff->nodes[n]);
+    }
+    model->steps = calloc(most, sizeof *model->steps);
     if (!model->steps) {
         return out_of_memory(err);
     }
@@ -480,8 +532,10 @@ static int steps_make(struct ntk_core_model *model, const struct ntk_neff *neff,
         if (kind == NTK_NEFF_NODE_INPUT) {
             continue;
         }
-        ret = step_make(model, neff, n, nc, &model->steps[model->step_count++], err);
-        nc += kind == NTK_NEFF_NODE_CORE ? 1 : 0;
+        source.node = n;
+        ret = kind == NTK_NEFF_NODE_CPU ? cpu_step_make(model, &source, err)
+                                        : core_steps_make(model, &source, nc, err);
+        nc += core_pipeline_length(model->core, neff, &neff->nodes[n]);
     }
     return ret;
 }
@@ -489,7 +543,7 @@ static int steps_make(struct ntk_core_model *model, const struct ntk_neff *neff,
 /* Buffers of what lies between steps, after all variables had their say on sizes. */
 static void context_plan(struct ntk_core_model *model)
 {
-    for (uint32_t i = 0; i < model->slot_count; i++) {
+    for (uint32_t i = 0; i < model->first_passed; i++) {
         if (model->slots[i].io == CORE_SLOT_NONE) {
             model->slots[i].offset = model->context_bytes;
             model->context_bytes += core_round_up(model->slots[i].bytes, SLOT_ALIGN);
@@ -497,10 +551,50 @@ static void context_plan(struct ntk_core_model *model)
     }
 }
 
-struct core_context *core_context_take(struct ntk_core_model *model, bool *out_ok)
+static void context_free(struct ntk_core_model *model, struct core_context *context)
+{
+    for (uint32_t i = 0; context->passed && i < model->slot_count - model->first_passed; i++) {
+        core_memory_release(model->core, &context->passed[i]);
+    }
+    core_memory_release(model->core, &context->buffer);
+    free(context->passed);
+    free(context);
+}
+
+static struct core_context *context_make(struct ntk_core_model *model, struct ntk_err *err)
+{
+    uint32_t passed_count = model->slot_count - model->first_passed;
+    struct core_context *context = calloc(1, sizeof *context);
+
+    if (!context) {
+        out_of_memory(err);
+        return NULL;
+    }
+    int ret =
+        memory_take(model, model->core->ncs[model->nc].first_physical, NTK_MEMORY_HOST_DMA_BUFFERS,
+                    model->context_bytes, 0, model->name, &context->buffer, err);
+    if (ret == 0 && passed_count > 0) {
+        context->passed = calloc(passed_count, sizeof *context->passed);
+        ret = context->passed ? 0 : out_of_memory(err);
+    }
+    for (uint32_t i = 0; i < passed_count && ret == 0; i++) {
+        const struct core_slot *slot = &model->slots[model->first_passed + i];
+
+        ret = memory_take(model, slot->physical_core, NTK_MEMORY_SCRATCHPAD, slot->bytes,
+                          SLOT_ALIGN, slot->name, &context->passed[i], err);
+    }
+    if (ret < 0) {
+        context_free(model, context);
+        return NULL;
+    }
+    return context;
+}
+
+struct core_context *core_context_take(struct ntk_core_model *model, bool *out_ok,
+                                       struct ntk_err *err)
 {
     *out_ok = true;
-    if (model->context_bytes == 0) {
+    if (model->context_bytes == 0 && model->first_passed == model->slot_count) {
         return NULL;
     }
     pthread_mutex_lock(&model->context_lock);
@@ -512,13 +606,7 @@ struct core_context *core_context_take(struct ntk_core_model *model, bool *out_o
     if (context) {
         return context;
     }
-    context = calloc(1, sizeof *context);
-    if (context &&
-        memory_take(model, model->core->ncs[model->nc].first_physical, NTK_MEMORY_HOST_DMA_BUFFERS,
-                    model->context_bytes, 0, model->name, &context->buffer, NULL) < 0) {
-        free(context);
-        context = NULL;
-    }
+    context = context_make(model, err);
     *out_ok = context != NULL;
     return context;
 }
@@ -540,7 +628,8 @@ static void model_count(struct ntk_core_model *model, uint32_t node_count)
 {
     uint64_t bytes = sizeof *model + model->io_count * sizeof *model->ios +
                      model->slot_count * sizeof *model->slots +
-                     node_count * (sizeof *model->node_slots + sizeof *model->steps);
+                     node_count * sizeof *model->node_slots +
+                     model->step_count * sizeof *model->steps;
 
     for (uint32_t s = 0; s < model->step_count; s++) {
         const struct core_step *step = &model->steps[s];
@@ -572,6 +661,12 @@ int core_model_build(struct ntk_core_model *model, const struct ntk_neff *neff, 
     }
     model_count(model, neff->node_count);
     context_plan(model);
+    if (model->first_passed < model->slot_count) {
+        bool has_context = false;
+
+        core_context_give_back(model, core_context_take(model, &has_context, err));
+        return has_context ? 0 : -ENOMEM;
+    }
     return 0;
 }
 
@@ -620,8 +715,7 @@ void core_model_free(struct ntk_core_model *model)
         struct core_context *context = model->contexts;
 
         model->contexts = context->next;
-        core_memory_release(core, &context->buffer);
-        free(context);
+        context_free(model, context);
     }
     ntk_vec_each(struct core_library, library, &model->libraries) {
         dlclose(library->handle);
@@ -632,6 +726,9 @@ void core_model_free(struct ntk_core_model *model)
     pthread_mutex_destroy(&model->context_lock);
     core_memory_release(core, &model->host);
     free(model->node_slots);
+    for (uint32_t i = model->first_passed; i < model->slot_count; i++) {
+        free(model->slots[i].name);
+    }
     free(model->slots);
     free(model->ios);
     free(model);
