@@ -28,6 +28,8 @@ static const struct ntk_example examples[] = {
       0, 0, 0, false, false, ntk_example_deadlock },
     { "two-node-cpu", "scales on a NeuronCore, then softmax of each row on the CPU",
       "columns of the 128 rows", 64, 1, 8192, 1, false, false, ntk_example_two_node_cpu },
+    { "pipeline", "dense layers with relu, each a subgraph on a NeuronCore of its own (inf1)",
+      "NeuronCores", 4, 1, 64, 1, true, true, ntk_example_pipeline },
     { "spin", "keeps the engines busy for a long time and computes nothing",
       "million cycles of the base clock; 7000 are 5 s on trn1", 7000, 1, 10000000, 1, false, false,
       ntk_example_spin },

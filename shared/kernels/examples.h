@@ -58,6 +58,7 @@ void ntk_example_oob(struct ntk_neff_build *build, const struct ntk_example_opti
 void ntk_example_deadlock(struct ntk_neff_build *build, const struct ntk_example_options *options);
 void ntk_example_two_node_cpu(struct ntk_neff_build *build,
                               const struct ntk_example_options *options);
+void ntk_example_pipeline(struct ntk_neff_build *build, const struct ntk_example_options *options);
 void ntk_example_spin(struct ntk_neff_build *build, const struct ntk_example_options *options);
 
 #endif

@@ -55,6 +55,21 @@ void reference_mlp(const float *x, const float *w1, const float *b1, const float
     free(sums);
 }
 
+void reference_dense(const float *x, const float *w, const float *b, size_t features,
+                     size_t columns, float *y)
+{
+    for (size_t j = 0; j < features; j++) {
+        for (size_t n = 0; n < columns; n++) {
+            double sum = b[j];
+
+            for (size_t k = 0; k < features; k++) {
+                sum += (double)w[k * features + j] * x[k * columns + n];
+            }
+            y[j * columns + n] = sum > 0 ? (float)sum : 0;
+        }
+    }
+}
+
 void reference_conv(const float *image, const float *weights, const float *bias, size_t in_channels,
                     size_t out_channels, size_t side, float *result)
 {

@@ -28,6 +28,10 @@ void reference_conv(const float *image, const float *weights, const float *bias,
 void reference_attention(const float *q, const float *k, const float *v, size_t width,
                          size_t length, float *out);
 
+/* y[j][n] = relu(b[j] + sum over k of w[k][j] * x[k][n]), of features x features weights. */
+void reference_dense(const float *x, const float *w, const float *b, size_t features,
+                     size_t columns, float *y);
+
 /* softmax of x / 4 in each row. */
 void reference_scaled_softmax(const float *x, size_t rows, size_t columns, float *out);
 

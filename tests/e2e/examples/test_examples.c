@@ -170,12 +170,19 @@ static float *fill(const struct loaded *l, const char *name, size_t count, enum 
     return values;
 }
 
-static float *constant(const struct loaded *l, const char *name, enum ntk_dtype dtype)
+static float *constant_of(const struct loaded *l, uint32_t subgraph, const char *name,
+                          enum ntk_dtype dtype)
 {
-    const struct ntk_neff_var *var = ntk_neff_var_by_name(&l->neff->kelfs[0].subgraphs[0], name);
+    const struct ntk_neff_var *var =
+        ntk_neff_var_by_name(&l->neff->kelfs[0].subgraphs[subgraph], name);
 
     assert_non_null(var);
     return floats(var->data, var->data_bytes / ntk_dtype_bytes(dtype), dtype);
+}
+
+static float *constant(const struct loaded *l, const char *name, enum ntk_dtype dtype)
+{
+    return constant_of(l, 0, name, dtype);
 }
 
 /* The float32 output `name` equals expected within relative + absolute * scale of the values. */
@@ -320,6 +327,44 @@ static void slow_attention_agrees_too(void **state)
     run_attention("attention-slow", 640, NTK_DTYPE_FLOAT32, 2);
 }
 
+static void run_pipeline(size_t length, enum ntk_dtype dtype, uint64_t repeat)
+{
+    enum { FEATURES = 128, COLUMNS = 512, COUNT = FEATURES * COLUMNS };
+    struct ntk_example_options options = {
+        .size = length, .repeat = repeat, .dtype = dtype, .columns = columns
+    };
+    struct loaded l = load("pipeline", &options);
+    float *x = fill(&l, "x", COUNT, dtype, 1);
+    float *y = malloc(COUNT * sizeof *y);
+    uint32_t core_count = 0;
+
+    assert_int_equal(nrt_get_model_vnc_count(l.model, &core_count), NRT_SUCCESS);
+    assert_int_equal(core_count, length);
+    assert_int_equal(execute(&l), NRT_SUCCESS);
+    for (uint32_t s = 0; s < length; s++) {
+        float *w = constant_of(&l, s, "w", dtype);
+        float *b = constant_of(&l, s, "b", NTK_DTYPE_FLOAT32);
+
+        reference_dense(x, w, b, FEATURES, COLUMNS, y);
+        for (size_t i = 0; i < COUNT; i++) {
+            x[i] = dtype == NTK_DTYPE_BFLOAT16 ? reference_bfloat16(y[i]) : y[i];
+        }
+        free(w);
+        free(b);
+    }
+    check_output(&l, "y", y, COUNT, tolerance_of(dtype));
+    free(x);
+    free(y);
+    unload(&l);
+}
+
+static void pipelines_agree_with_plain_loops(void **state)
+{
+    run_pipeline(4, NTK_DTYPE_FLOAT32, 1);
+    run_pipeline(3, NTK_DTYPE_BFLOAT16, 2);
+    run_pipeline(1, NTK_DTYPE_FLOAT32, 1);
+}
+
 static void memcpy_copies_every_byte(void **state)
 {
     static const struct ntk_example_options options[] = {
@@ -411,6 +456,7 @@ int main(void)
         cmocka_unit_test(conv_says_what_runs_instead),
         cmocka_unit_test(attention_agrees_with_plain_loops),
         cmocka_unit_test(slow_attention_agrees_too),
+        cmocka_unit_test(pipelines_agree_with_plain_loops),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown) +
