@@ -25,19 +25,25 @@ int ntk_cmd_inspect(int argc, char **argv);
 /* A capture with its NEFF, opened and paired. */
 struct ntk_profile {
     struct ntk_ntff *ntff;
-    struct ntk_neff *neff; /* NULL: none given */
+    struct ntk_neff *neff; /* NULL: none given, none found */
     struct ntk_trace *trace;
     char *ntff_path;
     /* parts of the file are missing: what is there is shown, the exit code is 1 */
     bool is_incomplete;
 };
 
-/* neff_path may be NULL. Warnings about the files go to stderr; progress too, after two seconds.
+/* As neff_path: no NEFF, also where one lies beside the capture. */
+#define NTK_PROFILE_NO_NEFF "-"
+
+/* neff_path NULL: the one beside the capture that fits, see neff_find.h. Warnings about the files go to stderr; progress too, after two seconds.
  * 0, or 1 with the sentence printed. */
 int ntk_profile_open(const char *ntff_path, const char *neff_path, struct ntk_profile *out_profile);
 /* The files alone: trace is NULL. */
 int ntk_profile_open_files(const char *ntff_path, const char *neff_path,
                            struct ntk_profile *out_profile);
+/* The capture that -s names: the file, or the only capture of a folder. NULL, with the sentence
+ * printed; else the caller's. */
+char *ntk_profile_session_path(const char *given);
 /* Closes it. The exit code: `code`, or 1 where parts of the file are missing or someone cut it
  * meanwhile (which is said). */
 int ntk_profile_close(struct ntk_profile *profile, int code);
@@ -49,6 +55,7 @@ struct ntk_folder_options {
     const char *folder;
     const char *format; /* "summary-text", "summary-json" or one of output/export_to.h */
     const char *output; /* NULL: stdout */
+    const char *neff;   /* NULL: those beside the captures, where they are of use */
     bool ignore_device, ignore_system;
     /* Lists of what to show of the events, see system/span_filter.h; NULL: all. */
     const char *cores, *types, *instances;
@@ -64,7 +71,7 @@ int ntk_profile_ranks(const struct ntk_folder_options *options, const char *neff
 struct ntk_page_options {
     const char *session; /* NULL: folder */
     const char *folder;
-    const char *neff;         /* NULL: none */
+    const char *neff;         /* NULL: those beside the captures */
     const char *compare;      /* another capture, shown below the session; NULL: none */
     const char *compare_neff; /* NULL: neff */
     bool ignore_device, ignore_system;

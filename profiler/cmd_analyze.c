@@ -21,9 +21,11 @@ static bool arg_json;
 static bool arg_list;
 
 static const struct ntk_opt options[] = {
-    { 's', "session-file", "FILE", NTK_OPT_TEXT, &arg_session, "the capture" },
+    { 's', "session-file", "FILE", NTK_OPT_TEXT, &arg_session,
+      "the capture, or a folder with one" },
     { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff,
-      "the NEFF that was captured: adds names of queues, layers and tensors" },
+      "the NEFF that was captured: adds names of queues, layers and tensors (default: the one "
+      "beside the capture that fits; - for none)" },
     { 'd', "session-dir", "FOLDER", NTK_OPT_TEXT, &arg_folder,
       "instead of a capture: what the host did, from the folders of inspections there and below" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "as JSON, with all rows" },
@@ -160,8 +162,10 @@ static int run_capture(char *const *names, int name_count)
     struct ntk_profile profile = { 0 };
     struct ntk_analyses *analyses = NULL;
     struct ntk_err err = { 0 };
-    int code = ntk_profile_open(arg_session, arg_neff, &profile);
+    char *path = ntk_profile_session_path(arg_session);
+    int code = path ? ntk_profile_open(path, arg_neff, &profile) : 1;
 
+    free(path);
     if (code) {
         return code;
     }

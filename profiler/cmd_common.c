@@ -10,7 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "profiler/neff_find.h"
 #include "profiler/progress.h"
+#include "profiler/system/session_find.h"
 #include "shared/base/fs.h"
 #include "shared/base/log.h"
 #include "shared/formats/neff/neff_layout.h"
@@ -65,6 +67,86 @@ static void say_if_ntff(const char *path, struct ntk_err *err)
     }
 }
 
+/* The NEFF that was named, and whether it is that of the capture. */
+static int open_neff(struct ntk_profile *profile, const char *neff_path, struct ntk_err *err)
+{
+    int ret = ntk_neff_open(neff_path, &profile->neff, err);
+
+    if (ret < 0) {
+        say_if_ntff(neff_path, err);
+        return ret;
+    }
+    ret = ntk_ntff_check_neff(profile->ntff, profile->neff->header.uuid, err);
+    if (ret < 0) {
+        ntk_err_prefix(err, "%s", profile->ntff_path);
+    }
+    if (ret == -ENODATA) { /* a warning: nothing contradicts the NEFF */
+        fprintf(stderr, "neuron-profile: %s\n", err->text);
+        ret = 0;
+    }
+    return ret;
+}
+
+/* The NEFF that lies there. What is wrong with it, or with all of them, is a warning: nobody named
+ * it. */
+static int find_neff(struct ntk_profile *profile, struct ntk_err *err)
+{
+    char *path = NULL;
+    int ret = ntk_neff_find(profile->ntff, profile->ntff_path, &path, err);
+
+    if (ret == 0 && path) {
+        ret = ntk_neff_open(path, &profile->neff, err);
+        if (ret < 0 && ret != -ENOMEM) {
+            fprintf(stderr, "neuron-profile: shown without its NEFF: %s\n", err->text);
+            ret = 0;
+        } else if (ret == 0 && isatty(STDERR_FILENO)) {
+            fprintf(stderr, "neuron-profile: with its NEFF %s (-n - for none)\n", path);
+        }
+    } else if (ret == -ENOENT) {
+        fprintf(stderr, "neuron-profile: %s: %s\n", profile->ntff_path, err->text);
+        ret = 0;
+    }
+    free(path);
+    return ret;
+}
+
+char *ntk_profile_session_path(const char *given)
+{
+    struct ntk_vec files = { 0 };
+    struct ntk_err err = { 0 };
+    struct stat status;
+    char *path = NULL;
+
+    if (stat(given, &status) < 0 || !S_ISDIR(status.st_mode)) {
+        path = strdup(given); /* what is wrong with it, its reader says */
+        if (!path) {
+            ntk_err_no_memory(&err);
+            (void)ntk_profile_fail(&err);
+        }
+        return path;
+    }
+    int ret = ntk_session_files(given, ".ntff", &files);
+    if (ret == 0 && files.count == 1) {
+        path = *(char **)ntk_vec_at(&files, 0);
+        *(char **)ntk_vec_at(&files, 0) = NULL;
+    } else if (ret < 0) {
+        ntk_err_set(&err, ret, NTK_ERR_NO_OFFSET, "cannot read %s: %s", given, strerror(-ret));
+    } else if (files.count == 0) {
+        ntk_err_set(&err, -ENOENT, NTK_ERR_NO_OFFSET, "%s is a folder without captures (*.ntff)",
+                    given);
+    } else {
+        ntk_err_set(
+            &err, -EINVAL, NTK_ERR_NO_OFFSET,
+            "%s is a folder with %zu captures: name one of them, such as %s; view -d shows all",
+            given, files.count, *(char **)ntk_vec_at(&files, 0));
+    }
+    if (!path) {
+        (void)ntk_profile_fail(&err);
+    }
+    ntk_session_paths_fini(&files);
+    return path;
+}
+
 int ntk_profile_open_files(const char *ntff_path, const char *neff_path,
                            struct ntk_profile *out_profile)
 {
@@ -81,20 +163,10 @@ int ntk_profile_open_files(const char *ntff_path, const char *neff_path,
             ret = -ENOMEM;
         }
     }
-    if (ret == 0 && neff_path) {
-        ret = ntk_neff_open(neff_path, &profile.neff, &err);
-        if (ret < 0) {
-            say_if_ntff(neff_path, &err);
-        } else {
-            ret = ntk_ntff_check_neff(profile.ntff, profile.neff->header.uuid, &err);
-            if (ret < 0) {
-                ntk_err_prefix(&err, "%s", ntff_path);
-            }
-            if (ret == -ENODATA) { /* a warning: nothing contradicts the NEFF */
-                fprintf(stderr, "neuron-profile: %s\n", err.text);
-                ret = 0;
-            }
-        }
+    if (ret == 0 && !neff_path) {
+        ret = find_neff(&profile, &err);
+    } else if (ret == 0 && strcmp(neff_path, NTK_PROFILE_NO_NEFF) != 0) {
+        ret = open_neff(&profile, neff_path, &err);
     }
     if (ret < 0) {
         drop(&profile);

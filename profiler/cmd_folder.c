@@ -24,13 +24,15 @@ struct loaded {
 };
 
 /* One that cannot be read is told and left out: 1. */
-static int capture_load(struct loaded *loaded, const char *path)
+static int capture_load(struct loaded *loaded, const char *path, const char *neff)
 {
     struct ntk_profile profile;
     struct ntk_system_capture capture = { .path = path,
                                           .nc = ntk_session_core_of(path),
                                           .is_session = strstr(path, "_session_") != NULL };
-    int code = ntk_profile_open(path, NULL, &profile);
+    /* A table of captures has nothing that a NEFF would add. */
+    int code =
+        ntk_profile_open(path, loaded->keeps_profiles ? neff : NTK_PROFILE_NO_NEFF, &profile);
 
     if (code) {
         return code;
@@ -98,7 +100,7 @@ static int folder_load(const char *path, const struct ntk_folder_options *option
     }
     *out_is_there = true;
     ntk_vec_each(char *, capture, &loaded->trace->captures) {
-        if (!options->ignore_device && capture_load(loaded, *capture) != 0) {
+        if (!options->ignore_device && capture_load(loaded, *capture, options->neff) != 0) {
             code = 1;
         }
     }

@@ -14,6 +14,7 @@
 
 #include "profiler/analysis/system_tables.h"
 #include "profiler/cmd.h"
+#include "profiler/neff_find.h"
 #include "profiler/progress.h"
 #include "profiler/system/session_find.h"
 #include "profiler/timeline/timeline_html.h"
@@ -244,13 +245,33 @@ static void add_host_of(struct shown *shown, const struct ntk_profile *profile)
     free(folder);
 }
 
+static bool has_neff_beside(const char *path)
+{
+    struct ntk_ntff *ntff = NULL;
+    char *neff = NULL;
+
+    if (ntk_ntff_open(path, &ntff, NULL) == 0) {
+        (void)ntk_neff_find(ntff, path, &neff, NULL);
+        ntk_ntff_close(ntff);
+    }
+    free(neff);
+    return neff != NULL;
+}
+
 static int open_captures(struct shown *shown)
 {
     const struct ntk_page_options *options = shown->options;
-    const struct ntk_profile *profile = add_capture(shown, options->session, options->neff);
+    const char *first = options->neff;
+
+    /* Names of one side alone would be compared with none: both sides have them or neither. */
+    if (options->compare && !options->neff && !options->compare_neff &&
+        !(has_neff_beside(options->session) && has_neff_beside(options->compare))) {
+        first = NTK_PROFILE_NO_NEFF;
+    }
+    const struct ntk_profile *profile = add_capture(shown, options->session, first);
 
     if (profile && options->compare) {
-        const char *neff = options->compare_neff ? options->compare_neff : options->neff;
+        const char *neff = options->compare_neff ? options->compare_neff : first;
         return add_capture(shown, options->compare, neff) ? 0 : 1;
     }
     if (profile && !options->ignore_system) {
@@ -307,7 +328,8 @@ static int open_folder(struct shown *shown)
     if (ntk_session_find(options->folder, &paths, &err) < 0) {
         return ntk_profile_fail(&err);
     }
-    if (options->neff && ntk_neff_open(options->neff, &neff, &err) < 0) {
+    if (options->neff && strcmp(options->neff, NTK_PROFILE_NO_NEFF) != 0 &&
+        ntk_neff_open(options->neff, &neff, &err) < 0) {
         ntk_session_paths_fini(&paths);
         return ntk_profile_fail(&err);
     }

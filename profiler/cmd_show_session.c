@@ -6,6 +6,8 @@
 #include <errno.h>
 
 #include "profiler/cmd.h"
+
+#include <stdlib.h>
 #include "profiler/output/output.h"
 #include "profiler/output/output_records.h"
 #include "shared/base/opt.h"
@@ -20,7 +22,8 @@ static bool arg_dma;
 static bool arg_errors;
 
 static const struct ntk_opt options[] = {
-    { 's', "session-file", "FILE", NTK_OPT_TEXT, &arg_session, "the capture" },
+    { 's', "session-file", "FILE", NTK_OPT_TEXT, &arg_session,
+      "the capture, or a folder with one" },
     { 'd', "session-dir", "FOLDER", NTK_OPT_TEXT, &arg_folder,
       "instead of a capture: the folders of inspections there and below" },
     { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff,
@@ -94,8 +97,12 @@ int ntk_cmd_show_session(int argc, char **argv)
         return ntk_opt_usage_error(&program,
                                    "-j lists no single records; view --output-format json does");
     }
-    code = is_list && !arg_instructions ? ntk_profile_open_files(arg_session, arg_neff, &profile)
-                                        : ntk_profile_open(arg_session, arg_neff, &profile);
+    char *path = ntk_profile_session_path(arg_session);
+    const char *neff = arg_neff ? arg_neff : NTK_PROFILE_NO_NEFF; /* it adds nothing here */
+    code = !path                          ? 1
+           : is_list && !arg_instructions ? ntk_profile_open_files(path, neff, &profile)
+                                          : ntk_profile_open(path, neff, &profile);
+    free(path);
     if (code) {
         return code;
     }

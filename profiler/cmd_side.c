@@ -48,7 +48,8 @@ static int capture_add(struct ntk_side *side, const char *path, const char *neff
     struct ntk_measures measures = { 0 };
     struct ntk_err err = { 0 };
     int ret = 0;
-    int code = ntk_profile_open(path, neff, &profile);
+    /* Only one that was named: a NEFF found on one side alone would make names differ. */
+    int code = ntk_profile_open(path, neff ? neff : NTK_PROFILE_NO_NEFF, &profile);
 
     if (code) {
         return code;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "profiler/cmd.h"
@@ -43,12 +44,14 @@ static bool arg_no_page;
 static bool arg_force;
 
 static const struct ntk_opt options[] = {
-    { 's', "session-file", "FILE", NTK_OPT_TEXT, &arg_session, "the capture" },
+    { 's', "session-file", "FILE", NTK_OPT_TEXT, &arg_session,
+      "the capture, or a folder with one" },
     { 'd', "session-dir", "FOLDER", NTK_OPT_TEXT, &arg_folder,
       "instead of a capture: the folders of inspections there and below; with -n all captures of "
       "that NEFF" },
     { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff,
-      "the NEFF that was captured: adds what only it knows" },
+      "the NEFF that was captured: adds what only it knows (default: the one beside the capture "
+      "that fits; - for none)" },
     { 0, "output-format", "FORMAT", NTK_OPT_TEXT, &arg_format,
       "what to make: page (default on a terminal), summary-text (default elsewhere), summary-json, "
       "json, csv, "
@@ -99,8 +102,8 @@ static const struct ntk_opt options[] = {
 
 static const struct ntk_opt_program program = {
     .name = "neuron-profile view",
-    .usage = "-s FILE.ntff [-n FILE.neff] [OPTION]...\n"
-             "-d FOLDER [-n FILE.neff] [OPTION]...",
+    .usage = "[-s] FILE.ntff [-n FILE.neff] [OPTION]...\n"
+             "[-d] FOLDER [-n FILE.neff] [OPTION]...",
     .summary = "Shows what a capture says: times, utilization, traffic, operations.",
     .options = options,
     .epilogue = "Fields called percent are fractions, 0 to 1. A metric that the files do not\n"
@@ -259,6 +262,7 @@ static int view_folder(bool is_json)
     struct ntk_folder_options wanted = { .folder = arg_folder,
                                          .format = arg_format,
                                          .output = arg_output,
+                                         .neff = arg_neff,
                                          .ignore_device = arg_ignore_device,
                                          .ignore_system = arg_ignore_system,
                                          .cores = arg_cores,
@@ -272,11 +276,12 @@ static int view_folder(bool is_json)
     if (arg_session) {
         return ntk_opt_usage_error(&program, "-d and -s exclude each other");
     }
-    if (arg_neff && (arg_cores || arg_types || arg_instances)) {
+    bool is_of_neff = arg_neff && strcmp(arg_neff, NTK_PROFILE_NO_NEFF) != 0;
+    if (is_of_neff && (arg_cores || arg_types || arg_instances)) {
         return ntk_opt_usage_error(&program,
                                    "-d with -n shows captures, which have no such events");
     }
-    if (arg_neff && !is_summary && !is_html) {
+    if (is_of_neff && !is_summary && !is_html) {
         return ntk_opt_usage_error(&program,
                                    "unknown output format '%s' with -d and -n: use summary-text, "
                                    "summary-json or html",
@@ -292,7 +297,24 @@ static int view_folder(bool is_json)
     if (is_html) {
         return view_html();
     }
-    return arg_neff ? ntk_profile_ranks(&wanted, arg_neff) : ntk_profile_folder(&wanted);
+    return is_of_neff ? ntk_profile_ranks(&wanted, arg_neff) : ntk_profile_folder(&wanted);
+}
+
+/* What is to be shown, without an option: a capture, or a folder of some. 0, or the exit code. */
+static int take_operand(int count, char **operands)
+{
+    struct stat status;
+
+    if (count > 1 || (count == 1 && (arg_session || arg_folder))) {
+        return ntk_opt_usage_error(&program, "unexpected operand '%s'",
+                                   operands[arg_session || arg_folder ? 0 : 1]);
+    }
+    if (count == 1 && stat(operands[0], &status) == 0 && S_ISDIR(status.st_mode)) {
+        arg_folder = operands[0];
+    } else if (count == 1) {
+        arg_session = operands[0];
+    }
+    return 0;
 }
 
 int ntk_cmd_view(int argc, char **argv)
@@ -307,14 +329,21 @@ int ntk_cmd_view(int argc, char **argv)
     if (first < 0) {
         return ntk_opt_exit_code(first);
     }
-    if (first < argc) {
-        return ntk_opt_usage_error(&program, "unexpected operand '%s'", argv[first]);
+    code = take_operand(argc - first, argv + first);
+    if (code) {
+        return code;
     }
     if (arg_terminology) {
         ntk_output_terminology(&text);
         code = ntk_profile_put(&text, arg_output);
         ntk_buf_fini(&text);
         return code;
+    }
+    if (arg_session && !arg_folder) {
+        arg_session = ntk_profile_session_path(arg_session); /* for the life of the program */
+        if (!arg_session) {
+            return 1;
+        }
     }
     arg_format = arg_format ? arg_format : default_format();
     bool is_json = strcmp(arg_format, "summary-json") == 0;

@@ -106,7 +106,7 @@ for reads_ntff in "neuron-profile show-session -s" "neuron-profile view --output
     $reads_ntff cut.ntff >out 2>err </dev/null
     [ $? = 1 ] || complain "$reads_ntff cut.ntff: not exit code 1"
     grep -q "^neuron-profile: cut.ntff: .*end" err && [ -s out ] || complain "$reads_ntff cut.ntff"
-    [ "$(wc -l <err)" -le 4 ] || complain "$reads_ntff cut.ntff: a warning for each section"
+    [ "$(grep -c '^neuron-profile: cut.ntff: ' err)" -le 4 ] || complain "$reads_ntff cut.ntff: a warning for each section"
     row 1 "head.ntff: " $reads_ntff head.ntff
     row 1 "foreign: not an NTFF capture: .*at byte 0" $reads_ntff foreign
     row 1 "good.neff is a NEFF, not a capture" $reads_ntff good.neff

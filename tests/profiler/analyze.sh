@@ -95,14 +95,14 @@ while IFS='",( ' read -r kind _ _ id _ threshold _; do
 done <rules
 
 # Without the NEFF queues have no names.
-analyze 0 -s a.ntff --json idle
+analyze 0 -s a.ntff -n - --json idle
 holds 'keys == ["idle"]'
 holds 'any(.idle.engines[].waits[]; .reason == "dma") and all(.idle.engines[].waits[]; .queue == null)'
-analyze 0 -s a.ntff critical-path
+analyze 0 -s a.ntff -n - critical-path
 grep -q '^No layers' printed || complain "does not say that there are no layers"
-analyze 0 -s a.ntff tensors
+analyze 0 -s a.ntff -n - tensors
 grep -q '^Not known: the tensors of a program for software cores need its NEFF' printed || complain "does not say that there are no tensors"
-analyze 0 -s a.ntff --json tensors memory
+analyze 0 -s a.ntff -n - --json tensors memory
 holds '.tensors == null and .memory.chip == null and (.memory.device | length) == 1'
 analyze 0 -s a.ntff -n a.neff --output-file all.txt
 [ ! -s printed ] || complain "prints beside the file"

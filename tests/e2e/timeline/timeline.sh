@@ -31,7 +31,7 @@ view folder.log -d inspected -n attention.neff
 folder=$address
 view compare.log -s attention.ntff -n attention.neff --compare mlp.ntff --compare-neff mlp.neff
 compare=$address
-view bare.log -s attention.ntff
+view bare.log -s attention.ntff -n -
 bare=$address
 view view.log -s attention.ntff -n attention.neff
 mkfifo hold

@@ -30,7 +30,7 @@ export_twice() {
 }
 
 # ---- json ----
-export_twice json sample.json -s sample_v6.ntff
+export_twice json sample.json -s sample_v6.ntff -n -
 python3 "$here/json_rows.py" sample.json |
     sed -e 's/neuron-profile [0-9][^"]*"/VERSION"/g' -e 's/"sample_v6.ntff"/"PATH"/' >rows
 diff "$NTK_SOURCE_DIR/tests/data/profile/sample_v6.rows" rows >&2 || fail "json: other rows than the sample has"
@@ -42,7 +42,7 @@ def once(pairs):
     assert len(dict(pairs)) == len(pairs), "a key twice"
     return dict(pairs)
 json.load(open("sample.json"), object_pairs_hook=once)' || fail "json: an object has a key twice"
-neuron-profile view -s sample_v6.ntff --output-format json --output-file - 2>err | cmp -s - sample.json ||
+neuron-profile view -s sample_v6.ntff -n - --output-format json --output-file - 2>err | cmp -s - sample.json ||
     fail "json: other bytes on stdout"
 
 # Our own run: layers, tensors and counts are those of the other commands.
@@ -83,7 +83,7 @@ query() { sqlite3 -readonly "$1" "$2"; }
 # More packets than a row group of Parquet holds.
 neuron-packager example memcpy -o big.neff -s 4096 -r 1000 >/dev/null
 neuron-profile capture -n big.neff -s big.ntff >/dev/null 2>&1 || fail "no long capture"
-for run in "sample -s sample_v6.ntff" "m -s m.ntff -n m.neff" "big -s big.ntff -n big.neff"; do
+for run in "sample -s sample_v6.ntff -n -" "m -s m.ntff -n m.neff" "big -s big.ntff -n big.neff"; do
     set -- $run
     name=$1
     shift
@@ -96,7 +96,7 @@ done
 
 # ---- perfetto, chrome: the same spans and counters as the tables ----
 proto() { protoc --proto_path="$NTK_SOURCE_DIR" "$1=ntk.perfetto.Trace" profiler/output/perfetto.proto; }
-for run in "sample -s sample_v6.ntff" "m -s m.ntff -n m.neff"; do
+for run in "sample -s sample_v6.ntff -n -" "m -s m.ntff -n m.neff"; do
     set -- $run
     name=$1
     shift
@@ -134,22 +134,22 @@ neuron-profile view --terminology >terms 2>err || fail "terminology: $(cat err)"
     fail "terminology has other metrics than the JSON"
 
 # ---- a name, and the place where the explorer of the original has its profiles ----
-neuron-profile view -s sample_v6.ntff --data-path store --display-name run --force 2>err >out || fail "store: $(cat err)"
+neuron-profile view -s sample_v6.ntff -n - --data-path store --display-name run --force 2>err >out || fail "store: $(cat err)"
 diff -qr store/profiles/global/run@latest sample.parquet.d >names || true # the name is in one file
 [ "$(wc -l <names)" = 1 ] && grep -q 'Metadata.parquet differ' names || fail "store: $(cat names)"
-neuron-profile view -s sample_v6.ntff --output-format summary-json --display-name run | jq -e 'keys == ["run"]' >/dev/null ||
+neuron-profile view -s sample_v6.ntff -n - --output-format summary-json --display-name run | jq -e 'keys == ["run"]' >/dev/null ||
     fail "the name is not in the JSON"
-neuron-profile view -s sample_v6.ntff --disable-ui | cmp -s - <(neuron-profile view -s sample_v6.ntff --ingest-only) ||
+neuron-profile view -s sample_v6.ntff -n - --disable-ui | cmp -s - <(neuron-profile view -s sample_v6.ntff --ingest-only) ||
     fail "without a page"
 for wrong in "--display-name a/b" "--data-path store --output-format csv" "--output-format db"; do
     code=0
-    neuron-profile view -s sample_v6.ntff $wrong 2>err || code=$?
+    neuron-profile view -s sample_v6.ntff -n - $wrong 2>err || code=$?
     [ $code = 2 ] && [ "$(wc -l <err)" = 2 ] || fail "$wrong: code $code: $(cat err)"
 done
 grep -q 'sqlite and parquet have the same tables' err || fail "db: $(cat err)"
 
 # A folder is replaced when it is one of ours, and left alone when it is not.
-neuron-profile view -s sample_v6.ntff --output-format csv --output-file m.csv.d || fail "a folder of ours is not replaced"
+neuron-profile view -s sample_v6.ntff -n - --output-format csv --output-file m.csv.d || fail "a folder of ours is not replaced"
 diff -r sample.csv.d m.csv.d >/dev/null || fail "the folder was not replaced as a whole"
 touch m.csv.d/notes.txt
 code=0
@@ -165,7 +165,7 @@ refused() {
     local what=$1 text=$2 code=0
     shift 2
     mkdir -p empty
-    (cd empty && neuron-profile view -s ../sample_v6.ntff "$@" >../out 2>../err) || code=$?
+    (cd empty && neuron-profile view -s ../sample_v6.ntff -n - "$@" >../out 2>../err) || code=$?
     [ $code = 1 ] && [ "$(wc -l <err)" = 1 ] && grep -q "$text" err || fail "$what: code $code: $(cat err)"
     [ -z "$(ls -A empty)" ] || fail "$what leaves $(ls -A empty)"
 }
@@ -185,7 +185,7 @@ done
 refused "a folder to stdout" 'it cannot go to stdout' --output-format csv --output-file -
 refused "a database to stdout" 'it cannot go to stdout' --output-format sqlite --output-file -
 code=0
-neuron-profile view -s sample_v6.ntff --output-format xml 2>err || code=$?
+neuron-profile view -s sample_v6.ntff -n - --output-format xml 2>err || code=$?
 [ $code = 2 ] || fail "an unknown format: exit code $code"
 
 # ---- the original's own figures, where its captures are at hand ----

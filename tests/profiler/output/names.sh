@@ -22,7 +22,7 @@ python3 "$here/debug_members.py" perfetto names.txt names.json >&2 || fail "name
 python3 "$here/tables_agree.py" names.sqlite names.csv names.parquet >&2 || fail "tables differ"
 
 # Without a NEFF, and with a damaged one, the rest is there.
-for case in "-s m.ntff" "-s damaged.ntff -n damaged.neff"; do
+for case in "-s m.ntff -n -" "-s damaged.ntff -n damaged.neff"; do
     # shellcheck disable=SC2086
     neuron-profile view $case --output-format json --output-file none.json 2>err || fail "$case: $(cat err)"
     python3 "$here/debug_members.py" none none.json >&2 || fail "$case has names"

@@ -1,0 +1,118 @@
+#!/bin/bash
+# neff_beside - a capture finds its NEFF in its folder, by uuid, without -n; what does not fit is said once and not
+# taken; nothing is taken where -n - says so. The captures of hardware too, where they are there.
+set -u
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/ntk-beside-XXXXXX")
+export PATH=$NTK_BIN_DIR:$PATH LC_ALL=C.UTF-8 NEURON_SOFT_INSTANCE=trn2.3xlarge NEURON_HOOKS_DIR=$scratch/hooks
+export NEURON_RT_LOG_LEVEL=QUIET
+unset NEURON_HOOKS NEURON_LIBNRT NEURON_RT_VISIBLE_CORES NEURON_RT_NUM_CORES
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+mkdir -m 700 hooks
+failures=0
+complain() {
+    printf 'FAILED: %s\n' "$*"
+    head -n 3 err out | cut -c 1-300 | sed 's/^/    | /'
+    failures=$((failures + 1))
+}
+profile() { # EXIT-CODE ARGUMENT...: what neuron-profile prints is in out, what it complains of in err
+    local wanted=$1
+    shift
+    neuron-profile "$@" >out 2>err
+    local got=$?
+    [ $got = "$wanted" ] || complain "$*: exit code $got, not $wanted"
+}
+summary() { profile 0 view "$@" --output-format summary-json; }
+is_with() { # what was printed is that of the capture with its NEFF, and nothing was to complain of
+    cmp -s out with.json || complain "$*: not what the NEFF adds"
+    [ ! -s err ] || complain "$*: complains"
+}
+is_without() { # TEXT: without a NEFF, and the one line on stderr says so; "": no line
+    cmp -s out without.json || complain "$1: not what a capture says without its NEFF"
+    if [ -n "$1" ]; then
+        [ "$(wc -l <err)" = 1 ] && grep -q -- "$1" err || complain "no line says: $1"
+    else
+        [ ! -s err ] || complain 'complains'
+    fi
+}
+
+for kind in attention mlp; do
+    neuron-packager example $kind -o $kind.neff >out 2>err || complain "example $kind"
+done
+mkdir one
+neuron-profile capture -n attention.neff -s one/run.ntff >out 2>err || complain capture
+summary -s one/run.ntff -n - --display-name run
+mv out without.json
+summary -s one/run.ntff -n attention.neff --display-name run
+mv out with.json
+cmp -s with.json without.json && complain 'the NEFF adds nothing to the summary, so this test shows nothing'
+
+# Nothing there: as without, and nobody is told of something he does not have.
+summary -s one/run.ntff
+is_without ''
+# NEFFs of other programs, and what is no NEFF: one line.
+cp mlp.neff one/other.neff
+echo 'no NEFF' >one/text.neff
+: >one/empty.neff
+mkdir one/folder.neff
+mkfifo one/pipe.neff
+summary -s one/run.ntff
+is_without '^neuron-profile: one/run.ntff: no NEFF in one is that of the capture, whose uuid is [0-9a-f-]*: .*-n'
+# The one of several that fits, whatever it is called; by the file, from its folder, by the folder, without -s.
+cp attention.neff one/zebra.neff
+summary -s one/run.ntff
+is_with 'the file'
+(cd one && neuron-profile view -s run.ntff --output-format summary-json) >out 2>err
+is_with 'from its folder'
+summary -s one
+is_with 'the folder'
+summary one/run.ntff
+is_with 'the operand'
+# Not where it is not wanted.
+summary -s one/run.ntff -n - --display-name run
+is_without ''
+# Another one than was found, by name: refused as ever.
+profile 1 view -s one/run.ntff -n mlp.neff --output-format summary-json
+grep -q 'do not belong together' err || complain 'a NEFF that was named is not checked'
+# One that fits by its header and cannot be read: said, and shown without.
+head -c 2000 attention.neff >one/zebra.neff
+summary -s one/run.ntff
+is_without '^neuron-profile: shown without its NEFF: one/zebra.neff: the file is cut off'
+cp attention.neff one/zebra.neff
+# Answers and the page have the names too.
+profile 0 analyze -s one/run.ntff --json
+mv out found.json
+profile 0 analyze -s one/run.ntff -n attention.neff --json
+cmp -s out found.json || complain 'analyze does not find the NEFF'
+neuron-profile view -s one --output-format html --output-file found.html >out 2>err || complain 'html of a folder'
+neuron-profile view -s one/run.ntff -n attention.neff --output-format html --output-file named.html >out 2>err || complain html
+cmp -s found.html named.html || complain 'the page does not find the NEFF'
+# Several captures in a folder: -s needs one of them, -d and an operand take all.
+cp one/run.ntff one/again.ntff
+profile 1 view -s one --output-format summary-json
+grep -q '^neuron-profile: one is a folder with 2 captures: name one of them, such as one/again.ntff; view -d shows all' err || complain 'two captures'
+profile 0 view one --output-format summary-text
+[ "$(grep -c 'ntff ' out)" = 2 ] || complain 'an operand that is a folder'
+mkdir empty
+profile 1 analyze -s empty
+grep -q '^neuron-profile: empty is a folder without captures (\*.ntff)' err || complain 'an empty folder'
+profile 2 view one two
+profile 2 view -s one/run.ntff two
+# diff compares names with names: it takes what was named alone.
+profile 0 diff one/run.ntff one/again.ntff --json
+jq -e '[.path_layers[]?] | length == 0' out >/dev/null || complain 'diff takes a NEFF that nobody named'
+
+theirs=${NTK_VENDOR_CAPTURES:-}
+if [ -n "$theirs" ] && [ -e "$theirs/v5_transpose_1024.neff" ]; then
+    for capture in "$theirs"/*.ntff; do # the NEFFs of all four lie there
+        neuron-profile view -s "$capture" -n "${capture%.ntff}.neff" --output-format summary-json >with.json 2>err || complain "$capture"
+        summary -s "$capture"
+        is_with "$capture"
+    done
+    mkdir theirs
+    cp "$theirs"/v5_transpose_1024.ntff "$theirs"/v4*.neff "$theirs"/v6*.neff theirs
+    neuron-profile view -s theirs/v5_transpose_1024.ntff -n - --output-format summary-json >without.json 2>err || complain 'a capture of hardware'
+    summary -s theirs
+    is_without '^neuron-profile: theirs/v5_transpose_1024.ntff: no NEFF in theirs is that of the capture'
+fi
+exit $((failures > 0))
