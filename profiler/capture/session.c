@@ -2,6 +2,7 @@
 /* session - a model from load to unload, executed and recorded. */
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include "shared/formats/neff/neff.h"
 
 #define NEFF_BYTES_MAX ((size_t)64 << 30)
+#define CORES_MAX 256 /* of one model, believed of its header */
 #define ASYNC_DEPTH "8"
 
 /* What the callback of the one session of the process counts. */
@@ -91,7 +93,11 @@ int ntk_session_open(const char *neff_path, const struct ntk_session_options *op
     }
     /* As few cores as possible, when the user did not say which. */
     if (!getenv("NEURON_RT_VISIBLE_CORES")) {
-        setenv("NEURON_RT_NUM_CORES", "1", 0);
+        bool is_many = header.num_tpb > 1 && header.num_tpb <= CORES_MAX;
+        char count[16];
+
+        (void)snprintf(count, sizeof count, "%u", is_many ? header.num_tpb : 1);
+        setenv("NEURON_RT_NUM_CORES", count, 0);
     }
     status = s->nrt.nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "");
     if (status != NRT_SUCCESS) {

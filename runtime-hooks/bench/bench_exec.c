@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime-hooks/bench/bench_exec.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -14,6 +16,7 @@
 #include "shared/base/clock.h"
 #include "shared/base/fs.h"
 #include "shared/formats/neff/neff.h"
+#include "shared/formats/neff/neff_layout.h"
 
 #define NEFF_BYTES_MAX (SIZE_MAX / 4)
 #define SLEEP_NS_MAX (100 * NTK_NS_PER_MS) /* a stop is seen within this time */
@@ -229,8 +232,42 @@ static bool is_opaque(const uint8_t *bytes, size_t bytes_count)
     return is_vendor;
 }
 
+uint32_t bench_exec_cores_of(const char *path)
+{
+    uint8_t bytes[NTK_NEFF_HEADER_BYTES];
+    struct ntk_neff_header header = { 0 };
+    FILE *file = fopen(path, "rbe");
+
+    if (file && fread(bytes, 1, sizeof bytes, file) == sizeof bytes) {
+        header = ntk_neff_header_of(bytes);
+    }
+    if (file) {
+        (void)fclose(file);
+    }
+    return header.num_tpb > 1 && header.num_tpb <= BENCH_CORES_MAX ? header.num_tpb : 1;
+}
+
+/* A model and the core where it begins. */
+struct placed {
+    nrt_model_t *model;
+    uint32_t core;
+};
+
+static uint32_t cores_of_model(const struct ntk_nrt *nrt, const nrt_model_t *model)
+{
+    uint32_t count = 1;
+
+    if (nrt->nrt_get_model_vnc_count &&
+        nrt->nrt_get_model_vnc_count(model, &count) != NRT_SUCCESS) {
+        count = 1;
+    }
+    return count > 0 ? count : 1;
+}
+
+/* One model after the other, as many as the cores are enough for. */
 static int models_load(const struct ntk_nrt *nrt, const struct bench_exec *bench,
-                       nrt_model_t **models, struct bench_result *result, struct ntk_err *err)
+                       struct placed *models, uint32_t *out_count, struct bench_result *result,
+                       struct ntk_err *err)
 {
     uint8_t *neff = NULL;
     size_t bytes = 0;
@@ -239,14 +276,19 @@ static int models_load(const struct ntk_nrt *nrt, const struct bench_exec *bench
     }
     int ret = ntk_fs_read(bench->path, NEFF_BYTES_MAX, &neff, &bytes, err);
 
-    for (uint32_t i = 0; ret == 0 && i < bench->core_count; i++) {
-        NRT_STATUS status = nrt->nrt_load(neff, bytes, (int32_t)i, -1, &models[i]);
+    for (uint32_t core = 0; ret == 0 && core < bench->core_count;) {
+        struct placed *placed = &models[*out_count];
+        NRT_STATUS status = nrt->nrt_load(neff, bytes, (int32_t)core, -1, &placed->model);
 
         if (status != NRT_SUCCESS) {
-            models[i] = NULL;
             ret = ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot load %s on core %u: %s",
-                              bench->path, bench->first_core + i, ntk_nrt_status_name(nrt, status));
+                              bench->path, bench->first_core + core,
+                              ntk_nrt_status_name(nrt, status));
+            break;
         }
+        placed->core = core;
+        core += cores_of_model(nrt, placed->model);
+        (*out_count)++;
     }
     result->is_estimated = ret == 0 && is_opaque(neff, bytes);
     free(neff);
@@ -280,7 +322,8 @@ int bench_exec_run(const struct ntk_nrt *nrt, const struct bench_exec *bench,
                    struct bench_result *out_result, struct ntk_err *err)
 {
     struct worker *workers = calloc(bench->thread_count, sizeof *workers);
-    nrt_model_t **models = calloc(bench->core_count, sizeof(nrt_model_t *));
+    struct placed *models = calloc(bench->core_count, sizeof *models);
+    uint32_t model_count = 0;
     struct bench_result result = { 0 };
     struct shared shared = { 0 };
     int ret = 0;
@@ -290,17 +333,18 @@ int bench_exec_run(const struct ntk_nrt *nrt, const struct bench_exec *bench,
         free(workers);
         return ntk_err_no_memory(err);
     }
-    ret = models_load(nrt, bench, models, &result, err);
+    ret = models_load(nrt, bench, models, &model_count, &result, err);
+    assert(ret < 0 || model_count > 0); /* there is a core */
     for (uint32_t i = 0; ret == 0 && i < bench->thread_count; i++) {
-        uint32_t core = i % bench->core_count;
+        const struct placed *placed = &models[i % model_count];
 
         workers[i].nrt = nrt;
         workers[i].bench = bench;
         workers[i].shared = &shared;
-        workers[i].model = models[core];
+        workers[i].model = placed->model;
         workers[i].index = i;
         workers[i].min_ns = UINT64_MAX;
-        ret = tensors_make(&workers[i], (int)core, err);
+        ret = tensors_make(&workers[i], (int)placed->core, err);
     }
     if (ret == 0) {
         ret = workers_run(bench, workers, &shared, &result, err);
@@ -314,10 +358,8 @@ int bench_exec_run(const struct ntk_nrt *nrt, const struct bench_exec *bench,
             tensors_free(&workers[i]);
         }
     }
-    for (uint32_t i = 0; i < bench->core_count; i++) {
-        if (models[i]) {
-            (void)nrt->nrt_unload(models[i]);
-        }
+    for (uint32_t i = 0; i < model_count; i++) {
+        (void)nrt->nrt_unload(models[i].model);
     }
     free(models);
     free(workers);

@@ -15,8 +15,8 @@
 struct bench_exec {
     const char *path;
     uint32_t first_core;   /* the machine's number of the process's core 0; 0: not known */
-    uint32_t core_count;   /* models loaded, on process-relative cores 0 .. */
-    uint32_t thread_count; /* spread over the cores */
+    uint32_t core_count;   /* process-relative cores 0 .. on which models are loaded, in a row */
+    uint32_t thread_count; /* spread over the models */
     uint64_t duration_ns;  /* 0: until count */
     uint64_t count;        /* executions of all threads together; 0: until the time is over */
     double rate; /* executions per second of all threads together; 0: as fast as it goes */
@@ -36,6 +36,8 @@ struct bench_result {
     double p50_ns, p90_ns, p99_ns, p999_ns;
 };
 
+/* NeuronCores that one model of the file takes, by its header; 1 when it cannot be read. */
+uint32_t bench_exec_cores_of(const char *path);
 /* -errno with a sentence when nothing could run. */
 int bench_exec_run(const struct ntk_nrt *nrt, const struct bench_exec *bench,
                    struct bench_result *out_result, struct ntk_err *err);

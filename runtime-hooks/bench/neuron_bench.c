@@ -37,7 +37,7 @@ static bool is_remove;
 
 static const struct ntk_opt exec_options[] = {
     { 'c', "cores", "LIST", NTK_OPT_TEXT, &cores_text,
-      "global logical NeuronCores, e.g. 0-3 (default: one that is free)" },
+      "global logical NeuronCores, e.g. 0-3 (default: free ones for one model)" },
     { 't', "threads", "N", NTK_OPT_U64, &thread_count,
       "threads, spread over the cores (default: one a core)", .is_above_zero = true },
     { 'd', "duration", "TIME", NTK_OPT_DURATION, &duration_ns, "how long (default: 10s)",
@@ -98,17 +98,18 @@ static void on_signal(int number)
 }
 
 /* Sets the variables that reserve the cores; 0 and how many, or an exit code. */
-static int cores_choose(uint32_t *out_first, uint32_t *out_count)
+static int cores_choose(const char *path, uint32_t *out_first, uint32_t *out_count)
 {
     uint32_t cores[BENCH_CORES_MAX];
     size_t count = BENCH_CORES_MAX;
     char range[64];
 
     if (!cores_text) {
+        *out_count = bench_exec_cores_of(path);
         if (!getenv("NEURON_RT_VISIBLE_CORES") && !getenv("NEURON_RT_NUM_CORES")) {
-            (void)setenv("NEURON_RT_NUM_CORES", "1", 1);
+            (void)snprintf(range, sizeof range, "%u", *out_count);
+            (void)setenv("NEURON_RT_NUM_CORES", range, 1);
         }
-        *out_count = 1;
         return 0;
     }
     int ret = ntk_str_parse_list(cores_text, CORE_LAST, cores, &count);
@@ -190,7 +191,12 @@ static void print_text(const struct ntk_nrt *nrt, const struct bench_exec *bench
     };
     char text[NTK_UNITS_TEXT_BYTES];
 
-    (void)printf("%s on %score%s%s%s, %u thread%s, %.2f s\n", bench->path, cores_text ? "" : "1 ",
+    char number[16] = "";
+
+    if (!cores_text) {
+        (void)snprintf(number, sizeof number, "%u ", bench->core_count);
+    }
+    (void)printf("%s on %score%s%s%s, %u thread%s, %.2f s\n", bench->path, number,
                  bench->core_count == 1 ? "" : "s", cores_text ? " " : "",
                  cores_text ? cores_text : "", bench->thread_count,
                  bench->thread_count == 1 ? "" : "s", (double)result->elapsed_ns / 1e9);
@@ -237,7 +243,7 @@ static int command_exec(int argc, char **argv)
         return ntk_opt_usage_error(&exec_program, "at most %d threads, and no negative rate",
                                    THREADS_MAX);
     }
-    int code = cores_choose(&bench.first_core, &bench.core_count);
+    int code = cores_choose(argv[first], &bench.first_core, &bench.core_count);
     if (code != 0) {
         return code;
     }

@@ -43,6 +43,7 @@
     X(nrt_get_status_as_str)                                   \
     X(nrt_load_collectives)                                    \
     X(nrt_barrier)                                             \
+    X(nrt_get_model_vnc_count)                                 \
     X(nrt_register_async_exec_callback)                        \
     X(nrt_tensor_allocate_slice)                               \
     X(nrt_sys_trace_config_allocate)                           \

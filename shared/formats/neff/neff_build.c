@@ -302,7 +302,7 @@ void ntk_neff_build_head(struct ntk_neff_build *build, const char *tensor_name)
 int ntk_neff_build_bytes(struct ntk_neff_build *build, uint8_t **out_bytes, size_t *out_count,
                          struct ntk_err *err)
 {
-    struct ntk_neff_header header = { .num_tpb = 1 };
+    struct ntk_neff_header header = { 0 };
     uint32_t kernels = 0;
 
     for (size_t i = 0; i < build->nodes.count && !neff_build_failed(build); i++) {
@@ -321,10 +321,9 @@ int ntk_neff_build_bytes(struct ntk_neff_build *build, uint8_t **out_bytes, size
         if (node->node->is_kernel && kernels < sizeof header.tpb_per_node) {
             header.tpb_per_node[kernels++] = (uint8_t)node->stage_count;
         }
-        if (node->stage_count > header.num_tpb) {
-            header.num_tpb = (uint32_t)node->stage_count;
-        }
+        header.num_tpb += node->node->is_kernel ? (uint32_t)node->stage_count : 0;
     }
+    header.num_tpb = header.num_tpb > 0 ? header.num_tpb : 1;
     header.requested_tpb_count = header.num_tpb;
     if (!neff_build_failed(build)) {
         neff_build_json(build, header.num_tpb);

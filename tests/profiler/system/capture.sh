@@ -30,6 +30,22 @@ capture 0 -s one.ntff
 time=$(time_of one.ntff)
 [ -n "$time" ] || complain "no time"
 
+# ---- a node of several subgraphs: as many cores as it takes, one after the other ----
+(
+    export NEURON_SOFT_INSTANCE=inf1.xlarge NEURON_HOOKS_DIR=$scratch/inf1
+    mkdir -m 700 inf1
+    neuron-packager example pipeline -o pipe.neff --size 3 && cp m.neff kept.neff && mv pipe.neff m.neff
+    capture 0 -s pipe.ntff
+    neuron-profile show-session -s pipe.ntff >printed
+    for core in 0 1 2; do
+        grep -Eq "^ +$core +[0-9]+  NC $core +sg0$core " printed || complain "no core $core: $(cat printed)"
+    done
+    grep -q 'NC 3' printed && complain "a core that did nothing is there"
+    grep -Eq '^Tensor +MATMUL +6 ' printed || complain "not the products of three cores: $(cat printed)"
+    mv kept.neff m.neff
+    exit $failures
+) || failures=$((failures + 1))
+
 # ---- workers: a core and a file each, inputs of their own ----
 head -c 32768 /dev/zero | tr '\0' 'a' >a.raw
 head -c 32768 /dev/zero | tr '\0' 'b' >b.raw

@@ -53,6 +53,20 @@ code 0 "$bench" exec adder.neff -n 1 --json
 grep -Eq '"min":([0-9]+),"mean":\1,"p50":\1,"p90":\1,"p99":\1,"p99.9":\1,"max":\1}' out || bad "percentiles of one call: $(cat out)"
 code 1 "$bench" exec ones -c 1
 grep -q 'cannot load ones on core 1: NRT_INVALID' err || bad "the core of a load: $(cat err)"
+(
+    export NEURON_SOFT_INSTANCE=inf1.6xlarge NEURON_HOOKS_DIR=$scratch/inf1
+    mkdir "$NEURON_HOOKS_DIR"
+    "$NTK_BIN_DIR/neuron-packager" example pipeline --size 3 -o pipe.neff || bad "no pipeline"
+    code 0 "$bench" exec pipe.neff -n 20
+    grep -q '^pipe.neff on 3 cores, 3 threads,' out || bad "a pipeline without cores: $(cat out)"
+    code 0 "$bench" exec pipe.neff -n 20 -c 1-6 --json # two of them
+    grep -q '"core_count":6,"threads":6,.*"executions":20,"numerical_errors":0,"errors":0,' out ||
+        bad "two pipelines: $(cat out)"
+    code 1 "$bench" exec pipe.neff -n 20 -c 1-4
+    grep -q 'cannot load pipe.neff on core 4: NRT_LOAD_NOT_ENOUGH_NC' err ||
+        bad "half a pipeline: $(cat err)"
+    exit $failed
+) || failed=1
 code 0 "$bench" exec adder.neff --rate 100000 --count 10
 code 0 "$bench" exec adder.neff --duration 50ms
 code 0 "$bench" --help

@@ -421,11 +421,11 @@ static void stages_are_subgraphs_of_one_node(void **state)
     assert_int_equal(neff->output_count, 2);
     assert_string_equal(neff->outputs[0].name, "c");
     assert_string_equal(neff->outputs[1].name, "y");
-    assert_int_equal(neff->header.num_tpb, 3);
-    assert_int_equal(neff->header.requested_tpb_count, 3);
+    assert_int_equal(neff->header.num_tpb, 4);
+    assert_int_equal(neff->header.requested_tpb_count, 4);
     assert_int_equal(neff->header.tpb_per_node[0], 3);
     assert_int_equal(neff->header.tpb_per_node[1], 1);
-    assert_int_equal(neff->info.num_tpb, 3);
+    assert_int_equal(neff->info.num_tpb, 4);
     ntk_neff_close(neff);
     free(bytes);
 }
