@@ -30,7 +30,7 @@ const char *ntk_region_engine_name(const struct ntk_region *region)
 double ntk_region_share(const struct ntk_trace *trace, const struct ntk_region *region)
 {
     return trace->has_total && trace->total_ps > 0
-               ? (double)region->total_ps / (double)trace->total_ps
+               ? (double)region->covered_ps / (double)trace->total_ps
                : -1;
 }
 
@@ -100,8 +100,11 @@ int ntk_region_find_put(struct ntk_region_find *find, uint32_t region, int64_t s
     struct ntk_region *of = ntk_region_find_at(find, region);
     if (of->count++ == 0) {
         of->start_ps = start_ps;
-        of->end_ps = end_ps;
+        of->end_ps = start_ps;
     }
+    /* They come in order of time, and may overlap. */
+    int64_t fresh_ps = start_ps > of->end_ps ? start_ps : of->end_ps;
+    of->covered_ps += end_ps > fresh_ps ? end_ps - fresh_ps : 0;
     of->end_ps = end_ps > of->end_ps ? end_ps : of->end_ps;
     of->total_ps = ntk_ps_sum(of->total_ps, end_ps - start_ps);
     of->instruction_count += instruction_count;

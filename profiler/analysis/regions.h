@@ -71,6 +71,7 @@ struct ntk_region {
     uint64_t count;             /* instances */
     uint64_t instruction_count; /* of all instances */
     int64_t total_ps, median_ps, worst_ps;
+    int64_t covered_ps;       /* of the execution, once however many instances run at a time */
     uint64_t worst;           /* index of the first instance that took so long */
     int64_t start_ps, end_ps; /* of all instances */
     size_t first_instance;    /* the others follow, in order of time */
@@ -93,7 +94,7 @@ void ntk_regions_fini(struct ntk_regions *regions);
 const char *ntk_region_kind_name(enum ntk_region_kind kind);
 /* "tensor"; "all" */
 const char *ntk_region_engine_name(const struct ntk_region *region);
-/* Of the execution, 0 to 1; negative: its length is not known. */
+/* What it covers of the execution, 0 to 1; negative: its length is not known. */
 double ntk_region_share(const struct ntk_trace *trace, const struct ntk_region *region);
 
 static inline const struct ntk_region_instance *

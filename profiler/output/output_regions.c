@@ -36,7 +36,7 @@ static void table_text(const struct ntk_trace *trace, const struct ntk_regions *
         ntk_cell_us(&table, region->median_ps);
         ntk_cell_us(&table, region->worst_ps);
         ntk_cell_us(&table, region->total_ps);
-        ntk_cell_share(&table, (double)region->total_ps,
+        ntk_cell_share(&table, (double)region->covered_ps,
                        trace->has_total ? (double)trace->total_ps : 0);
         ntk_cell_u64(&table, region->outlier_count);
     }
@@ -116,7 +116,7 @@ static void region_json(const struct ntk_trace *trace, const struct ntk_regions 
     ntk_json_key_ns(json, "worst_at_ns",
                     ntk_region_instances(regions, region)[region->worst].start_ps);
     ntk_json_key_ns(json, "total_ns", region->total_ps);
-    ntk_json_key_share(json, "total_ratio", (double)region->total_ps,
+    ntk_json_key_share(json, "covered_ratio", (double)region->covered_ps,
                        trace->has_total ? (double)trace->total_ps : 0);
     ntk_json_key_ns(json, "start_ns", region->start_ps);
     ntk_json_key_ns(json, "end_ns", region->end_ps);

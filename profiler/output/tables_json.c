@@ -212,7 +212,7 @@ static const struct ntk_column region[] = {
     KEY(ntk_region_row, worst_index, "worst_idx", I64),
     KEY(ntk_region_row, worst_start_ns, "worst_timestamp", I64),
     KEY(ntk_region_row, total_ns, "total", I64),
-    KEY(ntk_region_row, share, "total_percent", F64),
+    KEY(ntk_region_row, share, "covered_percent", F64),
     KEY(ntk_region_row, start_ns, "start", I64),
     KEY(ntk_region_row, end_ns, "end", I64),
     KEY(ntk_region_row, outlier_count, "outlier_count", I64),

@@ -70,7 +70,7 @@ function line(region) {
             jump(region, region.worst_at_ns, region.worst_at_ns + region.worst_ns);
           },
         }, duration(region.worst_ns * 1000)),
-      }, time(region.total_ns), region.total_ratio === null ? '' : bar(region.total_ratio), outliers(region)],
+      }, time(region.total_ns), region.covered_ratio === null ? '' : bar(region.covered_ratio), outliers(region)],
   };
 }
 

@@ -101,6 +101,29 @@ static void a_loop_has_count_median_and_the_slow_iteration(void **state)
     done(&h, &f);
 }
 
+/* Four times of 30 ns, each begun 10 ns after the one before: 120 ns together, 60 of the execution. */
+static void what_overlaps_covers_the_execution_once(void **state)
+{
+    struct hand_trace h;
+    struct found f;
+
+    (void)state;
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
+    uint32_t slot = operation(&h, NTK_ISA_ENGINE_DVE, NTK_ISA_OP_TENSOR_COPY, NULL);
+    for (int i = 0; i < 4; i++) {
+        hand_trace_run(&h, 0, NTK_ISA_ENGINE_DVE, slot, 100 + 10 * i, 130 + 10 * i);
+    }
+    find(&h, &f);
+
+    const struct ntk_region *loop = &f.regions.regions[0];
+    assert_int_equal(loop->count, 4);
+    assert_int_equal(loop->total_ps, NS(120));
+    assert_int_equal(loop->covered_ps, NS(60));
+    assert_true(ntk_region_share(&h.trace, loop) > 0.0599 &&
+                ntk_region_share(&h.trace, loop) < 0.0601);
+    done(&h, &f);
+}
+
 /* Five times a slot, then an inner loop of 3, 4, 3, 4, 3 times. */
 static void loops_nest(void **state)
 {
@@ -236,6 +259,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_loop_has_count_median_and_the_slow_iteration),
+        cmocka_unit_test(what_overlaps_covers_the_execution_once),
         cmocka_unit_test(loops_nest),
         cmocka_unit_test(layers_and_unrolled_iterations_are_found_by_name),
         cmocka_unit_test(a_collective_is_found_by_its_name),
