@@ -7,7 +7,8 @@
  * takes it from there and tells of it. Calls that the library makes of itself, through its own
  * table of imports, lie inside one that is noted already and are passed over: the stack pointer
  * tells inner from outer. A note whose stack is below the caller's was left without a return (an
- * exception, a thread that was cancelled): it is replaced.
+ * exception, a jump): it is replaced. Notes of threads that ended and of calls that
+ * are no longer looked at are taken away by the writer.
  *
  * Nothing here needs the kernel's own type information: registers come from struct pt_regs of the
  * architecture, which the C library's headers describe.
@@ -34,7 +35,9 @@ struct {
 } ring SEC(".maps");
 
 struct {
-    __uint(type, BPF_MAP_TYPE_LRU_HASH); /* threads end inside a call: their notes make room */
+    /* None makes room for another: a call that loses its note counts nowhere. The writer takes
+     * those of threads that ended. */
+    __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, CALLS_MAX);
     __type(key, uint32_t);
     __type(value, struct ntk_attach_call);

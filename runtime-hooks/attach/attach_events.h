@@ -119,7 +119,7 @@ struct ntk_attach_counts {
     uint64_t memory_lost; /* of these, such of tensors */
     uint64_t other_lost;  /* of these, such of models and of nrt_init */
     uint64_t exec_missed; /* of these, executions: they stand in the map `missed` */
-    uint64_t uncounted;   /* what not even the maps had room for */
+    uint64_t uncounted;   /* what not even the maps had room for; inner calls of such too */
     uint64_t memory_hits; /* calls about tensors */
 };
 _Static_assert(sizeof(struct ntk_attach_counts) == 64, "both sides agree");

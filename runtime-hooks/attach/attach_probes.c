@@ -371,6 +371,26 @@ void ntk_attach_probes_forget_tensors(const struct ntk_attach_probes *probes, ui
     ntk_attach_probes_each_tensor(probes, forget_older, &forgetting);
 }
 
+bool ntk_attach_probes_forget_calls(const struct ntk_attach_probes *probes,
+                                    bool (*is_over)(uint32_t tid,
+                                                    const struct ntk_attach_call *call, void *ctx),
+                                    void *ctx)
+{
+    struct ntk_attach_call call;
+    bool is_any = false;
+    uint32_t next;
+    bool has_next = bpf_map_get_next_key(probes->calls, NULL, &next) == 0;
+
+    for (uint32_t i = 0; i < STEPS_MAX && has_next; i++) {
+        uint32_t tid = next;
+        has_next = bpf_map_get_next_key(probes->calls, &tid, &next) == 0;
+        if (bpf_map_lookup_elem(probes->calls, &tid, &call) == 0 && is_over(tid, &call, ctx)) {
+            is_any = bpf_map_delete_elem(probes->calls, &tid) == 0 || is_any;
+        }
+    }
+    return is_any;
+}
+
 bool ntk_attach_probes_is_running(const struct ntk_attach_probes *probes, uint32_t tid,
                                   uint64_t start_ns)
 {

@@ -65,6 +65,11 @@ bool ntk_attach_probes_tensor(const struct ntk_attach_probes *probes, uint64_t h
                               struct ntk_attach_tensor *out_tensor);
 /* Of those that are older. */
 void ntk_attach_probes_forget_tensors(const struct ntk_attach_probes *probes, uint64_t before_ns);
+/* Forgets the calls of which it says so; whether there were any. */
+bool ntk_attach_probes_forget_calls(const struct ntk_attach_probes *probes,
+                                    bool (*is_over)(uint32_t tid,
+                                                    const struct ntk_attach_call *call, void *ctx),
+                                    void *ctx);
 /* Whether the thread is still in the call that it began then. */
 bool ntk_attach_probes_is_running(const struct ntk_attach_probes *probes, uint32_t tid,
                                   uint64_t start_ns);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "shared/abi/process_stat.h"
 #include "shared/base/fs.h"
@@ -162,6 +163,37 @@ uint64_t ntk_attach_process_start_time(pid_t pid)
     char text[NTK_STAT_BYTES];
 
     return read_file_of(pid, "stat", text, sizeof text) > 0 ? ntk_process_stat_start_time(text) : 0;
+}
+
+#define STAT_STACK 28 /* field, see proc(5) */
+
+uint64_t ntk_attach_process_stack(pid_t pid)
+{
+    char text[4096];
+    const char *at = read_file_of(pid, "stat", text, sizeof text) > 0 ? strrchr(text, ')') : NULL;
+
+    for (int field = 2; at && field < STAT_STACK; field++) {
+        at = strchr(at + 1, ' ');
+    }
+    return at ? strtoull(at + 1, NULL, 10) : 0;
+}
+
+/* The kernel's own numbers of namespaces are fixed. */
+static bool is_first_pid_namespace(void)
+{
+    char text[64];
+    ssize_t bytes = readlink("/proc/self/ns/pid", text, sizeof text - 1);
+
+    text[bytes > 0 ? bytes : 0] = '\0';
+    return strcmp(text, "pid:[4026531836]") == 0;
+}
+
+bool ntk_attach_process_has_thread(pid_t pid, uint32_t tid)
+{
+    char path[64];
+
+    (void)snprintf(path, sizeof path, "/proc/%d/task/%" PRIu32, (int)pid, tid);
+    return access(path, F_OK) == 0 || !is_first_pid_namespace();
 }
 
 static uint32_t real_uid(pid_t pid)
@@ -338,6 +370,7 @@ int ntk_attach_process_read(struct ntk_attach_process *process)
     if (ret < 0) {
         return ret;
     }
+    process->stack = ntk_attach_process_stack(pid);
     process->uid = real_uid(pid);
     (void)read_file_of(pid, "comm", process->command, sizeof process->command);
     find_machine(process);

@@ -29,6 +29,7 @@ struct ntk_attach_library {
 struct ntk_attach_process {
     pid_t pid;
     uint64_t start_time;
+    uint64_t stack; /* where it begins: another one with each program that the process executes */
     uint32_t uid;
     char command[NTK_VERSION_TEXT_BYTES];
     char tag[NTK_TAG_BYTES];
@@ -50,6 +51,11 @@ struct ntk_attach_process {
 
 /* The start time of a living process, 0 when there is none. */
 uint64_t ntk_attach_process_start_time(pid_t pid);
+/* As above; 0 unknown. */
+uint64_t ntk_attach_process_stack(pid_t pid);
+/* Whether a thread lives, by its number in the first pid namespace; true also where this program's
+ * /proc does not show those numbers. */
+bool ntk_attach_process_has_thread(pid_t pid, uint32_t tid);
 /* Its libraries and whether it has hooks. 0, -ESRCH, or -EACCES when its mappings may not be
  * looked at. */
 int ntk_attach_process_read_maps(struct ntk_attach_process *process);

@@ -45,6 +45,7 @@ struct writer {
     uint64_t cost_ns; /* of looking at one execution */
     uint64_t looked_ns;
     uint64_t looked_again_ns;
+    uint64_t tidied_ns;
 };
 
 /* ---- cores ---- */
@@ -191,8 +192,9 @@ static void look(struct writer *writer)
     ntk_hooks_behalf_at(0, 0, NULL);
     if (counts.events_lost != writer->counts.events_lost ||
         counts.uncounted != writer->counts.uncounted) {
-        ntk_hooks_behalf_lost(counts.events_lost - writer->counts.events_lost);
-        if (writer->counts.events_lost == 0) {
+        ntk_hooks_behalf_lost(counts.events_lost - writer->counts.events_lost + counts.uncounted -
+                              writer->counts.uncounted);
+        if (counts.events_lost != 0 && writer->counts.events_lost == 0) {
             ntk_log_warn(MODULE,
                          "the writer for process %d does not keep up: counts stay exact, records "
                          "of single calls are lost",
@@ -217,6 +219,35 @@ static void look(struct writer *writer)
     writer->looked_ns = now_ns;
 }
 
+/* ---- calls that never return ---- */
+
+struct tidying {
+    const struct writer *writer;
+    uint64_t now_ns;
+};
+
+static bool is_call_over(uint32_t tid, const struct ntk_attach_call *call, void *ctx)
+{
+    const struct tidying *tidying = ctx;
+    const struct writer *writer = tidying->writer;
+
+    return (call->kind == NTK_ATTACH_EXEC_END && !writer->has_executions) ||
+           (call->start_ns + CHECK_NS < tidying->now_ns &&
+            !ntk_attach_process_has_thread(writer->process->pid, tid));
+}
+
+/* A note that nobody takes would hide other calls of its thread, or of one that gets its number. */
+static void tidy(struct writer *writer)
+{
+    struct tidying tidying = { writer, ntk_clock_monotonic_ns() };
+
+    writer->tidied_ns = tidying.now_ns;
+    if (ntk_attach_probes_forget_calls(writer->probes, is_call_over, &tidying)) {
+        ntk_hooks_behalf_at(0, 0, NULL);
+        ntk_attach_models_end_lost(&writer->models, is_call_running, writer);
+    }
+}
+
 /* ---- what it costs ---- */
 
 static void stop_executions(struct writer *writer, const char *why)
@@ -228,6 +259,7 @@ static void stop_executions(struct writer *writer, const char *why)
     look(writer);
     writer->has_executions = false;
     ntk_attach_models_end_lost(&writer->models, NULL, NULL);
+    tidy(writer);
     ntk_hooks_behalf_flag(NTK_PROCESS_NO_EXECUTIONS);
     ntk_log_warn(MODULE, "executions of process %d are not looked at: %s",
                  (int)writer->process->pid, why);
@@ -379,6 +411,15 @@ static const char *look_again(struct writer *writer)
     return "it does not use the library any more";
 }
 
+/* Nothing of the program before is there, and where another thread than the first one executed it
+ * the kernel has no probe in it. */
+static bool executes_another(const struct writer *writer)
+{
+    uint64_t stack = ntk_attach_process_stack(writer->process->pid);
+
+    return stack != 0 && stack != writer->process->stack;
+}
+
 /* Until the end; why. */
 static const char *work(struct writer *writer, int process_fd, int signals)
 {
@@ -399,6 +440,12 @@ static const char *work(struct writer *writer, int process_fd, int signals)
         judge_cost(writer, now_ns);
         if (writer->is_async_seen) {
             stop_executions(writer, "they end after their calls (nrta_execute_schedule)");
+        }
+        if (now_ns - writer->tidied_ns >= CHECK_NS) {
+            if (executes_another(writer)) {
+                return "it executes another program now";
+            }
+            tidy(writer);
         }
         if (writer->is_init_seen || now_ns - writer->looked_again_ns >= LOOK_AGAIN_NS) {
             writer->is_init_seen = false;

@@ -6,6 +6,8 @@
  *   init | close | load FILE VNC | collectives FILE VNC | unload | exec COUNT STATUS MICROSECONDS
  *   repeat COUNT STATUS MICROSECONDS | threads THREADS COUNT MICROSECONDS | leave | async
  *   alloc PLACEMENT VNC BYTES | slice | buffer | free      (the last tensor; a slice of it)
+ *   end (a thread in an execution) | again (executes the program anew, in an execution)
+ *   crowd THREADS MICROSECONDS (all at one time) | deep LINE (from further down the stack)
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -54,6 +56,12 @@ static void *execute(void *ctx)
     return NULL;
 }
 
+static void *execute_without_inner_call(void *ctx)
+{
+    (void)nrt_execute_repeat(model, ctx, NULL, 1);
+    return NULL;
+}
+
 static void execute_in_threads(int number)
 {
     pthread_t threads[64];
@@ -67,6 +75,43 @@ static void execute_in_threads(int number)
     }
 }
 
+/* One for each thread, at one time. */
+static void execute_in_crowd(int number)
+{
+    pthread_t *threads = calloc((size_t)number, sizeof *threads);
+    pthread_attr_t small;
+    int i;
+
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, 65536);
+    for (i = 0; i < number; i++) {
+        if (pthread_create(&threads[i], &small, execute_without_inner_call, &order) != 0) {
+            _exit(1);
+        }
+    }
+    for (i = 0; i < number; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    free(threads);
+}
+
+static void *become_another(void *ctx)
+{
+    (void)ctx;
+    usleep(300000);
+    execl("/proc/self/exe", "attach_client", (char *)NULL);
+    _exit(1);
+}
+
+static void execute_anew(void)
+{
+    pthread_t thread;
+
+    pthread_create(&thread, NULL, become_another, NULL);
+    order.microseconds = 60000000;
+    (void)nrt_execute(model, &order, NULL);
+}
+
 static void leave(void)
 {
     jmp_buf place;
@@ -75,6 +120,17 @@ static void leave(void)
     if (setjmp(place) == 0) {
         (void)nrt_execute(model, &jump, NULL);
     }
+}
+
+static void do_line(const char *line);
+
+static void do_line_below(const char *line)
+{
+    volatile char room[65536];
+
+    room[0] = 0;
+    do_line(line);
+    room[1] = room[0];
 }
 
 static void do_line(const char *line)
@@ -103,6 +159,16 @@ static void do_line(const char *line)
         }
     } else if (sscanf(line, "threads %ld %ld %ld", &a, &count, &order.microseconds) == 3) {
         execute_in_threads((int)a);
+    } else if (strncmp(line, "deep ", 5) == 0) {
+        do_line_below(line + 5);
+    } else if (strcmp(line, "end") == 0) {
+        order.ends_thread = 1;
+        count = 1;
+        execute_in_threads(1);
+    } else if (sscanf(line, "crowd %ld %ld", &a, &order.microseconds) == 2) {
+        execute_in_crowd((int)a);
+    } else if (strcmp(line, "again") == 0) {
+        execute_anew();
     } else if (strcmp(line, "leave") == 0) {
         leave();
     } else if (strcmp(line, "async") == 0) {

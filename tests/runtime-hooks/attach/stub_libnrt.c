@@ -3,6 +3,7 @@
  * A runtime that does what its caller tells it and nothing else: the calls that attaching looks at,
  * of the vendor's names and forms. It keeps no segment.
  */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -68,6 +69,9 @@ int nrt_execute_repeat(struct stub_model *model, const struct stub_order *order,
     clock_gettime(CLOCK_MONOTONIC, &begin);
     if (order->leave != NULL) {
         longjmp(*order->leave, 1);
+    }
+    if (order->ends_thread) {
+        pthread_exit(NULL);
     }
     if (order->microseconds >= 1000) {
         struct timespec pause = { order->microseconds / 1000000,

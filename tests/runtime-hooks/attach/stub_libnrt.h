@@ -11,7 +11,8 @@ struct stub_model;
 struct stub_order {
     int status;
     long microseconds;
-    jmp_buf *leave; /* by a jump, not by a return */
+    jmp_buf *leave;  /* by a jump, not by a return */
+    int ends_thread; /* its thread ends in it */
 };
 
 int nrt_init(int framework, const char *version, const char *fal_version);

@@ -112,12 +112,13 @@ static int has_attached(void *ctx)
     return strstr(read_file(f->out), "attached to ") != NULL;
 }
 
-static void start_attach(struct fixture *f, const char *const *options)
+/* whom: NULL: the job. */
+static void start_attach_to(struct fixture *f, const char *whom, const char *const *options)
 {
     char folder[600];
     char pid[16];
     char program[600];
-    const char *argv[16] = { program, "attach", pid };
+    const char *argv[16] = { program, "attach", whom != NULL ? whom : pid };
     size_t i;
 
     (void)snprintf(folder, sizeof folder, "NEURON_HOOKS_DIR=%s", f->hooks);
@@ -141,6 +142,16 @@ static void start_attach(struct fixture *f, const char *const *options)
     if (!test_wait_until(has_attached, f, WAIT_S)) {
         fail_msg("not attached: %s", read_file(f->err));
     }
+}
+
+static void start_attach(struct fixture *f, const char *const *options)
+{
+    start_attach_to(f, NULL, options);
+}
+
+static void start_attach_all(struct fixture *f)
+{
+    start_attach_to(f, "--all", NULL);
 }
 
 static int end_attach(struct fixture *f, int signal_number)
@@ -245,6 +256,15 @@ static int has_completed(void *ctx)
     return seen.outcome[NTK_OUTCOME_COMPLETED] >= expected->completed && seen.in_flight == 0;
 }
 
+static int has_that_many(void *ctx)
+{
+    struct expectation *expected = ctx;
+    struct seen seen;
+
+    see(expected->f, &seen);
+    return seen.outcome[NTK_OUTCOME_COMPLETED] >= expected->completed;
+}
+
 static void expect_completed(struct fixture *f, uint64_t completed)
 {
     struct expectation expected = { .f = f, .completed = completed };
@@ -257,6 +277,17 @@ static void expect_completed(struct fixture *f, uint64_t completed)
                  (unsigned long long)completed, (unsigned long long)seen.in_flight,
                  read_file(f->err));
     }
+    see(f, &seen);
+    assert_int_equal(seen.outcome[NTK_OUTCOME_COMPLETED], completed);
+}
+
+/* Whatever else runs. */
+static void expect_completed_beside(struct fixture *f, uint64_t completed)
+{
+    struct expectation expected = { .f = f, .completed = completed };
+    struct seen seen;
+
+    assert_true(test_wait_until(has_that_many, &expected, WAIT_S));
     see(f, &seen);
     assert_int_equal(seen.outcome[NTK_OUTCOME_COMPLETED], completed);
 }
@@ -631,6 +662,108 @@ static void executions_that_are_too_short_are_left_alone(void **state)
     assert_non_null(strstr(read_file(f->err), "more than 1 %"));
 }
 
+/* The calls of a thread that was inside one when they were given up, from further down its stack. */
+static void what_is_given_up_hides_no_other_call(void **state)
+{
+    struct fixture *f = *state;
+    struct expectation expected = { .f = f, .flag = NTK_PROCESS_NO_EXECUTIONS };
+
+    start_job(f);
+    tell(f, "init");
+    load(f, "load", 0);
+    start_attach(f, NULL);
+    tell(f, "exec 2000000 0 1");
+    assert_true(test_wait_until(has_flag, &expected, WAIT_S));
+    tell(f, "deep alloc 0 0 77");
+    expect_tensors(f, 77);
+}
+
+static int has_none_in_flight(void *ctx)
+{
+    struct seen seen;
+
+    see(ctx, &seen);
+    return seen.in_flight == 0;
+}
+
+static void a_thread_that_ends_in_an_execution_keeps_no_core_busy(void **state)
+{
+    struct fixture *f = *state;
+    struct seen seen;
+
+    start_job(f);
+    tell(f, "init");
+    load(f, "load", 0);
+    start_attach(f, NULL);
+    tell(f, "end");
+    tell(f, "exec 5 0 1000");
+    expect_completed_beside(f, 5);
+    assert_true(test_wait_until(has_none_in_flight, f, WAIT_S));
+    see(f, &seen);
+    assert_int_equal(seen.histogram, 5);
+    assert_true(seen.busy_ns < 1000000000u);
+}
+
+static int is_attached_again(void *ctx)
+{
+    const struct fixture *f = ctx;
+    const char *said = strstr(read_file(f->out), "it executes another program now");
+
+    return said != NULL && strstr(said, "attached to ") != NULL;
+}
+
+/* The same process, but nothing of the program before is there, and the kernel has no probe in it
+ * when another thread than the first one executed it. */
+static void a_job_that_executes_another_program_is_attached_to_anew(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_ring_model models[4];
+    struct seen seen;
+
+    start_job(f);
+    start_attach_all(f);
+    tell(f, "init");
+    load(f, "load", 0);
+    tell(f, "alloc 0 0 4096");
+    tell(f, "exec 3 0 1000");
+    expect_completed(f, 3);
+    expect_tensors(f, 4096);
+    assert_true(dprintf(f->to_job, "again\n") > 0);
+    tell(f, "");
+    assert_true(test_wait_until(is_attached_again, f, WAIT_S));
+    tell(f, "init");
+    load(f, "load", 0);
+    tell(f, "alloc 0 0 50");
+    tell(f, "exec 4 0 1000");
+    expect_completed(f, 4);
+    expect_tensors(f, 50);
+    see(f, &seen);
+    assert_int_equal(seen.in_flight, 0);
+    assert_int_equal(ntk_ring_segment_models(get_segment(f), models, 4), 1);
+    assert_int_equal(models[0].state, NTK_MODEL_LOADED);
+    assert_int_equal(models[0].executions, 4);
+}
+
+static void executions_without_room_to_be_noted_are_lost_and_counted(void **state)
+{
+    static const char *const options[] = { "--max-cost", "100", NULL };
+    struct fixture *f = *state;
+    struct ntk_ring_refusals refusals;
+    struct seen seen;
+
+    start_job(f);
+    tell(f, "init");
+    load(f, "load", 0);
+    start_attach(f, options);
+    tell(f, "crowd 5000 4000000"); /* of 4,096 */
+    tell(f, "exec 1 0 1000");
+    expect_completed(f, 4097);
+    see(f, &seen);
+    ntk_ring_segment_refusals(get_segment(f), &refusals);
+    assert_int_equal(seen.histogram + refusals.events_without_ring, 5001);
+    assert_int_equal(seen.histogram, 4097);
+}
+
 static void executions_that_end_after_their_calls_are_not_counted(void **state)
 {
     struct fixture *f = *state;
@@ -795,6 +928,13 @@ int main(int argc, char **argv)
                                         tear_down),
         cmocka_unit_test_setup_teardown(executions_that_are_too_short_are_left_alone, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(what_is_given_up_hides_no_other_call, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_thread_that_ends_in_an_execution_keeps_no_core_busy,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_job_that_executes_another_program_is_attached_to_anew,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(executions_without_room_to_be_noted_are_lost_and_counted,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(executions_that_end_after_their_calls_are_not_counted,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(nothing_is_left_in_a_job_that_is_let_go, set_up, tear_down),
