@@ -5,6 +5,7 @@
  * reads its segment.
  */
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +32,7 @@ static void *library;
 
 /* ---- the child ---- */
 
-static void open_runtime(void)
+static void open_library(void)
 {
     char path[512];
 
@@ -41,6 +42,11 @@ static void open_runtime(void)
     (void)snprintf(path, sizeof path, "%s/libneuron-hooks.so", getenv("NTK_LIB_DIR"));
     library = dlopen(path, RTLD_NOW);
     CHECK(library);
+}
+
+static void open_runtime(void)
+{
+    open_library();
     CHECK(CALL(nrt_init)(NRT_FRAMEWORK_TYPE_NO_FW, "", "") == NRT_SUCCESS);
 }
 
@@ -115,6 +121,34 @@ static int child_asks_for_names(struct observed *child, void *ctx)
     CHECK(!dlsym(library, "nrt_get_status_as_str"));
     CHECK(!dlvsym(library, "nrta_tensor_write", "NRT_2.0.0"));
     CHECK(!dlsym(library, "nrt_of_tomorrow"));
+    observed_send(child, 0);
+    (void)observed_receive(child);
+    CALL(nrt_close)();
+    return 0;
+}
+
+static void *call_first(void *ctx)
+{
+    (void)pthread_barrier_wait(ctx);
+    CHECK(CALL(nrt_unload)(NULL) != NRT_SUCCESS);
+    return NULL;
+}
+
+static int child_calls_first_from_threads(struct observed *child, void *ctx)
+{
+    pthread_t threads[8];
+    pthread_barrier_t barrier;
+
+    (void)ctx;
+    open_library();
+    CHECK(pthread_barrier_init(&barrier, NULL, 8) == 0);
+    for (int i = 0; i < 8; i++) {
+        CHECK(pthread_create(&threads[i], NULL, call_first, &barrier) == 0);
+    }
+    for (int i = 0; i < 8; i++) {
+        CHECK(pthread_join(threads[i], NULL) == 0);
+    }
+    CHECK(CALL(nrt_init)(NRT_FRAMEWORK_TYPE_NO_FW, "", "") == NRT_SUCCESS);
     observed_send(child, 0);
     (void)observed_receive(child);
     CALL(nrt_close)();
@@ -221,12 +255,22 @@ static void names_that_the_runtime_lacks_are_not_there(void **state)
     end(&f);
 }
 
+static void threads_that_call_first_find_one_runtime(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    begin(&f, child_calls_first_from_threads, NULL);
+    end(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_capture_is_an_event_with_its_file_and_size),
         cmocka_unit_test(memory_that_a_slice_holds_is_counted_until_the_slice_goes),
         cmocka_unit_test(names_that_the_runtime_lacks_are_not_there),
+        cmocka_unit_test(threads_that_call_first_find_one_runtime),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
