@@ -489,6 +489,7 @@ static bool works(const struct ntk_trace_core *core)
         [NTK_NTFF_OPCODE_DRAIN] = true,
         [NTK_NTFF_OPCODE_WRITE] = true,
         [NTK_NTFF_OPCODE_TENSOR_LOAD] = true,
+        [NTK_NTFF_OPCODE_TENSOR_STORE] = true,
     };
     struct ntk_executed executed = { .core = core };
 

@@ -7,7 +7,7 @@ const KNOWN = [
   [QUIET, ...GREY],
   [/^MATMUL/, 216, 78], [/^LDWEIGHTS/, 199, 80], [/TRANSPOSE/, 232, 58],
   [/^ACTIVATE/, 26, 84], [/ACT_TABLE/, 40, 60],
-  [/^DMA|_DMA|^TENSOR_LOAD|^TENSOR_SAVE/, 268, 52],
+  [/^DMA|_DMA|^TENSOR_LOAD|^TENSOR_STORE|^TENSOR_SAVE/, 268, 52],
   [/REDUCE/, 158, 58], [/^TENSOR_SCALAR/, 174, 62], [/^TENSOR_TENSOR/, 142, 46], [/^COPY|^CAST|^MEMSET/, 190, 42],
   [/RECIPROCAL|POWER|EXP/, 336, 60], [/RNG|RANDOM|IOTA|SELECT/, 300, 42],
   [/^(io|input)$/, 158, 52], [/^output$/, 190, 52], [/^data$/, 216, 66], [/^software_dynamic$/, 26, 78], [/^hardware_dynamic$/, 268, 52],

@@ -6,7 +6,7 @@
 
 #define PSUM_ADDRESS 0x2000000U
 
-enum moves { MOVES_UNKNOWN, MOVES_NONE, MOVES_TILES, MOVES_TRANSFER };
+enum moves { MOVES_UNKNOWN, MOVES_NONE, MOVES_UNCOUNTED, MOVES_TILES, MOVES_TRANSFER };
 
 struct tiles {
     uint8_t dims, src, src_dtype, src_dtype_mask, dst, dst_dtype;
@@ -84,7 +84,8 @@ static const uint8_t moves[256] = {
 void ntk_vendor_slot_work(const uint8_t slot[NTK_VENDOR_SLOT_BYTES],
                           struct ntk_vendor_work *out_work)
 {
-    *out_work = (struct ntk_vendor_work){ .is_known = moves[slot[0]] == MOVES_NONE };
+    *out_work = (struct ntk_vendor_work){ .is_known = moves[slot[0]] == MOVES_NONE ||
+                                                      moves[slot[0]] == MOVES_UNCOUNTED };
     if (moves[slot[0]] == MOVES_TILES) {
         move_tiles(slot, out_work);
     } else if (moves[slot[0]] == MOVES_TRANSFER) {

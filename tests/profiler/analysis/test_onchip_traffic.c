@@ -165,6 +165,48 @@ static void what_a_vendor_wrote_is_not_known(void **state)
     free(m);
 }
 
+/* A program of NC-v3 with 64 COPYs of 128 float32 and TENSOR_TENSORs, which the original's sums leave
+ * out; with another opcode there are no sums. */
+static void a_vendors_sums_are_the_originals(void **state)
+{
+    struct machine *m = machine_create();
+    struct ntk_isa_instr nop = ntk_isa_instr_make(NTK_ISA_OP_NOP);
+    static const uint8_t copy[] = { [0] = NTK_NTFF_OPCODE_COPY,
+                                    [1] = 0x10,
+                                    [15] = 2,
+                                    [24] = 128,
+                                    [26] = 1,
+                                    [28] = 1,
+                                    [30] = 1,
+                                    [32] = 10,
+                                    [33] = 10,
+                                    [56] = 128,
+                                    [58] = 1,
+                                    [60] = 1,
+                                    [62] = 1 };
+
+    m->trace.has_chip = true;
+    m->trace.chip.generation = 3;
+    for (int i = 0; i < 3; i++) {
+        run(m, NTK_NTFF_ENGINE_VECTOR, &nop, i < 2 ? 8 : 1);
+    }
+    memset(m->code, 0, sizeof m->code);
+    memcpy(m->code, copy, sizeof copy);
+    m->code[NTK_NTFF_SLOT_BYTES] = NTK_NTFF_OPCODE_VENDOR_TENSOR_TENSOR;
+    m->code[NTK_NTFF_SLOT_BYTES + 1] = 0x10;
+    m->code[2 * NTK_NTFF_SLOT_BYTES] = NTK_NTFF_OPCODE_TENSOR_STORE;
+    m->code[2 * NTK_NTFF_SLOT_BYTES + 1] = 0x10;
+    struct ntk_onchip_traffic traffic = traffic_of(m);
+    assert_true(traffic.is_known);
+    assert_int_equal(traffic.psum_read_bytes, 8 * 512);
+    assert_int_equal(traffic.sbuf_write_bytes, 8 * 512);
+    assert_int_equal(traffic.sbuf_read_bytes, 0);
+    assert_int_equal(traffic.psum_to_sbuf_count, 8);
+    m->code[2 * NTK_NTFF_SLOT_BYTES] = 0x95;
+    assert_false(traffic_of(m).is_known);
+    free(m);
+}
+
 /* A group of 300 and 200 bytes that runs four times, by the type of its queue; then the same from a
  * vendor: the WRITE of the runtime where the compiler wrote the queue's name and the group. */
 static void bytes_go_by_the_type_of_their_queue(void **state)
@@ -226,6 +268,7 @@ int main(void)
         cmocka_unit_test(of_dma_only_the_side_on_the_chip_counts),
         cmocka_unit_test(prepared_transfers_are_those_of_the_neff),
         cmocka_unit_test(what_a_vendor_wrote_is_not_known),
+        cmocka_unit_test(a_vendors_sums_are_the_originals),
         cmocka_unit_test(bytes_go_by_the_type_of_their_queue),
     };
 
