@@ -169,6 +169,25 @@ struct step_source {
     struct core_pipeline pipeline;
 };
 
+/* What lies between nodes is as large as the largest variable; what the caller gives was told its
+ * size. */
+static int slot_grow(const struct ntk_core_model *model, struct core_slot *slot,
+                     const struct core_subgraph *subgraph, const struct ntk_neff_var *var,
+                     struct ntk_err *err)
+{
+    if (slot->bytes >= var->bytes_count) {
+        return 0;
+    }
+    if (slot->io != CORE_SLOT_NONE) {
+        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
+                           "variable %s of %s has %llu bytes, the network's tensor %llu", var->name,
+                           subgraph->name, (unsigned long long)var->bytes_count,
+                           (unsigned long long)model->ios[slot->io].bytes);
+    }
+    slot->bytes = var->bytes_count;
+    return 0;
+}
+
 static int variable_make(struct ntk_core_model *model, const struct step_source *source,
                          uint32_t physical, struct core_subgraph *subgraph,
                          const struct ntk_neff_var *var, struct ntk_err *err)
@@ -191,9 +210,7 @@ static int variable_make(struct ntk_core_model *model, const struct step_source 
                                "variable %s of %s is not a tensor of its node", var->name,
                                subgraph->name);
         }
-        if (model->slots[variable->slot].bytes < var->bytes_count) {
-            model->slots[variable->slot].bytes = var->bytes_count;
-        }
+        ret = slot_grow(model, &model->slots[variable->slot], subgraph, var, err);
         break;
     case NTK_NEFF_VAR_FILE:
         variable->kind = CORE_VARIABLE_FIXED;

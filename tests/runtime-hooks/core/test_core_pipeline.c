@@ -319,6 +319,32 @@ static void a_pipeline_that_does_not_fit_together_is_refused(void **state)
     free(neff);
 }
 
+/* Method: the second subgraph reads x too, and says it is larger than the first one says. */
+static void a_tensor_of_the_network_has_one_size(void **state)
+{
+    static const char *const changes[][3] = {
+        { "sg01/", "\"h1\"", "\"x\"" },
+        { "sg01/def.json", "\"x\":{\"type\":\"input\",\"var_id\":1,\"size\":32768",
+          "\"x\":{\"type\":\"input\",\"var_id\":1,\"size\":65536" },
+    };
+    struct core_fixture *f = *state;
+    struct ntk_core_model *model = NULL;
+    size_t bytes = 0;
+    uint8_t *neff = pipeline_make(3, &bytes);
+
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        uint8_t *changed =
+            neff_change(neff, bytes, changes[i][0], changes[i][1], changes[i][2], &bytes);
+
+        free(neff);
+        neff = changed;
+    }
+    assert_int_equal(load(f, neff, bytes, NULL, &model), -EBADMSG);
+    assert_string_equal(f->err.text,
+                        "variable x of sg01 has 65536 bytes, the network's tensor 32768");
+    free(neff);
+}
+
 static void a_pipeline_longer_than_the_machine_is_refused(void **state)
 {
     struct core_fixture *f = *state;
@@ -379,6 +405,7 @@ int main(void)
         TEST(inferences_in_a_pipeline_at_once_do_not_meet),
         TEST(memory_between_subgraphs_comes_back),
         TEST(a_pipeline_that_does_not_fit_together_is_refused),
+        TEST(a_tensor_of_the_network_has_one_size),
         TEST(a_pipeline_longer_than_the_machine_is_refused),
         TEST(later_chips_have_no_pipelines),
         TEST(a_pipeline_without_memory_between_is_refused_at_load),
