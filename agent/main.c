@@ -26,6 +26,9 @@
 /* Without a configuration one report covers this much: a look, not a series. */
 #define ONCE_PERIOD_NS (1 * NTK_NS_PER_SECOND)
 
+/* What a database takes with next to nothing in it, and room for as much. */
+#define DB_BYTES_MIN (UINT64_C(1) << 20)
+
 static const char *arg_config;
 static bool arg_once;
 static uint64_t arg_count;
@@ -135,7 +138,8 @@ static const struct ntk_opt first_rows[] = {
     { 0, "db-keep", "LIST", NTK_OPT_CALL, CALL(call_db_keep),
       "how long it keeps seconds, minutes and hours; default 168h,2160h,26280h" },
     { 0, "db-size", "BYTES", NTK_OPT_BYTES, &options.store.keep_bytes,
-      "how large it may grow, the oldest goes first; default 1G", .is_above_zero = true },
+      "how large it may grow, the oldest goes first; default 1G, at least 1M",
+      .is_above_zero = true },
     { 0 },
 };
 
@@ -213,19 +217,58 @@ static int join_options(void)
     return program.options ? 0 : ntk_err_no_memory(&err);
 }
 
-/* 0, or negative when what the exporters' options say does not fit together. *out_secrets: one that
- * is asked for has secrets; *out_listens: one listens. */
-static int check_exporters(bool *out_secrets, bool *out_listens, struct ntk_err *err)
+struct outputs {
+    bool metrics; /* somebody gets metrics: an exporter, or who asks the agent's own port */
+    bool listen;
+    bool have_secrets;
+};
+
+/* 0, or negative when what the exporters' options say does not fit together. */
+static int check_exporters(struct outputs *outputs, struct ntk_err *err)
 {
     for (size_t i = 0; i < NTK_EXPORTER_COUNT; i++) {
         int ret = ntk_exporters[i]->is_asked(err);
         if (ret < 0) {
             return ret;
         }
-        *out_secrets = *out_secrets || (ret > 0 && ntk_exporters[i]->has_secrets);
-        *out_listens = *out_listens || (ret > 0 && ntk_exporters[i]->listens);
+        outputs->metrics = outputs->metrics || ret > 0;
+        outputs->have_secrets = outputs->have_secrets || (ret > 0 && ntk_exporters[i]->has_secrets);
+        outputs->listen = outputs->listen || (ret > 0 && ntk_exporters[i]->listens);
     }
     return 0;
+}
+
+/* The first option that would do nothing, as what it is about is not asked for; NULL: none. */
+static const char *find_lonely(const struct outputs *outputs)
+{
+    static const char to_listen[] = "needs --http or an exporter that listens";
+    static const char to_export[] = "needs --http or an exporter, such as --prometheus";
+    const struct {
+        const char *name;
+        bool is_given;
+        bool has_use;
+        const char *needs;
+    } rows[] = {
+        { "--http-host", options.exporter.host_names != NULL, outputs->listen, to_listen },
+        { "--http-token-file", options.http_token_file != NULL, options.http != NULL,
+          "needs --http" },
+        { "--web.config.file", arg_web_config != NULL, outputs->listen, to_listen },
+        { "--vendor-metrics-only", options.exporter.vendor_only, outputs->metrics, to_export },
+        { "--pid-label", options.exporter.pid_label, outputs->metrics, to_export },
+        { "--label", ntk_labels_option.count > 0, outputs->metrics, to_export },
+        { "--zero-fill", options.exporter.zero_fill, outputs->metrics, to_export },
+        { "--db-keep", options.store.keep_ns[0] > 0, options.db_path != NULL, "needs --db" },
+        { "--db-size", options.store.keep_bytes > 0, options.db_path != NULL, "needs --db" },
+    };
+    static char sentence[128];
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (rows[i].is_given && !rows[i].has_use) {
+            snprintf(sentence, sizeof sentence, "%s %s", rows[i].name, rows[i].needs);
+            return sentence;
+        }
+    }
+    return NULL;
 }
 
 static int read_config(struct ntk_monitor_config *config, struct ntk_err *err)
@@ -298,17 +341,18 @@ int main(int argc, char **argv)
     if (arg_once && arg_count) {
         return ntk_opt_usage_error(&program, "--once and --count exclude each other");
     }
-    bool has_secrets = arg_web_config || options.http_token_file;
-    bool listens = options.http != NULL;
-    if (check_exporters(&has_secrets, &listens, &err) < 0) {
+    struct outputs outputs = { .metrics = options.http != NULL,
+                               .listen = options.http != NULL,
+                               .have_secrets = arg_web_config || options.http_token_file };
+    if (check_exporters(&outputs, &err) < 0) {
         return ntk_opt_usage_error(&program, "%s", err.text);
     }
-    if (!listens && options.exporter.host_names) {
-        return ntk_opt_usage_error(&program,
-                                   "--http-host needs --http or an exporter that listens");
+    if (options.store.keep_bytes && options.store.keep_bytes < DB_BYTES_MIN) {
+        return ntk_opt_usage_error(&program, "--db-size is below 1M");
     }
-    if (!options.http && options.http_token_file) {
-        return ntk_opt_usage_error(&program, "--http-token-file needs --http");
+    const char *lonely = find_lonely(&outputs);
+    if (lonely) {
+        return ntk_opt_usage_error(&program, "%s", lonely);
     }
     if (arg_period_ns > NTK_MONITOR_PERIOD_MAX_NS) {
         return ntk_opt_usage_error(&program, "--period is longer than a day");
@@ -316,7 +360,7 @@ int main(int argc, char **argv)
     if (pod_options.period_ns && pod_options.period_ns < NTK_PODS_PERIOD_MIN_NS) {
         return ntk_opt_usage_error(&program, "--k8s-period is below one second");
     }
-    if (has_secrets) {
+    if (outputs.have_secrets) {
         ntk_memory_forbid_cores();
     }
     signal(SIGPIPE, SIG_IGN); /* a reader that goes is an end like any other */

@@ -70,6 +70,16 @@ static void wrong_usage_is_one_line_and_2(void **state)
     expect(*state, "--period", "25h", 2, "neuron-monitor: --period is longer than a day\n" TRY);
     expect(*state, "--http-host", "a.example", 2,
            "neuron-monitor: --http-host needs --http or an exporter that listens\n" TRY);
+    /* What would do nothing is not passed over. */
+    expect(*state, "--db-keep", "1h", 2, "neuron-monitor: --db-keep needs --db\n" TRY);
+    expect(*state, "--db-size", "1G", 2, "neuron-monitor: --db-size needs --db\n" TRY);
+    expect(*state, "--db-size", "1000", 2, "neuron-monitor: --db-size is below 1M\n" TRY);
+    expect(*state, "--zero-fill", NULL, 2,
+           "neuron-monitor: --zero-fill needs --http or an exporter, such as --prometheus\n" TRY);
+    expect(*state, "--label", "node=a7", 2,
+           "neuron-monitor: --label needs --http or an exporter, such as --prometheus\n" TRY);
+    expect(*state, "--web.config.file", "x.yml", 2,
+           "neuron-monitor: --web.config.file needs --http or an exporter that listens\n" TRY);
     expect(*state, "--prometheus", "localhost", 2,
            "neuron-monitor: bad value 'localhost' of --prometheus: '[ADDRESS:]PORT' with a port up "
            "to 65535 expected\n" TRY);
