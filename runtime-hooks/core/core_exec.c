@@ -255,6 +255,7 @@ static bool nc_hand_over(struct ntk_core *core, struct core_nc *nc,
         }
     }
     nc->last_model = model->id;
+    nc->is_started = false;
     return true;
 }
 
@@ -393,6 +394,7 @@ static enum ntk_core_outcome subgraphs_run(struct execution *execution, uint32_t
             .binding_count = subgraph->variable_count,
             .timeout_ns = model->timeout_ns,
             .zero_outputs = step->is_empty,
+            .is_start = !nc->is_started,
             .rounds_by_chance = model->rounds_by_chance,
             .trace = core_step_record_trace(record, i),
             .printer = &printer,
@@ -406,6 +408,8 @@ static enum ntk_core_outcome subgraphs_run(struct execution *execution, uint32_t
     for (uint32_t i = step->subgraph_count; i-- > 0;) {
         outcome = outcome_worse(outcome_of_run(execution, nc, i, &results[i]), outcome);
     }
+    nc->is_started =
+        nc->is_started || outcome == NTK_CORE_COMPLETED || outcome == NTK_CORE_NUMERICAL_ERROR;
     return outcome;
 }
 

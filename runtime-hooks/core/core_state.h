@@ -53,6 +53,7 @@ struct core_nc {
     struct core_stack *stack;
     pthread_mutex_t execution_lock; /* held while a model runs here */
     uint32_t last_model;            /* whose state the engines hold; under the execution lock */
+    bool is_started;                /* that model has put its pinned constants there; likewise */
     bool is_dead;                   /* a hardware fault was fatal; under execution_lock */
     /* Under core->lock; replaced only with the execution lock held too. */
     struct core_allocation scratchpad[NTK_CORE_LNC_MAX];

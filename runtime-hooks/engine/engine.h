@@ -207,6 +207,9 @@ struct ntk_engine_run_options {
     size_t binding_count;
     uint64_t timeout_ns; /* device time; 0 = none */
     bool zero_outputs;   /* variables of type output are zeroed first: nothing writes them */
+    /* The state buffer holds nothing of the program: what its pinned queue sets bring comes first,
+     * in device time too. */
+    bool is_start;
     /* What compute engines write to floats narrower than fp32 is rounded by chance, not to nearest
      * (docs/decisions/instruction-set.md). NC-v1 cannot. */
     bool rounds_by_chance;

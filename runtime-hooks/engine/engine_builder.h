@@ -55,6 +55,10 @@ int ntk_engine_compute_prepare(struct ntk_engine_builder *b, const struct ntk_is
 int ntk_engine_dma_prepare(struct ntk_engine_builder *b, const struct ntk_isa_instr *instr,
                            struct ntk_engine_instr *out, struct ntk_err *err);
 
+/* All groups of pinned queue sets of all engines, after the instructions. -EBADMSG, -ENOTSUP,
+ * -ENOMEM. */
+int ntk_engine_pinned_prepare(struct ntk_engine_builder *b, struct ntk_err *err);
+
 /* Registers, jumps, functions, barriers. Targets are slots until ntk_engine_flow_close(). -EBADMSG,
  * -ENOMEM. */
 int ntk_engine_flow_prepare(struct ntk_engine_builder *b, const struct ntk_isa_instr *instr,

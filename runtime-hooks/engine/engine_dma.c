@@ -3,6 +3,7 @@
 #include "runtime-hooks/engine/engine_dma.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime-hooks/engine/cost_model.h"
@@ -113,6 +114,7 @@ static int group_prepare(struct ntk_engine_builder *b, uint32_t group_index, str
     dma->semaphore_value = b->program->queue_sets[group->queue_set].queue_count;
     dma->event = group->event;
     dma->instance = instance_of(b, group);
+    dma->at_first_queue = group->section_start;
     if ((group->semaphore != NTK_NEFF_NONE && group->semaphore >= NTK_ISA_SEMAPHORES) ||
         (group->event != NTK_NEFF_NONE && group->event >= NTK_ISA_EVENTS)) {
         return BAD("DMA group %u signals semaphore %u or event %u", group->id, group->semaphore,
@@ -131,6 +133,68 @@ static int group_prepare(struct ntk_engine_builder *b, uint32_t group_index, str
         }
     }
     return 0;
+}
+
+/* It brings constants to the state buffer, and nobody waits for it. */
+static int pinned_check(const struct ntk_engine_builder *b, const struct ntk_neff_dma_group *group,
+                        struct ntk_err *err)
+{
+    const struct ntk_neff_var *vars = b->subgraph->vars;
+
+    if (group->semaphore != NTK_NEFF_NONE || group->event != NTK_NEFF_NONE ||
+        group->remote_semaphore_count > 0) {
+        return BAD("it signals, and no program runs yet");
+    }
+    for (uint32_t t = 0; t < group->transfer_count; t++) {
+        const struct ntk_neff_transfer *transfer = &group->transfers[t];
+        const struct ntk_neff_var *from = &vars[transfer->from[0].var];
+
+        if (vars[transfer->to.var].type != NTK_NEFF_VAR_STATE_BUFFER) {
+            return BAD("it writes %s, not the state buffer", vars[transfer->to.var].name);
+        }
+        if (from->type != NTK_NEFF_VAR_FILE) {
+            return BAD("it reads %s, which is no constant", from->name);
+        }
+    }
+    return 0;
+}
+
+int ntk_engine_pinned_prepare(struct ntk_engine_builder *b, struct ntk_err *err)
+{
+    struct ntk_engine_instr start = { 0 };
+    int ret = 0;
+
+    for (int e = 0; e < NTK_ENGINE_SEQUENCER_COUNT && ret == 0; e++) {
+        const struct ntk_neff_engine *engine = &b->subgraph->engines[e];
+
+        b->engine = (enum ntk_isa_engine)e;
+        free(b->group_dma);
+        b->group_dma = calloc((size_t)engine->group_count + 1, sizeof *b->group_dma);
+        if (!b->group_dma) {
+            return NO_MEMORY();
+        }
+        for (uint32_t g = 0; g < engine->group_count && ret == 0; g++) {
+            const struct ntk_neff_dma_group *group = &engine->groups[g];
+            const struct ntk_neff_queue_set *set = &b->subgraph->queue_sets[group->queue_set];
+            struct ntk_engine_dma *dma;
+
+            if (!set->pinned) {
+                continue;
+            }
+            ret = pinned_check(b, group, err);
+            ret = ret < 0 ? ret : group_prepare(b, g, err);
+            if (ret < 0) {
+                ntk_err_prefix(err, "group %u of pinned queue set %s", group->id, set->name);
+                break;
+            }
+            dma = ntk_vec_at(&b->program->dmas, b->group_dma[g] - 1);
+            dma->is_pinned = true;
+            ret = start_add(b, b->group_dma[g] - 1, &start, err);
+        }
+    }
+    b->program->pinned_first = start.first;
+    b->program->pinned_count = start.count;
+    return ret;
 }
 
 static int trigger_prepare(struct ntk_engine_builder *b, const struct ntk_isa_instr *instr,
@@ -479,6 +543,11 @@ int ntk_engine_dma_prepare(struct ntk_engine_builder *b, const struct ntk_isa_in
     out->kind = NTK_ENGINE_KIND_DMA;
     if (instr->queue >= b->program->info.queue_count) {
         return BAD("queue set %u of %u", instr->queue, b->program->info.queue_count);
+    }
+    if (b->subgraph->queue_sets[instr->queue].pinned) {
+        return BAD("queue set %s is pinned: the start of the model moves its groups, and nothing "
+                   "does so again",
+                   b->subgraph->queue_sets[instr->queue].name);
     }
     if (instr->op == NTK_ISA_OP_SENDRECV) {
         return exchange_prepare(b, instr, out, err);

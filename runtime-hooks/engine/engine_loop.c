@@ -310,6 +310,9 @@ static bool start_ready(struct run *run)
 {
     bool news = false;
 
+    if (run->pinned_left > 0) {
+        return false;
+    }
     for (uint32_t e = 0; e < NTK_ENGINE_SEQUENCER_COUNT; e++) {
         struct engine_state *state = &run->engines[e];
         const struct ntk_engine_instr *instr;

@@ -234,6 +234,10 @@ static int variables_prepare(struct ntk_engine_builder *b, struct ntk_err *err)
         if (queues < 1 || queues > NTK_NEFF_QUEUES_MAX) {
             return BAD("queue set %u has %u queues", q, queues);
         }
+        if (subgraph->queue_sets[q].pinned && b->spec->generation > 1) {
+            return BAD("queue set %s is pinned, which only NC-v1 knows",
+                       subgraph->queue_sets[q].name);
+        }
         program->queue_sets[q].queue_count = queues;
         program->queue_sets[q].semaphore_count = subgraph->queue_sets[q].semaphore_count;
         memcpy(program->queue_sets[q].semaphores, subgraph->queue_sets[q].semaphores,
@@ -275,6 +279,9 @@ static int engines_prepare(struct ntk_engine_builder *b, struct ntk_err *err)
     for (int e = 0; e < NTK_ENGINE_SEQUENCER_COUNT && ret == 0; e++) {
         b->engine = (enum ntk_isa_engine)e;
         ret = engine_prepare(b, err);
+    }
+    if (ret == 0) {
+        ret = ntk_engine_pinned_prepare(b, err);
     }
     for (size_t i = 0; i < b->program->dmas.count && ret == 0; i++) {
         const struct ntk_engine_dma *dma = ntk_vec_at(&b->program->dmas, i);

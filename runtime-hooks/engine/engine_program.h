@@ -113,9 +113,11 @@ struct ntk_engine_dma {
     uint32_t first_transfer, transfer_count;
     uint32_t semaphore; /* NTK_NEFF_NONE: none */
     uint32_t semaphore_value;
-    uint32_t event;    /* NTK_NEFF_NONE: none */
-    uint32_t instance; /* ring of the queue set it lies in; NTK_NEFF_NONE: whichever is there */
-    bool signals_set;  /* each semaphore of the queue set counts one up */
+    uint32_t event;      /* NTK_NEFF_NONE: none */
+    uint32_t instance;   /* ring of the queue set it lies in; NTK_NEFF_NONE: whichever is there */
+    bool signals_set;    /* each semaphore of the queue set counts one up */
+    bool at_first_queue; /* its first piece goes to the first queue of the set */
+    bool is_pinned;      /* moved at the start of the model, not by an instruction */
     uint32_t first_remote, remote_count; /* semaphores of the other core */
     uint32_t pipe;                       /* of an exchange */
 };
@@ -202,10 +204,11 @@ struct ntk_engine_program {
     struct ntk_engine_queue_set *queue_sets;
     struct ntk_engine_variable *variables; /* by var_id */
     uint32_t sbuf_var_id;
-    uint32_t row_elements_max; /* of any compute operand */
-    uint64_t bounce_bytes_max; /* of any instruction or transfer */
-    uint64_t dma_start_count;  /* how often a run starts a DMA */
-    uint64_t opaque_ps;        /* how long an opaque program takes */
+    uint32_t row_elements_max;           /* of any compute operand */
+    uint64_t bounce_bytes_max;           /* of any instruction or transfer */
+    uint64_t dma_start_count;            /* how often a run starts a DMA */
+    uint64_t opaque_ps;                  /* how long an opaque program takes */
+    uint32_t pinned_first, pinned_count; /* in starts: what the start of the model moves */
     bool has_matmul, has_random, has_latches;
     bool has_flow, has_jumps; /* registers or jumps; jumps */
 };

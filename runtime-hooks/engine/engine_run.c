@@ -123,12 +123,13 @@ uint64_t engine_transfer_schedule(struct run *run, const struct ntk_engine_dma *
     uint32_t queues = run->program->queue_sets[dma->queue_set].queue_count;
     uint64_t pieces = queues < spec->dma_engine_count ? queues : spec->dma_engine_count;
     uint64_t done_ps = ready_ps;
+    uint64_t first = dma->at_first_queue ? 0 : number;
 
     if (transfer->descriptors < pieces) {
         pieces = transfer->descriptors;
     }
     for (uint64_t p = 0; p < pieces; p++) {
-        uint32_t queue = (uint32_t)((number + p) % queues);
+        uint32_t queue = (uint32_t)((first + p) % queues);
         uint32_t engine = queue % spec->dma_engine_count;
         uint64_t reads = transfer->read_bytes / pieces + (p < transfer->read_bytes % pieces);
         uint64_t writes = transfer->write_bytes / pieces + (p < transfer->write_bytes % pieces);
@@ -250,6 +251,7 @@ bool engine_dma_complete(struct run *run, uint32_t dma_index)
         }
         engine_dma_count(run, transfer);
     }
+    run->pinned_left -= dma->is_pinned ? 1 : 0;
     engine_dma_signal(run, dma);
     return true;
 }
@@ -366,6 +368,13 @@ static int run_begin(struct run *run, struct ntk_err *err)
     for (int e = 0; e < NTK_ENGINE_SEQUENCER_COUNT; e++) {
         run->engines[e].instrs = program->instrs[e].items;
         run->engines[e].count = program->main_end[e];
+    }
+    if (run->options->is_start) {
+        run->pinned_left = program->pinned_count;
+    }
+    for (uint32_t i = 0; i < run->pinned_left; i++) {
+        engine_dma_start(
+            run, *(const uint32_t *)ntk_vec_at(&program->starts, program->pinned_first + i));
     }
     return 0;
 }

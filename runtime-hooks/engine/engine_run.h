@@ -45,6 +45,7 @@ struct run {
     size_t pending_count;
     size_t interval_count;
     uint32_t arrivals[NTK_ISA_BARRIERS]; /* at each barrier */
+    uint32_t pinned_left; /* of what the start of the model moves; nothing else begins before */
     bool has_nan, has_no_memory;
     uint32_t nan_engine, nan_slot; /* the first that wrote one */
 };

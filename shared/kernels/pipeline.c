@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pipeline - dense layers, each a subgraph for a NeuronCore of its own: what one core gives, the
- * next one takes by its name. One node of the graph, for the chips whose cores make pipelines.
+ * next one takes by its name; weights that stay in the state buffer from the start of the model on.
+ * One node of the graph, for the chips whose cores make pipelines.
  */
 #include <math.h>
 #include <stdio.h>
@@ -44,25 +45,27 @@ static void program_add(const struct stage *s, const struct ntk_example_options 
     uint64_t y_at = ntk_kit_take(&space, y_row);
     uint32_t in =
         ntk_neff_kernel_queue(s->kernel, "qSPIO0", NTK_ISA_ENGINE_SP, NTK_NEFF_QUEUE_IN, 16);
+    uint32_t pinned =
+        ntk_neff_kernel_queue(s->kernel, "qSPPinned0", NTK_ISA_ENGINE_SP, NTK_NEFF_QUEUE_IN, 1);
     uint32_t out =
         ntk_neff_kernel_queue(s->kernel, "qPoolIO0", NTK_ISA_ENGINE_POOL, NTK_NEFF_QUEUE_OUT, 16);
     struct ntk_isa_operand sum = ntk_isa_psum(0, NTK_KIT_P, COLUMNS, NTK_DTYPE_FLOAT32);
-    ntk_neff_token loaded, x = 0, read = 0, done = 0, stored = 0;
+    ntk_neff_token x = 0, read = 0, done = 0, stored = 0;
 
-    ntk_neff_kernel_layer(s->kernel, "weights");
-    (void)ntk_neff_kernel_load(s->kernel, in, s->weights, 0, NTK_KIT_P * size, NTK_KIT_P,
+    ntk_neff_kernel_layer(s->kernel, "dense");
+    ntk_neff_kernel_queue_pin(s->kernel, pinned);
+    (void)ntk_neff_kernel_load(s->kernel, pinned, s->weights, 0, NTK_KIT_P * size, NTK_KIT_P,
                                weights_at, NTK_KIT_P * size, NTK_AFTER_NONE);
-    loaded =
-        ntk_neff_kernel_load(s->kernel, in, s->bias, 0, 4, NTK_KIT_P, bias_at, 4, NTK_AFTER_NONE);
+    (void)ntk_neff_kernel_load(s->kernel, pinned, s->bias, 0, 4, NTK_KIT_P, bias_at, 4,
+                               NTK_AFTER_NONE);
     for (uint64_t r = 0; r < options->repeat; r++) {
-        ntk_neff_kernel_layer(s->kernel, "dense");
         x = r == 0 ? ntk_neff_kernel_load(s->kernel, in, s->x, 0, x_row, NTK_KIT_P, x_at, x_row,
                                           NTK_AFTER_NONE)
                    : ntk_neff_kernel_dma_again(s->kernel, x, NTK_AFTER(read));
         read = ntk_kit_matmul(s->kernel, sum,
                               ntk_isa_sbuf(weights_at, NTK_KIT_P, NTK_KIT_P, options->dtype),
                               ntk_isa_sbuf(x_at, NTK_KIT_P, COLUMNS, options->dtype), false,
-                              options->columns, NTK_AFTER(loaded, x, done));
+                              options->columns, NTK_AFTER(x, done));
         done = ntk_kit_activation(
             s->kernel, NTK_ISA_ACT_RELU, ntk_isa_sbuf(y_at, NTK_KIT_P, COLUMNS, s->y_dtype), sum,
             1.0F, ntk_isa_sbuf(bias_at, NTK_KIT_P, 1, NTK_DTYPE_FLOAT32), NTK_AFTER(read, stored));

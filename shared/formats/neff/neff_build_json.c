@@ -253,6 +253,9 @@ static void put_queues(struct ntk_json *json, const struct build_subgraph *subgr
         ntk_json_key_text(json, "fabric_path", "main");
         ntk_json_key_u64(json, "num_queues", queue->queue_count);
         ntk_json_key_text(json, "owner", engine_keys[queue->owner]);
+        if (queue->is_pinned) {
+            ntk_json_key_bool(json, "pinned", true);
+        }
         ntk_json_key_array_begin(json, "semaphore_set");
         for (int c = 0; c < NTK_ISA_ENGINE_COUNT; c++) {
             if (queue->semaphore_to[c] != NTK_ISA_NO_SEMAPHORE) {

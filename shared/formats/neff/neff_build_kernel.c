@@ -367,6 +367,15 @@ uint32_t ntk_neff_kernel_queue(struct ntk_neff_kernel *kernel, const char *name,
     return (uint32_t)subgraph->queues.count - 1;
 }
 
+void ntk_neff_kernel_queue_pin(struct ntk_neff_kernel *kernel, uint32_t queue)
+{
+    struct ntk_vec *queues = &kernel->subgraphs[kernel->current].queues;
+
+    if (!neff_build_failed(kernel->build) && queue < queues->count) {
+        ((struct build_queue *)ntk_vec_at(queues, queue))->is_pinned = true;
+    }
+}
+
 uint16_t ntk_neff_kernel_semaphore(struct ntk_neff_kernel *kernel)
 {
     struct build_subgraph *subgraph = &kernel->subgraphs[kernel->current];

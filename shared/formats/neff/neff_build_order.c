@@ -295,7 +295,7 @@ ntk_neff_token ntk_neff_kernel_dma(struct ntk_neff_kernel *kernel, uint32_t queu
     if (transfer->scales) {
         memcpy(group->scales, transfer->scales, transfer->source_count * sizeof *group->scales);
     }
-    return trigger(kernel, (uint32_t)subgraph->groups.count - 1, after);
+    return queue->is_pinned ? 0 : trigger(kernel, (uint32_t)subgraph->groups.count - 1, after);
 }
 
 ntk_neff_token ntk_neff_kernel_dma_again(struct ntk_neff_kernel *kernel, ntk_neff_token first,

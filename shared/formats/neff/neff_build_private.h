@@ -39,6 +39,7 @@ struct build_queue {
     char *name;
     enum ntk_isa_engine owner;
     enum ntk_neff_queue_type type;
+    bool is_pinned;
     uint32_t queue_count;
     uint32_t group_count;
     uint16_t semaphore_to[NTK_ISA_ENGINE_COUNT]; /* signalled by transfers that engine waits for */

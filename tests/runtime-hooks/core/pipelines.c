@@ -24,7 +24,37 @@ static ntk_neff_token load_rows(struct ntk_neff_kernel *kernel, uint32_t queue, 
     return ntk_neff_kernel_load(kernel, queue, var, 0, ROW, PIPELINE_ROWS, at, ROW, NTK_AFTER_NONE);
 }
 
-static void stage_fill(struct ntk_neff_kernel *kernel, uint32_t index, uint32_t length)
+static ntk_neff_token add(struct ntk_neff_kernel *kernel, uint64_t to, uint64_t other,
+                          struct ntk_neff_after after)
+{
+    struct ntk_isa_instr instr = ntk_isa_instr_make(NTK_ISA_OP_TENSOR_TENSOR);
+
+    instr.op0 = NTK_ISA_ALU_ADD;
+    instr.operand[NTK_ISA_DST] = tile(to);
+    instr.operand[NTK_ISA_SRC0] = tile(to);
+    instr.operand[NTK_ISA_SRC1] = tile(other);
+    return ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_DVE, &instr, after);
+}
+
+/* Of another size than the tensors, so that a test can name these by it. */
+static void constant_pin(struct ntk_neff_kernel *kernel, float value)
+{
+    static const uint64_t shape[] = { PIPELINE_ROWS + 4, PIPELINE_COLUMNS };
+    static float values[PIPELINE_ELEMENTS + 4 * PIPELINE_COLUMNS];
+    uint32_t queue =
+        ntk_neff_kernel_queue(kernel, "qSPPinned0", NTK_ISA_ENGINE_SP, NTK_NEFF_QUEUE_IN, 1);
+
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        values[i] = value;
+    }
+    ntk_neff_kernel_queue_pin(kernel, queue);
+    (void)load_rows(kernel, queue,
+                    ntk_neff_kernel_constant(kernel, "c", NTK_DTYPE_FLOAT32, 2, shape, values),
+                    3 * ROW);
+}
+
+static void stage_fill(struct ntk_neff_kernel *kernel, uint32_t index, uint32_t length,
+                       float addend)
 {
     static const uint64_t shape[] = { PIPELINE_ROWS, PIPELINE_COLUMNS };
     bool is_last = index + 1 == length;
@@ -43,21 +73,18 @@ static void stage_fill(struct ntk_neff_kernel *kernel, uint32_t index, uint32_t 
     ntk_neff_token loaded = load_rows(kernel, queue, x, 0);
     ntk_neff_token done = ntk_kit_scalar(kernel, NTK_ISA_ALU_MULTIPLY, tile(ROW), tile(0),
                                          ntk_kit_none(), (float)index + 2, NTK_AFTER(loaded));
+    constant_pin(kernel, addend);
+    done = add(kernel, ROW, 3 * ROW, NTK_AFTER(done));
     if (is_last && length > 2) {
         uint32_t first = ntk_neff_kernel_input(kernel, "h1", NTK_DTYPE_FLOAT32, 2, shape);
         ntk_neff_token also = load_rows(kernel, queue, first, 2 * ROW);
-        struct ntk_isa_instr add = ntk_isa_instr_make(NTK_ISA_OP_TENSOR_TENSOR);
 
-        add.op0 = NTK_ISA_ALU_ADD;
-        add.operand[NTK_ISA_DST] = tile(ROW);
-        add.operand[NTK_ISA_SRC0] = tile(ROW);
-        add.operand[NTK_ISA_SRC1] = tile(2 * ROW);
-        done = ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_DVE, &add, NTK_AFTER(done, also));
+        done = add(kernel, ROW, 2 * ROW, NTK_AFTER(done, also));
     }
     (void)ntk_neff_kernel_store(kernel, queue, y, 0, ROW, PIPELINE_ROWS, ROW, ROW, NTK_AFTER(done));
 }
 
-uint8_t *pipeline_make(uint32_t length, size_t *out_bytes)
+uint8_t *pipeline_make(uint32_t length, float addend, size_t *out_bytes)
 {
     struct ntk_neff_build_options options = { .name = "pipe" };
     struct ntk_neff_build *build = ntk_neff_build_create(&options);
@@ -68,7 +95,7 @@ uint8_t *pipeline_make(uint32_t length, size_t *out_bytes)
     for (uint32_t s = 0; s < length; s++) {
         kernel =
             kernel ? ntk_neff_build_stage(build, kernel) : ntk_neff_build_kernel(build, "pipe");
-        stage_fill(kernel, s, length);
+        stage_fill(kernel, s, length, addend);
     }
     if (ntk_neff_build_bytes(build, &bytes, out_bytes, &err) < 0) {
         fail_msg("%s", err.text);
@@ -77,12 +104,12 @@ uint8_t *pipeline_make(uint32_t length, size_t *out_bytes)
     return bytes;
 }
 
-float pipeline_expected(uint32_t length, float x)
+float pipeline_expected(uint32_t length, float addend, float x)
 {
-    float h1 = x * 2;
+    float h1 = x * 2 + addend;
 
     for (uint32_t s = 0; s < length; s++) {
-        x *= (float)s + 2;
+        x = x * ((float)s + 2) + addend;
     }
     return length > 2 ? x + h1 : x;
 }

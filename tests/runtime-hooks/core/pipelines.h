@@ -14,11 +14,12 @@
 #define PIPELINE_ELEMENTS (PIPELINE_ROWS * PIPELINE_COLUMNS)
 #define PIPELINE_BYTES (PIPELINE_ELEMENTS * sizeof(float))
 
-/* Node "pipe" of float32 tensors: subgraph s multiplies by s + 2; x -> h1 -> h2 ... -> y. The last
- * of three or more adds h1. Freed with free(). */
-uint8_t *pipeline_make(uint32_t length, size_t *out_bytes);
+/* Node "pipe" of float32 tensors: subgraph s multiplies by s + 2 and adds `addend`, which is pinned
+ * in its state buffer; x -> h1 -> h2 ... -> y. The last of three or more adds h1. Freed with
+ * free(). */
+uint8_t *pipeline_make(uint32_t length, float addend, size_t *out_bytes);
 /* What y is for an x. */
-float pipeline_expected(uint32_t length, float x);
+float pipeline_expected(uint32_t length, float addend, float x);
 
 /* A copy of the file in which every `from` in members whose name begins with `member` is `to`; a
  * NULL `from` is the whole member. The text must be there. Freed with free(). */

@@ -46,6 +46,7 @@ static int load(struct core_fixture *f, const uint8_t *neff, size_t bytes,
 struct pipeline {
     struct ntk_core_model *model;
     uint32_t length;
+    float addend;
     struct ntk_core_tensor *tensors[2];
 };
 
@@ -61,13 +62,15 @@ static void tensors_make(struct core_fixture *f, struct pipeline *p)
     }
 }
 
+/* Each with constants of its own. */
 static struct pipeline pipeline_load(struct core_fixture *f, uint32_t length, uint32_t nc,
                                      uint32_t core_count)
 {
+    static int addend;
     const struct ntk_core_load_options options = { .nc = nc, .core_count = core_count };
-    struct pipeline p = { .length = length };
+    struct pipeline p = { .length = length, .addend = (float)++addend };
     size_t bytes = 0;
-    uint8_t *neff = pipeline_make(length, &bytes);
+    uint8_t *neff = pipeline_make(length, p.addend, &bytes);
 
     if (load(f, neff, bytes, &options, &p.model) < 0) {
         fail_msg("the model does not load: %s", f->err.text);
@@ -101,7 +104,8 @@ static size_t run(struct core_fixture *f, struct pipeline *p, float first)
         outcome == NTK_CORE_COMPLETED &&
         ntk_core_tensor_read(p->tensors[1], values, 0, PIPELINE_BYTES, &err) == 0) {
         for (size_t i = 0; i < PIPELINE_ELEMENTS; i++) {
-            right += values[i] == pipeline_expected(p->length, first + (float)(i % 1000));
+            right +=
+                values[i] == pipeline_expected(p->length, p->addend, first + (float)(i % 1000));
         }
     }
     free(values);
@@ -146,6 +150,28 @@ static void copies_of_a_pipeline_take_turns(void **state)
                          ntk_core_device_clock_ns(f->core, c % 2));
     }
     pipeline_unload(&p);
+}
+
+/* Method: constants of one in the state buffer would show in the results of the other. */
+static void models_that_share_cores_find_their_pinned_constants(void **state)
+{
+    struct core_fixture *f = *state;
+    struct pipeline one = pipeline_load(f, 2, 0, 0);
+    struct pipeline other = pipeline_load(f, 3, 1, 0);
+    uint64_t first_ns, again_ns, device_ns = ntk_core_device_clock_ns(f->core, 1);
+
+    assert_int_equal(run(f, &one, 1), PIPELINE_ELEMENTS);
+    first_ns = ntk_core_device_clock_ns(f->core, 1) - device_ns;
+    assert_int_equal(run(f, &one, 1), PIPELINE_ELEMENTS);
+    again_ns = ntk_core_device_clock_ns(f->core, 1) - device_ns - first_ns;
+    assert_true(again_ns < first_ns); /* they are there already */
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(run(f, &other, 2), PIPELINE_ELEMENTS);
+        assert_int_equal(run(f, &one, 3), PIPELINE_ELEMENTS);
+    }
+    pipeline_unload(&other);
+    assert_int_equal(run(f, &one, 4), PIPELINE_ELEMENTS);
+    pipeline_unload(&one);
 }
 
 struct runner {
@@ -300,7 +326,7 @@ static void a_pipeline_that_does_not_fit_together_is_refused(void **state)
     };
     struct core_fixture *f = *state;
     size_t bytes = 0;
-    uint8_t *neff = pipeline_make(4, &bytes);
+    uint8_t *neff = pipeline_make(4, 1, &bytes);
     uint64_t before = used(f);
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -330,7 +356,7 @@ static void a_tensor_of_the_network_has_one_size(void **state)
     struct core_fixture *f = *state;
     struct ntk_core_model *model = NULL;
     size_t bytes = 0;
-    uint8_t *neff = pipeline_make(3, &bytes);
+    uint8_t *neff = pipeline_make(3, 1, &bytes);
 
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
         uint8_t *changed =
@@ -351,14 +377,14 @@ static void a_pipeline_longer_than_the_machine_is_refused(void **state)
     const struct ntk_core_load_options from_two = { .nc = 2 }, of_four = { .core_count = 4 };
     struct ntk_core_model *model = NULL;
     size_t bytes = 0;
-    uint8_t *neff = pipeline_make(5, &bytes);
+    uint8_t *neff = pipeline_make(5, 1, &bytes);
 
     assert_int_equal(load(f, neff, bytes, NULL, &model), -ECHRNG);
     assert_string_equal(f->err.text,
                         "the NEFF needs 5 NeuronCores (node pipe has 5 subgraphs, each "
                         "on one of its own), the process has 4");
     free(neff);
-    neff = pipeline_make(3, &bytes);
+    neff = pipeline_make(3, 1, &bytes);
     assert_int_equal(load(f, neff, bytes, &from_two, &model), -ECHRNG);
     assert_int_equal(load(f, neff, bytes, &of_four, &model), -EINVAL);
     assert_non_null(strstr(f->err.text, "4 are no multiple of that"));
@@ -371,7 +397,7 @@ static void later_chips_have_no_pipelines(void **state)
     struct core_fixture *f = *state;
     struct ntk_core_model *model = NULL;
     size_t bytes = 0;
-    uint8_t *neff = pipeline_make(2, &bytes);
+    uint8_t *neff = pipeline_make(2, 1, &bytes);
 
     core_fixture_close(f);
     machine_open(f, "trn1.32xlarge");
@@ -385,7 +411,7 @@ static void a_pipeline_without_memory_between_is_refused_at_load(void **state)
     struct core_fixture *f = *state;
     struct ntk_core_model *model = NULL;
     size_t bytes = 0, changed_bytes = 0;
-    uint8_t *neff = pipeline_make(2, &bytes);
+    uint8_t *neff = pipeline_make(2, 1, &bytes);
     uint8_t *changed =
         neff_change(neff, bytes, "sg0", "32768", "1099511627776", &changed_bytes); /* 1 TiB */
     uint64_t before = used(f);
@@ -402,6 +428,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         TEST(each_subgraph_runs_on_a_core_of_its_own),
         TEST(copies_of_a_pipeline_take_turns),
+        TEST(models_that_share_cores_find_their_pinned_constants),
         TEST(inferences_in_a_pipeline_at_once_do_not_meet),
         TEST(memory_between_subgraphs_comes_back),
         TEST(a_pipeline_that_does_not_fit_together_is_refused),
