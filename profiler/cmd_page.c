@@ -373,6 +373,7 @@ static int serve(const struct ntk_timeline *timeline, const struct shown *shown)
                  .compares = options->compare != NULL,
                  .traces = shown->traces.items,
                  .trace_count = shown->hosts.count ? shown->traces.count : 0 },
+        .view_program = "/proc/self/exe",
         .port = (uint16_t)options->port,
     };
     struct ntk_timeline_serve *server = NULL;

@@ -9,6 +9,7 @@
 
 #include "profiler/timeline/page/page_files.h"
 #include "profiler/timeline/timeline_ask.h"
+#include "profiler/timeline/timeline_drop.h"
 #include "shared/http/http_files.h"
 #include "shared/http/http_guard.h"
 
@@ -19,6 +20,8 @@ struct ntk_timeline_serve {
     struct ntk_timeline_ask *ask;
     struct ntk_http_files *files;
     struct ntk_http_guard *guard;
+    struct ntk_timeline_drop *drop;
+    struct ntk_http_upload uploads[2]; /* the other ends them */
     struct ntk_http_server *server;
     char paths[ROUTES_MAX][32];
     struct ntk_http_route routes[ROUTES_MAX];
@@ -71,6 +74,7 @@ static int listen_at(struct ntk_timeline_serve *serve, uint16_t port, struct ntk
     struct ntk_http_options options = { .address = { .host = "127.0.0.1", .port = port },
                                         .routes = serve->routes,
                                         .slow_routes = serve->slow_routes,
+                                        .uploads = serve->uploads,
                                         .guard = serve->guard };
     struct ntk_err first = { 0 }; /* that of the port that was asked for */
     int ret = ntk_http_server_create(&options, &serve->server, &first);
@@ -124,6 +128,11 @@ int ntk_timeline_serve_create(const struct ntk_timeline_serve_options *options,
         serve->files = ntk_http_files_create(ntk_timeline_page_files);
         ret = serve->files ? 0 : ntk_err_no_memory(err);
     }
+    if (ret == 0 && options->view_program) {
+        serve->drop = ntk_timeline_drop_create(options->view_program, options->port);
+        ret = serve->drop ? 0 : ntk_err_no_memory(err);
+        serve->uploads[0] = ntk_timeline_drop_route(serve->drop);
+    }
     if (ret == 0) {
         make_routes(serve);
         ret = listen_at(serve, options->port, err);
@@ -141,7 +150,9 @@ void ntk_timeline_serve_destroy(struct ntk_timeline_serve *serve)
     if (!serve) {
         return;
     }
+    ntk_timeline_drop_stop(serve->drop); /* nobody waits for it */
     ntk_http_server_destroy(serve->server);
+    ntk_timeline_drop_destroy(serve->drop);
     ntk_http_guard_destroy(serve->guard);
     ntk_http_files_destroy(serve->files);
     ntk_timeline_ask_destroy(serve->ask);

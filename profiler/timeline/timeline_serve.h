@@ -16,6 +16,7 @@
  *   /api/v1/path?source&from&to   the critical path, step by step
  *   /api/v1/compare               what became slower or faster, where two captures are compared
  *   /api/v1/flame?source&from&to  time by engine, layer and operation
+ *   PUT /api/v1/drop              another capture, see timeline_drop.h
  *
  * Numbers are decimal and from 0; times are ps since the timeline's begin, those behind its end
  * count as its end. An error is one sentence with 400 or 404.
@@ -37,6 +38,8 @@ struct ntk_timeline_serve;
 
 struct ntk_timeline_serve_options {
     struct ntk_timeline_ask_options ask;
+    const char *view_program; /* shows what is dropped onto the page, see timeline_drop.h; borrowed;
+                                 NULL: nothing can be dropped */
     uint16_t port; /* 0 lets the system choose; else it or one of the next that is free */
 };
 

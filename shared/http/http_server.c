@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* http_server - answers GET and HEAD from a table of routes; the one place with libmicrohttpd. */
+/* http_server - routes, uploads and the threads that answer; the one place with libmicrohttpd. */
 #include "shared/http/http_server.h"
 
 #include <errno.h>
@@ -36,6 +36,9 @@ struct job {
     struct ntk_http_server *server;
     struct ntk_http_request request;
     const struct ntk_http_route *route; /* the question it answers; NULL: it computes a password */
+    const struct ntk_http_upload *upload; /* or what is PUT */
+    void *upload_state;                   /* NULL: turned away */
+    bool is_answered;                     /* of an upload */
     struct ntk_http_response answer;
     char *user;
     char *password;
@@ -48,6 +51,7 @@ struct ntk_http_server {
     struct ntk_http_guard *guard;       /* NULL: by any name, without a token */
     const struct ntk_http_route *routes;
     const struct ntk_http_route *slow_routes; /* NULL: there is no second thread */
+    const struct ntk_http_upload *uploads;
     struct ntk_http_feed *feeds;
     struct ntk_http_crowd crowd;
     uint16_t port;
@@ -293,6 +297,9 @@ static void forget(char *text)
 
 static void free_job(struct job *job)
 {
+    if (job->upload_state) {
+        job->upload->end(job->upload_state);
+    }
     ntk_http_body_unref(job->answer.body); /* nobody is left to read it */
     MHD_free(job->user);
     forget(job->password);
@@ -308,6 +315,19 @@ static bool answer_slowly(struct ntk_http_job *base, bool is_late)
     } else {
         job->route->handler(&job->request, &job->answer, job->route->ctx);
     }
+    return false;
+}
+
+static bool finish_upload(struct ntk_http_job *base, bool is_late)
+{
+    struct job *job = (struct job *)base;
+
+    if (is_late) {
+        refuse(&job->answer, MHD_HTTP_SERVICE_UNAVAILABLE);
+    } else {
+        job->upload->finish(job->upload_state, &job->answer);
+    }
+    job->is_answered = true;
     return false;
 }
 
@@ -561,6 +581,82 @@ static bool is_cut_off(struct MHD_Connection *connection, const char *path, bool
     return true;
 }
 
+/* -- uploads ------------------------------------------------------------------------------------ */
+
+static const struct ntk_http_upload *find_upload(const struct ntk_http_server *server,
+                                                 const char *path, const char *method)
+{
+    for (const struct ntk_http_upload *upload = server->uploads; upload && upload->path; upload++) {
+        if (strcmp(method, MHD_HTTP_METHOD_PUT) == 0 && strcmp(upload->path, path) == 0) {
+            return upload;
+        }
+    }
+    return NULL;
+}
+
+/* The length of the body; false: the client does not say one. */
+static bool length_of(const struct ntk_http_request *request, uint64_t *out_count)
+{
+    const char *text = ntk_http_request_header_get(request, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    char *end = NULL;
+
+    errno = 0;
+    *out_count = text ? strtoull(text, &end, 10) : 0;
+    return text && end != text && *end == '\0' && errno == 0;
+}
+
+/* NULL: no memory. */
+static struct job *begin_upload(struct ntk_http_server *server,
+                                const struct ntk_http_request *request,
+                                const struct ntk_http_upload *upload)
+{
+    struct job *job = calloc(1, sizeof *job);
+    uint64_t bytes_count;
+
+    if (!job) {
+        return NULL;
+    }
+    *job = (struct job){ .base = { .connection = request->connection, .run = finish_upload },
+                         .server = server,
+                         .request = *request,
+                         .upload = upload };
+    struct ntk_http_response refused = { 0 }; /* its texts do not last until the body is read */
+    if (server->guard &&
+        !ntk_http_guard_check(server->guard, request, server->port, false, &refused)) {
+        job->answer = (struct ntk_http_response){ .status = MHD_HTTP_FORBIDDEN,
+                                                  .text = "nothing is taken here by that name\n" };
+    } else if (!length_of(request, &bytes_count)) {
+        job->answer = (struct ntk_http_response){ .status = MHD_HTTP_LENGTH_REQUIRED,
+                                                  .text = "an upload needs its length\n" };
+    } else {
+        job->upload_state = upload->begin(request, bytes_count, &job->answer, upload->ctx);
+    }
+    job->is_answered = !job->upload_state;
+    return job;
+}
+
+/* A part of the body, or (without bytes) its end, or the answer. */
+static enum MHD_Result go_on_with_upload(struct ntk_http_server *server, struct job *job,
+                                         const char *bytes, size_t *bytes_count)
+{
+    if (*bytes_count) {
+        if (!job->is_answered) {
+            job->upload->take(job->upload_state, bytes, *bytes_count);
+        }
+        *bytes_count = 0;
+        return MHD_YES;
+    }
+    if (!job->is_answered) {
+        if (ntk_http_worker_submit(&server->slow, &job->base)) {
+            return MHD_YES;
+        }
+        refuse(&job->answer, MHD_HTTP_SERVICE_UNAVAILABLE);
+    }
+    struct ntk_http_response answer = job->answer;
+    job->answer.body = NULL;
+    return send_answer(server, job->base.connection, &answer);
+}
+
 static enum MHD_Result answer_request(void *ctx, struct MHD_Connection *connection,
                                       const char *path, const char *method, const char *version,
                                       const char *upload, size_t *upload_bytes, void **state)
@@ -571,14 +667,17 @@ static enum MHD_Result answer_request(void *ctx, struct MHD_Connection *connecti
     struct job *job = job_of(*state); /* it is done */
     int refusal = 0;
 
-    (void)upload;
     ntk_http_crowd_asked(crowd_row_of(connection));
     if (!*state || *state == &too_long) { /* the first call has the head only */
         if (is_cut_off(connection, path, *state == &too_long)) {
             return MHD_NO;
         }
-        *state = &head_seen;
-        return MHD_YES;
+        const struct ntk_http_upload *taker = find_upload(server, path, method);
+        *state = taker ? (void *)begin_upload(server, &request, taker) : &head_seen;
+        return *state ? MHD_YES : MHD_NO;
+    }
+    if (job && job->upload) {
+        return go_on_with_upload(server, job, upload, upload_bytes);
     }
     if (*upload_bytes) {
         *upload_bytes = 0; /* a body is read and thrown away */
@@ -693,6 +792,7 @@ int ntk_http_server_create(const struct ntk_http_options *options,
         return fd;
     }
     server->routes = options->routes;
+    server->uploads = options->uploads;
     server->security = options->security;
     server->guard = options->guard;
     server->port = ntk_http_listen_port_get(fd);

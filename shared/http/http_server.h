@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * http_server - answers GET and HEAD from a table of routes; the one place with libmicrohttpd.
+ * http_server - answers GET and HEAD from a table of routes, and takes what is PUT to some; the one
+ * place with libmicrohttpd.
  *
  * One thread of its own serves all connections, so a handler must be quick: it hands out a body
  * that was made beforehand, or makes a small one. Bodies are immutable and counted, so a page that
@@ -105,12 +106,30 @@ struct ntk_http_route {
     void *ctx;
 };
 
+/* What is PUT there. A page of another site cannot do that: browsers ask first (OPTIONS), and that
+ * is refused. Not together with `security`. */
+struct ntk_http_upload {
+    const char *path; /* exact */
+    /* Before the body, whose length the client says (else it is answered 411). The upload, or NULL
+     * with the answer filled; the body is read and thrown away then. */
+    void *(*begin)(const struct ntk_http_request *request, uint64_t bytes_count,
+                   struct ntk_http_response *response, void *ctx);
+    /* As they come, on the server's thread. What fails is told by finish. */
+    void (*take)(void *upload, const void *bytes, size_t bytes_count);
+    /* All is there: answers, as a slow route does. */
+    void (*finish)(void *upload, struct ntk_http_response *response);
+    /* It is over, also where the client went away before. On any of the two threads. */
+    void (*end)(void *upload);
+    void *ctx;
+};
+
 struct ntk_http_options {
     struct ntk_http_address address;
     const struct ntk_http_route *routes;      /* first match wins; ended by a NULL path */
     const struct ntk_http_route *slow_routes; /* likewise, looked at first; NULL: none */
-    struct ntk_http_security *security;       /* TLS, passwords; borrowed; NULL: neither */
-    struct ntk_http_guard *guard;             /* names, token; borrowed; NULL: neither */
+    const struct ntk_http_upload *uploads; /* ended by a NULL path; needs slow_routes; NULL: none */
+    struct ntk_http_security *security;    /* TLS, passwords; borrowed; NULL: neither */
+    struct ntk_http_guard *guard;          /* names, token; borrowed; NULL: neither */
 };
 
 /* Listens when it returns 0. A sentence names address and cause ("port in use"). */

@@ -6,6 +6,7 @@ import * as advice from './advice.js';
 import * as compare from './compare.js';
 import * as details from './details.js';
 import * as drawing from './draw.js';
+import * as drop from './drop.js';
 import * as engines from './engines.js';
 import * as flame from './flame.js';
 import * as flows from './flows.js';
@@ -77,7 +78,7 @@ export async function start(source) {
   ruler.start();
   input.start();
   keys.start();
-  const parts = [details, flows, range, search, markers];
+  const parts = [details, flows, range, search, markers, drop];
   if (state.meta.compares) parts.push(compare);
   if (state.meta.zero_ns && source.host) parts.push(host);
   if (state.meta.sources.length) parts.push(advice, summary, regions, engines, path, layers, flame, roofline, memory);

@@ -42,4 +42,11 @@ export const server = {
   compare: () => askJson('compare'),
   flame: (source, from, to) => askJson('flame', { source, from: Math.floor(from), to: Math.ceil(to) }),
   summary: (source) => askJson('summary', { source }),
+  // Shows other files: where, and what is to be said about them.
+  drop: async (files) => {
+    const query = new URLSearchParams(files.map((file) => ['file', `${file.size},${file.name}`]));
+    const answer = await fetch(`/api/v1/drop?${query}`, { method: 'PUT', body: new Blob(files) });
+    if (!answer.ok) throw new Error((await answer.text()).trim() || `drop: ${answer.status}`);
+    return answer.json();
+  },
 };

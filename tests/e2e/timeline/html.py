@@ -69,7 +69,7 @@ def check_functions(page, address):
         text = answer.read().decode()
     asked = set(re.findall(r'^  (\w+): ', text[text.index('export const server'):], re.M))
     ours = set(page.browser.evaluate("(async () => Object.keys((await import('page/source.js')).server))()"))
-    other = {'compare', 'host'}  # of two captures, of a folder: a file shows one capture
+    other = {'compare', 'host', 'drop'}  # of two captures, of a folder, of files that a server keeps: a file shows one capture
     assert asked and asked - other == ours, f'the server has {asked - other - ours}, the file {ours - asked}'
 
 

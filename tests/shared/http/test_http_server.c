@@ -62,7 +62,55 @@ static void answer_feed(const struct ntk_http_request *request, struct ntk_http_
     response->feed = f->feed;
 }
 
+/* What is PUT, and how often that ended. */
+struct kept {
+    char bytes[100000];
+    _Atomic size_t count;
+    size_t announced;
+    _Atomic unsigned end_count;
+};
+static struct kept kept;
+
+static void *begin_upload(const struct ntk_http_request *request, uint64_t bytes_count,
+                          struct ntk_http_response *response, void *ctx)
+{
+    if (ntk_http_request_query_get(request, "refuse") || bytes_count > sizeof kept.bytes) {
+        response->status = 400;
+        response->text = "not this\n";
+        return NULL;
+    }
+    kept.announced = bytes_count;
+    kept.count = 0;
+    return ctx;
+}
+
+static void take_upload(void *upload, const void *bytes, size_t bytes_count)
+{
+    struct kept *to = upload;
+
+    memcpy(to->bytes + to->count, bytes, bytes_count);
+    to->count += bytes_count;
+}
+
+static void finish_upload(void *upload, struct ntk_http_response *response)
+{
+    const struct kept *of = upload;
+
+    response->text = of->count == of->announced ? "all of it\n" : "a part\n";
+}
+
+static void end_upload(void *upload)
+{
+    ((struct kept *)upload)->end_count++;
+}
+
+static const struct ntk_http_upload uploads[] = {
+    { "/up", begin_upload, take_upload, finish_upload, end_upload, &kept },
+    { 0 },
+};
+
 static struct fixture fixture;
+static const struct ntk_http_route slow_routes[] = { { NULL, NULL, NULL } };
 static const struct ntk_http_route routes[] = {
     { "/", answer_page, &fixture },
     { "/echo/*", answer_echo, NULL },
@@ -72,9 +120,13 @@ static const struct ntk_http_route routes[] = {
 
 static int set_up(void **state)
 {
-    struct ntk_http_options options = { .address = { "127.0.0.1", 0 }, .routes = routes };
+    struct ntk_http_options options = { .address = { "127.0.0.1", 0 },
+                                        .routes = routes,
+                                        .slow_routes = slow_routes,
+                                        .uploads = uploads };
     struct ntk_err err = { 0 };
 
+    memset(&kept, 0, sizeof kept);
     memset(&fixture, 0, sizeof fixture);
     fixture.page = body_of("<p>hello</p>");
     assert_int_equal(ntk_http_server_create(&options, &fixture.server, &err), 0);
@@ -176,6 +228,84 @@ static void other_methods_and_paths_are_refused(void **state)
     answer = ask(*state, "GET /nothing HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     assert_contains(answer, "HTTP/1.1 404 ");
     free(answer);
+}
+
+/* The head, and count bytes of a body. */
+static char *put(const struct fixture *f, const char *path, size_t announced, size_t count)
+{
+    char head[200];
+    char *body = calloc(1, count + 1);
+    int fd = connect_to(f);
+
+    assert_non_null(body);
+    for (size_t i = 0; i < count; i++) {
+        body[i] = (char)('a' + i % 26);
+    }
+    (void)snprintf(head, sizeof head,
+                   "PUT %s HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n",
+                   path, announced);
+    test_http_send(fd, head);
+    test_http_send(fd, body);
+    free(body);
+    if (count < announced) { /* it goes away, once all of that is taken */
+        for (int i = 0; i < 2000 && kept.count < count; i++) {
+            usleep(1000);
+        }
+        close(fd);
+        return NULL;
+    }
+    char *answer = test_http_read_until(fd, NULL);
+    close(fd);
+    return answer;
+}
+
+static void what_is_put_is_taken_whole_and_answered(void **state)
+{
+    const size_t sizes[] = { 0, 1, 1000, sizeof kept.bytes };
+
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        char *answer = put(*state, "/up", sizes[i], sizes[i]);
+        assert_contains(answer, "HTTP/1.1 200 ");
+        assert_contains(answer, "all of it");
+        free(answer);
+        assert_int_equal(kept.count, sizes[i]);
+        for (size_t k = 0; k < sizes[i]; k++) {
+            assert_int_equal(kept.bytes[k], 'a' + k % 26);
+        }
+    }
+    ntk_http_server_destroy(fixture.server); /* the ends of all of them have been called then */
+    fixture.server = NULL;
+    assert_int_equal(kept.end_count, 4);
+}
+
+static void what_is_not_wanted_is_read_and_refused(void **state)
+{
+    char *answer = put(*state, "/up?refuse=1", 50000, 50000);
+
+    assert_contains(answer, "HTTP/1.1 400 ");
+    assert_contains(answer, "not this");
+    free(answer);
+    answer = put(*state, "/up", sizeof kept.bytes + 1, sizeof kept.bytes + 1);
+    assert_contains(answer, "HTTP/1.1 400 ");
+    free(answer);
+    answer = put(*state, "/upper", 3, 3);
+    assert_contains(answer, "HTTP/1.1 405 ");
+    free(answer);
+    answer = ask(*state, "PUT /up HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n"
+                         "Connection: close\r\n\r\n3\r\nabc\r\n0\r\n\r\n");
+    assert_contains(answer, "HTTP/1.1 411 ");
+    free(answer);
+    assert_int_equal(kept.end_count, 0);
+}
+
+static void a_client_that_goes_away_ends_what_it_put(void **state)
+{
+    (void)put(*state, "/up", 1000, 500);
+    for (int i = 0; i < 2000 && !kept.end_count; i++) {
+        usleep(1000);
+    }
+    assert_int_equal(kept.end_count, 1);
+    assert_int_equal(kept.count, 500);
 }
 
 static void a_request_head_beyond_the_bound_does_not_harm(void **state)
@@ -492,6 +622,9 @@ int main(void)
         CASE(head_gives_no_body),
         CASE(a_handler_sees_path_header_and_query),
         CASE(other_methods_and_paths_are_refused),
+        CASE(what_is_put_is_taken_whole_and_answered),
+        CASE(what_is_not_wanted_is_read_and_refused),
+        CASE(a_client_that_goes_away_ends_what_it_put),
         CASE(a_request_head_beyond_the_bound_does_not_harm),
         CASE(parameters_beyond_their_bounds_are_answered_414),
         CASE(a_head_of_any_size_is_answered),

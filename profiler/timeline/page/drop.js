@@ -1,0 +1,75 @@
+// A capture that is dropped onto the page, alone or with its NEFF, is shown by the server on a page of its own.
+
+import { byId, make, setText } from './dom.js';
+import { bytes } from './format.js';
+import { state } from './state.js';
+
+let depth = 0; // of the elements that the files are dragged over
+let isBusy = false;
+
+const hasFiles = (event) => [...(event.dataTransfer?.types ?? [])].includes('Files');
+
+const HINT = 'Drop a capture (*.ntff), with its NEFF (*.neff)';
+
+// Below the rows, until the next one or a click.
+function say(text, isBad, ...more) {
+  const box = byId('drop');
+  setText(box, text);
+  box.append(...more);
+  box.hidden = !text;
+  box.classList.toggle('bad', Boolean(isBad));
+}
+
+// What the server would refuse anyway, before anything is sent.
+function whatIsWrong(files) {
+  const captures = files.filter(({ name }) => name.endsWith('.ntff'));
+  const other = files.find(({ name }) => !/\.(ntff|neff)$/.test(name));
+  if (!state.source.drop) return 'This file shows one capture: neuron-profile view shows others';
+  if (other) return `${other.name} is neither a capture (*.ntff) nor a NEFF (*.neff)`;
+  if (!captures.length) return 'A capture (*.ntff) is missing: drop it together with its NEFF';
+  if (captures.length > 1) return `${captures[0].name} and ${captures[1].name} are two captures: drop them one after the other`;
+  return '';
+}
+
+export async function open(files) {
+  const wrong = isBusy ? 'The files before are still on their way' : whatIsWrong(files);
+  if (wrong) {
+    say(wrong, true);
+    return;
+  }
+  const { name } = files.find((file) => file.name.endsWith('.ntff'));
+  isBusy = true;
+  say(`Reading ${name} (${bytes(files.reduce((sum, { size }) => sum + size, 0))}) …`);
+  try {
+    const { port, said } = await state.source.drop(files);
+    const address = `${location.protocol}//${location.hostname}:${port}/`;
+    if (said.length) say(`${said.join('. ')}. `, false, make('a', { href: address }, `Show ${name}`));
+    else location.assign(address);
+  } catch (error) {
+    say(`${name} cannot be shown: ${error.message}`, true);
+  } finally {
+    isBusy = false;
+  }
+}
+
+export function start() {
+  byId('drop').addEventListener('click', () => { if (!isBusy) say(''); });
+  addEventListener('dragenter', (event) => {
+    if (!hasFiles(event)) return;
+    event.preventDefault();
+    depth++;
+    say(HINT);
+  });
+  addEventListener('dragover', (event) => { if (hasFiles(event)) event.preventDefault(); });
+  addEventListener('dragleave', (event) => {
+    if (!hasFiles(event)) return;
+    depth = Math.max(0, depth - 1);
+    if (!depth) say('');
+  });
+  addEventListener('drop', (event) => {
+    if (!hasFiles(event)) return;
+    event.preventDefault();
+    depth = 0;
+    open([...event.dataTransfer.files]);
+  });
+}

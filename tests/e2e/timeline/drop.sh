@@ -1,0 +1,36 @@
+#!/bin/bash
+# drop - captures that are dropped onto the page of another: what is shown, what is refused with which sentence, and that
+# nothing of it is left. With a browser also the gesture.
+. "$(dirname "$0")/../lib.sh"
+needs python3
+for kind in attention mlp; do
+    neuron-packager example $kind -o $kind.neff >/dev/null
+    neuron-profile capture -n $kind.neff -s $kind.ntff >/dev/null
+done
+mkdir page tmp
+cp attention.ntff page
+is_up() { grep -q '^View profile at ' view.log && echo yes; }
+# drops [BROWSER PROFILE]: on a page of its own.
+drops() {
+    rm -f view.log # that of the one before
+    TMPDIR=$PWD/tmp neuron-profile view page/attention.ntff --port 0 --no-open >view.log 2>view.err &
+    local view=$!
+    pids+=("$view")
+    wait_for is_up
+    python3 "$NTK_SOURCE_DIR/tests/e2e/timeline/drop.py" "$(sed -n 's/^View profile at //p' view.log)" tmp "$@" || fail "see above"
+    local shown
+    shown=$(pgrep -P "$view") || fail "nothing is shown, so its end shows nothing"
+    kill -TERM "$view"
+    wait "$view" || fail "neuron-profile ended with $?"
+    [ -z "$(ls tmp)" ] || fail "left: $(ls tmp)"
+    for program in $shown; do
+        ! kill -0 "$program" 2>/dev/null || fail "$program goes on"
+    done
+    [ ! -s view.err ] || fail "complains: $(cat view.err)"
+}
+drops
+if browser=$(command -v chromium-headless-shell || command -v chromium); then
+    drops "$browser" "$scratch/profile"
+else
+    echo "no Chromium, so the gesture is not tried"
+fi
