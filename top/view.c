@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "top/view_cores.h"
 #include "top/format.h"
@@ -232,9 +233,24 @@ const char *ntk_top_view_core_mark(enum ntk_top_core_state state, bool is_short,
 
 static void draw_too_small(struct ntk_screen *screen, bool with_keys)
 {
-    ntk_screen_format(screen, 0, 0, screen->columns, NTK_STYLE_WARNING,
-                      "%d x %d is too small, need %d x %d%s", screen->columns, screen->rows,
-                      NTK_TOP_COLUMNS_MIN, NTK_TOP_ROWS_MIN, with_keys ? "; q: quit" : "");
+    char parts[3][48];
+    int part_count = with_keys ? 3 : 2;
+    int columns = 2 * (part_count - 1);
+
+    snprintf(parts[0], sizeof parts[0], "%d x %d is too small", screen->columns, screen->rows);
+    snprintf(parts[1], sizeof parts[1], "need %d x %d", NTK_TOP_COLUMNS_MIN, NTK_TOP_ROWS_MIN);
+    snprintf(parts[2], sizeof parts[2], "q: quit");
+    for (int i = 0; i < part_count; i++) {
+        columns += (int)strlen(parts[i]);
+    }
+    if (columns <= screen->columns || screen->rows < part_count) {
+        ntk_screen_format(screen, 0, 0, screen->columns, NTK_STYLE_WARNING, "%s, %s%s%s", parts[0],
+                          parts[1], with_keys ? "; " : "", with_keys ? parts[2] : "");
+        return;
+    }
+    for (int row = 0; row < part_count; row++) {
+        ntk_screen_format(screen, row, 0, screen->columns, NTK_STYLE_WARNING, "%s", parts[row]);
+    }
 }
 
 void ntk_top_view_draw(struct ntk_top_model *model, struct ntk_screen *screen, bool with_keys)
