@@ -233,7 +233,7 @@ static void every_question_answers_an_array(void **state)
     const struct fixture *f = *state;
     static const char *const questions[] = {
         "latency?step=5s&", "executions?step=5s&", "errors?step=5s&", "cores?step=5s&",
-        "memory?",          "processes?",          "events?",
+        "memory?",          "processes?",          "events?",         "health?",
     };
 
     for (size_t i = 0; i < sizeof questions / sizeof *questions; i++) {
