@@ -201,6 +201,7 @@ static void add_sizes(const struct ntk_neff *neff, struct ntk_neff_sizes *sum)
             ntk_neff_subgraph_sizes(&neff->kelfs[k].subgraphs[s], &sizes);
             sum->code += sizes.code;
             sum->constants += sizes.constants;
+            sum->tables += sizes.tables;
             sum->private_scratch += sizes.private_scratch;
             sum->shared_scratch += sizes.shared_scratch;
             sum->rings_io += sizes.rings_io;
@@ -284,6 +285,7 @@ static void print_text(const struct facts *facts)
         add_sizes(neff, &sizes);
         printf("\nModel code:          %" PRIu64 "\n", sizes.code);
         printf("Model constants:     %" PRIu64 "\n", sizes.constants);
+        printf("DVE tables:          %" PRIu64 "\n", sizes.tables);
         printf("Private scratchpad:  %" PRIu64 "\n", sizes.private_scratch);
         printf("Shared scratchpad:   %" PRIu64 "\n", sizes.shared_scratch);
         printf("DMA rings, io:       %" PRIu64 "\n", sizes.rings_io);
@@ -349,6 +351,7 @@ static void print_json(const struct facts *facts)
     ntk_json_key_object_begin(&json, "sizes");
     ntk_json_key_u64(&json, "code", sizes.code);
     ntk_json_key_u64(&json, "constants", sizes.constants);
+    ntk_json_key_u64(&json, "dve_tables", sizes.tables);
     ntk_json_key_u64(&json, "private_scratchpad", sizes.private_scratch);
     ntk_json_key_u64(&json, "shared_scratchpad", sizes.shared_scratch);
     ntk_json_key_u64(&json, "dma_rings_io", sizes.rings_io);

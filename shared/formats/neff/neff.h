@@ -241,6 +241,12 @@ struct ntk_neff_dma_group {
     const char *comment; /* "" when absent */
 };
 
+struct ntk_neff_table { /* of the vector engine's hardware; its content is the vendor's */
+    const char *key;    /* "opcode_table" */
+    const char *member; /* in the archive */
+    uint64_t bytes_count;
+};
+
 struct ntk_neff_engine {
     const char *json_name; /* as in def.json, without the folder; NULL when the engine is absent */
     const char *binary_name;
@@ -256,6 +262,8 @@ struct ntk_neff_engine {
     uint32_t set_count;     /* activation_function_sets */
     const char **sets;
     const char *act_info_name; /* NULL when absent */
+    uint32_t table_count;      /* dve_tables */
+    struct ntk_neff_table *tables;
 };
 
 struct ntk_neff_act_function {
@@ -434,6 +442,7 @@ struct ntk_neff_sizes {
     uint64_t rings_io;        /* 16 per descriptor of groups that touch an input or output */
     uint64_t rings_spill;     /* 16 per descriptor of the others */
     uint64_t io;              /* input and output variables of the first subgraph */
+    uint64_t tables;          /* dve_tables: not in device memory, the engine holds them */
 };
 
 void ntk_neff_subgraph_sizes(const struct ntk_neff_subgraph *subgraph,

@@ -114,6 +114,9 @@ void ntk_neff_subgraph_sizes(const struct ntk_neff_subgraph *subgraph,
         const struct ntk_neff_engine *engine = &subgraph->engines[e];
 
         sizes.code += engine->code_bytes;
+        for (uint32_t i = 0; i < engine->table_count; i++) {
+            sizes.tables += engine->tables[i].bytes_count;
+        }
         for (uint32_t i = 0; i < engine->group_count; i++) {
             for (uint32_t k = 0; k < engine->groups[i].transfer_count; k++) {
                 const struct ntk_neff_transfer *transfer = &engine->groups[i].transfers[k];

@@ -54,6 +54,9 @@ struct group_reader {
 };
 
 /* Zeroed memory that lives as long as the NEFF; NULL without any. */
+/* neff_read_tables.c: dve_tables of an engine JSON in this folder. */
+int neff_read_tables(struct reader *r, const json_t *json, const char *where, const char *folder,
+                     struct ntk_neff_engine *engine);
 void *neff_keep(struct reader *r, size_t count, size_t bytes);
 const char *neff_keep_text(struct reader *r, const char *text);
 /* Integers, integral reals and numbers in texts. */

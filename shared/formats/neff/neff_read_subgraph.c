@@ -432,6 +432,7 @@ static int read_engine_json(struct reader *r, const struct ntk_neff_subgraph *su
         (ret = neff_get_texts(r, json, where, "activation_function_sets", &engine->sets,
                               &engine->set_count)) < 0 ||
         (ret = neff_get_text(r, json, where, "act_info", NULL, &engine->act_info_name)) < 0 ||
+        (ret = neff_read_tables(r, json, where, subgraph->folder, engine)) < 0 ||
         (ret = neff_get_array(r, json, where, "dma", false, ARRAY_MAX, &list,
                               &engine->group_count)) < 0) {
         goto out;

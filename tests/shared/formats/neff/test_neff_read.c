@@ -399,6 +399,54 @@ static void a_missing_member_is_refused_unless_it_is_optional(void **state)
     free(a);
 }
 
+/* Method: as compilers of NC-v1 and of later chips write them, on the one engine of the file that is
+ * at hand. */
+static void tables_of_the_vector_engine_are_found(void **state)
+{
+    static const struct {
+        const char *tables;
+        const char *sentence; /* NULL: fine */
+        uint32_t count;
+    } cases[] = {
+        { "[{\"control_table\":\"w.bin\",\"datapath_table\":\"w.bin\",\"opcode_table\":\"w.bin\"}]",
+          NULL, 3 },
+        { "[{\"control_fast_table\":\"w.bin\"},{\"control_slow_table\":\"w.bin\"}]", NULL, 2 },
+        { "[]", NULL, 0 },
+        { "[{\"opcode_table\":\"gone.bin\"}]",
+          "sg00/sp.json: the archive has no sg00/gone.bin for opcode_table", 0 },
+        { "[{\"opcode_table\":\"w.bin\"},{\"opcode_table\":\"w.bin\"}]",
+          "sg00/sp.json: two tables are called opcode_table", 0 },
+        { "[{\"opcode_table\":1024}]", "sg00/sp.json: opcode_table of dve_tables names no file",
+          0 },
+        { "[\"w.bin\"]", "sg00/sp.json: dve_tables[0] is not an object", 0 },
+        { "[{\"opcode_table\":\"../kelf-a.json\"}]", "", 0 },
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct archive *a = calloc(1, sizeof *a);
+        struct ntk_neff *neff = NULL;
+        struct ntk_neff_sizes sizes;
+        struct ntk_err err = { 0 };
+        char text[256];
+
+        make(a);
+        snprintf(text, sizeof text, "\"instr\":\"sp.bin\",\"dve_tables\":%s", cases[i].tables);
+        replace(a, "sg00/sp.json", "\"instr\":\"sp.bin\"", text);
+        if (cases[i].sentence) {
+            assert_int_equal(open_archive(a, &neff, &err), -EBADMSG);
+            assert_true(!*cases[i].sentence || strcmp(err.text, cases[i].sentence) == 0);
+        } else {
+            assert_int_equal(open_archive(a, &neff, &err), 0);
+            const struct ntk_neff_subgraph *sg = &neff->kelfs[0].subgraphs[0];
+            assert_int_equal(sg->engines[NTK_ISA_ENGINE_SP].table_count, cases[i].count);
+            ntk_neff_subgraph_sizes(sg, &sizes);
+            assert_int_equal(sizes.tables, 16 * cases[i].count);
+        }
+        ntk_neff_close(neff);
+        free(a);
+    }
+}
+
 static void programs_of_zero_bytes_are_empty_and_nobodys(void **state)
 {
     struct archive *a = calloc(1, sizeof *a);
@@ -698,6 +746,7 @@ int main(void)
         cmocka_unit_test(everything_of_a_file_is_found),
         cmocka_unit_test(a_lie_in_a_member_is_named),
         cmocka_unit_test(a_missing_member_is_refused_unless_it_is_optional),
+        cmocka_unit_test(tables_of_the_vector_engine_are_found),
         cmocka_unit_test(programs_of_zero_bytes_are_empty_and_nobodys),
         cmocka_unit_test(a_transpose_may_move_several_tiles),
         cmocka_unit_test(a_transpose_need_not_tell_its_tile),
