@@ -49,6 +49,9 @@ static char *slot_address(const struct execution *execution, uint32_t slot_index
     if (slot->is_passed) {
         return execution->context->passed[slot_index - execution->model->first_passed].address;
     }
+    if (slot->param) {
+        return slot->param->allocation.address;
+    }
     return execution->between + slot->offset;
 }
 
@@ -58,6 +61,9 @@ static uint64_t slot_device_address(const struct execution *execution, uint32_t 
 
     if (slot->is_passed) {
         return execution->context->passed[slot_index - execution->model->first_passed].hook.address;
+    }
+    if (slot->param) {
+        return slot->param->allocation.hook.address;
     }
     return slot->io != CORE_SLOT_NONE ? execution->views[slot->io].device_address : 0;
 }
@@ -531,6 +537,25 @@ static enum ntk_core_outcome cpu_step_run(struct execution *execution, const str
     return NTK_CORE_COMPLETED;
 }
 
+/* An execution on the host alone: it counts where the model lies, and no core was busy. */
+static void hosted_tell(const struct execution *execution, enum ntk_core_outcome outcome)
+{
+    struct ntk_core_model *model = execution->model;
+    struct core_nc *nc = &model->core->ncs[model->nc];
+    struct ntk_hooks_exec exec = { .model = model->hook,
+                                   .execution_id = execution->id,
+                                   .call_start_ticks = execution->call_start_ticks,
+                                   .status = core_status(outcome),
+                                   .core = (uint16_t)nc->first_physical,
+                                   .core_count = 1 };
+
+    pthread_mutex_lock(&nc->execution_lock);
+    exec.core_start_ticks = ntk_hooks_exec_begin(model->hook, exec.core, 1);
+    exec.core_end_ticks = exec.core_start_ticks;
+    ntk_hooks_exec_end(&exec);
+    pthread_mutex_unlock(&nc->execution_lock);
+}
+
 /* Every step until one fails; NaN is no reason to stop. */
 static enum ntk_core_outcome steps_run(struct execution *execution)
 {
@@ -639,6 +664,9 @@ int ntk_core_execute(struct ntk_core_model *model, struct ntk_core_tensor *const
         execution.between = execution.context ? execution.context->buffer.address : NULL;
         execution.capture = core_capture_take(model);
         enum ntk_core_outcome outcome = steps_run(&execution);
+        if (model->is_hosted) {
+            hosted_tell(&execution, outcome);
+        }
         if (ntk_core_trace_is_on()) {
             trace_phase_next(&execution, NTK_CORE_TRACE_EXEC_POST, model->nc);
         }

@@ -263,10 +263,8 @@ static int place_choose(const struct ntk_core *core, const struct ntk_neff *neff
         (void)snprintf(why, sizeof why, " (node %.200s has %u subgraphs, each on one of its own)",
                        longest_name, longest);
     }
-    if (needed == 0) {
-        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                           "no node of the NEFF runs on a NeuronCore");
-    }
+    /* One that runs on the host alone lies beside a core all the same. */
+    needed = needed > 0 ? needed : 1;
     if (nc != NTK_CORE_ANY && nc >= core->core_count) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
                            "core %u does not exist, the process has %u", nc, core->core_count);
@@ -310,6 +308,9 @@ static uint64_t model_device_bytes(const struct ntk_core_model *model)
                 bytes += subgraph->variables[v].allocation.bytes;
             }
         }
+    }
+    for (uint32_t i = 0; i < model->param_count; i++) {
+        bytes += model->params[i].allocation.bytes;
     }
     for (uint32_t i = model->first_passed; i < model->slot_count; i++) {
         bytes += model->slots[i].bytes; /* of the first context */

@@ -19,6 +19,7 @@
 struct core_slot {
     uint32_t io; /* index in ios when it is a network input or output, else CORE_SLOT_NONE */
     bool is_passed;
+    const struct core_param *param; /* NULL: it is none */
     uint64_t bytes;
     uint64_t offset;                  /* in a context's buffer, when it is none of these */
     struct ntk_neff_cpu_tensor shape; /* dtype and dimensions; no data */
@@ -45,6 +46,13 @@ struct core_variable {
 struct core_queue_set {
     char *name;
     uint32_t type; /* enum ntk_neff_queue_type */
+};
+
+/* A parameter of the graph: its value, in device memory. */
+struct core_param {
+    struct core_allocation allocation;
+    struct core_weight *weight; /* as of struct core_variable */
+    uint32_t physical_core;
 };
 
 /* The program of one physical core in one step. */
@@ -103,6 +111,7 @@ struct ntk_core_model {
     char name[NTK_CORE_NAME_BYTES];
     uint8_t uuid[16];
     bool is_opaque; /* nothing is computed, durations are estimates */
+    bool is_hosted; /* no step runs on a core */
     uint32_t nc, nc_count;
     /* Copies of a model on neighbouring cores: the first one is what the front holds, they take
      * turns. */
@@ -118,6 +127,8 @@ struct ntk_core_model {
     uint32_t io_count, input_count;
     struct core_slot *slots;
     uint32_t slot_count;
+    struct core_param *params;
+    uint32_t param_count;
     uint32_t first_passed; /* this slot and all after it lie in device memory of a context */
     uint32_t *node_slots;  /* first slot of each node of the file */
     struct core_step *steps;

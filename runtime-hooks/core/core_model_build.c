@@ -105,6 +105,10 @@ static int slots_make(struct ntk_core_model *model, const struct ntk_neff *neff,
             return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
                                "tensor %s belongs to no node of the graph", io->name);
         }
+        if (i >= model->input_count && neff->nodes[io->entry.node].kind == NTK_NEFF_NODE_PARAM) {
+            return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
+                               "output %s of the network is a parameter", io->name);
+        }
         struct core_slot *slot =
             &model->slots[model->node_slots[io->entry.node] + io->entry.output];
         slot->io = i;
@@ -112,6 +116,39 @@ static int slots_make(struct ntk_core_model *model, const struct ntk_neff *neff,
         slot->shape.bytes_count = io->bytes_count;
     }
     return 0;
+}
+
+/* Values of parameters, beside the first core. */
+static int params_make(struct ntk_core_model *model, const struct ntk_neff *neff,
+                       struct ntk_err *err)
+{
+    uint32_t physical = model->core->ncs[model->nc].first_physical;
+    int ret = 0;
+
+    model->params = calloc((size_t)neff->node_count + 1, sizeof *model->params);
+    if (!model->params) {
+        return out_of_memory(err);
+    }
+    for (uint32_t n = 0; n < neff->node_count && ret == 0; n++) {
+        const struct ntk_neff_node *node = &neff->nodes[n];
+        struct core_slot *slot = &model->slots[model->node_slots[n]];
+        struct core_param *param = &model->params[model->param_count];
+
+        if (node->kind != NTK_NEFF_NODE_PARAM) {
+            continue;
+        }
+        if (!node->value) {
+            return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
+                               "node %s is a parameter without a value", node->name);
+        }
+        model->param_count++;
+        param->physical_core = physical;
+        slot->param = param;
+        slot->bytes = slot->shape.bytes_count = node->value->bytes_count;
+        ret = core_constant_place(model->constants, model, physical, node->value,
+                                  &param->allocation, &param->weight, err);
+    }
+    return ret;
 }
 
 /* --- memory of one subgraph ------------------------------------------------------------------- */
@@ -171,18 +208,17 @@ struct step_source {
 
 /* What lies between nodes is as large as the largest variable; what the caller gives was told its
  * size. */
-static int slot_grow(const struct ntk_core_model *model, struct core_slot *slot,
-                     const struct core_subgraph *subgraph, const struct ntk_neff_var *var,
-                     struct ntk_err *err)
+static int slot_grow(struct core_slot *slot, const struct core_subgraph *subgraph,
+                     const struct ntk_neff_var *var, struct ntk_err *err)
 {
     if (slot->bytes >= var->bytes_count) {
         return 0;
     }
-    if (slot->io != CORE_SLOT_NONE) {
+    if (slot->io != CORE_SLOT_NONE || slot->param) {
         return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
                            "variable %s of %s has %llu bytes, the network's tensor %llu", var->name,
                            subgraph->name, (unsigned long long)var->bytes_count,
-                           (unsigned long long)model->ios[slot->io].bytes);
+                           (unsigned long long)slot->bytes);
     }
     slot->bytes = var->bytes_count;
     return 0;
@@ -210,7 +246,7 @@ static int variable_make(struct ntk_core_model *model, const struct step_source 
                                "variable %s of %s is not a tensor of its node", var->name,
                                subgraph->name);
         }
-        ret = slot_grow(model, &model->slots[variable->slot], subgraph, var, err);
+        ret = slot_grow(&model->slots[variable->slot], subgraph, var, err);
         break;
     case NTK_NEFF_VAR_FILE:
         variable->kind = CORE_VARIABLE_FIXED;
@@ -539,17 +575,15 @@ static int steps_make(struct ntk_core_model *model, const struct ntk_neff *neff,
     if (!model->steps) {
         return out_of_memory(err);
     }
+    model->is_hosted = true;
     for (uint32_t n = 0; n < neff->node_count && ret == 0; n++) {
         enum ntk_neff_node_kind kind = neff->nodes[n].kind;
 
-        if (kind == NTK_NEFF_NODE_PARAM) {
-            return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                               "node %s is a parameter without a value", neff->nodes[n].name);
-        }
-        if (kind == NTK_NEFF_NODE_INPUT) {
+        if (kind == NTK_NEFF_NODE_INPUT || kind == NTK_NEFF_NODE_PARAM) {
             continue;
         }
         source.node = n;
+        model->is_hosted = model->is_hosted && kind == NTK_NEFF_NODE_CPU;
         ret = kind == NTK_NEFF_NODE_CPU ? cpu_step_make(model, &source, err)
                                         : core_steps_make(model, &source, nc, err);
         nc += core_pipeline_length(model->core, neff, &neff->nodes[n]);
@@ -561,7 +595,7 @@ static int steps_make(struct ntk_core_model *model, const struct ntk_neff *neff,
 static void context_plan(struct ntk_core_model *model)
 {
     for (uint32_t i = 0; i < model->first_passed; i++) {
-        if (model->slots[i].io == CORE_SLOT_NONE) {
+        if (model->slots[i].io == CORE_SLOT_NONE && !model->slots[i].param) {
             model->slots[i].offset = model->context_bytes;
             model->context_bytes += core_round_up(model->slots[i].bytes, SLOT_ALIGN);
         }
@@ -643,10 +677,10 @@ void core_context_give_back(struct ntk_core_model *model, struct core_context *c
 /* What the model is made of besides the programs of its subgraphs, which count themselves. */
 static void model_count(struct ntk_core_model *model, uint32_t node_count)
 {
-    uint64_t bytes = sizeof *model + model->io_count * sizeof *model->ios +
-                     model->slot_count * sizeof *model->slots +
-                     node_count * sizeof *model->node_slots +
-                     model->step_count * sizeof *model->steps;
+    uint64_t bytes =
+        sizeof *model + model->io_count * sizeof *model->ios +
+        model->slot_count * sizeof *model->slots + node_count * sizeof *model->node_slots +
+        model->step_count * sizeof *model->steps + (node_count + 1) * sizeof *model->params;
 
     for (uint32_t s = 0; s < model->step_count; s++) {
         const struct core_step *step = &model->steps[s];
@@ -671,10 +705,16 @@ int core_model_build(struct ntk_core_model *model, const struct ntk_neff *neff, 
         ret = slots_make(model, neff, err);
     }
     if (ret == 0) {
+        ret = params_make(model, neff, err);
+    }
+    if (ret == 0) {
         ret = steps_make(model, neff, err);
     }
     if (ret < 0) {
         return ret;
+    }
+    if (model->step_count == 0) {
+        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "the NEFF has no node that runs");
     }
     model_count(model, neff->node_count);
     context_plan(model);
@@ -742,6 +782,16 @@ void core_model_free(struct ntk_core_model *model)
     ntk_vec_fini(&model->libraries);
     pthread_mutex_destroy(&model->context_lock);
     core_memory_release(core, &model->host);
+    for (uint32_t i = 0; i < model->param_count; i++) {
+        struct core_param *param = &model->params[i];
+
+        if (param->weight) {
+            core_weight_drop(core, param->weight, model, param->physical_core);
+        } else {
+            core_memory_release(core, &param->allocation);
+        }
+    }
+    free(model->params);
     free(model->node_slots);
     for (uint32_t i = model->first_passed; i < model->slot_count; i++) {
         free(model->slots[i].name);

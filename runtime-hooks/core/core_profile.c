@@ -130,9 +130,15 @@ static void empty_file_remove(const char *path)
 int ntk_core_profile_start(struct ntk_core_model *model, const char *path, struct ntk_err *err)
 {
     struct ntk_core *core = model->core;
-    struct core_capture *capture = calloc(1, sizeof *capture);
+    struct core_capture *capture;
     int ret = 0;
 
+    if (model->is_hosted) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "model %s runs on no NeuronCore: there is nothing to capture",
+                           model->name);
+    }
+    capture = calloc(1, sizeof *capture);
     if (!capture || !(capture->path = strdup(path))) {
         free(capture);
         return ntk_err_no_memory(err);

@@ -111,9 +111,10 @@ struct ntk_neff_tensor { /* what is known of one output of one node */
 struct ntk_neff_node {
     enum ntk_neff_node_kind kind;
     const char *name;
-    const char *func_name; /* "" for inputs */
-    const char *library;   /* CPU nodes: member with the code, NULL when there is none */
-    uint32_t kelf;         /* CORE nodes: index in neff->kelfs, else NTK_NEFF_NONE */
+    const char *func_name;            /* "" for inputs */
+    const char *library;              /* CPU nodes: member with the code, NULL when there is none */
+    const struct ntk_neff_var *value; /* PARAM nodes: type FILE, NULL when the file has none */
+    uint32_t kelf;                    /* CORE nodes: index in neff->kelfs, else NTK_NEFF_NONE */
     uint32_t input_count;
     struct ntk_neff_entry *inputs;
     uint32_t output_count; /* unique names; LNC 2 files repeat each once per subgraph */

@@ -81,6 +81,7 @@ struct ntk_neff_build *ntk_neff_build_create(const struct ntk_neff_build_options
     ntk_vec_init(&build->graph, sizeof(struct graph_node));
     ntk_vec_init(&build->members, sizeof(struct build_member));
     ntk_vec_init(&build->heads, sizeof(char *));
+    ntk_vec_init(&build->params, sizeof(char *));
     ntk_vec_init(&build->packed, sizeof(struct ntk_neff_pack_member));
     if (!build->name || !build->target || !build->tool_version) {
         ntk_neff_build_destroy(build);
@@ -172,6 +173,7 @@ void ntk_neff_build_destroy(struct ntk_neff_build *build)
     }
     ntk_vec_fini(&build->members);
     free_texts(&build->heads);
+    free_texts(&build->params);
     ntk_vec_fini(&build->packed);
     free(build->name);
     free(build->target);
@@ -292,6 +294,37 @@ void ntk_neff_build_head(struct ntk_neff_build *build, const char *tensor_name)
     }
     copy = neff_build_copy_text(build, tensor_name);
     if (copy && ntk_vec_push(&build->heads, &copy) < 0) {
+        free(copy);
+        neff_build_no_memory(build);
+    }
+}
+
+void neff_build_param_path(char *path, const char *tensor_name)
+{
+    snprintf(path, NTK_NEFF_MEMBER_NAME_MAX, "param_%s.npy", tensor_name);
+}
+
+void ntk_neff_build_param(struct ntk_neff_build *build, const char *tensor_name,
+                          enum ntk_dtype dtype, uint32_t dim_count, const uint64_t *dims,
+                          const void *data)
+{
+    char path[NTK_NEFF_MEMBER_NAME_MAX];
+    size_t file_bytes = 0;
+    uint64_t array_bytes = 0;
+    void *file;
+    char *copy;
+
+    if (neff_build_failed(build)) {
+        return;
+    }
+    file = neff_build_npy(build, dtype, dim_count, dims, data, &file_bytes, &array_bytes);
+    if (!file) {
+        return;
+    }
+    neff_build_param_path(path, tensor_name);
+    neff_build_member_take(build, path, file, file_bytes);
+    copy = neff_build_copy_text(build, tensor_name);
+    if (copy && ntk_vec_push(&build->params, &copy) < 0) {
         free(copy);
         neff_build_no_memory(build);
     }

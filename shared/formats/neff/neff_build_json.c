@@ -529,8 +529,22 @@ static uint32_t repeats(const struct ntk_neff_build *build, const struct graph_n
     return node->node->is_kernel ? build->options.lnc : 1;
 }
 
-static void put_input_node(struct ntk_json *json, const struct build_tensor *tensor)
+static bool is_param(const struct ntk_neff_build *build, const struct build_tensor *tensor)
 {
+    for (size_t i = 0; i < build->params.count; i++) {
+        if (strcmp(*(char **)ntk_vec_at(&build->params, i), tensor->name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void put_input_node(struct ntk_json *json, const struct ntk_neff_build *build,
+                           const struct build_tensor *tensor)
+{
+    bool has_value = is_param(build, tensor);
+    char path[NTK_NEFF_MEMBER_NAME_MAX];
+
     ntk_json_object_begin(json);
     ntk_json_key_text(json, "op", "null");
     ntk_json_key_text(json, "name", tensor->name);
@@ -539,7 +553,13 @@ static void put_input_node(struct ntk_json *json, const struct build_tensor *ten
     ntk_json_key_array_begin(json, "output_names");
     ntk_json_text(json, tensor->name);
     ntk_json_array_end(json);
-    ntk_json_key_text(json, "is_param", "0");
+    ntk_json_key_text(json, "is_param", has_value ? "1" : "0");
+    if (has_value) {
+        neff_build_param_path(path, tensor->name);
+        ntk_json_key_object_begin(json, "attrs");
+        ntk_json_key_text(json, "file_name", path);
+        ntk_json_object_end(json);
+    }
     ntk_json_object_end(json);
 }
 
@@ -661,7 +681,8 @@ static void put_heads(struct ntk_json *json, const struct ntk_neff_build *build,
     ntk_json_array_end(json);
 }
 
-static void put_signatures(struct ntk_json *json, const struct ntk_vec *produced)
+static void put_signatures(struct ntk_json *json, const struct ntk_neff_build *build,
+                           const struct ntk_vec *produced)
 {
     uint64_t id = 0;
 
@@ -670,7 +691,7 @@ static void put_signatures(struct ntk_json *json, const struct ntk_vec *produced
     ntk_json_key_object_begin(json, "default");
     ntk_json_key_object_begin(json, "inputs");
     ntk_vec_each(struct produced, p, produced) {
-        if (p->is_input) {
+        if (p->is_input && !is_param(build, p->tensor)) {
             ntk_json_key_object_begin(json, p->tensor->name);
             ntk_json_key_u64(json, "id", id++);
             ntk_json_key_text(json, "dtype", ntk_dtype_name(p->tensor->dtype));
@@ -704,7 +725,7 @@ static void make_graph(struct ntk_neff_build *build)
     ntk_json_key_array_begin(&json, "nodes");
     ntk_vec_each(struct produced, p, &produced) {
         if (p->is_input) {
-            put_input_node(&json, p->tensor);
+            put_input_node(&json, build, p->tensor);
         }
     }
     for (size_t i = 0; i < build->graph.count; i++) {
@@ -737,7 +758,7 @@ static void make_graph(struct ntk_neff_build *build)
         ntk_json_u64(&json, row);
     }
     ntk_json_array_end(&json);
-    put_signatures(&json, &produced);
+    put_signatures(&json, build, &produced);
     ntk_json_object_end(&json);
     finish_member(build, "neff.json", &buf);
     ntk_vec_fini(&produced);

@@ -211,19 +211,14 @@ static const char *npy_descr(enum ntk_dtype dtype)
     }
 }
 
-uint32_t ntk_neff_kernel_constant(struct ntk_neff_kernel *kernel, const char *name,
-                                  enum ntk_dtype dtype, uint32_t dim_count, const uint64_t *dims,
-                                  const void *data)
+void *neff_build_npy(struct ntk_neff_build *build, enum ntk_dtype dtype, uint32_t dim_count,
+                     const uint64_t *dims, const void *data, size_t *out_file_bytes,
+                     uint64_t *out_array_bytes)
 {
     struct ntk_buf file = { 0 };
     struct ntk_buf text = { 0 };
     uint64_t bytes = ntk_dtype_bytes((unsigned)dtype);
-    size_t file_bytes;
-    char *taken;
 
-    if (neff_build_failed(kernel->build)) {
-        return 0;
-    }
     ntk_buf_add_format(&text, "{'descr': '%s', 'fortran_order': False, 'shape': (",
                        npy_descr(dtype));
     for (uint32_t i = 0; i < dim_count; i++) {
@@ -243,11 +238,26 @@ uint32_t ntk_neff_kernel_constant(struct ntk_neff_kernel *kernel, const char *na
     ntk_buf_fini(&text);
     if (!ntk_buf_ok(&file)) {
         ntk_buf_fini(&file);
-        neff_build_no_memory(kernel->build);
+        neff_build_no_memory(build);
+        return NULL;
+    }
+    *out_array_bytes = bytes;
+    return ntk_buf_take(&file, out_file_bytes);
+}
+
+uint32_t ntk_neff_kernel_constant(struct ntk_neff_kernel *kernel, const char *name,
+                                  enum ntk_dtype dtype, uint32_t dim_count, const uint64_t *dims,
+                                  const void *data)
+{
+    uint64_t bytes = 0;
+    size_t file_bytes = 0;
+    void *file;
+
+    if (neff_build_failed(kernel->build)) {
         return 0;
     }
-    taken = ntk_buf_take(&file, &file_bytes);
-    return add_constant(kernel, name, ".npy", taken, file_bytes, bytes);
+    file = neff_build_npy(kernel->build, dtype, dim_count, dims, data, &file_bytes, &bytes);
+    return file ? add_constant(kernel, name, ".npy", file, file_bytes, bytes) : 0;
 }
 
 uint32_t ntk_neff_kernel_raw_constant(struct ntk_neff_kernel *kernel, const char *name,

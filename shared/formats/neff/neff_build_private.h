@@ -142,6 +142,7 @@ struct ntk_neff_build {
     struct ntk_vec graph; /* struct graph_node, once all nodes are there */
     struct ntk_vec members;
     struct ntk_vec heads;
+    struct ntk_vec params; /* char *: names of tensors whose value is a member */
     struct ntk_vec packed; /* struct ntk_neff_pack_member, in order of the archive */
     struct ntk_neff_kernel dead;
 };
@@ -157,6 +158,12 @@ void *neff_build_add(struct ntk_neff_build *build, struct ntk_vec *vec);
 char *neff_build_copy_text(struct ntk_neff_build *build, const char *text);
 /* NULL without memory. */
 struct build_node *neff_build_node_add(struct ntk_neff_build *build, const char *name);
+/* The bytes of a .npy file, to be freed; NULL and the error kept. */
+void *neff_build_npy(struct ntk_neff_build *build, enum ntk_dtype dtype, uint32_t dim_count,
+                     const uint64_t *dims, const void *data, size_t *out_file_bytes,
+                     uint64_t *out_array_bytes);
+/* The member of a parameter of this name: path has NTK_NEFF_MEMBER_NAME_MAX bytes. */
+void neff_build_param_path(char *path, const char *tensor_name);
 /* An input or output of a node. */
 void neff_build_add_tensor(struct ntk_neff_build *build, struct ntk_vec *tensors, const char *name,
                            enum ntk_dtype dtype, uint32_t dim_count, const uint64_t *dims);

@@ -181,6 +181,33 @@ static int read_kelf_of_node(struct reader *r, const json_t *attrs, struct ntk_n
     return 0;
 }
 
+/* attrs.file_name (ours) of a parameter: its value, of the size that shape and dtype say. */
+static int read_value(struct reader *r, const json_t *attrs, struct ntk_neff_node *node)
+{
+    const struct ntk_neff_tensor *tensor = &node->outputs[0];
+    struct ntk_neff_var *value;
+    const char *file_name;
+    int ret = neff_get_text(r, attrs, node->name, "file_name", NULL, &file_name);
+
+    if (ret < 0 || !file_name) {
+        return ret;
+    }
+    if (node->output_count != 1) {
+        return BAD(r, "%s: parameter %s has %u values", graph_file, node->name, node->output_count);
+    }
+    value = neff_keep(r, 1, sizeof *value);
+    if (!value) {
+        return NO_MEMORY(r);
+    }
+    *value = (struct ntk_neff_var){ .name = tensor->name,
+                                    .type = NTK_NEFF_VAR_FILE,
+                                    .file_name = file_name,
+                                    .bytes_count = tensor->bytes_count,
+                                    .referenced_var_id = NTK_NEFF_NONE };
+    node->value = value;
+    return neff_read_constant(r, graph_file, "", value);
+}
+
 static int read_node(struct graph_reader *g, const json_t *json, uint32_t index)
 {
     struct reader *r = g->r;
@@ -199,7 +226,8 @@ static int read_node(struct graph_reader *g, const json_t *json, uint32_t index)
     if (strcmp(op, "null") == 0) {
         node->kind = neff_is_true(json_object_get(json, "is_param")) ? NTK_NEFF_NODE_PARAM
                                                                      : NTK_NEFF_NODE_INPUT;
-        return read_outputs(g, json, index, node);
+        ret = read_outputs(g, json, index, node);
+        return ret == 0 && node->kind == NTK_NEFF_NODE_PARAM ? read_value(r, attrs, node) : ret;
     }
     if (strcmp(op, "tvm_op") != 0) {
         return BAD(r, "%s: node %s has the unknown op \"%s\"", graph_file, node->name, op);
@@ -284,7 +312,7 @@ static int read_io(struct graph_reader *g)
         const struct ntk_neff_node *node = &neff->nodes[i];
 
         if (node->kind == NTK_NEFF_NODE_INPUT ||
-            (node->kind == NTK_NEFF_NODE_PARAM &&
+            (node->kind == NTK_NEFF_NODE_PARAM && !node->value &&
              var_bytes(neff, node->name, NTK_NEFF_VAR_INPUT) > 0)) {
             for (uint32_t k = 0; k < neff->input_count; k++) {
                 if (strcmp(neff->inputs[k].name, node->outputs[0].name) == 0) {

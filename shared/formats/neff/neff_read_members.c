@@ -154,7 +154,8 @@ static int walk(struct look *look, const char *folder, const json_t *value)
     {
         /* Constants of a definition, code of a CPU node: for who runs it. */
         bool is_left = look->options->leave_constants &&
-                       (strcmp(key, "var") == 0 || strcmp(key, "library") == 0);
+                       (strcmp(key, "var") == 0 || strcmp(key, "library") == 0 ||
+                        strcmp(key, "file_name") == 0);
         int ret = is_left ? 0 : walk(look, folder, below);
         if (ret < 0) {
             return ret;

@@ -54,6 +54,10 @@ struct group_reader {
 };
 
 /* Zeroed memory that lives as long as the NEFF; NULL without any. */
+/* neff_read_subgraph.c: the content of a constant whose file_name is seen from this folder; `where`
+ * is who has it, for sentences. A size of 0 becomes that of the file. */
+int neff_read_constant(struct reader *r, const char *where, const char *folder,
+                       struct ntk_neff_var *var);
 /* neff_read_tables.c: dve_tables of an engine JSON in this folder. */
 int neff_read_tables(struct reader *r, const json_t *json, const char *where, const char *folder,
                      struct ntk_neff_engine *engine);

@@ -67,8 +67,8 @@ static int check_own_fields(struct reader *r, const struct ntk_neff_subgraph *su
     return 0;
 }
 
-static int read_file_var(struct reader *r, const struct ntk_neff_subgraph *subgraph,
-                         struct ntk_neff_var *var)
+int neff_read_constant(struct reader *r, const char *where, const char *folder,
+                       struct ntk_neff_var *var)
 {
     const struct ntk_neff_member *member;
     struct ntk_neff_npy npy;
@@ -76,15 +76,15 @@ static int read_file_var(struct reader *r, const struct ntk_neff_subgraph *subgr
     int ret;
 
     if (!var->file_name) {
-        return BAD(r, "%s: constant %s names no file", subgraph->name, var->name);
+        return BAD(r, "%s: constant %s names no file", where, var->name);
     }
-    path = neff_join(r, subgraph->folder, var->file_name);
+    path = neff_join(r, folder, var->file_name);
     if (!path) {
         return NO_MEMORY(r);
     }
     member = ntk_neff_member_get(r->neff, path);
     if (!member) {
-        return BAD(r, "%s: the archive has no %s for constant %s", subgraph->name, path, var->name);
+        return BAD(r, "%s: the archive has no %s for constant %s", where, path, var->name);
     }
     var->member = path;
     if (!member->bytes) {
@@ -103,8 +103,9 @@ static int read_file_var(struct reader *r, const struct ntk_neff_subgraph *subgr
         var->data = npy.data;
         var->data_bytes = npy.data_bytes;
     }
+    var->bytes_count = var->bytes_count > 0 ? var->bytes_count : var->data_bytes;
     if (var->data_bytes != var->bytes_count) {
-        return BAD(r, "%s: constant %s has %llu bytes, its file %llu", subgraph->name, var->name,
+        return BAD(r, "%s: constant %s has %llu bytes, its file %llu", where, var->name,
                    (unsigned long long)var->bytes_count, (unsigned long long)var->data_bytes);
     }
     if (r->leave_constants) {
@@ -196,7 +197,9 @@ static int read_var(struct reader *r, const struct ntk_neff_subgraph *subgraph, 
             var->list[i] = (uint32_t)number;
         }
     }
-    return var->type == NTK_NEFF_VAR_FILE ? read_file_var(r, subgraph, var) : 0;
+    return var->type == NTK_NEFF_VAR_FILE
+               ? neff_read_constant(r, subgraph->name, subgraph->folder, var)
+               : 0;
 }
 
 static int read_vars(struct reader *r, struct ntk_neff_subgraph *subgraph, const json_t *def)
