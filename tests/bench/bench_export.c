@@ -3,6 +3,7 @@
  * What writing a profile out costs, per row of its tables, or span and
  * counter of its traces: each format of one long capture, beside the
  * floor of writing as many bytes with nothing in between, and beside slices that protobuf-c packs.
+ * NTK_BENCH_NTFF and NTK_BENCH_NEFF name another capture, and its NEFF.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -189,6 +190,7 @@ int main(int argc, char **argv)
     char path[2 * PATH_BYTES];
     char *scratch;
     struct ntk_ntff *ntff = NULL;
+    struct ntk_neff *neff = NULL;
     struct ntk_trace *trace = NULL;
     struct ntk_export *made = NULL;
     struct ntk_err err = { 0 };
@@ -201,9 +203,12 @@ int main(int argc, char **argv)
     scratch = test_scratch_create();
     (void)snprintf(folder, sizeof folder, "%s", scratch);
     (void)snprintf(path, sizeof path, "%s/bench.ntff", folder);
-    require(ntff_big_write(path, &big) == 0, "cannot write a capture");
-    require(ntk_ntff_open(path, &ntff, &err) == 0, err.text);
-    require(ntk_trace_create_from_ntff(ntff, NULL, NULL, NULL, &trace, &err) == 0, err.text);
+    const char *other = getenv("NTK_BENCH_NTFF");
+    const char *other_neff = getenv("NTK_BENCH_NEFF");
+    require(other || ntff_big_write(path, &big) == 0, "cannot write a capture");
+    require(ntk_ntff_open(other ? other : path, &ntff, &err) == 0, err.text);
+    require(!other_neff || ntk_neff_open(other_neff, &neff, &err) == 0, err.text);
+    require(ntk_trace_create_from_ntff(ntff, neff, NULL, NULL, &trace, &err) == 0, err.text);
     require(ntk_export_create(trace, "bench", path, &made) == 0, "no memory");
     export = made;
     for (int i = 0; i < COUNT; i++) {
@@ -238,6 +243,7 @@ int main(int argc, char **argv)
                                CHROME_TARGET_NS, 0);
     ntk_export_destroy(made);
     ntk_trace_destroy(trace);
+    ntk_neff_close(neff);
     ntk_ntff_close(ntff);
     test_scratch_destroy(scratch);
     return good ? 0 : 1;
