@@ -34,6 +34,8 @@ struct execution {
     struct core_capture *capture;   /* NULL when not recorded */
     uint64_t id;
     uint64_t call_start_ticks;
+    uint64_t parts_ticks;              /* on cores, in steps before this one */
+    enum ntk_core_outcome outcome;     /* of these */
     struct ntk_core_trace_span traced; /* the whole */
     struct ntk_core_trace_span phase;  /* EXEC_*: the one it is in; zeroed: none */
     struct ntk_err *err;
@@ -151,6 +153,11 @@ static enum ntk_core_outcome outcome_worse(enum ntk_core_outcome a, enum ntk_cor
         return b;
     }
     return a;
+}
+
+static bool goes_on(enum ntk_core_outcome outcome)
+{
+    return outcome == NTK_CORE_COMPLETED || outcome == NTK_CORE_NUMERICAL_ERROR;
 }
 
 static void pace(uint64_t start_ns, uint64_t device_ns)
@@ -499,10 +506,14 @@ static enum ntk_core_outcome core_step_run(struct execution *execution, uint32_t
     if (is_fault) {
         ntk_core_publish_fault(core->soft);
     }
+    /* What goes on on other cores counts there, as one execution. */
+    exec.is_part = step_index < model->last_core_step && goes_on(outcome);
+    exec.parts_ticks = execution->parts_ticks;
     exec.device_ns = device_ns;
-    exec.status = core_status(outcome);
+    exec.status = exec.is_part ? 0 : core_status(outcome_worse(execution->outcome, outcome));
     ntk_hooks_exec_end(&exec);
     pthread_mutex_unlock(&nc->execution_lock);
+    execution->parts_ticks += exec.core_end_ticks - exec.core_start_ticks;
     return outcome;
 }
 
@@ -559,19 +570,21 @@ static void hosted_tell(const struct execution *execution, enum ntk_core_outcome
 /* Every step until one fails; NaN is no reason to stop. */
 static enum ntk_core_outcome steps_run(struct execution *execution)
 {
-    enum ntk_core_outcome outcome = NTK_CORE_COMPLETED;
+    struct ntk_core_model *model = execution->model;
 
-    for (uint32_t i = 0; i < execution->model->step_count; i++) {
-        const struct core_step *step = &execution->model->steps[i];
+    execution->outcome = NTK_CORE_COMPLETED;
+    for (uint32_t i = 0; i < model->step_count && goes_on(execution->outcome); i++) {
+        const struct core_step *step = &model->steps[i];
         enum ntk_core_outcome now =
             step->is_cpu ? cpu_step_run(execution, step) : core_step_run(execution, i);
 
-        outcome = outcome_worse(outcome, now);
-        if (outcome != NTK_CORE_COMPLETED && outcome != NTK_CORE_NUMERICAL_ERROR) {
-            break;
+        execution->outcome = outcome_worse(execution->outcome, now);
+        if (step->is_cpu && !goes_on(now) && i < model->last_core_step) {
+            /* No core has the end of it. */
+            refused_tell(model, execution->id, execution->call_start_ticks, now);
         }
     }
-    return outcome;
+    return execution->outcome;
 }
 
 void ntk_core_execute_refused(struct ntk_core_model *model, int error)
@@ -673,7 +686,7 @@ int ntk_core_execute(struct ntk_core_model *model, struct ntk_core_tensor *const
         core_capture_give_back(execution.capture);
         core_context_give_back(model, execution.context);
         for (uint32_t i = model->input_count; i < model->io_count; i++) {
-            if (outcome == NTK_CORE_COMPLETED || outcome == NTK_CORE_NUMERICAL_ERROR) {
+            if (goes_on(outcome)) {
                 core_tensor_written(tensors[i]);
             }
         }

@@ -133,6 +133,7 @@ struct ntk_core_model {
     uint32_t *node_slots;  /* first slot of each node of the file */
     struct core_step *steps;
     uint32_t step_count;
+    uint32_t last_core_step;     /* executions count with it */
     struct core_allocation host; /* this struct and its arrays, as host memory */
     struct ntk_vec libraries;    /* of struct core_library */
     uint64_t context_bytes;      /* on the host */

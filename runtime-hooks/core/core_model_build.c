@@ -515,6 +515,7 @@ static int core_step_make(struct ntk_core_model *model, const struct step_source
     struct core_step *step = &model->steps[model->step_count++];
     int ret = step_begin(model, source, step, err);
 
+    model->last_core_step = model->step_count - 1;
     step->nc = nc;
     step->is_empty = true;
     for (uint32_t i = 0; i < count && ret == 0; i++) {

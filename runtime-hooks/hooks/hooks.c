@@ -686,6 +686,19 @@ static uint64_t end_on_core(const struct ntk_hooks_exec *exec, uint32_t index, u
     return core->effective_flops;
 }
 
+/* The core is done with the execution, which is not at its end. */
+static void count_part(const struct ntk_hooks_exec *exec, struct ntk_segment_model *entry,
+                       uint64_t flops)
+{
+    uint32_t is_shared;
+
+    if (entry != NULL) {
+        is_shared = model_is_shared(exec->model, entry, exec->core);
+        count(&entry->running, UINT64_MAX, is_shared); /* minus one */
+        count(&entry->effective_flops, flops, is_shared);
+    }
+}
+
 /* With the lock of the first core: what its execution and its model count. */
 static void count_execution(const struct ntk_hooks_exec *exec, const struct exec_span *span,
                             uint64_t flops)
@@ -694,6 +707,10 @@ static void count_execution(const struct ntk_hooks_exec *exec, const struct exec
     struct ntk_segment_model *entry = model_entry(exec->model);
     uint32_t is_shared;
 
+    if (unlikely(exec->is_part)) {
+        count_part(exec, entry, flops);
+        return;
+    }
     count_outcome(block, exec->status, span->runs);
     if (likely(ntk_abi_load(&block->histogram) != 0) && likely(!span->is_unknown) &&
         !(entry != NULL && unlikely(entry->flags & NTK_PROCESS_ESTIMATED))) {
@@ -740,6 +757,9 @@ void ntk_hooks_exec_end(const struct ntk_hooks_exec *exec)
     span.is_unknown = exec->call_start_ticks == 0;
     span.total_ns = span.is_unknown ? 0 : span_ns(exec->call_start_ticks, now);
     span.core_ns = exec->device_ns != 0 ? span_ns(exec->core_start_ticks, core_end) : 0;
+    if (unlikely(exec->parts_ticks != 0)) {
+        span.core_ns += ntk_hooks_ticks_to_ns(exec->parts_ticks);
+    }
     prefetch_exec(exec, &span);
     if (unlikely(hooks.cores_shared)) {
         hooks_ring_prefetch();

@@ -25,6 +25,7 @@
 #ifndef NTK_RUNTIME_HOOKS_HOOKS_HOOKS_H
 #define NTK_RUNTIME_HOOKS_HOOKS_HOOKS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -150,6 +151,10 @@ struct ntk_hooks_exec {
     uint64_t core_start_ticks; /* what ntk_hooks_exec_begin() returned */
     uint64_t core_end_ticks;   /* 0: now */
     uint64_t device_ns;        /* duration in device time; 0 unknown */
+    uint64_t parts_ticks;      /* on cores in parts of the execution before this one */
+    /* It goes on on other cores: busy time, work and an EXEC record of this part; outcome, latency
+     * and the execution itself count with the last part. */
+    bool is_part;
     uint32_t status;
     uint32_t run_count;  /* runs in a row of one call, all of them done when it ended well; 0: 1 */
     uint16_t core;       /* first physical core: carries counts and histograms */

@@ -271,6 +271,8 @@ static uint64_t row_find(const struct ntk_ring_memory *rows, size_t count, uint1
 static void monitors_see_each_core_busy_and_the_memory_between_them(void **state)
 {
     static struct ntk_ring_memory rows[NTK_SEGMENT_MEMORY_ROWS];
+    static struct ntk_ring_model models[NTK_SEGMENT_MODELS];
+    static struct ntk_ring_histogram latencies;
     struct core_fixture *f = *state;
     const struct ntk_ring_options options = { .folder = f->folder };
     struct ntk_ring_registry *registry = NULL;
@@ -289,13 +291,20 @@ static void monitors_see_each_core_busy_and_the_memory_between_them(void **state
         bool works = c > 0;
 
         assert_int_equal(cores[c].busy_ns > 0, works);
-        assert_int_equal(counters->outcome[NTK_OUTCOME_COMPLETED], works ? 2 : 0);
+        /* One inference is one execution, of the core where it ends. */
+        assert_int_equal(counters->outcome[NTK_OUTCOME_COMPLETED], c == 3 ? 2 : 0);
         assert_int_equal(counters->engine_busy_ns[NTK_ENGINE_DVE] > 0, works);
         assert_int_equal(counters->engine_busy_ns[NTK_ENGINE_DMA] > 0, works);
         /* h1 lies beside core 1, which writes it, and h2 beside core 2. */
         assert_int_equal(row_find(rows, row_count, c, NTK_MEMORY_SCRATCHPAD),
                          c == 1 || c == 2 ? PIPELINE_BYTES : 0);
     }
+    assert_int_equal(ntk_ring_segment_models(segment, models, NTK_SEGMENT_MODELS), 1);
+    assert_int_equal(models[0].executions, 2);
+    assert_int_equal(models[0].running, 0);
+    assert_int_equal(ntk_ring_segment_model_histogram(segment, &models[0], &latencies), 0);
+    assert_true(latencies.device.sum_ns >= cores[1].busy_ns + cores[2].busy_ns);
+    assert_true(latencies.total.sum_ns >= latencies.device.sum_ns);
     ntk_ring_registry_close(registry);
     observed_send(&side, 0);
     assert_int_equal(observed_finish(&side, 0), 0);
