@@ -77,14 +77,35 @@ static const char *format_of(const struct ntk_neff *neff, const char *name)
 static uint64_t tensor_bytes(const struct ntk_neff *neff, const struct ntk_neff_tensor *tensor)
 {
     for (uint32_t k = 0; k < neff->kelf_count; k++) {
-        const struct ntk_neff_var *var =
-            ntk_neff_var_by_name(&neff->kelfs[k].subgraphs[0], tensor->name);
+        for (uint32_t s = 0; s < neff->kelfs[k].subgraph_count; s++) {
+            const struct ntk_neff_var *var =
+                ntk_neff_var_by_name(&neff->kelfs[k].subgraphs[s], tensor->name);
 
-        if (var && (var->type == NTK_NEFF_VAR_INPUT || var->type == NTK_NEFF_VAR_OUTPUT)) {
-            return var->bytes_count;
+            if (var && (var->type == NTK_NEFF_VAR_INPUT || var->type == NTK_NEFF_VAR_OUTPUT)) {
+                return var->bytes_count;
+            }
         }
     }
     return tensor->bytes_count;
+}
+
+/* What has a tensor of a node: the function on the host, or the first subgraph that reads or writes
+ * it, so that a pipeline shows where each is. */
+static const char *owner_of(const struct ntk_neff *neff, const struct ntk_neff_node *node,
+                            const char *tensor, enum ntk_neff_var_type type)
+{
+    if (node->kind != NTK_NEFF_NODE_CORE) {
+        return node->func_name;
+    }
+    const struct ntk_neff_kelf *kelf = &neff->kelfs[node->kelf];
+    for (uint32_t s = 0; s < kelf->subgraph_count; s++) {
+        const struct ntk_neff_var *var = ntk_neff_var_by_name(&kelf->subgraphs[s], tensor);
+
+        if (var && var->type == type) {
+            return kelf->subgraphs[s].name;
+        }
+    }
+    return kelf->subgraphs[0].name;
 }
 
 /* One row per tensor of a node; the callback prints it in its form. */
@@ -149,13 +170,14 @@ static void visit_rows(const struct ntk_neff *neff, void (*visit)(const struct r
         }
         number++;
         row.executor = node->kind == NTK_NEFF_NODE_CORE ? "Neuron Core" : "CPU";
-        row.name = node->kind == NTK_NEFF_NODE_CORE ? neff->kelfs[node->kelf].subgraphs[0].name
-                                                    : node->func_name;
         for (uint32_t i = 0; i < node->input_count; i++) {
-            visit_tensor(neff, &row, node->inputs[i].output,
-                         ntk_neff_tensor_get(neff, node->inputs[i]), "IN", visit, ctx);
+            const struct ntk_neff_tensor *tensor = ntk_neff_tensor_get(neff, node->inputs[i]);
+
+            row.name = owner_of(neff, node, tensor->name, NTK_NEFF_VAR_INPUT);
+            visit_tensor(neff, &row, node->inputs[i].output, tensor, "IN", visit, ctx);
         }
         for (uint32_t i = 0; i < node->output_count; i++) {
+            row.name = owner_of(neff, node, node->outputs[i].name, NTK_NEFF_VAR_OUTPUT);
             visit_tensor(neff, &row, i, &node->outputs[i], "OUT", visit, ctx);
         }
         if (!with_weights || node->kind != NTK_NEFF_NODE_CORE) {

@@ -74,6 +74,20 @@ static void info_shows_header_and_tensors(void **state)
     free(file);
 }
 
+static void info_shows_which_subgraph_has_a_tensor(void **state)
+{
+    char *file = test_scratch_path(*state, "pipeline.neff");
+    struct test_run result = run(0, "example", "pipeline", "-o", file, "--size=3", "--lnc=1", NULL);
+
+    test_run_fini(&result);
+    result = run(0, "info", file, NULL, NULL, NULL, NULL, NULL);
+    assert_non_null(strstr(result.out, "0     Neuron Core  sg00      x:0 "));
+    assert_non_null(strstr(result.out, "0     Neuron Core  sg02      y:0 "));
+    assert_null(strstr(result.out, "h1")); /* nobody outside sees it */
+    test_run_fini(&result);
+    free(file);
+}
+
 static void info_prints_json(void **state)
 {
     char *file = test_scratch_path(*state, "json.neff");
@@ -568,6 +582,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(info_shows_header_and_tensors),
+        cmocka_unit_test(info_shows_which_subgraph_has_a_tensor),
         cmocka_unit_test(info_prints_json),
         cmocka_unit_test(every_example_of_the_list_is_made_and_sound),
         cmocka_unit_test(an_example_has_the_cores_of_the_machine),
