@@ -11,9 +11,9 @@
 #define JSON_PIECES 1000
 #define NO_LENGTH "the capture does not say how long the execution took"
 #define NO_ROOFLINE "machine, work, bytes of device memory or length of the execution are not known"
-#define NO_TENSORS                                                                              \
-    "the tensors of a program for software cores need its NEFF (-n); a vendor's does not tell " \
-    "them"
+#define NO_TENSORS                                                                               \
+    "the tensors of a program need its NEFF (-n); where data of a vendor's moves that names no " \
+    "tensor they are not told"
 
 /* Either of text and json is NULL. 0, -ENOMEM, or -ENODATA: the files do not say. */
 typedef int answer(const struct ntk_analyses *asked, struct ntk_buf *text, struct ntk_json *json);

@@ -101,7 +101,7 @@ holds 'any(.idle.engines[].waits[]; .reason == "dma") and all(.idle.engines[].wa
 analyze 0 -s a.ntff -n - critical-path
 grep -q '^No layers' printed || complain "does not say that there are no layers"
 analyze 0 -s a.ntff -n - tensors
-grep -q '^Not known: the tensors of a program for software cores need its NEFF' printed || complain "does not say that there are no tensors"
+grep -q '^Not known: the tensors of a program need its NEFF' printed || complain "does not say that there are no tensors"
 analyze 0 -s a.ntff -n - --json tensors memory
 holds '.tensors == null and .memory.chip == null and (.memory.device | length) == 1'
 analyze 0 -s a.ntff -n a.neff --output-file all.txt
