@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/* rtd_answer - answers, calls that wait for one, and the codes that clients know. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "runtime-hooks/rtd/rtd_manager.h"
+#include "runtime-hooks/rtd/rtd_wire.h"
+#include "shared/abi/event_abi.h"
+
+#define DETAILS_BYTES 1024
+
+void rtd_refuse(struct rtd_call *call, enum _Nrt__Nerr code, const char *format, ...)
+{
+    char details[DETAILS_BYTES];
+    va_list list;
+
+    va_start(list, format);
+    (void)vsnprintf(details, sizeof details, format, list);
+    va_end(list);
+    rtd_wire_refuse(call, (int)code, details);
+}
+
+void rtd_good(struct rtd_call *call)
+{
+    rtd_wire_refuse(call, NRT__NERR__NERR_OK, "");
+}
+
+/* ---- waiting ---- */
+
+struct rtd_wait *rtd_wait_begin(struct rtd_call *call)
+{
+    struct rtd_wait *wait = calloc(1, sizeof *wait);
+
+    if (!wait) {
+        rtd_refuse(call, NRT__NERR__NERR_RESOURCE, "out of memory");
+        return NULL;
+    }
+    wait->call = call;
+    rtd_call_own_set(call, wait);
+    return wait;
+}
+
+struct rtd_call *rtd_wait_end(struct rtd_wait *wait)
+{
+    struct rtd_call *call = wait ? wait->call : NULL;
+
+    if (call) {
+        rtd_call_own_set(call, NULL);
+    }
+    free(wait);
+    return call;
+}
+
+void rtd_wait_forget(struct rtd_call *call)
+{
+    struct rtd_wait *wait = rtd_call_own_get(call);
+
+    if (wait) {
+        wait->call = NULL;
+        rtd_call_own_set(call, NULL);
+    }
+}
+
+void rtd_waits_answer(struct rtd_wait **waits, enum _Nrt__Nerr code, const char *details)
+{
+    while (*waits) {
+        struct rtd_wait *wait = *waits;
+        *waits = wait->next;
+        struct rtd_call *call = rtd_wait_end(wait);
+        if (call) {
+            rtd_refuse(call, code, "%s", details);
+        }
+    }
+}
+
+/* ---- codes ---- */
+
+enum _Nrt__Nerr rtd_nerr_of_error(int error)
+{
+    switch (error) {
+    case 0:
+        return NRT__NERR__NERR_OK;
+    case -EINVAL:
+    case -EBADMSG:
+        return NRT__NERR__NERR_INVALID;
+    case -ENOTSUP:
+        return NRT__NERR__NERR_UNSUPPORTED_VERSION;
+    case -ENOMEM:
+        return NRT__NERR__NERR_RESOURCE;
+    case -ECHRNG:
+    case -EBUSY:
+        return NRT__NERR__NERR_RESOURCE_NC;
+    default:
+        return NRT__NERR__NERR_FAIL;
+    }
+}
+
+enum _Nrt__Nerr rtd_nerr_of_outcome(enum ntk_core_outcome outcome)
+{
+    switch (outcome) {
+    case NTK_CORE_COMPLETED:
+        return NRT__NERR__NERR_OK;
+    case NTK_CORE_NUMERICAL_ERROR:
+        return NRT__NERR__NERR_INFER_COMPLETED_WITH_NUM_ERR;
+    case NTK_CORE_TIMED_OUT:
+        return NRT__NERR__NERR_TIMEOUT;
+    case NTK_CORE_INVALID:
+    case NTK_CORE_BAD_INPUT:
+        return NRT__NERR__NERR_INFER_BAD_INPUT;
+    case NTK_CORE_NO_MEMORY:
+        return NRT__NERR__NERR_RESOURCE;
+    case NTK_CORE_DEAD:
+        return NRT__NERR__NERR_FAILED_STATE;
+    default:
+        return NRT__NERR__NERR_INFER_COMPLETED_WITH_ERR;
+    }
+}
+
+/* The table of results, which every interface shares, sorts an outcome. */
+static const struct result {
+    uint8_t outcome, error_class;
+} results[NTK_CORE_OUTCOMES] = {
+#define NTK_RESULT(symbol, status, outcome_name, class_name, counter) \
+    [NTK_CORE_##symbol] = { NTK_OUTCOME_##outcome_name, NTK_ERROR_##class_name },
+#include "shared/abi/result.def"
+#undef NTK_RESULT
+};
+
+enum _Nrt__InferStatus rtd_status_of_outcome(enum ntk_core_outcome outcome)
+{
+    static const enum _Nrt__InferStatus statuses[NTK_OUTCOME_COUNT] = {
+        [NTK_OUTCOME_COMPLETED] = NRT__INFER_STATUS__IST_OK,
+        [NTK_OUTCOME_COMPLETED_WITH_NUM_ERR] = NRT__INFER_STATUS__IST_COMPLETED_WITH_NUM_ERR,
+        [NTK_OUTCOME_COMPLETED_WITH_ERR] = NRT__INFER_STATUS__IST_COMPLETED_WITH_ERR,
+        [NTK_OUTCOME_TIMED_OUT] = NRT__INFER_STATUS__IST_TIMEOUT,
+        [NTK_OUTCOME_INCORRECT_INPUT] = NRT__INFER_STATUS__IST_BAD_INPUT,
+        [NTK_OUTCOME_FAILED_TO_QUEUE] = NRT__INFER_STATUS__IST_COMPLETED_WITH_ERR,
+    };
+    return statuses[results[outcome].outcome];
+}
+
+enum _Nrt__InferErrorSubtype rtd_subtype_of_outcome(enum ntk_core_outcome outcome)
+{
+    switch (results[outcome].error_class) {
+    case NTK_ERROR_CLASS_NONE:
+        return NRT__INFER_ERROR_SUBTYPE__INFER_ERROR_SUBTYPE_NONE;
+    case NTK_ERROR_NUMERICAL:
+        return NRT__INFER_ERROR_SUBTYPE__INFER_ERROR_SUBTYPE_NUMERICAL;
+    case NTK_ERROR_TRANSIENT:
+        return NRT__INFER_ERROR_SUBTYPE__INFER_ERROR_SUBTYPE_TRANSIENT;
+    case NTK_ERROR_HARDWARE:
+        return NRT__INFER_ERROR_SUBTYPE__INFER_ERROR_SUBTYPE_HW_ERROR;
+    case NTK_ERROR_RUNTIME:
+        return NRT__INFER_ERROR_SUBTYPE__INFER_ERROR_SUBTYPE_RT;
+    default:
+        return NRT__INFER_ERROR_SUBTYPE__INFER_ERROR_SUBTYPE_MODEL;
+    }
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rtd_manager - what the daemon holds for its clients: groups of cores, models, inferences, shared
+ * memory, sessions.
+ *
+ * Methods are rows of rtd_methods.def; each is a function of rtd_groups.c, rtd_models.c,
+ * rtd_infer.c, rtd_shm.c, rtd_session.c or rtd_counters.c, which answers its call or has it wait.
+ *
+ * Threads: everything below is guarded by the manager's lock; functions of this header are called
+ *          with it held unless they say otherwise. Executions and loads run in workers of a crew
+ *          without it. A thread of its own takes models apart, which waits for such workers.
+ */
+#ifndef NTK_RUNTIME_HOOKS_RTD_RTD_MANAGER_H
+#define NTK_RUNTIME_HOOKS_RTD_RTD_MANAGER_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "runtime-hooks/core/core.h"
+#include "runtime-hooks/core/core_queue.h"
+#include "runtime-hooks/rtd/nmgr.pb-c.h"
+#include "runtime-hooks/rtd/rtd_server.h"
+#include "shared/base/err.h"
+
+#define RTD_VERSION "1.6.24.0"
+#define RTD_VERSION_MAJOR 1
+#define RTD_VERSION_MINOR 6
+#define RTD_MODEL_ID_FIRST 10001
+#define RTD_NINFER_MAX 1024
+
+/* What `load` takes where a client gives nothing. */
+struct rtd_defaults {
+    uint32_t timeout_s, ninfer;
+    bool io_data_host;
+};
+
+struct rtd_group {
+    struct rtd_group *next;
+    uint32_t id;
+    uint32_t first, count;
+    uint64_t session;          /* 0: nobody's */
+    bool is_implicit;          /* made by a load, and of its model alone */
+    bool is_fleeting;          /* gone with its last model */
+    uint32_t model_count;      /* loaded, loading or leaving */
+    struct rtd_model *running; /* READY or stopping; NULL: none */
+};
+
+enum rtd_model_state {
+    RTD_MODEL_STANDBY,
+    RTD_MODEL_READY,
+    RTD_MODEL_STOPPING, /* until its inferences are over */
+    RTD_MODEL_FAILED,
+};
+
+/* A call that is answered later. NULL for call: it is gone, and nobody hears the answer. */
+struct rtd_wait {
+    struct rtd_wait *next;
+    struct rtd_call *call;
+    ProtobufCMessage *asked; /* what its answer still needs; of whoever ends it. NULL: nothing */
+};
+
+/* Inputs and outputs of an inference that is under way, one for each that may be. */
+struct rtd_context {
+    struct ntk_core_tensor **tensors; /* by input and output of the model */
+    bool is_taken;
+};
+
+struct rtd_model {
+    struct rtd_model *next;
+    uint32_t id;
+    struct rtd_manager *manager;
+    struct rtd_group *group;
+    struct ntk_core_model *core;
+    const struct ntk_core_io *ios;
+    size_t io_count, input_count;
+    uint32_t ninfer;
+    struct rtd_context *contexts;
+    struct ntk_core_queue *queue;
+    enum rtd_model_state state;
+    uint32_t in_flight;
+    void *staging;     /* of the largest input: bytes on their way to it */
+    void *unstaging;   /* of the largest output; of the worker that runs the model */
+    bool is_leaving;   /* no call finds it any more */
+    bool is_cancelled; /* what has not begun ends with NERR_INFER_CANCELLED */
+    struct rtd_wait *stops, *unloads;
+};
+
+struct rtd_shm {
+    struct rtd_shm *next;
+    char *path;
+    int fd;
+    uint64_t session;
+    uint32_t use_count; /* the map itself, and inferences */
+};
+
+struct rtd_session {
+    struct rtd_session *next;
+    uint64_t id;
+};
+
+struct rtd_counts {
+    uint64_t errors[NRT__INFER_ERROR_SUBTYPE__INFER_ERROR_SUBTYPE_RT + 1];
+    uint64_t statuses[NRT__INFER_STATUS__IST_TIMEOUT + 1];
+    uint64_t dropped, inferences;
+    uint64_t starts, stops, loads, unloads;
+    uint64_t neff_bytes_max, neff_ncs_max;
+    uint64_t neff_version_max, neff_version_min; /* major << 32 | minor; 0: none was loaded */
+};
+
+#define RTD_COOKIE_SLOTS 1024
+
+struct rtd_manager {
+    pthread_mutex_t lock;
+    struct ntk_core *core; /* NULL: it could not be opened, and every answer is NERR_HW_ERROR */
+    struct ntk_err why;
+    struct rtd_defaults defaults;
+    const char *endpoint;
+    uint32_t nc_count, nc_per_device, device_count;
+    uint32_t *owner_of_nc; /* id of the group; 0: free */
+    struct rtd_group *groups;
+    struct rtd_model *models;
+    struct rtd_shm *shms;
+    struct rtd_session *sessions;
+    struct rtd_inference *cookies[RTD_COOKIE_SLOTS]; /* posted, not collected */
+    uint64_t uncollected_count, uncollected_bytes;
+    uint32_t last_group, last_model;
+    uint64_t last_session, last_cookie;
+    struct rtd_counts counts;
+    struct ntk_core_crew *crew;
+    struct ntk_core_queue *loads;
+    /* Models that are taken apart, and who does it. */
+    pthread_t reaper;
+    pthread_cond_t reap, reaped;
+    struct rtd_model *leaving;
+    uint32_t leaving_count;  /* with those that still run */
+    struct rtd_wait *drains; /* calls that wait until there is none */
+    bool is_ending;
+};
+
+/* Without the lock. The core may fail to open: manager->why has the sentence, and 0 comes back. */
+int rtd_manager_open(struct rtd_manager *manager, const struct ntk_core_options *options,
+                     const struct rtd_defaults *defaults, struct ntk_err *err);
+/* Without the lock, when no call is left: everybody's models and groups go. */
+void rtd_manager_close(struct rtd_manager *manager);
+
+extern const struct rtd_method rtd_methods[];
+
+/* ---- answers ---- */
+
+/* The reply of the method with the code and a sentence; takes no lock. */
+void rtd_refuse(struct rtd_call *call, enum _Nrt__Nerr code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void rtd_good(struct rtd_call *call);
+/* NULL without memory: the call is answered. */
+struct rtd_wait *rtd_wait_begin(struct rtd_call *call);
+/* Who is to be answered, or NULL; frees the wait. */
+struct rtd_call *rtd_wait_end(struct rtd_wait *wait);
+/* A call is gone: nobody answers it any more. */
+void rtd_wait_forget(struct rtd_call *call);
+/* Answers all of a list alike. */
+void rtd_waits_answer(struct rtd_wait **waits, enum _Nrt__Nerr code, const char *details);
+
+/* NERR of a core's error (-errno) and of an outcome. */
+enum _Nrt__Nerr rtd_nerr_of_error(int error);
+enum _Nrt__Nerr rtd_nerr_of_outcome(enum ntk_core_outcome outcome);
+enum _Nrt__InferStatus rtd_status_of_outcome(enum ntk_core_outcome outcome);
+enum _Nrt__InferErrorSubtype rtd_subtype_of_outcome(enum ntk_core_outcome outcome);
+
+/* ---- groups ---- */
+
+struct rtd_group *rtd_group_find(struct rtd_manager *manager, uint32_t id);
+/* count 0: the longest run of free cores. NULL: no such run, or no memory; *out_longest how long
+ * the longest is. */
+struct rtd_group *rtd_group_create(struct rtd_manager *manager, uint32_t count, uint64_t session,
+                                   uint32_t *out_longest);
+void rtd_group_destroy(struct rtd_manager *manager, struct rtd_group *group);
+
+/* ---- models ---- */
+
+struct rtd_model *rtd_model_find(struct rtd_manager *manager, const Nrt__HNn *handle);
+/* NERR_OK, or why it does not start. */
+enum _Nrt__Nerr rtd_model_start(struct rtd_model *model);
+/* It leaves when its inferences are over; those that have not begun are cancelled if asked. */
+void rtd_model_leave(struct rtd_model *model, bool cancels);
+/* An inference of it is over. */
+void rtd_model_inference_over(struct rtd_model *model);
+/* The thread that takes models apart; ctx: the manager. */
+void *rtd_models_reap(void *ctx);
+
+/* ---- inferences ---- */
+
+/* Posted ones of the model that nobody collected. */
+void rtd_infer_forget(struct rtd_manager *manager, const struct rtd_model *model);
+
+/* ---- shared memory ---- */
+
+/* NULL: neither mapped, nor can it be; errno says why. What is given is given back. */
+struct rtd_shm *rtd_shm_take(struct rtd_manager *manager, const char *path);
+void rtd_shm_give_back(struct rtd_shm *shm);
+/* How much there is now: its owner may change it at any time. */
+uint64_t rtd_shm_bytes_get(const struct rtd_shm *shm);
+/* From its beginning; need no lock. False: it is shorter, or the system has no memory. */
+bool rtd_shm_read(const struct rtd_shm *shm, void *to, size_t bytes);
+bool rtd_shm_write(const struct rtd_shm *shm, const void *from, size_t bytes);
+void rtd_shm_forget_session(struct rtd_manager *manager, uint64_t session);
+void rtd_shm_forget_all(struct rtd_manager *manager);
+
+/* ---- sessions ---- */
+
+/* 0 is "none" and always there. */
+bool rtd_session_is_known(const struct rtd_manager *manager, uint64_t id);
+/* Whatever it holds leaves: models, groups without any, mappings. */
+void rtd_session_end(struct rtd_manager *manager, uint64_t id);
+
+/* ---- methods ---- */
+
+/* asked: of the type of the row. */
+#define RTD_UNARY(path, symbol, request, reply)                           \
+    void rtd_##symbol(struct rtd_manager *manager, struct rtd_call *call, \
+                      const ProtobufCMessage *asked);
+#include "runtime-hooks/rtd/rtd_methods.def"
+#undef RTD_UNARY
+
+/* Streams: see struct rtd_method. They take the lock themselves. */
+bool rtd_load_message(struct rtd_call *call, const ProtobufCMessage *message);
+void rtd_load_ended(struct rtd_call *call);
+void rtd_load_gone(struct rtd_call *call);
+void rtd_session_opened(struct rtd_call *call);
+bool rtd_session_message(struct rtd_call *call, const ProtobufCMessage *message);
+void rtd_session_ended(struct rtd_call *call);
+void rtd_session_gone(struct rtd_call *call);
+
+#endif

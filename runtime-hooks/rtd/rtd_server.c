@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: MIT */
+/* rtd_server - batches of gRPC's core: accept, read, write and the end of each call. */
+#include "runtime-hooks/rtd/rtd_server.h"
+
+#include <errno.h>
+#include <grpc/byte_buffer.h>
+#include <grpc/byte_buffer_reader.h>
+#include <grpc/grpc.h>
+#include <grpc/grpc_security.h>
+#include <grpc/slice.h>
+#include <grpc/support/alloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "runtime-hooks/rtd/rtd_wire.h"
+
+enum event { EVENT_ACCEPT, EVENT_READ, EVENT_GREET, EVENT_SEND, EVENT_FINISH, EVENT_CLOSE, EVENTS };
+
+/* What the completion queue gives back. */
+struct tag {
+    struct rtd_call *call;
+    enum event event;
+};
+
+struct rtd_server {
+    grpc_server *server;
+    grpc_completion_queue *queue;
+    const struct rtd_method *methods;
+    void *ctx;
+    bool is_deaf; /* there was no memory to accept the next call */
+    struct tag shut;
+};
+
+struct rtd_call {
+    struct rtd_server *server;
+    grpc_call *call;
+    grpc_call_details details;
+    grpc_metadata_array metadata;
+    const struct rtd_method *method;
+    void *own;
+    grpc_byte_buffer *read; /* what a read brought */
+    int was_cancelled;
+    struct tag tags[EVENTS];
+    int outstanding; /* batches that have not come back; all but writes count in the loop */
+    bool is_gone;
+    bool has_message;
+};
+
+void *rtd_call_ctx_get(const struct rtd_call *call)
+{
+    return call->server->ctx;
+}
+
+const struct rtd_method *rtd_call_method_get(const struct rtd_call *call)
+{
+    return call->method;
+}
+
+void *rtd_call_own_get(const struct rtd_call *call)
+{
+    return call->own;
+}
+
+void rtd_call_own_set(struct rtd_call *call, void *own)
+{
+    call->own = own;
+}
+
+/* ---- batches ---- */
+
+static void call_destroy(struct rtd_call *call)
+{
+    if (call->call) {
+        grpc_call_unref(call->call);
+    }
+    if (call->read) {
+        grpc_byte_buffer_destroy(call->read);
+    }
+    grpc_metadata_array_destroy(&call->metadata);
+    grpc_call_details_destroy(&call->details);
+    free(call);
+}
+
+/* False: gRPC does not take it, and no event comes. */
+static bool start(struct rtd_call *call, enum event event, const grpc_op *ops, size_t op_count)
+{
+    __atomic_fetch_add(&call->outstanding, 1, __ATOMIC_RELAXED);
+    if (grpc_call_start_batch(call->call, ops, op_count, &call->tags[event], NULL) ==
+        GRPC_CALL_OK) {
+        return true;
+    }
+    __atomic_fetch_sub(&call->outstanding, 1, __ATOMIC_RELAXED);
+    return false;
+}
+
+static void accept_next(struct rtd_server *server)
+{
+    struct rtd_call *call = calloc(1, sizeof *call);
+
+    server->is_deaf = !call;
+    if (!call) {
+        return;
+    }
+    call->server = server;
+    grpc_call_details_init(&call->details);
+    grpc_metadata_array_init(&call->metadata);
+    for (int i = 0; i < EVENTS; i++) {
+        call->tags[i] = (struct tag){ call, (enum event)i };
+    }
+    call->outstanding = 1;
+    if (grpc_server_request_call(server->server, &call->call, &call->details, &call->metadata,
+                                 server->queue, server->queue,
+                                 &call->tags[EVENT_ACCEPT]) != GRPC_CALL_OK) {
+        call_destroy(call);
+    }
+}
+
+static void read_next(struct rtd_call *call)
+{
+    grpc_op op = { .op = GRPC_OP_RECV_MESSAGE };
+
+    op.data.recv_message.recv_message = &call->read;
+    (void)start(call, EVENT_READ, &op, 1);
+}
+
+static grpc_byte_buffer *pack(const ProtobufCMessage *message)
+{
+    grpc_slice slice = grpc_slice_malloc(protobuf_c_message_get_packed_size(message));
+    grpc_byte_buffer *buffer;
+
+    protobuf_c_message_pack(message, GRPC_SLICE_START_PTR(slice));
+    buffer = grpc_raw_byte_buffer_create(&slice, 1);
+    grpc_slice_unref(slice);
+    return buffer;
+}
+
+static void send_message(struct rtd_call *call, const ProtobufCMessage *message, enum event event)
+{
+    grpc_byte_buffer *buffer = pack(message);
+    grpc_op ops[2] = { { .op = GRPC_OP_SEND_MESSAGE }, { .op = GRPC_OP_SEND_INITIAL_METADATA } };
+    size_t op_count = call->has_message ? 1 : 2;
+
+    ops[0].data.send_message.send_message = buffer;
+    call->has_message = true;
+    (void)start(call, event, ops, op_count);
+    grpc_byte_buffer_destroy(buffer);
+}
+
+void rtd_call_greet(struct rtd_call *call, const ProtobufCMessage *message)
+{
+    send_message(call, message, EVENT_GREET); /* a read is under way anyhow */
+}
+
+void rtd_call_send(struct rtd_call *call, const ProtobufCMessage *message)
+{
+    send_message(call, message, EVENT_SEND);
+}
+
+void rtd_call_finish(struct rtd_call *call, const ProtobufCMessage *message,
+                     enum rtd_grpc_status status, const char *text)
+{
+    grpc_byte_buffer *buffer = message ? pack(message) : NULL;
+    grpc_slice details = grpc_slice_from_copied_string(text ? text : "");
+    grpc_op ops[3] = { { .op = GRPC_OP_SEND_STATUS_FROM_SERVER } };
+    size_t op_count = 1;
+
+    ops[0].data.send_status_from_server.status = (grpc_status_code)status;
+    ops[0].data.send_status_from_server.status_details = &details;
+    if (!call->has_message) {
+        ops[op_count++].op = GRPC_OP_SEND_INITIAL_METADATA;
+    }
+    if (buffer) {
+        ops[op_count].op = GRPC_OP_SEND_MESSAGE;
+        ops[op_count++].data.send_message.send_message = buffer;
+    }
+    (void)start(call, EVENT_FINISH, ops, op_count);
+    grpc_slice_unref(details);
+    if (buffer) {
+        grpc_byte_buffer_destroy(buffer);
+    }
+}
+
+/* ---- events ---- */
+
+static const struct rtd_method *method_find(const struct rtd_server *server, grpc_slice path)
+{
+    for (const struct rtd_method *method = server->methods; method->path; method++) {
+        if (grpc_slice_str_cmp(path, method->path) == 0) {
+            return method;
+        }
+    }
+    return NULL;
+}
+
+static void handle_accept(struct rtd_call *call)
+{
+    grpc_op close = { .op = GRPC_OP_RECV_CLOSE_ON_SERVER };
+
+    accept_next(call->server);
+    close.data.recv_close_on_server.cancelled = &call->was_cancelled;
+    (void)start(call, EVENT_CLOSE, &close, 1);
+    call->method = method_find(call->server, call->details.method);
+    if (!call->method) {
+        rtd_call_finish(call, NULL, RTD_GRPC_UNIMPLEMENTED, "unknown method");
+        return;
+    }
+    if (call->method->opened) {
+        call->method->opened(call);
+    }
+    read_next(call);
+}
+
+/* The call is answered here when the message is none. */
+static bool deliver(struct rtd_call *call)
+{
+    const ProtobufCMessageDescriptor *type = call->method->request;
+    ProtobufCMessage *message = NULL;
+    grpc_byte_buffer_reader reader;
+    enum rtd_wire_fault fault = RTD_WIRE_BROKEN;
+    bool wants_more = false;
+
+    if (grpc_byte_buffer_reader_init(&reader, call->read)) {
+        grpc_slice all = grpc_byte_buffer_reader_readall(&reader);
+        fault = rtd_wire_unpack(type, GRPC_SLICE_START_PTR(all), GRPC_SLICE_LENGTH(all), &message);
+        grpc_slice_unref(all);
+        grpc_byte_buffer_reader_destroy(&reader);
+    }
+    grpc_byte_buffer_destroy(call->read);
+    call->read = NULL;
+    if (fault == RTD_WIRE_BROKEN) {
+        rtd_call_finish(call, NULL, RTD_GRPC_INTERNAL, "the request is no message of this method");
+    } else if (fault == RTD_WIRE_NUL) {
+        rtd_wire_refuse(call, RTD_WIRE_INVALID, "a text of the request has a NUL in it");
+    } else {
+        wants_more = call->method->message && call->method->message(call, message);
+    }
+    if (message) {
+        protobuf_c_message_free_unpacked(message, NULL);
+    }
+    return wants_more;
+}
+
+static void handle_read(struct rtd_call *call)
+{
+    if (call->is_gone || !call->method) {
+        return;
+    }
+    if (!call->read) { /* half-closed, or cancelled */
+        if (call->method->ended) {
+            call->method->ended(call);
+        } else if (!call->method->takes_streams) {
+            rtd_call_finish(call, NULL, RTD_GRPC_INTERNAL, "the request has no message");
+        }
+        return;
+    }
+    if (deliver(call)) {
+        read_next(call);
+    }
+}
+
+static void handle_close(struct rtd_call *call)
+{
+    call->is_gone = true;
+    if (call->method && call->method->gone) {
+        call->method->gone(call);
+    }
+}
+
+static void handle(struct tag *tag, bool is_good)
+{
+    struct rtd_call *call = tag->call;
+
+    switch (tag->event) {
+    case EVENT_ACCEPT:
+        if (is_good) {
+            handle_accept(call);
+        }
+        break;
+    case EVENT_READ:
+        handle_read(call);
+        break;
+    case EVENT_SEND:
+        if (is_good && !call->is_gone) {
+            read_next(call);
+        }
+        break;
+    case EVENT_CLOSE:
+        handle_close(call);
+        break;
+    default:
+        break;
+    }
+    struct rtd_server *server = call->server;
+    if (__atomic_sub_fetch(&call->outstanding, 1, __ATOMIC_ACQ_REL) == 0) {
+        call_destroy(call);
+    }
+    if (server->is_deaf) {
+        accept_next(server);
+    }
+}
+
+/* ---- the server ---- */
+
+/* gRPC takes a path of somebody who listens there over; one that nobody listens at is left behind
+ * by a process that was killed. */
+static int socket_probe(const char *endpoint, struct ntk_err *err)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    const char *path = endpoint + strlen("unix:");
+
+    if (strncmp(endpoint, "unix:", strlen("unix:")) != 0) {
+        return 0;
+    }
+    path += strncmp(path, "//", 2) == 0 ? 2 : 0;
+    if (strlen(path) >= sizeof address.sun_path) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s: the path is longer than %zu bytes",
+                           endpoint, sizeof address.sun_path - 1);
+    }
+    memcpy(address.sun_path, path, strlen(path));
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0) {
+        return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "no socket: %s", strerror(errno));
+    }
+    bool answers = connect(fd, (struct sockaddr *)&address, sizeof address) == 0 || errno == EAGAIN;
+    close(fd);
+    return answers ? ntk_err_set(err, -EADDRINUSE, NTK_ERR_NO_OFFSET,
+                                 "%s is in use: another daemon answers there", endpoint)
+                   : 0;
+}
+
+int rtd_server_create(const char *endpoint, const struct rtd_method *methods, void *ctx,
+                      struct rtd_server **out_server, struct ntk_err *err)
+{
+    /* Tensors of any size; clients may ping as often as they like; no two daemons at one port. */
+    grpc_arg args[] = {
+        { .type = GRPC_ARG_INTEGER,
+          .key = GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH,
+          .value = { .integer = -1 } },
+        { .type = GRPC_ARG_INTEGER,
+          .key = GRPC_ARG_MAX_SEND_MESSAGE_LENGTH,
+          .value = { .integer = -1 } },
+        { .type = GRPC_ARG_INTEGER,
+          .key = GRPC_ARG_HTTP2_MAX_PING_STRIKES,
+          .value = { .integer = 0 } },
+        { .type = GRPC_ARG_INTEGER,
+          .key = GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+          .value = { .integer = 0 } },
+        { .type = GRPC_ARG_INTEGER,
+          .key = GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS,
+          .value = { .integer = 1 } },
+        { .type = GRPC_ARG_INTEGER, .key = GRPC_ARG_ALLOW_REUSEPORT, .value = { .integer = 0 } },
+    };
+    grpc_channel_args channel_args = { .num_args = sizeof args / sizeof *args, .args = args };
+    int ret = socket_probe(endpoint, err);
+    struct rtd_server *server = ret == 0 ? calloc(1, sizeof *server) : NULL;
+
+    if (!server) {
+        return ret < 0 ? ret : ntk_err_no_memory(err);
+    }
+    grpc_init();
+    server->methods = methods;
+    server->ctx = ctx;
+    server->server = grpc_server_create(&channel_args, NULL);
+    server->queue = grpc_completion_queue_create_for_next(NULL);
+    grpc_server_register_completion_queue(server->server, server->queue, NULL);
+    grpc_server_credentials *credentials = grpc_insecure_server_credentials_create();
+    int port = grpc_server_add_http2_port(server->server, endpoint, credentials);
+    grpc_server_credentials_release(credentials);
+    grpc_server_start(server->server);
+    if (port == 0) {
+        rtd_server_stop(server);
+        rtd_server_run(server);
+        rtd_server_destroy(server);
+        return ntk_err_set(err, -EADDRNOTAVAIL, NTK_ERR_NO_OFFSET,
+                           "cannot listen on %s: in use, or no such address", endpoint);
+    }
+    accept_next(server);
+    *out_server = server;
+    return 0;
+}
+
+void rtd_server_run(struct rtd_server *server)
+{
+    for (;;) {
+        grpc_event event =
+            grpc_completion_queue_next(server->queue, gpr_inf_future(GPR_CLOCK_REALTIME), NULL);
+
+        if (event.type == GRPC_QUEUE_SHUTDOWN) {
+            return;
+        }
+        if (event.tag == &server->shut) {
+            grpc_completion_queue_shutdown(server->queue);
+        } else {
+            handle(event.tag, event.success != 0);
+        }
+    }
+}
+
+void rtd_server_stop(struct rtd_server *server)
+{
+    grpc_server_shutdown_and_notify(server->server, server->queue, &server->shut);
+    grpc_server_cancel_all_calls(server->server);
+}
+
+void rtd_server_destroy(struct rtd_server *server)
+{
+    if (!server) {
+        return;
+    }
+    grpc_server_destroy(server->server);
+    grpc_completion_queue_destroy(server->queue);
+    grpc_shutdown();
+    free(server);
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* rtd_session - what a client holds goes when its stream of session_monitor ends, however it
+ * does. */
+#include <stdlib.h>
+
+#include "runtime-hooks/rtd/rtd_manager.h"
+#include "shared/base/log.h"
+
+#define MODULE "session"
+
+bool rtd_session_is_known(const struct rtd_manager *manager, uint64_t id)
+{
+    const struct rtd_session *session = manager->sessions;
+
+    while (session && session->id != id) {
+        session = session->next;
+    }
+    return id == 0 || session;
+}
+
+void rtd_session_end(struct rtd_manager *manager, uint64_t id)
+{
+    struct rtd_session **at = &manager->sessions;
+    struct rtd_model *next_model;
+    struct rtd_group *next_group;
+
+    while (*at && (*at)->id != id) {
+        at = &(*at)->next;
+    }
+    if (!*at) {
+        return;
+    }
+    struct rtd_session *session = *at;
+    *at = session->next;
+    free(session);
+    for (struct rtd_model *model = manager->models; model; model = next_model) {
+        next_model = model->next;
+        if (model->group->session == id && !model->is_leaving) {
+            rtd_model_leave(model, true);
+        }
+    }
+    /* The others go with their last model. */
+    for (struct rtd_group *group = manager->groups; group; group = next_group) {
+        next_group = group->next;
+        if (group->session == id && group->model_count == 0) {
+            rtd_group_destroy(manager, group);
+        }
+    }
+    rtd_shm_forget_session(manager, id);
+}
+
+static void version_set(Nrt__Version *version)
+{
+    nrt__version__init(version);
+    version->full_version = (char *)RTD_VERSION;
+    version->major_num = RTD_VERSION_MAJOR;
+    version->minor_num = RTD_VERSION_MINOR;
+}
+
+void rtd_get_version(struct rtd_manager *manager, struct rtd_call *call,
+                     const ProtobufCMessage *message)
+{
+    Nrt__GetVersionResponse reply = NRT__GET_VERSION_RESPONSE__INIT;
+    Nrt__Version version;
+
+    (void)manager;
+    (void)message;
+    version_set(&version);
+    reply.runtime_version = &version;
+    rtd_call_finish(call, &reply.base, RTD_GRPC_OK, NULL);
+}
+
+/* Clients read before they write: the answer, the only one, comes at once. */
+void rtd_session_opened(struct rtd_call *call)
+{
+    struct rtd_manager *manager = rtd_call_ctx_get(call);
+    Nrt__SessionMonitorResponse reply = NRT__SESSION_MONITOR_RESPONSE__INIT;
+    struct rtd_session *session = calloc(1, sizeof *session);
+    Nrt__Version version;
+
+    version_set(&version);
+    reply.runtime_version = &version;
+    pthread_mutex_lock(&manager->lock);
+    if (session) {
+        session->id = ++manager->last_session;
+        session->next = manager->sessions;
+        manager->sessions = session;
+        reply.session_id = session->id;
+    }
+    pthread_mutex_unlock(&manager->lock);
+    rtd_call_own_set(call, session);
+    rtd_call_greet(call, &reply.base);
+}
+
+bool rtd_session_message(struct rtd_call *call, const ProtobufCMessage *message)
+{
+    const Nrt__SessionMonitorRequest *asked = (const void *)message;
+
+    (void)call;
+    ntk_log_info(MODULE, "%s %s, framework abstraction %s",
+                 asked->framework_name[0] ? asked->framework_name : "a client",
+                 asked->framework_version ? asked->framework_version->full_version : "",
+                 asked->fal_version ? asked->fal_version->full_version : "unknown");
+    return true;
+}
+
+void rtd_session_ended(struct rtd_call *call)
+{
+    rtd_call_finish(call, NULL, RTD_GRPC_OK, NULL);
+}
+
+void rtd_session_gone(struct rtd_call *call)
+{
+    struct rtd_manager *manager = rtd_call_ctx_get(call);
+    const struct rtd_session *session = rtd_call_own_get(call);
+
+    if (session) {
+        pthread_mutex_lock(&manager->lock);
+        rtd_session_end(manager, session->id);
+        pthread_mutex_unlock(&manager->lock);
+    }
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+#include "runtime-hooks/rtd/rtd_wire.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime-hooks/rtd/nmgr.pb-c.h"
+#include "runtime-hooks/rtd/rtd_server.h"
+
+#define DEPTH_MAX 16 /* no message of ours holds so many in one another */
+
+struct reader {
+    const uint8_t *at, *end;
+};
+
+static bool varint_read(struct reader *reader, uint64_t *out_value)
+{
+    *out_value = 0;
+    for (unsigned shift = 0; shift < 64 && reader->at < reader->end; shift += 7) {
+        uint8_t byte = *reader->at++;
+
+        *out_value |= (uint64_t)(byte & 0x7f) << shift;
+        if (!(byte & 0x80)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a text has a NUL. Bytes that are no message have none: unpacking them fails. */
+static bool has_nul(const ProtobufCMessageDescriptor *type, struct reader reader, unsigned depth)
+{
+    uint64_t key;
+    uint64_t length;
+
+    while (depth < DEPTH_MAX && varint_read(&reader, &key)) {
+        switch (key & 7) {
+        case 0:
+            if (!varint_read(&reader, &length)) {
+                return false;
+            }
+            continue;
+        case 1:
+        case 5:
+            length = (key & 7) == 1 ? 8 : 4;
+            break;
+        case 2:
+            if (varint_read(&reader, &length)) {
+                break;
+            }
+            return false;
+        default:
+            return false;
+        }
+        if (length > (uint64_t)(reader.end - reader.at)) {
+            return false;
+        }
+        const ProtobufCFieldDescriptor *field =
+            protobuf_c_message_descriptor_get_field(type, (unsigned)(key >> 3));
+        struct reader inner = { reader.at, reader.at + length };
+
+        reader.at += length;
+        if (!field || (key & 7) != 2) {
+            continue;
+        }
+        if ((field->type == PROTOBUF_C_TYPE_STRING && memchr(inner.at, '\0', length)) ||
+            (field->type == PROTOBUF_C_TYPE_MESSAGE &&
+             has_nul(field->descriptor, inner, depth + 1))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum rtd_wire_fault rtd_wire_unpack(const ProtobufCMessageDescriptor *type, const uint8_t *bytes,
+                                    size_t bytes_count, ProtobufCMessage **out_message)
+{
+    *out_message = protobuf_c_message_unpack(type, NULL, bytes_count, bytes);
+    if (!*out_message) {
+        return RTD_WIRE_BROKEN;
+    }
+    if (has_nul(type, (struct reader){ bytes, bytes + bytes_count }, 0)) {
+        protobuf_c_message_free_unpacked(*out_message, NULL);
+        *out_message = NULL;
+        return RTD_WIRE_NUL;
+    }
+    return RTD_WIRE_GOOD;
+}
+
+void rtd_wire_refuse(struct rtd_call *call, int code, const char *details)
+{
+    const ProtobufCMessageDescriptor *type = rtd_call_method_get(call)->reply;
+    const ProtobufCFieldDescriptor *field =
+        protobuf_c_message_descriptor_get_field_by_name(type, "status");
+    Nrt__Status status = NRT__STATUS__INIT;
+    ProtobufCMessage *reply = calloc(1, type->sizeof_message);
+
+    status.code = code;
+    status.details.data = (uint8_t *)details;
+    status.details.len = strlen(details);
+    if (!reply) {
+        rtd_call_finish(call, NULL, RTD_GRPC_INTERNAL, "no memory");
+        return;
+    }
+    protobuf_c_message_init(type, reply);
+    if (type == &nrt__status__descriptor) {
+        rtd_call_finish(call, &status.base, RTD_GRPC_OK, NULL);
+    } else {
+        if (field) {
+            memcpy((char *)reply + field->offset, &(void *){ &status }, sizeof(void *));
+        }
+        rtd_call_finish(call, reply, RTD_GRPC_OK, NULL);
+    }
+    free(reply);
+}

@@ -1,0 +1,357 @@
+# SPDX-License-Identifier: MIT
+"""A client of neuron-rtd as the frameworks of its time are, over the real gRPC of Python.
+
+rtd.py ENDPOINT GENERATED_FOLDER MODEL_FOLDER [CASE...]
+"""
+import os
+import sys
+import threading
+import time
+
+import grpc
+
+sys.path.insert(0, sys.argv[2])
+import nmgr_pb2 as pb  # noqa: E402
+
+class Client:
+    def __init__(self, endpoint):
+        self.channel = grpc.insecure_channel(endpoint, options=[
+            ('grpc.max_receive_message_length', -1), ('grpc.max_send_message_length', -1)])
+
+    def __getattr__(self, name):
+        request, reply = METHODS[name]
+        stub = self.channel.unary_unary(f'/nrt.nmgr_v1/{name}', request.SerializeToString, reply.FromString)
+        return lambda timeout=30, **fields: stub(request(**fields), timeout=timeout)
+
+    def load(self, neff, group=None, session=None, ninfer=None, timeout=None, chunk=1 << 16, size=None):
+        def requests():
+            if group is not None:
+                yield pb.load_request(h_eg=pb.h_eg(id=group))
+            if session is not None:
+                yield pb.load_request(session_id=session)
+            yield pb.load_request(neff_size=len(neff) if size is None else size)
+            params = pb.model_params()
+            if ninfer is not None:
+                params.ninfer.data = ninfer
+            if timeout is not None:
+                params.timeout.data = timeout
+            yield pb.load_request(model_params=params)
+            for at in range(0, len(neff), chunk):
+                yield pb.load_request(neff_chunk=pb.file_chunk(chunk=neff[at:at + chunk]))
+        stub = self.channel.stream_unary('/nrt.nmgr_v1/load', pb.load_request.SerializeToString,
+                                         pb.load_response.FromString)
+        return stub(requests(), timeout=60)
+
+    def session(self, asks=True):
+        """A stream that is read before it is written; (id, a function that ends it)."""
+        end = threading.Event()
+
+        def requests():
+            if asks:
+                yield pb.session_monitor_request(framework_name='TENSORFLOW')
+            end.wait()
+        stub = self.channel.stream_stream('/nrt.nmgr_session_manager/session_monitor',
+                                          pb.session_monitor_request.SerializeToString,
+                                          pb.session_monitor_response.FromString)
+        stream = stub(requests())
+        first = next(stream)
+        return first.session_id, lambda: (end.set(), list(stream))
+
+
+METHODS = {
+    'create_eg': (pb.create_eg_request, pb.create_eg_response),
+    'destroy_eg': (pb.destroy_eg_request, pb.destroy_eg_response),
+    'list_egs': (pb.empty, pb.out_list_egs),
+    'start': (pb.start_request, pb.start_response),
+    'stop': (pb.stop_request, pb.stop_response),
+    'unload': (pb.unload_request, pb.unload_response),
+    'unload_all': (pb.empty, pb.status),
+    'infer': (pb.infer_request, pb.infer_response),
+    'infer_post': (pb.infer_request, pb.infer_post_response),
+    'infer_wait': (pb.infer_wait_request, pb.infer_response),
+    'infer_poll': (pb.infer_wait_request, pb.infer_response),
+    'infer_check_completion': (pb.infer_check_completion_request, pb.infer_check_completion_response),
+    'shm_map': (pb.shm_map_request, pb.shm_map_response),
+    'shm_unmap': (pb.shm_unmap_request, pb.shm_unmap_response),
+    'read_inference_counters': (pb.empty, pb.read_inference_counters_response),
+    'random_seed': (pb.random_seed_request, pb.random_seed_response),
+    'get_version': (pb.get_version_request, pb.get_version_response),
+}
+
+
+def expect(what, got, wanted):
+    if got != wanted:
+        sys.exit(f'rtd.py: {what}: {got!r}, expected {wanted!r}')
+
+
+def nn(number):
+    return pb.h_nn(id=number)
+
+
+def eg(number):
+    return pb.h_eg(id=number)
+
+
+def io(name, data):
+    return pb.infer_io(name=name, buf=data)
+
+
+def memory(name, path):
+    return pb.infer_io(name=name, buf_shm=pb.shared_mem_buf(path=path))
+
+
+class Shared:
+    """POSIX shared memory of a client."""
+    def __init__(self, path, bytes_count):
+        self.path = path
+        self.fd = os.open('/dev/shm' + path, os.O_RDWR | os.O_CREAT, 0o666)
+        os.ftruncate(self.fd, bytes_count)
+
+    def put(self, data):
+        os.pwrite(self.fd, data, 0)
+
+    def get(self, count):
+        return os.pread(self.fd, count, 0)
+
+    def unlink(self):
+        os.unlink('/dev/shm' + self.path)
+
+
+def until(what, holds, seconds=20):
+    end = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > end:
+            sys.exit(f'rtd.py: not within {seconds} s: {what}')
+        time.sleep(0.01)
+
+
+# ---- cases: each leaves the daemon empty ----
+
+def vectors(c):
+    """Payloads of the wire, byte for byte."""
+    def hexed(message):
+        return message.SerializeToString().hex()
+    expect('create_eg', hexed(pb.create_eg_request(nc_count=4, session_id=7)), '08041007')
+    expect('params', hexed(pb.load_request(model_params=pb.model_params(
+        timeout=pb.u32(data=10), ninfer=pb.u32(data=2), enable_tracing=pb.u32(data=1),
+        enable_node_profiling=pb.u32(data=1)))), '12100a02080a120208021a02080132020801')
+    expect('load failure', hexed(pb.load_response(status=pb.status(code=10, details=b'NEFF version mismatch'))),
+           '0a19080a12154e4546462076657273696f6e206d69736d61746368')
+    expect('inference', hexed(pb.infer_request(h_nn=nn(10001), ifmap=[memory('x:0', '/a')],
+                                               shm_ofmap=[memory('y:0', '/b')])),
+           '0a0308914e120b12040a022f611a03783a301a0b12040a022f621a03793a30')
+    expect('response', hexed(pb.infer_response(status=pb.status(), ofmap=[io('y:0', b'\3\4')])),
+           '0a001a090a0203041a03793a30')
+    expect('map', hexed(pb.shm_map_request(path='/a', mmap_prot=3, session_id=7)), '0a022f6110032007')
+    expect('group', hexed(pb.out_list_egs(eg_info=[pb.eg_info(eg=eg(2), vnc_start_index=2, nc_count=4, nc_start_index=2)],
+                                          mla_count=4, nc_count=16, status=pb.status())),
+           '0a0a0a020802100218042802100418102200')
+
+
+def raw(c):
+    """The same bytes through the daemon: what it answers is what clients' generated code reads."""
+    stub = c.channel.unary_unary('/nrt.nmgr_v1/create_eg', lambda b: b, lambda b: b)
+    answer = stub(bytes.fromhex('0802'))
+    group = pb.create_eg_response.FromString(answer)
+    expect('answer', answer.hex(), f'0a0012020{8:x}{group.h_eg.id:02x}1802')
+    expect('destroyed', c.destroy_eg(h_eg=group.h_eg).status.code, 0)
+    for path, data, code in (('/nrt.nmgr_v1/create_eg', b'\xff\xff', grpc.StatusCode.INTERNAL),
+                             ('/nrt.nmgr_v1/nonsense', b'', grpc.StatusCode.UNIMPLEMENTED)):
+        try:
+            c.channel.unary_unary(path, lambda b: b, lambda b: b)(data)
+            sys.exit(f'rtd.py: {path} was answered')
+        except grpc.RpcError as error:
+            expect(path, error.code(), code)
+    nul = pb.shm_map_request(path='/a\0b').SerializeToString()
+    got = c.channel.unary_unary('/nrt.nmgr_v1/shm_map', lambda b: b, pb.shm_map_response.FromString)(nul)
+    expect('a NUL in a path', got.status.code, 2)
+
+
+def groups(c):
+    made = [c.create_eg(nc_count=n) for n in (2, 4, 3, 1)]
+    listed = c.list_egs()
+    expect('places', [(g.mla_start_index, g.nc_start_index) for g in listed.eg_info], [(0, 0), (0, 2), (1, 2), (2, 1)])
+    expect('cores', (listed.mla_count, listed.nc_count), (4, 16))
+    expect('too many', c.create_eg(nc_count=17).status.code, 9)
+    expect('destroyed', c.destroy_eg(h_eg=made[1].h_eg).status.code, 0)
+    rest = c.create_eg()
+    expect('the longest run', rest.nc_count, 6)
+    expect('not in a row', c.create_eg(nc_count=5).status.code, 9)
+    expect('unknown', c.destroy_eg(h_eg=eg(999)).status.code, 3)
+    for group in (made[0], made[2], made[3], rest):
+        expect('destroyed', c.destroy_eg(h_eg=group.h_eg).status.code, 0)
+    expect('none left', len(c.list_egs().eg_info), 0)
+
+
+def order(c):
+    """As the plug-in of TensorFlow calls, with shared memory that loses its name at once."""
+    _, end_probe = c.session(asks=False)
+    end_probe()
+    session, end = c.session()
+    probe = Shared('/ntk_rtd_probe', 16)
+    expect('map', c.shm_map(path=probe.path, mmap_prot=3, session_id=session).status.code, 0)
+    probe.unlink()
+    group = c.create_eg(nc_count=1, session_id=session)
+    loaded = c.load(NEFF, group=group.h_eg.id, session=session, ninfer=2)
+    expect(f'load: {loaded.status.details}', loaded.status.code, 0)
+    model = loaded.h_nn
+    expect('first number', model.id >= 10001, True)
+    expect('not started', c.infer(h_nn=model, ifmap=INPUTS).status.code, 3)
+    expect('start', c.start(h_nn=model).status.code, 0)
+    before = c.read_inference_counters().nmgr_counters
+    inline = c.infer(h_nn=model, ifmap=INPUTS)
+    expect(f'inline: {inline.status.details}', inline.status.code, 0)
+    expect('output', {o.name: o.buf for o in inline.ofmap}, RESULT)
+    ins = [Shared(f'/ntk_rtd_in{i}', len(one.buf)) for i, one in enumerate(INPUTS)]
+    outs = {name: Shared(f'/ntk_rtd_out_{name}', len(data)) for name, data in RESULT.items()}
+    for shared in (*ins, *outs.values()):
+        expect('map', c.shm_map(path=shared.path, mmap_prot=3, session_id=session).status.code, 0)
+        shared.unlink()
+    for shared, one in zip(ins, INPUTS):
+        shared.put(one.buf)
+    ifmap = [memory(one.name + ':0', shared.path) for shared, one in zip(ins, INPUTS)]
+    ofmap = [memory(name + ':0', shared.path) for name, shared in outs.items()]
+    for _ in range(20):
+        posted = c.infer_post(h_nn=model, ifmap=ifmap, shm_ofmap=ofmap)
+        expect('post', posted.status.code, 0)
+        waited = c.infer_wait(cookie=posted.cookie, shm_ofmap=ofmap)
+        expect('wait', (waited.status.code, len(waited.ofmap)), (0, 0))
+        expect('collected', c.infer_wait(cookie=posted.cookie).status.code, 3)
+        for name, shared in outs.items():
+            expect(name, shared.get(len(RESULT[name])), RESULT[name])
+            shared.put(bytes(len(RESULT[name])))
+    os.ftruncate(ins[0].fd, 0)
+    expect('memory that became shorter', c.infer(h_nn=model, ifmap=ifmap).status.code, 1002)
+    after = c.read_inference_counters().nmgr_counters
+    expect('counted', after.infer_count - before.infer_count, 21)
+    expect('unload while it runs', c.unload(h_nn=model).status.code, 2)
+    expect('stop', c.stop(h_nn=model).status.code, 0)
+    expect('unload', c.unload(h_nn=model).status.code, 0)
+    expect('destroy', c.destroy_eg(h_eg=group.h_eg).status.code, 0)
+    expect('unmap', c.shm_unmap(path=outs[next(iter(outs))].path, mmap_prot=3).status.code, 0)
+    expect('unmap again', c.shm_unmap(path=outs[next(iter(outs))].path, mmap_prot=3).status.code, 3)
+    end()
+
+
+def states(c):
+    group = c.create_eg(nc_count=1)
+    a, b = (c.load(NEFF, group=group.h_eg.id, ninfer=2).h_nn for _ in range(2))
+    expect('start', c.start(h_nn=a).status.code, 0)
+    expect('again', c.start(h_nn=a).status.code, 0)
+    expect('the other', c.start(h_nn=b).status.code, 2)
+    expect('occupied', c.destroy_eg(h_eg=group.h_eg).status.code, 2)
+    expect('stop', c.stop(h_nn=a).status.code, 0)
+    expect('the other', c.start(h_nn=b).status.code, 0)
+    expect('stopped', c.infer(h_nn=a, ifmap=INPUTS).status.code, 3)
+    expect('wake-up', c.start(h_nn=nn(0)).status.code, 3)
+    expect('no input', c.infer(h_nn=b).status.code, 1002)
+    expect('a wrong size', c.infer(h_nn=b, ifmap=[io(one.name, one.buf[:-1]) for one in INPUTS]).status.code, 1002)
+    expect('twice', c.infer(h_nn=b, ifmap=[INPUTS[0], *INPUTS[:-1]] if len(INPUTS) > 1 else [io('other', b'')]).status.code, 1002)
+    expect('cookie', c.infer_poll(cookie=77777).status.code, 3)
+    posted = c.infer_post(h_nn=b, ifmap=INPUTS)
+    until('done', lambda: list(c.infer_check_completion(cookie=[posted.cookie]).cookie))
+    polled = c.infer_poll(cookie=posted.cookie)
+    expect('polled', ({o.name: o.buf for o in polled.ofmap}, polled.status.code), (RESULT, 0))
+    expect('all gone', c.unload_all().code, 0)
+    expect('again', c.unload_all().code, 0)
+    expect('no group', len(c.list_egs().eg_info), 0)
+    implicit = c.load(NEFF)
+    expect('runs', c.infer(h_nn=implicit.h_nn, ifmap=INPUTS).status.code, 0)
+    own = c.list_egs().eg_info[0].eg
+    expect('implicit', c.destroy_eg(h_eg=own).status.code, 2)
+    expect('no load', c.load(NEFF, group=own.id).status.code, 3)
+    expect('unload', c.unload(h_nn=implicit.h_nn).status.code, 0)
+    expect('its group', len(c.list_egs().eg_info), 0)
+
+
+def refused(c):
+    """Streams of load that are cut, lie, or hold no NEFF."""
+    group = c.create_eg(nc_count=1).h_eg.id
+    for what, answer, code in (
+            ('an announced size', c.load(NEFF, group=group, size=len(NEFF) + 1), 2),
+            ('nothing', c.load(b'', group=group, size=10), 2),
+            ('no NEFF', c.load(bytes(5000), group=group), 2),
+            ('half a NEFF', c.load(NEFF[:len(NEFF) // 2], group=group), 2),
+            ('another group', c.load(NEFF, group=group + 100), 3),
+            ('another session', c.load(NEFF, group=group, session=4711), 3),
+            ('ninfer', c.load(NEFF, group=group, ninfer=0), 2)):
+        expect(f'{what}: {answer.status.details}', answer.status.code, code)
+        expect(f'{what} says why', len(answer.status.details) > 0, True)
+
+    def cut():
+        yield pb.load_request(neff_size=len(NEFF))
+        yield pb.load_request(neff_chunk=pb.file_chunk(chunk=NEFF[:1000]))
+        time.sleep(60)
+    stub = c.channel.stream_unary('/nrt.nmgr_v1/load', pb.load_request.SerializeToString, pb.load_response.FromString)
+    future = stub.future(cut())
+    time.sleep(0.1)
+    future.cancel()
+    expect('empty', c.destroy_eg(h_eg=eg(group)).status.code, 0)
+
+
+def gone(c):
+    """A client that vanishes leaves nothing, whatever it did."""
+    other = Client(sys.argv[1])
+    session, held = other.session()  # a stream that nobody holds is cancelled
+    group = other.create_eg(nc_count=2, session_id=session)
+    model = other.load(NEFF, group=group.h_eg.id, session=session, ninfer=8).h_nn
+    expect('start', other.start(h_nn=model).status.code, 0)
+    for _ in range(8):
+        posted = other.infer_post(h_nn=model, ifmap=INPUTS)
+        expect(f'post: {posted.status.details}', posted.status.code in (0, 7), True)
+    other.channel.close()
+    del held
+    until('its group is free', lambda: not c.list_egs().eg_info)
+
+
+def depth(c):
+    """More than so many are refused, and counted; each that was taken has its result."""
+    implicit = c.load(NEFF, ninfer=3).h_nn
+    before = c.read_inference_counters().nmgr_counters
+    cookies, full = [], 0
+    for _ in range(300):
+        posted = c.infer_post(h_nn=implicit, ifmap=INPUTS)
+        if posted.status.code == 7:
+            full += 1
+        else:
+            expect('post', posted.status.code, 0)
+            cookies.append(posted.cookie)
+    for cookie in cookies:
+        expect('result', {o.name: o.buf for o in c.infer_wait(cookie=cookie).ofmap}, RESULT)
+    after = c.read_inference_counters().nmgr_counters
+    expect('refused', after.infer_queue_drop_count - before.infer_queue_drop_count, full)
+    expect('taken', after.infer_count - before.infer_count, len(cookies))
+    ok = {s.infer_status: s.count for s in after.infer_status_counts}[pb.IST_OK]
+    expect('ended well', ok - {s.infer_status: s.count for s in before.infer_status_counts}[pb.IST_OK], len(cookies))
+    expect('unload', c.unload(h_nn=implicit).status.code, 0)
+
+
+def no_cores(c):
+    """Every answer is the same, and says why."""
+    for answer in (c.create_eg(nc_count=1), c.list_egs(), c.infer(), c.infer_post(), c.start(), c.shm_map(path='/x')):
+        expect('code', answer.status.code, 6)
+        expect('says why', len(answer.status.details) > 0, True)
+    expect('bare', c.unload_all().code, 6)
+    expect('load', c.load(NEFF).status.code, 6)
+
+
+CASES = [vectors, raw, groups, order, states, refused, gone, depth]
+
+
+def main():
+    global NEFF, INPUTS, RESULT
+    folder = sys.argv[3]
+    with open(f'{folder}/model.neff', 'rb') as file:
+        NEFF = file.read()
+    INPUTS = [io(name[3:-4], open(f'{folder}/{name}', 'rb').read()) for name in sorted(os.listdir(folder)) if name.startswith('in.')]
+    RESULT = {name[4:-4]: open(f'{folder}/{name}', 'rb').read() for name in os.listdir(folder) if name.startswith('out.')}
+    client = Client(sys.argv[1])
+    for case in [globals()[name] for name in sys.argv[4:]] or CASES:
+        case(client)
+        print(f'rtd.py: {case.__name__}')
+    if len(sys.argv) == 4:
+        counters = client.read_inference_counters().nmgr_counters
+        print('rtd.py: completed', {s.infer_status: s.count for s in counters.infer_status_counts}[pb.IST_OK])
+
+
+main()
