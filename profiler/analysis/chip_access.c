@@ -16,6 +16,7 @@
 struct learning {
     struct ntk_chip_accesses *accesses;
     const struct ntk_trace_core *core;
+    int64_t most[NTK_CHIP_SPACE_COUNT]; /* bytes of a partition */
     int failed;
 };
 
@@ -24,37 +25,30 @@ const char *ntk_chip_space_name(enum ntk_chip_space space)
     return space == NTK_CHIP_SBUF ? "sbuf" : "psum";
 }
 
-static void add(struct learning *l, unsigned space, int64_t low, int64_t high, unsigned samples,
-                bool is_write, bool is_read)
+static void add(struct learning *l, unsigned space, int64_t low, int64_t high,
+                struct ntk_chip_access how)
 {
-    const int64_t most = NTK_ISA_SBUF_PARTITION_BYTES_MAX;
-
     low = low < 0 ? 0 : low;
-    high = high > most ? most : high;
+    high = high > l->most[space] ? l->most[space] : high;
     if (low >= high) {
         return;
     }
-    struct ntk_chip_access access = {
-        .low = (uint32_t)low,
-        .high = (uint32_t)high,
-        .space = (uint8_t)space,
-        .samples = (uint8_t)samples,
-        .is_write = is_write,
-        .is_read = is_read,
-    };
-    if (ntk_vec_push(&l->accesses->list, &access) < 0) {
+    how.space = (uint8_t)space;
+    how.low = (uint32_t)low;
+    how.high = (uint32_t)high;
+    if (ntk_vec_push(&l->accesses->list, &how) < 0) {
         l->failed = -ENOMEM;
     }
 }
 
 /* count partitions from first on, each so many behind the one before. */
-static unsigned samples_of(int64_t first, uint64_t count, int64_t step)
+static uint8_t samples_of(int64_t first, uint64_t count, int64_t step)
 {
-    unsigned samples = 0;
+    uint8_t samples = 0;
 
     for (uint64_t i = 0; i < count && i < PARTITIONS; i++, first += step) {
         if (first >= 0 && first < PARTITIONS && first % NTK_CHIP_SAMPLE_STEP == 0) {
-            samples |= 1U << (first / NTK_CHIP_SAMPLE_STEP);
+            samples |= (uint8_t)(1U << (first / NTK_CHIP_SAMPLE_STEP));
         }
     }
     return samples;
@@ -71,20 +65,26 @@ static void add_operand(struct learning *l, const struct ntk_isa_operand *operan
     }
     ntk_isa_operand_extent(operand, &low, &high);
     add(l, operand->space == NTK_ISA_SPACE_SBUF ? NTK_CHIP_SBUF : NTK_CHIP_PSUM, low, high,
-        samples_of(operand->partition_start, operand->partition_count, operand->partition_step),
-        is_write, is_read);
+        (struct ntk_chip_access){
+            .samples = samples_of(operand->partition_start, operand->partition_count,
+                                  operand->partition_step),
+            .views = NTK_CHIP_VIEWS_ALL,
+            .is_write = is_write,
+            .is_read = is_read,
+        });
 }
 
 /* A side of a prepared transfer: steps of whole partitions do not lengthen what is touched in
  * each. */
-static void add_pattern(struct learning *l, const struct ntk_neff_pattern *pattern, bool is_write)
+static void add_pattern(struct learning *l, const struct ntk_neff_pattern *pattern, unsigned views,
+                        bool is_write, bool is_read)
 {
     const struct ntk_neff_subgraph *neff = l->core->neff;
     const uint64_t most = NTK_NEFF_SBUF_PARTITION_STEP;
     uint64_t low = pattern->offset % most;
     uint64_t length = pattern->dim_count ? pattern->sizes[0] : 0;
     int64_t first = (int64_t)(pattern->offset / most);
-    unsigned samples = samples_of(first, 1, 0);
+    uint8_t samples = samples_of(first, 1, 0);
 
     if (pattern->var >= neff->var_count ||
         neff->vars[pattern->var].type != NTK_NEFF_VAR_STATE_BUFFER) {
@@ -104,31 +104,33 @@ static void add_pattern(struct learning *l, const struct ntk_neff_pattern *patte
             length = length > most ? most : length;
         }
     }
-    add(l, NTK_CHIP_SBUF, (int64_t)low, (int64_t)(low + length), samples, is_write, !is_write);
+    add(l, NTK_CHIP_SBUF, (int64_t)low, (int64_t)(low + length),
+        (struct ntk_chip_access){ .samples = samples,
+                                  .views = (uint8_t)views,
+                                  .is_write = is_write,
+                                  .is_read = is_read });
 }
 
-static bool add_group(struct learning *l, unsigned engine, const struct ntk_isa_instr *instr)
+static bool add_groups(struct learning *l, unsigned engine, const struct ntk_isa_instr *instr,
+                       unsigned views)
 {
-    const struct ntk_neff_dma_group *group;
-    uint32_t index = 0;
-    bool is_found = false;
+    const struct ntk_neff_transfer *transfer;
+    struct ntk_dma_cursor cursor = { 0 };
 
-    while ((group = ntk_dma_group_next(l->core, engine, instr, &index)) != NULL) {
-        is_found = true;
-        for (uint32_t t = 0; t < group->transfer_count; t++) {
-            for (uint32_t s = 0; s < group->transfers[t].source_count; s++) {
-                add_pattern(l, &group->transfers[t].from[s], false);
-            }
-            add_pattern(l, &group->transfers[t].to, true);
+    while ((transfer = ntk_dma_transfer_next(l->core, engine, instr, &cursor)) != NULL) {
+        for (uint32_t s = 0; s < transfer->source_count; s++) {
+            add_pattern(l, &transfer->from[s], views, false, true);
         }
+        add_pattern(l, &transfer->to, views, true, ntk_dma_transfer_accumulates(transfer));
     }
-    return is_found;
+    return cursor.has_group;
 }
 
 static bool add_open(struct learning *l, unsigned engine, const struct ntk_isa_instr *instr)
 {
     bool adds = (instr->op_flags & NTK_ISA_OPF_ACCUMULATE) != 0;
-    bool is_known = instr->op != NTK_ISA_OP_DMA_TRIGGER || add_group(l, engine, instr);
+    bool is_known =
+        instr->op != NTK_ISA_OP_DMA_TRIGGER || add_groups(l, engine, instr, NTK_CHIP_VIEWS_ALL);
 
     for (int o = 0; o < NTK_ISA_OPERAND_COUNT; o++) {
         if (o != NTK_ISA_DST && o != NTK_ISA_DST2) {
@@ -140,17 +142,48 @@ static bool add_open(struct learning *l, unsigned engine, const struct ntk_isa_i
     return is_known;
 }
 
-/* Which partitions a tile begins at does not stand where its other numbers do: all of them. */
+static void add_range(struct learning *l, const struct ntk_vendor_range *range, unsigned views)
+{
+    /* Which partitions a tile begins at does not stand where its other numbers do: all of them. */
+    add(l, range->is_psum ? NTK_CHIP_PSUM : NTK_CHIP_SBUF, range->low, range->high,
+        (struct ntk_chip_access){
+            .samples = NTK_CHIP_SAMPLES_ALL,
+            .views = (uint8_t)views,
+            .is_write = range->is_write,
+            .is_read = !range->is_write || range->adds,
+        });
+}
+
+static bool is_same(const struct ntk_vendor_range *a, const struct ntk_vendor_range *b)
+{
+    return a->is_psum == b->is_psum && a->is_write == b->is_write && a->adds == b->adds &&
+           a->low == b->low && a->high == b->high;
+}
+
 static bool add_vendor(struct learning *l, const uint8_t *slot)
 {
-    struct ntk_vendor_range ranges[NTK_VENDOR_RANGES_MAX];
-    int count = ntk_vendor_slot_ranges(slot, ranges);
+    struct ntk_vendor_range is[NTK_VENDOR_RANGES_MAX];
+    struct ntk_vendor_range told[NTK_VENDOR_RANGES_MAX];
+    int is_count = ntk_vendor_slot_ranges(slot, false, is);
+    int told_count = ntk_vendor_slot_ranges(slot, true, told);
+    unsigned same = 0; /* bits of those told */
 
-    for (int i = 0; i < count; i++) {
-        add(l, ranges[i].is_psum ? NTK_CHIP_PSUM : NTK_CHIP_SBUF, ranges[i].low, ranges[i].high,
-            NTK_CHIP_SAMPLES_ALL, ranges[i].is_write, !ranges[i].is_write);
+    for (int i = 0; i < is_count; i++) {
+        unsigned views = NTK_CHIP_AS_IT_IS;
+        for (int t = 0; t < told_count && views == NTK_CHIP_AS_IT_IS; t++) {
+            if (is_same(&is[i], &told[t]) && !(same >> t & 1)) {
+                views = NTK_CHIP_VIEWS_ALL;
+                same |= 1U << t;
+            }
+        }
+        add_range(l, &is[i], views);
     }
-    return count >= 0;
+    for (int t = 0; t < told_count; t++) {
+        if (!(same >> t & 1)) {
+            add_range(l, &told[t], NTK_CHIP_AS_TOLD);
+        }
+    }
+    return is_count >= 0;
 }
 
 static void learn(struct learning *l, const struct ntk_program *program, size_t core_index,
@@ -167,6 +200,11 @@ static void learn(struct learning *l, const struct ntk_program *program, size_t 
     } else if (ntk_open_slot_decode(l->core, instruction, &open)) {
         l->accesses->has_open = true;
         slot->is_known = add_open(l, instruction->engine, &open);
+    } else if (ntk_dma_trigger_get(l->core, instruction, &open)) {
+        bool is_known = add_groups(l, instruction->engine, &open, NTK_CHIP_AS_IT_IS);
+        l->accesses->has_vendor = l->accesses->has_trigger = true;
+        l->accesses->has_lost_trigger = l->accesses->has_lost_trigger || !is_known;
+        slot->is_known = true;
     } else {
         l->accesses->has_vendor = true;
         slot->is_known = bytes && trace->has_chip &&
@@ -177,13 +215,83 @@ static void learn(struct learning *l, const struct ntk_program *program, size_t 
     l->accesses->is_known = l->accesses->is_known && slot->is_known;
 }
 
+/* ---- cells ---- */
+
+static int compare_numbers(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a;
+    uint32_t y = *(const uint32_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+static uint32_t cell_at(const struct ntk_chip_cells *cells, uint32_t low)
+{
+    const uint32_t *found =
+        bsearch(&low, cells->lows, cells->count + 1, sizeof *cells->lows, compare_numbers);
+
+    return (uint32_t)(found - cells->lows);
+}
+
+static int cut(struct ntk_chip_accesses *accesses, unsigned space)
+{
+    struct ntk_chip_cells *cells = &accesses->cells[space];
+    size_t count = 0;
+    size_t kept = 0;
+
+    cells->lows = calloc(2 * accesses->list.count + NTK_CHIP_BANKS + 1, sizeof *cells->lows);
+    if (!cells->lows) {
+        return -ENOMEM;
+    }
+    for (uint32_t bank = 0; space == NTK_CHIP_PSUM && bank <= NTK_CHIP_BANKS; bank++) {
+        cells->lows[count++] = bank * NTK_ISA_PSUM_BANK_BYTES;
+    }
+    ntk_vec_each(const struct ntk_chip_access, access, &accesses->list) {
+        if (access->space == space) {
+            cells->lows[count++] = access->low;
+            cells->lows[count++] = access->high;
+        }
+    }
+    qsort(cells->lows, count, sizeof *cells->lows, compare_numbers);
+    for (size_t i = 0; i < count; i++) {
+        if (kept == 0 || cells->lows[kept - 1] != cells->lows[i]) {
+            cells->lows[kept++] = cells->lows[i];
+        }
+    }
+    cells->count = kept ? kept - 1 : 0;
+    return 0;
+}
+
+static int cut_all(struct ntk_chip_accesses *accesses)
+{
+    accesses->spans = calloc(accesses->list.count + 1, sizeof *accesses->spans);
+    if (!accesses->spans || cut(accesses, NTK_CHIP_SBUF) < 0 || cut(accesses, NTK_CHIP_PSUM) < 0) {
+        return -ENOMEM;
+    }
+    for (size_t a = 0; a < accesses->list.count; a++) {
+        const struct ntk_chip_access *access = ntk_vec_at(&accesses->list, a);
+        const struct ntk_chip_cells *cells = &accesses->cells[access->space];
+        accesses->spans[a] =
+            (struct ntk_chip_span){ cell_at(cells, access->low), cell_at(cells, access->high) };
+    }
+    return 0;
+}
+
 int ntk_chip_accesses_init(struct ntk_chip_accesses *accesses, const struct ntk_program *program,
                            size_t core_index)
 {
     const struct ntk_trace_core *core = &program->trace->cores[core_index];
-    struct learning l = { .accesses = accesses, .core = core };
+    const struct ntk_trace *trace = program->trace;
+    struct learning l = { .accesses = accesses,
+                          .core = core,
+                          .most = { [NTK_CHIP_SBUF] = NTK_ISA_SBUF_PARTITION_BYTES_MAX,
+                                    [NTK_CHIP_PSUM] =
+                                        (int64_t)NTK_CHIP_BANKS * NTK_ISA_PSUM_BANK_BYTES } };
     struct ntk_executed executed = { .core = core };
 
+    if (trace->has_chip) {
+        l.most[NTK_CHIP_SBUF] = (int64_t)trace->chip.sbuf_partition_bytes;
+    }
     *accesses = (struct ntk_chip_accesses){ .is_known = true };
     ntk_vec_init(&accesses->list, sizeof(struct ntk_chip_access));
     for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
@@ -199,6 +307,7 @@ int ntk_chip_accesses_init(struct ntk_chip_accesses *accesses, const struct ntk_
             learn(&l, program, core_index, &executed.instruction, slot);
         }
     }
+    l.failed = l.failed == 0 ? cut_all(accesses) : l.failed;
     if (l.failed < 0) {
         ntk_chip_accesses_fini(accesses);
     }
@@ -210,6 +319,10 @@ void ntk_chip_accesses_fini(struct ntk_chip_accesses *accesses)
     for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
         free(accesses->slots[e]);
     }
+    for (unsigned s = 0; s < NTK_CHIP_SPACE_COUNT; s++) {
+        free(accesses->cells[s].lows);
+    }
+    free(accesses->spans);
     ntk_vec_fini(&accesses->list);
     *accesses = (struct ntk_chip_accesses){ 0 };
 }

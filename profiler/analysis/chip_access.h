@@ -4,7 +4,8 @@
  * reads and writes.
  *
  * A range is one of a partition: from the lowest byte of a tile to its highest, whatever lies in
- * between. What a slot touches is found once, however often it ran.
+ * between, and in the memory, where its size is known. What a slot touches is found once, however
+ * often it ran.
  *
  * Owner:   ntk_chip_accesses_init() fills the caller's storage, _fini() frees; the program is
  *          borrowed. Threads: immutable after its making.
@@ -22,11 +23,20 @@ enum ntk_chip_space { NTK_CHIP_SBUF, NTK_CHIP_PSUM, NTK_CHIP_SPACE_COUNT };
 #define NTK_CHIP_SAMPLE_STEP 32
 #define NTK_CHIP_SAMPLES_ALL ((1U << NTK_CHIP_SAMPLES) - 1)
 
+#define NTK_CHIP_BANKS 8 /* of PSUM, NTK_ISA_PSUM_BANK_BYTES each */
+
+enum ntk_chip_view {
+    NTK_CHIP_AS_IT_IS = 1,
+    NTK_CHIP_AS_TOLD = 2, /* by the original tool, vendor_slot.h */
+    NTK_CHIP_VIEWS_ALL = 3
+};
+
 struct ntk_chip_access {
     uint32_t low, high; /* bytes of a partition, [low, high) */
     uint8_t space;
     uint8_t samples;        /* bit k: the partition 32 * k is among those */
     bool is_write, is_read; /* both: it adds to what is there */
+    uint8_t views;          /* bits: as which it counts */
 };
 
 struct ntk_chip_slot {
@@ -34,10 +44,25 @@ struct ntk_chip_slot {
     uint32_t first, count; /* in accesses; sources before destinations */
 };
 
+/* Ranges of a program cut memory into cells of which all bytes have one fate. Those of PSUM are in
+ * one bank each. */
+struct ntk_chip_cells {
+    size_t count;
+    uint32_t *lows; /* count + 1 of them: each ends where the next begins */
+};
+
+struct ntk_chip_span {
+    uint32_t first, end; /* cells */
+};
+
 struct ntk_chip_accesses {
     struct ntk_vec list; /* struct ntk_chip_access */
-    bool is_known;       /* of everything that ran */
+    struct ntk_chip_cells cells[NTK_CHIP_SPACE_COUNT];
+    struct ntk_chip_span *spans; /* of each access */
+    bool is_known;               /* of everything that ran */
     bool has_open, has_vendor;
+    bool has_trigger; /* a vendor's, of prepared transfers: they are as it is, and never told */
+    bool has_lost_trigger; /* one of which the NEFF does not tell what it moves */
     struct ntk_chip_slot *slots[NTK_NTFF_ENGINE_COUNT];
 };
 

@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* chip_memory - lives of values by block, then one sweep over their begins and ends. */
+/* chip_memory - lives of values by cell, then one sweep over their begins and ends. */
 #include "profiler/analysis/chip_memory.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "profiler/analysis/dma_traffic.h"
 #include "profiler/trace/sorter.h"
 #include "shared/formats/neff/isa.h"
 
-#define BLOCKS_MAX (NTK_ISA_SBUF_PARTITION_BYTES_MAX / NTK_CHIP_MEMORY_BLOCK)
-
-struct value { /* in a block */
+struct value { /* in a cell */
     bool is_there;
-    uint32_t layer;
+    uint32_t layer, writer;
     int64_t from_ps, until_ps;
 };
 
@@ -23,8 +20,15 @@ struct edge {
     int32_t bytes; /* more or less from then on */
     uint32_t layer;
 };
-static_assert(sizeof(struct edge) == 16 && BLOCKS_MAX * NTK_CHIP_MEMORY_BLOCK <= INT32_MAX,
+static_assert(sizeof(struct edge) == 16 && NTK_ISA_SBUF_PARTITION_BYTES_MAX <= INT32_MAX,
               "a sorter takes items of 16 bytes");
+
+/* The lives with most bytes times time, the least of them first. */
+struct heap {
+    uint64_t told_count; /* ever */
+    size_t count;
+    struct ntk_chip_life *lives;
+};
 
 struct lives {
     const struct ntk_program *program;
@@ -34,7 +38,8 @@ struct lives {
     struct ntk_sorter
         edges[NTK_CHIP_SPACE_COUNT];            /* struct edge: two for each value there ever was */
     size_t list_bytes;                          /* of each of edges outside of a file */
-    struct value *values[NTK_CHIP_SPACE_COUNT]; /* by block */
+    struct value *values[NTK_CHIP_SPACE_COUNT]; /* by cell */
+    struct heap heaps[NTK_CHIP_SPACE_COUNT];
     int failed;
 };
 
@@ -51,21 +56,75 @@ static void add_edge(struct lives *lives, unsigned space, struct edge edge)
     }
 }
 
-/* The values of blocks first to end are over; neighbours with one life are one pair of edges. */
+static double weight(const struct ntk_chip_life *life)
+{
+    return (double)(life->high - life->low) * (double)(life->until_ps - life->from_ps);
+}
+
+static void swap(struct ntk_chip_life *a, struct ntk_chip_life *b)
+{
+    struct ntk_chip_life kept = *a;
+
+    *a = *b;
+    *b = kept;
+}
+
+static void sink(struct heap *heap)
+{
+    for (size_t at = 0, next = 1; next < heap->count; next = 2 * at + 1) {
+        struct ntk_chip_life *lives = heap->lives;
+        next += next + 1 < heap->count && weight(&lives[next + 1]) < weight(&lives[next]);
+        if (weight(&lives[at]) <= weight(&lives[next])) {
+            return;
+        }
+        swap(&lives[at], &lives[next]);
+        at = next;
+    }
+}
+
+static void tell_life(struct heap *heap, const struct ntk_chip_life *life)
+{
+    struct ntk_chip_life *lives = heap->lives;
+
+    heap->told_count++;
+    if (heap->count == NTK_CHIP_LIVES_MAX) {
+        if (weight(life) > weight(&lives[0])) {
+            lives[0] = *life;
+            sink(heap);
+        }
+        return;
+    }
+    lives[heap->count++] = *life;
+    for (size_t at = heap->count - 1; at > 0; at = (at - 1) / 2) {
+        if (weight(&lives[(at - 1) / 2]) <= weight(&lives[at])) {
+            return;
+        }
+        swap(&lives[(at - 1) / 2], &lives[at]);
+    }
+}
+
+/* The values of cells first to end are over; neighbours with one life are one pair of edges. */
 static void end_values(struct lives *lives, unsigned space, size_t first, size_t end)
 {
+    const uint32_t *lows = lives->accesses.cells[space].lows;
     struct value *values = lives->values[space];
 
     for (size_t b = first; b < end;) {
         size_t next = b + 1;
         const struct value *value = &values[b];
         while (next < end && values[next].is_there == value->is_there &&
-               values[next].layer == value->layer && values[next].from_ps == value->from_ps &&
+               values[next].writer == value->writer && values[next].from_ps == value->from_ps &&
                values[next].until_ps == value->until_ps) {
             next++;
         }
         if (value->is_there && value->until_ps > value->from_ps) {
-            int32_t bytes = (int32_t)(next - b) * NTK_CHIP_MEMORY_BLOCK;
+            struct ntk_chip_life life = { .low = lows[b],
+                                          .high = lows[next],
+                                          .writer = value->writer,
+                                          .from_ps = value->from_ps,
+                                          .until_ps = value->until_ps };
+            int32_t bytes = (int32_t)(lows[next] - lows[b]);
+            tell_life(&lives->heaps[space], &life);
             add_edge(lives, space, (struct edge){ value->from_ps, bytes, value->layer });
             add_edge(lives, space, (struct edge){ value->until_ps, -bytes, value->layer });
         }
@@ -73,21 +132,24 @@ static void end_values(struct lives *lives, unsigned space, size_t first, size_t
     }
 }
 
-static void apply(struct lives *lives, const struct ntk_chip_access *access, uint32_t layer,
+static void apply(struct lives *lives, size_t index, uint32_t layer, uint32_t writer,
                   int64_t end_ps)
 {
-    size_t first = access->low / NTK_CHIP_MEMORY_BLOCK;
-    size_t end = (access->high + NTK_CHIP_MEMORY_BLOCK - 1) / NTK_CHIP_MEMORY_BLOCK;
-    struct value *values = lives->values[access->space] + first;
+    const struct ntk_chip_access *access = ntk_vec_at(&lives->accesses.list, index);
+    struct ntk_chip_span span = lives->accesses.spans[index];
+    struct value *values = lives->values[access->space];
 
-    if (access->is_write && !access->is_read) {
-        end_values(lives, access->space, first, end);
+    if (!(access->views & NTK_CHIP_AS_IT_IS)) {
+        return;
     }
-    for (size_t b = 0; b < end - first; b++) {
-        if (access->is_write && (!access->is_read || !values[b].is_there)) {
-            values[b] = (struct value){ true, layer, end_ps, end_ps };
-        } else if (values[b].is_there && end_ps > values[b].until_ps) {
-            values[b].until_ps = end_ps;
+    if (access->is_write && !access->is_read) {
+        end_values(lives, access->space, span.first, span.end);
+    }
+    for (size_t c = span.first; c < span.end; c++) {
+        if (access->is_write && (!access->is_read || !values[c].is_there)) {
+            values[c] = (struct value){ true, layer, writer, end_ps, end_ps };
+        } else if (values[c].is_there && end_ps > values[c].until_ps) {
+            values[c].until_ps = end_ps;
         }
     }
 }
@@ -109,11 +171,12 @@ static int lives_init(struct lives *lives)
     for (unsigned s = 0; s < NTK_CHIP_SPACE_COUNT; s++) {
         ntk_sorter_init(&lives->edges[s], sizeof(struct edge), compare_edges, lives->list_bytes,
                         ntk_trace_folder_get(trace));
-        lives->values[s] = calloc(BLOCKS_MAX, sizeof *lives->values[s]);
-        lives->failed = lives->values[s] ? lives->failed : -ENOMEM;
     }
-    if (lives->failed == 0) {
-        lives->failed = ntk_chip_accesses_init(&lives->accesses, lives->program, lives->core_index);
+    lives->failed = ntk_chip_accesses_init(&lives->accesses, lives->program, lives->core_index);
+    for (unsigned s = 0; s < NTK_CHIP_SPACE_COUNT && lives->failed == 0; s++) {
+        lives->values[s] = calloc(lives->accesses.cells[s].count + 1, sizeof *lives->values[s]);
+        lives->heaps[s].lives = calloc(NTK_CHIP_LIVES_MAX, sizeof *lives->heaps[s].lives);
+        lives->failed = lives->values[s] && lives->heaps[s].lives ? 0 : -ENOMEM;
     }
     return lives->failed;
 }
@@ -123,29 +186,47 @@ static void lives_fini(struct lives *lives)
     for (unsigned s = 0; s < NTK_CHIP_SPACE_COUNT; s++) {
         ntk_sorter_fini(&lives->edges[s]);
         free(lives->values[s]);
+        free(lives->heaps[s].lives);
     }
     ntk_chip_accesses_fini(&lives->accesses);
 }
 
+static bool has_prepared(const struct ntk_trace_core *core)
+{
+    ntk_trace_each_packet(core, packet) {
+        if (ntk_trace_is_prepared(packet->dma_class)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Prepared transfers of a vendor's program do not stand in its slots: the NEFF tells what each
+ * trigger moves, and nobody what moved without one. */
+static bool is_known(const struct lives *lives)
+{
+    const struct ntk_chip_accesses *accesses = &lives->accesses;
+
+    return accesses->is_known && !accesses->has_lost_trigger &&
+           (accesses->has_trigger || !accesses->has_vendor || !has_prepared(lives->core));
+}
+
 static int follow(struct lives *lives)
 {
-    if (!lives->accesses.is_known) {
-        return -ENODATA;
-    }
     ntk_trace_each_instruction(lives->core, instruction) {
         const struct ntk_chip_slot *slot = ntk_chip_slot_of(&lives->accesses, instruction);
         uint32_t layer = ntk_program_fact(lives->program, lives->core_index, instruction)->layer;
 
         for (uint32_t a = 0; a < slot->count; a++) {
-            apply(lives, ntk_vec_at(&lives->accesses.list, slot->first + a), layer,
-                  instruction->end_ps);
+            apply(lives, slot->first + a, layer,
+                  (uint32_t)(instruction - lives->core->instructions), instruction->end_ps);
         }
         if (lives->failed) {
             return lives->failed;
         }
     }
     for (unsigned s = 0; s < NTK_CHIP_SPACE_COUNT; s++) {
-        end_values(lives, s, 0, BLOCKS_MAX);
+        end_values(lives, s, 0, lives->accesses.cells[s].count);
     }
     return lives->failed;
 }
@@ -225,18 +306,36 @@ static int sum_up(struct lives *lives, const struct ntk_sorted *sorted,
     return 0;
 }
 
+static int compare_lives(const void *a, const void *b)
+{
+    const struct ntk_chip_life *x = a;
+    const struct ntk_chip_life *y = b;
+
+    if (x->from_ps != y->from_ps) {
+        return x->from_ps < y->from_ps ? -1 : 1;
+    }
+    return x->low < y->low ? -1 : x->low > y->low;
+}
+
+static void take_lives(struct heap *heap, struct ntk_chip_memory_space *space)
+{
+    qsort(heap->lives, heap->count, sizeof *heap->lives, compare_lives);
+    space->value_count = heap->told_count;
+    space->life_count = heap->count;
+    space->lives = heap->lives;
+    heap->lives = NULL;
+}
+
 int ntk_analysis_chip_memory(const struct ntk_program *program, size_t piece_count,
                              struct ntk_chip_memory *out_memory)
 {
     const struct ntk_trace *trace = program->trace;
     struct ntk_chip_memory memory = { .total_ps = trace->total_ps, .piece_count = piece_count };
-    struct ntk_dma_traffic dma;
     int ret = 0;
 
     if (!trace->has_total || trace->total_ps <= 0 || piece_count == 0) {
         return -ENODATA;
     }
-    ntk_analysis_dma_traffic(trace, &dma);
     memory.spaces = calloc(trace->core_count * NTK_CHIP_SPACE_COUNT + 1, sizeof *memory.spaces);
     if (!memory.spaces) {
         return -ENOMEM;
@@ -245,8 +344,7 @@ int ntk_analysis_chip_memory(const struct ntk_program *program, size_t piece_cou
         struct lives lives = { .program = program, .core = &trace->cores[c], .core_index = c };
 
         ret = lives_init(&lives);
-        /* Nobody says where a vendor's prepared queues put what they load. */
-        if (ret == 0 && lives.accesses.has_vendor && ntk_dma_prepared_packets(&dma)) {
+        if (ret == 0 && !is_known(&lives)) {
             ret = -ENODATA;
         }
         ret = ret ? ret : follow(&lives);
@@ -263,6 +361,7 @@ int ntk_analysis_chip_memory(const struct ntk_program *program, size_t piece_cou
                                     : s == NTK_CHIP_SBUF ? trace->chip.sbuf_partition_bytes
                                                          : trace->chip.psum_partition_bytes;
             memory.space_count++;
+            take_lives(&lives.heaps[s], space);
             ret = sum_up(&lives, &sorted, &memory, space);
             ntk_sorted_fini(&sorted, sizeof(struct edge));
         }
@@ -281,6 +380,7 @@ void ntk_chip_memory_fini(struct ntk_chip_memory *memory)
     for (size_t s = 0; s < memory->space_count; s++) {
         free(memory->spaces[s].pieces);
         free(memory->spaces[s].parts);
+        free(memory->spaces[s].lives);
     }
     free(memory->spaces);
     *memory = (struct ntk_chip_memory){ 0 };

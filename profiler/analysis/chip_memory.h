@@ -1,22 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chip_memory - how much of the state buffer and of PSUM holds values that are still needed, over
- * time, when is it most, and which layers made them?
+ * chip_memory - what lies in the state buffer and in PSUM that is still needed: value by value, how
+ * much over time, when is it most, and which layers made it?
  *
- * Counted are bytes of a partition, in blocks of NTK_CHIP_MEMORY_BLOCK bytes, whichever partitions
- * a tile uses. A value lives from the end of the instruction that wrote it (of a load: that began
- * it) to the end of the last one that read it before it was overwritten; one that nobody reads does
- * not count. The source of a store counts until the store has begun.
+ * Counted are bytes of a partition, whichever partitions a tile uses. A value lives from the end of
+ * the instruction that wrote it (of a load: that began it) to the end of the last one that read it
+ * before it was overwritten; one that nobody reads does not count. The source of a store counts
+ * until the store has begun. Neighbouring bytes of one writer that are read until the same moment
+ * are one value.
  *
- * Known where chip_access.h knows of everything that ran what it touches: with the NEFF of programs
- * that have prepared transfers, and never of a vendor's that have; else -ENODATA. Pure: trace to result; -ENOMEM, -ENODATA.
+ * Known where chip_access.h knows of everything that ran what it touches: prepared transfers need
+ * the NEFF; else -ENODATA. Pure: trace to result; -ENOMEM, -ENODATA.
  */
 #ifndef NTK_PROFILER_ANALYSIS_CHIP_MEMORY_H
 #define NTK_PROFILER_ANALYSIS_CHIP_MEMORY_H
 
 #include "profiler/analysis/chip_access.h"
 
-#define NTK_CHIP_MEMORY_BLOCK 64
+/* Of more values those with most bytes times time are told one by one. */
+#define NTK_CHIP_LIVES_MAX 2000
+
+struct ntk_chip_life {
+    uint32_t low, high; /* bytes of a partition, [low, high) */
+    uint32_t writer;    /* instruction of the core */
+    int64_t from_ps, until_ps;
+};
 
 struct ntk_chip_memory_part {
     uint32_t layer; /* that made the values */
@@ -33,6 +41,9 @@ struct ntk_chip_memory_space {
     uint64_t *pieces;  /* the most in each of piece_count equal pieces of the execution */
     size_t part_count;
     struct ntk_chip_memory_part *parts; /* at the peak, the largest first */
+    uint64_t value_count;               /* that there ever were */
+    size_t life_count;
+    struct ntk_chip_life *lives; /* in order of time */
 };
 
 struct ntk_chip_memory {

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * chip_usage - the ranges of a program cut memory into cells of which all bytes have one fate; each
- * cell keeps the end of its use, and what begins and ends goes to a sorter.
- */
+/* chip_usage - each cell keeps the end of its use, and what begins and ends goes to a sorter. */
 #include "profiler/analysis/chip_usage.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "profiler/trace/sorter.h"
+#include "shared/formats/neff/isa.h"
 
 /* Memory that is counted apart: a partition, or PSUM, whose banks are told apart by their cells. */
 enum { PLANE_PSUM = NTK_CHIP_SAMPLES, PLANE_COUNT };
@@ -22,115 +20,33 @@ struct edge {
 };
 static_assert(sizeof(struct edge) == 16, "a sorter takes items of 16 bytes");
 
-struct cells {
-    size_t count;
-    uint32_t *lows; /* count + 1 of them: each ends where the next begins */
-};
-
-/* Of an access, in the order of the list of accesses. */
-struct span {
-    uint32_t first, end; /* cells */
-};
-
 struct uses {
     const struct ntk_program *program;
     const struct ntk_trace_core *core;
     size_t core_index;
     unsigned spaces;
     bool is_uniform; /* whatever touches one partition touches all: the first stands for them */
-    uint32_t bank_bytes;
     struct ntk_chip_accesses accesses;
-    struct cells cells[NTK_CHIP_SPACE_COUNT];
-    struct span *spans;
     int64_t *ends[PLANE_COUNT]; /* of the use of each cell, UNUSED */
     struct ntk_sorter edges;
     int failed;
 };
 
-/* ---- cells ---- */
-
-static int compare_numbers(const void *a, const void *b)
+static const struct ntk_chip_cells *cells_of(const struct uses *uses, unsigned plane)
 {
-    uint32_t x = *(const uint32_t *)a;
-    uint32_t y = *(const uint32_t *)b;
-
-    return x < y ? -1 : x > y;
-}
-
-static size_t cell_at(const struct cells *cells, uint32_t low)
-{
-    const uint32_t *found =
-        bsearch(&low, cells->lows, cells->count + 1, sizeof *cells->lows, compare_numbers);
-
-    return (size_t)(found - cells->lows);
-}
-
-static int cut(struct uses *uses, unsigned space)
-{
-    struct cells *cells = &uses->cells[space];
-    size_t count = 0;
-
-    cells->lows = calloc(2 * uses->accesses.list.count + NTK_CHIP_BANKS + 1, sizeof *cells->lows);
-    if (!cells->lows) {
-        return -ENOMEM;
-    }
-    for (uint32_t bank = 0; space == NTK_CHIP_PSUM && bank <= NTK_CHIP_BANKS; bank++) {
-        cells->lows[count++] = bank * uses->bank_bytes;
-    }
-    ntk_vec_each(const struct ntk_chip_access, access, &uses->accesses.list) {
-        if (access->space == space && access->low < access->high) {
-            cells->lows[count++] = access->low;
-            cells->lows[count++] = access->high;
-        }
-    }
-    qsort(cells->lows, count, sizeof *cells->lows, compare_numbers);
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (kept == 0 || cells->lows[kept - 1] != cells->lows[i]) {
-            cells->lows[kept++] = cells->lows[i];
-        }
-    }
-    cells->count = kept ? kept - 1 : 0;
-    return 0;
-}
-
-/* What lies beyond the memory does not count. */
-static void clip(struct uses *uses)
-{
-    uint64_t most[NTK_CHIP_SPACE_COUNT] = {
-        [NTK_CHIP_SBUF] = uses->program->trace->chip.sbuf_partition_bytes,
-        [NTK_CHIP_PSUM] = (uint64_t)uses->bank_bytes * NTK_CHIP_BANKS,
-    };
-
-    uses->is_uniform = true;
-    ntk_vec_each(struct ntk_chip_access, access, &uses->accesses.list) {
-        uint64_t high = most[access->space];
-        access->high = access->high < high ? access->high : (uint32_t)high;
-        if (access->space == NTK_CHIP_SBUF && access->samples != NTK_CHIP_SAMPLES_ALL) {
-            uses->is_uniform = false;
-        }
-    }
+    return &uses->accesses.cells[plane == PLANE_PSUM ? NTK_CHIP_PSUM : NTK_CHIP_SBUF];
 }
 
 static int prepare(struct uses *uses)
 {
-    size_t access_count = uses->accesses.list.count;
-
-    clip(uses);
-    uses->spans = calloc(access_count + 1, sizeof *uses->spans);
-    if (!uses->spans || cut(uses, NTK_CHIP_SBUF) < 0 || cut(uses, NTK_CHIP_PSUM) < 0) {
-        return -ENOMEM;
-    }
-    for (size_t a = 0; a < access_count; a++) {
-        const struct ntk_chip_access *access = ntk_vec_at(&uses->accesses.list, a);
-        const struct cells *cells = &uses->cells[access->space];
-        if (access->low < access->high) {
-            uses->spans[a].first = (uint32_t)cell_at(cells, access->low);
-            uses->spans[a].end = (uint32_t)cell_at(cells, access->high);
+    uses->is_uniform = true;
+    ntk_vec_each(const struct ntk_chip_access, access, &uses->accesses.list) {
+        if (access->space == NTK_CHIP_SBUF && access->samples != NTK_CHIP_SAMPLES_ALL) {
+            uses->is_uniform = false;
         }
     }
     for (unsigned p = 0; p < PLANE_COUNT; p++) {
-        const struct cells *cells = &uses->cells[p == PLANE_PSUM ? NTK_CHIP_PSUM : NTK_CHIP_SBUF];
+        const struct ntk_chip_cells *cells = cells_of(uses, p);
         uses->ends[p] = calloc(cells->count + 1, sizeof *uses->ends[p]);
         if (!uses->ends[p]) {
             return -ENOMEM;
@@ -158,16 +74,16 @@ static void add_edge(struct uses *uses, int64_t time_ps, int64_t bytes, uint32_t
 static uint32_t place_of(const struct uses *uses, unsigned plane, size_t cell)
 {
     return plane == PLANE_PSUM
-               ? EDGES_OF_PSUM + uses->cells[NTK_CHIP_PSUM].lows[cell] / uses->bank_bytes
+               ? EDGES_OF_PSUM + cells_of(uses, plane)->lows[cell] / NTK_ISA_PSUM_BANK_BYTES
                : plane;
 }
 
 /* Uses of these cells that end before from_ps are over, and all cells that have none begin one
  * then (true: one did); from_ps INT64_MAX: all are over, and none begins. Neighbours with one fate
  * are one edge. */
-static bool renew(struct uses *uses, unsigned plane, struct span span, int64_t from_ps)
+static bool renew(struct uses *uses, unsigned plane, struct ntk_chip_span span, int64_t from_ps)
 {
-    const struct cells *cells = &uses->cells[plane == PLANE_PSUM ? NTK_CHIP_PSUM : NTK_CHIP_SBUF];
+    const struct ntk_chip_cells *cells = cells_of(uses, plane);
     int64_t *ends = uses->ends[plane];
     bool begins = false;
 
@@ -196,7 +112,7 @@ static bool renew(struct uses *uses, unsigned plane, struct span span, int64_t f
 }
 
 /* What is there is in use until then. */
-static void extend(struct uses *uses, unsigned plane, struct span span, int64_t end_ps)
+static void extend(struct uses *uses, unsigned plane, struct ntk_chip_span span, int64_t end_ps)
 {
     int64_t *ends = uses->ends[plane];
 
@@ -210,14 +126,14 @@ static void extend(struct uses *uses, unsigned plane, struct span span, int64_t 
 static void apply(struct uses *uses, size_t index, const struct ntk_trace_instruction *instruction)
 {
     const struct ntk_chip_access *access = ntk_vec_at(&uses->accesses.list, index);
-    struct span span = uses->spans[index];
+    struct ntk_chip_span span = uses->accesses.spans[index];
     bool is_psum = access->space == NTK_CHIP_PSUM;
     unsigned first = is_psum ? PLANE_PSUM : 0;
     unsigned end = is_psum ? PLANE_COUNT : uses->is_uniform ? 1 : NTK_CHIP_SAMPLES;
 
     bool has_edge = !access->is_write;
 
-    if (!(uses->spaces >> access->space & 1) || span.first == span.end) {
+    if (!(uses->spaces >> access->space & 1) || !(access->views & NTK_CHIP_AS_TOLD)) {
         return;
     }
     for (unsigned p = first; p < end; p++) {
@@ -258,9 +174,7 @@ static void follow(struct uses *uses)
         }
     }
     for (unsigned p = 0; p < PLANE_COUNT; p++) {
-        struct span all = {
-            0, (uint32_t)uses->cells[p == PLANE_PSUM ? NTK_CHIP_PSUM : NTK_CHIP_SBUF].count
-        };
+        struct ntk_chip_span all = { 0, (uint32_t)cells_of(uses, p)->count };
         (void)renew(uses, p, all, INT64_MAX);
     }
 }
@@ -325,13 +239,9 @@ static void uses_fini(struct uses *uses)
 {
     ntk_sorter_fini(&uses->edges);
     ntk_chip_accesses_fini(&uses->accesses);
-    for (unsigned s = 0; s < NTK_CHIP_SPACE_COUNT; s++) {
-        free(uses->cells[s].lows);
-    }
     for (unsigned p = 0; p < PLANE_COUNT; p++) {
         free(uses->ends[p]);
     }
-    free(uses->spans);
 }
 
 int ntk_analysis_chip_usage(const struct ntk_program *program, size_t core_index, unsigned spaces,
@@ -345,10 +255,9 @@ int ntk_analysis_chip_usage(const struct ntk_program *program, size_t core_index
         .core = &trace->cores[core_index],
         .core_index = core_index,
         .spaces = spaces,
-        .bank_bytes = (uint32_t)(trace->chip.psum_partition_bytes / NTK_CHIP_BANKS),
     };
 
-    if (!trace->has_chip || uses.bank_bytes == 0) {
+    if (!trace->has_chip) {
         return 0;
     }
     int ret = ntk_chip_accesses_init(&uses.accesses, program, core_index);

@@ -20,7 +20,6 @@
 
 #include "profiler/analysis/chip_access.h"
 
-#define NTK_CHIP_BANKS 8
 #define NTK_CHIP_USAGE_PLACES NTK_CHIP_BANKS
 
 struct ntk_chip_usage {

@@ -10,6 +10,7 @@
 #define TEXT_PIECES 72
 #define JSON_PIECES 1000
 #define NO_LENGTH "the capture does not say how long the execution took"
+#define NO_ONCHIP "not all that ran is understood, or the length of the execution is not known"
 #define NO_ROOFLINE "machine, work, bytes of device memory or length of the execution are not known"
 #define NO_TENSORS                                                                               \
     "the tensors of a program need its NEFF (-n); where data of a vendor's moves that names no " \
@@ -224,6 +225,24 @@ static int answer_memory(const struct ntk_analyses *asked, struct ntk_buf *text,
     return 0;
 }
 
+static int answer_onchip(const struct ntk_analyses *asked, struct ntk_buf *text,
+                         struct ntk_json *json)
+{
+    struct ntk_chip_memory chip;
+    int ret = ntk_analysis_chip_memory(asked->program, JSON_PIECES, &chip);
+
+    if (ret < 0) {
+        return ret;
+    }
+    if (json) {
+        ntk_output_onchip_json(asked->program, &chip, json);
+    } else {
+        ntk_output_onchip_text(asked->program, &chip, text);
+    }
+    ntk_chip_memory_fini(&chip);
+    return 0;
+}
+
 static const struct {
     struct ntk_analysis_info info;
     answer *run;
@@ -248,6 +267,9 @@ static const struct {
       answer_dma },
     { { "memory", "Memory", "what fills device memory, state buffer and PSUM, and when", NULL },
       answer_memory },
+    { { "on-chip", "On the chip", "what lies where in the state buffer and in PSUM, and how long",
+        NO_ONCHIP },
+      answer_onchip },
     { { "roofline", "Roofline", "how near to the peaks of the chip, in all and by layer",
         NO_ROOFLINE },
       answer_roofline },

@@ -49,6 +49,11 @@ void ntk_output_regions_text(const struct ntk_program *program, const struct ntk
 void ntk_output_regions_json(const struct ntk_program *program, const struct ntk_regions *regions,
                              struct ntk_json *json);
 
+/* The values of chip one by one. */
+void ntk_output_onchip_text(const struct ntk_program *program, const struct ntk_chip_memory *chip,
+                            struct ntk_buf *out);
+void ntk_output_onchip_json(const struct ntk_program *program, const struct ntk_chip_memory *chip,
+                            struct ntk_json *json);
 void ntk_output_roofline_text(const struct ntk_program *program,
                               const struct ntk_roofline *roofline, struct ntk_buf *out);
 void ntk_output_roofline_json(const struct ntk_program *program,

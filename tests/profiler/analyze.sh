@@ -49,6 +49,11 @@ sums_hold() {
     holds '.dma | ([.queues[].bytes] | add) == .total.bytes and
         (([.queues[].wasted_bytes] | add) - .total.wasted_bytes | fabs) < 1'
     holds '([.tensors[].read_bytes] | add) == .dma.hbm_read_bytes and ([.tensors[].write_bytes] | add) == .dma.hbm_write_bytes'
+    holds '[.memory.chip[] | {core, space, peak_bytes, over_time}] == [."on-chip"[] | {core, space, peak_bytes, over_time}]'
+    holds 'all(."on-chip"[]; .peak_bytes as $peak | (.values | length) == .value_count and
+        all(.values[]; .from_ns < .until_ns and .bytes > 0 and .name != null) and
+        ([.values[] | [.from_ns, .bytes], [.until_ns, -.bytes]] | sort | reduce .[] as [$t, $b] ([0, 0];
+            [.[0] + $b, ([.[1], .[0] + $b] | max)]) | .[1]) == $peak)'
     holds 'all(.memory.chip[]; (.over_time | max) == .peak_bytes and ([.layers_at_peak[].bytes] | add) == .peak_bytes)'
 }
 for run in "mlp 1 trn1.2xlarge" "conv 1 trn2.3xlarge" "attention 2 trn2.3xlarge"; do
@@ -102,6 +107,10 @@ analyze 0 -s a.ntff -n - critical-path
 grep -q '^No layers' printed || complain "does not say that there are no layers"
 analyze 0 -s a.ntff -n - tensors
 grep -q '^Not known: the tensors of a program need its NEFF' printed || complain "does not say that there are no tensors"
+analyze 0 -s a.ntff -n a.neff on-chip
+grep -Eq '^ +0  sbuf +0x[0-9a-f]+ .* DMA_[A-Z]+ +[qkv]$' printed || complain "no input in the state buffer"
+analyze 0 -s a.ntff -n - on-chip
+grep -q '^Not known: ' printed || complain "does not say that nothing is known"
 analyze 0 -s a.ntff -n - --json tensors memory
 holds '.tensors == null and .memory.chip == null and (.memory.device | length) == 1'
 analyze 0 -s a.ntff -n a.neff --output-file all.txt

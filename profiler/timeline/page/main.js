@@ -17,6 +17,7 @@ import * as layers from './layers.js';
 import * as link from './link.js';
 import * as markers from './markers.js';
 import * as memory from './memory.js';
+import * as onchip from './onchip.js';
 import * as panel from './panel.js';
 import * as path from './path.js';
 import * as range from './range.js';
@@ -81,7 +82,7 @@ export async function start(source) {
   const parts = [details, flows, range, search, markers, drop];
   if (state.meta.compares) parts.push(compare);
   if (state.meta.zero_ns && source.host) parts.push(host);
-  if (state.meta.sources.length) parts.push(advice, summary, regions, engines, path, layers, flame, roofline, memory);
+  if (state.meta.sources.length) parts.push(advice, summary, regions, engines, path, layers, flame, roofline, memory, onchip);
   for (const part of parts) part.start();
   panel.start();
   on('error', (error) => say(error.message, true));

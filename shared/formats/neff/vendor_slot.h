@@ -26,6 +26,7 @@ struct ntk_vendor_names;
 #define NTK_VENDOR_OPCODE_MATMUL 0x02
 #define NTK_VENDOR_OPCODE_ACTIVATE 0x21
 #define NTK_VENDOR_OPCODE_TENSOR_TENSOR 0x41
+#define NTK_VENDOR_OPCODE_TENSOR_SCALAR 0x43
 #define NTK_VENDOR_OPCODE_PSEUDO_TRANSFER 0xd4 /* of a NEFF; loaded it is DMA_DIRECT2D */
 #define NTK_VENDOR_SLOT_GENERATION 3           /* NC-v3 */
 
@@ -141,19 +142,20 @@ void ntk_vendor_slot_work(const uint8_t slot[NTK_VENDOR_SLOT_BYTES],
 
 /* ---- places ---- */
 
-/* What it reads or writes of each partition, from the lowest byte to the highest. As in the
- * original tool LDWEIGHTS, whose steps go backwards, reads up to its address and not beyond it, and
- * MATMUL writes 4 bytes an element whatever the type of its source. */
+/* What it reads or writes of each partition, from the lowest byte to the highest. */
 struct ntk_vendor_range {
     bool is_psum, is_write;
     int64_t low, high; /* from the begin of the partition, [low, high); may lie before it */
+    bool adds;         /* it goes on with a sum that is there */
 };
 
-#define NTK_VENDOR_RANGES_MAX 2                            /* the source first */
+#define NTK_VENDOR_RANGES_MAX 4                            /* sources first */
 #define NTK_VENDOR_SBUF_PARTITION_STEP ((uint64_t)1 << 18) /* in addresses of transfers */
 
-/* How many; -EINVAL: nobody knows. */
-int ntk_vendor_slot_ranges(const uint8_t slot[NTK_VENDOR_SLOT_BYTES],
+/* How many; -EINVAL: nobody knows. as_told: as the original tool has them, of which LDWEIGHTS, whose
+ * steps go backwards, reads up to its address and not beyond it, MATMUL never adds, and bias and
+ * pointers to immediates are not read. */
+int ntk_vendor_slot_ranges(const uint8_t slot[NTK_VENDOR_SLOT_BYTES], bool as_told,
                            struct ntk_vendor_range out_ranges[NTK_VENDOR_RANGES_MAX]);
 
 #ifdef __cplusplus

@@ -115,7 +115,40 @@ static bool tile_range(const uint8_t *slot, unsigned offset, unsigned dims, int6
     return is_full;
 }
 
-static int tile_ranges(const uint8_t *slot, struct ntk_vendor_range *ranges)
+/* The lowest flag of a MATMUL says that it begins a sum (not proven). */
+static bool adds(const uint8_t *slot)
+{
+    return slot[0] == NTK_VENDOR_OPCODE_MATMUL && (slot[43] & 1) == 0;
+}
+
+/* One element of each partition. */
+static void pointer_range(const uint8_t *slot, unsigned offset, int64_t size,
+                          struct ntk_vendor_range *range)
+{
+    uint64_t address = ntk_vendor_slot_u(slot, offset, 4);
+
+    *range = (struct ntk_vendor_range){ .is_psum = address >= PSUM_ADDRESS };
+    range->low = (int64_t)(address - (range->is_psum ? PSUM_ADDRESS : 0));
+    range->high = range->low + size;
+}
+
+/* Bias of an ACTIVATE, immediates of a TENSOR_SCALAR that are pointers. */
+static int pointer_ranges(const uint8_t *slot, struct ntk_vendor_range *ranges)
+{
+    int count = 0;
+
+    if (slot[0] == NTK_VENDOR_OPCODE_ACTIVATE && dtype_bytes(slot[32] >> 4)) {
+        pointer_range(slot, 40, dtype_bytes(slot[32] >> 4), &ranges[count++]);
+    }
+    for (unsigned k = 0; slot[0] == NTK_VENDOR_OPCODE_TENSOR_SCALAR && k < 2; k++) {
+        if (slot[35] >> k & 1) {
+            pointer_range(slot, 40 + 4 * k, 4, &ranges[count++]);
+        }
+    }
+    return count;
+}
+
+static int tile_ranges(const uint8_t *slot, bool as_told, struct ntk_vendor_range *ranges)
 {
     const struct tiles *t = &tiles[slot[0]];
     int64_t read = dtype_bytes(slot[t->src_dtype] & t->src_dtype_mask);
@@ -128,15 +161,18 @@ static int tile_ranges(const uint8_t *slot, struct ntk_vendor_range *ranges)
     if (tile_range(slot, t->src, t->dims, read, &ranges[count])) {
         struct ntk_vendor_range *range = &ranges[count++];
         uint64_t elements = 1;
-        range->is_write = false;
-        if (slot[0] == NTK_VENDOR_OPCODE_LDWEIGHTS && multiply(slot, t->src, t->dims, &elements)) {
+        range->is_write = range->adds = false;
+        if (as_told && slot[0] == NTK_VENDOR_OPCODE_LDWEIGHTS &&
+            multiply(slot, t->src, t->dims, &elements)) {
             range->high =
                 (int64_t)ntk_vendor_slot_u(slot, t->src, 4) - (range->is_psum ? PSUM_ADDRESS : 0);
             range->low = range->high - (int64_t)elements * read;
         }
     }
+    count += as_told ? 0 : pointer_ranges(slot, &ranges[count]);
     written = slot[0] == NTK_VENDOR_OPCODE_MATMUL ? 4 : written;
     if (t->dst && tile_range(slot, t->dst, t->dims, written, &ranges[count])) {
+        ranges[count].adds = !as_told && adds(slot);
         ranges[count++].is_write = true;
     }
     return count;
@@ -153,7 +189,7 @@ static bool transfer_range(const uint8_t *slot, unsigned address_at, unsigned st
     if (ntk_vendor_slot_address_is_hbm(address)) {
         return false;
     }
-    range->is_psum = false;
+    range->is_psum = range->adds = false;
     range->low = (int64_t)(address % NTK_VENDOR_SBUF_PARTITION_STEP);
     range->high = range->low + (int64_t)size;
     for (unsigned d = 0; d < 2; d++) {
@@ -167,7 +203,7 @@ static bool transfer_range(const uint8_t *slot, unsigned address_at, unsigned st
     return is_full;
 }
 
-int ntk_vendor_slot_ranges(const uint8_t slot[NTK_VENDOR_SLOT_BYTES],
+int ntk_vendor_slot_ranges(const uint8_t slot[NTK_VENDOR_SLOT_BYTES], bool as_told,
                            struct ntk_vendor_range out_ranges[NTK_VENDOR_RANGES_MAX])
 {
     int count = 0;
@@ -176,7 +212,7 @@ int ntk_vendor_slot_ranges(const uint8_t slot[NTK_VENDOR_SLOT_BYTES],
     case MOVES_NONE:
         return 0;
     case MOVES_TILES:
-        return tile_ranges(slot, out_ranges);
+        return tile_ranges(slot, as_told, out_ranges);
     case MOVES_TRANSFER:
         if (transfer_range(slot, 16, 24, &out_ranges[count])) {
             out_ranges[count++].is_write = false;

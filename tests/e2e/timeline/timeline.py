@@ -372,6 +372,24 @@ def check_panes(page, summary, analyses):
     assert analyses['roofline']['total']['bound'] in browser.evaluate("document.querySelector('.roofline').getAttribute('aria-label')")
     open_tab('memory', "document.querySelectorAll('.pane-memory table').length >= 3")
     equal('tensors', [row[0] for row in cells('.pane-memory .two > div:last-child table:first-of-type')], [one['name'] for one in analyses['tensors']])
+    open_tab('on-chip', "document.querySelectorAll('.pane-on-chip .chip-list li').length > 0")
+    spaces = analyses['on-chip']
+    labels = browser.evaluate("[...document.querySelectorAll('.chip-map')].map((e) => e.getAttribute('aria-label'))")
+    equal('maps', [label.split(' of ')[0] for label in labels], [{'sbuf': 'State buffer', 'psum': 'PSUM'}[space['space']] for space in spaces])
+    for label, space in zip(labels, spaces):
+        assert f"{space['value_count']:,} values" in label, f"{label}: not {space['value_count']}"
+    # A pointer in the middle of the rows: what is listed is what lives then.
+    shown = browser.evaluate('''(() => {
+        const rows = document.querySelector('#canvas').getBoundingClientRect();
+        const map = document.querySelector('.chip-map');
+        map.dispatchEvent(new PointerEvent('pointermove', { clientX: rows.left + rows.width / 2, clientY: map.getBoundingClientRect().top + 60, bubbles: true }));
+        return [...document.querySelectorAll('.chip-list')].map((list) => [...list.querySelectorAll('li code')].map((e) => parseInt(e.textContent, 16)));
+    })()''')
+    middle = page.state('state.from + state.scale * state.width / 2 + state.meta.begin - state.meta.sources[0].offset') / 1000
+    assert shown[0], 'nothing is listed'
+    for items, space in zip(shown, spaces):
+        there = sorted(one['address'] for one in space['values'] if one['from_ns'] <= middle < one['until_ns'])
+        equal(f"values in {space['space']} at {middle} ns", items, there[:12])
     open_tab('path', "document.querySelectorAll('.pane-path table').length === 3")
     near('on the path', float(cells('.pane-path table:first-of-type')[0][3].rstrip('%')), analyses['critical-path']['resources'][0]['path_ratio'] * 100, 0.06)
     browser.key('0')
@@ -499,9 +517,9 @@ def check_absent(page, address):
     """What the files do not say is told by its tab; where no layers are named, the tab of layers begins with operations."""
     browser = page.browser
     page.open(address)
-    browser.wait_for("document.querySelector('#tab-roofline.absent') !== null")
+    browser.wait_for("document.querySelector('#tab-roofline.absent') !== null && document.querySelector('#tab-on-chip.absent') !== null")
     assert 'are not known' in browser.evaluate("document.querySelector('#tab-roofline').title"), 'no reason'
-    equal('tabs that have something', browser.evaluate("[...document.querySelectorAll('[role=tab].absent')].map((e) => e.textContent)"), ['Roofline'])
+    equal('tabs that have nothing', browser.evaluate("[...document.querySelectorAll('[role=tab].absent')].map((e) => e.textContent)"), ['Roofline', 'On the chip'])
     browser.evaluate("document.querySelector('#tab-layers').click()")
     browser.wait_for("document.querySelectorAll('.pane-layers tbody tr').length > 2")
     equal('costs by', browser.evaluate("document.querySelector('.pane-layers [aria-checked=true]').textContent"), 'Operations')

@@ -36,16 +36,18 @@ static void read_slot(const uint8_t *slot, const struct ntk_vendor_names *names)
     }
     ntk_buf_fini(&text);
 
-    struct ntk_vendor_range ranges[NTK_VENDOR_RANGES_MAX];
-    int count = ntk_vendor_slot_ranges(slot, ranges);
     bool is_counted =
         slot[0] != NTK_VENDOR_OPCODE_TENSOR_TENSOR; /* of it, that it is not counted is known */
-    if (count > NTK_VENDOR_RANGES_MAX || (work.is_known && is_counted && count < 0)) {
-        abort();
-    }
-    for (int r = 0; r < count; r++) {
-        if (ranges[r].low >= ranges[r].high) {
+    for (int as_told = 0; as_told < 2; as_told++) {
+        struct ntk_vendor_range ranges[NTK_VENDOR_RANGES_MAX];
+        int count = ntk_vendor_slot_ranges(slot, as_told, ranges);
+        if (count > NTK_VENDOR_RANGES_MAX || (work.is_known && is_counted && count < 0)) {
             abort();
+        }
+        for (int r = 0; r < count; r++) {
+            if (ranges[r].low >= ranges[r].high) {
+                abort();
+            }
         }
     }
 }

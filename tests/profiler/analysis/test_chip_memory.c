@@ -25,6 +25,18 @@ static struct ntk_isa_instr copy(struct ntk_isa_operand to, struct ntk_isa_opera
     return instr;
 }
 
+/* A pattern of a vendor's slot with one dimension. */
+static void put_tile(uint8_t *slot, unsigned offset, uint32_t address, unsigned dims, uint8_t count)
+{
+    for (unsigned b = 0; b < 4; b++) {
+        slot[offset + b] = (uint8_t)(address >> (8 * b));
+    }
+    slot[offset + 4] = 1; /* step */
+    for (unsigned d = 0; d < dims; d++) {
+        slot[offset + 4 + 2 * dims + 2 * d] = d ? 1 : count;
+    }
+}
+
 static struct ntk_isa_instr transfer(struct ntk_isa_operand to, struct ntk_isa_operand from)
 {
     struct ntk_isa_instr instr = ntk_isa_instr_make(NTK_ISA_OP_DMA_COPY);
@@ -55,6 +67,16 @@ static void done(struct hand_trace *h, struct answers *a)
     ntk_chip_memory_fini(&a->memory);
     ntk_program_destroy(a->program);
     hand_trace_fini(h);
+}
+
+static void assert_life(const struct ntk_chip_life *life, uint32_t low, uint32_t high,
+                        uint32_t writer, int64_t from_ns, int64_t until_ns)
+{
+    assert_int_equal(life->low, low);
+    assert_int_equal(life->high, high);
+    assert_int_equal(life->writer, writer);
+    assert_int_equal(life->from_ps, NS(from_ns));
+    assert_int_equal(life->until_ps, NS(until_ns));
 }
 
 /*
@@ -91,6 +113,10 @@ static void values_live_from_their_making_to_their_last_use(void **state)
     assert_true(fabs(s->mean_bytes - (256 * 200 + 128 * 200) / 1000.0) < 1e-9);
     assert_int_equal(s->part_count, 1);
     assert_string_equal(a.program->layers[s->parts[0].layer], "load");
+    assert_int_equal(s->value_count, 2);
+    assert_int_equal(s->life_count, 2);
+    assert_life(&s->lives[0], 0, 256, 0, 100, 300);
+    assert_life(&s->lives[1], 4096, 4096 + 128, 2, 400, 600);
     for (int p = 0; p < 10; p++) {
         assert_int_equal(s->pieces[p], sbuf[p]);
     }
@@ -99,6 +125,8 @@ static void values_live_from_their_making_to_their_last_use(void **state)
     assert_int_equal(s->peak_bytes, 128); /* only that half is needed */
     assert_int_equal(s->peak_ps, NS(300));
     assert_string_equal(a.program->layers[s->parts[0].layer], "turn");
+    assert_int_equal(s->value_count, 1);
+    assert_life(&s->lives[0], 0, 128, 1, 300, 400);
     done(&h, &a);
 }
 
@@ -272,6 +300,75 @@ static void lives_that_lie_in_files_are_told_as_those_in_memory(void **state)
     done(&h[1], &a[1]);
 }
 
+/* Of two sizes, the larger ones last and some more than are told: no smaller one is. */
+static void of_many_values_those_with_most_bytes_times_time_are_told(void **state)
+{
+    enum { SMALL = 20, LARGE = NTK_CHIP_LIVES_MAX + 10 };
+    struct hand_trace h;
+    struct answers a;
+    uint32_t slots[2];
+
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 20000);
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct ntk_isa_operand place =
+            ntk_isa_sbuf(4096 * i, 128, i ? 64 : 16, NTK_DTYPE_FLOAT32);
+        struct ntk_isa_instr instr = copy(place, place);
+        slots[i] = hand_trace_open(&h, 0, NTK_ISA_ENGINE_DVE, &instr);
+    }
+    for (int64_t k = 0; k <= SMALL; k++) {
+        hand_trace_run(&h, 0, NTK_ISA_ENGINE_DVE, slots[0], k * 4, k * 4 + 4);
+    }
+    for (int64_t k = SMALL + 1; k <= SMALL + 1 + LARGE; k++) {
+        hand_trace_run(&h, 0, NTK_ISA_ENGINE_DVE, slots[1], k * 4, k * 4 + 4);
+    }
+    ask(&h, &a);
+    const struct ntk_chip_memory_space *s = &a.memory.spaces[0];
+    assert_int_equal(s->value_count, SMALL + LARGE);
+    assert_int_equal(s->life_count, NTK_CHIP_LIVES_MAX);
+    for (size_t i = 0; i < s->life_count; i++) {
+        assert_int_equal(s->lives[i].low, 4096);
+        assert_true(i == 0 || s->lives[i].from_ps > s->lives[i - 1].from_ps);
+    }
+    done(&h, &a);
+}
+
+/* In the encoding of hardware: MATMUL begins a sum, MATMUL goes on with it, COPY takes it out to
+ * where the next product reads. */
+static void values_of_a_program_of_hardware_are_those_of_its_slots(void **state)
+{
+    uint8_t product[64] = { 0x02, 0x10 };
+    uint8_t copies[64] = { 0x46, 0x10 };
+    struct hand_trace h;
+    struct answers a;
+
+    put_tile(product, 16, 0x1000, 3, 64);
+    product[32] = 10; /* fp32 */
+    product[43] = 1;
+    put_tile(product, 48, 0x2000800, 3, 64);
+    put_tile(copies, 12, 0x2000800, 4, 64);
+    copies[32] = copies[33] = 10;
+    copies[34] = 128;
+    put_tile(copies, 44, 0x1000, 4, 64);
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
+    uint32_t begins = hand_trace_slot(&h, 0, NTK_ISA_ENGINE_PE, product);
+    product[43] = 2;
+    uint32_t goes_on = hand_trace_slot(&h, 0, NTK_ISA_ENGINE_PE, product);
+    uint32_t out = hand_trace_slot(&h, 0, NTK_ISA_ENGINE_DVE, copies);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, begins, 0, 100);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, goes_on, 100, 200);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_DVE, out, 300, 400);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, begins, 500, 600);
+    ask(&h, &a);
+    assert_int_equal(a.memory.space_count, 2);
+    const struct ntk_chip_memory_space *s = &a.memory.spaces[0];
+    assert_int_equal(s->value_count, 1);
+    assert_life(&s->lives[0], 0x1000, 0x1100, 2, 400, 600);
+    s = &a.memory.spaces[1];
+    assert_int_equal(s->value_count, 1); /* the sum is one value, of who began it */
+    assert_life(&s->lives[0], 0x800, 0x900, 0, 100, 400);
+    done(&h, &a);
+}
+
 /* A vendor's instruction, and a prepared transfer without the NEFF that describes it. */
 static void programs_that_cannot_be_read_have_no_answer(void **state)
 {
@@ -304,6 +401,8 @@ int main(void)
         cmocka_unit_test(a_trigger_starts_the_groups_of_its_instance),
         cmocka_unit_test(steps_and_lengths_of_a_lying_neff_do_not_wrap),
         cmocka_unit_test(lives_that_lie_in_files_are_told_as_those_in_memory),
+        cmocka_unit_test(of_many_values_those_with_most_bytes_times_time_are_told),
+        cmocka_unit_test(values_of_a_program_of_hardware_are_those_of_its_slots),
         cmocka_unit_test(programs_that_cannot_be_read_have_no_answer),
     };
 

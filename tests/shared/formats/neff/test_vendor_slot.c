@@ -608,13 +608,40 @@ static void ranges_go_from_the_lowest_byte_to_the_highest(void **state)
         uint8_t slot[NTK_VENDOR_SLOT_BYTES];
         struct ntk_vendor_range ranges[NTK_VENDOR_RANGES_MAX];
         make_slot(row_of(expected[i].name), slot);
-        assert_int_equal(ntk_vendor_slot_ranges(slot, ranges), expected[i].count);
+        assert_int_equal(ntk_vendor_slot_ranges(slot, true, ranges), expected[i].count);
         for (int r = 0; r < expected[i].count; r++) {
             assert_int_equal(ranges[r].is_psum, expected[i].ranges[r].is_psum);
             assert_int_equal(ranges[r].is_write, expected[i].ranges[r].is_write);
             assert_int_equal(ranges[r].low, expected[i].ranges[r].low);
             assert_int_equal(ranges[r].high, expected[i].ranges[r].high);
         }
+    }
+}
+
+/* Weights are read from the address backwards, the element at it too; a bias is read; a MATMUL that
+ * begins no sum goes on with one. */
+static void what_is_differs_from_what_the_original_tells(void **state)
+{
+    uint8_t slot[NTK_VENDOR_SLOT_BYTES];
+    struct ntk_vendor_range ranges[NTK_VENDOR_RANGES_MAX];
+
+    make_slot(row_of("LDWEIGHTS, columns reversed"), slot);
+    assert_int_equal(ntk_vendor_slot_ranges(slot, false, ranges), 1);
+    assert_int_equal(ranges[0].low, 0x37afe - 2 * 31 - 2 * 32 * 3);
+    assert_int_equal(ranges[0].high, 0x37afe + 2);
+    make_slot(row_of("ACTIVATE"), slot);
+    assert_int_equal(ntk_vendor_slot_ranges(slot, false, ranges), 3);
+    assert_false(ranges[1].is_write); /* the bias */
+    assert_int_equal(ranges[1].low, 0x6010);
+    assert_int_equal(ranges[1].high, 0x6010 + 4);
+    assert_true(ranges[2].is_write);
+    for (unsigned flags = 0; flags < 4; flags++) {
+        make_slot(row_of("MATMUL"), slot);
+        slot[43] = (uint8_t)flags;
+        assert_int_equal(ntk_vendor_slot_ranges(slot, false, ranges), 2);
+        assert_int_equal(ranges[1].adds, (flags & 1) == 0);
+        assert_int_equal(ntk_vendor_slot_ranges(slot, true, ranges), 2);
+        assert_false(ranges[1].adds);
     }
 }
 
@@ -641,7 +668,8 @@ static void a_transfer_touches_the_same_bytes_of_each_partition(void **state)
             slot[fields[f].offset + b] = (uint8_t)(fields[f].value >> (8 * b));
         }
     }
-    assert_int_equal(ntk_vendor_slot_ranges(slot, ranges), 1); /* device memory is no part of it */
+    assert_int_equal(ntk_vendor_slot_ranges(slot, true, ranges),
+                     1); /* device memory is no part of it */
     assert_false(ranges[0].is_write);
     assert_false(ranges[0].is_psum);
     assert_int_equal(ranges[0].low, 0x8850);
@@ -661,6 +689,7 @@ int main(void)
         cmocka_unit_test(what_the_original_does_not_count_is_known_to_be_none),
         cmocka_unit_test(more_elements_than_anybody_has_are_not_known),
         cmocka_unit_test(ranges_go_from_the_lowest_byte_to_the_highest),
+        cmocka_unit_test(what_is_differs_from_what_the_original_tells),
         cmocka_unit_test(a_transfer_touches_the_same_bytes_of_each_partition),
     };
 
