@@ -35,8 +35,8 @@ struct ntk_profile {
 /* As neff_path: no NEFF, also where one lies beside the capture. */
 #define NTK_PROFILE_NO_NEFF "-"
 
-/* neff_path NULL: the one beside the capture that fits, see neff_find.h. Warnings about the files go to stderr; progress too, after two seconds.
- * 0, or 1 with the sentence printed. */
+/* neff_path NULL: the one beside the capture that fits, see neff_find.h. Warnings about the files
+ * go to stderr; progress too, after two seconds. 0, or 1 with the sentence printed. */
 int ntk_profile_open(const char *ntff_path, const char *neff_path, struct ntk_profile *out_profile);
 /* The files alone: trace is NULL. */
 int ntk_profile_open_files(const char *ntff_path, const char *neff_path,

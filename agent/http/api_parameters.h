@@ -32,7 +32,7 @@ struct ntk_api_parameters {
 int ntk_api_parameters_read(const struct ntk_http_request *request,
                             struct ntk_api_parameters *parameters, struct ntk_err *err);
 
-/* That each means something to the question, and that its metric is there. -EINVAL and a sentence. */
+/* That each means something to the question, and that its metric is there. -EINVAL, a sentence. */
 int ntk_api_parameters_check(const struct ntk_api_parameters *parameters,
                              const struct ntk_query_question *question, struct ntk_err *err);
 

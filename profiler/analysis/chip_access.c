@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* chip_access - operands of the open encoding, prepared transfers, and a vendor's slots as ranges. */
+/* chip_access - operands of the open encoding, prepared transfers, a vendor's slots, as ranges. */
 #include "profiler/analysis/chip_access.h"
 
 #include <errno.h>

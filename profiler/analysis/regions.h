@@ -14,7 +14,8 @@
  *   collective  instructions that are called after a collective operation
  *
  * The first three are found engine by engine with fold.h, and nest. What only synchronises or
- * prepares, and what the runtime put around a program, does not count as content. Without repetition the list is empty.
+ * prepares, and what the runtime put around a program, does not count as content. Without
+ * repetition the list is empty.
  *
  * Outliers are instances that took more than the third quartile and 1.5 times the distance of the
  * quartiles (Tukey, Exploratory Data Analysis, 1977), and NTK_REGION_OUTLIER_RATIO medians.

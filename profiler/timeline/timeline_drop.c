@@ -406,8 +406,8 @@ static void answer_shown(struct ntk_http_response *response, unsigned port, char
     }
 }
 
-/* A place among those that are shown; -1: none, or it ends. The program runs under the lock, so that
- * stop meets it. */
+/* A place among those that are shown; -1: none, or it ends. The program runs under the lock, so
+ * that stop meets it. */
 static int start_shown(struct upload *upload, int out, int said)
 {
     struct ntk_timeline_drop *drop = upload->drop;

@@ -70,8 +70,8 @@ static bool is_of_row(const struct ntk_region *region, size_t core_index, unsign
     return region->core_index == core_index && region->engine == engine;
 }
 
-/* Slices from items in their order, each in the lane of its depth: times that overlap, as they do on
- * an engine that begins an instruction before the last one ended, lie over each other. */
+/* Slices from items in their order, each in the lane of its depth: times that overlap, as they do
+ * on an engine that begins an instruction before the last one ended, lie over each other. */
 static int fill(struct ntk_timeline_build *build, struct ntk_timeline_regions *from,
                 struct ntk_timeline_track *track, const struct ntk_sorted *sorted,
                 int64_t offset_ps)

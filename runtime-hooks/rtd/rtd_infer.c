@@ -531,7 +531,8 @@ static bool submit(struct rtd_model *model, struct rtd_inference *inference,
     return true;
 }
 
-/* wait: who is answered when it is over; NULL: whoever asks with its cookie. NULL: fault says why. */
+/* wait: who is answered when it is over; NULL: whoever asks with its cookie. NULL when fault says
+ * why. */
 static const struct rtd_inference *post(struct rtd_manager *manager, const Nrt__InferRequest *asked,
                                         struct rtd_wait *wait, struct fault *fault)
 {

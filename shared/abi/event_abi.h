@@ -72,8 +72,8 @@ static_assert(offsetof(struct ntk_slot, word) == 24, "event ABI 1");
  *
  * status: how it ended, a number of shared/abi/result.def.
  * EXEC, flags bits 0-3: enum ntk_outcome. start is the call, on-core ticks (host time) belong to
- * device_latency; the ENGINE records of an execution start when its core started. One that goes on on
- * other cores has a record on each, with its id.
+ * device_latency; the ENGINE records of an execution start when its core started. One that goes on
+ * on other cores has a record on each, with its id.
  * TRANSFER, flags: enum ntk_transfer. MEM_*: core, category and location as in the memory table.
  */
 enum ntk_event_kind {

@@ -581,7 +581,7 @@ static bool is_cut_off(struct MHD_Connection *connection, const char *path, bool
     return true;
 }
 
-/* -- uploads ------------------------------------------------------------------------------------ */
+/* -- uploads ----------------------------------------------------------------------------------- */
 
 static const struct ntk_http_upload *find_upload(const struct ntk_http_server *server,
                                                  const char *path, const char *method)

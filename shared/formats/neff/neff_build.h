@@ -161,8 +161,8 @@ uint32_t ntk_neff_kernel_var(struct ntk_neff_kernel *kernel, const char *name);
 uint32_t ntk_neff_kernel_queue(struct ntk_neff_kernel *kernel, const char *name,
                                enum ntk_isa_engine owner, enum ntk_neff_queue_type type,
                                uint32_t queue_count);
-/* Its transfers bring constants to the state buffer when the model starts on its core, and stay there
- * (NC-v1 alone knows this): they have no instruction, and their token is 0. Before the first. */
+/* Its transfers bring constants to the state buffer when the model starts on its core, and stay
+ * there (NC-v1 alone knows this): no instruction starts them, the token is 0. Before the first. */
 void ntk_neff_kernel_queue_pin(struct ntk_neff_kernel *kernel, uint32_t queue);
 /* A semaphore for explicit use. */
 uint16_t ntk_neff_kernel_semaphore(struct ntk_neff_kernel *kernel);

@@ -152,9 +152,9 @@ struct ntk_vendor_range {
 #define NTK_VENDOR_RANGES_MAX 4                            /* sources first */
 #define NTK_VENDOR_SBUF_PARTITION_STEP ((uint64_t)1 << 18) /* in addresses of transfers */
 
-/* How many; -EINVAL: nobody knows. as_told: as the original tool has them, of which LDWEIGHTS, whose
- * steps go backwards, reads up to its address and not beyond it, MATMUL never adds, and bias and
- * pointers to immediates are not read. */
+/* How many; -EINVAL: nobody knows. as_told: as the original tool has them, of which LDWEIGHTS,
+ * whose steps go backwards, reads up to its address and not beyond it, MATMUL never adds, and bias
+ * and pointers to immediates are not read. */
 int ntk_vendor_slot_ranges(const uint8_t slot[NTK_VENDOR_SLOT_BYTES], bool as_told,
                            struct ntk_vendor_range out_ranges[NTK_VENDOR_RANGES_MAX]);
 

@@ -165,8 +165,8 @@ static void what_a_vendor_wrote_is_not_known(void **state)
     free(m);
 }
 
-/* A program of NC-v3 with 64 COPYs of 128 float32 and TENSOR_TENSORs, which the original's sums leave
- * out; with another opcode there are no sums. */
+/* A program of NC-v3 with 64 COPYs of 128 float32 and TENSOR_TENSORs, which the original's sums
+ * leave out; with another opcode there are no sums. */
 static void a_vendors_sums_are_the_originals(void **state)
 {
     struct machine *m = machine_create();

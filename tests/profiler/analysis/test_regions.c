@@ -101,7 +101,7 @@ static void a_loop_has_count_median_and_the_slow_iteration(void **state)
     done(&h, &f);
 }
 
-/* Four times of 30 ns, each begun 10 ns after the one before: 120 ns together, 60 of the execution. */
+/* Four times of 30 ns, each begun 10 ns after the one before: 120 ns together, 60 in all. */
 static void what_overlaps_covers_the_execution_once(void **state)
 {
     struct hand_trace h;

@@ -662,7 +662,7 @@ static void executions_that_are_too_short_are_left_alone(void **state)
     assert_non_null(strstr(read_file(f->err), "more than 1 %"));
 }
 
-/* The calls of a thread that was inside one when they were given up, from further down its stack. */
+/* Calls of a thread that was inside one when they were given up, from further down its stack. */
 static void what_is_given_up_hides_no_other_call(void **state)
 {
     struct fixture *f = *state;

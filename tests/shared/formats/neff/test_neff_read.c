@@ -399,8 +399,8 @@ static void a_missing_member_is_refused_unless_it_is_optional(void **state)
     free(a);
 }
 
-/* Method: as compilers of NC-v1 and of later chips write them, on the one engine of the file that is
- * at hand. */
+/* Method: as compilers of NC-v1 and of later chips write them, on the one engine of the file that
+ * is at hand. */
 static void tables_of_the_vector_engine_are_found(void **state)
 {
     static const struct {
