@@ -48,7 +48,7 @@ static char *slot_address(const struct execution *execution, uint32_t slot_index
     if (slot->io != CORE_SLOT_NONE) {
         return execution->views[slot->io].address;
     }
-    if (slot->is_passed) {
+    if (slot->is_passed && execution->context) {
         return execution->context->passed[slot_index - execution->model->first_passed].address;
     }
     if (slot->param) {

@@ -67,7 +67,7 @@ static void *wait_for_end(void *ctx)
     sigaddset(&signals, SIGINT);
     (void)sigwait(&signals, &number);
     ntk_log_info(MODULE, "[NRTD:sig_act] SIG: %d", number);
-    rtd_server_stop(ctx);
+    ntk_rpc_server_stop(ctx);
     return NULL;
 }
 
@@ -113,23 +113,23 @@ static char *endpoint_make(const char *text)
 
 static int serve(struct rtd_manager *manager, const char *endpoint, struct ntk_err *err)
 {
-    struct rtd_server *server;
+    struct ntk_rpc_server *server;
     pthread_t waiter;
-    int ret = rtd_server_create(endpoint, rtd_methods, manager, &server, err);
+    int ret = ntk_rpc_server_create(endpoint, rtd_methods, manager, &server, err);
 
     if (ret < 0) {
         return ret;
     }
     if (pthread_create(&waiter, NULL, wait_for_end, server) != 0) {
-        rtd_server_stop(server);
+        ntk_rpc_server_stop(server);
         ret = ntk_err_no_memory(err);
     }
     ntk_log_info(MODULE, "[NRTD:RunServer] Server listening on %s", endpoint);
-    rtd_server_run(server);
+    ntk_rpc_server_run(server);
     if (ret == 0) {
         pthread_join(waiter, NULL);
     }
-    rtd_server_destroy(server);
+    ntk_rpc_server_destroy(server);
     return ret;
 }
 

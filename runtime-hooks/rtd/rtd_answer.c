@@ -4,14 +4,42 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "runtime-hooks/rtd/rtd_manager.h"
-#include "runtime-hooks/rtd/rtd_wire.h"
 #include "shared/abi/event_abi.h"
 
 #define DETAILS_BYTES 1024
 
-void rtd_refuse(struct rtd_call *call, enum _Nrt__Nerr code, const char *format, ...)
+/* A reply of the call's method that is this status and nothing else. */
+static void reply_status(struct ntk_rpc_call *call, int code, const char *details)
+{
+    const ProtobufCMessageDescriptor *type = ntk_rpc_call_method_get(call)->reply;
+    const ProtobufCFieldDescriptor *field =
+        protobuf_c_message_descriptor_get_field_by_name(type, "status");
+    Nrt__Status status = NRT__STATUS__INIT;
+    ProtobufCMessage *reply = calloc(1, type->sizeof_message);
+
+    status.code = code;
+    status.details.data = (uint8_t *)details;
+    status.details.len = strlen(details);
+    if (!reply) {
+        ntk_rpc_call_finish(call, NULL, NTK_RPC_INTERNAL, "no memory");
+        return;
+    }
+    protobuf_c_message_init(type, reply);
+    if (type == &nrt__status__descriptor) {
+        ntk_rpc_call_finish(call, &status.base, NTK_RPC_OK, NULL);
+    } else {
+        if (field) {
+            memcpy((char *)reply + field->offset, &(void *){ &status }, sizeof(void *));
+        }
+        ntk_rpc_call_finish(call, reply, NTK_RPC_OK, NULL);
+    }
+    free(reply);
+}
+
+void rtd_refuse(struct ntk_rpc_call *call, enum _Nrt__Nerr code, const char *format, ...)
 {
     char details[DETAILS_BYTES];
     va_list list;
@@ -19,17 +47,17 @@ void rtd_refuse(struct rtd_call *call, enum _Nrt__Nerr code, const char *format,
     va_start(list, format);
     (void)vsnprintf(details, sizeof details, format, list);
     va_end(list);
-    rtd_wire_refuse(call, (int)code, details);
+    reply_status(call, (int)code, details);
 }
 
-void rtd_good(struct rtd_call *call)
+void rtd_good(struct ntk_rpc_call *call)
 {
-    rtd_wire_refuse(call, NRT__NERR__NERR_OK, "");
+    reply_status(call, NRT__NERR__NERR_OK, "");
 }
 
 /* ---- waiting ---- */
 
-struct rtd_wait *rtd_wait_begin(struct rtd_call *call)
+struct rtd_wait *rtd_wait_begin(struct ntk_rpc_call *call)
 {
     struct rtd_wait *wait = calloc(1, sizeof *wait);
 
@@ -38,28 +66,28 @@ struct rtd_wait *rtd_wait_begin(struct rtd_call *call)
         return NULL;
     }
     wait->call = call;
-    rtd_call_own_set(call, wait);
+    ntk_rpc_call_own_set(call, wait);
     return wait;
 }
 
-struct rtd_call *rtd_wait_end(struct rtd_wait *wait)
+struct ntk_rpc_call *rtd_wait_end(struct rtd_wait *wait)
 {
-    struct rtd_call *call = wait ? wait->call : NULL;
+    struct ntk_rpc_call *call = wait ? wait->call : NULL;
 
     if (call) {
-        rtd_call_own_set(call, NULL);
+        ntk_rpc_call_own_set(call, NULL);
     }
     free(wait);
     return call;
 }
 
-void rtd_wait_forget(struct rtd_call *call)
+void rtd_wait_forget(struct ntk_rpc_call *call)
 {
-    struct rtd_wait *wait = rtd_call_own_get(call);
+    struct rtd_wait *wait = ntk_rpc_call_own_get(call);
 
     if (wait) {
         wait->call = NULL;
-        rtd_call_own_set(call, NULL);
+        ntk_rpc_call_own_set(call, NULL);
     }
 }
 
@@ -68,7 +96,7 @@ void rtd_waits_answer(struct rtd_wait **waits, enum _Nrt__Nerr code, const char 
     while (*waits) {
         struct rtd_wait *wait = *waits;
         *waits = wait->next;
-        struct rtd_call *call = rtd_wait_end(wait);
+        struct ntk_rpc_call *call = rtd_wait_end(wait);
         if (call) {
             rtd_refuse(call, code, "%s", details);
         }

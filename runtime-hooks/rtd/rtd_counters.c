@@ -5,7 +5,7 @@
 #define SUBTYPES (NRT__INFER_ERROR_SUBTYPE__INFER_ERROR_SUBTYPE_RT + 1)
 #define STATUSES (NRT__INFER_STATUS__IST_TIMEOUT + 1)
 
-void rtd_read_inference_counters(struct rtd_manager *manager, struct rtd_call *call,
+void rtd_read_inference_counters(struct rtd_manager *manager, struct ntk_rpc_call *call,
                                  const ProtobufCMessage *message)
 {
     const struct rtd_counts *counts = &manager->counts;
@@ -47,5 +47,5 @@ void rtd_read_inference_counters(struct rtd_manager *manager, struct rtd_call *c
     counters.neff_size_bytes_max = counts->neff_bytes_max;
     counters.neff_num_ncs_max = counts->neff_ncs_max;
     reply.nmgr_counters = &counters;
-    rtd_call_finish(call, &reply.base, RTD_GRPC_OK, NULL);
+    ntk_rpc_call_finish(call, &reply.base, NTK_RPC_OK, NULL);
 }

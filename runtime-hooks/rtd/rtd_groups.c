@@ -78,7 +78,7 @@ void rtd_group_destroy(struct rtd_manager *manager, struct rtd_group *group)
 
 /* ---- methods ---- */
 
-void rtd_create_eg(struct rtd_manager *manager, struct rtd_call *call,
+void rtd_create_eg(struct rtd_manager *manager, struct ntk_rpc_call *call,
                    const ProtobufCMessage *message)
 {
     const Nrt__CreateEgRequest *asked = (const void *)message;
@@ -110,10 +110,10 @@ void rtd_create_eg(struct rtd_manager *manager, struct rtd_call *call,
     reply.status = &status;
     reply.h_eg = &handle;
     reply.nc_count = group->count;
-    rtd_call_finish(call, &reply.base, RTD_GRPC_OK, NULL);
+    ntk_rpc_call_finish(call, &reply.base, NTK_RPC_OK, NULL);
 }
 
-void rtd_destroy_eg(struct rtd_manager *manager, struct rtd_call *call,
+void rtd_destroy_eg(struct rtd_manager *manager, struct ntk_rpc_call *call,
                     const ProtobufCMessage *message)
 {
     const Nrt__DestroyEgRequest *asked = (const void *)message;
@@ -132,7 +132,7 @@ void rtd_destroy_eg(struct rtd_manager *manager, struct rtd_call *call,
     }
 }
 
-void rtd_list_egs(struct rtd_manager *manager, struct rtd_call *call,
+void rtd_list_egs(struct rtd_manager *manager, struct ntk_rpc_call *call,
                   const ProtobufCMessage *message)
 {
     Nrt__OutListEgs reply = NRT__OUT_LIST_EGS__INIT;
@@ -161,7 +161,7 @@ void rtd_list_egs(struct rtd_manager *manager, struct rtd_call *call,
     reply.nc_count = manager->nc_count;
     reply.status = &status;
     if (infos && rows && handles) {
-        rtd_call_finish(call, &reply.base, RTD_GRPC_OK, NULL);
+        ntk_rpc_call_finish(call, &reply.base, NTK_RPC_OK, NULL);
     } else {
         rtd_refuse(call, NRT__NERR__NERR_RESOURCE, "out of memory");
     }
@@ -171,7 +171,7 @@ void rtd_list_egs(struct rtd_manager *manager, struct rtd_call *call,
 }
 
 /* Accepted: a model's random numbers are seeded when the daemon starts. */
-void rtd_random_seed(struct rtd_manager *manager, struct rtd_call *call,
+void rtd_random_seed(struct rtd_manager *manager, struct ntk_rpc_call *call,
                      const ProtobufCMessage *message)
 {
     const Nrt__RandomSeedRequest *asked = (const void *)message;

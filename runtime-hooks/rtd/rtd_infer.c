@@ -97,7 +97,7 @@ static void cookie_remove(struct rtd_manager *manager, struct rtd_inference **at
 
 /* ---- answers ---- */
 
-static void answer(struct rtd_inference *inference, struct rtd_call *call, bool has_memory)
+static void answer(struct rtd_inference *inference, struct ntk_rpc_call *call, bool has_memory)
 {
     Nrt__InferResponse reply = NRT__INFER_RESPONSE__INIT;
     Nrt__Status status = NRT__STATUS__INIT;
@@ -125,7 +125,7 @@ static void answer(struct rtd_inference *inference, struct rtd_call *call, bool 
         rows[reply.n_ofmap++] = io;
     }
     if (ios && rows) {
-        rtd_call_finish(call, &reply.base, RTD_GRPC_OK, NULL);
+        ntk_rpc_call_finish(call, &reply.base, NTK_RPC_OK, NULL);
     } else {
         rtd_refuse(call, NRT__NERR__NERR_RESOURCE, "out of memory");
     }
@@ -179,7 +179,7 @@ static bool outputs_move(struct rtd_manager *manager, struct rtd_inference *infe
 
 /* asked: by whoever collects; NULL: what the post said counts. */
 static void deliver(struct rtd_manager *manager, struct rtd_inference *inference,
-                    struct rtd_call *call, const Nrt__InferWaitRequest *asked)
+                    struct ntk_rpc_call *call, const Nrt__InferWaitRequest *asked)
 {
     struct fault fault = { NRT__NERR__NERR_OK, "" };
     bool has_memory = asked && asked->n_shm_ofmap > 0;
@@ -200,7 +200,7 @@ static bool answer_waits(struct rtd_manager *manager, struct rtd_inference *infe
         struct rtd_wait *wait = inference->waits;
         inference->waits = wait->next;
         ProtobufCMessage *asked = wait->asked;
-        struct rtd_call *call = rtd_wait_end(wait);
+        struct ntk_rpc_call *call = rtd_wait_end(wait);
         if (call && !is_collected) {
             deliver(manager, inference, call, (const void *)asked);
             is_collected = true;
@@ -578,7 +578,8 @@ static const struct rtd_inference *post(struct rtd_manager *manager, const Nrt__
 
 /* ---- methods ---- */
 
-void rtd_infer(struct rtd_manager *manager, struct rtd_call *call, const ProtobufCMessage *message)
+void rtd_infer(struct rtd_manager *manager, struct ntk_rpc_call *call,
+               const ProtobufCMessage *message)
 {
     struct fault fault = { NRT__NERR__NERR_OK, "" };
     struct rtd_wait *wait = rtd_wait_begin(call);
@@ -588,7 +589,7 @@ void rtd_infer(struct rtd_manager *manager, struct rtd_call *call, const Protobu
     }
 }
 
-void rtd_infer_post(struct rtd_manager *manager, struct rtd_call *call,
+void rtd_infer_post(struct rtd_manager *manager, struct ntk_rpc_call *call,
                     const ProtobufCMessage *message)
 {
     Nrt__InferPostResponse reply = NRT__INFER_POST_RESPONSE__INIT;
@@ -602,7 +603,7 @@ void rtd_infer_post(struct rtd_manager *manager, struct rtd_call *call,
     }
     reply.status = &status;
     reply.cookie = inference->cookie;
-    rtd_call_finish(call, &reply.base, RTD_GRPC_OK, NULL);
+    ntk_rpc_call_finish(call, &reply.base, NTK_RPC_OK, NULL);
 }
 
 /* NULL without memory: then what the post said counts. */
@@ -620,7 +621,7 @@ static ProtobufCMessage *message_copy(const ProtobufCMessage *message)
     return copy;
 }
 
-static void collect(struct rtd_manager *manager, struct rtd_call *call,
+static void collect(struct rtd_manager *manager, struct ntk_rpc_call *call,
                     const Nrt__InferWaitRequest *asked, bool waits)
 {
     struct rtd_inference **at = cookie_slot(manager, asked->cookie);
@@ -652,19 +653,19 @@ static void collect(struct rtd_manager *manager, struct rtd_call *call,
     inference_free(inference);
 }
 
-void rtd_infer_wait(struct rtd_manager *manager, struct rtd_call *call,
+void rtd_infer_wait(struct rtd_manager *manager, struct ntk_rpc_call *call,
                     const ProtobufCMessage *message)
 {
     collect(manager, call, (const void *)message, true);
 }
 
-void rtd_infer_poll(struct rtd_manager *manager, struct rtd_call *call,
+void rtd_infer_poll(struct rtd_manager *manager, struct ntk_rpc_call *call,
                     const ProtobufCMessage *message)
 {
     collect(manager, call, (const void *)message, false);
 }
 
-void rtd_infer_check_completion(struct rtd_manager *manager, struct rtd_call *call,
+void rtd_infer_check_completion(struct rtd_manager *manager, struct ntk_rpc_call *call,
                                 const ProtobufCMessage *message)
 {
     const Nrt__InferCheckCompletionRequest *asked = (const void *)message;
@@ -687,7 +688,7 @@ void rtd_infer_check_completion(struct rtd_manager *manager, struct rtd_call *ca
         }
     }
     if (reply.cookie) {
-        rtd_call_finish(call, &reply.base, RTD_GRPC_OK, NULL);
+        ntk_rpc_call_finish(call, &reply.base, NTK_RPC_OK, NULL);
     } else {
         rtd_refuse(call, NRT__NERR__NERR_RESOURCE, "out of memory");
     }

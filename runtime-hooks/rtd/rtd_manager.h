@@ -19,8 +19,8 @@
 
 #include "runtime-hooks/core/core.h"
 #include "runtime-hooks/core/core_queue.h"
-#include "runtime-hooks/rtd/nmgr.pb-c.h"
-#include "runtime-hooks/rtd/rtd_server.h"
+#include "shared/rpc/proto/nmgr.pb-c.h"
+#include "shared/rpc/rpc_server.h"
 #include "shared/base/err.h"
 
 #define RTD_VERSION "1.6.24.0"
@@ -56,7 +56,7 @@ enum rtd_model_state {
 /* A call that is answered later. NULL for call: it is gone, and nobody hears the answer. */
 struct rtd_wait {
     struct rtd_wait *next;
-    struct rtd_call *call;
+    struct ntk_rpc_call *call;
     ProtobufCMessage *asked; /* what its answer still needs; of whoever ends it. NULL: nothing */
 };
 
@@ -144,20 +144,20 @@ int rtd_manager_open(struct rtd_manager *manager, const struct ntk_core_options 
 /* Without the lock, when no call is left: everybody's models and groups go. */
 void rtd_manager_close(struct rtd_manager *manager);
 
-extern const struct rtd_method rtd_methods[];
+extern const struct ntk_rpc_method rtd_methods[];
 
 /* ---- answers ---- */
 
 /* The reply of the method with the code and a sentence; takes no lock. */
-void rtd_refuse(struct rtd_call *call, enum _Nrt__Nerr code, const char *format, ...)
+void rtd_refuse(struct ntk_rpc_call *call, enum _Nrt__Nerr code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-void rtd_good(struct rtd_call *call);
+void rtd_good(struct ntk_rpc_call *call);
 /* NULL without memory: the call is answered. */
-struct rtd_wait *rtd_wait_begin(struct rtd_call *call);
+struct rtd_wait *rtd_wait_begin(struct ntk_rpc_call *call);
 /* Who is to be answered, or NULL; frees the wait. */
-struct rtd_call *rtd_wait_end(struct rtd_wait *wait);
+struct ntk_rpc_call *rtd_wait_end(struct rtd_wait *wait);
 /* A call is gone: nobody answers it any more. */
-void rtd_wait_forget(struct rtd_call *call);
+void rtd_wait_forget(struct ntk_rpc_call *call);
 /* Answers all of a list alike. */
 void rtd_waits_answer(struct rtd_wait **waits, enum _Nrt__Nerr code, const char *details);
 
@@ -216,19 +216,19 @@ void rtd_session_end(struct rtd_manager *manager, uint64_t id);
 /* ---- methods ---- */
 
 /* asked: of the type of the row. */
-#define RTD_UNARY(path, symbol, request, reply)                           \
-    void rtd_##symbol(struct rtd_manager *manager, struct rtd_call *call, \
+#define RTD_UNARY(path, symbol, request, reply)                               \
+    void rtd_##symbol(struct rtd_manager *manager, struct ntk_rpc_call *call, \
                       const ProtobufCMessage *asked);
 #include "runtime-hooks/rtd/rtd_methods.def"
 #undef RTD_UNARY
 
-/* Streams: see struct rtd_method. They take the lock themselves. */
-bool rtd_load_message(struct rtd_call *call, const ProtobufCMessage *message);
-void rtd_load_ended(struct rtd_call *call);
-void rtd_load_gone(struct rtd_call *call);
-void rtd_session_opened(struct rtd_call *call);
-bool rtd_session_message(struct rtd_call *call, const ProtobufCMessage *message);
-void rtd_session_ended(struct rtd_call *call);
-void rtd_session_gone(struct rtd_call *call);
+/* Streams: see struct ntk_rpc_method. They take the lock themselves. */
+bool rtd_load_message(struct ntk_rpc_call *call, const ProtobufCMessage *message);
+void rtd_load_ended(struct ntk_rpc_call *call);
+void rtd_load_gone(struct ntk_rpc_call *call);
+void rtd_session_opened(struct ntk_rpc_call *call);
+bool rtd_session_message(struct ntk_rpc_call *call, const ProtobufCMessage *message);
+void rtd_session_ended(struct ntk_rpc_call *call);
+void rtd_session_gone(struct ntk_rpc_call *call);
 
 #endif

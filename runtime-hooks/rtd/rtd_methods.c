@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* rtd_methods - every path that is served, and what all methods do first. */
 #include "runtime-hooks/rtd/rtd_manager.h"
-#include "runtime-hooks/rtd/rtd_wire.h"
 
-typedef void unary(struct rtd_manager *manager, struct rtd_call *call,
+typedef void unary(struct rtd_manager *manager, struct ntk_rpc_call *call,
                    const ProtobufCMessage *asked);
 
 /* A daemon without a core stays, and says so to whoever asks. */
-static bool answer(struct rtd_call *call, const ProtobufCMessage *asked, unary *method)
+static bool answer(struct ntk_rpc_call *call, const ProtobufCMessage *asked, unary *method)
 {
-    struct rtd_manager *manager = rtd_call_ctx_get(call);
+    struct rtd_manager *manager = ntk_rpc_call_ctx_get(call);
 
     if (!manager->core) {
         rtd_refuse(call, NRT__NERR__NERR_HW_ERROR, "%s", manager->why.text);
@@ -21,28 +20,34 @@ static bool answer(struct rtd_call *call, const ProtobufCMessage *asked, unary *
     return false;
 }
 
-static void forget(struct rtd_call *call)
+static void refuse(struct ntk_rpc_call *call, const char *why)
 {
-    struct rtd_manager *manager = rtd_call_ctx_get(call);
+    rtd_refuse(call, NRT__NERR__NERR_INVALID, "%s", why);
+}
+
+static void forget(struct ntk_rpc_call *call)
+{
+    struct rtd_manager *manager = ntk_rpc_call_ctx_get(call);
 
     pthread_mutex_lock(&manager->lock);
     rtd_wait_forget(call);
     pthread_mutex_unlock(&manager->lock);
 }
 
-#define RTD_UNARY(path, symbol, request, reply)                                        \
-    static bool symbol##_message(struct rtd_call *call, const ProtobufCMessage *asked) \
-    {                                                                                  \
-        return answer(call, asked, rtd_##symbol);                                      \
+#define RTD_UNARY(path, symbol, request, reply)                                            \
+    static bool symbol##_message(struct ntk_rpc_call *call, const ProtobufCMessage *asked) \
+    {                                                                                      \
+        return answer(call, asked, rtd_##symbol);                                          \
     }
 #include "runtime-hooks/rtd/rtd_methods.def"
 #undef RTD_UNARY
 
-const struct rtd_method rtd_methods[] = {
+const struct ntk_rpc_method rtd_methods[] = {
 #define RTD_UNARY(path_text, symbol, request_type, reply_type) \
     { .path = (path_text),                                     \
       .request = &nrt__##request_type##__descriptor,           \
       .reply = &nrt__##reply_type##__descriptor,               \
+      .refused = refuse,                                       \
       .message = symbol##_message,                             \
       .gone = forget },
 #include "runtime-hooks/rtd/rtd_methods.def"
@@ -51,6 +56,7 @@ const struct rtd_method rtd_methods[] = {
       .takes_streams = true,
       .request = &nrt__load_request__descriptor,
       .reply = &nrt__load_response__descriptor,
+      .refused = refuse,
       .message = rtd_load_message,
       .ended = rtd_load_ended,
       .gone = rtd_load_gone },
@@ -59,6 +65,7 @@ const struct rtd_method rtd_methods[] = {
       .request = &nrt__session_monitor_request__descriptor,
       .reply = &nrt__session_monitor_response__descriptor,
       .opened = rtd_session_opened,
+      .refused = refuse,
       .message = rtd_session_message,
       .ended = rtd_session_ended,
       .gone = rtd_session_gone },

@@ -182,8 +182,8 @@ void *rtd_models_reap(void *ctx)
 struct load {
     struct ntk_core_queue_item item;
     struct rtd_manager *manager;
-    struct rtd_call *call; /* NULL: gone */
-    bool is_submitted;     /* whoever answers frees it */
+    struct ntk_rpc_call *call; /* NULL: gone */
+    bool is_submitted;         /* whoever answers frees it */
     bool is_implicit, has_size;
     uint32_t group_id;
     uint64_t session;
@@ -218,10 +218,10 @@ static void load_refuse(struct load *load, enum _Nrt__Nerr code, const char *for
 }
 
 /* The stream's own; made by its first message. NULL without memory. */
-static struct load *load_of(struct rtd_call *call)
+static struct load *load_of(struct ntk_rpc_call *call)
 {
-    struct load *load = rtd_call_own_get(call);
-    struct rtd_manager *manager = rtd_call_ctx_get(call);
+    struct load *load = ntk_rpc_call_own_get(call);
+    struct rtd_manager *manager = ntk_rpc_call_ctx_get(call);
 
     if (!load) {
         load = calloc(1, sizeof *load);
@@ -232,7 +232,7 @@ static struct load *load_of(struct rtd_call *call)
             load->timeout_s = manager->defaults.timeout_s;
             load->ninfer = manager->defaults.ninfer;
             load->io_data_host = manager->defaults.io_data_host;
-            rtd_call_own_set(call, load);
+            ntk_rpc_call_own_set(call, load);
         }
     }
     return load;
@@ -246,7 +246,7 @@ static void params_take(struct load *load, const Nrt__ModelParams *params)
         params->io_data_host ? params->io_data_host->data != 0 : load->io_data_host;
 }
 
-bool rtd_load_message(struct rtd_call *call, const ProtobufCMessage *message)
+bool rtd_load_message(struct ntk_rpc_call *call, const ProtobufCMessage *message)
 {
     const Nrt__LoadRequest *asked = (const void *)message;
     struct load *load = load_of(call);
@@ -488,11 +488,11 @@ static bool load_run(struct ntk_core_queue_item *item, bool is_broken)
 static void load_answer(struct load *load)
 {
     struct rtd_manager *manager = load->manager;
-    struct rtd_call *call = load->call;
+    struct ntk_rpc_call *call = load->call;
     struct rtd_model *model = load->model;
 
     if (call) {
-        rtd_call_own_set(call, NULL);
+        ntk_rpc_call_own_set(call, NULL);
     }
 
     if (!model) {
@@ -525,7 +525,7 @@ static void load_answer(struct load *load)
         handle.id = model->id;
         reply.status = &status;
         reply.h_nn = &handle;
-        rtd_call_finish(call, &reply.base, RTD_GRPC_OK, NULL);
+        ntk_rpc_call_finish(call, &reply.base, NTK_RPC_OK, NULL);
     }
 }
 
@@ -540,9 +540,9 @@ static void load_destroy(struct ntk_core_queue_item *item)
 }
 
 /* The client has said all: from here on a worker goes on. */
-void rtd_load_ended(struct rtd_call *call)
+void rtd_load_ended(struct ntk_rpc_call *call)
 {
-    struct rtd_manager *manager = rtd_call_ctx_get(call);
+    struct rtd_manager *manager = ntk_rpc_call_ctx_get(call);
     struct load *load = load_of(call);
 
     if (!manager->core || !load) {
@@ -573,10 +573,10 @@ void rtd_load_ended(struct rtd_call *call)
     pthread_mutex_unlock(&manager->lock);
 }
 
-void rtd_load_gone(struct rtd_call *call)
+void rtd_load_gone(struct ntk_rpc_call *call)
 {
-    struct rtd_manager *manager = rtd_call_ctx_get(call);
-    struct load *load = rtd_call_own_get(call);
+    struct rtd_manager *manager = ntk_rpc_call_ctx_get(call);
+    struct load *load = ntk_rpc_call_own_get(call);
 
     if (!load) {
         return;
@@ -592,13 +592,14 @@ void rtd_load_gone(struct rtd_call *call)
 
 /* ---- methods ---- */
 
-static void no_model(struct rtd_call *call, const Nrt__HNn *handle)
+static void no_model(struct ntk_rpc_call *call, const Nrt__HNn *handle)
 {
     rtd_refuse(call, NRT__NERR__NERR_INVALID_HANDLE, "Failed to find model: %u",
                handle ? handle->id : 0);
 }
 
-void rtd_start(struct rtd_manager *manager, struct rtd_call *call, const ProtobufCMessage *message)
+void rtd_start(struct rtd_manager *manager, struct ntk_rpc_call *call,
+               const ProtobufCMessage *message)
 {
     const Nrt__StartRequest *asked = (const void *)message;
     struct rtd_model *model = rtd_model_find(manager, asked->h_nn);
@@ -619,7 +620,7 @@ void rtd_start(struct rtd_manager *manager, struct rtd_call *call, const Protobu
     }
 }
 
-static void wait_for(struct rtd_wait **waits, struct rtd_call *call)
+static void wait_for(struct rtd_wait **waits, struct ntk_rpc_call *call)
 {
     struct rtd_wait *wait = rtd_wait_begin(call);
 
@@ -629,7 +630,8 @@ static void wait_for(struct rtd_wait **waits, struct rtd_call *call)
     }
 }
 
-void rtd_stop(struct rtd_manager *manager, struct rtd_call *call, const ProtobufCMessage *message)
+void rtd_stop(struct rtd_manager *manager, struct ntk_rpc_call *call,
+              const ProtobufCMessage *message)
 {
     const Nrt__StopRequest *asked = (const void *)message;
     struct rtd_model *model = rtd_model_find(manager, asked->h_nn);
@@ -645,7 +647,8 @@ void rtd_stop(struct rtd_manager *manager, struct rtd_call *call, const Protobuf
     }
 }
 
-void rtd_unload(struct rtd_manager *manager, struct rtd_call *call, const ProtobufCMessage *message)
+void rtd_unload(struct rtd_manager *manager, struct ntk_rpc_call *call,
+                const ProtobufCMessage *message)
 {
     const Nrt__UnloadRequest *asked = (const void *)message;
     struct rtd_model *model = rtd_model_find(manager, asked->h_nn);
@@ -660,7 +663,7 @@ void rtd_unload(struct rtd_manager *manager, struct rtd_call *call, const Protob
     }
 }
 
-void rtd_unload_all(struct rtd_manager *manager, struct rtd_call *call,
+void rtd_unload_all(struct rtd_manager *manager, struct ntk_rpc_call *call,
                     const ProtobufCMessage *message)
 {
     struct rtd_model *next_model;

@@ -57,7 +57,7 @@ static void version_set(Nrt__Version *version)
     version->minor_num = RTD_VERSION_MINOR;
 }
 
-void rtd_get_version(struct rtd_manager *manager, struct rtd_call *call,
+void rtd_get_version(struct rtd_manager *manager, struct ntk_rpc_call *call,
                      const ProtobufCMessage *message)
 {
     Nrt__GetVersionResponse reply = NRT__GET_VERSION_RESPONSE__INIT;
@@ -67,13 +67,13 @@ void rtd_get_version(struct rtd_manager *manager, struct rtd_call *call,
     (void)message;
     version_set(&version);
     reply.runtime_version = &version;
-    rtd_call_finish(call, &reply.base, RTD_GRPC_OK, NULL);
+    ntk_rpc_call_finish(call, &reply.base, NTK_RPC_OK, NULL);
 }
 
 /* Clients read before they write: the answer, the only one, comes at once. */
-void rtd_session_opened(struct rtd_call *call)
+void rtd_session_opened(struct ntk_rpc_call *call)
 {
-    struct rtd_manager *manager = rtd_call_ctx_get(call);
+    struct rtd_manager *manager = ntk_rpc_call_ctx_get(call);
     Nrt__SessionMonitorResponse reply = NRT__SESSION_MONITOR_RESPONSE__INIT;
     struct rtd_session *session = calloc(1, sizeof *session);
     Nrt__Version version;
@@ -88,11 +88,11 @@ void rtd_session_opened(struct rtd_call *call)
         reply.session_id = session->id;
     }
     pthread_mutex_unlock(&manager->lock);
-    rtd_call_own_set(call, session);
-    rtd_call_greet(call, &reply.base);
+    ntk_rpc_call_own_set(call, session);
+    ntk_rpc_call_greet(call, &reply.base);
 }
 
-bool rtd_session_message(struct rtd_call *call, const ProtobufCMessage *message)
+bool rtd_session_message(struct ntk_rpc_call *call, const ProtobufCMessage *message)
 {
     const Nrt__SessionMonitorRequest *asked = (const void *)message;
 
@@ -104,15 +104,15 @@ bool rtd_session_message(struct rtd_call *call, const ProtobufCMessage *message)
     return true;
 }
 
-void rtd_session_ended(struct rtd_call *call)
+void rtd_session_ended(struct ntk_rpc_call *call)
 {
-    rtd_call_finish(call, NULL, RTD_GRPC_OK, NULL);
+    ntk_rpc_call_finish(call, NULL, NTK_RPC_OK, NULL);
 }
 
-void rtd_session_gone(struct rtd_call *call)
+void rtd_session_gone(struct ntk_rpc_call *call)
 {
-    struct rtd_manager *manager = rtd_call_ctx_get(call);
-    const struct rtd_session *session = rtd_call_own_get(call);
+    struct rtd_manager *manager = ntk_rpc_call_ctx_get(call);
+    const struct rtd_session *session = ntk_rpc_call_own_get(call);
 
     if (session) {
         pthread_mutex_lock(&manager->lock);

@@ -129,7 +129,7 @@ void rtd_shm_forget_all(struct rtd_manager *manager)
 
 /* ---- methods ---- */
 
-void rtd_shm_map(struct rtd_manager *manager, struct rtd_call *call,
+void rtd_shm_map(struct rtd_manager *manager, struct ntk_rpc_call *call,
                  const ProtobufCMessage *message)
 {
     const Nrt__ShmMapRequest *asked = (const void *)message;
@@ -163,7 +163,7 @@ void rtd_shm_map(struct rtd_manager *manager, struct rtd_call *call,
     rtd_good(call);
 }
 
-void rtd_shm_unmap(struct rtd_manager *manager, struct rtd_call *call,
+void rtd_shm_unmap(struct rtd_manager *manager, struct ntk_rpc_call *call,
                    const ProtobufCMessage *message)
 {
     const Nrt__ShmUnmapRequest *asked = (const void *)message;

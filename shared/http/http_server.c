@@ -297,7 +297,7 @@ static void forget(char *text)
 
 static void free_job(struct job *job)
 {
-    if (job->upload_state) {
+    if (job->upload && job->upload_state) {
         job->upload->end(job->upload_state);
     }
     ntk_http_body_unref(job->answer.body); /* nobody is left to read it */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "runtime-hooks/rtd/rtd_manager.h"
-#include "runtime-hooks/rtd/rtd_wire.h"
+#include "shared/rpc/rpc_message.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -15,7 +15,7 @@ static ProtobufCMessage *read_again(const ProtobufCMessageDescriptor *type, cons
 {
     ProtobufCMessage *again;
 
-    if (rtd_wire_unpack(type, bytes, bytes_count, &again) != RTD_WIRE_GOOD) {
+    if (ntk_rpc_unpack(type, bytes, bytes_count, &again) != NTK_RPC_MESSAGE_GOOD) {
         abort();
     }
     return again;
@@ -23,14 +23,14 @@ static ProtobufCMessage *read_again(const ProtobufCMessageDescriptor *type, cons
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const struct rtd_method *method = rtd_methods;
+    const struct ntk_rpc_method *method = rtd_methods;
     ProtobufCMessage *message;
 
     for (unsigned i = 0; size > 0 && i < data[0] % 32; i++) {
         method = method[1].path ? method + 1 : rtd_methods;
     }
     if (size == 0 ||
-        rtd_wire_unpack(method->request, data + 1, size - 1, &message) != RTD_WIRE_GOOD) {
+        ntk_rpc_unpack(method->request, data + 1, size - 1, &message) != NTK_RPC_MESSAGE_GOOD) {
         return 0;
     }
     size_t first_bytes = protobuf_c_message_get_packed_size(message);

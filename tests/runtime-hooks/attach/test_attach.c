@@ -744,12 +744,30 @@ static void a_job_that_executes_another_program_is_attached_to_anew(void **state
     assert_int_equal(models[0].executions, 4);
 }
 
+static uint64_t counted_and_lost(struct fixture *f, uint64_t *out_counted)
+{
+    struct ntk_ring_refusals refusals;
+    struct seen seen;
+
+    see(f, &seen);
+    ntk_ring_segment_refusals(get_segment(f), &refusals);
+    *out_counted = seen.histogram;
+    return seen.histogram + refusals.events_without_ring;
+}
+
+static int has_the_crowd(void *ctx)
+{
+    uint64_t counted;
+
+    return counted_and_lost(ctx, &counted) == 5001;
+}
+
+/* How many of a crowd are under way at once is up to the machine: all of them where it is fast. */
 static void executions_without_room_to_be_noted_are_lost_and_counted(void **state)
 {
     static const char *const options[] = { "--max-cost", "100", NULL };
     struct fixture *f = *state;
-    struct ntk_ring_refusals refusals;
-    struct seen seen;
+    uint64_t counted;
 
     start_job(f);
     tell(f, "init");
@@ -757,11 +775,9 @@ static void executions_without_room_to_be_noted_are_lost_and_counted(void **stat
     start_attach(f, options);
     tell(f, "crowd 5000 4000000"); /* of 4,096 */
     tell(f, "exec 1 0 1000");
-    expect_completed(f, 4097);
-    see(f, &seen);
-    ntk_ring_segment_refusals(get_segment(f), &refusals);
-    assert_int_equal(seen.histogram + refusals.events_without_ring, 5001);
-    assert_int_equal(seen.histogram, 4097);
+    assert_true(test_wait_until(has_the_crowd, f, WAIT_S));
+    assert_int_equal(counted_and_lost(f, &counted), 5001);
+    assert_true(counted >= 4097);
 }
 
 static void executions_that_end_after_their_calls_are_not_counted(void **state)

@@ -17,7 +17,7 @@ start() { # and waits until it listens
 
 # What its definition says and what goes through it, by the messages that protoc makes of ours for Python.
 mkdir generated model
-protoc -I"$NTK_SOURCE_DIR/runtime-hooks/rtd" --python_out=generated nmgr.proto
+protoc -I"$NTK_SOURCE_DIR/shared/rpc/proto" --python_out=generated nmgr.proto
 neuron-packager example memcpy --size 64 -o model/model.neff
 "$python" -c 'import sys; sys.stdout.buffer.write(bytes(i * 7 % 120 for i in range(128 * 64 * 4)))' | tee model/in.in.bin >model/out.out.bin
 

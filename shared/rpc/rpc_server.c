@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* rtd_server - batches of gRPC's core: accept, read, write and the end of each call. */
-#include "runtime-hooks/rtd/rtd_server.h"
+/* rpc_server - batches of gRPC's core: accept, read, write and the end of each call. */
+#include "shared/rpc/rpc_server.h"
 
 #include <errno.h>
 #include <grpc/byte_buffer.h>
@@ -15,31 +15,31 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "runtime-hooks/rtd/rtd_wire.h"
+#include "shared/rpc/rpc_message.h"
 
 enum event { EVENT_ACCEPT, EVENT_READ, EVENT_GREET, EVENT_SEND, EVENT_FINISH, EVENT_CLOSE, EVENTS };
 
 /* What the completion queue gives back. */
 struct tag {
-    struct rtd_call *call;
+    struct ntk_rpc_call *call;
     enum event event;
 };
 
-struct rtd_server {
+struct ntk_rpc_server {
     grpc_server *server;
     grpc_completion_queue *queue;
-    const struct rtd_method *methods;
+    const struct ntk_rpc_method *methods;
     void *ctx;
     bool is_deaf; /* there was no memory to accept the next call */
     struct tag shut;
 };
 
-struct rtd_call {
-    struct rtd_server *server;
+struct ntk_rpc_call {
+    struct ntk_rpc_server *server;
     grpc_call *call;
     grpc_call_details details;
     grpc_metadata_array metadata;
-    const struct rtd_method *method;
+    const struct ntk_rpc_method *method;
     void *own;
     grpc_byte_buffer *read; /* what a read brought */
     int was_cancelled;
@@ -49,29 +49,29 @@ struct rtd_call {
     bool has_message;
 };
 
-void *rtd_call_ctx_get(const struct rtd_call *call)
+void *ntk_rpc_call_ctx_get(const struct ntk_rpc_call *call)
 {
     return call->server->ctx;
 }
 
-const struct rtd_method *rtd_call_method_get(const struct rtd_call *call)
+const struct ntk_rpc_method *ntk_rpc_call_method_get(const struct ntk_rpc_call *call)
 {
     return call->method;
 }
 
-void *rtd_call_own_get(const struct rtd_call *call)
+void *ntk_rpc_call_own_get(const struct ntk_rpc_call *call)
 {
     return call->own;
 }
 
-void rtd_call_own_set(struct rtd_call *call, void *own)
+void ntk_rpc_call_own_set(struct ntk_rpc_call *call, void *own)
 {
     call->own = own;
 }
 
 /* ---- batches ---- */
 
-static void call_destroy(struct rtd_call *call)
+static void call_destroy(struct ntk_rpc_call *call)
 {
     if (call->call) {
         grpc_call_unref(call->call);
@@ -85,7 +85,7 @@ static void call_destroy(struct rtd_call *call)
 }
 
 /* False: gRPC does not take it, and no event comes. */
-static bool start(struct rtd_call *call, enum event event, const grpc_op *ops, size_t op_count)
+static bool start(struct ntk_rpc_call *call, enum event event, const grpc_op *ops, size_t op_count)
 {
     __atomic_fetch_add(&call->outstanding, 1, __ATOMIC_RELAXED);
     if (grpc_call_start_batch(call->call, ops, op_count, &call->tags[event], NULL) ==
@@ -96,9 +96,9 @@ static bool start(struct rtd_call *call, enum event event, const grpc_op *ops, s
     return false;
 }
 
-static void accept_next(struct rtd_server *server)
+static void accept_next(struct ntk_rpc_server *server)
 {
-    struct rtd_call *call = calloc(1, sizeof *call);
+    struct ntk_rpc_call *call = calloc(1, sizeof *call);
 
     server->is_deaf = !call;
     if (!call) {
@@ -118,7 +118,7 @@ static void accept_next(struct rtd_server *server)
     }
 }
 
-static void read_next(struct rtd_call *call)
+static void read_next(struct ntk_rpc_call *call)
 {
     grpc_op op = { .op = GRPC_OP_RECV_MESSAGE };
 
@@ -137,7 +137,8 @@ static grpc_byte_buffer *pack(const ProtobufCMessage *message)
     return buffer;
 }
 
-static void send_message(struct rtd_call *call, const ProtobufCMessage *message, enum event event)
+static void send_message(struct ntk_rpc_call *call, const ProtobufCMessage *message,
+                         enum event event)
 {
     grpc_byte_buffer *buffer = pack(message);
     grpc_op ops[2] = { { .op = GRPC_OP_SEND_MESSAGE }, { .op = GRPC_OP_SEND_INITIAL_METADATA } };
@@ -149,18 +150,18 @@ static void send_message(struct rtd_call *call, const ProtobufCMessage *message,
     grpc_byte_buffer_destroy(buffer);
 }
 
-void rtd_call_greet(struct rtd_call *call, const ProtobufCMessage *message)
+void ntk_rpc_call_greet(struct ntk_rpc_call *call, const ProtobufCMessage *message)
 {
     send_message(call, message, EVENT_GREET); /* a read is under way anyhow */
 }
 
-void rtd_call_send(struct rtd_call *call, const ProtobufCMessage *message)
+void ntk_rpc_call_send(struct ntk_rpc_call *call, const ProtobufCMessage *message)
 {
     send_message(call, message, EVENT_SEND);
 }
 
-void rtd_call_finish(struct rtd_call *call, const ProtobufCMessage *message,
-                     enum rtd_grpc_status status, const char *text)
+void ntk_rpc_call_finish(struct ntk_rpc_call *call, const ProtobufCMessage *message,
+                         enum ntk_rpc_status status, const char *text)
 {
     grpc_byte_buffer *buffer = message ? pack(message) : NULL;
     grpc_slice details = grpc_slice_from_copied_string(text ? text : "");
@@ -185,9 +186,10 @@ void rtd_call_finish(struct rtd_call *call, const ProtobufCMessage *message,
 
 /* ---- events ---- */
 
-static const struct rtd_method *method_find(const struct rtd_server *server, grpc_slice path)
+static const struct ntk_rpc_method *method_find(const struct ntk_rpc_server *server,
+                                                grpc_slice path)
 {
-    for (const struct rtd_method *method = server->methods; method->path; method++) {
+    for (const struct ntk_rpc_method *method = server->methods; method->path; method++) {
         if (grpc_slice_str_cmp(path, method->path) == 0) {
             return method;
         }
@@ -195,7 +197,7 @@ static const struct rtd_method *method_find(const struct rtd_server *server, grp
     return NULL;
 }
 
-static void handle_accept(struct rtd_call *call)
+static void handle_accept(struct ntk_rpc_call *call)
 {
     grpc_op close = { .op = GRPC_OP_RECV_CLOSE_ON_SERVER };
 
@@ -204,7 +206,7 @@ static void handle_accept(struct rtd_call *call)
     (void)start(call, EVENT_CLOSE, &close, 1);
     call->method = method_find(call->server, call->details.method);
     if (!call->method) {
-        rtd_call_finish(call, NULL, RTD_GRPC_UNIMPLEMENTED, "unknown method");
+        ntk_rpc_call_finish(call, NULL, NTK_RPC_UNIMPLEMENTED, "unknown method");
         return;
     }
     if (call->method->opened) {
@@ -214,26 +216,27 @@ static void handle_accept(struct rtd_call *call)
 }
 
 /* The call is answered here when the message is none. */
-static bool deliver(struct rtd_call *call)
+static bool deliver(struct ntk_rpc_call *call)
 {
     const ProtobufCMessageDescriptor *type = call->method->request;
     ProtobufCMessage *message = NULL;
     grpc_byte_buffer_reader reader;
-    enum rtd_wire_fault fault = RTD_WIRE_BROKEN;
+    enum ntk_rpc_fault fault = NTK_RPC_MESSAGE_BROKEN;
     bool wants_more = false;
 
     if (grpc_byte_buffer_reader_init(&reader, call->read)) {
         grpc_slice all = grpc_byte_buffer_reader_readall(&reader);
-        fault = rtd_wire_unpack(type, GRPC_SLICE_START_PTR(all), GRPC_SLICE_LENGTH(all), &message);
+        fault = ntk_rpc_unpack(type, GRPC_SLICE_START_PTR(all), GRPC_SLICE_LENGTH(all), &message);
         grpc_slice_unref(all);
         grpc_byte_buffer_reader_destroy(&reader);
     }
     grpc_byte_buffer_destroy(call->read);
     call->read = NULL;
-    if (fault == RTD_WIRE_BROKEN) {
-        rtd_call_finish(call, NULL, RTD_GRPC_INTERNAL, "the request is no message of this method");
-    } else if (fault == RTD_WIRE_NUL) {
-        rtd_wire_refuse(call, RTD_WIRE_INVALID, "a text of the request has a NUL in it");
+    if (fault == NTK_RPC_MESSAGE_BROKEN) {
+        ntk_rpc_call_finish(call, NULL, NTK_RPC_INTERNAL,
+                            "the request is no message of this method");
+    } else if (fault == NTK_RPC_MESSAGE_NUL && call->method->refused) {
+        call->method->refused(call, "a text of the request has a NUL in it");
     } else {
         wants_more = call->method->message && call->method->message(call, message);
     }
@@ -243,7 +246,7 @@ static bool deliver(struct rtd_call *call)
     return wants_more;
 }
 
-static void handle_read(struct rtd_call *call)
+static void handle_read(struct ntk_rpc_call *call)
 {
     if (call->is_gone || !call->method) {
         return;
@@ -252,7 +255,7 @@ static void handle_read(struct rtd_call *call)
         if (call->method->ended) {
             call->method->ended(call);
         } else if (!call->method->takes_streams) {
-            rtd_call_finish(call, NULL, RTD_GRPC_INTERNAL, "the request has no message");
+            ntk_rpc_call_finish(call, NULL, NTK_RPC_INTERNAL, "the request has no message");
         }
         return;
     }
@@ -261,7 +264,7 @@ static void handle_read(struct rtd_call *call)
     }
 }
 
-static void handle_close(struct rtd_call *call)
+static void handle_close(struct ntk_rpc_call *call)
 {
     call->is_gone = true;
     if (call->method && call->method->gone) {
@@ -271,7 +274,7 @@ static void handle_close(struct rtd_call *call)
 
 static void handle(struct tag *tag, bool is_good)
 {
-    struct rtd_call *call = tag->call;
+    struct ntk_rpc_call *call = tag->call;
 
     switch (tag->event) {
     case EVENT_ACCEPT:
@@ -293,7 +296,7 @@ static void handle(struct tag *tag, bool is_good)
     default:
         break;
     }
-    struct rtd_server *server = call->server;
+    struct ntk_rpc_server *server = call->server;
     if (__atomic_sub_fetch(&call->outstanding, 1, __ATOMIC_ACQ_REL) == 0) {
         call_destroy(call);
     }
@@ -331,8 +334,8 @@ static int socket_probe(const char *endpoint, struct ntk_err *err)
                    : 0;
 }
 
-int rtd_server_create(const char *endpoint, const struct rtd_method *methods, void *ctx,
-                      struct rtd_server **out_server, struct ntk_err *err)
+int ntk_rpc_server_create(const char *endpoint, const struct ntk_rpc_method *methods, void *ctx,
+                          struct ntk_rpc_server **out_server, struct ntk_err *err)
 {
     /* Tensors of any size; clients may ping as often as they like; no two daemons at one port. */
     grpc_arg args[] = {
@@ -355,7 +358,7 @@ int rtd_server_create(const char *endpoint, const struct rtd_method *methods, vo
     };
     grpc_channel_args channel_args = { .num_args = sizeof args / sizeof *args, .args = args };
     int ret = socket_probe(endpoint, err);
-    struct rtd_server *server = ret == 0 ? calloc(1, sizeof *server) : NULL;
+    struct ntk_rpc_server *server = ret == 0 ? calloc(1, sizeof *server) : NULL;
 
     if (!server) {
         return ret < 0 ? ret : ntk_err_no_memory(err);
@@ -371,9 +374,9 @@ int rtd_server_create(const char *endpoint, const struct rtd_method *methods, vo
     grpc_server_credentials_release(credentials);
     grpc_server_start(server->server);
     if (port == 0) {
-        rtd_server_stop(server);
-        rtd_server_run(server);
-        rtd_server_destroy(server);
+        ntk_rpc_server_stop(server);
+        ntk_rpc_server_run(server);
+        ntk_rpc_server_destroy(server);
         return ntk_err_set(err, -EADDRNOTAVAIL, NTK_ERR_NO_OFFSET,
                            "cannot listen on %s: in use, or no such address", endpoint);
     }
@@ -382,7 +385,7 @@ int rtd_server_create(const char *endpoint, const struct rtd_method *methods, vo
     return 0;
 }
 
-void rtd_server_run(struct rtd_server *server)
+void ntk_rpc_server_run(struct ntk_rpc_server *server)
 {
     for (;;) {
         grpc_event event =
@@ -399,13 +402,13 @@ void rtd_server_run(struct rtd_server *server)
     }
 }
 
-void rtd_server_stop(struct rtd_server *server)
+void ntk_rpc_server_stop(struct ntk_rpc_server *server)
 {
     grpc_server_shutdown_and_notify(server->server, server->queue, &server->shut);
     grpc_server_cancel_all_calls(server->server);
 }
 
-void rtd_server_destroy(struct rtd_server *server)
+void ntk_rpc_server_destroy(struct ntk_rpc_server *server)
 {
     if (!server) {
         return;

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "runtime-hooks/rtd/rtd_wire.h"
+#include "shared/rpc/rpc_message.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
-
-#include "runtime-hooks/rtd/nmgr.pb-c.h"
-#include "runtime-hooks/rtd/rtd_server.h"
 
 #define DEPTH_MAX 16 /* no message of ours holds so many in one another */
 
@@ -73,44 +69,17 @@ static bool has_nul(const ProtobufCMessageDescriptor *type, struct reader reader
     return false;
 }
 
-enum rtd_wire_fault rtd_wire_unpack(const ProtobufCMessageDescriptor *type, const uint8_t *bytes,
-                                    size_t bytes_count, ProtobufCMessage **out_message)
+enum ntk_rpc_fault ntk_rpc_unpack(const ProtobufCMessageDescriptor *type, const uint8_t *bytes,
+                                  size_t bytes_count, ProtobufCMessage **out_message)
 {
     *out_message = protobuf_c_message_unpack(type, NULL, bytes_count, bytes);
     if (!*out_message) {
-        return RTD_WIRE_BROKEN;
+        return NTK_RPC_MESSAGE_BROKEN;
     }
     if (has_nul(type, (struct reader){ bytes, bytes + bytes_count }, 0)) {
         protobuf_c_message_free_unpacked(*out_message, NULL);
         *out_message = NULL;
-        return RTD_WIRE_NUL;
+        return NTK_RPC_MESSAGE_NUL;
     }
-    return RTD_WIRE_GOOD;
-}
-
-void rtd_wire_refuse(struct rtd_call *call, int code, const char *details)
-{
-    const ProtobufCMessageDescriptor *type = rtd_call_method_get(call)->reply;
-    const ProtobufCFieldDescriptor *field =
-        protobuf_c_message_descriptor_get_field_by_name(type, "status");
-    Nrt__Status status = NRT__STATUS__INIT;
-    ProtobufCMessage *reply = calloc(1, type->sizeof_message);
-
-    status.code = code;
-    status.details.data = (uint8_t *)details;
-    status.details.len = strlen(details);
-    if (!reply) {
-        rtd_call_finish(call, NULL, RTD_GRPC_INTERNAL, "no memory");
-        return;
-    }
-    protobuf_c_message_init(type, reply);
-    if (type == &nrt__status__descriptor) {
-        rtd_call_finish(call, &status.base, RTD_GRPC_OK, NULL);
-    } else {
-        if (field) {
-            memcpy((char *)reply + field->offset, &(void *){ &status }, sizeof(void *));
-        }
-        rtd_call_finish(call, reply, RTD_GRPC_OK, NULL);
-    }
-    free(reply);
+    return NTK_RPC_MESSAGE_GOOD;
 }

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rpc_message - bytes of the wire as a message of protobuf-c.
+ *
+ * Threads: any; no state.
+ */
+#ifndef NTK_SHARED_RPC_RPC_MESSAGE_H
+#define NTK_SHARED_RPC_RPC_MESSAGE_H
+
+#include <protobuf-c/protobuf-c.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum ntk_rpc_fault {
+    NTK_RPC_MESSAGE_GOOD,
+    NTK_RPC_MESSAGE_BROKEN,
+    NTK_RPC_MESSAGE_NUL, /* a text has a NUL, behind which protobuf-c would lose it */
+};
+
+/* *out_message is freed with protobuf_c_message_free_unpacked(); NULL unless it is good. */
+enum ntk_rpc_fault ntk_rpc_unpack(const ProtobufCMessageDescriptor *type, const uint8_t *bytes,
+                                  size_t bytes_count, ProtobufCMessage **out_message);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rpc_server - calls of gRPC clients as callbacks: transport only, it knows no message.
+ *
+ * One thread takes all events: no two callbacks run at once. What waits for something returns and
+ * answers later, from any thread.
+ *
+ * Owner:   a call belongs to the server; it may be used from opened until gone returns.
+ * Threads: callbacks in ntk_rpc_server_run(); ntk_rpc_call_* from any, one at a time per call.
+ */
+#ifndef NTK_SHARED_RPC_RPC_SERVER_H
+#define NTK_SHARED_RPC_RPC_SERVER_H
+
+#include <protobuf-c/protobuf-c.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/base/err.h"
+
+struct ntk_rpc_server;
+struct ntk_rpc_call;
+
+/* The gRPC statuses that are used; others never leave this server. */
+enum ntk_rpc_status {
+    NTK_RPC_OK = 0,
+    NTK_RPC_NOT_FOUND = 5,
+    NTK_RPC_UNIMPLEMENTED = 12,
+    NTK_RPC_INTERNAL = 13,
+};
+
+struct ntk_rpc_method {
+    const char *path;   /* "/nrt.nmgr_v1/load" */
+    bool takes_streams; /* any number of messages; else exactly one */
+    const ProtobufCMessageDescriptor *request, *reply;
+    /* Any may be NULL. message: the message is gone when it returns; true asks for the next one.
+     * refused: a message was one that no handler shall see; it answers. ended: the client sends no
+     * further message. gone: the last one; answered, cancelled, or the
+     * connection is lost. */
+    void (*opened)(struct ntk_rpc_call *call);
+    bool (*message)(struct ntk_rpc_call *call, const ProtobufCMessage *message);
+    void (*refused)(struct ntk_rpc_call *call, const char *why);
+    void (*ended)(struct ntk_rpc_call *call);
+    void (*gone)(struct ntk_rpc_call *call);
+};
+
+/* ctx: of every call. methods end with a path of NULL. endpoint as gRPC has it: "unix:/run/x",
+ * "host:port". -EADDRINUSE when somebody answers there. */
+int ntk_rpc_server_create(const char *endpoint, const struct ntk_rpc_method *methods, void *ctx,
+                          struct ntk_rpc_server **out_server, struct ntk_err *err);
+/* Until ntk_rpc_server_stop(); calls that are open then are gone with it. */
+void ntk_rpc_server_run(struct ntk_rpc_server *server);
+/* From any thread and from a signal's handler thread; once. */
+void ntk_rpc_server_stop(struct ntk_rpc_server *server);
+void ntk_rpc_server_destroy(struct ntk_rpc_server *server);
+
+void *ntk_rpc_call_ctx_get(const struct ntk_rpc_call *call);
+const struct ntk_rpc_method *ntk_rpc_call_method_get(const struct ntk_rpc_call *call);
+/* What a handler keeps with the call; NULL at first. */
+void *ntk_rpc_call_own_get(const struct ntk_rpc_call *call);
+void ntk_rpc_call_own_set(struct ntk_rpc_call *call, void *own);
+
+/* A first message before any of the client's: in opened only. */
+void ntk_rpc_call_greet(struct ntk_rpc_call *call, const ProtobufCMessage *message);
+/* One message of several; the next one of the client is read when it is sent. */
+void ntk_rpc_call_send(struct ntk_rpc_call *call, const ProtobufCMessage *message);
+/* The last word, once: message may be NULL. */
+void ntk_rpc_call_finish(struct ntk_rpc_call *call, const ProtobufCMessage *message,
+                         enum ntk_rpc_status status, const char *text);
+
+#endif
