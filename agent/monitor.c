@@ -14,14 +14,15 @@
 
 #include "agent/collect/instance.h"
 #include "agent/collect/pods.h"
+#include "agent/hang/hang_watch.h"
 #include "agent/http/routes.h"
 #include "agent/loop.h"
 #include "agent/outputs.h"
 #include "agent/report/monitor_schedule.h"
 #include "agent/report/monitor_stream.h"
-#include "agent/service_notify.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
+#include "shared/base/service_notify.h"
 #include "shared/base/str.h"
 #include "shared/collect/collect.h"
 #include "shared/store/store.h"
@@ -49,6 +50,7 @@ struct ntk_monitor {
     struct ntk_pods *pods; /* NULL: nobody is asked */
     struct ntk_collector *collector;
     struct ntk_monitor_schedule *schedule;
+    struct ntk_hang_watch *ranks;
     struct ntk_monitor_config *config; /* read by SIGHUP; NULL: that of the options */
     struct ntk_monitor_stream *stream;
     struct ntk_outputs outputs;
@@ -347,8 +349,19 @@ static void say_health(struct ntk_monitor *monitor, const struct ntk_snapshot *s
     }
 }
 
+/* Whether what is to be said of ranks changed. */
+static bool watch_ranks(struct ntk_monitor *monitor, const struct ntk_snapshot *snapshot)
+{
+    bool is_changed = ntk_hang_watch_put(monitor->ranks, snapshot);
+
+    if (monitor->routes && ntk_hang_ranks_write(snapshot, &monitor->line)) {
+        ntk_routes_ranks_put(monitor->routes, &monitor->line);
+    }
+    return is_changed;
+}
+
 /* One snapshot to everyone; all: whatever was not reported yet is due. It is too when the health of
- * a device changed. */
+ * a device changed, or a rank was lost. */
 static void take_period(struct ntk_monitor *monitor, bool all)
 {
     struct ntk_snapshot *snapshot = NULL;
@@ -366,6 +379,7 @@ static void take_period(struct ntk_monitor *monitor, bool all)
     watch_note(monitor);
     all = ntk_collector_health_changed(monitor->collector) || all;
     say_health(monitor, snapshot);
+    all = watch_ranks(monitor, snapshot) || all;
     if (monitor->store) {
         ntk_store_put(monitor->store, snapshot);
         monitor->sequence = snapshot->sequence;
@@ -389,6 +403,9 @@ static void go_on(struct ntk_monitor *monitor)
     }
     uint64_t next_ns = ntk_monitor_schedule_next_ns(monitor->schedule);
     uint64_t now_ns = ntk_clock_monotonic_ns();
+    if (ntk_hang_watch_has_ranks(monitor->ranks) && next_ns > now_ns + NTK_HANG_WATCH_NS) {
+        next_ns = now_ns + NTK_HANG_WATCH_NS;
+    }
     ntk_loop_timer_set(monitor->report_timer, next_ns > now_ns ? next_ns : now_ns + 1, 0);
 }
 
@@ -623,10 +640,11 @@ int ntk_monitor_create(const struct ntk_monitor_options *options, struct ntk_mon
     ret = ret < 0 ? ret : open_watches(monitor, err);
     if (ret >= 0) {
         resume_outputs(monitor);
+        monitor->ranks = ntk_hang_watch_create();
         monitor->schedule = ntk_monitor_schedule_create(
             options->config, monitor->store ? NTK_MONITOR_STORE_PERIOD_NS : 0,
             ntk_clock_monotonic_ns(), options->skip_first);
-        ret = monitor->schedule ? 0 : ntk_err_no_memory(err);
+        ret = monitor->schedule && monitor->ranks ? 0 : ntk_err_no_memory(err);
     }
     if (ret < 0) {
         ntk_monitor_destroy(monitor, NULL);
@@ -669,6 +687,7 @@ int ntk_monitor_destroy(struct ntk_monitor *monitor, struct ntk_err *err)
     ntk_routes_destroy(monitor->routes);
     ntk_outputs_fini(&monitor->outputs);
     ntk_monitor_schedule_destroy(monitor->schedule);
+    ntk_hang_watch_destroy(monitor->ranks);
     if (monitor->config) {
         ntk_monitor_config_fini(monitor->config);
         free(monitor->config);

@@ -1,7 +1,8 @@
 # Files as bytes of a program. Included: ntk_embed(OUT_VARIABLE HEADER path/of/header.h TABLE name FILES a b),
 # which sets the variable to the C source that the build makes; HEADER declares
 # "const struct ntk_http_file TABLE[]" (shared/http/http_files.h). A file is known by its last name.
-# As a script it writes that source: cmake -DFILES="a;b" -DHEADER=... -DTABLE=... -DOUT=x.c -P ntk_embed.cmake
+# As a script it writes that source: cmake -DFILES="a;b" -DHEADER=... -DTABLE=... -DOUT=x.c -P ntk_embed.cmake; with
+# -DARRAY=name in place of the table, one file as "const unsigned char name[]" and "const size_t name_bytes".
 if(NOT CMAKE_SCRIPT_MODE_FILE)
     function(ntk_embed out)
         cmake_parse_arguments(ARG "" "HEADER;TABLE" "FILES" ${ARGN})
@@ -20,6 +21,13 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
             DEPENDS ${paths} ${script} VERBATIM)
         set(${out} ${source} PARENT_SCOPE)
     endfunction()
+    return()
+endif()
+
+if(ARRAY)
+    file(READ ${FILES} hex HEX)
+    string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
+    file(WRITE ${OUT} "/* Made by cmake/ntk_embed.cmake. */\n#include \"${HEADER}\"\nconst unsigned char ${ARRAY}[] = { ${bytes} };\nconst size_t ${ARRAY}_bytes = sizeof ${ARRAY};\n")
     return()
 endif()
 

@@ -97,6 +97,17 @@ function(ntk_install_vendor_name name vendor_name)
         message(STATUS \"Installing: \${folder}/${vendor_name}\")")
 endfunction()
 
+# A unit of systemd. It names the folder of the programs as @bindir@, which is known when they are installed.
+function(ntk_install_unit unit)
+    install(CODE "
+        file(READ \"${CMAKE_CURRENT_SOURCE_DIR}/${unit}\" unit)
+        string(REPLACE @bindir@ \"\${CMAKE_INSTALL_PREFIX}/bin\" unit \"\${unit}\")
+        set(folder \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/lib/systemd/system\")
+        file(MAKE_DIRECTORY \"\${folder}\")
+        file(WRITE \"\${folder}/${unit}\" \"\${unit}\")
+        message(STATUS \"Installing: \${folder}/${unit}\")")
+endfunction()
+
 # <build>/share/man/man1/NAME.1: the template with the options of the program's table.
 function(ntk_install_man name template)
     set(made ${CMAKE_BINARY_DIR}/share/man/man1/${name}.1)
@@ -215,28 +226,56 @@ function(ntk_fuzz file)
     ntk_test_properties(${name})
 endfunction()
 
-# C code from a .proto file, in the build folder: ntk_proto(shared_formats_ntff ntff.proto) lets the
-# target include "<folder>/ntff.pb-c.h" by its path from the root.
-function(ntk_proto name file)
+# C code from .proto files, in the build folder: ntk_proto(shared_formats_ntff ntff.proto) lets the
+# target include "<folder>/ntff.pb-c.h" by its path from the root. Files that import one another are
+# named in one call, with IMPORTS_FROM the folder that their imports are relative to.
+function(ntk_proto name)
+    cmake_parse_arguments(PARSE_ARGV 1 ARG "" "IMPORTS_FROM" "")
     if(NOT TARGET ${name})
         return()
     endif()
     find_program(NTK_PROTOC_C NAMES protoc-c REQUIRED)
-    cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${CMAKE_SOURCE_DIR}
-               OUTPUT_VARIABLE folder)
-    get_filename_component(stem ${file} NAME_WE)
-    get_filename_component(below ${file} DIRECTORY)
-    if(below)
-        set(folder ${folder}/${below})
-    endif()
     set(out ${CMAKE_BINARY_DIR}/generated)
-    file(MAKE_DIRECTORY ${out}/${folder})
-    add_custom_command(OUTPUT ${out}/${folder}/${stem}.pb-c.c ${out}/${folder}/${stem}.pb-c.h
-        COMMAND ${NTK_PROTOC_C} --proto_path=${CMAKE_SOURCE_DIR} --c_out=${out} ${CMAKE_CURRENT_SOURCE_DIR}/${file}
-        DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${file} VERBATIM)
-    set_source_files_properties(${out}/${folder}/${stem}.pb-c.c PROPERTIES COMPILE_OPTIONS "-w")
-    target_sources(${name} PRIVATE ${out}/${folder}/${stem}.pb-c.c)
-    target_include_directories(${name} PUBLIC ${out})
+    set(root ${CMAKE_SOURCE_DIR})
+    if(ARG_IMPORTS_FROM)
+        cmake_path(ABSOLUTE_PATH ARG_IMPORTS_FROM NORMALIZE OUTPUT_VARIABLE root)
+    endif()
+    cmake_path(RELATIVE_PATH root BASE_DIRECTORY ${CMAKE_SOURCE_DIR} OUTPUT_VARIABLE root_folder)
+    cmake_path(APPEND out ${root_folder} OUTPUT_VARIABLE root_out)
+    cmake_path(NORMAL_PATH root_out)
+    list(TRANSFORM ARG_UNPARSED_ARGUMENTS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ OUTPUT_VARIABLE files)
+    foreach(file IN LISTS files)
+        cmake_path(RELATIVE_PATH file BASE_DIRECTORY ${CMAKE_SOURCE_DIR} OUTPUT_VARIABLE made)
+        cmake_path(REPLACE_EXTENSION made LAST_ONLY .pb-c OUTPUT_VARIABLE made)
+        cmake_path(GET made PARENT_PATH folder)
+        file(MAKE_DIRECTORY ${out}/${folder})
+        add_custom_command(OUTPUT ${out}/${made}.c ${out}/${made}.h
+            COMMAND ${NTK_PROTOC_C} --proto_path=${root} --c_out=${root_out} ${file}
+            DEPENDS ${files} VERBATIM)
+        set_source_files_properties(${out}/${made}.c PROPERTIES COMPILE_OPTIONS "-w")
+        target_sources(${name} PRIVATE ${out}/${made}.c)
+    endforeach()
+    target_include_directories(${name} PUBLIC ${out} PRIVATE ${root_out})
+endfunction()
+
+# The same files as protobuf's descriptors, bytes of the target: ntk_descriptors(shared_rpc HEADER path/of/header.h
+# ARRAY name IMPORTS_FROM folder files), where the header declares "const unsigned char name[]" and
+# "const size_t name_bytes".
+function(ntk_descriptors name)
+    cmake_parse_arguments(PARSE_ARGV 1 ARG "" "HEADER;ARRAY;IMPORTS_FROM" "")
+    if(NOT TARGET ${name})
+        return()
+    endif()
+    cmake_path(ABSOLUTE_PATH ARG_IMPORTS_FROM NORMALIZE OUTPUT_VARIABLE root)
+    list(TRANSFORM ARG_UNPARSED_ARGUMENTS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ OUTPUT_VARIABLE files)
+    set(source ${CMAKE_CURRENT_BINARY_DIR}/${ARG_ARRAY}.c)
+    set(script ${CMAKE_SOURCE_DIR}/cmake/ntk_embed.cmake)
+    add_custom_command(OUTPUT ${source}
+        COMMAND ${NTK_PROTOC_C} --proto_path=${root} --descriptor_set_out=${ARG_ARRAY}.bin --include_imports ${files}
+        COMMAND ${CMAKE_COMMAND} -DFILES=${ARG_ARRAY}.bin -DHEADER=${ARG_HEADER} -DARRAY=${ARG_ARRAY} -DOUT=${source}
+                -P ${script}
+        DEPENDS ${files} ${script} VERBATIM)
+    target_sources(${name} PRIVATE ${source})
 endfunction()
 
 function(ntk_summary)

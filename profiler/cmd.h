@@ -21,6 +21,9 @@ int ntk_cmd_baseline(int argc, char **argv);
 int ntk_cmd_view(int argc, char **argv);
 int ntk_cmd_show_session(int argc, char **argv);
 int ntk_cmd_inspect(int argc, char **argv);
+/* Of a runtime daemon of the first generation; not in builds without gRPC. */
+int ntk_cmd_start_session(int argc, char **argv);
+int ntk_cmd_stop_session(int argc, char **argv);
 
 /* A capture with its NEFF, opened and paired. */
 struct ntk_profile {

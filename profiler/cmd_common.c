@@ -202,9 +202,9 @@ int ntk_profile_open(const char *ntff_path, const char *neff_path, struct ntk_pr
     /* Of a file that is cut, the missing part has been told. */
     if (profile.ntff->has_window && !profile.trace->has_total && !profile.is_incomplete) {
         fprintf(stderr,
-                "neuron-profile: %s: nothing was recorded of any engine: a software core cannot "
-                "execute "
-                "this program, and its estimated time is left out\n",
+                "neuron-profile: %s: nothing was recorded of any engine: no execution happened "
+                "meanwhile, or a software core cannot execute this program (its estimated time is "
+                "left out)\n",
                 ntff_path);
     }
     *out_profile = profile;

@@ -13,14 +13,31 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    { "capture", ntk_cmd_capture },   { "view", ntk_cmd_view },
-    { "analyze", ntk_cmd_analyze },   { "diff", ntk_cmd_diff },
-    { "baseline", ntk_cmd_baseline }, { "show-session", ntk_cmd_show_session },
+    { "capture", ntk_cmd_capture },
+    { "view", ntk_cmd_view },
+    { "analyze", ntk_cmd_analyze },
+    { "diff", ntk_cmd_diff },
+    { "baseline", ntk_cmd_baseline },
+    { "show-session", ntk_cmd_show_session },
     { "inspect", ntk_cmd_inspect },
+#ifdef NTK_PROFILE_DAEMON
+    { "start-session", ntk_cmd_start_session },
+    { "stop-session", ntk_cmd_stop_session },
+#endif
 };
 
-static const char *const command_names[] = { "capture",  "view",         "analyze", "diff",
-                                             "baseline", "show-session", "inspect", NULL };
+static const char *const command_names[] = { "capture",
+                                             "view",
+                                             "analyze",
+                                             "diff",
+                                             "baseline",
+                                             "show-session",
+                                             "inspect",
+#ifdef NTK_PROFILE_DAEMON
+                                             "start-session",
+                                             "stop-session",
+#endif
+                                             NULL };
 
 static bool arg_schema;
 
@@ -41,6 +58,10 @@ static const struct ntk_opt_program program = {
              "diff [OPTION]... BEFORE AFTER\n"
              "baseline save|check [OPTION]... BASELINE CAPTURE...\n"
              "show-session -s FILE.ntff [OPTION]...\n"
+#ifdef NTK_PROFILE_DAEMON
+             "start-session -s FILE.ntff [-a ADDRESS] MODEL-ID\n"
+             "stop-session -s FILE.ntff\n"
+#endif
              "inspect [OPTION]... [--] COMMAND [ARGUMENT]...\n"
              "inspect --pid PID [OPTION]...",
     .summary = "Records what a NEFF does on a NeuronCore, and analyses it.",

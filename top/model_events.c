@@ -15,6 +15,7 @@ static const char *const kind_names[NTK_EVENT_KIND_COUNT] = {
     [NTK_EVENT_MODEL_LOAD] = "load",       [NTK_EVENT_MODEL_UNLOAD] = "unload",
     [NTK_EVENT_ERROR] = "error",           [NTK_EVENT_PROFILE_START] = "profile",
     [NTK_EVENT_PROFILE_STOP] = "profiled", [NTK_EVENT_MARK] = "mark",
+    [NTK_EVENT_MODEL_START] = "start",     [NTK_EVENT_MODEL_STOP] = "stop",
 };
 
 static const char *const error_code_names[NTK_ERROR_CODE_COUNT] = {
@@ -77,6 +78,8 @@ static const char *what(const struct ntk_top_model *model, struct ntk_top_table 
         return status_text(table, sample->nrt_status);
     case NTK_EVENT_MODEL_LOAD:
     case NTK_EVENT_MODEL_UNLOAD:
+    case NTK_EVENT_MODEL_START:
+    case NTK_EVENT_MODEL_STOP:
     case NTK_EVENT_PROFILE_START:
     case NTK_EVENT_PROFILE_STOP:
         return sample->nrt_status != 0 ? status_text(table, sample->nrt_status) : "";

@@ -9,7 +9,8 @@
 
 static const struct ntk_top_column items[] = {
     [NTK_TOP_EVENTS_TIME] = { "TIME", "when it happened, local time", NTK_TOP_AS_TIME, 12, 0, 0 },
-    [NTK_TOP_EVENTS_KIND] = { "EVENT", "alloc, free, load, unload, error, profile, mark",
+    [NTK_TOP_EVENTS_KIND] = { "EVENT",
+                              "alloc, free, load, unload, start, stop, error, profile, mark",
                               NTK_TOP_AS_TEXT, 8, 0, 0 },
     [NTK_TOP_EVENTS_APP] = { "APP", "tag of the application", NTK_TOP_AS_TEXT, 12, 8, 0 },
     [NTK_TOP_EVENTS_CORE] = { "CORE", "device and core in it", NTK_TOP_AS_TEXT, 8, 0,

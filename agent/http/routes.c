@@ -15,15 +15,16 @@
 #define LOOPBACK "127.0.0.1"
 
 struct ntk_routes {
-    struct ntk_http_route routes[NTK_EXPORTER_COUNT + 7];
+    struct ntk_http_route routes[NTK_EXPORTER_COUNT + 8];
     struct ntk_http_guard *guard;
     struct ntk_http_files *page;
     struct ntk_api *api;
     struct ntk_http_server *server;
     struct ntk_http_feed *stream;
     struct ntk_http_feed *live;
-    pthread_mutex_t lock;       /* last */
-    struct ntk_http_body *last; /* NULL before the first report */
+    pthread_mutex_t lock;        /* last, ranks */
+    struct ntk_http_body *last;  /* NULL before the first report */
+    struct ntk_http_body *ranks; /* NULL before the first period */
 };
 
 static void answer_output(const struct ntk_http_request *request,
@@ -34,14 +35,11 @@ static void answer_output(const struct ntk_http_request *request,
     output->exporter->answer(output->state, request, response);
 }
 
-static void answer_report(const struct ntk_http_request *request,
-                          struct ntk_http_response *response, void *ctx)
+static void answer_body(struct ntk_routes *routes, struct ntk_http_body *const *body,
+                        struct ntk_http_response *response)
 {
-    struct ntk_routes *routes = ctx;
-
-    (void)request;
     pthread_mutex_lock(&routes->lock);
-    response->body = ntk_http_body_ref(routes->last);
+    response->body = ntk_http_body_ref(*body);
     pthread_mutex_unlock(&routes->lock);
     if (response->body) {
         response->content_type = "application/json";
@@ -49,6 +47,24 @@ static void answer_report(const struct ntk_http_request *request,
         response->status = 503;
         response->text = "no report yet\n";
     }
+}
+
+static void answer_report(const struct ntk_http_request *request,
+                          struct ntk_http_response *response, void *ctx)
+{
+    struct ntk_routes *routes = ctx;
+
+    (void)request;
+    answer_body(routes, &routes->last, response);
+}
+
+static void answer_ranks(const struct ntk_http_request *request, struct ntk_http_response *response,
+                         void *ctx)
+{
+    struct ntk_routes *routes = ctx;
+
+    (void)request;
+    answer_body(routes, &routes->ranks, response);
 }
 
 static void answer_feed(struct ntk_routes *routes, struct ntk_http_feed **feed,
@@ -150,6 +166,7 @@ int ntk_routes_create(const struct ntk_routes_options *options, struct ntk_route
     if (ret >= 0) {
         const struct ntk_http_route table[] = {
             { "/api/v1/report", answer_report, routes },
+            { "/api/v1/ranks", answer_ranks, routes },
             { "/api/v1/stream", answer_stream, routes },
             { "/api/v1/live", answer_live, routes },
             { "/-/healthy", answer_healthy, routes },
@@ -193,6 +210,7 @@ void ntk_routes_destroy(struct ntk_routes *routes)
     ntk_http_files_destroy(routes->page);
     ntk_http_guard_destroy(routes->guard);
     ntk_http_body_unref(routes->last);
+    ntk_http_body_unref(routes->ranks);
     pthread_mutex_destroy(&routes->lock);
     free(routes);
 }
@@ -210,6 +228,16 @@ static struct ntk_http_body *body_of(const struct ntk_buf *line)
     return ntk_http_body_create(&buf);
 }
 
+static void body_replace(struct ntk_routes *routes, struct ntk_http_body **place,
+                         struct ntk_http_body *body)
+{
+    pthread_mutex_lock(&routes->lock);
+    struct ntk_http_body *before = *place;
+    *place = body;
+    pthread_mutex_unlock(&routes->lock);
+    ntk_http_body_unref(before);
+}
+
 void ntk_routes_put(struct ntk_routes *routes, const struct ntk_buf *line,
                     const struct ntk_buf *full)
 {
@@ -224,9 +252,14 @@ void ntk_routes_put(struct ntk_routes *routes, const struct ntk_buf *line,
     ntk_http_feed_publish(routes->stream, body, true);
     ntk_http_feed_publish(routes->live, whole, true);
     ntk_http_body_unref(whole);
-    pthread_mutex_lock(&routes->lock);
-    struct ntk_http_body *before = routes->last;
-    routes->last = body;
-    pthread_mutex_unlock(&routes->lock);
-    ntk_http_body_unref(before);
+    body_replace(routes, &routes->last, body);
+}
+
+void ntk_routes_ranks_put(struct ntk_routes *routes, const struct ntk_buf *line)
+{
+    struct ntk_http_body *body = body_of(line);
+
+    if (body) {
+        body_replace(routes, &routes->ranks, body);
+    }
 }

@@ -46,6 +46,8 @@ uint16_t ntk_routes_port_get(const struct ntk_routes *routes);
 /* The next report, a whole line; full: the same with nothing left out, NULL when line is that. */
 void ntk_routes_put(struct ntk_routes *routes, const struct ntk_buf *line,
                     const struct ntk_buf *full);
+/* The ranks of now, a whole line. */
+void ntk_routes_ranks_put(struct ntk_routes *routes, const struct ntk_buf *line);
 
 #ifdef __cplusplus
 }

@@ -165,12 +165,31 @@ static struct ntk_prometheus_core *tag_core(struct ntk_prometheus_tag *tag, uint
     return added;
 }
 
+static void add_ranks(struct ntk_prometheus_tag *tag, const struct ntk_runtime_sample *runtime)
+{
+    for (size_t i = 0; i < runtime->rank_count; i++) {
+        const struct ntk_rank_sample *rank = &runtime->ranks[i];
+
+        tag->has_ranks = true;
+        for (size_t k = 0; k < NTK_COLLECTIVE_COUNT; k++) {
+            tag->collectives[k] += rank->operations[k].period;
+        }
+        tag->collective_ns += rank->time_ns.period;
+        tag->collective_wait_ns += rank->wait_ns.period;
+        if (rank->in_flight > 0 && rank->state == NTK_RANK_JOINED && !runtime->ended &&
+            rank->since_ns > tag->in_collective_ns) {
+            tag->in_collective_ns = rank->since_ns;
+        }
+    }
+}
+
 static void add_executions(struct ntk_prometheus_tag *tag, const struct ntk_runtime_sample *runtime)
 {
     double ns[NTK_PERCENTILE_COUNT];
     const double *percentile_ns = NULL;
 
     tag->has_executions = true;
+    add_ranks(tag, runtime);
     for (int i = 0; i < NTK_OUTCOME_COUNT; i++) {
         tag->outcome[i] += runtime->outcome[i].period;
     }
@@ -400,6 +419,9 @@ static void begin_tag(struct ntk_prometheus_page *page, struct ntk_prometheus_ta
     }
     if (is_due(runtime, NTK_RUNTIME_GROUP_CPU, NTK_RUNTIME_HAS_CPU)) {
         tag->cpu_user = tag->cpu_system = 0;
+    }
+    if (is_due(runtime, NTK_RUNTIME_GROUP_EXECUTIONS, NTK_RUNTIME_HAS_EXECUTIONS)) {
+        tag->in_collective_ns = 0;
     }
     /* Without an execution the last latency stays, as in the vendor's exporter. */
     if (is_due(runtime, NTK_RUNTIME_GROUP_EXECUTIONS, NTK_RUNTIME_HAS_EXECUTIONS) &&

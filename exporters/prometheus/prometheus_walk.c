@@ -603,6 +603,49 @@ static void model_loaded(struct walk *e)
     }
 }
 
+static void collectives(struct walk *e)
+{
+    each_counted_tag(tag)
+    {
+        for (int i = 0; i < NTK_COLLECTIVE_COUNT && tag->has_ranks; i++) {
+            counter(e,
+                    LABELS({ "operation", ntk_collective_names[i] }, { "runtime_tag", tag->tag }),
+                    tag->collectives[i], tag->created_seconds, tag->began_ns);
+        }
+    }
+}
+
+static void collective_seconds(struct walk *e, const struct ntk_prometheus_tag *tag, uint64_t ns)
+{
+    if (tag->has_ranks) {
+        sample(e, LABELS({ "runtime_tag", tag->tag }), (double)ns / NTK_NS_PER_SECOND);
+    }
+}
+
+static void collective_time(struct walk *e)
+{
+    each_counted_tag(tag)
+    {
+        collective_seconds(e, tag, tag->collective_ns);
+    }
+}
+
+static void collective_wait(struct walk *e)
+{
+    each_counted_tag(tag)
+    {
+        collective_seconds(e, tag, tag->collective_wait_ns);
+    }
+}
+
+static void collective_age(struct walk *e)
+{
+    each_live_tag(tag)
+    {
+        collective_seconds(e, tag, tag->in_collective_ns);
+    }
+}
+
 /* A line for each way in which runtimes of a tag are watched. */
 static void runtime_hooks(struct walk *e)
 {
@@ -743,6 +786,10 @@ static void (*const walk_family[NTK_METRIC_COUNT])(struct walk *e) = {
     [NTK_METRIC_DEVICE_HEALTH_REASON] = health_reasons,
     [NTK_METRIC_MODEL_LOADED] = model_loaded,
     [NTK_METRIC_RUNTIME_HOOKS] = runtime_hooks,
+    [NTK_METRIC_COLLECTIVES] = collectives,
+    [NTK_METRIC_COLLECTIVE_TIME] = collective_time,
+    [NTK_METRIC_COLLECTIVE_WAIT] = collective_wait,
+    [NTK_METRIC_COLLECTIVE_AGE] = collective_age,
     [NTK_METRIC_EVENTS_LOST] = events_lost,
     [NTK_METRIC_EVENTS_READ] = events_read,
     [NTK_METRIC_OUTPUT_CUT] = output_cut,

@@ -9,7 +9,22 @@
 
 #define NAMES_MAX 65536U /* later ones are none: an application may invent any number */
 
-enum type { EXECUTE, RUNNING, ERROR, LOAD, UNLOAD, WRITE, READ, COPY, ALLOCATE, FREE, MARK, TYPES };
+enum type {
+    EXECUTE,
+    RUNNING,
+    ERROR,
+    LOAD,
+    UNLOAD,
+    WRITE,
+    READ,
+    COPY,
+    ALLOCATE,
+    FREE,
+    MARK,
+    START,
+    STOP,
+    TYPES
+};
 static const char *const types[TYPES] = {
     [EXECUTE] = "nrt_execute",
     [RUNNING] = "nc_exec_running",
@@ -22,6 +37,8 @@ static const char *const types[TYPES] = {
     [ALLOCATE] = "nrt_tensor_allocate",
     [FREE] = "nrt_tensor_free",
     [MARK] = "mark",
+    [START] = "model_start",
+    [STOP] = "model_stop",
 };
 
 /* ---- names ---- */
@@ -275,7 +292,12 @@ static void slot_take(struct ntk_live_records *records, const struct ntk_slot *s
         break;
     case NTK_EVENT_MODEL_LOAD:
     case NTK_EVENT_MODEL_UNLOAD:
-        event.kind = slot->kind == NTK_EVENT_MODEL_LOAD ? LOAD : UNLOAD;
+    case NTK_EVENT_MODEL_START:
+    case NTK_EVENT_MODEL_STOP:
+        event.kind = slot->kind == NTK_EVENT_MODEL_LOAD     ? LOAD
+                     : slot->kind == NTK_EVENT_MODEL_UNLOAD ? UNLOAD
+                     : slot->kind == NTK_EVENT_MODEL_START  ? START
+                                                            : STOP;
         event.name = loaded_name(records, event.model_id, NTK_WORD_LO(slot->word[3]));
         span_add(records, slot->core, event, slot->start_ticks, slot->word[0], 0);
         break;

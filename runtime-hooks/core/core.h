@@ -77,6 +77,15 @@ struct ntk_core_machine_options {
 int ntk_core_machine_find(const struct ntk_core_machine_options *options,
                           struct ntk_core_machine *out_machine, struct ntk_err *err);
 
+/* PCI address of a device of any such machine, as its tree has it: "0000:10:1c.0". */
+#define NTK_CORE_BDF_BYTES 16
+void ntk_core_machine_bdf(uint32_t device, char out_bdf[NTK_CORE_BDF_BYTES]);
+/* Pid of another process that holds a core of the device, 0 when none does or it cannot be known.
+ * Before ntk_core_open(). */
+int ntk_core_machine_holder(const struct ntk_core_machine *machine, uint32_t device);
+/* Whether two devices are linked directly. */
+bool ntk_core_machine_has_link(const struct ntk_core_machine *machine, uint32_t a, uint32_t b);
+
 /* Makes the machine's state and tree without taking a core (neuron-bench machine). */
 int ntk_core_machine_build(const struct ntk_core_machine_options *options, struct ntk_err *err);
 /* Removes both; -EBUSY while a process holds a core. */
@@ -201,6 +210,11 @@ int ntk_core_tensor_copy(struct ntk_core_tensor *from, uint64_t from_offset,
                          struct ntk_core_tensor *to, uint64_t to_offset, uint64_t bytes,
                          struct ntk_err *err);
 
+/* The same for tensors of any two cores of the process. */
+int ntk_core_tensor_copy_far(struct ntk_core_tensor *from, uint64_t from_offset,
+                             struct ntk_core_tensor *to, uint64_t to_offset, uint64_t bytes,
+                             struct ntk_err *err);
+
 struct ntk_core_tensor_info {
     uint64_t bytes;
     void *address; /* host address of the first byte, NULL while empty */
@@ -224,6 +238,14 @@ struct ntk_core_load_options {
     /* 0 and 1: as many as the model needs. k times that: k copies in a row that take turns; then
      * its tensors may lie on any core of them. */
     uint32_t core_count;
+    /* From nc on, so many and no more; 0: all that the process has. Where the nodes of the file
+     * together need more than that they may take turns on as many as the largest of them needs. */
+    uint32_t core_limit;
+    bool nodes_may_take_turns;
+    /* For so many executions at once the memory between its steps is taken now; more take more when
+     * they begin. 0: for one, where it is memory of the device. */
+    uint32_t depth;
+    bool tensors_on_stack; /* its tensors may lie on any core beside the same memory */
     bool validate_hash;
     bool share_weights;        /* models of one file on a device hold its constants once */
     bool allow_legacy;         /* files of another generation */
@@ -236,6 +258,9 @@ struct ntk_core_load_options {
     uint64_t execution_timeout_ns; /* device time of one execution; 0 = none */
     bool rounds_by_chance;         /* compute engines, to narrower floats; not on generation 1 */
     bool hangs_last; /* a hang takes that long on the host too; else it ends at once */
+    /* Ranks of a world that execute it together, for monitors; 0: it concerns no other process. */
+    const char *rendezvous; /* where they meet; NULL is "" */
+    uint32_t rank, rank_count;
 };
 
 /* Copies what it needs of the file. */
@@ -266,6 +291,9 @@ const char *ntk_core_model_name(const struct ntk_core_model *model);
 uint32_t ntk_core_model_nc(const struct ntk_core_model *model); /* first core */
 uint32_t ntk_core_model_nc_count(
     const struct ntk_core_model *model); /* logical cores it uses, with all copies */
+/* Whether its nodes share their cores: each finds the memories of the engines clear, and two
+ * executions at once gain nothing. */
+bool ntk_core_model_takes_turns(const struct ntk_core_model *model);
 /* Executions that may be under way at once with profit, at least 1. */
 uint32_t ntk_core_model_instance_count(const struct ntk_core_model *model);
 
@@ -284,11 +312,39 @@ enum ntk_core_outcome {
 /* The outcome of a call that returned this error (0 or -errno). */
 enum ntk_core_outcome ntk_core_outcome_of(int error);
 
+/* For a front whose callers start and stop models between load and unload: it says so to monitors,
+ * and the core does nothing else. A stop lasts from _stop_begin, if there was one, until nothing of
+ * the model runs; the outcome is what made the front stop it, else NTK_CORE_COMPLETED. One thread
+ * at a time for a model. */
+void ntk_core_model_started(struct ntk_core_model *model);
+void ntk_core_model_stop_begin(struct ntk_core_model *model);
+void ntk_core_model_stopped(struct ntk_core_model *model, enum ntk_core_outcome outcome);
+
 /* Runs the model once in the calling thread. tensors: one per entry of ntk_core_model_io_get(), in
  * that order, each at least as large as its entry. 0 and the outcome, or -EINVAL (wrong tensor:
  * missing, too small, on another core; counted as incorrect input). */
 int ntk_core_execute(struct ntk_core_model *model, struct ntk_core_tensor *const *tensors,
                      size_t tensor_count, enum ntk_core_outcome *out_outcome, struct ntk_err *err);
+/* How long that took: between the ends of it on cores, in host and in device time. */
+struct ntk_core_execution_times {
+    uint64_t core_ns;
+    uint64_t device_ns;
+    uint64_t device_cycles; /* of the base clock */
+};
+/* The same; *out_times is zeroed where no core had it. */
+int ntk_core_execute_timed(struct ntk_core_model *model, struct ntk_core_tensor *const *tensors,
+                           size_t tensor_count, enum ntk_core_outcome *out_outcome,
+                           struct ntk_core_execution_times *out_times, struct ntk_err *err);
+/* An execution that waited in a queue of the front. */
+struct ntk_core_queued {
+    uint64_t asked_ticks; /* ntk_core_ticks() of when the caller asked: latency counts from there */
+    uint64_t code_bytes;  /* instructions that go to the device with it */
+};
+int ntk_core_execute_queued(struct ntk_core_model *model, struct ntk_core_tensor *const *tensors,
+                            size_t tensor_count, const struct ntk_core_queued *queued,
+                            enum ntk_core_outcome *out_outcome, struct ntk_err *err);
+/* The clock of records. */
+uint64_t ntk_core_ticks(void);
 /* For a front that answers an execution with an error (-errno) before the core heard of it, as for
  * wrong input or a full queue: counts it. */
 void ntk_core_execute_refused(struct ntk_core_model *model, int error);

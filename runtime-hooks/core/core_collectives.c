@@ -22,12 +22,11 @@
 #define LOOK_NS (20 * NTK_NS_PER_MS) /* how often a waiting rank looks whether the others live */
 #define BLOCK_ELEMENTS 1024U
 
-enum operation {
-    OPERATION_BARRIER = 1,
-    OPERATION_ALL_GATHER,
-    OPERATION_ALL_REDUCE,
-    OPERATION_REDUCE_SCATTER,
-};
+/* As the file knows them: 0 is no record. */
+static uint32_t operation_number(enum ntk_collective operation)
+{
+    return (uint32_t)operation + 1;
+}
 
 /* --- one step --------------------------------------------------------------------------------- */
 
@@ -95,8 +94,8 @@ static int all_wait(const struct ntk_core_comm *comm, uint32_t round, struct ntk
 
 /* Says what this rank does and waits for all; the areas of *out_round hold their chunks then. The
  * caller has put its own into area(comm, round, comm->rank). comm->lock is held. */
-static int step(const struct ntk_core_comm *comm, const struct core_comm_record *record,
-                uint32_t round, struct ntk_err *err)
+static int step(struct ntk_core_comm *comm, const struct core_comm_record *record, uint32_t round,
+                struct ntk_err *err)
 {
     struct core_comm_file *shared = comm->shared;
     uint32_t broken = atomic_load(&shared->broken);
@@ -105,7 +104,9 @@ static int step(const struct ntk_core_comm *comm, const struct core_comm_record 
         return core_comm_broken_error(comm, broken, err);
     }
     shared->ranks[comm->rank].records[round & 1] = *record;
+    uint64_t start_ticks = ntk_hooks_now();
     int ret = all_wait(comm, round, err);
+    comm->wait_ticks += ntk_hooks_now() - start_ticks;
     if (ret < 0) {
         return ret;
     }
@@ -126,13 +127,29 @@ static uint32_t round_get(const struct ntk_core_comm *comm)
     return atomic_load(&comm->shared->round);
 }
 
+/* An operation begins and ends, also for monitors. */
+static void operation_begin(struct ntk_core_comm *comm, enum ntk_collective operation,
+                            uint32_t dtype, uint64_t bytes)
+{
+    pthread_mutex_lock(&comm->lock);
+    comm->wait_ticks = 0;
+    (void)ntk_hooks_collective_begin(comm->hook, operation, dtype, bytes);
+}
+
+static void operation_end(struct ntk_core_comm *comm, int ret)
+{
+    comm->has_failed |= ret < 0 && atomic_load(&comm->shared->broken) != 0;
+    ntk_hooks_collective_end(comm->hook, comm->wait_ticks, core_status(ntk_core_outcome_of(ret)));
+    pthread_mutex_unlock(&comm->lock);
+}
+
 int ntk_core_comm_barrier(struct ntk_core_comm *comm, struct ntk_err *err)
 {
-    struct core_comm_record record = { .operation = OPERATION_BARRIER };
+    struct core_comm_record record = { .operation = operation_number(NTK_COLLECTIVE_BARRIER) };
 
-    pthread_mutex_lock(&comm->lock);
+    operation_begin(comm, NTK_COLLECTIVE_BARRIER, 0, 0);
     int ret = step(comm, &record, round_get(comm), err);
-    pthread_mutex_unlock(&comm->lock);
+    operation_end(comm, ret);
     return ret;
 }
 
@@ -155,17 +172,17 @@ typedef void transfer_part(const struct transfer *transfer, uint32_t round, uint
                            uint64_t part);
 
 /* The same steps on every rank, at least one; an empty operation waits too. */
-static int transfer_run(const struct transfer *transfer, enum operation operation,
+static int transfer_run(const struct transfer *transfer, enum ntk_collective operation,
                         transfer_part *put, transfer_part *take, struct ntk_err *err)
 {
     struct ntk_core_comm *comm = transfer->comm;
-    struct core_comm_record record = { .operation = operation,
+    struct core_comm_record record = { .operation = operation_number(operation),
                                        .dtype = transfer->dtype,
                                        .reduction = transfer->reduction,
                                        .bytes = transfer->bytes };
     int ret = 0;
 
-    pthread_mutex_lock(&comm->lock);
+    operation_begin(comm, operation, transfer->dtype, transfer->bytes);
     do {
         uint64_t left = transfer->bytes - record.offset;
         uint64_t part = left < transfer->chunk ? left : transfer->chunk;
@@ -180,7 +197,7 @@ static int transfer_run(const struct transfer *transfer, enum operation operatio
         }
         record.offset += part;
     } while (record.offset < transfer->bytes && ret == 0);
-    pthread_mutex_unlock(&comm->lock);
+    operation_end(comm, ret);
     return ret;
 }
 
@@ -204,7 +221,7 @@ int ntk_core_comm_all_gather(struct ntk_core_comm *comm, const void *from, void 
         .comm = comm, .from = from, .to = to, .bytes = bytes, .chunk = comm->shared->chunk_bytes
     };
 
-    return transfer_run(&transfer, OPERATION_ALL_GATHER, own_put, all_take, err);
+    return transfer_run(&transfer, NTK_COLLECTIVE_ALL_GATHER, own_put, all_take, err);
 }
 
 static void floats_combine(float *sum, const float *next, size_t count,
@@ -348,7 +365,7 @@ int ntk_core_comm_all_reduce(struct ntk_core_comm *comm, const void *from, void 
                                  .chunk = comm->shared->chunk_bytes,
                                  .dtype = (enum ntk_dtype)dtype,
                                  .reduction = reduction };
-    return transfer_run(&transfer, OPERATION_ALL_REDUCE, own_put, sum_take, err);
+    return transfer_run(&transfer, NTK_COLLECTIVE_ALL_REDUCE, own_put, sum_take, err);
 }
 
 int ntk_core_comm_reduce_scatter(struct ntk_core_comm *comm, const void *from, void *to,
@@ -367,5 +384,5 @@ int ntk_core_comm_reduce_scatter(struct ntk_core_comm *comm, const void *from, v
                                  .chunk = comm->shared->chunk_bytes / comm->count / 64 * 64,
                                  .dtype = (enum ntk_dtype)dtype,
                                  .reduction = reduction };
-    return transfer_run(&transfer, OPERATION_REDUCE_SCATTER, parts_put, own_sum_take, err);
+    return transfer_run(&transfer, NTK_COLLECTIVE_REDUCE_SCATTER, parts_put, own_sum_take, err);
 }

@@ -37,6 +37,7 @@ struct ntk_core_comm_options {
     const uint32_t *group;
     uint32_t group_count;
     uint64_t timeout_ns; /* longest wait for the others; 0 = none */
+    uint32_t nc;         /* the logical core that the rank is, for monitors; NTK_CORE_ANY unknown */
 };
 
 /* Joins without waiting for the others; the first operation waits. -EINVAL: a rank that cannot be,

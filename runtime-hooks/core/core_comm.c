@@ -289,9 +289,18 @@ void core_comm_name_remove(const struct ntk_core_comm *comm)
     close(fd);
 }
 
+/* Ranks that are done leave one after the other: that misses nobody. */
+static bool has_missed(const struct ntk_core_comm *comm)
+{
+    uint32_t broken = atomic_load(&comm->shared->broken);
+
+    return comm->has_failed || (broken != 0 && broken >> 16 != CORE_COMM_LEFT);
+}
+
 static void comm_free(struct ntk_core_comm *comm)
 {
     if (comm->shared) {
+        ntk_hooks_comm_leave(comm->hook, has_missed(comm));
         atomic_store(&comm->shared->ranks[comm->rank].state, CORE_COMM_RANK_LEFT);
         core_comm_break(comm->shared, CORE_COMM_LEFT, comm->rank);
         core_comm_name_remove(comm);
@@ -430,6 +439,19 @@ int core_comm_options_check(const struct ntk_core_comm_options *options, uint32_
     return 0;
 }
 
+static void hooks_join(struct ntk_core_comm *comm, uint32_t nc)
+{
+    const struct ntk_hooks_rank rank = { .rendezvous = comm->rendezvous,
+                                         .world_rank = comm->world_rank,
+                                         .world_count = comm->world_count,
+                                         .group = comm->group,
+                                         .group_count = comm->count };
+
+    comm->hook = ntk_hooks_comm_join(&rank, nc < ntk_core_count(comm->core)
+                                                ? (uint16_t)comm->core->ncs[nc].first_physical
+                                                : (uint16_t)NTK_NO_CORE);
+}
+
 /* comm_lock is held. */
 static int comm_create(struct ntk_core *core, const struct ntk_core_comm_options *options,
                        uint32_t rank, struct ntk_core_comm **out_comm, struct ntk_err *err)
@@ -463,6 +485,7 @@ static int comm_create(struct ntk_core *core, const struct ntk_core_comm_options
         comm_free(comm);
         return ret;
     }
+    hooks_join(comm, options->nc);
     *out_comm = comm;
     return 0;
 }

@@ -82,6 +82,9 @@ struct ntk_core_comm {
     char path[NTK_PATH_BYTES + NTK_COMM_NAME_BYTES];
     struct core_comm_file *shared;
     pthread_mutex_t lock; /* one operation at a time */
+    bool has_failed;      /* an operation, because a rank was missed; under lock */
+    ntk_hooks_comm hook;
+    uint64_t wait_ticks; /* of the operation at hand, until the others had come; under lock */
 };
 
 /* Wakes all that wait for the end of a round. */

@@ -15,6 +15,9 @@
 #include "runtime-hooks/core/core_trace.h"
 #include "shared/base/str.h"
 
+/* Between the seeds of two cores: neighbouring seeds on neighbouring cores are not one. */
+#define CORE_SEED_STEP 0x9e3779b9U
+
 static _Atomic uint32_t next_model_id = NTK_MODEL_ID_FIRST;
 static struct ntk_core *forgotten_core;
 
@@ -109,6 +112,23 @@ int ntk_core_machine_remove(struct ntk_err *err)
     }
     ntk_core_soft_close(soft);
     return ret;
+}
+
+int ntk_core_machine_holder(const struct ntk_core_machine *machine, uint32_t device)
+{
+    struct ntk_core_soft *soft = NULL;
+    const struct ntk_core_soft_options whatever = { .instance = NULL };
+    struct ntk_err err = { 0 };
+    int pid = 0;
+
+    if (ntk_core_soft_open(&whatever, &soft, &err) < 0) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < machine->cores_per_device && pid == 0; i++) {
+        pid = ntk_core_soft_holder(soft, device * machine->cores_per_device + i);
+    }
+    ntk_core_soft_close(soft);
+    return pid > 0 ? pid : 0;
 }
 
 /* Locks all physical cores of a logical one or none: 1, 0 when another process has one, -errno. */
@@ -265,7 +285,8 @@ static int nc_open(struct ntk_core *core, uint32_t nc_index, struct ntk_err *err
         }
         if (ret == 0) {
             /* No two cores round alike. */
-            ntk_engine_core_seed(nc->engines[i], core->options.rounding_seed + physical);
+            ntk_engine_core_seed(nc->engines[i],
+                                 core->options.rounding_seed + physical * CORE_SEED_STEP);
             struct core_memory_request request = { .physical_core = physical,
                                                    .category = NTK_MEMORY_UCODE,
                                                    .bytes = NTK_CORE_UCODE_BYTES,
@@ -367,6 +388,7 @@ static void core_free(struct ntk_core *core)
     core_memlog_destroy(core->memlog);
     free(core->dump_folder);
     core_usage_destroy(core->usage);
+    core_counters_destroy(core->counters);
     ntk_core_faults_destroy(core->faults);
     pthread_mutex_destroy(&core->lock);
     pthread_mutex_destroy(&core->comm_lock);
@@ -425,7 +447,8 @@ int ntk_core_open(const struct ntk_core_options *options, struct ntk_core **out_
     core->usage = core_usage_create();
     core->memlog = core_memlog_create(options->memlog_entries);
     core->dump_folder = strdup(options->dump_folder ? options->dump_folder : "/tmp");
-    if (!core->dump_folder) {
+    core->counters = core_counters_create(core->core_count);
+    if (!core->dump_folder || !core->counters) {
         ret = ntk_err_no_memory(err);
         goto out;
     }

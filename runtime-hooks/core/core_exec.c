@@ -34,7 +34,9 @@ struct execution {
     struct core_capture *capture;   /* NULL when not recorded */
     uint64_t id;
     uint64_t call_start_ticks;
+    uint64_t code_bytes;               /* that have not gone to the device yet */
     uint64_t parts_ticks;              /* on cores, in steps before this one */
+    uint64_t device_ns;                /* likewise */
     enum ntk_core_outcome outcome;     /* of these */
     struct ntk_core_trace_span traced; /* the whole */
     struct ntk_core_trace_span phase;  /* EXEC_*: the one it is in; zeroed: none */
@@ -160,7 +162,29 @@ static bool goes_on(enum ntk_core_outcome outcome)
     return outcome == NTK_CORE_COMPLETED || outcome == NTK_CORE_NUMERICAL_ERROR;
 }
 
-static void pace(uint64_t start_ns, uint64_t device_ns)
+uint64_t ntk_core_ticks(void)
+{
+    return ntk_hooks_now();
+}
+
+void core_code_tell(uint32_t physical_core, struct ntk_hooks_model_ref model, uint32_t name,
+                    uint64_t bytes)
+{
+    struct ntk_hooks_transfer transfer = {
+        .start_ticks = ntk_hooks_now(),
+        .bytes = bytes,
+        .name = name,
+        .core = (uint16_t)physical_core,
+        .direction = NTK_TRANSFER_HOST_TO_DEVICE,
+        .model = model,
+    };
+
+    if (bytes > 0) {
+        ntk_hooks_transfer(&transfer);
+    }
+}
+
+void core_pace(uint64_t start_ns, uint64_t device_ns)
 {
     uint64_t until_ns = device_ns < INT64_MAX / 2 ? start_ns + device_ns : INT64_MAX;
     struct timespec until = { .tv_sec = (time_t)(until_ns / NTK_NS_PER_SECOND),
@@ -187,10 +211,9 @@ static uint64_t hang_last(const struct ntk_core_model *model, const struct core_
     return model->timeout_ns;
 }
 
-/* What the driver would count, for the device tree. The core is held. */
-static void driver_count(struct ntk_core *core, uint32_t physical,
-                         const struct ntk_engine_result *result, uint64_t host_ns, bool is_first,
-                         enum ntk_core_outcome outcome)
+void core_driver_count(struct ntk_core *core, uint32_t physical,
+                       const struct ntk_engine_result *result, uint64_t host_ns, bool is_first,
+                       enum ntk_core_outcome outcome)
 {
     struct ntk_soft_core *counters = &core->soft->state->core[physical];
     uint64_t clock_mhz = core->row->tensor_clock_mhz;
@@ -219,8 +242,8 @@ static void driver_count(struct ntk_core *core, uint32_t physical,
     }
 }
 
-static void exec_core_fill(struct ntk_hooks_exec_core *to, const struct ntk_engine_result *result,
-                           uint64_t host_ns)
+void core_exec_core_fill(struct ntk_hooks_exec_core *to, const struct ntk_engine_result *result,
+                         uint64_t host_ns)
 {
     double stretch = result->duration_ns > 0 ? (double)host_ns / (double)result->duration_ns : 0.0;
 
@@ -256,10 +279,10 @@ static void refused_tell(struct ntk_core_model *model, uint64_t id, uint64_t cal
         &model->core->soft->state->core[physical].status[ntk_status_counter_of_status(status)], 1);
 }
 
-/* Another model takes the core: what the last one left in its memories is not for this one. The
- * execution lock is held. */
+/* Another model or node takes the core: what the last one left in its memories is not for this one.
+ * The execution lock is held. */
 static bool nc_hand_over(struct ntk_core *core, struct core_nc *nc,
-                         const struct ntk_core_model *model)
+                         const struct ntk_core_model *model, uint32_t node)
 {
     for (uint32_t i = 0; i < core->lnc; i++) {
         if (ntk_engine_core_reset(nc->engines[i]) < 0) {
@@ -267,7 +290,11 @@ static bool nc_hand_over(struct ntk_core *core, struct core_nc *nc,
             return false;
         }
     }
+    if (nc->last_model == model->id) {
+        ntk_hooks_model_switched(model->hook);
+    }
     nc->last_model = model->id;
+    nc->last_node = node;
     nc->is_started = false;
     return true;
 }
@@ -447,7 +474,8 @@ static enum ntk_core_outcome core_step_run(struct execution *execution, uint32_t
     if (ntk_core_trace_is_on()) {
         trace_phase_next(execution, NTK_CORE_TRACE_EXEC_WAIT, step->nc);
     }
-    if (nc->last_model != model->id && !nc_hand_over(core, nc, model)) {
+    if ((nc->last_model != model->id || nc->last_node != step->node) &&
+        !nc_hand_over(core, nc, model, step->node)) {
         pthread_mutex_unlock(&nc->execution_lock);
         ntk_err_set(execution->err, -ENOMEM, NTK_ERR_NO_OFFSET,
                     "core %u cannot be cleared for model %s", step->nc, model->name);
@@ -464,6 +492,9 @@ static enum ntk_core_outcome core_step_run(struct execution *execution, uint32_t
     };
     exec.core_start_ticks =
         ntk_hooks_exec_begin(model->hook, exec.core, (uint16_t)step->subgraph_count);
+    core_counters_begin(core->counters, step->nc, exec.core_start_ticks);
+    core_code_tell(nc->first_physical, model->hook, 0, execution->code_bytes);
+    execution->code_bytes = 0;
     if (ntk_core_trace_is_on()) {
         trace_running_begin(execution, step, running);
     }
@@ -489,9 +520,9 @@ static enum ntk_core_outcome core_step_run(struct execution *execution, uint32_t
     core_step_record_end(&record, device_ns, outcome != NTK_CORE_COMPLETED);
     if (model->hangs_last && (outcome == NTK_CORE_TIMED_OUT || outcome == NTK_CORE_COLLECTIVES)) {
         device_ns = hang_last(model, step, results);
-        pace(ntk_clock_monotonic_ns() - host_ns_since(exec.core_start_ticks), device_ns);
+        core_pace(ntk_clock_monotonic_ns() - host_ns_since(exec.core_start_ticks), device_ns);
     } else if (core->options.is_paced) {
-        pace(start_ns, device_ns);
+        core_pace(start_ns, device_ns);
     }
     if (ntk_core_trace_is_on()) {
         trace_running_end(execution, step, running, results);
@@ -499,21 +530,24 @@ static enum ntk_core_outcome core_step_run(struct execution *execution, uint32_t
     nc->device_clock_ns += device_ns;
     exec.core_end_ticks = ntk_hooks_now();
     uint64_t host_ns = ntk_hooks_ticks_to_ns(exec.core_end_ticks - exec.core_start_ticks);
+    /* What goes on elsewhere counts there, as one execution. */
+    exec.is_part = step_index < model->last_core_step && goes_on(outcome);
     for (uint32_t i = 0; i < step->subgraph_count; i++) {
-        exec_core_fill(&per_core[i], &results[i], host_ns);
-        driver_count(core, nc->first_physical + i, &results[i], host_ns, i == 0, outcome);
+        core_exec_core_fill(&per_core[i], &results[i], host_ns);
+        core_driver_count(core, nc->first_physical + i, &results[i], host_ns,
+                          i == 0 && !(exec.is_part && step->returns), outcome);
     }
+    core_counters_end(core->counters, step->nc, results, step->subgraph_count, host_ns);
     if (is_fault) {
         ntk_core_publish_fault(core->soft);
     }
-    /* What goes on on other cores counts there, as one execution. */
-    exec.is_part = step_index < model->last_core_step && goes_on(outcome);
     exec.parts_ticks = execution->parts_ticks;
     exec.device_ns = device_ns;
     exec.status = exec.is_part ? 0 : core_status(outcome_worse(execution->outcome, outcome));
     ntk_hooks_exec_end(&exec);
     pthread_mutex_unlock(&nc->execution_lock);
     execution->parts_ticks += exec.core_end_ticks - exec.core_start_ticks;
+    execution->device_ns += device_ns;
     return outcome;
 }
 
@@ -593,6 +627,16 @@ void ntk_core_execute_refused(struct ntk_core_model *model, int error)
                  ntk_core_outcome_of(error));
 }
 
+/* Whether the model may use a tensor that lies there. */
+static bool lies_well(const struct ntk_core_model *model, const struct core_tensor_view *view)
+{
+    const struct core_nc *ncs = model->core->ncs;
+
+    return view->nc == NTK_CORE_ANY ||
+           (view->nc >= model->group_nc && view->nc < model->group_nc + model->group_nc_count) ||
+           (model->is_for_stack && ncs[view->nc].stack == ncs[model->nc].stack);
+}
+
 /* Takes a view of every tensor and checks it; on failure none is held. */
 static int views_take(struct ntk_core_model *model, struct ntk_core_tensor *const *tensors,
                       size_t tensor_count, struct core_tensor_view *views, struct ntk_err *err)
@@ -622,9 +666,7 @@ static int views_take(struct ntk_core_model *model, struct ntk_core_tensor *cons
                               "tensor %s of model %s needs %llu bytes, the given one has %llu",
                               io->name, model->name, (unsigned long long)io->bytes,
                               (unsigned long long)view->bytes);
-        } else if (view->nc != NTK_CORE_ANY &&
-                   (view->nc < model->group_nc ||
-                    view->nc >= model->group_nc + model->group_nc_count)) {
+        } else if (!lies_well(model, view)) {
             ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
                               "tensor %s lies on core %u, model %s runs on core %u", io->name,
                               view->nc, model->name, model->nc);
@@ -636,8 +678,23 @@ static int views_take(struct ntk_core_model *model, struct ntk_core_tensor *cons
     return ret;
 }
 
-int ntk_core_execute(struct ntk_core_model *model, struct ntk_core_tensor *const *tensors,
-                     size_t tensor_count, enum ntk_core_outcome *out_outcome, struct ntk_err *err)
+static struct ntk_core_execution_times times_of(const struct execution *execution)
+{
+    const struct ntk_core *core = execution->model->core;
+    uint64_t mhz = ntk_engine_core_spec_get(core->row->facts.generation)->clock_mhz[NTK_ENGINE_SP];
+
+    return (struct ntk_core_execution_times){
+        .core_ns = ntk_hooks_ticks_to_ns(execution->parts_ticks),
+        .device_ns = execution->device_ns,
+        .device_cycles =
+            execution->device_ns / 1000 * mhz + execution->device_ns % 1000 * mhz / 1000,
+    };
+}
+
+static int execute(struct ntk_core_model *model, struct ntk_core_tensor *const *tensors,
+                   size_t tensor_count, const struct ntk_core_queued *queued,
+                   enum ntk_core_outcome *out_outcome, struct ntk_core_execution_times *out_times,
+                   struct ntk_err *err)
 {
     struct core_tensor_view on_stack[VIEWS_ON_STACK];
 
@@ -645,7 +702,8 @@ int ntk_core_execute(struct ntk_core_model *model, struct ntk_core_tensor *const
     struct execution execution = {
         .model = model,
         .views = on_stack,
-        .call_start_ticks = ntk_hooks_now(),
+        .call_start_ticks = queued ? queued->asked_ticks : ntk_hooks_now(),
+        .code_bytes = queued ? queued->code_bytes : 0,
         .id = atomic_fetch_add_explicit(&model->core->execution_id, 1, memory_order_relaxed) + 1,
         .err = err
     };
@@ -697,6 +755,7 @@ int ntk_core_execute(struct ntk_core_model *model, struct ntk_core_tensor *const
     }
 
 out:
+    *out_times = times_of(&execution);
     if (execution.views != on_stack) {
         free(execution.views);
     }
@@ -704,4 +763,28 @@ out:
         trace_execution_end(&execution);
     }
     return ret;
+}
+
+int ntk_core_execute(struct ntk_core_model *model, struct ntk_core_tensor *const *tensors,
+                     size_t tensor_count, enum ntk_core_outcome *out_outcome, struct ntk_err *err)
+{
+    struct ntk_core_execution_times times;
+
+    return execute(model, tensors, tensor_count, NULL, out_outcome, &times, err);
+}
+
+int ntk_core_execute_timed(struct ntk_core_model *model, struct ntk_core_tensor *const *tensors,
+                           size_t tensor_count, enum ntk_core_outcome *out_outcome,
+                           struct ntk_core_execution_times *out_times, struct ntk_err *err)
+{
+    return execute(model, tensors, tensor_count, NULL, out_outcome, out_times, err);
+}
+
+int ntk_core_execute_queued(struct ntk_core_model *model, struct ntk_core_tensor *const *tensors,
+                            size_t tensor_count, const struct ntk_core_queued *queued,
+                            enum ntk_core_outcome *out_outcome, struct ntk_err *err)
+{
+    struct ntk_core_execution_times times;
+
+    return execute(model, tensors, tensor_count, queued, out_outcome, &times, err);
 }

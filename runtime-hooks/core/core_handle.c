@@ -71,7 +71,7 @@ static bool pool_grow(struct ntk_core_handle_pool *pool)
     return false;
 }
 
-void *ntk_core_handle_create(struct ntk_core_handle_pool *pool)
+static void *handle_create(struct ntk_core_handle_pool *pool, uint32_t is_open)
 {
     struct ntk_core_handle *object = NULL;
 
@@ -93,10 +93,26 @@ void *ntk_core_handle_create(struct ntk_core_handle_pool *pool)
     object->generation = generation;
     memset((char *)object + sizeof *object, 0, pool->object_bytes - sizeof *object);
     atomic_fetch_add_explicit(&pool->live_count, 1, memory_order_relaxed);
-    atomic_store_explicit(&object->is_open, 1, memory_order_relaxed);
+    atomic_store_explicit(&object->is_open, is_open, memory_order_relaxed);
     /* Pairs with the acquire in ntk_core_handle_take(): who counts up sees the zeroed object. */
     atomic_store_explicit(&object->references, 1, memory_order_release);
     return object;
+}
+
+void *ntk_core_handle_create(struct ntk_core_handle_pool *pool)
+{
+    return handle_create(pool, 1);
+}
+
+void *ntk_core_handle_create_hidden(struct ntk_core_handle_pool *pool)
+{
+    return handle_create(pool, 0);
+}
+
+void ntk_core_handle_show(void *object)
+{
+    /* Pairs with the acquire in ntk_core_handle_take(): who finds it open sees it made. */
+    atomic_store_explicit(&((struct ntk_core_handle *)object)->is_open, 1, memory_order_release);
 }
 
 void *ntk_core_handle_take(struct ntk_core_handle_pool *pool, const void *pointer)

@@ -49,10 +49,20 @@ struct ntk_core_handle_pool {
 
 /* Zeroed behind the handle, with one reference, open; NULL without memory. */
 void *ntk_core_handle_create(struct ntk_core_handle_pool *pool);
+/* The same, and nobody can take it before it is shown: whoever has a stale handle to this place
+ * never sees it half made. One that is not shown goes with ntk_core_handle_drop(). */
+void *ntk_core_handle_create_hidden(struct ntk_core_handle_pool *pool);
+void ntk_core_handle_show(void *object);
 /* The object with one more reference when pointer is an open object of this pool, else NULL. */
 void *ntk_core_handle_take(struct ntk_core_handle_pool *pool, const void *pointer);
 /* One more reference to an object that the caller holds, closed or not. */
 void ntk_core_handle_hold(void *object);
+/* How many have it now, its creator too while it is open. */
+static inline uint32_t ntk_core_handle_references(const void *object)
+{
+    return atomic_load_explicit(&((const struct ntk_core_handle *)object)->references,
+                                memory_order_relaxed);
+}
 void ntk_core_handle_drop(struct ntk_core_handle_pool *pool, void *object);
 /* Closes: later takes fail; the creator's reference goes. False when pointer is no open object. */
 bool ntk_core_handle_close(struct ntk_core_handle_pool *pool, const void *pointer);

@@ -87,6 +87,17 @@ static void sentence_set(enum ntk_core_fault_kind kind, const struct place *plac
                     "this execution are lost",
                     device, local, subject->model_name);
         break;
+    case NTK_CORE_FAULT_DEVICE:
+        ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET,
+                    "(FATAL-RT-UNDEFINED-STATE) [ND %u][NC %u] failed during an execution of model "
+                    "%s",
+                    device, local, subject->model_name);
+        break;
+    case NTK_CORE_FAULT_NC_BUSY:
+        ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET,
+                    "[ND %u][NC %u] is locked by another process: model %s did not run", device,
+                    local, subject->model_name);
+        break;
     case NTK_CORE_FAULT_MEM_CORRECTED:
     case NTK_CORE_FAULT_SRAM_CORRECTED:
     case NTK_CORE_FAULT_KINDS:

@@ -195,3 +195,27 @@ size_t ntk_core_machine_neighbours(const struct ntk_core_machine_row *row, uint3
     }
     return 0;
 }
+
+void ntk_core_machine_bdf(uint32_t device, char out_bdf[NTK_CORE_BDF_BYTES])
+{
+    (void)snprintf(out_bdf, NTK_CORE_BDF_BYTES, "0000:%02x:%02x.0", (16 + 16 * (device / 4)) & 0xff,
+                   28 + device % 4);
+}
+
+bool ntk_core_machine_has_link(const struct ntk_core_machine *machine, uint32_t a, uint32_t b)
+{
+    const struct ntk_core_machine_row *row = ntk_core_machine_row_find(machine->instance);
+    uint32_t neighbours[4];
+    size_t count = row ? ntk_core_machine_neighbours(row, a, neighbours) : 0;
+
+    /* Behind a switch each device reaches each other. */
+    if (row && row->topology == NTK_CORE_TOPOLOGY_SWITCH) {
+        return a != b;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (neighbours[i] == b) {
+            return true;
+        }
+    }
+    return false;
+}

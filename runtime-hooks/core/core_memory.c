@@ -200,6 +200,8 @@ static void count_in(struct ntk_core *core, const struct core_memory_request *re
         ntk_core_soft_memory_add(core->soft, request->physical_core, request->category,
                                  request->bytes);
     }
+    core_counters_memory(core->counters, request->model.id, request->category, request->bytes,
+                         false);
     allocation->row = ntk_hooks_memory_alloc(&allocation->hook);
     core_memlog_add(core->memlog, false, stack ? stack->device : 0, stack ? stack->index : 0,
                     allocation, request->name);
@@ -263,6 +265,9 @@ void core_memory_disown(struct ntk_core *core, struct core_allocation *allocatio
     core_memlog_add(core->memlog, true, stack ? stack->device : 0, stack ? stack->index : 0,
                     allocation, NULL);
     ntk_hooks_memory_free(&allocation->hook, allocation->row);
+    core_counters_memory(core->counters, allocation->hook.model.id,
+                         (enum ntk_memory_category)allocation->hook.category, allocation->bytes,
+                         true);
     if (allocation->hook.core != NTK_NO_CORE) {
         ntk_core_soft_memory_remove(core->soft, allocation->hook.core, allocation->hook.category,
                                     allocation->bytes);

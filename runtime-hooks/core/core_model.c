@@ -74,7 +74,9 @@ static void lnc_check(const struct ntk_core *core, const struct ntk_neff_header 
 static void target_check(const struct ntk_core *core, const struct ntk_neff *neff,
                          struct refusal *refusal)
 {
-    static const char *const targets[] = { "", "", "sunda", "cayman", "mariana" };
+    static const char *const targets[NTK_ENGINE_GENERATION_MAX + 1] = {
+        "", "", "sunda", "cayman", "mariana", "", "",
+    };
     const char *ours = targets[core->row->facts.generation];
 
     for (uint32_t i = 0; i < neff->kelf_count; i++) {
@@ -228,6 +230,7 @@ struct placement {
     uint32_t nc;
     uint32_t needed;
     uint32_t count;
+    bool takes_turns;
 };
 
 /* The core that the model will get, unless it needs more cores than the options say, or another one
@@ -248,6 +251,7 @@ static int place_choose(const struct ntk_core *core, const struct ntk_neff *neff
     uint32_t needed = 0;
     uint32_t longest = 1; /* pipeline */
     const char *longest_name = "";
+    bool takes_turns = false;
     char why[NTK_ERR_TEXT_BYTES] = "";
 
     for (uint32_t n = 0; n < neff->node_count; n++) {
@@ -265,6 +269,15 @@ static int place_choose(const struct ntk_core *core, const struct ntk_neff *neff
     }
     /* One that runs on the host alone lies beside a core all the same. */
     needed = needed > 0 ? needed : 1;
+    if (options->core_limit > 0 && needed > options->core_limit) {
+        takes_turns = options->nodes_may_take_turns && longest <= options->core_limit;
+        if (!takes_turns) {
+            return ntk_err_set(err, -ECHRNG, NTK_ERR_NO_OFFSET,
+                               "the NEFF needs %u NeuronCores%s, it may have %u", needed, why,
+                               options->core_limit);
+        }
+        needed = longest;
+    }
     if (nc != NTK_CORE_ANY && nc >= core->core_count) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
                            "core %u does not exist, the process has %u", nc, core->core_count);
@@ -283,7 +296,8 @@ static int place_choose(const struct ntk_core *core, const struct ntk_neff *neff
     }
     *out_placement = (struct placement){ .nc = nc == NTK_CORE_ANY ? nc_choose(core, wanted) : nc,
                                          .needed = needed,
-                                         .count = wanted / needed };
+                                         .count = wanted / needed,
+                                         .takes_turns = takes_turns };
     return 0;
 }
 
@@ -313,14 +327,18 @@ static uint64_t model_device_bytes(const struct ntk_core_model *model)
         bytes += model->params[i].allocation.bytes;
     }
     for (uint32_t i = model->first_passed; i < model->slot_count; i++) {
-        bytes += model->slots[i].bytes; /* of the first context */
+        bytes += model->depth * model->slots[i].bytes;
     }
     return bytes;
 }
 
-static void hooks_model_begin(struct ntk_core_model *model)
+static void hooks_model_begin(struct ntk_core_model *model,
+                              const struct ntk_core_load_options *options)
 {
     const struct ntk_core *core = model->core;
+    const struct ntk_hooks_rank rank = { .rendezvous = options->rendezvous,
+                                         .world_rank = options->rank,
+                                         .world_count = options->rank_count };
     struct ntk_hooks_model hook = {
         .id = model->id,
         .name = model->name,
@@ -329,6 +347,7 @@ static void hooks_model_begin(struct ntk_core_model *model)
         .core_count = (uint16_t)(model->nc_count * core->lnc),
         /* What an opaque program would compute is not known. */
         .flags = model->is_opaque ? NTK_PROCESS_ESTIMATED : NTK_PROCESS_MODEL_FLOPS,
+        .rank = options->rank_count > 0 ? &rank : NULL,
     };
 
     memcpy(hook.uuid, model->uuid, sizeof hook.uuid);
@@ -388,10 +407,13 @@ static int model_load_at(struct core_constants *constants, const struct ntk_neff
     model->core = core;
     model->constants = constants;
     model->timeout_ns = options->execution_timeout_ns;
+    model->depth = placement->takes_turns && options->depth > 1 ? 1 : options->depth;
     model->rounds_by_chance = options->rounds_by_chance;
     model->hangs_last = options->hangs_last || core->options.is_paced;
     model->nc = placement->nc + replica * placement->needed;
     model->nc_count = placement->needed;
+    model->takes_turns = placement->takes_turns;
+    model->is_for_stack = options->tensors_on_stack;
     model->group_nc = placement->nc;
     model->group_nc_count = placement->needed * placement->count;
     ntk_vec_init(&model->libraries, sizeof(struct core_library));
@@ -402,7 +424,7 @@ static int model_load_at(struct core_constants *constants, const struct ntk_neff
     ntk_str_copy_clean(model->name, sizeof model->name, name, strlen(name));
     model->id = core_model_id_next();
     trace_load_begin(model, NTK_CORE_TRACE_LOAD, &span);
-    hooks_model_begin(model);
+    hooks_model_begin(model, options);
 
     int ret = model_fill(model, neff, &is_listed, err);
     if (ret < 0) {
@@ -512,6 +534,24 @@ void ntk_core_model_unload(struct ntk_core_model *model)
     }
 }
 
+void ntk_core_model_started(struct ntk_core_model *model)
+{
+    ntk_hooks_model_started(model->hook, ntk_hooks_now(), core_status(NTK_CORE_COMPLETED));
+}
+
+void ntk_core_model_stop_begin(struct ntk_core_model *model)
+{
+    model->stop_ticks = ntk_hooks_now();
+}
+
+void ntk_core_model_stopped(struct ntk_core_model *model, enum ntk_core_outcome outcome)
+{
+    uint64_t begin = model->stop_ticks > 0 ? model->stop_ticks : ntk_hooks_now();
+
+    model->stop_ticks = 0;
+    ntk_hooks_model_stopped(model->hook, begin, core_status(outcome));
+}
+
 struct ntk_core_model *core_model_turn(struct ntk_core_model *model)
 {
     if (model->replica_count == 0) {
@@ -557,7 +597,12 @@ uint32_t ntk_core_model_nc_count(const struct ntk_core_model *model)
     return model->group_nc_count;
 }
 
+bool ntk_core_model_takes_turns(const struct ntk_core_model *model)
+{
+    return model->takes_turns;
+}
+
 uint32_t ntk_core_model_instance_count(const struct ntk_core_model *model)
 {
-    return model->step_count * (model->replica_count + 1);
+    return (model->takes_turns ? 1 : model->step_count) * (model->replica_count + 1);
 }

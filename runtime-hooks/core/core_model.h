@@ -74,7 +74,9 @@ struct core_subgraph {
 struct core_step {
     bool is_cpu;
     bool is_empty; /* no subgraph has an instruction: the outputs are zero */
+    bool returns;  /* a later step runs on the same core */
     uint32_t nc;   /* of the process */
+    uint32_t node; /* of the file */
     uint32_t subgraph_count;
     struct core_subgraph subgraphs[NTK_CORE_LNC_MAX];
     ntk_neff_cpu_function *function;
@@ -113,13 +115,16 @@ struct ntk_core_model {
     bool is_opaque; /* nothing is computed, durations are estimates */
     bool is_hosted; /* no step runs on a core */
     uint32_t nc, nc_count;
+    bool takes_turns; /* its nodes all begin on nc, else each has cores of its own */
     /* Copies of a model on neighbouring cores: the first one is what the front holds, they take
      * turns. */
     struct ntk_core_model *next_replica;
     uint32_t replica_count;            /* after the first; 0 in all others */
     uint32_t group_nc, group_nc_count; /* of all copies */
+    bool is_for_stack; /* its tensors may lie on any core beside the memory of its own */
     _Atomic uint32_t turn;
     struct ntk_hooks_model_ref hook;
+    uint64_t stop_ticks; /* when a stop that is under way was asked for; 0: none is */
     uint64_t timeout_ns;
     bool hangs_last;
     bool rounds_by_chance;
@@ -137,6 +142,7 @@ struct ntk_core_model {
     struct core_allocation host; /* this struct and its arrays, as host memory */
     struct ntk_vec libraries;    /* of struct core_library */
     uint64_t context_bytes;      /* on the host */
+    uint32_t depth;              /* contexts that it has from its load on */
     pthread_mutex_t context_lock;
     struct core_context *contexts;          /* free ones; under context_lock */
     _Atomic(struct core_capture *) capture; /* taken by the execution that records */
@@ -154,7 +160,7 @@ int core_model_build(struct ntk_core_model *model, const struct ntk_neff *neff,
 /* Gives all memory back; no execution runs, no list names it. */
 void core_model_free(struct ntk_core_model *model);
 /* The free context of a model or a new one; NULL without memory, or when it needs none
- * (*out_ok). A model with tensors in device memory has one from its load on. */
+ * (*out_ok). */
 struct core_context *core_context_take(struct ntk_core_model *model, bool *out_ok,
                                        struct ntk_err *err);
 void core_context_give_back(struct ntk_core_model *model, struct core_context *context);

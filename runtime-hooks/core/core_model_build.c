@@ -372,6 +372,7 @@ static int step_begin(struct ntk_core_model *model, const struct step_source *so
     const struct ntk_neff_node *from = &neff->nodes[source->node];
 
     (void)ntk_str_copy(step->name, sizeof step->name, from->name);
+    step->node = source->node;
     step->input_count = from->input_count;
     step->output_count = from->output_count;
     step->inputs = calloc((size_t)from->input_count + 1, sizeof *step->inputs);
@@ -515,6 +516,12 @@ static int core_step_make(struct ntk_core_model *model, const struct step_source
     struct core_step *step = &model->steps[model->step_count++];
     int ret = step_begin(model, source, step, err);
 
+    for (uint32_t s = 0; s < model->step_count; s++) {
+        struct core_step *before = &model->steps[s];
+
+        before->returns =
+            before->returns || (before != step && !before->is_cpu && before->nc == nc);
+    }
     model->last_core_step = model->step_count - 1;
     step->nc = nc;
     step->is_empty = true;
@@ -587,7 +594,9 @@ static int steps_make(struct ntk_core_model *model, const struct ntk_neff *neff,
         model->is_hosted = model->is_hosted && kind == NTK_NEFF_NODE_CPU;
         ret = kind == NTK_NEFF_NODE_CPU ? cpu_step_make(model, &source, err)
                                         : core_steps_make(model, &source, nc, err);
-        nc += core_pipeline_length(model->core, neff, &neff->nodes[n]);
+        if (!model->takes_turns) {
+            nc += core_pipeline_length(model->core, neff, &neff->nodes[n]);
+        }
     }
     return ret;
 }
@@ -642,11 +651,16 @@ static struct core_context *context_make(struct ntk_core_model *model, struct nt
     return context;
 }
 
+static bool context_is_needed(const struct ntk_core_model *model)
+{
+    return model->context_bytes > 0 || model->first_passed < model->slot_count;
+}
+
 struct core_context *core_context_take(struct ntk_core_model *model, bool *out_ok,
                                        struct ntk_err *err)
 {
     *out_ok = true;
-    if (model->context_bytes == 0 && model->first_passed == model->slot_count) {
+    if (!context_is_needed(model)) {
         return NULL;
     }
     pthread_mutex_lock(&model->context_lock);
@@ -661,6 +675,23 @@ struct core_context *core_context_take(struct ntk_core_model *model, bool *out_o
     context = context_make(model, err);
     *out_ok = context != NULL;
     return context;
+}
+
+/* Those that the model has from its load on. */
+static int contexts_reserve(struct ntk_core_model *model, struct ntk_err *err)
+{
+    if (!context_is_needed(model)) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < model->depth; i++) {
+        struct core_context *context = context_make(model, err);
+
+        if (!context) {
+            return -ENOMEM;
+        }
+        core_context_give_back(model, context);
+    }
+    return 0;
 }
 
 void core_context_give_back(struct ntk_core_model *model, struct core_context *context)
@@ -719,13 +750,10 @@ int core_model_build(struct ntk_core_model *model, const struct ntk_neff *neff, 
     }
     model_count(model, neff->node_count);
     context_plan(model);
-    if (model->first_passed < model->slot_count) {
-        bool has_context = false;
-
-        core_context_give_back(model, core_context_take(model, &has_context, err));
-        return has_context ? 0 : -ENOMEM;
+    if (model->depth == 0 && model->first_passed < model->slot_count) {
+        model->depth = 1;
     }
-    return 0;
+    return contexts_reserve(model, err);
 }
 
 static void subgraph_fini(const struct ntk_core_model *model, struct core_subgraph *subgraph)

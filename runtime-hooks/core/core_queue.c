@@ -217,6 +217,14 @@ int ntk_core_queue_wait(struct ntk_core_queue *queue, uint64_t number, uint64_t 
     return ret;
 }
 
+bool ntk_core_queue_is_idle(struct ntk_core_queue *queue)
+{
+    pthread_mutex_lock(&queue->crew->lock);
+    bool is_idle = ntk_core_queue_completed_get(queue) == queue->submitted;
+    pthread_mutex_unlock(&queue->crew->lock);
+    return is_idle;
+}
+
 int ntk_core_queue_sync(struct ntk_core_queue *queue)
 {
     pthread_mutex_lock(&queue->crew->lock);

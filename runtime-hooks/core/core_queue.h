@@ -76,6 +76,8 @@ int ntk_core_queue_is_complete(struct ntk_core_queue *queue, uint64_t number);
 /* Returns when the item is complete. -EINVAL never submitted, -ETIMEDOUT, -EDEADLK a worker that
  * would wait. */
 int ntk_core_queue_wait(struct ntk_core_queue *queue, uint64_t number, uint64_t timeout_ns);
+/* Whether everything that was submitted is complete. */
+bool ntk_core_queue_is_idle(struct ntk_core_queue *queue);
 /* Returns when everything that was submitted before is complete. -EDEADLK a worker that would
  * wait. */
 int ntk_core_queue_sync(struct ntk_core_queue *queue);

@@ -52,9 +52,10 @@ struct core_nc {
     struct ntk_engine_core *engines[NTK_CORE_LNC_MAX];
     struct core_stack *stack;
     pthread_mutex_t execution_lock; /* held while a model runs here */
-    uint32_t last_model;            /* whose state the engines hold; under the execution lock */
-    bool is_started;                /* that model has put its pinned constants there; likewise */
-    bool is_dead;                   /* a hardware fault was fatal; under execution_lock */
+    /* Whose state the engines hold; under the execution lock. */
+    uint32_t last_model, last_node;
+    bool is_started; /* that model has put its pinned constants there; likewise */
+    bool is_dead;    /* a hardware fault was fatal; under execution_lock */
     /* Under core->lock; replaced only with the execution lock held too. */
     struct core_allocation scratchpad[NTK_CORE_LNC_MAX];
     struct core_allocation ucode[NTK_CORE_LNC_MAX];
@@ -84,6 +85,7 @@ struct ntk_core {
     _Atomic uint64_t execution_id;
     struct core_memlog *memlog;
     struct core_usage *usage;
+    struct core_counters *counters;
     char *dump_folder;
     _Atomic bool has_dumped;        /* files of a shortage are written */
     struct ntk_core_faults *faults; /* NULL: none are asked for */
@@ -135,6 +137,21 @@ void core_memory_count(struct ntk_core *core, const struct core_memory_request *
 /* Zeroed allocations are fine; the struct is zeroed. */
 void core_memory_release(struct ntk_core *core, struct core_allocation *allocation);
 
+/* --- core_exec.c --- */
+
+/* Instructions go from the host to a core; 0 bytes are none. name: of the hooks. */
+void core_code_tell(uint32_t physical_core, struct ntk_hooks_model_ref model, uint32_t name,
+                    uint64_t bytes);
+/* Sleeps until the host has spent as long as the device. */
+void core_pace(uint64_t start_ns, uint64_t device_ns);
+/* What the driver would count of a run, for the device tree. The core is held. */
+void core_driver_count(struct ntk_core *core, uint32_t physical,
+                       const struct ntk_engine_result *result, uint64_t host_ns, bool is_first,
+                       enum ntk_core_outcome outcome);
+/* What a run on one physical core was, as the hooks count it. */
+void core_exec_core_fill(struct ntk_hooks_exec_core *to, const struct ntk_engine_result *result,
+                         uint64_t host_ns);
+
 /* --- core_hardware.c --- */
 
 /* What is about to run. */
@@ -177,6 +194,19 @@ int core_comm_reduction_check(uint32_t dtype, uint32_t reduction, uint64_t eleme
                               struct ntk_err *err);
 /* Leaves every communicator. */
 void core_comms_drop(struct ntk_core *core);
+
+/* --- core_counters.c --- */
+
+struct core_counters *core_counters_create(uint32_t nc_count); /* NULL without memory */
+void core_counters_destroy(struct core_counters *counters);
+/* The execution lock of the core is held. results: by physical core. */
+void core_counters_begin(struct core_counters *counters, uint32_t nc, uint64_t start_ticks);
+void core_counters_end(struct core_counters *counters, uint32_t nc,
+                       const struct ntk_engine_result *results, uint32_t result_count,
+                       uint64_t host_ns);
+/* Memory of a model comes or goes; model_id 0: it is nobody's. */
+void core_counters_memory(struct core_counters *counters, uint32_t model_id,
+                          enum ntk_memory_category category, uint64_t bytes, bool is_free);
 
 /* --- core_profile.c --- */
 

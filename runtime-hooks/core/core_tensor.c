@@ -403,9 +403,9 @@ int ntk_core_tensor_fill(struct ntk_core_tensor *tensor, uint64_t offset, uint8_
     return 0;
 }
 
-int ntk_core_tensor_copy(struct ntk_core_tensor *from, uint64_t from_offset,
-                         struct ntk_core_tensor *to, uint64_t to_offset, uint64_t bytes,
-                         struct ntk_err *err)
+/* is_near: two device tensors must lie on one core. */
+static int copy(struct ntk_core_tensor *from, uint64_t from_offset, struct ntk_core_tensor *to,
+                uint64_t to_offset, uint64_t bytes, bool is_near, struct ntk_err *err)
 {
     struct core_tensor_view source;
     struct core_tensor_view target;
@@ -423,7 +423,7 @@ int ntk_core_tensor_copy(struct ntk_core_tensor *from, uint64_t from_offset,
     }
     bool from_device = view_is_device(&source);
     bool to_device = view_is_device(&target);
-    if (from_device && to_device && source.nc != target.nc) {
+    if (is_near && from_device && to_device && source.nc != target.nc) {
         ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
                           "the tensors lie on the cores %u and %u, a copy stays on one", source.nc,
                           target.nc);
@@ -446,6 +446,20 @@ int ntk_core_tensor_copy(struct ntk_core_tensor *from, uint64_t from_offset,
     core_tensor_view_drop(&source);
     core_tensor_view_drop(&target);
     return ret;
+}
+
+int ntk_core_tensor_copy(struct ntk_core_tensor *from, uint64_t from_offset,
+                         struct ntk_core_tensor *to, uint64_t to_offset, uint64_t bytes,
+                         struct ntk_err *err)
+{
+    return copy(from, from_offset, to, to_offset, bytes, true, err);
+}
+
+int ntk_core_tensor_copy_far(struct ntk_core_tensor *from, uint64_t from_offset,
+                             struct ntk_core_tensor *to, uint64_t to_offset, uint64_t bytes,
+                             struct ntk_err *err)
+{
+    return copy(from, from_offset, to, to_offset, bytes, false, err);
 }
 
 void ntk_core_tensor_info_get(struct ntk_core_tensor *tensor, struct ntk_core_tensor_info *out_info)

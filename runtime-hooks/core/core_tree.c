@@ -344,9 +344,11 @@ static void pci_leaves_add(struct core_tree *tree, uint32_t index)
     uint32_t devices = tree->row->facts.device_count;
     char folder[CORE_TREE_PATH_BYTES];
     char text[CORE_TREE_TEXT_BYTES];
+    char bdf[NTK_CORE_BDF_BYTES];
     int node = -1;
 
-    path_format(folder, "bus/pci/devices/0000:%02x:%02x.0", 16 + 16 * (index / 4), 28 + index % 4);
+    ntk_core_machine_bdf(index, bdf);
+    path_format(folder, "bus/pci/devices/%s", bdf);
     leaf_add(tree, format_text, "0x1d0f\n", "%s/vendor", folder);
     (void)snprintf(text, sizeof text, "0x%04x\n", tree->row->pci_device_id);
     leaf_add(tree, format_text, text_keep(tree, text), "%s/device", folder);

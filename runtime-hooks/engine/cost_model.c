@@ -5,7 +5,7 @@
 
 #define PARTITIONS 128
 
-enum { NUMBER_V1 = 1, NUMBER_V2, NUMBER_V3, NUMBER_V4 };
+enum { NUMBER_V1 = 1, NUMBER_V2, NUMBER_V3, NUMBER_V4, NUMBER_MLU1, NUMBER_MLU2 };
 
 static const struct ntk_engine_core_spec specs[] = {
 #define NTK_CORE_GENERATION(symbol, arch, rows, columns, pe_mhz, dve_mhz, act_mhz, pool_mhz,   \

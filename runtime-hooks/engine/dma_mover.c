@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "runtime-hooks/engine/dma_across.h"
 #include "runtime-hooks/engine/kernel_dtype.h"
 
 #define PIECE 256
@@ -196,6 +197,52 @@ static bool copy_rows(const struct ntk_dma_walk *to_walk, uint8_t *to,
     return true;
 }
 
+/* The outermost dimension of one side is the innermost place of the other: between channels that
+ * lie side by side in memory and channels on the partitions. */
+static bool copy_across(const struct ntk_dma_walk *to_walk, uint8_t *to,
+                        const struct ntk_dma_walk *from_walk, const uint8_t *from, size_t width)
+{
+    struct ntk_dma_walk to_inner = *to_walk;
+    struct ntk_dma_walk from_inner = *from_walk;
+    unsigned t = to_walk->dim_count - 1U;
+    unsigned f = from_walk->dim_count - 1U;
+    uint64_t across;
+    uint64_t left = 0;
+    struct place a;
+    struct place b;
+    bool gathers;
+
+    if (width != 2 || to_walk->dim_count < 2 || from_walk->dim_count < 2) {
+        return false;
+    }
+    across = to_walk->count[t];
+    gathers = to_walk->step[0] == 2 && from_walk->step[f] == 2;
+    if (across != from_walk->count[f] ||
+        (!gathers && (from_walk->step[0] != 2 || to_walk->step[t] != 2))) {
+        return false;
+    }
+    to_inner.dim_count--;
+    from_inner.dim_count--;
+    ntk_dma_walk_elements(&to_inner, &left);
+    place_init(&a, &to_inner);
+    place_init(&b, &from_inner);
+    while (left > 0) {
+        uint64_t n = smaller(a.left, b.left);
+
+        if (gathers) {
+            ntk_dma_across(to + a.offset, to_walk->step[t], from + b.offset, from_walk->step[0],
+                           across, n);
+        } else {
+            ntk_dma_across(to + a.offset, to_walk->step[0], from + b.offset, from_walk->step[f], n,
+                           across);
+        }
+        place_advance(&a, n);
+        place_advance(&b, n);
+        left -= n;
+    }
+    return true;
+}
+
 void ntk_dma_copy(const struct ntk_dma_walk *to_walk, uint8_t *to,
                   const struct ntk_dma_walk *from_walk, const uint8_t *from)
 {
@@ -205,7 +252,8 @@ void ntk_dma_copy(const struct ntk_dma_walk *to_walk, uint8_t *to,
     struct place b;
 
     assert(width == ntk_dtype_bytes(from_walk->dtype));
-    if (copy_rows(to_walk, to, from_walk, from, width)) {
+    if (copy_rows(to_walk, to, from_walk, from, width) ||
+        copy_across(to_walk, to, from_walk, from, width)) {
         return;
     }
     ntk_dma_walk_elements(to_walk, &left);

@@ -33,9 +33,10 @@ extern "C" {
 
 struct ntk_neff_subgraph; /* shared/formats/neff/neff.h */
 
-/* Core generations: NC-v1 (Inferentia) .. NC-v4 (Trainium3). */
+/* Core generations: NC-v1 (Inferentia) .. NC-v4 (Trainium3), and two of machines with other cores,
+ * which know what the ones before them know (shared/abi/machine.def). */
 #define NTK_ENGINE_GENERATION_MIN 1
-#define NTK_ENGINE_GENERATION_MAX 4
+#define NTK_ENGINE_GENERATION_MAX 6
 
 /* Engines are enum ntk_engine of the event ABI, the same ids everywhere: tensor, activation, pool,
  * vector, sync and, last, the DMA queues. All but DMA execute instructions. */
@@ -127,7 +128,11 @@ struct ntk_engine_result {
     enum ntk_engine_outcome outcome;
     uint64_t duration_ns;               /* first start to last end (rounded up to a whole ns) */
     uint64_t busy_ns[NTK_ENGINE_COUNT]; /* instructions executing, waits excluded; DMA: union */
+    /* Held back by semaphores and barriers, and what only changes them. */
+    uint64_t wait_ns[NTK_ENGINE_SEQUENCER_COUNT];
+    uint64_t matmul_wait_ns; /* of the tensor engine's, before what goes through its array */
     uint64_t instruction_count[NTK_ENGINE_SEQUENCER_COUNT];
+    uint64_t matmul_count; /* of the tensor engine's, those that go through its array */
     uint64_t dma_transfer_count;
     uint64_t dma_bytes; /* written by DMA */
     uint64_t hbm_read_bytes, hbm_write_bytes;

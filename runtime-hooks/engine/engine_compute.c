@@ -325,8 +325,9 @@ static int array_prepare(const struct ntk_engine_builder *b, const struct ntk_is
         return 0;
     }
     if (columns > b->spec->pe_columns) {
-        return BAD("%llu columns for a tensor engine of %u", (unsigned long long)columns,
-                   b->spec->pe_columns);
+        return BAD("%llu columns for a tensor engine of %u: made for NeuronCores of another "
+                   "generation",
+                   (unsigned long long)columns, b->spec->pe_columns);
     }
     b->program->has_matmul = true;
     if (instr->op != NTK_ISA_OP_LOAD_STATIONARY) {

@@ -35,6 +35,7 @@ struct core_view {
     /* Not compared: what the rounds since then have added. */
     struct ntk_engine_result result;
     uint64_t busy_ps[NTK_ENGINE_SEQUENCER_COUNT];
+    uint64_t wait_ps[NTK_ENGINE_SEQUENCER_COUNT], matmul_wait_ps;
     uint64_t dma_busy_ps;
 };
 
@@ -108,6 +109,8 @@ static void remember(struct engine_group *group, uint32_t core, uint32_t engine)
         memcpy(view->registers, run->core->registers, sizeof view->registers);
         memcpy(view->frames, run->core->frames, sizeof view->frames);
         memcpy(view->busy_ps, run->busy_ps, sizeof view->busy_ps);
+        memcpy(view->wait_ps, run->wait_ps, sizeof view->wait_ps);
+        view->matmul_wait_ps = run->matmul_wait_ps;
         view->dma_busy_ps = run->dma_busy_ps;
         view->result = *run->result;
     }
@@ -211,12 +214,15 @@ void engine_endless_spin(struct engine_group *group)
 
         engine_intervals_fold(run, run->now_ps);
         run->dma_busy_ps += rounds * (run->dma_busy_ps - view->dma_busy_ps);
+        run->matmul_wait_ps += rounds * (run->matmul_wait_ps - view->matmul_wait_ps);
         for (uint32_t e = 0; e < NTK_ENGINE_SEQUENCER_COUNT; e++) {
             run->busy_ps[e] += rounds * (run->busy_ps[e] - view->busy_ps[e]);
+            run->wait_ps[e] += rounds * (run->wait_ps[e] - view->wait_ps[e]);
             result->instruction_count[e] +=
                 rounds * (result->instruction_count[e] - view->result.instruction_count[e]);
         }
 #define SPIN(field) result->field += rounds * (result->field - view->result.field)
+        SPIN(matmul_count);
         SPIN(dma_transfer_count);
         SPIN(dma_bytes);
         SPIN(hbm_read_bytes);

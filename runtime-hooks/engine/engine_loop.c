@@ -199,6 +199,7 @@ static void instr_start(struct run *run, uint32_t engine)
     struct engine_state *state = &run->engines[engine];
     const struct ntk_engine_instr *instr = &state->instrs[state->next];
     uint64_t end_ps = later(run->now_ps, instr->duration_ps);
+    uint64_t wait_ps = run->now_ps - state->free_ps;
 
     if (instr->kind != NTK_ENGINE_KIND_BARRIER) { /* there it was when the engine arrived */
         wait_consume(run, engine, instr);
@@ -207,7 +208,7 @@ static void instr_start(struct run *run, uint32_t engine)
         struct ntk_engine_instruction_event event = { .engine = engine,
                                                       .slot = instr->slot,
                                                       .opcode = instr->opcode,
-                                                      .wait_ps = run->now_ps - state->free_ps,
+                                                      .wait_ps = wait_ps,
                                                       .start_ps = run->now_ps,
                                                       .end_ps = end_ps };
 
@@ -228,10 +229,17 @@ static void instr_start(struct run *run, uint32_t engine)
         engine_flow_register(run, engine, instr);
     }
     run->result->instruction_count[engine]++;
+    if (instr->flops > 0) {
+        run->result->matmul_count++;
+        run->matmul_wait_ps = later(run->matmul_wait_ps, wait_ps);
+    }
     if (instr->kind != NTK_ENGINE_KIND_SYNC && instr->kind != NTK_ENGINE_KIND_BARRIER) {
         /* waiting is not working */
         run->busy_ps[engine] = later(run->busy_ps[engine], instr->duration_ps);
+    } else {
+        wait_ps = later(wait_ps, instr->duration_ps);
     }
+    run->wait_ps[engine] = later(run->wait_ps[engine], wait_ps);
     state->is_running = true;
     engine_pending_push(run, end_ps, NTK_ENGINE_PENDING_INSTR, engine);
 }

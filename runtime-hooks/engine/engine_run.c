@@ -385,7 +385,9 @@ static void run_finish(struct run *run)
 
     for (int e = 0; e < NTK_ENGINE_SEQUENCER_COUNT; e++) {
         result->busy_ns[e] = run->busy_ps[e] / 1000;
+        result->wait_ns[e] = run->wait_ps[e] / 1000;
     }
+    result->matmul_wait_ns = run->matmul_wait_ps / 1000;
     engine_intervals_fold(run, run->last_ps);
     result->busy_ns[NTK_ENGINE_DMA] = run->dma_busy_ps / 1000;
     result->duration_ns = run->last_ps / 1000 + (run->last_ps % 1000 != 0);

@@ -38,6 +38,7 @@ struct run {
     struct engine_group *group;
     struct engine_state engines[NTK_ENGINE_SEQUENCER_COUNT];
     uint64_t busy_ps[NTK_ENGINE_SEQUENCER_COUNT];
+    uint64_t wait_ps[NTK_ENGINE_SEQUENCER_COUNT], matmul_wait_ps;
     uint64_t dma_free_ps[DMA_ENGINES_MAX];
     uint64_t dma_busy_ps, dma_covered_ps; /* of the intervals that are folded already; up to when */
     uint64_t now_ps, last_ps;

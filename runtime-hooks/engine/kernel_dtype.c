@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime-hooks/engine/kernel_clones.h"
+#include "runtime-hooks/engine/kernel_half.h"
 
 /* Rows are converted in pieces of this many elements where a value goes through a buffer. */
 #define PIECE 256
@@ -213,6 +214,13 @@ NTK_KERNEL_CLONES
 void ntk_kernel_to_f32(enum ntk_dtype dtype, const void *from, ptrdiff_t step, size_t count,
                        float *to)
 {
+    if (dtype == NTK_DTYPE_FLOAT16 && step == (ptrdiff_t)sizeof(uint16_t)) {
+        size_t done = ntk_half_widen(from, count, to);
+
+        from = (const uint16_t *)from + done;
+        to += done;
+        count -= done;
+    }
     switch (dtype) {
     case NTK_DTYPE_FLOAT8E3:
         ROW_TO(uint8_t, F8E3_TO_F32(x), to);
@@ -278,6 +286,13 @@ NTK_KERNEL_CLONES
 bool ntk_kernel_from_f32(enum ntk_dtype dtype, const float *from, size_t count, void *to,
                          ptrdiff_t step)
 {
+    if (dtype == NTK_DTYPE_FLOAT16 && step == (ptrdiff_t)sizeof(uint16_t)) {
+        size_t done = ntk_half_narrow(from, count, to); /* no NaN among them */
+
+        from += done;
+        to = (uint16_t *)to + done;
+        count -= done;
+    }
     switch (dtype) {
     case NTK_DTYPE_FLOAT8E3:
         ROW_FROM(uint8_t, F32_TO_F8E3(from[i]));

@@ -6,9 +6,9 @@
 
 #define COLUMN_BYTES 1024
 #define COLUMNS (NTK_ISA_SBUF_PARTITION_BYTES_MAX / COLUMN_BYTES)
-/* 1 MiB of stationary, 2 MiB of moving matrices at most: what a second-level cache may still
- * hold. */
-#define STATIONARY_KEPT 16
+/* 6 MiB of stationary matrices at most, the weights of a layer, which every block of its input
+ * meets again; 2 MiB of moving ones. */
+#define STATIONARY_KEPT 96
 #define MOVING_KEPT 8
 
 struct pack {

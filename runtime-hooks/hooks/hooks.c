@@ -16,9 +16,6 @@ uint32_t hooks_mask;
 
 static int fork_prepared;
 
-#define likely(condition) __builtin_expect(!!(condition), 1)
-#define unlikely(condition) __builtin_expect(!!(condition), 0)
-
 /* ---- attach and detach ---- */
 
 static void in_child(void)
@@ -102,10 +99,13 @@ int ntk_hooks_attach(const struct ntk_hooks_config *config, char *out_note, size
     return 0;
 }
 
-void ntk_hooks_detach(void)
+static void detach(bool is_in_order)
 {
     if (ntk_abi_load(&hooks_mask) == 0) {
         return;
+    }
+    if (is_in_order && hooks.writer_pid == (uint32_t)getpid()) {
+        hooks_comms_leave_all();
     }
     __atomic_store_n(&hooks_mask, 0u, __ATOMIC_SEQ_CST);
     if (hooks.writer_pid != (uint32_t)getpid()) {
@@ -115,10 +115,15 @@ void ntk_hooks_detach(void)
     hooks_segment_end();
 }
 
-/* A program that ends, or unloads us, without saying so. */
+void ntk_hooks_detach(void)
+{
+    detach(true);
+}
+
+/* A program that ends, or unloads us, without saying so: as a rank it is missed. */
 __attribute__((destructor)) static void detach_at_end(void)
 {
-    ntk_hooks_detach();
+    detach(false);
 }
 
 const char *ntk_hooks_segment_path(void)
@@ -135,49 +140,16 @@ int ntk_hooks_counters_on(void)
 
 uint64_t ntk_hooks_now(void)
 {
-    if (unlikely(hooks.given_ns != 0)) {
+    if (hooks_unlikely(hooks.given_ns != 0)) {
         return hooks.given_ns;
     }
     /* Zeroed state means CLOCK_MONOTONIC, in nanoseconds. */
     return ntk_raw_clock_now(hooks.clock_kind);
 }
 
-static inline uint64_t scale(uint64_t value, uint64_t factor)
-{
-    __extension__ typedef unsigned __int128 wide;
-
-    return factor == 0 ? value : (uint64_t)((wide)value * factor >> 32);
-}
-
 uint64_t ntk_hooks_ticks_to_ns(uint64_t ticks)
 {
-    return scale(ticks, hooks.ns_per_tick);
-}
-
-/* A span of ticks that other cores may have taken: never below zero. */
-static inline uint64_t span_ns(uint64_t start_ticks, uint64_t end_ticks)
-{
-    return end_ticks > start_ticks ? scale(end_ticks - start_ticks, hooks.ns_per_tick) : 0;
-}
-
-static inline uint64_t span_ticks(uint64_t start_ticks, uint64_t end_ticks)
-{
-    return end_ticks > start_ticks ? end_ticks - start_ticks : 0;
-}
-
-/* ---- one record ---- */
-
-static void record(uint16_t kind, uint16_t flags, uint16_t core, uint64_t start_ticks,
-                   uint64_t word_0, uint64_t word_1, uint64_t word_2, uint64_t word_3,
-                   uint64_t word_4)
-{
-    struct ntk_ring_writer *writer = hooks_ring();
-
-    if (likely(writer != NULL) && ntk_ring_writer_enter(writer)) {
-        ntk_ring_writer_put(writer, start_ticks, NTK_SLOT_META(kind, flags, core, writer->thread),
-                            word_0, word_1, word_2, word_3, word_4);
-        ntk_ring_writer_leave(writer);
-    }
+    return hooks_scale(ticks, hooks.ns_per_tick);
 }
 
 /* ---- cores ---- */
@@ -199,7 +171,7 @@ static inline void count(uint64_t *counter, uint64_t amount, uint32_t is_shared)
  * is counted. */
 static inline int core_lock(uint16_t core)
 {
-    if (likely(!hooks.cores_shared) || hooks_core_lock_take(&hooks.core_lock[core])) {
+    if (hooks_likely(!hooks.cores_shared) || hooks_core_lock_take(&hooks.core_lock[core])) {
         return 1;
     }
     struct ntk_ring_writer *writer = hooks_ring();
@@ -211,7 +183,7 @@ static inline int core_lock(uint16_t core)
 
 static inline void core_unlock(uint16_t core)
 {
-    if (unlikely(hooks.cores_shared)) {
+    if (hooks_unlikely(hooks.cores_shared)) {
         hooks_core_lock_drop(&hooks.core_lock[core]);
     }
 }
@@ -238,7 +210,7 @@ static void core_turn(uint16_t core, uint64_t now, enum turn turn, uint32_t mode
     ntk_abi_store(&block->seq, seq);
     ntk_abi_fence_release();
     if (in_flight > (turn == TURN_CANCEL ? 1 : 0)) {
-        ntk_abi_store(&block->busy_ns, ntk_abi_load(&block->busy_ns) + span_ns(since, now));
+        ntk_abi_store(&block->busy_ns, ntk_abi_load(&block->busy_ns) + hooks_span_ns(since, now));
     }
     if (in_flight == 0 || now > since) {
         ntk_abi_store(&block->since_ticks, now);
@@ -380,11 +352,14 @@ void ntk_hooks_model_begin(const struct ntk_hooks_model *model, struct ntk_hooks
     entry->load_realtime_ns = ntk_raw_clock_system_ns(CLOCK_REALTIME);
     entry->load_ns = 0;
     entry->device_bytes = 0;
-    entry->flags = model->flags;
+    entry->flags = model->flags & ~(uint32_t)NTK_PROCESS_RANK;
     ntk_abi_store(&entry->running, 0);
     ntk_abi_store(&entry->executions, 0);
     ntk_abi_store(&entry->errors, 0);
     ntk_abi_store(&entry->effective_flops, 0);
+    ntk_abi_store(&entry->node_switches, 0);
+    ntk_abi_store(&entry->starts, 0);
+    ntk_abi_store(&entry->stops, 0);
     store_text(entry->name, sizeof entry->name, model->name);
     store_text(entry->neff_path, sizeof entry->neff_path, model->neff_path);
     hooks.model_owned[slot] = hooks.cores_shared || model->core_count <= process->lnc;
@@ -393,9 +368,13 @@ void ntk_hooks_model_begin(const struct ntk_hooks_model *model, struct ntk_hooks
         hooks_histogram_prepare(NTK_SEGMENT_CORES + slot, NTK_HISTOGRAM_OWNER_MODEL(model->id))) {
         ntk_abi_store(&entry->histogram, 1u);
     }
+    hooks.model_comm[slot] = 0;
     ntk_abi_store_release(&entry->seq, entry->seq + 1);
     hooks_table_unlock();
     out_ref->slot_plus_one = slot + 1;
+    if (model->rank != NULL) {
+        hooks_comm_program_join(slot, model);
+    }
 }
 
 /* What the event of a load or an unload says of its model. */
@@ -447,7 +426,7 @@ void ntk_hooks_model_loaded(struct ntk_hooks_model_ref model, uint64_t start_tic
         if ((mask & HOOKS_EVENTS) != 0) {
             path_name = ntk_hooks_name(entry->neff_path);
         }
-        ntk_abi_store(&entry->load_ns, span_ns(start_ticks, now));
+        ntk_abi_store(&entry->load_ns, hooks_span_ns(start_ticks, now));
         ntk_abi_store(&entry->device_bytes, device_bytes);
         if (status == 0 && facts.core < NTK_SEGMENT_CORES) {
             ntk_abi_add_shared(&hooks.segment.cores[facts.core].model_load_count, 1);
@@ -456,13 +435,62 @@ void ntk_hooks_model_loaded(struct ntk_hooks_model_ref model, uint64_t start_tic
                               (uint32_t)(status == 0 ? NTK_MODEL_LOADED : NTK_MODEL_UNLOADED));
         if (status != 0) {
             rows_give_back(model.id);
+            hooks_comm_program_leave(model_slot(model));
         }
     }
     if ((mask & HOOKS_EVENTS) != 0) {
-        record(NTK_EVENT_MODEL_LOAD, 0, facts.core, start_ticks, span_ticks(start_ticks, now),
-               NTK_WORD(model_id(model), status), device_bytes, NTK_WORD(facts.name, path_name),
-               facts.core_count);
+        hooks_record(NTK_EVENT_MODEL_LOAD, 0, facts.core, start_ticks,
+                     hooks_span_ticks(start_ticks, now), NTK_WORD(model_id(model), status),
+                     device_bytes, NTK_WORD(facts.name, path_name), facts.core_count);
     }
+}
+
+void ntk_hooks_model_switched(struct ntk_hooks_model_ref model)
+{
+    struct ntk_segment_model *entry = ntk_abi_load(&hooks_mask) == 0 ? NULL : model_entry(model);
+
+    if (entry != NULL) {
+        ntk_abi_add_shared(&entry->node_switches, 1);
+    }
+}
+
+/* Between load and unload. */
+static void model_turned(uint16_t kind, struct ntk_hooks_model_ref model, uint64_t start_ticks,
+                         uint32_t status)
+{
+    uint32_t mask = ntk_abi_load(&hooks_mask);
+    struct ntk_segment_model *entry;
+    struct model_facts facts;
+    uint64_t so_far = 0;
+
+    if (mask == 0) {
+        return;
+    }
+    entry = model_entry(model);
+    facts = model_facts_get(entry, mask);
+    if (entry != NULL && kind == NTK_EVENT_MODEL_START) {
+        so_far = ntk_abi_add_shared(&entry->starts, 1) + 1;
+    } else if (entry != NULL) {
+        ntk_abi_add_shared(&entry->stops, 1);
+        so_far = ntk_abi_load(&entry->executions);
+    }
+    if ((mask & HOOKS_EVENTS) != 0) {
+        hooks_record(kind, 0, facts.core, start_ticks,
+                     hooks_span_ticks(start_ticks, ntk_hooks_now()),
+                     NTK_WORD(model_id(model), status), so_far, facts.name, facts.core_count);
+    }
+}
+
+void ntk_hooks_model_started(struct ntk_hooks_model_ref model, uint64_t start_ticks,
+                             uint32_t status)
+{
+    model_turned(NTK_EVENT_MODEL_START, model, start_ticks, status);
+}
+
+void ntk_hooks_model_stopped(struct ntk_hooks_model_ref model, uint64_t start_ticks,
+                             uint32_t status)
+{
+    model_turned(NTK_EVENT_MODEL_STOP, model, start_ticks, status);
 }
 
 void ntk_hooks_model_unloaded(struct ntk_hooks_model_ref model, uint64_t start_ticks,
@@ -489,11 +517,13 @@ void ntk_hooks_model_unloaded(struct ntk_hooks_model_ref model, uint64_t start_t
             ntk_abi_add_shared(&hooks.segment.cores[facts.core].model_unload_count, 1);
         }
         rows_give_back(model.id);
+        hooks_comm_program_leave(model_slot(model));
         ntk_abi_store_release(&entry->state, (uint32_t)NTK_MODEL_UNLOADED);
     }
     if ((mask & HOOKS_EVENTS) != 0) {
-        record(NTK_EVENT_MODEL_UNLOAD, 0, facts.core, start_ticks, span_ticks(start_ticks, now),
-               NTK_WORD(model_id(model), status), executions, facts.name, facts.core_count);
+        hooks_record(NTK_EVENT_MODEL_UNLOAD, 0, facts.core, start_ticks,
+                     hooks_span_ticks(start_ticks, now), NTK_WORD(model_id(model), status),
+                     executions, facts.name, facts.core_count);
     }
 }
 
@@ -512,7 +542,7 @@ static inline void prefetch_core(struct ntk_hooks_model_ref model, uint16_t core
 {
     const struct ntk_segment_model *entry = model_entry(model);
 
-    if (unlikely(hooks.cores_shared)) {
+    if (hooks_unlikely(hooks.cores_shared)) {
         __builtin_prefetch(&hooks.core_lock[core], 1);
         __builtin_prefetch(&hooks.segment.cores[core].seq, 1);
         if (entry != NULL) {
@@ -527,7 +557,7 @@ uint64_t ntk_hooks_exec_begin(struct ntk_hooks_model_ref model, uint16_t core, u
     struct ntk_segment_model *entry;
     uint64_t now;
 
-    if (unlikely(ntk_abi_load(&hooks_mask) == 0)) {
+    if (hooks_unlikely(ntk_abi_load(&hooks_mask) == 0)) {
         return 0;
     }
     if (core >= NTK_SEGMENT_CORES) {
@@ -535,16 +565,19 @@ uint64_t ntk_hooks_exec_begin(struct ntk_hooks_model_ref model, uint16_t core, u
     }
     prefetch_core(model, core);
     now = ntk_hooks_now();
-    if (unlikely(core_count > 1)) {
+    if (hooks_unlikely(core_count > 1)) {
         cores_turn(core, (uint32_t)core + core_count, now, TURN_BEGIN, model_id(model));
     }
     if (core_lock(core)) {
         core_turn(core, now, TURN_BEGIN, model_id(model));
         entry = model_entry(model);
-        if (likely(entry != NULL)) {
+        if (hooks_likely(entry != NULL)) {
             count(&entry->running, 1, model_is_shared(model, entry, core));
         }
         core_unlock(core);
+        if (entry != NULL && hooks_unlikely(entry->flags & NTK_PROCESS_RANK)) {
+            hooks_comm_program_begin(model_slot(model), core, now);
+        }
     }
     return now;
 }
@@ -574,7 +607,7 @@ static void count_outcome(struct ntk_segment_core *block, uint32_t status, uint6
 {
     enum ntk_error_class error_class = ntk_error_class_of_status(status);
 
-    if (likely(status == 0)) {
+    if (hooks_likely(status == 0)) {
         count(&block->outcome[NTK_OUTCOME_COMPLETED], runs, 0);
         count(&block->status[NTK_STATUS_SUCCESS], runs, 0);
         return;
@@ -616,7 +649,7 @@ static void record_exec(const struct ntk_hooks_exec *exec, uint64_t now, uint64_
     uint32_t i;
     uint32_t e;
 
-    if (unlikely(writer == NULL) || !ntk_ring_writer_enter(writer)) {
+    if (hooks_unlikely(writer == NULL) || !ntk_ring_writer_enter(writer)) {
         return;
     }
     for (i = 0; exec->per_core != NULL && i < cores; i++) {
@@ -627,18 +660,18 @@ static void record_exec(const struct ntk_hooks_exec *exec, uint64_t now, uint64_
                 ntk_ring_writer_put(
                     writer, exec->core_start_ticks,
                     NTK_SLOT_META(NTK_EVENT_ENGINE, 0, exec->core + i, writer->thread),
-                    scale(core->engine_busy_ns[e], hooks.ticks_per_ns), NTK_WORD(id, e),
+                    hooks_scale(core->engine_busy_ns[e], hooks.ticks_per_ns), NTK_WORD(id, e),
                     exec->execution_id, core->engine_busy_device_ns[e],
                     core->engine_instructions[e]);
             }
         }
     }
-    ntk_ring_writer_put(writer, exec->call_start_ticks != 0 ? exec->call_start_ticks : now,
-                        NTK_SLOT_META(NTK_EVENT_EXEC, ntk_outcome_of_status(exec->status),
-                                      exec->core, writer->thread),
-                        exec->call_start_ticks != 0 ? span_ticks(exec->call_start_ticks, now) : 0,
-                        NTK_WORD(id, exec->status), exec->execution_id, core_ticks,
-                        exec->device_ns);
+    ntk_ring_writer_put(
+        writer, exec->call_start_ticks != 0 ? exec->call_start_ticks : now,
+        NTK_SLOT_META(NTK_EVENT_EXEC, ntk_outcome_of_status(exec->status), exec->core,
+                      writer->thread),
+        exec->call_start_ticks != 0 ? hooks_span_ticks(exec->call_start_ticks, now) : 0,
+        NTK_WORD(id, exec->status), exec->execution_id, core_ticks, exec->device_ns);
     ntk_ring_writer_leave(writer);
 }
 
@@ -707,26 +740,26 @@ static void count_execution(const struct ntk_hooks_exec *exec, const struct exec
     struct ntk_segment_model *entry = model_entry(exec->model);
     uint32_t is_shared;
 
-    if (unlikely(exec->is_part)) {
+    if (hooks_unlikely(exec->is_part)) {
         count_part(exec, entry, flops);
         return;
     }
     count_outcome(block, exec->status, span->runs);
-    if (likely(ntk_abi_load(&block->histogram) != 0) && likely(!span->is_unknown) &&
-        !(entry != NULL && unlikely(entry->flags & NTK_PROCESS_ESTIMATED))) {
+    if (hooks_likely(ntk_abi_load(&block->histogram) != 0) && hooks_likely(!span->is_unknown) &&
+        !(entry != NULL && hooks_unlikely(entry->flags & NTK_PROCESS_ESTIMATED))) {
         histogram_add(&hooks.segment.histograms[exec->core], span, 0);
     }
-    if (unlikely(entry == NULL)) {
+    if (hooks_unlikely(entry == NULL)) {
         return;
     }
     is_shared = model_is_shared(exec->model, entry, exec->core);
     count(&entry->running, UINT64_MAX, is_shared); /* minus one */
     count(&entry->executions, span->runs, is_shared);
     count(&entry->effective_flops, flops, is_shared);
-    if (unlikely(exec->status != 0)) {
+    if (hooks_unlikely(exec->status != 0)) {
         ntk_abi_add_shared(&entry->errors, 1);
     }
-    if (likely(ntk_abi_load(&entry->histogram) != 0) && likely(!span->is_unknown)) {
+    if (hooks_likely(ntk_abi_load(&entry->histogram) != 0) && hooks_likely(!span->is_unknown)) {
         histogram_add(&hooks.segment.histograms[NTK_SEGMENT_CORES + model_slot(exec->model)], span,
                       is_shared);
     }
@@ -742,7 +775,7 @@ void ntk_hooks_exec_end(const struct ntk_hooks_exec *exec)
     uint64_t now;
     uint32_t i;
 
-    if (unlikely(mask == 0) || exec->core >= NTK_SEGMENT_CORES) {
+    if (hooks_unlikely(mask == 0) || exec->core >= NTK_SEGMENT_CORES) {
         return;
     }
     prefetch_core(exec->model, exec->core);
@@ -755,13 +788,13 @@ void ntk_hooks_exec_end(const struct ntk_hooks_exec *exec)
     /* At which run one that failed did so is not known. */
     span.runs = exec->run_count != 0 && exec->status == 0 ? exec->run_count : 1;
     span.is_unknown = exec->call_start_ticks == 0;
-    span.total_ns = span.is_unknown ? 0 : span_ns(exec->call_start_ticks, now);
-    span.core_ns = exec->device_ns != 0 ? span_ns(exec->core_start_ticks, core_end) : 0;
-    if (unlikely(exec->parts_ticks != 0)) {
+    span.total_ns = span.is_unknown ? 0 : hooks_span_ns(exec->call_start_ticks, now);
+    span.core_ns = exec->device_ns != 0 ? hooks_span_ns(exec->core_start_ticks, core_end) : 0;
+    if (hooks_unlikely(exec->parts_ticks != 0)) {
         span.core_ns += ntk_hooks_ticks_to_ns(exec->parts_ticks);
     }
     prefetch_exec(exec, &span);
-    if (unlikely(hooks.cores_shared)) {
+    if (hooks_unlikely(hooks.cores_shared)) {
         hooks_ring_prefetch();
     }
 
@@ -771,15 +804,20 @@ void ntk_hooks_exec_end(const struct ntk_hooks_exec *exec)
             core_unlock((uint16_t)(exec->core + i));
         }
     }
-    if (unlikely(!core_lock(exec->core))) {
+    if (hooks_unlikely(!core_lock(exec->core))) {
         return;
     }
     flops += end_on_core(exec, 0, core_end);
     count_execution(exec, &span, flops);
     core_unlock(exec->core);
-    if (likely((mask & HOOKS_EVENTS) != 0)) {
+    if (model_entry(exec->model) != NULL && !exec->is_part &&
+        hooks_unlikely(model_entry(exec->model)->flags & NTK_PROCESS_RANK)) {
+        hooks_comm_program_end(model_slot(exec->model), core_end, exec->status);
+    }
+    if (hooks_likely((mask & HOOKS_EVENTS) != 0)) {
         record_exec(exec, now,
-                    exec->device_ns != 0 ? span_ticks(exec->core_start_ticks, core_end) : 0, cores);
+                    exec->device_ns != 0 ? hooks_span_ticks(exec->core_start_ticks, core_end) : 0,
+                    cores);
     }
 }
 
@@ -805,7 +843,7 @@ void ntk_hooks_exec_refused(const struct ntk_hooks_exec *exec)
     uint32_t mask = ntk_abi_load(&hooks_mask);
     uint64_t now;
 
-    if (unlikely(mask == 0) || exec->core >= NTK_SEGMENT_CORES) {
+    if (hooks_unlikely(mask == 0) || exec->core >= NTK_SEGMENT_CORES) {
         return;
     }
     now = ntk_hooks_now();
@@ -818,9 +856,9 @@ void ntk_hooks_exec_refused(const struct ntk_hooks_exec *exec)
         }
     }
     if ((mask & HOOKS_EVENTS) != 0) {
-        record(NTK_EVENT_EXEC, (uint16_t)ntk_outcome_of_status(exec->status), exec->core,
-               exec->call_start_ticks, span_ticks(exec->call_start_ticks, now),
-               NTK_WORD(model_id(exec->model), exec->status), exec->execution_id, 0, 0);
+        hooks_record(NTK_EVENT_EXEC, (uint16_t)ntk_outcome_of_status(exec->status), exec->core,
+                     exec->call_start_ticks, hooks_span_ticks(exec->call_start_ticks, now),
+                     NTK_WORD(model_id(exec->model), exec->status), exec->execution_id, 0, 0);
     }
 }
 
@@ -829,7 +867,7 @@ void ntk_hooks_exec_cancel(const struct ntk_hooks_exec *exec)
     struct ntk_segment_model *entry;
     uint64_t now;
 
-    if (unlikely(ntk_abi_load(&hooks_mask) == 0) || exec->core >= NTK_SEGMENT_CORES) {
+    if (hooks_unlikely(ntk_abi_load(&hooks_mask) == 0) || exec->core >= NTK_SEGMENT_CORES) {
         return;
     }
     now = ntk_hooks_now();
@@ -841,6 +879,9 @@ void ntk_hooks_exec_cancel(const struct ntk_hooks_exec *exec)
             count(&entry->running, UINT64_MAX, model_is_shared(exec->model, entry, exec->core));
         }
         core_unlock(exec->core);
+        if (entry != NULL && (entry->flags & NTK_PROCESS_RANK) != 0) {
+            hooks_comm_program_cancel(model_slot(exec->model), now);
+        }
     }
 }
 
@@ -855,9 +896,9 @@ static enum ntk_memory_category category_of(const struct ntk_hooks_memory *memor
 static void record_memory(uint16_t kind, const struct ntk_hooks_memory *memory,
                           enum ntk_memory_category category)
 {
-    record(kind, 0, memory->core, ntk_hooks_now(), 0,
-           NTK_WORD(model_id(memory->model), memory->name), memory->address, memory->bytes,
-           NTK_WORD(category, ntk_memory_location_of(category)));
+    hooks_record(kind, 0, memory->core, ntk_hooks_now(), 0,
+                 NTK_WORD(model_id(memory->model), memory->name), memory->address, memory->bytes,
+                 NTK_WORD(category, ntk_memory_location_of(category)));
 }
 
 ntk_hooks_row ntk_hooks_memory_alloc(const struct ntk_hooks_memory *memory)
@@ -869,7 +910,7 @@ ntk_hooks_row ntk_hooks_memory_alloc(const struct ntk_hooks_memory *memory)
     uint64_t peak;
     uint32_t index;
 
-    if (unlikely(mask == 0)) {
+    if (hooks_unlikely(mask == 0)) {
         return 0;
     }
     category = category_of(memory);
@@ -894,7 +935,7 @@ void ntk_hooks_memory_free(const struct ntk_hooks_memory *memory, ntk_hooks_row 
 {
     uint32_t mask = ntk_abi_load(&hooks_mask);
 
-    if (unlikely(mask == 0)) {
+    if (hooks_unlikely(mask == 0)) {
         return;
     }
     /* Row 0: allocated while the hooks were off, so there is nothing to take back. */
@@ -916,7 +957,7 @@ void ntk_hooks_transfer(const struct ntk_hooks_transfer *transfer)
 {
     uint32_t mask = ntk_abi_load(&hooks_mask);
 
-    if (unlikely(mask == 0)) {
+    if (hooks_unlikely(mask == 0)) {
         return;
     }
     if (transfer->core < NTK_SEGMENT_CORES) {
@@ -933,10 +974,10 @@ void ntk_hooks_transfer(const struct ntk_hooks_transfer *transfer)
     if ((mask & HOOKS_EVENTS) != 0) {
         uint64_t now = ntk_hooks_now();
 
-        record(NTK_EVENT_TRANSFER, transfer->direction, transfer->core, transfer->start_ticks,
-               span_ticks(transfer->start_ticks, now),
-               NTK_WORD(model_id(transfer->model), transfer->name), transfer->bytes,
-               transfer->address, transfer->offset);
+        hooks_record(NTK_EVENT_TRANSFER, transfer->direction, transfer->core, transfer->start_ticks,
+                     hooks_span_ticks(transfer->start_ticks, now),
+                     NTK_WORD(model_id(transfer->model), transfer->name), transfer->bytes,
+                     transfer->address, transfer->offset);
     }
 }
 
@@ -944,16 +985,16 @@ void ntk_hooks_error(const struct ntk_hooks_error *error)
 {
     uint32_t mask = ntk_abi_load(&hooks_mask);
 
-    if (unlikely(mask == 0)) {
+    if (hooks_unlikely(mask == 0)) {
         return;
     }
     if (error->core < NTK_SEGMENT_CORES && error->error_class < NTK_ERROR_CLASS_COUNT) {
         ntk_abi_add_shared(&hooks.segment.cores[error->core].error_class[error->error_class], 1);
     }
     if ((mask & HOOKS_EVENTS) != 0) {
-        record(NTK_EVENT_ERROR, 0, error->core, ntk_hooks_now(), 0,
-               NTK_WORD(model_id(error->model), error->status), error->execution_id,
-               NTK_WORD(error->error_class, error->error_code), error->value);
+        hooks_record(NTK_EVENT_ERROR, 0, error->core, ntk_hooks_now(), 0,
+                     NTK_WORD(model_id(error->model), error->status), error->execution_id,
+                     NTK_WORD(error->error_class, error->error_code), error->value);
     }
 }
 
@@ -963,13 +1004,13 @@ uint64_t ntk_hooks_profile_start(struct ntk_hooks_model_ref model, uint16_t core
     uint32_t mask = ntk_abi_load(&hooks_mask);
     uint64_t now;
 
-    if (unlikely(mask == 0)) {
+    if (hooks_unlikely(mask == 0)) {
         return 0;
     }
     now = ntk_hooks_now();
     if ((mask & HOOKS_EVENTS) != 0) {
-        record(NTK_EVENT_PROFILE_START, 0, core, now, 0, NTK_WORD(model_id(model), 0), session,
-               name, 0);
+        hooks_record(NTK_EVENT_PROFILE_START, 0, core, now, 0, NTK_WORD(model_id(model), 0),
+                     session, name, 0);
     }
     return now;
 }
@@ -979,9 +1020,9 @@ void ntk_hooks_profile_stop(struct ntk_hooks_model_ref model, uint16_t core, uin
                             uint32_t status)
 {
     if ((ntk_abi_load(&hooks_mask) & HOOKS_EVENTS) != 0) {
-        record(NTK_EVENT_PROFILE_STOP, 0, core, start_ticks,
-               span_ticks(start_ticks, ntk_hooks_now()), NTK_WORD(model_id(model), status), session,
-               name, bytes_written);
+        hooks_record(NTK_EVENT_PROFILE_STOP, 0, core, start_ticks,
+                     hooks_span_ticks(start_ticks, ntk_hooks_now()),
+                     NTK_WORD(model_id(model), status), session, name, bytes_written);
     }
 }
 
@@ -990,13 +1031,13 @@ void ntk_hooks_mark(uint32_t name, uint64_t start_ticks, uint16_t core, uint64_t
 {
     uint64_t now;
 
-    if (unlikely((ntk_abi_load(&hooks_mask) & HOOKS_EVENTS) == 0)) {
+    if (hooks_unlikely((ntk_abi_load(&hooks_mask) & HOOKS_EVENTS) == 0)) {
         return;
     }
     now = ntk_hooks_now();
     if (start_ticks == 0) {
         start_ticks = now;
     }
-    record(NTK_EVENT_MARK, 0, core, start_ticks, span_ticks(start_ticks, now), name, value_0,
-           value_1, 0);
+    hooks_record(NTK_EVENT_MARK, 0, core, start_ticks, hooks_span_ticks(start_ticks, now), name,
+                 value_0, value_1, 0);
 }

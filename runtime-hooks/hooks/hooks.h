@@ -104,6 +104,14 @@ struct ntk_hooks_model_ref {
     uint32_t slot_plus_one; /* ours; 0: the table was full, the model counts as model 0 */
 };
 
+/* The process as a rank, and of what. */
+struct ntk_hooks_rank {
+    const char *rendezvous; /* where the ranks meet; NULL is "" */
+    uint32_t world_rank, world_count;
+    const uint32_t *group; /* world ranks in order, this one among them; NULL: all */
+    uint32_t group_count;
+};
+
 struct ntk_hooks_model {
     uint32_t id;
     const char *name;
@@ -113,6 +121,7 @@ struct ntk_hooks_model {
     uint16_t core_count; /* physical cores */
     /* enum ntk_process_flags; how long an ESTIMATED one takes is nobody's latency */
     uint32_t flags;
+    const struct ntk_hooks_rank *rank; /* NULL: its executions concern no other process */
 };
 
 /* Before the first memory of a model is counted. Always fills *out_ref. */
@@ -122,6 +131,13 @@ void ntk_hooks_model_begin(const struct ntk_hooks_model *model,
  * model is gone. */
 void ntk_hooks_model_loaded(struct ntk_hooks_model_ref model, uint64_t start_ticks, uint32_t status,
                             uint64_t device_bytes);
+/* A core was cleared for another node of the model: its nodes take turns there. */
+void ntk_hooks_model_switched(struct ntk_hooks_model_ref model);
+/* A caller made it take executions from now on, or no more: a stop waits for those under way. */
+void ntk_hooks_model_started(struct ntk_hooks_model_ref model, uint64_t start_ticks,
+                             uint32_t status);
+void ntk_hooks_model_stopped(struct ntk_hooks_model_ref model, uint64_t start_ticks,
+                             uint32_t status);
 /* After its memory was freed. */
 void ntk_hooks_model_unloaded(struct ntk_hooks_model_ref model, uint64_t start_ticks,
                               uint32_t status);
@@ -177,6 +193,18 @@ int ntk_hooks_is_refusal(uint32_t status);
  * execution of the model, no outcome, which _exec_refused() counts where there is one. Pairs with
  * ntk_hooks_exec_begin(); *exec as for _end. Time that other executions found counted stays. */
 void ntk_hooks_exec_cancel(const struct ntk_hooks_exec *exec);
+
+/* The process as a rank of a communicator; 0: none, everything below does nothing. One thread at a
+ * time for one of them. */
+typedef uint32_t ntk_hooks_comm;
+ntk_hooks_comm ntk_hooks_comm_join(const struct ntk_hooks_rank *rank, uint16_t core);
+/* is_broken: because a rank was missed. */
+void ntk_hooks_comm_leave(ntk_hooks_comm comm, bool is_broken);
+/* Every rank counts its operations alike. bytes: of this rank; returns now. */
+uint64_t ntk_hooks_collective_begin(ntk_hooks_comm comm, enum ntk_collective operation,
+                                    uint32_t dtype, uint64_t bytes);
+/* wait_ticks: of them until the last rank had come; 0 unknown. */
+void ntk_hooks_collective_end(ntk_hooks_comm comm, uint64_t wait_ticks, uint32_t status);
 
 struct ntk_hooks_memory {
     uint64_t address; /* device address, or host pointer for host memory */

@@ -22,6 +22,9 @@
 #define HOOKS_NAME_HASH (2u * NTK_SEGMENT_NAMES)
 #define HOOKS_ROW_HASH (2u * NTK_SEGMENT_MEMORY_ROWS)
 
+#define hooks_likely(condition) __builtin_expect(!!(condition), 1)
+#define hooks_unlikely(condition) __builtin_expect(!!(condition), 0)
+
 struct hooks_segment {
     uint8_t *base; /* NULL: detached */
     size_t bytes;
@@ -37,6 +40,7 @@ struct hooks_segment {
     struct ntk_segment_thread *threads;
     struct ntk_segment_ring *rings;
     struct ntk_histogram_pair *histograms;
+    struct ntk_segment_comm *comms;
     uint64_t slots_offset;
     uint64_t slots_bytes;
 };
@@ -63,6 +67,7 @@ struct hooks_state {
     uint32_t row_hash_used;
     uint8_t histogram_reserved[NTK_SEGMENT_HISTOGRAM_PAIRS];
     uint8_t model_owned[NTK_SEGMENT_MODELS]; /* one thread at a time executes it */
+    uint16_t model_comm[NTK_SEGMENT_MODELS]; /* its entry + 1; 0: none */
     uint32_t threads_used;
 
     uint32_t rings_used;
@@ -70,6 +75,7 @@ struct hooks_state {
     uint64_t slots_used;
     uint64_t ring_slots; /* capacity of the next new ring; 0: no more */
     struct hooks_core_lock core_lock[NTK_SEGMENT_CORES];
+    struct hooks_core_lock comm_lock[NTK_SEGMENT_COMMS];
 
     struct ntk_ring_writer writer[NTK_SEGMENT_RINGS];
 };
@@ -111,5 +117,47 @@ void hooks_threads_reset(void);
 void hooks_threads_after_fork(void);
 /* The entry of another process's thread; 0: the table is full. */
 uint32_t hooks_thread_entry(uint32_t tid, const char *name);
+
+/* comms.c: at the end of the process's part in all of it. */
+void hooks_comms_leave_all(void);
+/* The executions of a model that was loaded for collectives; slot is the model's. */
+void hooks_comm_program_join(uint32_t slot, const struct ntk_hooks_model *model);
+void hooks_comm_program_leave(uint32_t slot);
+void hooks_comm_program_begin(uint32_t slot, uint16_t core, uint64_t now);
+void hooks_comm_program_end(uint32_t slot, uint64_t now, uint32_t status);
+void hooks_comm_program_cancel(uint32_t slot, uint64_t now);
+
+/* ---- times, and one record ---- */
+
+static inline uint64_t hooks_scale(uint64_t value, uint64_t factor)
+{
+    __extension__ typedef unsigned __int128 wide;
+
+    return factor == 0 ? value : (uint64_t)((wide)value * factor >> 32);
+}
+
+/* A span of ticks that other cores may have taken: never below zero. */
+static inline uint64_t hooks_span_ns(uint64_t start_ticks, uint64_t end_ticks)
+{
+    return end_ticks > start_ticks ? hooks_scale(end_ticks - start_ticks, hooks.ns_per_tick) : 0;
+}
+
+static inline uint64_t hooks_span_ticks(uint64_t start_ticks, uint64_t end_ticks)
+{
+    return end_ticks > start_ticks ? end_ticks - start_ticks : 0;
+}
+
+static inline void hooks_record(uint16_t kind, uint16_t flags, uint16_t core, uint64_t start_ticks,
+                                uint64_t word_0, uint64_t word_1, uint64_t word_2, uint64_t word_3,
+                                uint64_t word_4)
+{
+    struct ntk_ring_writer *writer = hooks_ring();
+
+    if (hooks_likely(writer != NULL) && ntk_ring_writer_enter(writer)) {
+        ntk_ring_writer_put(writer, start_ticks, NTK_SLOT_META(kind, flags, core, writer->thread),
+                            word_0, word_1, word_2, word_3, word_4);
+        ntk_ring_writer_leave(writer);
+    }
+}
 
 #endif

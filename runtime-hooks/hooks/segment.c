@@ -420,6 +420,7 @@ static const struct {
     [NTK_SECTION_RINGS] = { sizeof(struct ntk_segment_ring), NTK_SEGMENT_RINGS },
     [NTK_SECTION_SLOTS] = { NTK_SLOT_BYTES, 0 /* by NEURON_HOOKS_MEMORY */ },
     [NTK_SECTION_HISTOGRAMS] = { sizeof(struct ntk_histogram_pair), NTK_SEGMENT_HISTOGRAM_PAIRS },
+    [NTK_SECTION_COMMS] = { sizeof(struct ntk_segment_comm), NTK_SEGMENT_COMMS },
 };
 
 static struct layout lay_out(uint64_t rings_bytes)
@@ -428,7 +429,10 @@ static struct layout lay_out(uint64_t rings_bytes)
     struct layout layout;
     unsigned int i;
 
-    for (i = 0; i <= NTK_SECTION_RINGS; i++) {
+    for (i = 0; i < NTK_SECTION_COUNT; i++) {
+        if (i == NTK_SECTION_SLOTS || i == NTK_SECTION_HISTOGRAMS) {
+            continue; /* behind what is reserved from the start */
+        }
         layout.offset[i] = at;
         at = round_up(at + (uint64_t)section_shape[i].entry_bytes * section_shape[i].count,
                       NTK_SLOT_BYTES);
@@ -538,6 +542,7 @@ static void locate(const struct layout *layout)
     segment->threads = (void *)(base + layout->offset[NTK_SECTION_THREADS]);
     segment->rings = (void *)(base + layout->offset[NTK_SECTION_RINGS]);
     segment->histograms = (void *)(base + layout->offset[NTK_SECTION_HISTOGRAMS]);
+    segment->comms = (void *)(base + layout->offset[NTK_SECTION_COMMS]);
     segment->slots_offset = layout->offset[NTK_SECTION_SLOTS];
 }
 

@@ -35,7 +35,9 @@ void hooks_tables_reset(void)
     memset(hooks.row_hash, 0, sizeof hooks.row_hash);
     memset(hooks.histogram_reserved, 0, sizeof hooks.histogram_reserved);
     memset(hooks.model_owned, 0, sizeof hooks.model_owned);
+    memset(hooks.model_comm, 0, sizeof hooks.model_comm);
     memset(hooks.core_lock, 0, sizeof hooks.core_lock);
+    memset(hooks.comm_lock, 0, sizeof hooks.comm_lock);
     hooks.names_used = 1; /* 0 is "no name" */
     hooks.name_bytes_used = 0;
     hooks.row_hash_used = 0;

@@ -11,6 +11,7 @@ static void in_child(void)
 {
     interpose_real_after_fork();
     interpose_process_after_fork();
+    interpose_collectives_after_fork();
 }
 
 void interpose_fork_watch(void)

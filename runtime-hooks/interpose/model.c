@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime-hooks/interpose/model.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime-hooks/interpose/handles.h"
@@ -134,8 +135,9 @@ static uint64_t growth_sum(const struct load *load, const struct usage *after)
     return after_bytes > before_bytes ? after_bytes - before_bytes : 0;
 }
 
-/* A load that failed has no handle. */
-static void load_end(const struct load *load, nrt_model_t *handle, int32_t vnc, NRT_STATUS status)
+/* A load that failed has no handle. rank: NULL where it concerns no other process. */
+static void load_end(const struct load *load, nrt_model_t *handle, int32_t vnc,
+                     const struct ntk_hooks_rank *rank, NRT_STATUS status)
 {
     struct interpose_model model = { 0 };
     struct interpose_handle_value value;
@@ -153,6 +155,7 @@ static void load_end(const struct load *load, nrt_model_t *handle, int32_t vnc, 
         .neff_path = load->facts.path,
         .core = model.core,
         .core_count = model.core_count,
+        .rank = rank,
     };
     memcpy(hook.uuid, load->facts.uuid, sizeof hook.uuid);
     if (status == NRT_SUCCESS && load->before.is_known && after.is_known) {
@@ -178,7 +181,7 @@ NRT_STATUS observed_nrt_load(const void *neff_bytes, size_t size, int32_t vnc, i
     load_begin(&load, neff_bytes, size);
     NRT_STATUS status = REAL(nrt_load)(neff_bytes, size, vnc, vnc_count, model);
     if (interpose_is_on(&scope)) {
-        load_end(&load, status == NRT_SUCCESS ? *model : NULL, vnc, status);
+        load_end(&load, status == NRT_SUCCESS ? *model : NULL, vnc, NULL, status);
     }
     return status;
 }
@@ -188,6 +191,9 @@ NRT_STATUS observed_nrt_load_collectives(const void *neff_bytes, size_t size, in
                                          uint32_t ctx_device_count, nrt_model_t **model)
 {
     INTERPOSE_SCOPE;
+    const struct ntk_hooks_rank rank = { .rendezvous = getenv("NEURON_RT_ROOT_COMM_ID"),
+                                         .world_rank = ctx_device_id,
+                                         .world_count = ctx_device_count };
     struct load load;
 
     if (!scope.generation) {
@@ -198,7 +204,7 @@ NRT_STATUS observed_nrt_load_collectives(const void *neff_bytes, size_t size, in
     NRT_STATUS status = REAL(nrt_load_collectives)(neff_bytes, size, vnc, vnc_count, ctx_device_id,
                                                    ctx_device_count, model);
     if (interpose_is_on(&scope)) {
-        load_end(&load, status == NRT_SUCCESS ? *model : NULL, vnc, status);
+        load_end(&load, status == NRT_SUCCESS ? *model : NULL, vnc, &rank, status);
     }
     return status;
 }

@@ -110,5 +110,6 @@ void interpose_captures_after_fork(void);
 void interpose_callbacks_after_fork(void);
 /* process.c: all of that. */
 void interpose_process_after_fork(void);
+void interpose_collectives_after_fork(void);
 
 #endif

@@ -30,6 +30,7 @@ NRT_STATUS nrt_collectives_options_get(const char *function, uint32_t vnc,
     }
     options->rendezvous = getenv("NEURON_RT_ROOT_COMM_ID");
     options->timeout_ns = load.execution_timeout_ns;
+    options->nc = vnc;
     return NRT_SUCCESS;
 }
 
@@ -167,5 +168,7 @@ NRT_STATUS nrt_load_collectives(const void *neff_bytes, size_t size, int32_t vnc
 {
     NRT_STATUS status = nrt_build_global_comm(vnc, ctx_device_id, ctx_device_count);
 
-    return status == NRT_SUCCESS ? nrt_load(neff_bytes, size, vnc, vnc_count, model) : status;
+    return status == NRT_SUCCESS ? nrt_front_load(neff_bytes, size, vnc, vnc_count, ctx_device_id,
+                                                  ctx_device_count, model)
+                                 : status;
 }

@@ -12,6 +12,10 @@
 #include "runtime-hooks/libnrt/nrt_request.h"
 #include "runtime-hooks/libnrt/nrt_status_map.h"
 
+/* Calls that may have one model at once: who is beyond it shall come again. Far more than there are
+ * threads that gain by it, and a bound on what lies between the nodes of all of them. */
+#define CALLS_MAX 1024
+
 void nrt_execute_call_fini(struct nrt_execute_call *call)
 {
     for (size_t i = 0; i < call->count; i++) {
@@ -134,6 +138,13 @@ static NRT_STATUS run(struct nrt_model *model, struct nrt_set *input, struct nrt
 {
     struct nrt_execute_call call;
 
+    /* Its creator has it too. */
+    if (ntk_core_handle_references(model) > CALLS_MAX + 1) {
+        nrt_log_error("nrt_execute", "model %s: %d calls are under way (NRT_QUEUE_FULL)",
+                      ntk_core_model_name(model->core), CALLS_MAX);
+        ntk_core_execute_refused(model->core, -EAGAIN);
+        return NRT_QUEUE_FULL;
+    }
     if (nrt_request_is_implicit()) {
         return nrt_request_execute_implicit(model, input, output, repeat_count);
     }

@@ -65,6 +65,10 @@ extern struct ntk_core_handle_pool nrt_front_sets;
  * NRT_CLOSED, and there is nothing to leave. */
 NRT_STATUS nrt_front_enter(void);
 void nrt_front_leave(void);
+/* nrt_load(), and for monitors which rank it is of how many that execute the model together; 0 of
+ * 0: none. */
+NRT_STATUS nrt_front_load(const void *neff_bytes, size_t size, int32_t vnc, int32_t vnc_count,
+                          uint32_t rank, uint32_t rank_count, nrt_model_t **model);
 /* What a call answers whose model handle is none: nothing was given, or it was and is gone. */
 NRT_STATUS nrt_front_no_model(const nrt_model_t *model);
 /* Between enter and leave only. */

@@ -37,7 +37,7 @@ static NRT_STATUS load_failed(const void *neff_bytes, size_t size, int error,
 
 /* Between nrt_front_enter() and _leave(). vnc_count was checked. */
 static NRT_STATUS model_load(const void *neff_bytes, size_t size, int32_t vnc, int32_t vnc_count,
-                             nrt_model_t **model)
+                             uint32_t rank, uint32_t rank_count, nrt_model_t **model)
 {
     struct ntk_core *core = nrt_front_core_get();
     struct ntk_core_load_options options = { 0 };
@@ -53,6 +53,9 @@ static NRT_STATUS model_load(const void *neff_bytes, size_t size, int32_t vnc, i
             allowed == NTK_ENV_CPU_NODES_ALL ||
             (allowed == NTK_ENV_CPU_NODES_OWN && nrt_neff_source_is_ours(neff_bytes));
         options.core_count = vnc_count < 0 ? 0 : (uint32_t)vnc_count;
+        options.rendezvous = getenv("NEURON_RT_ROOT_COMM_ID");
+        options.rank = rank;
+        options.rank_count = rank_count;
         ret = ntk_core_model_load(core, neff_bytes, size, &options, &loaded, &err);
     }
     if (ret < 0) {
@@ -71,8 +74,8 @@ static NRT_STATUS model_load(const void *neff_bytes, size_t size, int32_t vnc, i
     return NRT_SUCCESS;
 }
 
-NRT_STATUS nrt_load(const void *neff_bytes, size_t size, int32_t vnc, int32_t vnc_count,
-                    nrt_model_t **model)
+NRT_STATUS nrt_front_load(const void *neff_bytes, size_t size, int32_t vnc, int32_t vnc_count,
+                          uint32_t rank, uint32_t rank_count, nrt_model_t **model)
 {
     NRT_STATUS status = nrt_front_enter();
 
@@ -85,10 +88,16 @@ NRT_STATUS nrt_load(const void *neff_bytes, size_t size, int32_t vnc, int32_t vn
                       (int)vnc, (int)vnc_count);
         status = NRT_INVALID;
     } else {
-        status = model_load(neff_bytes, size, vnc, vnc_count, model);
+        status = model_load(neff_bytes, size, vnc, vnc_count, rank, rank_count, model);
     }
     nrt_front_leave();
     return status;
+}
+
+NRT_STATUS nrt_load(const void *neff_bytes, size_t size, int32_t vnc, int32_t vnc_count,
+                    nrt_model_t **model)
+{
+    return nrt_front_load(neff_bytes, size, vnc, vnc_count, 0, 0, model);
 }
 
 NRT_STATUS nrt_unload(nrt_model_t *model)

@@ -20,6 +20,7 @@
     X(BAD_INPUT, NRT_EXEC_BAD_INPUT)                     \
     X(NUMERICAL_ERROR, NRT_EXEC_COMPLETED_WITH_NUM_ERR)  \
     X(CPU_NODE_FAILED, NRT_EXEC_COMPLETED_WITH_ERR)      \
+    X(NC_BUSY, NRT_EXEC_NC_BUSY)                         \
     X(OUT_OF_BOUNDS, NRT_EXEC_OOB)                       \
     X(COLLECTIVES, NRT_EXEC_HW_ERR_COLLECTIVES)          \
     X(HBM_ERROR, NRT_EXEC_HW_ERR_HBM_UE)                 \

@@ -4,33 +4,64 @@
  * software NeuronCores.
  */
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
+#include <linux/capability.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "runtime-hooks/env/env_soft.h"
+#include "runtime-hooks/rtd/rtd_config.h"
+#include "runtime-hooks/rtd/rtd_devices.h"
+#include "runtime-hooks/rtd/rtd_end.h"
+#include "runtime-hooks/rtd/rtd_log.h"
 #include "runtime-hooks/rtd/rtd_manager.h"
+#include "runtime-hooks/rtd/rtd_startup.h"
 #include "shared/base/log.h"
 #include "shared/base/opt.h"
+#include "shared/base/service_notify.h"
+#include "shared/rpc/rpc_endpoint.h"
 
 #define MODULE "rtd"
-#define ENDPOINT_DEFAULT "unix:/run/neuron.sock"
-#define INSTANCE_DEFAULT "inf1.6xlarge"
+#define MACHINE_DEFAULT "inf1.6xlarge"
 #define TIMEOUT_DEFAULT_S 2
 #define NINFER_DEFAULT 4
+/* Tensors and NEFFs above it go back to the system when they are freed, instead of growing
+ * heaps. */
+#define MAPPED_BYTES_MIN (4 << 20)
 
-static const char *arg_endpoint = ENDPOINT_DEFAULT;
-static uint64_t arg_timeout_s = TIMEOUT_DEFAULT_S;
-static uint64_t arg_ninfer = NINFER_DEFAULT;
+static struct rtd_devices arg_devices;
+
+static int add_device(const char *value, struct ntk_err *err)
+{
+    return rtd_devices_add_bdf(&arg_devices, value, err);
+}
+
+static int (*const add_device_call)(const char *, struct ntk_err *) = add_device;
+static const char *arg_endpoint;
+static const char *arg_config;
+static const char *arg_instance;
+static uint64_t arg_timeout_s;
+static uint64_t arg_ninfer;
 static bool arg_data_host;
-static uint64_t arg_log_level = 5;
+static uint64_t arg_neff_mib = RTD_NEFF_MIB_DEFAULT;
+static uint64_t arg_log_level = RTD_LOG_LEVEL_DEFAULT;
 static bool arg_console;
 
 static const struct ntk_opt option_rows[] = {
+    { 't', "device", "BDF", NTK_OPT_CALL, (void *)&add_device_call,
+      "PCI address of a device to serve; may be repeated (default: all of the machine)" },
     { 'g', "address", "ADDRESS", NTK_OPT_TEXT, &arg_endpoint,
-      "where clients connect: HOST:PORT, unix:PATH or a path (default: " ENDPOINT_DEFAULT ")" },
+      "where clients connect: HOST:PORT, unix:PATH or a path (default: " NTK_RPC_ENDPOINT_DEFAULT
+      ")" },
+    { 'c', "config", "FILE", NTK_OPT_TEXT, &arg_config,
+      "configuration, JSON (default: " RTD_CONFIG_PATH ", where it is there)" },
+    { 'i', "instance", "NAME", NTK_OPT_TEXT, &arg_instance,
+      "one of several daemons: its address and devices stand in " RTD_INSTANCE_FOLDER
+      "/NAME.json; with a slash, NAME is a path (the ending may be there)" },
     { 0, "timeout", "SECONDS", NTK_OPT_U64, &arg_timeout_s,
       "time of the device for one inference where a model's client gives none (default: 2)",
       .is_above_zero = true },
@@ -39,9 +70,14 @@ static const struct ntk_opt option_rows[] = {
       .is_above_zero = true },
     { 0, "io-data-host", 0, NTK_OPT_FLAG, &arg_data_host,
       "keep inputs and outputs in memory of the host where a model's client does not say" },
+    { 0, "neff-max", "MIB", NTK_OPT_U64, &arg_neff_mib,
+      "the largest NEFF that is loaded, in MiB; all uploads under way may take twice as much "
+      "(default: 2048)",
+      .is_above_zero = true },
     { 'l', "log-level", "N", NTK_OPT_U64, &arg_log_level,
-      "how much is said: 3 errors, 4 warnings, 5 what happens (default), 6 and 7 more" },
-    { 'x', "log-console", 0, NTK_OPT_FLAG, &arg_console, "accepted: lines go to stderr anyhow" },
+      "how much is said: 3 errors, 4 warnings, 5 what happens (default), 6 more, 7 each call" },
+    { 'x', "log-console", 0, NTK_OPT_FLAG, &arg_console,
+      "say it on stderr too, not only to the syslog service" },
     { 'v', "version", 0, NTK_OPT_VERSION, 0, "show the version and exit" },
     NTK_OPT_COMMON_COMPLETION,
     NTK_OPT_COMMON_HELP,
@@ -50,41 +86,33 @@ static const struct ntk_opt option_rows[] = {
 
 static const struct ntk_opt_program program = {
     .name = "neuron-rtd",
-    .usage = "[OPTION]...",
-    .summary = "Serves clients of the Neuron Runtime 1.x (gRPC) on software NeuronCores: those of\n"
-               "the machine that NEURON_SOFT_INSTANCE names, by default an " INSTANCE_DEFAULT ".",
+    .usage = "[-t BDF]... [-g ADDRESS] [-c FILE] [-i NAME] [OPTION]...",
+    .summary =
+        "Serves clients of the Neuron Runtime 1.x (gRPC) on software NeuronCores: "
+        "those of the machine that NEURON_SOFT_INSTANCE names, by default an " MACHINE_DEFAULT ".",
     .options = option_rows,
 };
 
-/* SIGTERM and SIGINT are waited for by a thread that may call what a handler may not. */
-static void *wait_for_end(void *ctx)
-{
-    sigset_t signals;
-    int number = 0;
-
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGINT);
-    (void)sigwait(&signals, &number);
-    ntk_log_info(MODULE, "[NRTD:sig_act] SIG: %d", number);
-    ntk_rpc_server_stop(ctx);
-    return NULL;
-}
-
-static void signals_block(void)
-{
-    sigset_t signals;
-
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGINT);
-    (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
-    (void)signal(SIGPIPE, SIG_IGN);
-}
+/* What options and files come to. */
+struct settings {
+    struct rtd_config config;
+    struct rtd_instance instance;
+    struct rtd_defaults defaults;
+    struct rtd_devices devices;
+    char *endpoint;              /* freed at the end */
+    struct ntk_service *service; /* who started the daemon; NULL: nobody who asks */
+};
 
 static void warn(const char *sentence)
 {
     ntk_log_warn(MODULE, "%s", sentence);
+}
+
+/* Whoever started the program reads why it ends, also where all else goes to syslog. */
+static int fail(const struct ntk_err *err)
+{
+    rtd_log_console();
+    return ntk_log_failure(MODULE, err);
 }
 
 static int options_get(struct ntk_core_options *options, struct ntk_err *err)
@@ -92,7 +120,7 @@ static int options_get(struct ntk_core_options *options, struct ntk_err *err)
     int ret = ntk_env_soft_options_get(options, err);
 
     if (ret == 0 && !options->machine.instance.value) {
-        options->machine.instance.value = INSTANCE_DEFAULT;
+        options->machine.instance.value = MACHINE_DEFAULT;
     }
     options->runtime_version = RTD_VERSION;
     options->report_numerical_errors = true;
@@ -100,44 +128,156 @@ static int options_get(struct ntk_core_options *options, struct ntk_err *err)
     return ret;
 }
 
-/* "/run/x" and a name without a colon are paths. NULL without memory. */
-static char *endpoint_make(const char *text)
-{
-    char *endpoint = NULL;
+/* ---- settings ---- */
 
-    if (text[0] == '/' || !strchr(text, ':')) {
-        return asprintf(&endpoint, "unix:%s", text) < 0 ? NULL : endpoint;
+static void tell_without_effect(const struct rtd_config_value *value, const char *key,
+                                const char *why)
+{
+    if (value->is_given) {
+        ntk_log_info(MODULE, "%s is without effect: %s", key, why);
     }
-    return strdup(text);
 }
 
-static int serve(struct rtd_manager *manager, const char *endpoint, struct ntk_err *err)
+static void tell_unknown(const char *keys, const char *of)
 {
-    struct ntk_rpc_server *server;
-    pthread_t waiter;
-    int ret = ntk_rpc_server_create(endpoint, rtd_methods, manager, &server, err);
+    if (keys[0]) {
+        ntk_log_warn(MODULE, "unknown keys of the %s are left alone: %s", of, keys);
+    }
+}
 
+static int files_read(struct settings *settings, struct ntk_err *err)
+{
+    int ret = 0;
+
+    if (arg_config || access(RTD_CONFIG_PATH, F_OK) == 0) {
+        ret = rtd_config_read(&settings->config, arg_config ? arg_config : RTD_CONFIG_PATH, err);
+    }
+    if (ret == 0 && arg_instance) {
+        ret = rtd_instance_read(&settings->instance, arg_instance, err);
+    }
     if (ret < 0) {
         return ret;
     }
-    if (pthread_create(&waiter, NULL, wait_for_end, server) != 0) {
-        ntk_rpc_server_stop(server);
-        ret = ntk_err_no_memory(err);
+    tell_unknown(settings->config.unknown, "configuration");
+    tell_unknown(settings->instance.unknown, "instance file");
+    tell_without_effect(&settings->config.hugepages, "num_hugepages_per_device",
+                        "memory of software devices has no pages to reserve");
+    tell_without_effect(&settings->config.model_cache_count, "model_cache_count",
+                        "a NEFF is read in memory and never unpacked to files");
+    return 0;
+}
+
+/* An option counts more than a file, and a file more than what is built in. */
+static int settings_make(struct settings *settings, struct ntk_err *err)
+{
+    const struct rtd_config *config = &settings->config;
+    const char *endpoint = arg_endpoint                     ? arg_endpoint
+                           : settings->instance.endpoint[0] ? settings->instance.endpoint
+                                                            : NTK_RPC_ENDPOINT_DEFAULT;
+
+    settings->defaults = (struct rtd_defaults){
+        .timeout_s = arg_timeout_s                ? (uint32_t)arg_timeout_s
+                     : config->timeout_s.is_given ? config->timeout_s.value
+                                                  : TIMEOUT_DEFAULT_S,
+        .ninfer = arg_ninfer                ? (uint32_t)arg_ninfer
+                  : config->ninfer.is_given ? config->ninfer.value
+                                            : NINFER_DEFAULT,
+        .io_data_host = arg_data_host || config->io_data_host.value,
+        .neff_bytes_max = arg_neff_mib << 20,
+    };
+    settings->devices = arg_devices;
+    if (!arg_devices.is_given && settings->instance.has_devices) {
+        rtd_devices_set(&settings->devices, settings->instance.devices,
+                        settings->instance.device_count);
     }
-    ntk_log_info(MODULE, "[NRTD:RunServer] Server listening on %s", endpoint);
-    ntk_rpc_server_run(server);
+    settings->endpoint = ntk_rpc_endpoint_make(endpoint);
+    return settings->endpoint ? 0 : ntk_err_no_memory(err);
+}
+
+/* Before there is a second thread: capabilities are each thread's own. */
+static int capabilities_drop(struct ntk_err *err)
+{
+    struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+    struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+    for (unsigned long i = 0; i < 64; i++) {
+        (void)prctl(PR_CAPBSET_DROP, i, 0, 0,
+                    0); /* beyond the last one, or not allowed: no matter */
+    }
+    return syscall(SYS_capset, &header, none) == 0
+               ? 0
+               : ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot drop capabilities: %s",
+                             strerror(errno));
+}
+
+/* ---- the life of the daemon ---- */
+
+static int serve(struct rtd_manager *manager, const struct settings *settings, struct ntk_err *err)
+{
+    struct ntk_rpc_server *server = NULL;
+    struct rtd_end *end = NULL;
+    int ret = ntk_rpc_server_create(settings->endpoint, rtd_methods, manager, &server, err);
+
+    ret = ret < 0
+              ? ret
+              : rtd_end_begin(server, manager, settings->endpoint, settings->service, &end, err);
     if (ret == 0) {
-        pthread_join(waiter, NULL);
+        char status[256];
+
+        (void)snprintf(status, sizeof status, "Server listening on %s", settings->endpoint);
+        ntk_log_info(MODULE, "[NRTD:RunServer] %s", status);
+        ntk_service_ready(settings->service, status);
+        rtd_end_run(end);
+    } else if (server) {
+        ntk_rpc_server_stop(server);
+        ntk_rpc_server_run(server);
     }
     ntk_rpc_server_destroy(server);
+    if (end) {
+        rtd_end_socket_gone(end);
+    }
+    rtd_manager_close(manager);
+    if (end) {
+        rtd_end_finish(end);
+    }
     return ret;
+}
+
+/* The exit code. */
+static int run(struct settings *settings)
+{
+    static struct rtd_manager manager;
+    struct ntk_core_options options = { 0 };
+    struct ntk_core_machine machine = { 0 };
+    struct ntk_err err = { 0 };
+    struct ntk_err why = { 0 };
+    int ret = options_get(&options, &err);
+
+    if (ret < 0) {
+        return fail(&err);
+    }
+    if (!settings->devices.is_given) {
+        ntk_log_info(MODULE, "[NRTD:ParseArguments] Using all the BDFs in the infa_map.json!");
+    }
+    ret = ntk_core_machine_find(&options.machine, &machine, &why);
+    ret = ret < 0 ? ret : rtd_devices_settle(&settings->devices, &machine, &why);
+    if (ret == -EINVAL && machine.instance) {
+        rtd_log_console();
+        (void)ntk_log_failure(MODULE, &why);
+        return 2;
+    }
+    if (settings->config.drops_capabilities.value && capabilities_drop(&err) < 0) {
+        return fail(&err);
+    }
+    struct ntk_core *core = rtd_startup(&options, &machine, &settings->devices, &why);
+    ret = rtd_manager_open(&manager, core, &why, &settings->defaults, &err);
+    ret = ret < 0 ? ret : serve(&manager, settings, &err);
+    return ret < 0 ? fail(&err) : 0;
 }
 
 int main(int argc, char **argv)
 {
-    static struct rtd_manager manager;
-    struct ntk_core_options options = { 0 };
-    struct rtd_defaults defaults;
+    static struct settings settings;
     struct ntk_err err = { 0 };
 
     ntk_log_set_program(program.name);
@@ -145,34 +285,32 @@ int main(int argc, char **argv)
     if (parsed < 0) {
         return ntk_opt_exit_code(parsed);
     }
-    if (arg_log_level < 3 || arg_log_level > 7) {
-        return ntk_opt_usage_error(&program, "--log-level is 3 to 7");
+    if (arg_log_level < RTD_LOG_LEVEL_MIN || arg_log_level > RTD_LOG_LEVEL_MAX) {
+        return ntk_opt_usage_error(&program, "--log-level is %d to %d", RTD_LOG_LEVEL_MIN,
+                                   RTD_LOG_LEVEL_MAX);
     }
-    ntk_log_set_level(arg_log_level >= 6 ? NTK_LOG_DEBUG : (enum ntk_log_level)(arg_log_level - 3));
-    if (arg_ninfer > RTD_NINFER_MAX || arg_timeout_s > UINT32_MAX) {
-        return ntk_opt_usage_error(&program, "--ninfer is at most %d, --timeout %u", RTD_NINFER_MAX,
-                                   UINT32_MAX);
+    if (arg_ninfer > RTD_NINFER_MAX || arg_timeout_s > UINT32_MAX ||
+        arg_neff_mib > RTD_NEFF_MIB_MAX) {
+        return ntk_opt_usage_error(&program, "--ninfer is at most %d, --timeout %u, --neff-max %u",
+                                   RTD_NINFER_MAX, UINT32_MAX, RTD_NEFF_MIB_MAX);
     }
-    defaults =
-        (struct rtd_defaults){ (uint32_t)arg_timeout_s, (uint32_t)arg_ninfer, arg_data_host };
-    char *endpoint = endpoint_make(arg_endpoint);
-    if (!endpoint) {
-        (void)ntk_err_no_memory(&err);
-        return ntk_log_failure(MODULE, &err);
+    (void)mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES_MIN);
+    rtd_log_open(RTD_LOG_SOCKET, (int)arg_log_level, arg_console);
+    ntk_log_info(MODULE, "[NRTD:nrtd_main] nrtd build using:" RTD_VERSION);
+    int ret = files_read(&settings, &err);
+    ret = ret < 0 ? ret : settings_make(&settings, &err);
+    ret = ret < 0 ? ret : ntk_service_create(&settings.service, &err);
+    int code = 1;
+    if (ret < 0) {
+        code = fail(&err);
+    } else {
+        rtd_end_block_signals();
+        /* What monitors call the daemon by. */
+        (void)setenv("NEURON_PROCESS_TAG", settings.endpoint, 1);
+        code = run(&settings);
     }
-    signals_block();
-    /* What monitors call the daemon by. */
-    (void)setenv("NEURON_PROCESS_TAG", endpoint, 1);
-    int ret = options_get(&options, &err);
-    ret = ret ? ret : rtd_manager_open(&manager, &options, &defaults, &err);
-    if (ret == 0) {
-        if (!manager.core) {
-            ntk_log_error(MODULE, "[NRTD:nrtd_main] Failed to initialize devices: %s",
-                          manager.why.text);
-        }
-        ret = serve(&manager, endpoint, &err);
-        rtd_manager_close(&manager);
-    }
-    free(endpoint);
-    return ret < 0 ? ntk_log_failure(MODULE, &err) : 0;
+    ntk_service_destroy(settings.service);
+    free(settings.endpoint);
+    rtd_log_close();
+    return code;
 }

@@ -103,6 +103,45 @@ void rtd_waits_answer(struct rtd_wait **waits, enum _Nrt__Nerr code, const char 
     }
 }
 
+/* ---- gifts ---- */
+
+#define GIFT_SHIFT 60 /* numbers are below it: they count from 1 */
+
+void rtd_gift(struct ntk_rpc_call *call, enum rtd_gift_kind kind, uint64_t number)
+{
+    ntk_rpc_call_note_set(call, (uint64_t)kind << GIFT_SHIFT | number);
+}
+
+void rtd_gift_settle(struct rtd_manager *manager, const struct ntk_rpc_call *call)
+{
+    uint64_t note = ntk_rpc_call_note_get(call);
+    uint64_t number = note & ((UINT64_C(1) << GIFT_SHIFT) - 1);
+    bool is_lost = ntk_rpc_call_is_lost(call);
+
+    switch ((enum rtd_gift_kind)(note >> GIFT_SHIFT)) {
+    case RTD_GIFT_GROUP:
+        if (is_lost) {
+            rtd_group_take_back(manager, (uint32_t)number);
+        }
+        break;
+    case RTD_GIFT_MODEL:
+        if (is_lost) {
+            rtd_model_take_back(manager, (uint32_t)number);
+        }
+        break;
+    case RTD_GIFT_COOKIE:
+        if (is_lost) {
+            rtd_infer_take_back(manager, number);
+        }
+        break;
+    case RTD_GIFT_RESULT:
+        rtd_infer_settle(manager, number, is_lost);
+        break;
+    case RTD_GIFT_NONE:
+        break;
+    }
+}
+
 /* ---- codes ---- */
 
 enum _Nrt__Nerr rtd_nerr_of_error(int error)

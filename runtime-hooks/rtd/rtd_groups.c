@@ -76,6 +76,15 @@ void rtd_group_destroy(struct rtd_manager *manager, struct rtd_group *group)
     free(group);
 }
 
+void rtd_group_take_back(struct rtd_manager *manager, uint32_t id)
+{
+    struct rtd_group *group = rtd_group_find(manager, id);
+
+    if (group && group->model_count == 0) {
+        rtd_group_destroy(manager, group);
+    }
+}
+
 /* ---- methods ---- */
 
 void rtd_create_eg(struct rtd_manager *manager, struct ntk_rpc_call *call,
@@ -107,6 +116,7 @@ void rtd_create_eg(struct rtd_manager *manager, struct ntk_rpc_call *call,
         return;
     }
     handle.id = group->id;
+    rtd_gift(call, RTD_GIFT_GROUP, group->id);
     reply.status = &status;
     reply.h_eg = &handle;
     reply.nc_count = group->count;

@@ -3,8 +3,8 @@
  * rtd_manager - what the daemon holds for its clients: groups of cores, models, inferences, shared
  * memory, sessions.
  *
- * Methods are rows of rtd_methods.def; each is a function of rtd_groups.c, rtd_models.c,
- * rtd_infer.c, rtd_shm.c, rtd_session.c or rtd_counters.c, which answers its call or has it wait.
+ * Methods are rows of rtd_methods.def; each is a function of the file that is about its subject,
+ * and answers its call or has it wait.
  *
  * Threads: everything below is guarded by the manager's lock; functions of this header are called
  *          with it held unless they say otherwise. Executions and loads run in workers of a crew
@@ -19,7 +19,10 @@
 
 #include "runtime-hooks/core/core.h"
 #include "runtime-hooks/core/core_queue.h"
+#include "runtime-hooks/rtd/rtd_metrics.h"
+#include "runtime-hooks/rtd/rtd_upload.h"
 #include "shared/rpc/proto/nmgr.pb-c.h"
+#include "shared/rpc/rpc_files.h"
 #include "shared/rpc/rpc_server.h"
 #include "shared/base/err.h"
 
@@ -33,6 +36,7 @@
 struct rtd_defaults {
     uint32_t timeout_s, ninfer;
     bool io_data_host;
+    uint64_t neff_bytes_max;
 };
 
 struct rtd_group {
@@ -74,15 +78,24 @@ struct rtd_model {
     struct ntk_core_model *core;
     const struct ntk_core_io *ios;
     size_t io_count, input_count;
-    uint32_t ninfer;
+    uint32_t ninfer; /* may be under way at once */
     struct rtd_context *contexts;
-    struct ntk_core_queue *queue;
+    /* Inferences go to one lane after the other, so that as many run at once as gain by it; they
+     * end in the order of their posts. */
+    struct ntk_core_queue **lanes;
+    uint32_t lane_count, next_lane;
+    struct rtd_inference *oldest, *newest; /* posted, and not over */
+    pthread_mutex_t unstaging_lock;
     enum rtd_model_state state;
     uint32_t in_flight;
-    void *staging;     /* of the largest input: bytes on their way to it */
-    void *unstaging;   /* of the largest output; of the worker that runs the model */
-    bool is_leaving;   /* no call finds it any more */
-    bool is_cancelled; /* what has not begun ends with NERR_INFER_CANCELLED */
+    uint32_t uncollected_count; /* posted, and in nobody's hands */
+    uint64_t uncollected_bytes;
+    uint64_t stop_ns, leave_ns; /* when it was to stop, and to go */
+    void *staging;              /* of the largest input: bytes on their way to it */
+    void *unstaging;            /* of the largest output; of the worker that runs the model */
+    struct ntk_core_tensor *stages[2]; /* whose memory these are */
+    bool is_leaving;                   /* no call finds it any more */
+    bool is_cancelled;                 /* what has not begun ends with NERR_INFER_CANCELLED */
     struct rtd_wait *stops, *unloads;
 };
 
@@ -115,20 +128,27 @@ struct rtd_manager {
     struct ntk_core *core; /* NULL: it could not be opened, and every answer is NERR_HW_ERROR */
     struct ntk_err why;
     struct rtd_defaults defaults;
+    struct rtd_upload_limits upload_limits;
     const char *endpoint;
     uint32_t nc_count, nc_per_device, device_count;
     uint32_t *owner_of_nc; /* id of the group; 0: free */
     struct rtd_group *groups;
     struct rtd_model *models;
     struct rtd_shm *shms;
+    uint32_t shm_count, shm_count_max;
     struct rtd_session *sessions;
     struct rtd_inference *cookies[RTD_COOKIE_SLOTS]; /* posted, not collected */
-    uint64_t uncollected_count, uncollected_bytes;
     uint32_t last_group, last_model;
     uint64_t last_session, last_cookie;
     struct rtd_counts counts;
+    struct rtd_metrics *metrics;
+    uint32_t transfer_adjustment;
     struct ntk_core_crew *crew;
     struct ntk_core_queue *loads;
+    struct ntk_core_queue *capture_stops;
+    struct rtd_capture *captures;
+    char *capture_folder; /* NULL until the first capture */
+    uint64_t last_capture;
     /* Models that are taken apart, and who does it. */
     pthread_t reaper;
     pthread_cond_t reap, reaped;
@@ -136,10 +156,15 @@ struct rtd_manager {
     uint32_t leaving_count;  /* with those that still run */
     struct rtd_wait *drains; /* calls that wait until there is none */
     bool is_ending;
+    /* Who watches health, and what is told there. */
+    struct rtd_watcher *watchers;
+    pthread_cond_t told;
+    bool is_stopping;
+    struct ntk_rpc_files *files; /* what is served, as definitions */
 };
 
-/* Without the lock. The core may fail to open: manager->why has the sentence, and 0 comes back. */
-int rtd_manager_open(struct rtd_manager *manager, const struct ntk_core_options *options,
+/* Without the lock. core is the manager's then; NULL: why says what every answer says. */
+int rtd_manager_open(struct rtd_manager *manager, struct ntk_core *core, const struct ntk_err *why,
                      const struct rtd_defaults *defaults, struct ntk_err *err);
 /* Without the lock, when no call is left: everybody's models and groups go. */
 void rtd_manager_close(struct rtd_manager *manager);
@@ -161,6 +186,18 @@ void rtd_wait_forget(struct ntk_rpc_call *call);
 /* Answers all of a list alike. */
 void rtd_waits_answer(struct rtd_wait **waits, enum _Nrt__Nerr code, const char *details);
 
+/* What an answer tells its client of and nobody else knows. When the answer is lost the daemon
+ * takes it back: before the answer, and settled when the call is gone. */
+enum rtd_gift_kind {
+    RTD_GIFT_NONE,
+    RTD_GIFT_GROUP,  /* by its id */
+    RTD_GIFT_MODEL,  /* by its id */
+    RTD_GIFT_COOKIE, /* of an inference that was posted */
+    RTD_GIFT_RESULT, /* of the cookie: collected when the answer went out, else it waits still */
+};
+void rtd_gift(struct ntk_rpc_call *call, enum rtd_gift_kind kind, uint64_t number);
+void rtd_gift_settle(struct rtd_manager *manager, const struct ntk_rpc_call *call);
+
 /* NERR of a core's error (-errno) and of an outcome. */
 enum _Nrt__Nerr rtd_nerr_of_error(int error);
 enum _Nrt__Nerr rtd_nerr_of_outcome(enum ntk_core_outcome outcome);
@@ -175,6 +212,8 @@ struct rtd_group *rtd_group_find(struct rtd_manager *manager, uint32_t id);
 struct rtd_group *rtd_group_create(struct rtd_manager *manager, uint32_t count, uint64_t session,
                                    uint32_t *out_longest);
 void rtd_group_destroy(struct rtd_manager *manager, struct rtd_group *group);
+/* Nobody was told of it; with models it stays. */
+void rtd_group_take_back(struct rtd_manager *manager, uint32_t id);
 
 /* ---- models ---- */
 
@@ -183,15 +222,42 @@ struct rtd_model *rtd_model_find(struct rtd_manager *manager, const Nrt__HNn *ha
 enum _Nrt__Nerr rtd_model_start(struct rtd_model *model);
 /* It leaves when its inferences are over; those that have not begun are cancelled if asked. */
 void rtd_model_leave(struct rtd_model *model, bool cancels);
+/* Nobody was told of it. */
+void rtd_model_take_back(struct rtd_manager *manager, uint32_t id);
 /* An inference of it is over. */
 void rtd_model_inference_over(struct rtd_model *model);
+/* Without the lock: frees it with all that it has, also one that is half made. */
+void rtd_model_destroy(struct rtd_model *model);
+/* A model of it is gone: a group of a session that is over, or of one model, goes with its last. */
+void rtd_group_left(struct rtd_manager *manager, struct rtd_group *group);
 /* The thread that takes models apart; ctx: the manager. */
 void *rtd_models_reap(void *ctx);
 
 /* ---- inferences ---- */
 
+/* Begins one that is told of by over and answered by rtd_infer_send(). NULL: the code and a
+ * sentence say why. over is called with the lock held, and ends it or has it ended later. */
+struct rtd_inference *rtd_infer_begin(struct rtd_manager *manager, const Nrt__InferRequest *asked,
+                                      void (*over)(void *ctx), void *ctx, enum _Nrt__Nerr *out_code,
+                                      char out_details[NTK_ERR_TEXT_BYTES]);
+/* What its result takes until it is ended. */
+uint64_t rtd_infer_bytes_get(const struct rtd_inference *inference);
+void rtd_infer_send(struct rtd_inference *inference, struct ntk_rpc_call *call);
+/* Nobody wants to know any more; what has not begun does not run. */
+void rtd_infer_end(struct rtd_inference *inference);
+/* Nobody was told of its cookie. */
+void rtd_infer_take_back(struct rtd_manager *manager, uint64_t cookie);
+/* The answer with its result went out, or was lost: then it waits as before. */
+void rtd_infer_settle(struct rtd_manager *manager, uint64_t cookie, bool is_lost);
 /* Posted ones of the model that nobody collected. */
 void rtd_infer_forget(struct rtd_manager *manager, const struct rtd_model *model);
+
+/* ---- captures ---- */
+
+/* Without the lock: those of a model that is about to go. */
+void rtd_captures_forget(struct rtd_manager *manager, uint32_t model_id);
+/* When there is none any more. */
+void rtd_captures_close(struct rtd_manager *manager);
 
 /* ---- shared memory ---- */
 
@@ -203,6 +269,8 @@ uint64_t rtd_shm_bytes_get(const struct rtd_shm *shm);
 /* From its beginning; need no lock. False: it is shorter, or the system has no memory. */
 bool rtd_shm_read(const struct rtd_shm *shm, void *to, size_t bytes);
 bool rtd_shm_write(const struct rtd_shm *shm, const void *from, size_t bytes);
+/* Each mapping takes a descriptor; raises what the process may have as far as it goes. */
+uint32_t rtd_shm_count_max_get(void);
 void rtd_shm_forget_session(struct rtd_manager *manager, uint64_t session);
 void rtd_shm_forget_all(struct rtd_manager *manager);
 
@@ -226,6 +294,20 @@ void rtd_session_end(struct rtd_manager *manager, uint64_t id);
 bool rtd_load_message(struct ntk_rpc_call *call, const ProtobufCMessage *message);
 void rtd_load_ended(struct ntk_rpc_call *call);
 void rtd_load_gone(struct ntk_rpc_call *call);
+bool rtd_health_check(struct ntk_rpc_call *call, const ProtobufCMessage *message);
+bool rtd_health_watch(struct ntk_rpc_call *call, const ProtobufCMessage *message);
+void rtd_health_sent(struct ntk_rpc_call *call);
+void rtd_health_gone(struct ntk_rpc_call *call);
+/* The daemon is about to end: watchers hear of it first, within half a second. */
+void rtd_health_stop(struct rtd_manager *manager);
+void rtd_stream_opened(struct ntk_rpc_call *call);
+bool rtd_stream_message(struct ntk_rpc_call *call, const ProtobufCMessage *message);
+void rtd_stream_refused(struct ntk_rpc_call *call, const char *why);
+void rtd_stream_ended(struct ntk_rpc_call *call);
+void rtd_stream_sent(struct ntk_rpc_call *call);
+void rtd_stream_gone(struct ntk_rpc_call *call);
+bool rtd_reflection_message(struct ntk_rpc_call *call, const ProtobufCMessage *message);
+void rtd_reflection_ended(struct ntk_rpc_call *call);
 void rtd_session_opened(struct ntk_rpc_call *call);
 bool rtd_session_message(struct ntk_rpc_call *call, const ProtobufCMessage *message);
 void rtd_session_ended(struct ntk_rpc_call *call);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -36,6 +37,19 @@ static struct rtd_shm *shm_open_path(const char *path)
         return NULL;
     }
     return shm;
+}
+
+/* The other half is for connections. */
+uint32_t rtd_shm_count_max_get(void)
+{
+    struct rlimit limit = { 0 };
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+    (void)getrlimit(RLIMIT_NOFILE, &limit);
+    return limit.rlim_cur / 2 > UINT32_MAX ? UINT32_MAX : (uint32_t)(limit.rlim_cur / 2);
 }
 
 uint64_t rtd_shm_bytes_get(const struct rtd_shm *shm)
@@ -81,11 +95,12 @@ static struct rtd_shm **shm_find(struct rtd_manager *manager, const char *path)
     return at;
 }
 
-static void shm_remove(struct rtd_shm **at)
+static void shm_remove(struct rtd_manager *manager, struct rtd_shm **at)
 {
     struct rtd_shm *shm = *at;
 
     *at = shm->next;
+    manager->shm_count--;
     rtd_shm_give_back(shm);
 }
 
@@ -113,7 +128,7 @@ void rtd_shm_forget_session(struct rtd_manager *manager, uint64_t session)
 {
     for (struct rtd_shm **at = &manager->shms; *at;) {
         if ((*at)->session == session) {
-            shm_remove(at);
+            shm_remove(manager, at);
         } else {
             at = &(*at)->next;
         }
@@ -123,7 +138,7 @@ void rtd_shm_forget_session(struct rtd_manager *manager, uint64_t session)
 void rtd_shm_forget_all(struct rtd_manager *manager)
 {
     while (manager->shms) {
-        shm_remove(&manager->shms);
+        shm_remove(manager, &manager->shms);
     }
 }
 
@@ -147,6 +162,11 @@ void rtd_shm_map(struct rtd_manager *manager, struct ntk_rpc_call *call,
                    (unsigned long long)asked->session_id);
         return;
     }
+    if (manager->shm_count >= manager->shm_count_max) {
+        rtd_refuse(call, NRT__NERR__NERR_RESOURCE,
+                   "%u pieces of shared memory are mapped: unmap one first", manager->shm_count);
+        return;
+    }
     struct rtd_shm *shm = shm_open_path(asked->path);
     if (!shm) {
         rtd_refuse(call, NRT__NERR__NERR_FAIL, "shared memory %s: %s", asked->path,
@@ -155,11 +175,12 @@ void rtd_shm_map(struct rtd_manager *manager, struct ntk_rpc_call *call,
     }
     struct rtd_shm **at = shm_find(manager, asked->path);
     if (*at) {
-        shm_remove(at);
+        shm_remove(manager, at);
     }
     shm->session = asked->session_id;
     shm->next = manager->shms;
     manager->shms = shm;
+    manager->shm_count++;
     rtd_good(call);
 }
 
@@ -174,6 +195,6 @@ void rtd_shm_unmap(struct rtd_manager *manager, struct ntk_rpc_call *call,
                    asked->path);
         return;
     }
-    shm_remove(at);
+    shm_remove(manager, at);
     rtd_good(call);
 }

@@ -69,11 +69,17 @@ static_assert(offsetof(struct ntk_slot, word) == 24, "event ABI 1");
  * PROFILE_START   0                 model lo, status hi        session       file name name lo  0
  * PROFILE_STOP    duration ticks    as PROFILE_START                                            bytes written
  * MARK            duration ticks    name lo                    value         value              0
+ * MODEL_START     duration ticks    model lo, status hi        starts so far  model name lo     physical cores
+ * MODEL_STOP      duration ticks    model lo, status hi        executions    model name lo      physical cores
+ * COLLECTIVE      duration ticks    communicator lo, status hi sequence      bytes              waiting ticks
  *
  * status: how it ended, a number of shared/abi/result.def.
  * EXEC, flags bits 0-3: enum ntk_outcome. start is the call, on-core ticks (host time) belong to
  * device_latency; the ENGINE records of an execution start when its core started. One that goes on
  * on other cores has a record on each, with its id.
+ * MODEL_START, MODEL_STOP: of runtimes whose callers start and stop models between load and unload;
+ * the span of a stop is the wait for executions under way.
+ * COLLECTIVE, flags: enum ntk_collective, element type << 8. Communicator: the index of its entry.
  * TRANSFER, flags: enum ntk_transfer. MEM_*: core, category and location as in the memory table.
  */
 enum ntk_event_kind {
@@ -89,6 +95,9 @@ enum ntk_event_kind {
     NTK_EVENT_PROFILE_START = 9,
     NTK_EVENT_PROFILE_STOP = 10,
     NTK_EVENT_MARK = 11,
+    NTK_EVENT_MODEL_START = 12,
+    NTK_EVENT_MODEL_STOP = 13,
+    NTK_EVENT_COLLECTIVE = 14,
     NTK_EVENT_KIND_COUNT
 };
 
@@ -126,6 +135,13 @@ enum ntk_error_code {
     NTK_ERROR_CODE_RESET = 6,
     NTK_ERROR_CODE_COUNT
 };
+
+enum ntk_collective {
+#define NTK_COLLECTIVE(id, symbol, name) NTK_COLLECTIVE_##symbol = id,
+#include "shared/abi/collective.def"
+    NTK_COLLECTIVE_COUNT
+};
+static_assert(NTK_COLLECTIVE_COUNT == 5, "collective.def numbers its rows without gaps");
 
 /* Counters by how it ended, in the order of shared/abi/status.def. */
 enum ntk_status_counter {

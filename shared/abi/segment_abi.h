@@ -41,6 +41,7 @@ extern "C" {
 #define NTK_SEGMENT_NAME_BYTES (256u * 1024u)
 #define NTK_SEGMENT_THREADS 256u
 #define NTK_SEGMENT_RINGS 256u
+#define NTK_SEGMENT_COMMS 256u
 #define NTK_SEGMENT_HISTOGRAM_PAIRS (NTK_SEGMENT_CORES + NTK_SEGMENT_MODELS)
 #define NTK_RING_SLOTS 16384u
 #define NTK_RING_SLOTS_MIN 1024u
@@ -92,8 +93,9 @@ enum ntk_segment_section_id {
     NTK_SECTION_RINGS = 7,      /* 256 x struct ntk_segment_ring: the ring directory */
     NTK_SECTION_SLOTS = 8,      /* the memory that the directory's rings lie in, 64-byte units */
     NTK_SECTION_HISTOGRAMS =
-        9, /* 384 x struct ntk_histogram_pair: 128 by core, 256 by model slot */
-    NTK_SECTION_COUNT = 10,
+        9,                  /* 384 x struct ntk_histogram_pair: 128 by core, 256 by model slot */
+    NTK_SECTION_COMMS = 10, /* 256 x struct ntk_segment_comm; a file of before has none */
+    NTK_SECTION_COUNT = 11,
     NTK_SECTION_LIMIT = 16
 };
 
@@ -138,7 +140,8 @@ struct ntk_segment_header {
     uint64_t memory_rows_refused; /* allocations counted in a row of less detail */
     uint64_t names_refused;       /* names recorded as name 0 */
     uint64_t threads_refused;     /* threads recorded as thread 0 */
-    uint64_t reserved[20];
+    uint64_t comms_refused;       /* ranks of communicators without an entry */
+    uint64_t reserved[19];
 };
 static_assert(sizeof(struct ntk_segment_header) == 512, "segment ABI 1");
 static_assert(offsetof(struct ntk_segment_header, segment_bytes) == 24, "segment ABI 1");
@@ -203,10 +206,12 @@ enum ntk_process_flags {
     NTK_PROCESS_ESTIMATED = 2,     /* durations of opaque programs are estimates: no histograms */
     NTK_PROCESS_MODEL_FLOPS = 4,   /* of a model: its effective_flops are counted */
     /* Of processes around another runtime, whose calls tell less than a core of ours. */
-    NTK_PROCESS_ATTACHED = 8,         /* written by a program beside the process, not in it */
-    NTK_PROCESS_CORES_GUESSED = 16,   /* nobody said which cores are its own */
-    NTK_PROCESS_NO_EXECUTIONS = 32,   /* executions are too frequent to be looked at: not counted */
-    NTK_PROCESS_MEMORY_ESTIMATED = 64 /* of a model: device_bytes is a difference around its load */
+    NTK_PROCESS_ATTACHED = 8,       /* written by a program beside the process, not in it */
+    NTK_PROCESS_CORES_GUESSED = 16, /* nobody said which cores are its own */
+    NTK_PROCESS_NO_EXECUTIONS = 32, /* executions are too frequent to be looked at: not counted */
+    NTK_PROCESS_MEMORY_ESTIMATED =
+        64,                /* of a model: device_bytes is a difference around its load */
+    NTK_PROCESS_RANK = 128 /* of a model: its executions are operations of a communicator */
 };
 
 enum ntk_core_state {
@@ -351,7 +356,8 @@ struct ntk_segment_model {
     uint64_t errors;          /* of these, not completed; shared adds */
     uint64_t flags;           /* enum ntk_process_flags of this model */
     uint64_t effective_flops; /* of all its cores, without transposes; shared adds */
-    uint64_t reserved_0[3];
+    uint64_t node_switches;   /* cores cleared because its nodes take turns there; shared adds */
+    uint64_t starts, stops;   /* by callers, where their runtime has such calls; shared adds */
     char name[NTK_MODEL_NAME_BYTES];
     char neff_path[NTK_MODEL_PATH_BYTES];
     uint8_t reserved_1[128];
@@ -361,6 +367,8 @@ static_assert(offsetof(struct ntk_segment_model, uuid) == 16, "segment ABI 1");
 static_assert(offsetof(struct ntk_segment_model, core) == 32, "segment ABI 1");
 static_assert(offsetof(struct ntk_segment_model, running) == 64, "segment ABI 1");
 static_assert(offsetof(struct ntk_segment_model, effective_flops) == 96, "segment ABI 1");
+static_assert(offsetof(struct ntk_segment_model, node_switches) == 104, "segment ABI 1");
+static_assert(offsetof(struct ntk_segment_model, starts) == 112, "segment ABI 1");
 static_assert(offsetof(struct ntk_segment_model, name) == 128, "segment ABI 1");
 
 /* key of a memory row: bit 63 set, location bit 56, category bits 48-55, core bits 32-47, model. */
@@ -406,6 +414,63 @@ struct ntk_segment_thread {
     uint64_t reserved_1[2];
 };
 static_assert(sizeof(struct ntk_segment_thread) == 64, "segment ABI 1");
+
+enum ntk_comm_state {
+    NTK_COMM_FREE = 0,
+    NTK_COMM_JOINED = 1,
+    NTK_COMM_LEFT = 2,  /* stays until the slot is needed */
+    NTK_COMM_BROKEN = 3 /* left because a rank was missed; stays likewise */
+};
+
+/*
+ * The process as one rank of a communicator: who it is, the operation at hand or the last one, and
+ * what they came to. All of it changes under seq, which is odd meanwhile; one thread at a time
+ * writes. An operation has the same sequence number on every rank.
+ */
+struct ntk_segment_comm {
+    /* line 0 */
+    uint64_t seq;
+    uint64_t key; /* the same for all its ranks, whichever host they are on; not 0 */
+    uint64_t join_realtime_ns;
+    uint32_t state; /* enum ntk_comm_state */
+    uint32_t rank;  /* in the communicator */
+    uint32_t rank_count;
+    uint32_t world_rank;
+    uint32_t world_count;
+    uint32_t model; /* whose executions are the operations, 0: the host calls them */
+    uint32_t name;  /* where the ranks meet; of the names table */
+    uint32_t group; /* "0,4,8": world ranks in order; of the names table, 0: all */
+    uint16_t core;  /* first physical core, NTK_NO_CORE unknown */
+    uint16_t reserved_0;
+    uint32_t reserved_1;
+    /* line 1: the operation at hand, or the last one */
+    uint64_t sequence; /* operations entered; its number, from 1 */
+    uint64_t enter_ticks;
+    uint64_t leave_ticks; /* 0: the rank is in it */
+    uint64_t bytes;       /* of this rank */
+    uint32_t operation;   /* enum ntk_collective */
+    uint32_t dtype;       /* number of shared/formats/neff/dtype.def, 0 none */
+    uint32_t status;      /* how the last one that ended did */
+    uint32_t tid;         /* kernel thread id of who entered, as the process sees it; 0 unknown */
+    uint64_t in_flight;   /* PROGRAM: executions begun and not ended */
+    uint64_t reserved_2;
+    /* line 2: of operations that ended */
+    uint64_t count[8]; /* by enum ntk_collective */
+    /* line 3 */
+    uint64_t errors;
+    uint64_t bytes_total;
+    uint64_t time_ns;    /* in them */
+    uint64_t wait_ns;    /* of it, until the last rank had come; 0 where nobody can tell */
+    uint64_t longest_ns; /* of one that ended well */
+    uint64_t reserved_3[3];
+};
+static_assert(sizeof(struct ntk_segment_comm) == 256, "segment ABI 1");
+static_assert(offsetof(struct ntk_segment_comm, state) == 24, "segment ABI 1");
+static_assert(offsetof(struct ntk_segment_comm, core) == 56, "segment ABI 1");
+static_assert(offsetof(struct ntk_segment_comm, sequence) == 64, "segment ABI 1");
+static_assert(offsetof(struct ntk_segment_comm, operation) == 96, "segment ABI 1");
+static_assert(offsetof(struct ntk_segment_comm, count) == 128, "segment ABI 1");
+static_assert(offsetof(struct ntk_segment_comm, errors) == 192, "segment ABI 1");
 
 enum ntk_ring_state { NTK_RING_UNUSED = 0, NTK_RING_READY = 1 };
 

@@ -18,14 +18,14 @@
 
 /* syslog's numbers as the journal reads them at the start of a line (sd-daemon(3)). */
 static const char *const priorities[] = {
-    [NTK_LOG_ERROR] = "<3>",
-    [NTK_LOG_WARN] = "<4>",
-    [NTK_LOG_INFO] = "<6>",
-    [NTK_LOG_DEBUG] = "<7>",
+    [NTK_LOG_ERROR] = "<3>", [NTK_LOG_WARN] = "<4>",  [NTK_LOG_INFO] = "<6>",
+    [NTK_LOG_DEBUG] = "<7>", [NTK_LOG_TRACE] = "<7>",
 };
 
 static const char *program_name = "neuron-toolkit";
 static atomic_int current_level = NTK_LOG_WARN;
+static _Atomic(ntk_log_sink *) current_sink;
+static atomic_uint_least64_t counts[NTK_LOG_TRACE + 1];
 
 void ntk_log_set_program(const char *name)
 {
@@ -40,6 +40,16 @@ void ntk_log_set_level(enum ntk_log_level level)
 enum ntk_log_level ntk_log_get_level(void)
 {
     return (enum ntk_log_level)atomic_load(&current_level);
+}
+
+void ntk_log_set_sink(ntk_log_sink *sink)
+{
+    atomic_store(&current_sink, sink);
+}
+
+uint64_t ntk_log_count_get(enum ntk_log_level level)
+{
+    return atomic_load(&counts[level]);
 }
 
 /* stderr is the journal when $JOURNAL_STREAM is its "device:inode" (systemd.exec(5)). */
@@ -62,10 +72,15 @@ void ntk_log_write(enum ntk_log_level level, const char *module, const char *for
     if ((int)level > atomic_load(&current_level)) {
         return;
     }
-    const char *priority = is_journal() ? priorities[level] : "";
-    int used = module && *module
+    atomic_fetch_add(&counts[level], 1);
+    ntk_log_sink *sink = atomic_load(&current_sink);
+    const char *priority = !sink && is_journal() ? priorities[level] : "";
+    int used = 0;
+    if (!sink) {
+        used = module && *module
                    ? snprintf(line, sizeof line, "%s%s: %s: ", priority, program_name, module)
                    : snprintf(line, sizeof line, "%s%s: ", priority, program_name);
+    }
     size_t at = used < 0 ? 0 : (size_t)used;
     if (at > sizeof line - 2) {
         at = sizeof line - 2;
@@ -78,6 +93,11 @@ void ntk_log_write(enum ntk_log_level level, const char *module, const char *for
         at += (size_t)more < room ? (size_t)more : room;
     }
     at = ntk_str_clean(line, at); /* a peer's words stay within their line and the terminal */
+    if (sink) {
+        line[at] = '\0';
+        sink(level, module, line);
+        return;
+    }
     line[at++] = '\n';
     ssize_t written = write(STDERR_FILENO, line, at);
     (void)written; /* nowhere left to say it */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * log - one line on stderr: "<program>: <module>: <sentence>".
+ * log - one line on stderr: "<program>: <module>: <sentence>", or what a sink makes of it.
  *
  * For programs and for the parts only they use; never in the hooks. A line names module, object,
  * cause and what happens next, and each event is logged once. Where stderr is systemd's journal,
@@ -10,6 +10,8 @@
  */
 #ifndef NTK_SHARED_BASE_LOG_H
 #define NTK_SHARED_BASE_LOG_H
+
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -22,12 +24,20 @@ enum ntk_log_level {
     NTK_LOG_WARN, /* default */
     NTK_LOG_INFO,
     NTK_LOG_DEBUG,
+    NTK_LOG_TRACE, /* each call of a client and the like */
 };
 
 /* Borrowed for the life of the program. */
 void ntk_log_set_program(const char *name);
 void ntk_log_set_level(enum ntk_log_level level);
 enum ntk_log_level ntk_log_get_level(void);
+/* Lines go to it instead of stderr, cleaned and without a line break; module may be NULL or "".
+ * From any thread. NULL: stderr again. */
+typedef void ntk_log_sink(enum ntk_log_level level, const char *module, const char *text);
+void ntk_log_set_sink(ntk_log_sink *sink);
+/* Lines of that level so far, of all threads; those that the level in force keeps back do not
+ * count. */
+uint64_t ntk_log_count_get(enum ntk_log_level level);
 void ntk_log_write(enum ntk_log_level level, const char *module, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -38,6 +48,7 @@ int ntk_log_failure(const char *module, const struct ntk_err *err);
 #define ntk_log_warn(module, ...) ntk_log_write(NTK_LOG_WARN, (module), __VA_ARGS__)
 #define ntk_log_info(module, ...) ntk_log_write(NTK_LOG_INFO, (module), __VA_ARGS__)
 #define ntk_log_debug(module, ...) ntk_log_write(NTK_LOG_DEBUG, (module), __VA_ARGS__)
+#define ntk_log_trace(module, ...) ntk_log_write(NTK_LOG_TRACE, (module), __VA_ARGS__)
 
 #ifdef __cplusplus
 }

@@ -45,6 +45,7 @@ int ntk_aggregate_create(const struct ntk_aggregate_options *options, struct ntk
     aggregate->last_monotonic_ns = options->begin_monotonic_ns;
     ntk_vec_init(&aggregate->runtimes, sizeof(struct runtime_state *));
     ntk_vec_init(&aggregate->events, sizeof(struct ntk_event_sample));
+    ntk_vec_init(&aggregate->lost_ranks, sizeof(struct lost_rank_state));
     ntk_vec_init(&aggregate->system_cpus, sizeof(struct ntk_cpu_reading));
     ntk_vec_init(&aggregate->system_base, sizeof(struct ntk_cpu_reading));
     *out = aggregate;
@@ -86,6 +87,7 @@ void ntk_aggregate_destroy(struct ntk_aggregate *aggregate)
     ntk_health_destroy(aggregate->health);
     ntk_vec_fini(&aggregate->runtimes);
     ntk_vec_fini(&aggregate->events);
+    ntk_aggregate_free_lost_ranks(aggregate);
     ntk_vec_fini(&aggregate->system_cpus);
     ntk_vec_fini(&aggregate->system_base);
     ntk_snapshot_destroy(aggregate->pending);
@@ -258,6 +260,7 @@ int ntk_aggregate_finish(struct ntk_aggregate *aggregate, uint64_t monotonic_ns,
     ntk_aggregate_build_hardware(aggregate, snapshot);
     ntk_aggregate_settle_tree(aggregate, snapshot);
     ntk_aggregate_build_runtimes(aggregate, snapshot);
+    ntk_aggregate_build_lost_ranks(aggregate, snapshot);
     ntk_aggregate_build_devices(aggregate, snapshot);
     ntk_aggregate_build_cores(aggregate, snapshot);
     ntk_aggregate_build_system(aggregate, snapshot);

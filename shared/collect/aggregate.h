@@ -104,6 +104,8 @@ struct ntk_runtime_reading {
     size_t core_count;
     const struct ntk_ring_model *models;
     size_t model_count;
+    const struct ntk_ring_comm *comms;
+    size_t comm_count;
     const struct ntk_ring_memory *memory;
     size_t memory_count;
     uint64_t events_read; /* cumulative */
@@ -112,6 +114,8 @@ struct ntk_runtime_reading {
     int (*core_histogram)(void *ctx, uint16_t core, struct ntk_ring_histogram *out);
     int (*model_histogram)(void *ctx, const struct ntk_ring_model *model,
                            struct ntk_ring_histogram *out);
+    /* The text of a name id into buf, "" when there is none. */
+    void (*text)(void *ctx, uint32_t name, char *buf, size_t buf_bytes);
     void *ctx;
 };
 

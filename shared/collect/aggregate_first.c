@@ -186,6 +186,9 @@ static int start_models_from_now(struct ntk_aggregate *aggregate, struct runtime
         model->executions = reading->models[i].executions;
         model->errors = reading->models[i].errors;
         model->effective_flops = reading->models[i].effective_flops;
+        model->node_switches = reading->models[i].node_switches;
+        model->starts = reading->models[i].starts;
+        model->stops = reading->models[i].stops;
         model->listed = reading->models[i].state != NTK_MODEL_UNLOADED;
         begin_model_latency(aggregate, reading, &reading->models[i], model);
     }
@@ -203,6 +206,7 @@ int ntk_aggregate_runtime_first(struct ntk_aggregate *aggregate,
         return -ENOMEM;
     }
     ntk_vec_init(&runtime->models, sizeof(struct model_state));
+    ntk_vec_init(&runtime->ranks, sizeof(struct rank_state));
     ntk_vec_init(&runtime->names, sizeof(struct name_state));
     runtime->key = strdup(reading->key);
     runtime->peaks = calloc(NTK_SEGMENT_CORES + 1, sizeof *runtime->peaks);
@@ -219,7 +223,8 @@ int ntk_aggregate_runtime_first(struct ntk_aggregate *aggregate,
             start_from_now(aggregate, runtime, reading) < 0) {
             goto out;
         }
-        if (start_models_from_now(aggregate, runtime, reading) < 0) {
+        if (start_models_from_now(aggregate, runtime, reading) < 0 ||
+            ntk_aggregate_start_ranks(runtime, reading) < 0) {
             goto out;
         }
     }

@@ -57,6 +57,15 @@ static bool is_zero(const uint8_t *bytes, size_t count)
     return true;
 }
 
+/* What the process says now, and how much of it is new. */
+static struct ntk_count count_take(uint64_t now, uint64_t *seen)
+{
+    struct ntk_count count = { .total = now, .period = ntk_aggregate_difference(now, *seen) };
+
+    *seen = now;
+    return count;
+}
+
 static void take_model(struct ntk_aggregate *aggregate, struct runtime_state *runtime,
                        const struct ntk_runtime_reading *reading,
                        const struct ntk_ring_model *model, struct model_state *state,
@@ -75,14 +84,13 @@ static void take_model(struct ntk_aggregate *aggregate, struct runtime_state *ru
     out->in_flight = reading->ended ? 0 : model->running;
     out->load_realtime_ns = model->load_realtime_ns;
     out->load_ns = model->load_ns;
-    out->executions.total = model->executions;
-    out->executions.period = ntk_aggregate_difference(model->executions, state->executions);
-    out->errors.total = model->errors;
-    out->errors.period = ntk_aggregate_difference(model->errors, state->errors);
+    out->executions = count_take(model->executions, &state->executions);
+    out->errors = count_take(model->errors, &state->errors);
+    out->node_switches = count_take(model->node_switches, &state->node_switches);
+    out->starts = count_take(model->starts, &state->starts);
+    out->stops = count_take(model->stops, &state->stops);
     out->is_running = out->executions.period > 0 || model->running > 0;
     moved = out->executions.period > 0;
-    state->executions = model->executions;
-    state->errors = model->errors;
     out->has = NTK_MODEL_HAS_TOTALS;
     if (reading->process->flags & NTK_PROCESS_NO_EXECUTIONS) {
         return;
@@ -90,10 +98,7 @@ static void take_model(struct ntk_aggregate *aggregate, struct runtime_state *ru
     out->has |= NTK_MODEL_HAS_EXECUTIONS | NTK_MODEL_HAS_IN_FLIGHT;
     if (model->flags & NTK_PROCESS_MODEL_FLOPS) {
         out->has |= NTK_MODEL_HAS_EFFECTIVE_FLOPS;
-        out->effective_flops.total = model->effective_flops;
-        out->effective_flops.period =
-            ntk_aggregate_difference(model->effective_flops, state->effective_flops);
-        state->effective_flops = model->effective_flops;
+        out->effective_flops = count_take(model->effective_flops, &state->effective_flops);
     }
     if (!model->has_histogram || aggregate->no_latency) {
         state->moved = moved;

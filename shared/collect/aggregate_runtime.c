@@ -47,6 +47,7 @@ void ntk_aggregate_free_runtime(struct ntk_aggregate *aggregate, struct runtime_
     }
     ntk_vec_fini(&runtime->models);
     ntk_vec_fini(&runtime->names);
+    ntk_vec_fini(&runtime->ranks);
     free(runtime->peaks);
     free(runtime->command);
     free(runtime->user);
@@ -133,6 +134,9 @@ int ntk_aggregate_runtime(struct ntk_aggregate *aggregate,
     ret = ntk_aggregate_take_cores(aggregate, runtime, reading, out);
     if (ret == 0) {
         ret = ntk_aggregate_take_models(aggregate, runtime, reading, out);
+    }
+    if (ret == 0) {
+        ret = ntk_aggregate_take_ranks(aggregate, runtime, reading, out);
     }
     if (ret == 0) {
         ret = ntk_aggregate_take_memory(aggregate, runtime, reading, out);

@@ -62,8 +62,29 @@ struct model_state {
     uint64_t executions;
     uint64_t errors;
     uint64_t effective_flops;
+    uint64_t node_switches;
+    uint64_t starts, stops;
     struct baseline total;
     struct baseline device;
+};
+
+/* What of a communicator was told already. */
+struct rank_state {
+    uint64_t key;
+    uint64_t join_realtime_ns;
+    uint32_t rank;
+    bool seen; /* in this round */
+    uint64_t operations[NTK_COLLECTIVE_COUNT];
+    uint64_t errors;
+    uint64_t bytes;
+    uint64_t time_ns;
+    uint64_t wait_ns;
+};
+
+/* A rank whose process ended without leaving; texts are owned. */
+struct lost_rank_state {
+    struct ntk_lost_rank lost;
+    uint64_t since_ns; /* monotonic; 0: in this period */
 };
 
 struct name_state {
@@ -86,6 +107,7 @@ struct runtime_state {
     struct core_state *cores[NTK_SEGMENT_CORES];
     struct ntk_vec models; /* struct model_state */
     struct ntk_vec names;  /* struct name_state */
+    struct ntk_vec ranks;  /* struct rank_state */
     /* highest sum seen, by core (the last for none) and category */
     uint64_t (*peaks)[NTK_MEMORY_CATEGORY_COUNT];
     bool has_memory[NTK_SEGMENT_CORES + 1]; /* some row was of the core */
@@ -157,10 +179,11 @@ struct ntk_aggregate {
     struct ntk_map by_key;
     void (*context_free)(void *);
 
-    struct ntk_map users;   /* struct user_state, by uid; who has all its rows is not there */
-    struct ntk_map rowless; /* processes that got no row in this period */
-    char note[192];         /* of the last period */
-    struct ntk_vec events;  /* struct ntk_event_sample */
+    struct ntk_map users;      /* struct user_state, by uid; who has all its rows is not there */
+    struct ntk_map rowless;    /* processes that got no row in this period */
+    char note[192];            /* of the last period */
+    struct ntk_vec events;     /* struct ntk_event_sample */
+    struct ntk_vec lost_ranks; /* struct lost_rank_state, the oldest first */
     struct ntk_map
         events_taken; /* in this period: how many, by process and whether they are errors */
     bool lists_events;
@@ -288,6 +311,18 @@ struct model_state *ntk_aggregate_model_state(struct runtime_state *runtime, uin
 int ntk_aggregate_take_models(struct ntk_aggregate *aggregate, struct runtime_state *runtime,
                               const struct ntk_runtime_reading *reading,
                               struct ntk_runtime_sample *out);
+
+/* ---- aggregate_ranks ---- */
+
+int ntk_aggregate_take_ranks(struct ntk_aggregate *aggregate, struct runtime_state *runtime,
+                             const struct ntk_runtime_reading *reading,
+                             struct ntk_runtime_sample *out);
+void ntk_aggregate_free_lost_ranks(struct ntk_aggregate *aggregate);
+/* Behind the runtimes, at the end of a period. */
+void ntk_aggregate_build_lost_ranks(struct ntk_aggregate *aggregate, struct ntk_snapshot *snapshot);
+/* They count from now on. */
+int ntk_aggregate_start_ranks(struct runtime_state *runtime,
+                              const struct ntk_runtime_reading *reading);
 
 /* ---- aggregate_memory ---- */
 

@@ -38,6 +38,7 @@ struct source_ring {
     struct ntk_ring_process process;
     struct ntk_ring_core cores[NTK_SEGMENT_CORES];
     struct ntk_ring_model models[NTK_SEGMENT_MODELS];
+    struct ntk_ring_comm comms[NTK_SEGMENT_COMMS];
     struct ntk_ring_memory memory[NTK_SEGMENT_MEMORY_ROWS];
 };
 
@@ -53,6 +54,11 @@ static const char *key_of(struct source_ring *source, const struct ntk_ring_segm
 static int core_histogram(void *ctx, uint16_t core, struct ntk_ring_histogram *out)
 {
     return ntk_ring_segment_core_histogram(ctx, core, out);
+}
+
+static void text_of(void *ctx, uint32_t name, char *buf, size_t buf_bytes)
+{
+    (void)ntk_ring_segment_text(ctx, name, buf, buf_bytes);
 }
 
 static int model_histogram(void *ctx, const struct ntk_ring_model *model,
@@ -102,6 +108,8 @@ static void read_segment(struct source_ring *source, struct ntk_ring_segment *se
     out->core_count = ntk_ring_segment_cores(segment, source->cores, NTK_SEGMENT_CORES);
     out->models = source->models;
     out->model_count = ntk_ring_segment_models(segment, source->models, NTK_SEGMENT_MODELS);
+    out->comms = source->comms;
+    out->comm_count = ntk_ring_segment_comms(segment, source->comms, NTK_SEGMENT_COMMS);
     out->memory = source->memory;
     if (with_memory) {
         out->memory_count =
@@ -109,6 +117,7 @@ static void read_segment(struct source_ring *source, struct ntk_ring_segment *se
     }
     out->core_histogram = core_histogram;
     out->model_histogram = model_histogram;
+    out->text = text_of;
     out->ctx = segment;
     ntk_ring_segment_refusals(segment, &refusals);
     ntk_ring_segment_events(segment, &out->events_read, &out->events_lost, &published);
@@ -186,7 +195,7 @@ static void forget_errors(struct source_ring *source)
 
 static bool is_listed(const struct ntk_slot *slot)
 {
-    return (slot->kind >= NTK_EVENT_MEM_ALLOC && slot->kind <= NTK_EVENT_MARK) ||
+    return (slot->kind >= NTK_EVENT_MEM_ALLOC && slot->kind <= NTK_EVENT_MODEL_STOP) ||
            (slot->kind == NTK_EVENT_EXEC && (slot->flags & 0xf) != NTK_OUTCOME_COMPLETED);
 }
 
@@ -222,6 +231,8 @@ static void fill_event(const struct ntk_ring_segment *segment, const struct ntk_
         name_id = NTK_WORD_LO(slot->word[3]);
         break;
     case NTK_EVENT_MODEL_UNLOAD:
+    case NTK_EVENT_MODEL_START:
+    case NTK_EVENT_MODEL_STOP:
         out->nrt_status = NTK_WORD_HI(slot->word[1]);
         out->value = slot->word[2];
         name_id = NTK_WORD_LO(slot->word[3]);

@@ -59,6 +59,8 @@ void ntk_example_deadlock(struct ntk_neff_build *build, const struct ntk_example
 void ntk_example_two_node_cpu(struct ntk_neff_build *build,
                               const struct ntk_example_options *options);
 void ntk_example_pipeline(struct ntk_neff_build *build, const struct ntk_example_options *options);
+void ntk_example_two_node_core(struct ntk_neff_build *build,
+                               const struct ntk_example_options *options);
 void ntk_example_spin(struct ntk_neff_build *build, const struct ntk_example_options *options);
 
 #endif

@@ -3,6 +3,9 @@
  * pipeline - dense layers, each a subgraph for a NeuronCore of its own: what one core gives, the
  * next one takes by its name; weights that stay in the state buffer from the start of the model on.
  * One node of the graph, for the chips whose cores make pipelines.
+ *
+ * two-node-core - the same, and one layer more as a node of its own: where a runtime has too few
+ * cores for both, they take turns on those of the larger one.
  */
 #include <math.h>
 #include <stdio.h>
@@ -75,7 +78,9 @@ static void program_add(const struct stage *s, const struct ntk_example_options 
     }
 }
 
-void ntk_example_pipeline(struct ntk_neff_build *build, const struct ntk_example_options *options)
+/* Layers of a node "pipeline", then so many that are each a node. */
+static void layers_add(struct ntk_neff_build *build, const struct ntk_example_options *options,
+                       uint64_t stage_count, uint64_t node_count)
 {
     static const uint64_t shape[] = { NTK_KIT_P, COLUMNS };
     struct stage s = { 0 };
@@ -86,11 +91,14 @@ void ntk_example_pipeline(struct ntk_neff_build *build, const struct ntk_example
                                    "inf1 machine");
         return;
     }
-    for (uint64_t i = 0; i < options->size; i++) {
-        bool is_last = i + 1 == options->size;
+    for (uint64_t i = 0; i < stage_count + node_count; i++) {
+        bool is_last = i + 1 == stage_count + node_count;
 
-        s.kernel = i == 0 ? ntk_neff_build_kernel(build, "pipeline")
-                          : ntk_neff_build_stage(build, s.kernel);
+        if (i > 0 && i < stage_count) {
+            s.kernel = ntk_neff_build_stage(build, s.kernel);
+        } else {
+            s.kernel = ntk_neff_build_kernel(build, i == 0 ? "pipeline" : "dense");
+        }
         s.y_dtype = is_last ? NTK_DTYPE_FLOAT32 : options->dtype;
         s.x = ntk_neff_kernel_input(s.kernel, name, options->dtype, 2, shape);
         (void)snprintf(name, sizeof name, is_last ? "y" : "h%u", (unsigned)i + 1);
@@ -98,4 +106,15 @@ void ntk_example_pipeline(struct ntk_neff_build *build, const struct ntk_example
         constants_add(&s, options->dtype, (uint32_t)i);
         program_add(&s, options);
     }
+}
+
+void ntk_example_pipeline(struct ntk_neff_build *build, const struct ntk_example_options *options)
+{
+    layers_add(build, options, options->size, 0);
+}
+
+void ntk_example_two_node_core(struct ntk_neff_build *build,
+                               const struct ntk_example_options *options)
+{
+    layers_add(build, options, options->size, 1);
 }

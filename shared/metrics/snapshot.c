@@ -333,6 +333,39 @@ struct ntk_event_sample *ntk_snapshot_alloc_events(struct ntk_snapshot *snapshot
     return events;
 }
 
+const char *const ntk_rank_state_names[NTK_RANK_STATE_COUNT] = { "joined", "left", "broken" };
+const char *const ntk_collective_names[NTK_COLLECTIVE_COUNT] = {
+#define NTK_COLLECTIVE(id, symbol, name) name,
+#include "shared/abi/collective.def"
+};
+
+struct ntk_rank_sample *ntk_snapshot_alloc_ranks(struct ntk_snapshot *snapshot,
+                                                 struct ntk_runtime_sample *runtime, size_t count)
+{
+    struct ntk_rank_sample *ranks = ntk_snapshot_alloc(snapshot, count, sizeof *ranks);
+
+    runtime->ranks = ranks;
+    runtime->rank_count = ranks ? count : 0;
+    for (size_t i = 0; i < runtime->rank_count; i++) {
+        ranks[i].rendezvous = ranks[i].group = "";
+        ranks[i].core = NTK_NO_CORE;
+    }
+    return ranks;
+}
+
+struct ntk_lost_rank *ntk_snapshot_alloc_lost_ranks(struct ntk_snapshot *snapshot, size_t count)
+{
+    struct ntk_lost_rank *lost = ntk_snapshot_alloc(snapshot, count, sizeof *lost);
+
+    snapshot->lost_ranks = lost;
+    snapshot->lost_rank_count = lost ? count : 0;
+    for (size_t i = 0; i < snapshot->lost_rank_count; i++) {
+        lost[i].tag = lost[i].command = lost[i].rank.rendezvous = lost[i].rank.group = "";
+        lost[i].rank.core = NTK_NO_CORE;
+    }
+    return lost;
+}
+
 struct ntk_model_sample *ntk_snapshot_alloc_models(struct ntk_snapshot *snapshot,
                                                    struct ntk_runtime_sample *runtime, size_t count)
 {

@@ -293,6 +293,8 @@ struct ntk_model_sample {
     struct ntk_count executions;
     struct ntk_count errors;          /* of these, not completed */
     struct ntk_count effective_flops; /* all its cores, without transposes */
+    struct ntk_count node_switches;   /* cores cleared because its nodes take turns there */
+    struct ntk_count starts, stops;   /* by callers, of runtimes that have such calls */
     uint64_t load_realtime_ns;
     uint64_t load_ns;
     struct ntk_histogram total_latency;
@@ -305,6 +307,58 @@ struct ntk_model_series {
     const char *name;
     struct ntk_latency_series total;
     struct ntk_latency_series device;
+};
+
+/* ---- communicators of a runtime: the process as a rank ---- */
+
+enum ntk_rank_state {
+    NTK_RANK_JOINED = 0,
+    NTK_RANK_LEFT = 1,
+    NTK_RANK_BROKEN = 2, /* left because another rank was missed */
+    NTK_RANK_STATE_COUNT
+};
+extern const char *const ntk_rank_state_names[NTK_RANK_STATE_COUNT];
+extern const char *const ntk_collective_names[NTK_COLLECTIVE_COUNT];
+
+struct ntk_rank_sample {
+    uint32_t has;
+    uint64_t key; /* the same for all ranks of the communicator, on every host */
+    enum ntk_rank_state state;
+    uint32_t rank, rank_count; /* in the communicator */
+    uint32_t world_rank, world_count;
+    uint32_t model_id;      /* whose executions are its operations; 0: the host calls them */
+    uint32_t core;          /* first physical, NTK_NO_CORE unknown */
+    const char *rendezvous; /* where the ranks meet */
+    const char *group;      /* "0,4,8": world ranks in order; "": all */
+    uint64_t join_realtime_ns;
+    /* The operation at hand or, when none is, the last one; the same number on every rank. */
+    uint64_t sequence;
+    enum ntk_collective operation;
+    uint64_t in_flight; /* 0: none at hand */
+    uint64_t since_ns;  /* how long ago it was entered or, when none is at hand, left */
+    uint64_t bytes;     /* of this rank */
+    uint32_t dtype;
+    uint32_t nrt_status; /* of the last that ended */
+    uint32_t tid;        /* the thread in it, as the process sees it; 0 unknown */
+    uint64_t longest_ns; /* of one that ended well */
+    /* Of operations that ended. */
+    struct ntk_count operations[NTK_COLLECTIVE_COUNT];
+    struct ntk_count errors;
+    struct ntk_count moved_bytes;
+    struct ntk_count time_ns;
+    struct ntk_count wait_ns; /* of it, until the last rank had come */
+    /* Of all cores of the process, so that ranks can be compared. */
+    struct ntk_count core_busy_ns;
+};
+
+/* A rank whose process ended without leaving; it is told of for a while, or until its place is
+ * taken. */
+struct ntk_lost_rank {
+    uint32_t pid;
+    const char *tag;
+    const char *command;
+    uint64_t lost_for_ns;
+    struct ntk_rank_sample rank; /* as it was last seen */
 };
 
 /* ---- pods: who has what, as Kubernetes tells ---- */
@@ -424,6 +478,8 @@ struct ntk_runtime_sample {
     size_t model_count;
     struct ntk_model_series *series; /* by name */
     size_t series_count;
+    struct ntk_rank_sample *ranks;
+    size_t rank_count;
 
     double cpu_user, cpu_system; /* ratio of all vCPUs together */
     uint64_t rss_bytes;
@@ -552,6 +608,8 @@ struct ntk_snapshot {
     size_t core_count;
     struct ntk_runtime_sample *runtimes; /* by start time, then pid */
     size_t runtime_count;
+    struct ntk_lost_rank *lost_ranks;
+    size_t lost_rank_count;
     struct ntk_system_sample system;
 
     struct ntk_event_sample *events; /* by time */
@@ -604,6 +662,10 @@ struct ntk_event_sample *ntk_snapshot_alloc_events(struct ntk_snapshot *snapshot
 struct ntk_model_sample *ntk_snapshot_alloc_models(struct ntk_snapshot *snapshot,
                                                    struct ntk_runtime_sample *runtime,
                                                    size_t count);
+
+struct ntk_rank_sample *ntk_snapshot_alloc_ranks(struct ntk_snapshot *snapshot,
+                                                 struct ntk_runtime_sample *runtime, size_t count);
+struct ntk_lost_rank *ntk_snapshot_alloc_lost_ranks(struct ntk_snapshot *snapshot, size_t count);
 
 /* ---- events where there is no room for all ---- */
 

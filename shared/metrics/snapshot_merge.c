@@ -190,6 +190,9 @@ static void copy_model(struct ntk_snapshot *s, struct ntk_model_sample *to,
         add(&to->executions, older->executions);
         add(&to->errors, older->errors);
         add(&to->effective_flops, older->effective_flops);
+        add(&to->node_switches, older->node_switches);
+        add(&to->starts, older->starts);
+        add(&to->stops, older->stops);
     }
     to->total_latency =
         merge_histograms(s, older ? &older->total_latency : NULL, &from->total_latency);
@@ -223,6 +226,39 @@ static void merge_models(struct ntk_snapshot *s, struct ntk_runtime_sample *to,
         }
     }
     to->model_count = count;
+}
+
+/* The newer part tells how it is; what the older one counted is added where both know the rank. */
+static void merge_ranks(struct ntk_snapshot *s, struct ntk_runtime_sample *to,
+                        const struct ntk_runtime_sample *older,
+                        const struct ntk_runtime_sample *newer)
+{
+    struct ntk_rank_sample *ranks = ntk_snapshot_alloc_ranks(s, to, newer->rank_count);
+
+    for (size_t i = 0; ranks && i < newer->rank_count; i++) {
+        struct ntk_rank_sample *rank = &ranks[i];
+
+        *rank = newer->ranks[i];
+        rank->rendezvous = ntk_snapshot_text(s, rank->rendezvous);
+        rank->group = ntk_snapshot_text(s, rank->group);
+        for (size_t k = 0; older && k < older->rank_count; k++) {
+            const struct ntk_rank_sample *before = &older->ranks[k];
+
+            if (before->key != rank->key || before->rank != rank->rank ||
+                before->join_realtime_ns != rank->join_realtime_ns) {
+                continue;
+            }
+            for (size_t n = 0; n < NTK_COLLECTIVE_COUNT; n++) {
+                add(&rank->operations[n], before->operations[n]);
+            }
+            add(&rank->errors, before->errors);
+            add(&rank->moved_bytes, before->moved_bytes);
+            add(&rank->time_ns, before->time_ns);
+            add(&rank->wait_ns, before->wait_ns);
+            add(&rank->core_busy_ns, before->core_busy_ns);
+            break;
+        }
+    }
 }
 
 static void merge_counts(struct ntk_runtime_sample *to, const struct ntk_runtime_sample *older,
@@ -281,6 +317,7 @@ static void merge_runtime(struct ntk_snapshot *s, struct ntk_runtime_sample *to,
         copy_array(s, newer->memory_by_category, newer->memory_by_category_count,
                    sizeof *newer->memory_by_category);
     merge_models(s, to, older, newer);
+    merge_ranks(s, to, older, newer);
     to->series = NULL;
     to->series_count = 0;
 }
@@ -427,6 +464,20 @@ static void merge_k8s(struct ntk_snapshot *s, const struct ntk_snapshot *older,
     s->k8s.devices = copy_owners(s, from->devices, from->device_count);
 }
 
+/* As the newer part tells them; the parts do not outlive what is merged of them. */
+static void copy_lost_ranks(struct ntk_snapshot *s, const struct ntk_snapshot *newer)
+{
+    struct ntk_lost_rank *lost = ntk_snapshot_alloc_lost_ranks(s, newer->lost_rank_count);
+
+    for (size_t i = 0; lost && i < newer->lost_rank_count; i++) {
+        lost[i] = newer->lost_ranks[i];
+        lost[i].tag = ntk_snapshot_text(s, lost[i].tag);
+        lost[i].command = ntk_snapshot_text(s, lost[i].command);
+        lost[i].rank.rendezvous = ntk_snapshot_text(s, lost[i].rank.rendezvous);
+        lost[i].rank.group = ntk_snapshot_text(s, lost[i].rank.group);
+    }
+}
+
 static void copy_texts(struct ntk_snapshot *s)
 {
     struct ntk_hardware *hardware = &s->hardware;
@@ -479,6 +530,7 @@ struct ntk_snapshot *ntk_snapshot_merge(const struct ntk_snapshot *older,
     merge_devices(s, older, newer);
     merge_system(s, older, newer, w);
     merge_k8s(s, older, newer);
+    copy_lost_ranks(s, newer);
     s->cores = merge_cores(s, older->cores, older->core_count, newer->cores, newer->core_count, w,
                            &s->core_count);
     s->tags = copy_array(s, newer->tags, newer->tag_count, sizeof *newer->tags);

@@ -21,6 +21,8 @@ const char *const report_event_kinds[NTK_EVENT_KIND_COUNT] = {
     [NTK_EVENT_PROFILE_START] = "profile_start",
     [NTK_EVENT_PROFILE_STOP] = "profile_stop",
     [NTK_EVENT_MARK] = "mark",
+    [NTK_EVENT_MODEL_START] = "model_start",
+    [NTK_EVENT_MODEL_STOP] = "model_stop",
 };
 
 #define AT(member) .offset = offsetof(struct ntk_event_sample, member)

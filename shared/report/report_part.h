@@ -23,7 +23,7 @@ extern "C" {
 #define REPORT_TABLES(X) \
     X(core_counts) X(core_state) X(cpu_average) X(cpus) X(device_ext) X(ecc_device) X(event) X(health_reason) X(executions) \
     X(executions_ext) X(hardware) X(hardware_ext) X(instance) X(machine_ext) X(memory_info) X(memory_row) X(model) \
-    X(model_estimated) X(model_ext) X(owner) X(runtime) X(runtime_cpu) X(runtime_ext) X(time)
+    X(model_estimated) X(model_ext) X(lost_rank) X(owner) X(rank) X(runtime) X(runtime_cpu) X(runtime_ext) X(time)
 /* clang-format on */
 #define REPORT_DECLARE(name) extern const struct report_field report_fields_##name[];
 REPORT_TABLES(REPORT_DECLARE)
@@ -70,6 +70,17 @@ void report_key_totals(struct report_writer *w, const struct ntk_memory_total *h
 /* Where the runtime tells of the group. */
 void report_key_group(struct report_writer *w, const struct ntk_runtime_sample *runtime,
                       enum ntk_memory_group group, uint64_t bytes);
+
+/* ---- report_ranks.c: communicators ---- */
+
+void report_write_ranks(struct report_writer *w, const struct ntk_runtime_sample *runtime);
+/* The keys of one, into an object that the caller opened. */
+void report_write_rank(struct report_writer *w, const struct ntk_rank_sample *rank);
+void report_read_ranks(struct ntk_snapshot *snapshot, struct ntk_runtime_sample *runtime,
+                       const json_t *ext);
+/* "lost_ranks" of the machine. */
+void report_write_lost_ranks(struct report_writer *w);
+void report_read_lost_ranks(struct ntk_snapshot *snapshot, const json_t *ext);
 
 /* ---- report_models.c: loaded_models of memory_used, and the models of our part ---- */
 

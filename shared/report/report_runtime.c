@@ -200,6 +200,9 @@ static void write_ext(struct report_writer *w, const struct ntk_runtime_sample *
     if (is_due(runtime, NTK_RUNTIME_GROUP_EXECUTIONS) && runtime->has & NTK_RUNTIME_HAS_MODELS) {
         report_write_ext_models(w, runtime);
     }
+    if (is_due(runtime, NTK_RUNTIME_GROUP_EXECUTIONS) && runtime->rank_count > 0) {
+        report_write_ranks(w, runtime);
+    }
     ntk_json_object_end(&w->json);
 }
 
@@ -301,4 +304,5 @@ void report_read_runtime(struct ntk_snapshot *snapshot, struct ntk_runtime_sampl
     report_read_memory(snapshot, runtime, sound(group[NTK_RUNTIME_GROUP_MEMORY]), ext);
     read_cpu(snapshot, runtime, group[NTK_RUNTIME_GROUP_CPU]);
     report_read_models(snapshot, runtime, group[NTK_RUNTIME_GROUP_MEMORY], ext);
+    report_read_ranks(snapshot, runtime, ext);
 }

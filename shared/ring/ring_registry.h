@@ -128,6 +128,7 @@ struct ntk_ring_refusals {
     uint64_t rings_shrunk;
     uint64_t histograms;
     uint64_t models;
+    uint64_t comms;
     uint64_t memory_rows;
     uint64_t names;
     uint64_t threads;
@@ -197,6 +198,8 @@ struct ntk_ring_model {
     uint64_t executions;
     uint64_t errors;
     uint64_t effective_flops; /* only with NTK_PROCESS_MODEL_FLOPS */
+    uint64_t node_switches;
+    uint64_t starts, stops;
     uint64_t flags;
     char name[NTK_MODEL_NAME_BYTES + 1];
     char neff_path[NTK_MODEL_PATH_BYTES + 1];
@@ -204,6 +207,36 @@ struct ntk_ring_model {
 /* Models in the table, unloaded ones until their slot is needed; up to NTK_SEGMENT_MODELS. */
 size_t ntk_ring_segment_models(const struct ntk_ring_segment *segment,
                                struct ntk_ring_model *out_models, size_t out_count);
+
+/* The process as a rank of a communicator; struct ntk_segment_comm has the meanings. */
+struct ntk_ring_comm {
+    uint32_t slot;
+    uint32_t state; /* enum ntk_comm_state, never FREE */
+    uint64_t key;
+    uint64_t join_realtime_ns;
+    uint32_t rank, rank_count; /* rank < rank_count */
+    uint32_t world_rank, world_count;
+    uint32_t model;
+    uint32_t name, group; /* ids of names */
+    uint16_t core;
+    uint64_t sequence; /* of the operation at hand or, with none, of the last one; 0: none so far */
+    uint64_t in_flight;
+    uint64_t since_ns; /* since it was entered or, with none in flight, left */
+    uint64_t bytes;
+    uint32_t operation; /* enum ntk_collective */
+    uint32_t dtype;
+    uint32_t status;
+    uint32_t tid;
+    uint64_t count[NTK_COLLECTIVE_COUNT];
+    uint64_t errors;
+    uint64_t bytes_total;
+    uint64_t time_ns;
+    uint64_t wait_ns;
+    uint64_t longest_ns;
+};
+/* Up to NTK_SEGMENT_COMMS. */
+size_t ntk_ring_segment_comms(const struct ntk_ring_segment *segment,
+                              struct ntk_ring_comm *out_comms, size_t out_count);
 
 struct ntk_ring_memory {
     uint32_t model;   /* 0: none */

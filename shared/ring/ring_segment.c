@@ -40,7 +40,11 @@ static const struct {
     [NTK_SECTION_SLOTS] = { "slots", NTK_SLOT_BYTES, 0, UINT32_MAX, 64 },
     [NTK_SECTION_HISTOGRAMS] = { "histograms", sizeof(struct ntk_histogram_pair), 1,
                                  NTK_SEGMENT_HISTOGRAM_PAIRS, 64 },
+    [NTK_SECTION_COMMS] = { "communicators", sizeof(struct ntk_segment_comm), 1, NTK_SEGMENT_COMMS,
+                            64 },
 };
+/* What writers of before have. */
+#define SECTIONS_MIN 10u
 
 /* ---- texts ---- */
 
@@ -66,7 +70,7 @@ static int check_sections(struct ntk_ring_segment *segment, const struct ntk_seg
 {
     uint32_t i;
 
-    for (i = 0; i < NTK_SECTION_COUNT; i++) {
+    for (i = 0; i < NTK_SECTION_COUNT && i < header->section_count; i++) {
         const struct ntk_segment_section *section = &header->section[i];
 
         if (section->offset % known[i].alignment != 0 || section->offset < sizeof *header ||
@@ -105,7 +109,7 @@ static int check_header(const struct ntk_segment_header *header, uint64_t file_b
                            header->abi_version, NTK_SEGMENT_ABI_VERSION);
     }
     if (header->header_bytes < sizeof *header || header->slot_bytes != NTK_SLOT_BYTES ||
-        header->section_count < NTK_SECTION_COUNT || header->section_count > NTK_SECTION_LIMIT) {
+        header->section_count < SECTIONS_MIN || header->section_count > NTK_SECTION_LIMIT) {
         return ntk_err_set(err, -EBADMSG, 12, "has a header of unknown shape");
     }
     if (header->segment_bytes > file_bytes) {
@@ -379,6 +383,7 @@ void ntk_ring_segment_refusals(const struct ntk_ring_segment *segment,
     out->rings_shrunk = ntk_abi_load(&header->rings_shrunk);
     out->histograms = ntk_abi_load(&header->histograms_refused);
     out->models = ntk_abi_load(&header->models_refused);
+    out->comms = ntk_abi_load(&header->comms_refused);
     out->memory_rows = ntk_abi_load(&header->memory_rows_refused);
     out->names = ntk_abi_load(&header->names_refused);
     out->threads = ntk_abi_load(&header->threads_refused);

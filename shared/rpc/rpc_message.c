@@ -24,17 +24,23 @@ static bool varint_read(struct reader *reader, uint64_t *out_value)
     return false;
 }
 
-/* Whether a text has a NUL. Bytes that are no message have none: unpacking them fails. */
-static bool has_nul(const ProtobufCMessageDescriptor *type, struct reader reader, unsigned depth)
+/* What protobuf-c takes and we do not: a text with a NUL, and a field of number 0, which no message
+ * has and which is refused once it was packed again. Bytes that are no message at all are good
+ * here: unpacking them fails. */
+static enum ntk_rpc_fault look(const ProtobufCMessageDescriptor *type, struct reader reader,
+                               unsigned depth)
 {
     uint64_t key;
     uint64_t length;
 
     while (depth < DEPTH_MAX && varint_read(&reader, &key)) {
+        if (key >> 3 == 0) {
+            return NTK_RPC_MESSAGE_BROKEN;
+        }
         switch (key & 7) {
         case 0:
             if (!varint_read(&reader, &length)) {
-                return false;
+                return NTK_RPC_MESSAGE_GOOD;
             }
             continue;
         case 1:
@@ -45,12 +51,12 @@ static bool has_nul(const ProtobufCMessageDescriptor *type, struct reader reader
             if (varint_read(&reader, &length)) {
                 break;
             }
-            return false;
+            return NTK_RPC_MESSAGE_GOOD;
         default:
-            return false;
+            return NTK_RPC_MESSAGE_GOOD;
         }
         if (length > (uint64_t)(reader.end - reader.at)) {
-            return false;
+            return NTK_RPC_MESSAGE_GOOD;
         }
         const ProtobufCFieldDescriptor *field =
             protobuf_c_message_descriptor_get_field(type, (unsigned)(key >> 3));
@@ -60,13 +66,17 @@ static bool has_nul(const ProtobufCMessageDescriptor *type, struct reader reader
         if (!field || (key & 7) != 2) {
             continue;
         }
-        if ((field->type == PROTOBUF_C_TYPE_STRING && memchr(inner.at, '\0', length)) ||
-            (field->type == PROTOBUF_C_TYPE_MESSAGE &&
-             has_nul(field->descriptor, inner, depth + 1))) {
-            return true;
+        if (field->type == PROTOBUF_C_TYPE_STRING && memchr(inner.at, '\0', length)) {
+            return NTK_RPC_MESSAGE_NUL;
+        }
+        enum ntk_rpc_fault fault = field->type == PROTOBUF_C_TYPE_MESSAGE
+                                       ? look(field->descriptor, inner, depth + 1)
+                                       : NTK_RPC_MESSAGE_GOOD;
+        if (fault != NTK_RPC_MESSAGE_GOOD) {
+            return fault;
         }
     }
-    return false;
+    return NTK_RPC_MESSAGE_GOOD;
 }
 
 enum ntk_rpc_fault ntk_rpc_unpack(const ProtobufCMessageDescriptor *type, const uint8_t *bytes,
@@ -76,10 +86,10 @@ enum ntk_rpc_fault ntk_rpc_unpack(const ProtobufCMessageDescriptor *type, const 
     if (!*out_message) {
         return NTK_RPC_MESSAGE_BROKEN;
     }
-    if (has_nul(type, (struct reader){ bytes, bytes + bytes_count }, 0)) {
+    enum ntk_rpc_fault fault = look(type, (struct reader){ bytes, bytes + bytes_count }, 0);
+    if (fault != NTK_RPC_MESSAGE_GOOD) {
         protobuf_c_message_free_unpacked(*out_message, NULL);
         *out_message = NULL;
-        return NTK_RPC_MESSAGE_NUL;
     }
-    return NTK_RPC_MESSAGE_GOOD;
+    return fault;
 }

@@ -2,20 +2,18 @@
 /* rpc_server - batches of gRPC's core: accept, read, write and the end of each call. */
 #include "shared/rpc/rpc_server.h"
 
-#include <errno.h>
 #include <grpc/byte_buffer.h>
-#include <grpc/byte_buffer_reader.h>
+#include <grpc/compression.h>
 #include <grpc/grpc.h>
 #include <grpc/grpc_security.h>
 #include <grpc/slice.h>
 #include <grpc/support/alloc.h>
+#include <grpc/support/log.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
-#include "shared/rpc/rpc_message.h"
+#include "shared/rpc/rpc_buffer.h"
+#include "shared/rpc/rpc_listen.h"
 
 enum event { EVENT_ACCEPT, EVENT_READ, EVENT_GREET, EVENT_SEND, EVENT_FINISH, EVENT_CLOSE, EVENTS };
 
@@ -41,6 +39,7 @@ struct ntk_rpc_call {
     grpc_metadata_array metadata;
     const struct ntk_rpc_method *method;
     void *own;
+    uint64_t note;
     grpc_byte_buffer *read; /* what a read brought */
     int was_cancelled;
     struct tag tags[EVENTS];
@@ -67,6 +66,21 @@ void *ntk_rpc_call_own_get(const struct ntk_rpc_call *call)
 void ntk_rpc_call_own_set(struct ntk_rpc_call *call, void *own)
 {
     call->own = own;
+}
+
+uint64_t ntk_rpc_call_note_get(const struct ntk_rpc_call *call)
+{
+    return call->note;
+}
+
+void ntk_rpc_call_note_set(struct ntk_rpc_call *call, uint64_t note)
+{
+    call->note = note;
+}
+
+bool ntk_rpc_call_is_lost(const struct ntk_rpc_call *call)
+{
+    return call->was_cancelled != 0;
 }
 
 /* ---- batches ---- */
@@ -120,27 +134,21 @@ static void accept_next(struct ntk_rpc_server *server)
 
 static void read_next(struct ntk_rpc_call *call)
 {
-    grpc_op op = { .op = GRPC_OP_RECV_MESSAGE };
+    grpc_op ops[1] = { { .op = GRPC_OP_RECV_MESSAGE } };
 
-    op.data.recv_message.recv_message = &call->read;
-    (void)start(call, EVENT_READ, &op, 1);
+    ops[0].data.recv_message.recv_message = &call->read;
+    (void)start(call, EVENT_READ, ops, 1);
 }
 
-static grpc_byte_buffer *pack(const ProtobufCMessage *message)
+void ntk_rpc_call_read(struct ntk_rpc_call *call)
 {
-    grpc_slice slice = grpc_slice_malloc(protobuf_c_message_get_packed_size(message));
-    grpc_byte_buffer *buffer;
-
-    protobuf_c_message_pack(message, GRPC_SLICE_START_PTR(slice));
-    buffer = grpc_raw_byte_buffer_create(&slice, 1);
-    grpc_slice_unref(slice);
-    return buffer;
+    read_next(call);
 }
 
 static void send_message(struct ntk_rpc_call *call, const ProtobufCMessage *message,
                          enum event event)
 {
-    grpc_byte_buffer *buffer = pack(message);
+    grpc_byte_buffer *buffer = ntk_rpc_buffer_pack(message);
     grpc_op ops[2] = { { .op = GRPC_OP_SEND_MESSAGE }, { .op = GRPC_OP_SEND_INITIAL_METADATA } };
     size_t op_count = call->has_message ? 1 : 2;
 
@@ -163,7 +171,7 @@ void ntk_rpc_call_send(struct ntk_rpc_call *call, const ProtobufCMessage *messag
 void ntk_rpc_call_finish(struct ntk_rpc_call *call, const ProtobufCMessage *message,
                          enum ntk_rpc_status status, const char *text)
 {
-    grpc_byte_buffer *buffer = message ? pack(message) : NULL;
+    grpc_byte_buffer *buffer = message ? ntk_rpc_buffer_pack(message) : NULL;
     grpc_slice details = grpc_slice_from_copied_string(text ? text : "");
     grpc_op ops[3] = { { .op = GRPC_OP_SEND_STATUS_FROM_SERVER } };
     size_t op_count = 1;
@@ -220,16 +228,9 @@ static bool deliver(struct ntk_rpc_call *call)
 {
     const ProtobufCMessageDescriptor *type = call->method->request;
     ProtobufCMessage *message = NULL;
-    grpc_byte_buffer_reader reader;
-    enum ntk_rpc_fault fault = NTK_RPC_MESSAGE_BROKEN;
     bool wants_more = false;
 
-    if (grpc_byte_buffer_reader_init(&reader, call->read)) {
-        grpc_slice all = grpc_byte_buffer_reader_readall(&reader);
-        fault = ntk_rpc_unpack(type, GRPC_SLICE_START_PTR(all), GRPC_SLICE_LENGTH(all), &message);
-        grpc_slice_unref(all);
-        grpc_byte_buffer_reader_destroy(&reader);
-    }
+    enum ntk_rpc_fault fault = ntk_rpc_buffer_unpack(type, call->read, &message);
     grpc_byte_buffer_destroy(call->read);
     call->read = NULL;
     if (fault == NTK_RPC_MESSAGE_BROKEN) {
@@ -286,7 +287,9 @@ static void handle(struct tag *tag, bool is_good)
         handle_read(call);
         break;
     case EVENT_SEND:
-        if (is_good && !call->is_gone) {
+        if (is_good && !call->is_gone && call->method->sent) {
+            call->method->sent(call);
+        } else if (is_good && !call->is_gone) {
             read_next(call);
         }
         break;
@@ -307,37 +310,16 @@ static void handle(struct tag *tag, bool is_good)
 
 /* ---- the server ---- */
 
-/* gRPC takes a path of somebody who listens there over; one that nobody listens at is left behind
- * by a process that was killed. */
-static int socket_probe(const char *endpoint, struct ntk_err *err)
+static void drop_log(gpr_log_func_args *args)
 {
-    struct sockaddr_un address = { .sun_family = AF_UNIX };
-    const char *path = endpoint + strlen("unix:");
-
-    if (strncmp(endpoint, "unix:", strlen("unix:")) != 0) {
-        return 0;
-    }
-    path += strncmp(path, "//", 2) == 0 ? 2 : 0;
-    if (strlen(path) >= sizeof address.sun_path) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s: the path is longer than %zu bytes",
-                           endpoint, sizeof address.sun_path - 1);
-    }
-    memcpy(address.sun_path, path, strlen(path));
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0) {
-        return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "no socket: %s", strerror(errno));
-    }
-    bool answers = connect(fd, (struct sockaddr *)&address, sizeof address) == 0 || errno == EAGAIN;
-    close(fd);
-    return answers ? ntk_err_set(err, -EADDRINUSE, NTK_ERR_NO_OFFSET,
-                                 "%s is in use: another daemon answers there", endpoint)
-                   : 0;
+    (void)args;
 }
 
 int ntk_rpc_server_create(const char *endpoint, const struct ntk_rpc_method *methods, void *ctx,
                           struct ntk_rpc_server **out_server, struct ntk_err *err)
 {
-    /* Tensors of any size; clients may ping as often as they like; no two daemons at one port. */
+    /* Tensors of any size; clients may ping as often as they like; no two daemons at one port; what
+     * is compressed is refused, since nobody knows how large it gets. */
     grpc_arg args[] = {
         { .type = GRPC_ARG_INTEGER,
           .key = GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH,
@@ -355,9 +337,12 @@ int ntk_rpc_server_create(const char *endpoint, const struct ntk_rpc_method *met
           .key = GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS,
           .value = { .integer = 1 } },
         { .type = GRPC_ARG_INTEGER, .key = GRPC_ARG_ALLOW_REUSEPORT, .value = { .integer = 0 } },
+        { .type = GRPC_ARG_INTEGER,
+          .key = GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET,
+          .value = { .integer = 1 << GRPC_COMPRESS_NONE } },
     };
     grpc_channel_args channel_args = { .num_args = sizeof args / sizeof *args, .args = args };
-    int ret = socket_probe(endpoint, err);
+    int ret = ntk_rpc_listen_check(endpoint, err);
     struct ntk_rpc_server *server = ret == 0 ? calloc(1, sizeof *server) : NULL;
 
     if (!server) {
@@ -370,15 +355,16 @@ int ntk_rpc_server_create(const char *endpoint, const struct ntk_rpc_method *met
     server->queue = grpc_completion_queue_create_for_next(NULL);
     grpc_server_register_completion_queue(server->server, server->queue, NULL);
     grpc_server_credentials *credentials = grpc_insecure_server_credentials_create();
+    gpr_set_log_function(drop_log); /* ntk_rpc_listen_why() has the sentence */
     int port = grpc_server_add_http2_port(server->server, endpoint, credentials);
+    gpr_set_log_function(NULL);
     grpc_server_credentials_release(credentials);
     grpc_server_start(server->server);
     if (port == 0) {
         ntk_rpc_server_stop(server);
         ntk_rpc_server_run(server);
         ntk_rpc_server_destroy(server);
-        return ntk_err_set(err, -EADDRNOTAVAIL, NTK_ERR_NO_OFFSET,
-                           "cannot listen on %s: in use, or no such address", endpoint);
+        return ntk_rpc_listen_why(endpoint, err);
     }
     accept_next(server);
     *out_server = server;

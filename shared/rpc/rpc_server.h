@@ -24,6 +24,7 @@ struct ntk_rpc_call;
 /* The gRPC statuses that are used; others never leave this server. */
 enum ntk_rpc_status {
     NTK_RPC_OK = 0,
+    NTK_RPC_INVALID_ARGUMENT = 3,
     NTK_RPC_NOT_FOUND = 5,
     NTK_RPC_UNIMPLEMENTED = 12,
     NTK_RPC_INTERNAL = 13,
@@ -35,12 +36,13 @@ struct ntk_rpc_method {
     const ProtobufCMessageDescriptor *request, *reply;
     /* Any may be NULL. message: the message is gone when it returns; true asks for the next one.
      * refused: a message was one that no handler shall see; it answers. ended: the client sends no
-     * further message. gone: the last one; answered, cancelled, or the
-     * connection is lost. */
+     * further message. sent: what ntk_rpc_call_send() was given is on its way. gone: the last one;
+     * answered, cancelled, or the connection is lost. */
     void (*opened)(struct ntk_rpc_call *call);
     bool (*message)(struct ntk_rpc_call *call, const ProtobufCMessage *message);
     void (*refused)(struct ntk_rpc_call *call, const char *why);
     void (*ended)(struct ntk_rpc_call *call);
+    void (*sent)(struct ntk_rpc_call *call);
     void (*gone)(struct ntk_rpc_call *call);
 };
 
@@ -59,11 +61,19 @@ const struct ntk_rpc_method *ntk_rpc_call_method_get(const struct ntk_rpc_call *
 /* What a handler keeps with the call; NULL at first. */
 void *ntk_rpc_call_own_get(const struct ntk_rpc_call *call);
 void ntk_rpc_call_own_set(struct ntk_rpc_call *call, void *own);
+/* A number of the handler's: what its answer tells the client of, say. 0 at first. */
+uint64_t ntk_rpc_call_note_get(const struct ntk_rpc_call *call);
+void ntk_rpc_call_note_set(struct ntk_rpc_call *call, uint64_t note);
+/* In gone only: the client gave up, or was lost, before the last word went out. */
+bool ntk_rpc_call_is_lost(const struct ntk_rpc_call *call);
 
 /* A first message before any of the client's: in opened only. */
 void ntk_rpc_call_greet(struct ntk_rpc_call *call, const ProtobufCMessage *message);
-/* One message of several; the next one of the client is read when it is sent. */
+/* One message of several, one at a time. Where the method has no `sent`, the next one of the client
+ * is read when this one is on its way. */
 void ntk_rpc_call_send(struct ntk_rpc_call *call, const ProtobufCMessage *message);
+/* Asks for the client's next message where `message` did not. */
+void ntk_rpc_call_read(struct ntk_rpc_call *call);
 /* The last word, once: message may be NULL. */
 void ntk_rpc_call_finish(struct ntk_rpc_call *call, const ProtobufCMessage *message,
                          enum ntk_rpc_status status, const char *text);

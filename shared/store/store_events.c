@@ -36,10 +36,16 @@ static const char *const sources[NTK_STORE_EVENT_COUNT] = {
         "SELECT time_ns, 6, process_id, core, model_id, k.name, tensor, NULL, bytes, NULL, address,"
         " NULL, event_id FROM memory_log LEFT JOIN memory_category k USING (category)"
         " WHERE operation = 'free' AND " FROM_TO("time_ns"),
+    [NTK_STORE_EVENT_MODEL_START] =
+        "SELECT time_ns, 7, process_id, core, model_id, '', name, nrt_status, NULL, duration_ns,"
+        " NULL, NULL, event_id FROM model_log WHERE operation = 'start' AND " FROM_TO("time_ns"),
+    [NTK_STORE_EVENT_MODEL_STOP] =
+        "SELECT time_ns, 8, process_id, core, model_id, '', name, nrt_status, NULL, duration_ns,"
+        " NULL, NULL, event_id FROM model_log WHERE operation = 'stop' AND " FROM_TO("time_ns"),
 };
 
 const char *const ntk_store_event_names[NTK_STORE_EVENT_COUNT] = {
-    "start", "end", "load", "unload", "error", "alloc", "free",
+    "start", "end", "load", "unload", "error", "alloc", "free", "model_start", "model_stop",
 };
 
 static void add_sql(struct ntk_buf *sql, const struct ntk_store_filter *filter, uint32_t kinds)

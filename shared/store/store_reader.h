@@ -225,6 +225,8 @@ enum ntk_store_event_kind {
     NTK_STORE_EVENT_ERROR = 4,
     NTK_STORE_EVENT_ALLOC = 5, /* of memory: many, and kept as long as the seconds only */
     NTK_STORE_EVENT_FREE = 6,
+    NTK_STORE_EVENT_MODEL_START = 7,
+    NTK_STORE_EVENT_MODEL_STOP = 8,
     NTK_STORE_EVENT_COUNT
 };
 extern const char *const ntk_store_event_names[NTK_STORE_EVENT_COUNT]; /* "start" ... */

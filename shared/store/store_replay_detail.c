@@ -184,8 +184,13 @@ static void take_event(struct ntk_snapshot *snapshot, sqlite3_stmt *statement,
                 word && strcmp(word, ntk_error_code_names[i]) == 0 ? i : event->error_code;
         }
     } else if (category == -2) {
-        event->kind =
-            word && strcmp(word, "load") == 0 ? NTK_EVENT_MODEL_LOAD : NTK_EVENT_MODEL_UNLOAD;
+        event->kind = NTK_EVENT_MODEL_UNLOAD;
+        for (int i = 0; i < NTK_EVENT_KIND_COUNT; i++) {
+            const char *operation = ntk_store_model_operations[i];
+
+            event->kind =
+                word && operation && strcmp(word, operation) == 0 ? (uint16_t)i : event->kind;
+        }
     } else {
         event->kind = word && strcmp(word, "alloc") == 0 ? NTK_EVENT_MEM_ALLOC : NTK_EVENT_MEM_FREE;
         event->category = (uint16_t)category;

@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* store_rows_event - errors, loads and allocations. */
 #include "shared/store/store_rows_state.h"
+#include "shared/store/store_sql.h"
+
+const char *const ntk_store_model_operations[NTK_EVENT_KIND_COUNT] = {
+    [NTK_EVENT_MODEL_LOAD] = "load",
+    [NTK_EVENT_MODEL_UNLOAD] = "unload",
+    [NTK_EVENT_MODEL_START] = "start",
+    [NTK_EVENT_MODEL_STOP] = "stop",
+};
 
 /* What the hardware did, else the class of the execution. */
 static const char *error_name(const struct ntk_event_sample *event)
@@ -48,10 +56,12 @@ int ntk_rows_write_event(struct ntk_store_rows *rows, const struct ntk_snapshot 
         return ntk_rows_bind_finish(rows, &binder, err);
     case NTK_EVENT_MODEL_LOAD:
     case NTK_EVENT_MODEL_UNLOAD:
+    case NTK_EVENT_MODEL_START:
+    case NTK_EVENT_MODEL_STOP:
         binder = ntk_rows_bind_start(rows, ADD_MODEL_LOG);
         ntk_rows_bind_u64(&binder, event->realtime_ns);
         ntk_rows_bind_u64(&binder, (uint64_t)process->id);
-        ntk_rows_bind_text(&binder, event->kind == NTK_EVENT_MODEL_LOAD ? "load" : "unload");
+        ntk_rows_bind_text(&binder, ntk_store_model_operations[event->kind]);
         ntk_rows_bind_u64(&binder, event->model_id);
         ntk_rows_bind_text(&binder, event->name);
         ntk_rows_bind_core(&binder, event->core);

@@ -420,7 +420,9 @@ static void take_executions(sqlite3_stmt *statement, bool of_model,
     out->device_latency = ntk_store_reader_histogram(statement, 2, entries[1]);
     if (of_model) {
         out->failed = take_count(statement, 4);
-        out->completed = take_count(statement, 3) - out->failed;
+        /* Failed are also those that never reached a core, executions are those that did. */
+        uint64_t executions = take_count(statement, 3);
+        out->completed = executions > out->failed ? executions - out->failed : 0;
         return;
     }
     out->has_outcomes = true;

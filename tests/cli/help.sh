@@ -33,17 +33,29 @@ check neuron-monitor-cloudwatch
 check neuron-monitor-k8s-info
 check neuron-monitor-otlp
 check neuron-profile
-for command in capture view analyze diff show-session inspect; do
+for command in capture view analyze diff show-session inspect start-session stop-session; do
     check neuron-profile $command
 done
 check neuron-packager
 for command in info unpack create optimize example asm disasm; do
     check neuron-packager $command
 done
+check popef_dump
+check popef_run
+check popef_make
+for command in create append example; do
+    check popef_make $command
+done
 check neuron-bench
 for command in exec machine; do
     check neuron-bench $command
 done
+check neuron-graph
+for command in segments run params; do
+    check neuron-graph $command
+done
 check neuron-top
 check neuron-ls
+check neuron-rtd
+check neuron-cli
 [ $failures = 0 ]

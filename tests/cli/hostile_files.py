@@ -80,7 +80,7 @@ def check(what, command, files, memory_base, allow_partial=True, codes=(0, 1), *
     bound = memory_base + 4 * size_of(files) + MEMORY
     name = " ".join(command[:2])
     worst[name] = max(worst.get(name, 0), memory - memory_base)
-    said = [line for line in err.splitlines() if line.startswith("neuron-")]
+    said = [line for line in err.splitlines() if line.startswith(("neuron-", "popef_"))]
     if code not in codes:
         fail(what, f"exit code {code}: {err[:300]}")
     elif code == 1 and not said:
@@ -161,6 +161,10 @@ def neff_commands():
             ["neuron-bench", "exec", "-n", "1", "@"]]
 
 
+def popef_commands():
+    return [["popef_dump", "@"], ["popef_run", "-n", "2", "-o", "out.arrays", "@"], ["popef_dump", "--json", "@"]]
+
+
 def make_samples():
     def do(*command):
         code, err, _, _ = run(command)
@@ -174,6 +178,8 @@ def make_samples():
     do("neuron-packager", "unpack", "-o", "members", "mlp.neff")
     os.remove("members/neff.tgz")
     do("neuron-profile", "capture", "-n", "conv.neff", "-s", "conv.ntff")
+    do("popef_make", "example", "accumulate", "-o", "plain.popef")
+    do("popef_make", "example", "accumulate", "--compress", "-o", "packed.popef")
     do("neuron-profile", "inspect", "-o", "inspected", "--capture-system-profiles", "--capture-device-profiles", "--cpu-util", "--", "neuron-bench", "exec", "-n", "2", "conv.neff")
 
 
@@ -182,6 +188,8 @@ def main():
     make_samples()
     for neff in ("mlp.neff", "plain.neff", "conv.neff"):
         attack(neff, neff_commands())
+    for popef in ("plain.popef", "packed.popef"):
+        attack(popef, popef_commands())
     attack("conv.ntff", ntff_commands("conv.neff"), ["conv.neff"])
     constants = sorted(os.path.join(f, n) for f, _, names in os.walk("members") for n in names
                        if n.endswith((".npy", ".bin", ".json")))

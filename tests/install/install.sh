@@ -2,7 +2,7 @@
 # from there. Nothing outside the scratch folder is touched.
 build=$1
 . "$(dirname "$0")/../e2e/lib.sh"
-programs="neuron-bench neuron-ls neuron-monitor neuron-monitor-cloudwatch neuron-monitor-k8s-info neuron-monitor-otlp neuron-monitor-prometheus neuron-packager neuron-profile neuron-top"
+programs="neuron-bench neuron-cli neuron-ls neuron-monitor neuron-monitor-cloudwatch neuron-monitor-k8s-info neuron-monitor-otlp neuron-monitor-prometheus neuron-packager neuron-profile neuron-rtd neuron-top popef_dump popef_make popef_run"
 
 # has ROOT: every file that users, shells, linkers and the service manager look for.
 has() {
@@ -21,12 +21,16 @@ has() {
         [ "$(readlink "$1/bin/$program.py")" = $program ] || fail "$1 lacks the vendor's name of $program"
     done
     [ -s "$1/include/nrt/nrt.h" ] || fail "$1/include/nrt/nrt.h is missing"
+    [ -s "$1/include/popef.h" ] && [ "$(readlink "$1/lib/libpopef.so.1")" != "" ] || fail "$1 lacks libpopef.so.1 or its header"
     [ -s "$1/share/neuron-toolkit/neuron-monitor-report.schema.json" ] || fail "$1 has no schema of reports"
     grep -qx "ExecStart=$2/bin/neuron-monitor .*" "$1/lib/systemd/system/neuron-monitor.service" ||
         fail "the unit of $1 does not start $2/bin/neuron-monitor"
     grep -qx 'EnvironmentFile=-/etc/default/neuron-monitor' "$1/lib/systemd/system/neuron-monitor.service" &&
         grep -q '^ExecStart=.* \$NEURON_MONITOR_OPTIONS$' "$1/lib/systemd/system/neuron-monitor.service" ||
         fail "the unit of $1 reads no file of options"
+    grep -qx "ExecStart=$2/bin/neuron-rtd \$NEURON_RTD_OPTIONS" "$1/lib/systemd/system/neuron-rtd.service" &&
+        grep -qx "ExecStart=$2/bin/neuron-rtd -i %i \$NEURON_RTD_OPTIONS" "$1/lib/systemd/system/neuron-rtd@.service" ||
+        fail "the units of $1 do not start $2/bin/neuron-rtd"
 }
 
 # runs ROOT: a report and a model, with nothing but what is installed below ROOT.
@@ -43,13 +47,15 @@ has dest/opt/ntk /opt/ntk
 runs "$scratch/dest/opt/ntk"
 [ "$(ls -A dest)" = opt ] || fail "files outside the prefix: $(ls -A dest)"
 
-# The unit as the service manager reads it, where its checker is installed.
+# The units as the service manager reads them, where its checker is installed.
 if command -v systemd-analyze >/dev/null; then
-    sed 's#^ExecStart=/opt/ntk#ExecStart='"$scratch"'/dest/opt/ntk#' \
-        dest/opt/ntk/lib/systemd/system/neuron-monitor.service >neuron-monitor.service
-    systemd-analyze verify --man=no "$scratch/neuron-monitor.service" >verify.log 2>&1 ||
-        fail "$(cat verify.log)"
-    ! grep -q neuron-monitor.service: verify.log || fail "$(cat verify.log)"
+    for unit in neuron-monitor.service neuron-rtd.service neuron-rtd@.service; do
+        sed 's#^ExecStart=/opt/ntk#ExecStart='"$scratch"'/dest/opt/ntk#' \
+            "dest/opt/ntk/lib/systemd/system/$unit" >"${unit/@/@nrtd0}"
+        systemd-analyze verify --man=no "$scratch/${unit/@/@nrtd0}" >verify.log 2>&1 ||
+            fail "$(cat verify.log)"
+        ! grep -qE '^[^ ]*neuron-[a-z]*(@nrtd0)?\.service:' verify.log || fail "$(cat verify.log)"
+    done
 fi
 
 command -v dpkg-shlibdeps >/dev/null || exit 77

@@ -53,6 +53,30 @@ static void take_batch(const struct ntk_ring_segment *segment, const struct ntk_
     require_text(thread.name, sizeof thread.name);
 }
 
+static void exercise_comms(const struct ntk_ring_segment *segment)
+{
+    static struct ntk_ring_comm comms[NTK_SEGMENT_COMMS];
+    size_t count = ntk_ring_segment_comms(segment, comms, NTK_SEGMENT_COMMS);
+    char text[64];
+
+    REQUIRE(count <= NTK_SEGMENT_COMMS);
+    for (size_t i = 0; i < count; i++) {
+        const struct ntk_ring_comm *comm = &comms[i];
+
+        REQUIRE(comm->slot < NTK_SEGMENT_COMMS && (i == 0 || comm->slot > comms[i - 1].slot));
+        REQUIRE(comm->key != 0 && comm->rank < comm->rank_count);
+        REQUIRE(comm->state >= NTK_COMM_JOINED && comm->state <= NTK_COMM_BROKEN);
+        REQUIRE(comm->operation < NTK_COLLECTIVE_COUNT);
+        REQUIRE(comm->core < NTK_SEGMENT_CORES || comm->core == NTK_NO_CORE);
+        REQUIRE(comm->in_flight == 0 || comm->sequence > 0);
+        digest += comm->since_ns + comm->tid;
+        (void)ntk_ring_segment_text(segment, comm->name, text, sizeof text);
+        require_text(text, sizeof text);
+        (void)ntk_ring_segment_text(segment, comm->group, text, sizeof text);
+        require_text(text, sizeof text);
+    }
+}
+
 uint64_t exercise_segment(struct ntk_ring_segment *segment)
 {
     static struct ntk_ring_memory rows[NTK_SEGMENT_MEMORY_ROWS];
@@ -110,6 +134,7 @@ uint64_t exercise_segment(struct ntk_ring_segment *segment)
             digest += histogram.device.bucket[9];
         }
     }
+    exercise_comms(segment);
     count = ntk_ring_segment_memory(segment, rows, NTK_SEGMENT_MEMORY_ROWS);
     REQUIRE(count <= NTK_SEGMENT_MEMORY_ROWS);
     for (i = 0; i < count; i++) {
@@ -128,17 +153,39 @@ uint64_t exercise_segment(struct ntk_ring_segment *segment)
     return digest + read + lost + published;
 }
 
+/* A rank that the host calls, one of a model, and one that left. */
+static void fill_comms(void)
+{
+    static const uint32_t group[] = { 1, 3 };
+    const struct ntk_hooks_rank rank = { .rendezvous = "10.0.0.1:1",
+                                         .world_rank = 3,
+                                         .world_count = 4,
+                                         .group = group,
+                                         .group_count = 2 };
+    ntk_hooks_comm comm = ntk_hooks_comm_join(&rank, 2);
+
+    (void)ntk_hooks_collective_begin(comm, NTK_COLLECTIVE_ALL_GATHER, 10, 64);
+    ntk_hooks_collective_end(comm, 5, 0);
+    (void)ntk_hooks_collective_begin(comm, NTK_COLLECTIVE_BARRIER, 0, 0);
+    ntk_hooks_comm_leave(ntk_hooks_comm_join(&rank, 2), true);
+}
+
 static void fill(void)
 {
-    struct ntk_hooks_model model = {
-        .id = 10001, .name = "mlp", .neff_path = "/m.neff", .core = 2, .core_count = 1
-    };
+    const struct ntk_hooks_rank rank = { .world_rank = 1, .world_count = 2 };
+    struct ntk_hooks_model model = { .id = 10001,
+                                     .name = "mlp",
+                                     .neff_path = "/m.neff",
+                                     .core = 2,
+                                     .core_count = 1,
+                                     .rank = &rank };
     struct ntk_hooks_memory memory = { .bytes = 100, .core = 2, .category = NTK_MEMORY_TENSORS };
     struct ntk_hooks_exec_core did = { .engine_busy_ns = { 5 }, .engine_busy_device_ns = { 5 } };
     struct ntk_hooks_model_ref ref;
     uint64_t i;
 
     ntk_hooks_core_claim(2, 2, 1);
+    fill_comms();
     ntk_hooks_model_begin(&model, &ref);
     memory.model = ref;
     memory.name = ntk_hooks_name("weights");

@@ -36,8 +36,8 @@ three_ways() { # header, flags...
     check "$header" "$cxx" -x c++ -std=c++17 "$@"
 }
 
-# The headers of libnrt ask nothing of their user; the contract with the segment is POSIX code.
-for header in $(find runtime-hooks/include -name '*.h' | sort); do
+# The headers of libnrt and libpopef ask nothing of their user; the contract with the segment is POSIX code.
+for header in $(find runtime-hooks/include shared/formats/popef/popef.h -name '*.h' | sort); do
     three_ways "$header"
 done
 for header in $(find shared/abi -name '*.h' | sort) runtime-hooks/hooks/hooks.h; do
@@ -45,7 +45,7 @@ for header in $(find shared/abi -name '*.h' | sort) runtime-hooks/hooks/hooks.h;
 done
 for header in $(find shared runtime-hooks exporters agent top profiler -name '*.h' | sort); do
     case $header in
-    shared/abi/* | runtime-hooks/include/* | runtime-hooks/hooks/hooks.h) ;;
+    shared/abi/* | shared/formats/popef/popef.h | runtime-hooks/include/* | runtime-hooks/hooks/hooks.h) ;;
     *) check "$header" "$cc" -x c -std=c17 -D_GNU_SOURCE ;;
     esac
 done

@@ -368,12 +368,14 @@ static void what_happened_is_told_in_order(void **state)
     EXPECT("[]\n", "events", "--db", f->path, "--json", "--core", "5", "--kind", "error");
     EXPECT_ERROR(2,
                  "neuron-monitor query: bad value 'errors' of --kind: start, end, load, unload, "
-                 "error, alloc, free, separated by commas, or all, expected\n" TRY,
+                 "error, alloc, free, model_start, model_stop, separated by commas, or all, "
+                 "expected\n" TRY,
                  "events", "--db", f->path, "--kind", "errors");
     EXPECT_ERROR(2,
                  "neuron-monitor query: bad value 'start,end,load,unload,error,alloc,free,x' of "
                  "--kind: start, end, load, unload, "
-                 "error, alloc, free, separated by commas, or all, expected\n" TRY,
+                 "error, alloc, free, model_start, model_stop, separated by commas, or all, "
+                 "expected\n" TRY,
                  "events", "--db", f->path, "--kind", "start,end,load,unload,error,alloc,free,x");
 }
 

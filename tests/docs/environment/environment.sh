@@ -31,7 +31,7 @@ same "change nothing by the table (<) and by the page (>)" "$ignored" \
 missing=$(LC_ALL=C comm -23 <(LC_ALL=C sort -u names.txt) <(printf '%s\n%s\n' "$honoured" "$ignored" | LC_ALL=C sort))
 [ -z "$missing" ] || bad "documented by the vendor and not in the table:" $missing
 
-# Those of the log are found by their endings, NEURON_LIBNRT by our programs.
+# Those of the log are found by their endings, NEURON_LIBNRT and NEURON_LIBCNML by our programs.
 read_here=$(grep -rhE '"NEURON_' --include='*.c' --include='*.h' "$root/runtime-hooks" "$root/shared/abi" "$root/profiler" |
     grep -v '(void)setenv(' |
     names '"NEURON_[A-Z0-9_]*[A-Z0-9]"')

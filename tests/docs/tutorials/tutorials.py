@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""tutorials - every command of a tutorial is run, and prints what the page shows.
+"""tutorials - every command of a tutorial, and of some other pages, is run and prints what the page shows.
 
 A page's blocks marked `console` hold commands after "$ " and, below each, what it prints. All commands of a page run one
 after the other in one scratch folder; a line that ends in a backslash goes on in the next. --update writes into the pages what the
@@ -20,6 +20,7 @@ sys.path.insert(0, os.path.join(os.environ["NTK_SOURCE_DIR"], "tests", "e2e", "p
 from browser import Browser  # noqa: E402
 
 FENCE = "```"
+OTHERS = ["../graph.md"]
 
 # The rows, and the shares beside their names, which come after them.
 DRAWN = """document.documentElement?.dataset.state === 'complete' &&
@@ -148,7 +149,7 @@ def check(page, update):
 
 def main():
     folder = os.path.join(os.environ["NTK_SOURCE_DIR"], "docs", "tutorials")
-    pages = sorted(name for name in os.listdir(folder) if name.endswith(".md"))
+    pages = sorted(name for name in os.listdir(folder) if name.endswith(".md")) + OTHERS
     failures = 0 if pages else 1
     for page in pages:
         failures += check(os.path.join(folder, page), "--update" in sys.argv[1:])

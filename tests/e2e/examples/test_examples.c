@@ -173,8 +173,12 @@ static float *fill(const struct loaded *l, const char *name, size_t count, enum 
 static float *constant_of(const struct loaded *l, uint32_t subgraph, const char *name,
                           enum ntk_dtype dtype)
 {
-    const struct ntk_neff_var *var =
-        ntk_neff_var_by_name(&l->neff->kelfs[0].subgraphs[subgraph], name);
+    const struct ntk_neff_kelf *kelf = l->neff->kelfs;
+
+    for (; subgraph >= kelf->subgraph_count; kelf++) {
+        subgraph -= kelf->subgraph_count;
+    }
+    const struct ntk_neff_var *var = ntk_neff_var_by_name(&kelf->subgraphs[subgraph], name);
 
     assert_non_null(var);
     return floats(var->data, var->data_bytes / ntk_dtype_bytes(dtype), dtype);
@@ -327,13 +331,17 @@ static void slow_attention_agrees_too(void **state)
     run_attention("attention-slow", 640, NTK_DTYPE_FLOAT32, 2);
 }
 
-static void run_pipeline(size_t length, enum ntk_dtype dtype, uint64_t repeat)
+/* length: layers of all nodes. */
+static void run_pipeline(const char *name, size_t length, enum ntk_dtype dtype, uint64_t repeat)
 {
     enum { FEATURES = 128, COLUMNS = 512, COUNT = FEATURES * COLUMNS };
     struct ntk_example_options options = {
         .size = length, .repeat = repeat, .dtype = dtype, .columns = columns
     };
-    struct loaded l = load("pipeline", &options);
+    if (strcmp(name, "pipeline") != 0) {
+        options.size--;
+    }
+    struct loaded l = load(name, &options);
     float *x = fill(&l, "x", COUNT, dtype, 1);
     float *y = malloc(COUNT * sizeof *y);
     uint32_t core_count = 0;
@@ -360,9 +368,11 @@ static void run_pipeline(size_t length, enum ntk_dtype dtype, uint64_t repeat)
 
 static void pipelines_agree_with_plain_loops(void **state)
 {
-    run_pipeline(4, NTK_DTYPE_FLOAT32, 1);
-    run_pipeline(3, NTK_DTYPE_BFLOAT16, 2);
-    run_pipeline(1, NTK_DTYPE_FLOAT32, 1);
+    run_pipeline("pipeline", 4, NTK_DTYPE_FLOAT32, 1);
+    run_pipeline("pipeline", 3, NTK_DTYPE_BFLOAT16, 2);
+    run_pipeline("pipeline", 1, NTK_DTYPE_FLOAT32, 1);
+    run_pipeline("two-node-core", 4, NTK_DTYPE_FLOAT32, 2);
+    run_pipeline("two-node-core", 2, NTK_DTYPE_BFLOAT16, 1);
 }
 
 static void memcpy_copies_every_byte(void **state)

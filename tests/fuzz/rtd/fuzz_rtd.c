@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as the request of a method, which the first byte chooses: refused, or a message that
- * survives being packed. */
+/* Any bytes as the request of a method: refused, or a message that survives being packed. The
+ * method is named in the first line, as seeds do it, or chosen by the first byte. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,16 +21,32 @@ static ProtobufCMessage *read_again(const ProtobufCMessageDescriptor *type, cons
     return again;
 }
 
+/* How many bytes that took. */
+static size_t method_choose(const uint8_t *data, size_t size, const struct ntk_rpc_method **method)
+{
+    const uint8_t *end = memchr(data, '\n', size);
+    size_t length = end ? (size_t)(end - data) : 0;
+
+    for (const struct ntk_rpc_method *each = rtd_methods; each->path && length > 0; each++) {
+        if (strlen(each->path) == length && memcmp(each->path, data, length) == 0) {
+            *method = each;
+            return length + 1;
+        }
+    }
+    for (unsigned i = 0; i < data[0] % 64; i++) {
+        *method = (*method)[1].path ? *method + 1 : rtd_methods;
+    }
+    return 1;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const struct ntk_rpc_method *method = rtd_methods;
     ProtobufCMessage *message;
 
-    for (unsigned i = 0; size > 0 && i < data[0] % 32; i++) {
-        method = method[1].path ? method + 1 : rtd_methods;
-    }
-    if (size == 0 ||
-        ntk_rpc_unpack(method->request, data + 1, size - 1, &message) != NTK_RPC_MESSAGE_GOOD) {
+    size_t used = size > 0 ? method_choose(data, size, &method) : 0;
+    if (used == 0 || ntk_rpc_unpack(method->request, data + used, size - used, &message) !=
+                         NTK_RPC_MESSAGE_GOOD) {
         return 0;
     }
     size_t first_bytes = protobuf_c_message_get_packed_size(message);

@@ -163,7 +163,7 @@ static void every_example_of_the_list_is_made_and_sound(void **state)
         ntk_neff_close(neff);
         count++;
     }
-    assert_int_equal(count, 11);
+    assert_int_equal(count, 12);
     test_run_fini(&list);
     free(file);
 }
@@ -455,7 +455,7 @@ static void what_disasm_prints_asm_reads_back(void **state)
 {
     static const char *const names[] = { "mlp",          "conv", "attention", "attention-slow",
                                          "memcpy",       "nan",  "oob",       "deadlock",
-                                         "two-node-cpu", "spin", "pipeline" };
+                                         "two-node-cpu", "spin", "pipeline",  "two-node-core" };
     char *file = test_scratch_path(*state, "listed.neff");
     char *listing = test_scratch_path(*state, "listed.txt");
     char *wipe = test_scratch_path(*state, "wipe.txt");

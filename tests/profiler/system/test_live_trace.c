@@ -80,9 +80,11 @@ static int child_works(struct observed *child, void *ctx)
                                                      .name = memory.name,
                                                      .core = FIRST_CORE,
                                                      .direction = NTK_TRANSFER_HOST_TO_DEVICE });
+    ntk_hooks_model_started(ref, ntk_hooks_now(), 0);
     for (uint64_t id = 1; id <= RUNS; id++) {
         execute(ref, id);
     }
+    ntk_hooks_model_stopped(ref, ntk_hooks_now(), 0);
     ntk_hooks_memory_free(&memory, row);
     ntk_hooks_detach();
     return 0;
@@ -128,7 +130,7 @@ static void folder_holds_exactly_what_the_process_did(void **state)
     struct observed child = observed_start(test_scratch_folder, child_works, NULL);
     struct ntk_system_trace *trace = NULL;
     struct ntk_err err = { 0 };
-    size_t count[4] = { 0 };
+    size_t count[5] = { 0 };
     uint64_t clock_ns = 0;
 
     assert_int_equal(observed_receive(&child), 1);
@@ -167,6 +169,11 @@ static void folder_holds_exactly_what_the_process_did(void **state)
         } else if (strcmp(span->type, "nrt_error") == 0) {
             count[2]++;
             assert_int_equal(span->exec_id % (RUNS / FAILURES), 0);
+        } else if (strcmp(span->type, "model_start") == 0 ||
+                   strcmp(span->type, "model_stop") == 0) {
+            assert_string_equal(span->name, "step.neff");
+            assert_int_equal(strcmp(span->type, "model_stop") == 0, count[4]++);
+            assert_int_equal(count[0], count[4] == 1 ? 0 : RUNS);
         } else {
             count[3]++;
             assert_string_equal(span->name, "weights");
@@ -177,6 +184,7 @@ static void folder_holds_exactly_what_the_process_did(void **state)
     assert_int_equal(count[1], RUNS * CORES);
     assert_int_equal(count[2], FAILURES);
     assert_int_equal(count[3], 3); /* allocated, written, freed */
+    assert_int_equal(count[4], 2);
     ntk_system_trace_close(trace);
     free(result.folder);
 }
@@ -197,7 +205,7 @@ static void what_is_beyond_the_bound_is_counted_as_lost(void **state)
         events += trace->file->cores[c]->n_tracking_id;
     }
     /* Two ends of a call and of what each core ran; failures, memory, two ends of a transfer. */
-    assert_int_equal(events + trace->lost, RUNS * 2 * (1 + CORES) + FAILURES + 4);
+    assert_int_equal(events + trace->lost, RUNS * 2 * (1 + CORES) + FAILURES + 8);
     assert_int_equal(trace->lost, result.lost);
     assert_true(events > 0 && result.lost > 0);
     ntk_system_trace_close(trace);

@@ -73,7 +73,7 @@ static void stage_fill(struct ntk_neff_kernel *kernel, uint32_t index, uint32_t 
     ntk_neff_token loaded = load_rows(kernel, queue, x, 0);
     ntk_neff_token done = ntk_kit_scalar(kernel, NTK_ISA_ALU_MULTIPLY, tile(ROW), tile(0),
                                          ntk_kit_none(), (float)index + 2, NTK_AFTER(loaded));
-    constant_pin(kernel, addend);
+    constant_pin(kernel, addend + (float)index);
     done = add(kernel, ROW, 3 * ROW, NTK_AFTER(done));
     if (is_last && length > 2) {
         uint32_t first = ntk_neff_kernel_input(kernel, "h1", NTK_DTYPE_FLOAT32, 2, shape);
@@ -84,18 +84,25 @@ static void stage_fill(struct ntk_neff_kernel *kernel, uint32_t index, uint32_t 
     (void)ntk_neff_kernel_store(kernel, queue, y, 0, ROW, PIPELINE_ROWS, ROW, ROW, NTK_AFTER(done));
 }
 
-uint8_t *pipeline_make(uint32_t length, float addend, size_t *out_bytes)
+uint8_t *pipelines_make(const uint32_t *lengths, uint32_t node_count, float addend,
+                        size_t *out_bytes)
 {
     struct ntk_neff_build_options options = { .name = "pipe" };
     struct ntk_neff_build *build = ntk_neff_build_create(&options);
     struct ntk_neff_kernel *kernel = NULL;
     struct ntk_err err = { 0 };
     uint8_t *bytes = NULL;
+    uint32_t length = 0, index = 0;
 
-    for (uint32_t s = 0; s < length; s++) {
-        kernel =
-            kernel ? ntk_neff_build_stage(build, kernel) : ntk_neff_build_kernel(build, "pipe");
-        stage_fill(kernel, s, length, addend);
+    for (uint32_t n = 0; n < node_count; n++) {
+        length += lengths[n];
+    }
+    for (uint32_t n = 0; n < node_count; n++) {
+        for (uint32_t s = 0; s < lengths[n]; s++) {
+            kernel = s > 0 ? ntk_neff_build_stage(build, kernel)
+                           : ntk_neff_build_kernel(build, n == 0 ? "pipe" : "next");
+            stage_fill(kernel, index++, length, addend);
+        }
     }
     if (ntk_neff_build_bytes(build, &bytes, out_bytes, &err) < 0) {
         fail_msg("%s", err.text);
@@ -104,12 +111,17 @@ uint8_t *pipeline_make(uint32_t length, float addend, size_t *out_bytes)
     return bytes;
 }
 
+uint8_t *pipeline_make(uint32_t length, float addend, size_t *out_bytes)
+{
+    return pipelines_make(&length, 1, addend, out_bytes);
+}
+
 float pipeline_expected(uint32_t length, float addend, float x)
 {
     float h1 = x * 2 + addend;
 
     for (uint32_t s = 0; s < length; s++) {
-        x = x * ((float)s + 2) + addend;
+        x = x * ((float)s + 2) + addend + (float)s;
     }
     return length > 2 ? x + h1 : x;
 }

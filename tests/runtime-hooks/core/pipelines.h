@@ -14,11 +14,14 @@
 #define PIPELINE_ELEMENTS (PIPELINE_ROWS * PIPELINE_COLUMNS)
 #define PIPELINE_BYTES (PIPELINE_ELEMENTS * sizeof(float))
 
-/* Node "pipe" of float32 tensors: subgraph s multiplies by s + 2 and adds `addend`, which is pinned
- * in its state buffer; x -> h1 -> h2 ... -> y. The last of three or more adds h1. Freed with
+/* Node "pipe" of float32 tensors: subgraph s multiplies by s + 2 and adds `addend` + s, which is
+ * pinned in its state buffer; x -> h1 -> h2 ... -> y. The last of three or more adds h1. Freed with
  * free(). */
 uint8_t *pipeline_make(uint32_t length, float addend, size_t *out_bytes);
-/* What y is for an x. */
+/* The same subgraphs in several nodes, so many in each. */
+uint8_t *pipelines_make(const uint32_t *lengths, uint32_t node_count, float addend,
+                        size_t *out_bytes);
+/* What y is for an x; length: of all nodes. */
 float pipeline_expected(uint32_t length, float addend, float x);
 
 /* A copy of the file in which every `from` in members whose name begins with `member` is `to`; a

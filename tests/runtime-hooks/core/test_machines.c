@@ -67,6 +67,9 @@ static const struct {
     { "trn2u.48xlarge", 16, 8, 4, 96, TORUS_TRN2 },
     { "trn3.48xlarge", 16, 8, 4, 144, SWITCHED },
     { "trn3pds98.48xlarge", 4, 8, 4, 144, SWITCHED },
+    { "mlu100", 1, 4, 4, 16, ALONE },
+    { "mlu270", 1, 4, 4, 16, ALONE },
+    { "mlu270x4", 4, 4, 4, 16, ALONE },
 };
 
 /* In the order of the driver. */
@@ -223,6 +226,33 @@ static void device_check(const struct machine *machine, const struct ntk_device_
     }
 }
 
+/* What the core says of links and addresses is what its tree says. */
+static void core_check(const struct machine *machine, const struct ntk_device_source *source,
+                       const struct ntk_device_tree *tree)
+{
+    static struct ntk_device_place places[NTK_DEVICES_MAX];
+    const struct ntk_core_machine_options wanted = { .instance = { .value = machine->instance } };
+    struct ntk_core_machine found;
+    char bdf[NTK_CORE_BDF_BYTES];
+
+    assert_int_equal(ntk_core_machine_find(&wanted, &found, NULL), 0);
+    assert_int_equal(ntk_device_source_places(source, places, NTK_DEVICES_MAX), machine->devices);
+    for (uint32_t d = 0; d < machine->devices; d++) {
+        const struct ntk_device_info *device = &tree->devices[d];
+
+        ntk_core_machine_bdf(d, bdf);
+        assert_string_equal(places[d].bdf, bdf);
+        for (uint32_t other = 0; other < machine->devices; other++) {
+            bool is_linked = machine->topology == SWITCH && other != d;
+
+            for (uint32_t n = 0; n < device->neighbour_count; n++) {
+                is_linked = is_linked || device->neighbours[n] == other;
+            }
+            assert_int_equal(ntk_core_machine_has_link(&found, d, other), is_linked);
+        }
+    }
+}
+
 static void machine_check(const char *folder, const struct machine *machine, bool new_layout)
 {
     static struct ntk_device_reading readings[NTK_DEVICES_MAX];
@@ -246,6 +276,7 @@ static void machine_check(const char *folder, const struct machine *machine, boo
     for (size_t d = 0; d < tree->device_count; d++) {
         device_check(machine, tree, d);
     }
+    core_check(machine, source, tree);
     facts_check(tree);
     size_t count = ntk_device_source_read(source, NTK_DEVICE_READ_DEVICE | NTK_DEVICE_READ_CORES,
                                           readings, NTK_DEVICES_MAX);

@@ -14,9 +14,11 @@ static void every_generation_has_its_figures(void **state)
         { "NCv2", 128, 2800, 1400, 1400, 1120, 1400, 196608, 16, 17000, 91.7504e12 },
         { "NCv3", 128, 2400, 1200, 1200, 960, 1200, 229376, 16, 23000, 78.6432e12 },
         { "NCv4", 128, 2400, 1200, 1200, 1200, 1200, 262144, 16, 33000, 78.6432e12 },
+        { "MLUv01", 64, 1000, 1000, 1000, 1000, 1000, 196608, 4, 12800, 16.384e12 },
+        { "MLUv02", 64, 1000, 1000, 1000, 1000, 1000, 196608, 4, 12800, 16.384e12 },
     };
 
-    for (unsigned g = 1; g <= 4; g++) {
+    for (unsigned g = 1; g <= 6; g++) {
         const struct ntk_engine_core_spec *spec = ntk_engine_core_spec_get(g);
 
         assert_non_null(spec);
@@ -36,7 +38,7 @@ static void every_generation_has_its_figures(void **state)
         assert_true(spec->tensor_peak_flops == expected[g - 1].peak);
     }
     assert_null(ntk_engine_core_spec_get(0));
-    assert_null(ntk_engine_core_spec_get(5));
+    assert_null(ntk_engine_core_spec_get(7));
 }
 
 static void operations_cost_what_the_table_says(void **state)

@@ -128,6 +128,42 @@ static void a_copy_equals_the_naive_mover(void **state)
     }
 }
 
+/* Method: channels side by side in memory, each a row of its own elsewhere, with gaps in the
+ * rows. */
+static void channels_become_rows_and_rows_channels(void **state)
+{
+    for (unsigned channels = 1; channels <= 40; channels += 3) {
+        for (unsigned width = 1; width <= 37; width += 4) {
+            uint64_t elements = (uint64_t)channels * width * 3;
+            struct ntk_dma_walk outside = { .dtype = NTK_DTYPE_FLOAT16,
+                                            .dim_count = 3,
+                                            .count = { width, 3, channels },
+                                            .step = { 2 * channels, 2 * channels * width, 2 } };
+            struct ntk_dma_walk inside = { .dtype = NTK_DTYPE_FLOAT16,
+                                           .dim_count = 3,
+                                           .count = { width, 3, channels },
+                                           .step = { 2, 2 * (width + 2), 6 * (width + 5) } };
+
+            ntk_dma_walk_normalise(&outside);
+            ntk_dma_walk_normalise(&inside);
+            for (int back = 0; back < 2; back++) {
+                const struct ntk_dma_walk *a = back ? &outside : &inside;
+                const struct ntk_dma_walk *b = back ? &inside : &outside;
+
+                fill(from);
+                fill(to);
+                memcpy(expected, to, MEMORY_BYTES);
+                for (uint64_t n = 0; n < elements; n++) {
+                    memcpy(expected + MIDDLE + address_of(a, n), from + MIDDLE + address_of(b, n),
+                           2);
+                }
+                ntk_dma_copy(a, to + MIDDLE, b, from + MIDDLE);
+                assert_memory_equal(to, expected, MEMORY_BYTES);
+            }
+        }
+    }
+}
+
 static void a_cast_equals_the_naive_mover(void **state)
 {
     for (int round = 0; round < 2000; round++) {
@@ -359,6 +395,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_copy_equals_the_naive_mover),
+        cmocka_unit_test(channels_become_rows_and_rows_channels),
         cmocka_unit_test(a_cast_equals_the_naive_mover),
         cmocka_unit_test(folding_sources_equals_the_naive_sum),
         cmocka_unit_test(a_transpose_puts_every_element_where_its_indices_say),

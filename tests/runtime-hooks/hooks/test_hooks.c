@@ -510,6 +510,65 @@ static int child_counts_memory(struct observed *child, void *ctx)
     return 0;
 }
 
+static int child_starts_and_stops(struct observed *child, void *ctx)
+{
+    struct ntk_hooks_model_ref model, second;
+
+    (void)ctx;
+    ntk_hooks_model_started((struct ntk_hooks_model_ref){ 0 }, 0, 0); /* nobody hears it */
+    attach(0);
+    model = load(10001, 0);
+    second = load(10002, 1);
+    ntk_hooks_model_started(model, ntk_hooks_now(), 0);
+    execute(model, 0, 0, 1);
+    execute(model, 0, 0, 2);
+    ntk_hooks_model_switched(model);
+    ntk_hooks_model_switched(model);
+    ntk_hooks_model_switched(model);
+    ntk_hooks_model_stopped(model, ntk_hooks_now(), 0);
+    ntk_hooks_model_started(model, ntk_hooks_now(), 0);
+    ntk_hooks_model_stopped(model, ntk_hooks_now() - 1000000, 1201);
+    observed_send(child, 0);
+    (void)observed_receive(child);
+    ntk_hooks_model_unloaded(model, ntk_hooks_now(), 0);
+    ntk_hooks_model_unloaded(second, ntk_hooks_now(), 0);
+    return 0;
+}
+
+static void starts_stops_and_switches_are_counted_and_told(void **state)
+{
+    struct fixture *f = *state;
+    struct observed child = observed_start(f->folder, child_starts_and_stops, NULL);
+    struct ntk_ring_model models[2];
+    struct seen seen = { 0 };
+    char name[16];
+
+    (void)observed_receive(&child);
+    struct ntk_ring_segment *segment = only_segment(f);
+    assert_int_equal(ntk_ring_segment_models(segment, models, 2), 2);
+    assert_int_equal(models[0].starts, 2);
+    assert_int_equal(models[0].stops, 2);
+    assert_int_equal(models[0].node_switches, 3);
+    assert_int_equal(models[1].starts + models[1].stops + models[1].node_switches, 0);
+    (void)ntk_ring_segment_drain(segment, 0, see, &seen);
+    assert_int_equal(seen.by_kind[NTK_EVENT_MODEL_START], 2);
+    assert_int_equal(seen.by_kind[NTK_EVENT_MODEL_STOP], 2);
+    const struct ntk_slot *start = &seen.last[NTK_EVENT_MODEL_START];
+    assert_int_equal(NTK_WORD_LO(start->word[1]), 10001);
+    assert_int_equal(start->word[2], 2);
+    const struct ntk_slot *stop = &seen.last[NTK_EVENT_MODEL_STOP];
+    assert_true(stop->word[0] >= 1000000); /* how long it took */
+    assert_int_equal(NTK_WORD_LO(stop->word[1]), 10001);
+    assert_int_equal(NTK_WORD_HI(stop->word[1]), 1201);
+    assert_int_equal(stop->word[2], 2);
+    assert_int_equal(stop->word[4], 1);
+    assert_int_equal(ntk_ring_segment_text(segment, NTK_WORD_LO(stop->word[3]), name, sizeof name),
+                     3);
+    assert_string_equal(name, "mlp");
+    observed_send(&child, 0);
+    assert_int_equal(observed_finish(&child, 0), 0);
+}
+
 /* The row, or NULL. */
 static const struct ntk_ring_memory *find_row(const struct ntk_ring_memory *rows, size_t count,
                                               uint32_t model, uint8_t category)
@@ -1531,6 +1590,7 @@ int main(void)
         TEST(every_execution_has_one_outcome_and_at_most_one_error_class),
         TEST(what_is_estimated_enters_no_histogram),
         TEST(a_core_is_busy_while_its_execution_runs),
+        TEST(starts_stops_and_switches_are_counted_and_told),
         TEST(memory_has_current_and_peak_and_goes_back_to_nothing),
         TEST(memory_behind_the_rows_of_a_model_that_went_is_found),
         TEST(full_tables_count_with_less_detail_and_say_so),

@@ -168,7 +168,8 @@ static void the_memory_log_holds_as_many_entries_as_asked(void **state)
 }
 
 /* The outputs of two executions on the seed, one after the other. */
-static void round_twice(const char *is_on, const char *seed, float y[2][TEST_MODEL_ELEMENTS])
+static void round_twice_on(int core, const char *is_on, const char *seed,
+                           float y[2][TEST_MODEL_ELEMENTS])
 {
     static const struct test_model_options options = { .narrow = 1 };
     static float x[TEST_MODEL_ELEMENTS];
@@ -179,7 +180,7 @@ static void round_twice(const char *is_on, const char *seed, float y[2][TEST_MOD
     setenv("NEURON_RT_STOCHASTIC_ROUNDING_EN", is_on, 1);
     setenv("NEURON_RT_STOCHASTIC_ROUNDING_SEED", seed, 1);
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
-    loaded_init(&loaded, neff, bytes, 0);
+    loaded_init(&loaded, neff, bytes, core);
     for (size_t i = 0; i < TEST_MODEL_ELEMENTS; i++) {
         x[i] = 0.25F;
     }
@@ -193,6 +194,26 @@ static void round_twice(const char *is_on, const char *seed, float y[2][TEST_MOD
     free(neff);
     unsetenv("NEURON_RT_STOCHASTIC_ROUNDING_EN");
     unsetenv("NEURON_RT_STOCHASTIC_ROUNDING_SEED");
+}
+
+static void round_twice(const char *is_on, const char *seed, float y[2][TEST_MODEL_ELEMENTS])
+{
+    round_twice_on(0, is_on, seed, y);
+}
+
+/* Method: neighbouring seeds on neighbouring cores, as ranks have them. */
+static void each_core_has_a_chance_of_its_own(void **state)
+{
+    static float y[6][2][TEST_MODEL_ELEMENTS];
+    static const char *const seeds[] = { "6", "7", "8" };
+
+    (void)state;
+    for (int i = 0; i < 6; i++) {
+        round_twice_on(i % 2, "1", seeds[i / 2], y[i]);
+        for (int k = 0; k < i; k++) {
+            assert_memory_not_equal(y[i], y[k], sizeof y[i]);
+        }
+    }
 }
 
 static void rounding_is_by_chance_where_it_is_asked_for(void **state)
@@ -234,6 +255,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_setup, runtime_teardown)
         TEST(rounding_is_by_chance_where_it_is_asked_for),
+        TEST(each_core_has_a_chance_of_its_own),
         TEST(a_seed_that_is_none_is_refused),
         TEST(the_inputs_of_an_execution_that_failed_so_are_dumped),
         TEST(each_component_of_the_log_has_its_own_level_and_place),

@@ -5,125 +5,11 @@ rtd.py ENDPOINT GENERATED_FOLDER MODEL_FOLDER [CASE...]
 """
 import os
 import sys
-import threading
 import time
 
 import grpc
 
-sys.path.insert(0, sys.argv[2])
-import nmgr_pb2 as pb  # noqa: E402
-
-class Client:
-    def __init__(self, endpoint):
-        self.channel = grpc.insecure_channel(endpoint, options=[
-            ('grpc.max_receive_message_length', -1), ('grpc.max_send_message_length', -1)])
-
-    def __getattr__(self, name):
-        request, reply = METHODS[name]
-        stub = self.channel.unary_unary(f'/nrt.nmgr_v1/{name}', request.SerializeToString, reply.FromString)
-        return lambda timeout=30, **fields: stub(request(**fields), timeout=timeout)
-
-    def load(self, neff, group=None, session=None, ninfer=None, timeout=None, chunk=1 << 16, size=None):
-        def requests():
-            if group is not None:
-                yield pb.load_request(h_eg=pb.h_eg(id=group))
-            if session is not None:
-                yield pb.load_request(session_id=session)
-            yield pb.load_request(neff_size=len(neff) if size is None else size)
-            params = pb.model_params()
-            if ninfer is not None:
-                params.ninfer.data = ninfer
-            if timeout is not None:
-                params.timeout.data = timeout
-            yield pb.load_request(model_params=params)
-            for at in range(0, len(neff), chunk):
-                yield pb.load_request(neff_chunk=pb.file_chunk(chunk=neff[at:at + chunk]))
-        stub = self.channel.stream_unary('/nrt.nmgr_v1/load', pb.load_request.SerializeToString,
-                                         pb.load_response.FromString)
-        return stub(requests(), timeout=60)
-
-    def session(self, asks=True):
-        """A stream that is read before it is written; (id, a function that ends it)."""
-        end = threading.Event()
-
-        def requests():
-            if asks:
-                yield pb.session_monitor_request(framework_name='TENSORFLOW')
-            end.wait()
-        stub = self.channel.stream_stream('/nrt.nmgr_session_manager/session_monitor',
-                                          pb.session_monitor_request.SerializeToString,
-                                          pb.session_monitor_response.FromString)
-        stream = stub(requests())
-        first = next(stream)
-        return first.session_id, lambda: (end.set(), list(stream))
-
-
-METHODS = {
-    'create_eg': (pb.create_eg_request, pb.create_eg_response),
-    'destroy_eg': (pb.destroy_eg_request, pb.destroy_eg_response),
-    'list_egs': (pb.empty, pb.out_list_egs),
-    'start': (pb.start_request, pb.start_response),
-    'stop': (pb.stop_request, pb.stop_response),
-    'unload': (pb.unload_request, pb.unload_response),
-    'unload_all': (pb.empty, pb.status),
-    'infer': (pb.infer_request, pb.infer_response),
-    'infer_post': (pb.infer_request, pb.infer_post_response),
-    'infer_wait': (pb.infer_wait_request, pb.infer_response),
-    'infer_poll': (pb.infer_wait_request, pb.infer_response),
-    'infer_check_completion': (pb.infer_check_completion_request, pb.infer_check_completion_response),
-    'shm_map': (pb.shm_map_request, pb.shm_map_response),
-    'shm_unmap': (pb.shm_unmap_request, pb.shm_unmap_response),
-    'read_inference_counters': (pb.empty, pb.read_inference_counters_response),
-    'random_seed': (pb.random_seed_request, pb.random_seed_response),
-    'get_version': (pb.get_version_request, pb.get_version_response),
-}
-
-
-def expect(what, got, wanted):
-    if got != wanted:
-        sys.exit(f'rtd.py: {what}: {got!r}, expected {wanted!r}')
-
-
-def nn(number):
-    return pb.h_nn(id=number)
-
-
-def eg(number):
-    return pb.h_eg(id=number)
-
-
-def io(name, data):
-    return pb.infer_io(name=name, buf=data)
-
-
-def memory(name, path):
-    return pb.infer_io(name=name, buf_shm=pb.shared_mem_buf(path=path))
-
-
-class Shared:
-    """POSIX shared memory of a client."""
-    def __init__(self, path, bytes_count):
-        self.path = path
-        self.fd = os.open('/dev/shm' + path, os.O_RDWR | os.O_CREAT, 0o666)
-        os.ftruncate(self.fd, bytes_count)
-
-    def put(self, data):
-        os.pwrite(self.fd, data, 0)
-
-    def get(self, count):
-        return os.pread(self.fd, count, 0)
-
-    def unlink(self):
-        os.unlink('/dev/shm' + self.path)
-
-
-def until(what, holds, seconds=20):
-    end = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > end:
-            sys.exit(f'rtd.py: not within {seconds} s: {what}')
-        time.sleep(0.01)
-
+from client import Client, Shared, eg, expect, io, memory, nn, pb, until
 
 # ---- cases: each leaves the daemon empty ----
 
@@ -326,6 +212,130 @@ def depth(c):
     expect('unload', c.unload(h_nn=implicit).status.code, 0)
 
 
+def turns(c):
+    """Nodes of 4 and 1 cores: side by side where they fit, in turn where the group is smaller."""
+    x = [io('x', bytes(128 * 512 * 4))]
+    results = []
+    for count, code in ((3, 9), (4, 0), (5, 0), (6, 0)):
+        group = c.create_eg(nc_count=count).h_eg
+        loaded = c.load(TURNS, group=group.id, ninfer=4)
+        expect(f'{count} cores: {loaded.status.details}', loaded.status.code, code)
+        if code:
+            expect('says why', loaded.status.details, b'Insufficient number of VNCs: 3, required: 4')
+        else:
+            expect('start', c.start(h_nn=loaded.h_nn).status.code, 0)
+            for _ in range(3):
+                answer = c.infer(h_nn=loaded.h_nn, ifmap=x)
+                expect(f'{count} cores: {answer.status.details}', answer.status.code, 0)
+                results.append({o.name: o.buf for o in answer.ofmap})
+            most, refused = most_under_way(c, loaded.h_nn, x, 4)
+            expect(f'depth of {count} cores', (most > 1, refused > 0), (count > 4, count < 5))
+            expect('stop', c.stop(h_nn=loaded.h_nn).status.code, 0)
+            expect('unload', c.unload(h_nn=loaded.h_nn).status.code, 0)
+        expect('destroy', c.destroy_eg(h_eg=group).status.code, 0)
+    expect('the same results', [one for one in results if one != results[0]], [])
+    expect('that are none', len(results[0]['y']), 128 * 512 * 4)
+    expect('not zero', any(results[0]['y']), True)
+    # A header that lies of its nodes; 480: cores of each.
+    for cores, group_cores in ((1, 0), (1, 2), (60, 16)):
+        group = c.create_eg(nc_count=group_cores).h_eg if group_cores else None
+        lying = bytearray(TURNS)
+        lying[480] = cores
+        refused = c.load(bytes(lying), group=group.id if group else None)
+        expect(f'{cores} cores in the header: {refused.status.details}', refused.status.code, 9)
+        if group:
+            expect('destroy', c.destroy_eg(h_eg=group).status.code, 0)
+    expect('nothing is left', len(c.list_egs().eg_info), 0)
+    implicit = c.load(TURNS).h_nn
+    expect('never in turn', c.list_egs().eg_info[0].nc_count, 5)
+    expect('unload', c.unload(h_nn=implicit).status.code, 0)
+
+
+def memory_of(location, category):
+    """Bytes in the device tree, of all cores."""
+    total = 0
+    for folder, _, files in os.walk(os.environ['NEURON_HOOKS_DIR']):
+        if folder.endswith(f'/memory_usage/{location}/{category}') and 'total' in files:
+            with open(f'{folder}/total') as file:
+                total += int(file.read())
+    return total
+
+
+def memory_in_flight(c):
+    """Tensors of as many inferences as may be under way are memory of the model, which a load gets or fails."""
+    group = c.create_eg(nc_count=1).h_eg
+    one = sum(len(tensor.buf) for tensor in INPUTS) + sum(map(len, RESULT.values()))
+    until('there is nothing', lambda: memory_of('device_mem', 'tensors') + memory_of('host_mem', 'tensors') == 0)
+    for ninfer in (1, 6):
+        model = c.load(NEFF, group=group.id, ninfer=ninfer).h_nn
+        until(f'{ninfer} inferences have memory', lambda: memory_of('device_mem', 'tensors') == ninfer * one)
+        until('what is staged too', lambda: memory_of('host_mem', 'tensors') == one)
+        expect('unload', c.unload(h_nn=model).status.code, 0)
+        until('it is back', lambda: memory_of('device_mem', 'tensors') == 0)
+    until('on the host, too', lambda: memory_of('host_mem', 'tensors') == 0)
+    refused = c.load(LARGE, group=group.id, ninfer=200)
+    expect(f'200 of 64 MiB: {refused.status.details}', refused.status.code, 4)
+    expect('says why', refused.status.details.startswith(b'Failed to allocate buffer in MLA DRAM for '), True)
+    until('nothing is left', lambda: memory_of('device_mem', 'tensors') == 0)
+    fits = c.load(LARGE, group=group.id, ninfer=2)
+    expect(f'2 of 64 MiB: {fits.status.details}', fits.status.code, 0)
+    expect('unload', c.unload(h_nn=fits.h_nn).status.code, 0)
+    expect('destroy', c.destroy_eg(h_eg=group).status.code, 0)
+
+
+def most_under_way(c, model, ifmap, ninfer):
+    """Posts ninfer at once, if that many are taken: how many it had, at best, and how often one was refused."""
+    most = refused = 0
+    for _ in range(20):
+        cookies = []
+        while len(cookies) < ninfer:
+            posted = c.infer_post(h_nn=model, ifmap=ifmap)
+            if posted.status.code == 7:
+                refused += 1
+                break
+            expect('post', posted.status.code, 0)
+            cookies.append(posted.cookie)
+            done = c.infer_check_completion(cookie=cookies).cookie
+            most = max(most, len(cookies) - len(done))
+        for cookie in cookies:
+            expect('wait', c.infer_wait(cookie=cookie).status.code, 0)
+    return most, refused
+
+
+def numerical(c):
+    """NaN goes in, and comes out beside the code that says so."""
+    nans = b'\0\0\xc0\x7f' * (128 * 512)
+    model = c.load(TURNS).h_nn
+    answer = c.infer(h_nn=model, ifmap=[io('x', nans)])
+    expect('code', (answer.status.code, [o.name for o in answer.ofmap]), (1003, ['y']))
+    expect('unload', c.unload(h_nn=model).status.code, 0)
+
+
+def left_running(c):
+    """Nobody collects it; whoever reads our output knows that it runs."""
+    model = c.load(NEFF, timeout=60).h_nn
+    expect('post', c.infer_post(h_nn=model, ifmap=INPUTS).status.code, 0)
+
+
+def reported(c):
+    """A model that lives for some periods of the monitor, and what its reports tell of it."""
+    def tells(key, value):
+        with open('reports.jsonl') as file:
+            text = file.read().replace(' ', '')
+        return f'"{key}":{value}' in text
+    group = c.create_eg(nc_count=4).h_eg
+    model = c.load(TURNS, group=group.id).h_nn
+    expect('start', c.start(h_nn=model).status.code, 0)
+    for _ in range(2):
+        expect('infer', c.infer(h_nn=model, ifmap=[io('x', bytes(128 * 512 * 4))]).status.code, 0)
+    until('the start is reported', lambda: tells('starts', 1) and tells('kind', '"model_start"'))
+    until('switches are reported', lambda: tells('node_switches', ''))
+    expect('stop', c.stop(h_nn=model).status.code, 0)
+    until('the stop is reported', lambda: tells('stops', 1) and tells('kind', '"model_stop"'))
+    expect('unload', c.unload(h_nn=model).status.code, 0)
+    expect('destroy', c.destroy_eg(h_eg=group).status.code, 0)
+
+
 def no_cores(c):
     """Every answer is the same, and says why."""
     for answer in (c.create_eg(nc_count=1), c.list_egs(), c.infer(), c.infer_post(), c.start(), c.shm_map(path='/x')):
@@ -335,14 +345,18 @@ def no_cores(c):
     expect('load', c.load(NEFF).status.code, 6)
 
 
-CASES = [vectors, raw, groups, order, states, refused, gone, depth]
+CASES = [vectors, raw, groups, order, states, refused, gone, depth, turns, memory_in_flight]
 
 
 def main():
-    global NEFF, INPUTS, RESULT
+    global NEFF, INPUTS, RESULT, TURNS, LARGE
     folder = sys.argv[3]
     with open(f'{folder}/model.neff', 'rb') as file:
         NEFF = file.read()
+    with open(f'{folder}/turns.neff', 'rb') as file:
+        TURNS = file.read()
+    with open(f'{folder}/large.neff', 'rb') as file:
+        LARGE = file.read()
     INPUTS = [io(name[3:-4], open(f'{folder}/{name}', 'rb').read()) for name in sorted(os.listdir(folder)) if name.startswith('in.')]
     RESULT = {name[4:-4]: open(f'{folder}/{name}', 'rb').read() for name in os.listdir(folder) if name.startswith('out.')}
     client = Client(sys.argv[1])

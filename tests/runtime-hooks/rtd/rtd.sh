@@ -1,25 +1,8 @@
 #!/bin/bash
 # rtd - neuron-rtd as its clients, its monitors and its service manager meet it.
-. "$(dirname "$0")/../../e2e/lib.sh"
-needs jq protoc
-# The distribution's, for which packages are; another one may come first in the path.
-python=$(for each in /usr/bin/python3 python3; do "$each" -c 'import grpc' 2>/dev/null && echo "$each" && break; done) || exit 77
-export NEURON_SOFT_INSTANCE=inf1.6xlarge
-socket=$scratch/neuron.sock
-
-start() { # and waits until it listens
-    neuron-rtd -g "$socket" 2>rtd.log &
-    rtd=$!
-    pids+=("$rtd")
-    listens() { grep -q 'Server listening on unix:' rtd.log && echo yes; }
-    wait_for listens
-}
-
-# What its definition says and what goes through it, by the messages that protoc makes of ours for Python.
-mkdir generated model
-protoc -I"$NTK_SOURCE_DIR/shared/rpc/proto" --python_out=generated nmgr.proto
-neuron-packager example memcpy --size 64 -o model/model.neff
-"$python" -c 'import sys; sys.stdout.buffer.write(bytes(i * 7 % 120 for i in range(128 * 64 * 4)))' | tee model/in.in.bin >model/out.out.bin
+. "$(dirname "$0")/daemon.sh"
+needs jq
+models_make
 
 start
 printf '%s' '{"period":"1s","neuron_runtimes":[{"address":"unix:'"$socket"'","metrics":[{"type":"execution_stats"}]}]}' >monitor.json
@@ -35,6 +18,8 @@ everything_is_reported() { [ "$(completed_in_reports reports.jsonl)" = "$counted
 wait_for everything_is_reported
 jq -es --arg address "unix:$socket" '[.[].neuron_runtime_data[]] | length > 0 and
     all(.pid == 0 and .address == $address and .neuron_runtime_tag == $address)' reports.jsonl >/dev/null || fail "the daemon is not told by its address"
+# Reports tell what a client does with a model that they have seen.
+"$python" "$(dirname "$0")/rtd.py" "unix:$socket" generated model reported >client.log || fail "$(cat client.log)"
 kill "$monitor"
 wait "$monitor" || true
 

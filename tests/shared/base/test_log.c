@@ -50,8 +50,12 @@ static void test_lines(void **state)
 
     ntk_log_set_program("test");
     ntk_log_set_level(NTK_LOG_WARN);
+    uint64_t warnings = ntk_log_count_get(NTK_LOG_WARN);
+    uint64_t news = ntk_log_count_get(NTK_LOG_INFO);
     write_lines(NO_JOURNAL, out, sizeof out);
     assert_string_equal(out, "test: store: it breaks\ntest: it is slow\n");
+    assert_int_equal(ntk_log_count_get(NTK_LOG_WARN), warnings + 1);
+    assert_int_equal(ntk_log_count_get(NTK_LOG_INFO), news); /* nobody saw them */
     ntk_log_set_level(NTK_LOG_DEBUG);
     write_lines(OTHER_JOURNAL, out, sizeof out);
     assert_string_equal(
@@ -102,10 +106,39 @@ static void test_control_characters(void **state)
                              "????\n");
 }
 
+/* Method: a sink that writes down what it is given. */
+static char sunk[256];
+
+static void sink(enum ntk_log_level level, const char *module, const char *text)
+{
+    size_t used = strlen(sunk);
+
+    (void)snprintf(sunk + used, sizeof sunk - used, "%d %s %s|", (int)level, module ? module : "-",
+                   text);
+}
+
+static void test_sink(void **state)
+{
+    char out[512];
+
+    ntk_log_set_program("test");
+    ntk_log_set_level(NTK_LOG_INFO);
+    ntk_log_set_sink(sink);
+    write_lines(JOURNAL, out, sizeof out);
+    ntk_log_error("peer", "a\033b\nc");
+    ntk_log_set_sink(NULL);
+    assert_string_equal(out, "");
+    assert_string_equal(sunk, "0 store it breaks|1 - it is slow|2  it works|0 peer a?b?c|");
+    ntk_log_set_level(NTK_LOG_WARN);
+    write_lines(NO_JOURNAL, out, sizeof out);
+    assert_string_equal(out, "test: store: it breaks\ntest: it is slow\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_lines),
                                         cmocka_unit_test(test_failure),
-                                        cmocka_unit_test(test_control_characters) };
+                                        cmocka_unit_test(test_control_characters),
+                                        cmocka_unit_test(test_sink) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,6 +30,7 @@ enum command {
     COMMAND_ECC,     /* argument ECC errors of each of two devices, corrected, and a reset of one */
     COMMAND_BURN,    /* argument milliseconds of CPU time */
     COMMAND_AGAIN,   /* detaches, and attaches again */
+    COMMAND_TURN,    /* the model is started, and stopped with NRT_STATUS 1201 */
     COMMAND_EXIT,
 };
 
@@ -76,6 +77,9 @@ static int run_child(struct observed *side, void *ctx)
             if (observed_mlp_begin(&ref) < 0) {
                 return 3;
             }
+        } else if (command == COMMAND_TURN) {
+            ntk_hooks_model_started(ref, ntk_hooks_now(), 0);
+            ntk_hooks_model_stopped(ref, ntk_hooks_now() - 1000, 1201);
         } else if (command == COMMAND_BURN) {
             burn(argument);
         } else if (command == COMMAND_REFUSE) {
@@ -264,14 +268,19 @@ static void the_events_of_the_period_say_what_happened(void **state)
     struct observed child;
     const struct ntk_event_sample *load = NULL;
     const struct ntk_event_sample *alloc = NULL;
+    const struct ntk_event_sample *start = NULL;
+    const struct ntk_event_sample *stop = NULL;
 
     collector_open(f, (struct ntk_collector_options){ .reap = true });
     child = child_start();
     child_tell(&child, COMMAND_ALLOC, 12288);
+    child_tell(&child, COMMAND_TURN, 0);
     poll_collector(f);
     for (size_t i = 0; i < f->snapshot->event_count; i++) {
         const struct ntk_event_sample *event = &f->snapshot->events[i];
 
+        start = event->kind == NTK_EVENT_MODEL_START ? event : start;
+        stop = event->kind == NTK_EVENT_MODEL_STOP ? event : stop;
         load = event->kind == NTK_EVENT_MODEL_LOAD ? event : load;
         alloc = event->kind == NTK_EVENT_MEM_ALLOC ? event : alloc;
     }
@@ -279,6 +288,15 @@ static void the_events_of_the_period_say_what_happened(void **state)
     assert_string_equal(load->name, "mlp");
     assert_int_equal(load->model_id, NTK_MODEL_ID_FIRST);
     assert_int_equal(load->bytes, 4096);
+    assert_non_null(start);
+    assert_string_equal(start->name, "mlp");
+    assert_int_equal(start->value, 1); /* the first */
+    assert_non_null(stop);
+    assert_int_equal(stop->model_id, NTK_MODEL_ID_FIRST);
+    assert_int_equal(stop->nrt_status, 1201);
+    assert_true(stop->duration_ns > 0);
+    assert_int_equal(f->snapshot->runtimes[0].models[0].starts.period, 1);
+    assert_int_equal(f->snapshot->runtimes[0].models[0].stops.total, 1);
     assert_non_null(alloc);
     assert_string_equal(alloc->name, "input0");
     assert_int_equal(alloc->bytes, 12288);

@@ -21,6 +21,17 @@ static void counts_and_histograms_add_up(void **state)
     struct ntk_snapshot *older = test_sample_snapshot(1);
     struct ntk_snapshot *newer = test_sample_snapshot(1);
     newer->runtimes[0].outcome[0].total = 1000;
+    for (size_t i = 0; i < older->runtime_count; i++) {
+        for (size_t m = 0; m < older->runtimes[i].model_count; m++) {
+            struct ntk_model_sample *model = &older->runtimes[i].models[m];
+
+            model->node_switches = (struct ntk_count){ 5, 5 };
+            model->starts = (struct ntk_count){ 3, 3 };
+            model->stops = (struct ntk_count){ 2, 2 };
+            newer->runtimes[i].models[m].node_switches = (struct ntk_count){ 4, 9 };
+            newer->runtimes[i].models[m].starts = (struct ntk_count){ 1, 4 };
+        }
+    }
     struct ntk_snapshot *both = ntk_snapshot_merge(older, newer);
     const struct ntk_runtime_sample *runtime = &both->runtimes[0];
 
@@ -37,6 +48,12 @@ static void counts_and_histograms_add_up(void **state)
     assert_int_equal(runtime->cores[1].busy_ns.period, 750000000);
     assert_int_equal(runtime->cores[1].engine_busy_ns[3].period, 24000000);
     assert_int_equal(runtime->models[0].executions.period, 80);
+    assert_int_equal(runtime->models[0].errors.period, 4);
+    assert_int_equal(runtime->models[0].effective_flops.period, 18000);
+    assert_int_equal(runtime->models[0].node_switches.period, 9);
+    assert_int_equal(runtime->models[0].node_switches.total, 9);
+    assert_int_equal(runtime->models[0].starts.period, 4);
+    assert_int_equal(runtime->models[0].stops.period, 2);
     assert_int_equal(runtime->models[0].total_latency.count, 80);
     assert_int_equal(both->devices[0].ecc[NTK_ECC_MEM_REPAIRABLE].period, 10);
     assert_int_equal(both->outcome[0].period, 154);
@@ -274,6 +291,34 @@ static void events_of_both_parts_stay_as_far_as_there_is_room(void **state)
     ntk_snapshot_destroy(both);
 }
 
+/* Where ranks are watched each second a report is of several samples that are gone by then. */
+static void lost_ranks_outlive_the_parts(void **state)
+{
+    struct ntk_snapshot *older = test_sample_snapshot(1);
+    struct ntk_snapshot *newer = test_sample_snapshot(1);
+    struct ntk_lost_rank *lost = ntk_snapshot_alloc_lost_ranks(newer, 1);
+
+    (void)state;
+    lost->pid = 4711;
+    lost->tag = ntk_snapshot_text(newer, "job-7");
+    lost->command = ntk_snapshot_text(newer, "train");
+    lost->rank.key = 5;
+    lost->rank.rendezvous = ntk_snapshot_text(newer, "10.0.0.1:46820");
+    lost->rank.group = ntk_snapshot_text(newer, "0,2");
+    struct ntk_snapshot *both = ntk_snapshot_merge(older, newer);
+    memset(lost, 0, sizeof *lost); /* what goes on in the memory of one that is gone */
+    ntk_snapshot_destroy(older);
+    ntk_snapshot_destroy(newer);
+
+    assert_int_equal(both->lost_rank_count, 1);
+    assert_int_equal(both->lost_ranks[0].pid, 4711);
+    assert_string_equal(both->lost_ranks[0].tag, "job-7");
+    assert_string_equal(both->lost_ranks[0].command, "train");
+    assert_string_equal(both->lost_ranks[0].rank.rendezvous, "10.0.0.1:46820");
+    assert_string_equal(both->lost_ranks[0].rank.group, "0,2");
+    ntk_snapshot_destroy(both);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -286,6 +331,7 @@ int main(void)
         cmocka_unit_test(a_core_that_is_given_back_keeps_its_totals),
         cmocka_unit_test(totals_of_each_life_of_a_process_stay),
         cmocka_unit_test(a_runtime_of_one_part_alone_is_listed_and_nothing_is_borrowed),
+        cmocka_unit_test(lost_ranks_outlive_the_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,10 +55,11 @@ static void fill_core(struct ntk_snapshot *snapshot, struct ntk_core_sample *cor
     free(dense);
 }
 
-static void fill_events(struct ntk_snapshot *snapshot, uint32_t uid)
+static void fill_events(struct ntk_snapshot *snapshot, uint32_t uid, uint16_t model_event)
 {
     struct ntk_event_sample *events = ntk_snapshot_alloc_events(snapshot, 3);
-    static const uint16_t kinds[] = { NTK_EVENT_MEM_ALLOC, NTK_EVENT_ERROR, NTK_EVENT_MODEL_LOAD };
+    const uint16_t kinds[] = { NTK_EVENT_MEM_ALLOC, NTK_EVENT_ERROR,
+                               model_event ? model_event : NTK_EVENT_MODEL_LOAD };
 
     for (size_t i = 0; i < 3; i++) {
         events[i].kind = kinds[i];
@@ -114,12 +115,13 @@ struct ntk_snapshot *test_make_snapshot(struct test_period *period)
         model->core = 4;
         model->core_count = 1;
         model->executions = (struct ntk_count){ period->completed, period->completed_total };
+        model->errors = (struct ntk_count){ period->model_errors, period->model_errors };
         model->has = NTK_MODEL_HAS_LATENCY | NTK_MODEL_HAS_EXECUTIONS;
         model->loaded = true;
         model->total_latency = runtime->cores[0].total_latency;
     }
     if (period->with_events) {
-        fill_events(snapshot, period->uid);
+        fill_events(snapshot, period->uid, period->model_event);
     }
     if (!ntk_snapshot_ok(snapshot)) {
         abort();

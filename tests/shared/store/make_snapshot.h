@@ -21,8 +21,10 @@ struct test_period {
     uint64_t
         unwatched;     /* executions of 1 ms that nobody watched, in the counts besides completed */
     uint64_t began_ns; /* of the segment */
+    uint64_t model_errors; /* of the model alone, those of refused calls among them */
     bool ended;
     bool with_events;
+    uint16_t model_event; /* NTK_EVENT_MODEL_* among them; 0: LOAD */
     /* Kept between calls. */
     uint64_t sequence;
     uint64_t completed_total;

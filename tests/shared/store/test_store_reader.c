@@ -462,6 +462,25 @@ static void periods_that_end_in_one_step_are_no_higher_rate(void **state)
     assert_int_equal(step.counted_ns, 2 * SECOND);
 }
 
+/* Method: calls that were refused count as errors of their model, and as no executions. */
+static void a_model_that_only_refused_completed_nothing(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_store_filter model = { .model = "mlp.neff" };
+    struct ntk_store_window window = { HOUR_0, HOUR_0 + 2 * SECOND, 2 * SECOND };
+    struct ntk_store_executions step = { 0 };
+
+    f->period.completed = 0;
+    f->period.model_errors = 7;
+    f->period.time_ns = HOUR_0 + SECOND;
+    put(f, test_make_snapshot(&f->period));
+    start_reading(f);
+    assert_int_equal(
+        ntk_store_reader_executions(f->reader, &model, &window, take_counted, &step, NULL), 0);
+    assert_int_equal(step.failed, 7);
+    assert_int_equal(step.completed, 0);
+}
+
 /* Every metric can be asked of an empty and of a full file. */
 static int sum_executions(const struct ntk_store_executions *step, void *ctx)
 {
@@ -631,6 +650,45 @@ static void events_are_told_by_time_kind_and_filter(void **state)
                         "start load error alloc end");
 }
 
+/* Method: one in each second; the recording has them again as they were. */
+static void starts_and_stops_of_models_are_kept(void **state)
+{
+    static const uint16_t kinds[] = { NTK_EVENT_MODEL_LOAD, NTK_EVENT_MODEL_START,
+                                      NTK_EVENT_MODEL_STOP, NTK_EVENT_MODEL_UNLOAD };
+    struct fixture *f = *state;
+    struct ntk_store_filter all = { 0 };
+    uint32_t of_models = ~(NTK_STORE_EVENTS_MEMORY | 1u << NTK_STORE_EVENT_ERROR);
+    struct seen seen;
+
+    f->period.with_events = true;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        f->period.model_event = kinds[i];
+        put_at(f, 10 * (i + 1));
+    }
+    start_reading(f);
+
+    assert_string_equal(events(f, &seen, 0, 60, &all, of_models),
+                        "load start model_start model_stop unload");
+    assert_string_equal(events(f, &seen, 0, 60, &all, 1u << NTK_STORE_EVENT_MODEL_STOP),
+                        "model_stop");
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        struct ntk_snapshot *snapshot = NULL;
+        struct ntk_err err = { 0 };
+        size_t count = 0;
+
+        if (ntk_store_reader_snapshot_at(f->reader, HOUR_0 + 10 * (i + 1) * SECOND, &snapshot,
+                                         &err) < 0) {
+            fail_msg("%s", err.text);
+        }
+        for (size_t e = 0; e < snapshot->event_count; e++) {
+            count += snapshot->events[e].kind == kinds[i];
+        }
+        assert_int_equal(count, 1);
+        assert_int_equal(snapshot->event_count, 3);
+        ntk_snapshot_destroy(snapshot);
+    }
+}
+
 /* Copies of the first process, each one second older, and of what it counted. */
 static void add_processes(const char *path, int count)
 {
@@ -725,7 +783,10 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(what_nobody_watched_counts_and_is_in_no_rate, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(a_model_that_only_refused_completed_nothing, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(events_are_told_by_time_kind_and_filter, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(starts_and_stops_of_models_are_kept, set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             totals_of_the_machine_have_the_processes_that_are_too_many_to_list, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_metric_has_an_answer, set_up, tear_down),

@@ -51,6 +51,9 @@ static const struct row {
     { "trn2u.48xlarge", LINKS_TORUS, 0x7364, true, false },
     { "trn3.48xlarge", LINKS_SWITCH, 0x7464, true, false },
     { "trn3pds98.48xlarge", LINKS_SWITCH, 0x7464, true, false },
+    { "mlu100", LINKS_NONE, 0x0100, false, false },
+    { "mlu270", LINKS_NONE, 0x0270, false, false },
+    { "mlu270x4", LINKS_NONE, 0x0270, false, false },
 };
 
 static const char *const torus_trn1[] = {

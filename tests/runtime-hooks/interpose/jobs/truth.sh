@@ -69,7 +69,7 @@ run_all() {
         neuron-top $tree --json --once >top
         curl -s "http://127.0.0.1:$port/metrics" >metrics
         [ "$(jq '.applications | length' top)" = 3 ] && [ "$(grep -c '^neuron_model_loaded_info' metrics)" = 3 ] &&
-            greps 'incorrect_input".*} 3$' <metrics && echo yes
+            greps 'incorrect_input".*} 3$' <metrics && greps 'status_type="completed".*} 53$' <metrics && echo yes
     }
     wait_for has_all
     kill -TERM "${jobs[@]}"

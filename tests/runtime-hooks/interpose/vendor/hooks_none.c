@@ -84,6 +84,27 @@ void ntk_hooks_model_loaded(struct ntk_hooks_model_ref model, uint64_t start_tic
     (void)device_bytes;
 }
 
+void ntk_hooks_model_switched(struct ntk_hooks_model_ref model)
+{
+    (void)model;
+}
+
+void ntk_hooks_model_started(struct ntk_hooks_model_ref model, uint64_t start_ticks,
+                             uint32_t status)
+{
+    (void)model;
+    (void)start_ticks;
+    (void)status;
+}
+
+void ntk_hooks_model_stopped(struct ntk_hooks_model_ref model, uint64_t start_ticks,
+                             uint32_t status)
+{
+    (void)model;
+    (void)start_ticks;
+    (void)status;
+}
+
 void ntk_hooks_model_unloaded(struct ntk_hooks_model_ref model, uint64_t start_ticks,
                               uint32_t status)
 {
@@ -163,4 +184,34 @@ void ntk_hooks_mark(uint32_t name, uint64_t start_ticks, uint16_t core, uint64_t
     (void)core;
     (void)value_0;
     (void)value_1;
+}
+
+ntk_hooks_comm ntk_hooks_comm_join(const struct ntk_hooks_rank *rank, uint16_t core)
+{
+    (void)rank;
+    (void)core;
+    return 0;
+}
+
+void ntk_hooks_comm_leave(ntk_hooks_comm comm, bool is_broken)
+{
+    (void)comm;
+    (void)is_broken;
+}
+
+uint64_t ntk_hooks_collective_begin(ntk_hooks_comm comm, enum ntk_collective operation,
+                                    uint32_t dtype, uint64_t bytes)
+{
+    (void)comm;
+    (void)operation;
+    (void)dtype;
+    (void)bytes;
+    return 0;
+}
+
+void ntk_hooks_collective_end(ntk_hooks_comm comm, uint64_t wait_ticks, uint32_t status)
+{
+    (void)comm;
+    (void)wait_ticks;
+    (void)status;
 }

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hang - neuron-monitor hang: which collective operations do not go on, and whom they wait for;
+ * neuron-monitor slow: whom they wait for again and again.
+ *
+ * Rows come from the segments of this machine, or from the agents of others; shared/metrics/ranks
+ * judges them; hang_text and hang_json say it.
+ *
+ * Threads: one, but for those that ask hosts.
+ */
+#ifndef NTK_AGENT_HANG_HANG_H
+#define NTK_AGENT_HANG_HANG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "shared/base/buf.h"
+#include "shared/base/err.h"
+#include "shared/metrics/ranks.h"
+
+/* The whole subcommands; argv[0] is "hang" or "slow". The exit code. */
+int ntk_hang_main(int argc, char **argv);
+int ntk_slow_main(int argc, char **argv);
+
+/* One machine and what it answered. */
+struct ntk_hang_host {
+    const char *name;                    /* as it was asked for; "": this machine */
+    const struct ntk_snapshot *snapshot; /* NULL: none, see err */
+    struct ntk_err err;
+    struct ntk_ranks_clock clock;
+};
+
+struct ntk_hang_remote {
+    const char *token_file;
+    const char *ca_file;
+    uint64_t timeout_ns;
+};
+/* Asks the agents, several at once; names are URLs or HOST:PORT. 0 or -ENOMEM. */
+int ntk_hang_ask(struct ntk_hang_host *hosts, size_t count, const struct ntk_hang_remote *remote,
+                 struct ntk_err *err);
+/* This machine; what ranks count is of so long. */
+int ntk_hang_look(struct ntk_hang_host *host, uint64_t window_ns, struct ntk_err *err);
+/* Logs which hosts said nothing; how many did. */
+size_t ntk_hang_answers_say(const struct ntk_hang_host *hosts, size_t count, const char *module);
+/* names NULL: this machine, count is 1; else borrowed. NULL without memory. */
+struct ntk_hang_host *ntk_hang_hosts_create(char *const *names, size_t count, struct ntk_err *err);
+void ntk_hang_hosts_destroy(struct ntk_hang_host *hosts, size_t count);
+/* To stdout; the exit code of that, with a sentence where it failed. */
+int ntk_hang_print(const struct ntk_buf *out, const char *module);
+void ntk_hang_host_fini(struct ntk_hang_host *host);
+
+/* What is told. */
+struct ntk_hang_view {
+    const struct ntk_ranks *ranks;
+    const struct ntk_hang_host *hosts;
+    size_t host_count;
+    const char *job; /* NULL: all */
+    bool all;        /* also what goes on */
+};
+/* Whether the view tells of it. */
+bool ntk_hang_is_told(const struct ntk_hang_view *view, const struct ntk_comm_verdict *verdict);
+void ntk_hang_write_text(const struct ntk_hang_view *view, bool colours, struct ntk_buf *out);
+void ntk_hang_write_json(const struct ntk_hang_view *view, struct ntk_buf *out);
+
+/* What a thread of a process of this machine waits in, as far as /proc tells: "sleeps in
+ * futex_wait", or "". tid 0: its first thread. */
+void ntk_hang_process(uint32_t pid, uint32_t tid, char *out, size_t out_bytes);
+
+#endif

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/* hang_text - verdicts as sentences. */
+#include "agent/hang/hang.h"
+
+#include <string.h>
+
+#include "shared/base/units.h"
+
+#define RANKS_SHOWN 16u /* of those that have come, and of those that have not */
+
+static bool is_of_job(const struct ntk_hang_view *view, const struct ntk_comm_verdict *verdict)
+{
+    if (!view->job) {
+        return true;
+    }
+    if (strcmp(verdict->first->sample->rendezvous, view->job) == 0) {
+        return true;
+    }
+    for (uint32_t i = 0; i < verdict->seen; i++) {
+        if (strcmp(verdict->ranks[i].row->tag, view->job) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool ntk_hang_is_told(const struct ntk_hang_view *view, const struct ntk_comm_verdict *verdict)
+{
+    bool is_wanted =
+        view->all || verdict->kind == NTK_COMM_HANGS || verdict->kind == NTK_COMM_BROKE;
+
+    return is_wanted && is_of_job(view, verdict);
+}
+
+static const char *span(char *text, size_t bytes, uint64_t ns)
+{
+    return ntk_units_duration(text, bytes, ns);
+}
+
+static void write_what(const struct ntk_comm_verdict *verdict, struct ntk_buf *out)
+{
+    const struct ntk_rank_sample *sample = verdict->first->sample;
+
+    if (sample->model_id != 0) {
+        ntk_buf_add_format(out, "execution %llu of model %u, which %u ranks run together",
+                           (unsigned long long)verdict->sequence, sample->model_id,
+                           verdict->rank_count);
+    } else if (verdict->sequence == 0) {
+        ntk_buf_add_format(out, "no operation yet of %u ranks", verdict->rank_count);
+    } else {
+        ntk_buf_add_format(out, "%s %llu of %u ranks", ntk_collective_names[verdict->operation],
+                           (unsigned long long)verdict->sequence, verdict->rank_count);
+    }
+    ntk_buf_add_format(out, ", communicator %016llx at ", (unsigned long long)sample->key);
+    ntk_buf_add_clean(out,
+                      sample->rendezvous[0] ? sample->rendezvous : "the default meeting place");
+    if (sample->group[0]) {
+        ntk_buf_add_text(out, " (ranks ");
+        ntk_buf_add_clean(out, sample->group);
+        ntk_buf_add_format(out, " of %u)", sample->world_count);
+    }
+}
+
+static void write_head(const struct ntk_comm_verdict *verdict, bool colours, struct ntk_buf *out)
+{
+    static const struct {
+        const char *word;
+        const char *colour;
+    } heads[NTK_COMM_VERDICT_COUNT] = {
+        [NTK_COMM_IDLE] = { "idle", "" },
+        [NTK_COMM_GOES_ON] = { "goes on", "\033[32m" },
+        [NTK_COMM_HANGS] = { "HANGS", "\033[1;31m" },
+        [NTK_COMM_BROKE] = { "BROKE", "\033[1;33m" },
+    };
+    char age[32];
+    char threshold[32];
+
+    ntk_buf_add_format(out, "%s%s%s: ", colours ? heads[verdict->kind].colour : "",
+                       heads[verdict->kind].word,
+                       colours && heads[verdict->kind].colour[0] ? "\033[0m" : "");
+    write_what(verdict, out);
+    if (verdict->age_ns > 0) {
+        ntk_buf_add_format(out, "\n  the first rank came %s ago",
+                           span(age, sizeof age, verdict->age_ns));
+        if (verdict->kind == NTK_COMM_HANGS) {
+            ntk_buf_add_format(
+                out, ", more than %s%s", span(threshold, sizeof threshold, verdict->threshold_ns),
+                verdict->is_learned ? ", which the longest so far makes the limit" : "");
+        }
+    }
+    ntk_buf_add_char(out, '\n');
+}
+
+static void write_process(const struct ntk_rank_row *row, struct ntk_buf *out)
+{
+    ntk_buf_add_format(out, "process %u", row->pid);
+    if (row->command[0]) {
+        ntk_buf_add_text(out, " (");
+        ntk_buf_add_clean(out, row->command);
+        ntk_buf_add_char(out, ')');
+    }
+    if (row->host[0]) {
+        ntk_buf_add_format(out, " on %s", row->host);
+    }
+    if (row->sample->core != NTK_NO_CORE) {
+        ntk_buf_add_format(out, ", core %u", row->sample->core);
+    }
+}
+
+/* Where a process of this machine is in the kernel. */
+static void write_kernel(const struct ntk_rank_row *row, uint32_t tid, struct ntk_buf *out)
+{
+    char text[256];
+
+    if (row->host[0] || row->is_lost) {
+        return;
+    }
+    ntk_hang_process(row->pid, tid, text, sizeof text);
+    if (text[0]) {
+        ntk_buf_add_format(out, "\n      its %s %s", tid != 0 ? "thread" : "first thread", text);
+    }
+}
+
+static void write_last(const struct ntk_rank_sample *sample, struct ntk_buf *out)
+{
+    char age[32];
+
+    if (sample->sequence == 0) {
+        ntk_buf_add_text(out, "has been in no operation");
+    } else {
+        ntk_buf_add_format(out, "left %s %llu %s ago", ntk_collective_names[sample->operation],
+                           (unsigned long long)sample->sequence,
+                           span(age, sizeof age, sample->since_ns));
+    }
+}
+
+static void write_missing(const struct ntk_rank_verdict *verdict, struct ntk_buf *out)
+{
+    const struct ntk_rank_row *row = verdict->row;
+    char age[32];
+
+    ntk_buf_add_format(out, "    rank %u: ", verdict->rank);
+    if (!row) {
+        ntk_buf_add_text(out, "nobody tells of it: it never came, or its machine was not asked\n");
+        return;
+    }
+    write_process(row, out);
+    ntk_buf_add_text(out, ": ");
+    switch (verdict->where) {
+    case NTK_RANK_BEHIND:
+        ntk_buf_add_format(out, "is still in %s %llu, since %s",
+                           ntk_collective_names[row->sample->operation],
+                           (unsigned long long)row->sample->sequence,
+                           span(age, sizeof age, row->sample->since_ns));
+        write_kernel(row, row->sample->tid, out);
+        break;
+    case NTK_RANK_RESTARTED:
+        ntk_buf_add_text(out, "began anew when others had come: it ");
+        write_last(row->sample, out);
+        break;
+    case NTK_RANK_GONE:
+        ntk_buf_add_text(out, "left the communicator after ");
+        ntk_buf_add_format(out, "%llu operations", (unsigned long long)row->sample->sequence);
+        break;
+    case NTK_RANK_LOST:
+        ntk_buf_add_text(out, "ended without leaving");
+        if (row->lost_for_ns > 0) {
+            ntk_buf_add_format(out, ", noticed %s ago", span(age, sizeof age, row->lost_for_ns));
+        }
+        if (row->sample->in_flight > 0) {
+            ntk_buf_add_format(out, ", in %s %llu", ntk_collective_names[row->sample->operation],
+                               (unsigned long long)row->sample->sequence);
+        } else {
+            ntk_buf_add_format(out, ", after %llu operations",
+                               (unsigned long long)row->sample->sequence);
+        }
+        break;
+    default:
+        write_last(row->sample, out);
+        ntk_buf_add_text(out, " and has not come since");
+        write_kernel(row, 0, out);
+        break;
+    }
+    ntk_buf_add_char(out, '\n');
+}
+
+/* "0-2,5": ranks that have come. */
+static void write_ranges(const struct ntk_comm_verdict *verdict, struct ntk_buf *out)
+{
+    const struct ntk_rank_verdict *ranks = verdict->ranks;
+    bool is_first = true;
+
+    for (uint32_t i = 0, end; i < verdict->seen; i = end + 1) {
+        end = i;
+        if (ranks[i].where != NTK_RANK_ARRIVED) {
+            continue;
+        }
+        while (end + 1 < verdict->seen && ranks[end + 1].where == NTK_RANK_ARRIVED &&
+               ranks[end + 1].rank == ranks[end].rank + 1) {
+            end++;
+        }
+        ntk_buf_add_format(out, "%s%u", is_first ? "" : ",", ranks[i].rank);
+        if (end > i) {
+            ntk_buf_add_format(out, "-%u", ranks[end].rank);
+        }
+        is_first = false;
+    }
+}
+
+static void write_ranks(const struct ntk_comm_verdict *verdict, struct ntk_buf *out)
+{
+    struct ntk_rank_verdict missing = { 0 };
+    uint32_t shown = 0;
+
+    if (verdict->missing == 0) {
+        ntk_buf_add_text(out, "  all ranks have come, so it is the operation itself that does not "
+                              "end: look at the health of devices and links\n");
+        return;
+    }
+    if (verdict->missing < verdict->rank_count && verdict->kind != NTK_COMM_BROKE) {
+        ntk_buf_add_format(out, "  %u of %u have come: rank%s ",
+                           verdict->rank_count - verdict->missing, verdict->rank_count,
+                           verdict->rank_count - verdict->missing > 1 ? "s" : "");
+        write_ranges(verdict, out);
+        ntk_buf_add_char(out, '\n');
+    }
+    ntk_buf_add_format(out, "  %u %s\n", verdict->missing,
+                       verdict->kind == NTK_COMM_BROKE ? "not there any more:"
+                       : verdict->missing == 1         ? "has not:"
+                                                       : "have not:");
+    for (uint32_t from = 0;
+         shown < RANKS_SHOWN && ntk_comm_verdict_missing(verdict, from, &missing);
+         from = missing.rank + 1) {
+        write_missing(&missing, out);
+        shown++;
+    }
+    if (verdict->missing > shown) {
+        ntk_buf_add_format(out, "    and %u more\n", verdict->missing - shown);
+    }
+}
+
+static void write_clocks(const struct ntk_hang_view *view, struct ntk_buf *out)
+{
+    for (size_t i = 0; view->all && i < view->host_count; i++) {
+        const struct ntk_hang_host *host = &view->hosts[i];
+        uint64_t size_ns = (uint64_t)host->clock.ahead_ns;
+        char ahead[32];
+        char error[32];
+
+        if (host->clock.ahead_ns < 0) {
+            size_ns = 0 - size_ns;
+        }
+        if (host->name[0] && host->snapshot) {
+            ntk_buf_add_format(out, "clock of %s: %s %s, give or take %s\n", host->name,
+                               span(ahead, sizeof ahead, size_ns),
+                               host->clock.ahead_ns < 0 ? "behind" : "ahead",
+                               span(error, sizeof error, host->clock.error_ns));
+        }
+    }
+}
+
+void ntk_hang_write_text(const struct ntk_hang_view *view, bool colours, struct ntk_buf *out)
+{
+    size_t told = 0;
+    size_t others = 0;
+
+    ntk_vec_each(struct ntk_comm_verdict, verdict, &view->ranks->verdicts) {
+        if (!ntk_hang_is_told(view, verdict)) {
+            others += is_of_job(view, verdict);
+            continue;
+        }
+        told++;
+        write_head(verdict, colours, out);
+        if (verdict->kind != NTK_COMM_IDLE && (verdict->kind != NTK_COMM_GOES_ON || view->all)) {
+            write_ranks(verdict, out);
+        }
+    }
+    if (told == 0) {
+        if (others > 0) {
+            ntk_buf_add_format(out, "nothing hangs: %zu communicator%s go%s on\n", others,
+                               others > 1 ? "s" : "", others > 1 ? "" : "es");
+        } else if (view->job && view->ranks->verdicts.count > 0) {
+            ntk_buf_add_text(out, "no rank is of the job ");
+            ntk_buf_add_clean(out, view->job);
+            ntk_buf_add_text(out, ": --job is a tag, or where a communicator meets\n");
+        } else {
+            ntk_buf_add_text(out, "no process is a rank of a communicator\n");
+        }
+    }
+    write_clocks(view, out);
+}

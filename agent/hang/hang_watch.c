@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+#include "agent/hang/hang_watch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "shared/base/log.h"
+#include "shared/base/map.h"
+#include "shared/base/units.h"
+#include "shared/metrics/ranks.h"
+#include "shared/metrics/ranks_pace.h"
+#include "shared/report/report_json.h"
+
+#define MODULE "ranks"
+#define PACE_NS UINT64_C(10000000000) /* a window of who is slow */
+
+struct ntk_hang_watch {
+    struct ntk_map said; /* enum ntk_comm_verdict_kind + 1 of each communicator that has trouble */
+    bool has_ranks;
+    struct ntk_pace pace; /* of the window so far */
+    uint64_t window_ns;
+    struct ntk_map said_slow; /* rank + 1, by communicator */
+};
+
+struct ntk_hang_watch *ntk_hang_watch_create(void)
+{
+    struct ntk_hang_watch *watch = calloc(1, sizeof *watch);
+
+    if (watch) {
+        ntk_pace_init(&watch->pace);
+    }
+    return watch;
+}
+
+void ntk_hang_watch_destroy(struct ntk_hang_watch *watch)
+{
+    if (watch) {
+        ntk_map_fini(&watch->said);
+        ntk_map_fini(&watch->said_slow);
+        ntk_pace_fini(&watch->pace);
+        free(watch);
+    }
+}
+
+bool ntk_hang_watch_has_ranks(const struct ntk_hang_watch *watch)
+{
+    return watch->has_ranks;
+}
+
+static void say(const struct ntk_comm_verdict *verdict)
+{
+    const struct ntk_rank_sample *sample = verdict->first->sample;
+    struct ntk_rank_verdict missing = { 0 };
+    bool has_missing = ntk_comm_verdict_missing(verdict, 0, &missing);
+    char age[32];
+    char more[32] = "";
+
+    if (verdict->missing > 1) {
+        snprintf(more, sizeof more, " and %u more", verdict->missing - 1);
+    }
+    if (verdict->kind == NTK_COMM_BROKE) {
+        ntk_log_warn(MODULE, "%s %llu of %u ranks at '%s' is over: rank %u%s %s",
+                     ntk_collective_names[verdict->operation],
+                     (unsigned long long)verdict->sequence, verdict->rank_count, sample->rendezvous,
+                     missing.rank, more,
+                     has_missing ? ntk_rank_where_names[missing.where] : "broke");
+        return;
+    }
+    ntk_units_duration(age, sizeof age, verdict->age_ns);
+    if (!has_missing) {
+        ntk_log_warn(MODULE, "%s %llu of %u ranks at '%s' hangs since %s with all ranks in it",
+                     ntk_collective_names[verdict->operation],
+                     (unsigned long long)verdict->sequence, verdict->rank_count, sample->rendezvous,
+                     age);
+    } else {
+        ntk_log_warn(MODULE, "%s %llu of %u ranks at '%s' hangs since %s: rank %u%s is %s%s",
+                     ntk_collective_names[verdict->operation],
+                     (unsigned long long)verdict->sequence, verdict->rank_count, sample->rendezvous,
+                     age, missing.rank, more, ntk_rank_where_names[missing.where],
+                     missing.row ? "" : " on this machine");
+    }
+}
+
+static void say_pace(struct ntk_hang_watch *watch, const struct ntk_pace_verdict *verdict)
+{
+    uintptr_t before = (uintptr_t)ntk_map_get_number(&watch->said_slow, verdict->key);
+    uintptr_t now = verdict->slow ? (uintptr_t)verdict->slow->rank + 1 : 0;
+    char behind[32];
+    char interval[32];
+
+    if (now == before || verdict->seen < 2) {
+        return;
+    }
+    if (verdict->slow) {
+        ntk_log_warn(MODULE,
+                     "rank %u of %u (process %u) is slow: the others wait %s of each %s for it; "
+                     "what keeps it: %s",
+                     verdict->slow->rank, verdict->rank_count, verdict->slow->pid,
+                     ntk_units_duration(behind, sizeof behind, verdict->behind_ns),
+                     ntk_units_duration(interval, sizeof interval, verdict->interval_ns),
+                     ntk_pace_where_names[verdict->where]);
+        (void)ntk_map_put_number(&watch->said_slow, verdict->key, (void *)now);
+    } else {
+        ntk_log_warn(MODULE, "rank %u of %u is slow no more", (uint32_t)before - 1,
+                     verdict->rank_count);
+        ntk_map_remove_number(&watch->said_slow, verdict->key);
+    }
+}
+
+/* Windows follow each other; without memory one is left out. */
+static void watch_pace(struct ntk_hang_watch *watch, const struct ntk_snapshot *snapshot)
+{
+    watch->window_ns += snapshot->period_ns;
+    if (ntk_pace_add(&watch->pace, snapshot, "") == 0 && watch->window_ns < PACE_NS) {
+        return;
+    }
+    if (ntk_pace_judge(&watch->pace) == 0) {
+        ntk_vec_each(struct ntk_pace_verdict, verdict, &watch->pace.verdicts) {
+            say_pace(watch, verdict);
+        }
+    }
+    ntk_pace_clear(&watch->pace);
+    watch->window_ns = 0;
+}
+
+/* Of communicators that are gone nothing is kept: a machine sees many in its time. */
+static void forget(struct ntk_map *said, const struct ntk_vec *keys)
+{
+    struct ntk_map kept = { 0 };
+
+    if (said->count == 0) {
+        return;
+    }
+    ntk_vec_each(const uint64_t, key, keys) {
+        void *value = ntk_map_get_number(said, *key);
+
+        if (value) {
+            (void)ntk_map_put_number(&kept, *key, value); /* without memory it is said again */
+        }
+    }
+    ntk_map_fini(said);
+    *said = kept;
+}
+
+static void forget_gone(struct ntk_hang_watch *watch, const struct ntk_ranks *ranks)
+{
+    struct ntk_vec keys;
+
+    ntk_vec_init(&keys, sizeof(uint64_t));
+    ntk_vec_each(struct ntk_comm_verdict, verdict, &ranks->verdicts) {
+        if (ntk_vec_push(&keys, &verdict->first->sample->key) < 0) {
+            ntk_vec_fini(&keys);
+            return; /* in the next period */
+        }
+    }
+    forget(&watch->said, &keys);
+    forget(&watch->said_slow, &keys);
+    ntk_vec_fini(&keys);
+}
+
+bool ntk_hang_watch_put(struct ntk_hang_watch *watch, const struct ntk_snapshot *snapshot)
+{
+    const struct ntk_ranks_clock own = { 0 };
+    struct ntk_ranks ranks;
+    bool is_changed = false;
+
+    watch_pace(watch, snapshot);
+    ntk_ranks_init(&ranks);
+    if (ntk_ranks_add(&ranks, snapshot, "", own) < 0 || ntk_ranks_judge(&ranks, 0) < 0) {
+        ntk_ranks_fini(&ranks); /* no memory: the next period is looked at again */
+        return false;
+    }
+    watch->has_ranks = ranks.rows.count > 0;
+    ntk_vec_each(struct ntk_comm_verdict, verdict, &ranks.verdicts) {
+        uint64_t key = verdict->first->sample->key;
+        uintptr_t before = (uintptr_t)ntk_map_get_number(&watch->said, key);
+        bool has_trouble = verdict->kind == NTK_COMM_HANGS || verdict->kind == NTK_COMM_BROKE;
+        uintptr_t now = has_trouble ? (uintptr_t)verdict->kind + 1 : 0;
+
+        if (now == before) {
+            continue;
+        }
+        is_changed = true;
+        if (has_trouble) {
+            say(verdict);
+            (void)ntk_map_put_number(&watch->said, key, (void *)now);
+        } else {
+            ntk_log_warn(MODULE, "the %u ranks at '%s' go on", verdict->rank_count,
+                         verdict->first->sample->rendezvous);
+            ntk_map_remove_number(&watch->said, key);
+        }
+    }
+    forget_gone(watch, &ranks);
+    ntk_ranks_fini(&ranks);
+    return is_changed;
+}
+
+bool ntk_hang_ranks_write(const struct ntk_snapshot *snapshot, struct ntk_buf *line)
+{
+    const struct ntk_report_options options = { .timestamps = true };
+    struct ntk_snapshot *small = ntk_snapshot_create();
+    struct ntk_runtime_sample *runtimes;
+    bool is_written = false;
+    size_t count = 0;
+
+    ntk_buf_reset(line);
+    if (!small) {
+        return false;
+    }
+    for (size_t i = 0; i < snapshot->runtime_count; i++) {
+        count += snapshot->runtimes[i].rank_count > 0;
+    }
+    small->sequence = snapshot->sequence;
+    small->realtime_ns = snapshot->realtime_ns;
+    small->monotonic_ns = snapshot->monotonic_ns;
+    small->period_ns = snapshot->period_ns;
+    small->lost_ranks = snapshot->lost_ranks; /* lent: it lives longer */
+    small->lost_rank_count = snapshot->lost_rank_count;
+    runtimes = ntk_snapshot_alloc_runtimes(small, count);
+    for (size_t i = 0, at = 0; i < snapshot->runtime_count && runtimes && at < count; i++) {
+        const struct ntk_runtime_sample *from = &snapshot->runtimes[i];
+
+        if (from->rank_count == 0) {
+            continue;
+        }
+        for (size_t k = 0; k < NTK_RUNTIME_GROUP_COUNT; k++) {
+            runtimes[at].group_period_ns[k] = NTK_GROUP_ABSENT;
+        }
+        runtimes[at].group_period_ns[NTK_RUNTIME_GROUP_EXECUTIONS] = snapshot->period_ns;
+        runtimes[at].pid = from->pid;
+        runtimes[at].ended = from->ended;
+        runtimes[at].lnc = from->lnc;
+        runtimes[at].tag = from->tag;
+        runtimes[at].command = from->command;
+        runtimes[at].user = from->user;
+        runtimes[at].ranks = from->ranks;
+        runtimes[at++].rank_count = from->rank_count;
+    }
+    if (ntk_snapshot_ok(small)) {
+        is_written = ntk_report_write(small, &options, line, NULL) == 0;
+    }
+    small->lost_ranks = NULL;
+    ntk_snapshot_destroy(small);
+    return is_written;
+}

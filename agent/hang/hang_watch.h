@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hang_watch - the agent's own look at the ranks of its machine: tells once when an operation
+ * hangs, a rank is lost or one is slow, and when that is over.
+ *
+ * It sees one machine: whom a rank on another one waits for, neuron-monitor hang tells.
+ *
+ * Threads: one.
+ */
+#ifndef NTK_AGENT_HANG_HANG_WATCH_H
+#define NTK_AGENT_HANG_HANG_WATCH_H
+
+#include <stdbool.h>
+
+#include "shared/base/buf.h"
+#include "shared/metrics/snapshot.h"
+
+struct ntk_hang_watch;
+
+/* How often a machine with ranks is looked at. */
+#define NTK_HANG_WATCH_NS UINT64_C(1000000000)
+
+/* NULL without memory. */
+struct ntk_hang_watch *ntk_hang_watch_create(void);
+void ntk_hang_watch_destroy(struct ntk_hang_watch *watch);
+/* Judges and logs; whether a verdict is another one than before. */
+bool ntk_hang_watch_put(struct ntk_hang_watch *watch, const struct ntk_snapshot *snapshot);
+/* Whether there were ranks. */
+bool ntk_hang_watch_has_ranks(const struct ntk_hang_watch *watch);
+
+/* A report of the ranks alone, whole line. False without memory. */
+bool ntk_hang_ranks_write(const struct ntk_snapshot *snapshot, struct ntk_buf *line);
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/* slow - the subcommand: a window over one or many machines, judged. */
+#include "agent/hang/slow.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "shared/base/clock.h"
+#include "shared/base/log.h"
+#include "shared/base/opt.h"
+
+#define EXIT_UNKNOWN 3
+#define ASK_NS (500 * NTK_NS_PER_MS) /* agents have a new answer each second */
+
+static uint64_t arg_for_ns = 5 * NTK_NS_PER_SECOND;
+static bool arg_all;
+static bool arg_json;
+static struct ntk_hang_remote arg_remote = { .timeout_ns = 5 * NTK_NS_PER_SECOND };
+
+static const struct ntk_opt option_rows[] = {
+    { 0, "for", "TIME", NTK_OPT_DURATION, &arg_for_ns, "look so long, default 5s",
+      .is_above_zero = true },
+    { 'a', "all", 0, NTK_OPT_FLAG, &arg_all, "show communicators without a slow rank as well" },
+    { 'j', "json", 0, NTK_OPT_FLAG, &arg_json, "a JSON object" },
+    { 0, "Other machines", 0, NTK_OPT_HEADING, 0, 0 },
+    { 0, "token-file", "FILE", NTK_OPT_TEXT, &arg_remote.token_file,
+      "bearer token for the agents" },
+    { 0, "ca-file", "FILE", NTK_OPT_TEXT, &arg_remote.ca_file,
+      "certificates that the agents are checked against, instead of the system's" },
+    { 0, "timeout", "TIME", NTK_OPT_DURATION, &arg_remote.timeout_ns,
+      "how long an agent may take, default 5s", .is_above_zero = true },
+    { 0, "Other", 0, NTK_OPT_HEADING, 0, 0 },
+    NTK_OPT_COMMON_COMPLETION,
+    NTK_OPT_COMMON_VERSION,
+    NTK_OPT_COMMON_HELP,
+    { 0 },
+};
+
+static const struct ntk_opt_program program = {
+    .name = "neuron-monitor slow",
+    .usage = "[OPTION]... [URL|HOST:PORT]...",
+    .summary = "Tells which rank the others of its communicator wait for again and again, how "
+               "long each time, and whether its cores are busy longer or its host keeps it: on "
+               "this machine, or on those whose agents (neuron-monitor --http) are named.",
+    .options = option_rows,
+    .epilogue = "The exit code is 0 when no rank is slow, 1 when one is, 3 when nobody could be\n"
+                "asked.",
+};
+
+/* Of agents: each period once, as long as the window lasts. */
+static int watch(struct ntk_hang_host *hosts, size_t count, struct ntk_pace *pace,
+                 struct ntk_err *err)
+{
+    uint64_t end_ns = ntk_clock_monotonic_ns() + arg_for_ns;
+    uint64_t *added_ns = calloc(count, sizeof *added_ns);
+    bool is_first = true; /* that period began before the window */
+    int ret = added_ns ? 0 : -ENOMEM;
+
+    while (ret == 0 && (is_first || ntk_clock_monotonic_ns() < end_ns)) {
+        if (!is_first) {
+            usleep(ASK_NS / NTK_NS_PER_US);
+        }
+        for (size_t i = 0; i < count; i++) {
+            ntk_hang_host_fini(&hosts[i]);
+        }
+        ret = ntk_hang_ask(hosts, count, &arg_remote, err);
+        for (size_t i = 0; i < count && ret == 0; i++) {
+            const struct ntk_snapshot *snapshot = hosts[i].snapshot;
+
+            if (snapshot && snapshot->realtime_ns != added_ns[i]) {
+                added_ns[i] = snapshot->realtime_ns;
+                ret = is_first ? 0 : ntk_pace_add(pace, snapshot, hosts[i].name);
+            }
+        }
+        is_first = false;
+    }
+    free(added_ns);
+    return ret;
+}
+
+static int look(struct ntk_hang_host *hosts, size_t count, bool is_here, struct ntk_pace *pace,
+                struct ntk_err *err)
+{
+    int ret = 0;
+
+    if (!is_here) {
+        ret = watch(hosts, count, pace, err);
+    } else {
+        ret = ntk_hang_look(hosts, arg_for_ns, err);
+        if (ret == 0) {
+            ret = ntk_pace_add(pace, hosts[0].snapshot, "");
+        }
+    }
+    if (ret == 0) {
+        ret = ntk_pace_judge(pace);
+    }
+    return ret == -ENOMEM ? ntk_err_no_memory(err) : ret;
+}
+
+static int print(const struct ntk_pace *pace, const struct ntk_hang_host *hosts, size_t count)
+{
+    struct ntk_buf out = { 0 };
+
+    if (arg_json) {
+        ntk_slow_write_json(pace, hosts, count, &out);
+    } else {
+        ntk_slow_write_text(pace, arg_all, &out);
+    }
+    int ret = ntk_hang_print(&out, "slow");
+    ntk_buf_fini(&out);
+    return ret;
+}
+
+static bool has_slow(const struct ntk_pace *pace)
+{
+    const struct ntk_pace_verdict *first = pace->verdicts.items;
+
+    return pace->verdicts.count > 0 && first->slow != NULL;
+}
+
+int ntk_slow_main(int argc, char **argv)
+{
+    struct ntk_pace pace;
+    struct ntk_err err = { 0 };
+    int first = ntk_opt_parse(&program, argc, argv);
+
+    if (first < 0) {
+        return ntk_opt_exit_code(first);
+    }
+    ntk_log_set_program(program.name);
+    bool is_here = first == argc;
+    size_t count = is_here ? 1 : (size_t)(argc - first);
+    if (is_here && (arg_remote.token_file || arg_remote.ca_file)) {
+        return ntk_opt_usage_error(&program, "--token-file and --ca-file need a machine to ask");
+    }
+    struct ntk_hang_host *hosts = ntk_hang_hosts_create(is_here ? NULL : argv + first, count, &err);
+    if (!hosts) {
+        return ntk_log_failure("slow", &err);
+    }
+    ntk_pace_init(&pace);
+    int ret = look(hosts, count, is_here, &pace, &err);
+    if (ret < 0) {
+        ret = ntk_log_failure("slow", &err);
+    } else {
+        size_t answers = ntk_hang_answers_say(hosts, count, "slow");
+
+        /* Of machines that did not answer there is nothing to say. */
+        ret = answers > 0 || arg_json ? print(&pace, hosts, count) : EXIT_SUCCESS;
+        if (ret == EXIT_SUCCESS) {
+            ret = has_slow(&pace) ? EXIT_FAILURE : answers == 0 ? EXIT_UNKNOWN : EXIT_SUCCESS;
+        }
+    }
+    ntk_pace_fini(&pace);
+    ntk_hang_hosts_destroy(hosts, count);
+    return ret;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * slow - how neuron-monitor slow says what it found.
+ *
+ * Threads: any.
+ */
+#ifndef NTK_AGENT_HANG_SLOW_H
+#define NTK_AGENT_HANG_SLOW_H
+
+#include <stdbool.h>
+
+#include "agent/hang/hang.h"
+#include "shared/base/buf.h"
+#include "shared/metrics/ranks_pace.h"
+
+void ntk_slow_write_text(const struct ntk_pace *pace, bool all, struct ntk_buf *out);
+void ntk_slow_write_json(const struct ntk_pace *pace, const struct ntk_hang_host *hosts,
+                         size_t host_count, struct ntk_buf *out);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dump - what popef_dump prints of the files of a reader: as text, and as JSON.
+ */
+#ifndef NTK_PROFILER_POPEF_DUMP_H
+#define NTK_PROFILER_POPEF_DUMP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "shared/base/buf.h"
+#include "shared/formats/popef/popef.h"
+
+struct dump {
+    const struct popef_reader *reader;
+    bool metadata, anchors, user_anchors, executables, tensors, feeds, opaques, unknown;
+    bool is_colored;
+    struct ntk_buf out; /* the caller writes and empties it */
+};
+
+/* Text from a file on one line of a terminal: what is unsafe there, or no UTF-8, as \n and \xNN. */
+void dump_add_safe(struct ntk_buf *out, const char *text);
+/* Whether a tensor or feed of any file has the anchor's data. */
+bool dump_is_popef_provided(const struct dump *dump, const struct popef_anchor *anchor);
+/* The head line of a file and its sections. */
+void dump_text_file(struct dump *dump, size_t file);
+/* One object with everything of all files. */
+void dump_json(struct dump *dump);
+
+#endif

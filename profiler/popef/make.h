@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * make - a PopEF file out of a description: JSON to structs, what a producer adds, structs to
+ * blobs.
+ *
+ * Owner:   make_description_read() fills, make_description_fini() frees; texts live as long.
+ * Threads: one.
+ */
+#ifndef NTK_PROFILER_POPEF_MAKE_H
+#define NTK_PROFILER_POPEF_MAKE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/base/err.h"
+#include "shared/base/vec.h"
+#include "shared/formats/popef/popef.h"
+
+/* One program of a runnable executable (programs.json of docs/formats/popef.md). */
+struct make_program {
+    uint32_t index;
+    const char *kind;     /* copy_in, copy_out, neff */
+    const char *file;     /* neff */
+    const uint8_t *bytes; /* of the NEFF, when it is no file */
+    size_t bytes_count;
+};
+
+/* Where the data of a blob comes from: a file from an offset on, or values of the description. */
+struct make_data {
+    const char *name;
+    struct popef_tensor_info info; /* of a tensor, or of one tensor of a feed */
+    uint64_t num_tensors;          /* feed */
+    const char *executable;        /* opaque */
+    char *path;                    /* NULL: bytes */
+    uint64_t offset, bytes_count;
+    uint8_t *bytes; /* NULL: path */
+};
+
+struct make_profile;
+
+struct make_description {
+    json_t *root;
+    char *folder; /* of the description: where its files are looked for */
+    const struct make_profile *profile;
+    const char *executable; /* NULL: none is written */
+    char hash[24];          /* its name, when nobody gave one */
+    bool compress;
+    char *executable_path;   /* NULL: programs */
+    struct ntk_vec programs; /* struct make_program */
+    bool has_metadata;
+    bool has_rng_state, has_cycle_counters;
+    struct popef_metadata metadata; /* lists belong to the vectors below */
+    struct ntk_vec engine_options, device_options, programs_map, anchors;
+    struct ntk_vec load, main, save;        /* uint32_t */
+    struct ntk_vec tensors, feeds, opaques; /* struct make_data */
+    struct ntk_vec owned;                   /* pointers for free() */
+};
+
+/* text: JSON; folder: where its files lie. */
+int make_description_read(const char *text, size_t bytes_count, const char *folder,
+                          struct make_description *out, struct ntk_err *err);
+void make_description_fini(struct make_description *description);
+/* Kept until _fini; NULL without memory. */
+void *make_keep(struct make_description *description, void *memory);
+
+/* An entry of "tensors" or "feeds", or, with neither, of "opaques". */
+enum make_data_kind { MAKE_TENSOR, MAKE_FEED, MAKE_OPAQUE };
+int make_data_read(struct make_description *description, const json_t *item,
+                   enum make_data_kind kind, struct make_data *out, struct ntk_err *err);
+
+/* ---- producers: what each one calls things, and in which order it writes ---- */
+
+const struct make_profile *make_profile_find(const char *name);
+/* For --help and errors: the names, separated by blanks. */
+const char *make_profile_names(void);
+/* Fills what the description leaves open: names, handles, programs, flow, opaque blobs. */
+int make_profile_apply(struct make_description *description, struct ntk_err *err);
+/* Whether an executable without a name is called by a hash of its content. */
+bool make_profile_hashes(const struct make_profile *profile);
+/* The kinds of blobs in the order of the producer, -1 behind the last. */
+const int *make_profile_order(const struct make_profile *profile);
+
+/* ---- writing ---- */
+
+int make_write(struct make_description *description, const char *path, enum popef_writer_mode mode,
+               struct ntk_err *err);
+
+/* The subcommand. */
+int make_example(int argc, char **argv);
+/* Prints the sentence; 1. */
+int make_fail(const struct ntk_err *err);
+
+#endif

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cnml_program - writing the program of a software core, operator by operator.
+ *
+ * A value is a tensor while the program runs. It lies in device memory (an input, an output, or in
+ * between), channels innermost, or in the state buffer: channel c in partition c mod 128, and in
+ * there by c div 128, image, row, column. Operators that go through windows or channels take a
+ * value block by block; where it lies only decides whether a block is moved first, so a
+ * result does not depend on it.
+ *
+ * Who writes a place waits for all that read or wrote it before, who reads it for all that wrote
+ * it: a zone is what this is counted for, one per staging buffer, value, or bank of PSUM.
+ *
+ * Owner:   the writer of the program holds everything in struct cnml_writer. Threads: one.
+ */
+#ifndef NTK_RUNTIME_HOOKS_CNML_CNML_PROGRAM_H
+#define NTK_RUNTIME_HOOKS_CNML_CNML_PROGRAM_H
+
+#include "runtime-hooks/cnml/cnml_internal.h"
+#include "shared/kernels/kit.h"
+
+/* Queue sets beside the engines: what ends in order is one source of tokens. */
+enum cnml_queue { CNML_QUEUE_IN, CNML_QUEUE_CONST, CNML_QUEUE_OUT, CNML_QUEUES };
+enum { CNML_SOURCES = NTK_ISA_ENGINE_COUNT + CNML_QUEUES };
+
+struct cnml_zone {
+    ntk_neff_token written[CNML_SOURCES]; /* the latest by each source; 0: none */
+    ntk_neff_token read[CNML_SOURCES];
+};
+
+struct cnml_value {
+    int dims[CNML_DIMS];
+    enum ntk_dtype dtype;
+    bool is_resident;
+    uint64_t at;  /* resident: in every partition */
+    uint32_t var; /* else */
+    struct cnml_zone zone;
+    int first_use, last_use; /* operators; for places in the state buffer */
+};
+
+/* Space in each partition of the state buffer. What staging has does not depend on what is
+ * resident. */
+enum {
+    CNML_STAGE_IN_BYTES = 20480, /* of each of two buffers */
+    CNML_STAGE_OUT_BYTES = 12288,
+    CNML_STAGE_SUM_BYTES = 12288, /* float32 between */
+    CNML_WEIGHT_BYTES = 36864,    /* all of a layer, or two pieces of it */
+    CNML_COLUMN_BYTES = 2048,     /* constants per channel */
+    CNML_PSUM_BANKS = 8,
+};
+
+struct cnml_stage {
+    uint64_t at[2];
+    struct cnml_zone zone[2];
+    unsigned turn;
+};
+
+struct cnml_writer {
+    struct ntk_neff_build *build;
+    struct ntk_neff_kernel *kernel;
+    uint32_t queue[CNML_QUEUES];
+    struct cnml_stage in, out, sum, weight;
+    uint64_t columns_at;
+    struct cnml_zone columns_zone;
+    uint64_t resident_at, resident_end; /* what is left for values */
+    struct cnml_zone bank[CNML_PSUM_BANKS];
+    unsigned bank_turn;
+    struct cnml_value *values;
+    int value_count;
+    int constant_count;
+    int tmp_count;
+    unsigned array_columns; /* of the tensor engine */
+    int status;             /* the first that is not SUCCESS */
+};
+
+/* --- order ----------------------------------------------------------------------------------- */
+
+/* An instruction or transfer that reads and writes these zones (NULL: none). */
+struct cnml_touch {
+    struct cnml_zone *reads[4];
+    struct cnml_zone *writes[4];
+};
+ntk_neff_token cnml_emit(struct cnml_writer *w, enum ntk_isa_engine engine,
+                         const struct ntk_isa_instr *instr, const struct cnml_touch *touch);
+/* Element by element, converted where the dtypes differ. */
+void cnml_dma(struct cnml_writer *w, enum cnml_queue queue, const struct ntk_isa_operand *to,
+              const struct ntk_isa_operand *from, const struct cnml_touch *touch);
+
+/* --- instructions ---------------------------------------------------------------------------- */
+
+void cnml_fill(struct cnml_writer *w, const struct ntk_isa_operand *to, float value,
+               const struct cnml_touch *touch);
+void cnml_copy(struct cnml_writer *w, enum ntk_isa_engine engine, const struct ntk_isa_operand *to,
+               const struct ntk_isa_operand *from, const struct cnml_touch *touch);
+void cnml_act(struct cnml_writer *w, enum ntk_isa_act act, const struct ntk_isa_operand *to,
+              const struct ntk_isa_operand *from, float scale, const struct ntk_isa_operand *bias,
+              const struct cnml_touch *touch);
+/* (from op0 x) op1 y: columns, or numbers where the column is NULL. op1 NONE: only the first. */
+struct cnml_scalar {
+    enum ntk_isa_alu op;
+    const struct ntk_isa_operand *column;
+    float number;
+};
+void cnml_scalars(struct cnml_writer *w, const struct ntk_isa_operand *to,
+                  const struct ntk_isa_operand *from, struct cnml_scalar first,
+                  struct cnml_scalar second, const struct cnml_touch *touch);
+void cnml_pair(struct cnml_writer *w, enum ntk_isa_alu op, const struct ntk_isa_operand *to,
+               const struct ntk_isa_operand *a, const struct ntk_isa_operand *b,
+               const struct cnml_touch *touch);
+void cnml_product(struct cnml_writer *w, const struct ntk_isa_operand *to,
+                  const struct ntk_isa_operand *stationary, const struct ntk_isa_operand *moving,
+                  bool adds, const struct cnml_touch *touch);
+
+/* --- places ---------------------------------------------------------------------------------- */
+
+/* Turns to the other buffer of a stage. */
+uint64_t cnml_stage_next(struct cnml_stage *stage, struct cnml_zone **out_zone);
+/* A tile of so many elements in the next bank of PSUM. */
+uint64_t cnml_bank_next(struct cnml_writer *w, struct cnml_zone **out_zone);
+
+/* A constant of the program, of the dtype that values has; var for cnml_dma. */
+uint32_t cnml_constant(struct cnml_writer *w, enum ntk_dtype dtype, uint64_t rows, uint64_t columns,
+                       const void *values);
+/* Columns of float32 for the channels of a value, one per 128 channels, in the state buffer.
+ * slot: 0 to 3, each for up to CNML_COLUMN_BYTES / 16 of them. */
+void cnml_columns_load(struct cnml_writer *w, int slot, const float *values, int channels);
+struct ntk_isa_operand cnml_column(const struct cnml_writer *w, int slot, int channel_block,
+                                   int channels);
+
+/* Part of a value: channels of one block of 128, images, rows, columns. */
+struct cnml_block {
+    int channel_block;
+    int image, images;
+    int row, rows;
+    int column, columns;
+};
+int cnml_channel_blocks(int channels);
+int cnml_channels_of(int channels, int channel_block);
+
+/* A tile of partitions with up to three dimensions: columns, rows, images. Steps in elements. */
+struct cnml_steps {
+    int64_t column, row, image;
+};
+struct ntk_isa_operand cnml_tile(enum ntk_isa_space space, uint64_t at, int partitions,
+                                 enum ntk_dtype dtype, const struct cnml_block *block,
+                                 struct cnml_steps steps);
+/* The part of a value where it lies; device memory is for cnml_dma only. */
+struct ntk_isa_operand cnml_value_tile(const struct cnml_value *value,
+                                       const struct cnml_block *block);
+/* The same for reading by an engine: loaded first where it must be. */
+struct ntk_isa_operand cnml_block_in(struct cnml_writer *w, struct cnml_value *value,
+                                     const struct cnml_block *block, struct cnml_zone **out_zone);
+/* Where an engine may put a part of a value, and what brings it to its place afterwards. */
+struct ntk_isa_operand cnml_block_out(struct cnml_writer *w, struct cnml_value *value,
+                                      const struct cnml_block *block, struct cnml_zone **out_zone);
+void cnml_block_done(struct cnml_writer *w, struct cnml_value *value,
+                     const struct cnml_block *block, const struct ntk_isa_operand *tile,
+                     struct cnml_zone *zone);
+
+/* Sizes of blocks: as many whole images as fit, else rows of one, else columns of a row. All 0: not
+ * even one element fits. */
+void cnml_block_plan(const int dims[CNML_DIMS], bool (*fits)(const struct cnml_block *, void *),
+                     void *ctx, struct cnml_block *out_plan);
+/* Goes through the images, rows and columns of whole in steps of plan; start with images 0. */
+bool cnml_block_next(const struct cnml_block *whole, const struct cnml_block *plan,
+                     struct cnml_block *block);
+struct cnml_block cnml_block_all(const int dims[CNML_DIMS]);
+int64_t cnml_block_elements(const struct cnml_block *block);
+/* Blocks whose tiles of bytes per element fit a buffer. */
+struct cnml_room {
+    int64_t elements;
+};
+bool cnml_block_fits(const struct cnml_block *block, void *room);
+
+/* --- frames ---------------------------------------------------------------------------------- */
+
+/* The input that a block of windows looks at, with what lies beyond the edges filled. */
+struct cnml_frame {
+    /* what the windows are */
+    int kernel_h, kernel_w;
+    int stride_h, stride_w;
+    int dilation_h, dilation_w;
+    int top, left;
+    int up_h, up_w; /* the input has so many places between two elements, less one; 1: none */
+    float fill;
+    /* filled in by cnml_frame_load */
+    int height, width; /* of the frame */
+    uint64_t at;
+    enum ntk_dtype dtype;
+    struct cnml_steps steps; /* from element to element; an image, and a channel block */
+    int64_t channel_block_step;
+    struct cnml_zone *zone;
+    int image, row, column; /* of the output, at its beginning */
+};
+/* Elements per partition that a frame for this block needs, of one channel block. */
+int64_t cnml_frame_elements(const struct cnml_frame *frame, const struct cnml_block *block);
+/* For output block `block` (its channel_block is not looked at): channel blocks first to first +
+ * count - 1 of the value, loaded or copied, or looked at where they are. */
+void cnml_frame_load(struct cnml_writer *w, struct cnml_frame *frame, struct cnml_value *value,
+                     const struct cnml_block *block, int first, int count);
+/* What tap (i, j) of the windows of (a part of) that block sees: for channel block k of the loaded
+ * ones. */
+struct ntk_isa_operand cnml_frame_tap(const struct cnml_frame *frame,
+                                      const struct cnml_block *block, int partitions, int k, int i,
+                                      int j);
+
+/* --- operators ------------------------------------------------------------------------------- */
+
+struct cnml_values {
+    struct cnml_value *in[CNML_LIST_MAX];
+    struct cnml_value *out[CNML_LIST_MAX];
+};
+void cnml_write_conv(struct cnml_writer *w, const struct cnmlBaseOp *op,
+                     const struct cnml_values *values);
+void cnml_write_pool(struct cnml_writer *w, const struct cnmlBaseOp *op,
+                     const struct cnml_values *values);
+void cnml_write_element(struct cnml_writer *w, const struct cnmlBaseOp *op,
+                        const struct cnml_values *values);
+void cnml_write_softmax(struct cnml_writer *w, const struct cnmlBaseOp *op,
+                        const struct cnml_values *values);
+void cnml_write_move(struct cnml_writer *w, const struct cnmlBaseOp *op,
+                     const struct cnml_values *values);
+
+enum ntk_dtype cnml_device_dtype(int dtype); /* NONE: the device has none */
+
+#endif

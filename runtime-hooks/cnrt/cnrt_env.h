@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* cnrt_env - what cnrtInit() reads from the environment (docs/environment.md). */
+#ifndef NTK_RUNTIME_HOOKS_CNRT_CNRT_ENV_H
+#define NTK_RUNTIME_HOOKS_CNRT_CNRT_ENV_H
+
+#include "runtime-hooks/core/core.h"
+
+/* Texts are those of the environment. -EINVAL with a sentence. */
+int cnrt_env_options_get(struct ntk_core_options *options, struct ntk_err *err);
+
+#endif

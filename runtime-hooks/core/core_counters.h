@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * core_counters - what this process knows of its cores, and the machine of their devices, as plain
+ * numbers: for a front whose callers read counters. Whether hooks are on makes no difference.
+ *
+ * Threads: any.
+ */
+#ifndef NTK_RUNTIME_HOOKS_CORE_CORE_COUNTERS_H
+#define NTK_RUNTIME_HOOKS_CORE_CORE_COUNTERS_H
+
+#include <stdint.h>
+
+#include "runtime-hooks/core/core.h"
+#include "runtime-hooks/engine/engine.h"
+#include "shared/abi/soft_abi.h"
+
+/* Of executions since ntk_core_open(), of all physical cores of a logical one. Cycles are those of
+ * the engine's clock in device time; what is neither executing nor waiting is idle. */
+struct ntk_core_counts {
+    struct {
+        uint64_t idle_cycles, wait_cycles, instruction_count;
+    } engine[NTK_ENGINE_SEQUENCER_COUNT];      /* by enum ntk_engine */
+    uint64_t matmul_wait_cycles, matmul_count; /* of PE: what goes through its array */
+    uint64_t macs;
+    uint64_t time_in_use_ns; /* host time; what runs now counts */
+};
+/* -EINVAL: no such core. */
+int ntk_core_counts_get(struct ntk_core *core, uint32_t nc, struct ntk_core_counts *out_counts);
+
+/* What this process holds on the device of a core. */
+struct ntk_core_device_memory {
+    uint64_t host_bytes;                   /* for its cores */
+    uint64_t stack_bytes[NTK_SOFT_STACKS]; /* by the device's stack */
+    uint32_t stack_count;
+};
+/* -EINVAL: no such core. */
+int ntk_core_device_memory_get(const struct ntk_core *core, uint32_t nc,
+                               struct ntk_core_device_memory *out_memory);
+
+/* What a driver would have counted of the device of a core, since the machine was built. */
+struct ntk_core_device_counts {
+    uint64_t mem_ecc_corrected, mem_ecc_uncorrected, mem_ecc_repairable_uncorrected;
+    uint64_t sram_ecc_corrected, sram_ecc_uncorrected;
+};
+/* -EINVAL: no such core. */
+int ntk_core_device_counts_get(const struct ntk_core *core, uint32_t nc,
+                               struct ntk_core_device_counts *out_counts);
+
+/* What a model holds now, with all copies; constants that models share count for the one that
+ * brought them. */
+struct ntk_core_model_memory {
+    uint64_t host_bytes, device_bytes;
+};
+void ntk_core_model_memory_get(const struct ntk_core_model *model,
+                               struct ntk_core_model_memory *out_memory);
+
+#endif

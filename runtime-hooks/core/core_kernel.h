@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * core_kernel - work that a front does itself on the cores of the machine: a function of the host
+ * stands for what the engines would run.
+ *
+ * Monitors see a kernel as a model and each run of it as an execution. A run holds some cores in a
+ * row, and lasts in device time what its counts of work ask of these cores (docs/cost-model.md).
+ *
+ * Owner:   _create gives a reference, _hold one more, _drop ends it; runs need one of the caller.
+ * Threads: any. A run waits for its cores: it comes from a thread that may.
+ */
+#ifndef NTK_RUNTIME_HOOKS_CORE_CORE_KERNEL_H
+#define NTK_RUNTIME_HOOKS_CORE_CORE_KERNEL_H
+
+#include "runtime-hooks/core/core.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ntk_core_kernel;
+
+struct ntk_core_kernel_options {
+    const char *name;     /* NULL is "" */
+    uint32_t nc;          /* where it counts while it does not run */
+    uint64_t code_bytes;  /* instructions, in host memory; they go to the device with every run */
+    uint64_t begin_ticks; /* ntk_core_ticks() of when its making began, or 0: now */
+};
+/* -EINVAL no such core, -ENOMEM. */
+int ntk_core_kernel_create(struct ntk_core *core, const struct ntk_core_kernel_options *options,
+                           struct ntk_core_kernel **out_kernel, struct ntk_err *err);
+void ntk_core_kernel_hold(struct ntk_core_kernel *kernel);
+void ntk_core_kernel_drop(struct ntk_core_kernel *kernel); /* NULL is fine */
+
+struct ntk_core_kernel_work {
+    uint64_t flops;                     /* of the tensor engines together */
+    uint64_t vector_elements;           /* operations on elements, of the vector engines together */
+    uint64_t read_bytes, written_bytes; /* of device memory */
+};
+
+struct ntk_core_kernel_run {
+    /* It runs on width cores in a row from one of these on: the first that is free, else it waits
+     * for one. */
+    const uint32_t *first_ncs;
+    uint32_t first_nc_count;
+    uint32_t width;
+    double share;         /* of what these cores can, it uses so much: above 0, at most 1 */
+    uint64_t asked_ticks; /* ntk_core_ticks() of the moment of the call, or 0: now */
+    /* Computes with the cores held; what it does not fill is 0. Sets err unless it completes. */
+    enum ntk_core_outcome (*compute)(void *ctx, struct ntk_core_kernel_work *out_work,
+                                     struct ntk_err *err);
+    void *ctx;
+};
+/* 0 and the outcome; -EINVAL for cores the process has not. */
+int ntk_core_kernel_run(struct ntk_core_kernel *kernel, const struct ntk_core_kernel_run *run,
+                        enum ntk_core_outcome *out_outcome, struct ntk_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

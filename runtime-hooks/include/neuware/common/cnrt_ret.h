@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cnrt_ret - what every call of CNRT returns. The numbers are those of all generations; where one
+ * has a name for a number that another has not, the name is there for that one alone. Included by a
+ * cnrt.h, which defines CNRT_GENERATION (1, 2 or 3) first.
+ */
+#ifndef NEUWARE_CNRT_RET_H
+#define NEUWARE_CNRT_RET_H
+
+#ifndef CNRT_GENERATION
+#define CNRT_GENERATION 2 /* alone it is the second one's */
+#endif
+
+typedef enum cnrtRet {
+    CNRT_RET_SUCCESS = 0,
+    CNRT_RET_WARNING_FAKE_DEVICE = 1, /* the call needs a device, and there is only a fake one */
+#if CNRT_GENERATION >= 3
+    CNRT_RET_ERR_NOT_READY = 632006,
+#endif
+    CNRT_RET_ERR_INVALID = 632007, /* an argument cannot be */
+    CNRT_RET_ERR_NOMEM = 632008,
+    CNRT_RET_ERR_NODEV = 632009,
+    CNRT_RET_ERR_IO = 632010,
+    CNRT_RET_ERR_SYS = 632011,
+    CNRT_RET_ERR_ACCES = 632012,
+    CNRT_RET_ERR_FAULT = 632013,
+    CNRT_RET_ERR_BUSY = 632014,
+    CNRT_RET_ERR_TIMEOUT = 632015,
+    CNRT_RET_ERR_EXIST = 632016,
+    CNRT_RET_ERR_NOSYS = 632017,
+    CNRT_RET_ERR_AGAIN = 632018,
+    CNRT_RET_ERR_NORES = 632019,
+    CNRT_RET_ERR_UNSUPPORTED = 632020,
+    CNRT_RET_ERR_INVALID_POINTER = 632021,
+    CNRT_RET_ERR_NO_EXIST = 632022,
+    CNRT_RET_ERR_BROKEN = 632023,
+    CNRT_RET_ERR_INIT = 632024, /* not initialised */
+#if CNRT_GENERATION == 1
+    CNRT_RET_ERR_STREAM = 632025,
+#else
+    CNRT_RET_ERR_QUEUE = 632025,
+#endif
+    CNRT_RET_ERR_OUT_RANGE = 632026,
+    CNRT_RET_ERR_MATH_OVERFLOW = 632027,
+    CNRT_RET_ERR_FUNC_CALL = 632028,
+    CNRT_RET_ERR_UNHANDLED = 632029,
+    CNRT_RET_ERR_INVALID_TYPE = 632030,
+    CNRT_RET_ERR_INVALID_OP = 632031,
+    CNRT_RET_ERR_MLU = 632032,
+    CNRT_RET_ERR_ONCHIP_CORE = 632033,
+#if CNRT_GENERATION == 1
+    CNRT_RET_ERR_EVENT = 632034,
+#else
+    CNRT_RET_ERR_NOTIFIER = 632034,
+#endif
+    CNRT_RET_ERR_RESHAPE = 632035,
+    CNRT_RET_ERR_MEMCPY = 632036,
+    CNRT_RET_ERR_ENCRYPT = 632037,
+    CNRT_RET_ERR_INVALID_DATADESC = 632038,
+#if CNRT_GENERATION >= 3
+    CNRT_RET_ERR_MAP = 632039,
+    CNRT_RET_ERR_UNMAP = 632040,
+    CNRT_RET_ERR_CACHE = 632041,
+    CNRT_RET_ERR_FIND_DEV_ADDR = 632042,
+    CNRT_RET_ERR_KERNEL_VERSION_TOO_HIGH = 632043,
+#endif
+    CNRT_RET_ERR_UNKNOWN = 999991,
+    CNRT_RET_ERR_MAX = 999992
+} cnrtRet_t;
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * graph_executor - a bound symbol that runs operator by operator: MXNet's GraphExecutor.
+ *
+ * Its steps have the names and the order that they have there: infer context, types and shapes,
+ * AttachOpExecs, AttachOpResource, InitCachedOps, Init() of every MLU operator, InitOpSegs; and
+ * Forward, which is RunOps. Context and storage type were decided when the symbol was read; shapes
+ * and types of variables are given, not guessed from the operators.
+ *
+ * Owner:   caller's storage, zeroed before _simple_bind; graph_executor_fini() frees. The symbol is
+ *          borrowed.
+ * Threads: one.
+ */
+#ifndef NTK_RUNTIME_HOOKS_MLUGRAPH_GRAPH_EXECUTOR_H
+#define NTK_RUNTIME_HOOKS_MLUGRAPH_GRAPH_EXECUTOR_H
+
+#include "runtime-hooks/mlugraph/mlu_op_executor.h"
+
+struct graph_executor {
+    const struct mlu_symbol *symbol;
+    const struct mlu_device_ops *ops;
+    bool is_open; /* the library of the device: scopedCNMLLibraryInitializer */
+    struct mlu_stream *streams;
+    uint32_t stream_count;
+    struct mlu_ndarray *entries; /* of all nodes, output by output */
+    uint32_t *first_entry;       /* per node */
+    struct mlu_op_executor *op_nodes;
+};
+
+/* SimpleBind: types per node of the symbol, NULL for operators and for variables that nobody needs.
+ * Values of variables (arg_dict) are zero until somebody writes them. -EINVAL: they do not fit the
+ * operators, or one that is needed has none. */
+int graph_executor_simple_bind(struct graph_executor *graph, const struct mlu_symbol *symbol,
+                               const struct mlu_device_ops *ops,
+                               const struct mlu_type *const *types, struct ntk_err *err);
+/* Bind: the same with values, which are copied. */
+int graph_executor_bind(struct graph_executor *graph, const struct mlu_symbol *symbol,
+                        const struct mlu_device_ops *ops, const struct mlu_array *const *args,
+                        struct ntk_err *err);
+void graph_executor_fini(struct graph_executor *graph);
+
+/* Output `output` of a node, or the value of a variable: 0. Borrowed. */
+struct mlu_ndarray *graph_executor_entry(const struct graph_executor *graph, uint32_t node,
+                                         uint32_t output);
+/* Writes the value of a variable, which has its type. Constants count until the first Forward. */
+int graph_executor_set_arg(struct graph_executor *graph, uint32_t node,
+                           const struct mlu_array *value, struct ntk_err *err);
+/* Forward: every operator, each waited for. */
+int graph_executor_forward(struct graph_executor *graph, struct ntk_err *err);
+/* A head, on the host. Borrowed until the next Forward; NULL with the sentence in err. */
+const struct mlu_array *graph_executor_output(struct graph_executor *graph, uint32_t head,
+                                              struct ntk_err *err);
+
+/* Types of values per node, for _bind in terms of _simple_bind. */
+int graph_executor_types_of(const struct mlu_symbol *symbol, const struct mlu_array *const *args,
+                            struct mlu_type **out_storage, const struct mlu_type ***out_types,
+                            struct ntk_err *err);
+
+#endif

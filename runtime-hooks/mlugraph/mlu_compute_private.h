@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* mlu_compute_private - the kernels behind mlu_compute(), by what they are about. */
+#ifndef NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_COMPUTE_PRIVATE_H
+#define NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_COMPUTE_PRIVATE_H
+
+#include "runtime-hooks/mlugraph/mlu_compute.h"
+
+/* One operator with what it reads and writes. */
+struct mlu_call {
+    const struct mlu_node *node;
+    const struct mlu_op_param *param;
+    const struct mlu_array *const *in;
+    struct mlu_array *const *out;
+    struct ntk_err *err;
+};
+
+/* The elements as doubles, freed with free(); NULL without memory. */
+double *mlu_compute_doubles(const struct mlu_array *array);
+
+/* mlu_compute_window.c: sums over windows and rows */
+int mlu_compute_convolution(const struct mlu_call *call);
+int mlu_compute_deconvolution(const struct mlu_call *call);
+int mlu_compute_fully_connected(const struct mlu_call *call);
+int mlu_compute_pooling(const struct mlu_call *call);
+/* mlu_compute_move.c: elements that stay what they are */
+void mlu_compute_copy(const struct mlu_call *call);
+void mlu_compute_concat(const struct mlu_call *call);
+void mlu_compute_split(const struct mlu_call *call);
+void mlu_compute_transpose(const struct mlu_call *call);
+void mlu_compute_pad(const struct mlu_call *call);
+
+#endif

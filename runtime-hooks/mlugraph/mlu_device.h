@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mlu_device - what an executor asks of MLUs, whoever plays them: libcnml, or the host itself.
+ *
+ * The life of an operator is the vendor's: create, compile (constants are bound by then and are
+ * consumed), run. Buffers of tensors exist once an operator that uses them is compiled. Running
+ * puts work into a stream and returns; stream_wait() waits for all of it. Operators in a fusion
+ * operator are compiled with it and not by themselves; tensors inside it have no buffers.
+ *
+ * Owner:   what _create and _open give is ended by the _destroy or _close beside it, which takes
+ *          NULL. Operators before their tensors, all of a stream before it.
+ * Threads: one stream and all that was made with it belong to one thread at a time.
+ */
+#ifndef NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_DEVICE_H
+#define NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_DEVICE_H
+
+#include "runtime-hooks/mlugraph/mlu_infer.h"
+
+/* What a tensor is to the device. */
+enum mlu_tensor_kind {
+    MLU_TENSOR_DATA,
+    MLU_TENSOR_FILTER, /* the weight of a product */
+    MLU_TENSOR_CONST,  /* any other constant */
+};
+
+struct mlu_device_ops {
+    const char *name;
+
+    /* What the vendor calls to initialise its library; as often closed as opened. */
+    int (*open)(struct ntk_err *err);
+    void (*close)(void);
+    int (*stream_open)(int32_t device, void **out_stream, struct ntk_err *err);
+    void (*stream_close)(void *stream);
+    int (*stream_wait)(void *stream, struct ntk_err *err);
+
+    int (*tensor_create)(void *stream, enum mlu_tensor_kind kind, const struct mlu_type *type,
+                         void **out_tensor, struct ntk_err *err);
+    void (*tensor_destroy)(void *tensor);
+    /* For FILTER and CONST, before what uses it is compiled; the array may go after that. */
+    int (*tensor_bind)(void *tensor, const struct mlu_array *array, struct ntk_err *err);
+    /* For DATA, after what uses it is compiled. */
+    int (*tensor_allocate)(void *tensor, struct ntk_err *err);
+    int (*tensor_upload)(void *tensor, const struct mlu_array *from, struct ntk_err *err);
+    int (*tensor_download)(void *tensor, struct mlu_array *to, struct ntk_err *err);
+
+    /* One operator of MXNet, which may be several of the device. in: NULL where it ignores one.
+     * -ENOTSUP: the device cannot. The node outlives it. */
+    int (*op_create)(void *stream, const struct mlu_node *node, const struct mlu_op_param *param,
+                     void *const *in, void *const *out, void **out_op, struct ntk_err *err);
+    void (*op_destroy)(void *op);
+    int (*op_compile)(void *op, struct ntk_err *err);
+    int (*op_forward)(void *op, struct ntk_err *err);
+
+    int (*fusion_create)(void *stream, void **out_fusion, struct ntk_err *err);
+    void (*fusion_destroy)(void *fusion);
+    int (*fusion_add)(void *fusion, void *op, struct ntk_err *err);
+    int (*fusion_set_io)(void *fusion, void *const *in, uint32_t in_count, void *const *out,
+                         uint32_t out_count, struct ntk_err *err);
+    int (*fusion_compile)(void *fusion, struct ntk_err *err);
+    int (*fusion_forward)(void *fusion, struct ntk_err *err);
+};
+
+/* The host in the place of MLUs: computes as mlu_compute() does and insists on the rules above. */
+extern const struct mlu_device_ops mlu_device_host;
+
+/* MLUs by libcnml (mlu_cnml_library.h). Float32 stays float32 on the device. */
+extern const struct mlu_device_ops mlu_device_cnml;
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mlu_fuse_graph_executor - a bound symbol whose segments run as fusion operators: the proposal's
+ * MluFuseGraphExecutor.
+ *
+ * Binding is that of graph_executor, then the segments (mlu_segments.h), then one fusion operator
+ * per segment with its operators in order and its inputs and outputs set. MluRunOps compiles all of
+ * them once and walks over the operators: one in no segment runs by itself; a segment runs where
+ * its last input operator stands, and its other operators are passed over.
+ *
+ * Inputs of a fusion operator stand in order of (operator that reads, input), its outputs in order
+ * of (operator that makes, output), each once.
+ *
+ * Owner:   caller's storage, zeroed before a bind; _fini frees. Threads: one.
+ */
+#ifndef NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_FUSE_GRAPH_EXECUTOR_H
+#define NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_FUSE_GRAPH_EXECUTOR_H
+
+#include "runtime-hooks/mlugraph/graph_executor.h"
+#include "runtime-hooks/mlugraph/mlu_fuse_symbol.h"
+
+struct mlu_fusion {
+    const struct mlu_segment *segment;
+    const struct mlu_stream *stream;
+    void *fusion; /* of the device */
+    struct mlu_ndarray **inputs;
+    uint32_t input_count;
+    struct mlu_ndarray **outputs;
+    uint32_t output_count;
+};
+
+struct mlu_fuse_graph_executor {
+    struct graph_executor graph;
+    struct mlu_fuse_symbol fuse;
+    struct ntk_vec segments;
+    struct mlu_fusion *fusions; /* one per segment */
+    uint32_t *fusion_of;        /* per operator: its fusion + 1, 0 for none */
+    bool is_compiled;
+};
+
+/* MluFuseSimpleBind and MluFuseBind: as those of graph_executor. */
+int mlu_fuse_simple_bind(struct mlu_fuse_graph_executor *executor, const struct mlu_symbol *symbol,
+                         const struct mlu_device_ops *ops, const struct mlu_type *const *types,
+                         struct ntk_err *err);
+int mlu_fuse_bind(struct mlu_fuse_graph_executor *executor, const struct mlu_symbol *symbol,
+                  const struct mlu_device_ops *ops, const struct mlu_array *const *args,
+                  struct ntk_err *err);
+void mlu_fuse_graph_executor_fini(struct mlu_fuse_graph_executor *executor);
+/* MluRunOps: Forward. Outputs are those of executor->graph. */
+int mlu_run_ops(struct mlu_fuse_graph_executor *executor, struct ntk_err *err);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mlu_fuse_symbol - a symbol as mlu_segments sees it: operators in the order of the file, without
+ * variables.
+ *
+ * An input that the operator does not read at run time is left out: a weight that is a variable,
+ * the label of a loss. Any other variable is external.
+ *
+ * Owner:   caller's storage, mlu_fuse_symbol_fini() frees. Threads: any.
+ */
+#ifndef NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_FUSE_SYMBOL_H
+#define NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_FUSE_SYMBOL_H
+
+#include "runtime-hooks/mlugraph/mlu_segments.h"
+#include "runtime-hooks/mlugraph/mlu_symbol.h"
+
+struct mlu_fuse_symbol {
+    struct mlu_fuse_graph graph;
+    struct mlu_fuse_node *nodes;
+    struct mlu_fuse_input *inputs;
+    bool *is_head;
+};
+
+int mlu_fuse_symbol_init(const struct mlu_symbol *symbol, struct mlu_fuse_symbol *out_fuse,
+                         struct ntk_err *err);
+void mlu_fuse_symbol_fini(struct mlu_fuse_symbol *fuse);
+
+/* Whether an operator gets this input when it runs, and not when it is made. */
+bool mlu_node_reads_at_run(const struct mlu_symbol *symbol, const struct mlu_node *node,
+                           uint32_t input);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mlu_infer - shapes and types of what an operator makes, from those of what it reads.
+ *
+ * Shapes and types are also checked against one another, so that whoever computes believes them.
+ *
+ * Threads: any.
+ */
+#ifndef NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_INFER_H
+#define NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_INFER_H
+
+#include "runtime-hooks/mlugraph/mlu_op_param.h"
+
+struct mlu_type {
+    enum mlu_dtype dtype;
+    struct mlu_shape shape;
+};
+
+/* in: per input of the node, NULL where the operator ignores it; out: output_count of the node.
+ * -EINVAL: they do not fit; -EFBIG, -ENOTSUP. */
+int mlu_infer(const struct mlu_node *node, const struct mlu_op_param *param,
+              const struct mlu_type *const *in, struct mlu_type *out, struct ntk_err *err);
+
+/* An axis that may count from the end, of so many dimensions; false when there is none such. */
+bool mlu_axis_of(int64_t axis, uint32_t dim_count, uint32_t *out_axis);
+
+#endif

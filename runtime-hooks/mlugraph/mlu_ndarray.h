@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mlu_ndarray - a value of a graph, wherever it lies: the NDArray of MXNet's executor.
+ *
+ * A value has at most one array on the host and one tensor per stream (what NDArray::Chunk calls
+ * cnml_tensor and mptr). Where it was written last is where it is valid; it is copied when somebody
+ * wants it elsewhere, after the stream that wrote it is done.
+ *
+ * Owner:   caller's storage, mlu_ndarray_fini() frees. Threads: one.
+ */
+#ifndef NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_NDARRAY_H
+#define NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_NDARRAY_H
+
+#include "runtime-hooks/mlugraph/mlu_device.h"
+
+/* The queue of one device: mshadow::Stream<mlu>. */
+struct mlu_stream {
+    const struct mlu_device_ops *ops;
+    int32_t device;
+    void *handle;
+};
+
+struct mlu_chunk {
+    const struct mlu_stream *stream;
+    void *tensor;
+    bool has_buffer;
+    bool is_valid;
+};
+
+struct mlu_ndarray {
+    struct mlu_type type;
+    struct mlu_array host; /* made when it is wanted */
+    bool is_valid_on_host;
+    struct mlu_chunk *chunks;
+    uint32_t chunk_count;
+};
+
+void mlu_ndarray_fini(struct mlu_ndarray *array);
+/* Its tensor on the stream, made when there is none; NULL with the sentence in err. */
+void *mlu_ndarray_tensor(struct mlu_ndarray *array, const struct mlu_stream *stream,
+                         struct ntk_err *err);
+/* Memory on the host, whatever is in it. */
+int mlu_ndarray_reserve(struct mlu_ndarray *array, struct ntk_err *err);
+/* So that it is valid there. */
+int mlu_ndarray_to_host(struct mlu_ndarray *array, struct ntk_err *err);
+int mlu_ndarray_to_device(struct mlu_ndarray *array, const struct mlu_stream *stream,
+                          struct ntk_err *err);
+/* A buffer for who writes it there. */
+int mlu_ndarray_reserve_on_device(struct mlu_ndarray *array, const struct mlu_stream *stream,
+                                  struct ntk_err *err);
+/* It was written there (NULL: on the host) and is valid nowhere else. */
+void mlu_ndarray_was_written(struct mlu_ndarray *array, const struct mlu_stream *stream);
+
+#endif

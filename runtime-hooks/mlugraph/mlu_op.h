@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mlu_op - the operators of MXNet that are known here: what their inputs are for, how many outputs
+ * they have.
+ *
+ * Which input of an operator is a weight decides what may be fused (mlu_segments.h): a weight is
+ * bound when the operator is made, so it does not arrive at run time.
+ *
+ * Threads: any; the table is constant.
+ */
+#ifndef NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_OP_H
+#define NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_OP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What an operator computes; several names of MXNet may share one. */
+enum mlu_op_kind {
+#define MLU_OP_KIND(id) MLU_OP_##id,
+#include "runtime-hooks/mlugraph/mlu_op_kind.def"
+#undef MLU_OP_KIND
+    MLU_OP_KIND_COUNT
+};
+
+enum mlu_role {
+    MLU_ROLE_DATA,    /* arrives at run time */
+    MLU_ROLE_WEIGHT,  /* a constant when a variable stands there */
+    MLU_ROLE_STATE,   /* the same, kept under "aux:" by MXNet; old files do not list it */
+    MLU_ROLE_IGNORED, /* read in training only: the label of a loss */
+};
+
+struct mlu_op {
+    const char *name; /* as symbol files have it */
+    enum mlu_op_kind kind;
+    int variant; /* what the kind says: which activation, which arithmetic */
+    /* Per input "d", "w", "s" or "i" (enum mlu_role); "+" at the end: as many data as there are. */
+    const char *roles;
+    uint8_t input_count_min;
+    uint8_t output_count;  /* 0: attribute num_outputs, or the lengths of a list */
+    const char *arguments; /* names of the inputs, separated by blanks; "" with "+" */
+};
+
+/* NULL when no operator has this name. */
+const struct mlu_op *mlu_op_find(const char *name);
+enum mlu_role mlu_op_role(const struct mlu_op *op, uint32_t input);
+/* At most so many; UINT32_MAX for any number. */
+uint32_t mlu_op_input_count_max(const struct mlu_op *op);
+/* Copies the name of an input, such as "moving_mean". */
+void mlu_op_argument(const struct mlu_op *op, uint32_t input, char *to, uint32_t to_bytes);
+
+#endif

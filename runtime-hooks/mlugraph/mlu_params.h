@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mlu_params - the parameters of a network: arrays by name.
+ *
+ * Read from a zip archive of .npy files (what numpy.savez() writes) or from a raw file
+ * (mlu_params_layout.h, docs/formats/mlu-params.md), which the first bytes tell apart. In an
+ * archive a name is that of its member without ".npy"; "arg:" and "aux:", which MXNet puts before
+ * names, are left out in both.
+ *
+ * Owner:   caller's storage, a zeroed struct is empty; mlu_params_fini() frees. What _get gives is
+ *          borrowed until then.
+ * Threads: any, as long as nobody adds.
+ */
+#ifndef NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_PARAMS_H
+#define NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_PARAMS_H
+
+#include "runtime-hooks/mlugraph/mlu_array.h"
+#include "shared/base/map.h"
+
+#define MLU_PARAMS_BYTES_MAX (UINT64_C(4) << 30) /* of the file, and of what it inflates to */
+#define MLU_PARAMS_COUNT_MAX 65536
+
+struct mlu_params {
+    struct ntk_map arrays; /* struct mlu_array *, in order of the file */
+};
+
+/* -EBADMSG: neither form, cut off, or contradicts itself; -EFBIG: beyond a bound; -ENOTSUP:
+ * elements that are not known; -EEXIST: a name twice. */
+int mlu_params_parse(const void *bytes, size_t bytes_count, struct mlu_params *out_params,
+                     struct ntk_err *err);
+int mlu_params_read(const char *path, struct mlu_params *out_params, struct ntk_err *err);
+void mlu_params_fini(struct mlu_params *params);
+
+/* NULL when there is none of this name. */
+const struct mlu_array *mlu_params_get(const struct mlu_params *params, const char *name);
+/* Takes the array, also when it fails. */
+int mlu_params_add(struct mlu_params *params, const char *name, struct mlu_array *array,
+                   struct ntk_err *err);
+/* In the raw form. */
+int mlu_params_write(const struct mlu_params *params, const char *path, struct ntk_err *err);
+
+#endif

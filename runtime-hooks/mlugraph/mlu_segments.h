@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mlu_segments - which operators of a graph are fused with which.
+ *
+ * A set of operators of one MLU may become one fusion operator when it can run at a single moment
+ * of a walk in topological order: all that it reads from outside is there before, all that it gives
+ * to the outside is needed after. In a set,
+ *
+ *   an input operator   reads at run time what is not made in the set (bound weights do not count),
+ *   an output operator  has an output that nobody reads, that is a head, or that is read outside,
+ *
+ * and the set is valid when it has at least two operators and the last input operator stands before
+ * the first output operator. Per device, the largest valid set is taken again and again until none
+ * is left. For every cut of the order there is one largest set whose input operators lie at or
+ * before the cut and whose output operators lie after it (a greatest fixpoint), and the largest of
+ * all of those is the largest valid set; of equal ones that of the smallest cut is taken.
+ *
+ * Cost: for n operators of a device that hang together and e entries between them, n (n + e) steps
+ * and n * n / 8 bytes, for all segments together: an operator leaves the set of a cut only once.
+ *
+ * Owner:   mlu_segments_find() fills a zeroed vec of struct mlu_segment, mlu_segments_fini() frees.
+ * Threads: any.
+ */
+#ifndef NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_SEGMENTS_H
+#define NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_SEGMENTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shared/base/err.h"
+#include "shared/base/vec.h"
+
+#define MLU_FUSE_EXTERNAL UINT32_MAX
+
+/* An operator; its place in the array is its place in topological order. */
+struct mlu_fuse_node {
+    int32_t device; /* negative: no MLU */
+    bool is_copy;   /* between devices: never fused */
+    uint32_t first_input;
+    uint32_t input_count;
+    uint32_t first_output;
+    uint32_t output_count;
+};
+
+/* What an operator reads at run time. */
+struct mlu_fuse_input {
+    uint32_t producer; /* a node before this one, or MLU_FUSE_EXTERNAL */
+    uint32_t output;   /* of the producer */
+};
+
+struct mlu_fuse_graph {
+    const struct mlu_fuse_node *nodes;
+    uint32_t node_count;
+    const struct mlu_fuse_input *inputs; /* of all nodes */
+    uint32_t input_count;
+    const bool *is_head; /* per output of all nodes */
+    uint32_t output_count;
+};
+
+struct mlu_segment {
+    int32_t device;
+    uint32_t *ops; /* all three ascending */
+    uint32_t op_count;
+    uint32_t *inputs; /* the input operators */
+    uint32_t input_count;
+    uint32_t *outputs; /* the output operators */
+    uint32_t output_count;
+    uint32_t fire; /* where it runs: the last input operator, or the first one of all */
+};
+
+/* In order of devices, then as they are found. 0 or -ENOMEM. */
+int mlu_segments_find(const struct mlu_fuse_graph *graph, struct ntk_vec *out_segments,
+                      struct ntk_err *err);
+void mlu_segments_fini(struct ntk_vec *segments);
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mlu_symbol - a network as MXNet writes it: the JSON file of a symbol.
+ *
+ * Versions 0.x and 1.x are read alike: the attributes of a node lie in "param", "attr" or "attrs"
+ * (in all of them that are there), an entry of inputs and heads has two or three numbers, and files
+ * before 0.9 do not list the states of BatchNorm, which are added as variables under the names that
+ * MXNet gives them. Nodes stand in topological order, as MXNet writes them; a file with another
+ * order is refused.
+ *
+ * The device of a node is its attribute "ctx" ("mlu0", "mlu(0)", "cpu"), else its group
+ * ("ctx_group", "__ctx_group__") when that names a device or is mapped to one, else the default.
+ *
+ * Owner:   mlu_symbol_read() fills caller's storage, mlu_symbol_fini() frees it.
+ * Threads: one symbol, one thread.
+ */
+#ifndef NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_SYMBOL_H
+#define NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_SYMBOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime-hooks/mlugraph/mlu_op.h"
+#include "shared/base/err.h"
+#include "shared/base/map.h"
+
+#define MLU_SYMBOL_BYTES_MAX (UINT64_C(64) << 20) /* of a file */
+#define MLU_SYMBOL_NODES_MAX 131072
+#define MLU_SYMBOL_OPERATORS_MAX 32768 /* cutting takes memory and time of its square */
+#define MLU_SYMBOL_ENTRIES_MAX 1048576 /* inputs of all nodes together */
+#define MLU_SYMBOL_OUTPUTS_MAX 1024    /* of one node */
+#define MLU_SYMBOL_NONE UINT32_MAX
+
+#define MLU_DEVICE_CPU (-1) /* not an MLU */
+#define MLU_DEVICE_ID_MAX 4095
+
+/* One output of a node. */
+struct mlu_entry {
+    uint32_t node;
+    uint32_t output;
+};
+
+struct mlu_attr {
+    char *key;
+    char *value;
+};
+
+struct mlu_node {
+    char *name;
+    const struct mlu_op *op; /* NULL: a variable */
+    uint32_t order;          /* among operators, MLU_SYMBOL_NONE for a variable */
+    int32_t device;          /* of an operator: MLU_DEVICE_CPU or the id of an MLU */
+    uint32_t output_count;
+    struct mlu_entry *inputs;
+    uint32_t input_count;
+    struct mlu_attr *attrs;
+    uint32_t attr_count;
+};
+
+struct mlu_symbol {
+    struct mlu_node *nodes;
+    uint32_t node_count;
+    uint32_t node_capacity;
+    struct mlu_entry *heads;
+    uint32_t head_count;
+    uint32_t *operators; /* nodes of the operators, in order */
+    uint32_t operator_count;
+    int32_t mxnet_version; /* 10300 for 1.3.0; 0 when the file does not say it */
+};
+
+struct mlu_symbol_options {
+    int32_t device_default;
+    const struct ntk_map *groups; /* from the name of a group to the text of a device; NULL: none */
+};
+
+/* -EBADMSG: not such a file, or one that contradicts itself; -EFBIG: beyond a bound; -ENOTSUP: an
+ * operator that is not known. */
+int mlu_symbol_parse(const char *text, size_t text_bytes, const struct mlu_symbol_options *options,
+                     struct mlu_symbol *out_symbol, struct ntk_err *err);
+int mlu_symbol_read(const char *path, const struct mlu_symbol_options *options,
+                    struct mlu_symbol *out_symbol, struct ntk_err *err);
+void mlu_symbol_fini(struct mlu_symbol *symbol);
+
+/* NULL when the node has no such attribute. */
+const char *mlu_node_attr_get(const struct mlu_node *node, const char *key);
+
+/* "mlu0", "mlu(0)", "mlu", "cpu", "cpu(0)", "gpu1": a device, what is no MLU counts as CPU. False
+ * for another text. */
+bool mlu_device_parse(const char *text, int32_t *out_device);
+/* "mlu3" or "cpu". Returns to. */
+#define MLU_DEVICE_NAME_BYTES 16
+const char *mlu_device_name(int32_t device, char to[MLU_DEVICE_NAME_BYTES]);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* neuron_graph - what the subcommands of neuron-graph share. */
+#ifndef NTK_RUNTIME_HOOKS_MLUGRAPH_NEURON_GRAPH_H
+#define NTK_RUNTIME_HOOKS_MLUGRAPH_NEURON_GRAPH_H
+
+#include "runtime-hooks/mlugraph/mlu_symbol.h"
+#include "shared/base/buf.h"
+#include "shared/base/opt.h"
+
+int neuron_graph_params(int argc, char **argv);
+int neuron_graph_run(int argc, char **argv);
+int neuron_graph_segments(int argc, char **argv);
+
+/* Which device a node has that does not say it, and the groups: options that several subcommands
+ * have. */
+struct neuron_graph_devices {
+    struct ntk_map groups;
+    int32_t device_default;
+};
+
+extern struct neuron_graph_devices neuron_graph_devices;
+extern int (*const neuron_graph_take_ctx)(const char *value, struct ntk_err *err);
+extern int (*const neuron_graph_take_group)(const char *value, struct ntk_err *err);
+
+#define NEURON_GRAPH_DEVICE_OPTIONS                                                  \
+    { 'c',                                                                           \
+      "ctx",                                                                         \
+      "DEVICE",                                                                      \
+      NTK_OPT_CALL,                                                                  \
+      (void *)&neuron_graph_take_ctx,                                                \
+      "device of nodes that name none (default mlu0)",                               \
+      "cpu mlu0" },                                                                  \
+    {                                                                                \
+        'g', "group", "NAME=DEVICE", NTK_OPT_CALL, (void *)&neuron_graph_take_group, \
+            "device of the nodes whose ctx_group is NAME; may be given again"        \
+    }
+
+/* The one operand; NULL after a usage error or help, whose exit code is *out_code then. */
+const char *neuron_graph_parse_file(const struct ntk_opt_program *program, int argc, char **argv,
+                                    int *out_code);
+/* 0, or 1 after the sentence. */
+int neuron_graph_read(const char *path, struct mlu_symbol *out_symbol);
+/* Prints the sentence of err; 1. */
+int neuron_graph_fail(const struct ntk_err *err);
+/* Writes what was made to stdout and frees it: 0, or 1 after a sentence. */
+int neuron_graph_print(struct ntk_buf *text);
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* neuron-graph segments: what is fused with what, a line each or as JSON. */
+#include <stdio.h>
+
+#include "runtime-hooks/mlugraph/mlu_fuse_symbol.h"
+#include "runtime-hooks/mlugraph/neuron_graph.h"
+#include "shared/base/json.h"
+
+static bool as_json;
+
+static const struct ntk_opt options[] = {
+    { 'j', "json", 0, NTK_OPT_FLAG, &as_json, "print a JSON object" },
+    NEURON_GRAPH_DEVICE_OPTIONS,
+    NTK_OPT_COMMON,
+    { 0 },
+};
+
+static const struct ntk_opt_program program = {
+    .name = "neuron-graph segments",
+    .usage = "[OPTION]... FILE",
+    .summary = "Shows which operators of a symbol file are fused into one, a line each. Numbers "
+               "count the operators of the file from 0.",
+    .options = options,
+};
+
+static void put_list(struct ntk_buf *text, const char *key, const uint32_t *list, uint32_t count)
+{
+    ntk_buf_add_format(text, " %s=", key);
+    for (uint32_t i = 0; i < count; i++) {
+        ntk_buf_add_format(text, i > 0 ? ",%u" : "%u", list[i]);
+    }
+}
+
+static void put_text(struct ntk_buf *text, const struct ntk_vec *segments)
+{
+    char device[MLU_DEVICE_NAME_BYTES];
+
+    ntk_vec_each(struct mlu_segment, segment, segments) {
+        ntk_buf_add_format(text, "device=%s", mlu_device_name(segment->device, device));
+        put_list(text, "ops", segment->ops, segment->op_count);
+        put_list(text, "inputs", segment->inputs, segment->input_count);
+        put_list(text, "outputs", segment->outputs, segment->output_count);
+        ntk_buf_add_format(text, " fire=%u\n", segment->fire);
+    }
+}
+
+static void put_json_list(struct ntk_json *json, const char *key, const uint32_t *list,
+                          uint32_t count)
+{
+    ntk_json_key_array_begin(json, key);
+    for (uint32_t i = 0; i < count; i++) {
+        ntk_json_u64(json, list[i]);
+    }
+    ntk_json_array_end(json);
+}
+
+/* Which segment an operator is in goes with its name, so that a reader needs no second file. */
+static void put_json(struct ntk_buf *text, const struct mlu_symbol *symbol,
+                     const struct ntk_vec *segments)
+{
+    char device[MLU_DEVICE_NAME_BYTES];
+    struct ntk_json json;
+
+    ntk_json_init(&json, text, false);
+    ntk_json_object_begin(&json);
+    ntk_json_key_array_begin(&json, "operators");
+    for (uint32_t i = 0; i < symbol->operator_count; i++) {
+        const struct mlu_node *node = &symbol->nodes[symbol->operators[i]];
+
+        ntk_json_object_begin(&json);
+        ntk_json_key_text(&json, "name", node->name);
+        ntk_json_key_text(&json, "op", node->op->name);
+        ntk_json_key_text(&json, "device", mlu_device_name(node->device, device));
+        ntk_json_object_end(&json);
+    }
+    ntk_json_array_end(&json);
+    ntk_json_key_array_begin(&json, "segments");
+    ntk_vec_each(struct mlu_segment, segment, segments) {
+        ntk_json_object_begin(&json);
+        ntk_json_key_text(&json, "device", mlu_device_name(segment->device, device));
+        put_json_list(&json, "ops", segment->ops, segment->op_count);
+        put_json_list(&json, "inputs", segment->inputs, segment->input_count);
+        put_json_list(&json, "outputs", segment->outputs, segment->output_count);
+        ntk_json_key_u64(&json, "fire", segment->fire);
+        ntk_json_object_end(&json);
+    }
+    ntk_json_array_end(&json);
+    ntk_json_object_end(&json);
+    ntk_buf_add_char(text, '\n');
+}
+
+int neuron_graph_segments(int argc, char **argv)
+{
+    struct mlu_fuse_symbol fuse = { 0 };
+    struct mlu_symbol symbol = { 0 };
+    struct ntk_vec segments = NTK_VEC_INIT(struct mlu_segment);
+    struct ntk_buf text = { 0 };
+    struct ntk_err err = { 0 };
+    int code = 0;
+    const char *path = neuron_graph_parse_file(&program, argc, argv, &code);
+
+    if (!path) {
+        return code;
+    }
+    code = neuron_graph_read(path, &symbol);
+    if (code != 0) {
+        return code;
+    }
+    if (mlu_fuse_symbol_init(&symbol, &fuse, &err) < 0 ||
+        mlu_segments_find(&fuse.graph, &segments, &err) < 0) {
+        ntk_err_prefix(&err, "%s", path);
+        code = neuron_graph_fail(&err);
+    } else {
+        if (as_json) {
+            put_json(&text, &symbol, &segments);
+        } else {
+            put_text(&text, &segments);
+        }
+        code = neuron_graph_print(&text);
+    }
+    mlu_segments_fini(&segments);
+    mlu_fuse_symbol_fini(&fuse);
+    mlu_symbol_fini(&symbol);
+    return code;
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * popef_run - runs the model of PopEF files on NeuronCores through libnrt: options, cores, what is
+ * said in the end. The work is run_flow.c.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime-hooks/popef/run.h"
+#include "shared/base/clock.h"
+#include "shared/base/json.h"
+#include "shared/base/log.h"
+#include "shared/base/opt.h"
+#include "shared/base/str.h"
+
+#define GIVEN_MAX 1024
+#define CORE_LAST 4095
+
+static struct run_given given[GIVEN_MAX];
+static size_t given_count;
+static const char *folder = ".";
+static const char *executable_name;
+static const char *cores_text;
+static uint64_t calls;
+static uint64_t seed;
+static bool has_seed;
+static bool as_json;
+static volatile sig_atomic_t stop;
+
+/* value: NAME=FILE, of argv. */
+static int input_add(const char *value, struct ntk_err *err)
+{
+    char *at = strchr(value, '=');
+
+    if (!at || at == value || at[1] == '\0') {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "not NAME=FILE");
+    }
+    if (given_count == GIVEN_MAX) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "more than %d inputs", GIVEN_MAX);
+    }
+    char *name = strndup(value, (size_t)(at - value)); /* until the program ends */
+    if (!name) {
+        return ntk_err_no_memory(err);
+    }
+    given[given_count++] = (struct run_given){ name, at + 1 };
+    return 0;
+}
+
+static int seed_set(const char *value, struct ntk_err *err)
+{
+    has_seed = true;
+    return ntk_str_parse_u64(value, &seed) < 0
+               ? ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "not a whole number")
+               : 0;
+}
+
+static int (*input_call)(const char *value, struct ntk_err *err) = input_add;
+static int (*seed_call)(const char *value, struct ntk_err *err) = seed_set;
+
+static const struct ntk_opt options[] = {
+    { 'i', "input", "NAME=FILE", NTK_OPT_CALL, &input_call,
+      "data of an input: a NumPy array, or raw bytes" },
+    { 'o', "output", "DIR", NTK_OPT_TEXT, &folder,
+      "folder of the outputs, one array each (default: .)" },
+    { 'e', "executable", "NAME", NTK_OPT_TEXT, &executable_name,
+      "which one, when the files have several" },
+    { 'c', "cores", "LIST", NTK_OPT_TEXT, &cores_text,
+      "global logical NeuronCores, e.g. 0-3 (default: free ones)" },
+    { 'n', "calls", "N", NTK_OPT_U64, &calls, "main calls at most (default: while there is data)",
+      .is_above_zero = true },
+    { 's', "seed", "N", NTK_OPT_CALL, &seed_call, "what the model's seed handle is fed with" },
+    { 'j', "json", NULL, NTK_OPT_FLAG, &as_json, "print one JSON object" },
+    NTK_OPT_COMMON,
+    { 0 },
+};
+
+static const struct ntk_opt_program program = {
+    .name = "popef_run",
+    .usage = "[OPTION]... FILE...",
+    .summary = "Runs the model of PopEF files on NeuronCores: its load programs, the main programs "
+               "for each item of its feeds, its save programs; outputs become NumPy arrays.",
+    .options = options,
+    .epilogue = "The library is $NEURON_LIBNRT, else ../lib/libnrt.so.1 beside this program, else\n"
+                "the loader's, else the one below /opt/aws/neuron/lib.",
+};
+
+static void on_signal(int number)
+{
+    (void)number;
+    stop = 1;
+}
+
+static int files_read(struct popef_reader **out_reader, char **paths, int count,
+                      struct ntk_err *err)
+{
+    struct popef_error popef_err = { 0 };
+    int ret = popef_reader_open(out_reader, &popef_err);
+
+    for (int i = 0; i < count && ret == 0; i++) {
+        ret = popef_reader_parse_file(*out_reader, paths[i], &popef_err);
+    }
+    return ret < 0 ? ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "%s", popef_err.text) : 0;
+}
+
+/* What only this runner cannot do. */
+static int metadata_check(const struct popef_metadata *metadata, struct ntk_err *err)
+{
+    if (metadata->num_processes > 1) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "executable \"%s\" is one of %" PRId64
+                           " processes; a model of one can be run",
+                           metadata->executable, metadata->num_processes);
+    }
+    if (metadata->replication_factor < 1 || metadata->replication_factor > RUN_REPLICAS_MAX) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "executable \"%s\" has %" PRId64 " replicas; 1 to %d can be run",
+                           metadata->executable, metadata->replication_factor, RUN_REPLICAS_MAX);
+    }
+    if (metadata->device_iterations < 1) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "executable \"%s\" has %" PRId64 " device iterations",
+                           metadata->executable, metadata->device_iterations);
+    }
+    return 0;
+}
+
+/* Sets the variables that reserve the cores; 0, or an exit code. */
+static int cores_choose(uint32_t count)
+{
+    uint32_t cores[RUN_REPLICAS_MAX];
+    size_t given_cores = RUN_REPLICAS_MAX;
+    char text[64];
+
+    if (!cores_text) {
+        if (!getenv("NEURON_RT_VISIBLE_CORES") && !getenv("NEURON_RT_NUM_CORES")) {
+            (void)snprintf(text, sizeof text, "%u", count);
+            (void)setenv("NEURON_RT_NUM_CORES", text, 1);
+        }
+        return 0;
+    }
+    if (ntk_str_parse_list(cores_text, CORE_LAST, cores, &given_cores) < 0 || given_cores == 0) {
+        return ntk_opt_usage_error(&program, "--cores: '%s' is not a list of cores such as 0-3",
+                                   cores_text);
+    }
+    for (size_t i = 1; i < given_cores; i++) {
+        if (cores[i] != cores[i - 1] + 1) {
+            return ntk_opt_usage_error(&program, "--cores: the cores of '%s' are not contiguous",
+                                       cores_text);
+        }
+    }
+    if (given_cores < count) {
+        return ntk_opt_usage_error(&program, "--cores: '%s' are %zu, the model takes %u",
+                                   cores_text, given_cores, count);
+    }
+    (void)snprintf(text, sizeof text, "%u-%u", cores[0], cores[given_cores - 1]);
+    (void)setenv("NEURON_RT_VISIBLE_CORES", text, 1);
+    return 0;
+}
+
+static uint32_t cores_of(const struct run_programs *programs, uint32_t replicas)
+{
+    uint32_t cores = 1;
+
+    ntk_vec_each(struct run_program, entry, &programs->list) {
+        cores = entry->core_count > cores ? entry->core_count : cores;
+    }
+    return cores * replicas;
+}
+
+/* ---- what is said ---- */
+
+static void print_json(const struct run_device *device, const struct run_result *result,
+                       uint32_t cores, double seconds)
+{
+    struct ntk_buf buf = { 0 };
+    struct ntk_json json;
+
+    ntk_json_init(&json, &buf, false);
+    ntk_json_object_begin(&json);
+    ntk_json_key_text(&json, "executable", popef_model_metadata(device->model)->executable);
+    ntk_json_key_u64(&json, "replicas", device->replica_count);
+    ntk_json_key_u64(&json, "core_count", cores);
+    ntk_json_key_u64(&json, "calls", result->calls);
+    ntk_json_key_u64(&json, "iterations", result->iterations);
+    ntk_json_key_u64(&json, "executions", device->executions);
+    ntk_json_key_u64(&json, "numerical_errors", device->numerical_errors);
+    ntk_json_key_double(&json, "seconds", seconds);
+    ntk_json_key_array_begin(&json, "outputs");
+    ntk_vec_each(struct run_output, output, &result->outputs) {
+        const struct popef_tensor_info *info = &output->anchor->tensor_info;
+
+        ntk_json_object_begin(&json);
+        ntk_json_key_text(&json, "name", output->anchor->name);
+        ntk_json_key_text(&json, "handle", output->anchor->handle);
+        ntk_json_key_text(&json, "file", output->path);
+        ntk_json_key_text(&json, "dtype", popef_data_type_name(info->data_type));
+        ntk_json_key_array_begin(&json, "shape");
+        if (output->is_counted) {
+            ntk_json_u64(&json, output->items);
+        }
+        for (uint32_t i = 0; i < info->rank; i++) {
+            ntk_json_i64(&json, info->shape[i]);
+        }
+        ntk_json_array_end(&json);
+        ntk_json_object_end(&json);
+    }
+    ntk_json_array_end(&json);
+    ntk_json_object_end(&json);
+    (void)puts(ntk_buf_text_get(&buf));
+    ntk_buf_fini(&buf);
+}
+
+static void print_text(const struct run_device *device, const struct run_result *result,
+                       uint32_t cores, double seconds)
+{
+    struct ntk_buf buf = { 0 };
+
+    ntk_buf_add_text(&buf, "executable  ");
+    ntk_buf_add_clean(&buf, popef_model_metadata(device->model)->executable);
+    ntk_buf_add_format(&buf,
+                       " on %u core%s, %.2f s\ncalls       %" PRIu64 ", %" PRIu64
+                       " iterations, %" PRIu64 " executions",
+                       cores, cores == 1 ? "" : "s", seconds, result->calls, result->iterations,
+                       device->executions);
+    if (device->numerical_errors > 0) {
+        ntk_buf_add_format(&buf, ", %" PRIu64 " with NaN", device->numerical_errors);
+    }
+    ntk_buf_add_char(&buf, '\n');
+    ntk_vec_each(struct run_output, output, &result->outputs) {
+        const struct popef_tensor_info *info = &output->anchor->tensor_info;
+
+        ntk_buf_add_text(&buf, "output      ");
+        ntk_buf_add_clean(&buf, output->path);
+        ntk_buf_add_format(&buf, "  %s [", popef_data_type_name(info->data_type));
+        if (output->is_counted) {
+            ntk_buf_add_format(&buf, "%" PRIu64 "%s", output->items, info->rank > 0 ? ", " : "");
+        }
+        for (uint32_t i = 0; i < info->rank; i++) {
+            ntk_buf_add_format(&buf, "%s%" PRId64, i > 0 ? ", " : "", info->shape[i]);
+        }
+        ntk_buf_add_text(&buf, "]\n");
+    }
+    (void)fputs(ntk_buf_text_get(&buf), stdout);
+    ntk_buf_fini(&buf);
+}
+
+/* ---- the whole ---- */
+
+static int runtime_begin(struct run_device *device, struct ntk_err *err)
+{
+    int ret = ntk_nrt_open(&device->nrt, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    NRT_STATUS status = device->nrt.nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "");
+    if (status != NRT_SUCCESS) {
+        return ntk_nrt_fail(&device->nrt, err, status, "nrt_init");
+    }
+    device->is_initialised = true;
+    return 0;
+}
+
+/* 0, an exit code above it, or -errno with a sentence. */
+static int run(const struct popef_reader *reader, const struct popef_model *model,
+               struct ntk_err *err)
+{
+    const struct popef_blob *blob = &popef_model_executable(model)->blob;
+    struct run_device device = { .model = model };
+    struct run_programs programs = { 0 };
+    struct run_result result = { 0 };
+    struct run_options flow_options = { .given = given,
+                                        .given_count = given_count,
+                                        .folder = folder,
+                                        .calls = calls,
+                                        .has_seed = has_seed,
+                                        .seed = seed,
+                                        .stop = &stop };
+    struct sigaction action = { .sa_handler = on_signal };
+    uint32_t cores = 0;
+    int ret = metadata_check(popef_model_metadata(model), err);
+
+    if (ret == 0) {
+        ret = run_programs_read(reader, blob, &programs, err);
+    }
+    if (ret == 0) {
+        device.replica_count = (uint32_t)popef_model_metadata(model)->replication_factor;
+        cores = cores_of(&programs, device.replica_count);
+        ret = cores_choose(cores);
+    }
+    if (ret == 0) {
+        if (!ntk_fs_is_ours(popef_reader_file_name(reader, blob->file))) {
+            (void)setenv("NEURON_SOFT_CPU_NODES", "0", 0); /* its code is somebody else's */
+        }
+        ret = ntk_fs_make_folders(folder, 0777, err);
+    }
+    uint64_t start_ns = ntk_clock_monotonic_ns();
+    if (ret == 0) {
+        ret = runtime_begin(&device, err);
+    }
+    if (ret == 0) {
+        sigemptyset(&action.sa_mask);
+        (void)sigaction(SIGINT, &action, NULL);
+        (void)sigaction(SIGTERM, &action, NULL);
+        ret = run_device_open(&device, &programs, err);
+    }
+    if (ret == 0) {
+        ret = run_flow(&device, reader, &programs, &flow_options, &result, err);
+    }
+    run_device_close(&device);
+    if (ret == 0) {
+        double seconds = (double)(ntk_clock_monotonic_ns() - start_ns) / 1e9;
+
+        (as_json ? print_json : print_text)(&device, &result, cores, seconds);
+        if (fflush(stdout) != 0) {
+            ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot write to stdout: %s",
+                              strerror(errno));
+        }
+    }
+    run_result_fini(&result);
+    run_programs_fini(&programs);
+    return ret;
+}
+
+int main(int argc, char **argv)
+{
+    struct popef_error popef_err = { 0 };
+    struct ntk_err err = { 0 };
+    struct popef_reader *reader = NULL;
+    struct popef_model *model = NULL;
+
+    ntk_log_set_program("popef_run");
+    int first = ntk_opt_parse(&program, argc, argv);
+    if (first < 0) {
+        return ntk_opt_exit_code(first);
+    }
+    if (first == argc) {
+        return ntk_opt_usage_error(&program, "a file is missing");
+    }
+    int ret = files_read(&reader, argv + first, argc - first, &err);
+    if (ret == 0 && popef_model_open(reader, executable_name, &model, &popef_err) < 0) {
+        ret = ntk_err_set(&err, -EINVAL, NTK_ERR_NO_OFFSET, "%s", popef_err.text);
+    }
+    if (ret == 0) {
+        ret = run(reader, model, &err);
+    }
+    popef_model_close(model);
+    popef_reader_close(reader);
+    return ret < 0 ? ntk_log_failure("run", &err) : ret;
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/* run_programs - what an executable holds: a tar of programs.json and the NEFFs that it names. */
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime-hooks/popef/run.h"
+#include "shared/base/memory.h"
+#include "shared/base/str.h"
+#include "shared/formats/neff/neff.h"
+#include "shared/formats/neff/neff_layout.h"
+
+#define READ_BYTES ((size_t)1 << 20)
+#define LIST_NAME "programs.json"
+#define LIST_VERSION 1
+
+#define BAD(...) ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, __VA_ARGS__)
+
+/* All of it, in memory that grows with what is really there: the announced size may be a lie. */
+static int blob_read(const struct popef_reader *reader, const struct popef_blob *blob,
+                     uint8_t **out_bytes, size_t *out_count, struct ntk_err *err)
+{
+    struct popef_error popef_err = { 0 };
+    struct popef_stream *stream = NULL;
+    uint8_t *bytes = NULL;
+    size_t count = 0;
+    size_t capacity = 0;
+    int64_t got = popef_reader_open_stream(reader, blob, &stream, &popef_err);
+    int ret = 0;
+
+    if (got == 0 && blob->available_read_size > ntk_memory_available() / 2) {
+        ret = ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET,
+                          "executable \"%s\" of %llu bytes does not fit into memory", blob->name,
+                          (unsigned long long)blob->available_read_size);
+    }
+    while (ret == 0 && got >= 0) {
+        if (capacity - count < READ_BYTES) {
+            uint8_t *more = realloc(bytes, capacity ? capacity * 2 : 2 * READ_BYTES);
+
+            if (!more) {
+                ret = ntk_err_no_memory(err);
+                break;
+            }
+            bytes = more;
+            capacity = capacity ? capacity * 2 : 2 * READ_BYTES;
+        }
+        got = popef_stream_read(stream, bytes + count, READ_BYTES, &popef_err);
+        if (got == 0) {
+            break;
+        }
+        count += got > 0 ? (size_t)got : 0;
+    }
+    popef_stream_close(stream);
+    if (ret == 0 && got < 0) {
+        ret = BAD("%s", popef_err.text);
+    }
+    if (ret < 0) {
+        free(bytes);
+        return ret;
+    }
+    *out_bytes = bytes;
+    *out_count = count;
+    return 0;
+}
+
+static const struct ntk_tar_member *member_get(const struct ntk_tar *tar, const char *name)
+{
+    for (size_t i = 0; i < tar->member_count; i++) {
+        if (strcmp(tar->members[i].name, name) == 0) {
+            return &tar->members[i];
+        }
+    }
+    return NULL;
+}
+
+static int neff_add(struct run_programs *programs, struct run_program *program, const char *file,
+                    struct ntk_err *err)
+{
+    const struct ntk_tar_member *member = file ? member_get(&programs->archive, file) : NULL;
+
+    if (!member) {
+        return BAD(LIST_NAME ": the file of program %u, %s, is not in the archive", program->index,
+                   file ? file : "which it does not name");
+    }
+    program->neff = member->bytes;
+    program->neff_bytes = member->bytes_count;
+    program->core_count = 1;
+    if (member->bytes_count >= NTK_NEFF_HEADER_BYTES) {
+        uint32_t cores = ntk_neff_header_of(member->bytes).num_tpb;
+
+        program->core_count = cores > 1 && cores <= RUN_REPLICAS_MAX ? cores : 1;
+    }
+    return 0;
+}
+
+static int program_add(struct run_programs *programs, const char *key, const json_t *item,
+                       struct ntk_err *err)
+{
+    static const char *const kinds[] = {
+        [RUN_COPY_IN] = "copy_in", [RUN_COPY_OUT] = "copy_out", [RUN_NEFF] = "neff"
+    };
+    const char *kind = json_string_value(json_object_get(item, "kind"));
+    struct run_program program = { 0 };
+    uint64_t index = 0;
+    int ret = 0;
+
+    if (ntk_str_parse_u64(key, &index) < 0 || index > UINT32_MAX) {
+        return BAD(LIST_NAME ": \"%s\" is not the number of a program", key);
+    }
+    program.index = (uint32_t)index;
+    while (program.kind <= RUN_NEFF && (!kind || strcmp(kind, kinds[program.kind]) != 0)) {
+        program.kind++;
+    }
+    if (program.kind > RUN_NEFF) {
+        return BAD(LIST_NAME ": program %s is of no kind that is known: %s", key,
+                   kind ? kind : "none");
+    }
+    if (program.kind == RUN_NEFF) {
+        ret = neff_add(programs, &program, json_string_value(json_object_get(item, "file")), err);
+    }
+    if (ret == 0 && ntk_vec_push(&programs->list, &program) < 0) {
+        ret = ntk_err_no_memory(err);
+    }
+    return ret;
+}
+
+static int list_read(struct run_programs *programs, const struct ntk_tar_member *member,
+                     struct ntk_err *err)
+{
+    json_error_t error;
+    json_t *root = json_loadb((const char *)member->bytes, member->bytes_count,
+                              JSON_REJECT_DUPLICATES, &error);
+    json_t *list = json_object_get(root, "programs");
+    const char *key;
+    json_t *item;
+    int ret = 0;
+
+    if (!root) {
+        return BAD(LIST_NAME ": line %d: %s", error.line, error.text);
+    }
+    if (json_integer_value(json_object_get(root, "version")) != LIST_VERSION) {
+        ret = BAD(LIST_NAME " is not of version %d", LIST_VERSION);
+    } else if (!json_is_object(list)) {
+        ret = BAD(LIST_NAME " has no object \"programs\"");
+    }
+    json_object_foreach(ret == 0 ? list : NULL, key, item)
+    {
+        ret = ret == 0 ? program_add(programs, key, item, err) : ret;
+    }
+    json_decref(root);
+    return ret;
+}
+
+int run_programs_read(const struct popef_reader *reader, const struct popef_blob *executable,
+                      struct run_programs *out, struct ntk_err *err)
+{
+    struct run_programs programs = { .list = NTK_VEC_INIT(struct run_program) };
+    struct ntk_tar_limits limits = { ntk_memory_available() / 2, 4096, 1024 };
+    const struct ntk_tar_member *list = NULL;
+    uint8_t *bytes = NULL;
+    size_t count = 0;
+    int ret = blob_read(reader, executable, &bytes, &count, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    ret = ntk_tar_read(bytes, count, &limits, &programs.archive, err);
+    free(bytes);
+    if (ret == 0) {
+        list = member_get(&programs.archive, LIST_NAME);
+    }
+    if (!list && ret != -ENOMEM && ret != -EFBIG) {
+        ret = BAD("no programs for NeuronCores in it (a tar with " LIST_NAME
+                  "): it can be listed, not run");
+    }
+    if (ret == 0 && list) {
+        ret = list_read(&programs, list, err);
+    }
+    if (ret < 0) {
+        ntk_err_prefix(err, "executable \"%s\"", executable->name);
+        run_programs_fini(&programs);
+        return ret;
+    }
+    *out = programs;
+    return 0;
+}
+
+const struct run_program *run_programs_find(const struct run_programs *programs, uint32_t index)
+{
+    ntk_vec_each(struct run_program, program, &programs->list) {
+        if (program->index == index) {
+            return program;
+        }
+    }
+    return NULL;
+}
+
+void run_programs_fini(struct run_programs *programs)
+{
+    ntk_tar_fini(&programs->archive);
+    ntk_vec_fini(&programs->list);
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+#include "runtime-hooks/rtd/rtd_end.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "shared/base/log.h"
+
+#define MODULE "end"
+
+struct rtd_end {
+    pthread_t thread;
+    sem_t is_stopped, is_over;
+    atomic_bool is_socket_gone;
+    struct ntk_rpc_server *server;
+    struct rtd_manager *manager;
+    const char *endpoint;
+    struct ntk_service *service;
+};
+
+static void signals_get(sigset_t *signals)
+{
+    sigemptyset(signals);
+    sigaddset(signals, SIGTERM);
+    sigaddset(signals, SIGINT);
+}
+
+void rtd_end_block_signals(void)
+{
+    sigset_t signals;
+
+    signals_get(&signals);
+    (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    (void)signal(SIGPIPE, SIG_IGN);
+}
+
+/* An execution has no end that could be asked for, and the process is all that it holds. */
+static void leave(const struct rtd_end *end)
+{
+    ntk_log_warn(MODULE,
+                 "executions still run after %d s, or memory of the device is still given back: "
+                 "the daemon ends without them",
+                 RTD_END_WAIT_S);
+    if (!atomic_load(&end->is_socket_gone) &&
+        strncmp(end->endpoint, "unix:", strlen("unix:")) == 0) {
+        (void)unlink(end->endpoint + strlen("unix:"));
+    }
+    _exit(0);
+}
+
+/* Waited for by a thread that may call what a handler may not. */
+static void *wait_for_signal(void *ctx)
+{
+    struct rtd_end *end = ctx;
+    struct timespec until;
+    sigset_t signals;
+    int number = 0;
+
+    signals_get(&signals);
+    (void)sigwait(&signals, &number);
+    ntk_log_info(MODULE, "[NRTD:sig_act] SIG: %d", number);
+    ntk_service_stopping(end->service);
+    rtd_health_stop(end->manager);
+    ntk_rpc_server_stop(end->server);
+    sem_post(&end->is_stopped);
+    (void)clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += RTD_END_WAIT_S;
+    int ret;
+    while ((ret = sem_clockwait(&end->is_over, CLOCK_MONOTONIC, &until)) < 0 && errno == EINTR) {
+    }
+    if (ret < 0) {
+        leave(end);
+    }
+    return NULL;
+}
+
+static void end_free(struct rtd_end *end)
+{
+    sem_destroy(&end->is_stopped);
+    sem_destroy(&end->is_over);
+    free(end);
+}
+
+int rtd_end_begin(struct ntk_rpc_server *server, struct rtd_manager *manager, const char *endpoint,
+                  struct ntk_service *service, struct rtd_end **out_end, struct ntk_err *err)
+{
+    struct rtd_end *end = calloc(1, sizeof *end);
+
+    if (!end) {
+        return ntk_err_no_memory(err);
+    }
+    end->server = server;
+    end->manager = manager;
+    end->endpoint = endpoint;
+    end->service = service;
+    sem_init(&end->is_stopped, 0, 0);
+    sem_init(&end->is_over, 0, 0);
+    if (pthread_create(&end->thread, NULL, wait_for_signal, end) != 0) {
+        end_free(end);
+        return ntk_err_no_memory(err);
+    }
+    *out_end = end;
+    return 0;
+}
+
+void rtd_end_run(struct rtd_end *end)
+{
+    ntk_rpc_server_run(end->server);
+    /* It may be over before the call that stopped it is. */
+    while (sem_wait(&end->is_stopped) < 0 && errno == EINTR) {
+    }
+}
+
+void rtd_end_socket_gone(struct rtd_end *end)
+{
+    atomic_store(&end->is_socket_gone, true);
+}
+
+void rtd_end_finish(struct rtd_end *end)
+{
+    sem_post(&end->is_over);
+    pthread_join(end->thread, NULL);
+    end_free(end);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rtd_end - SIGTERM and SIGINT end the daemon, and whatever its models do they end it in time.
+ *
+ * Threads: _block before there is any other; _begin and _finish by one.
+ */
+#ifndef NTK_RUNTIME_HOOKS_RTD_RTD_END_H
+#define NTK_RUNTIME_HOOKS_RTD_RTD_END_H
+
+#include "runtime-hooks/rtd/rtd_manager.h"
+#include "shared/rpc/rpc_server.h"
+#include "shared/base/err.h"
+#include "shared/base/service_notify.h"
+
+/* How long executions that are under way may take before the process goes without them; whoever
+ * manages the daemon is told that it ends within 5 seconds. */
+#define RTD_END_WAIT_S 4
+
+void rtd_end_block_signals(void);
+
+struct rtd_end;
+/* From here on a signal stops the server. manager, endpoint and service outlive it. -ENOMEM. */
+int rtd_end_begin(struct ntk_rpc_server *server, struct rtd_manager *manager, const char *endpoint,
+                  struct ntk_service *service, struct rtd_end **out_end, struct ntk_err *err);
+/* Runs the server until a signal has stopped it. */
+void rtd_end_run(struct rtd_end *end);
+/* The socket is gone: a successor may have it. */
+void rtd_end_socket_gone(struct rtd_end *end);
+/* Everything is over, or another failure ends the daemon. */
+void rtd_end_finish(struct rtd_end *end);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rtd_metrics - what the daemon measured of inferences and models: minimum, maximum, sum and count
+ * of all samples, how they spread, and the latest of them one by one.
+ *
+ * Owner:   rtd_metrics_create() allocates, rtd_metrics_destroy() frees.
+ * Threads: with the manager's lock.
+ */
+#ifndef NTK_RUNTIME_HOOKS_RTD_RTD_METRICS_H
+#define NTK_RUNTIME_HOOKS_RTD_RTD_METRICS_H
+
+#include <stdint.h>
+
+#include "shared/rpc/proto/nmetric.pb-c.h"
+
+#define RTD_METRIC_LATEST 8192 /* samples that are kept one by one, of each metric */
+
+struct rtd_metrics;
+
+struct rtd_metrics *rtd_metrics_create(void); /* NULL without memory */
+void rtd_metrics_destroy(struct rtd_metrics *metrics);
+/* value: nanoseconds of a latency, cycles of the device, else the number itself. */
+void rtd_metrics_add(struct rtd_metrics *metrics, enum _Nrt__MetricType type, uint64_t value);
+
+/* Those that have a sample of the last so many seconds; 0: ever. The caller frees; NULL without
+ * memory. */
+struct rtd_metrics_rows {
+    Nrt__Metric *metrics[NRT__METRIC_TYPE__NMGR_METRIC_NUM];
+    size_t count;
+};
+struct rtd_metrics_rows *rtd_metrics_read(const struct rtd_metrics *metrics, uint32_t period_s);
+void rtd_metrics_rows_destroy(struct rtd_metrics_rows *rows);
+
+#endif

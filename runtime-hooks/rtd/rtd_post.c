@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rtd_post - inferences begin: inputs are in the core's memory when one is posted, so that the
+ * client's buffers and the next inputs wait for nobody.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime-hooks/rtd/rtd_inference.h"
+#include "shared/base/clock.h"
+#include "shared/base/log.h"
+
+#define MODULE "inference"
+/* Results of a model that nobody fetched: beyond either posts are refused, but never as long as
+ * there are fewer than may be under way. What one client leaves is no matter of another's. */
+#define UNCOLLECTED_MAX 4096
+#define UNCOLLECTED_BYTES_MAX (UINT64_C(256) << 20)
+
+/* Clients may say "x:0" where the NEFF says "x". NTK_CORE_ANY: none of that name. */
+static size_t io_find(const struct rtd_model *model, const char *name, bool is_output)
+{
+    size_t length = strlen(name);
+
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < model->io_count; i++) {
+            if (model->ios[i].is_output == is_output && strlen(model->ios[i].name) == length &&
+                memcmp(model->ios[i].name, name, length) == 0) {
+                return i;
+            }
+        }
+        if (length < 3 || strcmp(name + length - 2, ":0") != 0) {
+            break;
+        }
+        length -= 2;
+    }
+    return SIZE_MAX;
+}
+
+/* Also a line of the log, by which operators know a client with the wrong model. */
+static bool size_refuse(struct rtd_fault *fault, const struct ntk_core_io *io, uint64_t received,
+                        const char *shm)
+{
+    ntk_log_error(MODULE,
+                  "[TDRV:io_queue_prepare_input_nonhugetlb] Unexpected input size, for %s, "
+                  "expected: %" PRIu64 ", received: %" PRIu64,
+                  io->name, io->bytes, received);
+    return rtd_fault_set(fault, NRT__NERR__NERR_INFER_BAD_INPUT,
+                         "Invalid data length for [%s], received %" PRIu64 ", expected %" PRIu64
+                         "%s%.200s%s",
+                         io->name, received, io->bytes, shm ? " (shared memory " : "",
+                         shm ? shm : "", shm ? ")" : "");
+}
+
+static bool input_take(struct rtd_model *model, struct rtd_context *context,
+                       const Nrt__InferIo *given, bool *is_given, struct rtd_fault *fault)
+{
+    size_t i = io_find(model, given->name, false);
+    struct ntk_err err = { 0 };
+
+    if (i == SIZE_MAX || is_given[i]) {
+        return rtd_fault_set(fault, NRT__NERR__NERR_INFER_BAD_INPUT, "%s ifmap %.200s",
+                             i == SIZE_MAX ? "unknown" : "twice given", given->name);
+    }
+    const struct ntk_core_io *io = &model->ios[i];
+    const void *from = given->buf.data;
+    is_given[i] = true;
+    if (given->data_case == NRT__INFER_IO__DATA_BUF_SHM) {
+        struct rtd_shm *shm = rtd_shm_take(model->manager, given->buf_shm->path);
+        uint64_t bytes = shm ? rtd_shm_bytes_get(shm) : 0;
+        bool is_read = bytes >= io->bytes && rtd_shm_read(shm, model->staging, io->bytes);
+        rtd_shm_give_back(shm);
+        if (!is_read) {
+            return size_refuse(fault, io, bytes, given->buf_shm->path);
+        }
+        from = model->staging;
+    } else if (given->data_case != NRT__INFER_IO__DATA_BUF || given->buf.len != io->bytes) {
+        return size_refuse(fault, io,
+                           given->data_case == NRT__INFER_IO__DATA_BUF ? given->buf.len : 0, NULL);
+    }
+    if (io->bytes > 0 && ntk_core_tensor_write(context->tensors[i], from, 0, io->bytes, &err) < 0) {
+        return rtd_fault_set(fault, NRT__NERR__NERR_FAIL, "%s", err.text);
+    }
+    return true;
+}
+
+static bool inputs_take(struct rtd_model *model, struct rtd_context *context,
+                        const Nrt__InferRequest *asked, struct rtd_fault *fault)
+{
+    bool *is_given = calloc(model->input_count ? model->input_count : 1, sizeof *is_given);
+    bool is_good = is_given != NULL;
+
+    if (!is_given) {
+        return rtd_fault_set(fault, NRT__NERR__NERR_RESOURCE, "out of memory");
+    }
+    if (asked->n_ifmap != model->input_count) {
+        is_good = rtd_fault_set(fault, NRT__NERR__NERR_INFER_BAD_INPUT,
+                                "Wrong number of ifmaps, expected: %zu, received: %zu",
+                                model->input_count, asked->n_ifmap);
+    }
+    for (size_t i = 0; i < asked->n_ifmap && is_good; i++) {
+        is_good = input_take(model, context, asked->ifmap[i], is_given, fault);
+    }
+    free(is_given);
+    return is_good;
+}
+
+static bool outputs_prepare(struct rtd_inference *inference, const Nrt__InferRequest *asked,
+                            struct rtd_fault *fault)
+{
+    struct rtd_model *model = inference->model;
+    size_t output_count = model->io_count - model->input_count;
+
+    inference->outputs = calloc(output_count + 1, sizeof *inference->outputs);
+    inference->output_names = calloc(output_count + 1, sizeof *inference->output_names);
+    inference->output_sizes = calloc(output_count + 1, sizeof *inference->output_sizes);
+    if (!inference->outputs || !inference->output_names || !inference->output_sizes) {
+        return rtd_fault_set(fault, NRT__NERR__NERR_RESOURCE, "out of memory");
+    }
+    inference->output_count = output_count;
+    for (size_t i = 0; i < output_count; i++) {
+        const struct ntk_core_io *io = &model->ios[model->input_count + i];
+        inference->output_sizes[i] = io->bytes;
+        inference->output_names[i] = strdup(io->name);
+        if (!inference->output_names[i]) {
+            return rtd_fault_set(fault, NRT__NERR__NERR_RESOURCE, "out of memory");
+        }
+    }
+    for (size_t i = 0; i < asked->n_shm_ofmap; i++) {
+        const Nrt__InferIo *given = asked->shm_ofmap[i];
+        size_t at = io_find(model, given->name, true);
+        if (at == SIZE_MAX || given->data_case != NRT__INFER_IO__DATA_BUF_SHM ||
+            inference->outputs[at - model->input_count].shm) {
+            return rtd_fault_set(fault, NRT__NERR__NERR_INFER_BAD_INPUT, "%s shm_ofmap %.200s",
+                                 at == SIZE_MAX ? "unknown" : "wrong", given->name);
+        }
+        struct rtd_shm *shm = rtd_shm_take(model->manager, given->buf_shm->path);
+        inference->outputs[at - model->input_count].shm = shm;
+        if (!shm || rtd_shm_bytes_get(shm) < model->ios[at].bytes) {
+            return rtd_fault_set(
+                fault, NRT__NERR__NERR_INFER_BAD_INPUT,
+                "shared memory %.200s for [%s] is missing or smaller than %" PRIu64,
+                given->buf_shm->path, model->ios[at].name, model->ios[at].bytes);
+        }
+    }
+    for (size_t i = 0; i < output_count && asked->n_shm_ofmap == 0; i++) {
+        inference->outputs[i].bytes = malloc(inference->output_sizes[i] + 1);
+        inference->output_bytes += inference->output_sizes[i];
+        if (!inference->outputs[i].bytes) {
+            return rtd_fault_set(fault, NRT__NERR__NERR_RESOURCE, "out of memory");
+        }
+    }
+    /* Where some outputs go to shared memory the others are asked for by nobody. */
+    for (size_t i = 0; i < output_count && asked->n_shm_ofmap > 0; i++) {
+        if (!inference->outputs[i].shm) {
+            inference->output_sizes[i] = 0;
+        }
+    }
+    return true;
+}
+
+static struct rtd_context *context_take(struct rtd_model *model)
+{
+    for (uint32_t i = 0; i < model->ninfer; i++) {
+        if (!model->contexts[i].is_taken) {
+            model->contexts[i].is_taken = true;
+            return &model->contexts[i];
+        }
+    }
+    return NULL;
+}
+
+static bool model_check(const struct rtd_model *model, const Nrt__HNn *handle,
+                        struct rtd_fault *fault)
+{
+    if (model && model->state == RTD_MODEL_FAILED) {
+        return rtd_fault_set(fault, NRT__NERR__NERR_FAILED_STATE, "model %u failed: unload it",
+                             model->id);
+    }
+    if (!model || model->state != RTD_MODEL_READY) {
+        return rtd_fault_set(fault, NRT__NERR__NERR_INVALID_HANDLE, "Failed to find model: %u",
+                             handle ? handle->id : 0);
+    }
+    if (model->uncollected_count >= model->ninfer &&
+        (model->uncollected_count >= UNCOLLECTED_MAX ||
+         model->uncollected_bytes >= UNCOLLECTED_BYTES_MAX)) {
+        return rtd_fault_set(fault, NRT__NERR__NERR_RESOURCE,
+                             "%u results of model %u wait for infer_wait: collect them",
+                             model->uncollected_count, model->id);
+    }
+    return true;
+}
+
+/* The core counts what is refused, too. */
+static void refuse_count(struct rtd_model *model, enum _Nrt__Nerr code)
+{
+    struct rtd_counts *counts = &model->manager->counts;
+
+    if (code == NRT__NERR__NERR_QUEUE_FULL) {
+        counts->dropped++;
+        ntk_core_execute_refused(model->core, -EAGAIN);
+    } else if (code == NRT__NERR__NERR_INFER_BAD_INPUT) {
+        counts->statuses[NRT__INFER_STATUS__IST_BAD_INPUT]++;
+        ntk_core_execute_refused(model->core, -EINVAL);
+    }
+}
+
+/* Its inputs are read, and a worker has it; or fault says why not. */
+static bool submit(struct rtd_model *model, struct rtd_inference *inference,
+                   const Nrt__InferRequest *asked, struct rtd_fault *fault)
+{
+    inference->post_ns = ntk_clock_monotonic_ns();
+    inference->item.run = rtd_inference_run;
+    inference->item.destroy = rtd_inference_done;
+    inference->model_id = model->id;
+    inference->model = model;
+    if (!inputs_take(model, inference->context, asked, fault) ||
+        !outputs_prepare(inference, asked, fault)) {
+        return false;
+    }
+    if (ntk_core_queue_submit(model->lanes[model->next_lane], &inference->item, NULL) < 0) {
+        return rtd_fault_set(fault, NRT__NERR__NERR_RESOURCE, "no worker for model %u", model->id);
+    }
+    model->next_lane = (model->next_lane + 1) % model->lane_count;
+    if (model->oldest) {
+        model->newest->newer = inference;
+    } else {
+        model->oldest = inference;
+    }
+    model->newest = inference;
+    return true;
+}
+
+struct rtd_inference *rtd_inference_post(struct rtd_manager *manager,
+                                         const Nrt__InferRequest *asked, struct rtd_wait *wait,
+                                         bool has_cookie, struct rtd_fault *fault)
+{
+    struct rtd_model *model = rtd_model_find(manager, asked->h_nn);
+
+    if (!model_check(model, asked->h_nn, fault)) {
+        return NULL;
+    }
+    struct rtd_context *context = context_take(model);
+    if (!context) {
+        (void)rtd_fault_set(fault, NRT__NERR__NERR_QUEUE_FULL,
+                            "%u inferences of model %u are under way: wait for one", model->ninfer,
+                            model->id);
+        refuse_count(model, fault->code);
+        return NULL;
+    }
+    struct rtd_inference *inference = calloc(1, sizeof *inference);
+    if (!inference) {
+        context->is_taken = false;
+        (void)rtd_fault_set(fault, NRT__NERR__NERR_RESOURCE, "out of memory");
+        return NULL;
+    }
+    inference->context = context;
+    if (!submit(model, inference, asked, fault)) {
+        context->is_taken = false;
+        rtd_inference_free(inference);
+        refuse_count(model, fault->code);
+        return NULL;
+    }
+    /* Its worker waits for the lock before it looks for who is to be answered. */
+    model->in_flight++;
+    manager->counts.inferences++;
+    inference->waits = wait;
+    if (has_cookie) {
+        inference->cookie = ++manager->last_cookie;
+        inference->next = manager->cookies[inference->cookie % RTD_COOKIE_SLOTS];
+        manager->cookies[inference->cookie % RTD_COOKIE_SLOTS] = inference;
+        model->uncollected_count++;
+        model->uncollected_bytes += inference->output_bytes;
+    }
+    return inference;
+}

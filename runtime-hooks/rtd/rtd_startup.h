@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rtd_startup - devices are taken, in a few attempts, with the lines that operators know.
+ *
+ * Threads: one, before the daemon has others. SIGTERM and SIGINT are blocked and end the wait.
+ */
+#ifndef NTK_RUNTIME_HOOKS_RTD_RTD_STARTUP_H
+#define NTK_RUNTIME_HOOKS_RTD_RTD_STARTUP_H
+
+#include "runtime-hooks/core/core.h"
+#include "runtime-hooks/rtd/rtd_devices.h"
+#include "shared/base/err.h"
+
+#define RTD_STARTUP_ATTEMPTS 3
+
+/* NULL: no attempt took them; why has the reason. Where why has one before, none is made, and the
+ * lines are told all the same. */
+struct ntk_core *rtd_startup(struct ntk_core_options *options,
+                             const struct ntk_core_machine *machine,
+                             const struct rtd_devices *devices, struct ntk_err *why);
+
+#endif

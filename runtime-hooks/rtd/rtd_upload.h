@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rtd_upload - a NEFF as its client sends it, or out of a file that it names: never more of it than
+ * the daemon takes, nor more of all clients together.
+ *
+ * Owner:   a zeroed struct with `limits` is an empty upload; fini frees it.
+ * Threads: an upload, one at a time; what uploads of the same limits share is atomic.
+ */
+#ifndef NTK_RUNTIME_HOOKS_RTD_RTD_UPLOAD_H
+#define NTK_RUNTIME_HOOKS_RTD_RTD_UPLOAD_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/base/buf.h"
+
+#define RTD_NEFF_MIB_DEFAULT 2048
+#define RTD_NEFF_MIB_MAX (1U << 20)
+/* All uploads together may take as much as so many of the largest. */
+#define RTD_UPLOADS_OF_LARGEST 2
+
+struct rtd_upload_limits {
+    uint64_t neff_bytes_max;
+    _Atomic uint64_t bytes_now; /* of all uploads */
+};
+
+enum rtd_upload_fault {
+    RTD_UPLOAD_GOOD,
+    RTD_UPLOAD_TOO_LARGE, /* than one may be */
+    RTD_UPLOAD_TOO_MUCH,  /* of all clients together */
+    RTD_UPLOAD_NO_MEMORY,
+    RTD_UPLOAD_RELATIVE, /* no absolute path */
+    RTD_UPLOAD_IRREGULAR,
+    RTD_UPLOAD_NO_FILE, /* errno says why */
+};
+
+struct rtd_upload {
+    struct rtd_upload_limits *limits;
+    enum rtd_upload_fault fault; /* the first one; then nothing is kept */
+    int error;                   /* errno of NO_FILE */
+    uint64_t bytes_taken;        /* from the limit of all */
+    struct ntk_buf neff;
+};
+
+void rtd_upload_fini(struct rtd_upload *upload);
+/* The client says how long it will be. */
+void rtd_upload_announce(struct rtd_upload *upload, uint64_t bytes_count);
+void rtd_upload_add(struct rtd_upload *upload, const void *bytes, size_t bytes_count);
+/* Instead of what was added. A path of a client: never what blocks, and never what is no file. */
+void rtd_upload_read_file(struct rtd_upload *upload, const char *path);
+
+#endif

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/* aggregate_ranks - the communicators of processes: where each stands, and what it counted. */
+#include "shared/collect/aggregate_state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/base/clock.h"
+
+#define NAME_BYTES 4200 /* of a group, the longest that a segment writes */
+#define LOST_RANKS_MAX 1024
+#define LOST_KEPT_NS (3600 * NTK_NS_PER_SECOND)
+
+static bool is_of(const struct rank_state *state, const struct ntk_ring_comm *comm)
+{
+    return state->key == comm->key && state->rank == comm->rank &&
+           state->join_realtime_ns == comm->join_realtime_ns;
+}
+
+/* Made when it is first asked for; NULL without memory. */
+static struct rank_state *state_of(struct runtime_state *runtime, const struct ntk_ring_comm *comm)
+{
+    struct rank_state *state;
+
+    ntk_vec_each(struct rank_state, known, &runtime->ranks) {
+        if (is_of(known, comm)) {
+            return known;
+        }
+    }
+    state = ntk_vec_add(&runtime->ranks);
+    if (state) {
+        state->key = comm->key;
+        state->join_realtime_ns = comm->join_realtime_ns;
+        state->rank = comm->rank;
+    }
+    return state;
+}
+
+static void take_count(struct ntk_count *out, uint64_t now, uint64_t *base)
+{
+    out->total = now;
+    out->period = ntk_aggregate_difference(now, *base);
+    *base = now;
+}
+
+static void take_counts(const struct ntk_ring_comm *comm, struct rank_state *state,
+                        struct ntk_rank_sample *out)
+{
+    for (size_t i = 0; i < NTK_COLLECTIVE_COUNT; i++) {
+        take_count(&out->operations[i], comm->count[i], &state->operations[i]);
+    }
+    take_count(&out->errors, comm->errors, &state->errors);
+    take_count(&out->moved_bytes, comm->bytes_total, &state->bytes);
+    take_count(&out->time_ns, comm->time_ns, &state->time_ns);
+    take_count(&out->wait_ns, comm->wait_ns, &state->wait_ns);
+}
+
+int ntk_aggregate_start_ranks(struct runtime_state *runtime,
+                              const struct ntk_runtime_reading *reading)
+{
+    for (size_t i = 0; i < reading->comm_count; i++) {
+        struct rank_state *state = state_of(runtime, &reading->comms[i]);
+        struct ntk_rank_sample unwatched;
+
+        if (!state) {
+            return -ENOMEM;
+        }
+        take_counts(&reading->comms[i], state, &unwatched);
+    }
+    return 0;
+}
+
+static const char *text_of(struct ntk_aggregate *aggregate,
+                           const struct ntk_runtime_reading *reading, uint32_t name)
+{
+    char text[NAME_BYTES] = "";
+
+    if (name != 0 && reading->text) {
+        reading->text(reading->ctx, name, text, sizeof text);
+    }
+    return ntk_snapshot_text(aggregate->pending, text);
+}
+
+static void take_rank(struct ntk_aggregate *aggregate, const struct ntk_runtime_reading *reading,
+                      const struct ntk_ring_comm *comm, struct ntk_rank_sample *out)
+{
+    out->key = comm->key;
+    out->state = comm->state == NTK_COMM_JOINED   ? NTK_RANK_JOINED
+                 : comm->state == NTK_COMM_BROKEN ? NTK_RANK_BROKEN
+                                                  : NTK_RANK_LEFT;
+    out->rank = comm->rank;
+    out->rank_count = comm->rank_count;
+    out->world_rank = comm->world_rank;
+    out->world_count = comm->world_count;
+    out->model_id = comm->model;
+    out->core = comm->core;
+    out->rendezvous = text_of(aggregate, reading, comm->name);
+    out->group = text_of(aggregate, reading, comm->group);
+    out->join_realtime_ns = comm->join_realtime_ns;
+    out->sequence = comm->sequence;
+    out->operation = (enum ntk_collective)comm->operation;
+    out->in_flight = comm->in_flight;
+    out->since_ns = comm->since_ns;
+    out->bytes = comm->bytes;
+    out->dtype = comm->dtype;
+    out->nrt_status = comm->status;
+    out->tid = comm->tid;
+    out->longest_ns = comm->longest_ns;
+}
+
+/* ---- ranks that were lost ---- */
+
+static void lost_free(struct lost_rank_state *state)
+{
+    free((char *)state->lost.tag);
+    free((char *)state->lost.command);
+    free((char *)state->lost.rank.rendezvous);
+    free((char *)state->lost.rank.group);
+}
+
+static void lost_remove(struct ntk_aggregate *aggregate, size_t index)
+{
+    lost_free(ntk_vec_at(&aggregate->lost_ranks, index));
+    ntk_vec_remove(&aggregate->lost_ranks, index);
+}
+
+/* Without memory it is not told of. */
+static void lost_add(struct ntk_aggregate *aggregate, const struct ntk_runtime_sample *runtime,
+                     const struct ntk_rank_sample *rank)
+{
+    struct lost_rank_state state = { .lost = { .pid = runtime->pid, .rank = *rank } };
+
+    state.lost.tag = strdup(runtime->tag);
+    state.lost.command = strdup(runtime->command);
+    state.lost.rank.rendezvous = strdup(rank->rendezvous);
+    state.lost.rank.group = strdup(rank->group);
+    if (!state.lost.tag || !state.lost.command || !state.lost.rank.rendezvous ||
+        !state.lost.rank.group || ntk_vec_push(&aggregate->lost_ranks, &state) < 0) {
+        lost_free(&state);
+    } else if (aggregate->lost_ranks.count > LOST_RANKS_MAX) {
+        lost_remove(aggregate, 0);
+    }
+}
+
+void ntk_aggregate_free_lost_ranks(struct ntk_aggregate *aggregate)
+{
+    while (aggregate->lost_ranks.count > 0) {
+        lost_remove(aggregate, aggregate->lost_ranks.count - 1);
+    }
+    ntk_vec_fini(&aggregate->lost_ranks);
+}
+
+/* Whether a living process has its place by now. */
+static bool is_replaced(const struct ntk_snapshot *snapshot, const struct ntk_rank_sample *lost)
+{
+    for (size_t i = 0; i < snapshot->runtime_count; i++) {
+        const struct ntk_runtime_sample *runtime = &snapshot->runtimes[i];
+
+        for (size_t k = 0; !runtime->ended && k < runtime->rank_count; k++) {
+            if (runtime->ranks[k].key == lost->key && runtime->ranks[k].rank == lost->rank &&
+                runtime->ranks[k].join_realtime_ns > lost->join_realtime_ns) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+void ntk_aggregate_build_lost_ranks(struct ntk_aggregate *aggregate, struct ntk_snapshot *snapshot)
+{
+    struct ntk_lost_rank *out;
+
+    for (size_t i = aggregate->lost_ranks.count; i-- > 0;) {
+        struct lost_rank_state *state = ntk_vec_at(&aggregate->lost_ranks, i);
+
+        if (state->since_ns == 0) {
+            state->since_ns = snapshot->monotonic_ns;
+        }
+        if (snapshot->monotonic_ns - state->since_ns > LOST_KEPT_NS ||
+            is_replaced(snapshot, &state->lost.rank)) {
+            lost_remove(aggregate, i);
+        }
+    }
+    out = ntk_snapshot_alloc_lost_ranks(snapshot, aggregate->lost_ranks.count);
+    for (size_t i = 0; out && i < snapshot->lost_rank_count; i++) {
+        const struct lost_rank_state *state = ntk_vec_at(&aggregate->lost_ranks, i);
+
+        out[i] = state->lost;
+        out[i].tag = ntk_snapshot_text(snapshot, state->lost.tag);
+        out[i].command = ntk_snapshot_text(snapshot, state->lost.command);
+        out[i].rank.rendezvous = ntk_snapshot_text(snapshot, state->lost.rank.rendezvous);
+        out[i].rank.group = ntk_snapshot_text(snapshot, state->lost.rank.group);
+        out[i].lost_for_ns = snapshot->monotonic_ns - state->since_ns;
+    }
+}
+
+/* ---- a period ---- */
+
+int ntk_aggregate_take_ranks(struct ntk_aggregate *aggregate, struct runtime_state *runtime,
+                             const struct ntk_runtime_reading *reading,
+                             struct ntk_runtime_sample *out)
+{
+    struct ntk_rank_sample *ranks;
+
+    ntk_vec_each(struct rank_state, state, &runtime->ranks) {
+        state->seen = false;
+    }
+    if (reading->comm_count == 0 && runtime->ranks.count == 0) {
+        return 0;
+    }
+    ranks = ntk_snapshot_alloc_ranks(aggregate->pending, out, reading->comm_count);
+    for (size_t i = 0; i < reading->comm_count; i++) {
+        struct rank_state *state = state_of(runtime, &reading->comms[i]);
+
+        if (!state || !ranks) {
+            return -ENOMEM;
+        }
+        take_rank(aggregate, reading, &reading->comms[i], &ranks[i]);
+        take_counts(&reading->comms[i], state, &ranks[i]);
+        for (size_t k = 0; k < out->core_count; k++) {
+            ranks[i].core_busy_ns.period += out->cores[k].busy_ns.period;
+            ranks[i].core_busy_ns.total += out->cores[k].busy_ns.total;
+        }
+        state->seen = true;
+        if (reading->ended && ranks[i].state == NTK_RANK_JOINED) {
+            lost_add(aggregate, out, &ranks[i]);
+        }
+    }
+    for (size_t i = runtime->ranks.count; i-- > 0;) {
+        if (!((struct rank_state *)ntk_vec_at(&runtime->ranks, i))->seen) {
+            ntk_vec_remove(&runtime->ranks, i);
+        }
+    }
+    return 0;
+}

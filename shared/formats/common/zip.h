@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * zip - members of a zip archive in memory.
+ *
+ * Takes stored and deflated members (and others that libarchive inflates), with or without ZIP64
+ * fields; sizes and checksums are compared with what the archive says. Encrypted members, links and
+ * names that leave the archive are refused. What all members inflate to is bounded by the caller's
+ * limits before it is allocated, so a bomb costs no more than they allow.
+ *
+ * Owner:   ntk_zip_read() fills caller's storage, ntk_zip_fini() frees it.
+ * Threads: any.
+ */
+#ifndef NTK_SHARED_FORMATS_COMMON_ZIP_H
+#define NTK_SHARED_FORMATS_COMMON_ZIP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/base/err.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ntk_zip_member {
+    char *name;
+    uint8_t *bytes; /* followed by a NUL that does not count */
+    size_t bytes_count;
+};
+
+struct ntk_zip {
+    struct ntk_zip_member *members; /* in order of the archive, folders left out */
+    size_t member_count;
+};
+
+struct ntk_zip_limits {
+    uint64_t total_bytes; /* of all members together */
+    size_t member_count;
+    size_t name_bytes;
+};
+
+/* -EBADMSG: not such an archive, cut off, damaged, or a name or kind of member that is refused;
+ * -EFBIG: beyond a limit; -ENOMEM. */
+int ntk_zip_read(const void *bytes, size_t bytes_count, const struct ntk_zip_limits *limits,
+                 struct ntk_zip *out_zip, struct ntk_err *err);
+void ntk_zip_fini(struct ntk_zip *zip);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

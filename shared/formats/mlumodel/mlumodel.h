@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mlumodel - offline models: compiled functions, each under a symbol, in one file
+ * (docs/formats/mlu-model.md). Our own format; the vendor's is not public.
+ *
+ * A function is a NEFF, of which this module only knows where it lies.
+ *
+ * Owner:   a read model borrows the bytes it was read from.
+ * Threads: any, one at a time.
+ */
+#ifndef NTK_SHARED_FORMATS_MLUMODEL_MLUMODEL_H
+#define NTK_SHARED_FORMATS_MLUMODEL_MLUMODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/base/buf.h"
+#include "shared/base/err.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_MLUMODEL_SYMBOL_BYTES 64
+#define NTK_MLUMODEL_FUNCTIONS_MAX 4096U
+#define NTK_MLUMODEL_BYTES_MAX (UINT64_C(1) << 31) /* of a file: its size is an int elsewhere */
+/* The symbol of a function that was saved without one. */
+#define NTK_MLUMODEL_DEFAULT_SYMBOL "subnet0"
+
+struct ntk_mlumodel_function {
+    char symbol[NTK_MLUMODEL_SYMBOL_BYTES];
+    const void *program; /* borrowed */
+    uint64_t program_bytes;
+    uint32_t parallelism; /* cores that it was compiled for, at least 1 */
+};
+
+struct ntk_mlumodel {
+    uint64_t bytes; /* of the file */
+    struct ntk_mlumodel_function *functions;
+    uint32_t function_count;
+};
+
+/* How long the file is, by its first bytes (at least NTK_MLUMODEL_HEAD_BYTES of them). -EBADMSG: it
+ * is none. */
+#define NTK_MLUMODEL_HEAD_BYTES 64
+int ntk_mlumodel_size(const void *head, uint64_t *out_bytes, struct ntk_err *err);
+/* -EBADMSG: damaged or none; -ENOTSUP: a newer version; -ENOMEM. */
+int ntk_mlumodel_read(const void *bytes, size_t bytes_count, struct ntk_mlumodel *out_model,
+                      struct ntk_err *err);
+void ntk_mlumodel_fini(struct ntk_mlumodel *model); /* a zeroed one is fine */
+/* NULL: no such symbol. */
+const struct ntk_mlumodel_function *ntk_mlumodel_find(const struct ntk_mlumodel *model,
+                                                      const char *symbol);
+
+/* Appends the file to out, which is empty. -EINVAL: no function, too many, a symbol twice or
+ * empty. */
+int ntk_mlumodel_write(const struct ntk_mlumodel_function *functions, uint32_t function_count,
+                       struct ntk_buf *out, struct ntk_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+#include "shared/formats/mlumodel/mlumodel.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/base/cursor.h"
+#include "shared/formats/mlumodel/mlumodel_layout.h"
+
+static_assert(NTK_MLUMODEL_HEAD_BYTES == sizeof(struct mlumodel_head), "the head");
+static_assert(NTK_MLUMODEL_SYMBOL_BYTES == sizeof((struct mlumodel_entry){ 0 }).symbol, "symbol");
+
+static int head_read(const void *bytes, struct mlumodel_head *out_head, struct ntk_err *err)
+{
+    struct ntk_cursor cursor;
+    struct mlumodel_head head = { 0 };
+
+    ntk_cursor_init(&cursor, bytes, sizeof head);
+    head.magic = ntk_cursor_u64(&cursor);
+    head.version = ntk_cursor_u32(&cursor);
+    head.head_bytes = ntk_cursor_u32(&cursor);
+    head.file_bytes = ntk_cursor_u64(&cursor);
+    head.function_count = ntk_cursor_u32(&cursor);
+    head.entry_bytes = ntk_cursor_u32(&cursor);
+    head.table_offset = ntk_cursor_u64(&cursor);
+    if (head.magic != MLUMODEL_MAGIC) {
+        return ntk_err_set(err, -EBADMSG, 0, "not an offline model: it begins otherwise");
+    }
+    if (head.version != MLUMODEL_VERSION) {
+        return ntk_err_set(err, -ENOTSUP, 8, "an offline model of version %u; version %u is known",
+                           head.version, MLUMODEL_VERSION);
+    }
+    if (head.head_bytes != sizeof head || head.entry_bytes != sizeof(struct mlumodel_entry)) {
+        return ntk_err_set(err, -EBADMSG, 12,
+                           "head of %u and entries of %u bytes are not those of "
+                           "version %u",
+                           head.head_bytes, head.entry_bytes, MLUMODEL_VERSION);
+    }
+    if (head.file_bytes < sizeof head || head.file_bytes > NTK_MLUMODEL_BYTES_MAX) {
+        return ntk_err_set(err, -EBADMSG, 16, "an offline model cannot have %llu bytes",
+                           (unsigned long long)head.file_bytes);
+    }
+    if (head.function_count == 0 || head.function_count > NTK_MLUMODEL_FUNCTIONS_MAX) {
+        return ntk_err_set(err, -EBADMSG, 24, "%u functions; there are 1 to %u",
+                           head.function_count, NTK_MLUMODEL_FUNCTIONS_MAX);
+    }
+    *out_head = head;
+    return 0;
+}
+
+int ntk_mlumodel_size(const void *head_bytes, uint64_t *out_bytes, struct ntk_err *err)
+{
+    struct mlumodel_head head = { 0 };
+    int ret = head_read(head_bytes, &head, err);
+
+    if (ret == 0) {
+        *out_bytes = head.file_bytes;
+    }
+    return ret;
+}
+
+/* at: of the entry in the file, for the sentence. */
+static int entry_read(struct ntk_cursor *cursor, const struct mlumodel_head *head,
+                      const uint8_t *bytes, struct ntk_mlumodel_function *function,
+                      struct ntk_err *err)
+{
+    uint64_t at = cursor->position;
+    const uint8_t *symbol = ntk_cursor_take(cursor, NTK_MLUMODEL_SYMBOL_BYTES);
+    uint64_t offset = ntk_cursor_u64(cursor);
+    uint64_t count = ntk_cursor_u64(cursor);
+    uint32_t parallelism = ntk_cursor_u32(cursor);
+
+    (void)ntk_cursor_take(cursor, sizeof((struct mlumodel_entry){ 0 }).reserved);
+    if (!ntk_cursor_ok(cursor)) {
+        return ntk_err_set(err, -EBADMSG, at, "the file ends inside its table of functions");
+    }
+    if (symbol[0] == '\0' || !memchr(symbol, '\0', NTK_MLUMODEL_SYMBOL_BYTES)) {
+        return ntk_err_set(err, -EBADMSG, at, "a function has no symbol, or one without an end");
+    }
+    if (offset < sizeof *head || offset % MLUMODEL_ALIGN != 0 || offset > head->file_bytes ||
+        count == 0 || count > head->file_bytes - offset) {
+        return ntk_err_set(err, -EBADMSG, at + 64, "the program of %s lies outside the file",
+                           (const char *)symbol);
+    }
+    if (parallelism == 0) {
+        return ntk_err_set(err, -EBADMSG, at + 80, "%s is compiled for no core",
+                           (const char *)symbol);
+    }
+    memcpy(function->symbol, symbol, NTK_MLUMODEL_SYMBOL_BYTES);
+    function->program = bytes + offset;
+    function->program_bytes = count;
+    function->parallelism = parallelism;
+    return 0;
+}
+
+static int by_symbol(const void *a, const void *b)
+{
+    const struct ntk_mlumodel_function *const *left = a;
+    const struct ntk_mlumodel_function *const *right = b;
+
+    return strcmp((*left)->symbol, (*right)->symbol);
+}
+
+/* Two with one symbol: nobody would know which is meant. */
+static int symbols_check(const struct ntk_mlumodel *model, struct ntk_err *err)
+{
+    const struct ntk_mlumodel_function **sorted = calloc(model->function_count, sizeof *sorted);
+    int ret = 0;
+
+    if (!sorted) {
+        return ntk_err_no_memory(err);
+    }
+    for (uint32_t i = 0; i < model->function_count; i++) {
+        sorted[i] = &model->functions[i];
+    }
+    qsort(sorted, model->function_count, sizeof(struct ntk_mlumodel_function *), by_symbol);
+    for (uint32_t i = 1; ret == 0 && i < model->function_count; i++) {
+        if (strcmp(sorted[i - 1]->symbol, sorted[i]->symbol) == 0) {
+            ret = ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "two functions are called %s",
+                              sorted[i]->symbol);
+        }
+    }
+    free(sorted);
+    return ret;
+}
+
+int ntk_mlumodel_read(const void *bytes, size_t bytes_count, struct ntk_mlumodel *out_model,
+                      struct ntk_err *err)
+{
+    struct mlumodel_head head = { 0 };
+    struct ntk_mlumodel model = { 0 };
+    struct ntk_cursor cursor;
+    int ret = 0;
+
+    if (bytes_count < sizeof head) {
+        return ntk_err_set(err, -EBADMSG, bytes_count, "the file ends inside its head");
+    }
+    ret = head_read(bytes, &head, err);
+    if (ret < 0) {
+        return ret;
+    }
+    if (head.file_bytes > bytes_count) {
+        return ntk_err_set(err, -EBADMSG, bytes_count, "the file ends before its %llu bytes",
+                           (unsigned long long)head.file_bytes);
+    }
+    if (head.table_offset > head.file_bytes) {
+        return ntk_err_set(err, -EBADMSG, 32, "the table of functions lies outside the file");
+    }
+    model.bytes = head.file_bytes;
+    /* At least one, says head_read(). */
+    model.functions = calloc(head.function_count, sizeof *model.functions); /* NOLINT(*UnixAPI) */
+    if (!model.functions) {
+        return ntk_err_no_memory(err);
+    }
+    ntk_cursor_init(&cursor, bytes, (size_t)head.file_bytes);
+    (void)ntk_cursor_take(&cursor, (size_t)head.table_offset);
+    while (ret == 0 && model.function_count < head.function_count) {
+        ret = entry_read(&cursor, &head, bytes, &model.functions[model.function_count], err);
+        model.function_count += ret == 0 ? 1 : 0;
+    }
+    ret = ret == 0 ? symbols_check(&model, err) : ret;
+    if (ret < 0) {
+        ntk_mlumodel_fini(&model);
+        return ret;
+    }
+    *out_model = model;
+    return 0;
+}
+
+void ntk_mlumodel_fini(struct ntk_mlumodel *model)
+{
+    free(model->functions);
+    *model = (struct ntk_mlumodel){ 0 };
+}
+
+const struct ntk_mlumodel_function *ntk_mlumodel_find(const struct ntk_mlumodel *model,
+                                                      const char *symbol)
+{
+    for (uint32_t i = 0; i < model->function_count; i++) {
+        if (strcmp(model->functions[i].symbol, symbol) == 0) {
+            return &model->functions[i];
+        }
+    }
+    return NULL;
+}

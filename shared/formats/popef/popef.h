@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * popef - files that carry executables, tensors and feeds: the Poplar Exchange Format's data model
+ * as a C library.
+ *
+ * A file is a row of independent blobs, each a header and its content. This library reads and
+ * writes them in a declared encoding of its own, OPEF 1 (docs/formats/popef.md); the vendor's own
+ * bytes are not public and are not read. Names follow the vendor's C++ classes: Reader, Writer,
+ * BlobWriter, Model.
+ *
+ *   struct popef_reader *reader = NULL;
+ *   struct popef_error err = { 0 };
+ *   if (popef_reader_open(&reader, &err) < 0 ||
+ *       popef_reader_parse_file(reader, "executable.popef", &err) < 0) {
+ *       fprintf(stderr, "%s\n", err.text);
+ *   }
+ *   for (size_t i = 0; i < popef_reader_tensor_count(reader); i++) {
+ *       puts(popef_reader_tensor(reader, i)->info.name);
+ *   }
+ *   popef_reader_close(reader);
+ *
+ * Results: 0 or more is success, a negative number is -(enum popef_error_code) and err, where not
+ *          NULL, holds the sentence. What a function gives out is touched on success only.
+ * Owner:   what has _open() is freed by its _close(), which takes NULL too. What a reader hands out
+ *          is borrowed from it and lives as long as the reader.
+ * Threads: one object belongs to one thread at a time. Streams of one reader may be used by
+ *          different threads, and outlive the reader.
+ */
+#ifndef POPEF_H
+#define POPEF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define POPEF_VERSION_MAJOR 1
+#define POPEF_VERSION_MINOR 0
+
+#if defined(__GNUC__)
+#define POPEF_API __attribute__((visibility("default")))
+#else
+#define POPEF_API
+#endif
+
+/* ---- errors ---- */
+
+/* 1 to 13 are part of the encoding's description; the others concern the calls. */
+enum popef_error_code {
+    POPEF_ERROR_NONE = 0,
+    POPEF_ERROR_OPEN = 1,                 /* the file cannot be opened */
+    POPEF_ERROR_MAGIC = 2,                /* not an OPEF file */
+    POPEF_ERROR_TRUNCATED = 3,            /* a header or a blob runs past the end */
+    POPEF_ERROR_FORMAT = 4,               /* unknown header format or flags */
+    POPEF_ERROR_INFO = 5,                 /* a malformed info section */
+    POPEF_ERROR_DATA_SIZE = 6,            /* data of another size than its description asks for */
+    POPEF_ERROR_NO_NAME = 7,              /* an executable without a name */
+    POPEF_ERROR_DUPLICATE_EXECUTABLE = 8, /* two executables of one name */
+    POPEF_ERROR_ABSENT_EXECUTABLE = 9,    /* metadata or an opaque blob names one that is absent */
+    POPEF_ERROR_INACTIVE = 10,            /* a blob writer that another one has followed */
+    POPEF_ERROR_COMPRESSION = 11,         /* damaged compressed data, or of another length */
+    POPEF_ERROR_ANCHOR = 12,              /* a tensor or feed that does not fit its anchor */
+    POPEF_ERROR_DUPLICATE_TENSOR = 13,    /* two tensors, or two feeds, of one name */
+    POPEF_ERROR_IO = 100,                 /* reading or writing failed */
+    POPEF_ERROR_MEMORY = 101,             /* not enough memory */
+    POPEF_ERROR_ARGUMENT = 102,           /* a call that makes no sense */
+    POPEF_ERROR_MODEL = 103,              /* no model can be built: none or several candidates */
+};
+
+#define POPEF_ERROR_TEXT_BYTES 512
+#define POPEF_NO_OFFSET UINT64_MAX
+
+struct popef_error {
+    int code;                          /* enum popef_error_code */
+    uint64_t offset;                   /* in the file, or POPEF_NO_OFFSET */
+    char text[POPEF_ERROR_TEXT_BYTES]; /* one sentence, safe to print */
+};
+
+/* ---- the data model ---- */
+
+enum popef_blob_type {
+    POPEF_BLOB_EXECUTABLE = 0,
+    POPEF_BLOB_METADATA = 1,
+    POPEF_BLOB_TENSOR = 2,
+    POPEF_BLOB_FEED = 3,
+    POPEF_BLOB_OPAQUE = 4,
+};
+
+enum popef_data_type {
+    POPEF_BOOL = 0,
+    POPEF_F8 = 1,
+    POPEF_F16 = 2,
+    POPEF_F32 = 3,
+    POPEF_F64 = 4,
+    POPEF_S8 = 5,
+    POPEF_U8 = 6,
+    POPEF_S16 = 7,
+    POPEF_U16 = 8,
+    POPEF_S32 = 9,
+    POPEF_U32 = 10,
+    POPEF_S64 = 11,
+    POPEF_U64 = 12,
+    POPEF_F8143 = 13,
+    POPEF_F8152 = 14,
+};
+#define POPEF_DATA_TYPE_COUNT 15
+
+enum popef_tensor_type {
+    POPEF_TENSOR_UNKNOWN = 0,
+    POPEF_TENSOR_INPUT = 1,
+    POPEF_TENSOR_OUTPUT = 2,
+};
+
+/* Bounds of what is read and written. */
+#define POPEF_RANK_MAX 16
+#define POPEF_TEXT_BYTES_MAX (64u << 10)
+#define POPEF_LIST_MAX 65536u
+#define POPEF_INFO_BYTES_MAX (16u << 20)
+#define POPEF_VERSION_BYTES_MAX 255u
+
+/* "F32"; NULL for what is none. Static. */
+POPEF_API const char *popef_data_type_name(enum popef_data_type type);
+/* 0 for what is none. */
+POPEF_API size_t popef_data_type_size(enum popef_data_type type);
+/* By its name; -POPEF_ERROR_ARGUMENT when there is none. */
+POPEF_API int popef_data_type_find(const char *name, enum popef_data_type *out_type);
+
+struct popef_tensor_info {
+    enum popef_data_type data_type;
+    uint32_t rank; /* 0: a scalar, one element */
+    int64_t shape[POPEF_RANK_MAX];
+};
+
+/* Product of the shape times the size of the type; -1 for a negative dimension or what int64_t
+ * cannot hold. */
+POPEF_API int64_t popef_tensor_info_size_in_bytes(const struct popef_tensor_info *info);
+POPEF_API bool popef_tensor_info_equal(const struct popef_tensor_info *a,
+                                       const struct popef_tensor_info *b);
+
+struct popef_option {
+    const char *name;
+    const char *value;
+};
+
+struct popef_programs {
+    const uint32_t *indices;
+    size_t count;
+};
+
+struct popef_program_flow {
+    struct popef_programs load; /* once */
+    struct popef_programs main; /* for each input */
+    struct popef_programs save; /* once, at the end */
+};
+
+struct popef_program_name {
+    uint32_t index;
+    const char *name;
+};
+
+struct popef_anchor {
+    const char *name;                     /* that of its tensor or feed blob, if it has one */
+    const char *handle;                   /* what the executable calls it */
+    struct popef_tensor_info tensor_info; /* the extended shape, see below */
+    bool is_per_replica;
+    enum popef_tensor_type type;
+    struct popef_programs programs; /* those that move it */
+    bool use_remote_buffers;
+    int64_t repeats;
+};
+
+struct popef_metadata {
+    const char *executable;
+    int64_t replication_factor;
+    int64_t num_ipus;
+    int64_t ipu_version;
+    int64_t num_processes;
+    int64_t device_iterations;
+    bool is_inference;
+    bool is_pod;
+    const char *seed_handle;
+    const struct popef_option *engine_options;
+    size_t engine_option_count;
+    const struct popef_option *device_options;
+    size_t device_option_count;
+    struct popef_program_flow program_flow;
+    const struct popef_program_name *programs_map; /* ascending by index */
+    size_t programs_map_count;
+    const struct popef_anchor *anchors;
+    size_t anchor_count;
+};
+
+struct popef_tensor_data_info {
+    const char *name;
+    struct popef_tensor_info tensor_info;
+};
+
+struct popef_feed_data_info {
+    const char *name;
+    struct popef_tensor_info tensor_info; /* of one tensor */
+    uint64_t num_tensors;
+};
+
+/* ---- shapes (a per-replica tensor and a remote buffer hold more than one tensor) ---- */
+
+/* [replication_factor when per replica and above 1] ++ [repeats when remote and above 1] ++ shape.
+ * -POPEF_ERROR_ARGUMENT when that has more than POPEF_RANK_MAX dimensions. */
+POPEF_API int popef_tensor_info_extend(const struct popef_tensor_info *info,
+                                       int64_t replication_factor, bool is_per_replica,
+                                       bool use_remote_buffers, int64_t repeats,
+                                       struct popef_tensor_info *out_info);
+/* The tensor_info of an anchor without what was put before it; -POPEF_ERROR_ARGUMENT when the
+ * dimensions that should be there are not. */
+POPEF_API int popef_anchor_unextended(const struct popef_anchor *anchor, int64_t replication_factor,
+                                      struct popef_tensor_info *out_info);
+/* The outermost dimension of the unextended shape; 1 for a scalar; -1 when the shape does not hold
+ * what the anchor says. */
+POPEF_API int64_t popef_anchor_batch_size(const struct popef_anchor *anchor,
+                                          int64_t replication_factor);
+/* device_iterations * replication_factor * batch size, times gradient_accumulation when training;
+ * -1 when it does not fit or the shape does not hold what the anchor says. */
+POPEF_API int64_t popef_anchor_elements_per_call(const struct popef_anchor *anchor,
+                                                 const struct popef_metadata *metadata,
+                                                 int64_t gradient_accumulation);
+
+/* ---- reading ---- */
+
+struct popef_reader; /* opaque */
+struct popef_stream; /* opaque */
+
+/* What every blob has. */
+struct popef_blob {
+    uint32_t type;    /* enum popef_blob_type, or another number that is not known */
+    size_t file;      /* of the reader, in the order of parsing */
+    uint64_t offset;  /* of its header in the file */
+    uint64_t size;    /* header and content: the next blob begins behind them */
+    const char *name; /* "" for metadata and unknown blobs */
+    const char *version;
+    bool is_compressed;
+    uint64_t available_read_size; /* bytes stored */
+    uint64_t data_size;           /* bytes that a stream gives */
+};
+
+struct popef_executable {
+    struct popef_blob blob;
+};
+
+struct popef_metadata_blob {
+    struct popef_blob blob;
+    struct popef_metadata metadata;
+};
+
+struct popef_tensor {
+    struct popef_blob blob;
+    struct popef_tensor_data_info info;
+};
+
+struct popef_feed {
+    struct popef_blob blob;
+    struct popef_feed_data_info info;
+};
+
+struct popef_opaque {
+    struct popef_blob blob;
+    const char *executable;
+};
+
+POPEF_API int popef_reader_open(struct popef_reader **out_reader, struct popef_error *err);
+POPEF_API void popef_reader_close(struct popef_reader *reader);
+
+/* Each adds the blobs of one file to those that are there; a file that fails adds nothing. Data is
+ * not read; the file stays open until the reader and its streams are closed. */
+POPEF_API int popef_reader_parse_file(struct popef_reader *reader, const char *path,
+                                      struct popef_error *err);
+/* From a file that is open for reading and can be read at any position; the reader keeps a
+ * descriptor of its own. name stands in errors. */
+POPEF_API int popef_reader_parse_fd(struct popef_reader *reader, int fd, const char *name,
+                                    struct popef_error *err);
+/* The bytes are borrowed for as long as the reader or a stream of it lives. */
+POPEF_API int popef_reader_parse_bytes(struct popef_reader *reader, const void *bytes,
+                                       size_t bytes_count, const char *name,
+                                       struct popef_error *err);
+
+POPEF_API size_t popef_reader_file_count(const struct popef_reader *reader);
+POPEF_API const char *popef_reader_file_name(const struct popef_reader *reader, size_t index);
+
+/* Blobs by kind, in the order of files and in them; NULL for an index beyond. */
+POPEF_API size_t popef_reader_executable_count(const struct popef_reader *reader);
+POPEF_API const struct popef_executable *popef_reader_executable(const struct popef_reader *reader,
+                                                                 size_t index);
+POPEF_API size_t popef_reader_metadata_count(const struct popef_reader *reader);
+POPEF_API const struct popef_metadata_blob *popef_reader_metadata(const struct popef_reader *reader,
+                                                                  size_t index);
+POPEF_API size_t popef_reader_tensor_count(const struct popef_reader *reader);
+POPEF_API const struct popef_tensor *popef_reader_tensor(const struct popef_reader *reader,
+                                                         size_t index);
+POPEF_API size_t popef_reader_feed_count(const struct popef_reader *reader);
+POPEF_API const struct popef_feed *popef_reader_feed(const struct popef_reader *reader,
+                                                     size_t index);
+POPEF_API size_t popef_reader_opaque_count(const struct popef_reader *reader);
+POPEF_API const struct popef_opaque *popef_reader_opaque(const struct popef_reader *reader,
+                                                         size_t index);
+/* Blobs of a type that this library does not know. */
+POPEF_API size_t popef_reader_unknown_count(const struct popef_reader *reader);
+POPEF_API const struct popef_blob *popef_reader_unknown(const struct popef_reader *reader,
+                                                        size_t index);
+
+/* By name; NULL when there is none. */
+POPEF_API const struct popef_executable *
+popef_reader_find_executable(const struct popef_reader *reader, const char *name);
+POPEF_API const struct popef_tensor *popef_reader_find_tensor(const struct popef_reader *reader,
+                                                              const char *name);
+POPEF_API const struct popef_feed *popef_reader_find_feed(const struct popef_reader *reader,
+                                                          const char *name);
+
+/* A stream of its own over the data of a blob, from its beginning; compressed data is inflated as
+ * it is read, in constant memory. */
+POPEF_API int popef_reader_open_stream(const struct popef_reader *reader,
+                                       const struct popef_blob *blob,
+                                       struct popef_stream **out_stream, struct popef_error *err);
+/* Bytes read, fewer than asked only at the end, 0 there. Compressed data that gives another length
+ * than announced, or is damaged, is -POPEF_ERROR_COMPRESSION, and no byte beyond that length. */
+POPEF_API int64_t popef_stream_read(struct popef_stream *stream, void *to, size_t bytes_count,
+                                    struct popef_error *err);
+/* Bytes from the beginning; not of compressed data. */
+POPEF_API int popef_stream_seek(struct popef_stream *stream, uint64_t position,
+                                struct popef_error *err);
+/* How many bytes there are, and how many of them are left. */
+POPEF_API uint64_t popef_stream_size(const struct popef_stream *stream);
+POPEF_API uint64_t popef_stream_left(const struct popef_stream *stream);
+POPEF_API void popef_stream_close(struct popef_stream *stream);
+
+/* Goes through a file by headers alone, in constant memory however many blobs it has: visit gets
+ * each, without its name and valid during the call, and ends the walk with a negative number, which
+ * is the result. Info sections and data are not looked at. */
+POPEF_API int popef_walk_file(const char *path,
+                              int (*visit)(const struct popef_blob *blob, void *ctx), void *ctx,
+                              struct popef_error *err);
+
+/* ---- models: what belongs to one executable ---- */
+
+struct popef_model; /* opaque */
+
+/* An anchor and the blob that has its data; without one the caller feeds it. */
+struct popef_model_anchor {
+    const struct popef_anchor *anchor;
+    const struct popef_tensor *tensor; /* NULL: none */
+    const struct popef_feed *feed;     /* NULL: none */
+};
+
+/* executable: a name, or NULL when the reader has exactly one. Fails when metadata or an opaque
+ * blob of the reader names an executable that is absent, when the executable has no metadata or
+ * several, and when a tensor or feed has another shape or type than its anchor (a feed may have the
+ * unextended one). The model borrows from the reader. */
+POPEF_API int popef_model_open(const struct popef_reader *reader, const char *executable,
+                               struct popef_model **out_model, struct popef_error *err);
+POPEF_API void popef_model_close(struct popef_model *model);
+POPEF_API const struct popef_executable *popef_model_executable(const struct popef_model *model);
+POPEF_API const struct popef_metadata *popef_model_metadata(const struct popef_model *model);
+POPEF_API size_t popef_model_anchor_count(const struct popef_model *model);
+POPEF_API const struct popef_model_anchor *popef_model_anchor(const struct popef_model *model,
+                                                              size_t index);
+
+/* ---- writing ---- */
+
+struct popef_writer;      /* opaque */
+struct popef_blob_writer; /* opaque */
+
+enum popef_writer_mode {
+    POPEF_WRITER_CREATE, /* a new file; it appears, or replaces the old one, when closed */
+    POPEF_WRITER_APPEND, /* blobs behind those of a sound file, or of none */
+};
+
+POPEF_API int popef_writer_open(const char *path, enum popef_writer_mode mode,
+                                struct popef_writer **out_writer, struct popef_error *err);
+/* Into a regular file that is open for reading and writing, behind what it holds; the descriptor
+ * stays the caller's. name stands in errors. */
+POPEF_API int popef_writer_open_fd(int fd, const char *name, struct popef_writer **out_writer,
+                                   struct popef_error *err);
+/* Each begins a blob, whose data goes through the blob writer. Only one is active: the next blob
+ * finishes the one before. A blob that cannot be finished (a tensor of another size than its
+ * description) is taken back, and the call that would have finished it fails. */
+POPEF_API int popef_writer_create_executable(struct popef_writer *writer, const char *name,
+                                             bool compress, struct popef_blob_writer **out_blob,
+                                             struct popef_error *err);
+POPEF_API int popef_writer_create_opaque_blob(struct popef_writer *writer, const char *name,
+                                              const char *executable,
+                                              struct popef_blob_writer **out_blob,
+                                              struct popef_error *err);
+POPEF_API int popef_writer_create_tensor_data(struct popef_writer *writer,
+                                              const struct popef_tensor_data_info *info,
+                                              struct popef_blob_writer **out_blob,
+                                              struct popef_error *err);
+POPEF_API int popef_writer_create_feed_data(struct popef_writer *writer,
+                                            const struct popef_feed_data_info *info,
+                                            struct popef_blob_writer **out_blob,
+                                            struct popef_error *err);
+/* A whole blob; the list of programs may be in any order. */
+POPEF_API int popef_writer_write_metadata(struct popef_writer *writer,
+                                          const struct popef_metadata *metadata,
+                                          struct popef_error *err);
+/* Finishes the last blob and the file. The writer is freed in any case. */
+POPEF_API int popef_writer_close(struct popef_writer *writer, struct popef_error *err);
+/* Frees the writer; a new file is gone, an appended one is as it was. */
+POPEF_API void popef_writer_abort(struct popef_writer *writer);
+
+POPEF_API int popef_blob_writer_write(struct popef_blob_writer *blob, const void *bytes,
+                                      size_t bytes_count, struct popef_error *err);
+/* Finishes the blob, if it is the active one, and frees the blob writer; those never closed are
+ * freed with the writer. */
+POPEF_API int popef_blob_writer_close(struct popef_blob_writer *blob, struct popef_error *err);
+
+/* ---- the library's log ---- */
+
+/* POPEF_LOG_LEVEL (OFF ERR WARN INFO DEBUG TRACE; default WARN) and POPEF_LOG_DEST (stdout, stderr
+ * or a file; default stderr) say what is logged and where; this overrides the level. */
+enum popef_log_level {
+    POPEF_LOG_OFF,
+    POPEF_LOG_ERR,
+    POPEF_LOG_WARN,
+    POPEF_LOG_INFO,
+    POPEF_LOG_DEBUG,
+    POPEF_LOG_TRACE,
+};
+POPEF_API void popef_log_set_level(enum popef_log_level level);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ranks_pace - which rank of a communicator the others wait for, again and again.
+ *
+ * Ranks leave an operation together and come to the next one each by itself, so who comes last
+ * spends the least time in operations and the others wait as long as it is behind them. Over a
+ * window that is the difference between its time in an operation and what is usual for the others:
+ * no clocks are compared, and a delay that strikes each rank now and then cancels out.
+ *
+ * Owner:   ntk_pace holds sums; snapshots are only read.
+ * Threads: one at a time.
+ */
+#ifndef NTK_SHARED_METRICS_RANKS_PACE_H
+#define NTK_SHARED_METRICS_RANKS_PACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/base/map.h"
+#include "shared/base/vec.h"
+#include "shared/metrics/snapshot.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A verdict needs so many operations of each rank that is compared. */
+#define NTK_PACE_OPERATIONS_MIN 10u
+/* Slow is who makes the others wait for so much of the time from one operation to the next ... */
+#define NTK_PACE_SHARE_MIN 0.10
+/* ... and is at least so much further behind the usual than the next slowest is. */
+#define NTK_PACE_TIMES_MIN 2.0
+
+/* What one rank did in the window. */
+struct ntk_pace_rank {
+    uint64_t key;
+    uint32_t rank, rank_count;
+    const char *host;
+    uint32_t pid;
+    uint64_t span_ns; /* of the periods that were added */
+    uint64_t operations;
+    uint64_t time_ns; /* in them */
+    uint64_t busy_ns; /* its cores */
+    uint32_t next;    /* index + 1 of the one before it with the same hash */
+    uint32_t round;   /* the last one that had it */
+};
+
+enum ntk_pace_where {
+    NTK_PACE_UNKNOWN, /* the same either way */
+    NTK_PACE_CORE,    /* its cores are busy longer than those of the others */
+    NTK_PACE_HOST,    /* they are not: the host, or what it reads, keeps it */
+    NTK_PACE_WHERE_COUNT
+};
+extern const char *const ntk_pace_where_names[NTK_PACE_WHERE_COUNT];
+
+struct ntk_pace_verdict {
+    uint64_t key;
+    uint32_t rank_count;
+    uint32_t seen;                    /* ranks that were compared */
+    const struct ntk_pace_rank *slow; /* NULL: none */
+    uint64_t behind_ns;               /* the others wait so long for it, each operation */
+    uint64_t interval_ns;             /* from one operation to the next */
+    double share;                     /* of behind_ns in it */
+    enum ntk_pace_where where;
+};
+
+struct ntk_pace {
+    struct ntk_vec ranks;    /* struct ntk_pace_rank */
+    struct ntk_vec verdicts; /* struct ntk_pace_verdict, those with a slow rank first */
+    struct ntk_map by_hash;  /* index + 1 of ranks, while they are added */
+    uint32_t round;          /* periods that were added */
+};
+
+void ntk_pace_init(struct ntk_pace *pace);
+void ntk_pace_fini(struct ntk_pace *pace);
+/* Forgets the window. */
+void ntk_pace_clear(struct ntk_pace *pace);
+/* Adds what ranks did in the period of a snapshot; host is borrowed. 0 or -ENOMEM. */
+int ntk_pace_add(struct ntk_pace *pace, const struct ntk_snapshot *snapshot, const char *host);
+/* Judges each communicator with at least two ranks that did enough. 0 or -ENOMEM. */
+int ntk_pace_judge(struct ntk_pace *pace);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/* report_ranks - the communicators of a process, in our part of the line. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/report/report_part.h"
+
+#define AT(member) .offset = offsetof(struct ntk_rank_sample, member)
+/* Behind communicator, state and operation. */
+const struct report_field report_fields_rank[] = {
+    REPORT_ROW("rendezvous", REPORT_TEXT, AT(rendezvous)),
+    REPORT_ROW("group", REPORT_TEXT, AT(group), .sparse = true),
+    REPORT_ROW("rank", REPORT_U32, AT(rank)),
+    REPORT_ROW("rank_count", REPORT_U32, AT(rank_count)),
+    REPORT_ROW("world_rank", REPORT_U32, AT(world_rank)),
+    REPORT_ROW("world_count", REPORT_U32, AT(world_count)),
+    REPORT_ROW("core", REPORT_U32, AT(core)),
+    REPORT_ROW("model_id", REPORT_U32, AT(model_id), .sparse = true),
+    REPORT_ROW("join_timestamp_ns", REPORT_U64, AT(join_realtime_ns)),
+    REPORT_ROW("sequence", REPORT_U64, AT(sequence)),
+    REPORT_ROW("in_flight", REPORT_U64, AT(in_flight)),
+    REPORT_ROW("since_ns", REPORT_U64, AT(since_ns)),
+    REPORT_ROW("bytes", REPORT_U64, AT(bytes)),
+    REPORT_ROW("dtype", REPORT_U32, AT(dtype)),
+    REPORT_ROW("status", REPORT_U32, AT(nrt_status)),
+    REPORT_ROW("tid", REPORT_U32, AT(tid)),
+    REPORT_ROW("longest_ns", REPORT_U64, AT(longest_ns)),
+#define NTK_COLLECTIVE(id, symbol, name) \
+    REPORT_ROW(name, REPORT_COUNT, AT(operations[id]), .sparse = true),
+#include "shared/abi/collective.def"
+    REPORT_ROW("errors", REPORT_COUNT, AT(errors)),
+    REPORT_ROW("moved_bytes", REPORT_COUNT, AT(moved_bytes)),
+    REPORT_ROW("time_ns", REPORT_COUNT, AT(time_ns)),
+    REPORT_ROW("wait_ns", REPORT_COUNT, AT(wait_ns)),
+    REPORT_ROW("core_busy_ns", REPORT_COUNT, AT(core_busy_ns)),
+    REPORT_END,
+};
+#undef AT
+
+void report_write_rank(struct report_writer *w, const struct ntk_rank_sample *rank)
+{
+    char key[17];
+
+    snprintf(key, sizeof key, "%016llx", (unsigned long long)rank->key);
+    report_key_text(w, "communicator", key);
+    report_key_text(w, "state", ntk_rank_state_names[rank->state]);
+    report_key_text(w, "operation", ntk_collective_names[rank->operation]);
+    report_write_fields(w, report_fields_rank, rank);
+}
+
+void report_write_ranks(struct report_writer *w, const struct ntk_runtime_sample *runtime)
+{
+    ntk_json_key_array_begin(&w->json, "ranks");
+    for (size_t i = 0; i < runtime->rank_count; i++) {
+        ntk_json_object_begin(&w->json);
+        report_write_rank(w, &runtime->ranks[i]);
+        ntk_json_object_end(&w->json);
+    }
+    ntk_json_array_end(&w->json);
+}
+
+#define AT(member) .offset = offsetof(struct ntk_lost_rank, member)
+/* Before the keys of the rank. */
+const struct report_field report_fields_lost_rank[] = {
+    REPORT_ROW("pid", REPORT_U32, AT(pid)),
+    REPORT_ROW("neuron_runtime_tag", REPORT_TEXT, AT(tag)),
+    REPORT_ROW("command", REPORT_TEXT, AT(command)),
+    REPORT_ROW("lost_for_ns", REPORT_U64, AT(lost_for_ns)),
+    REPORT_END,
+};
+#undef AT
+
+void report_write_lost_ranks(struct report_writer *w)
+{
+    const struct ntk_snapshot *snapshot = w->snapshot;
+
+    if (snapshot->lost_rank_count == 0) {
+        return;
+    }
+    ntk_json_key_array_begin(&w->json, "lost_ranks");
+    for (size_t i = 0; i < snapshot->lost_rank_count; i++) {
+        ntk_json_object_begin(&w->json);
+        report_write_fields(w, report_fields_lost_rank, &snapshot->lost_ranks[i]);
+        report_write_rank(w, &snapshot->lost_ranks[i].rank);
+        ntk_json_object_end(&w->json);
+    }
+    ntk_json_array_end(&w->json);
+}
+
+/* The index of the text of a key; 0 for one that is not known. */
+static int index_of(const json_t *object, const char *key, const char *const *names, int count)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+
+    for (int i = 0; text && i < count; i++) {
+        if (strcmp(text, names[i]) == 0) {
+            return i;
+        }
+    }
+    return 0;
+}
+
+/* Whether it can be one. */
+static bool read_rank(struct ntk_snapshot *snapshot, struct ntk_rank_sample *rank,
+                      const json_t *entry)
+{
+    const char *key = json_string_value(json_object_get(entry, "communicator"));
+
+    report_read_fields(snapshot, entry, report_fields_rank, rank);
+    rank->key = key ? strtoull(key, NULL, 16) : 0;
+    rank->state =
+        (enum ntk_rank_state)index_of(entry, "state", ntk_rank_state_names, NTK_RANK_STATE_COUNT);
+    rank->operation = (enum ntk_collective)index_of(entry, "operation", ntk_collective_names,
+                                                    NTK_COLLECTIVE_COUNT);
+    if (rank->core >= REPORT_CORES_MAX) {
+        rank->core = NTK_NO_CORE;
+    }
+    return rank->key != 0 && rank->rank < rank->rank_count;
+}
+
+void report_read_ranks(struct ntk_snapshot *snapshot, struct ntk_runtime_sample *runtime,
+                       const json_t *ext)
+{
+    const json_t *array = report_get_array(ext, "ranks");
+    struct ntk_rank_sample *ranks;
+    size_t count = 0;
+
+    if (!array) {
+        return;
+    }
+    ranks = ntk_snapshot_alloc_ranks(snapshot, runtime,
+                                     report_bounded(json_array_size(array), NTK_SEGMENT_COMMS));
+    for (size_t i = 0; ranks && i < runtime->rank_count; i++) {
+        count += read_rank(snapshot, &ranks[count], json_array_get(array, i));
+    }
+    runtime->rank_count = ranks ? count : 0;
+}
+
+void report_read_lost_ranks(struct ntk_snapshot *snapshot, const json_t *ext)
+{
+    const json_t *array = report_get_array(ext, "lost_ranks");
+    struct ntk_lost_rank *lost;
+    size_t count = 0;
+
+    if (!array) {
+        return;
+    }
+    lost = ntk_snapshot_alloc_lost_ranks(
+        snapshot, report_bounded(json_array_size(array), REPORT_LOST_RANKS_MAX));
+    for (size_t i = 0; lost && i < snapshot->lost_rank_count; i++) {
+        const json_t *entry = json_array_get(array, i);
+
+        report_read_fields(snapshot, entry, report_fields_lost_rank, &lost[count]);
+        count += read_rank(snapshot, &lost[count].rank, entry);
+    }
+    snapshot->lost_rank_count = lost ? count : 0;
+}

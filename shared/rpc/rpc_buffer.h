@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rpc_buffer - messages in the byte buffers of gRPC's core.
+ *
+ * Owner:   a buffer is freed with grpc_byte_buffer_destroy(), a message with
+ *          protobuf_c_message_free_unpacked().
+ * Threads: any; no state.
+ */
+#ifndef NTK_SHARED_RPC_RPC_BUFFER_H
+#define NTK_SHARED_RPC_RPC_BUFFER_H
+
+#include <grpc/byte_buffer.h>
+
+#include "shared/rpc/rpc_message.h"
+
+grpc_byte_buffer *ntk_rpc_buffer_pack(const ProtobufCMessage *message);
+/* *out_message is NULL unless it is good. */
+enum ntk_rpc_fault ntk_rpc_buffer_unpack(const ProtobufCMessageDescriptor *type,
+                                         grpc_byte_buffer *buffer, ProtobufCMessage **out_message);
+
+#endif

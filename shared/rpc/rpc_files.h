@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rpc_files - the definitions of proto/ as a program carries them: which file has what, and its
+ * bytes for clients that ask a server what it serves.
+ *
+ * Owner:   ntk_rpc_files_create() allocates, ntk_rpc_files_destroy() frees; what it gives lives as
+ *          long.
+ * Threads: any, once created.
+ */
+#ifndef NTK_SHARED_RPC_RPC_FILES_H
+#define NTK_SHARED_RPC_RPC_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/base/err.h"
+
+/* The files of proto/ in protobuf's own form, a FileDescriptorSet. */
+extern const unsigned char ntk_rpc_descriptors[];
+extern const size_t ntk_rpc_descriptors_bytes;
+
+struct ntk_rpc_files;
+
+struct ntk_rpc_file {
+    const char *name; /* "nmgr_service.proto" */
+    const uint8_t *bytes;
+    size_t bytes_count;
+    const struct ntk_rpc_file *const *imports; /* directly */
+    size_t import_count;
+};
+
+/* set: a FileDescriptorSet, which is kept; files come after those that they import. -EBADMSG. */
+int ntk_rpc_files_create(const uint8_t *set, size_t set_bytes, struct ntk_rpc_files **out_files,
+                         struct ntk_err *err);
+void ntk_rpc_files_destroy(struct ntk_rpc_files *files);
+
+/* NULL: there is none. */
+const struct ntk_rpc_file *ntk_rpc_files_find(const struct ntk_rpc_files *files, const char *name);
+/* The one that defines a type, a service or a part of them: "nrt.nmgr_v1.load". */
+const struct ntk_rpc_file *ntk_rpc_files_of(const struct ntk_rpc_files *files, const char *symbol);
+bool ntk_rpc_files_has_message(const struct ntk_rpc_files *files, const char *symbol);
+
+/* The file and all that it needs, each once, the file first; how many. out_files has room for
+ * ntk_rpc_files_count(). */
+size_t ntk_rpc_files_count(const struct ntk_rpc_files *files);
+size_t ntk_rpc_files_needed(const struct ntk_rpc_files *files, const struct ntk_rpc_file *file,
+                            const struct ntk_rpc_file **out_files);
+
+#endif

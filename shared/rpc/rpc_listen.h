@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rpc_listen - whether a server may listen at an address, and why it could not.
+ *
+ * gRPC takes the socket of another daemon over, and tells the reason of a failure to its log alone.
+ *
+ * Threads: any; no state.
+ */
+#ifndef NTK_SHARED_RPC_RPC_LISTEN_H
+#define NTK_SHARED_RPC_RPC_LISTEN_H
+
+#include "shared/base/err.h"
+
+/* -EADDRINUSE: somebody answers there; -EINVAL: the path of a socket is empty or too long. */
+int ntk_rpc_listen_check(const char *endpoint, struct ntk_err *err);
+
+/* Of an address that gRPC did not listen at: always an error. */
+int ntk_rpc_listen_why(const char *endpoint, struct ntk_err *err);
+
+#endif

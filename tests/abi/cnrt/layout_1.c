@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT */
+/* To compile is all. */
+#include "tests/abi/cnrt/layout_1.h"
+
+int cnrt_layout_1(void);
+int cnrt_layout_1(void)
+{
+    return 0;
+}

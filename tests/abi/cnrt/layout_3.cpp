@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: MIT */
+/* The same as C++17. */
+#include "tests/abi/cnrt/layout_3.h"

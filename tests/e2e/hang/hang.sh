@@ -1,0 +1,161 @@
+#!/bin/bash
+# hang - ranks of a job that wait for one of them: who it is, where it is, and what became of it; by the segments of this
+# machine, by one agent, and by the agents of two machines.
+. "$(dirname "$0")/../lib.sh"
+needs jq curl
+
+export NEURON_SOFT_INSTANCE=trn1.32xlarge NEURON_RT_NUM_CORES=1 NEURON_RT_ROOT_COMM_ID=127.0.0.1:46820
+export NEURON_RT_LOG_LEVEL=QUIET
+rank=$NTK_BIN_DIR/../tests/tests_e2e_world_rank
+
+# start RANKS STEP_MS [FAULT RANK [NEFF]]: a job of $steps; ranks[] are its processes.
+steps=100000
+start() {
+    local i
+    ranks=()
+    for ((i = 0; i < $1; i++)); do
+        "$rank" "$i" "$1" "$steps" "$2" "$([ "$i" != "${4:--1}" ] || echo "$3")" ${5:+"$5"} 2>"rank$i.err" &
+        ranks[i]=$!
+        pids+=("$!")
+    done
+}
+stop() {
+    kill -9 "${ranks[@]}" 2>/dev/null || true
+    wait "${ranks[@]}" 2>/dev/null || true
+}
+# hang JSON-FILTER ARGUMENT...: of what it says of the first communicator.
+hang() {
+    neuron-monitor hang --json "${@:2}" >hang.json || [ $? = 1 ]
+    jq -r ".communicators[0] | $1" hang.json
+}
+says() { [ "$(hang "${@:2}")" = "$1" ] && echo yes; } # says VALUE JSON-FILTER ARGUMENT...
+wheres='[.ranks[].where] | join(" ")'
+
+[ "$(neuron-monitor hang)" = "no process is a rank of a communicator" ] || fail "said something of nobody"
+
+# A rank that sleeps: within the limit all goes on, beyond it the rank is named, with what it last did and where it waits.
+start 4 5 sleep@20 2
+wait_for says "arrived arrived elsewhere arrived" "$wheres" --after 100ms
+[ "$(hang '"\(.verdict) \(.operation) \(.sequence) \(.missing_count) \(.rendezvous)"' --after 100ms)" = \
+    "hangs barrier 41 1 127.0.0.1:46820" ] || fail "hang: $(cat hang.json)"
+[ "$(jq ".communicators[0].ranks[2].pid" hang.json)" = "${ranks[2]}" ] || fail "another process: $(cat hang.json)"
+[ "$(jq -r '.communicators[0].ranks[2] | "\(.operation) \(.sequence) \(.in_operation)"' hang.json)" = "all_gather 40 false" ] ||
+    fail "its last operation: $(cat hang.json)"
+greps "sleeps" <<<"$(jq -r '.communicators[0].ranks[2].thread' hang.json)" || fail "its thread: $(cat hang.json)"
+neuron-monitor hang --after 1h >text || fail "exit code with nothing that hangs"
+greps "nothing hangs: 1 communicator goes on" text || fail "text: $(cat text)"
+code=0
+neuron-monitor hang --after 100ms >text || code=$?
+[ $code = 1 ] || fail "exit code $code with one that hangs"
+greps -F "3 of 4 have come: ranks 0-1,3" text || fail "text: $(cat text)"
+greps -E "rank 2: process ${ranks[2]} .*left all_gather 40 .* ago and has not come since" text || fail "text: $(cat text)"
+greps '^no rank is of the job other: ' <<<"$(neuron-monitor hang --after 100ms --job other)" || fail "another job"
+greps '^nothing hangs: 1 communicator goes on' <<<"$(neuron-monitor hang --after 1h --job 127.0.0.1:46820)" || fail "a job that goes on"
+code=0
+neuron-monitor hang --after 100ms >/dev/full 2>errors || code=$?
+[ $code = 1 ] && greps "cannot write to stdout: No space left on device" errors || fail "a full disk: $code $(cat errors)"
+code=0
+neuron-monitor hang --after 100ms --job other >/dev/null || code=$?
+[ $code = 0 ] || fail "another job's hang counted"
+stop
+
+# The agent sees it by itself and says so once; asked over HTTP it knows the rank that was killed, which nobody else does.
+neuron-monitor --verbose 1 --http 127.0.0.1:0 >out.jsonl 2>out.log &
+pids+=($!)
+port() { sed -n 's/.*serving at port //p' out.log; }
+has_port() { [ -n "$(port)" ] && echo yes; }
+wait_for has_port
+start 3 5
+agent=127.0.0.1:$(port)
+wait_for says joined 'if .sequence > 20 then "joined" else .sequence end' --all "$agent"
+kill -STOP "${ranks[1]}"
+wait_for says "arrived elsewhere arrived" "$wheres" --after 300ms "$agent"
+[ "$(jq -r '.communicators[0].ranks[1].host' hang.json)" = "$agent" ] || fail "host: $(cat hang.json)"
+wait_for eval 'grep -q "hangs since .*: rank 1 is elsewhere" out.log && echo yes'
+[ "$(grep -c 'hangs since' out.log)" = 1 ] || fail "said more than once: $(cat out.log)"
+metric() { curl -sf "http://$agent/metrics" | sed -n "s/^neuron_collective_$1{.*runtime_tag=\"${ranks[0]}\".*} //p" | head -1; }
+wait_for eval '[ "$(metric in_operation_seconds | cut -d. -f1)" -ge 1 ] && echo yes'
+barriers=$(curl -sf "http://$agent/metrics" | sed -n "s/^neuron_collective_operations_total{.*operation=\"barrier\".*runtime_tag=\"${ranks[0]}\".*} //p")
+[ "$barriers" = "$(($(jq '.communicators[0].sequence' hang.json) / 2))" ] || fail "$barriers barriers in /metrics, $(cat hang.json)"
+kill -9 "${ranks[1]}"
+wait_for says lost '.ranks[1].where' "$agent"
+[ "$(jq -r '.communicators[0].verdict' hang.json)" = broke ] || fail "a dead rank: $(cat hang.json)"
+[ "$(jq '.communicators[0].ranks[1].pid' hang.json)" = "${ranks[1]}" ] || fail "the dead one: $(cat hang.json)"
+wait_for eval 'grep -q "is over: rank" out.log && echo yes'
+stop
+
+# A job that ends in order, one rank after the other, is no trouble, and nothing of it stays; the one that was killed is
+# replaced by it.
+ends_in_order() {
+    local before=$(grep -c 'is over' out.log)
+    steps=200 start 3 10 "" "" "$scratch/memcpy.neff"
+    unset LD_PRELOAD LD_LIBRARY_PATH
+    wait_for says joined 'if .sequence > 20 then "joined" else .sequence end' --all "$agent"
+    wait "${ranks[@]}" || fail "a rank failed: $(cat rank?.err)"
+    wait_for eval '[ "$(neuron-monitor hang --json --all "$agent" | jq -c .communicators)" = "[]" ] && echo yes'
+    [ "$(grep -c 'is over' out.log)" = "$before" ] || fail "an end in order is trouble: $(cat out.log)"
+}
+neuron-packager example memcpy -o memcpy.neff
+ends_in_order
+if [ -z "${NTK_SANITIZE:-}" ]; then
+    export LD_PRELOAD=$NTK_LIB_DIR/libneuron-hooks.so LD_LIBRARY_PATH=$NTK_LIB_DIR/vendor
+    ends_in_order
+fi
+
+# A model that ranks run together: its executions are what they wait in.
+start 2 5 sleep@10 1 "$scratch/memcpy.neff"
+wait_for says yes 'if .verdict == "hangs" and .missing_count == 1 then "yes" else "no" end' --after 300ms
+neuron-monitor hang --json --all >hang.json || true
+[ "$(jq -r '[.communicators[] | select(.model_id > 0) | .operation] | join(" ")' hang.json)" = program ] ||
+    fail "the model's communicator: $(cat hang.json)"
+stop
+
+# Around the vendor's runtime (a stand-in) the hooks tell the same of what the host calls and of executions.
+if [ -z "${NTK_SANITIZE:-}" ]; then # the sanitizer's library must come first
+    export LD_PRELOAD=$NTK_LIB_DIR/libneuron-hooks.so LD_LIBRARY_PATH=$NTK_LIB_DIR/vendor
+    start 3 5 sleep@12 0 "$scratch/memcpy.neff"
+    unset LD_PRELOAD LD_LIBRARY_PATH
+    wait_for says yes '[.ranks[].where] == ["elsewhere", "arrived", "arrived"] and .model_id == 0 | if . then "yes" else "no" end' \
+        --after 300ms
+    [ "$(hang '"\(.operation) \(.sequence)"' --after 300ms)" = "barrier 25" ] || fail "around the vendor's: $(cat hang.json)"
+    neuron-monitor hang --json --all >hang.json || true
+    [ "$(jq -r '[.communicators[] | select(.model_id > 0) | .sequence] | join(" ")' hang.json)" = 13 ] ||
+        fail "executions around the vendor's: $(cat hang.json)"
+    stop
+fi
+
+# A rank that is slow from some step on: the others wait for it each time, and it is its host that keeps it.
+start 4 20 slow@20 2
+slow() { neuron-monitor slow --for 2s --json "$@" >slow.json || [ $? = 1 ]; }
+is_slow() { slow "$@" && [ "$(jq -r '.communicators[0].slow | "\(.rank) \(.where)"' slow.json)" = "2 host" ] && echo yes; }
+wait_for is_slow
+[ "$(jq '.communicators[0].slow.pid' slow.json)" = "${ranks[2]}" ] || fail "the slow one: $(cat slow.json)"
+wait_for is_slow "$agent"
+wait_for eval 'grep -q "rank 2 of 4 (process ${ranks[2]}) is slow: the others wait .* what keeps it: host" out.log && echo yes'
+stop
+# Two machines (hooks folders) with an agent each: the ranks of either see one job; one that nobody asks is unseen.
+second=$(mktemp -d "$memory/second-XXXXXX")
+neuron-monitor --verbose 1 --http 127.0.0.1:0 >a.jsonl 2>a.log &
+pids+=($!)
+NEURON_HOOKS_DIR=$second neuron-monitor --verbose 1 --http 127.0.0.1:0 >b.jsonl 2>b.log &
+pids+=($!)
+port_of() { sed -n 's/.*serving at port //p' "$1"; }
+wait_for eval '[ -n "$(port_of a.log)" ] && [ -n "$(port_of b.log)" ] && echo yes'
+a=127.0.0.1:$(port_of a.log) b=http://127.0.0.1:$(port_of b.log)
+# Software ranks meet in a hooks folder, so each machine has both ranks of its own job of the same name: rank 0 of the
+# first and rank 1 of the second are looked at.
+"$rank" 0 2 100000 5 2>/dev/null &
+pids+=($!)
+NEURON_HOOKS_DIR=$second "$rank" 1 2 100000 5 2>/dev/null &
+pids+=($!)
+wait_for says "arrived arrived" "$wheres" --after 300ms "$a" "$b"
+[ "$(jq -r '[.communicators[0].ranks[].host] | join(" ")' hang.json)" = "$a $b" ] || fail "hosts: $(cat hang.json)"
+wait_for says "arrived unseen" "$wheres" --after 300ms "$a"
+# A machine that does not answer is said, and its ranks are unseen.
+neuron-monitor hang --after 300ms "$a" 127.0.0.1:1 >text 2>errors || true
+greps "127.0.0.1:1: .*; its ranks are not seen" errors || fail "errors: $(cat errors)"
+greps "rank 1: nobody tells of it" text || fail "text: $(cat text)"
+code=0
+neuron-monitor hang 127.0.0.1:1 >text 2>/dev/null || code=$?
+[ ! -s text ] || fail "it knows something of a machine that nobody answered for: $(cat text)"
+[ $code = 3 ] || fail "exit code $code when nobody answers"

@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: MIT
+// The same client as C++.
+#include "client_g3.c"

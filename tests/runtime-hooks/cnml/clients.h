@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * clients - what a program that calls CNML does again and again: a machine, tensors with host data,
+ * one operator from compilation to its result, comparison.
+ *
+ * Threads: one test at a time.
+ */
+#ifndef NTK_TESTS_RUNTIME_HOOKS_CNML_CLIENTS_H
+#define NTK_TESTS_RUNTIME_HOOKS_CNML_CLIENTS_H
+
+#include "neuware/g2/cnml.h"
+#include "tests/runtime-hooks/cnml/references.h"
+
+#define OK(call) assert_int_equal((call), CNML_STATUS_SUCCESS)
+
+/* A hooks folder of its own with an mlu270x4, and the library initialised. */
+int clients_setup(void **state);
+int clients_teardown(void **state);
+
+/* Numbers from -1 to 1, always the same; every one of them is a float16. */
+double *numbers(size_t count, unsigned seed);
+
+/* A tensor of the device and the host (float32, NCHW) with data. */
+struct data {
+    struct shape shape;
+    cnmlTensor_t tensor;
+    cnmlCpuTensor_t cpu;
+    double *values;
+    float *host;
+    void *device;
+};
+/* Of data that is read. values are taken over. */
+struct data data_make(cnmlTensorType_t type, cnmlDataType_t dtype, struct shape shape,
+                      double *values);
+/* Of a result. */
+struct data data_result(cnmlDataType_t dtype, struct shape shape);
+/* A constant with its data bound. */
+struct data data_const(cnmlTensorType_t type, cnmlDataType_t dtype, struct shape shape,
+                       double *values);
+void data_free(struct data *data);
+/* Memory on the device, with the data there. After compilation. */
+void data_send(struct data *data);
+void data_place(struct data *data);
+/* From the device to host. */
+void data_fetch(struct data *data);
+
+/* Sum of differences by sum of magnitudes, at most so much; and no difference is an outlier. */
+void expect_near(const struct data *result, const double *expected, double tolerance);
+
+/* Compile, run on a queue of its own, fetch. inputs: of CNML_TENSOR. */
+void run_one(cnmlBaseOp_t op, struct data *in, struct data *out,
+             cnmlStatus_t (*forward)(cnmlBaseOp_t, void *, void *, cnrtInvokeFuncParam_t *,
+                                     cnrtQueue_t));
+void run_two(cnmlBaseOp_t op, struct data *a, struct data *b, struct data *out,
+             cnmlStatus_t (*forward)(cnmlBaseOp_t, void *, void *, void *, cnrtInvokeFuncParam_t *,
+                                     cnrtQueue_t));
+
+#endif

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+/* Queues and notifiers, as the third generation has them. */
+#include "neuware/g3/cnrt.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "tests/runtime-hooks/cnrt/cards.h"
+#include "tests/support/unit.h"
+
+static double now_us(void)
+{
+    struct timespec time;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec * 1e6 + (double)time.tv_nsec / 1e3;
+}
+
+static cnrtQueue_t queue_make(void)
+{
+    cnrtQueue_t queue = NULL;
+
+    assert_int_equal(cnrtCreateQueue(&queue), CNRT_RET_SUCCESS);
+    return queue;
+}
+
+static void a_fast_queue_is_done_while_a_slow_one_is_not(void **state)
+{
+    cnrtQueue_t slow = queue_make();
+    cnrtQueue_t fast = queue_make();
+    struct ntk_cnrt_program *program = cards_program("op");
+    struct cards_task held = { .code = 0 };
+    struct cards_task quick = { .is_let_go = true };
+
+    cards_push(slow, program, &held);
+    cards_push(fast, program, &quick);
+    assert_int_equal(cnrtSyncQueue(fast), CNRT_RET_SUCCESS);
+    assert_true(quick.is_destroyed);
+    assert_false(held.is_destroyed);
+    held.is_let_go = true;
+    assert_int_equal(cnrtSyncQueue(slow), CNRT_RET_SUCCESS);
+    assert_true(held.is_destroyed);
+    assert_int_equal(cnrtDestroyQueue(slow), CNRT_RET_SUCCESS);
+    assert_int_equal(cnrtDestroyQueue(fast), CNRT_RET_SUCCESS);
+    ntk_cnrt_program_drop(program);
+}
+
+struct order {
+    atomic_int next;
+    int seen[50];
+};
+struct numbered {
+    struct cards_task task;
+    struct order *order;
+    int number;
+};
+
+static void note(void *ctx)
+{
+    struct numbered *numbered = ctx;
+
+    numbered->order->seen[atomic_fetch_add(&numbered->order->next, 1)] = numbered->number;
+}
+
+static void tasks_of_one_queue_run_in_order(void **state)
+{
+    cnrtQueue_t queue = queue_make();
+    struct ntk_cnrt_program *program = cards_program("op");
+    struct order order = { .next = 0 };
+    struct numbered tasks[50];
+
+    memset(tasks, 0, sizeof tasks);
+    for (int i = 0; i < 50; i++) {
+        tasks[i].order = &order;
+        tasks[i].number = i;
+        tasks[i].task.work = note;
+        tasks[i].task.ctx = &tasks[i];
+        tasks[i].task.is_let_go = true;
+        cards_push(queue, program, &tasks[i].task);
+    }
+    assert_int_equal(cnrtSyncQueue(queue), CNRT_RET_SUCCESS);
+    for (int i = 0; i < 50; i++) {
+        assert_int_equal(order.seen[i], i);
+    }
+    ntk_cnrt_program_drop(program);
+}
+
+static void a_duration_is_in_microseconds(void **state)
+{
+    cnrtQueue_t queue = queue_make();
+    struct ntk_cnrt_program *program = cards_program("op");
+    struct cards_task task = { .code = 0 };
+    cnrtNotifier_t start = NULL;
+    cnrtNotifier_t end = NULL;
+    float us = -1;
+
+    assert_int_equal(cnrtCreateNotifier(&start), CNRT_RET_SUCCESS);
+    assert_int_equal(cnrtCreateNotifier(&end), CNRT_RET_SUCCESS);
+    assert_int_equal(cnrtNotifierDuration(start, end, &us), CNRT_RET_ERR_NOTIFIER);
+    assert_int_equal(cnrtQueryNotifier(end), CNRT_RET_ERR_NOTIFIER);
+    double begin_us = now_us();
+    assert_int_equal(cnrtPlaceNotifier(start, queue), CNRT_RET_SUCCESS);
+    cards_push(queue, program, &task);
+    assert_int_equal(cnrtPlaceNotifier(end, queue), CNRT_RET_SUCCESS);
+    cards_running_wait(&task);
+    assert_int_equal(cnrtQueryNotifier(start), CNRT_RET_SUCCESS);
+    assert_int_equal(cnrtQueryNotifier(end), CNRT_RET_ERR_BUSY);
+    assert_int_equal(cnrtNotifierDuration(start, end, &us), CNRT_RET_ERR_NOT_READY);
+    assert_true(us == -1);
+    double running_us = now_us();
+    while (now_us() - running_us < 2000) {
+    }
+    task.is_let_go = true;
+    assert_int_equal(cnrtWaitNotifier(end), CNRT_RET_SUCCESS);
+    double wall_us = now_us() - begin_us;
+    assert_int_equal(cnrtNotifierDuration(start, end, &us), CNRT_RET_SUCCESS);
+    assert_true(us >= 2000);
+    assert_true(us <= wall_us);
+    assert_int_equal(cnrtDestroyNotifier(&start), CNRT_RET_SUCCESS);
+    assert_null(start);
+    assert_int_equal(cnrtNotifierDuration(start, end, &us), CNRT_RET_ERR_NOTIFIER);
+    ntk_cnrt_program_drop(program);
+}
+
+static void a_queue_waits_for_a_notifier_of_another(void **state)
+{
+    cnrtQueue_t first = queue_make();
+    cnrtQueue_t second = queue_make();
+    struct ntk_cnrt_program *program = cards_program("op");
+    struct cards_task before = { .code = 0 };
+    struct cards_task after = { .is_let_go = true };
+    cnrtNotifier_t notifier = NULL;
+
+    assert_int_equal(cnrtCreateNotifier(&notifier), CNRT_RET_SUCCESS);
+    assert_int_equal(cnrtQueueWaitNotifier(notifier, second, 0), CNRT_RET_ERR_NOTIFIER);
+    cards_push(first, program, &before);
+    assert_int_equal(cnrtPlaceNotifier(notifier, first), CNRT_RET_SUCCESS);
+    assert_int_equal(cnrtQueueWaitNotifier(notifier, second, 1), CNRT_RET_ERR_INVALID);
+    assert_int_equal(cnrtQueueWaitNotifier(notifier, second, 0), CNRT_RET_SUCCESS);
+    cards_push(second, program, &after);
+    cards_running_wait(&before);
+    assert_false(after.is_running);
+    before.is_let_go = true;
+    assert_int_equal(cnrtSyncQueue(second), CNRT_RET_SUCCESS);
+    assert_true(before.is_destroyed);
+    assert_true(after.is_destroyed);
+    ntk_cnrt_program_drop(program);
+}
+
+static void the_error_of_a_task_comes_with_the_next_synchronisation_and_once(void **state)
+{
+    cnrtQueue_t queue = queue_make();
+    struct ntk_cnrt_program *program = cards_program("op");
+    struct cards_task bad = { .is_let_go = true, .code = CNRT_RET_ERR_MATH_OVERFLOW };
+    struct cards_task worse = { .is_let_go = true, .code = CNRT_RET_ERR_SYS };
+    struct cards_task good = { .is_let_go = true };
+
+    cards_push(queue, program, &bad);
+    cards_push(queue, program, &worse);
+    cards_push(queue, program, &good);
+    assert_int_equal(cnrtSyncQueue(queue), CNRT_RET_ERR_MATH_OVERFLOW);
+    assert_int_equal(cnrtGetLastErr(), CNRT_RET_ERR_MATH_OVERFLOW);
+    assert_true(good.is_destroyed);
+    assert_int_equal(cnrtSyncQueue(queue), CNRT_RET_SUCCESS);
+    ntk_cnrt_program_drop(program);
+}
+
+static void a_device_has_so_many_queues_and_another_one_its_own(void **state)
+{
+    static cnrtQueue_t queues[4094];
+    cnrtQueue_t more = NULL;
+    cnrtDev_t dev = 0;
+
+    for (size_t i = 0; i < 4094; i++) {
+        queues[i] = queue_make();
+    }
+    assert_int_equal(cnrtCreateQueue(&more), CNRT_RET_ERR_NORES);
+    assert_null(more);
+    assert_int_equal(cnrtGetDeviceHandle(&dev, 1), CNRT_RET_SUCCESS);
+    assert_int_equal(cnrtSetCurrentDevice(dev), CNRT_RET_SUCCESS);
+    assert_int_equal(cnrtCreateQueue(&more), CNRT_RET_SUCCESS);
+    assert_int_equal(cnrtGetDeviceHandle(&dev, 0), CNRT_RET_SUCCESS);
+    assert_int_equal(cnrtSetCurrentDevice(dev), CNRT_RET_SUCCESS);
+    assert_int_equal(cnrtDestroyQueue(queues[7]), CNRT_RET_SUCCESS);
+    assert_int_equal(cnrtCreateQueue(&queues[7]), CNRT_RET_SUCCESS);
+    for (size_t i = 0; i < 4094; i++) {
+        assert_int_equal(cnrtDestroyQueue(queues[i]), CNRT_RET_SUCCESS);
+    }
+}
+
+static void to_synchronise_a_device_waits_for_its_queues_and_no_others(void **state)
+{
+    cnrtQueue_t here = queue_make();
+    struct ntk_cnrt_program *program = cards_program("op");
+    struct cards_task mine = { .is_let_go = true };
+    struct cards_task elsewhere = { .code = 0 };
+    cnrtQueue_t there = NULL;
+    cnrtDev_t dev = 0;
+
+    assert_int_equal(cnrtGetDeviceHandle(&dev, 1), CNRT_RET_SUCCESS);
+    assert_int_equal(cnrtSetCurrentDevice(dev), CNRT_RET_SUCCESS);
+    there = queue_make();
+    cards_push(there, program, &elsewhere);
+    assert_int_equal(cnrtGetDeviceHandle(&dev, 0), CNRT_RET_SUCCESS);
+    assert_int_equal(cnrtSetCurrentDevice(dev), CNRT_RET_SUCCESS);
+    cards_push(here, program, &mine);
+    assert_int_equal(cnrtSyncDevice(), CNRT_RET_SUCCESS);
+    assert_true(mine.is_destroyed);
+    assert_false(elsewhere.is_destroyed);
+    elsewhere.is_let_go = true;
+    assert_int_equal(cnrtSyncQueue(there), CNRT_RET_SUCCESS);
+    ntk_cnrt_program_drop(program);
+}
+
+static void a_task_gets_cores_of_the_clusters_it_may_have(void **state)
+{
+    cnrtQueue_t queue = queue_make();
+    struct ntk_cnrt_program *program = cards_program("op");
+    struct cards_task task = { .is_let_go = true };
+    struct ntk_cnrt_task pushed = { .program = program, .run = NULL, .ctx = &task };
+
+    pushed.core_count = 17; /* of 16 */
+    assert_int_equal(ntk_cnrt_task_push(queue, &pushed), CNRT_RET_ERR_INVALID);
+    pushed.core_count = 1;
+    pushed.cluster_mask = 0x10; /* of 0 to 3 */
+    assert_int_equal(ntk_cnrt_task_push(queue, &pushed), CNRT_RET_ERR_INVALID);
+    pushed.core_count = 8;
+    pushed.cluster_mask = 0x6; /* pairs are 0 and 1, 2 and 3 */
+    assert_int_equal(ntk_cnrt_task_push(queue, &pushed), CNRT_RET_ERR_INVALID);
+    assert_int_equal(cnrtSyncQueue(queue), CNRT_RET_SUCCESS);
+    ntk_cnrt_program_drop(program);
+}
+
+static void tasks_of_queues_run_side_by_side_as_long_as_there_are_clusters(void **state)
+{
+    struct ntk_cnrt_program *program = cards_program("op");
+    struct cards_task held[4];
+    struct cards_task one_more = { .is_let_go = true };
+    cnrtQueue_t last = queue_make();
+
+    memset(held, 0, sizeof held);
+    for (size_t i = 0; i < 4; i++) {
+        cards_push(queue_make(), program, &held[i]);
+    }
+    for (size_t i = 0; i < 4; i++) {
+        cards_running_wait(&held[i]);
+    }
+    cards_push(last, program, &one_more);
+    assert_false(one_more.is_running);
+    for (size_t i = 0; i < 4; i++) {
+        held[i].is_let_go = true;
+    }
+    assert_int_equal(cnrtSyncQueue(last), CNRT_RET_SUCCESS);
+    assert_int_equal(cnrtSyncDevice(), CNRT_RET_SUCCESS);
+    assert_true(one_more.is_destroyed);
+    ntk_cnrt_program_drop(program);
+}
+
+static void what_is_queued_runs_before_the_library_closes(void **state)
+{
+    cnrtQueue_t queue = queue_make();
+    struct ntk_cnrt_program *program = cards_program("op");
+    struct cards_task tasks[20];
+
+    memset(tasks, 0, sizeof tasks);
+    for (size_t i = 0; i < 20; i++) {
+        tasks[i].is_let_go = true;
+        cards_push(queue, program, &tasks[i]);
+    }
+    cnrtDestroy();
+    for (size_t i = 0; i < 20; i++) {
+        assert_true(tasks[i].is_destroyed);
+    }
+    assert_int_equal(cnrtSyncQueue(queue), CNRT_RET_ERR_INIT);
+    assert_int_equal(cnrtInit(0), CNRT_RET_SUCCESS);
+    assert_int_equal(cnrtSyncQueue(queue), CNRT_RET_ERR_QUEUE);
+    queue = queue_make();
+    struct ntk_cnrt_task stale = { .program = program };
+    assert_int_equal(ntk_cnrt_task_push(queue, &stale), CNRT_RET_ERR_INVALID);
+    ntk_cnrt_program_drop(program);
+}
+
+int main(void)
+{
+#define CARDS(test) cmocka_unit_test_setup_teardown(test, cards_setup_open, cards_teardown)
+    const struct CMUnitTest tests[] = {
+        CARDS(a_fast_queue_is_done_while_a_slow_one_is_not),
+        CARDS(tasks_of_one_queue_run_in_order),
+        CARDS(a_duration_is_in_microseconds),
+        CARDS(a_queue_waits_for_a_notifier_of_another),
+        CARDS(the_error_of_a_task_comes_with_the_next_synchronisation_and_once),
+        CARDS(a_device_has_so_many_queues_and_another_one_its_own),
+        CARDS(to_synchronise_a_device_waits_for_its_queues_and_no_others),
+        CARDS(a_task_gets_cores_of_the_clusters_it_may_have),
+        CARDS(tasks_of_queues_run_side_by_side_as_long_as_there_are_clusters),
+        CARDS(what_is_queued_runs_before_the_library_closes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

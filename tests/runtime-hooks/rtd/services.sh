@@ -1,0 +1,32 @@
+#!/bin/bash
+# services - what neuron-rtd serves beside the methods of nmgr_v1.
+. "$(dirname "$0")/daemon.sh"
+needs jq
+export TMPDIR=$scratch/tmp
+mkdir model "$TMPDIR"
+neuron-packager example memcpy --size 64 -o model/model.neff
+neuron-packager example mlp --size 128 --dtype float32 -o model/mlp.neff
+neuron-packager info model/model.neff | sed -nE 's/^UUID: *(.{8})(.{4})(.{4})(.{4})(.{12})$/\1-\2-\3-\4-\5/p' >model/uuid
+start
+"$python" "$(dirname "$0")/services.py" "unix:$socket" generated model >client.log || fail "$(tail -3 client.log; tail -3 rtd.log)"
+
+# What a client was given is a capture of that model.
+neuron-profile view -n model/model.neff -s model/capture.ntff --output-format summary-json >summary.json || fail "no capture: $(head -c 200 summary.json)"
+jq -e '[.. | numbers] | length > 10' summary.json >/dev/null || fail "the capture has nothing in it: $(cat summary.json)"
+
+# Who watches hears of the end before it comes.
+"$python" "$(dirname "$0")/services.py" "unix:$socket" generated model watching >/dev/null &
+watcher=$!
+pids+=("$watcher")
+serves() { grep -q '^SERVING$' watching 2>/dev/null && echo yes; }
+wait_for serves
+kill "$rtd"
+wait "$rtd" || fail "SIGTERM: exit code $?"
+wait "$watcher" || fail "no watcher: $(cat watching)"
+[[ $(head -2 watching | tr '\n' ' ') == "SERVING NOT_SERVING " ]] || fail "watched: $(cat watching)"
+[ -z "$(ls "$TMPDIR")" ] || fail "files of captures are left: $(ls "$TMPDIR"/*)"
+
+NEURON_SOFT_INSTANCE=none start
+"$python" "$(dirname "$0")/services.py" "unix:$socket" generated model not_serving >client.log || fail "$(cat client.log)"
+kill "$rtd"
+wait "$rtd" || fail "SIGTERM: exit code $?"

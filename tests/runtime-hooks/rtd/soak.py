@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: MIT
+"""Clients that come, do what they like and are killed in the midst of it: soak.py SOCKET NEFFS_FOLDER PID
+
+NTK_SOAK_SECONDS says how long (15). Afterwards no group is left, counters add up, the daemon holds what it held
+before, and the socket answers."""
+import os
+import random
+import signal
+import sys
+import time
+from multiprocessing import Process, Value
+
+from wire import Client, Daemon, expect, fail, first, infer_request, outputs, parse, pb, tensor, until
+
+sock, folder, pid = sys.argv[1:4]
+SECONDS = float(os.environ.get('NTK_SOAK_SECONDS', '15'))
+CLIENTS = 6
+# What somebody who shares the daemon may be told: somebody else's unload_all took the model, no core is free.
+SHARED_FATE = {2, 3, 7, 8, 9, 1000, 1001}
+ROW = 0x40
+
+
+def neff(name):
+    with open(f'{folder}/{name}.neff', 'rb') as file:
+        return file.read()
+
+
+class Lost(Exception):
+    """What the client had is gone, as may be."""
+
+
+def got(what, answer, good=(0,)):
+    code, message = answer
+    if code in good:
+        return message
+    if code in SHARED_FATE:
+        raise Lost
+    fail(f'{what}: code {code}: {message}')
+
+
+class Worker:
+    def __init__(self, seed, completed, wrong):
+        self.random = random.Random(seed)
+        self.client = Client(sock)
+        self.completed, self.wrong = completed, wrong
+        self.number = 0
+
+    def judge(self, code, result, data):
+        if code == 0:
+            with self.completed.get_lock():
+                self.completed.value += 1
+            if result != data:
+                self.wrong.value = 1
+        elif code not in SHARED_FATE:
+            fail(f'an inference: code {code}')
+
+    def data(self):
+        return self.random.randbytes(ROW)
+
+    def shared(self, data):
+        """(path, descriptor) of memory that has no name any more."""
+        self.number += 1
+        path = f'/ntk_rtd_soak_{os.getpid()}_{self.number}'
+        fd = os.open('/dev/shm' + path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+        os.pwrite(fd, data, 0)
+        code, _ = self.client.call('shm_map', pb((1, path), (2, 3), (4, self.session)))
+        os.unlink('/dev/shm' + path)
+        expect('shm_map', code, 0 if data else 1)
+        return path, fd
+
+    def inline(self, model):
+        data = self.data()
+        self.judge(*self.client.infer(model, data), data)
+
+    def by_memory(self, model):
+        data = self.data()
+        (a, a_fd), (b, b_fd) = self.shared(data), self.shared(bytes(ROW))
+        code, _ = self.client.call('infer', infer_request(model, [tensor('x', path=a)], [tensor('y', path=b)]))
+        self.judge(code, os.pread(b_fd, ROW, 0), data)
+        if self.random.random() < 0.3:
+            os.ftruncate(a_fd, 0)
+            code, _ = self.client.call('infer', infer_request(model, [tensor('x', path=a)]))
+            expect('memory that became shorter', code in SHARED_FATE | {1002}, True)
+        for path, fd in ((a, a_fd), (b, b_fd)):
+            os.close(fd)
+            if self.random.random() < 0.5:
+                self.client.good('shm_unmap', pb((1, path), (2, 3)))
+
+    def posted(self, model):
+        rows = []
+        for _ in range(self.random.randint(1, 6)):
+            data = self.data()
+            code, cookie = self.client.post(model, data)
+            if code == 0:
+                rows.append((cookie, data))
+            elif code not in SHARED_FATE:
+                fail(f'post: code {code}')
+        for cookie, data in rows:
+            if self.random.random() < 0.7:  # the others are nobody's
+                code, message = self.client.call('infer_wait', pb((1, cookie)))
+                self.judge(code, outputs(message).get('y'), data)
+
+    def empty(self, model):
+        _, fd = self.shared(b'')
+        os.close(fd)
+
+    def cut(self, model):
+        other = Client(sock)
+        data = b''.join(other.load_messages(neff('small')))
+        other.send(other.open('load'), data[:self.random.randrange(len(data))], end=self.random.random() < 0.5)
+        other.send(other.open('infer'), b'\0\0\0')
+        other.close()
+
+    def unload_all(self, model):
+        if self.random.random() < 0.1:
+            self.client.call('unload_all')
+
+    def run(self):
+        _, self.session = self.client.session()
+        kinds = [self.inline, self.by_memory, self.posted, self.empty, self.cut, self.unload_all]
+        while True:
+            try:
+                if self.random.random() < 0.2:
+                    code, message = self.client.load_raw(
+                        [pb((6, self.session)), *self.client.load_messages(neff('small'))])
+                    model = first(parse(first(got('load', (code, message)), 2)), 1)  # in a group of its own: gone with its
+                    self.client.call('unload', pb((1, pb((1, model)))))  # model, whose session it is
+                    continue
+                made = got('create_eg', self.client.call('create_eg', pb((1, self.random.randint(1, 2)), (2, self.session))))
+                group = first(parse(first(made, 2)), 1)
+                code, message = self.client.load_raw(self.client.load_messages(
+                    neff('small'), group=group, session=self.session, ninfer=self.random.randint(1, 5)))
+                model = first(parse(first(got('load', (code, message)), 2)), 1)
+                got('start', self.client.call('start', pb((1, pb((1, model))))))
+                for _ in range(self.random.randint(1, 40)):
+                    self.random.choice(kinds)(model)
+                for method, number in (('stop', model), ('unload', model), ('destroy_eg', group)):
+                    got(method, self.client.call(method, pb((1, pb((1, number))))))
+            except Lost:
+                # What is left of it goes with the session; begin another one now and then.
+                if self.random.random() < 0.3:
+                    self.client.close()
+                    self.client = Client(sock)
+                    _, self.session = self.client.session()
+
+
+def work(seed, completed, wrong):
+    Worker(seed, completed, wrong).run()
+
+
+def soak(seconds, completed, wrong):
+    """How many were killed."""
+    killed, workers = 0, []
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        while len(workers) < CLIENTS:
+            workers.append(Process(target=work, args=(random.getrandbits(32), completed, wrong)))
+            workers[-1].start()
+        time.sleep(random.uniform(0.02, 0.25))
+        victim = workers.pop(random.randrange(len(workers)))
+        if not victim.is_alive():
+            fail(f'a client ended by itself: {victim.exitcode}')
+        os.kill(victim.pid, signal.SIGKILL)
+        victim.join()
+        killed += 1
+    for one in workers:
+        if not one.is_alive():
+            fail(f'a client ended by itself: {one.exitcode}')
+        os.kill(one.pid, signal.SIGKILL)
+        one.join()
+    return killed + len(workers)
+
+
+def settled(client):
+    until('no group is left', lambda: not client.groups())
+
+
+def counters(client):
+    """(of the interface by number, inferences by their status)"""
+    message = parse(first(parse(client.ask('read_inference_counters')), 1))
+    return message, {first(one, 1): first(one, 2) for one in map(parse, message.get(2, []))}
+
+
+def main():
+    daemon, client = Daemon(int(pid)), Client(sock)
+    completed, wrong = Value('Q', 0), Value('i', 0)
+    killed = soak(min(3, SECONDS / 4), completed, wrong)  # workers and heaps are there now
+    settled(client)
+    before = daemon.get()
+    killed += soak(SECONDS, completed, wrong)
+    settled(client)
+    grown = {key: value for key, value in daemon.back(before).items() if key not in ('threads', 'descriptors')}
+    now = daemon.get()
+    more = now['threads'] - before['threads']  # workers of the pool, of which each has a descriptor
+    if grown or more > 3 * CLIENTS or now['descriptors'] - before['descriptors'] > max(more, 0):
+        fail(f'the daemon had {before} and has {now}')
+    if wrong.value:
+        fail('a result was wrong')
+    message, statuses = counters(client)
+    taken, loads, unloads = (first(message, number) for number in (4, 7, 8))
+    expect('every model that was loaded is unloaded', loads, unloads)
+    ok = statuses.get(0, 0)
+    if not completed.value <= ok <= taken or ok - completed.value > taken // 2:
+        fail(f'clients had {completed.value} results, the daemon counts {ok} of {taken}')
+    left = [one for one in os.listdir('/dev/shm') if one.startswith('ntk_rtd_soak_')]
+    for one in left:  # of those who were killed between making and unlinking it
+        os.unlink('/dev/shm/' + one)
+    print(f'soak.py: {killed} clients were killed, who had {completed.value} results of {ok}; '
+          f'{loads} models; from {before} to {now}')
+
+
+main()

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: texts of files, taken or refused with their place; the files themselves in a scratch
+ * folder. */
+#include "runtime-hooks/rtd/rtd_config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/scratch.h"
+#include "tests/support/unit.h"
+
+static void every_key_counts(void **state)
+{
+    static const char text[] =
+        "{\"init_config\": {\"num_hugepages_per_device\": 128, \"drop_all_capabilities\": true,\n"
+        "                  \"io_dma_data_host\": true},\n"
+        " \"model_cache_count\": 7,\n"
+        " \"model_config\": {\"timeout\": 30, \"ninfer\": 9}}";
+    struct rtd_config config;
+    struct ntk_err err = { 0 };
+
+    assert_int_equal(rtd_config_parse(&config, text, sizeof text - 1, &err), 0);
+    assert_true(config.timeout_s.is_given && config.timeout_s.value == 30);
+    assert_true(config.ninfer.is_given && config.ninfer.value == 9);
+    assert_true(config.io_data_host.is_given && config.io_data_host.value == 1);
+    assert_true(config.drops_capabilities.is_given && config.drops_capabilities.value == 1);
+    assert_true(config.hugepages.is_given && config.hugepages.value == 128);
+    assert_true(config.model_cache_count.is_given && config.model_cache_count.value == 7);
+    assert_string_equal(config.unknown, "");
+}
+
+static void what_is_not_there_is_not_given(void **state)
+{
+    struct rtd_config config;
+    struct ntk_err err = { 0 };
+
+    assert_int_equal(rtd_config_parse(&config, "{}", 2, &err), 0);
+    assert_false(config.timeout_s.is_given || config.ninfer.is_given ||
+                 config.io_data_host.is_given || config.drops_capabilities.is_given);
+}
+
+static void the_inner_place_counts_more(void **state)
+{
+    static const char text[] = "{\"init_config\": {\"io_dma_data_host\": false},"
+                               " \"io_dma_data_host\": true}";
+    struct rtd_config config;
+    struct ntk_err err = { 0 };
+
+    assert_int_equal(rtd_config_parse(&config, text, sizeof text - 1, &err), 0);
+    assert_true(config.io_data_host.is_given && config.io_data_host.value == 0);
+}
+
+static void unknown_keys_are_told(void **state)
+{
+    static const char text[] = "{\"x\": 1, \"init_config\": {\"y\": {}, \"timeout\": 1}}";
+    struct rtd_config config;
+    struct ntk_err err = { 0 };
+
+    assert_int_equal(rtd_config_parse(&config, text, sizeof text - 1, &err), 0);
+    assert_string_equal(config.unknown, "x, init_config.y, init_config.timeout");
+    assert_false(config.timeout_s.is_given);
+}
+
+static void what_is_wrong_is_refused_with_its_place(void **state)
+{
+    static const struct {
+        const char *text, *sentence;
+    } cases[] = {
+        { "", "the file is empty" },
+        { "[]", "line 1: an object expected" },
+        { "{\"init_config\": 3}", "line 1: init_config: an object expected" },
+        { "{\n\"model_config\":\n{\"timeout\": 0}}",
+          "line 3: model_config.timeout: a whole number of 1 to 4294967295 expected" },
+        { "{\"model_config\": {\"ninfer\": 1025}}",
+          "line 1: model_config.ninfer: a whole number of 1 to 1024 expected" },
+        { "{\"model_config\": {\"ninfer\": 2.5}}",
+          "line 1: model_config.ninfer: a whole number of 1 to 1024 expected" },
+        { "{\"model_config\": {\"ninfer\": 99999999999999999999}}", NULL },
+        { "{\"model_cache_count\": -1}",
+          "line 1: model_cache_count: a whole number of 0 to 4294967295 expected" },
+        { "{\"io_dma_data_host\": 1}", "line 1: io_dma_data_host: true or false expected" },
+        { "{\"io_dma_data_host\": true, \"io_dma_data_host\": false}", NULL },
+        { "{\"model_config\": {\"timeout\": 1}", NULL },
+    };
+    struct rtd_config config;
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ntk_err err = { 0 };
+
+        assert_int_equal(rtd_config_parse(&config, cases[i].text, strlen(cases[i].text), &err),
+                         -EINVAL);
+        if (cases[i].sentence) {
+            assert_string_equal(err.text, cases[i].sentence);
+        } else {
+            assert_true(err.text[0] != '\0');
+        }
+    }
+}
+
+static void an_instance_has_an_address_and_devices(void **state)
+{
+    static const char text[] = "{\"name\": \"nrtd0\", \"server_port\": \"unix:/run/neuron.sock0\","
+                               " \"devices\": [2, 3], \"other\": null}";
+    struct rtd_instance instance;
+    struct ntk_err err = { 0 };
+
+    assert_int_equal(rtd_instance_parse(&instance, text, sizeof text - 1, &err), 0);
+    assert_string_equal(instance.name, "nrtd0");
+    assert_string_equal(instance.endpoint, "unix:/run/neuron.sock0");
+    assert_true(instance.has_devices);
+    assert_int_equal(instance.device_count, 2);
+    assert_int_equal(instance.devices[0], 2);
+    assert_int_equal(instance.devices[1], 3);
+    assert_string_equal(instance.unknown, "other");
+    assert_int_equal(rtd_instance_parse(&instance, "{}", 2, &err), 0);
+    assert_false(instance.has_devices);
+}
+
+static void an_instance_that_is_wrong_is_refused(void **state)
+{
+    static const struct {
+        const char *text, *sentence;
+    } cases[] = {
+        { "{\"name\": 3}", "line 1: name: a text expected" },
+        { "{\"server_port\": \"\"}", "line 1: server_port: a text expected" },
+        { "{\"server_port\": \"a\\u0000b\"}", NULL },
+        { "{\"devices\": 0}", "line 1: devices: a list of the numbers of devices expected" },
+        { "{\"devices\": [0,\n-1]}", "line 2: devices[1]: the number of a device expected" },
+        { "{\"devices\": [64]}", "line 1: devices[0]: the number of a device expected" },
+        { "{\"devices\": [\"0\"]}", "line 1: devices[0]: the number of a device expected" },
+    };
+    struct rtd_instance instance;
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ntk_err err = { 0 };
+
+        assert_int_equal(rtd_instance_parse(&instance, cases[i].text, strlen(cases[i].text), &err),
+                         -EINVAL);
+        if (cases[i].sentence) {
+            assert_string_equal(err.text, cases[i].sentence);
+        }
+    }
+}
+
+static void long_lists_and_texts_stay_within_bounds(void **state)
+{
+    char text[4096] = "{\"server_port\": \"";
+    struct rtd_instance instance;
+    struct rtd_config config;
+    struct ntk_err err = { 0 };
+    size_t used = strlen(text);
+
+    memset(text + used, 'x', 1000);
+    (void)snprintf(text + used + 1000, sizeof text - used - 1000, "\"}");
+    assert_int_equal(rtd_instance_parse(&instance, text, strlen(text), &err), -EINVAL);
+    assert_string_equal(err.text, "line 1: server_port: the text is too long");
+    used = (size_t)snprintf(text, sizeof text, "{\"devices\": [0");
+    for (int i = 0; i < 64; i++) {
+        used += (size_t)snprintf(text + used, sizeof text - used, ", 0");
+    }
+    (void)snprintf(text + used, sizeof text - used, "]}");
+    assert_int_equal(rtd_instance_parse(&instance, text, strlen(text), &err), -EINVAL);
+    used = (size_t)snprintf(text, sizeof text, "{\"k\": 0");
+    for (int i = 0; i < 90; i++) {
+        used += (size_t)snprintf(text + used, sizeof text - used, ", \"unknown%02d\": 0", i);
+    }
+    (void)snprintf(text + used, sizeof text - used, "}");
+    assert_int_equal(rtd_config_parse(&config, text, strlen(text), &err), 0);
+    assert_int_equal(strlen(config.unknown), RTD_CONFIG_TEXT_BYTES - 1);
+}
+
+static void files_are_named_in_what_is_wrong(void **state)
+{
+    char *folder = test_scratch_create();
+    char *path = test_scratch_path(folder, "n1.json");
+    struct rtd_instance instance;
+    struct rtd_config config;
+    struct ntk_err err = { 0 };
+    char expected[512];
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    (void)fputs("{\"devices\": [1]}", file);
+    (void)fclose(file);
+    path[strlen(path) - strlen(".json")] = '\0';
+    assert_int_equal(rtd_instance_read(&instance, path, &err), 0);
+    assert_int_equal(instance.device_count, 1);
+    memcpy(path + strlen(path), ".json", sizeof ".json");
+    assert_int_equal(rtd_instance_read(&instance, path, &err), 0);
+    assert_int_equal(instance.device_count, 1);
+    assert_int_equal(rtd_config_read(&config, path, &err), 0);
+    assert_string_equal(config.unknown, "devices");
+    file = fopen(path, "w");
+    assert_non_null(file);
+    (void)fputs("{", file);
+    (void)fclose(file);
+    assert_int_equal(rtd_config_read(&config, path, &err), -EINVAL);
+    (void)snprintf(expected, sizeof expected, "%s: line 1, column 1: ", path);
+    assert_memory_equal(err.text, expected, strlen(expected));
+    assert_true(rtd_config_read(&config, folder, &err) < 0);
+    assert_int_equal(rtd_instance_read(&instance, "ntk-there-is-none", &err), -ENOENT);
+    assert_non_null(strstr(err.text, "/opt/aws/neuron/bin/ntk-there-is-none.json"));
+    free(path);
+    test_scratch_destroy(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_key_counts),
+        cmocka_unit_test(what_is_not_there_is_not_given),
+        cmocka_unit_test(the_inner_place_counts_more),
+        cmocka_unit_test(unknown_keys_are_told),
+        cmocka_unit_test(what_is_wrong_is_refused_with_its_place),
+        cmocka_unit_test(an_instance_has_an_address_and_devices),
+        cmocka_unit_test(an_instance_that_is_wrong_is_refused),
+        cmocka_unit_test(long_lists_and_texts_stay_within_bounds),
+        cmocka_unit_test(files_are_named_in_what_is_wrong),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,430 @@
+# SPDX-License-Identifier: MIT
+"""Clients that no framework is: torture.py SOCKET NEFFS_FOLDER PID [CASE...]
+
+Each case runs, at least twice, beside a client that infers all the time. Afterwards the daemon holds what it held
+before: no descriptor, no thread, no memory of clients, no group is left, and the other client had right answers."""
+import os
+import socket
+import struct
+import sys
+import time
+import zlib
+
+from wire import (Client, Daemon, Peer, Wire, expect, fail, first, framed, infer_request, outputs, parse, pb, tensor,
+                  until, varint)
+
+sock, folder, pid = sys.argv[1], os.path.abspath(sys.argv[2]), sys.argv[3]
+CANCELLED, DEADLINE, UNIMPLEMENTED, INTERNAL = 1, 4, 12, 13
+ROUNDS_MAX = 6
+DATA = bytes(range(64))
+NEFFS = {}
+
+
+def neff(name):
+    if name not in NEFFS:
+        with open(f'{folder}/{name}.neff', 'rb') as file:
+            NEFFS[name] = file.read()
+    return NEFFS[name]
+
+
+def group_count(client):
+    return len(client.groups())
+
+
+def right(what, client, model, data=DATA):
+    expect(what, client.infer(model, data), (0, data))
+
+
+# ---- borders ----
+
+def borders(client):
+    """Frames and messages end where they like."""
+    group, model = client.model(neff('small'))
+    request = framed(infer_request(model, [tensor('x', DATA)]))
+    for frame in (1, 2, 3, 5, 7, len(request) - 1):
+        stream = client.open('infer')
+        client.send(stream, request, end=True, frame=frame)
+        expect(f'frames of {frame}', outputs(parse(client.answer(stream, 'infer'))), {'y': DATA})
+    stream = client.open('infer')  # empty frames between, and an empty one at the end
+    for at in range(0, len(request), 11):
+        client.h2.send_data(stream, b'')
+        client.h2.send_data(stream, request[at:at + 11], pad_length=None)
+    client.send(stream, end=True)
+    code, message = client.read('infer', client.answer(stream, 'infer'))
+    expect(f'empty frames: {message}', (code, outputs(message)), (0, {'y': DATA}))
+    # The bytes of the connection, one by one.
+    client.piece = 1
+    stream = client.open('infer')
+    client.send(stream, request, end=True)
+    client.piece = 1 << 18
+    code, message = client.read('infer', client.answer(stream, 'infer'))
+    expect(f'byte by byte: {message}', (code, outputs(message)), (0, {'y': DATA}))
+    client.leave(group, model)
+
+
+def several_messages(client):
+    """A stream of load takes what is one message after the other, however they share frames."""
+    group = client.group(1)
+    messages = client.load_messages(neff('small'), group=group)
+    whole = b''.join(map(framed, messages))
+    for frame in (len(whole), 17, 4096):
+        stream = client.open('load')
+        client.send(stream, whole, end=True, frame=frame)
+        code, answer = client.read('load', client.answer(stream, 'load'))
+        expect(f'a load in frames of {frame}', code, 0)
+        client.good('unload', pb((1, pb((1, first(parse(first(answer, 2)), 1))))))
+    # Pieces of one byte, before the size, and the size twice: the last one counts.
+    pieces = [pb((4, pb((1, neff('small')[at:at + 7])))) for at in range(0, len(neff('small')), 7)]
+    order = [*pieces, pb((3, 1)), pb((1, pb((1, group)))), pb((3, len(neff('small')))), b'']
+    code, answer = client.load_raw(order)
+    expect('any order', code, 0)
+    client.good('unload', pb((1, pb((1, first(parse(first(answer, 2)), 1))))))
+    client.good('destroy_eg', pb((1, pb((1, group)))))
+    # Two requests where one belongs: one answer, or a refusal of the transport, and nothing more.
+    stream = client.open('list_egs')
+    client.send(stream, framed(b'') * 2, end=True)
+    reply = client.wait(stream)
+    expect('two requests', (reply.status in (0, INTERNAL, UNIMPLEMENTED), len(reply.messages()) <= 1), (True, True))
+
+
+def unknown_fields(client):
+    """What a later definition adds is skipped; numbers may be packed or not."""
+    group, model = client.model(neff('small'))
+    later = pb((100, 7), (101, b'later')) + varint(102 << 3 | 1) + bytes(8) + varint(103 << 3 | 5) + bytes(4)
+    request = later + infer_request(model, [tensor('x', DATA) + later]) + later
+    code, message = client.call('infer', request)
+    expect('unknown fields', (code, outputs(message)), (0, {'y': DATA}))
+    cookies = [client.post(model, DATA)[1] for _ in range(3)]
+    until('done', lambda: b''.join(client.good('infer_check_completion', pb(*((1, one) for one in cookies))).get(2, []))
+          == b''.join(map(varint, cookies)))
+    packed = pb((1, b''.join(map(varint, cookies))))
+    mixed = pb((1, cookies[0])) + pb((1, b''.join(map(varint, cookies[1:]))))
+    answer = client.ask('infer_check_completion', packed)
+    expect('packed and not', client.ask('infer_check_completion', mixed), answer)
+    for cookie in cookies:
+        client.good('infer_wait', pb((1, cookie)))
+    # Fields that come twice: of messages the parts are merged, of numbers the last counts.
+    twice = pb((1, pb((1, 4711)))) + infer_request(model, [tensor('x', DATA)])
+    expect('a handle twice', client.call('infer', twice)[0], 0)
+    client.leave(group, model)
+
+
+def wrong_sizes(client):
+    """Sizes that are not true."""
+    group = client.group(1)
+    whole = neff('small')
+    for size, code in ((len(whole) - 1, 2), (len(whole) + 1, 2), (0, 2), (1 << 63, 4), ((1 << 64) - 1, 4)):
+        expect(f'a size of {size}', client.load_raw(client.load_messages(whole, group=group, size=size))[0], code)
+    for length, data in ((100, b'ten bytes.'), (0xffffffff, b'x' * 1000), (1 << 31, b'')):
+        stream = client.open('infer')
+        client.send(stream, struct.pack('>BI', 0, length) + data, end=True)
+        reply = client.wait(stream)
+        expect(f'a message of {length} with {len(data)}', reply.status != 0, True)
+    stream = client.open('list_egs')  # a length that is too small: the rest is another message
+    client.send(stream, struct.pack('>BI', 0, 1) + b'\x08\x01\x02\x03', end=True)
+    expect('a message that is cut', client.wait(stream).status != 0, True)
+    for data in (b'', b'\0', b'\0\0\0'):
+        stream = client.open('list_egs')
+        client.send(stream, data, end=True)
+        expect(f'{len(data)} bytes of a prefix', client.wait(stream).status != 0, True)
+    # Lengths within a message.
+    for payload in (b'\x0a\xff\xff\xff\xff\x0f', b'\x0a\x7f\x08', b'\xff' * 10, b'\x0b\x0c' * 9, b'\x08' + b'\xff' * 11):
+        stream = client.open('infer')
+        client.send(stream, framed(payload), end=True)
+        expect(f'{payload.hex()}', client.wait(stream).status, INTERNAL)
+    nested = b''
+    for _ in range(2000):
+        nested = pb((2, nested))
+    stream = client.open('infer')
+    client.send(stream, framed(nested), end=True)
+    expect('messages in messages', client.wait(stream).status in (0, INTERNAL), True)
+    client.good('destroy_eg', pb((1, pb((1, group)))))
+
+
+# ---- calls that end before they are answered ----
+
+def resets(client):
+    """RST_STREAM at any moment: what runs ends, and nobody is told."""
+    group, model = client.model(neff('slow'), ninfer=4)
+    request = framed(infer_request(model, [tensor('x', DATA)]))
+    for _ in range(4):
+        stream = client.open('infer')
+        client.send(stream, request, end=True)
+        time.sleep(0.02)
+        client.reset(stream)
+    until('the inferences of calls that are gone are over', lambda: client.post(model, DATA)[0] == 0)
+    client.good('stop', pb((1, pb((1, model)))))
+    client.good('unload', pb((1, pb((1, model)))))
+    messages = b''.join(map(framed, client.load_messages(neff('wire'), group=group)))
+    for share in (0, 1, 9, 64, 1 << 16, 1 << 20, len(messages) - 1, len(messages)):
+        stream = client.open('load')
+        client.send(stream, messages[:share])
+        client.reset(stream)
+    messages = b''.join(map(framed, client.load_messages(neff('wide'), group=group)))
+    for _ in range(2):  # while a worker loads it, which takes longer
+        stream = client.open('load')
+        client.send(stream, messages, end=True)
+        time.sleep(0.02)
+        client.reset(stream)
+    until('models that nobody knows are gone', lambda: client.call('destroy_eg', pb((1, pb((1, group)))))[0] == 0)
+    for _ in range(40):
+        streams = [client.open('create_eg') for _ in range(50)]
+        for stream in streams:
+            client.h2.reset_stream(stream, 8)
+            client.replies.pop(stream)
+        client.flush()
+    expect('it answers', group_count(client), 1)
+
+
+def cuts(client):
+    """Connections that are lost anywhere in a load, or with whatever is under way."""
+    messages = client.load_messages(neff('wire'))
+    for part in range(24):
+        other = Client(sock)
+        _, session = other.session()
+        whole = b''.join(map(framed, [pb((1, pb((1, other.group(1, session))))), pb((6, session)), *messages]))
+        stream = other.open('load')
+        other.send(stream, whole[:len(whole) * part // 20], end=part % 4 == 3)
+        other.close()
+    for _ in range(10):
+        other = Client(sock)
+        _, session = other.session()
+        _, model = other.model(neff('slow'), session=session)
+        for _ in range(3):
+            expect('post', other.post(model, DATA)[0], 0)
+        other.open('infer')
+        other.close()
+    until('their groups are free', lambda: group_count(client) == 1, 60)
+
+
+def deadlines(client):
+    """A call that its client gave up ends; what it waited for does not."""
+    group, model = client.model(neff('slow'), ninfer=4, timeout=10)
+    code, cookie = client.post(model, DATA)
+    expect('post', code, 0)
+    stream = client.open('infer_wait', timeout='30m')
+    client.send(stream, framed(pb((1, cookie))), end=True)
+    reply = client.wait(stream)
+    expect(f'a deadline: {reply.status} {reply.text}', reply.status in (CANCELLED, DEADLINE) or reply.reset is not None, True)
+    stream = client.open('infer_wait')
+    client.send(stream, framed(pb((1, cookie))), end=True)
+    time.sleep(0.02)
+    client.reset(stream)
+    waiting = client.open('infer_wait')
+    client.send(waiting, framed(pb((1, cookie))), end=True)
+    expect('poll', client.call('infer_poll', pb((1, cookie)))[0], 1000)
+    code, message = client.read('infer_wait', client.answer(waiting, 'infer_wait'))
+    expect('the result is there still', (code, outputs(message)), (0, {'y': DATA}))
+    expect('once', client.call('infer_wait', pb((1, cookie)))[0], 3)
+    # Two that wait: one gets it.
+    _, cookie = client.post(model, DATA)
+    streams = [client.open('infer_wait') for _ in range(3)]
+    for stream in streams:
+        client.send(stream, framed(pb((1, cookie))), end=True)
+    expect('three wait', sorted(client.read('infer_wait', client.answer(stream, ''))[0] for stream in streams), [0, 3, 3])
+    # stop that is given up: the model stops all the same.
+    client.post(model, DATA)
+    stream = client.open('stop', timeout='20m')
+    client.send(stream, framed(pb((1, pb((1, model))))), end=True)
+    client.wait(stream)
+    client.good('stop', pb((1, pb((1, model)))))
+    client.good('unload', pb((1, pb((1, model)))))
+    client.good('destroy_eg', pb((1, pb((1, group)))))
+
+
+# ---- many ----
+
+def pings(client):
+    """A flood of them, with and without reading what comes back; one now and then on an idle connection."""
+    for _ in range(100):
+        for number in range(100):
+            client.h2.ping(struct.pack('>Q', number))
+        client.flush()
+        client.take(0)
+    until('every ping has its answer', lambda: client.take(0.1) or client.acknowledged >= 10000)
+    client.acknowledged = 0
+    for _ in range(50):
+        client.h2.ping(bytes(8))
+        client.flush()
+        client.take(0.01)
+    until('pings of an idle connection', lambda: client.take(0.1) or client.acknowledged == 50)
+    expect('it goes on', (group_count(client), client.gone_away, client.is_closed), (1, None, False))
+    deaf = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    deaf.connect(sock)
+    deaf.settimeout(0.5)
+    ping = b'\0\0\x08\x06\0\0\0\0\0' + bytes(8)
+    try:
+        deaf.sendall(b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' + b'\0\0\0\x04\0\0\0\0\0')
+        for _ in range(400):
+            deaf.sendall(ping * 1000)
+    except OSError:
+        pass
+    expect('beside it', group_count(client), 1)
+    deaf.close()
+
+
+def streams(client):
+    """200 at once on one connection, answered in whatever order."""
+    group, model = client.model(neff('small'), ninfer=256)
+    numbers = []
+    for number in range(200):
+        numbers.append(client.open('infer'))
+    for number, stream in enumerate(numbers):
+        client.send(stream, framed(infer_request(model, [tensor('x', bytes([number]) * 64)])), end=True)
+    for number, stream in reversed(list(enumerate(numbers))):
+        code, message = client.read('infer', client.answer(stream, 'infer'))
+        expect(f'stream {number}', (code, outputs(message)), (0, {'y': bytes([number]) * 64}))
+    client.leave(group, model)
+
+
+def connections(client):
+    """Many of them, of which most say nothing, or what is no HTTP/2; sessions without end."""
+    rest = []
+    for number in range(100):
+        one = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        one.connect(sock)
+        try:
+            one.sendall((b'', b'GET / HTTP/1.1\r\n\r\n', b'\x16\x03\x01' + bytes(40), b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')[number % 4])
+        except OSError:
+            pass
+        rest.append(one)
+    expect('beside them', group_count(client), 1)
+    for one in rest:
+        one.close()
+    other = Client(sock)
+    numbers = [other.session()[1] for _ in range(300)]
+    expect('sessions', len(set(numbers)), 300)
+    for session in numbers[:10]:
+        other.group(1, session)
+    expect('groups', group_count(client), 11)
+    other.close()
+    until('groups of sessions are free', lambda: group_count(client) == 1)
+
+
+def headers(client):
+    """Calls that are none of gRPC, or too much."""
+    other = Client(sock)
+    stream = other.open('list_egs', verb='GET')
+    other.send(stream, framed(b''), end=True)
+    reply = other.wait(stream)
+    expect('GET', reply is None or reply.status != 0 or reply.reset is not None, True)
+    other.close()
+    for path in ('/', '/nrt.nmgr_v1/', '/nrt.nmgr_v1/list_egs/x', '/nrt.nmgr_v1/' + 'x' * 4000, '/x.y/z'):
+        stream = client.open(path)
+        client.send(stream, framed(b''), end=True)
+        expect(path[:40], client.wait(stream).status, UNIMPLEMENTED)
+    other = Client(sock)
+    stream = other.open('list_egs', ('filler', 'y' * 20000))
+    other.send(stream, framed(b''), end=True)
+    other.wait(stream)  # gRPC's core takes it or ends the stream: as it likes
+    other.close()
+    # A call that sends nothing, and one whose client forgets to end it, which is answered all the same.
+    stream = client.open('list_egs')
+    client.send(stream, end=True)
+    expect('no message', client.wait(stream).status, INTERNAL)
+    stream = client.open('list_egs')
+    client.send(stream, framed(b''))
+    reply = client.wait(stream)
+    expect('no end', (reply.status, len(reply.messages())), (0, 1))
+
+
+# ---- memory ----
+
+def compressed(client):
+    """No client compresses; who does is told, and nothing is unpacked: a bomb stays as small as it comes."""
+    group, model = client.model(neff('small'))
+    request = infer_request(model, [tensor('x', DATA)])
+    for flag, answers in ((1, (DATA, None)), (2, (None,)), (255, (None,))):  # without an encoding: known limits
+        stream = client.open('infer')
+        client.send(stream, framed(request, flag=flag), end=True)
+        reply = client.wait(stream)
+        got = outputs(parse(reply.messages()[0])).get('y') if reply.status == 0 else None
+        expect(f'flag {flag}: {reply.status} {reply.text}', got in answers, True)
+    client.leave(group, model)
+    bomb = zlib.compressobj(9, zlib.DEFLATED, 31)
+    squeezed = b''.join(bomb.compress(bytes(1 << 20)) for _ in range(128)) + bomb.flush()
+    before = daemon.get()['KiB']
+    stream = client.open('infer', ('grpc-encoding', 'gzip'))
+    client.send(stream, framed(squeezed, flag=1), end=True)
+    reply = client.wait(stream)
+    expect(f'128 MiB in {len(squeezed)} bytes: {reply.text}', reply.status, UNIMPLEMENTED)
+    expect('its memory', daemon.get()['KiB'] - before < 32 << 10, True)
+
+
+def wide(client):
+    """100 MiB in a message each way."""
+    group, model = client.model(neff('wide'), ninfer=1, timeout=60)
+    data = os.urandom(1 << 16) * 1600
+    right('100 MiB', client, model, data)
+    stream = client.open('infer')  # and one that is given up half-way
+    client.send(stream, framed(infer_request(model, [tensor('x', data)]))[:20 << 20])
+    client.reset(stream)
+    other = Client(sock)
+    stream = other.open('infer')
+    other.send(stream, framed(infer_request(model, [tensor('x', data)]))[:30 << 20])
+    other.close()
+    client.leave(group, model)
+
+
+def deaf(client):
+    """Answers that nobody takes: of 16 MiB, by a client that gives no room for them."""
+    group, model = client.model(neff('broad'), ninfer=1, timeout=60)
+    other = Client(sock, window=0, takes=False)
+    request = framed(infer_request(model, [tensor('x', bytes(16 << 20))]))
+    before = daemon.get()['KiB']
+    for _ in range(3):
+        stream = other.open('infer')
+        other.send(stream, request, end=True)
+        time.sleep(0.1)
+    expect('beside it', group_count(client), 2)
+    expect('their memory', daemon.get()['KiB'] - before < 256 << 10, True)
+    other.close()
+    until('the model is free', lambda: client.infer(model, bytes(1))[0] == 1002)
+    client.leave(group, model)
+
+
+def bound(client):
+    """A NEFF has an end, also one that does not say how long it is. The daemon of this test takes 8 MiB."""
+    group = client.group(1)
+    text = b'NEFF of more than 8 MiB: the daemon takes no larger one'
+    for what, messages in (
+            ('announced', [pb((1, pb((1, group)))), pb((3, (8 << 20) + 1))]),
+            ('not announced', [pb((1, pb((1, group))))] + [pb((4, pb((1, bytes(1 << 20)))))] * 64),
+            ('a file', [pb((1, pb((1, group)))), pb((5, f'{folder}/huge'))])):
+        before = daemon.get()['KiB']
+        code, message = client.load_raw(messages)
+        expect(what, (code, first(parse(first(message, 1)), 2)), (4, text))
+        expect(f'{what}: its memory', daemon.get()['KiB'] - before < 32 << 10, True)
+    client.good('destroy_eg', pb((1, pb((1, group)))))
+
+
+CASES = [borders, several_messages, unknown_fields, wrong_sizes, resets, cuts, deadlines, pings, streams, connections,
+         headers, compressed, wide, deaf, bound]
+
+
+def main():
+    global daemon
+    with open(f'{folder}/huge', 'wb') as file:
+        file.truncate(1 << 40)
+    daemon = Daemon(int(pid))
+    peer = Peer(sock, neff('small'))
+    client = Client(sock)
+    for case in [globals()[name] for name in sys.argv[4:]] or CASES:
+        start = time.monotonic()
+        slowest, grown, before = 0, {'it': 'grows'}, None
+        # What is kept for good is there after a while: buffers, workers that wait for work. A leak grows each time.
+        for rounds in range(1, ROUNDS_MAX + 1):
+            case(client)
+            slowest = max(slowest, peer.still(case.__name__))
+            expect(f'{case.__name__}: groups', group_count(client), 1)
+            grown = daemon.back(before) if before else grown
+            if not grown:
+                break
+            before = daemon.get()
+        if grown:
+            fail(f'{case.__name__} leaves something in the daemon each time, before and after: {grown}')
+        print(f'torture.py: {case.__name__}: {rounds} times in {time.monotonic() - start:.1f} s, the other client waited '
+              f'{slowest * 1000:.0f} ms at most', flush=True)
+
+
+main()

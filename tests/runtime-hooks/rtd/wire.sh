@@ -1,0 +1,22 @@
+#!/bin/bash
+# wire.sh SCRIPT... - neuron-rtd below gRPC: vectors of its definition byte for byte, clients that no framework is, and
+# clients that are killed. A daemon for each.
+. "$(dirname "$0")/../../e2e/lib.sh"
+python=$(for each in /usr/bin/python3 python3; do "$each" -c 'import h2' 2>/dev/null && echo "$each" && break; done) || exit 77
+export NEURON_SOFT_INSTANCE=inf1.6xlarge NEURON_SOFT_PACE=1
+here=$(cd "$(dirname "$0")" && pwd)
+socket=$scratch/neuron.sock
+mkdir neffs
+"$NTK_BUILD_DIR/tests/rtd_neffs" neffs
+
+for script in "$@"; do
+    neuron-rtd -x -g "$socket" --neff-max 8 2>rtd.log &
+    rtd=$!
+    pids+=("$rtd")
+    listens() { grep -q 'Server listening on unix:' rtd.log && echo yes; }
+    wait_for listens
+    "$python" -B "$here/$script.py" "$socket" neffs "$rtd" >client.log 2>&1 || fail "$(tail -3 client.log; tail -5 rtd.log)"
+    cat client.log
+    kill "$rtd"
+    wait "$rtd" || fail "$script: SIGTERM: exit code $?"
+done

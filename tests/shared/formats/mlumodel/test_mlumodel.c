@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+#include "shared/formats/mlumodel/mlumodel.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/unit.h"
+
+static const struct ntk_mlumodel_function three[] = {
+    { .symbol = "subnet0", .program = "program one", .program_bytes = 11, .parallelism = 1 },
+    { .symbol = "b", .program = "2", .program_bytes = 1, .parallelism = 16 },
+    { .symbol = "third", .program = "program three", .program_bytes = 13, .parallelism = 4 },
+};
+
+/* The bytes in memory of exactly their size, freed with free(): who reads beyond them is seen. */
+static uint8_t *made(size_t *out_bytes)
+{
+    struct ntk_buf buf = { 0 };
+
+    assert_int_equal(ntk_mlumodel_write(three, 3, &buf, NULL), 0);
+    return (uint8_t *)ntk_buf_take(&buf, out_bytes);
+}
+
+static void what_was_written_is_read(void **state)
+{
+    struct ntk_mlumodel model = { 0 };
+    size_t bytes = 0;
+    uint8_t *file = made(&bytes);
+    uint64_t size = 0;
+
+    assert_int_equal(ntk_mlumodel_size(file, &size, NULL), 0);
+    assert_int_equal(size, bytes);
+    assert_int_equal(ntk_mlumodel_read(file, bytes, &model, NULL), 0);
+    assert_int_equal(model.bytes, bytes);
+    assert_int_equal(model.function_count, 3);
+    for (size_t i = 0; i < 3; i++) {
+        const struct ntk_mlumodel_function *found = ntk_mlumodel_find(&model, three[i].symbol);
+
+        assert_non_null(found);
+        assert_int_equal(found->program_bytes, three[i].program_bytes);
+        assert_memory_equal(found->program, three[i].program, three[i].program_bytes);
+        assert_int_equal((uintptr_t)((const uint8_t *)found->program - file) % 64, 0);
+        assert_int_equal(found->parallelism, three[i].parallelism);
+    }
+    assert_null(ntk_mlumodel_find(&model, "subnet"));
+    ntk_mlumodel_fini(&model);
+    free(file);
+}
+
+static void bytes_behind_the_file_are_ignored(void **state)
+{
+    struct ntk_mlumodel model = { 0 };
+    size_t bytes = 0;
+    uint8_t *file = made(&bytes);
+    uint8_t *more = calloc(1, bytes + 100);
+
+    assert_non_null(more);
+    memcpy(more, file, bytes);
+    assert_int_equal(ntk_mlumodel_read(more, bytes + 100, &model, NULL), 0);
+    assert_int_equal(model.bytes, bytes);
+    ntk_mlumodel_fini(&model);
+    free(more);
+    free(file);
+}
+
+static void every_cut_is_refused(void **state)
+{
+    struct ntk_mlumodel model = { 0 };
+    size_t bytes = 0;
+    uint8_t *file = made(&bytes);
+
+    for (size_t cut = 0; cut < bytes; cut++) {
+        uint8_t *part = malloc(cut > 0 ? cut : 1);
+        struct ntk_err err = { 0 };
+
+        assert_non_null(part);
+        memcpy(part, file, cut);
+        assert_int_equal(ntk_mlumodel_read(part, cut, &model, &err), -EBADMSG);
+        assert_true(err.text[0] != '\0');
+        assert_null(model.functions);
+        free(part);
+    }
+    free(file);
+}
+
+static void a_file_that_lies_is_refused(void **state)
+{
+    static const struct {
+        size_t at, bytes;
+        uint64_t value;
+        int ret;
+        const char *sentence;
+    } lies[] = {
+        { 0, 1, 0, -EBADMSG, "not an offline model: it begins otherwise" },
+        { 8, 4, 2, -ENOTSUP, "an offline model of version 2; version 1 is known" },
+        { 12, 4, 65, -EBADMSG, "head of 65 and entries of 128 bytes are not those of version 1" },
+        { 16, 8, UINT64_MAX, -EBADMSG, "an offline model cannot have 18446744073709551615 bytes" },
+        { 16, 8, 10, -EBADMSG, "an offline model cannot have 10 bytes" },
+        { 24, 4, 0, -EBADMSG, "0 functions; there are 1 to 4096" },
+        { 24, 4, UINT32_MAX, -EBADMSG, "4294967295 functions; there are 1 to 4096" },
+        { 24, 4, 4, -EBADMSG, NULL },
+        { 24, 4, 4096, -EBADMSG, NULL },
+        { 28, 4, 0, -EBADMSG, "head of 64 and entries of 0 bytes are not those of version 1" },
+        { 32, 8, UINT64_MAX, -EBADMSG, "the table of functions lies outside the file" },
+        { 32, 8, 300, -EBADMSG, NULL },
+        { 64, 1, 0, -EBADMSG, "a function has no symbol, or one without an end" },
+        { 128, 8, UINT64_MAX, -EBADMSG, "the program of subnet0 lies outside the file" },
+        { 128, 8, 64, 0, NULL }, /* over the table: nobody is hurt */
+        { 128, 8, 0, -EBADMSG, "the program of subnet0 lies outside the file" },
+        { 128, 8, 449, -EBADMSG, "the program of subnet0 lies outside the file" },
+        { 136, 8, 0, -EBADMSG, "the program of subnet0 lies outside the file" },
+        { 136, 8, UINT64_MAX, -EBADMSG, "the program of subnet0 lies outside the file" },
+        { 144, 4, 0, -EBADMSG, "subnet0 is compiled for no core" },
+    };
+
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+        struct ntk_mlumodel model = { 0 };
+        struct ntk_err err = { 0 };
+        size_t bytes = 0;
+        uint8_t *file = made(&bytes);
+
+        memcpy(file + lies[i].at, &lies[i].value, lies[i].bytes);
+        assert_int_equal(ntk_mlumodel_read(file, bytes, &model, &err), lies[i].ret);
+        if (lies[i].sentence) {
+            assert_string_equal(err.text, lies[i].sentence);
+        }
+        ntk_mlumodel_fini(&model);
+        free(file);
+    }
+}
+
+static void two_functions_of_one_name_are_refused(void **state)
+{
+    struct ntk_mlumodel_function twice[] = { three[0], three[1], three[0] };
+    struct ntk_mlumodel model = { 0 };
+    struct ntk_buf buf = { 0 };
+    struct ntk_err err = { 0 };
+    size_t bytes = 0;
+    uint8_t *file = made(&bytes);
+
+    assert_int_equal(ntk_mlumodel_write(twice, 3, &buf, &err), -EINVAL);
+    assert_string_equal(err.text, "two functions are called subnet0");
+    memcpy(file + 64 + 2 * 128, "subnet0", 8);
+    assert_int_equal(ntk_mlumodel_read(file, bytes, &model, &err), -EBADMSG);
+    assert_string_equal(err.text, "two functions are called subnet0");
+    free(file);
+}
+
+static void what_cannot_be_written_is_refused(void **state)
+{
+    struct ntk_mlumodel_function bad = three[0];
+    struct ntk_buf buf = { 0 };
+
+    assert_int_equal(ntk_mlumodel_write(three, 0, &buf, NULL), -EINVAL);
+    bad.symbol[0] = '\0';
+    assert_int_equal(ntk_mlumodel_write(&bad, 1, &buf, NULL), -EINVAL);
+    memset(bad.symbol, 'x', sizeof bad.symbol);
+    assert_int_equal(ntk_mlumodel_write(&bad, 1, &buf, NULL), -EINVAL);
+    bad = three[0];
+    bad.program_bytes = 0;
+    assert_int_equal(ntk_mlumodel_write(&bad, 1, &buf, NULL), -EINVAL);
+    bad.program_bytes = NTK_MLUMODEL_BYTES_MAX;
+    assert_int_equal(ntk_mlumodel_write(&bad, 1, &buf, NULL), -EINVAL);
+    assert_int_equal(buf.bytes_count, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_written_is_read),
+        cmocka_unit_test(bytes_behind_the_file_are_ignored),
+        cmocka_unit_test(every_cut_is_refused),
+        cmocka_unit_test(a_file_that_lies_is_refused),
+        cmocka_unit_test(two_functions_of_one_name_are_refused),
+        cmocka_unit_test(what_cannot_be_written_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Method: jobs that are simulated, operation by operation, with faults put in by seed: ranks
+ * compute for a time of their own, come, and leave together when the last has come. What the
+ * window's sums say is compared with what was put in. No clock is involved.
+ */
+#include "shared/metrics/ranks_pace.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/unit.h"
+
+#define CASES 500u
+#define RANKS_MAX 64u
+#define MS 1e6
+
+enum fault {
+    FAULT_NONE,
+    FAULT_SLOW_CORE, /* of one rank: its executions last longer */
+    FAULT_SLOW_HOST, /* of one rank: it waits for data */
+    FAULT_JITTER,    /* of all ranks: nobody is to blame */
+    FAULT_PAUSE,     /* of one rank, once: over when it is noticed */
+    FAULT_HALF,      /* of every second rank: no single one */
+    FAULT_COUNT
+};
+
+struct random {
+    uint64_t state;
+};
+
+static double uniform(struct random *random)
+{
+    random->state = random->state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (double)(random->state >> 11) / 9007199254740992.0;
+}
+
+/* About normal: mean 0, deviation 1. */
+static double normal(struct random *random)
+{
+    double sum = 0;
+
+    for (int i = 0; i < 12; i++) {
+        sum += uniform(random);
+    }
+    return sum - 6;
+}
+
+struct job {
+    uint32_t ranks;
+    uint32_t steps;
+    enum fault fault;
+    uint32_t struck;
+    double size; /* of the fault, as a share of a step */
+    double noise;
+};
+
+static struct job job_make(struct random *random)
+{
+    struct job job = { .ranks = 2 + (uint32_t)(uniform(random) * (RANKS_MAX - 2)),
+                       .steps = 20 + (uint32_t)(uniform(random) * 200),
+                       .fault = (enum fault)(uniform(random) * FAULT_COUNT),
+                       .size = 0.25 + 2 * uniform(random),
+                       .noise = 0.002 + 0.03 * uniform(random) };
+
+    job.struck = (uint32_t)(uniform(random) * job.ranks);
+    return job;
+}
+
+static bool is_struck(const struct job *job, uint32_t rank)
+{
+    return job->fault == FAULT_HALF ? rank % 2 == 1 : rank == job->struck;
+}
+
+/* A window of the job as one snapshot. */
+static struct ntk_snapshot *job_run(const struct job *job, struct random *random)
+{
+    struct ntk_snapshot *snapshot = ntk_snapshot_create();
+    double host[RANKS_MAX];
+    double core[RANKS_MAX];
+    double now = 0;
+
+    assert_non_null(ntk_snapshot_alloc_runtimes(snapshot, job->ranks));
+    for (uint32_t i = 0; i < job->ranks; i++) {
+        struct ntk_rank_sample *rank =
+            ntk_snapshot_alloc_ranks(snapshot, &snapshot->runtimes[i], 1);
+
+        snapshot->runtimes[i].pid = 1000 + i;
+        rank->key = 5;
+        rank->rank = i;
+        rank->rank_count = job->ranks;
+    }
+    for (uint32_t step = 0; step < job->steps; step++) {
+        double last = 0;
+
+        for (uint32_t i = 0; i < job->ranks; i++) {
+            bool strikes = is_struck(job, i);
+
+            core[i] = 40 * MS * (1 + job->noise * fabs(normal(random)));
+            host[i] = 10 * MS * (1 + job->noise * fabs(normal(random)));
+            if (strikes && (job->fault == FAULT_SLOW_CORE || job->fault == FAULT_HALF)) {
+                core[i] += job->size * 50 * MS;
+            } else if (strikes && job->fault == FAULT_SLOW_HOST) {
+                host[i] += job->size * 50 * MS * (0.5 + uniform(random));
+            } else if (strikes && job->fault == FAULT_PAUSE && step == job->steps / 2) {
+                host[i] += 40 * MS;
+            } else if (job->fault == FAULT_JITTER) {
+                host[i] += job->size * 25 * MS * fabs(normal(random));
+            }
+            last = core[i] + host[i] > last ? core[i] + host[i] : last;
+        }
+        for (uint32_t i = 0; i < job->ranks; i++) {
+            struct ntk_rank_sample *rank = &snapshot->runtimes[i].ranks[0];
+
+            rank->operations[NTK_COLLECTIVE_ALL_REDUCE].period++;
+            rank->time_ns.period += (uint64_t)(last - core[i] - host[i] + 2 * MS);
+            rank->core_busy_ns.period += (uint64_t)core[i];
+        }
+        now += last + 2 * MS;
+    }
+    snapshot->period_ns = (uint64_t)now;
+    return snapshot;
+}
+
+static struct ntk_pace_verdict judge(const struct ntk_snapshot *snapshot, struct ntk_pace *pace)
+{
+    ntk_pace_init(pace);
+    assert_int_equal(ntk_pace_add(pace, snapshot, ""), 0);
+    assert_int_equal(ntk_pace_judge(pace), 0);
+    assert_int_equal(pace->verdicts.count, 1);
+    return *(struct ntk_pace_verdict *)ntk_vec_at(&pace->verdicts, 0);
+}
+
+static void slow_ranks_are_found_and_nobody_else_is_blamed(void **state)
+{
+    uint32_t hits = 0, wrong = 0, missed = 0, wheres = 0;
+
+    (void)state;
+    for (uint32_t seed = 1; seed <= CASES; seed++) {
+        struct random random = { .state = seed * UINT64_C(0x9e3779b97f4a7c15) };
+        struct job job = job_make(&random);
+        struct ntk_snapshot *snapshot = job_run(&job, &random);
+        struct ntk_pace pace;
+        struct ntk_pace_verdict verdict = judge(snapshot, &pace);
+        bool is_slow = job.fault == FAULT_SLOW_CORE || job.fault == FAULT_SLOW_HOST;
+        bool is_right = is_slow && verdict.slow && verdict.slow->rank == job.struck;
+
+        hits += is_right;
+        wrong += verdict.slow && !is_right;
+        missed += is_slow && !is_right;
+        wheres += is_right &&
+                  verdict.where == (job.fault == FAULT_SLOW_CORE ? NTK_PACE_CORE : NTK_PACE_HOST);
+        ntk_pace_fini(&pace);
+        ntk_snapshot_destroy(snapshot);
+    }
+    printf("%u cases: %u found, %u missed, %u blamed wrongly, %u with the right cause\n", CASES,
+           hits, missed, wrong, wheres);
+    assert_true(hits > 100);
+    assert_true(hits >= 0.99 * (hits + wrong));
+    assert_true(hits >= 0.95 * (hits + missed));
+    assert_true(wheres >= 0.95 * hits);
+}
+
+static void two_ranks_are_enough_and_too_few_operations_are_not(void **state)
+{
+    struct random random = { .state = 7 };
+    struct job job = {
+        .ranks = 2, .steps = 30, .fault = FAULT_SLOW_HOST, .struck = 1, .size = 1, .noise = 0.01
+    };
+    struct ntk_snapshot *snapshot = job_run(&job, &random);
+    struct ntk_pace pace;
+    struct ntk_pace_verdict verdict = judge(snapshot, &pace);
+
+    (void)state;
+    assert_non_null(verdict.slow);
+    assert_int_equal(verdict.slow->rank, 1);
+    assert_int_equal(verdict.slow->pid, 1001);
+    assert_int_equal(verdict.where, NTK_PACE_HOST);
+    assert_in_range(verdict.behind_ns, 40 * (uint64_t)MS, 60 * (uint64_t)MS);
+    ntk_pace_fini(&pace);
+    ntk_snapshot_destroy(snapshot);
+
+    job.steps = NTK_PACE_OPERATIONS_MIN - 1;
+    snapshot = job_run(&job, &random);
+    verdict = judge(snapshot, &pace);
+    assert_null(verdict.slow);
+    assert_int_equal(verdict.seen, 0);
+    ntk_pace_fini(&pace);
+    ntk_snapshot_destroy(snapshot);
+}
+
+static void who_left_and_joined_again_had_one_period(void **state)
+{
+    struct ntk_snapshot *snapshot = ntk_snapshot_create();
+    struct ntk_pace pace;
+
+    (void)state;
+    assert_non_null(ntk_snapshot_alloc_runtimes(snapshot, 1));
+    struct ntk_rank_sample *ranks = ntk_snapshot_alloc_ranks(snapshot, snapshot->runtimes, 2);
+    for (int i = 0; i < 2; i++) {
+        ranks[i].key = 5;
+        ranks[i].rank_count = 2;
+        ranks[i].operations[0].period = 20;
+        ranks[i].time_ns.period = (uint64_t)MS;
+        ranks[i].core_busy_ns.period = 3 * (uint64_t)MS;
+    }
+    snapshot->period_ns = 1000 * (uint64_t)MS;
+    ntk_pace_init(&pace);
+    assert_int_equal(ntk_pace_add(&pace, snapshot, ""), 0);
+    assert_int_equal(ntk_pace_add(&pace, snapshot, ""), 0);
+    assert_int_equal(pace.ranks.count, 1);
+    const struct ntk_pace_rank *rank = ntk_vec_at(&pace.ranks, 0);
+    assert_int_equal(rank->span_ns, 2000 * (uint64_t)MS);
+    assert_int_equal(rank->busy_ns, 6 * (uint64_t)MS);
+    assert_int_equal(rank->operations, 80);
+    assert_int_equal(rank->time_ns, 4 * (uint64_t)MS);
+    ntk_pace_fini(&pace);
+    ntk_snapshot_destroy(snapshot);
+}
+
+/* Each period looks each rank up: 60,000 of them are found in no time. */
+static void many_ranks_are_added_without_a_search(void **state)
+{
+    enum { MANY = 60000, PERIODS = 5 };
+    struct ntk_snapshot *snapshot = ntk_snapshot_create();
+    struct ntk_pace pace;
+
+    (void)state;
+    assert_non_null(ntk_snapshot_alloc_runtimes(snapshot, 1));
+    struct ntk_rank_sample *ranks = ntk_snapshot_alloc_ranks(snapshot, snapshot->runtimes, MANY);
+    for (uint32_t i = 0; i < MANY; i++) {
+        ranks[i].key = 5;
+        ranks[i].rank = i;
+        ranks[i].rank_count = MANY;
+    }
+    ntk_pace_init(&pace);
+    for (int i = 0; i < PERIODS; i++) {
+        assert_int_equal(ntk_pace_add(&pace, snapshot, "host"), 0);
+    }
+    assert_int_equal(pace.ranks.count, MANY);
+    assert_int_equal(pace.by_hash.count, MANY);
+    ntk_pace_fini(&pace);
+    ntk_snapshot_destroy(snapshot);
+}
+
+static void sums_that_cannot_be_harm_nobody(void **state)
+{
+    struct random random = { .state = 7 };
+    struct job job = { .ranks = 4, .steps = 30, .noise = 0.01 };
+    struct ntk_snapshot *snapshot = job_run(&job, &random);
+    struct ntk_pace pace;
+
+    (void)state;
+    snapshot->runtimes[0].ranks[0].time_ns.period = UINT64_MAX;
+    snapshot->runtimes[1].ranks[0].operations[0].period = UINT64_MAX;
+    snapshot->runtimes[2].ranks[0].core_busy_ns.period = UINT64_MAX;
+    snapshot->runtimes[3].ranks[0].rank = UINT32_MAX;
+    snapshot->period_ns = UINT64_MAX;
+    (void)judge(snapshot, &pace);
+    ntk_pace_fini(&pace);
+    ntk_snapshot_destroy(snapshot);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(slow_ranks_are_found_and_nobody_else_is_blamed),
+        cmocka_unit_test(two_ranks_are_enough_and_too_few_operations_are_not),
+        cmocka_unit_test(who_left_and_joined_again_had_one_period),
+        cmocka_unit_test(many_ranks_are_added_without_a_search),
+        cmocka_unit_test(sums_that_cannot_be_harm_nobody),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

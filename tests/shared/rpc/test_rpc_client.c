@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: a server of rpc_server.h in a thread of the test answers as the case wants. */
+#include "shared/rpc/rpc_client.h"
+
+#include <errno.h>
+#include <grpc/grpc.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "shared/rpc/proto/nmgr.pb-c.h"
+#include "shared/rpc/rpc_endpoint.h"
+#include "shared/rpc/rpc_server.h"
+#include "tests/support/scratch.h"
+#include "tests/support/unit.h"
+
+#define PIECES 9
+
+struct fixture {
+    char *folder, *endpoint;
+    struct ntk_rpc_server *server;
+    pthread_t thread;
+    /* what the server heard; read when its call was answered */
+    uint64_t heard_bytes;
+    unsigned heard_pieces;
+    unsigned calls;
+};
+
+/* Twice the number that was asked for. */
+static bool doubled(struct ntk_rpc_call *call, const ProtobufCMessage *message)
+{
+    Nrt__CreateEgResponse reply = NRT__CREATE_EG_RESPONSE__INIT;
+    struct fixture *f = ntk_rpc_call_ctx_get(call);
+
+    f->calls++;
+    reply.nc_count = ((const Nrt__CreateEgRequest *)message)->nc_count * 2;
+    ntk_rpc_call_finish(call, &reply.base, NTK_RPC_OK, NULL);
+    return false;
+}
+
+static bool forgotten(struct ntk_rpc_call *call, const ProtobufCMessage *message)
+{
+    (void)call;
+    (void)message;
+    return false;
+}
+
+/* Another message than the client asks for: its number 1 is no message there. */
+static bool mistaken(struct ntk_rpc_call *call, const ProtobufCMessage *message)
+{
+    Nrt__CreateEgRequest reply = NRT__CREATE_EG_REQUEST__INIT;
+
+    (void)message;
+    reply.nc_count = 7;
+    ntk_rpc_call_finish(call, &reply.base, NTK_RPC_OK, NULL);
+    return false;
+}
+
+static bool failing(struct ntk_rpc_call *call, const ProtobufCMessage *message)
+{
+    (void)message;
+    ntk_rpc_call_finish(call, NULL, NTK_RPC_INTERNAL, "it\nbroke");
+    return false;
+}
+
+static bool piece(struct ntk_rpc_call *call, const ProtobufCMessage *message)
+{
+    const Nrt__LoadRequest *asked = (const void *)message;
+    struct fixture *f = ntk_rpc_call_ctx_get(call);
+
+    f->heard_pieces++;
+    f->heard_bytes += asked->content_case == NRT__LOAD_REQUEST__CONTENT_NEFF_CHUNK
+                          ? asked->neff_chunk->chunk.len
+                          : 0;
+    return true;
+}
+
+static void pieces_end(struct ntk_rpc_call *call)
+{
+    Nrt__LoadResponse reply = NRT__LOAD_RESPONSE__INIT;
+    Nrt__HNn handle = NRT__H_NN__INIT;
+
+    handle.id = 10001;
+    reply.h_nn = &handle;
+    ntk_rpc_call_finish(call, &reply.base, NTK_RPC_OK, NULL);
+}
+
+static bool piece_refused(struct ntk_rpc_call *call, const ProtobufCMessage *message)
+{
+    Nrt__LoadResponse reply = NRT__LOAD_RESPONSE__INIT;
+    Nrt__Status status = NRT__STATUS__INIT;
+
+    (void)message;
+    status.code = NRT__NERR__NERR_INVALID;
+    reply.status = &status;
+    ntk_rpc_call_finish(call, &reply.base, NTK_RPC_OK, NULL);
+    return false;
+}
+
+#define UNARY(path_text, handler)                                            \
+    {                                                                        \
+        .path = (path_text), .request = &nrt__create_eg_request__descriptor, \
+        .reply = &nrt__create_eg_response__descriptor, .message = (handler)  \
+    }
+#define STREAM(path_text, handler, end)                                                        \
+    {                                                                                          \
+        .path = (path_text), .takes_streams = true, .request = &nrt__load_request__descriptor, \
+        .reply = &nrt__load_response__descriptor, .message = (handler), .ended = (end)         \
+    }
+
+static const struct ntk_rpc_method methods[] = {
+    UNARY("/t/doubled", doubled),
+    UNARY("/t/forgotten", forgotten),
+    UNARY("/t/mistaken", mistaken),
+    UNARY("/t/failing", failing),
+    STREAM("/t/pieces", piece, pieces_end),
+    STREAM("/t/refused", piece_refused, NULL),
+    { 0 },
+};
+
+static void *serve(void *ctx)
+{
+    ntk_rpc_server_run(ctx);
+    return NULL;
+}
+
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    struct ntk_err err = { 0 };
+    char *path;
+
+    assert_non_null(f);
+    f->folder = test_scratch_create();
+    path = test_scratch_path(f->folder, "socket");
+    f->endpoint = ntk_rpc_endpoint_make(path);
+    free(path);
+    assert_int_equal(ntk_rpc_server_create(f->endpoint, methods, f, &f->server, &err), 0);
+    assert_int_equal(pthread_create(&f->thread, NULL, serve, f->server), 0);
+    *state = f;
+    return 0;
+}
+
+static void server_end(struct fixture *f)
+{
+    if (f->server) {
+        ntk_rpc_server_stop(f->server);
+        pthread_join(f->thread, NULL);
+        ntk_rpc_server_destroy(f->server);
+        f->server = NULL;
+    }
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+
+    server_end(f);
+    test_scratch_destroy(f->folder);
+    free(f->endpoint);
+    free(f);
+    return 0;
+}
+
+static int ask(struct ntk_rpc_client *client, const char *path, uint32_t number,
+               uint32_t *out_number, struct ntk_err *err)
+{
+    Nrt__CreateEgRequest request = NRT__CREATE_EG_REQUEST__INIT;
+    ProtobufCMessage *reply = NULL;
+
+    request.nc_count = number;
+    int ret = ntk_rpc_client_call(client, path, &request.base, &nrt__create_eg_response__descriptor,
+                                  &reply, err);
+    if (ret == 0) {
+        *out_number = ((Nrt__CreateEgResponse *)reply)->nc_count;
+        protobuf_c_message_free_unpacked(reply, NULL);
+    } else {
+        assert_null(reply);
+        assert_int_equal(err->code, ret);
+    }
+    return ret;
+}
+
+static struct ntk_rpc_client *client_of(const struct fixture *f, uint32_t timeout_s)
+{
+    struct ntk_rpc_client *client = NULL;
+    struct ntk_err err = { 0 };
+
+    assert_int_equal(ntk_rpc_client_create(f->endpoint, timeout_s, &client, &err), 0);
+    return client;
+}
+
+static void a_call_has_its_answer(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_rpc_client *client = client_of(f, 30);
+    struct ntk_err err = { 0 };
+    uint32_t answer = 0;
+
+    for (uint32_t i = 1; i < 50; i++) {
+        assert_int_equal(ask(client, "/t/doubled", i, &answer, &err), 0);
+        assert_int_equal(answer, 2 * i);
+    }
+    ntk_rpc_client_destroy(client);
+}
+
+static void what_is_wrong_has_a_sentence(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_rpc_client *client = client_of(f, 1);
+    struct ntk_err err = { 0 };
+    char expected[512];
+    uint32_t answer;
+
+    assert_int_equal(ask(client, "/t/none", 1, &answer, &err), -ENOSYS);
+    (void)snprintf(expected, sizeof expected, "the daemon at %s does not serve /t/none",
+                   f->endpoint);
+    assert_string_equal(err.text, expected);
+    assert_int_equal(ask(client, "/t/forgotten", 1, &answer, &err), -ETIMEDOUT);
+    (void)snprintf(expected, sizeof expected, "the daemon at %s did not answer within 1 s",
+                   f->endpoint);
+    assert_string_equal(err.text, expected);
+    assert_int_equal(ask(client, "/t/mistaken", 1, &answer, &err), -EPROTO);
+    assert_non_null(strstr(err.text, "/t/mistaken"));
+    assert_int_equal(ask(client, "/t/failing", 1, &answer, &err), -EPROTO);
+    assert_non_null(strstr(err.text, "gRPC status 13: it"));
+    assert_int_equal(ask(client, "/t/doubled", 4, &answer, &err), 0); /* and goes on */
+    ntk_rpc_client_destroy(client);
+}
+
+static void nobody_there_is_told_by_address(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_rpc_client *client = client_of(f, 30);
+    struct ntk_err err = { 0 };
+    char expected[512];
+    uint32_t answer;
+
+    assert_int_equal(ask(client, "/t/doubled", 1, &answer, &err), 0);
+    server_end(f);
+    assert_int_equal(ask(client, "/t/doubled", 1, &answer, &err), -ECONNREFUSED);
+    assert_int_equal(f->calls, 1);
+    ntk_rpc_client_destroy(client);
+    client = client_of(f, 30);
+    assert_int_equal(ask(client, "/t/doubled", 1, &answer, &err), -ECONNREFUSED);
+    (void)snprintf(expected, sizeof expected, "no daemon answers at %s: No such file or directory",
+                   f->endpoint);
+    assert_string_equal(err.text, expected);
+    ntk_rpc_client_destroy(client);
+}
+
+/* Who accepts and says nothing, and who speaks something else, end the call too. */
+static void another_server_ends_the_call(void **state)
+{
+    struct fixture *f = *state;
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    struct ntk_rpc_client *client;
+    struct ntk_err err = { 0 };
+    uint32_t answer;
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    server_end(f);
+    (void)snprintf(address.sun_path, sizeof address.sun_path, "%s", f->endpoint + strlen("unix:"));
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(listen(fd, 8), 0);
+    client = client_of(f, 1);
+    int ret = ask(client, "/t/doubled", 1, &answer, &err);
+    assert_true(ret == -ETIMEDOUT || ret == -ECONNREFUSED);
+    ntk_rpc_client_destroy(client);
+    close(fd);
+}
+
+struct pieces {
+    unsigned left;
+    uint8_t bytes[100000];
+    Nrt__LoadRequest request;
+    Nrt__FileChunk chunk;
+    unsigned fails_at; /* 0: never */
+};
+
+static const ProtobufCMessage *next(void *ctx, int *out_ret, struct ntk_err *err)
+{
+    struct pieces *pieces = ctx;
+
+    if (pieces->left == pieces->fails_at) {
+        *out_ret = pieces->left ? ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "the disk broke") : 0;
+        return NULL;
+    }
+    pieces->left--;
+    nrt__load_request__init(&pieces->request);
+    nrt__file_chunk__init(&pieces->chunk);
+    pieces->chunk.chunk =
+        (ProtobufCBinaryData){ .len = sizeof pieces->bytes, .data = pieces->bytes };
+    pieces->request.content_case = NRT__LOAD_REQUEST__CONTENT_NEFF_CHUNK;
+    pieces->request.neff_chunk = &pieces->chunk;
+    return &pieces->request.base;
+}
+
+static void a_stream_arrives_whole(void **state)
+{
+    static struct pieces pieces;
+    struct fixture *f = *state;
+    struct ntk_rpc_client *client = client_of(f, 30);
+    ProtobufCMessage *reply = NULL;
+    struct ntk_err err = { 0 };
+
+    pieces.left = PIECES;
+    assert_int_equal(ntk_rpc_client_stream(client, "/t/pieces", next, &pieces,
+                                           &nrt__load_response__descriptor, &reply, &err),
+                     0);
+    assert_int_equal(((Nrt__LoadResponse *)reply)->h_nn->id, 10001);
+    assert_int_equal(f->heard_pieces, PIECES);
+    assert_int_equal(f->heard_bytes, PIECES * sizeof pieces.bytes);
+    protobuf_c_message_free_unpacked(reply, NULL);
+    ntk_rpc_client_destroy(client);
+}
+
+static void an_answer_in_the_middle_ends_the_stream(void **state)
+{
+    static struct pieces pieces;
+    struct ntk_rpc_client *client = client_of(*state, 30);
+    ProtobufCMessage *reply = NULL;
+    struct ntk_err err = { 0 };
+
+    pieces.left = 100000; /* 10 GB, if nobody ended it */
+    assert_int_equal(ntk_rpc_client_stream(client, "/t/refused", next, &pieces,
+                                           &nrt__load_response__descriptor, &reply, &err),
+                     0);
+    assert_int_equal(((Nrt__LoadResponse *)reply)->status->code, NRT__NERR__NERR_INVALID);
+    assert_true(pieces.left > 0);
+    protobuf_c_message_free_unpacked(reply, NULL);
+    ntk_rpc_client_destroy(client);
+}
+
+static void an_error_of_the_sender_cancels_the_stream(void **state)
+{
+    static struct pieces pieces;
+    struct ntk_rpc_client *client = client_of(*state, 30);
+    ProtobufCMessage *reply = NULL;
+    struct ntk_err err = { 0 };
+    uint32_t answer;
+
+    pieces.left = PIECES;
+    pieces.fails_at = 5;
+    assert_int_equal(ntk_rpc_client_stream(client, "/t/pieces", next, &pieces,
+                                           &nrt__load_response__descriptor, &reply, &err),
+                     -EIO);
+    assert_string_equal(err.text, "the disk broke");
+    assert_null(reply);
+    assert_int_equal(ask(client, "/t/doubled", 4, &answer, &err), 0);
+    ntk_rpc_client_destroy(client);
+}
+
+static void addresses_are_what_people_write(void **state)
+{
+    static const char *const cases[][2] = {
+        { "/run/neuron.sock", "unix:/run/neuron.sock" },
+        { "/run/a:b", "unix:/run/a:b" },
+        { "neuron.sock", "unix:neuron.sock" },
+        { "unix:/run/neuron.sock", "unix:/run/neuron.sock" },
+        { "0.0.0.0:5555", "0.0.0.0:5555" },
+        { "[::1]:5555", "[::1]:5555" },
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *endpoint = ntk_rpc_endpoint_make(cases[i][0]);
+
+        assert_string_equal(endpoint, cases[i][1]);
+        free(endpoint);
+    }
+}
+
+int main(void)
+{
+#define WITH_SERVER(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        WITH_SERVER(a_call_has_its_answer),
+        WITH_SERVER(what_is_wrong_has_a_sentence),
+        WITH_SERVER(nobody_there_is_told_by_address),
+        WITH_SERVER(another_server_ends_the_call),
+        WITH_SERVER(a_stream_arrives_whole),
+        WITH_SERVER(an_answer_in_the_middle_ends_the_stream),
+        WITH_SERVER(an_error_of_the_sender_cancels_the_stream),
+        cmocka_unit_test(addresses_are_what_people_write),
+    };
+    /* Its last user waits up to 10 s for connections that others of the process still close. */
+    grpc_init();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
