@@ -49,7 +49,9 @@ wait_for counted 388
 kill "$agent"
 wait "$agent" || fail "the agent failed: $(cat agent.txt)"
 [ "$(neuron-monitor query processes --db a.db --json | jq -c '[.[].completed]')" = '[300,77,11]' ] || fail "answer"
-[ "$(sqlite3 -readonly a.db 'SELECT json_group_array(completed) FROM process_overview')" = '[300,77,11]' ] || fail "view"
+# A view has no order of its own: SQLite may read it by process numbers, which start again at some time.
+view=$(sqlite3 -readonly a.db 'SELECT completed FROM process_overview ORDER BY completed DESC' | paste -sd,)
+[ "$view" = 300,77,11 ] || fail "the view has $view executions"
 [ "$(neuron-monitor query executions --db a.db --json | jq '.[0].completed')" = 388 ] || fail "the sum of an answer"
 [ "$(sqlite3 -readonly a.db 'SELECT sum(completed) FROM core_overview')" = 388 ] || fail "the sum of a view"
 shares=$(neuron-monitor query cores --db a.db --json | jq '[.[].busy_ratio] | add * 100')
