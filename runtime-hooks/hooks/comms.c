@@ -224,12 +224,23 @@ void hooks_comms_leave_all(void)
 
 /* ---- operations ---- */
 
+/* Of those in flight that so many are told apart; of more, the latest ones. */
+#define WAITING 64
+
 struct operation {
     enum ntk_collective kind;
     uint32_t dtype;
     uint64_t bytes;
     uint32_t tid;
 };
+
+/* What waits in each communicator, by its number; under the lock of its entry. */
+static struct operation waiting[NTK_SEGMENT_COMMS][WAITING];
+
+static struct operation *waiting_at(const struct ntk_segment_comm *entry, uint64_t sequence)
+{
+    return &waiting[entry - hooks.segment.comms][sequence % WAITING];
+}
 
 /* The calling thread; 0 where it records nothing. Before the lock: its ring may have to be made. */
 static uint32_t own_tid(void)
@@ -240,22 +251,30 @@ static uint32_t own_tid(void)
     return writer != NULL ? hooks.segment.threads[writer->thread].tid : 0;
 }
 
-/* With the lock. One that comes while others are there waits for them. */
-static void enter(struct ntk_segment_comm *entry, const struct operation *operation, uint64_t now)
+/* With the lock, the entry open. */
+static void at_hand(struct ntk_segment_comm *entry, const struct operation *operation, uint64_t now)
 {
-    uint64_t in_flight = ntk_abi_load(&entry->in_flight);
-
-    entry_open(entry);
-    ntk_abi_store(&entry->sequence, ntk_abi_load(&entry->sequence) + 1);
-    ntk_abi_store(&entry->in_flight, in_flight + 1);
-    if (in_flight == 0) {
-        ntk_abi_store(&entry->enter_ticks, now);
-        ntk_abi_store(&entry->leave_ticks, 0);
-    }
+    ntk_abi_store(&entry->enter_ticks, now);
     ntk_abi_store(&entry->bytes, operation->bytes);
     ntk_abi_store(&entry->operation, (uint32_t)operation->kind);
     ntk_abi_store(&entry->dtype, operation->dtype);
     ntk_abi_store(&entry->tid, operation->tid);
+}
+
+/* With the lock. One that comes while others are there waits for them. */
+static void enter(struct ntk_segment_comm *entry, const struct operation *operation, uint64_t now)
+{
+    uint64_t in_flight = ntk_abi_load(&entry->in_flight);
+    uint64_t sequence = ntk_abi_load(&entry->sequence) + 1;
+
+    *waiting_at(entry, sequence) = *operation;
+    entry_open(entry);
+    ntk_abi_store(&entry->sequence, sequence);
+    ntk_abi_store(&entry->in_flight, in_flight + 1);
+    if (in_flight == 0) {
+        at_hand(entry, operation, now);
+        ntk_abi_store(&entry->leave_ticks, 0);
+    }
     entry_close(entry);
 }
 
@@ -287,7 +306,7 @@ static bool leave(struct ntk_segment_comm *entry, uint64_t now, uint64_t wait_ti
     entry_open(entry);
     ntk_abi_store(&entry->in_flight, in_flight - 1);
     if (in_flight > 1) {
-        ntk_abi_store(&entry->enter_ticks, now);
+        at_hand(entry, waiting_at(entry, out->sequence + 1), now);
     } else {
         ntk_abi_store(&entry->leave_ticks, now);
     }
@@ -299,8 +318,7 @@ static bool leave(struct ntk_segment_comm *entry, uint64_t now, uint64_t wait_ti
     if (status != 0) {
         ntk_abi_store(&entry->errors, ntk_abi_load(&entry->errors) + 1);
     } else {
-        ntk_abi_store(&entry->bytes_total,
-                      ntk_abi_load(&entry->bytes_total) + ntk_abi_load(&entry->bytes));
+        ntk_abi_store(&entry->bytes_total, ntk_abi_load(&entry->bytes_total) + out->bytes);
         if (time_ns > ntk_abi_load(&entry->longest_ns)) {
             ntk_abi_store(&entry->longest_ns, time_ns);
         }

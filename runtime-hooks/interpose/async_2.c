@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "runtime-hooks/interpose/collectives.h"
 #include "runtime-hooks/interpose/explicit.h"
 
 #include "nrt/nrt_async.h"
@@ -54,6 +55,34 @@ NRT_STATUS observed_2_nrta_execute_schedule(nrt_model_t *model, const nrt_tensor
         REAL_2(nrta_execute_schedule)(model, input, output, queue, err, req_sequence);
     explicit_execution_scheduled(&execution, &form, NRTA_XU_COMPUTE, queue, err, status,
                                  *req_sequence);
+    return status;
+}
+
+NRT_STATUS observed_2_nrta_cc_prepare(nrt_cc_comm_t *comm, nrt_tensor_list_t *input,
+                                      nrt_tensor_list_t *output, nrt_dtype_t dtype,
+                                      nrt_op_type_t op, nrt_cc_op_type_t cc_op,
+                                      nrt_cc_context_t **cc_ctx)
+{
+    INTERPOSE_SCOPE;
+    NRT_STATUS status = REAL_2(nrta_cc_prepare)(comm, input, output, dtype, op, cc_op, cc_ctx);
+
+    if (status == NRT_SUCCESS && interpose_is_on(&scope)) {
+        interpose_prepared_add(&scope, comm, input, dtype, cc_op, *cc_ctx);
+    }
+    return status;
+}
+
+NRT_STATUS observed_2_nrta_cc_schedule(nrt_cc_context_t **cc_ctx, int queue,
+                                       nrta_error_tracker_t *err, nrta_seq_t *req_sequence)
+{
+    INTERPOSE_SCOPE;
+    const nrt_cc_context_t *context = scope.generation && cc_ctx ? *cc_ctx : NULL;
+    NRT_STATUS status = REAL_2(nrta_cc_schedule)(cc_ctx, queue, err, req_sequence);
+
+    if (status == NRT_SUCCESS && context && req_sequence && interpose_is_on(&scope)) {
+        explicit_collective_scheduled(&scope, &form, NRTA_XU_COLLECTIVES, queue, err, context,
+                                      *req_sequence);
+    }
     return status;
 }
 

@@ -10,6 +10,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "runtime-hooks/interpose/collectives.h"
 #include "runtime-hooks/interpose/explicit.h"
 
 #define NRT_ASYNC_3 1
@@ -45,12 +46,16 @@ static NRT_STATUS status_get(const struct pending_request *request)
 static const struct explicit_form form = { latest_get, status_get };
 
 __typeof__(nrta_execute_schedule) observed_3_nrta_execute_schedule;
+__typeof__(nrta_cc_prepare) observed_3_nrta_cc_prepare;
+__typeof__(nrta_cc_schedule) observed_3_nrta_cc_schedule;
 __typeof__(nrta_is_completed) observed_3_nrta_is_completed;
 __typeof__(nrta_get_sequence) observed_3_nrta_get_sequence;
 
 /* Of async_2.c: their parameters are those of here, or fewer registers of the same width. */
 uint64_t observed_2_nrta_execute_schedule(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
                                           uint64_t);
+__typeof__(nrta_cc_prepare) observed_2_nrta_cc_prepare;
+uint64_t observed_2_nrta_cc_schedule(uint64_t, uint64_t, uint64_t, uint64_t);
 uint64_t observed_2_nrta_is_completed(uint64_t, uint64_t);
 uint64_t observed_2_nrta_get_sequence(uint64_t, uint64_t, uint64_t, uint64_t);
 typedef uint64_t tensor_function_2(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
@@ -94,6 +99,41 @@ NRT_STATUS observed_3_nrta_execute_schedule(nrt_model_t *model, const nrt_tensor
         REAL_3(nrta_execute_schedule)(model, input, output, queue, ret, req_sequence);
     explicit_execution_scheduled(&execution, &form, NRTA_XU_COMPUTE, queue, ret, status,
                                  *req_sequence);
+    return status;
+}
+
+NRT_STATUS observed_3_nrta_cc_prepare(nrt_cc_comm_t *comm, nrt_tensor_list_t *input,
+                                      nrt_tensor_list_t *output, nrt_dtype_t dtype,
+                                      nrt_op_type_t op, nrt_cc_op_type_t cc_op,
+                                      nrt_cc_context_t **cc_ctx)
+{
+    if (is_form_2(CALL_3_nrta_cc_prepare)) {
+        return observed_2_nrta_cc_prepare(comm, input, output, dtype, op, cc_op, cc_ctx);
+    }
+    INTERPOSE_SCOPE;
+    NRT_STATUS status = REAL_3(nrta_cc_prepare)(comm, input, output, dtype, op, cc_op, cc_ctx);
+
+    if (status == NRT_SUCCESS && interpose_is_on(&scope)) {
+        interpose_prepared_add(&scope, comm, input, dtype, cc_op, *cc_ctx);
+    }
+    return status;
+}
+
+NRT_STATUS observed_3_nrta_cc_schedule(nrt_cc_context_t **cc_ctx, int queue, NRT_STATUS *ret,
+                                       nrta_seq_t *req_sequence)
+{
+    if (is_form_2(CALL_3_nrta_cc_schedule)) {
+        return (NRT_STATUS)observed_2_nrta_cc_schedule((uintptr_t)cc_ctx, (uint64_t)queue,
+                                                       (uintptr_t)ret, (uintptr_t)req_sequence);
+    }
+    INTERPOSE_SCOPE;
+    const nrt_cc_context_t *context = scope.generation && cc_ctx ? *cc_ctx : NULL;
+    NRT_STATUS status = REAL_3(nrta_cc_schedule)(cc_ctx, queue, ret, req_sequence);
+
+    if (status == NRT_SUCCESS && context && req_sequence && interpose_is_on(&scope)) {
+        explicit_collective_scheduled(&scope, &form, NRTA_XU_COLLECTIVES, queue, ret, context,
+                                      *req_sequence);
+    }
     return status;
 }
 

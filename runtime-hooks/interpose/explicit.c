@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime-hooks/interpose/explicit.h"
 
+#include "runtime-hooks/interpose/collectives.h"
+
 void explicit_execution_scheduled(struct interpose_execution *execution,
                                   const struct explicit_form *form, uint32_t unit, int queue,
                                   void *outcome, NRT_STATUS status, uint64_t sequence)
@@ -43,13 +45,37 @@ void explicit_transfer_scheduled(const struct interpose_scope *scope,
     struct pending_request request = {
         .sequence = sequence,
         .generation = scope->generation,
-        .is_transfer = true,
+        .kind = PENDING_TRANSFER,
         .transfer = *transfer,
         .status_get = outcome ? form->status_get : NULL,
         .outcome = outcome,
     };
 
     pending_add(&place, &request);
+}
+
+void explicit_collective_scheduled(const struct interpose_scope *scope,
+                                   const struct explicit_form *form, uint32_t unit, int queue,
+                                   void *outcome, const void *context, uint64_t sequence)
+{
+    struct pending_place place = {
+        .key = PENDING_EXPLICIT(sequence),
+        .latest = form->latest,
+        .unit = unit,
+        .queue = queue,
+    };
+    struct pending_request request = {
+        .sequence = sequence,
+        .generation = scope->generation,
+        .kind = PENDING_COLLECTIVE,
+        .comm = interpose_prepared_begin(scope, context, queue, &place.vnc),
+        .status_get = outcome ? form->status_get : NULL,
+        .outcome = outcome,
+    };
+
+    if (request.comm) {
+        pending_add(&place, &request);
+    }
 }
 
 struct ntk_hooks_transfer explicit_transfer(const nrt_tensor_t *tensor, enum ntk_transfer direction,

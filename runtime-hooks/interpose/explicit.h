@@ -22,6 +22,10 @@ void explicit_transfer_scheduled(const struct interpose_scope *scope,
                                  const struct explicit_form *form, uint32_t unit, int queue,
                                  void *outcome, const struct ntk_hooks_transfer *transfer,
                                  uint64_t sequence);
+/* context: what it was before the call, which took it. */
+void explicit_collective_scheduled(const struct interpose_scope *scope,
+                                   const struct explicit_form *form, uint32_t unit, int queue,
+                                   void *outcome, const void *context, uint64_t sequence);
 /* The transfer of a tensor between host and device; core, name and direction are of the tensor. */
 struct ntk_hooks_transfer explicit_transfer(const nrt_tensor_t *tensor, enum ntk_transfer direction,
                                             uint64_t start_ticks, uint64_t offset, uint64_t bytes);

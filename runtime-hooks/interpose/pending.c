@@ -70,11 +70,19 @@ static void request_end(struct pending_request *request, NRT_STATUS status)
     if (request->generation != __atomic_load_n(&interpose_generation, __ATOMIC_ACQUIRE)) {
         return;
     }
-    if (!request->is_transfer) {
+    switch (request->kind) {
+    case PENDING_EXECUTION:
         request->execution.status = (uint32_t)status;
         ntk_hooks_exec_end(&request->execution);
-    } else if (status == NRT_SUCCESS) {
-        ntk_hooks_transfer(&request->transfer);
+        break;
+    case PENDING_TRANSFER:
+        if (status == NRT_SUCCESS) {
+            ntk_hooks_transfer(&request->transfer);
+        }
+        break;
+    case PENDING_COLLECTIVE:
+        ntk_hooks_collective_end(request->comm, 0, (uint32_t)status);
+        break;
     }
 }
 
@@ -328,7 +336,7 @@ void pending_add(const struct pending_place *place, const struct pending_request
     if (!is_in) {
         struct pending_request lost = *request;
 
-        if (!lost.is_transfer) {
+        if (lost.kind == PENDING_EXECUTION) {
             lost.execution.call_start_ticks = 0;
         }
         request_end(&lost, NRT_SUCCESS);

@@ -27,15 +27,18 @@ typedef NRT_STATUS pending_status_function(const struct pending_request *request
 typedef bool pending_latest_function(uint32_t vnc, uint32_t unit, int queue,
                                      uint64_t *out_sequence);
 
+enum pending_kind { PENDING_EXECUTION, PENDING_TRANSFER, PENDING_COLLECTIVE };
+
 struct pending_request {
     uint64_t sequence; /* 0: of the implicit mode */
     uint32_t generation;
-    bool is_transfer;
+    enum pending_kind kind;
     bool was_listed;   /* the client may hold the list of its error tracker */
     NRT_STATUS status; /* what the list said; NRT_SUCCESS else */
     union {
         struct ntk_hooks_exec execution;
         struct ntk_hooks_transfer transfer;
+        ntk_hooks_comm comm; /* in which the operation has begun */
     };
     pending_status_function *status_get; /* NULL: status */
     void *outcome;                       /* the client's status, or its error tracker */

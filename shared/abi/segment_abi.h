@@ -452,7 +452,7 @@ struct ntk_segment_comm {
     uint32_t dtype;       /* number of shared/formats/neff/dtype.def, 0 none */
     uint32_t status;      /* how the last one that ended did */
     uint32_t tid;         /* kernel thread id of who entered, as the process sees it; 0 unknown */
-    uint64_t in_flight;   /* PROGRAM: executions begun and not ended */
+    uint64_t in_flight;   /* begun and not ended; what is at hand is the oldest of them */
     uint64_t reserved_2;
     /* line 2: of operations that ended */
     uint64_t count[8]; /* by enum ntk_collective */

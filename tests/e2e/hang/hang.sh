@@ -8,13 +8,13 @@ export NEURON_SOFT_INSTANCE=trn1.32xlarge NEURON_RT_NUM_CORES=1 NEURON_RT_ROOT_C
 export NEURON_RT_LOG_LEVEL=QUIET
 rank=$NTK_BIN_DIR/../tests/tests_e2e_world_rank
 
-# start RANKS STEP_MS [FAULT RANK [NEFF]]: a job of $steps; ranks[] are its processes.
+# start RANKS STEP_MS [FAULT RANK [NEFF [queued]]]: a job of $steps; ranks[] are its processes.
 steps=100000
 start() {
     local i
     ranks=()
     for ((i = 0; i < $1; i++)); do
-        "$rank" "$i" "$1" "$steps" "$2" "$([ "$i" != "${4:--1}" ] || echo "$3")" ${5:+"$5"} 2>"rank$i.err" &
+        "$rank" "$i" "$1" "$steps" "$2" "$([ "$i" != "${4:--1}" ] || echo "$3")" "${5:-}" "${6:-}" 2>"rank$i.err" &
         ranks[i]=$!
         pids+=("$!")
     done
@@ -110,6 +110,17 @@ neuron-monitor hang --json --all >hang.json || true
     fail "the model's communicator: $(cat hang.json)"
 stop
 
+# Operations that are queued, two at a time: the one at hand is the sum, by its own name, though the other was queued after it.
+queued() {
+    start 3 5 sleep@12 1 "" queued
+    unset LD_PRELOAD LD_LIBRARY_PATH
+    wait_for says yes '[.ranks[].where] == ["arrived", "elsewhere", "arrived"] | if . then "yes" else "no" end' --after 300ms
+    [ "$(hang '"\(.operation) \(.sequence) \(.rendezvous)"' --after 300ms)" = "all_reduce 25 queue 0 of $NEURON_RT_ROOT_COMM_ID" ] ||
+        fail "queued operations: $(cat hang.json)"
+    stop
+}
+queued
+
 # Around the vendor's runtime (a stand-in) the hooks tell the same of what the host calls and of executions.
 if [ -z "${NTK_SANITIZE:-}" ]; then # the sanitizer's library must come first
     export LD_PRELOAD=$NTK_LIB_DIR/libneuron-hooks.so LD_LIBRARY_PATH=$NTK_LIB_DIR/vendor
@@ -122,6 +133,8 @@ if [ -z "${NTK_SANITIZE:-}" ]; then # the sanitizer's library must come first
     [ "$(jq -r '[.communicators[] | select(.model_id > 0) | .sequence] | join(" ")' hang.json)" = 13 ] ||
         fail "executions around the vendor's: $(cat hang.json)"
     stop
+    export LD_PRELOAD=$NTK_LIB_DIR/libneuron-hooks.so LD_LIBRARY_PATH=$NTK_LIB_DIR/vendor
+    queued
 fi
 
 # A rank that is slow from some step on: the others wait for it each time, and it is its host that keeps it.

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * world_rank RANK RANKS STEPS STEP_MS [FAULT@STEP] [NEFF] - one rank of a job: each step works for
- * so long, executes the model with the others if there is one, then meets them in a barrier and
- * gathers their bytes. At its step a fault strikes: sleep (for ever), exit, leave, abort, slow (ten
- * times as long from there on).
+ * world_rank RANK RANKS STEPS STEP_MS [FAULT@STEP] [NEFF] [queued] - one rank of a job: each step
+ * works for so long, executes the model with the others if there is one, then meets them in a
+ * barrier and gathers their bytes; queued: queues a sum and a gathering, both to be waited for. At
+ * its step a fault strikes: sleep (for ever), exit, leave, abort, slow (ten times as long from
+ * there on).
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +14,7 @@
 #include <unistd.h>
 
 #include "nrt/nrt.h"
+#include "nrt/nrt_async.h"
 #include "nrt/nrt_experimental.h"
 
 #define BYTES 4096U
@@ -95,6 +98,54 @@ static void model_load(struct model *model, const char *path, uint32_t rank, uin
     check(nrt_free_model_tensor_info(infos), "nrt_free_model_tensor_info");
 }
 
+/* ---- operations that are queued ---- */
+
+static nrt_tensor_list_t list_of(size_t bytes)
+{
+    nrt_tensor_list_t list = { .tensors = calloc(1, sizeof(nrt_tensor_t *)), .num_tensors = 1 };
+
+    check(list.tensors != NULL ? NRT_SUCCESS : NRT_RESOURCE, "calloc");
+    check(nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, bytes, NULL, &list.tensors[0]),
+          "nrt_tensor_allocate");
+    return list;
+}
+
+static nrta_seq_t queue(nrt_cc_comm_t *comm, nrt_tensor_list_t *in, nrt_tensor_list_t *out,
+                        nrt_cc_op_type_t operation)
+{
+    nrt_cc_context_t *context = NULL;
+    nrta_seq_t sequence = 0;
+
+    check(nrta_cc_prepare(comm, in, out, NRT_DTYPE_FLOAT32, NRT_OP_ADD, operation, &context),
+          "nrta_cc_prepare");
+    check(nrta_cc_schedule(&context, 0, NULL, &sequence), "nrta_cc_schedule");
+    return sequence;
+}
+
+static void meet_queued(unsigned long rank, unsigned long ranks)
+{
+    static nrt_tensor_list_t own;
+    static nrt_tensor_list_t sum;
+    static nrt_tensor_list_t all;
+    nrt_cc_comm_t comm = { .rank = (uint32_t)rank,
+                           .rank_n = (uint32_t)ranks,
+                           .ctx_device_id = (uint32_t)rank,
+                           .ctx_device_count = (uint32_t)ranks };
+    bool is_done = false;
+
+    if (own.tensors == NULL) {
+        own = list_of(BYTES);
+        sum = list_of(BYTES);
+        all = list_of(BYTES * ranks);
+    }
+    (void)queue(&comm, &own, &sum, NRT_CC_ALLREDUCE);
+    nrta_seq_t last = queue(&comm, &own, &all, NRT_CC_ALLGATHER);
+    while (!is_done) {
+        check(nrta_is_completed(last, &is_done), "nrta_is_completed");
+        work(1);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static char own[BYTES];
@@ -104,15 +155,17 @@ int main(int argc, char **argv)
     unsigned long steps = argc > 4 ? strtoul(argv[3], NULL, 10) : 0;
     unsigned long step_ms = argc > 4 ? strtoul(argv[4], NULL, 10) : 0;
     const char *fault = argc > 5 && argv[5][0] != '\0' ? argv[5] : NULL;
+    bool is_queued = argc > 7 && strcmp(argv[7], "queued") == 0;
     struct model model = { 0 };
 
     if (ranks > RANKS_MAX || rank >= ranks) {
-        (void)fprintf(stderr, "world_rank: RANK RANKS STEPS STEP_MS [FAULT@STEP] [NEFF]\n");
+        (void)fprintf(stderr,
+                      "world_rank: RANK RANKS STEPS STEP_MS [FAULT@STEP] [NEFF] [queued]\n");
         return 2;
     }
     memset(own, (int)rank + 1, sizeof own);
     check(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), "nrt_init");
-    if (argc > 6) {
+    if (argc > 6 && argv[6][0] != '\0') {
         model_load(&model, argv[6], (uint32_t)rank, (uint32_t)ranks);
     }
     for (unsigned long i = 0; i < steps; i++) {
@@ -131,6 +184,10 @@ int main(int argc, char **argv)
         work(step_ms);
         if (model.model != NULL) {
             check(nrt_execute(model.model, model.inputs, model.outputs), "nrt_execute");
+        }
+        if (is_queued) {
+            meet_queued(rank, ranks);
+            continue;
         }
         check(nrt_barrier(0, (uint32_t)rank, (uint32_t)ranks), "nrt_barrier");
         check(nrt_all_gather(0, (uint32_t)rank, (uint32_t)ranks, BYTES, own, all),

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * collectives - operations of ranks that are prepared first and queued later (nrta_cc_*).
+ *
+ * Threads: any.
+ */
+#ifndef NTK_RUNTIME_HOOKS_INTERPOSE_COLLECTIVES_H
+#define NTK_RUNTIME_HOOKS_INTERPOSE_COLLECTIVES_H
+
+#include "runtime-hooks/interpose/observe.h"
+
+/* The runtime made `context` of this. */
+void interpose_prepared_add(const struct interpose_scope *scope, const nrt_cc_comm_t *comm,
+                            const nrt_tensor_list_t *input, nrt_dtype_t dtype,
+                            nrt_cc_op_type_t operation, const void *context);
+/* The runtime has queued it: the operation has begun, or waits for those before it in the
+ * communicator that is returned, whose core is *out_vnc. 0: nothing is known of it. */
+ntk_hooks_comm interpose_prepared_begin(const struct interpose_scope *scope, const void *context,
+                                        int queue, uint32_t *out_vnc);
+
+#endif
