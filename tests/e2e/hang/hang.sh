@@ -133,8 +133,10 @@ if [ -z "${NTK_SANITIZE:-}" ]; then # the sanitizer's library must come first
     [ "$(jq -r '[.communicators[] | select(.model_id > 0) | .sequence] | join(" ")' hang.json)" = 13 ] ||
         fail "executions around the vendor's: $(cat hang.json)"
     stop
-    export LD_PRELOAD=$NTK_LIB_DIR/libneuron-hooks.so LD_LIBRARY_PATH=$NTK_LIB_DIR/vendor
-    queued
+    for vendor in vendor vendor-unversioned; do # of either form
+        export LD_PRELOAD=$NTK_LIB_DIR/libneuron-hooks.so LD_LIBRARY_PATH=$NTK_LIB_DIR/$vendor
+        queued
+    done
 fi
 
 # A rank that is slow from some step on: the others wait for it each time, and it is its host that keeps it.

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#define NRT_ASYNC_3 1 /* the form that is the default version of these names */
 #include "nrt/nrt.h"
 #include "nrt/nrt_async.h"
 #include "nrt/nrt_experimental.h"
