@@ -83,6 +83,10 @@ static const char *what(const struct ntk_top_model *model, struct ntk_top_table 
     case NTK_EVENT_PROFILE_START:
     case NTK_EVENT_PROFILE_STOP:
         return sample->nrt_status != 0 ? status_text(table, sample->nrt_status) : "";
+    case NTK_EVENT_MARK:
+        return sample->value > 0
+                   ? ntk_top_table_text(table, "%llu", (unsigned long long)sample->value)
+                   : "";
     default:
         return "";
     }

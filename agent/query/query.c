@@ -98,9 +98,8 @@ static const struct ntk_opt option_rows[] = {
     { 0, "metric", "NAME", NTK_OPT_CALL, CALL(call_metric),
       "the figure of the question 'series'; 'help' lists them" },
     { 0, "kind", "LIST", NTK_OPT_CALL, CALL(call_kinds),
-      "which events: start, end, load, unload, error, alloc, free, model_start, model_stop, or "
-      "all; "
-      "default all but alloc and free" },
+      "which events: start, end, load, unload, error, alloc, free, model_start, model_stop, "
+      "mark, or all; default all but alloc, free and mark" },
     { 0, "newest", "N", NTK_OPT_U64, &query.filter.newest_events,
       "of events: only the last N of the window", .is_above_zero = true },
     { 0, "percentiles", "LIST", NTK_OPT_CALL, CALL(call_percentiles),

@@ -75,8 +75,9 @@ int ntk_query_options_check(const struct ntk_query_question *question,
 /* "50,90,99": ascending numbers from 0 to 100. -EINVAL. */
 int ntk_query_percentiles_parse(const char *value, struct ntk_query *query, struct ntk_err *err);
 
-/* What is told of without being asked for: everything but the log of memory, which is long. */
-#define NTK_QUERY_EVENT_KINDS (NTK_STORE_EVENTS_ALL & ~NTK_STORE_EVENTS_MEMORY)
+/* What is told of without being asked for: everything but what is long: the log of memory, and marks. */
+#define NTK_QUERY_EVENT_KINDS \
+    (NTK_STORE_EVENTS_ALL & ~(NTK_STORE_EVENTS_MEMORY | 1u << NTK_STORE_EVENT_MARK))
 /* Rows of events at most; beyond it the question is refused. */
 #define NTK_QUERY_EVENTS_MAX 200000
 /* "error,load": names of kinds, or "all". -EINVAL. */

@@ -96,7 +96,7 @@ int ntk_query_event_kinds_parse(const char *value, uint32_t *out_kinds, struct n
     return *out_kinds ? 0
                       : ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
                                     "start, end, load, unload, error, alloc, free, model_start, "
-                                    "model_stop, separated by commas, or all, expected");
+                                    "model_stop, mark, separated by commas, or all, expected");
 }
 
 int ntk_query_window_whole(struct ntk_store_reader *reader, struct ntk_store_window *window,

@@ -319,6 +319,7 @@ static int add_event(const struct ntk_store_event *event, void *ctx)
     ntk_query_table_add_count(table, event->has_duration, event->duration_ns);
     ntk_query_table_add_text(table, event->has_address ? address : NULL);
     ntk_query_table_add_text(table, event->name && event->name[0] ? event->name : NULL);
+    ntk_query_table_add_count(table, event->has_value, event->value);
     return 0;
 }
 
@@ -333,7 +334,7 @@ static int answer_events(const struct ntk_query *query, struct ntk_query_table *
         { NTK_QUERY_TEXT, "what" },       { NTK_QUERY_COUNT, "nrt_status" },
         { NTK_QUERY_COUNT, "execution" }, { NTK_QUERY_BYTES, "size_bytes" },
         { NTK_QUERY_NS, "duration_ns" },  { NTK_QUERY_TEXT, "address" },
-        { NTK_QUERY_TEXT, "name" },
+        { NTK_QUERY_TEXT, "name" },       { NTK_QUERY_COUNT, "value" },
     };
 
     add_columns(table, columns, sizeof columns / sizeof *columns);

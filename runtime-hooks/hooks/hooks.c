@@ -1025,19 +1025,3 @@ void ntk_hooks_profile_stop(struct ntk_hooks_model_ref model, uint16_t core, uin
                      NTK_WORD(model_id(model), status), session, name, bytes_written);
     }
 }
-
-void ntk_hooks_mark(uint32_t name, uint64_t start_ticks, uint16_t core, uint64_t value_0,
-                    uint64_t value_1)
-{
-    uint64_t now;
-
-    if (hooks_unlikely((ntk_abi_load(&hooks_mask) & HOOKS_EVENTS) == 0)) {
-        return;
-    }
-    now = ntk_hooks_now();
-    if (start_ticks == 0) {
-        start_ticks = now;
-    }
-    hooks_record(NTK_EVENT_MARK, 0, core, start_ticks, hooks_span_ticks(start_ticks, now), name,
-                 value_0, value_1, 0);
-}

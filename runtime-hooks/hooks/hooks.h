@@ -256,6 +256,10 @@ void ntk_hooks_profile_stop(struct ntk_hooks_model_ref model, uint16_t core, uin
 /* A point, or a span when start_ticks is not 0, that a program marks. */
 void ntk_hooks_mark(uint32_t name, uint64_t start_ticks, uint16_t core, uint64_t value_0,
                     uint64_t value_1);
+/* The same of a text, of which 256 bytes are kept; _begin: where a span starts, 0 when nobody
+ * records it. */
+uint64_t ntk_hooks_mark_begin(void);
+void ntk_hooks_mark_text(const char *name, uint64_t start_ticks, uint64_t value);
 
 /* ---- of a program that speaks for another process (config.behalf), from one thread ---- */
 

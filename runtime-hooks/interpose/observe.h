@@ -111,5 +111,7 @@ void interpose_callbacks_after_fork(void);
 /* process.c: all of that. */
 void interpose_process_after_fork(void);
 void interpose_collectives_after_fork(void);
+/* marks.c: the runtime behind us has hooks of its own. */
+void interpose_marks_pass_on(void);
 
 #endif

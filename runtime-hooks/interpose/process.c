@@ -78,6 +78,7 @@ static void attach(nrt_framework_type_t framework, const char *fw_version, const
 
     if (REAL(nrt_get_version)(&version, sizeof version) == NRT_SUCCESS) {
         if (strncmp(version.rt_detail, OWN_RUNTIME, sizeof OWN_RUNTIME - 1) == 0) {
+            interpose_marks_pass_on();
             return;
         }
         (void)snprintf(runtime_version, sizeof runtime_version, "%llu.%llu.%llu.%llu",

@@ -23,7 +23,8 @@ static const struct {
 } tiers[NTK_STORE_TIER_COUNT] = {
     [NTK_STORE_SECOND] = { 0.7,
                            { "machine_sample", "device_sample", "process_sample", "core_sample",
-                             "execution_sample", "model_sample", "memory_sample", "memory_log" } },
+                             "execution_sample", "model_sample", "memory_sample", "memory_log",
+                             "mark_log" } },
     [NTK_STORE_MINUTE] = { 0.2,
                            { "machine_minute", "device_minute", "process_minute", "core_minute",
                              "execution_minute", "model_minute", "error_log", "model_log" } },

@@ -232,6 +232,17 @@ CREATE TABLE model_log (
 ) STRICT;
 CREATE INDEX model_log_by_time ON model_log (time_ns);
 
+-- What a program says of itself; time_ns is the end.
+CREATE TABLE mark_log (
+    event_id INTEGER PRIMARY KEY,
+    time_ns INTEGER NOT NULL,
+    process_id INTEGER NOT NULL REFERENCES process,
+    name TEXT NOT NULL,
+    value INTEGER NOT NULL,
+    duration_ns INTEGER NOT NULL
+) STRICT;
+CREATE INDEX mark_log_by_time ON mark_log (time_ns);
+
 CREATE TABLE memory_category (
     category INTEGER PRIMARY KEY,
     name TEXT NOT NULL,

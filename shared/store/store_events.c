@@ -12,46 +12,53 @@
 #define FROM_TO(time) time " > ?3 AND " time " <= ?4"
 
 static const char *const sources[NTK_STORE_EVENT_COUNT] = {
-    [NTK_STORE_EVENT_START] =
-        "SELECT first_seen_ns, 0, process_id, -1, 0, '', command, NULL, NULL, NULL, NULL, NULL, 0"
-        " FROM process"
-        " WHERE " FROM_TO("first_seen_ns"),
+    [NTK_STORE_EVENT_START] = "SELECT first_seen_ns, 0, process_id, -1, 0, '', command, NULL, "
+                              "NULL, NULL, NULL, NULL, NULL, 0"
+                              " FROM process"
+                              " WHERE " FROM_TO("first_seen_ns"),
     [NTK_STORE_EVENT_END] =
-        "SELECT ended_ns, 1, process_id, -1, 0, '', '', NULL, NULL, NULL, NULL, NULL, 0"
+        "SELECT ended_ns, 1, process_id, -1, 0, '', '', NULL, NULL, NULL, NULL, NULL, NULL, 0"
         " FROM process WHERE " FROM_TO("ended_ns"),
     [NTK_STORE_EVENT_LOAD] =
         "SELECT time_ns, 2, process_id, core, model_id, '', name, nrt_status, bytes, duration_ns,"
-        " NULL, NULL, event_id FROM model_log WHERE operation = 'load' AND " FROM_TO("time_ns"),
+        " NULL, NULL, NULL, event_id FROM model_log WHERE operation = 'load' AND " FROM_TO(
+            "time_ns"),
     [NTK_STORE_EVENT_UNLOAD] =
         "SELECT time_ns, 3, process_id, core, model_id, '', name, nrt_status, NULL, duration_ns,"
-        " NULL, NULL, event_id FROM model_log WHERE operation = 'unload' AND " FROM_TO("time_ns"),
+        " NULL, NULL, NULL, event_id FROM model_log WHERE operation = 'unload' AND " FROM_TO(
+            "time_ns"),
     [NTK_STORE_EVENT_ERROR] =
         "SELECT time_ns, 4, process_id, core, model_id, error_class, '', nrt_status, NULL, NULL,"
-        " NULL, execution, event_id FROM error_log WHERE " FROM_TO("time_ns"),
+        " NULL, execution, NULL, event_id FROM error_log WHERE " FROM_TO("time_ns"),
     [NTK_STORE_EVENT_ALLOC] =
         "SELECT time_ns, 5, process_id, core, model_id, k.name, tensor, NULL, bytes, NULL, address,"
-        " NULL, event_id FROM memory_log LEFT JOIN memory_category k USING (category)"
+        " NULL, NULL, event_id FROM memory_log LEFT JOIN memory_category k USING (category)"
         " WHERE operation = 'alloc' AND " FROM_TO("time_ns"),
     [NTK_STORE_EVENT_FREE] =
         "SELECT time_ns, 6, process_id, core, model_id, k.name, tensor, NULL, bytes, NULL, address,"
-        " NULL, event_id FROM memory_log LEFT JOIN memory_category k USING (category)"
+        " NULL, NULL, event_id FROM memory_log LEFT JOIN memory_category k USING (category)"
         " WHERE operation = 'free' AND " FROM_TO("time_ns"),
     [NTK_STORE_EVENT_MODEL_START] =
         "SELECT time_ns, 7, process_id, core, model_id, '', name, nrt_status, NULL, duration_ns,"
-        " NULL, NULL, event_id FROM model_log WHERE operation = 'start' AND " FROM_TO("time_ns"),
+        " NULL, NULL, NULL, event_id FROM model_log WHERE operation = 'start' AND " FROM_TO(
+            "time_ns"),
     [NTK_STORE_EVENT_MODEL_STOP] =
         "SELECT time_ns, 8, process_id, core, model_id, '', name, nrt_status, NULL, duration_ns,"
-        " NULL, NULL, event_id FROM model_log WHERE operation = 'stop' AND " FROM_TO("time_ns"),
+        " NULL, NULL, NULL, event_id FROM model_log WHERE operation = 'stop' AND " FROM_TO(
+            "time_ns"),
+    [NTK_STORE_EVENT_MARK] =
+        "SELECT time_ns, 9, process_id, -1, 0, name, '', NULL, NULL, duration_ns, NULL, NULL,"
+        " value, event_id FROM mark_log WHERE " FROM_TO("time_ns"),
 };
 
 const char *const ntk_store_event_names[NTK_STORE_EVENT_COUNT] = {
-    "start", "end", "load", "unload", "error", "alloc", "free", "model_start", "model_stop",
+    "start", "end", "load", "unload", "error", "alloc", "free", "model_start", "model_stop", "mark",
 };
 
 static void add_sql(struct ntk_buf *sql, const struct ntk_store_filter *filter, uint32_t kinds)
 {
     ntk_buf_add_text(sql, "WITH e (time_ns, kind, process_id, core, model_id, what, name, status,"
-                          " bytes, duration, address, execution, place) AS (");
+                          " bytes, duration, address, execution, value, place) AS (");
     const char *separator = "";
     for (int kind = 0; kind < NTK_STORE_EVENT_COUNT; kind++) {
         if (kinds >> kind & 1) {
@@ -60,11 +67,11 @@ static void add_sql(struct ntk_buf *sql, const struct ntk_store_filter *filter, 
         }
     }
     ntk_buf_add_text(sql, filter->newest_events ? ") SELECT * FROM (" : ") ");
-    ntk_buf_add_text(sql,
-                     "SELECT e.time_ns, e.kind, e.core, e.model_id, e.what, e.name, e.status,"
-                     " e.bytes, e.duration, e.address, e.execution, p.pid, p.tag, m.name, e.place"
-                     " FROM e JOIN process p USING (process_id) LEFT JOIN model m"
-                     " ON m.process_id = e.process_id AND m.model_id = e.model_id WHERE 1");
+    ntk_buf_add_text(
+        sql, "SELECT e.time_ns, e.kind, e.core, e.model_id, e.what, e.name, e.status,"
+             " e.bytes, e.duration, e.address, e.execution, p.pid, p.tag, m.name, e.value, e.place"
+             " FROM e JOIN process p USING (process_id) LEFT JOIN model m"
+             " ON m.process_id = e.process_id AND m.model_id = e.model_id WHERE 1");
     if (filter->process) {
         ntk_buf_add_text(sql, " AND (p.tag = ?1 OR CAST(p.pid AS TEXT) = ?1)");
     }
@@ -114,6 +121,8 @@ static void take_event(sqlite3_stmt *statement, struct ntk_store_event *event)
         .pid = (uint32_t)sqlite3_column_int64(statement, 11),
         .tag = (const char *)sqlite3_column_text(statement, 12),
         .model = (const char *)sqlite3_column_text(statement, 13),
+        .has_value = is_known(statement, 14),
+        .value = (uint64_t)sqlite3_column_int64(statement, 14),
     };
 }
 

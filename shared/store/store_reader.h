@@ -227,6 +227,8 @@ enum ntk_store_event_kind {
     NTK_STORE_EVENT_FREE = 6,
     NTK_STORE_EVENT_MODEL_START = 7,
     NTK_STORE_EVENT_MODEL_STOP = 8,
+    NTK_STORE_EVENT_MARK = 9, /* what the program says of itself: as many and as long as those of
+                                 memory */
     NTK_STORE_EVENT_COUNT
 };
 extern const char *const ntk_store_event_names[NTK_STORE_EVENT_COUNT]; /* "start" ... */
@@ -244,7 +246,8 @@ struct ntk_store_event {
     uint32_t core;     /* global physical */
     uint32_t model_id; /* 0: none */
     const char *model; /* its name; NULL: none, or not known */
-    const char *what;  /* ERROR: its class; ALLOC, FREE: the category; NULL not known */
+    const char
+        *what; /* ERROR: its class; ALLOC, FREE: the category; MARK: its name; NULL not known */
     const char
         *name; /* START: the command; LOAD, UNLOAD: the file; ALLOC, FREE: the tensor; "" none */
     bool has_status;
@@ -257,6 +260,8 @@ struct ntk_store_event {
     uint64_t address;
     bool has_execution;
     uint64_t execution; /* the number of the execution that failed */
+    bool has_value;
+    uint64_t value; /* MARK: the program's */
 };
 /* A negative return stops and is returned. */
 typedef int (*ntk_store_event_row)(const struct ntk_store_event *event, void *ctx);

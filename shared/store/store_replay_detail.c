@@ -153,6 +153,8 @@ static const char events_sql[] =
     "  execution, 0 FROM error_log WHERE time_ns > ?2 AND time_ns <= ?1"
     " UNION ALL SELECT time_ns, process_id, operation, core, model_id, 0, bytes, name, -2,"
     "  nrt_status, 0, duration_ns FROM model_log WHERE time_ns > ?2 AND time_ns <= ?1"
+    " UNION ALL SELECT time_ns, process_id, '', -1, 0, value, 0, name, -3, 0, 0, duration_ns"
+    "  FROM mark_log WHERE time_ns > ?2 AND time_ns <= ?1"
     " ORDER BY 1 DESC LIMIT ?3) e LEFT JOIN process p USING (process_id) ORDER BY e.time_ns";
 
 static void take_event(struct ntk_snapshot *snapshot, sqlite3_stmt *statement,
@@ -191,6 +193,10 @@ static void take_event(struct ntk_snapshot *snapshot, sqlite3_stmt *statement,
             event->kind =
                 word && operation && strcmp(word, operation) == 0 ? (uint16_t)i : event->kind;
         }
+    } else if (category == -3) {
+        event->kind = NTK_EVENT_MARK;
+        event->value = event->address;
+        event->address = 0;
     } else {
         event->kind = word && strcmp(word, "alloc") == 0 ? NTK_EVENT_MEM_ALLOC : NTK_EVENT_MEM_FREE;
         event->category = (uint16_t)category;

@@ -58,6 +58,7 @@ static const char *const statement_sql[STATEMENT_COUNT] = {
     [ADD_MEMORY_LOG] = "INSERT INTO memory_log VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     [ADD_ERROR_LOG] = "INSERT INTO error_log VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     [ADD_MODEL_LOG] = "INSERT INTO model_log VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    [ADD_MARK_LOG] = "INSERT INTO mark_log VALUES (NULL, ?1, ?2, ?3, ?4, ?5)",
 };
 
 void ntk_store_rows_forget(struct ntk_store_rows *rows)

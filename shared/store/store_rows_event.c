@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_rows_event - errors, loads and allocations. */
+/* store_rows_event - errors, loads, allocations and marks. */
 #include "shared/store/store_rows_state.h"
 #include "shared/store/store_sql.h"
 
@@ -69,7 +69,15 @@ int ntk_rows_write_event(struct ntk_store_rows *rows, const struct ntk_snapshot 
         ntk_rows_bind_u64(&binder, event->duration_ns);
         ntk_rows_bind_u64(&binder, event->bytes);
         return ntk_rows_bind_finish(rows, &binder, err);
+    case NTK_EVENT_MARK:
+        binder = ntk_rows_bind_start(rows, ADD_MARK_LOG);
+        ntk_rows_bind_u64(&binder, event->realtime_ns);
+        ntk_rows_bind_u64(&binder, (uint64_t)process->id);
+        ntk_rows_bind_text(&binder, event->name);
+        ntk_rows_bind_u64(&binder, event->value);
+        ntk_rows_bind_u64(&binder, event->duration_ns);
+        return ntk_rows_bind_finish(rows, &binder, err);
     default:
-        return 0; /* marks and profiles: in the events of neuron-top, not stored */
+        return 0; /* profiles: in the events of neuron-top, not stored */
     }
 }

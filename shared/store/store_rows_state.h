@@ -42,6 +42,7 @@ enum ntk_rows_statement {
     ADD_MEMORY_LOG,
     ADD_ERROR_LOG,
     ADD_MODEL_LOG,
+    ADD_MARK_LOG,
     STATEMENT_COUNT
 };
 

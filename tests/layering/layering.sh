@@ -31,7 +31,7 @@ find shared runtime-hooks exporters agent top profiler -name "*.[ch]" | LC_ALL=C
         file = parts[1]; target = parts[2]; sub(/".*/, "", target)
         from = folder_of(file); to = folder_of(target)
         if (from == "") { print "no layer for " file > "/dev/stderr"; bad = 1; next }
-        if (to == "" && target ~ /^nrt\/|^ndl\//) to = "runtime-hooks/include"
+        if (to == "" && target ~ /^nrt\/|^ndl\/|^neuron\//) to = "runtime-hooks/include"
         if (to == "" || to == from) next
         ok = 0
         n = split(may[from], list, " ")

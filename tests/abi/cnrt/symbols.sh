@@ -16,7 +16,7 @@ declared_in() { # generation
     "$cc" -E -P -x c -I"$headers" "$headers/neuware/g$1/cnrt.h" | tr '\n' ' ' |
         grep -oE '\bcnrt[13]?_?[A-Z][A-Za-z0-9_]*\(' | tr -d '(' | LC_ALL=C sort -u
 }
-exported=$(nm -D --defined-only "$library" | awk '$2 != "A" && $3 !~ /^ntk_cnrt_/ { print $3 }' | sed 's/@.*//' | LC_ALL=C sort -u)
+exported=$(nm -D --defined-only "$library" | awk '$2 != "A" && $3 !~ /^(ntk_cnrt|neuron_mark)_/ { print $3 }' | sed 's/@.*//' | LC_ALL=C sort -u)
 declared=$( (declared_in 1 && declared_in 2 && declared_in 3) | LC_ALL=C sort -u)
 diff <(echo "$declared") <(echo "$exported") || bad "declared (<) and exported functions (>) differ"
 private=$(nm -D --defined-only "$library" | awk '$3 ~ /^ntk_cnrt_/ { print $3 }' | sed 's/@.*//' | LC_ALL=C sort -u)

@@ -1,6 +1,6 @@
 #!/bin/bash
 # What leaves libnrt.so.1: soname, version nodes, every row of the table of calls under its node and
-# nothing else; the public headers and docs/libnrt-status.md name the same functions.
+# nothing else but what marks of programs need; the public headers and docs/libnrt-status.md name the same functions.
 set -u
 library=$1
 headers=$2
@@ -12,7 +12,7 @@ bad() { echo "$*"; failed=1; }
 soname=$(objdump -p "$library" | awk '$1 == "SONAME" { print $2 }')
 [ "$soname" = libnrt.so.1 ] || bad "soname is $soname"
 nodes=$(objdump -p "$library" | awk '/^Version definitions/ { on = 1; next } /^$/ { on = 0 } on && NF >= 4 { print $4 }' | LC_ALL=C sort | tr '\n' ' ')
-[ "$nodes" = "NRT_2.0.0 NRT_3.0.0 libnrt.so.1 " ] || bad "version nodes are $nodes"
+[ "$nodes" = "HOOKS_1 NRT_2.0.0 NRT_3.0.0 libnrt.so.1 " ] || bad "version nodes are $nodes"
 
 # A row of the table is an exported function; the newer version of a name is the default.
 exported=$(nm -D --defined-only --with-symbol-versions "$library" | awk '$2 != "A" { print $3 }' | LC_ALL=C sort)
@@ -21,6 +21,9 @@ tabled=$(awk '{ version[NR] = $2; name[NR] = $1; if ($2 == "_3") newer[$1] = 1 }
     END { for (i = 1; i <= NR; i++)
               print name[i] (version[i] == "_3" ? "@@NRT_3.0.0" : newer[name[i]] ? "@NRT_2.0.0" : "@@NRT_2.0.0") }' \
     <<<"$rows" | LC_ALL=C sort)
+marks=$(grep -oE '^neuron_mark_[a-z]+@@HOOKS_1$' <<<"$exported" | tr '\n' ' ')
+[ "$marks" = "neuron_mark_now@@HOOKS_1 neuron_mark_write@@HOOKS_1 " ] || bad "of marks it exports $marks"
+exported=$(grep -v '^neuron_mark_' <<<"$exported")
 diff <(echo "$tabled") <(echo "$exported") || bad "rows of the table (<) and exported functions (>) differ"
 names=$(cut -d' ' -f1 <<<"$rows" | LC_ALL=C sort -u)
 declared=$(cat "$headers"/nrt/*.h | tr '\n' ' ' | sed 's|/\*[^*]*\*\+\([^/*][^*]*\*\+\)*/||g' |

@@ -198,8 +198,8 @@ static void hostile_parameters_are_one_sentence_and_400(void **state)
         { "events?newest=0", "newest: a number from 1 to 30000 expected" },
         { "events?newest=30001", "newest: a number from 1 to 30000 expected" },
         { "events?kind=error,%27",
-          "kind: start, end, load, unload, error, alloc, free, model_start, model_stop, separated "
-          "by commas, or all, expected" },
+          "kind: start, end, load, unload, error, alloc, free, model_start, model_stop, mark, "
+          "separated by commas, or all, expected" },
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

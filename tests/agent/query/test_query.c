@@ -349,33 +349,33 @@ static void what_happened_is_told_in_order(void **state)
     const struct fixture *f = *state;
 
     EXPECT("time                      event  process   pid  core  model     what   nrt status  "
-           "execution   size  duration  address  name\n"
+           "execution   size  duration  address  name             value\n"
            "2023-11-14T22:14:01Z      start  trainer  1077     -  -         -               -  "
-           "        -      -         -  -        python train.py\n"
+           "        -      -         -  -        python train.py      -\n"
            "2023-11-14T22:14:19.999Z  load   trainer  1077     1  mlp.neff  -            1006  "
-           "        -  4.0KB       0ns  -        weights\n"
+           "        -  4.0KB       0ns  -        weights              -\n"
            "2023-11-14T22:14:19.999Z  error  trainer  1077     1  mlp.neff  model        1006  "
-           "        0      -         -  -        -\n",
+           "        0      -         -  -        -                    -\n",
            "events", "--db", f->path);
     EXPECT("time,event,process,pid,core,model,what,nrt_status,execution,size_bytes,duration_ns,"
-           "address,name\r\n"
-           "2023-11-14T22:14:20Z,alloc,trainer,1077,1,mlp.neff,tensors,,,4096,,0x0,weights\r\n",
+           "address,name,value\r\n"
+           "2023-11-14T22:14:20Z,alloc,trainer,1077,1,mlp.neff,tensors,,,4096,,0x0,weights,\r\n",
            "events", "--db", f->path, "--csv", "--kind", "alloc,free");
     EXPECT("time,event,process,pid,core,model,what,nrt_status,execution,size_bytes,duration_ns,"
-           "address,name\r\n"
-           "2023-11-14T22:14:19.999Z,error,trainer,1077,1,mlp.neff,model,1006,0,,,,\r\n",
+           "address,name,value\r\n"
+           "2023-11-14T22:14:19.999Z,error,trainer,1077,1,mlp.neff,model,1006,0,,,,,\r\n",
            "events", "--db", f->path, "--csv", "--newest", "1");
     EXPECT("[]\n", "events", "--db", f->path, "--json", "--core", "5", "--kind", "error");
     EXPECT_ERROR(2,
                  "neuron-monitor query: bad value 'errors' of --kind: start, end, load, unload, "
-                 "error, alloc, free, model_start, model_stop, separated by commas, or all, "
-                 "expected\n" TRY,
+                 "error, alloc, free, model_start, model_stop, mark, separated by commas, or "
+                 "all, expected\n" TRY,
                  "events", "--db", f->path, "--kind", "errors");
     EXPECT_ERROR(2,
                  "neuron-monitor query: bad value 'start,end,load,unload,error,alloc,free,x' of "
                  "--kind: start, end, load, unload, "
-                 "error, alloc, free, model_start, model_stop, separated by commas, or all, "
-                 "expected\n" TRY,
+                 "error, alloc, free, model_start, model_stop, mark, separated by commas, or "
+                 "all, expected\n" TRY,
                  "events", "--db", f->path, "--kind", "start,end,load,unload,error,alloc,free,x");
 }
 

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What neuron/marks.h looks for, around another runtime. Where that is one of ours, with hooks of
+ * its own, it is the one that keeps them.
+ */
+#include "neuron/marks.h"
+
+#include "runtime-hooks/interpose/marker.h"
+#include "runtime-hooks/interpose/observe.h"
+
+#define MARKS_NODE INTERPOSE_MARKER_NODE
+
+static neuron_mark_now_function *own_now;
+static neuron_mark_write_function *own_write;
+
+void interpose_marks_pass_on(void)
+{
+    Dl_info about;
+    void *handle;
+    void *now;
+    void *write;
+    neuron_mark_now_function *now_function;
+    neuron_mark_write_function *write_function;
+
+    if (!dladdr((void *)(uintptr_t)REAL(nrt_init), &about) || !about.dli_fname) {
+        return;
+    }
+    handle =
+        dlopen(about.dli_fname, RTLD_LAZY | RTLD_NOLOAD); /* it stays open, as the runtime does */
+    now = handle ? dlvsym(handle, "neuron_mark_now", MARKS_NODE) : NULL;
+    write = handle ? dlvsym(handle, "neuron_mark_write", MARKS_NODE) : NULL;
+    if (now && write) {
+        memcpy(&now_function, &now, sizeof now);
+        memcpy(&write_function, &write, sizeof write);
+        __atomic_store_n(&own_now, now_function, __ATOMIC_RELAXED);
+        __atomic_store_n(&own_write, write_function, __ATOMIC_RELEASE);
+    }
+}
+
+__attribute__((visibility("default"))) neuron_mark_now_function neuron_mark_now;
+__attribute__((visibility("default"))) neuron_mark_write_function neuron_mark_write;
+
+uint64_t neuron_mark_now(void)
+{
+    return __atomic_load_n(&own_write, __ATOMIC_ACQUIRE)
+               ? __atomic_load_n(&own_now, __ATOMIC_RELAXED)()
+               : ntk_hooks_mark_begin();
+}
+
+void neuron_mark_write(const char *name, uint64_t began, uint64_t value)
+{
+    neuron_mark_write_function *write = __atomic_load_n(&own_write, __ATOMIC_ACQUIRE);
+
+    if (write) {
+        write(name, began, value);
+    } else {
+        ntk_hooks_mark_text(name, began, value);
+    }
+}

@@ -1,0 +1,90 @@
+#!/bin/bash
+# marks CC CXX INCLUDE PYTHON-FOLDER - what programs say of themselves in C, C++ and Python arrives, with our runtime and around
+# the vendor's (a stand-in); without hooks it costs nobody anything.
+cc=$1 cxx=$2 include=$3 python=$4
+. "$(dirname "$0")/../../e2e/lib.sh"
+needs jq python3
+source=${NTK_SOURCE_DIR:?}/tests/runtime-hooks/marks/marking.c
+"$cc" -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -I"$include" "$source" -o marking_c -ldl
+"$cxx" -std=c++17 -D_GNU_SOURCE -Wall -Wextra -Werror -x c++ -I"$include" "$source" -o marking_cpp -ldl
+
+cat >marking.py <<'PYTHON'
+import ctypes, sys
+import neuron_marks as marks
+marks.mark('early')
+library = ctypes.CDLL(sys.argv[1]) if len(sys.argv) > 1 else None
+if library and library.nrt_init(1, b'', b'') != 0:
+    sys.exit('does not start')
+for step in range(1, 6):
+    with marks.range('step', step):
+        pass
+try:
+    with marks.range('fails'):
+        raise ValueError
+except ValueError:
+    pass
+marks.mark('Zürich', -1)
+if library:
+    library.nrt_close()
+PYTHON
+export PYTHONPATH=$python PYTHONDONTWRITEBYTECODE=1
+[ -z "${NTK_SANITIZE:-}" ] || exit 77 # programs that are not built with it cannot open what is
+
+# Nothing there, and hooks that are off: nothing happens.
+./marking_c && ./marking_cpp && python3 marking.py || fail "fails without hooks"
+NEURON_HOOKS=0 ./marking_c "$NTK_LIB_DIR/libnrt.so.1" || fail "fails with hooks that are off"
+
+marked() { neuron-monitor query events --db marks.db --kind mark --json; }
+has() { [ "$(marked | jq length)" -ge "$1" ] && echo yes; }
+neuron-monitor --quiet --db marks.db 2>agent.txt &
+agent=$!
+pids+=("$agent")
+wait_for sh -c "sqlite3 -readonly marks.db 'SELECT 1 FROM machine_sample LIMIT 1' 2>/dev/null | sed s/1/yes/"
+NEURON_PROCESS_TAG=c ./marking_c "$NTK_LIB_DIR/libnrt.so.1"
+NEURON_PROCESS_TAG=cpp ./marking_cpp "$NTK_LIB_DIR/libnrt.so.1"
+NEURON_PROCESS_TAG=python python3 marking.py "$NTK_LIB_DIR/libnrt.so.1"
+NEURON_PROCESS_TAG=around LD_PRELOAD=$NTK_LIB_DIR/libneuron-hooks.so NEURON_HOOKS_LIBNRT=$NTK_LIB_DIR/vendor/libnrt.so.1 \
+    ./marking_c libnrt.so.1
+# Hooks around a runtime that has its own leave the marks to it.
+NEURON_PROCESS_TAG=inner LD_PRELOAD=$NTK_LIB_DIR/libneuron-hooks.so NEURON_HOOKS_LIBNRT=$NTK_LIB_DIR/libnrt.so.1 \
+    ./marking_c libnrt.so.1
+wait_for has 39
+kill "$agent"
+wait "$agent" || fail "the agent failed: $(cat agent.txt)"
+
+marked >marks.json
+for tag in c cpp python around inner; do
+    steps=$(jq -c --arg tag $tag '[.[] | select(.process == $tag and .what == "step") | .value]' marks.json)
+    [ "$steps" = '[1,2,3,4,5]' ] || fail "$tag: the steps are $steps"
+done
+for tag in c cpp around inner; do
+    [ "$(jq --arg tag $tag '[.[] | select(.process == $tag)] | length' marks.json)" = 8 ] || fail "$tag: $(cat marks.json)"
+    jq -e --arg tag $tag '[.[] | select(.process == $tag and .what == "step") | .duration_ns >= 2000000] | all' marks.json >/dev/null ||
+        fail "$tag: a step is shorter than it was"
+    jq -e --arg tag $tag '[.[] | select(.process == $tag and (.what | startswith("nnn")))][0].what | length == 256' marks.json >/dev/null ||
+        fail "$tag: the long name: $(cat marks.json)"
+done
+[ "$(jq -r '[.[] | select(.process == "c" and .what == "largest")][0].value' marks.json)" = "$(jq -n 18446744073709551615)" ] || fail "the largest value"
+[ "$(jq -c '[.[] | select(.process == "python" and .what != "step") | .what]' marks.json)" = '["fails","Zürich"]' ] || fail "Python: $(cat marks.json)"
+# What is hostile is harmless to terminals.
+neuron-monitor query events --db marks.db --kind mark >table.txt
+! grep -q "$(printf '\033')" table.txt || fail "an escape reaches the terminal"
+[ "$(grep -c 'red' table.txt)" = 4 ] || fail "a name with a line feed: $(cat table.txt)"
+[ "$(neuron-monitor query events --db marks.db --json | jq '[.[] | select(.event == "mark")] | length')" = 0 ] || fail "marks are told unasked"
+
+# A recording of a process that runs has them as spans.
+NEURON_PROCESS_TAG=recorded python3 - "$NTK_LIB_DIR/libnrt.so.1" <<'PYTHON' &
+import ctypes, sys, time
+import neuron_marks as marks
+library = ctypes.CDLL(sys.argv[1])
+library.nrt_init(1, b'', b'')
+while True:
+    with marks.range('step', 3):
+        time.sleep(0.01)
+PYTHON
+job=$!
+pids+=("$job")
+recorded() { neuron-profile inspect --pid $job --duration 300ms -o "$1" >out.txt 2>&1 && find "$1" -name '*.pb' | xargs cat | greps step && echo yes; }
+rm -rf live
+wait_for recorded live
+kill "$job"
