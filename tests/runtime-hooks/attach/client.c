@@ -200,6 +200,8 @@ int main(void)
     char line[600];
 
     setvbuf(stdout, NULL, _IOLBF, 0);
+    setvbuf(stdin, NULL, _IONBF,
+            0); /* the next line is the next program's where "again" began it */
     while (fgets(line, sizeof line, stdin) != NULL) {
         line[strcspn(line, "\n")] = '\0';
         do_line(line);
