@@ -17,6 +17,9 @@ static const char *arg_neff;
 static const char *arg_session;
 static const char *arg_folder;
 static const char *arg_output;
+static struct ntk_joined_options arg_changes;
+static int add_changes(const char *value, struct ntk_err *err);
+static int (*const on_what_if)(const char *value, struct ntk_err *err) = add_changes;
 static bool arg_json;
 static bool arg_list;
 
@@ -30,6 +33,10 @@ static const struct ntk_opt options[] = {
       "instead of a capture: what the host did, from the folders of inspections there and below" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "as JSON, with all rows" },
     { 'l', "list", NULL, NTK_OPT_FLAG, &arg_list, "list the analyses and exit" },
+    { 0, "what-if", "CHANGES", NTK_OPT_CALL, (void *)(uintptr_t)&on_what_if,
+      "with -d: estimate the time of all ranks if something took less: run, host or link, of one "
+      "rank as rank3.host, and how many times as fast it is; link=2,rank3.host=0 (0: takes no "
+      "time); with the analysis joined" },
     { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output, "write there, not to stdout" },
     NTK_OPT_COMMON,
     { 0 },
@@ -46,6 +53,11 @@ static const struct ntk_opt_program program_options = {
     .options = options,
     .epilogue = "Shares are of the execution. What the files do not say is absent, never guessed.",
 };
+
+static int add_changes(const char *value, struct ntk_err *err)
+{
+    return ntk_joined_changes_add(&arg_changes, value, err);
+}
 
 /* What is asked: a capture, or the traces of a folder. */
 struct asked {
@@ -90,9 +102,9 @@ static int run_one(const struct asked *asked, size_t index, struct ntk_sink *sin
         }
         ntk_buf_add_format(out, "== %s ==\n", info->title);
     }
-    ret = asked->is_system
-              ? ntk_system_analyses_put(asked->traces, asked->trace_count, index, out, json)
-              : ntk_analyses_put(asked->analyses, index, out, json);
+    ret = asked->is_system ? ntk_system_analyses_put(asked->traces, asked->trace_count, index,
+                                                     &arg_changes, out, json)
+                           : ntk_analyses_put(asked->analyses, index, out, json);
     if (ret == -ENODATA && json) {
         ntk_json_null(json);
     } else if (ret == -ENODATA) {
@@ -243,6 +255,16 @@ int ntk_cmd_analyze(int argc, char **argv)
     }
     if (arg_folder && (arg_session || arg_neff)) {
         return ntk_opt_usage_error(&program_options, "-d excludes -s and -n");
+    }
+    if (arg_changes.change_count > 0 && !arg_folder) {
+        return ntk_opt_usage_error(&program_options, "--what-if takes ranks of a folder: -d");
+    }
+    bool has_joined = first == argc;
+    for (int i = first; i < argc; i++) {
+        has_joined = has_joined || strcmp(argv[i], "joined") == 0;
+    }
+    if (arg_changes.change_count > 0 && !has_joined) {
+        return ntk_opt_usage_error(&program_options, "--what-if goes with the analysis joined");
     }
     for (int i = first; i < argc; i++) {
         if (!has_name(arg_folder != NULL, argv[i])) {

@@ -9,9 +9,11 @@
 #include "profiler/analysis/memory_use.h"
 #include "profiler/analysis/rank_skew.h"
 #include "profiler/output/output_cells.h"
+#include "profiler/output/output_joined.h"
 
 typedef int answer(const struct ntk_system_trace *const *traces, size_t trace_count,
-                   struct ntk_buf *text, struct ntk_json *json);
+                   const struct ntk_joined_options *options, struct ntk_buf *text,
+                   struct ntk_json *json);
 
 static void cell_ns(struct ntk_text_table *table, uint64_t ns)
 {
@@ -83,8 +85,10 @@ static void gaps_json(const struct ntk_system_trace *trace, const struct ntk_hos
 }
 
 static int answer_gaps(const struct ntk_system_trace *const *traces, size_t trace_count,
-                       struct ntk_buf *text, struct ntk_json *json)
+                       const struct ntk_joined_options *options, struct ntk_buf *text,
+                       struct ntk_json *json)
 {
+    (void)options;
     static const char *const heads[] = { "PROCESS",    "NC",     "RUNS",       "RUNNING",
                                          "GAPS US",    "P50 US", "LONGEST US", "AT US",
                                          "TENSORS",    "MODEL",  "EXECUTE",    "OTHER",
@@ -203,8 +207,10 @@ static void memory_json(const struct ntk_system_trace *trace, const struct ntk_m
 }
 
 static int answer_memory(const struct ntk_system_trace *const *traces, size_t trace_count,
-                         struct ntk_buf *text, struct ntk_json *json)
+                         const struct ntk_joined_options *options, struct ntk_buf *text,
+                         struct ntk_json *json)
 {
+    (void)options;
     int ret = 0;
 
     if (json) {
@@ -290,8 +296,10 @@ static void kind_json(const struct ntk_skew_kind *kind, struct ntk_json *json)
 }
 
 static int answer_ranks(const struct ntk_system_trace *const *traces, size_t trace_count,
-                        struct ntk_buf *text, struct ntk_json *json)
+                        const struct ntk_joined_options *options, struct ntk_buf *text,
+                        struct ntk_json *json)
 {
+    (void)options;
     struct ntk_rank_skew skew;
     int ret = ntk_analysis_rank_skew(traces, trace_count, &skew);
 
@@ -329,6 +337,10 @@ static const struct {
     { { "ranks", "Ranks", "how far apart ranks begin executions and collectives, who is late",
         "it takes two workers that execute" },
       answer_ranks },
+    { { "joined", "Ranks joined",
+        "compute, communication and waiting of ranks, their critical path",
+        "it takes two workers with collectives" },
+      ntk_output_joined },
 };
 
 size_t ntk_system_analyses_count(void)
@@ -342,7 +354,8 @@ const struct ntk_analysis_info *ntk_system_analyses_info(size_t index)
 }
 
 int ntk_system_analyses_put(const struct ntk_system_trace *const *traces, size_t trace_count,
-                            size_t index, struct ntk_buf *text, struct ntk_json *json)
+                            size_t index, const struct ntk_joined_options *options,
+                            struct ntk_buf *text, struct ntk_json *json)
 {
-    return analyses[index].run(traces, trace_count, text, json);
+    return analyses[index].run(traces, trace_count, options, text, json);
 }

@@ -318,8 +318,9 @@ static int answer_host(const struct ntk_timeline_ask *ask, const struct ntk_time
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "unknown analysis");
     }
     begin_value(&json, out);
-    return end_value(ntk_system_analyses_put(ask->traces, ask->trace_count, index, NULL, &json),
-                     ntk_system_analyses_info(index), &json);
+    return end_value(
+        ntk_system_analyses_put(ask->traces, ask->trace_count, index, NULL, NULL, &json),
+        ntk_system_analyses_info(index), &json);
 }
 
 static int answer_flows(const struct ntk_timeline_ask *ask, const struct ntk_timeline_query *query,

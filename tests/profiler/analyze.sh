@@ -156,6 +156,28 @@ holds 'all(.ranks[].workers[]; .total_ns >= .waited_ns)'
 analyze 0 -d world ranks
 grep -Eq '^cc_running: 5 steps of 2 workers; ' printed || complain "collectives of two ranks"
 
+# ---- four ranks of which rank 2 idles for 30 ms before each of five barriers ----
+mkdir -m 700 many
+NEURON_HOOKS_DIR=$scratch/many NEURON_SOFT_INSTANCE=trn1.32xlarge neuron-profile inspect -o late -- sh -c 'for rank in 0 1 2 3; do
+        idle=0
+        [ $rank != 2 ] || idle=30
+        NEURON_RT_VISIBLE_CORES=$rank "$NTK_BIN_DIR/../tests/tests_profiler_collective_rank" $rank 4 5 $idle || exit 1 &
+        ranks="$ranks $!"
+    done; for rank in $ranks; do wait $rank || exit 1; done' >/dev/null 2>err || complain "inspect four ranks"
+analyze 0 -d late --json --what-if rank2.host=0 joined
+keys_are_documented
+holds '.joined | .unknown == null and .collective_count == 10 and ([.workers[].worker_gid] == [0, 1, 2, 3])'
+holds 'all(.joined.workers[]; ([.parts_ns[]] | add) == .span_ns and .exposed_ns == .parts_ns.wait + .parts_ns.link)'
+holds '.joined | ([.workers[].path_ns[]] | add) == .total_ns'
+# The first of the five lies before what is looked at.
+holds '.joined.workers[2] | .parts_ns.host >= 4 * 30e6 and .path_ns.host >= 30e6 and .last_count >= 1'
+holds '.joined | .estimate_ns <= .unchanged_ns - 30e6'
+analyze 0 -d late joined
+grep -q '^4 workers joined at 10 collectives; critical path ' printed || complain "text of joined ranks"
+analyze 2 -d late --what-if wait=2 joined
+analyze 2 -d late --what-if link=2 host-gaps
+analyze 2 -s a.ntff --what-if link=2
+
 # ---- diff: the same attention with spilt scores, once, then four executions on each side ----
 diff_() { # EXIT-CODE ARGUMENT...
     local wanted=$1

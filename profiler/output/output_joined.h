@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* output_joined - the joined graph of ranks as text and as JSON. Threads: any. */
+#ifndef NTK_PROFILER_OUTPUT_OUTPUT_JOINED_H
+#define NTK_PROFILER_OUTPUT_OUTPUT_JOINED_H
+
+#include "profiler/analysis/joined.h"
+#include "shared/base/buf.h"
+#include "shared/base/json.h"
+
+/* Appended to json, or to text where json is NULL. options may be NULL. 0, -ENOMEM, or -ENODATA:
+ * there are no two ranks with collectives, nothing was appended. */
+int ntk_output_joined(const struct ntk_system_trace *const *traces, size_t trace_count,
+                      const struct ntk_joined_options *options, struct ntk_buf *text,
+                      struct ntk_json *json);
+
+#endif

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: traces of two or four ranks written down by hand, whose parts, path and times under
+ * changes were computed on paper; then any times at all, where sums must hold. */
+#include <errno.h>
+#include <string.h>
+
+#include "profiler/analysis/joined.h"
+#include "tests/support/unit.h"
+
+#define SPAN(kind, rank, from, to)                                                       \
+    {                                                                                    \
+        .type = (kind), .name = "", .worker = (rank), .start_ns = (from), .end_ns = (to) \
+    }
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+#define CC "cc_running"
+#define RUN "nc_exec_running"
+
+/* Rank 0 computes 100 to 150 and comes at 160; rank 1 comes at 200; both leave at 220. Then rank 0
+ * is the late one, at 300, and a core of rank 1 executes inside the collective from 240 to 310. */
+static const struct ntk_system_span hand_0[] = {
+    SPAN(CC, 0, 90, 100),   SPAN(RUN, 0, 100, 150), SPAN(CC, 0, 160, 220),
+    SPAN(RUN, 0, 230, 300), SPAN(CC, 0, 300, 330),
+};
+static const struct ntk_system_span hand_1[] = {
+    SPAN(CC, 1, 95, 100),  SPAN(RUN, 1, 110, 190), SPAN(CC, 1, 200, 220),
+    SPAN(CC, 1, 230, 330), SPAN(RUN, 1, 240, 310),
+};
+
+static void parts_are(const struct ntk_joined_rank *rank, uint64_t run, uint64_t host,
+                      uint64_t wait, uint64_t link, uint64_t inside)
+{
+    assert_int_equal(rank->part_ns[NTK_JOINED_RUN], run);
+    assert_int_equal(rank->part_ns[NTK_JOINED_HOST], host);
+    assert_int_equal(rank->part_ns[NTK_JOINED_WAIT], wait);
+    assert_int_equal(rank->part_ns[NTK_JOINED_LINK], link);
+    assert_int_equal(rank->part_ns[NTK_JOINED_INSIDE], inside);
+}
+
+static void join(const struct ntk_system_span *first, size_t first_count,
+                 const struct ntk_system_span *second, size_t second_count,
+                 const struct ntk_joined_options *options, struct ntk_joined *out)
+{
+    struct ntk_system_trace traces[] = {
+        { .spans = (struct ntk_system_span *)first, .span_count = first_count },
+        { .spans = (struct ntk_system_span *)second, .span_count = second_count },
+    };
+    const struct ntk_system_trace *list[] = { &traces[0], &traces[1] };
+
+    assert_int_equal(ntk_analysis_joined(list, 2, options, out), 0);
+}
+
+static void parts_and_path_are_those_on_paper(void **state)
+{
+    struct ntk_joined joined;
+
+    join(hand_0, COUNT(hand_0), hand_1, COUNT(hand_1), NULL, &joined);
+    assert_null(joined.unknown);
+    assert_int_equal(joined.joint_count, 3);
+    assert_int_equal(joined.rank_count, 2);
+    parts_are(&joined.ranks[0], 50 + 70, 10 + 10, 40, 20 + 30, 0);
+    parts_are(&joined.ranks[1], 80, 20 + 10, 10, 20 + 20, 70);
+    assert_int_equal(joined.ranks[1].waited_ns, 70);
+    /* 100 to 200 on rank 1, over the link to 220, 220 to 300 on rank 0, and the link to 330. */
+    assert_int_equal(joined.total_ns, 230);
+    assert_int_equal(joined.ranks[1].path_ns[NTK_JOINED_RUN], 80);
+    assert_int_equal(joined.ranks[1].path_ns[NTK_JOINED_HOST], 20);
+    assert_int_equal(joined.ranks[0].path_ns[NTK_JOINED_RUN], 70);
+    assert_int_equal(joined.ranks[0].path_ns[NTK_JOINED_HOST], 10);
+    assert_int_equal(joined.ranks[0].path_ns[NTK_JOINED_LINK], 20 + 30);
+    assert_int_equal(joined.ranks[0].last_count, 1);
+    assert_int_equal(joined.ranks[1].last_count, 1);
+    assert_int_equal(joined.piece_count, 2);
+    assert_int_equal(joined.pieces[0].worker, 1);
+    assert_int_equal(joined.pieces[0].skew_ns, 40);
+    assert_int_equal(joined.pieces[1].worker, 0);
+    assert_int_equal(joined.pieces[1].skew_ns, 70);
+    ntk_joined_fini(&joined);
+}
+
+static uint64_t with(const char *changes)
+{
+    struct ntk_joined_options options = { 0 };
+    struct ntk_joined joined;
+
+    assert_int_equal(ntk_joined_changes_add(&options, changes, NULL), 0);
+    join(hand_0, COUNT(hand_0), hand_1, COUNT(hand_1), &options, &joined);
+    assert_int_equal(joined.model_ns, 230);
+    uint64_t estimate_ns = joined.estimate_ns;
+    ntk_joined_fini(&joined);
+    return estimate_ns;
+}
+
+static void changes_are_timed_anew_over_the_graph(void **state)
+{
+    assert_int_equal(with("link=1"), 230);
+    assert_int_equal(with("link=2"), 230 - 10 - 15);
+    assert_int_equal(with("link=0"), 180);
+    assert_int_equal(with("host=0"), 80 + 20 + 70 + 30);
+    /* Rank 1 comes at 60 then, where rank 0 comes too. */
+    assert_int_equal(with("rank1.run=2"), 60 + 20 + 80 + 30);
+    assert_int_equal(with("rank1.run=0"), 60 + 20 + 80 + 30);
+    assert_int_equal(with("rank0.run=0,rank0.host=0"), 100 + 20 + 10 + 30);
+    assert_int_equal(with("rank7.run=0"), 230);
+}
+
+static void changes_that_are_none_are_refused(void **state)
+{
+    static const char *const wrong[] = { "",
+                                         "link",
+                                         "link=",
+                                         "link=-1",
+                                         "wait=2",
+                                         "rank.run=2",
+                                         "rank1run=2",
+                                         "link=2,",
+                                         "link=inf",
+                                         "link=1x",
+                                         "rank99999999999.run=1" };
+
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        struct ntk_joined_options options = { 0 };
+        struct ntk_err err = { 0 };
+
+        assert_int_equal(ntk_joined_changes_add(&options, wrong[i], &err), -EINVAL);
+        assert_non_null(strstr(err.text, "link=2"));
+    }
+}
+
+/* The second machine's clock is 1000 ahead: it is told, taken off, and nothing else changes. */
+static void the_clock_of_another_machine_is_found_by_the_ends(void **state)
+{
+    struct ntk_system_span ahead[COUNT(hand_1)];
+    NtkNtracePb__Info here = { .instance_id = (char *)"i-a" };
+    NtkNtracePb__Info there = { .instance_id = (char *)"i-b" };
+    struct ntk_system_trace traces[] = {
+        { .spans = (struct ntk_system_span *)hand_0, .span_count = COUNT(hand_0), .info = &here },
+        { .spans = ahead, .span_count = COUNT(ahead), .info = &there },
+    };
+    const struct ntk_system_trace *list[] = { &traces[0], &traces[1] };
+    struct ntk_joined joined;
+
+    for (size_t i = 0; i < COUNT(ahead); i++) {
+        ahead[i] = hand_1[i];
+        ahead[i].start_ns += 1000;
+        ahead[i].end_ns += 1000;
+    }
+    assert_int_equal(ntk_analysis_joined(list, 2, NULL, &joined), 0);
+    assert_null(joined.unknown);
+    assert_false(joined.ranks[0].has_other_clock);
+    assert_true(joined.ranks[1].has_other_clock);
+    assert_int_equal(joined.ranks[1].offset_ns, 1000);
+    assert_int_equal(joined.ranks[1].offset_apart_ns, 0);
+    assert_int_equal(joined.total_ns, 230);
+    parts_are(&joined.ranks[1], 80, 20 + 10, 10, 20 + 20, 70);
+    ntk_joined_fini(&joined);
+    there.instance_id = here.instance_id; /* one clock: nobody can have left before others came */
+    assert_int_equal(ntk_analysis_joined(list, 2, NULL, &joined), 0);
+    assert_non_null(joined.unknown);
+    ntk_joined_fini(&joined);
+}
+
+static void what_cannot_be_joined_is_unknown(void **state)
+{
+    struct ntk_system_span first[] = { SPAN(CC, 0, 1, 9), SPAN(CC, 0, 11, 19) };
+    struct ntk_system_span other[] = { SPAN(CC, 1, 1, 9), SPAN("cc_exec_barrier", 1, 11, 19) };
+    struct ntk_system_span one[] = { SPAN(CC, 3, 1, 9) };
+    struct ntk_joined joined;
+
+    join(first, 2, other, 2, NULL, &joined);
+    assert_non_null(strstr(joined.unknown, "different kinds"));
+    ntk_joined_fini(&joined);
+    join(first, 2, one, 1, NULL, &joined);
+    assert_non_null(strstr(joined.unknown, "two collectives"));
+    assert_int_equal(joined.absent_count, 2);
+    assert_int_equal(joined.absent_first, 1);
+    ntk_joined_fini(&joined);
+    join(first, 2, first, 2, NULL, &joined); /* two processes say that they are worker 0 */
+    assert_int_equal(joined.twice_count, 1);
+    assert_int_equal(joined.rank_count, 0);
+    assert_non_null(joined.unknown);
+    ntk_joined_fini(&joined);
+}
+
+/* Whatever the times: the parts of a rank are its span, and the path is as long as all of it. */
+static void sums_hold_for_any_times(void **state)
+{
+    for (uint32_t seed = 1; seed <= 200; seed++) {
+        struct ntk_system_span spans[4 * 20 * 2];
+        struct ntk_system_trace trace = { .spans = spans };
+        const struct ntk_system_trace *list[] = { &trace };
+        struct ntk_joined joined;
+        uint64_t left_ns[4] = { 0 };
+        uint32_t chance = seed;
+
+        for (uint64_t step = 0; step < 20; step++) {
+            uint64_t come_ns[4];
+            uint64_t last_ns = 0;
+            for (uint32_t rank = 0; rank < 4; rank++) {
+                chance = chance * 1664525u + 1013904223u;
+                come_ns[rank] = left_ns[rank] + (chance >> 8) % 900;
+                struct ntk_system_span run = SPAN(RUN, rank, left_ns[rank] + (chance >> 4) % 300,
+                                                  left_ns[rank] + 300 + (chance >> 12) % 900);
+                spans[trace.span_count++] = run;
+                last_ns = come_ns[rank] > last_ns ? come_ns[rank] : last_ns;
+            }
+            for (uint32_t rank = 0; rank < 4; rank++) {
+                chance = chance * 1664525u + 1013904223u;
+                left_ns[rank] = last_ns + (chance >> 8) % 100;
+                struct ntk_system_span cc = SPAN(CC, rank, come_ns[rank], left_ns[rank]);
+                spans[trace.span_count++] = cc;
+            }
+        }
+        assert_int_equal(ntk_analysis_joined(list, 1, NULL, &joined), 0);
+        assert_null(joined.unknown);
+        uint64_t path_ns = 0;
+        for (size_t r = 0; r < joined.rank_count; r++) {
+            uint64_t sum_ns = 0;
+            for (unsigned p = 0; p < NTK_JOINED_PART_COUNT; p++) {
+                sum_ns += joined.ranks[r].part_ns[p];
+                path_ns += joined.ranks[r].path_ns[p];
+            }
+            assert_int_equal(sum_ns, joined.ranks[r].span_ns);
+        }
+        assert_int_equal(path_ns, joined.total_ns);
+        assert_true(joined.total_ns <= joined.model_ns);
+        assert_int_equal(joined.estimate_ns, joined.model_ns);
+        ntk_joined_fini(&joined);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parts_and_path_are_those_on_paper),
+        cmocka_unit_test(changes_are_timed_anew_over_the_graph),
+        cmocka_unit_test(changes_that_are_none_are_refused),
+        cmocka_unit_test(the_clock_of_another_machine_is_found_by_the_ends),
+        cmocka_unit_test(what_cannot_be_joined_is_unknown),
+        cmocka_unit_test(sums_hold_for_any_times),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
