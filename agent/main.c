@@ -42,7 +42,8 @@ static bool arg_attach;
 static struct ntk_pods_options pod_options;
 /* Those of --k8s-resource behind the known ones. */
 static struct ntk_pod_resource pod_resources[NTK_POD_RESOURCES_MAX + 1];
-static struct ntk_monitor_options options = { .exporter.labels = &ntk_labels_option };
+static struct ntk_monitor_options options = { .exporter.labels = &ntk_labels_option,
+                                              .exporter.names = &ntk_names_option };
 static uint64_t arg_max_line; /* 0: whole reports, whoever reads them */
 
 static int set_verbose(const char *value, struct ntk_err *err)
@@ -259,6 +260,7 @@ static const char *find_lonely(const struct outputs *outputs)
         { "--vendor-metrics-only", options.exporter.vendor_only, outputs->metrics, to_export },
         { "--pid-label", options.exporter.pid_label, outputs->metrics, to_export },
         { "--label", ntk_labels_option.count > 0, outputs->metrics, to_export },
+        { "--names", ntk_names_option != 0, outputs->metrics, to_export },
         { "--zero-fill", options.exporter.zero_fill, outputs->metrics, to_export },
         { "--db-keep", options.store.keep_ns[0] > 0, options.db_path != NULL, "needs --db" },
         { "--db-size", options.store.keep_bytes > 0, options.db_path != NULL, "needs --db" },

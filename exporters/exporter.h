@@ -17,6 +17,7 @@
 #include <stddef.h>
 
 #include "exporters/labels/labels.h"
+#include "exporters/names/names.h"
 #include "shared/base/err.h"
 #include "shared/base/opt.h"
 
@@ -32,6 +33,7 @@ struct ntk_http_response;
 /* What all of them heed. */
 struct ntk_exporter_options {
     bool vendor_only;                   /* only what the vendor's exporter has */
+    const unsigned *names;              /* lists of names, ntk_names_parse(); NULL: our own */
     bool pid_label;                     /* applications of one tag stand apart by their pid */
     bool zero_fill;                     /* cores that nobody has are shown at zero */
     const struct ntk_labels *labels;    /* of every series; borrowed; NULL: none */
@@ -54,7 +56,7 @@ struct ntk_exporter_options {
           NTK_OPT_FLAG,                                                            \
           &(options).pid_label,                                                    \
           "add the label pid to metrics: applications with one tag stand apart" }, \
-        NTK_LABELS_OPT,                                                            \
+        NTK_NAMES_OPT, NTK_LABELS_OPT,                                             \
     {                                                                              \
         0, "zero-fill", 0, NTK_OPT_FLAG, &(options).zero_fill,                     \
             "show utilization and memory of cores that nobody uses, at zero"       \

@@ -24,7 +24,8 @@ static const char *arg_attributes;
 static const char *arg_histograms;
 static uint64_t arg_timeout_ns;
 static uint64_t arg_interval_ns;
-static struct ntk_exporter_options options = { .labels = &ntk_labels_option };
+static struct ntk_exporter_options options = { .labels = &ntk_labels_option,
+                                               .names = &ntk_names_option };
 
 static const struct ntk_opt option_rows[] = {
     { 0, "endpoint", "URL", NTK_OPT_TEXT, &ntk_otlp_target.url,

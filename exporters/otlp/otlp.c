@@ -178,6 +178,7 @@ static int open_state(struct otlp *state, const struct ntk_exporter_options *opt
     }
     state->page.has_pid_label = options->pid_label;
     state->page.labels = options->labels;
+    state->page.names = options->names ? *options->names : 0;
     state->page.fills_zeros = options->zero_fill;
     state->page.keeps_fine_latencies = state->config.has_exponential;
     state->encoder = ntk_otlp_create(&encoder);

@@ -165,9 +165,14 @@ static bool cut_end(char *name, const char *end)
 
 const char *ntk_otlp_name(const struct ntk_metric_row *row, char name[NTK_OTLP_NAME_BYTES])
 {
-    ntk_str_copy(name, NTK_OTLP_NAME_BYTES, row->name);
+    const struct ntk_name_row *other = ntk_name_of(row);
+
+    ntk_str_copy(name, NTK_OTLP_NAME_BYTES, other ? other->dotted : row->name);
     if (row->kind == NTK_METRIC_KIND_COUNTER) {
         cut_end(name, "_total");
+    }
+    if (other) { /* a name of others has its unit, if at all, for itself */
+        return units[row->unit].without;
     }
     return cut_end(name, units[row->unit].suffix) ? units[row->unit].code
                                                   : units[row->unit].without;
@@ -639,7 +644,7 @@ int ntk_otlp_encode(struct ntk_otlp *state, const struct ntk_prometheus_page *pa
         state->family = i;
         state->row = ntk_prometheus_family_get(i);
         state->found_count = 0;
-        if (state->options.vendor_only && state->row->origin != NTK_METRIC_ORIGIN_VENDOR) {
+        if (!ntk_prometheus_is_shown(page, state->options.vendor_only, i)) {
             continue;
         }
         ntk_prometheus_walk(page, i, visit, state);

@@ -19,7 +19,8 @@ static const char *arg_key_file;
 static const char *arg_cert_file;
 static const char *arg_web_config;
 static bool arg_k8s;
-static struct ntk_exporter_options options = { .labels = &ntk_labels_option };
+static struct ntk_exporter_options options = { .labels = &ntk_labels_option,
+                                               .names = &ntk_names_option };
 
 static const struct ntk_opt option_rows[] = {
     { 'p', "port", "N", NTK_OPT_U64, &arg_port, "port to listen on; default 8000, 0 for any" },

@@ -167,6 +167,7 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
     prometheus->vendor_only = options->vendor_only;
     prometheus->page.has_pid_label = options->pid_label;
     prometheus->page.labels = options->labels;
+    prometheus->page.names = options->names ? *options->names : 0;
     prometheus->page.fills_zeros = options->zero_fill;
     prometheus->page.last_looks = LAST_SCRAPES;
     prometheus->page.keeps_fine_latencies = true; /* who asks for native histograms comes later */

@@ -291,7 +291,7 @@ void ntk_prometheus_encode(const struct ntk_prometheus_page *page,
     }
     make_parts(&e);
     for (size_t i = 0; i < NTK_PROMETHEUS_FAMILIES; i++) {
-        if (!vendor_only || ntk_prometheus_family_get(i)->origin == NTK_METRIC_ORIGIN_VENDOR) {
+        if (ntk_prometheus_is_shown(page, vendor_only, i)) {
             encode_family(&e, i);
         }
     }

@@ -52,7 +52,8 @@ static void tag_clear_gauges(struct ntk_prometheus_tag *tag)
     ntk_vec_init(&tag->cores, sizeof(struct ntk_prometheus_core));
     ntk_vec_init(&tag->memory, sizeof(struct ntk_prometheus_memory));
     ntk_vec_init(&tag->models, sizeof(struct ntk_prometheus_model));
-    tag->has_cpu = tag->has_memory = tag->has_percentiles = false;
+    tag->has_cpu = tag->has_memory = tag->has_percentiles = tag->has_device_percentiles = false;
+    tag->has_resident = false;
 }
 
 static void tag_clear(struct ntk_prometheus_page *page, struct ntk_prometheus_tag *tag)
@@ -183,11 +184,25 @@ static void add_ranks(struct ntk_prometheus_tag *tag, const struct ntk_runtime_s
     }
 }
 
+/* The largest of the runtimes of a tag; told: where there is no histogram. */
+static void take_percentiles(const struct ntk_histogram *histogram, const double *told, bool *has,
+                             double seconds[NTK_PERCENTILE_COUNT])
+{
+    double made[NTK_PERCENTILE_COUNT];
+    const double *ns =
+        ntk_histogram_percentiles(histogram, ntk_percentile_list, NTK_PERCENTILE_COUNT, made)
+            ? made
+            : told;
+
+    for (int i = 0; ns && i < NTK_PERCENTILE_COUNT; i++) {
+        double value = ns[i] / (double)NTK_NS_PER_SECOND;
+        seconds[i] = !*has || value > seconds[i] ? value : seconds[i];
+    }
+    *has = *has || ns;
+}
+
 static void add_executions(struct ntk_prometheus_tag *tag, const struct ntk_runtime_sample *runtime)
 {
-    double ns[NTK_PERCENTILE_COUNT];
-    const double *percentile_ns = NULL;
-
     tag->has_executions = true;
     add_ranks(tag, runtime);
     for (int i = 0; i < NTK_OUTCOME_COUNT; i++) {
@@ -196,19 +211,14 @@ static void add_executions(struct ntk_prometheus_tag *tag, const struct ntk_runt
     for (int i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
         tag->error_class[i] += runtime->error_class[i].period;
     }
-    if (ntk_histogram_percentiles(&runtime->total_latency, ntk_percentile_list,
-                                  NTK_PERCENTILE_COUNT, ns)) {
-        percentile_ns = ns;
-    } else if (runtime->has & NTK_RUNTIME_HAS_PERCENTILES) {
-        percentile_ns = runtime->total_percentile_ns;
-    }
-    for (int i = 0; percentile_ns && i < NTK_PERCENTILE_COUNT; i++) {
-        double seconds = percentile_ns[i] / (double)NTK_NS_PER_SECOND;
-        if (!tag->has_percentiles || seconds > tag->percentile_seconds[i]) {
-            tag->percentile_seconds[i] = seconds;
-        }
-    }
-    tag->has_percentiles = tag->has_percentiles || percentile_ns;
+    take_percentiles(&runtime->total_latency,
+                     runtime->has & NTK_RUNTIME_HAS_PERCENTILES ? runtime->total_percentile_ns
+                                                                : NULL,
+                     &tag->has_percentiles, tag->percentile_seconds);
+    take_percentiles(
+        &runtime->device_latency,
+        runtime->has & NTK_RUNTIME_HAS_DEVICE_PERCENTILES ? runtime->device_percentile_ns : NULL,
+        &tag->has_device_percentiles, tag->device_percentile_seconds);
 }
 
 static struct ntk_prometheus_latency *tag_latency(struct ntk_prometheus_tag *tag,
@@ -414,6 +424,8 @@ static void begin_tag(struct ntk_prometheus_page *page, struct ntk_prometheus_ta
     }
     if (memory) {
         tag->host = tag->device = (struct ntk_memory_total){ .known = true };
+        tag->has_resident = false;
+        tag->resident_bytes = 0;
         ntk_vec_clear(&tag->memory);
         ntk_vec_clear(&tag->models);
     }
@@ -426,7 +438,7 @@ static void begin_tag(struct ntk_prometheus_page *page, struct ntk_prometheus_ta
     /* Without an execution the last latency stays, as in the vendor's exporter. */
     if (is_due(runtime, NTK_RUNTIME_GROUP_EXECUTIONS, NTK_RUNTIME_HAS_EXECUTIONS) &&
         (runtime->total_latency.count > 0 || runtime->has & NTK_RUNTIME_HAS_PERCENTILES)) {
-        tag->has_percentiles = false;
+        tag->has_percentiles = tag->has_device_percentiles = false;
     }
 }
 
@@ -457,6 +469,10 @@ static int update_runtime(struct ntk_prometheus_page *page,
         tag->has_cpu = true;
         tag->cpu_user += runtime->cpu_user;
         tag->cpu_system += runtime->cpu_system;
+    }
+    if (is_due(runtime, NTK_RUNTIME_GROUP_MEMORY, NTK_RUNTIME_HAS_RSS)) {
+        tag->has_resident = true;
+        tag->resident_bytes += runtime->rss_bytes;
     }
     if (is_due(runtime, NTK_RUNTIME_GROUP_CORES, NTK_RUNTIME_HAS_CORES)) {
         add_cores(tag, runtime);
@@ -546,6 +562,13 @@ static void update_devices(struct ntk_prometheus_page *page, const struct ntk_sn
             continue;
         }
         update_health(device, sample);
+        clean(device->name, sample->name);
+        clean(device->serial, sample->serial);
+        device->has =
+            (device->has & ~(uint32_t)NTK_DEVICE_HAS_POWER) | (sample->has & NTK_DEVICE_HAS_POWER);
+        device->power_min = sample->power_min;
+        device->power_max = sample->power_max;
+        device->power_average = sample->power_average;
         device->has |= sample->has & (NTK_DEVICE_HAS_MEMORY_CAPACITY | NTK_DEVICE_HAS_MEMORY_USED);
         if (ecc_due) {
             device->has |=
@@ -625,6 +648,9 @@ static void update_system(struct ntk_prometheus_page *page, const struct ntk_sna
         const double *share = system->average;
         page->has_cpu = true;
         page->cpu_count = system->cpu_count;
+        memcpy(page->cpu_fields, share, sizeof page->cpu_fields);
+        page->has_context_switches = system->has & NTK_SYSTEM_HAS_CONTEXT_SWITCHES;
+        page->context_switches = system->context_switches;
         page->cpu_user = capped(share[NTK_CPU_USER] + share[NTK_CPU_NICE]);
         page->cpu_system = capped(share[NTK_CPU_SYSTEM] + share[NTK_CPU_IO_WAIT] +
                                   share[NTK_CPU_IRQ] + share[NTK_CPU_SOFT_IRQ]);
@@ -704,6 +730,10 @@ int ntk_prometheus_page_update(struct ntk_prometheus_page *page,
     /* The last word counts: a machine that is just being set up may show a part of itself first. */
     if (hardware->device_count > 0 && hardware->cores_per_device > 0) {
         page->device_count = hardware->device_count;
+        page->physical_cores_per_device = hardware->cores_per_device;
+        page->has_cards = strncmp(hardware->device_type, "mlu", 3) == 0;
+        clean(page->driver_version, hardware->driver_version);
+        clean(page->host_name, snapshot->host_name);
         page->cores_per_device = hardware->cores_per_device / (hardware->lnc ? hardware->lnc : 1);
         page->device_memory_bytes =
             hardware->has & NTK_HARDWARE_HAS_MEMORY ? hardware->device_memory_bytes : 0;

@@ -105,6 +105,10 @@ struct ntk_prometheus_tag {             /* of a pod, where that is known */
     uint64_t in_collective_ns; /* the longest of those at hand */
     bool has_percentiles;
     double percentile_seconds[NTK_PERCENTILE_COUNT];
+    bool has_device_percentiles;
+    double device_percentile_seconds[NTK_PERCENTILE_COUNT];
+    bool has_resident;
+    uint64_t resident_bytes;
     bool has_cpu;
     double cpu_user;
     double cpu_system;
@@ -141,6 +145,9 @@ struct ntk_prometheus_device {
     uint32_t stack_count;
     uint64_t stack_capacity_bytes[NTK_SNAPSHOT_STACKS_MAX];
     uint64_t stack_used_bytes[NTK_SNAPSHOT_STACKS_MAX];
+    char name[NTK_PROMETHEUS_LABEL_BYTES];
+    char serial[NTK_PROMETHEUS_LABEL_BYTES];
+    double power_min, power_max, power_average; /* ratios of the maximum */
     uint32_t verdict; /* enum ntk_health_verdict, with NTK_DEVICE_HAS_HEALTH */
     size_t health_count;
     struct {
@@ -163,6 +170,7 @@ struct ntk_prometheus_page {
     bool keeps_fine_latencies; /* set before the first update: whole histograms too, 18 KiB each */
     bool has_pid_label;        /* set before the first update: applications of a tag stand apart */
     const struct ntk_labels *labels; /* of every series; NULL: none */
+    unsigned names;                  /* lists of names, bits by enum ntk_name_list; 0: our own */
     bool fills_zeros;    /* cores that nobody has get the series of cores too, at zero */
     uint64_t last_looks; /* set before the first update: how often last counts are told still */
     size_t fine_count;   /* of these */
@@ -186,6 +194,10 @@ struct ntk_prometheus_page {
     uint32_t device_count;        /* 0 until a snapshot knows the hardware */
     uint32_t cores_per_device;    /* logical */
     uint64_t device_memory_bytes; /* 0: not known */
+    uint32_t physical_cores_per_device;
+    bool has_cards; /* MLU cards */
+    char driver_version[NTK_PROMETHEUS_LABEL_BYTES];
+    char host_name[NTK_PROMETHEUS_LABEL_BYTES];
 
     uint64_t outcome[NTK_OUTCOME_COUNT]; /* all runtimes */
     uint64_t error_class[NTK_ERROR_CLASS_COUNT];
@@ -202,6 +214,9 @@ struct ntk_prometheus_page {
     size_t cpu_count;
     double cpu_user;   /* ratio, nice included */
     double cpu_system; /* ratio, waiting and interrupts included */
+    double cpu_fields[NTK_CPU_FIELD_COUNT];
+    bool has_context_switches;
+    uint64_t context_switches; /* of the last period */
     bool has_memory;
     uint64_t memory_total_bytes;
     uint64_t memory_used_bytes;

@@ -203,7 +203,7 @@ void ntk_prometheus_protobuf_encode(const struct ntk_prometheus_page *page, bool
     e->out = out;
     e->instance_count = ntk_prometheus_instance_get(page, e->instance);
     for (size_t i = 0; i < NTK_PROMETHEUS_FAMILIES; i++) {
-        if (!vendor_only || ntk_prometheus_family_get(i)->origin == NTK_METRIC_ORIGIN_VENDOR) {
+        if (ntk_prometheus_is_shown(page, vendor_only, i)) {
             encode_family(e, i);
         }
     }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "exporters/prometheus/prometheus_view.h"
 #include "shared/base/clock.h"
 
 #define NS (double)NTK_NS_PER_SECOND
@@ -299,6 +300,18 @@ static void execution_latency(struct walk *e)
     }
 }
 
+static void device_latency(struct walk *e)
+{
+    each_live_tag(tag)
+    {
+        for (int i = 0; i < NTK_PERCENTILE_COUNT && tag->has_device_percentiles; i++) {
+            sample(e,
+                   LABELS({ "percentile", ntk_percentile_names[i] }, { "runtime_tag", tag->tag }),
+                   tag->device_percentile_seconds[i]);
+        }
+    }
+}
+
 static void ecc_events(struct walk *e)
 {
     for (size_t i = 0; i < e->page->device_sample_count; i++) {
@@ -329,6 +342,20 @@ static void system_cpu(struct walk *e)
     if (e->page->has_cpu) {
         sample(e, LABELS({ "usage_type", "system" }), e->page->cpu_system);
         sample(e, LABELS({ "usage_type", "user" }), e->page->cpu_user);
+    }
+}
+
+static void system_cpu_fields(struct walk *e)
+{
+    for (int i = 0; i < NTK_CPU_FIELD_COUNT && e->page->has_cpu; i++) {
+        sample(e, LABELS({ "usage_type", ntk_cpu_field_names[i] }), e->page->cpu_fields[i]);
+    }
+}
+
+static void context_switches(struct walk *e)
+{
+    if (e->page->has_context_switches) {
+        sample_u64(e, NO_LABELS, e->page->context_switches);
     }
 }
 
@@ -384,6 +411,18 @@ static void hardware_info(struct walk *e)
                               { "neuroncore_per_device_count", cores.text }),
                        1);
         }
+    }
+}
+
+static void hardware_counts(struct walk *e)
+{
+    uint64_t devices = e->page->device_count;
+
+    if (devices > 0) {
+        sample_u64(e, LABELS({ "kind", "devices" }), devices);
+        sample_u64(e, LABELS({ "kind", "physical_cores" }),
+                   devices * e->page->physical_cores_per_device);
+        sample_u64(e, LABELS({ "kind", "logical_cores" }), devices * e->page->cores_per_device);
     }
 }
 
@@ -551,6 +590,72 @@ static void health_reasons(struct walk *e)
                           { "neuron_device_index", number.text }, { "reason", row->name },
                           { "verdict", ntk_health_verdict_names[row->verdict] }),
                    (double)device->health[k].since_ns / NS);
+        }
+    }
+}
+
+static void device_well(struct walk *e)
+{
+    for (size_t i = 0; i < e->page->device_sample_count; i++) {
+        const struct ntk_prometheus_device *device = &e->page->devices[i];
+        struct number number = number_text(device->index);
+        bool is_ill = device->verdict == NTK_HEALTH_UNHEALTHY;
+        e->owner = &device->owner;
+        if (device->has & NTK_DEVICE_HAS_HEALTH && device->verdict != NTK_HEALTH_UNKNOWN) {
+            sample_u64(e,
+                       LABELS({ "neuron_device_index", number.text },
+                              { "reason", is_ill && device->health_count > 0
+                                              ? ntk_health_reasons[device->health[0].reason].name
+                                              : "" }),
+                       !is_ill);
+        }
+    }
+}
+
+static void node_health(struct walk *e)
+{
+    enum ntk_health_action action = NTK_HEALTH_ACTION_NONE;
+    uint32_t verdict = NTK_HEALTH_HEALTHY;
+    bool is_known = false;
+
+    for (size_t i = 0; i < e->page->device_sample_count; i++) {
+        const struct ntk_prometheus_device *device = &e->page->devices[i];
+        bool is_judged = device->has & NTK_DEVICE_HAS_HEALTH;
+        is_known = is_known || is_judged;
+        verdict = is_judged && device->verdict > verdict ? device->verdict : verdict;
+        for (size_t k = 0; k < device->health_count; k++) {
+            enum ntk_health_action asked = ntk_health_reasons[device->health[k].reason].action;
+            action = asked > action ? asked : action;
+        }
+    }
+    if (is_known) {
+        sample_u64(e, LABELS({ "action", ntk_health_actions[action].name }), verdict);
+    }
+}
+
+static void device_power(struct walk *e)
+{
+    for (size_t i = 0; i < e->page->device_sample_count; i++) {
+        const struct ntk_prometheus_device *device = &e->page->devices[i];
+        struct number number = number_text(device->index);
+        e->owner = &device->owner;
+        if (device->has & NTK_DEVICE_HAS_POWER) {
+            sample(e, LABELS({ "neuron_device_index", number.text }, { "statistic", "average" }),
+                   device->power_average);
+            sample(e, LABELS({ "neuron_device_index", number.text }, { "statistic", "max" }),
+                   device->power_max);
+            sample(e, LABELS({ "neuron_device_index", number.text }, { "statistic", "min" }),
+                   device->power_min);
+        }
+    }
+}
+
+static void runtime_resident(struct walk *e)
+{
+    each_live_tag(tag)
+    {
+        if (tag->has_resident) {
+            sample_u64(e, LABELS({ "runtime_tag", tag->tag }), tag->resident_bytes);
         }
     }
 }
@@ -747,7 +852,7 @@ static void collect_duration(struct walk *e)
     sample(e, NO_LABELS, e->page->collect_seconds);
 }
 
-/* Families that are not here are not on a page. */
+/* Families that are not here are not on a page; those without a name are for the names of others alone. */
 static void (*const walk_family[NTK_METRIC_COUNT])(struct walk *e) = {
     [NTK_METRIC_NEURONCORE_UTILIZATION] = core_utilization,
     [NTK_METRIC_RUNTIME_VCPU_USAGE] = runtime_cpu,
@@ -769,6 +874,10 @@ static void (*const walk_family[NTK_METRIC_COUNT])(struct walk *e) = {
     [NTK_METRIC_SYSTEM_SWAP_USED] = system_swap_used,
     [NTK_METRIC_INSTANCE_INFO] = instance_info,
     [NTK_METRIC_HARDWARE_INFO] = hardware_info,
+    [NTK_METRIC_DEVICE_LATENCY] = device_latency,
+    [NTK_METRIC_CONTEXT_SWITCHES] = context_switches,
+    [NTK_METRIC_SYSTEM_VCPU_FIELDS] = system_cpu_fields,
+    [NTK_METRIC_HARDWARE_COUNTS] = hardware_counts,
     [NTK_METRIC_LATENCY_HISTOGRAM] = latency_histogram,
     [NTK_METRIC_EXECUTIONS] = machine_executions,
     [NTK_METRIC_ERRORS] = machine_errors,
@@ -784,6 +893,10 @@ static void (*const walk_family[NTK_METRIC_COUNT])(struct walk *e) = {
     [NTK_METRIC_DEVICE_ECC_REPAIRABLE] = ecc_repairable,
     [NTK_METRIC_DEVICE_HEALTH] = health_status,
     [NTK_METRIC_DEVICE_HEALTH_REASON] = health_reasons,
+    [NTK_METRIC_DEVICE_WELL] = device_well,
+    [NTK_METRIC_NODE_HEALTH] = node_health,
+    [NTK_METRIC_DEVICE_POWER] = device_power,
+    [NTK_METRIC_RUNTIME_RESIDENT] = runtime_resident,
     [NTK_METRIC_MODEL_LOADED] = model_loaded,
     [NTK_METRIC_RUNTIME_HOOKS] = runtime_hooks,
     [NTK_METRIC_COLLECTIVES] = collectives,
@@ -841,7 +954,15 @@ static void walk_process(const struct walk *e, size_t index)
 const struct ntk_metric_row *ntk_prometheus_family_get(size_t family)
 {
     return family < NTK_METRIC_COUNT ? &ntk_metrics[family]
-                                     : &process_rows[family - NTK_METRIC_COUNT];
+           : family < NTK_PROMETHEUS_OWN_FAMILIES
+               ? &process_rows[family - NTK_METRIC_COUNT]
+               : &ntk_name_get(family - NTK_PROMETHEUS_OWN_FAMILIES)->metric;
+}
+
+bool ntk_prometheus_is_shown(const struct ntk_prometheus_page *page, bool vendor_only,
+                             size_t family)
+{
+    return ntk_names_have(page->names, vendor_only, ntk_prometheus_family_get(family));
 }
 
 void ntk_prometheus_created_name(const struct ntk_metric_row *row,
@@ -879,7 +1000,10 @@ void ntk_prometheus_walk(const struct ntk_prometheus_page *page, size_t family,
         .page = page, .row = ntk_prometheus_family_get(family), .visit = visit_point, .ctx = ctx
     };
 
-    if (family >= NTK_METRIC_COUNT) {
+    if (family >= NTK_PROMETHEUS_OWN_FAMILIES) {
+        ntk_prometheus_view_walk(page, ntk_name_get(family - NTK_PROMETHEUS_OWN_FAMILIES),
+                                 visit_point, ctx);
+    } else if (family >= NTK_METRIC_COUNT) {
         walk_process(&walk, family - NTK_METRIC_COUNT);
     } else if (walk_family[family]) {
         walk_family[family](&walk);

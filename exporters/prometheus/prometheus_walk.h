@@ -4,7 +4,7 @@
  * whoever writes them down.
  *
  * Families are the rows of shared/metrics/catalogue.def in their order, then what the exporter
- * tells of its own process.
+ * tells of its own process, then the names of others (prometheus_view).
  *
  * Threads: any.
  */
@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "exporters/names/names.h"
 #include "exporters/prometheus/prometheus_page.h"
 #include "shared/metrics/catalogue.h"
 
@@ -23,11 +24,12 @@ extern "C" {
 #endif
 
 #define NTK_PROMETHEUS_PROCESS_FAMILIES 6
-#define NTK_PROMETHEUS_FAMILIES (NTK_METRIC_COUNT + NTK_PROMETHEUS_PROCESS_FAMILIES)
+#define NTK_PROMETHEUS_OWN_FAMILIES (NTK_METRIC_COUNT + NTK_PROMETHEUS_PROCESS_FAMILIES)
+#define NTK_PROMETHEUS_FAMILIES (NTK_PROMETHEUS_OWN_FAMILIES + NTK_NAME_COUNT)
 /* Of one point, those of the instance not counted. */
 #define NTK_PROMETHEUS_LABELS_MAX (10 + NTK_LABELS_MAX)
 #define NTK_PROMETHEUS_INSTANCE_LABELS 7
-#define NTK_PROMETHEUS_NAME_BYTES 64
+#define NTK_PROMETHEUS_NAME_BYTES NTK_NAMES_BYTES
 
 struct ntk_prometheus_label {
     const char *name;
@@ -48,6 +50,9 @@ struct ntk_prometheus_point {
 
 /* The row of a family, below NTK_PROMETHEUS_FAMILIES. Static. */
 const struct ntk_metric_row *ntk_prometheus_family_get(size_t family);
+/* Whether the page has it: by its lists of names, and what the vendor's exporter has. */
+bool ntk_prometheus_is_shown(const struct ntk_prometheus_page *page, bool vendor_only,
+                             size_t family);
 /* Of the family that tells when counters of row began. */
 void ntk_prometheus_created_name(const struct ntk_metric_row *row,
                                  char name[NTK_PROMETHEUS_NAME_BYTES]);

@@ -131,6 +131,7 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
     }
     state->page.has_pid_label = options->pid_label;
     state->page.labels = options->labels;
+    state->page.names = options->names ? *options->names : 0;
     state->page.fills_zeros = options->zero_fill;
     state->page.keeps_fine_latencies = target->has_native;
     state->url = strdup(target->url);

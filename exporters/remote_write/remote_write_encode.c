@@ -332,7 +332,7 @@ int ntk_remote_write_encode(struct ntk_remote_write *state, const struct ntk_pro
     ntk_buf_reset(&state->proto);
     for (size_t i = 0; i < NTK_PROMETHEUS_FAMILIES && state->ret >= 0; i++) {
         state->row = ntk_prometheus_family_get(i);
-        if (!state->options.vendor_only || state->row->origin == NTK_METRIC_ORIGIN_VENDOR) {
+        if (ntk_prometheus_is_shown(page, state->options.vendor_only, i)) {
             ntk_prometheus_walk(page, i, visit, state);
         }
     }

@@ -187,6 +187,8 @@ def check_span(page, number, text):
             if name not in all_options() and name not in words():
                 bad(page, number, f"no program has the option {name}")
         elif re.fullmatch(r"[A-Za-z][A-Za-z0-9]*_[A-Za-z0-9_]*(\(\))?", name):
+            if page == "docs/metrics.md":
+                continue  # its tables are those of the catalogue and of names.def: test_catalogue.c compares them
             if name.rstrip("()") not in words() and not any(word.startswith(name.rstrip("()")) for word in words()):
                 bad(page, number, f"nothing is called {name}", name)
 

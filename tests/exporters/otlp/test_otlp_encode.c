@@ -315,6 +315,9 @@ static void names_come_back_by_the_translation_to_prometheus(void **state)
         }
         snprintf(translated, sizeof translated, "%s%s%s", name, suffix,
                  row->kind == NTK_METRIC_KIND_COUNTER ? "_total" : "");
+        for (char *dot = translated; (dot = strchr(dot, '.'));) {
+            *dot = '_';
+        }
         assert_string_equal(translated, row->name);
         assert_null(ntk_map_get(&seen, name));
         ntk_map_put(&seen, name, &seen);

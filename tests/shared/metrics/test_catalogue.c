@@ -8,6 +8,7 @@
 #include "shared/base/buf.h"
 #include "shared/base/fs.h"
 #include "shared/base/str.h"
+#include "exporters/names/names.h"
 #include "shared/metrics/catalogue.h"
 #include "tests/support/unit.h"
 
@@ -35,6 +36,76 @@ static void add_table(struct ntk_buf *page, enum ntk_metric_origin origin)
     }
 }
 
+static const char *const hows[] = { "sum",          "mean", "largest", "how many",
+                                    "sum by cores", "less", "share of" };
+
+static void add_names(struct ntk_buf *page, enum ntk_name_list list)
+{
+    ntk_buf_add_format(page,
+                       "\n### %s\n\n| Prometheus | type | from | labels | meaning |\n"
+                       "|---|---|---|---|---|\n",
+                       ntk_name_lists[list].name);
+    for (size_t i = 0; i < NTK_NAME_COUNT; i++) {
+        const struct ntk_name_row *row = ntk_name_get(i);
+        const char *source = ntk_metrics[row->source].name;
+        const char *at = row->where;
+
+        if (row->list != list) {
+            continue;
+        }
+        source = source[0] ? source : strrchr(ntk_metrics[row->source].json_key, '.') + 1;
+        source = source[0] == '*' ? ntk_metrics[row->source].json_key : source;
+        ntk_buf_add_format(page, "| `%s` | %s | %s of `%s", row->metric.name,
+                           kind_names[row->metric.kind], hows[row->how], source);
+        if (*at) {
+            ntk_buf_add_char(page, '{');
+            for (; *at; at++) {
+                ntk_buf_add_text(page, *at == ' '   ? ", "
+                                       : *at == '|' ? " or "
+                                                    : (const char[]){ *at, '\0' });
+            }
+            ntk_buf_add_char(page, '}');
+        }
+        ntk_buf_add_char(page, '`');
+        if (row->other < NTK_METRIC_COUNT) {
+            ntk_buf_add_format(page, " and `%s`", ntk_metrics[row->other].name);
+        }
+        if (row->scale != 1) {
+            ntk_buf_add_format(page, " × %g", row->scale);
+        }
+        ntk_buf_add_format(page, " | %s%s%s | %s |\n",
+                           list == NTK_NAME_LIST_MLU && row->labels[0] != '-' ? "M " : "",
+                           row->labels[0] == '-' ? "–" : row->labels,
+                           list != NTK_NAME_LIST_MLU && !row->labels[0] ? "–" : "",
+                           row->metric.help);
+    }
+}
+
+static void render_names(struct ntk_buf *page)
+{
+    ntk_buf_add_text(
+        page, "\n## The names of others\n\n"
+              "`--names LIST` says by which names metrics leave neuron-monitor (Prometheus, remote "
+              "write, OTLP),\nneuron-monitor-prometheus and neuron-monitor-otlp; several with "
+              "commas between. They are views of the\nmetrics above, drawn from "
+              "`exporters/names/names.def`.\n\n| List | |\n|---|---|\n");
+    for (size_t i = 0; i < NTK_NAME_LIST_COUNT; i++) {
+        ntk_buf_add_format(page, "| `%s` | %s |\n", ntk_name_lists[i].name, ntk_name_lists[i].text);
+    }
+    ntk_buf_add_text(
+        page,
+        "\nIn OTLP names of Observer have dots in place of the underscores around scope and "
+        "statistic\n(`neuron.core.infer_completed.sum`). Percent are 0 to 100, latencies seconds. "
+        "Labels of the instance are as\nabove; series of MLU have in their place M = `mlu` (the "
+        "card), `driver`, `model`, `node`, `sn` and `type`, those\nthat are known; `core` counts "
+        "within the card. Labels of pods are on our own names only.\n\n"
+        "What others have and nothing here tells of is left out: counters by status of the driver, "
+        "power in watts,\ntemperatures, clocks. CloudWatch has names of its own "
+        "([formats/cloudwatch.md](formats/cloudwatch.md)).\n");
+    add_names(page, NTK_NAME_LIST_OBSERVER);
+    add_names(page, NTK_NAME_LIST_MLU);
+}
+
 static void render(struct ntk_buf *page)
 {
     ntk_buf_add_text(
@@ -54,6 +125,7 @@ static void render(struct ntk_buf *page)
     add_table(page, NTK_METRIC_ORIGIN_VENDOR);
     ntk_buf_add_text(page, "\n## Our additions\n");
     add_table(page, NTK_METRIC_ORIGIN_OURS);
+    render_names(page);
 }
 
 static void the_page_of_metrics_is_drawn_from_the_catalogue(void **state)
@@ -76,6 +148,44 @@ static void the_page_of_metrics_is_drawn_from_the_catalogue(void **state)
     assert_string_equal((const char *)bytes, ntk_buf_text_get(&page));
     free(bytes);
     ntk_buf_fini(&page);
+}
+
+/* No list has a name twice, nor one that the families of the same page have. */
+static void names_of_others_are_unique_and_say_what_they_are_made_of(void **state)
+{
+    for (size_t i = 0; i < NTK_NAME_COUNT; i++) {
+        const struct ntk_name_row *row = ntk_name_get(i);
+
+        assert_ptr_equal(ntk_name_of(&row->metric), row);
+        assert_int_equal(strspn(row->metric.name, "abcdefghijklmnopqrstuvwxyz_0123456789"),
+                         strlen(row->metric.name));
+        if (row->metric.kind == NTK_METRIC_KIND_COUNTER) {
+            assert_true(ntk_str_ends_with(row->metric.name, "_total"));
+            assert_int_equal(ntk_metrics[row->source].kind, NTK_METRIC_KIND_COUNTER);
+        }
+        assert_int_equal(row->other < NTK_METRIC_COUNT,
+                         row->how == NTK_NAME_MINUS || row->how == NTK_NAME_SHARE);
+        for (size_t k = 0; k < i; k++) {
+            assert_string_not_equal(row->metric.name, ntk_name_get(k)->metric.name);
+        }
+        for (size_t k = 0; k < NTK_METRIC_COUNT; k++) {
+            assert_string_not_equal(row->metric.name, ntk_metrics[k].name);
+        }
+    }
+}
+
+static void lists_of_names_are_told_by_their_words(void **state)
+{
+    struct ntk_err err = { 0 };
+    unsigned lists = 0;
+
+    assert_int_equal(ntk_names_parse("observer,own", &lists, &err), 0);
+    assert_int_equal(lists, 1u << NTK_NAME_LIST_OBSERVER | 1u << NTK_NAME_LIST_OWN);
+    assert_true(ntk_names_parse("", &lists, &err) < 0);
+    assert_true(ntk_names_parse("own,", &lists, &err) < 0);
+    assert_true(ntk_names_parse("dcgm", &lists, &err) < 0);
+    assert_string_equal(err.text, "own, classic, observer and mlu, separated by commas, are what "
+                                  "there is, not 'dcgm'");
 }
 
 static void names_are_unique_and_follow_the_conventions(void **state)
@@ -104,6 +214,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_page_of_metrics_is_drawn_from_the_catalogue),
+        cmocka_unit_test(names_of_others_are_unique_and_say_what_they_are_made_of),
+        cmocka_unit_test(lists_of_names_are_told_by_their_words),
         cmocka_unit_test(names_are_unique_and_follow_the_conventions),
     };
 

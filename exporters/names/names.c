@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+#include "exporters/names/names.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "shared/base/str.h"
+
+#define NTK_METRIC_NONE NTK_METRIC_COUNT
+/* Units that say themselves what they are, not by the end of a name. */
+#define NTK_METRIC_UNIT_PERCENT NTK_METRIC_UNIT_COUNT
+#define NTK_METRIC_UNIT_MICROSECONDS NTK_METRIC_UNIT_COUNT
+#define HOW_SUM NTK_NAME_SUM
+#define HOW_MEAN NTK_NAME_MEAN
+#define HOW_MAX NTK_NAME_MAX
+#define HOW_COUNT NTK_NAME_COUNT_POINTS
+#define HOW_CORES NTK_NAME_CORES
+#define HOW_MINUS NTK_NAME_MINUS
+#define HOW_SHARE NTK_NAME_SHARE
+
+unsigned ntk_names_option;
+
+const struct ntk_name_list_row ntk_name_lists[NTK_NAME_LIST_COUNT] = {
+#define NTK_NAME_LIST(symbol, row_name, row_text) { row_name, row_text },
+#include "exporters/names/names.def"
+};
+
+static struct ntk_name_row rows[NTK_NAME_COUNT] = {
+#define NTK_NAME(row_list, row_name, row_unit, row_kind, row_source, row_where, row_how, \
+                 row_other, row_scale, row_labels, row_help)                             \
+    { .metric = { .origin = NTK_METRIC_ORIGIN_OURS,                                      \
+                  .unit = NTK_METRIC_UNIT_##row_unit,                                    \
+                  .kind = NTK_METRIC_KIND_##row_kind,                                    \
+                  .json_key = "",                                                        \
+                  .labels = row_labels,                                                  \
+                  .help = row_help },                                                    \
+      .list = NTK_NAME_LIST_##row_list,                                                  \
+      .dotted = row_name,                                                                \
+      .source = NTK_METRIC_##row_source,                                                 \
+      .where = row_where,                                                                \
+      .how = HOW_##row_how,                                                              \
+      .other = NTK_METRIC_##row_other,                                                   \
+      .scale = row_scale,                                                                \
+      .labels = row_labels },
+#include "exporters/names/names.def"
+};
+static char names[NTK_NAME_COUNT][NTK_NAMES_BYTES];
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* "a.b" of a counter is a_b_total. */
+static void make_names(void)
+{
+    for (size_t i = 0; i < NTK_NAME_COUNT; i++) {
+        bool has_end = rows[i].metric.kind != NTK_METRIC_KIND_COUNTER ||
+                       ntk_str_ends_with(rows[i].dotted, "_total");
+
+        snprintf(names[i], sizeof names[i], "%s%s", rows[i].dotted, has_end ? "" : "_total");
+        for (char *at = names[i]; *at; at++) {
+            *at = *at == '.' ? '_' : *at;
+        }
+        rows[i].metric.name = names[i];
+    }
+}
+
+const struct ntk_name_row *ntk_name_get(size_t index)
+{
+    pthread_once(&once, make_names);
+    return &rows[index];
+}
+
+const struct ntk_name_row *ntk_name_of(const struct ntk_metric_row *metric)
+{
+    uintptr_t at = (uintptr_t)metric;
+
+    return at >= (uintptr_t)rows && at < (uintptr_t)(rows + NTK_NAME_COUNT)
+               ? &rows[(at - (uintptr_t)rows) / sizeof *rows]
+               : NULL;
+}
+
+int ntk_names_parse(const char *text, unsigned *out_lists, struct ntk_err *err)
+{
+    unsigned lists = 0;
+
+    for (const char *at = text;; at++) {
+        size_t bytes = strcspn(at, ",");
+        size_t list = 0;
+
+        while (list < NTK_NAME_LIST_COUNT && (strlen(ntk_name_lists[list].name) != bytes ||
+                                              memcmp(ntk_name_lists[list].name, at, bytes) != 0)) {
+            list++;
+        }
+        if (list == NTK_NAME_LIST_COUNT) {
+            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                               "own, classic, observer and mlu, separated by commas, are what "
+                               "there is, not '%.*s'",
+                               (int)(bytes < 40 ? bytes : 40), at);
+        }
+        lists |= 1u << list;
+        at += bytes;
+        if (!*at) {
+            break;
+        }
+    }
+    *out_lists = lists;
+    return 0;
+}
+
+bool ntk_names_have(unsigned lists, bool vendor_only, const struct ntk_metric_row *metric)
+{
+    const struct ntk_name_row *row = ntk_name_of(metric);
+    bool is_vendors = metric->origin == NTK_METRIC_ORIGIN_VENDOR;
+
+    lists = lists ? lists : 1u << NTK_NAME_LIST_OWN;
+    if (row) {
+        return lists & 1u << row->list;
+    }
+    /* What Observer calls as we do. */
+    if (lists & 1u << NTK_NAME_LIST_OBSERVER && strncmp(metric->name, "neuron_efa_", 11) == 0) {
+        return true;
+    }
+    return metric->name[0] && ((lists & 1u << NTK_NAME_LIST_OWN && (!vendor_only || is_vendors)) ||
+                               (lists & 1u << NTK_NAME_LIST_CLASSIC && is_vendors));
+}
+
+static int call(const char *value, struct ntk_err *err)
+{
+    return ntk_names_parse(value, &ntk_names_option, err);
+}
+
+int (*const ntk_names_call)(const char *value, struct ntk_err *err) = call;

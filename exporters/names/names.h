@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * names - by which names metrics leave: --names own,observer; and the rows of names.def as data.
+ *
+ * Threads: what is constant, any; ntk_names_option is written before others start.
+ */
+#ifndef NTK_EXPORTERS_NAMES_NAMES_H
+#define NTK_EXPORTERS_NAMES_NAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "shared/base/err.h"
+#include "shared/base/opt.h"
+#include "shared/metrics/catalogue.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_NAMES_BYTES 96
+
+enum ntk_name_list {
+#define NTK_NAME_LIST(symbol, ...) NTK_NAME_LIST_##symbol,
+#include "exporters/names/names.def"
+    NTK_NAME_LIST_COUNT
+};
+struct ntk_name_list_row {
+    const char *name;
+    const char *text;
+};
+extern const struct ntk_name_list_row ntk_name_lists[NTK_NAME_LIST_COUNT];
+
+enum {
+    NTK_NAME_COUNT = 0
+#define NTK_NAME(...) +1
+#include "exporters/names/names.def"
+};
+
+enum ntk_name_how {
+    NTK_NAME_SUM,
+    NTK_NAME_MEAN,
+    NTK_NAME_MAX,
+    NTK_NAME_COUNT_POINTS,
+    NTK_NAME_CORES,
+    NTK_NAME_MINUS,
+    NTK_NAME_SHARE,
+};
+
+struct ntk_name_row {
+    struct ntk_metric_row metric; /* as the catalogue has it, the name that of Prometheus */
+    enum ntk_name_list list;
+    const char *dotted; /* of OTLP */
+    enum ntk_metric source;
+    const char *where;
+    enum ntk_name_how how;
+    enum ntk_metric other; /* NTK_METRIC_COUNT: none */
+    double scale;
+    const char *labels;
+};
+const struct ntk_name_row *ntk_name_get(size_t index);
+/* The row that a metric's row lies in; NULL: it is of the catalogue, or somebody else's. */
+const struct ntk_name_row *ntk_name_of(const struct ntk_metric_row *metric);
+
+/* "own,observer" as bits by enum ntk_name_list. -EINVAL with a sentence. */
+int ntk_names_parse(const char *text, unsigned *out_lists, struct ntk_err *err);
+/* Whether a family of the catalogue is in one of the lists; 0: in our own. */
+bool ntk_names_have(unsigned lists, bool vendor_only, const struct ntk_metric_row *metric);
+
+/* Of a program's table of options; 0: nothing is said. */
+extern unsigned ntk_names_option;
+extern int (*const ntk_names_call)(const char *value, struct ntk_err *err);
+#define NTK_NAMES_OPT                                                                     \
+    {                                                                                     \
+        0, "names", "LIST", NTK_OPT_CALL, (void *)(uintptr_t)&ntk_names_call,             \
+            "by which names metrics leave, with commas between: own (default), classic, " \
+            "observer, mlu"                                                               \
+    }
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,105 @@
+#!/bin/bash
+# names - metrics by the names of others are those of ours, on a page, through a pipe and together; a machine has the names of
+# its own cards alone.
+. "$(dirname "$0")/../../e2e/lib.sh"
+needs curl jq
+
+is_listening() { grep -q ' at port [1-9]' "$1" && echo yes; }
+port_of() { sed -n 's/.* at port //p' "$1"; }
+page() { curl -sf --max-time 20 "http://127.0.0.1:$(port_of "$1")/metrics"; }
+# agent NAMES: an agent with a page, as agent and its log.
+agent() {
+    rm -f agent.log
+    neuron-monitor --no-imds --quiet --verbose 1 --prometheus 127.0.0.1:0 --period 500ms --pid-label ${1:+--names "$1"} 2>agent.log &
+    agent=$!
+    pids+=("$agent")
+    wait_for is_listening agent.log
+}
+end() {
+    kill "$agent"
+    wait "$agent" || fail "the agent failed: $(cat agent.log)"
+}
+# value PAGE SERIES-PATTERN: of the one series that matches.
+value() { sed -nE "s/^$2 //p" "$1"; }
+
+code=0
+neuron-monitor --prometheus 127.0.0.1:0 --names own,others 2>said || code=$?
+[ $code = 2 ] && grep -q "not 'others'" said || fail "a list that is none: $code, $(cat said)"
+code=0
+neuron-monitor --names observer 2>said || code=$?
+[ $code = 2 ] || fail "names without an exporter: $code, $(cat said)"
+
+neuron-packager example memcpy -o memcpy.neff
+NEURON_PROCESS_TAG=job neuron-bench exec memcpy.neff --rate 50 --duration 600s >bench.log 2>&1 &
+bench=$!
+pids+=("$bench")
+
+# Both at once: what Observer has is the same figure under its own name, and what is of MLU cards is not there.
+agent own,observer
+agrees() {
+    page agent.log >both || return
+    local own other
+    own=$(value both 'neuron_executions_total\{.*status_type="completed".*\}')
+    other=$(value both 'neuron_core_infer_completed_sum_total\{.*\}')
+    [ -n "$own" ] && [ "$own" -gt 10 ] && [ "$own" = "$other" ] || return
+    own=$(value both 'neuron_runtime_memory_used_bytes\{.*memory_location="neuron_device".*\}')
+    [ -n "$own" ] && [ "$own" = "$(value both 'neuron_core_mem_usage_total_device_sum\{.*\}')" ] || return
+    own=$(value both 'neuroncore_total_utilization_ratio\{.*neuroncore="0".*\}')
+    other=$(value both 'neuron_core_utilization_avg\{.*neuroncore="0".*\}')
+    jq -ne "$own > 0 and ($own * 100 - $other | fabs) < 1e-6" >/dev/null && echo yes
+}
+wait_for agrees
+! grep -q '^mlu_' both || fail "names of MLU cards on another machine"
+end
+
+# One alone; and the vendor's classic names without ours.
+agent observer
+wait_for eval 'page agent.log | greps "^neuron_core_infer_completed_sum_total" && echo yes'
+page agent.log >observer
+# The exporter says of itself what it does by its own names.
+! grep -E '^neuron(core|device)_' observer || fail "our names beside Observer's"
+end
+agent classic
+wait_for eval 'page agent.log | greps "^execution_status_total" && echo yes'
+page agent.log >classic
+! grep -E '^(neuron_core_|mlu_|neuron_executions_total)' classic || fail "other names beside the classic ones"
+end
+kill "$bench"
+
+# Through a pipe as on a page.
+neuron-monitor --no-imds --period 500ms > >(neuron-monitor-prometheus --port 0 --address 127.0.0.1 --names observer >pipe.out 2>pipe.err) 2>/dev/null &
+pids+=("$!")
+wait_for is_listening pipe.out
+wait_for eval 'page pipe.out | greps "^neuron_system_vcpu_count" && echo yes'
+! page pipe.out | greps '^system_vcpu_count' || fail "our names in the pipe"
+
+# Cards: each with its labels, and what is free and used is what there is.
+export NEURON_SOFT_INSTANCE=mlu270x4 NEURON_HOOKS_DIR=$memory/hooks/mlu
+mkdir -m 700 "$NEURON_HOOKS_DIR"
+cat >card.c <<'C'
+#include <unistd.h>
+#include "neuware/g2/cnrt.h"
+int main(void)
+{
+    cnrtDev_t device;
+    void *memory;
+    return cnrtInit(0) || cnrtGetDeviceHandle(&device, 1) || cnrtSetCurrentDevice(device) ||
+           cnrtMalloc(&memory, 64u << 20) || sleep(600);
+}
+C
+cc -I"$NTK_SOURCE_DIR/runtime-hooks/include" card.c -L"$NTK_LIB_DIR" -lcnrt -Wl,-rpath,"$NTK_LIB_DIR" -o card
+./card &
+card=$!
+pids+=("$card")
+agent mlu
+is_used() {
+    page agent.log >cards || return
+    local used=$(value cards 'mlu_memory_used\{.*mlu="1".*\}') free=$(value cards 'mlu_memory_free\{.*mlu="1".*\}')
+    [ -n "$used" ] && [ "$used" -ge $((64 << 20)) ] && [ $((used + free)) = "$(value cards 'mlu_memory_total\{.*mlu="1".*\}')" ] &&
+        [ "$(value cards "mlu_process_physical_memory_used\{.*mlu=\"1\".*pid=\"$card\".*\}")" -ge $((64 << 20)) ] && echo yes
+}
+wait_for is_used
+[ "$(grep -c '^mlu_utilization{' cards)" = 4 ] && [ "$(grep -c '^mlu_core_utilization{' cards)" = 16 ] || fail "cards: $(cat cards)"
+[ "$(grep -c '^mlu_health{.*model="MLU270".* 1$' cards)" = 4 ] || fail "health of cards: $(cat cards)"
+[ "$(value cards mlu_machine_mlu_nums)" = 4 ] || fail "how many cards: $(cat cards)"
+end
