@@ -17,6 +17,13 @@ const char *ntk_joined_part_name(enum ntk_joined_part part)
     return part_names[part];
 }
 
+/* Later ones (2043) are no times: differences of the others, on any clock, are numbers. */
+#define TIME_NS_MAX (UINT64_C(1) << 61)
+
+/* How many times as fast or slow somebody may ask for. */
+#define SPEED_MAX 1e6
+#define SPEED_MIN 1e-3
+
 /* A collective of a rank, or a time in which a core of it executes. Signed: put on another clock,
  * what is hostile may lie before 1970. */
 struct joint {
@@ -98,12 +105,12 @@ static int gather(const struct ntk_system_trace *trace, struct ntk_vec *ranks)
     for (size_t i = 0; i < trace->span_count; i++) {
         const struct ntk_system_span *span = &trace->spans[i];
         struct joint one = { .type = span->type,
-                             .start_ns = (int64_t)(span->start_ns & INT64_MAX),
-                             .end_ns = (int64_t)(span->end_ns & INT64_MAX),
+                             .start_ns = (int64_t)span->start_ns,
+                             .end_ns = (int64_t)span->end_ns,
                              .device_core = span->device_core };
 
-        if (span->is_instant || span->is_partial || one.end_ns < one.start_ns ||
-            !(is_run(span->type) || is_joint(span->type))) {
+        if (span->is_instant || span->is_partial || span->end_ns > TIME_NS_MAX ||
+            span->end_ns < span->start_ns || !(is_run(span->type) || is_joint(span->type))) {
             continue;
         }
         if (!rank || rank->worker != span->worker) {
@@ -375,7 +382,8 @@ static int estimate(const struct rank *ranks, const struct ntk_joined *joined,
     for (size_t r = 0; r < joined->rank_count; r++) {
         end = fmax(end, left[r]);
     }
-    *out_ns = end > begin ? (uint64_t)(end - begin + 0.5) : 0;
+    /* Many changes at once can make it longer than any number of ns. */
+    *out_ns = end > begin ? (uint64_t)(fmin(end - begin, 1e18) + 0.5) : 0;
     free(left);
     return 0;
 }
@@ -617,7 +625,10 @@ static int change_parse(const char *word, size_t length, struct ntk_joined_chang
                 return -EINVAL;
             }
             out->speed = strtod(at, &end);
-            return end == at || *end || !isfinite(out->speed) ? -EINVAL : 0;
+            return end == at || *end || out->speed > SPEED_MAX ||
+                           (out->speed != 0 && !(out->speed >= SPEED_MIN))
+                       ? -EINVAL
+                       : 0;
         }
     }
     return -EINVAL;
@@ -634,7 +645,7 @@ int ntk_joined_changes_add(struct ntk_joined_options *options, const char *text,
             return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
                                "takes run, host or link, with rank3. before it that of one rank, "
                                "and how many times as fast it is, such as link=2 or rank3.host=0 "
-                               "(takes no time)");
+                               "(takes no time; else 0.001 to 1000000)");
         }
         if (options->change_count == NTK_JOINED_CHANGES_MAX) {
             return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "takes up to %u changes",

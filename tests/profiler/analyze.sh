@@ -174,6 +174,11 @@ holds '.joined.workers[2] | .parts_ns.host >= 4 * 30e6 and .path_ns.host >= 30e6
 holds '.joined | .estimate_ns <= .unchanged_ns - 30e6'
 analyze 0 -d late joined
 grep -q '^4 workers joined at 10 collectives; critical path ' printed || complain "text of joined ranks"
+cut=$(find late -name ntrace.pb | head -1)
+head -c 40 "$cut" >cut && cat cut >"$cut"
+analyze 1 -d late --json joined
+[ "$(grep -c 'ntrace.pb' err)" = 1 ] || complain "one trace that is cut off is one sentence"
+holds '.joined | .unknown == null and (.workers | length) == 3'
 analyze 2 -d late --what-if wait=2 joined
 analyze 2 -d late --what-if link=2 host-gaps
 analyze 2 -s a.ntff --what-if link=2

@@ -105,17 +105,13 @@ static void changes_are_timed_anew_over_the_graph(void **state)
 
 static void changes_that_are_none_are_refused(void **state)
 {
-    static const char *const wrong[] = { "",
-                                         "link",
-                                         "link=",
-                                         "link=-1",
-                                         "wait=2",
-                                         "rank.run=2",
-                                         "rank1run=2",
-                                         "link=2,",
-                                         "link=inf",
-                                         "link=1x",
-                                         "rank99999999999.run=1" };
+    static const char *const wrong[] = { "",           "link",
+                                         "link=",      "link=-1",
+                                         "wait=2",     "rank.run=2",
+                                         "rank1run=2", "link=2,",
+                                         "link=inf",   "link=1e-9",
+                                         "link=1e300", "link=nan",
+                                         "link=1x",    "rank99999999999.run=1" };
 
     for (size_t i = 0; i < COUNT(wrong); i++) {
         struct ntk_joined_options options = { 0 };
@@ -181,6 +177,35 @@ static void what_cannot_be_joined_is_unknown(void **state)
     ntk_joined_fini(&joined);
 }
 
+/* Times that no clock has are no collectives; the greatest that count make no sum overflow. */
+static void times_that_cannot_be_are_left_out(void **state)
+{
+    const uint64_t most_ns = UINT64_C(1) << 61;
+    struct ntk_system_span wild[] = { SPAN(CC, 0, 1, 9), SPAN(CC, 0, UINT64_MAX - 1, UINT64_MAX),
+                                      SPAN(CC, 0, 11, most_ns + 1) };
+    struct ntk_system_span far[] = { SPAN(CC, 1, most_ns, most_ns), SPAN(CC, 1, most_ns, most_ns) };
+    struct ntk_system_span near[] = { SPAN(CC, 0, 0, 0), SPAN(CC, 0, 0, most_ns) };
+    NtkNtracePb__Info here = { .instance_id = (char *)"i-a" };
+    NtkNtracePb__Info there = { .instance_id = (char *)"i-b" };
+    struct ntk_system_trace traces[] = {
+        { .spans = near, .span_count = 2, .info = &here },
+        { .spans = far, .span_count = 2, .info = &there },
+    };
+    const struct ntk_system_trace *list[] = { &traces[0], &traces[1] };
+    struct ntk_joined joined;
+
+    join(wild, 3, far, 2, NULL, &joined);
+    assert_int_equal(joined.joint_count, 1);
+    assert_non_null(joined.unknown);
+    ntk_joined_fini(&joined);
+    for (int turn = 0; turn < 2; turn++) {
+        assert_int_equal(ntk_analysis_joined(list, 2, NULL, &joined), 0);
+        ntk_joined_fini(&joined);
+        list[0] = &traces[1];
+        list[1] = &traces[0];
+    }
+}
+
 /* Whatever the times: the parts of a rank are its span, and the path is as long as all of it. */
 static void sums_hold_for_any_times(void **state)
 {
@@ -236,6 +261,7 @@ int main(void)
         cmocka_unit_test(changes_that_are_none_are_refused),
         cmocka_unit_test(the_clock_of_another_machine_is_found_by_the_ends),
         cmocka_unit_test(what_cannot_be_joined_is_unknown),
+        cmocka_unit_test(times_that_cannot_be_are_left_out),
         cmocka_unit_test(sums_hold_for_any_times),
     };
 
