@@ -9,6 +9,7 @@
 
 #include "runtime-hooks/engine/engine_program.h"
 #include "runtime-hooks/engine/kernel_blas.h"
+#include "runtime-hooks/engine/kernel_matmul.h"
 
 static size_t round_up(size_t value, size_t unit)
 {
@@ -143,8 +144,8 @@ int ntk_engine_core_prepare(struct ntk_engine_core *core, const struct ntk_engin
         core->scratch.row[r] = (int64_t *)core->row_memory + r * rows;
     }
     if (program->has_matmul && !core->matmul_memory) {
-        size_t stationary = (size_t)NTK_ISA_PARTITIONS * NTK_ISA_STATIONARY_MAX;
-        size_t moving = (size_t)NTK_ISA_PARTITIONS * NTK_ISA_MOVING_MAX;
+        size_t stationary = (size_t)NTK_TILE_PACK_ROWS * NTK_ISA_STATIONARY_MAX;
+        size_t moving = (size_t)NTK_TILE_PACK_ROWS * NTK_ISA_MOVING_MAX;
 
         core->matmul_memory = aligned_alloc(64, (stationary + 2 * moving) * sizeof(float));
         if (!core->matmul_memory) {

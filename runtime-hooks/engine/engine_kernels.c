@@ -67,15 +67,22 @@ static bool matmul(struct ntk_engine_core *core, const struct ntk_engine_compute
 {
     const struct ntk_isa_instr *instr = &work->instr;
     const struct ntk_tile *moving = &tiles[NTK_ISA_SRC1];
-    const struct ntk_tile loaded = { .partitions = moving->partitions,
-                                     .elements = NTK_ISA_STATIONARY_MAX };
+    const struct ntk_tile loaded = { .base = (uint8_t *)core->latches.stationary,
+                                     .pitch = NTK_ISA_STATIONARY_MAX * sizeof(float),
+                                     .dtype = NTK_DTYPE_FLOAT32,
+                                     .partitions = moving->partitions,
+                                     .elements = tiles[NTK_ISA_DST].partitions,
+                                     .dim_count = 1,
+                                     .count = { tiles[NTK_ISA_DST].partitions },
+                                     .step = { sizeof(float) },
+                                     .is_dense = true };
     bool is_loaded = !tiles[NTK_ISA_SRC0].base;
     const struct ntk_tile *stationary = is_loaded ? &loaded : &tiles[NTK_ISA_SRC0];
     const float *stationary_packed =
-        is_loaded ? core->latches.stationary
-                  : ntk_tile_packs_get(core->packs, NTK_TILE_PACK_STATIONARY, stationary,
+        is_loaded ? NULL
+                  : ntk_tile_packs_get(core->packs, NTK_PRODUCT_STATIONARY, stationary,
                                        instr->operand[NTK_ISA_SRC0].offset);
-    const float *moving_packed = ntk_tile_packs_get(core->packs, NTK_TILE_PACK_MOVING, moving,
+    const float *moving_packed = ntk_tile_packs_get(core->packs, NTK_PRODUCT_MOVING, moving,
                                                     instr->operand[NTK_ISA_SRC1].offset);
     unsigned chain = (instr->op_flags & NTK_ISA_OPF_ACCUMULATE ? NTK_TILE_CHAIN_ADDS : 0) |
                      (work->chain_goes_on ? NTK_TILE_CHAIN_GOES_ON : 0);

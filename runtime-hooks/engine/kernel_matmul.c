@@ -5,6 +5,8 @@
 
 #include "runtime-hooks/engine/kernel_blas.h"
 #include "runtime-hooks/engine/kernel_dtype.h"
+#include "runtime-hooks/engine/kernel_ops.h"
+#include "runtime-hooks/engine/kernel_product.h"
 #include "runtime-hooks/engine/kernel_tile_private.h"
 
 /* --- products --------------------------------------------------------------------------------- */
@@ -23,6 +25,88 @@ static const float *matrix_f32(const struct ntk_tile *tile, float *buffer, int *
     return buffer;
 }
 
+/* out (a row is so many elements from the next) = stationary^T x moving, or += that. Returns
+ * whether a result is not a number, when the chain ends here. */
+static bool multiply(const struct ntk_tile *stationary, const float *stationary_packed,
+                     const struct ntk_tile *moving, const float *moving_packed, unsigned chain,
+                     float *out, int out_step, const struct ntk_tile_scratch *scratch)
+{
+    bool adds = (chain & NTK_TILE_CHAIN_ADDS) != 0;
+    bool goes_on = (chain & NTK_TILE_CHAIN_GOES_ON) != 0;
+    int rows = (int)stationary->elements;
+    int columns = (int)moving->elements;
+    int depth = (int)stationary->partitions;
+    int stationary_step = rows;
+    int moving_step = columns;
+    bool nan = false;
+
+    if (ntk_product_is_there()) {
+        if (!stationary_packed) {
+            ntk_tile_pack(stationary, NTK_PRODUCT_STATIONARY, scratch->stationary);
+            stationary_packed = scratch->stationary;
+        }
+        if (!moving_packed) {
+            ntk_tile_pack(moving, NTK_PRODUCT_MOVING, scratch->moving);
+            moving_packed = scratch->moving;
+        }
+        nan = ntk_product_multiply((uint32_t)rows, (uint32_t)columns, (uint32_t)depth,
+                                   stationary_packed, moving_packed, adds, out, out_step);
+        return nan && !goes_on;
+    }
+    if (!stationary_packed) {
+        stationary_packed = matrix_f32(stationary, scratch->stationary, &stationary_step);
+    }
+    if (!moving_packed) {
+        moving_packed = matrix_f32(moving, scratch->moving, &moving_step);
+    }
+    ntk_kernel_blas_product(rows, columns, depth, stationary_packed, stationary_step, moving_packed,
+                            moving_step, adds, out, out_step);
+    for (int r = 0; r < rows && !nan && !goes_on; r++) {
+        nan = ntk_kernel_has_nan(out + (size_t)r * (size_t)out_step, (size_t)columns);
+    }
+    return nan;
+}
+
+/* Rows lie in pages of their own, where no processor looks for them by itself. */
+static inline void fetch_ahead(const struct ntk_tile *tile, uint32_t partition)
+{
+    enum { AHEAD = 8, LINE = 64 };
+    size_t bytes = tile->elements * ntk_dtype_bytes(tile->dtype);
+
+    if (tile->is_dense && partition + AHEAD < tile->partitions) {
+        const uint8_t *row = ntk_tile_row(tile, partition + AHEAD);
+
+        for (size_t i = 0; i < bytes; i += LINE) {
+            __builtin_prefetch(row + i);
+        }
+    }
+}
+
+void ntk_tile_pack(const struct ntk_tile *tile, enum ntk_product_side side, float *to)
+{
+    if (ntk_product_is_there() && side == NTK_PRODUCT_MOVING && tile->is_dense &&
+        tile->dtype == NTK_DTYPE_FLOAT16 &&
+        ntk_product_pack_half(tile->partitions, tile->base, tile->pitch, tile->elements, to)) {
+        return;
+    }
+    for (uint32_t p = 0; p < tile->partitions; p++) {
+        float row[NTK_ISA_MOVING_MAX];
+        const float *from = row;
+
+        fetch_ahead(tile, p);
+        if (!ntk_product_is_there()) {
+            ntk_tile_read_f32(tile, p, to + (size_t)p * tile->elements);
+            continue;
+        }
+        if (ntk_tile_is_plain_f32(tile)) {
+            from = (const float *)(const void *)ntk_tile_row(tile, p);
+        } else {
+            ntk_tile_read_f32(tile, p, row);
+        }
+        ntk_product_pack_row(side, tile->partitions, p, from, tile->elements, to);
+    }
+}
+
 bool ntk_tile_matmul(const struct ntk_tile *to, const struct ntk_tile *stationary,
                      const float *stationary_packed, const struct ntk_tile *moving,
                      const float *moving_packed, unsigned chain,
@@ -30,33 +114,22 @@ bool ntk_tile_matmul(const struct ntk_tile *to, const struct ntk_tile *stationar
 {
     int rows = (int)to->partitions;
     int columns = (int)to->elements;
-    int depth = (int)stationary->partitions;
     bool in_place = ntk_tile_is_plain_f32(to) && to->pitch > 0;
     float *out = in_place ? (float *)(void *)to->base : scratch->product;
     int out_step = in_place ? (int)(to->pitch / (ptrdiff_t)sizeof(float)) : columns;
-    int stationary_step = (int)stationary->elements;
-    int moving_step = columns;
-    const float *a = stationary_packed;
-    const float *b = moving_packed;
-    bool accumulate = (chain & NTK_TILE_CHAIN_ADDS) != 0;
     bool nan = false;
 
-    if (!a) {
-        a = matrix_f32(stationary, scratch->stationary, &stationary_step);
-    }
-    if (!b) {
-        b = matrix_f32(moving, scratch->moving, &moving_step);
-    }
-    if (!in_place && accumulate) {
+    if (!in_place && chain & NTK_TILE_CHAIN_ADDS) {
         for (int r = 0; r < rows; r++) {
             ntk_tile_read_f32(to, (uint32_t)r, out + (size_t)r * (size_t)columns);
         }
     }
-    ntk_kernel_blas_product(rows, columns, depth, a, stationary_step, b, moving_step, accumulate,
-                            out, out_step);
-    if (in_place && chain & NTK_TILE_CHAIN_GOES_ON) {
-        return false;
+    if (in_place) {
+        return multiply(stationary, stationary_packed, moving, moving_packed, chain, out, out_step,
+                        scratch);
     }
+    (void)multiply(stationary, stationary_packed, moving, moving_packed,
+                   chain | NTK_TILE_CHAIN_GOES_ON, out, out_step, scratch);
     for (int r = 0; r < rows; r++) {
         nan |= ntk_tile_write_f32(to, (uint32_t)r, out + (size_t)r * (size_t)out_step);
     }

@@ -2,8 +2,9 @@
 /*
  * kernel_matmul - products of matrices and transposes.
  *
- * docs/isa.md says what each computes. Products go through OpenBLAS in float32, MX products too:
- * their elements times their scales are float32 numbers.
+ * docs/isa.md says what each computes. Products are sums in float32 by kernel_product, on machines
+ * without its instructions by OpenBLAS. MX products always go through OpenBLAS: their elements times
+ * their scales are float32 numbers.
  *
  * Threads: pure functions over the memory of the caller; scratch belongs to one call at a time.
  */
@@ -12,6 +13,7 @@
 
 #include <stdbool.h>
 
+#include "runtime-hooks/engine/kernel_product.h"
 #include "runtime-hooks/engine/kernel_tile.h"
 
 #ifdef __cplusplus
@@ -24,8 +26,13 @@ enum ntk_tile_chain {
         2, /* the next product adds to this one and looks for NaN too: a NaN stays */
 };
 
-/* chain: bits of enum ntk_tile_chain. stationary_packed, moving_packed: the tiles as dense matrices
- * where the caller has them, else NULL. */
+/* The tile as one side of a product: what multiplies here wants, which depends on the machine. to
+ * has room for NTK_TILE_PACK_ROWS x 128 floats, x 512 for a moving tile, aligned to 64 bytes. */
+#define NTK_TILE_PACK_ROWS (NTK_ISA_PARTITIONS + 1)
+void ntk_tile_pack(const struct ntk_tile *tile, enum ntk_product_side side, float *to);
+
+/* chain: bits of enum ntk_tile_chain. stationary_packed, moving_packed: what ntk_tile_pack() made of
+ * the tiles where the caller has it, else NULL. */
 bool ntk_tile_matmul(const struct ntk_tile *to, const struct ntk_tile *stationary,
                      const float *stationary_packed, const struct ntk_tile *moving,
                      const float *moving_packed, unsigned chain,

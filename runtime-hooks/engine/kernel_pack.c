@@ -4,12 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime-hooks/engine/kernel_matmul.h"
+
 #define COLUMN_BYTES 1024
 #define COLUMNS (NTK_ISA_SBUF_PARTITION_BYTES_MAX / COLUMN_BYTES)
 /* 6 MiB of stationary matrices at most, the weights of a layer, which every block of its input
- * meets again; 2 MiB of moving ones. */
+ * meets again; 5 MiB of moving ones, which every block of its output meets. */
 #define STATIONARY_KEPT 96
-#define MOVING_KEPT 8
+#define MOVING_KEPT 20
 
 struct pack {
     struct ntk_tile tile; /* base NULL: empty */
@@ -107,16 +109,16 @@ static bool is_float32(enum ntk_dtype dtype)
     return dtype == NTK_DTYPE_FLOAT32 || dtype == NTK_DTYPE_FLOAT32R;
 }
 
-const float *ntk_tile_packs_get(struct ntk_tile_packs *packs, enum ntk_tile_pack_kind kind,
+const float *ntk_tile_packs_get(struct ntk_tile_packs *packs, enum ntk_product_side side,
                                 const struct ntk_tile *tile, uint64_t offset)
 {
-    bool is_moving = kind == NTK_TILE_PACK_MOVING;
+    bool is_moving = side == NTK_PRODUCT_MOVING;
     struct pack *kept = packs ? (is_moving ? packs->moving : packs->stationary) : NULL;
     size_t columns = is_moving ? NTK_ISA_MOVING_MAX : NTK_ISA_STATIONARY_MAX;
     struct pack *pack = kept;
     bool is_plain = tile->is_dense && is_float32(tile->dtype);
 
-    if (!kept || (is_plain && !is_moving)) {
+    if (!kept) {
         return NULL;
     }
     for (int i = 0; i < (is_moving ? MOVING_KEPT : STATIONARY_KEPT); i++) {
@@ -139,14 +141,12 @@ const float *ntk_tile_packs_get(struct ntk_tile_packs *packs, enum ntk_tile_pack
         return pack->matrix;
     }
     if (!pack->matrix) {
-        pack->matrix = aligned_alloc(64, NTK_ISA_PARTITIONS * columns * sizeof(float));
+        pack->matrix = aligned_alloc(64, NTK_TILE_PACK_ROWS * columns * sizeof(float));
     }
     if (!pack->matrix) {
         return NULL;
     }
-    for (uint32_t p = 0; p < tile->partitions; p++) {
-        ntk_tile_read_f32(tile, p, pack->matrix + (size_t)p * tile->elements);
-    }
+    ntk_tile_pack(tile, side, pack->matrix);
     pack->packed = packs->clock;
     return pack->matrix;
 }

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel_product - products of matrices that were packed for the instructions of this machine.
+ *
+ * A library for products of any size packs both matrices at each call. The tensor engine meets the
+ * same tiles again and again, so here packing is a step of its own, whose result kernel_pack keeps.
+ * A packed matrix is a row of panels, each some columns wide, row after row, filled up with zeros:
+ * a stationary panel is as wide as the rows of the result that fit into registers, a moving one as
+ * their columns.
+ *
+ * Every element is summed in order of depth with fused multiply-adds, beginning at zero, and then
+ * added to what was there: the same bits with AVX-512 and with AVX2.
+ *
+ * Threads: any.
+ */
+#ifndef NTK_RUNTIME_HOOKS_ENGINE_KERNEL_PRODUCT_H
+#define NTK_RUNTIME_HOOKS_ENGINE_KERNEL_PRODUCT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum ntk_product_side { NTK_PRODUCT_STATIONARY, NTK_PRODUCT_MOVING };
+
+/* Whether this machine has the instructions; else nothing below may be called. */
+bool ntk_product_is_there(void);
+
+/* Row `row` of a matrix of depth rows and count columns goes to its places in packed, which is
+ * aligned to 64 bytes and has room for depth + 1 times count floats, count rounded up to 32. */
+void ntk_product_pack_row(enum ntk_product_side side, uint32_t depth, uint32_t row,
+                          const float *from, uint32_t count, float *packed);
+
+/* The same for a whole moving matrix of dense rows of float16, pitch bytes apart. False, and nothing
+ * done: not with the instructions of this machine. */
+bool ntk_product_pack_half(uint32_t depth, const uint8_t *from, ptrdiff_t pitch, uint32_t count,
+                           float *packed);
+
+/* out (rows x columns, its rows step elements apart) = stationary^T x moving, added to what out
+ * holds when adds is true. Returns whether a result is not a number. */
+bool ntk_product_multiply(uint32_t rows, uint32_t columns, uint32_t depth, const float *stationary,
+                          const float *moving, bool adds, float *out, ptrdiff_t step);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
