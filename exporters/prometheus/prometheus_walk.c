@@ -852,7 +852,8 @@ static void collect_duration(struct walk *e)
     sample(e, NO_LABELS, e->page->collect_seconds);
 }
 
-/* Families that are not here are not on a page; those without a name are for the names of others alone. */
+/* Families that are not here are not on a page; those without a name are for the names of others
+ * alone. */
 static void (*const walk_family[NTK_METRIC_COUNT])(struct walk *e) = {
     [NTK_METRIC_NEURONCORE_UTILIZATION] = core_utilization,
     [NTK_METRIC_RUNTIME_VCPU_USAGE] = runtime_cpu,

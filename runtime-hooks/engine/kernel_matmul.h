@@ -3,8 +3,8 @@
  * kernel_matmul - products of matrices and transposes.
  *
  * docs/isa.md says what each computes. Products are sums in float32 by kernel_product, on machines
- * without its instructions by OpenBLAS. MX products always go through OpenBLAS: their elements times
- * their scales are float32 numbers.
+ * without its instructions by OpenBLAS. MX products always go through OpenBLAS: their elements
+ * times their scales are float32 numbers.
  *
  * Threads: pure functions over the memory of the caller; scratch belongs to one call at a time.
  */
@@ -31,8 +31,8 @@ enum ntk_tile_chain {
 #define NTK_TILE_PACK_ROWS (NTK_ISA_PARTITIONS + 1)
 void ntk_tile_pack(const struct ntk_tile *tile, enum ntk_product_side side, float *to);
 
-/* chain: bits of enum ntk_tile_chain. stationary_packed, moving_packed: what ntk_tile_pack() made of
- * the tiles where the caller has it, else NULL. */
+/* chain: bits of enum ntk_tile_chain. stationary_packed, moving_packed: what ntk_tile_pack() made
+ * of the tiles where the caller has it, else NULL. */
 bool ntk_tile_matmul(const struct ntk_tile *to, const struct ntk_tile *stationary,
                      const float *stationary_packed, const struct ntk_tile *moving,
                      const float *moving_packed, unsigned chain,

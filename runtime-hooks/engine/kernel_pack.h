@@ -4,8 +4,8 @@
  * stands.
  *
  * A product of matrices reads each of its tiles many times: the moving tile of one stationary tile
- * is that of the next one too. So a tile is converted once, into the order in which products read it
- * (rows of a partition are far apart in the state buffer), and found again until somebody writes
+ * is that of the next one too. So a tile is converted once, into the order in which products read
+ * it (rows of a partition are far apart in the state buffer), and found again until somebody writes
  * into the bytes it came from.
  * Writes are told by ntk_tile_packs_written(), in columns of the partitions; who forgets one
  * computes with old numbers.
@@ -36,9 +36,9 @@ void ntk_tile_packs_destroy(struct ntk_tile_packs *packs);
 void ntk_tile_packs_written(struct ntk_tile_packs *packs, int64_t low, int64_t high);
 void ntk_tile_packs_forget(struct ntk_tile_packs *packs);
 
-/* What ntk_tile_pack() makes of a tile of the state buffer, or NULL when it is not kept: packs NULL,
- * no memory, a dense float32 tile that is seen for the first time. offset: of the tile inside its
- * partition. Valid until the next call with this side. */
+/* What ntk_tile_pack() makes of a tile of the state buffer, or NULL when it is not kept: packs
+ * NULL, no memory, a dense float32 tile that is seen for the first time. offset: of the tile inside
+ * its partition. Valid until the next call with this side. */
 const float *ntk_tile_packs_get(struct ntk_tile_packs *packs, enum ntk_product_side side,
                                 const struct ntk_tile *tile, uint64_t offset);
 

@@ -34,8 +34,8 @@ bool ntk_product_is_there(void);
 void ntk_product_pack_row(enum ntk_product_side side, uint32_t depth, uint32_t row,
                           const float *from, uint32_t count, float *packed);
 
-/* The same for a whole moving matrix of dense rows of float16, pitch bytes apart. False, and nothing
- * done: not with the instructions of this machine. */
+/* The same for a whole moving matrix of dense rows of float16, pitch bytes apart. False, and
+ * nothing done: not with the instructions of this machine. */
 bool ntk_product_pack_half(uint32_t depth, const uint8_t *from, ptrdiff_t pitch, uint32_t count,
                            float *packed);
 

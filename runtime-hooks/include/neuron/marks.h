@@ -15,12 +15,12 @@
  * or with hooks that are off, they do next to nothing, and no call ever fails. With glibc before
  * 2.34 link with -ldl.
  *
- * name:  a few words that come again and again ("step", "forward", "save"). Each is kept once, and a
- *        process has room for some thousand: what counts goes into value. Names longer than 256
+ * name:  a few words that come again and again ("step", "forward", "save"). Each is kept once, and
+ *        a process has room for some thousand: what counts goes into value. Names longer than 256
  *        bytes are cut; bytes that are no printable UTF-8 are replaced where they are shown.
  * value: a number of the program's: the step, a batch, bytes.
- * A range may end in another thread than it began in; ranges may overlap and nest. One that does not
- * end is not shown. Threads: any. Not for signal handlers.
+ * A range may end in another thread than it began in; ranges may overlap and nest. One that does
+ * not end is not shown. Threads: any. Not for signal handlers.
  */
 #ifndef NEURON_MARKS_H
 #define NEURON_MARKS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * marking [LIBRARY [WAIT_S]] - marks five steps and some moments; knows the runtime only when it has opened it,
- * out of sight of everybody else, as plug-ins do. Compiled as C and as C++.
+ * marking [LIBRARY [WAIT_S]] - marks five steps and some moments; knows the runtime only when it
+ * has opened it, out of sight of everybody else, as plug-ins do. Compiled as C and as C++.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bench_cnml_launch - what it takes to have a small operator run, by libcnml and by libnrt.
+ *
+ * The operator adds two tensors of 64 numbers; libnrt executes the very NEFF that libcnml compiled
+ * for it, taken out of its model file, on a machine of the same kind. A process each, since one has
+ * one machine; they take turns. Wall time: forwards are queued, and others may run them meanwhile.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "neuware/g2/cnml.h"
+#include "runtime-hooks/nrt/nrt_library.h"
+#include "shared/base/fs.h"
+#include "shared/formats/mlumodel/mlumodel.h"
+#include "tests/bench/rounds.h"
+#include "tests/support/observed.h"
+#include "tests/support/scratch.h"
+
+#define LAUNCHES 500
+#define ROUND_COUNT 15
+#define CHANNELS 64
+#define TARGET 1.2
+
+enum how { QUEUED = 1, WAITED_FOR = 2 };
+
+static char *model_path;
+
+static void require(int condition, const char *what)
+{
+    if (!condition) {
+        (void)fprintf(stderr, "bench_cnml_launch: %s\n", what);
+        _exit(1);
+    }
+}
+
+/* ---- libcnml ---- */
+
+static int child_forwards(struct observed *child, void *ctx)
+{
+    cnmlTensor_t tensors[3];
+    void *memory[3];
+    cnmlBaseOp_t op = NULL;
+    cnmlModel_t model = NULL;
+    cnrtQueue_t queue = NULL;
+    uint64_t how;
+
+    (void)ctx;
+    require(cnmlInit(0) == CNML_STATUS_SUCCESS, "cnmlInit");
+    for (int i = 0; i < 3; i++) {
+        require(cnmlCreateTensor(&tensors[i], CNML_TENSOR, CNML_DATA_FLOAT16, 1, CHANNELS, 1, 1) ==
+                    CNML_STATUS_SUCCESS,
+                "tensor");
+    }
+    require(cnmlCreateAddOp(&op, tensors[0], tensors[1], tensors[2]) == CNML_STATUS_SUCCESS &&
+                cnmlCompileBaseOp(op, CNML_MLU270, 1) == CNML_STATUS_SUCCESS,
+            "compile");
+    require(cnmlCreateModel(&model, "add") == CNML_STATUS_SUCCESS &&
+                cnmlAddBaseOpToModel(model, op, "add") == CNML_STATUS_SUCCESS &&
+                cnmlSaveModel(model, model_path) == CNML_STATUS_SUCCESS,
+            "model");
+    for (int i = 0; i < 3; i++) {
+        memory[i] = cnmlMallocBuffer(tensors[i]);
+        require(memory[i] != NULL, "memory");
+    }
+    require(cnrtCreateQueue(&queue) == CNRT_RET_SUCCESS, "queue");
+    observed_send(child, 0);
+    while ((how = observed_receive(child)) != 0) {
+        uint64_t begin = rounds_now_ns();
+
+        for (int i = 0; i < LAUNCHES; i++) {
+            require(cnmlComputeAddOpForward(op, memory[0], memory[1], memory[2], NULL, queue) ==
+                        CNML_STATUS_SUCCESS,
+                    "forward");
+            if (how == WAITED_FOR) {
+                require(cnrtSyncQueue(queue) == CNRT_RET_SUCCESS, "sync");
+            }
+        }
+        require(cnrtSyncQueue(queue) == CNRT_RET_SUCCESS, "sync");
+        observed_send(child, rounds_now_ns() - begin);
+    }
+    (void)cnmlExit();
+    return 0;
+}
+
+/* ---- libnrt ---- */
+
+static int child_executes(struct observed *child, void *ctx)
+{
+    nrt_tensor_info_array_t *info = NULL;
+    nrt_tensor_set_t *outputs = NULL;
+    nrt_tensor_set_t *inputs = NULL;
+    nrt_model_t *model = NULL;
+    struct ntk_mlumodel file;
+    struct ntk_nrt nrt;
+    struct ntk_err err = { 0 };
+    uint8_t *bytes = NULL;
+    size_t count = 0;
+
+    (void)ctx;
+    require(ntk_nrt_open(&nrt, &err) == 0, err.text);
+    require(ntk_fs_read(model_path, NTK_MLUMODEL_BYTES_MAX, &bytes, &count, &err) == 0, err.text);
+    require(ntk_mlumodel_read(bytes, count, &file, &err) == 0, err.text);
+    require(nrt.nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "") == NRT_SUCCESS, "nrt_init");
+    require(nrt.nrt_load(file.functions[0].program, file.functions[0].program_bytes, 0, 1,
+                         &model) == NRT_SUCCESS,
+            "nrt_load");
+    require(nrt.nrt_get_model_tensor_info(model, &info) == NRT_SUCCESS, "tensor info");
+    require(nrt.nrt_allocate_tensor_set(&inputs) == NRT_SUCCESS, "tensor set");
+    require(nrt.nrt_allocate_tensor_set(&outputs) == NRT_SUCCESS, "tensor set");
+    for (uint64_t i = 0; i < info->tensor_count; i++) {
+        const nrt_tensor_info_t *tensor = &info->tensor_array[i];
+        nrt_tensor_t *made = NULL;
+
+        require(nrt.nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, tensor->size, tensor->name,
+                                        &made) == NRT_SUCCESS,
+                "tensor");
+        require(nrt.nrt_add_tensor_to_tensor_set(tensor->usage == NRT_TENSOR_USAGE_INPUT ? inputs
+                                                                                         : outputs,
+                                                 tensor->name, made) == NRT_SUCCESS,
+                "tensor set");
+    }
+    observed_send(child, 0);
+    while (observed_receive(child) != 0) {
+        uint64_t begin = rounds_now_ns();
+
+        for (int i = 0; i < LAUNCHES; i++) {
+            require(nrt.nrt_execute(model, inputs, outputs) == NRT_SUCCESS, "nrt_execute");
+        }
+        observed_send(child, rounds_now_ns() - begin);
+    }
+    nrt.nrt_close();
+    return 0;
+}
+
+struct launch {
+    struct observed *child;
+    enum how how;
+};
+
+static double measure(void *ctx)
+{
+    struct launch *launch = ctx;
+
+    observed_send(launch->child, launch->how);
+    return (double)observed_receive(launch->child) / LAUNCHES;
+}
+
+int main(int argc, char **argv)
+{
+    struct observed cards;
+    struct observed cores;
+    struct launch launches[3] = { { &cards, QUEUED },
+                                  { &cards, WAITED_FOR },
+                                  { &cores, WAITED_FOR } };
+    struct rounds_subject subjects[3] = {
+        { "forward of an add, queued", measure, &launches[0] },
+        { "forward of an add, waited for", measure, &launches[1] },
+        { "nrt_execute of its NEFF", measure, &launches[2] },
+    };
+    char *folders[2];
+    int good;
+
+    rounds_options(argc, argv);
+    test_scratch_in_memory();
+    (void)setenv("NEURON_SOFT_INSTANCE", "mlu270", 1);
+    folders[0] = test_scratch_create();
+    folders[1] = test_scratch_create();
+    model_path = test_scratch_path(folders[0], "add.model");
+    cards = observed_start(folders[0], child_forwards, NULL);
+    (void)observed_receive(&cards); /* the model is there */
+    cores = observed_start(folders[1], child_executes, NULL);
+    (void)observed_receive(&cores);
+    rounds_run(subjects, 3, ROUND_COUNT);
+    for (int i = 0; i < 3; i++) {
+        rounds_print(&subjects[i], "ns");
+    }
+    good = rounds_print_ratio("a forward that is queued", &subjects[0], &subjects[2], TARGET);
+    (void)rounds_print_ratio("a forward that is waited for", &subjects[1], &subjects[2], 0);
+    observed_send(&cards, 0);
+    observed_send(&cores, 0);
+    good &= observed_finish(&cards, 0) == 0 && observed_finish(&cores, 0) == 0;
+    free(model_path);
+    test_scratch_destroy(folders[0]);
+    test_scratch_destroy(folders[1]);
+    return good ? 0 : 1;
+}
