@@ -74,6 +74,7 @@ wait_for eval 'page pipe.out | greps "^neuron_system_vcpu_count" && echo yes'
 ! page pipe.out | greps '^system_vcpu_count' || fail "our names in the pipe"
 
 # Cards: each with its labels, and what is free and used is what there is.
+[ -z "${NTK_SANITIZE:-}" ] || exit 0 # a client that is not built with it cannot open what is
 export NEURON_SOFT_INSTANCE=mlu270x4 NEURON_HOOKS_DIR=$memory/hooks/mlu
 mkdir -m 700 "$NEURON_HOOKS_DIR"
 cat >card.c <<'C'
