@@ -68,7 +68,8 @@ int ntk_engine_core_create(unsigned generation, struct ntk_engine_core **out_cor
 void ntk_engine_core_destroy(struct ntk_engine_core *core);
 /* Where the chance of stochastic rounding begins; 0 until it is called. */
 void ntk_engine_core_seed(struct ntk_engine_core *core, uint32_t seed);
-/* Zeroes state buffer and PSUM and gives their host memory back. 0 or -ENOMEM. */
+/* Zeroes state buffer and PSUM; gives their host memory back where programs may have written more
+ * than half of it. 0 or -ENOMEM. */
 int ntk_engine_core_reset(struct ntk_engine_core *core);
 
 /* --- program ---------------------------------------------------------------------------------- */

@@ -92,16 +92,75 @@ void ntk_engine_core_destroy(struct ntk_engine_core *core)
     free(core);
 }
 
+/* --- clearing --------------------------------------------------------------------------------- */
+
+/* Columns of one memory of the core. */
+struct columns {
+    uint8_t *memory;
+    size_t pitch;
+    const uint8_t *partitions; /* how many to clear */
+    size_t count;
+};
+
+static size_t columns_bytes(const struct columns *columns)
+{
+    size_t bytes = 0;
+
+    for (size_t c = 0; c < columns->count; c++) {
+        bytes += (size_t)columns->partitions[c] * NTK_ENGINE_WRITES_COLUMN_BYTES;
+    }
+    return bytes;
+}
+
+static void columns_clear(const struct columns *columns, size_t partition)
+{
+    uint8_t *row = columns->memory + partition * columns->pitch;
+    size_t c = 0;
+
+    while (c < columns->count) {
+        size_t begin;
+
+        while (c < columns->count && columns->partitions[c] <= partition) {
+            c++;
+        }
+        begin = c;
+        while (c < columns->count && columns->partitions[c] > partition) {
+            c++;
+        }
+        memset(row + begin * NTK_ENGINE_WRITES_COLUMN_BYTES, 0,
+               (c - begin) * NTK_ENGINE_WRITES_COLUMN_BYTES);
+    }
+}
+
+/* Pages that come anew cost some times what it takes to overwrite them, so only what a program has
+ * filled for the greater part is given back. */
 int ntk_engine_core_reset(struct ntk_engine_core *core)
 {
+    const struct ntk_engine_core_spec *spec = core->spec;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     size_t sbuf_bytes = (size_t)(core->psum - core->sbuf) - page;
     size_t psum_bytes = core->memory_bytes - 3 * page - sbuf_bytes;
+    struct columns sbuf = { core->sbuf, spec->sbuf_partition_bytes + NTK_ENGINE_PITCH_EXTRA,
+                            core->written.sbuf,
+                            round_up(spec->sbuf_partition_bytes, NTK_ENGINE_WRITES_COLUMN_BYTES) /
+                                NTK_ENGINE_WRITES_COLUMN_BYTES };
+    struct columns psum = { core->psum, spec->psum_partition_bytes + NTK_ENGINE_PITCH_EXTRA,
+                            core->written.psum,
+                            round_up(spec->psum_partition_bytes, NTK_ENGINE_WRITES_COLUMN_BYTES) /
+                                NTK_ENGINE_WRITES_COLUMN_BYTES };
 
-    if (madvise(core->sbuf, sbuf_bytes, MADV_DONTNEED) != 0 ||
-        madvise(core->psum, psum_bytes, MADV_DONTNEED) != 0) {
-        return -ENOMEM;
+    if (columns_bytes(&sbuf) + columns_bytes(&psum) > (sbuf_bytes + psum_bytes) / 2) {
+        if (madvise(core->sbuf, sbuf_bytes, MADV_DONTNEED) != 0 ||
+            madvise(core->psum, psum_bytes, MADV_DONTNEED) != 0) {
+            return -ENOMEM;
+        }
+    } else {
+        for (size_t p = 0; p < spec->partition_count; p++) {
+            columns_clear(&sbuf, p);
+            columns_clear(&psum, p);
+        }
     }
+    memset(&core->written, 0, sizeof core->written);
     return 0;
 }
 
@@ -168,5 +227,6 @@ int ntk_engine_core_prepare(struct ntk_engine_core *core, const struct ntk_engin
             0) {
         return -ENOMEM;
     }
+    ntk_engine_writes_join(&core->written, &program->writes);
     return 0;
 }

@@ -10,6 +10,7 @@
 #define NTK_RUNTIME_HOOKS_ENGINE_ENGINE_CORE_H
 
 #include "runtime-hooks/engine/engine.h"
+#include "runtime-hooks/engine/engine_writes.h"
 #include "runtime-hooks/engine/kernel_pack.h"
 #include "runtime-hooks/engine/kernel_select.h"
 #include "runtime-hooks/engine/kernel_tile.h"
@@ -53,6 +54,7 @@ struct ntk_engine_core {
     uint8_t *memory; /* state buffer, then PSUM, between pages that cannot be touched */
     size_t memory_bytes;
     uint8_t *sbuf, *psum;
+    struct ntk_engine_writes written; /* by what ran since these were cleared */
     uint32_t semaphores[NTK_ISA_SEMAPHORES];
     bool events[NTK_ISA_EVENTS];
     /* Of the sequencers; set to 0 only for programs that have registers or calls. */
@@ -84,7 +86,7 @@ bool ntk_engine_compute(struct ntk_engine_core *core, uint32_t engine,
                         const struct ntk_engine_compute *work,
                         const struct ntk_engine_printer *printer);
 
-/* Grows the buffers to what the program needs. 0 or -ENOMEM. */
+/* Grows the buffers to what the program needs, and notes what it may write. 0 or -ENOMEM. */
 int ntk_engine_core_prepare(struct ntk_engine_core *core, const struct ntk_engine_program *program);
 
 #ifdef __cplusplus

@@ -227,26 +227,15 @@ static bool indirect_move(struct memory *m, const struct ntk_engine_transfer *tr
 
 /* --- who has to know -------------------------------------------------------------------------- */
 
-/* Steps go along partitions or across them. A step that is taken for the wrong one leaves the
- * partition, which means all bytes. */
 void ntk_engine_written(const struct ntk_engine_core *core, const struct ntk_engine_side *to)
 {
-    int64_t pitch = (int64_t)core->spec->sbuf_partition_bytes + NTK_ENGINE_PITCH_EXTRA;
-    int64_t low = to->offset % pitch;
-    int64_t high = low + (int64_t)ntk_dtype_bytes(to->walk.dtype);
+    int64_t low;
+    int64_t high;
 
-    if (!core->packs || to->region != NTK_ENGINE_REGION_SBUF) {
-        return;
+    if (core->packs && to->region == NTK_ENGINE_REGION_SBUF) {
+        ntk_engine_side_extent(core->spec, to, &low, &high);
+        ntk_tile_packs_written(core->packs, low, high);
     }
-    for (unsigned d = 0; d < to->walk.dim_count; d++) {
-        int64_t rest = to->walk.step[d] % pitch;
-        int64_t reach;
-
-        rest += rest > pitch / 2 ? -pitch : rest < -pitch / 2 ? pitch : 0;
-        reach = rest * (int64_t)(to->walk.count[d] - 1);
-        *(reach < 0 ? &low : &high) += reach;
-    }
-    ntk_tile_packs_written(core->packs, low, high);
 }
 
 /* --- any -------------------------------------------------------------------------------------- */

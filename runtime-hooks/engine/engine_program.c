@@ -374,6 +374,7 @@ static int program_create(unsigned generation, const struct ntk_neff_subgraph *s
         ret = ret < 0 ? ret : engines_prepare(&b, err);
     }
     if (ret == 0) {
+        ntk_engine_writes_of(b.program, &b.program->writes);
         b.program->info.host_bytes = host_bytes(b.program);
         *out_program = b.program;
         b.program = NULL;

@@ -13,6 +13,7 @@
 
 #include "runtime-hooks/engine/engine.h"
 #include "runtime-hooks/engine/dma_mover.h"
+#include "runtime-hooks/engine/engine_writes.h"
 #include "runtime-hooks/engine/kernel_tile.h"
 #include "shared/base/vec.h"
 #include "shared/formats/neff/neff.h"
@@ -211,6 +212,7 @@ struct ntk_engine_program {
     uint32_t pinned_first, pinned_count; /* in starts: what the start of the model moves */
     bool has_matmul, has_random, has_latches;
     bool has_flow, has_jumps; /* registers or jumps; jumps */
+    struct ntk_engine_writes writes;
 };
 
 #ifdef __cplusplus

@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "runtime-hooks/engine/engine_core.h"
 #include "shared/formats/neff/isa_text.h"
 #include "tests/support/unit.h"
 
@@ -38,8 +40,32 @@ void engine_fixture_init(struct engine_fixture *f, unsigned generation)
     assert_int_equal(ntk_engine_core_create(generation, &f->core, &f->err), 0);
 }
 
+static bool is_zero(const uint8_t *memory, const uint8_t *end)
+{
+    uint64_t bits = 0;
+
+    for (; memory < end; memory += sizeof bits) {
+        uint64_t word;
+
+        memcpy(&word, memory, sizeof word);
+        bits |= word;
+    }
+    return bits == 0;
+}
+
+/* Whatever a test ran, nothing of it stays behind. */
+static void assert_clears(struct ntk_engine_core *core)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+    assert_int_equal(ntk_engine_core_reset(core), 0);
+    assert_true(is_zero(core->sbuf, core->psum - page));
+    assert_true(is_zero(core->psum, core->memory + core->memory_bytes - page));
+}
+
 void engine_fixture_fini(struct engine_fixture *f)
 {
+    assert_clears(f->core);
     ntk_engine_program_destroy(f->program);
     ntk_engine_core_destroy(f->core);
     for (int e = 0; e < NTK_ISA_ENGINE_COUNT; e++) {

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * engine_writes - which parts of state buffer and PSUM a program may write.
+ *
+ * Known when the program is made, as addresses in these memories do not depend on data; only rows
+ * at indices may go anywhere, which counts as everything. A core that turns to another program
+ * clears what the ones before may have written, and leaves alone what is zero still.
+ *
+ * Private to the engine.
+ */
+#ifndef NTK_RUNTIME_HOOKS_ENGINE_ENGINE_WRITES_H
+#define NTK_RUNTIME_HOOKS_ENGINE_ENGINE_WRITES_H
+
+#include <stdint.h>
+
+#include "shared/formats/neff/isa.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_ENGINE_WRITES_COLUMN_BYTES 1024 /* of a partition */
+#define NTK_ENGINE_WRITES_SBUF_COLUMNS \
+    (NTK_ISA_SBUF_PARTITION_BYTES_MAX / NTK_ENGINE_WRITES_COLUMN_BYTES)
+#define NTK_ENGINE_WRITES_PSUM_COLUMNS \
+    (NTK_ISA_PSUM_PARTITION_BYTES / NTK_ENGINE_WRITES_COLUMN_BYTES)
+
+struct ntk_engine_program;
+struct ntk_engine_core_spec;
+struct ntk_engine_side;
+
+/* Of each column, how many partitions from the first on may be written. */
+struct ntk_engine_writes {
+    uint8_t sbuf[NTK_ENGINE_WRITES_SBUF_COLUMNS];
+    uint8_t psum[NTK_ENGINE_WRITES_PSUM_COLUMNS];
+};
+
+/* What a whole program may write, from its decoded instructions and transfers. */
+void ntk_engine_writes_of(const struct ntk_engine_program *program,
+                          struct ntk_engine_writes *out_writes);
+
+/* Adds what another one may write. */
+void ntk_engine_writes_join(struct ntk_engine_writes *writes, const struct ntk_engine_writes *more);
+
+/* Bytes [*out_low, *out_high) of partitions that a side of a transfer in the state buffer or PSUM
+ * reaches; bounds outside of a partition mean all of its bytes. */
+void ntk_engine_side_extent(const struct ntk_engine_core_spec *spec,
+                            const struct ntk_engine_side *side, int64_t *out_low,
+                            int64_t *out_high);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
