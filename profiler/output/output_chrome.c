@@ -513,6 +513,8 @@ static int put_system_event(void *ctx, const void *data)
 {
     struct writer *w = ctx;
     const struct ntk_system_event_row *row = data;
+    struct ntk_system_argument arguments[NTK_SYSTEM_ARGUMENTS_MAX];
+    size_t argument_count = ntk_rows_system_arguments(row, arguments);
     struct ntk_system_place place;
     int ret = ntk_system_lines_take(&w->lines, row, &place);
 
@@ -533,21 +535,22 @@ static int put_system_event(void *ctx, const void *data)
         return ret;
     }
     if (row->is_instant) {
-        begin_event(w, 'i', row->name, place.lane->id);
+        begin_event(w, 'i', row->label, place.lane->id);
         ADD(w->buf, ",\"s\":\"t\",\"ts\":");
         put_us(w->buf, w->offset_ns + row->start_ns);
         ADD(w->buf, ",\"args\":{");
     } else {
-        begin_span(w, place.lane->id, row->name, row->start_ns, row->duration_ns);
+        begin_span(w, place.lane->id, row->label, row->start_ns, row->duration_ns);
     }
     ADD(w->buf, "\"id\":");
     ntk_buf_add_i64(w->buf, row->id);
-    put_number_argument(w, "exec_id", row->exec_id);
-    put_number_argument(w, "model_id", row->model_id);
-    put_text_argument(w, "model_name", row->model);
-    put_text_argument(w, "tensor_name", row->tensor);
-    put_text_argument(w, "usage", row->usage);
-    put_number_argument(w, "size", row->bytes);
+    for (size_t i = 0; i < argument_count; i++) {
+        if (arguments[i].text) {
+            put_text_argument(w, arguments[i].key, arguments[i].text);
+        } else {
+            put_number_argument(w, arguments[i].key, arguments[i].number);
+        }
+    }
     return end_event(w);
 }
 

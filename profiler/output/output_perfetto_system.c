@@ -15,7 +15,7 @@
 
 #define CLOCK_REALTIME_ID 1
 #define CLOCK_TRACE_ID 6
-#define ARGUMENTS_MAX 8
+#define ARGUMENTS_MAX (1 + NTK_SYSTEM_ARGUMENTS_MAX)
 #define COUNTERS_MAX 4096 /* processors and memories of all machines; more have no row */
 
 struct folder_writer {
@@ -126,6 +126,8 @@ static int put_span(void *ctx, const void *data)
     const struct ntk_system_event_row *row = data;
     Ntk__Perfetto__TrackEvent event = NTK__PERFETTO__TRACK_EVENT__INIT;
     Ntk__Perfetto__TrackEvent end = NTK__PERFETTO__TRACK_EVENT__INIT;
+    struct ntk_system_argument own[NTK_SYSTEM_ARGUMENTS_MAX];
+    size_t own_count = ntk_rows_system_arguments(row, own);
     struct arguments arguments = { 0 };
     struct ntk_system_place place;
     uint64_t flow;
@@ -135,14 +137,15 @@ static int put_span(void *ctx, const void *data)
     if (ret < 0) {
         return ret;
     }
-    event.name = (char *)row->name;
+    event.name = (char *)row->label;
     add_number(&arguments, "id", row->id);
-    add_number(&arguments, "exec_id", row->exec_id);
-    add_number(&arguments, "model_id", row->model_id);
-    add_text(&arguments, "model_name", row->model);
-    add_text(&arguments, "tensor_name", row->tensor);
-    add_text(&arguments, "usage", row->usage);
-    add_number(&arguments, "size", row->bytes);
+    for (size_t i = 0; i < own_count; i++) {
+        if (own[i].text) {
+            add_text(&arguments, own[i].key, own[i].text);
+        } else {
+            add_number(&arguments, own[i].key, own[i].number);
+        }
+    }
     event.debug_annotations = arguments.rows;
     event.n_debug_annotations = arguments.count;
     if (row->is_instant) {

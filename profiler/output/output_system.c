@@ -335,8 +335,15 @@ static int put_event(void *ctx, const void *data)
     if (row->tensor) {
         ntk_json_key_text(json, "tensor_name", row->tensor);
     }
+    if (row->mark) {
+        ntk_json_key_text(json, "mark", row->mark);
+        ntk_json_key_i64(json, "value", row->value);
+    }
     if (row->bytes != NTK_ABSENT_I64) {
         ntk_json_key_i64(json, "size", row->bytes);
+    }
+    if (row->queue != NTK_ABSENT_I64) {
+        ntk_json_key_i64(json, "queue", row->queue);
     }
     ntk_json_object_end(json);
     return 0;

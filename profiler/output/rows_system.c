@@ -30,34 +30,47 @@ static int64_t process_of(const struct ntk_system_trace *trace)
 
 /* ---- spans and instants ---- */
 
-static void attribute_text(struct ntk_json *json, const char *key, const char *text)
+size_t ntk_rows_system_arguments(const struct ntk_system_event_row *row,
+                                 struct ntk_system_argument out[NTK_SYSTEM_ARGUMENTS_MAX])
 {
-    if (text) {
-        ntk_json_key_text(json, key, text);
-    }
-}
+    const struct ntk_system_argument all[NTK_SYSTEM_ARGUMENTS_MAX] = {
+        { "exec_id", NULL, row->exec_id },
+        { "model_id", NULL, row->model_id },
+        { "model_name", row->model, NTK_ABSENT_I64 },
+        { "tensor_name", row->tensor, NTK_ABSENT_I64 },
+        { "usage", row->usage, NTK_ABSENT_I64 },
+        { "mark", row->mark, NTK_ABSENT_I64 },
+        { "value", NULL, row->value },
+        { "size", NULL, row->bytes },
+        { "queue", NULL, row->queue },
+    };
+    size_t count = 0;
 
-static void attribute_number(struct ntk_json *json, const char *key, int64_t value)
-{
-    if (value != NTK_ABSENT_I64) {
-        ntk_json_key_i64(json, key, value);
+    for (size_t i = 0; i < NTK_SYSTEM_ARGUMENTS_MAX; i++) {
+        if (all[i].text || all[i].number != NTK_ABSENT_I64) {
+            out[count++] = all[i];
+        }
     }
+    return count;
 }
 
 /* NULL: the row has none. */
 static const char *attributes_of(const struct ntk_system_event_row *row, struct ntk_buf *buf)
 {
+    struct ntk_system_argument arguments[NTK_SYSTEM_ARGUMENTS_MAX];
+    size_t count = ntk_rows_system_arguments(row, arguments);
     struct ntk_json json;
 
     ntk_buf_reset(buf);
     ntk_json_init(&json, buf, false);
     ntk_json_object_begin(&json);
-    attribute_number(&json, "exec_id", row->exec_id);
-    attribute_number(&json, "model_id", row->model_id);
-    attribute_text(&json, "model_name", row->model);
-    attribute_text(&json, "tensor_name", row->tensor);
-    attribute_text(&json, "usage", row->usage);
-    attribute_number(&json, "size", row->bytes);
+    for (size_t i = 0; i < count; i++) {
+        if (arguments[i].text) {
+            ntk_json_key_text(&json, arguments[i].key, arguments[i].text);
+        } else {
+            ntk_json_key_i64(&json, arguments[i].key, arguments[i].number);
+        }
+    }
     if (row->is_partial) {
         ntk_json_key_bool(&json, "is_partial", true);
     }
@@ -72,6 +85,7 @@ static void fill_event(const struct ntk_system_trace *trace, size_t index, int64
     bool is_hardware = ntk_system_type_is_hardware(span->type);
     bool is_tensor = strncmp(span->type, "nrt_tensor_", 11) == 0;
     bool is_memory = strncmp(span->type, "nrt_dma_mem_", 12) == 0;
+    bool is_mark = ntk_system_span_is_mark(span);
     /* The device's own clock where there is one: both its ends are on it. */
     uint64_t duration_ns = is_hardware && span->device_end_ns > span->device_start_ns
                                ? span->device_end_ns - span->device_start_ns
@@ -99,7 +113,11 @@ static void fill_event(const struct ntk_system_trace *trace, size_t index, int64
         .model = span->model_id ? span->name : NULL,
         .tensor = is_tensor ? span->name : NULL,
         .usage = is_memory ? span->name : NULL,
-        .bytes = span->bytes ? ntk_rows_i64(span->bytes) : NTK_ABSENT_I64,
+        .mark = is_mark ? span->name : NULL,
+        .label = ntk_system_span_label(span),
+        .bytes = span->bytes && !is_mark ? ntk_rows_i64(span->bytes) : NTK_ABSENT_I64,
+        .value = is_mark ? ntk_rows_i64(span->bytes) : NTK_ABSENT_I64,
+        .queue = span->queue ? span->queue : NTK_ABSENT_I64,
     };
 }
 

@@ -29,9 +29,20 @@ struct ntk_system_event_row {
     /* What only some types have: */
     int64_t model_id;
     const char *model, *tensor, *usage; /* usage of device memory */
-    int64_t bytes;
+    const char *mark;                   /* a mark's name */
+    const char *label;                  /* the mark's name, else that of the type */
+    int64_t bytes, value, queue;        /* value: of a mark */
     const char *attributes; /* all of these as a JSON object; absent when there are none */
 };
+
+/* What the row has beside times and places: text NULL for a number. */
+struct ntk_system_argument {
+    const char *key, *text;
+    int64_t number;
+};
+#define NTK_SYSTEM_ARGUMENTS_MAX 9
+size_t ntk_rows_system_arguments(const struct ntk_system_event_row *row,
+                                 struct ntk_system_argument out[NTK_SYSTEM_ARGUMENTS_MAX]);
 
 struct ntk_cpu_row {
     int64_t time_ns, until_ns; /* the next sample */

@@ -54,7 +54,8 @@ static const struct ntk_column system_profile_events[] = {
           "JSON list: events of one execution have the same"),
     NEVER("framework_stream_id", TEXT, "", "stream of the framework"),
     MAYBE(ntk_system_event_row, attributes, "extra_attributes_json", TEXT, "",
-          "JSON object: exec_id, model_id, model_name, tensor_name, usage, size, is_partial"),
+          "JSON object: exec_id, model_id, model_name, tensor_name, usage, mark, value, size, "
+          "queue, is_partial"),
 };
 
 #define HBM(TYPE, name, meaning) \

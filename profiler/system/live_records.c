@@ -227,6 +227,7 @@ static void execution_take(struct ntk_live_records *records, const struct ntk_sl
         records->process.cores_per_device > 0 ? records->process.cores_per_device : 1;
 
     event.execution_id = slot->word[2];
+    event.queue = (uint16_t)NTK_EXEC_QUEUE(slot->flags);
     event.kind = EXECUTE;
     records->executions++;
     span_add(records, slot->core, event, slot->start_ticks, slot->word[0], 0);
@@ -305,7 +306,12 @@ static void slot_take(struct ntk_live_records *records, const struct ntk_slot *s
         event.kind = MARK;
         event.name = text_of(records, NTK_WORD_LO(slot->word[1]));
         event.model_id = 0;
-        span_add(records, slot->core, event, slot->start_ticks, slot->word[0], 0);
+        event.bytes = slot->word[2];
+        if (slot->word[0] == 0) {
+            instant_add(records, slot->core, event, slot->start_ticks);
+        } else {
+            span_add(records, slot->core, event, slot->start_ticks, slot->word[0], 0);
+        }
         break;
     default:
         break;

@@ -30,6 +30,16 @@ bool ntk_system_type_is_hardware(const char *type)
     return false;
 }
 
+bool ntk_system_span_is_mark(const struct ntk_system_span *span)
+{
+    return strcmp(span->type, "mark") == 0;
+}
+
+const char *ntk_system_span_label(const struct ntk_system_span *span)
+{
+    return span->name[0] && ntk_system_span_is_mark(span) ? span->name : span->type;
+}
+
 /* ---- files ---- */
 
 static void warn(struct ntk_system_trace *trace, const struct ntk_err *err)
@@ -106,6 +116,7 @@ static struct ntk_system_span span_of(const NtkNtracePb__Trace *file, const NtkN
         .worker = core->worker_gid,
         .device_core = core->device_core_idx[i],
         .stack = core->hbm_idx[i],
+        .queue = core->n_queue ? core->queue[i] : 0,
         .parent = NTK_SYSTEM_NO_PARENT,
     };
 }

@@ -29,18 +29,23 @@ struct ntk_system_span {
     uint64_t tracking_id;
     uint64_t exec_id;                        /* of nrta_execute_schedule: the sequence number */
     uint64_t device_start_ns, device_end_ns; /* clock of the core */
-    uint64_t bytes;
+    uint64_t bytes;                          /* of a mark: the number that its program gave it */
     uint32_t model_id, thread_id;
     uint32_t nc;          /* relative to the process */
     uint32_t worker;      /* global */
     uint32_t device_core; /* physical, in its device */
     uint32_t stack;
-    size_t parent; /* innermost span of the same thread around it, which stands before it; or
+    uint32_t queue; /* number of the caller's queue that it waited in; 0: none */
+    size_t parent;  /* innermost span of the same thread around it, which stands before it; or
                       NTK_SYSTEM_NO_PARENT */
 };
 
 /* Of the device; all others are the host's. */
 bool ntk_system_type_is_hardware(const char *type);
+/* A mark of the program itself. */
+bool ntk_system_span_is_mark(const struct ntk_system_span *span);
+/* What stands on it where it is drawn: its type, of a mark the mark's name. */
+const char *ntk_system_span_label(const struct ntk_system_span *span);
 
 struct ntk_system_trace {
     char *folder;

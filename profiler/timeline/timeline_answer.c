@@ -306,7 +306,9 @@ static void put_span(const struct ntk_timeline_track *track, const struct ntk_ti
     end_rows(json);
     begin_rows(json, "Event");
     put_text_row_if(json, "Name", from->name);
-    if (from->bytes) {
+    if (ntk_system_span_is_mark(from)) {
+        put_row(json, "Number", "number", (double)from->bytes);
+    } else if (from->bytes) {
         put_row(json, "Bytes", "bytes", (double)from->bytes);
     }
     if (from->model_id) {
@@ -314,6 +316,9 @@ static void put_span(const struct ntk_timeline_track *track, const struct ntk_ti
     }
     if (from->exec_id) {
         put_row(json, "Execution", "number", (double)from->exec_id);
+    }
+    if (from->queue) {
+        put_row(json, "Queue", "number", from->queue);
     }
     put_row(json, "Thread", "number", from->thread_id);
     put_row(json, "Core of the process", "number", from->nc);

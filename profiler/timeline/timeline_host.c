@@ -181,7 +181,7 @@ static int build_spans(struct place *place)
             track->lane_count = slice->lane + 1U;
         }
         timeline->end_ps = slice->end_ps > timeline->end_ps ? slice->end_ps : timeline->end_ps;
-        ret = what_of_type(place->build, span->type, &slice->what);
+        ret = what_of_type(place->build, ntk_system_span_label(span), &slice->what);
     }
     tree_fini(&tree);
     ntk_map_fini(&rows);

@@ -108,6 +108,7 @@ struct cnrt_queue {
     struct ntk_core_handle handle;
     struct ntk_core_queue *core;
     uint32_t device;
+    uint16_t number;   /* the smallest that no other queue of the process has, from 1 */
     bool is_waiting;   /* submissions return when they are complete */
     _Atomic int error; /* of the first task that failed since the last synchronisation */
 };

@@ -185,18 +185,18 @@ struct ntk_core_kernel *cnrt_program_kernel_get(const struct ntk_cnrt_program *p
 
 int cnrt_program_run(struct ntk_cnrt_program *program, uint32_t nc,
                      struct ntk_core_tensor *const *tensors, size_t tensor_count,
-                     uint64_t asked_ticks, enum ntk_core_outcome *out_outcome, struct ntk_err *err)
+                     const struct ntk_core_queued *queued, enum ntk_core_outcome *out_outcome,
+                     struct ntk_err *err)
 {
-    const struct ntk_core_queued queued = { .asked_ticks = asked_ticks,
-                                            .code_bytes = program->code_bytes };
+    struct ntk_core_queued full = *queued;
 
+    full.code_bytes = program->code_bytes;
     pthread_mutex_lock(&program->lock);
     int ret = program->models[nc] ? 0 : model_load(program, nc, err);
     struct ntk_core_model *model = program->models[nc];
     pthread_mutex_unlock(&program->lock);
-    return ret < 0
-               ? ret
-               : ntk_core_execute_queued(model, tensors, tensor_count, &queued, out_outcome, err);
+    return ret < 0 ? ret
+                   : ntk_core_execute_queued(model, tensors, tensor_count, &full, out_outcome, err);
 }
 
 void cnrt_programs_close_all(void)

@@ -25,9 +25,11 @@ const struct ntk_core_io *cnrt_program_io_get(const struct ntk_cnrt_program *pro
                                               size_t *out_count);
 /* Of a function. */
 struct ntk_core_kernel *cnrt_program_kernel_get(const struct ntk_cnrt_program *program);
-/* Of a file: runs it on a cluster of the process, which the caller holds. */
+/* Of a file: runs it on a cluster of the process, which the caller holds. Of *queued what the
+ * queue knows: code_bytes are the program's. */
 int cnrt_program_run(struct ntk_cnrt_program *program, uint32_t nc,
                      struct ntk_core_tensor *const *tensors, size_t tensor_count,
-                     uint64_t asked_ticks, enum ntk_core_outcome *out_outcome, struct ntk_err *err);
+                     const struct ntk_core_queued *queued, enum ntk_core_outcome *out_outcome,
+                     struct ntk_err *err);
 
 #endif

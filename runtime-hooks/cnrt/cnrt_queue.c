@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "runtime-hooks/cnrt/cnrt_public.h"
+#include "shared/abi/event_abi.h"
 #include "shared/base/vec.h"
 
 #define DEPTH 65536U /* tasks that wait in one queue; who adds more waits */
@@ -26,9 +27,26 @@ struct ntk_core_handle_pool cnrt_queues =
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ntk_vec list = NTK_VEC_INIT(struct cnrt_queue *);
 
+/* 0: more queues than there are numbers, on the devices together. The list is locked. */
+static uint16_t number_free(void)
+{
+    uint64_t taken[NTK_EXEC_QUEUES / 64 + 1] = { 1 };
+
+    ntk_vec_each(struct cnrt_queue *, queue, &list) {
+        taken[(*queue)->number / 64] |= UINT64_C(1) << (*queue)->number % 64;
+    }
+    for (unsigned i = 0; i < sizeof taken / sizeof *taken; i++) {
+        if (~taken[i]) {
+            return (uint16_t)(i * 64 + (unsigned)__builtin_ctzll(~taken[i]));
+        }
+    }
+    return 0;
+}
+
 static int list_add(struct cnrt_queue *queue)
 {
     pthread_mutex_lock(&list_lock);
+    queue->number = number_free();
     int ret = ntk_vec_push(&list, &queue);
     pthread_mutex_unlock(&list_lock);
     return ret;

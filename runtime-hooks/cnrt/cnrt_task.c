@@ -67,6 +67,7 @@ static int function_run(struct task_item *task, uint32_t nc, enum ntk_core_outco
         .width = task->width,
         .share = task->share,
         .asked_ticks = task->asked_ticks,
+        .queue = task->queue->number,
         .compute = compute,
         .ctx = task,
     };
@@ -77,6 +78,8 @@ static int function_run(struct task_item *task, uint32_t nc, enum ntk_core_outco
 static int file_run(struct task_item *task, uint32_t nc, enum ntk_core_outcome *out_outcome,
                     struct ntk_err *err)
 {
+    const struct ntk_core_queued queued = { .asked_ticks = task->asked_ticks,
+                                            .queue = task->queue->number };
     struct ntk_core_tensor **tensors = calloc(task->param_count + 1, sizeof *tensors);
     uint32_t made = 0;
     int ret = 0;
@@ -91,8 +94,8 @@ static int file_run(struct task_item *task, uint32_t nc, enum ntk_core_outcome *
                                            &tensors[made], err);
     }
     if (ret == 0) {
-        ret = cnrt_program_run(task->task.program, nc, tensors, task->param_count,
-                               task->asked_ticks, out_outcome, err);
+        ret = cnrt_program_run(task->task.program, nc, tensors, task->param_count, &queued,
+                               out_outcome, err);
     }
     while (made-- > 0) {
         ntk_core_tensor_destroy(tensors[made]);

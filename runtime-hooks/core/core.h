@@ -339,6 +339,7 @@ int ntk_core_execute_timed(struct ntk_core_model *model, struct ntk_core_tensor 
 struct ntk_core_queued {
     uint64_t asked_ticks; /* ntk_core_ticks() of when the caller asked: latency counts from there */
     uint64_t code_bytes;  /* instructions that go to the device with it */
+    uint16_t queue;       /* its number, 1 to NTK_EXEC_QUEUES; 0: it has none */
 };
 int ntk_core_execute_queued(struct ntk_core_model *model, struct ntk_core_tensor *const *tensors,
                             size_t tensor_count, const struct ntk_core_queued *queued,

@@ -35,6 +35,7 @@ struct execution {
     uint64_t id;
     uint64_t call_start_ticks;
     uint64_t code_bytes;               /* that have not gone to the device yet */
+    uint16_t queue;                    /* of the front */
     uint64_t parts_ticks;              /* on cores, in steps before this one */
     uint64_t device_ns;                /* likewise */
     enum ntk_core_outcome outcome;     /* of these */
@@ -305,6 +306,7 @@ static struct ntk_core_trace_data trace_data(const struct execution *execution)
 {
     return (struct ntk_core_trace_data){ .execution_id = execution->id,
                                          .model_id = execution->model->id,
+                                         .queue = execution->queue,
                                          .name = execution->model->name };
 }
 
@@ -488,6 +490,7 @@ static enum ntk_core_outcome core_step_run(struct execution *execution, uint32_t
         .call_start_ticks = execution->call_start_ticks,
         .core = (uint16_t)nc->first_physical,
         .core_count = (uint16_t)step->subgraph_count,
+        .queue = execution->queue,
         .per_core = per_core,
     };
     exec.core_start_ticks =
@@ -592,7 +595,8 @@ static void hosted_tell(const struct execution *execution, enum ntk_core_outcome
                                    .call_start_ticks = execution->call_start_ticks,
                                    .status = core_status(outcome),
                                    .core = (uint16_t)nc->first_physical,
-                                   .core_count = 1 };
+                                   .core_count = 1,
+                                   .queue = execution->queue };
 
     pthread_mutex_lock(&nc->execution_lock);
     exec.core_start_ticks = ntk_hooks_exec_begin(model->hook, exec.core, 1);
@@ -704,6 +708,7 @@ static int execute(struct ntk_core_model *model, struct ntk_core_tensor *const *
         .views = on_stack,
         .call_start_ticks = queued ? queued->asked_ticks : ntk_hooks_now(),
         .code_bytes = queued ? queued->code_bytes : 0,
+        .queue = queued ? queued->queue : 0,
         .id = atomic_fetch_add_explicit(&model->core->execution_id, 1, memory_order_relaxed) + 1,
         .err = err
     };

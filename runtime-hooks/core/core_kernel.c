@@ -31,6 +31,7 @@ struct ntk_core_kernel {
 struct running {
     struct ntk_core_kernel *kernel;
     uint32_t first_nc, width;
+    uint16_t queue;
     uint64_t id;
     struct ntk_err *err;
 };
@@ -191,6 +192,7 @@ static struct ntk_core_trace_data trace_data(const struct running *running)
 {
     return (struct ntk_core_trace_data){ .execution_id = running->id,
                                          .model_id = running->kernel->id,
+                                         .queue = running->queue,
                                          .name = running->kernel->name };
 }
 
@@ -252,6 +254,7 @@ static enum ntk_core_outcome run_held(const struct running *running,
         .call_start_ticks = run->asked_ticks ? run->asked_ticks : ntk_hooks_now(),
         .core = (uint16_t)core->ncs[running->first_nc].first_physical,
         .core_count = (uint16_t)physical_count,
+        .queue = running->queue,
         .per_core = per_core,
     };
 
@@ -305,6 +308,7 @@ int ntk_core_kernel_run(struct ntk_core_kernel *kernel, const struct ntk_core_ke
     struct running running = {
         .kernel = kernel,
         .width = run->width,
+        .queue = run->queue,
         .id = atomic_fetch_add_explicit(&core->execution_id, 1, memory_order_relaxed) + 1,
         .err = err,
     };

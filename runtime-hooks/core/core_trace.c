@@ -347,6 +347,7 @@ void ntk_core_trace_moment(uint32_t nc, const struct ntk_core_trace_data *data,
         .thread_id = thread_id,
         .device_core = data->device_core,
         .stack = data->stack,
+        .queue = data->queue,
     };
 
     pthread_mutex_lock(&lane->lock);
@@ -400,4 +401,20 @@ void ntk_core_trace_point(enum ntk_core_trace_kind kind, uint32_t nc,
     const struct ntk_core_trace_note note = { .phase = NTK_NTRACE_INSTANT, .kind = kind };
 
     ntk_core_trace_moment(nc, data, &note, 1);
+}
+
+void ntk_core_trace_mark(const char *name, uint64_t duration_ns, uint64_t value)
+{
+    struct ntk_core_trace_data data = { .time_ns = ntk_clock_realtime_ns() - duration_ns,
+                                        .bytes = value,
+                                        .name = name };
+    struct ntk_core_trace_span span = { 0 };
+
+    if (duration_ns == 0) {
+        ntk_core_trace_point(NTK_CORE_TRACE_MARK, 0, &data);
+        return;
+    }
+    ntk_core_trace_span_begin(&span, NTK_CORE_TRACE_MARK, 0, &data);
+    data.time_ns += duration_ns;
+    ntk_core_trace_span_end(&span, &data);
 }

@@ -65,6 +65,7 @@ enum ntk_core_trace_kind {
     NTK_CORE_TRACE_COPY_OUT,
     NTK_CORE_TRACE_MEMORY_ALLOC,
     NTK_CORE_TRACE_MEMORY_FREE,
+    NTK_CORE_TRACE_MARK, /* span or moment: what the program says of itself */
     NTK_CORE_TRACE_KINDS,
 };
 
@@ -73,10 +74,11 @@ struct ntk_core_trace_data {
     uint64_t time_ns;      /* since 1970-01-01 UTC; 0: now */
     uint64_t execution_id; /* RUNNING .. SYNC, EXEC_*; SCHEDULE: the sequence number */
     uint64_t device_ns;    /* clock of the core: device time it has spent on executions so far */
-    uint64_t bytes;
+    uint64_t bytes;        /* MARK: the program's number */
     uint32_t model_id;
     uint16_t device_core; /* physical, in its device */
     uint16_t stack;       /* of the device, for MEMORY_* */
+    uint16_t queue;       /* RUNNING, EXECUTE, EXEC_*: number of the caller's queue; 0: none */
     const char *name;     /* of the model or the tensor; MEMORY_*: the category. Copied */
 };
 
@@ -142,6 +144,8 @@ void ntk_core_trace_span_end(const struct ntk_core_trace_span *span,
                              const struct ntk_core_trace_data *data);
 void ntk_core_trace_point(enum ntk_core_trace_kind kind, uint32_t nc,
                           const struct ntk_core_trace_data *data);
+/* A mark that lasted until now, which a duration of 0 makes a moment. */
+void ntk_core_trace_mark(const char *name, uint64_t duration_ns, uint64_t value);
 
 #ifdef __cplusplus
 }

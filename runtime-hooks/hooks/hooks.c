@@ -668,7 +668,8 @@ static void record_exec(const struct ntk_hooks_exec *exec, uint64_t now, uint64_
     }
     ntk_ring_writer_put(
         writer, exec->call_start_ticks != 0 ? exec->call_start_ticks : now,
-        NTK_SLOT_META(NTK_EVENT_EXEC, ntk_outcome_of_status(exec->status), exec->core,
+        NTK_SLOT_META(NTK_EVENT_EXEC,
+                      NTK_EXEC_FLAGS(ntk_outcome_of_status(exec->status), exec->queue), exec->core,
                       writer->thread),
         exec->call_start_ticks != 0 ? hooks_span_ticks(exec->call_start_ticks, now) : 0,
         NTK_WORD(id, exec->status), exec->execution_id, core_ticks, exec->device_ns);
@@ -856,7 +857,8 @@ void ntk_hooks_exec_refused(const struct ntk_hooks_exec *exec)
         }
     }
     if ((mask & HOOKS_EVENTS) != 0) {
-        hooks_record(NTK_EVENT_EXEC, (uint16_t)ntk_outcome_of_status(exec->status), exec->core,
+        hooks_record(NTK_EVENT_EXEC,
+                     NTK_EXEC_FLAGS(ntk_outcome_of_status(exec->status), exec->queue), exec->core,
                      exec->call_start_ticks, hooks_span_ticks(exec->call_start_ticks, now),
                      NTK_WORD(model_id(exec->model), exec->status), exec->execution_id, 0, 0);
     }

@@ -175,6 +175,7 @@ struct ntk_hooks_exec {
     uint32_t run_count;  /* runs in a row of one call, all of them done when it ended well; 0: 1 */
     uint16_t core;       /* first physical core: carries counts and histograms */
     uint16_t core_count; /* physical cores in a row that were busy; 0 counts as 1 */
+    uint16_t queue;      /* number of the caller's queue, 1 to NTK_EXEC_QUEUES; 0: none */
     const struct ntk_hooks_exec_core *per_core; /* core_count of them, or NULL when unknown */
 };
 

@@ -252,6 +252,10 @@ static void data_write(struct ntk_json *json, const struct ntk_ntrace_event *eve
         ntk_json_key_text(json, "usage", ntk_core_trace_name(event->name));
         ntk_json_key_u64(json, "hbm_idx", event->stack);
         break;
+    case NTK_CORE_TRACE_MARK:
+        ntk_json_key_text(json, "mark", ntk_core_trace_name(event->name));
+        ntk_json_key_u64(json, "value", event->bytes);
+        break;
     case NTK_CORE_TRACE_KINDS:
         break;
     }

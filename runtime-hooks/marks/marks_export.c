@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* marks_export - what neuron/marks.h looks for, in a runtime of ours. */
 #include "neuron/marks.h"
+#include "runtime-hooks/core/core_trace.h"
 #include "runtime-hooks/hooks/hooks.h"
 
 __attribute__((visibility("default"))) neuron_mark_now_function neuron_mark_now;
@@ -14,4 +15,12 @@ uint64_t neuron_mark_now(void)
 void neuron_mark_write(const char *name, uint64_t began, uint64_t value)
 {
     ntk_hooks_mark_text(name, began, value);
+    if (ntk_core_trace_is_on() && name) {
+        uint64_t now = ntk_hooks_mark_begin();
+
+        if (now != 0) {
+            ntk_core_trace_mark(name, began && began < now ? ntk_hooks_ticks_to_ns(now - began) : 0,
+                                value);
+        }
+    }
 }

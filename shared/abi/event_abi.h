@@ -74,7 +74,8 @@ static_assert(offsetof(struct ntk_slot, word) == 24, "event ABI 1");
  * COLLECTIVE      duration ticks    communicator lo, status hi sequence      bytes              waiting ticks
  *
  * status: how it ended, a number of shared/abi/result.def.
- * EXEC, flags bits 0-3: enum ntk_outcome. start is the call, on-core ticks (host time) belong to
+ * EXEC, flags: NTK_EXEC_FLAGS(); the queue is the number of the caller's queue that it waited in, 0
+ * where it waited in none or in one without a number. start is the call, on-core ticks (host time) belong to
  * device_latency; the ENGINE records of an execution start when its core started. One that goes on
  * on other cores has a record on each, with its id.
  * MODEL_START, MODEL_STOP: of runtimes whose callers start and stop models between load and unload;
@@ -100,6 +101,12 @@ enum ntk_event_kind {
     NTK_EVENT_COLLECTIVE = 14,
     NTK_EVENT_KIND_COUNT
 };
+
+#define NTK_EXEC_FLAGS(outcome, queue) \
+    ((uint16_t)((unsigned)(outcome) | (unsigned)(queue) << 4)) /* enum ntk_outcome */
+#define NTK_EXEC_OUTCOME(flags) ((flags)&0xFU)
+#define NTK_EXEC_QUEUE(flags) ((unsigned)(flags) >> 4)
+#define NTK_EXEC_QUEUES 4095 /* queues have numbers up to this one */
 
 enum ntk_transfer {
     NTK_TRANSFER_HOST_TO_DEVICE = 0,

@@ -196,7 +196,7 @@ static void forget_errors(struct source_ring *source)
 static bool is_listed(const struct ntk_slot *slot)
 {
     return (slot->kind >= NTK_EVENT_MEM_ALLOC && slot->kind <= NTK_EVENT_MODEL_STOP) ||
-           (slot->kind == NTK_EVENT_EXEC && (slot->flags & 0xf) != NTK_OUTCOME_COMPLETED);
+           (slot->kind == NTK_EVENT_EXEC && NTK_EXEC_OUTCOME(slot->flags) != NTK_OUTCOME_COMPLETED);
 }
 
 static void fill_event(const struct ntk_ring_segment *segment, const struct ntk_slot *slot,

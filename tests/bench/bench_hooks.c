@@ -78,6 +78,23 @@ static double measure_mark(void *ctx)
     return (double)(rounds_cpu_ns() - begin) / EVENTS;
 }
 
+/* Sixteen names in turn: each has to be found among them. */
+static double measure_range(void *ctx)
+{
+    static const char *const names[16] = { "step",    "forward",   "backward", "all-reduce",
+                                           "loader",  "optimizer", "epoch",    "evaluation",
+                                           "embed",   "attention", "mlp",      "layer norm",
+                                           "softmax", "tokens",    "save",     "restore" };
+    uint64_t begin = rounds_cpu_ns();
+    uint64_t i;
+
+    (void)ctx;
+    for (i = 0; i < EVENTS; i++) {
+        bench_so_range(names[i % 16], i);
+    }
+    return (double)(rounds_cpu_ns() - begin) / EVENTS;
+}
+
 static double measure_nothing(void *ctx)
 {
     uint64_t begin = rounds_cpu_ns();
@@ -320,6 +337,7 @@ int main(int argc, char **argv)
         { .name = "one record, two threads", .measure = measure_two_writers },
         { .name = "floor, two threads", .measure = measure_two_writers },
         { .name = "an execution: counters, histograms, 7 records", .measure = measure_execute },
+        { .name = "a range with its name, of a program", .measure = measure_range },
     };
     struct rounds_subject drain[] = {
         { .name = "reading and aggregating one event", .measure = measure_drain, .ctx = &tally },
@@ -381,6 +399,7 @@ int main(int argc, char **argv)
         (void)rounds_print_value("E4 detached hook", rounds_min(&off[1]), "ns", 2.5, 0);
     }
     (void)rounds_print_ratio("E3 one record / floor", &on[2], &on[1], 2.0);
+    (void)rounds_print_ratio("E3 a program's range / floor", &on[7], &on[1], 4.0);
     (void)rounds_print_ratio("E5 two threads / one thread", &on[4], &on[2], 1.25);
     (void)rounds_print_ratio("   the floor: two threads / one", &on[5], &on[1], 0);
     (void)rounds_print_ratio("   two threads: record / floor", &on[4], &on[5], 2.0);

@@ -36,6 +36,11 @@ EXPORT void bench_so_mark(uint64_t a, uint64_t b)
     ntk_hooks_mark(1, 0, 0, a, b);
 }
 
+EXPORT void bench_so_range(const char *name, uint64_t value)
+{
+    ntk_hooks_mark_text(name, ntk_hooks_mark_begin(), value);
+}
+
 static struct ntk_hooks_exec running;
 
 EXPORT void bench_so_execute_begin(uint64_t id)

@@ -28,9 +28,10 @@ struct ntk_ntrace_event {
     uint32_t thread_id;
     uint16_t device_core;
     uint16_t stack;
-    uint8_t kind;  /* index into the file's types */
-    uint8_t phase; /* enum ntk_ntrace_phase */
-    uint8_t reserved[6];
+    uint8_t kind;   /* index into the file's types */
+    uint8_t phase;  /* enum ntk_ntrace_phase */
+    uint16_t queue; /* number of the caller's queue; 0 none */
+    uint8_t reserved[4];
 };
 
 #endif

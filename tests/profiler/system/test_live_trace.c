@@ -19,6 +19,7 @@
 #define RUNS 500U
 #define FAILURES 5U /* every hundredth */
 #define DEVICE_NS 1000U
+#define QUEUES 3U /* none, one in the middle, nearly the last number */
 #define A_MINUTE UINT64_C(60000000000)
 
 enum { FIRST_CORE = 6, CORES = 2, LOGICAL = 3 }; /* the logical core 3, LNC 2 */
@@ -33,6 +34,7 @@ static void execute(struct ntk_hooks_model_ref model, uint64_t id)
                                    .status = id % (RUNS / FAILURES) == 0 ? 1003 : 0,
                                    .core = FIRST_CORE,
                                    .core_count = CORES,
+                                   .queue = (uint16_t)(id % QUEUES * (NTK_EXEC_QUEUES / 2)),
                                    .per_core = cores };
 
     for (unsigned i = 0; i < CORES; i++) {
@@ -81,9 +83,12 @@ static int child_works(struct observed *child, void *ctx)
                                                      .core = FIRST_CORE,
                                                      .direction = NTK_TRANSFER_HOST_TO_DEVICE });
     ntk_hooks_model_started(ref, ntk_hooks_now(), 0);
+    uint64_t mark = ntk_hooks_mark_begin();
     for (uint64_t id = 1; id <= RUNS; id++) {
         execute(ref, id);
     }
+    ntk_hooks_mark_text("all of them", mark, RUNS);
+    ntk_hooks_mark_text("epoch", 0, 7);
     ntk_hooks_model_stopped(ref, ntk_hooks_now(), 0);
     ntk_hooks_memory_free(&memory, row);
     ntk_hooks_detach();
@@ -130,7 +135,7 @@ static void folder_holds_exactly_what_the_process_did(void **state)
     struct observed child = observed_start(test_scratch_folder, child_works, NULL);
     struct ntk_system_trace *trace = NULL;
     struct ntk_err err = { 0 };
-    size_t count[5] = { 0 };
+    size_t count[6] = { 0 };
     uint64_t clock_ns = 0;
 
     assert_int_equal(observed_receive(&child), 1);
@@ -158,6 +163,7 @@ static void folder_holds_exactly_what_the_process_did(void **state)
             count[0]++;
             assert_string_equal(span->name, "step.neff");
             assert_int_equal(span->exec_id, count[0]);
+            assert_int_equal(span->queue, count[0] % QUEUES * (NTK_EXEC_QUEUES / 2));
         } else if (strcmp(span->type, "nc_exec_running") == 0) {
             /* Two physical cores, in one device time. */
             assert_int_equal(span->device_core, FIRST_CORE + count[1] % CORES);
@@ -174,6 +180,13 @@ static void folder_holds_exactly_what_the_process_did(void **state)
             assert_string_equal(span->name, "step.neff");
             assert_int_equal(strcmp(span->type, "model_stop") == 0, count[4]++);
             assert_int_equal(count[0], count[4] == 1 ? 0 : RUNS);
+        } else if (strcmp(span->type, "mark") == 0) {
+            bool is_moment = strcmp(span->name, "epoch") == 0;
+
+            count[5]++;
+            assert_int_equal(span->is_instant, is_moment);
+            assert_string_equal(ntk_system_span_label(span), is_moment ? "epoch" : "all of them");
+            assert_int_equal(span->bytes, is_moment ? 7 : RUNS);
         } else {
             count[3]++;
             assert_string_equal(span->name, "weights");
@@ -185,6 +198,7 @@ static void folder_holds_exactly_what_the_process_did(void **state)
     assert_int_equal(count[2], FAILURES);
     assert_int_equal(count[3], 3); /* allocated, written, freed */
     assert_int_equal(count[4], 2);
+    assert_int_equal(count[5], 2);
     ntk_system_trace_close(trace);
     free(result.folder);
 }
@@ -204,8 +218,9 @@ static void what_is_beyond_the_bound_is_counted_as_lost(void **state)
     for (size_t c = 0; c < trace->file->n_cores; c++) {
         events += trace->file->cores[c]->n_tracking_id;
     }
-    /* Two ends of a call and of what each core ran; failures, memory, two ends of a transfer. */
-    assert_int_equal(events + trace->lost, RUNS * 2 * (1 + CORES) + FAILURES + 8);
+    /* Two ends of a call and of what each core ran; failures, memory, two ends of a transfer,
+     * three of marks. */
+    assert_int_equal(events + trace->lost, RUNS * 2 * (1 + CORES) + FAILURES + 11);
     assert_int_equal(trace->lost, result.lost);
     assert_true(events > 0 && result.lost > 0);
     ntk_system_trace_close(trace);

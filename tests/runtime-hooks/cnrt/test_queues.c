@@ -3,8 +3,11 @@
 #include "neuware/g3/cnrt.h"
 
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "shared/ring/ring_registry.h"
 #include "tests/runtime-hooks/cnrt/cards.h"
 #include "tests/support/unit.h"
 
@@ -280,6 +283,61 @@ static void what_is_queued_runs_before_the_library_closes(void **state)
     ntk_cnrt_program_drop(program);
 }
 
+static void take_queues(const struct ntk_ring_segment *segment, const struct ntk_slot *slots,
+                        size_t count, void *ctx)
+{
+    unsigned *queues = ctx; /* a decimal digit each, in order */
+
+    (void)segment;
+    for (size_t i = 0; i < count; i++) {
+        if (slots[i].kind == NTK_EVENT_EXEC) {
+            *queues = *queues * 10 + NTK_EXEC_QUEUE(slots[i].flags);
+        }
+    }
+}
+
+/* What another process reads in the rings of this one: nobody sees the locks that he holds himself. */
+static unsigned recorded_queues(const struct cards *cards)
+{
+    const struct ntk_ring_options options = { .folder = cards->folder,
+                                              .from = NTK_RING_FROM_OLDEST };
+    struct ntk_ring_registry *registry = NULL;
+    unsigned queues = 0;
+    int status = 0;
+    pid_t reader = fork();
+
+    if (reader == 0) {
+        if (ntk_ring_registry_open(&options, &registry, NULL) == 0 &&
+            ntk_ring_registry_poll(registry, NULL, NULL) == 0 &&
+            ntk_ring_registry_count(registry) == 1) {
+            ntk_ring_segment_drain(ntk_ring_registry_get(registry, 0), 0, take_queues, &queues);
+        }
+        _exit((int)queues);
+    }
+    assert_int_equal(waitpid(reader, &status, 0), reader);
+    assert_true(WIFEXITED(status));
+    return (unsigned)WEXITSTATUS(status);
+}
+
+static void records_name_the_queue_by_a_number_that_is_taken_again(void **state)
+{
+    struct ntk_cnrt_program *program = cards_program("op");
+    cnrtQueue_t queues[3] = { queue_make(), queue_make(), queue_make() };
+    struct cards_task tasks[3] = { [0 ... 2] = { .is_let_go = true } };
+
+    assert_int_equal(cnrtDestroyQueue(queues[1]), CNRT_RET_SUCCESS);
+    queues[1] = queue_make(); /* has the number that was given back */
+    for (size_t i = 0; i < 3; i++) {
+        cards_push(queues[i], program, &tasks[i]);
+        assert_int_equal(cnrtSyncQueue(queues[i]), CNRT_RET_SUCCESS);
+    }
+    assert_int_equal(recorded_queues(*state), 123);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(cnrtDestroyQueue(queues[i]), CNRT_RET_SUCCESS);
+    }
+    ntk_cnrt_program_drop(program);
+}
+
 int main(void)
 {
 #define CARDS(test) cmocka_unit_test_setup_teardown(test, cards_setup_open, cards_teardown)
@@ -294,6 +352,7 @@ int main(void)
         CARDS(a_task_gets_cores_of_the_clusters_it_may_have),
         CARDS(tasks_of_queues_run_side_by_side_as_long_as_there_are_clusters),
         CARDS(what_is_queued_runs_before_the_library_closes),
+        CARDS(records_name_the_queue_by_a_number_that_is_taken_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

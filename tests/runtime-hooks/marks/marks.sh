@@ -88,3 +88,17 @@ recorded() { neuron-profile inspect --pid $job --duration 300ms -o "$1" >out.txt
 rm -rf live
 wait_for recorded live
 kill "$job"
+
+# What the trace of a program says: 5 steps with their numbers, moments as moments.
+traced() { neuron-profile view -d "$1" --output-format json --output-file "$1.json" 2>"$1.txt" || fail "$1: $(cat "$1.txt")"; }
+traced live
+jq -e '[.trace_event[] | select(.name == "mark")] | length > 0 and all(.[]; .mark == "step" and .value == 3 and .duration >= 10000000)' \
+    live.json >/dev/null || fail "the recording: $(jq -c '[.trace_event[] | select(.name == "mark")][0:3]' live.json)"
+NEURON_RT_INSPECT_ENABLE=1 NEURON_RT_INSPECT_SYSTEM_PROFILE=1 NEURON_RT_INSPECT_DEVICE_PROFILE=0 NEURON_RT_INSPECT_OUTPUT_DIR=own \
+    ./marking_c "$NTK_LIB_DIR/libnrt.so.1"
+traced own
+[ "$(jq -c '[.trace_event[] | select(.mark == "step") | .value]' own.json)" = '[1,2,3,4,5]' ] || fail "the trace: $(cat own.json)"
+jq -e '[.trace_event[] | select(.mark == "step") | .duration >= 2000000] | all' own.json >/dev/null || fail "a step of the trace is too short"
+jq -e '[.trace_event[] | select(.mark == "largest") | .duration == 0] == [true]' own.json >/dev/null || fail "a moment is none"
+neuron-profile view -d own --output-format chrome --output-file own_chrome.json 2>own_chrome.txt || fail "$(cat own_chrome.txt)"
+jq -e '[(.traceEvents? // .)[] | select(.name == "step") | .args.value] == [1,2,3,4,5]' own_chrome.json >/dev/null || fail "no steps in the Chrome trace"

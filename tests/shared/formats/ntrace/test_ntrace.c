@@ -176,7 +176,7 @@ static void columns_and_numbers_that_lie_are_refused(void **state)
     NtkNtracePb__Trace head;
     struct piece piece;
 
-    for (int spoilt = 0; spoilt < 6; spoilt++) {
+    for (int spoilt = 0; spoilt < 7; spoilt++) {
         head_init(&head);
         piece_init(&piece, 0);
         head.cores = piece.list;
@@ -199,6 +199,13 @@ static void columns_and_numbers_that_lie_are_refused(void **state)
         case 5:
             piece.narrow[6][5] = 3; /* a phase */
             break;
+        case 6: { /* a column that may be missing, or must be whole */
+            static uint32_t queue[EVENTS];
+
+            piece.core.queue = queue;
+            piece.core.n_queue = EVENTS - 1;
+            break;
+        }
         }
         int ret = read_packed(&head, text);
         assert_int_equal(ret, spoilt == 0 ? 0 : -EBADMSG);
