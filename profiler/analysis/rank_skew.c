@@ -55,7 +55,7 @@ static int gather(const struct ntk_system_trace *const *traces, size_t count, co
         for (size_t i = 0; i < traces[t]->span_count; i++) {
             const struct ntk_system_span *span = &traces[t]->spans[i];
             struct begin begin = { span->worker, span->device_core, span->start_ns, span->end_ns,
-                                   span->exec_id };
+                                   ntk_system_span_is_collective(span) ? 0 : span->exec_id };
             if (strcmp(span->type, type) == 0 && !span->is_instant && !span->is_partial &&
                 ntk_vec_push(begins, &begin) < 0) {
                 return -ENOMEM;

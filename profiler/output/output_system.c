@@ -345,6 +345,10 @@ static int put_event(void *ctx, const void *data)
     if (row->queue != NTK_ABSENT_I64) {
         ntk_json_key_i64(json, "queue", row->queue);
     }
+    if (row->communicator) {
+        ntk_json_key_text(json, "communicator", row->communicator);
+        ntk_json_key_i64(json, "sequence", row->sequence);
+    }
     ntk_json_object_end(json);
     return 0;
 }

@@ -43,6 +43,8 @@ size_t ntk_rows_system_arguments(const struct ntk_system_event_row *row,
         { "value", NULL, row->value },
         { "size", NULL, row->bytes },
         { "queue", NULL, row->queue },
+        { "communicator", row->communicator, NTK_ABSENT_I64 },
+        { "sequence", NULL, row->sequence },
     };
     size_t count = 0;
 
@@ -86,6 +88,8 @@ static void fill_event(const struct ntk_system_trace *trace, size_t index, int64
     bool is_tensor = strncmp(span->type, "nrt_tensor_", 11) == 0;
     bool is_memory = strncmp(span->type, "nrt_dma_mem_", 12) == 0;
     bool is_mark = ntk_system_span_is_mark(span);
+    bool is_collective = ntk_system_span_is_collective(span);
+    int64_t number = span->exec_id ? ntk_rows_i64(span->exec_id) : NTK_ABSENT_I64;
     /* The device's own clock where there is one: both its ends are on it. */
     uint64_t duration_ns = is_hardware && span->device_end_ns > span->device_start_ns
                                ? span->device_end_ns - span->device_start_ns
@@ -106,7 +110,7 @@ static void fill_event(const struct ntk_system_trace *trace, size_t index, int64
         .nc = span->nc,
         .worker = span->worker,
         .device_core = is_hardware ? span->device_core : NTK_ABSENT_I64,
-        .exec_id = span->exec_id ? ntk_rows_i64(span->exec_id) : NTK_ABSENT_I64,
+        .exec_id = is_collective ? NTK_ABSENT_I64 : number,
         .is_instant = span->is_instant,
         .is_partial = span->is_partial,
         .model_id = span->model_id ? span->model_id : NTK_ABSENT_I64,
@@ -117,6 +121,8 @@ static void fill_event(const struct ntk_system_trace *trace, size_t index, int64
         .label = ntk_system_span_label(span),
         .bytes = span->bytes && !is_mark ? ntk_rows_i64(span->bytes) : NTK_ABSENT_I64,
         .value = is_mark ? ntk_rows_i64(span->bytes) : NTK_ABSENT_I64,
+        .communicator = is_collective ? span->name : NULL,
+        .sequence = is_collective ? number : NTK_ABSENT_I64,
         .queue = span->queue ? span->queue : NTK_ABSENT_I64,
     };
 }

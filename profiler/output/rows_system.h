@@ -31,6 +31,8 @@ struct ntk_system_event_row {
     const char *model, *tensor, *usage; /* usage of device memory */
     const char *mark;                   /* a mark's name */
     const char *label;                  /* the mark's name, else that of the type */
+    const char *communicator;           /* of a collective, NULL: not known */
+    int64_t sequence;                   /* ... its number in it */
     int64_t bytes, value, queue;        /* value: of a mark */
     const char *attributes; /* all of these as a JSON object; absent when there are none */
 };
@@ -40,7 +42,7 @@ struct ntk_system_argument {
     const char *key, *text;
     int64_t number;
 };
-#define NTK_SYSTEM_ARGUMENTS_MAX 9
+#define NTK_SYSTEM_ARGUMENTS_MAX 11
 size_t ntk_rows_system_arguments(const struct ntk_system_event_row *row,
                                  struct ntk_system_argument out[NTK_SYSTEM_ARGUMENTS_MAX]);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "shared/base/str.h"
+#include "shared/formats/ntrace/ntrace_comm.h"
 
 #define NAMES_MAX 65536U /* later ones are none: an application may invent any number */
 
@@ -23,6 +24,8 @@ enum type {
     MARK,
     START,
     STOP,
+    COLLECTIVE,
+    BARRIER,
     TYPES
 };
 static const char *const types[TYPES] = {
@@ -39,6 +42,8 @@ static const char *const types[TYPES] = {
     [MARK] = "mark",
     [START] = "model_start",
     [STOP] = "model_stop",
+    [COLLECTIVE] = "cc_running",
+    [BARRIER] = "cc_exec_barrier",
 };
 
 /* ---- names ---- */
@@ -100,6 +105,32 @@ static void models_read(struct ntk_live_records *records)
 
         model_put(records, model->id, name_of(records, ntk_str_base_name(model->name)));
     }
+}
+
+/* The name of the communicator in a slot of the segment's table; 0: not known (any more). */
+static uint32_t comm_name(struct ntk_live_records *records, uint32_t slot)
+{
+    char text[NTK_NTRACE_COMM_BYTES];
+
+    if (!records->has_comms) {
+        records->has_comms = true;
+        records->comm_count =
+            ntk_ring_segment_comms(records->segment, records->comms, NTK_SEGMENT_COMMS);
+    }
+    for (size_t i = 0; i < records->comm_count; i++) {
+        const struct ntk_ring_comm *comm = &records->comms[i];
+
+        if (comm->slot == slot) {
+            ntk_ntrace_comm_write(&(struct ntk_ntrace_comm){ .key = comm->key,
+                                                             .rank = comm->rank,
+                                                             .rank_count = comm->rank_count,
+                                                             .world_rank = comm->world_rank,
+                                                             .world_count = comm->world_count },
+                                  text);
+            return name_of(records, text);
+        }
+    }
+    return 0;
 }
 
 /* Cores that the process gets later count from the first that it had. */
@@ -302,6 +333,14 @@ static void slot_take(struct ntk_live_records *records, const struct ntk_slot *s
         event.name = loaded_name(records, event.model_id, NTK_WORD_LO(slot->word[3]));
         span_add(records, slot->core, event, slot->start_ticks, slot->word[0], 0);
         break;
+    case NTK_EVENT_COLLECTIVE:
+        event.kind = (slot->flags & 0xff) == NTK_COLLECTIVE_BARRIER ? BARRIER : COLLECTIVE;
+        event.name = comm_name(records, NTK_WORD_LO(slot->word[1]));
+        event.execution_id = slot->word[2];
+        event.model_id = 0;
+        event.bytes = slot->word[3];
+        span_add(records, slot->core, event, slot->start_ticks, slot->word[0], 0);
+        break;
     case NTK_EVENT_MARK:
         event.kind = MARK;
         event.name = text_of(records, NTK_WORD_LO(slot->word[1]));
@@ -349,6 +388,7 @@ void ntk_live_records_look(struct ntk_live_records *records)
 
 void ntk_live_records_drain(struct ntk_live_records *records)
 {
+    records->has_comms = false; /* read again when it has operations of one */
     (void)ntk_ring_segment_drain(records->segment, 0, batch_take, records);
 }
 

@@ -48,7 +48,10 @@ struct ntk_live_records {
     size_t count;
     struct ntk_ring_core cores[NTK_SEGMENT_CORES];
     struct ntk_ring_model known[NTK_SEGMENT_MODELS];
-    int failed; /* 0, or the first failure: nothing more is written */
+    struct ntk_ring_comm comms[NTK_SEGMENT_COMMS];
+    size_t comm_count;
+    bool has_comms; /* as of this drain */
+    int failed;     /* 0, or the first failure: nothing more is written */
     struct ntk_err *err;
 };
 

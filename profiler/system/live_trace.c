@@ -11,6 +11,7 @@
 #include "profiler/system/live_records.h"
 #include "shared/base/clock.h"
 #include "shared/base/fs.h"
+#include "shared/base/host.h"
 
 /* A ring of 16,384 slots lasts at least so long at three million records a second. */
 #define DRAIN_NS (5 * NTK_NS_PER_MS)
@@ -126,7 +127,11 @@ static int info_write(const struct ntk_live_records *records, const char *folder
 {
     NtkNtracePb__Info info = NTK_NTRACE_PB__INFO__INIT;
     char *path = path_in(folder, "trace_info.pb");
+    struct ntk_host host;
 
+    ntk_host_get(&host);
+    info.boot_id = host.boot_id;
+    info.host_name = host.name;
     info.version = NTK_NTRACE_VERSION;
     info.instance_id = "i-local";
     info.instance_type = (char *)records->process.instance_type;

@@ -35,6 +35,12 @@ bool ntk_system_span_is_mark(const struct ntk_system_span *span)
     return strcmp(span->type, "mark") == 0;
 }
 
+bool ntk_system_span_is_collective(const struct ntk_system_span *span)
+{
+    return span->name[0] &&
+           (strcmp(span->type, "cc_running") == 0 || strcmp(span->type, "cc_exec_barrier") == 0);
+}
+
 const char *ntk_system_span_label(const struct ntk_system_span *span)
 {
     return span->name[0] && ntk_system_span_is_mark(span) ? span->name : span->type;

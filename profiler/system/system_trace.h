@@ -27,7 +27,7 @@ struct ntk_system_span {
     bool is_instant;
     bool is_partial; /* one end is missing: overwritten, or still going on */
     uint64_t tracking_id;
-    uint64_t exec_id;                        /* of nrta_execute_schedule: the sequence number */
+    uint64_t exec_id;                        /* of nrta_execute_schedule, collectives: sequence */
     uint64_t device_start_ns, device_end_ns; /* clock of the core */
     uint64_t bytes;                          /* of a mark: the number that its program gave it */
     uint32_t model_id, thread_id;
@@ -44,6 +44,9 @@ struct ntk_system_span {
 bool ntk_system_type_is_hardware(const char *type);
 /* A mark of the program itself. */
 bool ntk_system_span_is_mark(const struct ntk_system_span *span);
+/* An operation of a communicator that is known: the name is that (shared/formats/ntrace/ntrace_comm.h),
+ * the exec_id the number of the operation in it. */
+bool ntk_system_span_is_collective(const struct ntk_system_span *span);
 /* What stands on it where it is drawn: its type, of a mark the mark's name. */
 const char *ntk_system_span_label(const struct ntk_system_span *span);
 

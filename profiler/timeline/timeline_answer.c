@@ -315,7 +315,8 @@ static void put_span(const struct ntk_timeline_track *track, const struct ntk_ti
         put_row(json, "Model", "number", from->model_id);
     }
     if (from->exec_id) {
-        put_row(json, "Execution", "number", (double)from->exec_id);
+        put_row(json, ntk_system_span_is_collective(from) ? "Number in communicator" : "Execution",
+                "number", (double)from->exec_id);
     }
     if (from->queue) {
         put_row(json, "Queue", "number", from->queue);

@@ -133,6 +133,7 @@ static void operation_begin(struct ntk_core_comm *comm, enum ntk_collective oper
 {
     pthread_mutex_lock(&comm->lock);
     comm->wait_ticks = 0;
+    atomic_fetch_add_explicit(&comm->operations_begun, 1, memory_order_relaxed);
     (void)ntk_hooks_collective_begin(comm->hook, operation, dtype, bytes);
 }
 

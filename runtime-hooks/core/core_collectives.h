@@ -48,6 +48,10 @@ void ntk_core_comm_leave(struct ntk_core_comm *comm);
 /* Place in the group, and how many are in it. */
 uint32_t ntk_core_comm_rank(const struct ntk_core_comm *comm);
 uint32_t ntk_core_comm_count(const struct ntk_core_comm *comm);
+/* As events of system traces name it (shared/formats/ntrace/ntrace_comm.h); "" without hooks. */
+const char *ntk_core_comm_name_get(const struct ntk_core_comm *comm);
+/* The number of the operation that began last, from 1, the same on all ranks; 0: none has. */
+uint64_t ntk_core_comm_operations_begun(const struct ntk_core_comm *comm);
 
 enum ntk_core_reduction {
     NTK_CORE_SUM,

@@ -450,6 +450,14 @@ static void hooks_join(struct ntk_core_comm *comm, uint32_t nc)
     comm->hook = ntk_hooks_comm_join(&rank, nc < ntk_core_count(comm->core)
                                                 ? (uint16_t)comm->core->ncs[nc].first_physical
                                                 : (uint16_t)NTK_NO_CORE);
+    struct ntk_ntrace_comm name = { .key = ntk_hooks_comm_key(comm->hook),
+                                    .rank = comm->rank,
+                                    .rank_count = comm->count,
+                                    .world_rank = comm->world_rank,
+                                    .world_count = comm->world_count };
+    if (name.key != 0) {
+        ntk_ntrace_comm_write(&name, comm->name);
+    }
 }
 
 /* comm_lock is held. */
@@ -550,4 +558,14 @@ uint32_t ntk_core_comm_rank(const struct ntk_core_comm *comm)
 uint32_t ntk_core_comm_count(const struct ntk_core_comm *comm)
 {
     return comm->count;
+}
+
+const char *ntk_core_comm_name_get(const struct ntk_core_comm *comm)
+{
+    return comm->name;
+}
+
+uint64_t ntk_core_comm_operations_begun(const struct ntk_core_comm *comm)
+{
+    return atomic_load_explicit(&comm->operations_begun, memory_order_relaxed);
 }

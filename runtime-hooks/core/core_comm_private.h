@@ -13,6 +13,7 @@
 
 #include "runtime-hooks/core/core_collectives.h"
 #include "runtime-hooks/core/core_state.h"
+#include "shared/formats/ntrace/ntrace_comm.h"
 
 #define NTK_COMM_NAME_BYTES 32
 
@@ -84,6 +85,8 @@ struct ntk_core_comm {
     pthread_mutex_t lock; /* one operation at a time */
     bool has_failed;      /* an operation, because a rank was missed; under lock */
     ntk_hooks_comm hook;
+    char name[NTK_NTRACE_COMM_BYTES];  /* in system traces; "" without hooks */
+    _Atomic uint64_t operations_begun; /* numbered as the hooks do */
     uint64_t wait_ticks; /* of the operation at hand, until the others had come; under lock */
 };
 

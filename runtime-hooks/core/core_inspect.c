@@ -13,6 +13,7 @@
 #include "shared/base/clock.h"
 #include "shared/base/cond.h"
 #include "shared/base/fs.h"
+#include "shared/base/host.h"
 #include "shared/formats/ntrace/ntrace.h"
 
 #define PIECE_EVENTS 16384U /* of the file, and of memory while it is written */
@@ -116,7 +117,11 @@ int ntk_core_inspect_info_save(const struct ntk_core *core,
                                struct ntk_err *err)
 {
     NtkNtracePb__Info message = NTK_NTRACE_PB__INFO__INIT;
+    struct ntk_host host;
 
+    ntk_host_get(&host);
+    message.boot_id = host.boot_id;
+    message.host_name = host.name;
     message.version = NTK_NTRACE_VERSION;
     message.instance_id = (char *)info->instance_id;
     message.instance_type = (char *)ntk_core_machine_get(core)->instance;

@@ -72,14 +72,16 @@ enum ntk_core_trace_kind {
 /* What a kind says; the rest is zero. */
 struct ntk_core_trace_data {
     uint64_t time_ns;      /* since 1970-01-01 UTC; 0: now */
-    uint64_t execution_id; /* RUNNING .. SYNC, EXEC_*; SCHEDULE: the sequence number */
+    uint64_t execution_id; /* RUNNING, NUMERICAL .. SYNC, EXEC_*; SCHEDULE: the sequence number; CC,
+                              BARRIER at their end: the number in the communicator */
     uint64_t device_ns;    /* clock of the core: device time it has spent on executions so far */
     uint64_t bytes;        /* MARK: the program's number */
     uint32_t model_id;
     uint16_t device_core; /* physical, in its device */
     uint16_t stack;       /* of the device, for MEMORY_* */
     uint16_t queue;       /* RUNNING, EXECUTE, EXEC_*: number of the caller's queue; 0: none */
-    const char *name;     /* of the model or the tensor; MEMORY_*: the category. Copied */
+    const char *name;     /* of the model or the tensor; MEMORY_*: the category; CC,
+                              BARRIER: the communicator. Copied */
 };
 
 struct ntk_core_trace_options {

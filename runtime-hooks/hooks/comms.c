@@ -206,6 +206,13 @@ void ntk_hooks_comm_leave(ntk_hooks_comm comm, bool is_broken)
     }
 }
 
+uint64_t ntk_hooks_comm_key(ntk_hooks_comm comm)
+{
+    return ntk_abi_load(&hooks_mask) == 0 || comm - 1u >= NTK_SEGMENT_COMMS
+               ? 0
+               : ntk_abi_load(&hooks.segment.comms[comm - 1].key);
+}
+
 /* The process ends in order, and no other rank will miss it. */
 void hooks_comms_leave_all(void)
 {

@@ -201,6 +201,8 @@ typedef uint32_t ntk_hooks_comm;
 ntk_hooks_comm ntk_hooks_comm_join(const struct ntk_hooks_rank *rank, uint16_t core);
 /* is_broken: because a rank was missed. */
 void ntk_hooks_comm_leave(ntk_hooks_comm comm, bool is_broken);
+/* The same number for all its ranks, on whichever host; 0: none. */
+uint64_t ntk_hooks_comm_key(ntk_hooks_comm comm);
 /* Every rank counts its operations alike. bytes: of this rank; returns now. */
 uint64_t ntk_hooks_collective_begin(ntk_hooks_comm comm, enum ntk_collective operation,
                                     uint32_t dtype, uint64_t bytes);

@@ -249,10 +249,11 @@ NRT_STATUS nrt_cc_run(struct nrt_cc_context *context, uint32_t queue)
         struct ntk_core_tensor_info info;
 
         ntk_core_tensor_info_get(context->pairs[i].from->core, &info);
-        nrt_collectives_trace_begin(&span, NTK_CORE_TRACE_CC, (int32_t)context->nc, info.bytes);
+        nrt_collectives_trace_begin(&span, NTK_CORE_TRACE_CC, comm, (int32_t)context->nc,
+                                    info.bytes);
         ret = ntk_core_comm_run(comm, &context->collective, context->pairs[i].from->core,
                                 context->pairs[i].to->core, &err);
-        nrt_collectives_trace_end(&span, info.bytes);
+        nrt_collectives_trace_end(&span, comm, info.bytes);
     }
     ntk_core_comm_leave(comm);
     return ret < 0 ? nrt_front_fail("nrta_cc_schedule", ret, &err) : NRT_SUCCESS;

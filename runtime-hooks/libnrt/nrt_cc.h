@@ -39,7 +39,8 @@ NRT_STATUS nrt_collectives_options_get(const char *function, uint32_t vnc,
 
 /* The system trace of ranks that move or wait for each other; vnc -1: told on the first core. */
 void nrt_collectives_trace_begin(struct ntk_core_trace_span *span, enum ntk_core_trace_kind kind,
-                                 int32_t vnc, uint64_t bytes);
-void nrt_collectives_trace_end(const struct ntk_core_trace_span *span, uint64_t bytes);
+                                 const struct ntk_core_comm *comm, int32_t vnc, uint64_t bytes);
+void nrt_collectives_trace_end(const struct ntk_core_trace_span *span,
+                               const struct ntk_core_comm *comm, uint64_t bytes);
 
 #endif

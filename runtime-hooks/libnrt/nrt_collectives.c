@@ -52,10 +52,11 @@ static NRT_STATUS comm_join(const char *function, int32_t vnc, uint32_t rank, ui
 }
 
 void nrt_collectives_trace_begin(struct ntk_core_trace_span *span, enum ntk_core_trace_kind kind,
-                                 int32_t vnc, uint64_t bytes)
+                                 const struct ntk_core_comm *comm, int32_t vnc, uint64_t bytes)
 {
     uint32_t nc = vnc < 0 ? 0 : (uint32_t)vnc;
     struct ntk_core_trace_data data = { .bytes = bytes,
+                                        .name = ntk_core_comm_name_get(comm),
                                         .device_ns =
                                             ntk_core_device_clock_ns(nrt_front_core_get(), nc) };
 
@@ -64,11 +65,14 @@ void nrt_collectives_trace_begin(struct ntk_core_trace_span *span, enum ntk_core
     }
 }
 
-void nrt_collectives_trace_end(const struct ntk_core_trace_span *span, uint64_t bytes)
+void nrt_collectives_trace_end(const struct ntk_core_trace_span *span,
+                               const struct ntk_core_comm *comm, uint64_t bytes)
 {
-    struct ntk_core_trace_data data = {
-        .bytes = bytes, .device_ns = ntk_core_device_clock_ns(nrt_front_core_get(), span->nc)
-    };
+    struct ntk_core_trace_data data = { .bytes = bytes,
+                                        .name = ntk_core_comm_name_get(comm),
+                                        .execution_id = ntk_core_comm_operations_begun(comm),
+                                        .device_ns = ntk_core_device_clock_ns(nrt_front_core_get(),
+                                                                              span->nc) };
 
     ntk_core_trace_span_end(span, &data);
 }
@@ -114,9 +118,9 @@ NRT_STATUS nrt_barrier(int32_t vnc, uint32_t g_device_id, uint32_t g_device_coun
     if (status == NRT_SUCCESS) {
         struct ntk_core_trace_span span = { 0 };
 
-        nrt_collectives_trace_begin(&span, NTK_CORE_TRACE_BARRIER, vnc, 0);
+        nrt_collectives_trace_begin(&span, NTK_CORE_TRACE_BARRIER, comm, vnc, 0);
         int ret = ntk_core_comm_barrier(comm, &err);
-        nrt_collectives_trace_end(&span, 0);
+        nrt_collectives_trace_end(&span, comm, 0);
         status = ret < 0 ? nrt_front_fail("nrt_barrier", ret, &err) : NRT_SUCCESS;
         ntk_core_comm_leave(comm);
     }
@@ -140,9 +144,9 @@ NRT_STATUS nrt_all_gather(int32_t vnc, uint32_t g_device_id, uint32_t g_device_c
     if (status == NRT_SUCCESS) {
         struct ntk_core_trace_span span = { 0 };
 
-        nrt_collectives_trace_begin(&span, NTK_CORE_TRACE_CC, vnc, rank_input_size);
+        nrt_collectives_trace_begin(&span, NTK_CORE_TRACE_CC, comm, vnc, rank_input_size);
         int ret = ntk_core_comm_all_gather(comm, input, output, rank_input_size, &err);
-        nrt_collectives_trace_end(&span, rank_input_size);
+        nrt_collectives_trace_end(&span, comm, rank_input_size);
         status = ret < 0 ? nrt_front_fail("nrt_all_gather", ret, &err) : NRT_SUCCESS;
         ntk_core_comm_leave(comm);
     }

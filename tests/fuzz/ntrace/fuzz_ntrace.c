@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "shared/formats/ntrace/ntrace.h"
+#include "shared/formats/ntrace/ntrace_comm.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -21,7 +22,12 @@ static size_t trace_walk(const NtkNtracePb__Trace *trace)
 
         for (size_t i = 0; i < core->n_tracking_id; i++) {
             sum += strlen(trace->event_types[core->event_type[i]]);
-            sum += core->name[i] > 0 ? strlen(trace->names[core->name[i] - 1]) : 0;
+            if (core->name[i] > 0) {
+                struct ntk_ntrace_comm comm;
+
+                sum += ntk_ntrace_comm_read(trace->names[core->name[i] - 1], &comm) == 0 &&
+                       comm.rank < comm.rank_count;
+            }
             sum += core->phase[i] + core->thread_id[i] + core->hbm_idx[i];
         }
     }

@@ -12,6 +12,7 @@
 
 #include "profiler/system/system_trace.h"
 #include "runtime-hooks/hooks/hooks.h"
+#include "shared/formats/ntrace/ntrace_comm.h"
 #include "tests/support/observed.h"
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
@@ -89,6 +90,13 @@ static int child_works(struct observed *child, void *ctx)
     }
     ntk_hooks_mark_text("all of them", mark, RUNS);
     ntk_hooks_mark_text("epoch", 0, 7);
+    ntk_hooks_comm comm = ntk_hooks_comm_join(
+        &(struct ntk_hooks_rank){ .rendezvous = "there", .world_rank = 1, .world_count = 3 },
+        FIRST_CORE);
+    (void)ntk_hooks_collective_begin(comm, NTK_COLLECTIVE_BARRIER, 0, 0);
+    ntk_hooks_collective_end(comm, 0, 0);
+    (void)ntk_hooks_collective_begin(comm, NTK_COLLECTIVE_ALL_REDUCE, 10, 640);
+    ntk_hooks_collective_end(comm, 0, 0);
     ntk_hooks_model_stopped(ref, ntk_hooks_now(), 0);
     ntk_hooks_memory_free(&memory, row);
     ntk_hooks_detach();
@@ -135,7 +143,7 @@ static void folder_holds_exactly_what_the_process_did(void **state)
     struct observed child = observed_start(test_scratch_folder, child_works, NULL);
     struct ntk_system_trace *trace = NULL;
     struct ntk_err err = { 0 };
-    size_t count[6] = { 0 };
+    size_t count[7] = { 0 };
     uint64_t clock_ns = 0;
 
     assert_int_equal(observed_receive(&child), 1);
@@ -187,6 +195,16 @@ static void folder_holds_exactly_what_the_process_did(void **state)
             assert_int_equal(span->is_instant, is_moment);
             assert_string_equal(ntk_system_span_label(span), is_moment ? "epoch" : "all of them");
             assert_int_equal(span->bytes, is_moment ? 7 : RUNS);
+        } else if (ntk_system_span_is_collective(span)) {
+            struct ntk_ntrace_comm comm;
+
+            count[6]++;
+            assert_int_equal(ntk_ntrace_comm_read(span->name, &comm), 0);
+            assert_int_equal(comm.rank, 1);
+            assert_int_equal(comm.rank_count, 3);
+            assert_int_equal(span->exec_id, count[6]);
+            assert_string_equal(span->type, count[6] == 1 ? "cc_exec_barrier" : "cc_running");
+            assert_int_equal(span->bytes, count[6] == 1 ? 0 : 640);
         } else {
             count[3]++;
             assert_string_equal(span->name, "weights");
@@ -199,6 +217,8 @@ static void folder_holds_exactly_what_the_process_did(void **state)
     assert_int_equal(count[3], 3); /* allocated, written, freed */
     assert_int_equal(count[4], 2);
     assert_int_equal(count[5], 2);
+    assert_int_equal(count[6], 2);
+    assert_true(trace->info->boot_id[0] && trace->info->host_name[0]);
     ntk_system_trace_close(trace);
     free(result.folder);
 }
@@ -219,8 +239,8 @@ static void what_is_beyond_the_bound_is_counted_as_lost(void **state)
         events += trace->file->cores[c]->n_tracking_id;
     }
     /* Two ends of a call and of what each core ran; failures, memory, two ends of a transfer,
-     * three of marks. */
-    assert_int_equal(events + trace->lost, RUNS * 2 * (1 + CORES) + FAILURES + 11);
+     * three of marks, two ends of two collectives. */
+    assert_int_equal(events + trace->lost, RUNS * 2 * (1 + CORES) + FAILURES + 15);
     assert_int_equal(trace->lost, result.lost);
     assert_true(events > 0 && result.lost > 0);
     ntk_system_trace_close(trace);

@@ -11,6 +11,7 @@
 
 #include "shared/base/fs.h"
 #include "shared/formats/ntrace/ntrace.h"
+#include "shared/formats/ntrace/ntrace_comm.h"
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
@@ -330,11 +331,41 @@ static void host_samples_whose_columns_differ_are_refused(void **state)
     assert_int_equal(ntk_ntrace_read_host_bytes(bytes, count, "host", &read, NULL), -EBADMSG);
 }
 
+static void names_of_communicators_come_back_and_others_are_refused(void **state)
+{
+    static const char *const wrong[] = {
+        "",
+        "comm",
+        "comm 12",
+        "comm 0000000000000000 rank 0 of 1, 0 of 1 in all",
+        "comm 00f1d2c3b4a59687 rank 2 of 2, 3 of 8 in all",
+        "comm 00f1d2c3b4a59687 rank 1 of 2, 8 of 8 in all",
+        "comm 00F1d2c3b4a59687 rank 1 of 2, 3 of 8 in all",
+        "comm 00f1d2c3b4a59687 rank 1 of 2, 3 of 8 in all ",
+        "comm 00f1d2c3b4a59687 rank  of 2, 3 of 8 in all",
+        "comm 00f1d2c3b4a59687 rank 1 of 4294967296, 3 of 8 in all",
+    };
+    const struct ntk_ntrace_comm most = { UINT64_MAX, UINT32_MAX - 1, UINT32_MAX, UINT32_MAX - 1,
+                                          UINT32_MAX };
+    struct ntk_ntrace_comm comm = { 0 };
+    char text[NTK_NTRACE_COMM_BYTES];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_int_equal(ntk_ntrace_comm_read(wrong[i], &comm), -EINVAL);
+        assert_int_equal(comm.key, 0);
+    }
+    ntk_ntrace_comm_write(&most, text);
+    assert_int_equal(ntk_ntrace_comm_read(text, &comm), 0);
+    assert_memory_equal(&comm, &most, sizeof most);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(pieces_become_one_trace, setup, teardown),
         cmocka_unit_test_setup_teardown(every_cut_gives_the_pieces_before_it, setup, teardown),
+        cmocka_unit_test(names_of_communicators_come_back_and_others_are_refused),
         cmocka_unit_test(columns_and_numbers_that_lie_are_refused),
         cmocka_unit_test(other_versions_are_named),
         cmocka_unit_test(foreign_bytes_are_no_trace),

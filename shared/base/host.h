@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * host - which machine this is, and since when it runs: who shares its boot id shares its clock,
+ * in whatever container.
+ *
+ * Owner:   the caller's buffers, always NUL-ended. Threads: any.
+ */
+#ifndef NTK_SHARED_BASE_HOST_H
+#define NTK_SHARED_BASE_HOST_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_HOST_TEXT_BYTES 65
+
+struct ntk_host {
+    char boot_id[NTK_HOST_TEXT_BYTES]; /* "" unknown */
+    char name[NTK_HOST_TEXT_BYTES];    /* of the node, as this process sees it; "" unknown */
+};
+
+void ntk_host_get(struct ntk_host *out_host);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ntrace_comm - the communicator of a collective operation, as the name of its event says it:
+ * "comm 00f1d2c3b4a59687 rank 1 of 2, 3 of 8 in all".
+ *
+ * The number of the operation in it is the event's exec_id.
+ *
+ * Threads: any; plain data.
+ */
+#ifndef NTK_SHARED_FORMATS_NTRACE_NTRACE_COMM_H
+#define NTK_SHARED_FORMATS_NTRACE_NTRACE_COMM_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_NTRACE_COMM_BYTES 96
+
+struct ntk_ntrace_comm {
+    uint64_t key; /* the same for all its ranks, on whichever machine; not 0 */
+    uint32_t rank, rank_count;
+    uint32_t world_rank, world_count;
+};
+
+void ntk_ntrace_comm_write(const struct ntk_ntrace_comm *comm, char out[NTK_NTRACE_COMM_BYTES]);
+/* 0, or -EINVAL: the text is no such name. */
+int ntk_ntrace_comm_read(const char *text, struct ntk_ntrace_comm *out_comm);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
