@@ -19,6 +19,7 @@ int ntk_cmd_analyze(int argc, char **argv);
 int ntk_cmd_diff(int argc, char **argv);
 int ntk_cmd_baseline(int argc, char **argv);
 int ntk_cmd_view(int argc, char **argv);
+int ntk_cmd_query(int argc, char **argv);
 int ntk_cmd_show_session(int argc, char **argv);
 int ntk_cmd_inspect(int argc, char **argv);
 /* Of a runtime daemon of the first generation; not in builds without gRPC. */
@@ -44,6 +45,8 @@ int ntk_profile_open(const char *ntff_path, const char *neff_path, struct ntk_pr
 /* The files alone: trace is NULL. */
 int ntk_profile_open_files(const char *ntff_path, const char *neff_path,
                            struct ntk_profile *out_profile);
+/* "run" for "/tmp/run.ntff". NULL: no memory; else the caller's. */
+char *ntk_profile_name(const char *path);
 /* The capture that -s names: the file, or the only capture of a folder. NULL, with the sentence
  * printed; else the caller's. */
 char *ntk_profile_session_path(const char *given);
@@ -52,6 +55,8 @@ char *ntk_profile_session_path(const char *given);
 int ntk_profile_close(struct ntk_profile *profile, int code);
 
 struct ntk_system_grouping;
+struct ntk_export;
+struct ntk_err;
 
 /* The folders of inspections below a folder. */
 struct ntk_folder_options {
@@ -64,6 +69,9 @@ struct ntk_folder_options {
     const char *cores, *types, *instances;
     const struct ntk_system_grouping *grouping; /* of formats with lines; NULL: the default */
     bool has_flows;
+    /* Asked of what the format would be written from, in its place. 0 or -errno with a sentence. */
+    int (*ask)(const struct ntk_export *export, const void *ctx, struct ntk_err *err);
+    const void *ask_ctx;
 };
 /* The exit code, with everything told. */
 int ntk_profile_folder(const struct ntk_folder_options *options);

@@ -15,6 +15,7 @@
 #include "profiler/system/session_find.h"
 #include "shared/base/fs.h"
 #include "shared/base/log.h"
+#include "shared/base/str.h"
 #include "shared/formats/neff/neff_layout.h"
 
 int ntk_profile_fail(const struct ntk_err *err)
@@ -108,6 +109,14 @@ static int find_neff(struct ntk_profile *profile, struct ntk_err *err)
     }
     free(path);
     return ret;
+}
+
+char *ntk_profile_name(const char *path)
+{
+    const char *base = ntk_str_base_name(path);
+    const char *dot = strrchr(base, '.');
+
+    return dot && dot != base ? strndup(base, (size_t)(dot - base)) : strdup(base);
 }
 
 char *ntk_profile_session_path(const char *given)

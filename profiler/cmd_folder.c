@@ -180,7 +180,8 @@ static int views_export(const struct ntk_folder_options *options, const struct l
     if (ret < 0) {
         ntk_err_no_memory(&err);
     } else {
-        ret = format->write(&export, path, &err);
+        ret = options->ask ? options->ask(&export, options->ask_ctx, &err)
+                           : format->write(&export, path, &err);
     }
     ntk_vec_each(struct ntk_export_capture, capture, &captures) {
         ntk_export_destroy(capture->export);
@@ -189,7 +190,7 @@ static int views_export(const struct ntk_folder_options *options, const struct l
     if (ret < 0) {
         return ntk_profile_fail(&err);
     }
-    if (!options->output) {
+    if (!options->output && !options->ask) {
         printf("neuron-profile: wrote %s\n", path);
     }
     return 0;

@@ -110,16 +110,10 @@ static const struct ntk_opt_program program = {
                 "yield is left out.",
 };
 
-/* "run" for "/tmp/run.ntff", or what it shall be called. */
+/* Of the capture, or what it shall be called. */
 static char *profile_name(const char *path)
 {
-    if (arg_name) {
-        return strdup(arg_name);
-    }
-    const char *base = ntk_str_base_name(path);
-    const char *dot = strrchr(base, '.');
-
-    return dot && dot != base ? strndup(base, (size_t)(dot - base)) : strdup(base);
+    return arg_name ? strdup(arg_name) : ntk_profile_name(path);
 }
 
 /* Below --data-path, where the explorer of the original looks for a profile; the folders above it

@@ -15,6 +15,7 @@ static const struct {
 } commands[] = {
     { "capture", ntk_cmd_capture },
     { "view", ntk_cmd_view },
+    { "query", ntk_cmd_query },
     { "analyze", ntk_cmd_analyze },
     { "diff", ntk_cmd_diff },
     { "baseline", ntk_cmd_baseline },
@@ -28,6 +29,7 @@ static const struct {
 
 static const char *const command_names[] = { "capture",
                                              "view",
+                                             "query",
                                              "analyze",
                                              "diff",
                                              "baseline",
@@ -53,6 +55,8 @@ static const struct ntk_opt_program program = {
     .usage = "capture -n FILE.neff -s FILE.ntff [OPTION]... [NAME FILE]...\n"
              "view -s FILE.ntff [-n FILE.neff] [OPTION]...\n"
              "view -d FOLDER [OPTION]...\n"
+             "query -s FILE.ntff [-n FILE.neff] [OPTION]... SELECT\n"
+             "query -d FOLDER [OPTION]... SELECT\n"
              "analyze -s FILE.ntff [-n FILE.neff] [OPTION]... [NAME]...\n"
              "analyze -d FOLDER [OPTION]... [NAME]...\n"
              "diff [OPTION]... BEFORE AFTER\n"

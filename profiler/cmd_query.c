@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_query - SQL over a capture, or over the folders of inspections. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/cmd.h"
+#include "profiler/output/query.h"
+#include "shared/base/opt.h"
+
+#define SQL_BYTES_MAX (1 << 20)
+
+static const char *arg_neff;
+static const char *arg_session;
+static const char *arg_folder;
+static const char *arg_output;
+static bool arg_tables;
+static bool arg_json;
+static bool arg_csv;
+
+static const struct ntk_opt options[] = {
+    { 's', "session-file", "FILE", NTK_OPT_TEXT, &arg_session,
+      "the capture, or a folder with one" },
+    { 'd', "session-dir", "FOLDER", NTK_OPT_TEXT, &arg_folder,
+      "instead of a capture: the folders of inspections there and below" },
+    { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff,
+      "the NEFF that was captured (default: the one beside the capture that fits; - for none)" },
+    { 0, "tables", NULL, NTK_OPT_FLAG, &arg_tables,
+      "list the tables of a capture, with -d those of folders; with a NAME its columns" },
+    { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "an array of objects" },
+    { 0, "csv", NULL, NTK_OPT_FLAG, &arg_csv, "lines with commas" },
+    { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output, "write there; - is stdout" },
+    NTK_OPT_COMMON,
+    { 0 },
+};
+
+static const struct ntk_opt_program program = {
+    .name = "neuron-profile query",
+    .usage = "-s FILE.ntff [-n FILE.neff] [OPTION]... SELECT\n"
+             "-d FOLDER [OPTION]... SELECT\n"
+             "--tables [-d FOLDER] [NAME]",
+    .summary = "Answers a SELECT of SQLite over the tables of a capture, which are not written\n"
+               "anywhere first. SELECT - is read from stdin.",
+    .options = options,
+};
+
+static int answer(const struct ntk_export *export, const void *ctx, struct ntk_err *err)
+{
+    enum ntk_query_format format = arg_json  ? NTK_QUERY_JSON
+                                   : arg_csv ? NTK_QUERY_CSV
+                                             : NTK_QUERY_TEXT;
+    struct ntk_sink sink = { 0 };
+    int ret = ntk_sink_open(&sink, arg_output ? arg_output : "-", err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    ret = ntk_query_run(export, ctx, format, &sink, err);
+    if (ret < 0) {
+        ntk_sink_abort(&sink);
+        return ret;
+    }
+    return ntk_sink_commit(&sink, err);
+}
+
+static int query_capture(const char *path, const char *sql)
+{
+    struct ntk_profile profile;
+    struct ntk_export *export = NULL;
+    struct ntk_err err = { 0 };
+    int code = ntk_profile_open(path, arg_neff, &profile);
+    char *name = code == 0 ? ntk_profile_name(path) : NULL;
+
+    if (code) {
+        return code;
+    }
+    if (!name || ntk_export_create(profile.trace, name, path, &export) < 0) {
+        ntk_err_no_memory(&err);
+        code = ntk_profile_fail(&err);
+    } else if (answer(export, sql, &err) < 0) {
+        code = ntk_profile_fail(&err);
+    }
+    ntk_export_destroy(export);
+    free(name);
+    return ntk_profile_close(&profile, code);
+}
+
+static int list(const char *name)
+{
+    struct ntk_buf text = { 0 };
+    struct ntk_err err = { 0 };
+    int code = ntk_query_list(arg_folder != NULL, name, arg_json, &text, &err) < 0
+                   ? ntk_profile_fail(&err)
+                   : ntk_profile_put(&text, arg_output);
+
+    ntk_buf_fini(&text);
+    return code;
+}
+
+/* "-": what stdin has. NULL with the sentence printed; else the caller's. */
+static char *statement_of(const char *operand)
+{
+    struct ntk_err err = { 0 };
+    char *text = strcmp(operand, "-") != 0 ? strdup(operand) : calloc(1, SQL_BYTES_MAX + 1);
+
+    if (!text) {
+        ntk_err_no_memory(&err);
+    } else if (strcmp(operand, "-") == 0 &&
+               fread(text, 1, SQL_BYTES_MAX + 1, stdin) > SQL_BYTES_MAX) {
+        ntk_err_set(&err, -EFBIG, NTK_ERR_NO_OFFSET, "the query on stdin is longer than %d bytes",
+                    SQL_BYTES_MAX);
+    } else {
+        return text;
+    }
+    (void)ntk_profile_fail(&err);
+    free(text);
+    return NULL;
+}
+
+int ntk_cmd_query(int argc, char **argv)
+{
+    int first = ntk_opt_parse(&program, argc, argv);
+
+    if (first < 0) {
+        return ntk_opt_exit_code(first);
+    }
+    if (argc - first > 1) {
+        return ntk_opt_usage_error(&program,
+                                   "unexpected operand '%s': the query is one operand, "
+                                   "in quotes",
+                                   argv[first + 1]);
+    }
+    if (arg_json && arg_csv) {
+        return ntk_opt_usage_error(&program, "--json and --csv exclude each other");
+    }
+    if (arg_tables) {
+        return arg_csv ? ntk_opt_usage_error(&program, "--tables is text or --json")
+                       : list(first < argc ? argv[first] : NULL);
+    }
+    if (first == argc) {
+        return ntk_opt_usage_error(&program, "the query is missing: a SELECT in quotes, or "
+                                             "--tables");
+    }
+    if (!arg_session == !arg_folder) {
+        return ntk_opt_usage_error(&program, arg_session ? "-d and -s exclude each other"
+                                                         : "the capture is missing: -s FILE, or "
+                                                           "-d FOLDER");
+    }
+    char *path = arg_session ? ntk_profile_session_path(arg_session) : NULL;
+    char *sql = arg_session && !path ? NULL : statement_of(argv[first]);
+    int code = 1;
+    if (sql) {
+        code = path ? query_capture(path, sql)
+                    : ntk_profile_folder(&(struct ntk_folder_options){ .folder = arg_folder,
+                                                                       .neff = arg_neff,
+                                                                       .format = "sqlite",
+                                                                       .ask = answer,
+                                                                       .ask_ctx = sql });
+    }
+    free(sql);
+    free(path);
+    return code;
+}

@@ -1,0 +1,73 @@
+#!/bin/bash
+# query - SELECTs over a capture answer what the exported database answers, and read nothing else.
+. "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
+needs jq sqlite3
+neuron-packager example mlp -o m.neff -s 128 >/dev/null
+neuron-profile capture -n m.neff -s m.ntff >/dev/null 2>&1 || fail "no capture"
+NEURON_RT_INSPECT_ENABLE=1 NEURON_RT_INSPECT_SYSTEM_PROFILE=1 NEURON_RT_INSPECT_OUTPUT_DIR=folder \
+    neuron-profile inspect -o folder -- neuron-profile capture -n m.neff -s again.ntff >/dev/null 2>&1 || fail "no inspection"
+neuron-profile view -s m.ntff --output-format sqlite --output-file m.sqlite >/dev/null || fail "no database of the capture"
+neuron-profile view -d folder --output-format sqlite --output-file folder.sqlite >/dev/null || fail "no database of the folder"
+export SQLITE_TMPDIR=$PWD/spill
+mkdir spill
+
+# ask SOURCE-OPTION SOURCE DATABASE SQL: both answer alike, as CSV with names.
+ask() {
+    neuron-profile query "$1" "$2" --csv "$4" >ours 2>err || fail "$4: $(cat err)"
+    sqlite3 -readonly -json "$3" "$4" | jq -c '.[]' >theirs
+    neuron-profile query "$1" "$2" --json "$4" | jq -c '.[]' | diff theirs - >&2 || fail "$4: another answer"
+    [ $(($(wc -l <theirs) + 1)) = "$(wc -l <ours)" ] || fail "$4: CSV has $(wc -l <ours) lines, JSON $(wc -l <theirs)"
+}
+for source in "-s m.ntff m.sqlite" "-d folder folder.sqlite"; do
+    set -- $source
+    sqlite3 -readonly "$3" "SELECT name FROM sqlite_schema WHERE type = 'table'" >tables
+    [ "$(wc -l <tables)" -gt 3 ] || fail "$2 has no tables"
+    while read -r table; do
+        ask "$1" "$2" "$3" "SELECT count(*) AS n FROM \"$table\""
+        ask "$1" "$2" "$3" "SELECT * FROM \"$table\" LIMIT 3"
+    done <tables
+done
+ask -s m.ntff m.sqlite 'SELECT opcode, count(*) AS n, sum(duration_ns) AS ns FROM Instruction GROUP BY 1 ORDER BY 3 DESC, 1'
+ask -s m.ntff m.sqlite 'WITH RECURSIVE s(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < 5) SELECT i, NULL AS absent, 0.5 AS half FROM s'
+ask -s m.ntff m.sqlite 'SELECT a.id FROM Instruction a JOIN Instruction b ON a.id = b.id WHERE b.duration_ns > 0 ORDER BY 1'
+ask -d folder folder.sqlite 'SELECT name, count(*) AS n FROM SystemProfileEvents GROUP BY 1 ORDER BY 1'
+[ -z "$(ls spill)" ] || fail "leaves $(ls spill)"
+
+# As people see it, and as scripts ask.
+[ "$(neuron-profile query -s m.ntff 'SELECT 1 AS one, NULL AS none')" = "$(printf 'one  none\n  1     -')" ] || fail "text: $(neuron-profile query -s m.ntff 'SELECT 1 AS one, NULL AS none')"
+echo 'SELECT 7 AS seven;' | neuron-profile query -s m.ntff --json - | jq -e '. == [{ "seven": 7 }]' >/dev/null || fail "stdin"
+neuron-profile query --tables | greps '^Instruction ' || fail "--tables"
+neuron-profile query --tables instruction | greps '^duration_ns *integer *ns' || fail "--tables instruction"
+neuron-profile query --tables --json -d folder | jq -e 'any(.table == "SystemProfileEvents" and (.columns | length > 5))' >/dev/null || fail "--tables --json"
+
+# refused TEXT SQL...: a sentence with TEXT, exit code 1, nothing on stdout.
+refused() {
+    local code=0
+    neuron-profile query -s m.ntff "$2" >out 2>err || code=$?
+    [ "$code" = 1 ] && [ ! -s out ] && [ "$(wc -l <err)" = 1 ] && grep -qF -- "$1" err || fail "$2: $(cat out err)"
+}
+refused 'no such table: nowhere' 'SELECT * FROM nowhere'
+refused 'no such column: nowhere' 'SELECT nowhere FROM Instruction'
+refused 'syntax error' 'SELEC 1'
+refused 'the query is empty' ' ; '
+refused 'one statement' 'SELECT 1; SELECT 2'
+refused 'use one SELECT' 'DELETE FROM Instruction'
+refused 'use one SELECT' "ATTACH '/etc/passwd' AS p"
+refused 'use one SELECT' 'PRAGMA writable_schema = 1'
+refused 'use one SELECT' 'CREATE TABLE t (x)'
+refused 'authorized' "SELECT load_extension('/tmp/x.so')"
+refused 'columns' 'SELECT * FROM Instruction, DmaPacket'
+status() {
+    local want=$1 code=0
+    shift
+    neuron-profile query "$@" >out 2>err || code=$?
+    [ "$code" = "$want" ] || fail "$*: exit code is not $want: $(cat out err)"
+}
+status 2 -s m.ntff
+status 2 'SELECT 1'
+status 2 -s m.ntff -d folder 'SELECT 1'
+status 2 -s m.ntff --json --csv 'SELECT 1'
+status 2 -s m.ntff SELECT 1
+status 1 --tables nothing
+status 1 -s nothing.ntff 'SELECT 1'
+status 1 -d nothing 'SELECT 1'
