@@ -199,6 +199,12 @@ void ntk_hooks_comm_leave(ntk_hooks_comm comm, bool is_broken)
     (void)is_broken;
 }
 
+uint64_t ntk_hooks_comm_key(ntk_hooks_comm comm)
+{
+    (void)comm;
+    return 0;
+}
+
 uint64_t ntk_hooks_collective_begin(ntk_hooks_comm comm, enum ntk_collective operation,
                                     uint32_t dtype, uint64_t bytes)
 {
