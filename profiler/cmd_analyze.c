@@ -63,8 +63,7 @@ static int add_changes(const char *value, struct ntk_err *err)
 struct asked {
     bool is_system;
     const struct ntk_analyses *analyses;
-    const struct ntk_system_trace *const *traces;
-    size_t trace_count;
+    struct ntk_system_asked folder;
 };
 
 static size_t info_count(bool is_system)
@@ -87,6 +86,16 @@ static bool has_name(bool is_system, const char *name)
     return false;
 }
 
+static bool is_chosen(size_t index, char *const *names, int name_count, bool is_system)
+{
+    for (int n = 0; n < name_count; n++) {
+        if (strcmp(names[n], info_get(is_system, index)->name) == 0) {
+            return true;
+        }
+    }
+    return name_count == 0;
+}
+
 static int run_one(const struct asked *asked, size_t index, struct ntk_sink *sink,
                    struct ntk_json *json)
 {
@@ -102,8 +111,7 @@ static int run_one(const struct asked *asked, size_t index, struct ntk_sink *sin
         }
         ntk_buf_add_format(out, "== %s ==\n", info->title);
     }
-    ret = asked->is_system ? ntk_system_analyses_put(asked->traces, asked->trace_count, index,
-                                                     &arg_changes, out, json)
+    ret = asked->is_system ? ntk_system_analyses_put(&asked->folder, index, out, json)
                            : ntk_analyses_put(asked->analyses, index, out, json);
     if (ret == -ENODATA && json) {
         ntk_json_null(json);
@@ -131,12 +139,7 @@ static int put(const struct asked *asked, char *const *names, int name_count, st
         ntk_json_object_begin(&json);
     }
     for (size_t i = 0; i < info_count(asked->is_system) && ret == 0; i++) {
-        bool is_chosen = name_count == 0;
-
-        for (int n = 0; n < name_count; n++) {
-            is_chosen = is_chosen || strcmp(names[n], info_get(asked->is_system, i)->name) == 0;
-        }
-        if (is_chosen) {
+        if (is_chosen(i, names, name_count, asked->is_system)) {
             ret = run_one(asked, i, sink, arg_json ? &json : NULL);
             ret = ret ? ret : ntk_sink_step(sink);
         }
@@ -192,37 +195,68 @@ static int run_capture(char *const *names, int name_count)
     return ntk_profile_close(&profile, code);
 }
 
+/* Whether something asks for traces as a whole. */
+static bool needs_traces(char *const *names, int name_count)
+{
+    for (size_t i = 0; i < ntk_system_analyses_count(); i++) {
+        if (is_chosen(i, names, name_count, true) && !ntk_system_analyses_streams(i)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Those that can be read, with what is wrong with them on stderr. */
+static size_t traces_open(const struct ntk_vec *paths, struct ntk_system_trace **traces,
+                          int *out_code)
+{
+    struct ntk_err err = { 0 };
+    size_t count = 0;
+
+    ntk_vec_each(char *, path, paths) {
+        if (ntk_system_trace_open(*path, &traces[count], &err) < 0) {
+            *out_code = ntk_profile_fail(&err);
+            continue;
+        }
+        ntk_vec_each(char *, warning, &traces[count]->warnings) {
+            fprintf(stderr, "neuron-profile: %s\n", *warning);
+            *out_code = 1;
+        }
+        count++;
+    }
+    return count;
+}
+
 static int run_folder(char *const *names, int name_count)
 {
     struct ntk_vec paths;
     struct ntk_err err = { 0 };
     size_t count = 0;
     int code = 0;
+    bool has_warned = false;
 
     if (ntk_session_find(arg_folder, &paths, &err) < 0) {
         return ntk_profile_fail(&err);
     }
+    bool is_whole = needs_traces(names, name_count);
     struct ntk_system_trace **traces = calloc(paths.count + 1, sizeof *traces);
-    for (size_t i = 0; i < paths.count && traces; i++) {
-        if (ntk_system_trace_open(*(char **)ntk_vec_at(&paths, i), &traces[count], &err) < 0) {
-            code = ntk_profile_fail(&err);
-            continue;
-        }
-        ntk_vec_each(char *, warning, &traces[count]->warnings) {
-            fprintf(stderr, "neuron-profile: %s\n", *warning);
-            code = 1;
-        }
-        count++;
-    }
     if (!traces) {
         ntk_err_no_memory(&err);
         code = ntk_profile_fail(&err);
-    } else if (count > 0) {
-        struct asked asked = { .is_system = true,
-                               .traces = (const struct ntk_system_trace *const *)traces,
-                               .trace_count = count };
+    } else {
+        count = is_whole ? traces_open(&paths, traces, &code) : 0;
+    }
+    if (traces && (count > 0 || !is_whole)) {
+        struct asked asked = {
+            .is_system = true,
+            .folder = { .traces = (const struct ntk_system_trace *const *)traces,
+                        .trace_count = count,
+                        .folders = &paths,
+                        .options = &arg_changes,
+                        .has_warned = &has_warned },
+        };
         int ran = run(&asked, names, name_count);
-        code = ran ? ran : code;
+        code = ran ? ran : code ? code : has_warned;
     }
     for (size_t i = 0; i < count; i++) {
         ntk_system_trace_close(traces[i]);

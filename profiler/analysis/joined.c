@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* joined - the joints of each rank in order, put on one clock, then joint by joint over all. */
+/* joined - operations of all ranks in an order in which each comes after those before it, put on
+ * one clock; what is learnt of each collective is kept in a list that is walked back for the path. */
 #include "profiler/analysis/joined.h"
 
 #include <errno.h>
@@ -7,251 +8,141 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/analysis/joined_match.h"
+#include "profiler/trace/long_list.h"
+#include "shared/base/fs.h"
 #include "shared/base/vec.h"
 
-static const char *const part_names[NTK_JOINED_PART_COUNT] = { "run", "host", "wait", "link",
-                                                               "inside" };
+/* Operations of a rank that may be done in another order than on other ranks, as those of queues
+ * are. */
+#define WINDOW 32U
+/* After so many operations of a rank its memory of those before is given back. */
+#define GIVE_BACK 1024U
+#define NODES_HEAP_BYTES ((size_t)16 << 20)
+#define NO_NODE UINT64_MAX
+#define PAGE_BYTES ((size_t)65536) /* a multiple of what pages have */
+
+static const char *const part_names[NTK_JOINED_PART_COUNT] = { "run",  "host",   "wait",
+                                                               "link", "inside", "unknown" };
 
 const char *ntk_joined_part_name(enum ntk_joined_part part)
 {
     return part_names[part];
 }
 
-/* Later ones (2043) are no times: differences of the others, on any clock, are numbers. */
-#define TIME_NS_MAX (UINT64_C(1) << 61)
+static const char *const cause_names[NTK_JOINED_CAUSE_COUNT] = { "run", "host", "collective",
+                                                                 "unknown" };
 
-/* How many times as fast or slow somebody may ask for. */
-#define SPEED_MAX 1e6
-#define SPEED_MIN 1e-3
+const char *ntk_joined_cause_name(enum ntk_joined_cause cause)
+{
+    return cause_names[cause];
+}
 
-/* A collective of a rank, or a time in which a core of it executes. Signed: put on another clock,
- * what is hostile may lie before 1970. */
-struct joint {
-    const char *type;
-    int64_t start_ns, end_ns;
-    int64_t run_ns; /* executing between the joint before and this one */
-    uint32_t device_core;
+/* A collective that all its ranks have. */
+struct node {
+    int64_t start_ns;                    /* when the last came */
+    int64_t left_ns;                     /* when that one left its collective before */
+    int64_t run_ns, host_ns, unknown_ns; /* what it did since */
+    uint64_t before;                     /* its collective before, NO_NODE: none */
+    uint64_t skew_ns;
+    uint32_t last;
+    bool is_alone; /* came after all others */
 };
 
-struct rank {
-    uint32_t worker;
-    bool is_twice;
-    const struct ntk_system_trace *trace;
-    struct ntk_vec joints; /* of struct joint */
-    struct ntk_vec runs;   /* the same: apart, by start */
-    struct joint *first;   /* the first that all have */
-    size_t run;            /* the first that may still matter */
+/* A rank on its way through what it did. */
+struct walker {
+    struct ntk_rank_ops *ops;
+    struct ntk_joined_rank *out;
+    int64_t offset_ns;
+    size_t next;   /* operation; those behind it that are done stand in `done` */
+    uint64_t done; /* bit i: next + i */
+    size_t run;    /* the first that may still matter */
+    size_t restart;
+    bool has_left;
+    int64_t left_ns; /* end of the operation before */
+    uint64_t node;   /* the last collective that all had; NO_NODE */
+    int64_t node_left_ns;
+    int64_t run_ns, host_ns, unknown_ns;     /* since then */
+    uint64_t part_ns[NTK_JOINED_PART_COUNT]; /* since then; counts when another one comes */
+    double first_left[2], left[2]; /* of the graph timed anew: without and with the changes */
+    double factor[NTK_JOINED_PART_COUNT];
 };
 
-static bool is_run(const char *type)
+/* An operation of a collective at hand. */
+struct member {
+    struct walker *walker;
+    const struct ntk_rank_op *op;
+    size_t at;
+    int64_t start_ns, end_ns;            /* on the first clock, not before the operation before */
+    int64_t run_ns, host_ns, unknown_ns; /* since the operation before */
+    bool is_broken;                      /* collectives are missing before it */
+};
+
+struct join {
+    struct ntk_joined *joined;
+    const struct ntk_joined_options *options;
+    struct ntk_joined_match match;
+    struct walker *walkers;
+    struct member *members; /* room for all ranks */
+    size_t member_count;
+    int64_t (*comes)[2]; /* room for all ranks: when it came, which member */
+    struct ntk_long_list nodes;
+    int64_t base_ns; /* a moment in the first collective: times beside it are small numbers */
+    bool is_of_kinds, is_of_times; /* a doubt of all, where nothing is numbered */
+    int ret;
+};
+
+/* ---- runs ---- */
+
+static struct ntk_rank_run run_at(const struct walker *walker, size_t index)
 {
-    return strcmp(type, "nc_exec_running") == 0;
+    const struct ntk_rank_run *runs = walker->ops->runs.items;
+
+    return (struct ntk_rank_run){ runs[index].start_ns - walker->offset_ns,
+                                  runs[index].end_ns - walker->offset_ns };
 }
 
-static bool is_joint(const char *type)
+static void segment(struct join *join, const struct walker *walker, enum ntk_joined_part part,
+                    int64_t start_ns, int64_t end_ns)
 {
-    return strcmp(type, "cc_running") == 0 || strcmp(type, "cc_exec_barrier") == 0;
-}
-
-static int compare_joints(const void *a, const void *b)
-{
-    const struct joint *x = a;
-    const struct joint *y = b;
-
-    if (x->start_ns != y->start_ns) {
-        return x->start_ns < y->start_ns ? -1 : 1;
+    if (join->options && join->options->segment && end_ns > start_ns && join->ret == 0) {
+        join->ret = join->options->segment((size_t)(walker - join->walkers), part, start_ns, end_ns,
+                                           join->options->ctx);
     }
-    return x->end_ns < y->end_ns ? -1 : x->end_ns > y->end_ns;
 }
 
-static int compare_ranks(const void *a, const void *b)
+/* How long a core executes from one moment to a later one, which is told as `in`, the rest as
+ * `out`. Asked in order of time. */
+static int64_t run_in(struct join *join, struct walker *walker, int64_t from_ns, int64_t until_ns,
+                      enum ntk_joined_part in, enum ntk_joined_part out)
 {
-    uint32_t x = ((const struct rank *)a)->worker;
-    uint32_t y = ((const struct rank *)b)->worker;
-
-    return x < y ? -1 : x > y;
-}
-
-static int compare_signed(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a;
-    int64_t y = *(const int64_t *)b;
-
-    return x < y ? -1 : x > y;
-}
-
-/* ---- what the traces have ---- */
-
-static struct rank *rank_of(struct ntk_vec *ranks, uint32_t worker)
-{
-    ntk_vec_each(struct rank, rank, ranks) {
-        if (rank->worker == worker) {
-            return rank;
-        }
-    }
-    struct rank *rank = ntk_vec_add(ranks);
-    if (rank) {
-        rank->worker = worker;
-        ntk_vec_init(&rank->joints, sizeof(struct joint));
-        ntk_vec_init(&rank->runs, sizeof(struct joint));
-    }
-    return rank;
-}
-
-static int gather(const struct ntk_system_trace *trace, struct ntk_vec *ranks)
-{
-    struct rank *rank = NULL;
-
-    for (size_t i = 0; i < trace->span_count; i++) {
-        const struct ntk_system_span *span = &trace->spans[i];
-        struct joint one = { .type = span->type,
-                             .start_ns = (int64_t)span->start_ns,
-                             .end_ns = (int64_t)span->end_ns,
-                             .device_core = span->device_core };
-
-        if (span->is_instant || span->is_partial || span->end_ns > TIME_NS_MAX ||
-            span->end_ns < span->start_ns || !(is_run(span->type) || is_joint(span->type))) {
-            continue;
-        }
-        if (!rank || rank->worker != span->worker) {
-            rank = rank_of(ranks, span->worker);
-        }
-        if (!rank || ntk_vec_push(is_run(span->type) ? &rank->runs : &rank->joints, &one) < 0) {
-            return -ENOMEM;
-        }
-        rank->is_twice = rank->is_twice || (rank->trace && rank->trace != trace);
-        rank->trace = trace;
-    }
-    return 0;
-}
-
-/* Executions that overlap, as of the cores of a pair, are one. */
-static void merge_runs(struct ntk_vec *runs)
-{
-    struct joint *all = runs->items;
-    size_t kept = 0;
-
-    ntk_vec_sort(runs, compare_joints);
-    for (size_t i = 0; i < runs->count; i++) {
-        if (kept > 0 && all[i].start_ns <= all[kept - 1].end_ns) {
-            all[kept - 1].end_ns =
-                all[i].end_ns > all[kept - 1].end_ns ? all[i].end_ns : all[kept - 1].end_ns;
-        } else {
-            all[kept++] = all[i];
-        }
-    }
-    runs->count = kept;
-}
-
-/* Both cores of a pair tell of a collective: of each kind, those of the core that was first. */
-static void drop_pairs(struct ntk_vec *joints)
-{
-    struct joint *all = joints->items;
-    const struct joint *firsts[2] = { NULL, NULL };
-    struct joint seen[2];
-    size_t kept = 0;
-
-    ntk_vec_sort(joints, compare_joints);
-    for (size_t i = 0; i < joints->count; i++) {
-        size_t kind = strcmp(all[i].type, "cc_running") == 0;
-
-        if (!firsts[kind]) {
-            seen[kind] = all[i];
-            firsts[kind] = &seen[kind];
-        }
-        if (all[i].device_core == firsts[kind]->device_core) {
-            all[kept++] = all[i];
-        }
-    }
-    joints->count = kept;
-}
-
-/* ---- clocks ---- */
-
-static const char *machine_of(const struct rank *rank)
-{
-    const NtkNtracePb__Info *info = rank->trace->info;
-
-    return info && info->instance_id ? info->instance_id : "";
-}
-
-/* A collective ends for all at about the same moment: the median of how much later it ended by the
- * other clock. */
-static int offset_set(const struct rank *reference, const struct rank *rank, uint64_t joint_count,
-                      struct ntk_joined_rank *out)
-{
-    int64_t *apart = calloc(joint_count + 1, sizeof *apart);
-
-    if (!apart) {
-        return -ENOMEM;
-    }
-    for (uint64_t k = 0; k < joint_count; k++) {
-        apart[k] = rank->first[k].end_ns - reference->first[k].end_ns;
-    }
-    qsort(apart, joint_count, sizeof *apart, compare_signed);
-    out->has_other_clock = true;
-    out->offset_ns = apart[(joint_count - 1) / 2];
-    out->offset_apart_ns =
-        (uint64_t)(apart[(joint_count - 1) * 3 / 4] - apart[(joint_count - 1) / 4]);
-    free(apart);
-    return 0;
-}
-
-static int clocks_join(struct rank *ranks, struct ntk_joined *joined)
-{
-    for (size_t r = 1; r < joined->rank_count; r++) {
-        struct ntk_joined_rank *out = &joined->ranks[r];
-        size_t same = 0; /* the first rank of its machine */
-        int ret = 0;
-
-        while (strcmp(machine_of(&ranks[same]), machine_of(&ranks[r])) != 0) {
-            same++;
-        }
-        if (same == 0) {
-            continue;
-        }
-        if (same < r) {
-            out->has_other_clock = true;
-            out->offset_ns = joined->ranks[same].offset_ns;
-            out->offset_apart_ns = joined->ranks[same].offset_apart_ns;
-        } else {
-            ret = offset_set(&ranks[0], &ranks[r], joined->joint_count, out);
-        }
-        if (ret < 0) {
-            return ret;
-        }
-    }
-    for (size_t r = 1; r < joined->rank_count; r++) {
-        ntk_vec_each(struct joint, joint, &ranks[r].joints) {
-            joint->start_ns -= joined->ranks[r].offset_ns;
-            joint->end_ns -= joined->ranks[r].offset_ns;
-        }
-        ntk_vec_each(struct joint, run, &ranks[r].runs) {
-            run->start_ns -= joined->ranks[r].offset_ns;
-            run->end_ns -= joined->ranks[r].offset_ns;
-        }
-    }
-    return 0;
-}
-
-/* ---- joint by joint ---- */
-
-/* How long a core executes from one moment to a later one. Asked in order of time. */
-static int64_t run_in(struct rank *rank, int64_t from_ns, int64_t until_ns)
-{
-    const struct joint *runs = rank->runs.items;
     int64_t sum_ns = 0;
+    int64_t told_ns = from_ns;
 
-    while (rank->run < rank->runs.count && runs[rank->run].end_ns <= from_ns) {
-        rank->run++;
+    while (walker->run < walker->ops->run_count && run_at(walker, walker->run).end_ns <= from_ns) {
+        walker->run++;
     }
-    for (size_t i = rank->run; i < rank->runs.count && runs[i].start_ns < until_ns; i++) {
-        int64_t start_ns = runs[i].start_ns > from_ns ? runs[i].start_ns : from_ns;
-        int64_t end_ns = runs[i].end_ns < until_ns ? runs[i].end_ns : until_ns;
+    for (; walker->run < walker->ops->run_count; walker->run++) {
+        struct ntk_rank_run run = run_at(walker, walker->run);
+        int64_t start_ns = run.start_ns > from_ns ? run.start_ns : from_ns;
+        int64_t end_ns = run.end_ns < until_ns ? run.end_ns : until_ns;
+
+        if (run.start_ns >= until_ns) {
+            break;
+        }
         sum_ns += end_ns - start_ns;
+        segment(join, walker, out, told_ns, start_ns);
+        segment(join, walker, in, start_ns, end_ns);
+        told_ns = end_ns;
+        if (run.end_ns > until_ns) {
+            break; /* it goes on */
+        }
     }
+    segment(join, walker, out, told_ns, until_ns);
     return sum_ns;
 }
+
+/* ---- who comes ---- */
 
 struct come {
     size_t first, last;
@@ -259,139 +150,524 @@ struct come {
     int64_t first_ns, last_ns;
 };
 
-static struct come come_to(const struct rank *ranks, size_t rank_count, uint64_t joint)
+static struct come come_to(const struct join *join)
 {
-    struct come come = { .first_ns = ranks[0].first[joint].start_ns,
-                         .last_ns = ranks[0].first[joint].start_ns };
+    const struct member *all = join->members;
+    struct come come = { .first_ns = all[0].start_ns, .last_ns = all[0].start_ns };
 
-    for (size_t r = 1; r < rank_count; r++) {
-        int64_t start_ns = ranks[r].first[joint].start_ns;
-
-        if (start_ns < come.first_ns) {
-            come.first = r;
-            come.first_ns = start_ns;
+    for (size_t m = 1; m < join->member_count; m++) {
+        if (all[m].start_ns < come.first_ns) {
+            come.first = m;
+            come.first_ns = all[m].start_ns;
         }
-        if (start_ns > come.last_ns) {
-            come.last = r;
-            come.last_ns = start_ns;
+        if (all[m].start_ns > come.last_ns) {
+            come.last = m;
+            come.last_ns = all[m].start_ns;
         }
     }
     come.is_alone = true;
-    for (size_t r = 0; r < rank_count && come.is_alone; r++) {
-        come.is_alone = r == come.last || ranks[r].first[joint].start_ns < come.last_ns;
+    for (size_t m = 0; m < join->member_count && come.is_alone; m++) {
+        come.is_alone = m == come.last || all[m].start_ns < come.last_ns;
     }
     return come;
 }
 
-/* The parts of the time of one rank from the end of the joint before to the end of this one. */
-static void split(struct rank *rank, uint64_t joint, const struct come *come,
-                  struct ntk_joined_rank *out)
+static int compare_comes(const void *a, const void *b)
 {
-    struct joint *one = &rank->first[joint];
-    int64_t left_ns = rank->first[joint - 1].end_ns;
-    int64_t come_ns = come->last_ns < one->end_ns ? come->last_ns : one->end_ns;
-    int64_t run_ns = run_in(rank, left_ns, one->start_ns);
-    int64_t wait_run_ns = run_in(rank, one->start_ns, come_ns);
-    int64_t link_run_ns = run_in(rank, come_ns, one->end_ns);
+    const int64_t *x = a;
+    const int64_t *y = b;
 
-    one->run_ns = run_ns;
-    out->part_ns[NTK_JOINED_RUN] += (uint64_t)run_ns;
-    out->part_ns[NTK_JOINED_HOST] += (uint64_t)(one->start_ns - left_ns - run_ns);
-    out->part_ns[NTK_JOINED_WAIT] += (uint64_t)(come_ns - one->start_ns - wait_run_ns);
-    out->part_ns[NTK_JOINED_LINK] += (uint64_t)(one->end_ns - come_ns - link_run_ns);
-    out->part_ns[NTK_JOINED_INSIDE] += (uint64_t)(wait_run_ns + link_run_ns);
-    out->waited_ns += (uint64_t)(come_ns - one->start_ns);
-    out->span_ns += (uint64_t)(one->end_ns - left_ns);
+    if (x[0] != y[0]) {
+        return x[0] < y[0] ? -1 : 1;
+    }
+    return x[1] < y[1] ? -1 : x[1] > y[1];
 }
 
-/* From the last joint that ended back to the first: who came last made the others wait. */
-static void walk_path(const struct rank *ranks, struct ntk_joined *joined)
+/* What the last one did while each of the others waited. Before its own time is split. */
+static void causes_find(struct join *join, const struct come *come)
 {
-    size_t next = 0; /* the rank whose leaving the joint counts */
+    const struct member *last = &join->members[come->last];
+    const struct walker *walker = last->walker;
+    int64_t left_ns = walker->left_ns < come->last_ns ? walker->left_ns : come->last_ns;
+    int64_t run_ns = 0; /* of it, until the next that waits came */
+    int64_t all_ns = 0;
+    size_t run = walker->run;
 
-    for (size_t r = 1; r < joined->rank_count; r++) {
-        uint64_t last = joined->joint_count - 1;
-        next = ranks[r].first[last].end_ns > ranks[next].first[last].end_ns ? r : next;
+    for (size_t m = 0; m < join->member_count; m++) {
+        join->comes[m][0] = join->members[m].start_ns;
+        join->comes[m][1] = (int64_t)m;
     }
-    for (uint64_t k = joined->joint_count - 1; k > 0; k--) {
-        struct come come = come_to(ranks, joined->rank_count, k);
-        struct ntk_joined_rank *out = &joined->ranks[come.last];
-        const struct joint *one = &ranks[come.last].first[k];
-        int64_t gap_ns = one->start_ns - one[-1].end_ns;
-        int64_t link_ns = ranks[next].first[k].end_ns - one->start_ns;
+    qsort(join->comes, join->member_count, sizeof *join->comes, compare_comes);
+    for (size_t i = run; i < walker->ops->run_count; i++) {
+        struct ntk_rank_run one = run_at(walker, i);
+        int64_t start_ns = one.start_ns > left_ns ? one.start_ns : left_ns;
+        int64_t end_ns = one.end_ns < come->last_ns ? one.end_ns : come->last_ns;
 
-        /* Clocks that are not quite joined can have it end before it began. */
-        link_ns = link_ns > 0 ? link_ns : 0;
-        out->path_ns[NTK_JOINED_RUN] += (uint64_t)one->run_ns;
-        out->path_ns[NTK_JOINED_HOST] += (uint64_t)(gap_ns - one->run_ns);
-        joined->ranks[next].path_ns[NTK_JOINED_LINK] += (uint64_t)link_ns;
-        joined->total_ns += (uint64_t)(gap_ns + link_ns);
-        next = come.last;
+        if (one.start_ns >= come->last_ns) {
+            break;
+        }
+        all_ns += end_ns > start_ns ? end_ns - start_ns : 0;
+    }
+    for (size_t i = 0; i < join->member_count; i++) {
+        struct member *one = &join->members[join->comes[i][1]];
+        uint64_t *cause_ns = one->walker->out->cause_ns;
+        int64_t end_ns = come->last_ns < one->end_ns ? come->last_ns : one->end_ns;
+        int64_t waited_ns = end_ns - one->start_ns;
+        int64_t from_ns = one->start_ns > left_ns ? one->start_ns : left_ns;
+
+        if (!one->walker->has_left || waited_ns <= 0 || one->walker->node == NO_NODE) {
+            continue; /* before what is looked at */
+        }
+        if (!walker->has_left || last->is_broken || end_ns < come->last_ns) {
+            cause_ns[NTK_JOINED_CAUSE_UNKNOWN] += (uint64_t)waited_ns;
+            continue;
+        }
+        while (run < walker->ops->run_count && run_at(walker, run).end_ns <= from_ns) {
+            struct ntk_rank_run done = run_at(walker, run++);
+            int64_t start_ns = done.start_ns > left_ns ? done.start_ns : left_ns;
+            run_ns += done.end_ns > start_ns ? done.end_ns - start_ns : 0;
+        }
+        int64_t before_ns = run_ns;
+        if (run < walker->ops->run_count && run_at(walker, run).start_ns < from_ns) {
+            int64_t start_ns = run_at(walker, run).start_ns;
+            before_ns += from_ns - (start_ns > left_ns ? start_ns : left_ns);
+        }
+        cause_ns[NTK_JOINED_CAUSE_RUN] += (uint64_t)(all_ns - before_ns);
+        cause_ns[NTK_JOINED_CAUSE_HOST] +=
+            (uint64_t)(come->last_ns - from_ns - (all_ns - before_ns));
+        cause_ns[NTK_JOINED_CAUSE_COLLECTIVE] += (uint64_t)(from_ns - one->start_ns);
     }
 }
 
-static double factor(const struct ntk_joined_options *options, uint32_t worker,
-                     enum ntk_joined_part part)
+/* ---- the graph timed anew ---- */
+
+static double factor_of(const struct ntk_joined_options *options, uint32_t number,
+                        enum ntk_joined_part part)
 {
     double f = 1;
 
     for (size_t i = 0; options && i < options->change_count; i++) {
         const struct ntk_joined_change *change = &options->changes[i];
 
-        if (change->part == part && (!change->is_of_rank || change->worker == worker)) {
+        if (change->part == part && (!change->is_of_rank || change->worker == number)) {
             f = change->speed > 0 ? f / change->speed : 0;
         }
     }
     return f;
 }
 
-/* The graph timed anew: a rank comes when its own work is done, and leaves as long after the last
- * came as it did. */
-static int estimate(const struct rank *ranks, const struct ntk_joined *joined,
-                    const struct ntk_joined_options *options, uint64_t *out_ns)
+static double since_node(const struct walker *walker, bool is_changed)
 {
-    double *left = calloc(joined->rank_count, sizeof *left);
-    double begin = INFINITY;
-    double end = -INFINITY;
-
-    if (!left) {
-        return -ENOMEM;
-    }
-    for (size_t r = 0; r < joined->rank_count; r++) {
-        left[r] = (double)(ranks[r].first[0].end_ns - ranks[0].first[0].end_ns);
-        begin = fmin(begin, left[r]);
-    }
-    for (uint64_t k = 1; k < joined->joint_count; k++) {
-        struct come come = come_to(ranks, joined->rank_count, k);
-        double last = -INFINITY;
-
-        for (size_t r = 0; r < joined->rank_count; r++) {
-            const struct joint *one = &ranks[r].first[k];
-            int64_t host_ns = one->start_ns - one[-1].end_ns - one->run_ns;
-            last = fmax(last,
-                        left[r] +
-                            (double)one->run_ns * factor(options, ranks[r].worker, NTK_JOINED_RUN) +
-                            (double)host_ns * factor(options, ranks[r].worker, NTK_JOINED_HOST));
-        }
-        for (size_t r = 0; r < joined->rank_count; r++) {
-            int64_t link_ns = ranks[r].first[k].end_ns - come.last_ns;
-            left[r] = last + (double)(link_ns > 0 ? link_ns : 0) *
-                                 factor(options, ranks[r].worker, NTK_JOINED_LINK);
-        }
-    }
-    for (size_t r = 0; r < joined->rank_count; r++) {
-        end = fmax(end, left[r]);
-    }
-    /* Many changes at once can make it longer than any number of ns. */
-    *out_ns = end > begin ? (uint64_t)(fmin(end - begin, 1e18) + 0.5) : 0;
-    free(left);
-    return 0;
+    return (double)walker->run_ns * (is_changed ? walker->factor[NTK_JOINED_RUN] : 1) +
+           (double)walker->host_ns * (is_changed ? walker->factor[NTK_JOINED_HOST] : 1) +
+           (double)walker->unknown_ns;
 }
 
-/* ---- who is late when ---- */
-
-static int pieces_make(const struct rank *ranks, struct ntk_joined *joined)
+/* A rank comes when its own work is done, and leaves as long after the last came as it did. What is
+ * since the node before is all of the walkers' now. */
+static void estimate(struct join *join, const struct come *come)
 {
+    bool has_before = false;
+
+    if (join->nodes.count == 0) {
+        join->base_ns = join->members[0].end_ns;
+    }
+    for (size_t m = 0; m < join->member_count; m++) {
+        has_before = has_before || join->members[m].walker->node != NO_NODE;
+    }
+    for (int v = 0; v < 2; v++) {
+        double last = -INFINITY;
+
+        for (size_t m = 0; m < join->member_count; m++) {
+            const struct member *one = &join->members[m];
+            double came = one->walker->node == NO_NODE
+                              ? (double)(one->start_ns - join->base_ns)
+                              : one->walker->left[v] + since_node(one->walker, v == 1);
+            last = fmax(last, came);
+        }
+        for (size_t m = 0; m < join->member_count; m++) {
+            struct member *one = &join->members[m];
+            int64_t link_ns = one->end_ns - come->last_ns;
+            double f = v == 1 ? one->walker->factor[NTK_JOINED_LINK] : 1;
+
+            one->walker->left[v] = has_before ? last + (double)(link_ns > 0 ? link_ns : 0) * f
+                                              : (double)(one->end_ns - join->base_ns);
+            if (one->walker->node == NO_NODE) {
+                one->walker->first_left[v] = one->walker->left[v];
+            }
+        }
+    }
+}
+
+/* ---- an operation of a rank ---- */
+
+/* Takes it from the rank: its place on the clock, and what was before it. */
+static void member_begin(struct member *one)
+{
+    struct walker *walker = one->walker;
+    const int64_t *restarts = walker->ops->restarts_ns.items;
+    struct ntk_rank_life *life =
+        one->op->life == NTK_RANK_NO_LIFE ? NULL : ntk_vec_at(&walker->ops->lives, one->op->life);
+
+    one->start_ns = one->op->start_ns - walker->offset_ns;
+    one->end_ns = one->op->end_ns - walker->offset_ns;
+    one->is_broken = life && life->reached > 0 && one->op->sequence > life->reached + 1;
+    if (life) {
+        life->reached = one->op->sequence;
+    }
+    while (walker->restart < walker->ops->restarts_ns.count &&
+           one->op->start_ns >= restarts[walker->restart]) {
+        walker->restart++;
+        one->is_broken = true;
+    }
+    /* One that begins before the one before it has ended counts from there. */
+    if (walker->has_left) {
+        one->start_ns = one->start_ns > walker->left_ns ? one->start_ns : walker->left_ns;
+        one->end_ns = one->end_ns > one->start_ns ? one->end_ns : one->start_ns;
+    }
+    one->run_ns = one->host_ns = one->unknown_ns = 0;
+}
+
+/* From the operation before to this one. */
+static void gap_split(struct join *join, struct member *one)
+{
+    struct walker *walker = one->walker;
+    enum ntk_joined_part rest = one->is_broken ? NTK_JOINED_UNKNOWN : NTK_JOINED_HOST;
+
+    if (!walker->has_left) {
+        return;
+    }
+    one->run_ns = run_in(join, walker, walker->left_ns, one->start_ns, NTK_JOINED_RUN, rest);
+    int64_t rest_ns = one->start_ns - walker->left_ns - one->run_ns;
+    *(one->is_broken ? &one->unknown_ns : &one->host_ns) = rest_ns;
+    walker->part_ns[NTK_JOINED_RUN] += (uint64_t)one->run_ns;
+    walker->part_ns[rest] += (uint64_t)rest_ns;
+    walker->run_ns += one->run_ns;
+    walker->host_ns += one->host_ns;
+    walker->unknown_ns += one->unknown_ns;
+}
+
+static void member_end(struct member *one)
+{
+    struct walker *walker = one->walker;
+    size_t before = walker->next;
+
+    walker->has_left = true;
+    walker->left_ns = one->end_ns;
+    walker->done |= UINT64_C(1) << (one->at - walker->next);
+    while (walker->done & 1) {
+        walker->done >>= 1;
+        walker->next++;
+    }
+    if (before / GIVE_BACK != walker->next / GIVE_BACK) {
+        const struct ntk_sorted *lists[] = { &walker->ops->ops, &walker->ops->runs };
+        size_t ends[] = { walker->next * sizeof(struct ntk_rank_op),
+                          walker->run * sizeof(struct ntk_rank_run) };
+
+        for (size_t i = 0; i < 2; i++) { /* what is behind, of whole pages */
+            ntk_long_items_give_back(lists[i]->items, ends[i] / PAGE_BYTES * PAGE_BYTES,
+                                     lists[i]->is_mapped && ends[i] >= PAGE_BYTES);
+        }
+    }
+}
+
+/* One that nothing can be said of: no rank is waited for. */
+static void alone(struct join *join, struct member *one)
+{
+    struct walker *walker = one->walker;
+
+    gap_split(join, one);
+    int64_t inside_ns =
+        run_in(join, walker, one->start_ns, one->end_ns, NTK_JOINED_INSIDE, NTK_JOINED_UNKNOWN);
+    walker->part_ns[NTK_JOINED_INSIDE] += (uint64_t)inside_ns;
+    walker->part_ns[NTK_JOINED_UNKNOWN] += (uint64_t)(one->end_ns - one->start_ns - inside_ns);
+    walker->unknown_ns += one->end_ns - one->start_ns;
+    member_end(one);
+}
+
+/* ---- a collective ---- */
+
+static bool is_of_one_kind(const struct join *join)
+{
+    for (size_t m = 1; m < join->member_count; m++) {
+        if (join->members[m].op->is_barrier != join->members[0].op->is_barrier) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Nobody leaves before the last one came, by what the clocks are known to. */
+static bool can_be_one(const struct join *join)
+{
+    const struct member *last = &join->members[0];
+    int64_t last_ns = last->op->start_ns - last->walker->offset_ns;
+
+    for (size_t m = 1; m < join->member_count; m++) {
+        const struct member *one = &join->members[m];
+        int64_t start_ns = one->op->start_ns - one->walker->offset_ns;
+
+        if (start_ns > last_ns) {
+            last = one;
+            last_ns = start_ns;
+        }
+    }
+    for (size_t m = 0; m < join->member_count; m++) {
+        const struct member *one = &join->members[m];
+        uint64_t a = last->walker->out->offset_apart_ns;
+        uint64_t b = one->walker->out->offset_apart_ns;
+        bool is_far = last->walker->out->has_other_clock || one->walker->out->has_other_clock;
+        int64_t early_ns = last_ns - (one->op->end_ns - one->walker->offset_ns);
+
+        if (early_ns > 0 && (!is_far || (uint64_t)early_ns > 2 * (a > b ? a : b) + 1000000)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void node_add(struct join *join, const struct come *come)
+{
+    const struct member *last = &join->members[come->last];
+    const struct walker *walker = last->walker;
+    struct node *node = ntk_long_list_add(&join->nodes, &join->ret);
+
+    if (node) {
+        *node = (struct node){ .start_ns = last->start_ns,
+                               .left_ns = walker->node_left_ns,
+                               .run_ns = walker->run_ns,
+                               .host_ns = walker->host_ns,
+                               .unknown_ns = walker->unknown_ns,
+                               .before = walker->node,
+                               .skew_ns = (uint64_t)(come->last_ns - come->first_ns),
+                               .last = (uint32_t)(walker - join->walkers),
+                               .is_alone = come->is_alone };
+    }
+}
+
+/* The parts of the time of one rank from its operation before to the end of this one. */
+static void split(struct join *join, struct member *one, const struct come *come)
+{
+    struct walker *walker = one->walker;
+    struct ntk_joined_rank *out = walker->out;
+    int64_t come_ns = come->last_ns < one->end_ns ? come->last_ns : one->end_ns;
+    int64_t wait_run_ns =
+        run_in(join, walker, one->start_ns, come_ns, NTK_JOINED_INSIDE, NTK_JOINED_WAIT);
+    int64_t link_run_ns =
+        run_in(join, walker, come_ns, one->end_ns, NTK_JOINED_INSIDE, NTK_JOINED_LINK);
+
+    walker->part_ns[NTK_JOINED_WAIT] += (uint64_t)(come_ns - one->start_ns - wait_run_ns);
+    walker->part_ns[NTK_JOINED_LINK] += (uint64_t)(one->end_ns - come_ns - link_run_ns);
+    walker->part_ns[NTK_JOINED_INSIDE] += (uint64_t)(wait_run_ns + link_run_ns);
+    if (walker->node != NO_NODE) {
+        for (unsigned p = 0; p < NTK_JOINED_PART_COUNT; p++) {
+            out->part_ns[p] += walker->part_ns[p];
+            out->span_ns += walker->part_ns[p];
+        }
+        out->waited_ns += (uint64_t)(come_ns - one->start_ns);
+    }
+    memset(walker->part_ns, 0, sizeof walker->part_ns);
+    walker->run_ns = walker->host_ns = walker->unknown_ns = 0;
+    walker->node = join->nodes.count - 1;
+    walker->node_left_ns = one->end_ns;
+    member_end(one);
+}
+
+static void together(struct join *join)
+{
+    for (size_t m = 0; m < join->member_count; m++) {
+        member_begin(&join->members[m]);
+    }
+    struct come come = come_to(join);
+    causes_find(join, &come);
+    for (size_t m = 0; m < join->member_count; m++) {
+        gap_split(join, &join->members[m]);
+    }
+    estimate(join, &come);
+    node_add(join, &come);
+    for (size_t m = 0; m < join->member_count; m++) {
+        split(join, &join->members[m], &come);
+    }
+    join->joined->joint_count++;
+}
+
+/* The members of the collective that are there; `count` ranks should be. */
+static void judge(struct join *join, size_t count)
+{
+    bool is_whole = join->member_count == count && count > 1;
+    bool is_kind = is_of_one_kind(join);
+    bool is_sound = is_kind && can_be_one(join);
+
+    join->is_of_kinds = join->is_of_kinds && (is_kind || !is_whole);
+    join->is_of_times = join->is_of_times && (is_sound || !is_kind || !is_whole);
+    if (is_whole && is_sound) {
+        together(join);
+        return;
+    }
+    join->joined->partial_count += !is_whole;
+    join->joined->doubted_count += is_whole;
+    for (size_t m = 0; m < join->member_count; m++) {
+        member_begin(&join->members[m]);
+        alone(join, &join->members[m]);
+    }
+}
+
+/* ---- in which order ---- */
+
+/* The next operation of a life that is not done. NULL: it lies further on, or *out_is_over. */
+static const struct ntk_rank_op *visible(const struct walker *walker, uint32_t life, size_t *out_at,
+                                         bool *out_is_over)
+{
+    const struct ntk_rank_life *lives = walker->ops->lives.items;
+    const struct ntk_rank_op *ops = walker->ops->ops.items;
+
+    *out_is_over = lives[life].reached == lives[life].last;
+    for (size_t i = 0; i < WINDOW && walker->next + i < walker->ops->op_count && !*out_is_over;
+         i++) {
+        if (!(walker->done >> i & 1) && ops[walker->next + i].life == life) {
+            *out_at = walker->next + i;
+            return &ops[walker->next + i];
+        }
+    }
+    return NULL;
+}
+
+/* Takes the collective that is next in a communicator: true. False: a rank has something else to do
+ * before, *out_before. is_forced: without those then. */
+static bool take(struct join *join, uint32_t number, bool is_forced, size_t *out_before)
+{
+    const struct ntk_joined_instance *instance = ntk_vec_at(&join->match.instances, number);
+    uint64_t sequence = UINT64_MAX;
+
+    join->member_count = 0;
+    for (size_t m = 0; m < instance->count; m++) {
+        const struct ntk_joined_member *member =
+            ntk_vec_at(&join->match.members, instance->first + m);
+        struct member one = { .walker = &join->walkers[member->rank] };
+        bool is_over = false;
+
+        one.op = visible(one.walker, member->life, &one.at, &is_over);
+        if (!one.op && !is_over && !is_forced) {
+            *out_before = member->rank;
+            return false;
+        }
+        if (one.op && one.op->sequence < sequence) {
+            sequence = one.op->sequence;
+            join->member_count = 0;
+        }
+        if (one.op && one.op->sequence == sequence) {
+            join->members[join->member_count++] = one;
+        }
+    }
+    judge(join, instance->count);
+    return true;
+}
+
+/* The rank whose next operation began first; rank_count: none has any. */
+static size_t earliest(const struct join *join)
+{
+    size_t found = join->joined->rank_count;
+    int64_t found_ns = INT64_MAX;
+
+    for (size_t r = 0; r < join->joined->rank_count; r++) {
+        const struct walker *walker = &join->walkers[r];
+        const struct ntk_rank_op *ops = walker->ops->ops.items;
+
+        if (walker->next < walker->ops->op_count &&
+            ops[walker->next].start_ns - walker->offset_ns < found_ns) {
+            found = r;
+            found_ns = ops[walker->next].start_ns - walker->offset_ns;
+        }
+    }
+    return found;
+}
+
+static void walk(struct join *join)
+{
+    size_t count = join->joined->rank_count;
+
+    for (size_t first = earliest(join); first < count && join->ret == 0; first = earliest(join)) {
+        bool is_taken = false;
+        size_t rank = first;
+
+        for (size_t steps = 0; !is_taken; steps++) {
+            struct walker *walker = &join->walkers[rank];
+            const struct ntk_rank_op *op =
+                (const struct ntk_rank_op *)walker->ops->ops.items + walker->next;
+            const struct ntk_rank_life *life =
+                op->life == NTK_RANK_NO_LIFE ? NULL : ntk_vec_at(&walker->ops->lives, op->life);
+
+            if (!life || life->instance == UINT32_MAX) {
+                struct member one = { .walker = walker, .op = op, .at = walker->next };
+
+                join->joined->partial_count++;
+                member_begin(&one);
+                alone(join, &one);
+                is_taken = true;
+            } else { /* after as many steps as ranks they wait for each other in a ring */
+                is_taken = take(join, life->instance, steps > count, &rank);
+            }
+        }
+    }
+}
+
+/* ---- back from the end ---- */
+
+static void path_told(struct join *join, size_t rank, enum ntk_joined_part part, int64_t start_ns,
+                      int64_t end_ns)
+{
+    if (join->options && join->options->path && end_ns > start_ns && join->ret == 0) {
+        join->ret = join->options->path(rank, part, start_ns, end_ns, join->options->ctx);
+    }
+}
+
+/* From the last collective that ended back to the first: who came last made the others wait. */
+static void walk_path(struct join *join)
+{
+    const struct node *nodes = join->nodes.items;
+    size_t next = SIZE_MAX; /* the rank whose leaving the collective counts */
+
+    for (size_t r = 0; r < join->joined->rank_count; r++) {
+        const struct walker *walker = &join->walkers[r];
+
+        if (walker->node != NO_NODE &&
+            (next == SIZE_MAX || walker->node_left_ns > join->walkers[next].node_left_ns)) {
+            next = r;
+        }
+    }
+    if (next == SIZE_MAX) {
+        return;
+    }
+    int64_t left_ns = join->walkers[next].node_left_ns;
+    for (uint64_t at = join->walkers[next].node; nodes[at].before != NO_NODE;) {
+        const struct node *node = &nodes[at];
+        struct ntk_joined_rank *out = &join->joined->ranks[node->last];
+        int64_t gap_ns = node->run_ns + node->host_ns + node->unknown_ns;
+        int64_t link_ns = left_ns - node->start_ns;
+
+        /* Clocks that are not quite joined can have it end before it began. */
+        link_ns = link_ns > 0 ? link_ns : 0;
+        out->path_ns[NTK_JOINED_RUN] += (uint64_t)node->run_ns;
+        out->path_ns[NTK_JOINED_HOST] += (uint64_t)node->host_ns;
+        out->path_ns[NTK_JOINED_UNKNOWN] += (uint64_t)node->unknown_ns;
+        join->joined->ranks[next].path_ns[NTK_JOINED_LINK] += (uint64_t)link_ns;
+        join->joined->total_ns += (uint64_t)(gap_ns + link_ns);
+        path_told(join, next, NTK_JOINED_LINK, node->start_ns, left_ns);
+        path_told(join, node->last, NTK_JOINED_RUN, node->left_ns, node->start_ns);
+        next = node->last;
+        left_ns = node->left_ns;
+        at = node->before;
+        if (at % GIVE_BACK == 0) {
+            ntk_long_list_give_back(&join->nodes);
+        }
+    }
+}
+
+/* Who is late when. */
+static int pieces_make(struct join *join)
+{
+    struct ntk_joined *joined = join->joined;
+    const struct node *nodes = join->nodes.items;
     uint64_t count = joined->joint_count - 1;
     size_t pieces = count < NTK_JOINED_PIECES_MAX ? (size_t)count : NTK_JOINED_PIECES_MAX;
     uint64_t *lates = calloc(joined->rank_count, sizeof *lates);
@@ -408,170 +684,319 @@ static int pieces_make(const struct rank *ranks, struct ntk_joined *joined)
         piece->first_joint = from;
         piece->joint_count = until - from;
         for (uint64_t k = from; k < until; k++) {
-            struct come come = come_to(ranks, joined->rank_count, k);
-
-            piece->skew_ns += (uint64_t)(come.last_ns - come.first_ns);
-            lates[come.last] += come.is_alone ? (uint64_t)(come.last_ns - come.first_ns) : 0;
-            joined->ranks[come.last].last_count += come.is_alone;
+            piece->skew_ns += nodes[k].skew_ns;
+            lates[nodes[k].last] += nodes[k].is_alone ? nodes[k].skew_ns : 0;
+            joined->ranks[nodes[k].last].last_count += nodes[k].is_alone;
         }
         for (size_t r = 0; r < joined->rank_count; r++) {
             if (lates[r] > piece->late_ns) {
                 piece->late_ns = lates[r];
-                piece->worker = ranks[r].worker;
+                piece->rank = r;
+                piece->worker = joined->ranks[r].number;
             }
         }
+        ntk_long_list_give_back(&join->nodes);
     }
     joined->piece_count = pieces;
     free(lates);
     return 0;
 }
 
-/* ---- what cannot be joined ---- */
-
-static const char *doubt(const struct rank *ranks, const struct ntk_joined *joined)
+static void estimate_end(struct join *join)
 {
-    for (uint64_t k = 0; k < joined->joint_count; k++) {
-        for (size_t r = 1; r < joined->rank_count; r++) {
-            if (strcmp(ranks[r].first[k].type, ranks[0].first[k].type) != 0) {
-                return "ranks have collectives of different kinds at the same place, so they are "
-                       "not of one communicator, or one of them began later";
+    uint64_t *out[] = { &join->joined->model_ns, &join->joined->estimate_ns };
+
+    for (int v = 0; v < 2; v++) {
+        double begin = INFINITY;
+        double end = -INFINITY;
+
+        for (size_t r = 0; r < join->joined->rank_count; r++) {
+            const struct walker *walker = &join->walkers[r];
+
+            if (walker->node != NO_NODE) {
+                begin = fmin(begin, walker->first_left[v]);
+                end = fmax(end, walker->left[v]);
             }
         }
-    }
-    for (uint64_t k = 0; k < joined->joint_count; k++) {
-        struct come come = come_to(ranks, joined->rank_count, k);
-        for (size_t r = 0; r < joined->rank_count; r++) {
-            const struct ntk_joined_rank *last = &joined->ranks[come.last];
-            const struct ntk_joined_rank *one = &joined->ranks[r];
-            uint64_t apart_ns = last->offset_apart_ns > one->offset_apart_ns ? last->offset_apart_ns
-                                                                             : one->offset_apart_ns;
-            bool is_far = last->has_other_clock || one->has_other_clock;
-            int64_t early_ns = come.last_ns - ranks[r].first[k].end_ns;
-
-            if (early_ns > 0 && (!is_far || (uint64_t)early_ns > 2 * apart_ns + 1000000)) {
-                return "a rank left a collective before another came to it, so they are not of "
-                       "one communicator, or one of them began later";
-            }
-        }
-    }
-    return NULL;
-}
-
-/* A collective that begins before the one before it has ended counts from there. */
-static void in_order(struct rank *rank, uint64_t joint_count)
-{
-    for (uint64_t k = 1; k < joint_count; k++) {
-        struct joint *one = &rank->first[k];
-
-        one->start_ns = one->start_ns > one[-1].end_ns ? one->start_ns : one[-1].end_ns;
-        one->end_ns = one->end_ns > one->start_ns ? one->end_ns : one->start_ns;
+        /* Many changes at once can make it longer than any number of ns. */
+        *out[v] = end > begin ? (uint64_t)(fmin(end - begin, 1e18) + 0.5) : 0;
     }
 }
 
-static int judge(struct rank *ranks, const struct ntk_joined_options *options,
-                 struct ntk_joined *joined)
+/* ---- all of it ---- */
+
+static int join_init(struct join *join, struct ntk_rank_ops *const *ranks)
 {
-    int ret = clocks_join(ranks, joined);
+    size_t count = join->joined->rank_count;
 
-    joined->unknown = ret < 0 ? NULL : doubt(ranks, joined);
-    if (ret < 0 || joined->unknown) {
-        return ret;
-    }
-    for (size_t r = 0; r < joined->rank_count; r++) {
-        in_order(&ranks[r], joined->joint_count);
-        merge_runs(&ranks[r].runs);
-    }
-    for (uint64_t k = 1; k < joined->joint_count; k++) {
-        struct come come = come_to(ranks, joined->rank_count, k);
-        for (size_t r = 0; r < joined->rank_count; r++) {
-            split(&ranks[r], k, &come, &joined->ranks[r]);
-        }
-    }
-    for (size_t r = 0; r < joined->rank_count; r++) {
-        joined->span_ns =
-            joined->ranks[r].span_ns > joined->span_ns ? joined->ranks[r].span_ns : joined->span_ns;
-    }
-    walk_path(ranks, joined);
-    ret = pieces_make(ranks, joined);
-    ret = ret ? ret : estimate(ranks, joined, NULL, &joined->model_ns);
-    return ret ? ret : estimate(ranks, joined, options, &joined->estimate_ns);
-}
-
-/* Those that can be joined move to the front; how many. */
-static size_t ranks_choose(struct ntk_vec *all, struct ntk_joined *joined)
-{
-    struct rank *ranks = all->items;
-    size_t count = 0;
-
-    ntk_vec_sort(all, compare_ranks);
-    for (size_t r = 0; r < all->count; r++) {
-        if (r > 0 && ranks[r].worker - ranks[r - 1].worker > 1) {
-            joined->absent_first =
-                joined->absent_count ? joined->absent_first : ranks[r - 1].worker + 1;
-            joined->absent_count += ranks[r].worker - ranks[r - 1].worker - 1;
-        }
-    }
-    for (size_t r = 0; r < all->count; r++) {
-        if (ranks[r].is_twice) {
-            joined->twice_first = joined->twice_count ? joined->twice_first : ranks[r].worker;
-            joined->twice_count++;
-        } else if (ranks[r].joints.count > 0) {
-            struct rank one = ranks[count];
-            ranks[count++] = ranks[r];
-            ranks[r] = one;
-        }
-    }
-    return count;
-}
-
-static int ranks_join(struct ntk_vec *all, const struct ntk_joined_options *options,
-                      struct ntk_joined *joined)
-{
-    struct rank *ranks = NULL;
-
-    joined->rank_count = ranks_choose(all, joined);
-    ranks = all->items;
-    joined->ranks = calloc(joined->rank_count + 1, sizeof *joined->ranks);
-    if (!joined->ranks) {
+    join->is_of_kinds = join->is_of_times = true;
+    join->walkers = calloc(count + 1, sizeof *join->walkers);
+    join->members = calloc(count + 1, sizeof *join->members);
+    join->comes = calloc(count + 1, sizeof *join->comes);
+    join->nodes = (struct ntk_long_list){ .item_bytes = sizeof(struct node),
+                                          .heap_bytes_max = NODES_HEAP_BYTES,
+                                          .folder = ntk_fs_temporary_folder(),
+                                          .fd = -1 };
+    if (!join->walkers || !join->members || !join->comes) {
         return -ENOMEM;
     }
-    joined->joint_count = joined->rank_count ? UINT64_MAX : 0;
-    for (size_t r = 0; r < joined->rank_count; r++) {
-        joined->ranks[r].worker = ranks[r].worker;
-        drop_pairs(&ranks[r].joints);
-        joined->is_from_end = joined->is_from_end || ranks[r].trace->lost > 0;
-        joined->joint_count = ranks[r].joints.count < joined->joint_count ? ranks[r].joints.count
-                                                                          : joined->joint_count;
-        joined->most_count =
-            ranks[r].joints.count > joined->most_count ? ranks[r].joints.count : joined->most_count;
+    int ret = ntk_joined_match_make(ranks, join->joined, &join->match);
+    for (size_t r = 0; r < count; r++) {
+        struct walker *walker = &join->walkers[r];
+
+        walker->ops = ranks[r];
+        walker->out = &join->joined->ranks[r];
+        walker->offset_ns = walker->out->offset_ns;
+        walker->node = NO_NODE;
+        for (unsigned p = 0; p < NTK_JOINED_PART_COUNT; p++) {
+            walker->factor[p] = factor_of(join->options, walker->out->number, p);
+        }
     }
-    for (size_t r = 0; r < joined->rank_count; r++) {
-        size_t skipped = joined->is_from_end ? ranks[r].joints.count - joined->joint_count : 0;
-        ranks[r].first = ntk_vec_at(&ranks[r].joints, skipped);
-    }
-    if (joined->rank_count < 2 || joined->joint_count < 2) {
-        joined->unknown = "it takes two ranks with two collectives each";
-        return 0;
-    }
-    return judge(ranks, options, joined);
+    return ret;
 }
 
-int ntk_analysis_joined(const struct ntk_system_trace *const *traces, size_t trace_count,
-                        const struct ntk_joined_options *options, struct ntk_joined *out_joined)
+static void join_fini(struct join *join)
 {
-    struct ntk_vec ranks = NTK_VEC_INIT(struct rank);
-    struct ntk_joined joined = { 0 };
-    int ret = 0;
+    ntk_joined_match_fini(&join->match);
+    ntk_long_list_fini(&join->nodes);
+    free(join->walkers);
+    free(join->members);
+    free(join->comes);
+}
 
-    for (size_t t = 0; t < trace_count && ret == 0; t++) {
-        ret = gather(traces[t], &ranks);
+static int join_ranks(struct ntk_rank_ops *const *ranks, const struct ntk_joined_options *options,
+                      struct ntk_joined *joined)
+{
+    struct join join = { .joined = joined, .options = options };
+    uint64_t expected = joined->joint_count;
+
+    joined->joint_count = 0;
+    join.ret = join_init(&join, ranks);
+    if (join.ret == 0) {
+        walk(&join);
     }
-    ret = ret ? ret : ranks_join(&ranks, options, &joined);
-    ntk_vec_each(struct rank, rank, &ranks) {
-        ntk_vec_fini(&rank->joints);
-        ntk_vec_fini(&rank->runs);
+    if (join.ret == 0 && !joined->is_numbered && !join.is_of_kinds) {
+        joined->unknown =
+            "ranks have collectives of different kinds at the same place, so they are "
+            "not of one communicator, or one of them began later";
+    } else if (join.ret == 0 && !joined->is_numbered && !join.is_of_times) {
+        joined->unknown = "a rank left a collective before another came to it, so they are not of "
+                          "one communicator, or one of them began later";
+    } else if (join.ret == 0 && joined->joint_count < 2) {
+        joined->unknown = "no two collectives are in the traces of all ranks of a communicator";
     }
-    ntk_vec_fini(&ranks);
+    if (joined->unknown) {
+        joined->joint_count = joined->is_numbered ? joined->joint_count : expected;
+    } else if (join.ret == 0) {
+        walk_path(&join);
+        estimate_end(&join);
+        for (size_t r = 0; r < joined->rank_count; r++) {
+            uint64_t span_ns = joined->ranks[r].span_ns;
+            joined->span_ns = span_ns > joined->span_ns ? span_ns : joined->span_ns;
+        }
+        join.ret = join.ret < 0 ? join.ret : pieces_make(&join);
+    }
+    join_fini(&join);
+    return join.ret;
+}
+
+/* Where nothing is numbered: the n-th of each, from the end where events were lost. */
+static int ops_count(struct ntk_rank_ops *const *ranks, const struct ntk_joined *joined)
+{
+    for (size_t r = 0; r < joined->rank_count; r++) {
+        struct ntk_rank_op *ops = ranks[r]->ops.items;
+        uint64_t skipped = joined->is_from_end ? joined->most_count - ranks[r]->op_count : 0;
+
+        ntk_vec_clear(&ranks[r]->lives);
+        struct ntk_rank_life *life = ntk_vec_add(&ranks[r]->lives);
+        if (!life) {
+            return -ENOMEM;
+        }
+        for (size_t i = 0; i < ranks[r]->op_count; i++) {
+            ops[i].life = 0;
+            ops[i].sequence = skipped + i + 1;
+        }
+        *life = (struct ntk_rank_life){ .comm = { .key = 1 },
+                                        .first = skipped + 1,
+                                        .last = skipped + ranks[r]->op_count,
+                                        .count = ranks[r]->op_count };
+    }
+    return 0;
+}
+
+#define WORLD_MAX 65536U
+
+/* The rank in the world of the greatest communicator that it is in; UINT32_MAX: none says. */
+static uint32_t world_rank_of(const struct ntk_rank_ops *rank, uint32_t world_count)
+{
+    ntk_vec_each(const struct ntk_rank_life, life, &rank->lives) {
+        if (life->comm.world_count == world_count) {
+            return life->comm.world_rank;
+        }
+    }
+    return UINT32_MAX;
+}
+
+static void absent_find(struct ntk_rank_list *list, struct ntk_joined *joined)
+{
+    const struct ntk_rank_ops *ranks = list->ranks.items;
+    uint32_t world_count = 0;
+    bool *is_seen;
+
+    for (size_t r = 0; r < list->ranks.count; r++) {
+        ntk_vec_each(const struct ntk_rank_life, life, &ranks[r].lives) {
+            world_count =
+                life->comm.world_count > world_count ? life->comm.world_count : world_count;
+        }
+    }
+    is_seen = world_count <= WORLD_MAX ? calloc((size_t)world_count + 1, 1) : NULL;
+    joined->has_world = joined->is_numbered && world_count > 0 && is_seen;
+    for (size_t r = 0; r < list->ranks.count && joined->has_world; r++) {
+        uint32_t rank = world_rank_of(&ranks[r], world_count);
+
+        if (rank < world_count) {
+            is_seen[rank] = true;
+        }
+    }
+    for (uint32_t rank = 0; rank < world_count && joined->has_world; rank++) {
+        joined->absent_first = joined->absent_count || is_seen[rank] ? joined->absent_first : rank;
+        joined->absent_count += !is_seen[rank];
+    }
+    free(is_seen);
+    for (size_t r = 1; r < list->ranks.count && !joined->has_world; r++) {
+        uint32_t apart = ranks[r].worker - ranks[r - 1].worker;
+
+        if (apart > 1) {
+            joined->absent_first =
+                joined->absent_count ? joined->absent_first : ranks[r - 1].worker + 1;
+            joined->absent_count += apart - 1;
+        }
+    }
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const uint64_t *x = a;
+    const uint64_t *y = b;
+
+    return *x < *y ? -1 : *x > *y;
+}
+
+/* Ranks in order of the first number of them that tells all apart: worker, in the world. */
+static int ranks_number(struct ntk_rank_ops **ranks, struct ntk_joined *joined)
+{
+    size_t count = joined->rank_count;
+    uint64_t *numbers = calloc(count + 1, sizeof *numbers); /* number << 32 | index */
+    struct ntk_rank_ops **sorted = calloc(count + 1, sizeof *sorted);
+    uint32_t world_count = 0;
+    bool is_apart = false;
+
+    if (!numbers || !sorted) {
+        free(numbers);
+        free(sorted);
+        return -ENOMEM;
+    }
+    for (size_t r = 0; r < count; r++) {
+        ntk_vec_each(const struct ntk_rank_life, life, &ranks[r]->lives) {
+            world_count =
+                life->comm.world_count > world_count ? life->comm.world_count : world_count;
+        }
+    }
+    for (int way = 0; way < 3 && !is_apart; way++) {
+        for (size_t r = 0; r < count; r++) {
+            uint64_t number = way == 0   ? ranks[r]->worker
+                              : way == 1 ? world_rank_of(ranks[r], world_count)
+                                         : r;
+            numbers[r] = number << 32 | r;
+        }
+        qsort(numbers, count, sizeof *numbers, compare_numbers);
+        is_apart = true;
+        for (size_t r = 1; r < count && is_apart; r++) {
+            is_apart = numbers[r] >> 32 != numbers[r - 1] >> 32;
+        }
+    }
+    for (size_t r = 0; r < count; r++) {
+        sorted[r] = ranks[(uint32_t)numbers[r]];
+        joined->ranks[r] = (struct ntk_joined_rank){
+            .number = (uint32_t)(numbers[r] >> 32),
+            .worker = sorted[r]->worker,
+            .host = sorted[r]->host,
+            .restart_count = (uint32_t)sorted[r]->restarts_ns.count,
+        };
+    }
+    memcpy(ranks, sorted, count * sizeof *ranks);
+    free(numbers);
+    free(sorted);
+    return 0;
+}
+
+static int hosts_make(const struct ntk_rank_list *list, struct ntk_joined *joined)
+{
+    joined->hosts = calloc(list->hosts.count + 1, sizeof *joined->hosts);
+    if (!joined->hosts) {
+        return -ENOMEM;
+    }
+    for (size_t h = 0; h < list->hosts.count; h++) {
+        const struct ntk_rank_host *host = ntk_vec_at(&list->hosts, h);
+
+        joined->hosts[h].name = strdup(host->name[0] ? host->name : host->id);
+        joined->host_count++;
+        if (!joined->hosts[h].name) {
+            return -ENOMEM;
+        }
+    }
+    for (size_t r = 0; r < joined->rank_count; r++) {
+        joined->hosts[joined->ranks[r].host].rank_count++;
+    }
+    return 0;
+}
+
+/* Those that can be joined. */
+static void ranks_choose(struct ntk_rank_list *list, struct ntk_rank_ops **out,
+                         struct ntk_joined *joined)
+{
+    uint64_t least = UINT64_MAX;
+
+    joined->is_numbered = true;
+    ntk_vec_each(struct ntk_rank_ops, rank, &list->ranks) {
+        if (rank->is_twice) {
+            joined->twice_first = joined->twice_count ? joined->twice_first : rank->worker;
+            joined->twice_count++;
+        } else if (rank->op_count > 0) {
+            out[joined->rank_count++] = rank;
+            joined->is_numbered = joined->is_numbered && rank->numbered_count > 0;
+            joined->is_from_end = joined->is_from_end || rank->has_lost;
+            least = rank->op_count < least ? rank->op_count : least;
+            joined->most_count =
+                rank->op_count > joined->most_count ? rank->op_count : joined->most_count;
+        }
+    }
+    joined->is_numbered = joined->is_numbered && joined->rank_count > 0;
+    joined->is_from_end = joined->is_from_end && !joined->is_numbered;
+    joined->joint_count = joined->rank_count > 0 ? least : 0;
+}
+
+int ntk_analysis_joined_list(struct ntk_rank_list *list, const struct ntk_joined_options *options,
+                             struct ntk_joined *out_joined)
+{
+    struct ntk_joined joined = { 0 };
+    struct ntk_rank_ops **ranks = calloc(list->ranks.count + 1, sizeof(struct ntk_rank_ops *));
+    int ret = ranks ? 0 : -ENOMEM;
+
+    if (ret == 0) {
+        ranks_choose(list, ranks, &joined);
+        absent_find(list, &joined);
+        joined.ranks = calloc(joined.rank_count + 1, sizeof *joined.ranks);
+        ret = joined.ranks ? ranks_number(ranks, &joined) : -ENOMEM;
+    }
+    ret = ret ? ret : hosts_make(list, &joined);
+    if (ret == 0 && (joined.rank_count < 2 || (joined.joint_count < 2 && !joined.is_numbered))) {
+        joined.unknown = "it takes two ranks with two collectives each";
+    } else if (ret == 0) {
+        ret = joined.is_numbered ? 0 : ops_count(ranks, &joined);
+        ret = ret ? ret : join_ranks(ranks, options, &joined);
+    }
+    free(ranks);
     if (ret < 0) {
         ntk_joined_fini(&joined);
         return ret;
@@ -580,81 +1005,28 @@ int ntk_analysis_joined(const struct ntk_system_trace *const *traces, size_t tra
     return 0;
 }
 
+int ntk_analysis_joined(const struct ntk_system_trace *const *traces, size_t trace_count,
+                        const struct ntk_joined_options *options, struct ntk_joined *out_joined)
+{
+    struct ntk_rank_list list;
+    int ret = 0;
+
+    ntk_rank_list_init(&list);
+    for (size_t t = 0; t < trace_count && ret == 0; t++) {
+        ret = ntk_rank_list_add(&list, traces[t], NULL);
+    }
+    ret = ret ? ret : ntk_rank_list_finish(&list);
+    ret = ret ? ret : ntk_analysis_joined_list(&list, options, out_joined);
+    ntk_rank_list_fini(&list);
+    return ret;
+}
+
 void ntk_joined_fini(struct ntk_joined *joined)
 {
+    for (size_t h = 0; h < joined->host_count; h++) {
+        free(joined->hosts[h].name);
+    }
+    free(joined->hosts);
     free(joined->ranks);
     *joined = (struct ntk_joined){ 0 };
-}
-
-/* ---- what if ---- */
-
-static int change_parse(const char *word, size_t length, struct ntk_joined_change *out)
-{
-    static const enum ntk_joined_part parts[] = { NTK_JOINED_RUN, NTK_JOINED_HOST,
-                                                  NTK_JOINED_LINK };
-    char text[64];
-    char *at = text;
-    char *end = NULL;
-
-    if (length == 0 || length >= sizeof text) {
-        return -EINVAL;
-    }
-    memcpy(text, word, length);
-    text[length] = '\0';
-    *out = (struct ntk_joined_change){ 0 };
-    if (strncmp(at, "rank", 4) == 0) {
-        if (at[4] < '0' || at[4] > '9') {
-            return -EINVAL;
-        }
-        unsigned long long worker = strtoull(at + 4, &end, 10);
-        if (worker > UINT32_MAX || *end != '.') {
-            return -EINVAL;
-        }
-        out->is_of_rank = true;
-        out->worker = (uint32_t)worker;
-        at = end + 1;
-    }
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        const char *name = part_names[parts[i]];
-        size_t name_length = strlen(name);
-
-        if (strncmp(at, name, name_length) == 0 && at[name_length] == '=') {
-            at += name_length + 1;
-            out->part = parts[i];
-            if ((*at < '0' || *at > '9') && *at != '.') {
-                return -EINVAL;
-            }
-            out->speed = strtod(at, &end);
-            return end == at || *end || out->speed > SPEED_MAX ||
-                           (out->speed != 0 && !(out->speed >= SPEED_MIN))
-                       ? -EINVAL
-                       : 0;
-        }
-    }
-    return -EINVAL;
-}
-
-int ntk_joined_changes_add(struct ntk_joined_options *options, const char *text,
-                           struct ntk_err *err)
-{
-    for (const char *at = text;; at++) {
-        size_t length = strcspn(at, ",");
-        struct ntk_joined_change change;
-
-        if (change_parse(at, length, &change) < 0) {
-            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                               "takes run, host or link, with rank3. before it that of one rank, "
-                               "and how many times as fast it is, such as link=2 or rank3.host=0 "
-                               "(takes no time; else 0.001 to 1000000)");
-        }
-        if (options->change_count == NTK_JOINED_CHANGES_MAX) {
-            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "takes up to %u changes",
-                               NTK_JOINED_CHANGES_MAX);
-        }
-        options->changes[options->change_count++] = change;
-        at += length;
-        if (!*at) {
-            return 0;
-        }
-    }
 }

@@ -4,86 +4,132 @@
  * between them, whom it waited for, which chain over ranks decides how long all of it took, and
  * what would change if something were faster. Definitions: docs/ranks.md.
  *
- * The n-th collective operation of a rank (a call, or one inside an execution) belongs with the
- * n-th of every other: all ranks call the same ones in the same order. Where that cannot be so (the
- * kinds differ, a rank left before another came) nothing is claimed. Ranks of other machines are
- * put on the clock of the first machine, by the ends of the collectives.
+ * Operations of ranks belong together by communicator and number in it; where traces do not say
+ * them, the n-th of a rank belongs with the n-th of every other: all ranks call the same ones in
+ * the same order. Where that cannot be so (the kinds differ, a rank left before another came, one
+ * has no such operation) nothing is claimed. Ranks of other machines are put on the clock of the
+ * first machine, by the ends of the collectives.
  *
- * Pure: traces to result; -ENOMEM.
+ * Pure: traces to result. Memory grows with ranks, not with what they did (rank_ops.h).
  */
 #ifndef NTK_PROFILER_ANALYSIS_JOINED_H
 #define NTK_PROFILER_ANALYSIS_JOINED_H
 
+#include "profiler/analysis/rank_ops.h"
 #include "profiler/system/system_trace.h"
 
 #define NTK_JOINED_PIECES_MAX 8U
 #define NTK_JOINED_CHANGES_MAX 16U
 
 enum ntk_joined_part {
-    NTK_JOINED_RUN,    /* between collectives, a core of the rank executes */
-    NTK_JOINED_HOST,   /* between collectives, none does */
-    NTK_JOINED_WAIT,   /* in a collective that not all have come to, no core executes */
-    NTK_JOINED_LINK,   /* in a collective that all have come to, no core executes */
-    NTK_JOINED_INSIDE, /* in a collective while a core executes */
+    NTK_JOINED_RUN,     /* between collectives, a core of the rank executes */
+    NTK_JOINED_HOST,    /* between collectives, none does */
+    NTK_JOINED_WAIT,    /* in a collective that not all have come to, no core executes */
+    NTK_JOINED_LINK,    /* in a collective that all have come to, no core executes */
+    NTK_JOINED_INSIDE,  /* in a collective while a core executes */
+    NTK_JOINED_UNKNOWN, /* in a collective that some rank's trace lacks, or where collectives are
+                           missing; no core executes */
     NTK_JOINED_PART_COUNT,
 };
 /* "run" */
 const char *ntk_joined_part_name(enum ntk_joined_part part);
 
+/* What the last to come did while another rank waited for it. */
+enum ntk_joined_cause {
+    NTK_JOINED_CAUSE_RUN,
+    NTK_JOINED_CAUSE_HOST,
+    NTK_JOINED_CAUSE_COLLECTIVE, /* it was in the one before, or in another one */
+    NTK_JOINED_CAUSE_UNKNOWN,
+    NTK_JOINED_CAUSE_COUNT,
+};
+/* "run" */
+const char *ntk_joined_cause_name(enum ntk_joined_cause cause);
+
 struct ntk_joined_rank {
+    uint32_t number; /* the worker's; where machines have the same ones that in the world, else the
+                            place in this list */
     uint32_t worker;
-    uint64_t part_ns[NTK_JOINED_PART_COUNT]; /* their sum is span_ns */
+    size_t host;
+    uint32_t restart_count;
+    uint64_t part_ns[NTK_JOINED_PART_COUNT];   /* their sum is span_ns */
+    uint64_t cause_ns[NTK_JOINED_CAUSE_COUNT]; /* their sum is waited_ns */
     uint64_t span_ns;    /* from the end of the first joint to the end of the last */
     uint64_t waited_ns;  /* for the last to come, whether a core executed or not */
     uint64_t last_count; /* joints that it came to last, alone */
-    uint64_t path_ns[NTK_JOINED_PART_COUNT]; /* of the critical path: run, host, link */
+    uint64_t path_ns[NTK_JOINED_PART_COUNT]; /* of the critical path: run, host, link, unknown */
     bool has_other_clock;                    /* of another machine than the first rank */
     int64_t offset_ns;        /* of its clock, ahead of the first rank's; taken off */
     uint64_t offset_apart_ns; /* half of the offsets lie in a range as wide as this */
+};
+
+struct ntk_joined_host {
+    char *name; /* "" not known */
+    size_t rank_count;
+    bool has_offset; /* false: of the first, and where no collective tells */
+    int64_t offset_ns;
+    uint64_t apart_ns;
 };
 
 /* A part of the time with the rank that the others waited for longest in it. */
 struct ntk_joined_piece {
     uint64_t first_joint, joint_count;
     uint64_t skew_ns; /* last to come - first to come, all joints together */
-    uint32_t worker;
+    size_t rank;      /* index */
+    uint32_t worker;  /* its number */
     uint64_t late_ns; /* behind the first to come where it was last; 0: nobody was, alone */
 };
 
 struct ntk_joined_change {
-    bool is_of_rank; /* else of all */
-    uint32_t worker;
+    bool is_of_rank;           /* else of all */
+    uint32_t worker;           /* its number */
     enum ntk_joined_part part; /* run, host or link */
     double speed;              /* times as fast; 0: takes no time */
 };
 
+/* A time of a rank, by the clock of the first; rank is an index. In order of time for each rank. */
+typedef int ntk_joined_segment(size_t rank, enum ntk_joined_part part, int64_t start_ns,
+                               int64_t end_ns, void *ctx);
+
 struct ntk_joined_options {
     size_t change_count;
     struct ntk_joined_change changes[NTK_JOINED_CHANGES_MAX];
+    ntk_joined_segment *segment; /* NULL: nobody wants them */
+    ntk_joined_segment *path;    /* those of the critical path, the last first */
+    void *ctx;
 };
 
 struct ntk_joined {
     const char *unknown; /* why nothing is told, a sentence; NULL: it is */
+    bool is_numbered;    /* by communicator and number */
     size_t rank_count;
     struct ntk_joined_rank *ranks; /* by number */
+    size_t host_count;
+    struct ntk_joined_host *hosts;
     uint64_t joint_count, most_count;
-    bool is_from_end;     /* events were lost: the last joints of each, not the first */
-    uint64_t total_ns;    /* of the critical path */
-    uint64_t span_ns;     /* the longest of a rank */
-    uint64_t estimate_ns; /* with the changes, of the same graph without any: model_ns */
+    uint64_t partial_count; /* collectives that are not told of: a rank lacks them */
+    uint64_t doubted_count; /* ... or they cannot have been one */
+    bool is_from_end;       /* events were lost: the last joints of each, not the first */
+    uint64_t total_ns;      /* of the critical path */
+    uint64_t span_ns;       /* the longest of a rank */
+    uint64_t estimate_ns;   /* with the changes, of the same graph without any: model_ns */
     uint64_t model_ns;
     size_t piece_count;
     struct ntk_joined_piece pieces[NTK_JOINED_PIECES_MAX];
-    uint64_t absent_count; /* workers between the least and the greatest that have no trace */
+    bool has_world;        /* how many ranks there should be is known */
+    uint64_t absent_count; /* ranks of the world, else workers between the least and the greatest,
+                              that have no trace */
     uint32_t absent_first;
-    uint64_t twice_count; /* left out: workers of several processes, as after a restart */
+    uint64_t twice_count; /* left out: workers of several processes at once */
     uint32_t twice_first;
 };
 
 /* "link=2,rank3.host=0" is added. -EINVAL with a sentence. */
 int ntk_joined_changes_add(struct ntk_joined_options *options, const char *text,
                            struct ntk_err *err);
-/* options may be NULL. */
+/* The list is finished; communicators of its lives are given numbers. options may be NULL. 0 or -errno. */
+int ntk_analysis_joined_list(struct ntk_rank_list *list, const struct ntk_joined_options *options,
+                             struct ntk_joined *out_joined);
+/* The same of traces in memory. */
 int ntk_analysis_joined(const struct ntk_system_trace *const *traces, size_t trace_count,
                         const struct ntk_joined_options *options, struct ntk_joined *out_joined);
 void ntk_joined_fini(struct ntk_joined *joined);

@@ -7,10 +7,18 @@
 #include "shared/base/buf.h"
 #include "shared/base/json.h"
 
-/* Appended to json, or to text where json is NULL. options may be NULL. 0, -ENOMEM, or -ENODATA:
+/* What is asked about: traces that are in memory or, with none, folders. */
+struct ntk_system_asked {
+    const struct ntk_system_trace *const *traces;
+    size_t trace_count;
+    const struct ntk_vec *folders;            /* of char *; NULL: none */
+    const struct ntk_joined_options *options; /* may be NULL */
+    bool *has_warned; /* set when a file could not be read, which is told on stderr; may be NULL */
+};
+
+/* Appended to json, or to text where json is NULL. 0, -errno, or -ENODATA:
  * there are no two ranks with collectives, nothing was appended. */
-int ntk_output_joined(const struct ntk_system_trace *const *traces, size_t trace_count,
-                      const struct ntk_joined_options *options, struct ntk_buf *text,
+int ntk_output_joined(const struct ntk_system_asked *asked, struct ntk_buf *text,
                       struct ntk_json *json);
 
 #endif

@@ -11,8 +11,7 @@
 #include "profiler/output/output_cells.h"
 #include "profiler/output/output_joined.h"
 
-typedef int answer(const struct ntk_system_trace *const *traces, size_t trace_count,
-                   const struct ntk_joined_options *options, struct ntk_buf *text,
+typedef int answer(const struct ntk_system_asked *asked, struct ntk_buf *text,
                    struct ntk_json *json);
 
 static void cell_ns(struct ntk_text_table *table, uint64_t ns)
@@ -84,11 +83,11 @@ static void gaps_json(const struct ntk_system_trace *trace, const struct ntk_hos
     ntk_json_object_end(json);
 }
 
-static int answer_gaps(const struct ntk_system_trace *const *traces, size_t trace_count,
-                       const struct ntk_joined_options *options, struct ntk_buf *text,
+static int answer_gaps(const struct ntk_system_asked *asked, struct ntk_buf *text,
                        struct ntk_json *json)
 {
-    (void)options;
+    const struct ntk_system_trace *const *traces = asked->traces;
+    size_t trace_count = asked->trace_count;
     static const char *const heads[] = { "PROCESS",    "NC",     "RUNS",       "RUNNING",
                                          "GAPS US",    "P50 US", "LONGEST US", "AT US",
                                          "TENSORS",    "MODEL",  "EXECUTE",    "OTHER",
@@ -206,11 +205,11 @@ static void memory_json(const struct ntk_system_trace *trace, const struct ntk_m
     ntk_json_object_end(json);
 }
 
-static int answer_memory(const struct ntk_system_trace *const *traces, size_t trace_count,
-                         const struct ntk_joined_options *options, struct ntk_buf *text,
+static int answer_memory(const struct ntk_system_asked *asked, struct ntk_buf *text,
                          struct ntk_json *json)
 {
-    (void)options;
+    const struct ntk_system_trace *const *traces = asked->traces;
+    size_t trace_count = asked->trace_count;
     int ret = 0;
 
     if (json) {
@@ -295,11 +294,11 @@ static void kind_json(const struct ntk_skew_kind *kind, struct ntk_json *json)
     ntk_json_object_end(json);
 }
 
-static int answer_ranks(const struct ntk_system_trace *const *traces, size_t trace_count,
-                        const struct ntk_joined_options *options, struct ntk_buf *text,
+static int answer_ranks(const struct ntk_system_asked *asked, struct ntk_buf *text,
                         struct ntk_json *json)
 {
-    (void)options;
+    const struct ntk_system_trace *const *traces = asked->traces;
+    size_t trace_count = asked->trace_count;
     struct ntk_rank_skew skew;
     int ret = ntk_analysis_rank_skew(traces, trace_count, &skew);
 
@@ -353,9 +352,13 @@ const struct ntk_analysis_info *ntk_system_analyses_info(size_t index)
     return &analyses[index].info;
 }
 
-int ntk_system_analyses_put(const struct ntk_system_trace *const *traces, size_t trace_count,
-                            size_t index, const struct ntk_joined_options *options,
+bool ntk_system_analyses_streams(size_t index)
+{
+    return analyses[index].run == ntk_output_joined;
+}
+
+int ntk_system_analyses_put(const struct ntk_system_asked *asked, size_t index,
                             struct ntk_buf *text, struct ntk_json *json)
 {
-    return analyses[index].run(traces, trace_count, options, text, json);
+    return analyses[index].run(asked, text, json);
 }

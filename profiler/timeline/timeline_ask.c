@@ -317,10 +317,11 @@ static int answer_host(const struct ntk_timeline_ask *ask, const struct ntk_time
     if (index == ntk_system_analyses_count()) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "unknown analysis");
     }
+    const struct ntk_system_asked asked = { .traces = ask->traces,
+                                            .trace_count = ask->trace_count };
     begin_value(&json, out);
-    return end_value(
-        ntk_system_analyses_put(ask->traces, ask->trace_count, index, NULL, NULL, &json),
-        ntk_system_analyses_info(index), &json);
+    return end_value(ntk_system_analyses_put(&asked, index, NULL, &json),
+                     ntk_system_analyses_info(index), &json);
 }
 
 static int answer_flows(const struct ntk_timeline_ask *ask, const struct ntk_timeline_query *query,

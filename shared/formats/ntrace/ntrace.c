@@ -2,11 +2,13 @@
 #include "shared/formats/ntrace/ntrace.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "shared/base/vec.h"
 #include "shared/formats/common/protobuf.h"
 
 /* What protobuf-c may hold at once: this, and so many times the file. A sound file takes less: no
@@ -276,6 +278,177 @@ int ntk_ntrace_read_bytes(const void *bytes, size_t count, const char *name,
         message_unpack(bytes, count, name, &ntk_ntrace_pb__trace__descriptor, &ret, err);
 
     return trace_check(trace, ret, name, out_trace, err);
+}
+
+/* ---- piece by piece ---- */
+
+#define EACH_BYTES_MIN ((size_t)1 << 20)
+#define EACH_NAMES_MAX 1048576U
+#define EACH_TEXT_BYTES_MAX ((size_t)64 << 20)
+#define EACH_TYPES_MAX 256U
+
+struct each {
+    const char *path;
+    int fd;
+    bool is_end;     /* of the file */
+    uint64_t before; /* bytes of the file before those in memory */
+    uint8_t *bytes;
+    size_t count, capacity, at;
+    struct ntk_vec types, names; /* of char * */
+    size_t text_bytes;
+    uint32_t version;
+    ntk_ntrace_take *take;
+    void *ctx;
+    struct ntk_err *err;
+};
+
+/* More bytes behind those that are not taken yet. 0: no more, or they would be too many. */
+static ssize_t each_fill(struct each *each)
+{
+    memmove(each->bytes, each->bytes + each->at, each->count - each->at);
+    each->before += each->at;
+    each->count -= each->at;
+    each->at = 0;
+    if (each->count == each->capacity) {
+        size_t capacity = each->capacity > 0 ? 2 * each->capacity : EACH_BYTES_MIN;
+        uint8_t *bytes =
+            capacity <= NTK_NTRACE_PIECE_BYTES_MAX ? realloc(each->bytes, capacity) : NULL;
+
+        if (!bytes) {
+            return capacity <= NTK_NTRACE_PIECE_BYTES_MAX ? -ENOMEM : 0;
+        }
+        each->bytes = bytes;
+        each->capacity = capacity;
+    }
+    ssize_t n;
+    do {
+        n = read(each->fd, each->bytes + each->count, each->capacity - each->count);
+    } while (n < 0 && errno == EINTR);
+    each->count += n > 0 ? (size_t)n : 0;
+    each->is_end = n == 0;
+    return n < 0 ? -errno : n;
+}
+
+static int text_add(struct each *each, struct ntk_vec *list, size_t max,
+                    const struct ntk_protobuf_field *field)
+{
+    char *text = list->count < max && each->text_bytes < EACH_TEXT_BYTES_MAX
+                     ? strndup((const char *)field->bytes, field->bytes_count)
+                     : NULL;
+
+    if (list->count >= max || each->text_bytes >= EACH_TEXT_BYTES_MAX) {
+        return ntk_err_set(each->err, -EFBIG, NTK_ERR_NO_OFFSET, "%s has too many names",
+                           each->path);
+    }
+    each->text_bytes += field->bytes_count;
+    if (!text || ntk_vec_push(list, &text) < 0) {
+        free(text);
+        return ntk_err_no_memory(each->err);
+    }
+    return 0;
+}
+
+static int core_take(struct each *each, const struct ntk_protobuf_field *field)
+{
+    struct ntk_protobuf_budget budget;
+    NtkNtracePb__Trace trace = NTK_NTRACE_PB__TRACE__INIT;
+    int ret = version_check(each->path, each->version, each->err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    ntk_protobuf_budget_init(&budget, UNPACK_BYTES_MIN + UNPACK_BYTES_FACTOR * field->bytes_count);
+    NtkNtracePb__Core *core =
+        ntk_ntrace_pb__core__unpack(&budget.allocator, field->bytes_count, field->bytes);
+    if (!core) {
+        return ntk_err_set(each->err, -EBADMSG, each->before + each->at,
+                           "%s is not a trace of an inspection", each->path);
+    }
+    trace.version = each->version;
+    trace.event_types = each->types.items;
+    trace.n_event_types = each->types.count;
+    trace.names = each->names.items;
+    trace.n_names = each->names.count;
+    trace.cores = &core;
+    trace.n_cores = 1;
+    ret = core_check(each->path, &trace, core, each->err);
+    ret = ret < 0 ? ret : each->take(&trace, each->ctx);
+    ntk_ntrace_pb__core__free_unpacked(core, &budget.allocator);
+    return ret;
+}
+
+static int field_take(struct each *each, const struct ntk_protobuf_field *field)
+{
+    switch (field->number) {
+    case 1:
+        each->version = (uint32_t)field->value;
+        return 0;
+    case 2:
+        return field->bytes ? text_add(each, &each->types, EACH_TYPES_MAX, field) : 0;
+    case 3:
+        return field->bytes ? text_add(each, &each->names, EACH_NAMES_MAX, field) : 0;
+    case 4:
+        return field->bytes ? core_take(each, field) : 0;
+    default:
+        return 0;
+    }
+}
+
+static int each_run(struct each *each)
+{
+    struct ntk_protobuf_field field;
+    ssize_t n = 1;
+    int ret = 0;
+
+    while (n > 0 && ret >= 0) {
+        n = each_fill(each);
+        size_t next = each->at;
+        while (ret >= 0 && ntk_protobuf_next(each->bytes, each->count, &next, &field)) {
+            ret = field_take(each, &field);
+            each->at = next;
+        }
+    }
+    if (n < 0) {
+        return ntk_err_set(each->err, (int)n, NTK_ERR_NO_OFFSET, "cannot read %s: %s", each->path,
+                           strerror((int)-n));
+    }
+    if (ret < 0) {
+        return ret;
+    }
+    ret = version_check(each->path, each->version, each->err);
+    if (ret == 0 && each->at < each->count) {
+        ntk_err_set(each->err, -EBADMSG, each->before + each->at,
+                    "%s is cut off: %llu bytes of it can be read", each->path,
+                    (unsigned long long)(each->before + each->at));
+        return 1;
+    }
+    return ret;
+}
+
+int ntk_ntrace_each(const char *path, ntk_ntrace_take *take, void *ctx, struct ntk_err *err)
+{
+    struct each each = { .path = path, .take = take, .ctx = ctx, .err = err };
+
+    each.fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (each.fd < 0) {
+        int code = -errno;
+        return ntk_err_set(err, code, NTK_ERR_NO_OFFSET, "cannot read %s: %s", path,
+                           strerror(-code));
+    }
+    ntk_vec_init(&each.types, sizeof(char *));
+    ntk_vec_init(&each.names, sizeof(char *));
+    int ret = each_run(&each);
+    ntk_vec_each(char *, type, &each.types) {
+        free(*type);
+    }
+    ntk_vec_each(char *, name, &each.names) {
+        free(*name);
+    }
+    ntk_vec_fini(&each.types);
+    ntk_vec_fini(&each.names);
+    free(each.bytes);
+    close(each.fd);
+    return ret;
 }
 
 static int info_check(NtkNtracePb__Info *info, int cut, const char *name,

@@ -3,8 +3,11 @@
  * walked. */
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "shared/formats/ntrace/ntrace.h"
 #include "shared/formats/ntrace/ntrace_comm.h"
@@ -47,6 +50,27 @@ static size_t host_walk(const NtkNtracePb__HostSamples *samples)
     return sum;
 }
 
+static int piece_take(const NtkNtracePb__Trace *piece, void *ctx)
+{
+    *(size_t *)ctx += trace_walk(piece);
+    return 0;
+}
+
+/* The same bytes as a file that is read piece by piece. */
+static size_t each_walk(const uint8_t *data, size_t size)
+{
+    int fd = memfd_create("fuzz", MFD_CLOEXEC);
+    size_t sum = 0;
+    char path[64];
+
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    if (write(fd, data, size) == (ssize_t)size) {
+        (void)ntk_ntrace_each(path, piece_take, &sum, NULL);
+    }
+    close(fd);
+    return sum;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     NtkNtracePb__Trace *trace = NULL;
@@ -66,6 +90,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         sum += host_walk(samples);
         ntk_ntrace_pb__host_samples__free_unpacked(samples, NULL);
     }
-    sink = sum;
+    sink = sum + each_walk(data, size);
     return 0;
 }

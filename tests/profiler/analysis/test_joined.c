@@ -253,6 +253,84 @@ static void sums_hold_for_any_times(void **state)
     }
 }
 
+#define COMM(key, rank, of) "comm 000000000000000" #key " rank " #rank " of " #of ", 0 of 4 in all"
+#define OP(which, who, number, from, to)                                                       \
+    {                                                                                          \
+        .type = CC, .name = (which), .worker = (who), .exec_id = (number), .start_ns = (from), \
+        .end_ns = (to)                                                                         \
+    }
+
+/* Ranks 0 and 1 meet in a, 2 and 3 in b, all of them in c, each in another order than the others. */
+static void communicators_of_some_ranks_join_those(void **state)
+{
+    struct ntk_system_span spans[] = {
+        OP(COMM(a, 0, 2), 0, 1, 10, 20), OP(COMM(c, 0, 4), 0, 1, 30, 50),
+        OP(COMM(a, 0, 2), 0, 2, 60, 90), OP(COMM(c, 0, 4), 0, 2, 100, 130),
+        OP(COMM(a, 1, 2), 1, 1, 15, 20), OP(COMM(c, 1, 4), 1, 1, 40, 50),
+        OP(COMM(a, 1, 2), 1, 2, 80, 90), OP(COMM(c, 1, 4), 1, 2, 100, 130),
+        OP(COMM(b, 0, 2), 2, 1, 1, 8),   OP(COMM(b, 0, 2), 2, 2, 10, 18),
+        OP(COMM(c, 2, 4), 2, 1, 20, 50), OP(COMM(c, 2, 4), 2, 2, 110, 130),
+        OP(COMM(b, 1, 2), 3, 1, 2, 8),   OP(COMM(b, 1, 2), 3, 2, 16, 18),
+        OP(COMM(c, 3, 4), 3, 1, 20, 50), OP(COMM(c, 3, 4), 3, 2, 120, 130),
+    };
+    struct ntk_system_trace trace = { .spans = spans, .span_count = COUNT(spans) };
+    const struct ntk_system_trace *list[] = { &trace };
+    struct ntk_joined joined;
+
+    assert_int_equal(ntk_analysis_joined(list, 1, NULL, &joined), 0);
+    assert_null(joined.unknown);
+    assert_true(joined.is_numbered);
+    assert_int_equal(joined.joint_count, 6);
+    assert_int_equal(joined.partial_count + joined.doubted_count, 0);
+    parts_are(&joined.ranks[0], 0, 10 + 10 + 10, 10 + 20 + 20, 10 + 10 + 10, 0);
+    parts_are(&joined.ranks[3], 0, 8 + 2 + 70, 20, 2 + 10 + 10, 0);
+    /* While 0 waits for 1 in the second a, that is on the host from 50 to 80. */
+    assert_int_equal(joined.ranks[0].cause_ns[NTK_JOINED_CAUSE_HOST], 10 + 20 + 20);
+    /* Rank 2 waits in the first c from 20 on for 1, which left a at 20; in the second for 3. */
+    assert_int_equal(joined.ranks[2].cause_ns[NTK_JOINED_CAUSE_HOST], 6 + 20 + 10);
+    /* 3 comes last at 120, from 50; 1 made it leave then, from 20. */
+    assert_int_equal(joined.total_ns, 10 + 70 + 10 + 20);
+    assert_int_equal(joined.ranks[3].path_ns[NTK_JOINED_HOST], 70);
+    assert_int_equal(joined.ranks[1].path_ns[NTK_JOINED_HOST], 20);
+    ntk_joined_fini(&joined);
+}
+
+/* Two queues of which one rank begins the one first and the other the other; and a rank that waits
+ * for another in a ring, which no job can: that is unknown, and ends. */
+static void other_orders_are_joined_or_unknown(void **state)
+{
+    struct ntk_system_span spans[] = {
+        OP(COMM(a, 0, 2), 0, 1, 10, 30), OP(COMM(b, 0, 2), 0, 1, 12, 31),
+        OP(COMM(a, 0, 2), 0, 2, 40, 60), OP(COMM(b, 0, 2), 0, 2, 42, 61),
+        OP(COMM(b, 1, 2), 1, 1, 9, 31),  OP(COMM(a, 1, 2), 1, 1, 13, 30),
+        OP(COMM(b, 1, 2), 1, 2, 40, 61), OP(COMM(a, 1, 2), 1, 2, 43, 60),
+    };
+    struct ntk_system_span ring[200];
+    struct ntk_system_trace trace = { .spans = spans, .span_count = COUNT(spans) };
+    const struct ntk_system_trace *list[] = { &trace };
+    struct ntk_joined joined;
+
+    assert_int_equal(ntk_analysis_joined(list, 1, NULL, &joined), 0);
+    assert_null(joined.unknown);
+    assert_int_equal(joined.joint_count, 4);
+    assert_int_equal(joined.partial_count + joined.doubted_count, 0);
+    ntk_joined_fini(&joined);
+    for (uint64_t i = 0; i < 200; i++) {
+        bool is_second = i >= 100;
+        uint64_t n = i % 100;
+        bool is_a = (n < 50) != is_second;
+        struct ntk_system_span one =
+            OP(is_a ? COMM(a, 0, 2) : COMM(b, 0, 2), is_second, n % 50 + 1, 10 * n, 10 * n + 5);
+        ring[i] = one;
+    }
+    trace.spans = ring;
+    trace.span_count = COUNT(ring);
+    assert_int_equal(ntk_analysis_joined(list, 1, NULL, &joined), 0);
+    assert_non_null(joined.unknown);
+    assert_int_equal(joined.joint_count, 0);
+    ntk_joined_fini(&joined);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -262,6 +340,8 @@ int main(void)
         cmocka_unit_test(the_clock_of_another_machine_is_found_by_the_ends),
         cmocka_unit_test(what_cannot_be_joined_is_unknown),
         cmocka_unit_test(times_that_cannot_be_are_left_out),
+        cmocka_unit_test(communicators_of_some_ranks_join_those),
+        cmocka_unit_test(other_orders_are_joined_or_unknown),
         cmocka_unit_test(sums_hold_for_any_times),
     };
 

@@ -331,6 +331,48 @@ static void host_samples_whose_columns_differ_are_refused(void **state)
     assert_int_equal(ntk_ntrace_read_host_bytes(bytes, count, "host", &read, NULL), -EBADMSG);
 }
 
+struct seen {
+    size_t cores, events, names;
+    int answer;
+};
+
+static int seen_take(const NtkNtracePb__Trace *piece, void *ctx)
+{
+    struct seen *seen = ctx;
+
+    seen->cores += piece->n_cores;
+    seen->events += piece->cores[0]->n_tracking_id;
+    seen->names = piece->n_names;
+    return seen->answer;
+}
+
+/* At every cut as many pieces as reading it as a whole gives. */
+static void pieces_come_one_by_one(void **state)
+{
+    struct fixture *f = *state;
+    char *path = test_scratch_path(f->folder, "cut.pb");
+
+    for (size_t count = 0; count <= f->count; count += count < 200 ? 1 : 37) {
+        size_t whole_count = count + 37 > f->count && count >= 200 ? f->count : count;
+        struct seen seen = { 0 };
+        NtkNtracePb__Trace *trace = NULL;
+
+        assert_int_equal(ntk_fs_write(path, f->bytes, whole_count, NULL), 0);
+        int ret = ntk_ntrace_each(path, seen_take, &seen, NULL);
+        assert_int_equal(ret, ntk_ntrace_read_bytes(f->bytes, whole_count, "cut", &trace, NULL));
+        if (ret >= 0) {
+            assert_int_equal(seen.cores, trace->n_cores);
+            assert_int_equal(seen.events, EVENTS * trace->n_cores);
+            ntk_ntrace_pb__trace__free_unpacked(trace, NULL);
+        }
+    }
+    struct seen seen = { .answer = -EDOM };
+    assert_int_equal(ntk_ntrace_each(f->path, seen_take, &seen, NULL), -EDOM);
+    assert_int_equal(seen.cores, 1);
+    assert_int_equal(seen.names, 1);
+    free(path);
+}
+
 static void names_of_communicators_come_back_and_others_are_refused(void **state)
 {
     static const char *const wrong[] = {
@@ -365,6 +407,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(pieces_become_one_trace, setup, teardown),
         cmocka_unit_test_setup_teardown(every_cut_gives_the_pieces_before_it, setup, teardown),
+        cmocka_unit_test_setup_teardown(pieces_come_one_by_one, setup, teardown),
         cmocka_unit_test(names_of_communicators_come_back_and_others_are_refused),
         cmocka_unit_test(columns_and_numbers_that_lie_are_refused),
         cmocka_unit_test(other_versions_are_named),

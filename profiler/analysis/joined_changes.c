@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/* joined_changes - "link=2,rank3.host=0" as changes of the graph of ranks. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/analysis/joined.h"
+
+/* How many times as fast or slow somebody may ask for. */
+#define SPEED_MAX 1e6
+#define SPEED_MIN 1e-3
+
+static int change_parse(const char *word, size_t length, struct ntk_joined_change *out)
+{
+    static const enum ntk_joined_part parts[] = { NTK_JOINED_RUN, NTK_JOINED_HOST,
+                                                  NTK_JOINED_LINK };
+    char text[64];
+    char *at = text;
+    char *end = NULL;
+
+    if (length == 0 || length >= sizeof text) {
+        return -EINVAL;
+    }
+    memcpy(text, word, length);
+    text[length] = '\0';
+    *out = (struct ntk_joined_change){ 0 };
+    if (strncmp(at, "rank", 4) == 0) {
+        if (at[4] < '0' || at[4] > '9') {
+            return -EINVAL;
+        }
+        unsigned long long worker = strtoull(at + 4, &end, 10);
+        if (worker > UINT32_MAX || *end != '.') {
+            return -EINVAL;
+        }
+        out->is_of_rank = true;
+        out->worker = (uint32_t)worker;
+        at = end + 1;
+    }
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        const char *name = ntk_joined_part_name(parts[i]);
+        size_t name_length = strlen(name);
+
+        if (strncmp(at, name, name_length) == 0 && at[name_length] == '=') {
+            at += name_length + 1;
+            out->part = parts[i];
+            if ((*at < '0' || *at > '9') && *at != '.') {
+                return -EINVAL;
+            }
+            out->speed = strtod(at, &end);
+            return end == at || *end || out->speed > SPEED_MAX ||
+                           (out->speed != 0 && !(out->speed >= SPEED_MIN))
+                       ? -EINVAL
+                       : 0;
+        }
+    }
+    return -EINVAL;
+}
+
+int ntk_joined_changes_add(struct ntk_joined_options *options, const char *text,
+                           struct ntk_err *err)
+{
+    for (const char *at = text;; at++) {
+        size_t length = strcspn(at, ",");
+        struct ntk_joined_change change;
+
+        if (change_parse(at, length, &change) < 0) {
+            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                               "takes run, host or link, with rank3. before it that of one rank, "
+                               "and how many times as fast it is, such as link=2 or rank3.host=0 "
+                               "(takes no time; else 0.001 to 1000000)");
+        }
+        if (options->change_count == NTK_JOINED_CHANGES_MAX) {
+            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "takes up to %u changes",
+                               NTK_JOINED_CHANGES_MAX);
+        }
+        options->changes[options->change_count++] = change;
+        at += length;
+        if (!*at) {
+            return 0;
+        }
+    }
+}

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: MIT */
+#include "profiler/analysis/joined_match.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Ends of collectives that a clock is judged by; of more, every n-th. */
+#define ENDS_MAX ((uint64_t)1 << 18)
+
+/* Clocks further apart than any two times are none. */
+#define OFFSET_NS_MAX ((int64_t)1 << 61)
+
+struct entry {
+    uint64_t key;
+    uint32_t rank, life;
+    uint32_t nth; /* of its rank with this key */
+};
+
+static int compare_entries(const void *a, const void *b)
+{
+    const struct entry *x = a;
+    const struct entry *y = b;
+
+    if (x->key != y->key) {
+        return x->key < y->key ? -1 : 1;
+    }
+    if (x->rank != y->rank) {
+        return x->rank < y->rank ? -1 : 1;
+    }
+    return x->life < y->life ? -1 : x->life > y->life;
+}
+
+static struct ntk_rank_life *life_at(struct ntk_rank_ops *const *ranks, const struct entry *entry)
+{
+    return ntk_vec_at(&ranks[entry->rank]->lives, entry->life);
+}
+
+/* All lives of all ranks, by key, rank and time. */
+static int entries_make(struct ntk_rank_ops *const *ranks, size_t rank_count, struct ntk_vec *out)
+{
+    for (size_t r = 0; r < rank_count; r++) {
+        for (size_t l = 0; l < ranks[r]->lives.count; l++) {
+            struct ntk_rank_life *life = ntk_vec_at(&ranks[r]->lives, l);
+            struct entry entry = { .key = life->comm.key,
+                                   .rank = (uint32_t)r,
+                                   .life = (uint32_t)l };
+
+            life->instance = UINT32_MAX;
+            life->reached = 0;
+            if (ntk_vec_push(out, &entry) < 0) {
+                return -ENOMEM;
+            }
+        }
+    }
+    ntk_vec_sort(out, compare_entries);
+    struct entry *all = out->items;
+    for (size_t i = 1; i < out->count; i++) {
+        all[i].nth =
+            all[i].key == all[i - 1].key && all[i].rank == all[i - 1].rank ? all[i - 1].nth + 1 : 0;
+    }
+    return 0;
+}
+
+/* Entries of one key: the most lives that a rank has, and the first rank with so many. */
+static uint32_t lives_of_key(const struct entry *all, size_t count, size_t *out_most)
+{
+    uint32_t most = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (all[i].nth + 1 > most) {
+            most = all[i].nth + 1;
+            *out_most = i - all[i].nth;
+        }
+    }
+    return most;
+}
+
+static size_t same_key(const struct ntk_vec *entries, size_t first)
+{
+    const struct entry *all = entries->items;
+    size_t end = first;
+
+    while (end < entries->count && all[end].key == all[first].key) {
+        end++;
+    }
+    return end - first;
+}
+
+static size_t same_rank(const struct entry *all, size_t count, size_t first)
+{
+    size_t end = first;
+
+    while (end < count && all[end].rank == all[first].rank) {
+        end++;
+    }
+    return end - first;
+}
+
+/* Ranks that had the communicator as often: the n-th of each is one. */
+static void match_by_count(struct ntk_rank_ops *const *ranks, struct ntk_vec *entries,
+                           uint32_t *inout_count)
+{
+    for (size_t first = 0; first < entries->count;) {
+        struct entry *all = ntk_vec_at(entries, first);
+        size_t count = same_key(entries, first);
+        size_t reference = 0;
+        uint32_t most = lives_of_key(all, count, &reference);
+
+        for (size_t i = 0; i < count;) {
+            size_t lives = same_rank(all, count, i);
+
+            for (size_t l = 0; l < lives && lives == most; l++) {
+                life_at(ranks, &all[i + l])->instance = *inout_count + (uint32_t)l;
+            }
+            i += lives;
+        }
+        *inout_count += most;
+        first += count;
+    }
+}
+
+/* Ranks that lack some: what lies at the same time. */
+static void match_by_time(struct ntk_rank_ops *const *ranks, const struct ntk_joined *joined,
+                          struct ntk_vec *entries)
+{
+    for (size_t first = 0; first < entries->count;) {
+        struct entry *all = ntk_vec_at(entries, first);
+        size_t count = same_key(entries, first);
+        size_t reference = 0;
+        uint32_t most = lives_of_key(all, count, &reference);
+        int64_t there_ns = joined->ranks[all[reference].rank].offset_ns;
+
+        for (size_t i = 0; i < count;) {
+            size_t lives = same_rank(all, count, i);
+            int64_t here_ns = joined->ranks[all[i].rank].offset_ns;
+            uint32_t from = 0; /* of the reference's, those that are still free */
+
+            for (size_t l = 0; l < lives && lives < most; l++) {
+                struct ntk_rank_life *life = life_at(ranks, &all[i + l]);
+                int64_t best_ns = 0;
+
+                for (uint32_t m = from; m < most; m++) {
+                    const struct ntk_rank_life *other = life_at(ranks, &all[reference + m]);
+                    int64_t start_ns = other->start_ns - there_ns;
+                    int64_t end_ns = other->end_ns - there_ns;
+
+                    start_ns =
+                        life->start_ns - here_ns > start_ns ? life->start_ns - here_ns : start_ns;
+                    end_ns = life->end_ns - here_ns < end_ns ? life->end_ns - here_ns : end_ns;
+                    if (end_ns - start_ns > best_ns) {
+                        best_ns = end_ns - start_ns;
+                        life->instance = other->instance;
+                        from = m + 1;
+                    }
+                }
+            }
+            i += lives;
+        }
+        first += count;
+    }
+}
+
+/* ---- clocks ---- */
+
+static int compare_signed(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a;
+    int64_t y = *(const int64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* The life of both that has most operations. */
+static bool shared_life(const struct ntk_rank_ops *a, const struct ntk_rank_ops *b, uint32_t *out_a,
+                        uint32_t *out_b)
+{
+    uint64_t most = 0;
+
+    for (size_t x = 0; x < a->lives.count; x++) {
+        const struct ntk_rank_life *life = ntk_vec_at(&a->lives, x);
+
+        for (size_t y = 0; y < b->lives.count && life->instance != UINT32_MAX; y++) {
+            const struct ntk_rank_life *other = ntk_vec_at(&b->lives, y);
+            uint64_t count = life->count < other->count ? life->count : other->count;
+
+            if (other->instance == life->instance && count > most) {
+                most = count;
+                *out_a = (uint32_t)x;
+                *out_b = (uint32_t)y;
+            }
+        }
+    }
+    return most > 0;
+}
+
+/* The next operation of a life from *at on; NULL: no more. */
+static const struct ntk_rank_op *op_next(const struct ntk_rank_ops *rank, uint32_t life, size_t *at)
+{
+    const struct ntk_rank_op *all = rank->ops.items;
+
+    while (*at < rank->op_count) {
+        const struct ntk_rank_op *op = &all[(*at)++];
+
+        if (op->life == life) {
+            return op;
+        }
+    }
+    return NULL;
+}
+
+/* A collective ends for all at about the same moment: the median of how much later it ended by the
+ * other clock. */
+static int offset_set(const struct ntk_rank_ops *from, uint32_t from_life,
+                      const struct ntk_rank_ops *to, uint32_t to_life, struct ntk_joined_host *out)
+{
+    const struct ntk_rank_life *life = ntk_vec_at(&from->lives, from_life);
+    uint64_t every = life->count / ENDS_MAX + 1;
+    int64_t *apart = calloc(ENDS_MAX + 2, sizeof *apart);
+    size_t from_at = 0;
+    size_t to_at = 0;
+    size_t count = 0;
+    uint64_t nth = 0;
+
+    if (!apart) {
+        return -ENOMEM;
+    }
+    const struct ntk_rank_op *a = op_next(from, from_life, &from_at);
+    const struct ntk_rank_op *b = op_next(to, to_life, &to_at);
+    while (a && b) {
+        if (a->sequence == b->sequence) {
+            if (nth++ % every == 0 && count < ENDS_MAX) {
+                apart[count++] = b->end_ns - a->end_ns;
+            }
+            a = op_next(from, from_life, &from_at);
+            b = op_next(to, to_life, &to_at);
+        } else if (a->sequence < b->sequence) {
+            a = op_next(from, from_life, &from_at);
+        } else {
+            b = op_next(to, to_life, &to_at);
+        }
+    }
+    if (count > 0) {
+        qsort(apart, count, sizeof *apart, compare_signed);
+        out->has_offset = true;
+        out->offset_ns = apart[(count - 1) / 2];
+        out->apart_ns = (uint64_t)(apart[(count - 1) * 3 / 4] - apart[(count - 1) / 4]);
+    }
+    free(apart);
+    return 0;
+}
+
+/* By the first rank of it that shares a communicator with one whose clock is known. */
+static int host_clock(struct ntk_rank_ops *const *ranks, struct ntk_joined *joined,
+                      const bool *is_known, size_t host)
+{
+    struct ntk_joined_host *out = &joined->hosts[host];
+    uint32_t there = 0;
+    uint32_t here = 0;
+
+    for (size_t r = 0; r < joined->rank_count; r++) {
+        for (size_t k = 0; k < joined->rank_count && joined->ranks[r].host == host; k++) {
+            const struct ntk_joined_host *other = &joined->hosts[joined->ranks[k].host];
+
+            if (!is_known[joined->ranks[k].host] ||
+                !shared_life(ranks[k], ranks[r], &there, &here)) {
+                continue;
+            }
+            int ret = offset_set(ranks[k], there, ranks[r], here, out);
+            out->offset_ns += other->offset_ns; /* both are differences of times */
+            out->apart_ns += other->apart_ns;
+            out->has_offset = out->has_offset && llabs(out->offset_ns) <= OFFSET_NS_MAX;
+            if (ret < 0 || out->has_offset) {
+                return ret;
+            }
+            out->offset_ns = 0;
+            out->apart_ns = 0;
+        }
+    }
+    return 0;
+}
+
+static int clocks_join(struct ntk_rank_ops *const *ranks, struct ntk_joined *joined)
+{
+    bool *is_known = calloc(joined->host_count + 1, sizeof *is_known);
+    bool goes_on = true;
+    int ret = is_known ? 0 : -ENOMEM;
+
+    if (is_known) {
+        is_known[joined->ranks[0].host] = true;
+    }
+    while (goes_on && ret == 0) {
+        goes_on = false;
+        for (size_t h = 0; h < joined->host_count && ret == 0; h++) {
+            if (!is_known[h]) {
+                ret = host_clock(ranks, joined, is_known, h);
+                is_known[h] = joined->hosts[h].has_offset;
+                goes_on = goes_on || is_known[h];
+            }
+        }
+    }
+    for (size_t r = 0; r < joined->rank_count && ret == 0; r++) {
+        const struct ntk_joined_host *host = &joined->hosts[joined->ranks[r].host];
+
+        joined->ranks[r].has_other_clock = joined->ranks[r].host != joined->ranks[0].host;
+        joined->ranks[r].offset_ns = host->offset_ns;
+        joined->ranks[r].offset_apart_ns = host->apart_ns;
+    }
+    free(is_known);
+    return ret;
+}
+
+/* ---- members ---- */
+
+static int compare_members(const void *a, const void *b)
+{
+    const uint32_t *x = a;
+    const uint32_t *y = b;
+
+    for (int i = 0; i < 3; i++) {
+        if (x[i] != y[i]) {
+            return x[i] < y[i] ? -1 : 1;
+        }
+    }
+    return 0;
+}
+
+static int members_make(struct ntk_rank_ops *const *ranks, size_t rank_count, uint32_t count,
+                        struct ntk_joined_match *match)
+{
+    struct ntk_vec sorted; /* of instance, rank, life */
+    int ret = 0;
+
+    ntk_vec_init(&sorted, 3 * sizeof(uint32_t));
+    for (size_t r = 0; r < rank_count; r++) {
+        for (size_t l = 0; l < ranks[r]->lives.count; l++) {
+            const struct ntk_rank_life *life = ntk_vec_at(&ranks[r]->lives, l);
+            uint32_t one[3] = { life->instance, (uint32_t)r, (uint32_t)l };
+
+            ret = life->instance != UINT32_MAX && ntk_vec_push(&sorted, one) < 0 ? -ENOMEM : ret;
+        }
+    }
+    ntk_vec_sort(&sorted, compare_members);
+    if (ret == 0 && count > 0 && !ntk_vec_add_many(&match->instances, count)) {
+        ret = -ENOMEM;
+    }
+    for (size_t i = 0; i < sorted.count && ret == 0; i++) {
+        const uint32_t *one = ntk_vec_at(&sorted, i);
+        struct ntk_joined_member member = { one[1], one[2] };
+        struct ntk_joined_instance *instance = ntk_vec_at(&match->instances, one[0]);
+
+        instance->first = instance->count ? instance->first : i;
+        instance->count++;
+        ret = ntk_vec_push(&match->members, &member);
+    }
+    ntk_vec_fini(&sorted);
+    return ret;
+}
+
+int ntk_joined_match_make(struct ntk_rank_ops *const *ranks, struct ntk_joined *joined,
+                          struct ntk_joined_match *out_match)
+{
+    struct ntk_vec entries = NTK_VEC_INIT(struct entry);
+    uint32_t count = 0;
+
+    ntk_vec_init(&out_match->members, sizeof(struct ntk_joined_member));
+    ntk_vec_init(&out_match->instances, sizeof(struct ntk_joined_instance));
+    int ret = entries_make(ranks, joined->rank_count, &entries);
+    if (ret == 0) {
+        match_by_count(ranks, &entries, &count);
+        ret = clocks_join(ranks, joined);
+    }
+    if (ret == 0) {
+        match_by_time(ranks, joined, &entries);
+        ret = members_make(ranks, joined->rank_count, count, out_match);
+    }
+    ntk_vec_fini(&entries);
+    return ret;
+}
+
+void ntk_joined_match_fini(struct ntk_joined_match *match)
+{
+    ntk_vec_fini(&match->members);
+    ntk_vec_fini(&match->instances);
+}

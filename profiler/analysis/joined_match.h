@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * joined_match - which communicators of which ranks are one, and how far clocks of machines are
+ * apart. For joined.c alone.
+ *
+ * Threads: one at a time.
+ */
+#ifndef NTK_PROFILER_ANALYSIS_JOINED_MATCH_H
+#define NTK_PROFILER_ANALYSIS_JOINED_MATCH_H
+
+#include "profiler/analysis/joined.h"
+
+/* A rank in a communicator, all of whose members stand behind one another. */
+struct ntk_joined_member {
+    uint32_t rank; /* index into ranks */
+    uint32_t life;
+};
+
+struct ntk_joined_instance {
+    size_t first, count; /* of members */
+};
+
+struct ntk_joined_match {
+    struct ntk_vec members;   /* of struct ntk_joined_member */
+    struct ntk_vec instances; /* of struct ntk_joined_instance; life->instance is the index */
+};
+
+/* Sets life->instance (UINT32_MAX: of no other rank), the offsets of ranks and hosts of *joined. */
+int ntk_joined_match_make(struct ntk_rank_ops *const *ranks, struct ntk_joined *joined,
+                          struct ntk_joined_match *out_match);
+void ntk_joined_match_fini(struct ntk_joined_match *match);
+
+#endif

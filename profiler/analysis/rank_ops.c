@@ -1,0 +1,631 @@
+/* SPDX-License-Identifier: MIT */
+/* rank_ops - events of a trace to lists that are sorted as they come; then what belongs to whom. */
+#include "profiler/analysis/rank_ops.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shared/base/fs.h"
+
+/* Later ones (2043) are no times: differences of the others, on any clock, are numbers. */
+#define TIME_NS_MAX (UINT64_C(1) << 61)
+#define SORTER_BYTES ((size_t)256 << 10) /* of each of the two of a rank whose trace is read */
+#define HEAP_BYTES ((size_t)48 << 20)    /* of all lists; the others lie in files */
+#define OPEN_MAX 4096U                   /* spans that have begun and not ended, of one process */
+#define COMMS_MAX 65536U                 /* a hostile file names no more */
+#define LIVES_MAX 4096U                  /* of one rank; operations of later ones have none */
+
+/* ---- lists ---- */
+
+void ntk_rank_list_init(struct ntk_rank_list *list)
+{
+    *list = (struct ntk_rank_list){ .heap_left_bytes = HEAP_BYTES };
+    ntk_vec_init(&list->hosts, sizeof(struct ntk_rank_host));
+    ntk_vec_init(&list->ranks, sizeof(struct ntk_rank_ops));
+    ntk_vec_init(&list->comms, sizeof(struct ntk_ntrace_comm));
+    ntk_vec_init(&list->warnings, sizeof(char *));
+}
+
+static void rank_fini(struct ntk_rank_ops *rank)
+{
+    ntk_sorted_fini(&rank->ops, sizeof(struct ntk_rank_op));
+    ntk_sorted_fini(&rank->runs, sizeof(struct ntk_rank_run));
+    ntk_vec_fini(&rank->lives);
+    ntk_vec_fini(&rank->restarts_ns);
+}
+
+void ntk_rank_list_fini(struct ntk_rank_list *list)
+{
+    ntk_vec_each(struct ntk_rank_ops, rank, &list->ranks) {
+        rank_fini(rank);
+    }
+    ntk_vec_each(struct ntk_rank_host, host, &list->hosts) {
+        free(host->id);
+        free(host->name);
+    }
+    ntk_vec_each(char *, warning, &list->warnings) {
+        free(*warning);
+    }
+    ntk_vec_fini(&list->ranks);
+    ntk_vec_fini(&list->hosts);
+    ntk_vec_fini(&list->comms);
+    ntk_vec_fini(&list->warnings);
+    ntk_map_fini(&list->comm_names);
+}
+
+static int warn(struct ntk_rank_list *list, const struct ntk_err *err)
+{
+    char text[NTK_ERR_TEXT_BYTES + 64];
+    char *copy = strdup(ntk_err_format(err, text, sizeof text));
+
+    if (!copy || ntk_vec_push(&list->warnings, &copy) < 0) {
+        free(copy);
+        return -ENOMEM;
+    }
+    return 0;
+}
+
+/* The machine that a trace is of: by its boot id, else by what older traces say. */
+static int host_of(struct ntk_rank_list *list, const NtkNtracePb__Info *info, size_t *out_host)
+{
+    const char *id = info && info->boot_id && info->boot_id[0] ? info->boot_id
+                     : info && info->instance_id               ? info->instance_id
+                                                               : "";
+    size_t h = 0;
+
+    ntk_vec_each(struct ntk_rank_host, host, &list->hosts) {
+        if (strcmp(host->id, id) == 0) {
+            *out_host = h;
+            return 0;
+        }
+        h++;
+    }
+    struct ntk_rank_host *host = ntk_vec_add(&list->hosts);
+    if (!host) {
+        return -ENOMEM;
+    }
+    host->id = strdup(id);
+    host->name = strdup(info && info->host_name ? info->host_name : "");
+    *out_host = h;
+    return host->id && host->name ? 0 : -ENOMEM;
+}
+
+/* Index + 1 into comms; 0: the name is none. -ENOMEM. */
+static int64_t comm_of(struct ntk_rank_list *list, const char *name)
+{
+    struct ntk_ntrace_comm comm;
+    uint64_t known;
+
+    if (!name[0]) {
+        return 0;
+    }
+    known = (uint64_t)(uintptr_t)ntk_map_get(&list->comm_names, name);
+    if (known > 0 || list->comms.count >= COMMS_MAX || ntk_ntrace_comm_read(name, &comm) < 0) {
+        return (int64_t)known;
+    }
+    if (ntk_vec_push(&list->comms, &comm) < 0 ||
+        ntk_map_put(&list->comm_names, name, (void *)(uintptr_t)list->comms.count) < 0) {
+        return -ENOMEM;
+    }
+    return (int64_t)list->comms.count;
+}
+
+/* ---- one trace ---- */
+
+/* Of one worker of it. Communicators stand in `life` as comm_of() has them until all is there. */
+struct one {
+    uint32_t worker;
+    struct ntk_sorter ops, runs;
+};
+
+struct begun {
+    uint64_t tracking_id;
+    int64_t start_ns;
+    uint32_t comm;
+};
+
+struct reading {
+    struct ntk_rank_list *list;
+    struct ntk_vec workers; /* of struct one */
+    struct ntk_vec begun;   /* of struct begun, the oldest first */
+    uint64_t lost, lost_now;
+    uint32_t lost_of; /* the core that lost_now is of */
+};
+
+static int compare_ops(const void *a, const void *b)
+{
+    const struct ntk_rank_op *x = a;
+    const struct ntk_rank_op *y = b;
+
+    return x->end_ns < y->end_ns ? -1 : x->end_ns > y->end_ns;
+}
+
+static int compare_runs(const void *a, const void *b)
+{
+    const struct ntk_rank_run *x = a;
+    const struct ntk_rank_run *y = b;
+
+    return x->end_ns < y->end_ns ? -1 : x->end_ns > y->end_ns;
+}
+
+static void one_init(struct one *one, uint32_t worker)
+{
+    const char *folder = ntk_fs_temporary_folder();
+
+    one->worker = worker;
+    ntk_sorter_init(&one->ops, sizeof(struct ntk_rank_op), compare_ops, SORTER_BYTES, folder);
+    ntk_sorter_init(&one->runs, sizeof(struct ntk_rank_run), compare_runs, SORTER_BYTES, folder);
+}
+
+static struct one *one_of(struct ntk_vec *workers, uint32_t worker)
+{
+    ntk_vec_each(struct one, one, workers) {
+        if (one->worker == worker) {
+            return one;
+        }
+    }
+    struct one *one = ntk_vec_add(workers);
+    if (one) {
+        one_init(one, worker);
+    }
+    return one;
+}
+
+static bool is_run(const char *type)
+{
+    return strcmp(type, "nc_exec_running") == 0;
+}
+
+static bool is_barrier(const char *type)
+{
+    return strcmp(type, "cc_exec_barrier") == 0;
+}
+
+static bool is_collective(const char *type)
+{
+    return strcmp(type, "cc_running") == 0 || is_barrier(type);
+}
+
+/* What failed in the sorter is told when it is finished. */
+static int op_add(struct one *one, const struct ntk_rank_op *op)
+{
+    struct ntk_rank_op *to = ntk_sorter_add(&one->ops);
+
+    if (to) {
+        *to = *op;
+    }
+    return 0;
+}
+
+static int run_add(struct one *one, int64_t start_ns, int64_t end_ns)
+{
+    struct ntk_rank_run *to = ntk_sorter_add(&one->runs);
+
+    if (to) {
+        *to = (struct ntk_rank_run){ start_ns, end_ns };
+    }
+    return 0;
+}
+
+/* ---- to the ranks ---- */
+
+static struct ntk_rank_ops *rank_find(struct ntk_rank_list *list, size_t host, uint32_t worker)
+{
+    ntk_vec_each(struct ntk_rank_ops, rank, &list->ranks) {
+        if (rank->host == host && rank->worker == worker) {
+            return rank;
+        }
+    }
+    return NULL;
+}
+
+static void bounds_set(struct ntk_rank_ops *rank)
+{
+    const struct ntk_rank_op *ops = rank->ops.items;
+    const struct ntk_rank_run *runs = rank->runs.items;
+
+    rank->begin_ns = INT64_MAX;
+    rank->end_ns = INT64_MIN;
+    for (size_t i = 0; i < rank->ops.count; i++) {
+        rank->begin_ns = ops[i].start_ns < rank->begin_ns ? ops[i].start_ns : rank->begin_ns;
+        rank->end_ns = ops[i].end_ns > rank->end_ns ? ops[i].end_ns : rank->end_ns;
+    }
+    for (size_t i = 0; i < rank->runs.count; i++) {
+        rank->begin_ns = runs[i].start_ns < rank->begin_ns ? runs[i].start_ns : rank->begin_ns;
+        rank->end_ns = runs[i].end_ns > rank->end_ns ? runs[i].end_ns : rank->end_ns;
+    }
+}
+
+/* Lists that are short enough together stay on the heap. */
+static int sorter_take(struct ntk_rank_list *list, struct ntk_sorter *sorter,
+                       struct ntk_sorted *out, struct ntk_err *err)
+{
+    size_t item_bytes = sorter->item_bytes;
+    int ret = ntk_sorter_finish(sorter, list->heap_left_bytes, out, err);
+
+    if (ret == 0 && !out->is_mapped) {
+        size_t bytes = out->count * item_bytes;
+        list->heap_left_bytes -= bytes < list->heap_left_bytes ? bytes : list->heap_left_bytes;
+    }
+    return ret;
+}
+
+/* The second trace of a rank behind the first, or before it. */
+static int rank_append(struct ntk_rank_list *list, struct ntk_rank_ops *rank,
+                       struct ntk_rank_ops *more, struct ntk_err *err)
+{
+    const struct ntk_rank_ops *parts[] = { rank, more };
+    struct ntk_rank_ops both = { 0 };
+    struct one one;
+    int64_t restart_ns = more->begin_ns > rank->begin_ns ? more->begin_ns : rank->begin_ns;
+
+    if (more->begin_ns < rank->end_ns && rank->begin_ns < more->end_ns) {
+        rank->is_twice = true;
+        return 0;
+    }
+    one_init(&one, rank->worker);
+    for (size_t p = 0; p < 2; p++) {
+        const struct ntk_rank_op *ops = parts[p]->ops.items;
+        const struct ntk_rank_run *runs = parts[p]->runs.items;
+
+        for (size_t i = 0; i < parts[p]->ops.count; i++) {
+            (void)op_add(&one, &ops[i]);
+        }
+        for (size_t i = 0; i < parts[p]->runs.count; i++) {
+            (void)run_add(&one, runs[i].start_ns, runs[i].end_ns);
+        }
+    }
+    int ret = sorter_take(list, &one.ops, &both.ops, err);
+    ret = ret ? ret : sorter_take(list, &one.runs, &both.runs, err);
+    ntk_sorter_fini(&one.ops);
+    ntk_sorter_fini(&one.runs);
+    if (ret < 0) {
+        ntk_sorted_fini(&both.ops, sizeof(struct ntk_rank_op));
+        return ret;
+    }
+    ntk_sorted_fini(&rank->ops, sizeof(struct ntk_rank_op));
+    ntk_sorted_fini(&rank->runs, sizeof(struct ntk_rank_run));
+    rank->ops = both.ops;
+    rank->runs = both.runs;
+    rank->has_lost = rank->has_lost || more->has_lost;
+    bounds_set(rank);
+    return ntk_vec_push(&rank->restarts_ns, &restart_ns);
+}
+
+static void rank_give_back(const struct ntk_rank_ops *rank)
+{
+    ntk_long_items_give_back(rank->ops.items, rank->ops.count * sizeof(struct ntk_rank_op),
+                             rank->ops.is_mapped);
+    ntk_long_items_give_back(rank->runs.items, rank->runs.count * sizeof(struct ntk_rank_run),
+                             rank->runs.is_mapped);
+}
+
+static int worker_keep(struct reading *reading, struct one *one, size_t host, struct ntk_err *err)
+{
+    struct ntk_rank_list *list = reading->list;
+    struct ntk_rank_ops rank = { .worker = one->worker,
+                                 .host = host,
+                                 .has_lost = reading->lost + reading->lost_now > 0 };
+    int ret = sorter_take(list, &one->ops, &rank.ops, err);
+
+    ret = ret ? ret : sorter_take(list, &one->runs, &rank.runs, err);
+    if (ret == 0 && rank.ops.count + rank.runs.count > 0) {
+        struct ntk_rank_ops *known = rank_find(list, host, one->worker);
+
+        ntk_vec_init(&rank.lives, sizeof(struct ntk_rank_life));
+        ntk_vec_init(&rank.restarts_ns, sizeof(int64_t));
+        bounds_set(&rank);
+        if (known) {
+            ret = rank_append(list, known, &rank, err);
+            rank_give_back(known);
+        } else if (ntk_vec_push(&list->ranks, &rank) == 0) {
+            rank_give_back(&rank);
+            return 0; /* the list's now */
+        } else {
+            ret = -ENOMEM;
+        }
+    }
+    rank_fini(&rank);
+    return ret;
+}
+
+static void reading_init(struct reading *reading, struct ntk_rank_list *list)
+{
+    *reading = (struct reading){ .list = list, .lost_of = UINT32_MAX };
+    ntk_vec_init(&reading->workers, sizeof(struct one));
+    ntk_vec_init(&reading->begun, sizeof(struct begun));
+}
+
+static void reading_fini(struct reading *reading)
+{
+    ntk_vec_each(struct one, one, &reading->workers) {
+        ntk_sorter_fini(&one->ops);
+        ntk_sorter_fini(&one->runs);
+    }
+    ntk_vec_fini(&reading->workers);
+    ntk_vec_fini(&reading->begun);
+}
+
+static int reading_keep(struct reading *reading, const NtkNtracePb__Info *info, struct ntk_err *err)
+{
+    size_t host = 0;
+    int ret = host_of(reading->list, info, &host);
+
+    ntk_vec_each(struct one, one, &reading->workers) {
+        ret = ret < 0 ? ret : worker_keep(reading, one, host, err);
+    }
+    return ret == -ENOMEM ? ntk_err_no_memory(err) : ret;
+}
+
+/* ---- from memory ---- */
+
+int ntk_rank_list_add(struct ntk_rank_list *list, const struct ntk_system_trace *trace,
+                      struct ntk_err *err)
+{
+    struct reading reading;
+    int64_t comm = 0;
+
+    reading_init(&reading, list);
+    reading.lost = trace->lost;
+    for (size_t i = 0; i < trace->span_count && comm >= 0; i++) {
+        const struct ntk_system_span *span = &trace->spans[i];
+        bool runs = is_run(span->type);
+
+        if (span->is_instant || span->is_partial || span->end_ns > TIME_NS_MAX ||
+            span->end_ns < span->start_ns || !(runs || is_collective(span->type))) {
+            continue;
+        }
+        struct one *one = one_of(&reading.workers, span->worker);
+        comm = !one ? -ENOMEM : runs ? 0 : comm_of(list, span->name);
+        if (comm < 0) {
+            break;
+        }
+        if (runs) {
+            (void)run_add(one, (int64_t)span->start_ns, (int64_t)span->end_ns);
+        } else {
+            (void)op_add(one, &(struct ntk_rank_op){ .start_ns = (int64_t)span->start_ns,
+                                                     .end_ns = (int64_t)span->end_ns,
+                                                     .sequence = span->exec_id,
+                                                     .life = (uint32_t)comm,
+                                                     .device_core = (uint16_t)span->device_core,
+                                                     .is_barrier = is_barrier(span->type) });
+        }
+    }
+    int ret = comm < 0 ? ntk_err_no_memory(err) : reading_keep(&reading, trace->info, err);
+    reading_fini(&reading);
+    return ret;
+}
+
+/* ---- from a file ---- */
+
+/* What began and does not end is forgotten, the oldest first. */
+static int begun_add(struct reading *reading, const struct begun *begun)
+{
+    if (reading->begun.count == OPEN_MAX) {
+        ntk_vec_remove(&reading->begun, 0);
+    }
+    return ntk_vec_push(&reading->begun, begun);
+}
+
+static bool begun_take(struct reading *reading, uint64_t tracking_id, struct begun *out)
+{
+    const struct begun *all = reading->begun.items;
+
+    for (size_t i = reading->begun.count; i-- > 0;) {
+        if (all[i].tracking_id == tracking_id) {
+            *out = all[i];
+            ntk_vec_remove(&reading->begun, i);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Pieces of one core count on; the last says most. */
+static void lost_count(struct reading *reading, const NtkNtracePb__Core *core)
+{
+    if (core->nc_idx != reading->lost_of) {
+        reading->lost += reading->lost_now;
+        reading->lost_of = core->nc_idx;
+    }
+    reading->lost_now = core->lost;
+}
+
+static int event_take(struct reading *reading, const NtkNtracePb__Trace *piece, size_t i)
+{
+    const NtkNtracePb__Core *core = piece->cores[0];
+    const char *type = piece->event_types[core->event_type[i]];
+    uint64_t time_ns = core->timestamp_ns[i];
+    bool runs = is_run(type);
+    struct begun begun = { .tracking_id = core->tracking_id[i] };
+
+    if (core->phase[i] == NTK_NTRACE_INSTANT || time_ns > TIME_NS_MAX ||
+        !(runs || is_collective(type))) {
+        return 0;
+    }
+    if (core->phase[i] == NTK_NTRACE_START) {
+        int64_t comm = runs || core->name[i] == 0
+                           ? 0
+                           : comm_of(reading->list, piece->names[core->name[i] - 1]);
+
+        begun.start_ns = (int64_t)time_ns;
+        begun.comm = (uint32_t)comm;
+        return comm < 0 ? -ENOMEM : begun_add(reading, &begun);
+    }
+    if (!begun_take(reading, core->tracking_id[i], &begun)) {
+        return 0; /* its start was overwritten */
+    }
+    struct one *one = one_of(&reading->workers, core->worker_gid);
+    if (!one) {
+        return -ENOMEM;
+    }
+    /* A clock that was set back in between is no negative time. */
+    int64_t end_ns = (int64_t)time_ns > begun.start_ns ? (int64_t)time_ns : begun.start_ns;
+    return runs ? run_add(one, begun.start_ns, end_ns)
+                : op_add(one, &(struct ntk_rank_op){
+                                  .start_ns = begun.start_ns,
+                                  .end_ns = end_ns,
+                                  .sequence = core->exec_id[i],
+                                  .life = begun.comm,
+                                  .device_core = (uint16_t)core->device_core_idx[i],
+                                  .is_barrier = is_barrier(type),
+                              });
+}
+
+static int piece_take(const NtkNtracePb__Trace *piece, void *ctx)
+{
+    struct reading *reading = ctx;
+    const NtkNtracePb__Core *core = piece->cores[0];
+    int ret = 0;
+
+    lost_count(reading, core);
+    for (size_t i = 0; i < core->n_tracking_id && ret == 0; i++) {
+        ret = event_take(reading, piece, i);
+    }
+    return ret;
+}
+
+int ntk_rank_list_add_folder(struct ntk_rank_list *list, const char *folder, struct ntk_err *err)
+{
+    NtkNtracePb__Info *info = NULL;
+    struct reading reading;
+    struct ntk_err read_err = { 0 };
+    char *info_path = NULL;
+    char *path = NULL;
+    int ret = 0;
+
+    if (asprintf(&info_path, "%s/trace_info.pb", folder) < 0) {
+        return ntk_err_no_memory(err);
+    }
+    if (asprintf(&path, "%s/ntrace.pb", folder) < 0) {
+        free(info_path);
+        return ntk_err_no_memory(err);
+    }
+    reading_init(&reading, list);
+    if (access(info_path, F_OK) == 0 && ntk_ntrace_read_info(info_path, &info, &read_err) != 0) {
+        ret = warn(list, &read_err);
+    }
+    if (access(path, F_OK) == 0 && ret == 0) {
+        int got = ntk_ntrace_each(path, piece_take, &reading, &read_err);
+
+        ret = got != 0 && got != -ENOMEM ? warn(list, &read_err) : got;
+        if (got >= 0 && ret == 0) {
+            ret = reading_keep(&reading, info, err);
+        }
+    }
+    reading_fini(&reading);
+    ntk_ntrace_pb__info__free_unpacked(info, NULL);
+    free(info_path);
+    free(path);
+    return ret == -ENOMEM ? ntk_err_no_memory(err) : ret;
+}
+
+/* ---- all are there ---- */
+
+static int compare_ranks(const void *a, const void *b)
+{
+    const struct ntk_rank_ops *x = a;
+    const struct ntk_rank_ops *y = b;
+
+    if (x->worker != y->worker) {
+        return x->worker < y->worker ? -1 : 1;
+    }
+    return x->host < y->host ? -1 : x->host > y->host;
+}
+
+/* Executions that overlap, as of the cores of a pair, are one. */
+static void runs_merge(struct ntk_rank_ops *rank)
+{
+    struct ntk_rank_run *all = rank->runs.items;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < rank->runs.count; i++) {
+        if (kept > 0 && all[i].start_ns <= all[kept - 1].end_ns) {
+            all[kept - 1].end_ns =
+                all[i].end_ns > all[kept - 1].end_ns ? all[i].end_ns : all[kept - 1].end_ns;
+        } else {
+            all[kept++] = all[i];
+        }
+    }
+    rank->run_count = kept;
+}
+
+/* The life that an operation belongs to; NULL: it has none, or there is no room. *out_ret. */
+static struct ntk_rank_life *life_of(struct ntk_rank_list *list, struct ntk_rank_ops *rank,
+                                     const struct ntk_rank_op *op, int *out_ret)
+{
+    const struct ntk_ntrace_comm *comm = ntk_vec_at(&list->comms, op->life - 1);
+    struct ntk_rank_life *lives = rank->lives.items;
+
+    for (size_t i = rank->lives.count; i-- > 0;) {
+        if (memcmp(&lives[i].comm, comm, sizeof *comm) == 0) {
+            if (op->sequence > lives[i].last) {
+                return &lives[i];
+            }
+            break; /* it counts from its begin again: it was made anew */
+        }
+    }
+    if (rank->lives.count == LIVES_MAX) {
+        return NULL;
+    }
+    struct ntk_rank_life *life = ntk_vec_add(&rank->lives);
+    if (!life) {
+        *out_ret = -ENOMEM;
+        return NULL;
+    }
+    *life = (struct ntk_rank_life){
+        .comm = *comm, .first = op->sequence, .start_ns = op->start_ns, .end_ns = op->end_ns
+    };
+    return life;
+}
+
+/* Both cores of a pair may tell of a collective: of each kind, those of the core that was first. */
+static int ops_number(struct ntk_rank_list *list, struct ntk_rank_ops *rank)
+{
+    struct ntk_rank_op *all = rank->ops.items;
+    int32_t cores[2] = { -1, -1 };
+    size_t kept = 0;
+    int ret = 0;
+
+    for (size_t i = 0; i < rank->ops.count && ret == 0; i++) {
+        struct ntk_rank_op op = all[i];
+        struct ntk_rank_life *life = NULL;
+
+        if (cores[op.is_barrier] < 0) {
+            cores[op.is_barrier] = op.device_core;
+        }
+        if (op.device_core != cores[op.is_barrier]) {
+            continue;
+        }
+        if (op.life > 0 && op.sequence > 0) {
+            life = life_of(list, rank, &op, &ret);
+        }
+        op.life = NTK_RANK_NO_LIFE;
+        if (life) {
+            op.life = (uint32_t)(life - (struct ntk_rank_life *)rank->lives.items);
+            life->last = op.sequence;
+            life->count++;
+            life->end_ns = op.end_ns > life->end_ns ? op.end_ns : life->end_ns;
+            rank->numbered_count++;
+        }
+        all[kept++] = op;
+    }
+    rank->op_count = kept;
+    return ret;
+}
+
+int ntk_rank_list_finish(struct ntk_rank_list *list)
+{
+    int ret = 0;
+
+    ntk_vec_sort(&list->ranks, compare_ranks);
+    ntk_vec_each(struct ntk_rank_ops, rank, &list->ranks) {
+        runs_merge(rank);
+        ret = ret < 0 ? ret : ops_number(list, rank);
+        rank_give_back(rank);
+    }
+    return ret;
+}

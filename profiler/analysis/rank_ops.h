@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rank_ops - what the join of ranks needs of their traces: of each rank its collectives and the
+ * times in which a core of it executes, both in order.
+ *
+ * A trace is read once, from one end to the other, and one at a time; what is kept of it lies in
+ * unnamed temporary files where it is long ($TMPDIR, else /var/tmp), so memory grows with the number of ranks and
+ * not with their traces.
+ *
+ * A rank is a worker of a machine. Several traces of it that follow one another are one rank, which
+ * was restarted between them.
+ *
+ * Owner:   caller's storage; _fini() frees. Threads: one at a time.
+ */
+#ifndef NTK_PROFILER_ANALYSIS_RANK_OPS_H
+#define NTK_PROFILER_ANALYSIS_RANK_OPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "profiler/system/system_trace.h"
+#include "profiler/trace/long_list.h"
+#include "profiler/trace/sorter.h"
+#include "shared/base/map.h"
+#include "shared/formats/ntrace/ntrace_comm.h"
+
+#define NTK_RANK_NO_LIFE UINT32_MAX
+
+/* A collective. Signed: put on another clock, what is hostile may lie before 1970. */
+struct ntk_rank_op {
+    int64_t start_ns, end_ns;
+    uint64_t sequence; /* in its communicator, from 1; 0: not known */
+    uint32_t life; /* index into lives of its rank; NTK_RANK_NO_LIFE: no communicator is known */
+    uint16_t device_core;
+    bool is_barrier;
+    uint8_t reserved;
+};
+
+struct ntk_rank_run {
+    int64_t start_ns, end_ns;
+};
+
+/* A communicator of a rank from its first operation to the last: one that is made anew counts from
+ * 1 again, which is another life. */
+struct ntk_rank_life {
+    struct ntk_ntrace_comm comm;
+    uint64_t first, last; /* sequence numbers */
+    uint64_t count;
+    int64_t start_ns, end_ns;
+    uint32_t instance; /* the caller's, as is the next */
+    uint64_t reached;
+};
+
+struct ntk_rank_ops {
+    uint32_t worker;
+    size_t host;                 /* index */
+    bool is_twice;               /* several processes were it at once */
+    bool has_lost;               /* events, of its process */
+    struct ntk_sorted ops, runs; /* of struct ntk_rank_op and ntk_rank_run, by start */
+    size_t op_count, run_count;  /* of those, the ones that count; runs are apart */
+    uint64_t numbered_count;     /* of op_count */
+    struct ntk_vec lives;        /* of struct ntk_rank_life */
+    struct ntk_vec restarts_ns;  /* of int64_t: begin of its traces but the first */
+    int64_t begin_ns, end_ns;    /* of the ops and runs */
+};
+
+struct ntk_rank_host {
+    char *id;   /* traces with the same have one clock */
+    char *name; /* "" not known */
+};
+
+struct ntk_rank_list {
+    struct ntk_vec hosts; /* of struct ntk_rank_host, as they came */
+    struct ntk_vec ranks; /* of struct ntk_rank_ops; after _finish() by worker, then host */
+    struct ntk_vec comms; /* of struct ntk_ntrace_comm */
+    struct ntk_map comm_names;
+    size_t heap_left_bytes;
+    struct ntk_vec warnings; /* of char *: files that cannot be read */
+};
+
+void ntk_rank_list_init(struct ntk_rank_list *list);
+void ntk_rank_list_fini(struct ntk_rank_list *list);
+/* A trace that is in memory anyway. 0 or -errno, with a sentence. */
+int ntk_rank_list_add(struct ntk_rank_list *list, const struct ntk_system_trace *trace,
+                      struct ntk_err *err);
+/* That of a folder, read piece by piece. A file that cannot be read is a warning. */
+int ntk_rank_list_add_folder(struct ntk_rank_list *list, const char *folder, struct ntk_err *err);
+/* When all are added. */
+int ntk_rank_list_finish(struct ntk_rank_list *list);
+
+#endif

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Ranks joined from their folders, read piece by piece. Method: jobs whose times are known by
+ * construction are written as files; sums must be those, and traces that are not whole must not
+ * shift what is left of them. The same files read as a whole give the same answer.
+ */
+#include "profiler/analysis/rank_ops.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "profiler/analysis/joined.h"
+#include "profiler/system/session_find.h"
+#include "tests/support/rank_world.h"
+#include "tests/support/scratch.h"
+#include "tests/support/unit.h"
+
+static const struct rank_world whole = { .ranks = 12,
+                                         .per_host = 4,
+                                         .collectives = 60,
+                                         .runs = 3,
+                                         .seed = 7,
+                                         .is_numbered = true,
+                                         .host_ahead_ns = 5000000,
+                                         .late = RANK_WORLD_NOBODY,
+                                         .broken = RANK_WORLD_NOBODY };
+
+static char *folder_new(void)
+{
+    static int number;
+    char *folder = NULL;
+
+    assert_true(asprintf(&folder, "%s/world-%d", test_scratch_folder, number++) > 0);
+    assert_int_equal(mkdir(folder, 0755), 0);
+    return folder;
+}
+
+/* is_streamed: piece by piece; else each trace as a whole. */
+static size_t join_folder(const char *folder, bool is_streamed, struct ntk_joined *out)
+{
+    struct ntk_rank_list list;
+    struct ntk_vec paths;
+    struct ntk_err err = { 0 };
+
+    assert_int_equal(ntk_session_find(folder, &paths, &err), 0);
+    ntk_rank_list_init(&list);
+    ntk_vec_each(char *, path, &paths) {
+        struct ntk_system_trace *trace = NULL;
+
+        if (is_streamed) {
+            assert_int_equal(ntk_rank_list_add_folder(&list, *path, &err), 0);
+        } else {
+            assert_int_equal(ntk_system_trace_open(*path, &trace, &err), 0);
+            assert_int_equal(ntk_rank_list_add(&list, trace, &err), 0);
+            ntk_system_trace_close(trace);
+        }
+    }
+    size_t warnings = list.warnings.count;
+    assert_int_equal(ntk_rank_list_finish(&list), 0);
+    assert_int_equal(ntk_analysis_joined_list(&list, NULL, out), 0);
+    ntk_rank_list_fini(&list);
+    ntk_session_paths_fini(&paths);
+    return warnings;
+}
+
+static struct rank_world_sums join(struct rank_world world, struct ntk_joined *out)
+{
+    struct rank_world_sums sums;
+    char *folder = folder_new();
+
+    assert_true(rank_world_write(&world, folder, &sums));
+    assert_int_equal(join_folder(folder, true, out), 0);
+    free(folder);
+    return sums;
+}
+
+static uint64_t sum_of(const struct ntk_joined *joined, enum ntk_joined_part part)
+{
+    uint64_t sum_ns = 0;
+
+    for (size_t r = 0; r < joined->rank_count; r++) {
+        sum_ns += joined->ranks[r].part_ns[part];
+    }
+    return sum_ns;
+}
+
+/* Parts add up to the span, causes to what was waited. */
+static void sums_hold(const struct ntk_joined *joined)
+{
+    uint64_t path_ns = 0;
+
+    for (size_t r = 0; r < joined->rank_count; r++) {
+        const struct ntk_joined_rank *rank = &joined->ranks[r];
+        uint64_t parts_ns = 0;
+        uint64_t causes_ns = 0;
+
+        for (unsigned p = 0; p < NTK_JOINED_PART_COUNT; p++) {
+            parts_ns += rank->part_ns[p];
+            path_ns += rank->path_ns[p];
+        }
+        for (unsigned c = 0; c < NTK_JOINED_CAUSE_COUNT; c++) {
+            causes_ns += rank->cause_ns[c];
+        }
+        assert_int_equal(parts_ns, rank->span_ns);
+        assert_int_equal(causes_ns, rank->waited_ns);
+    }
+    assert_int_equal(path_ns, joined->total_ns);
+}
+
+static void sums_are_those_of_the_job(void **state)
+{
+    struct rank_world world = whole;
+    struct ntk_joined joined;
+
+    (void)state;
+    for (int turn = 0; turn < 4; turn++) {
+        world.is_numbered = turn % 2 == 0;
+        world.remake_every = turn == 2 ? 7 : 0;
+        world.late = turn == 3 ? 5 : RANK_WORLD_NOBODY;
+        world.per_host = turn % 2 == 0 ? 4 : 12; /* without numbers, workers have to be apart */
+        struct rank_world_sums sums = join(world, &joined);
+
+        assert_null(joined.unknown);
+        assert_int_equal(joined.is_numbered, world.is_numbered);
+        assert_int_equal(joined.rank_count, world.ranks);
+        assert_int_equal(joined.joint_count, world.collectives);
+        assert_int_equal(joined.partial_count + joined.doubted_count, 0);
+        assert_int_equal(joined.total_ns, sums.path_ns);
+        assert_int_equal(sum_of(&joined, NTK_JOINED_RUN), sums.run_ns);
+        assert_int_equal(sum_of(&joined, NTK_JOINED_WAIT), sums.waited_ns);
+        assert_int_equal(sum_of(&joined, NTK_JOINED_LINK),
+                         (uint64_t)RANK_WORLD_LINK_NS * world.ranks * (world.collectives - 1));
+        assert_int_equal(sum_of(&joined, NTK_JOINED_UNKNOWN), 0);
+        assert_int_equal(joined.ranks[7].number, 7);
+        if (turn == 3) {
+            for (size_t p = 0; p < joined.piece_count; p++) {
+                assert_int_equal(joined.pieces[p].worker, 5);
+            }
+            assert_int_equal(joined.ranks[5].last_count, world.collectives - 1);
+        }
+        sums_hold(&joined);
+        ntk_joined_fini(&joined);
+    }
+}
+
+static void clocks_of_hosts_are_found_and_taken_off(void **state)
+{
+    struct ntk_joined joined;
+
+    (void)state;
+    (void)join(whole, &joined);
+    assert_int_equal(joined.host_count, 3);
+    for (size_t h = 0; h < joined.host_count; h++) {
+        size_t first = joined.ranks[0].host;
+        size_t at = joined.ranks[4 * h].host;
+
+        assert_int_equal(joined.hosts[at].rank_count, 4);
+        assert_int_equal(joined.hosts[at].has_offset, at != first);
+        assert_int_equal(joined.hosts[at].offset_ns, (int64_t)h * whole.host_ahead_ns);
+        assert_int_equal(joined.hosts[at].apart_ns, 0);
+        assert_int_equal(joined.ranks[4 * h + 1].offset_ns, (int64_t)h * whole.host_ahead_ns);
+    }
+    ntk_joined_fini(&joined);
+}
+
+/* Of a rank whose trace begins late or lacks some, the others are joined as they were. */
+static void traces_that_lack_collectives_shift_nothing(void **state)
+{
+    struct ntk_joined all, some;
+
+    (void)state;
+    for (int turn = 0; turn < 3; turn++) {
+        struct rank_world world = whole;
+
+        world.remake_every = turn == 2 ? 10 : 0; /* what it lacks lies around a new communicator */
+        (void)join(world, &all);
+        world.broken = 6;
+        world.begins_at = turn == 0 ? 20 : 0;
+        world.lacks_from = turn == 2 ? 17 : 30;
+        world.lacks_count = turn == 0 ? 0 : 5;
+        (void)join(world, &some);
+        assert_null(some.unknown);
+        assert_int_equal(some.joint_count, all.joint_count - (turn == 0 ? 20 : 5));
+        assert_int_equal(some.partial_count, turn == 0 ? 20 : 5);
+        assert_int_equal(some.doubted_count, 0);
+        assert_int_equal(some.hosts[1].offset_ns, all.hosts[1].offset_ns);
+        assert_int_equal(sum_of(&some, NTK_JOINED_UNKNOWN) > 0, turn != 0);
+        sums_hold(&some);
+        for (size_t r = 0; r < all.rank_count && turn != 0; r++) {
+            /* What the broken one did not lose is as it was; unknown is what it was in, or missed. */
+            assert_int_equal(some.ranks[r].span_ns, all.ranks[r].span_ns);
+            assert_true(some.ranks[r].part_ns[NTK_JOINED_WAIT] <=
+                        all.ranks[r].part_ns[NTK_JOINED_WAIT]);
+            if (r != 6) {
+                assert_int_equal(some.ranks[r].part_ns[NTK_JOINED_RUN],
+                                 all.ranks[r].part_ns[NTK_JOINED_RUN]);
+            }
+        }
+        ntk_joined_fini(&all);
+        ntk_joined_fini(&some);
+    }
+}
+
+static void jobs_that_were_restarted_go_on(void **state)
+{
+    struct rank_world world = whole;
+    struct ntk_joined joined;
+
+    (void)state;
+    world.restarts_at = 25;
+    (void)join(world, &joined);
+    assert_null(joined.unknown);
+    assert_int_equal(joined.twice_count, 0);
+    assert_int_equal(joined.rank_count, world.ranks);
+    assert_int_equal(joined.joint_count, world.collectives);
+    for (size_t r = 0; r < joined.rank_count; r++) {
+        assert_int_equal(joined.ranks[r].restart_count, 1);
+        assert_true(joined.ranks[r].part_ns[NTK_JOINED_UNKNOWN] > 0); /* between its processes */
+    }
+    sums_hold(&joined);
+    ntk_joined_fini(&joined);
+}
+
+static void whole_and_piecewise_reading_agree(void **state)
+{
+    struct rank_world world = whole;
+    struct rank_world_sums sums;
+    char *folder = folder_new();
+    struct ntk_joined one, other;
+
+    (void)state;
+    world.broken = 2;
+    world.lacks_from = 11;
+    world.lacks_count = 2;
+    assert_true(rank_world_write(&world, folder, &sums));
+    assert_int_equal(join_folder(folder, true, &one), 0);
+    assert_int_equal(join_folder(folder, false, &other), 0);
+    assert_int_equal(one.total_ns, other.total_ns);
+    assert_int_equal(one.model_ns, other.model_ns);
+    for (size_t r = 0; r < one.rank_count; r++) {
+        assert_memory_equal(&one.ranks[r], &other.ranks[r], sizeof one.ranks[r]);
+    }
+    assert_memory_equal(one.pieces, other.pieces, sizeof one.pieces);
+    ntk_joined_fini(&one);
+    ntk_joined_fini(&other);
+    free(folder);
+}
+
+static void a_trace_that_is_cut_off_counts_as_far_as_it_goes(void **state)
+{
+    struct rank_world world = whole;
+    struct rank_world_sums sums;
+    char *folder = folder_new();
+    struct ntk_joined joined;
+    char path[512];
+    struct stat file;
+
+    (void)state;
+    world.collectives = 3000; /* several pieces */
+    assert_true(rank_world_write(&world, folder, &sums));
+    (void)snprintf(path, sizeof path, "%s/i-local_pid_3_0/ntrace.pb", folder);
+    assert_int_equal(stat(path, &file), 0);
+    assert_int_equal(truncate(path, file.st_size / 2), 0);
+    assert_int_equal(join_folder(folder, true, &joined), 1);
+    assert_null(joined.unknown);
+    assert_int_equal(joined.rank_count, world.ranks);
+    assert_true(joined.joint_count > 500 && joined.joint_count < 2000);
+    assert_int_equal(joined.doubted_count, 0);
+    assert_int_equal(joined.absent_count, 0);
+    ntk_joined_fini(&joined);
+    (void)snprintf(path, sizeof path, "rm -r %s/i-local_pid_5_0", folder);
+    assert_int_equal(system(path), 0);
+    assert_int_equal(join_folder(folder, true, &joined), 1);
+    assert_true(joined.has_world);
+    assert_int_equal(joined.absent_count, 1);
+    assert_int_equal(joined.absent_first, 5);
+    ntk_joined_fini(&joined);
+    free(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sums_are_those_of_the_job),
+        cmocka_unit_test(clocks_of_hosts_are_found_and_taken_off),
+        cmocka_unit_test(traces_that_lack_collectives_shift_nothing),
+        cmocka_unit_test(jobs_that_were_restarted_go_on),
+        cmocka_unit_test(whole_and_piecewise_reading_agree),
+        cmocka_unit_test(a_trace_that_is_cut_off_counts_as_far_as_it_goes),
+    };
+
+    return cmocka_run_group_tests(tests, test_scratch_set_up, test_scratch_tear_down);
+}
