@@ -16,11 +16,9 @@
 /* Operations of a rank that may be done in another order than on other ranks, as those of queues
  * are. */
 #define WINDOW 32U
-/* After so many operations of a rank its memory of those before is given back. */
-#define GIVE_BACK 1024U
 #define NODES_HEAP_BYTES ((size_t)16 << 20)
+#define NODES_PASS ((size_t)65536) /* whole pages */
 #define NO_NODE UINT64_MAX
-#define PAGE_BYTES ((size_t)65536) /* a multiple of what pages have */
 
 static const char *const part_names[NTK_JOINED_PART_COUNT] = { "run",  "host",   "wait",
                                                                "link", "inside", "unknown" };
@@ -58,6 +56,7 @@ struct walker {
     uint64_t done; /* bit i: next + i */
     size_t run;    /* the first that may still matter */
     size_t restart;
+    struct ntk_rank_cursor list, runs; /* its operations, when it executes */
     bool has_left;
     int64_t left_ns; /* end of the operation before */
     uint64_t node;   /* the last collective that all had; NO_NODE */
@@ -71,7 +70,7 @@ struct walker {
 /* An operation of a collective at hand. */
 struct member {
     struct walker *walker;
-    const struct ntk_rank_op *op;
+    struct ntk_rank_op op;
     size_t at;
     int64_t start_ns, end_ns;            /* on the first clock, not before the operation before */
     int64_t run_ns, host_ns, unknown_ns; /* since the operation before */
@@ -94,12 +93,17 @@ struct join {
 
 /* ---- runs ---- */
 
-static struct ntk_rank_run run_at(const struct walker *walker, size_t index)
+static struct ntk_rank_run run_at(struct walker *walker, size_t index)
 {
-    const struct ntk_rank_run *runs = walker->ops->runs.items;
+    const struct ntk_rank_run *run = ntk_rank_cursor_at(&walker->runs, index);
 
-    return (struct ntk_rank_run){ runs[index].start_ns - walker->offset_ns,
-                                  runs[index].end_ns - walker->offset_ns };
+    return (struct ntk_rank_run){ run->start_ns - walker->offset_ns,
+                                  run->end_ns - walker->offset_ns };
+}
+
+static struct ntk_rank_op op_at(struct walker *walker, size_t index)
+{
+    return ntk_rank_op_at(walker->ops, &walker->list, index);
 }
 
 static void segment(struct join *join, const struct walker *walker, enum ntk_joined_part part,
@@ -119,10 +123,10 @@ static int64_t run_in(struct join *join, struct walker *walker, int64_t from_ns,
     int64_t sum_ns = 0;
     int64_t told_ns = from_ns;
 
-    while (walker->run < walker->ops->run_count && run_at(walker, walker->run).end_ns <= from_ns) {
+    while (walker->run < walker->runs.rows.count && run_at(walker, walker->run).end_ns <= from_ns) {
         walker->run++;
     }
-    for (; walker->run < walker->ops->run_count; walker->run++) {
+    for (; walker->run < walker->runs.rows.count; walker->run++) {
         struct ntk_rank_run run = run_at(walker, walker->run);
         int64_t start_ns = run.start_ns > from_ns ? run.start_ns : from_ns;
         int64_t end_ns = run.end_ns < until_ns ? run.end_ns : until_ns;
@@ -187,7 +191,7 @@ static int compare_comes(const void *a, const void *b)
 static void causes_find(struct join *join, const struct come *come)
 {
     const struct member *last = &join->members[come->last];
-    const struct walker *walker = last->walker;
+    struct walker *walker = last->walker;
     int64_t left_ns = walker->left_ns < come->last_ns ? walker->left_ns : come->last_ns;
     int64_t run_ns = 0; /* of it, until the next that waits came */
     int64_t all_ns = 0;
@@ -198,7 +202,7 @@ static void causes_find(struct join *join, const struct come *come)
         join->comes[m][1] = (int64_t)m;
     }
     qsort(join->comes, join->member_count, sizeof *join->comes, compare_comes);
-    for (size_t i = run; i < walker->ops->run_count; i++) {
+    for (size_t i = run; i < walker->runs.rows.count; i++) {
         struct ntk_rank_run one = run_at(walker, i);
         int64_t start_ns = one.start_ns > left_ns ? one.start_ns : left_ns;
         int64_t end_ns = one.end_ns < come->last_ns ? one.end_ns : come->last_ns;
@@ -222,13 +226,13 @@ static void causes_find(struct join *join, const struct come *come)
             cause_ns[NTK_JOINED_CAUSE_UNKNOWN] += (uint64_t)waited_ns;
             continue;
         }
-        while (run < walker->ops->run_count && run_at(walker, run).end_ns <= from_ns) {
+        while (run < walker->runs.rows.count && run_at(walker, run).end_ns <= from_ns) {
             struct ntk_rank_run done = run_at(walker, run++);
             int64_t start_ns = done.start_ns > left_ns ? done.start_ns : left_ns;
             run_ns += done.end_ns > start_ns ? done.end_ns - start_ns : 0;
         }
         int64_t before_ns = run_ns;
-        if (run < walker->ops->run_count && run_at(walker, run).start_ns < from_ns) {
+        if (run < walker->runs.rows.count && run_at(walker, run).start_ns < from_ns) {
             int64_t start_ns = run_at(walker, run).start_ns;
             before_ns += from_ns - (start_ns > left_ns ? start_ns : left_ns);
         }
@@ -307,16 +311,16 @@ static void member_begin(struct member *one)
     struct walker *walker = one->walker;
     const int64_t *restarts = walker->ops->restarts_ns.items;
     struct ntk_rank_life *life =
-        one->op->life == NTK_RANK_NO_LIFE ? NULL : ntk_vec_at(&walker->ops->lives, one->op->life);
+        one->op.life == NTK_RANK_NO_LIFE ? NULL : ntk_vec_at(&walker->ops->lives, one->op.life);
 
-    one->start_ns = one->op->start_ns - walker->offset_ns;
-    one->end_ns = one->op->end_ns - walker->offset_ns;
-    one->is_broken = life && life->reached > 0 && one->op->sequence > life->reached + 1;
+    one->start_ns = one->op.start_ns - walker->offset_ns;
+    one->end_ns = one->op.end_ns - walker->offset_ns;
+    one->is_broken = life && life->reached > 0 && one->op.sequence > life->reached + 1;
     if (life) {
-        life->reached = one->op->sequence;
+        life->reached = one->op.sequence;
     }
     while (walker->restart < walker->ops->restarts_ns.count &&
-           one->op->start_ns >= restarts[walker->restart]) {
+           one->op.start_ns >= restarts[walker->restart]) {
         walker->restart++;
         one->is_broken = true;
     }
@@ -350,24 +354,12 @@ static void gap_split(struct join *join, struct member *one)
 static void member_end(struct member *one)
 {
     struct walker *walker = one->walker;
-    size_t before = walker->next;
-
     walker->has_left = true;
     walker->left_ns = one->end_ns;
     walker->done |= UINT64_C(1) << (one->at - walker->next);
     while (walker->done & 1) {
         walker->done >>= 1;
         walker->next++;
-    }
-    if (before / GIVE_BACK != walker->next / GIVE_BACK) {
-        const struct ntk_sorted *lists[] = { &walker->ops->ops, &walker->ops->runs };
-        size_t ends[] = { walker->next * sizeof(struct ntk_rank_op),
-                          walker->run * sizeof(struct ntk_rank_run) };
-
-        for (size_t i = 0; i < 2; i++) { /* what is behind, of whole pages */
-            ntk_long_items_give_back(lists[i]->items, ends[i] / PAGE_BYTES * PAGE_BYTES,
-                                     lists[i]->is_mapped && ends[i] >= PAGE_BYTES);
-        }
     }
 }
 
@@ -390,7 +382,7 @@ static void alone(struct join *join, struct member *one)
 static bool is_of_one_kind(const struct join *join)
 {
     for (size_t m = 1; m < join->member_count; m++) {
-        if (join->members[m].op->is_barrier != join->members[0].op->is_barrier) {
+        if (join->members[m].op.is_barrier != join->members[0].op.is_barrier) {
             return false;
         }
     }
@@ -401,11 +393,11 @@ static bool is_of_one_kind(const struct join *join)
 static bool can_be_one(const struct join *join)
 {
     const struct member *last = &join->members[0];
-    int64_t last_ns = last->op->start_ns - last->walker->offset_ns;
+    int64_t last_ns = last->op.start_ns - last->walker->offset_ns;
 
     for (size_t m = 1; m < join->member_count; m++) {
         const struct member *one = &join->members[m];
-        int64_t start_ns = one->op->start_ns - one->walker->offset_ns;
+        int64_t start_ns = one->op.start_ns - one->walker->offset_ns;
 
         if (start_ns > last_ns) {
             last = one;
@@ -417,13 +409,22 @@ static bool can_be_one(const struct join *join)
         uint64_t a = last->walker->out->offset_apart_ns;
         uint64_t b = one->walker->out->offset_apart_ns;
         bool is_far = last->walker->out->has_other_clock || one->walker->out->has_other_clock;
-        int64_t early_ns = last_ns - (one->op->end_ns - one->walker->offset_ns);
+        int64_t early_ns = last_ns - (one->op.end_ns - one->walker->offset_ns);
 
         if (early_ns > 0 && (!is_far || (uint64_t)early_ns > 2 * (a > b ? a : b) + 1000000)) {
             return false;
         }
     }
     return true;
+}
+
+/* With each index on the way up: the memory of those behind. */
+static void nodes_pass(const struct join *join, size_t index)
+{
+    if (index > 0 && index % NODES_PASS == 0 && index <= join->nodes.count) {
+        ntk_long_items_give_back((const struct node *)join->nodes.items + (index - NODES_PASS),
+                                 NODES_PASS * sizeof(struct node), join->nodes.is_mapped);
+    }
 }
 
 static void node_add(struct join *join, const struct come *come)
@@ -442,6 +443,7 @@ static void node_add(struct join *join, const struct come *come)
                                .skew_ns = (uint64_t)(come->last_ns - come->first_ns),
                                .last = (uint32_t)(walker - join->walkers),
                                .is_alone = come->is_alone };
+        nodes_pass(join, join->nodes.count - 1);
     }
 }
 
@@ -514,22 +516,23 @@ static void judge(struct join *join, size_t count)
 
 /* ---- in which order ---- */
 
-/* The next operation of a life that is not done. NULL: it lies further on, or *out_is_over. */
-static const struct ntk_rank_op *visible(const struct walker *walker, uint32_t life, size_t *out_at,
-                                         bool *out_is_over)
+/* The next operation of a life that is not done. False: it lies further on, or *out_is_over. */
+static bool visible(struct walker *walker, uint32_t life, struct member *out, bool *out_is_over)
 {
     const struct ntk_rank_life *lives = walker->ops->lives.items;
-    const struct ntk_rank_op *ops = walker->ops->ops.items;
 
     *out_is_over = lives[life].reached == lives[life].last;
-    for (size_t i = 0; i < WINDOW && walker->next + i < walker->ops->op_count && !*out_is_over;
+    for (size_t i = 0; i < WINDOW && walker->next + i < walker->list.rows.count && !*out_is_over;
          i++) {
-        if (!(walker->done >> i & 1) && ops[walker->next + i].life == life) {
-            *out_at = walker->next + i;
-            return &ops[walker->next + i];
+        if (!(walker->done >> i & 1)) {
+            out->at = walker->next + i;
+            out->op = op_at(walker, out->at);
+            if (out->op.life == life) {
+                return true;
+            }
         }
     }
-    return NULL;
+    return false;
 }
 
 /* Takes the collective that is next in a communicator: true. False: a rank has something else to do
@@ -546,16 +549,16 @@ static bool take(struct join *join, uint32_t number, bool is_forced, size_t *out
         struct member one = { .walker = &join->walkers[member->rank] };
         bool is_over = false;
 
-        one.op = visible(one.walker, member->life, &one.at, &is_over);
-        if (!one.op && !is_over && !is_forced) {
+        bool is_visible = visible(one.walker, member->life, &one, &is_over);
+        if (!is_visible && !is_over && !is_forced) {
             *out_before = member->rank;
             return false;
         }
-        if (one.op && one.op->sequence < sequence) {
-            sequence = one.op->sequence;
+        if (is_visible && one.op.sequence < sequence) {
+            sequence = one.op.sequence;
             join->member_count = 0;
         }
-        if (one.op && one.op->sequence == sequence) {
+        if (is_visible && one.op.sequence == sequence) {
             join->members[join->member_count++] = one;
         }
     }
@@ -570,13 +573,12 @@ static size_t earliest(const struct join *join)
     int64_t found_ns = INT64_MAX;
 
     for (size_t r = 0; r < join->joined->rank_count; r++) {
-        const struct walker *walker = &join->walkers[r];
-        const struct ntk_rank_op *ops = walker->ops->ops.items;
+        struct walker *walker = &join->walkers[r];
 
-        if (walker->next < walker->ops->op_count &&
-            ops[walker->next].start_ns - walker->offset_ns < found_ns) {
+        if (walker->next < walker->list.rows.count &&
+            op_at(walker, walker->next).start_ns - walker->offset_ns < found_ns) {
             found = r;
-            found_ns = ops[walker->next].start_ns - walker->offset_ns;
+            found_ns = op_at(walker, walker->next).start_ns - walker->offset_ns;
         }
     }
     return found;
@@ -592,10 +594,9 @@ static void walk(struct join *join)
 
         for (size_t steps = 0; !is_taken; steps++) {
             struct walker *walker = &join->walkers[rank];
-            const struct ntk_rank_op *op =
-                (const struct ntk_rank_op *)walker->ops->ops.items + walker->next;
+            struct ntk_rank_op op = op_at(walker, walker->next);
             const struct ntk_rank_life *life =
-                op->life == NTK_RANK_NO_LIFE ? NULL : ntk_vec_at(&walker->ops->lives, op->life);
+                op.life == NTK_RANK_NO_LIFE ? NULL : ntk_vec_at(&walker->ops->lives, op.life);
 
             if (!life || life->instance == UINT32_MAX) {
                 struct member one = { .walker = walker, .op = op, .at = walker->next };
@@ -639,6 +640,7 @@ static void walk_path(struct join *join)
         return;
     }
     int64_t left_ns = join->walkers[next].node_left_ns;
+    uint64_t behind = join->nodes.count / NODES_PASS;
     for (uint64_t at = join->walkers[next].node; nodes[at].before != NO_NODE;) {
         const struct node *node = &nodes[at];
         struct ntk_joined_rank *out = &join->joined->ranks[node->last];
@@ -657,8 +659,9 @@ static void walk_path(struct join *join)
         next = node->last;
         left_ns = node->left_ns;
         at = node->before;
-        if (at % GIVE_BACK == 0) {
-            ntk_long_list_give_back(&join->nodes);
+        if (at / NODES_PASS < behind) { /* that many passes are left */
+            behind = at / NODES_PASS;
+            nodes_pass(join, (size_t)(behind + 2) * NODES_PASS);
         }
     }
 }
@@ -687,6 +690,7 @@ static int pieces_make(struct join *join)
             piece->skew_ns += nodes[k].skew_ns;
             lates[nodes[k].last] += nodes[k].is_alone ? nodes[k].skew_ns : 0;
             joined->ranks[nodes[k].last].last_count += nodes[k].is_alone;
+            nodes_pass(join, (size_t)k);
         }
         for (size_t r = 0; r < joined->rank_count; r++) {
             if (lates[r] > piece->late_ns) {
@@ -695,7 +699,6 @@ static int pieces_make(struct join *join)
                 piece->worker = joined->ranks[r].number;
             }
         }
-        ntk_long_list_give_back(&join->nodes);
     }
     joined->piece_count = pieces;
     free(lates);
@@ -725,7 +728,8 @@ static void estimate_end(struct join *join)
 
 /* ---- all of it ---- */
 
-static int join_init(struct join *join, struct ntk_rank_ops *const *ranks)
+static int join_init(struct join *join, struct ntk_rank_store *store,
+                     struct ntk_rank_ops *const *ranks)
 {
     size_t count = join->joined->rank_count;
 
@@ -740,7 +744,7 @@ static int join_init(struct join *join, struct ntk_rank_ops *const *ranks)
     if (!join->walkers || !join->members || !join->comes) {
         return -ENOMEM;
     }
-    int ret = ntk_joined_match_make(ranks, join->joined, &join->match);
+    int ret = ntk_joined_match_make(store, ranks, join->joined, &join->match);
     for (size_t r = 0; r < count; r++) {
         struct walker *walker = &join->walkers[r];
 
@@ -748,6 +752,8 @@ static int join_init(struct join *join, struct ntk_rank_ops *const *ranks)
         walker->out = &join->joined->ranks[r];
         walker->offset_ns = walker->out->offset_ns;
         walker->node = NO_NODE;
+        ntk_rank_cursor_init(&walker->list, store, ranks[r]->ops, sizeof(struct ntk_rank_op));
+        ntk_rank_cursor_init(&walker->runs, store, ranks[r]->runs, sizeof(struct ntk_rank_run));
         for (unsigned p = 0; p < NTK_JOINED_PART_COUNT; p++) {
             walker->factor[p] = factor_of(join->options, walker->out->number, p);
         }
@@ -764,14 +770,14 @@ static void join_fini(struct join *join)
     free(join->comes);
 }
 
-static int join_ranks(struct ntk_rank_ops *const *ranks, const struct ntk_joined_options *options,
-                      struct ntk_joined *joined)
+static int join_ranks(struct ntk_rank_list *list, struct ntk_rank_ops *const *ranks,
+                      const struct ntk_joined_options *options, struct ntk_joined *joined)
 {
     struct join join = { .joined = joined, .options = options };
     uint64_t expected = joined->joint_count;
 
     joined->joint_count = 0;
-    join.ret = join_init(&join, ranks);
+    join.ret = join_init(&join, &list->store, ranks);
     if (join.ret == 0) {
         walk(&join);
     }
@@ -797,29 +803,26 @@ static int join_ranks(struct ntk_rank_ops *const *ranks, const struct ntk_joined
         join.ret = join.ret < 0 ? join.ret : pieces_make(&join);
     }
     join_fini(&join);
-    return join.ret;
+    return join.ret < 0 ? join.ret : ntk_rank_list_failed(list);
 }
 
 /* Where nothing is numbered: the n-th of each, from the end where events were lost. */
 static int ops_count(struct ntk_rank_ops *const *ranks, const struct ntk_joined *joined)
 {
     for (size_t r = 0; r < joined->rank_count; r++) {
-        struct ntk_rank_op *ops = ranks[r]->ops.items;
-        uint64_t skipped = joined->is_from_end ? joined->most_count - ranks[r]->op_count : 0;
+        uint64_t skipped = joined->is_from_end ? joined->most_count - ranks[r]->ops.count : 0;
 
+        ranks[r]->is_counted = true;
+        ranks[r]->skipped = skipped;
         ntk_vec_clear(&ranks[r]->lives);
         struct ntk_rank_life *life = ntk_vec_add(&ranks[r]->lives);
         if (!life) {
             return -ENOMEM;
         }
-        for (size_t i = 0; i < ranks[r]->op_count; i++) {
-            ops[i].life = 0;
-            ops[i].sequence = skipped + i + 1;
-        }
         *life = (struct ntk_rank_life){ .comm = { .key = 1 },
                                         .first = skipped + 1,
-                                        .last = skipped + ranks[r]->op_count,
-                                        .count = ranks[r]->op_count };
+                                        .last = skipped + ranks[r]->ops.count,
+                                        .count = ranks[r]->ops.count };
     }
     return 0;
 }
@@ -962,13 +965,13 @@ static void ranks_choose(struct ntk_rank_list *list, struct ntk_rank_ops **out,
         if (rank->is_twice) {
             joined->twice_first = joined->twice_count ? joined->twice_first : rank->worker;
             joined->twice_count++;
-        } else if (rank->op_count > 0) {
+        } else if (rank->ops.count > 0) {
             out[joined->rank_count++] = rank;
             joined->is_numbered = joined->is_numbered && rank->numbered_count > 0;
             joined->is_from_end = joined->is_from_end || rank->has_lost;
-            least = rank->op_count < least ? rank->op_count : least;
+            least = rank->ops.count < least ? rank->ops.count : least;
             joined->most_count =
-                rank->op_count > joined->most_count ? rank->op_count : joined->most_count;
+                rank->ops.count > joined->most_count ? rank->ops.count : joined->most_count;
         }
     }
     joined->is_numbered = joined->is_numbered && joined->rank_count > 0;
@@ -994,7 +997,7 @@ int ntk_analysis_joined_list(struct ntk_rank_list *list, const struct ntk_joined
         joined.unknown = "it takes two ranks with two collectives each";
     } else if (ret == 0) {
         ret = joined.is_numbered ? 0 : ops_count(ranks, &joined);
-        ret = ret ? ret : join_ranks(ranks, options, &joined);
+        ret = ret ? ret : join_ranks(list, ranks, options, &joined);
     }
     free(ranks);
     if (ret < 0) {

@@ -194,50 +194,55 @@ static bool shared_life(const struct ntk_rank_ops *a, const struct ntk_rank_ops 
     return most > 0;
 }
 
-/* The next operation of a life from *at on; NULL: no more. */
-static const struct ntk_rank_op *op_next(const struct ntk_rank_ops *rank, uint32_t life, size_t *at)
+/* A rank's operations of one life. */
+struct line {
+    const struct ntk_rank_ops *rank;
+    struct ntk_rank_cursor cursor;
+    uint32_t life;
+    size_t at;
+    struct ntk_rank_op op; /* the next */
+};
+
+/* False: no more. */
+static bool line_next(struct line *line)
 {
-    const struct ntk_rank_op *all = rank->ops.items;
-
-    while (*at < rank->op_count) {
-        const struct ntk_rank_op *op = &all[(*at)++];
-
-        if (op->life == life) {
-            return op;
+    while (line->at < line->cursor.rows.count) {
+        line->op = ntk_rank_op_at(line->rank, &line->cursor, line->at++);
+        if (line->op.life == line->life) {
+            return true;
         }
     }
-    return NULL;
+    return false;
 }
 
 /* A collective ends for all at about the same moment: the median of how much later it ended by the
  * other clock. */
-static int offset_set(const struct ntk_rank_ops *from, uint32_t from_life,
-                      const struct ntk_rank_ops *to, uint32_t to_life, struct ntk_joined_host *out)
+static int offset_set(struct ntk_rank_store *store, const struct ntk_rank_ops *from,
+                      uint32_t from_life, const struct ntk_rank_ops *to, uint32_t to_life,
+                      struct ntk_joined_host *out)
 {
     const struct ntk_rank_life *life = ntk_vec_at(&from->lives, from_life);
     uint64_t every = life->count / ENDS_MAX + 1;
     int64_t *apart = calloc(ENDS_MAX + 2, sizeof *apart);
-    size_t from_at = 0;
-    size_t to_at = 0;
+    struct line a = { .rank = from, .life = from_life };
+    struct line b = { .rank = to, .life = to_life };
     size_t count = 0;
     uint64_t nth = 0;
 
     if (!apart) {
         return -ENOMEM;
     }
-    const struct ntk_rank_op *a = op_next(from, from_life, &from_at);
-    const struct ntk_rank_op *b = op_next(to, to_life, &to_at);
-    while (a && b) {
-        if (a->sequence == b->sequence) {
+    ntk_rank_cursor_init(&a.cursor, store, from->ops, sizeof(struct ntk_rank_op));
+    ntk_rank_cursor_init(&b.cursor, store, to->ops, sizeof(struct ntk_rank_op));
+    bool goes_on = line_next(&a) && line_next(&b);
+    while (goes_on) {
+        if (a.op.sequence == b.op.sequence) {
             if (nth++ % every == 0 && count < ENDS_MAX) {
-                apart[count++] = b->end_ns - a->end_ns;
+                apart[count++] = b.op.end_ns - a.op.end_ns;
             }
-            a = op_next(from, from_life, &from_at);
-            b = op_next(to, to_life, &to_at);
-        } else if (a->sequence < b->sequence) {
-            a = op_next(from, from_life, &from_at);
+            goes_on = line_next(&a) && line_next(&b);
         } else {
-            b = op_next(to, to_life, &to_at);
+            goes_on = line_next(a.op.sequence < b.op.sequence ? &a : &b);
         }
     }
     if (count > 0) {
@@ -251,8 +256,8 @@ static int offset_set(const struct ntk_rank_ops *from, uint32_t from_life,
 }
 
 /* By the first rank of it that shares a communicator with one whose clock is known. */
-static int host_clock(struct ntk_rank_ops *const *ranks, struct ntk_joined *joined,
-                      const bool *is_known, size_t host)
+static int host_clock(struct ntk_rank_store *store, struct ntk_rank_ops *const *ranks,
+                      struct ntk_joined *joined, const bool *is_known, size_t host)
 {
     struct ntk_joined_host *out = &joined->hosts[host];
     uint32_t there = 0;
@@ -266,7 +271,7 @@ static int host_clock(struct ntk_rank_ops *const *ranks, struct ntk_joined *join
                 !shared_life(ranks[k], ranks[r], &there, &here)) {
                 continue;
             }
-            int ret = offset_set(ranks[k], there, ranks[r], here, out);
+            int ret = offset_set(store, ranks[k], there, ranks[r], here, out);
             out->offset_ns += other->offset_ns; /* both are differences of times */
             out->apart_ns += other->apart_ns;
             out->has_offset = out->has_offset && llabs(out->offset_ns) <= OFFSET_NS_MAX;
@@ -280,7 +285,8 @@ static int host_clock(struct ntk_rank_ops *const *ranks, struct ntk_joined *join
     return 0;
 }
 
-static int clocks_join(struct ntk_rank_ops *const *ranks, struct ntk_joined *joined)
+static int clocks_join(struct ntk_rank_store *store, struct ntk_rank_ops *const *ranks,
+                       struct ntk_joined *joined)
 {
     bool *is_known = calloc(joined->host_count + 1, sizeof *is_known);
     bool goes_on = true;
@@ -293,7 +299,7 @@ static int clocks_join(struct ntk_rank_ops *const *ranks, struct ntk_joined *joi
         goes_on = false;
         for (size_t h = 0; h < joined->host_count && ret == 0; h++) {
             if (!is_known[h]) {
-                ret = host_clock(ranks, joined, is_known, h);
+                ret = host_clock(store, ranks, joined, is_known, h);
                 is_known[h] = joined->hosts[h].has_offset;
                 goes_on = goes_on || is_known[h];
             }
@@ -357,8 +363,8 @@ static int members_make(struct ntk_rank_ops *const *ranks, size_t rank_count, ui
     return ret;
 }
 
-int ntk_joined_match_make(struct ntk_rank_ops *const *ranks, struct ntk_joined *joined,
-                          struct ntk_joined_match *out_match)
+int ntk_joined_match_make(struct ntk_rank_store *store, struct ntk_rank_ops *const *ranks,
+                          struct ntk_joined *joined, struct ntk_joined_match *out_match)
 {
     struct ntk_vec entries = NTK_VEC_INIT(struct entry);
     uint32_t count = 0;
@@ -368,7 +374,7 @@ int ntk_joined_match_make(struct ntk_rank_ops *const *ranks, struct ntk_joined *
     int ret = entries_make(ranks, joined->rank_count, &entries);
     if (ret == 0) {
         match_by_count(ranks, &entries, &count);
-        ret = clocks_join(ranks, joined);
+        ret = clocks_join(store, ranks, joined);
     }
     if (ret == 0) {
         match_by_time(ranks, joined, &entries);

@@ -26,8 +26,8 @@ struct ntk_joined_match {
 };
 
 /* Sets life->instance (UINT32_MAX: of no other rank), the offsets of ranks and hosts of *joined. */
-int ntk_joined_match_make(struct ntk_rank_ops *const *ranks, struct ntk_joined *joined,
-                          struct ntk_joined_match *out_match);
+int ntk_joined_match_make(struct ntk_rank_store *store, struct ntk_rank_ops *const *ranks,
+                          struct ntk_joined *joined, struct ntk_joined_match *out_match);
 void ntk_joined_match_fini(struct ntk_joined_match *match);
 
 #endif

@@ -8,21 +8,23 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "profiler/trace/long_list.h"
 #include "shared/base/fs.h"
 
 /* Later ones (2043) are no times: differences of the others, on any clock, are numbers. */
 #define TIME_NS_MAX (UINT64_C(1) << 61)
 #define SORTER_BYTES ((size_t)256 << 10) /* of each of the two of a rank whose trace is read */
-#define HEAP_BYTES ((size_t)48 << 20)    /* of all lists; the others lie in files */
-#define OPEN_MAX 4096U                   /* spans that have begun and not ended, of one process */
-#define COMMS_MAX 65536U                 /* a hostile file names no more */
-#define LIVES_MAX 4096U                  /* of one rank; operations of later ones have none */
+#define SORTED_HEAP_BYTES ((size_t)1 << 20)
+#define OPEN_MAX 4096U   /* spans that have begun and not ended, of one process */
+#define COMMS_MAX 65536U /* a hostile file names no more */
+#define LIVES_MAX 4096U  /* of one rank; operations of later ones have none */
 
 /* ---- lists ---- */
 
 void ntk_rank_list_init(struct ntk_rank_list *list)
 {
-    *list = (struct ntk_rank_list){ .heap_left_bytes = HEAP_BYTES };
+    *list = (struct ntk_rank_list){ 0 };
+    ntk_rank_store_init(&list->store);
     ntk_vec_init(&list->hosts, sizeof(struct ntk_rank_host));
     ntk_vec_init(&list->ranks, sizeof(struct ntk_rank_ops));
     ntk_vec_init(&list->comms, sizeof(struct ntk_ntrace_comm));
@@ -31,8 +33,6 @@ void ntk_rank_list_init(struct ntk_rank_list *list)
 
 static void rank_fini(struct ntk_rank_ops *rank)
 {
-    ntk_sorted_fini(&rank->ops, sizeof(struct ntk_rank_op));
-    ntk_sorted_fini(&rank->runs, sizeof(struct ntk_rank_run));
     ntk_vec_fini(&rank->lives);
     ntk_vec_fini(&rank->restarts_ns);
 }
@@ -54,6 +54,7 @@ void ntk_rank_list_fini(struct ntk_rank_list *list)
     ntk_vec_fini(&list->comms);
     ntk_vec_fini(&list->warnings);
     ntk_map_fini(&list->comm_names);
+    ntk_rank_store_fini(&list->store);
 }
 
 static int warn(struct ntk_rank_list *list, const struct ntk_err *err)
@@ -118,6 +119,7 @@ static int64_t comm_of(struct ntk_rank_list *list, const char *name)
 /* Of one worker of it. Communicators stand in `life` as comm_of() has them until all is there. */
 struct one {
     uint32_t worker;
+    int64_t begin_ns, end_ns;
     struct ntk_sorter ops, runs;
 };
 
@@ -156,6 +158,8 @@ static void one_init(struct one *one, uint32_t worker)
     const char *folder = ntk_fs_temporary_folder();
 
     one->worker = worker;
+    one->begin_ns = INT64_MAX;
+    one->end_ns = INT64_MIN;
     ntk_sorter_init(&one->ops, sizeof(struct ntk_rank_op), compare_ops, SORTER_BYTES, folder);
     ntk_sorter_init(&one->runs, sizeof(struct ntk_rank_run), compare_runs, SORTER_BYTES, folder);
 }
@@ -189,6 +193,12 @@ static bool is_collective(const char *type)
     return strcmp(type, "cc_running") == 0 || is_barrier(type);
 }
 
+static void bounds_grow(struct one *one, int64_t start_ns, int64_t end_ns)
+{
+    one->begin_ns = start_ns < one->begin_ns ? start_ns : one->begin_ns;
+    one->end_ns = end_ns > one->end_ns ? end_ns : one->end_ns;
+}
+
 /* What failed in the sorter is told when it is finished. */
 static int op_add(struct one *one, const struct ntk_rank_op *op)
 {
@@ -196,6 +206,7 @@ static int op_add(struct one *one, const struct ntk_rank_op *op)
 
     if (to) {
         *to = *op;
+        bounds_grow(one, op->start_ns, op->end_ns);
     }
     return 0;
 }
@@ -206,6 +217,7 @@ static int run_add(struct one *one, int64_t start_ns, int64_t end_ns)
 
     if (to) {
         *to = (struct ntk_rank_run){ start_ns, end_ns };
+        bounds_grow(one, start_ns, end_ns);
     }
     return 0;
 }
@@ -222,107 +234,188 @@ static struct ntk_rank_ops *rank_find(struct ntk_rank_list *list, size_t host, u
     return NULL;
 }
 
-static void bounds_set(struct ntk_rank_ops *rank)
+/* What was passed of a long list, upwards: its memory. */
+static void behind(const struct ntk_sorted *sorted, size_t item_bytes, size_t index)
 {
-    const struct ntk_rank_op *ops = rank->ops.items;
-    const struct ntk_rank_run *runs = rank->runs.items;
+    size_t step = (size_t)1 << 16; /* items, whole pages of either kind */
 
-    rank->begin_ns = INT64_MAX;
-    rank->end_ns = INT64_MIN;
-    for (size_t i = 0; i < rank->ops.count; i++) {
-        rank->begin_ns = ops[i].start_ns < rank->begin_ns ? ops[i].start_ns : rank->begin_ns;
-        rank->end_ns = ops[i].end_ns > rank->end_ns ? ops[i].end_ns : rank->end_ns;
-    }
-    for (size_t i = 0; i < rank->runs.count; i++) {
-        rank->begin_ns = runs[i].start_ns < rank->begin_ns ? runs[i].start_ns : rank->begin_ns;
-        rank->end_ns = runs[i].end_ns > rank->end_ns ? runs[i].end_ns : rank->end_ns;
+    if (index > 0 && index % step == 0) {
+        ntk_long_items_give_back((const char *)sorted->items + (index - step) * item_bytes,
+                                 step * item_bytes, sorted->is_mapped);
     }
 }
 
-/* Lists that are short enough together stay on the heap. */
-static int sorter_take(struct ntk_rank_list *list, struct ntk_sorter *sorter,
-                       struct ntk_sorted *out, struct ntk_err *err)
+/* Executions that overlap, as of the cores of a pair, are one. */
+static void runs_store(struct ntk_rank_list *list, struct ntk_rank_ops *rank,
+                       const struct ntk_sorted *sorted)
 {
-    size_t item_bytes = sorter->item_bytes;
-    int ret = ntk_sorter_finish(sorter, list->heap_left_bytes, out, err);
+    const struct ntk_rank_run *all = sorted->items;
+    struct ntk_rank_run run = { 0 };
 
-    if (ret == 0 && !out->is_mapped) {
-        size_t bytes = out->count * item_bytes;
-        list->heap_left_bytes -= bytes < list->heap_left_bytes ? bytes : list->heap_left_bytes;
+    ntk_rank_store_begin(&list->store, &rank->runs);
+    for (size_t i = 0; i < sorted->count; i++) {
+        if (i > 0 && all[i].start_ns <= run.end_ns) {
+            run.end_ns = all[i].end_ns > run.end_ns ? all[i].end_ns : run.end_ns;
+        } else {
+            if (i > 0) {
+                ntk_rank_store_add(&list->store, &rank->runs, &run, sizeof run);
+            }
+            run = all[i];
+        }
+        behind(sorted, sizeof run, i);
+    }
+    if (sorted->count > 0) {
+        ntk_rank_store_add(&list->store, &rank->runs, &run, sizeof run);
+    }
+}
+
+/* The life that an operation belongs to; NULL: it has none, or there is no room. *out_ret. */
+static struct ntk_rank_life *life_of(struct ntk_rank_list *list, struct ntk_rank_ops *rank,
+                                     const struct ntk_rank_op *op, int *out_ret)
+{
+    struct ntk_rank_life *lives = rank->lives.items;
+
+    for (size_t i = rank->lives.count; i-- > 0;) {
+        if (lives[i].comm_number == op->life) {
+            if (op->sequence > lives[i].last) {
+                return &lives[i];
+            }
+            break; /* it counts from its begin again: it was made anew */
+        }
+    }
+    if (rank->lives.count == LIVES_MAX) {
+        return NULL;
+    }
+    struct ntk_rank_life *life = ntk_vec_add(&rank->lives);
+    if (!life) {
+        *out_ret = -ENOMEM;
+        return NULL;
+    }
+    *life = (struct ntk_rank_life){ .comm = *(struct ntk_ntrace_comm *)ntk_vec_at(&list->comms,
+                                                                                  op->life - 1),
+                                    .comm_number = op->life,
+                                    .first = op->sequence,
+                                    .start_ns = op->start_ns,
+                                    .end_ns = op->end_ns };
+    return life;
+}
+
+/* Both cores of a pair may tell of a collective: of each kind, those of the core that was first. */
+static int ops_store(struct ntk_rank_list *list, struct ntk_rank_ops *rank,
+                     const struct ntk_sorted *sorted)
+{
+    const struct ntk_rank_op *all = sorted->items;
+    int32_t cores[2] = { -1, -1 };
+    int ret = 0;
+
+    ntk_rank_store_begin(&list->store, &rank->ops);
+    for (size_t i = 0; i < sorted->count && ret == 0; i++) {
+        struct ntk_rank_op op = all[i];
+        struct ntk_rank_life *life = NULL;
+
+        behind(sorted, sizeof op, i);
+        if (cores[op.is_barrier] < 0) {
+            cores[op.is_barrier] = op.device_core;
+        }
+        if (op.device_core != cores[op.is_barrier]) {
+            continue;
+        }
+        if (op.life > 0 && op.sequence > 0) {
+            life = life_of(list, rank, &op, &ret);
+        }
+        op.life = NTK_RANK_NO_LIFE;
+        if (life) {
+            op.life = (uint32_t)(life - (struct ntk_rank_life *)rank->lives.items);
+            life->last = op.sequence;
+            life->count++;
+            life->end_ns = op.end_ns > life->end_ns ? op.end_ns : life->end_ns;
+            rank->numbered_count++;
+        }
+        ntk_rank_store_add(&list->store, &rank->ops, &op, sizeof op);
     }
     return ret;
 }
 
+/* What was read of it, in order, to the store. */
+static int one_store(struct ntk_rank_list *list, struct one *one, struct ntk_rank_ops *rank,
+                     struct ntk_err *err)
+{
+    struct ntk_sorted sorted = { 0 };
+    int ret = ntk_sorter_finish(&one->ops, SORTED_HEAP_BYTES, &sorted, err);
+
+    if (ret == 0) {
+        ret = ops_store(list, rank, &sorted);
+        ntk_sorted_fini(&sorted, sizeof(struct ntk_rank_op));
+    }
+    ret = ret ? ret : ntk_sorter_finish(&one->runs, SORTED_HEAP_BYTES, &sorted, err);
+    if (ret == 0) {
+        runs_store(list, rank, &sorted);
+        ntk_sorted_fini(&sorted, sizeof(struct ntk_rank_run));
+    }
+    rank->begin_ns = one->begin_ns;
+    rank->end_ns = one->end_ns;
+    return ret;
+}
+
+/* All that the store has of a rank as if it were read again. */
+static void one_refill(struct ntk_rank_list *list, const struct ntk_rank_ops *rank, struct one *one)
+{
+    struct ntk_rank_cursor cursor;
+
+    ntk_rank_cursor_init(&cursor, &list->store, rank->ops, sizeof(struct ntk_rank_op));
+    for (size_t i = 0; i < rank->ops.count; i++) {
+        struct ntk_rank_op op = *(const struct ntk_rank_op *)ntk_rank_cursor_at(&cursor, i);
+        const struct ntk_rank_life *life =
+            op.life == NTK_RANK_NO_LIFE ? NULL : ntk_vec_at(&rank->lives, op.life);
+
+        op.life = life ? life->comm_number : 0;
+        (void)op_add(one, &op);
+    }
+    ntk_rank_cursor_init(&cursor, &list->store, rank->runs, sizeof(struct ntk_rank_run));
+    for (size_t i = 0; i < rank->runs.count; i++) {
+        const struct ntk_rank_run *run = ntk_rank_cursor_at(&cursor, i);
+        (void)run_add(one, run->start_ns, run->end_ns);
+    }
+}
+
 /* The second trace of a rank behind the first, or before it. */
 static int rank_append(struct ntk_rank_list *list, struct ntk_rank_ops *rank,
-                       struct ntk_rank_ops *more, struct ntk_err *err)
+                       const struct ntk_rank_ops *more, struct ntk_err *err)
 {
-    const struct ntk_rank_ops *parts[] = { rank, more };
-    struct ntk_rank_ops both = { 0 };
-    struct one one;
     int64_t restart_ns = more->begin_ns > rank->begin_ns ? more->begin_ns : rank->begin_ns;
+    struct one one;
 
     if (more->begin_ns < rank->end_ns && rank->begin_ns < more->end_ns) {
         rank->is_twice = true;
         return 0;
     }
     one_init(&one, rank->worker);
-    for (size_t p = 0; p < 2; p++) {
-        const struct ntk_rank_op *ops = parts[p]->ops.items;
-        const struct ntk_rank_run *runs = parts[p]->runs.items;
-
-        for (size_t i = 0; i < parts[p]->ops.count; i++) {
-            (void)op_add(&one, &ops[i]);
-        }
-        for (size_t i = 0; i < parts[p]->runs.count; i++) {
-            (void)run_add(&one, runs[i].start_ns, runs[i].end_ns);
-        }
-    }
-    int ret = sorter_take(list, &one.ops, &both.ops, err);
-    ret = ret ? ret : sorter_take(list, &one.runs, &both.runs, err);
+    one_refill(list, rank, &one);
+    one_refill(list, more, &one);
+    ntk_vec_clear(&rank->lives);
+    rank->numbered_count = 0;
+    rank->has_lost = rank->has_lost || more->has_lost;
+    int ret = one_store(list, &one, rank, err);
     ntk_sorter_fini(&one.ops);
     ntk_sorter_fini(&one.runs);
-    if (ret < 0) {
-        ntk_sorted_fini(&both.ops, sizeof(struct ntk_rank_op));
-        return ret;
-    }
-    ntk_sorted_fini(&rank->ops, sizeof(struct ntk_rank_op));
-    ntk_sorted_fini(&rank->runs, sizeof(struct ntk_rank_run));
-    rank->ops = both.ops;
-    rank->runs = both.runs;
-    rank->has_lost = rank->has_lost || more->has_lost;
-    bounds_set(rank);
-    return ntk_vec_push(&rank->restarts_ns, &restart_ns);
-}
-
-static void rank_give_back(const struct ntk_rank_ops *rank)
-{
-    ntk_long_items_give_back(rank->ops.items, rank->ops.count * sizeof(struct ntk_rank_op),
-                             rank->ops.is_mapped);
-    ntk_long_items_give_back(rank->runs.items, rank->runs.count * sizeof(struct ntk_rank_run),
-                             rank->runs.is_mapped);
+    return ret < 0 ? ret : ntk_vec_push(&rank->restarts_ns, &restart_ns);
 }
 
 static int worker_keep(struct reading *reading, struct one *one, size_t host, struct ntk_err *err)
 {
     struct ntk_rank_list *list = reading->list;
+    struct ntk_rank_ops *known = rank_find(list, host, one->worker);
     struct ntk_rank_ops rank = { .worker = one->worker,
                                  .host = host,
                                  .has_lost = reading->lost + reading->lost_now > 0 };
-    int ret = sorter_take(list, &one->ops, &rank.ops, err);
 
-    ret = ret ? ret : sorter_take(list, &one->runs, &rank.runs, err);
+    ntk_vec_init(&rank.lives, sizeof(struct ntk_rank_life));
+    ntk_vec_init(&rank.restarts_ns, sizeof(int64_t));
+    int ret = one_store(list, one, &rank, err);
     if (ret == 0 && rank.ops.count + rank.runs.count > 0) {
-        struct ntk_rank_ops *known = rank_find(list, host, one->worker);
-
-        ntk_vec_init(&rank.lives, sizeof(struct ntk_rank_life));
-        ntk_vec_init(&rank.restarts_ns, sizeof(int64_t));
-        bounds_set(&rank);
         if (known) {
             ret = rank_append(list, known, &rank, err);
-            rank_give_back(known);
         } else if (ntk_vec_push(&list->ranks, &rank) == 0) {
-            rank_give_back(&rank);
             return 0; /* the list's now */
         } else {
             ret = -ENOMEM;
@@ -536,96 +629,25 @@ static int compare_ranks(const void *a, const void *b)
     return x->host < y->host ? -1 : x->host > y->host;
 }
 
-/* Executions that overlap, as of the cores of a pair, are one. */
-static void runs_merge(struct ntk_rank_ops *rank)
+struct ntk_rank_op ntk_rank_op_at(const struct ntk_rank_ops *rank, struct ntk_rank_cursor *cursor,
+                                  size_t index)
 {
-    struct ntk_rank_run *all = rank->runs.items;
-    size_t kept = 0;
+    struct ntk_rank_op op = *(const struct ntk_rank_op *)ntk_rank_cursor_at(cursor, index);
 
-    for (size_t i = 0; i < rank->runs.count; i++) {
-        if (kept > 0 && all[i].start_ns <= all[kept - 1].end_ns) {
-            all[kept - 1].end_ns =
-                all[i].end_ns > all[kept - 1].end_ns ? all[i].end_ns : all[kept - 1].end_ns;
-        } else {
-            all[kept++] = all[i];
-        }
+    if (rank->is_counted) {
+        op.life = 0;
+        op.sequence = rank->skipped + index + 1;
     }
-    rank->run_count = kept;
-}
-
-/* The life that an operation belongs to; NULL: it has none, or there is no room. *out_ret. */
-static struct ntk_rank_life *life_of(struct ntk_rank_list *list, struct ntk_rank_ops *rank,
-                                     const struct ntk_rank_op *op, int *out_ret)
-{
-    const struct ntk_ntrace_comm *comm = ntk_vec_at(&list->comms, op->life - 1);
-    struct ntk_rank_life *lives = rank->lives.items;
-
-    for (size_t i = rank->lives.count; i-- > 0;) {
-        if (memcmp(&lives[i].comm, comm, sizeof *comm) == 0) {
-            if (op->sequence > lives[i].last) {
-                return &lives[i];
-            }
-            break; /* it counts from its begin again: it was made anew */
-        }
-    }
-    if (rank->lives.count == LIVES_MAX) {
-        return NULL;
-    }
-    struct ntk_rank_life *life = ntk_vec_add(&rank->lives);
-    if (!life) {
-        *out_ret = -ENOMEM;
-        return NULL;
-    }
-    *life = (struct ntk_rank_life){
-        .comm = *comm, .first = op->sequence, .start_ns = op->start_ns, .end_ns = op->end_ns
-    };
-    return life;
-}
-
-/* Both cores of a pair may tell of a collective: of each kind, those of the core that was first. */
-static int ops_number(struct ntk_rank_list *list, struct ntk_rank_ops *rank)
-{
-    struct ntk_rank_op *all = rank->ops.items;
-    int32_t cores[2] = { -1, -1 };
-    size_t kept = 0;
-    int ret = 0;
-
-    for (size_t i = 0; i < rank->ops.count && ret == 0; i++) {
-        struct ntk_rank_op op = all[i];
-        struct ntk_rank_life *life = NULL;
-
-        if (cores[op.is_barrier] < 0) {
-            cores[op.is_barrier] = op.device_core;
-        }
-        if (op.device_core != cores[op.is_barrier]) {
-            continue;
-        }
-        if (op.life > 0 && op.sequence > 0) {
-            life = life_of(list, rank, &op, &ret);
-        }
-        op.life = NTK_RANK_NO_LIFE;
-        if (life) {
-            op.life = (uint32_t)(life - (struct ntk_rank_life *)rank->lives.items);
-            life->last = op.sequence;
-            life->count++;
-            life->end_ns = op.end_ns > life->end_ns ? op.end_ns : life->end_ns;
-            rank->numbered_count++;
-        }
-        all[kept++] = op;
-    }
-    rank->op_count = kept;
-    return ret;
+    return op;
 }
 
 int ntk_rank_list_finish(struct ntk_rank_list *list)
 {
-    int ret = 0;
-
     ntk_vec_sort(&list->ranks, compare_ranks);
-    ntk_vec_each(struct ntk_rank_ops, rank, &list->ranks) {
-        runs_merge(rank);
-        ret = ret < 0 ? ret : ops_number(list, rank);
-        rank_give_back(rank);
-    }
-    return ret;
+    return list->store.failed;
+}
+
+int ntk_rank_list_failed(const struct ntk_rank_list *list)
+{
+    return list->store.failed;
 }

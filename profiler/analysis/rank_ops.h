@@ -19,8 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "profiler/analysis/rank_store.h"
 #include "profiler/system/system_trace.h"
-#include "profiler/trace/long_list.h"
 #include "profiler/trace/sorter.h"
 #include "shared/base/map.h"
 #include "shared/formats/ntrace/ntrace_comm.h"
@@ -45,6 +45,7 @@ struct ntk_rank_run {
  * 1 again, which is another life. */
 struct ntk_rank_life {
     struct ntk_ntrace_comm comm;
+    uint32_t comm_number; /* index + 1 into comms of the list */
     uint64_t first, last; /* sequence numbers */
     uint64_t count;
     int64_t start_ns, end_ns;
@@ -54,15 +55,17 @@ struct ntk_rank_life {
 
 struct ntk_rank_ops {
     uint32_t worker;
-    size_t host;                 /* index */
-    bool is_twice;               /* several processes were it at once */
-    bool has_lost;               /* events, of its process */
-    struct ntk_sorted ops, runs; /* of struct ntk_rank_op and ntk_rank_run, by start */
-    size_t op_count, run_count;  /* of those, the ones that count; runs are apart */
-    uint64_t numbered_count;     /* of op_count */
-    struct ntk_vec lives;        /* of struct ntk_rank_life */
-    struct ntk_vec restarts_ns;  /* of int64_t: begin of its traces but the first */
-    int64_t begin_ns, end_ns;    /* of the ops and runs */
+    size_t host;                    /* index */
+    bool is_twice;                  /* several processes were it at once */
+    bool has_lost;                  /* events, of its process */
+    struct ntk_rank_rows ops, runs; /* of struct ntk_rank_op and ntk_rank_run, by start; runs are
+                                       apart */
+    uint64_t numbered_count;        /* of ops, those with a life */
+    struct ntk_vec lives;           /* of struct ntk_rank_life */
+    struct ntk_vec restarts_ns;     /* of int64_t: begin of its traces but the first */
+    bool is_counted; /* the caller's: nothing is numbered, and the n-th is of life 0, with number */
+    uint64_t skipped;         /* this + n + 1 */
+    int64_t begin_ns, end_ns; /* of the ops and runs */
 };
 
 struct ntk_rank_host {
@@ -75,7 +78,7 @@ struct ntk_rank_list {
     struct ntk_vec ranks; /* of struct ntk_rank_ops; after _finish() by worker, then host */
     struct ntk_vec comms; /* of struct ntk_ntrace_comm */
     struct ntk_map comm_names;
-    size_t heap_left_bytes;
+    struct ntk_rank_store store;
     struct ntk_vec warnings; /* of char *: files that cannot be read */
 };
 
@@ -86,7 +89,12 @@ int ntk_rank_list_add(struct ntk_rank_list *list, const struct ntk_system_trace 
                       struct ntk_err *err);
 /* That of a folder, read piece by piece. A file that cannot be read is a warning. */
 int ntk_rank_list_add_folder(struct ntk_rank_list *list, const char *folder, struct ntk_err *err);
+/* Of the rank's ops through a cursor of them. */
+struct ntk_rank_op ntk_rank_op_at(const struct ntk_rank_ops *rank, struct ntk_rank_cursor *cursor,
+                                  size_t index);
 /* When all are added. */
 int ntk_rank_list_finish(struct ntk_rank_list *list);
+/* What of it could not be kept: 0, or the -errno of the temporary file. */
+int ntk_rank_list_failed(const struct ntk_rank_list *list);
 
 #endif

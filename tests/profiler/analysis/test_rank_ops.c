@@ -282,12 +282,54 @@ static void a_trace_that_is_cut_off_counts_as_far_as_it_goes(void **state)
     free(folder);
 }
 
+/* Two lists that are longer than memory may be, the second not read to its end, and one that is
+ * short behind them. */
+static void lists_lie_in_a_file_when_they_are_long(void **state)
+{
+    struct ntk_rank_store store;
+    struct ntk_rank_rows rows[3];
+    struct ntk_rank_cursor cursors[3];
+    const size_t counts[] = { 600000, 700000, 10 };
+
+    (void)state;
+    ntk_rank_store_init(&store);
+    for (size_t l = 0; l < 3; l++) {
+        ntk_rank_store_begin(&store, &rows[l]);
+        for (size_t i = 0; i < counts[l]; i++) {
+            struct ntk_rank_run run = { (int64_t)l, (int64_t)i };
+            ntk_rank_store_add(&store, &rows[l], &run, sizeof run);
+        }
+        assert_int_equal(rows[l].count, counts[l]);
+        ntk_rank_cursor_init(&cursors[l], &store, rows[l], sizeof(struct ntk_rank_run));
+    }
+    assert_true(store.fd >= 0);
+    for (size_t i = 0; i < counts[0]; i++) {
+        for (size_t l = 0; l < 3; l++) {
+            size_t at = i < counts[l] ? i - i % 3 : 0; /* now and then one before the last */
+            const struct ntk_rank_run *run = ntk_rank_cursor_at(&cursors[l], at);
+
+            assert_true(run->start_ns == (int64_t)l && run->end_ns == (int64_t)at);
+        }
+    }
+    assert_int_equal(store.failed, 0);
+    ntk_rank_store_fini(&store);
+    setenv("TMPDIR", "/nowhere", 1);
+    for (size_t i = 0; i < counts[0] * 2; i++) {
+        ntk_rank_store_add(&store, &rows[0], &(struct ntk_rank_run){ 0 },
+                           sizeof(struct ntk_rank_run));
+    }
+    unsetenv("TMPDIR");
+    assert_int_equal(store.failed, -ENOENT);
+    ntk_rank_store_fini(&store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_are_those_of_the_job),
         cmocka_unit_test(clocks_of_hosts_are_found_and_taken_off),
         cmocka_unit_test(traces_that_lack_collectives_shift_nothing),
+        cmocka_unit_test(lists_lie_in_a_file_when_they_are_long),
         cmocka_unit_test(jobs_that_were_restarted_go_on),
         cmocka_unit_test(whole_and_piecewise_reading_agree),
         cmocka_unit_test(a_trace_that_is_cut_off_counts_as_far_as_it_goes),
