@@ -49,7 +49,8 @@ static const struct ntk_opt_program program = {
     .usage = "[OPTION]... [URL|HOST:PORT]...",
     .summary =
         "Tells which collective operations do not go on, which ranks have come, which have not, "
-        "and where those are: on this machine, or on those whose agents (neuron-monitor --http) "
+        "and where those are, and which executions of a process alone do not end: on this machine, "
+        "or on those whose agents (neuron-monitor --http) "
         "are named.",
     .options = option_rows,
     .epilogue =
@@ -66,6 +67,11 @@ static bool has_trouble(void)
             return true;
         }
     }
+    ntk_vec_each(struct ntk_stuck_row, row, &view.stuck->rows) {
+        if (ntk_hang_stuck_is_told(&view, row)) {
+            return true;
+        }
+    }
     return false;
 }
 
@@ -74,22 +80,28 @@ static int hosts_ask(struct ntk_hang_host *hosts, size_t count, bool is_here, st
     for (size_t i = 0; i < count; i++) {
         ntk_hang_host_fini(&hosts[i]);
     }
-    return is_here ? ntk_hang_look(hosts, 0, err) : ntk_hang_ask(hosts, count, &arg_remote, err);
+    return is_here ? ntk_hang_look(hosts, 0, 1, NULL, NULL, err)
+                   : ntk_hang_ask(hosts, count, &arg_remote, err);
 }
 
 /* One look: rows of all hosts that answered, judged. */
 static int look(struct ntk_hang_host *hosts, size_t count, bool is_here, struct ntk_ranks *ranks,
-                struct ntk_err *err)
+                struct ntk_stuck *stuck, struct ntk_err *err)
 {
     int ret = hosts_ask(hosts, count, is_here, err);
 
     ntk_ranks_fini(ranks);
     ntk_ranks_init(ranks);
+    ntk_stuck_fini(stuck);
+    ntk_stuck_init(stuck);
     for (size_t i = 0; i < count && ret == 0; i++) {
         if (hosts[i].snapshot) {
             ret = ntk_ranks_add(ranks, hosts[i].snapshot, hosts[i].name, hosts[i].clock);
+            ret = ret < 0 ? ret
+                          : ntk_stuck_add(stuck, hosts[i].snapshot, hosts[i].name, arg_after_ns);
         }
     }
+    ntk_stuck_sort(stuck);
     if (ret == 0) {
         ret = ntk_ranks_judge(ranks, arg_after_ns);
     }
@@ -97,14 +109,14 @@ static int look(struct ntk_hang_host *hosts, size_t count, bool is_here, struct 
 }
 
 static int look_until(struct ntk_hang_host *hosts, size_t count, bool is_here,
-                      struct ntk_ranks *ranks, struct ntk_err *err)
+                      struct ntk_ranks *ranks, struct ntk_stuck *stuck, struct ntk_err *err)
 {
     uint64_t end_ns = ntk_clock_monotonic_ns() + arg_wait_ns;
-    int ret = look(hosts, count, is_here, ranks, err);
+    int ret = look(hosts, count, is_here, ranks, stuck, err);
 
     while (ret == 0 && !has_trouble() && ntk_clock_monotonic_ns() < end_ns) {
         usleep(LOOK_NS / NTK_NS_PER_US);
-        ret = look(hosts, count, is_here, ranks, err);
+        ret = look(hosts, count, is_here, ranks, stuck, err);
     }
     return ret;
 }
@@ -126,6 +138,7 @@ static int print(void)
 int ntk_hang_main(int argc, char **argv)
 {
     struct ntk_ranks ranks;
+    struct ntk_stuck stuck;
     struct ntk_err err = { 0 };
     int first = ntk_opt_parse(&program, argc, argv);
 
@@ -143,10 +156,12 @@ int ntk_hang_main(int argc, char **argv)
         return ntk_log_failure("hang", &err);
     }
     ntk_ranks_init(&ranks);
+    ntk_stuck_init(&stuck);
     view.ranks = &ranks;
+    view.stuck = &stuck;
     view.hosts = hosts;
     view.host_count = count;
-    int ret = look_until(hosts, count, is_here, &ranks, &err);
+    int ret = look_until(hosts, count, is_here, &ranks, &stuck, &err);
     if (ret < 0) {
         ret = ntk_log_failure("hang", &err);
     } else {
@@ -159,6 +174,7 @@ int ntk_hang_main(int argc, char **argv)
         }
     }
     ntk_ranks_fini(&ranks);
+    ntk_stuck_fini(&stuck);
     ntk_hang_hosts_destroy(hosts, count);
     return ret;
 }

@@ -19,6 +19,7 @@
 #include "shared/base/buf.h"
 #include "shared/base/err.h"
 #include "shared/metrics/ranks.h"
+#include "shared/metrics/stuck.h"
 
 /* The whole subcommands; argv[0] is "hang" or "slow". The exit code. */
 int ntk_hang_main(int argc, char **argv);
@@ -40,8 +41,11 @@ struct ntk_hang_remote {
 /* Asks the agents, several at once; names are URLs or HOST:PORT. 0 or -ENOMEM. */
 int ntk_hang_ask(struct ntk_hang_host *hosts, size_t count, const struct ntk_hang_remote *remote,
                  struct ntk_err *err);
-/* This machine; what ranks count is of so long. */
-int ntk_hang_look(struct ntk_hang_host *host, uint64_t window_ns, struct ntk_err *err);
+/* Of this machine: so many periods that last window_ns together, each given to `each` (NULL: nobody);
+ * the last snapshot stays with the host. Less than 0 from `each` ends it. 0 or -errno. */
+typedef int ntk_hang_period(const struct ntk_snapshot *snapshot, void *ctx);
+int ntk_hang_look(struct ntk_hang_host *host, uint64_t window_ns, unsigned periods,
+                  ntk_hang_period *each, void *ctx, struct ntk_err *err);
 /* Logs which hosts said nothing; how many did. */
 size_t ntk_hang_answers_say(const struct ntk_hang_host *hosts, size_t count, const char *module);
 /* names NULL: this machine, count is 1; else borrowed. NULL without memory. */
@@ -54,6 +58,7 @@ void ntk_hang_host_fini(struct ntk_hang_host *host);
 /* What is told. */
 struct ntk_hang_view {
     const struct ntk_ranks *ranks;
+    const struct ntk_stuck *stuck;
     const struct ntk_hang_host *hosts;
     size_t host_count;
     const char *job; /* NULL: all */
@@ -61,6 +66,9 @@ struct ntk_hang_view {
 };
 /* Whether the view tells of it. */
 bool ntk_hang_is_told(const struct ntk_hang_view *view, const struct ntk_comm_verdict *verdict);
+bool ntk_hang_stuck_is_told(const struct ntk_hang_view *view, const struct ntk_stuck_row *row);
+/* "core 3 of process 41 (train) has had an execution for 2m" */
+void ntk_hang_write_stuck(const struct ntk_stuck_row *row, struct ntk_buf *out);
 void ntk_hang_write_text(const struct ntk_hang_view *view, bool colours, struct ntk_buf *out);
 void ntk_hang_write_json(const struct ntk_hang_view *view, struct ntk_buf *out);
 

@@ -77,18 +77,22 @@ size_t ntk_hang_answers_say(const struct ntk_hang_host *hosts, size_t count, con
     return answers;
 }
 
-int ntk_hang_look(struct ntk_hang_host *host, uint64_t window_ns, struct ntk_err *err)
+int ntk_hang_look(struct ntk_hang_host *host, uint64_t window_ns, unsigned periods,
+                  ntk_hang_period *each, void *ctx, struct ntk_err *err)
 {
     const struct ntk_collector_options options = { .no_events = true, .no_latency = true };
     struct ntk_collector *collector = NULL;
-    struct ntk_snapshot *snapshot = NULL;
     int ret = ntk_collector_create(&options, &collector, err);
 
-    if (ret == 0) {
-        usleep((useconds_t)(window_ns / NTK_NS_PER_US));
+    for (unsigned p = 0; p < periods && ret == 0; p++) {
+        struct ntk_snapshot *snapshot = NULL;
+
+        usleep((useconds_t)(window_ns / periods / NTK_NS_PER_US));
         ret = ntk_collector_poll(collector, &snapshot, err);
+        ret = ret == 0 && each ? each(snapshot, ctx) : ret;
+        ntk_snapshot_destroy(host->snapshot);
+        host->snapshot = snapshot;
     }
-    host->snapshot = snapshot;
     ntk_collector_destroy(collector);
     return ret;
 }

@@ -86,6 +86,26 @@ static void write_verdict(struct ntk_json *json, const struct ntk_comm_verdict *
     ntk_json_object_end(json);
 }
 
+static void write_stuck(struct ntk_json *json, const struct ntk_stuck_row *row)
+{
+    char waits[256] = "";
+
+    ntk_json_object_begin(json);
+    ntk_json_key_text(json, "host", row->host);
+    ntk_json_key_u64(json, "pid", row->runtime->pid);
+    ntk_json_key_text(json, "tag", row->runtime->tag);
+    ntk_json_key_text(json, "command", row->runtime->command);
+    ntk_json_key_u64(json, "core", row->core->core);
+    ntk_json_key_u64(json, "age_ns", row->core->running_ns);
+    ntk_json_key_u64(json, "threshold_ns", row->threshold_ns);
+    ntk_json_key_bool(json, "threshold_is_learned", row->is_learned);
+    if (!row->host[0]) {
+        ntk_hang_process(row->runtime->pid, 0, waits, sizeof waits);
+        ntk_json_key_text(json, "thread", waits);
+    }
+    ntk_json_object_end(json);
+}
+
 void ntk_hang_write_json(const struct ntk_hang_view *view, struct ntk_buf *out)
 {
     uint32_t unseen_left = UNSEEN_MAX;
@@ -97,6 +117,13 @@ void ntk_hang_write_json(const struct ntk_hang_view *view, struct ntk_buf *out)
     ntk_vec_each(struct ntk_comm_verdict, verdict, &view->ranks->verdicts) {
         if (ntk_hang_is_told(view, verdict)) {
             write_verdict(&json, verdict, &unseen_left);
+        }
+    }
+    ntk_json_array_end(&json);
+    ntk_json_key_array_begin(&json, "stuck");
+    ntk_vec_each(struct ntk_stuck_row, row, &view->stuck->rows) {
+        if (ntk_hang_stuck_is_told(view, row)) {
+            write_stuck(&json, row);
         }
     }
     ntk_json_array_end(&json);

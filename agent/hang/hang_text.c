@@ -32,6 +32,11 @@ bool ntk_hang_is_told(const struct ntk_hang_view *view, const struct ntk_comm_ve
     return is_wanted && is_of_job(view, verdict);
 }
 
+bool ntk_hang_stuck_is_told(const struct ntk_hang_view *view, const struct ntk_stuck_row *row)
+{
+    return !view->job || strcmp(row->runtime->tag, view->job) == 0;
+}
+
 static const char *span(char *text, size_t bytes, uint64_t ns)
 {
     return ntk_units_duration(text, bytes, ns);
@@ -239,6 +244,41 @@ static void write_ranks(const struct ntk_comm_verdict *verdict, struct ntk_buf *
     }
 }
 
+void ntk_hang_write_stuck(const struct ntk_stuck_row *row, struct ntk_buf *out)
+{
+    char age[32];
+
+    ntk_buf_add_format(out, "core %u of process %u", row->core->core, row->runtime->pid);
+    if (row->runtime->command && row->runtime->command[0]) {
+        ntk_buf_add_text(out, " (");
+        ntk_buf_add_clean(out, row->runtime->command);
+        ntk_buf_add_char(out, ')');
+    }
+    if (row->host[0]) {
+        ntk_buf_add_format(out, " on %s", row->host);
+    }
+    ntk_buf_add_format(out, " has had an execution for %s",
+                       span(age, sizeof age, row->core->running_ns));
+}
+
+static void write_stuck(const struct ntk_stuck_row *row, bool colours, struct ntk_buf *out)
+{
+    char threshold[32];
+    char text[256] = "";
+
+    ntk_buf_add_format(out, "%sSTUCK%s: ", colours ? "\033[1;31m" : "", colours ? "\033[0m" : "");
+    ntk_hang_write_stuck(row, out);
+    ntk_buf_add_format(out, ", more than %s%s\n",
+                       span(threshold, sizeof threshold, row->threshold_ns),
+                       row->is_learned ? ", which the longest so far makes the limit" : "");
+    if (!row->host[0]) {
+        ntk_hang_process(row->runtime->pid, 0, text, sizeof text);
+    }
+    if (text[0]) {
+        ntk_buf_add_format(out, "      its first thread %s\n", text);
+    }
+}
+
 static void write_clocks(const struct ntk_hang_view *view, struct ntk_buf *out)
 {
     for (size_t i = 0; view->all && i < view->host_count; i++) {
@@ -275,6 +315,12 @@ void ntk_hang_write_text(const struct ntk_hang_view *view, bool colours, struct 
             write_ranks(verdict, out);
         }
     }
+    ntk_vec_each(struct ntk_stuck_row, row, &view->stuck->rows) {
+        if (ntk_hang_stuck_is_told(view, row)) {
+            told++;
+            write_stuck(row, colours, out);
+        }
+    }
     if (told == 0) {
         if (others > 0) {
             ntk_buf_add_format(out, "nothing hangs: %zu communicator%s go%s on\n", others,
@@ -284,7 +330,9 @@ void ntk_hang_write_text(const struct ntk_hang_view *view, bool colours, struct 
             ntk_buf_add_clean(out, view->job);
             ntk_buf_add_text(out, ": --job is a tag, or where a communicator meets\n");
         } else {
-            ntk_buf_add_text(out, "no process is a rank of a communicator\n");
+            ntk_buf_add_text(out, "no process is a rank of a communicator");
+            ntk_buf_add_format(out,
+                               view->stuck->running > 0 ? ", and no execution is stuck\n" : "\n");
         }
     }
     write_clocks(view, out);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include "shared/base/log.h"
+#include "agent/hang/hang.h"
+#include "shared/base/clock.h"
 #include "shared/base/map.h"
 #include "shared/base/units.h"
 #include "shared/metrics/ranks.h"
@@ -12,6 +14,7 @@
 #include "shared/report/report_json.h"
 
 #define MODULE "ranks"
+#define LONG_NS NTK_NS_PER_SECOND
 #define PACE_NS UINT64_C(10000000000) /* a window of who is slow */
 
 struct ntk_hang_watch {
@@ -19,7 +22,8 @@ struct ntk_hang_watch {
     bool has_ranks;
     struct ntk_pace pace; /* of the window so far */
     uint64_t window_ns;
-    struct ntk_map said_slow; /* rank + 1, by communicator */
+    struct ntk_map said_slow;  /* rank + 1, by communicator */
+    struct ntk_map said_stuck; /* pid + 1, by core */
 };
 
 struct ntk_hang_watch *ntk_hang_watch_create(void)
@@ -37,6 +41,7 @@ void ntk_hang_watch_destroy(struct ntk_hang_watch *watch)
     if (watch) {
         ntk_map_fini(&watch->said);
         ntk_map_fini(&watch->said_slow);
+        ntk_map_fini(&watch->said_stuck);
         ntk_pace_fini(&watch->pace);
         free(watch);
     }
@@ -158,17 +163,56 @@ static void forget_gone(struct ntk_hang_watch *watch, const struct ntk_ranks *ra
     ntk_vec_fini(&keys);
 }
 
+/* Each execution that is stuck is told once, and that it ended. */
+static bool watch_stuck(struct ntk_hang_watch *watch, const struct ntk_snapshot *snapshot)
+{
+    struct ntk_map now = { 0 };
+    struct ntk_stuck stuck;
+    bool is_changed = false;
+
+    ntk_stuck_init(&stuck);
+    if (ntk_stuck_add(&stuck, snapshot, "", 0) < 0) {
+        ntk_stuck_fini(&stuck);
+        return false; /* the next period is looked at again */
+    }
+    ntk_vec_each(struct ntk_stuck_row, row, &stuck.rows) {
+        void *pid = (void *)((uintptr_t)row->runtime->pid + 1);
+
+        if (ntk_map_get_number(&watch->said_stuck, row->core->core) != pid) {
+            struct ntk_buf text = { 0 };
+
+            ntk_hang_write_stuck(row, &text);
+            ntk_log_warn(MODULE, "%s", ntk_buf_text_get(&text));
+            ntk_buf_fini(&text);
+            is_changed = true;
+        }
+        (void)ntk_map_put_number(&now, row->core->core, pid);
+    }
+    ntk_map_each(entry, &watch->said_stuck) {
+        if (!ntk_map_get_number(&now, entry->number)) {
+            ntk_log_warn(MODULE, "the execution on core %llu of process %llu is stuck no more",
+                         (unsigned long long)entry->number,
+                         (unsigned long long)((uintptr_t)entry->value - 1));
+            is_changed = true;
+        }
+    }
+    ntk_map_fini(&watch->said_stuck);
+    watch->said_stuck = now;
+    ntk_stuck_fini(&stuck);
+    return is_changed;
+}
+
 bool ntk_hang_watch_put(struct ntk_hang_watch *watch, const struct ntk_snapshot *snapshot)
 {
     const struct ntk_ranks_clock own = { 0 };
     struct ntk_ranks ranks;
-    bool is_changed = false;
+    bool is_changed = watch_stuck(watch, snapshot);
 
     watch_pace(watch, snapshot);
     ntk_ranks_init(&ranks);
     if (ntk_ranks_add(&ranks, snapshot, "", own) < 0 || ntk_ranks_judge(&ranks, 0) < 0) {
         ntk_ranks_fini(&ranks); /* no memory: the next period is looked at again */
-        return false;
+        return is_changed;
     }
     watch->has_ranks = ranks.rows.count > 0;
     ntk_vec_each(struct ntk_comm_verdict, verdict, &ranks.verdicts) {
@@ -195,6 +239,46 @@ bool ntk_hang_watch_put(struct ntk_hang_watch *watch, const struct ntk_snapshot 
     return is_changed;
 }
 
+/* Where an execution takes long enough to be asked for. */
+static bool is_long(const struct ntk_core_sample *core)
+{
+    return core->running_ns >= LONG_NS;
+}
+
+static bool is_of_interest(const struct ntk_runtime_sample *runtime)
+{
+    bool has_long = false;
+
+    for (size_t c = 0; c < runtime->core_count; c++) {
+        has_long = has_long || is_long(&runtime->cores[c]);
+    }
+    return runtime->rank_count > 0 || has_long;
+}
+
+/* Of such cores that, and nothing else. */
+static void cores_take(struct ntk_snapshot *to, const struct ntk_runtime_sample *from,
+                       struct ntk_runtime_sample *runtime)
+{
+    size_t count = 0;
+
+    for (size_t c = 0; c < from->core_count; c++) {
+        count += is_long(&from->cores[c]);
+    }
+    runtime->cores = count > 0 ? ntk_snapshot_alloc(to, count, sizeof *runtime->cores) : NULL;
+    for (size_t c = 0; c < from->core_count && runtime->cores; c++) {
+        if (is_long(&from->cores[c])) {
+            runtime->cores[runtime->core_count++] =
+                (struct ntk_core_sample){ .core = from->cores[c].core,
+                                          .running_ns = from->cores[c].running_ns,
+                                          .longest_ns = from->cores[c].longest_ns };
+        }
+    }
+    if (runtime->core_count > 0) {
+        runtime->has |= NTK_RUNTIME_HAS_CORES;
+        runtime->group_period_ns[NTK_RUNTIME_GROUP_CORES] = to->period_ns;
+    }
+}
+
 bool ntk_hang_ranks_write(const struct ntk_snapshot *snapshot, struct ntk_buf *line)
 {
     const struct ntk_report_options options = { .timestamps = true };
@@ -208,7 +292,7 @@ bool ntk_hang_ranks_write(const struct ntk_snapshot *snapshot, struct ntk_buf *l
         return false;
     }
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
-        count += snapshot->runtimes[i].rank_count > 0;
+        count += is_of_interest(&snapshot->runtimes[i]);
     }
     small->sequence = snapshot->sequence;
     small->realtime_ns = snapshot->realtime_ns;
@@ -220,7 +304,7 @@ bool ntk_hang_ranks_write(const struct ntk_snapshot *snapshot, struct ntk_buf *l
     for (size_t i = 0, at = 0; i < snapshot->runtime_count && runtimes && at < count; i++) {
         const struct ntk_runtime_sample *from = &snapshot->runtimes[i];
 
-        if (from->rank_count == 0) {
+        if (!is_of_interest(from)) {
             continue;
         }
         for (size_t k = 0; k < NTK_RUNTIME_GROUP_COUNT; k++) {
@@ -234,7 +318,8 @@ bool ntk_hang_ranks_write(const struct ntk_snapshot *snapshot, struct ntk_buf *l
         runtimes[at].command = from->command;
         runtimes[at].user = from->user;
         runtimes[at].ranks = from->ranks;
-        runtimes[at++].rank_count = from->rank_count;
+        runtimes[at].rank_count = from->rank_count;
+        cores_take(small, from, &runtimes[at++]);
     }
     if (ntk_snapshot_ok(small)) {
         is_written = ntk_report_write(small, &options, line, NULL) == 0;

@@ -11,6 +11,7 @@
 #include "shared/base/opt.h"
 
 #define EXIT_UNKNOWN 3
+#define PERIODS 5                    /* of a window on this machine */
 #define ASK_NS (500 * NTK_NS_PER_MS) /* agents have a new answer each second */
 
 static uint64_t arg_for_ns = 5 * NTK_NS_PER_SECOND;
@@ -79,6 +80,11 @@ static int watch(struct ntk_hang_host *hosts, size_t count, struct ntk_pace *pac
     return ret;
 }
 
+static int period_add(const struct ntk_snapshot *snapshot, void *ctx)
+{
+    return ntk_pace_add(ctx, snapshot, "");
+}
+
 static int look(struct ntk_hang_host *hosts, size_t count, bool is_here, struct ntk_pace *pace,
                 struct ntk_err *err)
 {
@@ -87,10 +93,7 @@ static int look(struct ntk_hang_host *hosts, size_t count, bool is_here, struct 
     if (!is_here) {
         ret = watch(hosts, count, pace, err);
     } else {
-        ret = ntk_hang_look(hosts, arg_for_ns, err);
-        if (ret == 0) {
-            ret = ntk_pace_add(pace, hosts[0].snapshot, "");
-        }
+        ret = ntk_hang_look(hosts, arg_for_ns, PERIODS, period_add, pace, err);
     }
     if (ret == 0) {
         ret = ntk_pace_judge(pace);

@@ -11,6 +11,8 @@ static const char *const whys[NTK_PACE_WHERE_COUNT] = {
     [NTK_PACE_CORE] = "its cores are busy longer than those of the others",
     [NTK_PACE_HOST] = "its cores are not busy longer than those of the others: look at its host, "
                       "and at what it reads",
+    [NTK_PACE_LINK] = "it comes in time and is longer in the operation than the others: look at "
+                      "its links",
 };
 
 static void write_verdict(const struct ntk_pace_verdict *verdict, struct ntk_buf *out)

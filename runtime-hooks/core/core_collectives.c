@@ -21,6 +21,9 @@
 
 #define LOOK_NS (20 * NTK_NS_PER_MS) /* how often a waiting rank looks whether the others live */
 #define BLOCK_ELEMENTS 1024U
+/* Of a link between ranks, for faults that make it slow (docs/faults.md). */
+#define LINK_LATENCY_NS 15000.0
+#define LINK_BYTES_PER_NS 12.5
 
 /* As the file knows them: 0 is no record. */
 static uint32_t operation_number(enum ntk_collective operation)
@@ -127,12 +130,25 @@ static uint32_t round_get(const struct ntk_core_comm *comm)
     return atomic_load(&comm->shared->round);
 }
 
+/* Software ranks meet in memory; what a fault makes slow is what a link would take. */
+static void link_wait(const struct ntk_core_comm *comm, uint64_t bytes)
+{
+    double ns = LINK_LATENCY_NS + (double)bytes / LINK_BYTES_PER_NS;
+
+    if (comm->link_factor > 1) {
+        core_pause((uint64_t)(ns * (comm->link_factor - 1)));
+    }
+}
+
 /* An operation begins and ends, also for monitors. */
 static void operation_begin(struct ntk_core_comm *comm, enum ntk_collective operation,
                             uint32_t dtype, uint64_t bytes)
 {
     pthread_mutex_lock(&comm->lock);
     comm->wait_ticks = 0;
+    comm->link_factor = comm->core->faults
+                            ? ntk_core_faults_link_factor(comm->core->faults, comm->logical_core)
+                            : 1;
     atomic_fetch_add_explicit(&comm->operations_begun, 1, memory_order_relaxed);
     (void)ntk_hooks_collective_begin(comm->hook, operation, dtype, bytes);
 }
@@ -149,6 +165,7 @@ int ntk_core_comm_barrier(struct ntk_core_comm *comm, struct ntk_err *err)
     struct core_comm_record record = { .operation = operation_number(NTK_COLLECTIVE_BARRIER) };
 
     operation_begin(comm, NTK_COLLECTIVE_BARRIER, 0, 0);
+    link_wait(comm, 0);
     int ret = step(comm, &record, round_get(comm), err);
     operation_end(comm, ret);
     return ret;
@@ -192,6 +209,7 @@ static int transfer_run(const struct transfer *transfer, enum ntk_collective ope
         if (part > 0) {
             put(transfer, round, record.offset, part);
         }
+        link_wait(comm, part);
         ret = step(comm, &record, round, err);
         if (ret == 0 && part > 0) {
             take(transfer, round, record.offset, part);

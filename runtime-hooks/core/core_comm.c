@@ -494,6 +494,9 @@ static int comm_create(struct ntk_core *core, const struct ntk_core_comm_options
         return ret;
     }
     hooks_join(comm, options->nc);
+    comm->logical_core = options->nc < ntk_core_count(core)
+                             ? core->ncs[options->nc].first_physical / core->lnc
+                             : UINT32_MAX;
     *out_comm = comm;
     return 0;
 }

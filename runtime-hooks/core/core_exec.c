@@ -417,6 +417,7 @@ static void printed(const struct ntk_engine_print_event *event, void *ctx)
 /* The core is held. All physical cores of the logical one run side by side in device time. */
 static enum ntk_core_outcome subgraphs_run(struct execution *execution, uint32_t step_index,
                                            const struct core_step_record *record,
+                                           const struct core_slowness *slowness,
                                            struct ntk_engine_result *results)
 {
     struct ntk_core_model *model = execution->model;
@@ -438,6 +439,8 @@ static enum ntk_core_outcome subgraphs_run(struct execution *execution, uint32_t
             .zero_outputs = step->is_empty,
             .is_start = !nc->is_started,
             .rounds_by_chance = model->rounds_by_chance,
+            .compute_factor = slowness->core,
+            .hbm_factor = slowness->hbm,
             .trace = core_step_record_trace(record, i),
             .printer = &printer,
         };
@@ -502,6 +505,7 @@ static enum ntk_core_outcome core_step_run(struct execution *execution, uint32_t
         trace_running_begin(execution, step, running);
     }
     uint64_t start_ns = core->options.is_paced ? ntk_clock_monotonic_ns() : 0;
+    struct core_slowness slowness = CORE_SLOWNESS_NONE;
 
     if (core->faults) {
         struct core_hardware_subject subject = { .model_name = model->name,
@@ -509,15 +513,17 @@ static enum ntk_core_outcome core_step_run(struct execution *execution, uint32_t
                                                  .execution_id = execution->id,
                                                  .timeout_ns = model->timeout_ns };
 
-        outcome = core_hardware_check(core, nc, &subject, execution->err);
+        outcome = core_hardware_check(core, nc, &subject, &slowness, execution->err);
+        core_pause(slowness.pause_ns);
     }
     bool is_fault = outcome != NTK_CORE_COMPLETED;
     struct core_step_record record;
     core_step_record_begin(&record, execution->capture, model, step_index, execution->id);
     if (outcome == NTK_CORE_COMPLETED) {
-        outcome = subgraphs_run(execution, step_index, &record, results);
+        outcome = subgraphs_run(execution, step_index, &record, &slowness, results);
     }
     for (uint32_t i = 0; i < step->subgraph_count; i++) {
+        results[i].duration_ns += slowness.pause_ns;
         device_ns = results[i].duration_ns > device_ns ? results[i].duration_ns : device_ns;
     }
     core_step_record_end(&record, device_ns, outcome != NTK_CORE_COMPLETED);

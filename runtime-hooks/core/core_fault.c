@@ -18,6 +18,7 @@ enum when {
     WHEN_UNKNOWN,
     WHEN_AT,
     WHEN_EVERY,
+    WHEN_FROM,
     WHEN_PROBABILITY,
 };
 
@@ -32,7 +33,7 @@ struct rule {
     enum when when;
     enum scope scope;
     uint32_t core;      /* SCOPE_ONE */
-    uint64_t n;         /* WHEN_AT, WHEN_EVERY */
+    uint64_t n;         /* WHEN_AT, WHEN_EVERY, WHEN_FROM */
     uint64_t threshold; /* WHEN_PROBABILITY: a draw below strikes */
     bool always;        /* probability 1 */
     uint64_t seed;
@@ -45,15 +46,25 @@ struct ntk_core_faults {
     struct rule rules[NTK_CORE_FAULTS_MAX];
 };
 
+enum measure { MEASURE_AMOUNT, MEASURE_FACTOR, MEASURE_TIME };
+
 /* The name of the counter tells whether there is one. */
 static const struct {
     const char *name;
     const char *counter;
+    enum measure measure;
 } kinds[] = {
-#define NTK_FAULT(symbol, name, outcome, counter, unhealthy, code, fatal) { name, #counter },
+#define NTK_FAULT(symbol, name, outcome, counter, unhealthy, code, fatal) \
+    { name, #counter, MEASURE_AMOUNT },
+#define NTK_SLOWNESS(symbol, name, setting) { name, "none", MEASURE_##setting },
 #include "runtime-hooks/core/core_fault.def"
 #undef NTK_FAULT
 };
+
+bool ntk_core_fault_is_slowness(enum ntk_core_fault_kind kind)
+{
+    return kinds[kind].measure != MEASURE_AMOUNT;
+}
 
 static bool has_counter(enum ntk_core_fault_kind kind)
 {
@@ -69,7 +80,8 @@ static int refuse(struct ntk_err *err, const char *text, const char *what)
 static int when_set(struct rule *rule, enum when when, const char *text, struct ntk_err *err)
 {
     if (rule->when != WHEN_UNKNOWN) {
-        return refuse(err, text, "comes too late: a fault has one of at, every and probability");
+        return refuse(err, text,
+                      "comes too late: a fault has one of at, every, from and probability");
     }
     rule->when = when;
     return 0;
@@ -119,6 +131,24 @@ static int core_set(struct rule *rule, const char *text, const char *value, stru
     return 0;
 }
 
+static int factor_set(struct rule *rule, const char *text, const char *value, struct ntk_err *err)
+{
+    if (rule->fault.factor > 0 || ntk_str_parse_double(value, &rule->fault.factor) < 0 ||
+        !(rule->fault.factor >= 1 && rule->fault.factor <= NTK_CORE_FAULT_FACTOR_MAX)) {
+        return refuse(err, text, "is not a factor from 1 to 1000, or a second one");
+    }
+    return 0;
+}
+
+static int time_set(struct rule *rule, const char *text, const char *value, struct ntk_err *err)
+{
+    if (rule->fault.time_ns > 0 || ntk_str_parse_duration_ns(value, &rule->fault.time_ns) < 0 ||
+        rule->fault.time_ns == 0 || rule->fault.time_ns > NTK_CORE_FAULT_TIME_MAX_NS) {
+        return refuse(err, text, "is not a time such as 5ms, at most 60s, or a second one");
+    }
+    return 0;
+}
+
 static int setting_parse(struct rule *rule, char *text, struct ntk_err *err)
 {
     char copy[FAULT_BYTES_MAX];
@@ -134,6 +164,15 @@ static int setting_parse(struct rule *rule, char *text, struct ntk_err *err)
     }
     if (strcmp(text, "every") == 0) {
         return number_set(rule, WHEN_EVERY, copy, value, err);
+    }
+    if (strcmp(text, "from") == 0) {
+        return number_set(rule, WHEN_FROM, copy, value, err);
+    }
+    if (strcmp(text, "factor") == 0) {
+        return factor_set(rule, copy, value, err);
+    }
+    if (strcmp(text, "time") == 0) {
+        return time_set(rule, copy, value, err);
     }
     if (strcmp(text, "probability") == 0) {
         return probability_set(rule, copy, value, err);
@@ -156,7 +195,9 @@ static int setting_parse(struct rule *rule, char *text, struct ntk_err *err)
         rule->has_amount = true;
         return 0;
     }
-    return refuse(err, copy, "is unknown; there are at, every, probability, seed, core, amount");
+    return refuse(err, copy,
+                  "is unknown; there are at, every, from, probability, seed, core, "
+                  "amount, factor, time");
 }
 
 static int kind_parse(struct rule *rule, const char *text, struct ntk_err *err)
@@ -205,10 +246,21 @@ static int rule_parse(struct rule *rule, char *text, struct ntk_err *err)
         return ret;
     }
     if (rule->when == WHEN_UNKNOWN) {
-        return refuse(err, copy, "does not say when: at=N, every=N or probability=P");
+        return refuse(err, copy, "does not say when: at=N, every=N, from=N or probability=P");
     }
-    if (rule->has_seed && rule->when != WHEN_PROBABILITY) {
+    if (rule->has_seed && rule->when != WHEN_PROBABILITY &&
+        rule->fault.kind != NTK_CORE_FAULT_JITTER) {
         return refuse(err, copy, "has a seed but no probability");
+    }
+    if ((rule->fault.factor > 0) != (kinds[rule->fault.kind].measure == MEASURE_FACTOR)) {
+        return refuse(err, copy,
+                      rule->fault.factor > 0 ? "has a factor but is not slow by one"
+                                             : "does not say how slow: factor=F");
+    }
+    if ((rule->fault.time_ns > 0) != (kinds[rule->fault.kind].measure == MEASURE_TIME)) {
+        return refuse(err, copy,
+                      rule->fault.time_ns > 0 ? "has a time but does not wait"
+                                              : "does not say how long: time=T");
     }
     if (rule->has_amount && !has_counter(rule->fault.kind)) {
         return refuse(err, copy, "has an amount but no counter");
@@ -278,7 +330,8 @@ static uint64_t draw(uint64_t seed, uint64_t n)
     return z ^ (z >> 31);
 }
 
-static bool rule_strikes(struct rule *rule, uint32_t core)
+/* *out_n: which execution it is, of those that the rule counts. */
+static bool rule_strikes(struct rule *rule, uint32_t core, uint64_t *out_n)
 {
     if (rule->scope == SCOPE_ONE && rule->core != core) {
         return false;
@@ -286,11 +339,14 @@ static bool rule_strikes(struct rule *rule, uint32_t core)
     uint32_t counter = rule->scope == SCOPE_EACH ? core % NTK_SEGMENT_CORES : 0;
     uint64_t n = atomic_fetch_add_explicit(&rule->executions[counter], 1, memory_order_relaxed) + 1;
 
+    *out_n = n;
     switch (rule->when) {
     case WHEN_AT:
         return n == rule->n;
     case WHEN_EVERY:
         return n % rule->n == 0;
+    case WHEN_FROM:
+        return n >= rule->n;
     case WHEN_PROBABILITY:
         return rule->always || draw(rule->seed + counter, n) < rule->threshold;
     case WHEN_UNKNOWN:
@@ -299,15 +355,47 @@ static bool rule_strikes(struct rule *rule, uint32_t core)
     return false;
 }
 
+/* Of two draws of one execution, the second. */
+static uint64_t jitter_ns(const struct rule *rule, uint32_t core, uint64_t n)
+{
+    uint64_t counter = rule->scope == SCOPE_EACH ? core % NTK_SEGMENT_CORES : 0;
+
+    return (uint64_t)((double)rule->fault.time_ns *
+                      ((double)(draw(~rule->seed - counter, n) >> 11) * 0x1p-53));
+}
+
 size_t ntk_core_faults_strike(struct ntk_core_faults *faults, uint32_t core,
                               struct ntk_core_fault out_faults[NTK_CORE_FAULTS_MAX])
 {
     size_t count = 0;
+    uint64_t n;
 
     for (size_t i = 0; i < faults->count; i++) {
-        if (rule_strikes(&faults->rules[i], core)) {
-            out_faults[count++] = faults->rules[i].fault;
+        struct rule *rule = &faults->rules[i];
+
+        if (rule->fault.kind == NTK_CORE_FAULT_SLOW_LINK || !rule_strikes(rule, core, &n)) {
+            continue;
         }
+        out_faults[count] = rule->fault;
+        if (rule->fault.kind == NTK_CORE_FAULT_JITTER) {
+            out_faults[count].time_ns = jitter_ns(rule, core, n);
+        }
+        count++;
     }
     return count;
+}
+
+double ntk_core_faults_link_factor(struct ntk_core_faults *faults, uint32_t core)
+{
+    double factor = 1;
+    uint64_t n;
+
+    for (size_t i = 0; i < faults->count; i++) {
+        struct rule *rule = &faults->rules[i];
+
+        if (rule->fault.kind == NTK_CORE_FAULT_SLOW_LINK && rule_strikes(rule, core, &n)) {
+            factor *= rule->fault.factor;
+        }
+    }
+    return factor;
 }

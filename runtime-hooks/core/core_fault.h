@@ -11,6 +11,7 @@
 #ifndef NTK_RUNTIME_HOOKS_CORE_CORE_FAULT_H
 #define NTK_RUNTIME_HOOKS_CORE_CORE_FAULT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,9 +19,12 @@
 
 #define NTK_CORE_FAULTS_MAX 16U /* in one text */
 #define NTK_CORE_FAULT_AMOUNT_MAX UINT64_C(1000000)
+#define NTK_CORE_FAULT_FACTOR_MAX 1000.0
+#define NTK_CORE_FAULT_TIME_MAX_NS UINT64_C(60000000000)
 
 enum ntk_core_fault_kind {
 #define NTK_FAULT(symbol, name, outcome, counter, unhealthy, code, fatal) NTK_CORE_FAULT_##symbol,
+#define NTK_SLOWNESS(symbol, name, setting) NTK_CORE_FAULT_##symbol,
 #include "runtime-hooks/core/core_fault.def"
 #undef NTK_FAULT
     NTK_CORE_FAULT_KINDS
@@ -28,8 +32,12 @@ enum ntk_core_fault_kind {
 
 struct ntk_core_fault {
     enum ntk_core_fault_kind kind;
-    uint64_t amount; /* by how much its counter moves, at least 1 */
+    uint64_t amount;  /* by how much its counter moves, at least 1 */
+    double factor;    /* slow-*: times as slow, 1 to NTK_CORE_FAULT_FACTOR_MAX */
+    uint64_t time_ns; /* pause: how long; jitter: the time that was drawn, below what was given */
 };
+/* It is slow, and neither fails nor counts. */
+bool ntk_core_fault_is_slowness(enum ntk_core_fault_kind kind);
 
 struct ntk_core_faults;
 
@@ -39,8 +47,10 @@ int ntk_core_faults_parse(const char *text, struct ntk_core_faults **out_faults,
 void ntk_core_faults_destroy(struct ntk_core_faults *faults);
 
 /* One more execution on this core (global logical number): the faults that strike it, in the order
- * of the text; returns how many. */
+ * of the text; returns how many. slow-link is never among them. */
 size_t ntk_core_faults_strike(struct ntk_core_faults *faults, uint32_t core,
                               struct ntk_core_fault out_faults[NTK_CORE_FAULTS_MAX]);
+/* One more collective of a rank on this core: how many times as slow its links are; 1: as ever. */
+double ntk_core_faults_link_factor(struct ntk_core_faults *faults, uint32_t core);
 
 #endif

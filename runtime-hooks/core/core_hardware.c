@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "shared/base/clock.h"
+
 /* Where "none" stands in the table: a counter that nobody reads. */
 struct device_counters {
     struct ntk_soft_device device;
@@ -30,6 +32,8 @@ static const struct {
 #define COUNTER_sram_ecc_uncorrected offsetof(struct ntk_soft_device, sram_ecc_uncorrected)
 #define NTK_FAULT(symbol, name, outcome, counter, unhealthy, code, fatal) \
     { outcome, COUNTER_##counter, unhealthy, code, fatal },
+#define NTK_SLOWNESS(symbol, name, setting) \
+    { NTK_CORE_COMPLETED, COUNTER_none, 0, NTK_ERROR_CODE_STATUS, false },
 #include "runtime-hooks/core/core_fault.def"
 #undef NTK_FAULT
 };
@@ -100,6 +104,10 @@ static void sentence_set(enum ntk_core_fault_kind kind, const struct place *plac
         break;
     case NTK_CORE_FAULT_MEM_CORRECTED:
     case NTK_CORE_FAULT_SRAM_CORRECTED:
+#define NTK_FAULT(...)
+#define NTK_SLOWNESS(symbol, name, setting) case NTK_CORE_FAULT_##symbol:
+#include "runtime-hooks/core/core_fault.def"
+#undef NTK_FAULT
     case NTK_CORE_FAULT_KINDS:
         break;
     }
@@ -131,9 +139,28 @@ static void fault_count(struct ntk_core *core, const struct core_nc *nc, const s
     ntk_hooks_error(&event);
 }
 
+/* Several of one kind add up. */
+static void slowness_add(const struct ntk_core_fault *fault, struct core_slowness *slowness)
+{
+    if (fault->kind == NTK_CORE_FAULT_SLOW_CORE) {
+        slowness->core *= fault->factor;
+    } else if (fault->kind == NTK_CORE_FAULT_SLOW_HBM) {
+        slowness->hbm *= fault->factor;
+    } else {
+        slowness->pause_ns += fault->time_ns;
+    }
+}
+
+void core_pause(uint64_t pause_ns)
+{
+    if (pause_ns > 0) {
+        core_pace(ntk_clock_monotonic_ns(), pause_ns);
+    }
+}
+
 enum ntk_core_outcome core_hardware_check(struct ntk_core *core, struct core_nc *nc,
                                           const struct core_hardware_subject *subject,
-                                          struct ntk_err *err)
+                                          struct core_slowness *slowness, struct ntk_err *err)
 {
     struct ntk_core_fault faults[NTK_CORE_FAULTS_MAX];
     uint32_t per_device = core->row->facts.cores_per_device;
@@ -149,6 +176,10 @@ enum ntk_core_outcome core_hardware_check(struct ntk_core *core, struct core_nc 
     }
     size_t count = ntk_core_faults_strike(core->faults, nc->first_physical / core->lnc, faults);
     for (size_t i = 0; i < count; i++) {
+        if (ntk_core_fault_is_slowness(faults[i].kind)) {
+            slowness_add(&faults[i], slowness);
+            continue;
+        }
         fault_count(core, nc, &place, subject, &faults[i]);
         /* The first that ends the execution names its outcome; the others still count. */
         if (outcome == NTK_CORE_COMPLETED) {

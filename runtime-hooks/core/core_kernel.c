@@ -153,7 +153,8 @@ static uint64_t ns_of(double amount, double per_second)
 
 /* The share of one physical core, as a run of its engines. */
 static void result_fill(const struct ntk_core *core, const struct ntk_core_kernel_work *work,
-                        uint32_t core_count, double share, struct ntk_engine_result *out_result)
+                        uint32_t core_count, double share, const struct core_slowness *slowness,
+                        struct ntk_engine_result *out_result)
 {
     const struct ntk_engine_core_spec *spec = ntk_engine_core_spec_get(core->row->facts.generation);
     double lanes_per_second = (double)spec->partition_count * spec->clock_mhz[NTK_ENGINE_DVE] * 1e6;
@@ -169,12 +170,13 @@ static void result_fill(const struct ntk_core *core, const struct ntk_core_kerne
         .fault_engine = NTK_ENGINE_COUNT,
     };
 
+    share /= slowness->core;
     result.busy_ns[NTK_ENGINE_PE] = ns_of((double)result.flops, spec->tensor_peak_flops * share);
     result.busy_ns[NTK_ENGINE_DVE] =
         ns_of((double)work->vector_elements / core_count, lanes_per_second * share);
     /* Cores that run together share what their memory can give. */
-    result.busy_ns[NTK_ENGINE_DMA] =
-        ns_of((double)(work->read_bytes + work->written_bytes), spec->hbm_bytes_per_second);
+    result.busy_ns[NTK_ENGINE_DMA] = ns_of((double)(work->read_bytes + work->written_bytes),
+                                           spec->hbm_bytes_per_second / slowness->hbm);
     result.instruction_count[NTK_ENGINE_PE] = work->flops > 0 ? 1 : 0;
     result.instruction_count[NTK_ENGINE_DVE] = work->vector_elements > 0 ? 1 : 0;
     result.dma_transfer_count = (work->read_bytes > 0 ? 1 : 0) + (work->written_bytes > 0 ? 1 : 0);
@@ -183,6 +185,7 @@ static void result_fill(const struct ntk_core *core, const struct ntk_core_kerne
             result.duration_ns = result.busy_ns[e] + LAUNCH_NS;
         }
     }
+    result.duration_ns += slowness->pause_ns;
     *out_result = result;
 }
 
@@ -220,7 +223,8 @@ static void trace_running_end(const struct running *running, const struct ntk_co
 }
 
 /* Whether a fault of the hardware strikes one of the cores. */
-static enum ntk_core_outcome faults_check(const struct running *running)
+static enum ntk_core_outcome faults_check(const struct running *running,
+                                          struct core_slowness *slowness)
 {
     struct ntk_core *core = running->kernel->core;
     struct core_hardware_subject subject = { .model_name = running->kernel->name,
@@ -229,8 +233,8 @@ static enum ntk_core_outcome faults_check(const struct running *running)
     enum ntk_core_outcome outcome = NTK_CORE_COMPLETED;
 
     for (uint32_t i = 0; i < running->width && outcome == NTK_CORE_COMPLETED; i++) {
-        outcome =
-            core_hardware_check(core, &core->ncs[running->first_nc + i], &subject, running->err);
+        outcome = core_hardware_check(core, &core->ncs[running->first_nc + i], &subject, slowness,
+                                      running->err);
     }
     return outcome;
 }
@@ -248,6 +252,7 @@ static enum ntk_core_outcome run_held(const struct running *running,
     const struct ntk_engine_result *result = &results[0];
     struct ntk_core_trace_span span = { 0 };
     enum ntk_core_outcome outcome = NTK_CORE_COMPLETED;
+    struct core_slowness slowness = CORE_SLOWNESS_NONE;
     struct ntk_hooks_exec exec = {
         .model = kernel->hook,
         .execution_id = running->id,
@@ -267,7 +272,8 @@ static enum ntk_core_outcome run_held(const struct running *running,
         trace_running_begin(running, &span);
     }
     if (core->faults) {
-        outcome = faults_check(running);
+        outcome = faults_check(running, &slowness);
+        core_pause(slowness.pause_ns);
     }
     bool is_fault = outcome != NTK_CORE_COMPLETED;
     if (!is_fault) {
@@ -276,7 +282,7 @@ static enum ntk_core_outcome run_held(const struct running *running,
         outcome = run->compute(run->ctx, &work, running->err);
     }
     for (uint32_t i = 0; i < core->lnc; i++) {
-        result_fill(core, &work, physical_count, run->share, &results[i]);
+        result_fill(core, &work, physical_count, run->share, &slowness, &results[i]);
     }
     if (core->options.is_paced) {
         core_pace(start_ns, result->duration_ns);

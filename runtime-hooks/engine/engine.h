@@ -219,6 +219,8 @@ struct ntk_engine_run_options {
     /* What compute engines write to floats narrower than fp32 is rounded by chance, not to nearest
      * (docs/decisions/instruction-set.md). NC-v1 cannot. */
     bool rounds_by_chance;
+    /* Engines, and transfers from or to device memory, take so many times as long; 0 is 1. */
+    double compute_factor, hbm_factor;
     const struct ntk_engine_trace *trace;     /* NULL = none */
     const struct ntk_engine_printer *printer; /* NULL: what programs print is dropped */
 };

@@ -194,11 +194,19 @@ static void wait_consume(struct run *run, uint32_t engine, const struct ntk_engi
     }
 }
 
+static uint64_t duration_of(const struct run *run, const struct ntk_engine_instr *instr)
+{
+    double factor = run->options->compute_factor;
+
+    return factor > 1 ? (uint64_t)((double)instr->duration_ps * factor) : instr->duration_ps;
+}
+
 static void instr_start(struct run *run, uint32_t engine)
 {
     struct engine_state *state = &run->engines[engine];
     const struct ntk_engine_instr *instr = &state->instrs[state->next];
-    uint64_t end_ps = later(run->now_ps, instr->duration_ps);
+    uint64_t duration_ps = duration_of(run, instr);
+    uint64_t end_ps = later(run->now_ps, duration_ps);
     uint64_t wait_ps = run->now_ps - state->free_ps;
 
     if (instr->kind != NTK_ENGINE_KIND_BARRIER) { /* there it was when the engine arrived */
@@ -235,9 +243,9 @@ static void instr_start(struct run *run, uint32_t engine)
     }
     if (instr->kind != NTK_ENGINE_KIND_SYNC && instr->kind != NTK_ENGINE_KIND_BARRIER) {
         /* waiting is not working */
-        run->busy_ps[engine] = later(run->busy_ps[engine], instr->duration_ps);
+        run->busy_ps[engine] = later(run->busy_ps[engine], duration_ps);
     } else {
-        wait_ps = later(wait_ps, instr->duration_ps);
+        wait_ps = later(wait_ps, duration_ps);
     }
     run->wait_ps[engine] = later(run->wait_ps[engine], wait_ps);
     state->is_running = true;

@@ -79,6 +79,25 @@ static bool core_moved(const struct ntk_core_sample *core)
            core->device_to_host_bytes.period > 0;
 }
 
+/* Of all that ended, also before anybody looked; only asked where one takes long. */
+static uint64_t longest_of(struct ntk_aggregate *aggregate,
+                           const struct ntk_runtime_reading *reading,
+                           const struct ntk_ring_core *core)
+{
+    uint32_t bucket = NTK_HISTOGRAM_BUCKETS;
+
+    if (core->in_flight == 0 || core->running_ns < NTK_NS_PER_SECOND || !core->has_histogram ||
+        reading->core_histogram(reading->ctx, core->core, &aggregate->histogram) != 0) {
+        return 0;
+    }
+    while (bucket > 0 && aggregate->histogram.total.bucket[bucket - 1] == 0) {
+        bucket--;
+    }
+    return bucket == 0                      ? 0
+           : bucket < NTK_HISTOGRAM_BUCKETS ? ntk_histogram_bucket_low(bucket) - 1
+                                            : UINT64_MAX;
+}
+
 /* One core of one reading: differences into out, baselines moved on. */
 static void take_core(struct ntk_aggregate *aggregate, const struct ntk_runtime_reading *reading,
                       const struct ntk_ring_core *core, struct core_state *state,
@@ -133,6 +152,7 @@ static void take_core(struct ntk_aggregate *aggregate, const struct ntk_runtime_
     if (!reading->ended && core->core % (reading->process->lnc == 2 ? 2 : 1) == 0) {
         out->in_flight = core->in_flight;
         out->running_ns = core->in_flight > 0 ? core->running_ns : 0;
+        out->longest_ns = longest_of(aggregate, reading, core);
         machine->in_flight += core->in_flight;
         machine->running_ns =
             out->running_ns > machine->running_ns ? out->running_ns : machine->running_ns;

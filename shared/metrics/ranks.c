@@ -132,6 +132,19 @@ static void operation_find(struct ntk_comm_verdict *verdict)
     }
 }
 
+uint64_t ntk_ranks_limit(uint64_t longest_ns, bool *out_is_learned)
+{
+    *out_is_learned = longest_ns > 0;
+    if (longest_ns == 0) {
+        return NTK_RANKS_UNKNOWN_NS;
+    }
+    if (longest_ns >= NTK_RANKS_MOST_NS / NTK_RANKS_TIMES) {
+        return NTK_RANKS_MOST_NS;
+    }
+    longest_ns *= NTK_RANKS_TIMES;
+    return longest_ns < NTK_RANKS_LEAST_NS ? NTK_RANKS_LEAST_NS : longest_ns;
+}
+
 static void threshold_find(struct ntk_comm_verdict *verdict, uint64_t threshold_ns)
 {
     uint64_t longest_ns = 0;
@@ -147,16 +160,7 @@ static void threshold_find(struct ntk_comm_verdict *verdict, uint64_t threshold_
             longest_ns = row->sample->longest_ns;
         }
     }
-    verdict->is_learned = longest_ns > 0;
-    if (longest_ns == 0) {
-        verdict->threshold_ns = NTK_RANKS_UNKNOWN_NS;
-    } else if (longest_ns >= NTK_RANKS_MOST_NS / NTK_RANKS_TIMES) {
-        verdict->threshold_ns = NTK_RANKS_MOST_NS;
-    } else if (longest_ns * NTK_RANKS_TIMES < NTK_RANKS_LEAST_NS) {
-        verdict->threshold_ns = NTK_RANKS_LEAST_NS;
-    } else {
-        verdict->threshold_ns = longest_ns * NTK_RANKS_TIMES;
-    }
+    verdict->threshold_ns = ntk_ranks_limit(longest_ns, &verdict->is_learned);
 }
 
 /* Whether its process began when others were waiting already, for certain. */

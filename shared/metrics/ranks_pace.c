@@ -2,10 +2,12 @@
 #include "shared/metrics/ranks_pace.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-const char *const ntk_pace_where_names[NTK_PACE_WHERE_COUNT] = { "unknown", "core", "host" };
+const char *const ntk_pace_where_names[NTK_PACE_WHERE_COUNT] = { "unknown", "core", "host",
+                                                                 "link" };
 
 /* Of what a rank is behind so much stands in how long its cores were busy, or does not. */
 #define CORE_SHARE 0.5
@@ -78,13 +80,23 @@ static struct ntk_pace_rank *rank_get(struct ntk_pace *pace, const struct ntk_ra
 static void rank_add(struct ntk_pace *pace, struct ntk_pace_rank *rank,
                      const struct ntk_rank_sample *sample, uint64_t period_ns)
 {
-    if (rank->round != pace->round) {
-        rank->round = pace->round;
-        rank->span_ns += period_ns;
-        rank->busy_ns += sample->core_busy_ns.period;
+    bool is_new = rank->round != pace->round;
+    struct ntk_pace_period *period;
+
+    if (is_new && rank->period_count < NTK_PACE_PERIODS_MAX) {
+        rank->period_count++;
     }
-    rank->time_ns += sample->time_ns.period;
+    period = &rank->periods[rank->period_count - 1];
+    if (is_new) {
+        rank->round = pace->round;
+        period->round = pace->round;
+        rank->span_ns += period_ns;
+        period->busy_ns += sample->core_busy_ns.period;
+    }
+    period->time_ns += sample->time_ns.period;
+    period->wait_ns += sample->wait_ns.period;
     for (size_t n = 0; n < NTK_COLLECTIVE_COUNT; n++) {
+        period->operations += sample->operations[n].period;
         rank->operations += sample->operations[n].period;
     }
 }
@@ -140,69 +152,208 @@ static bool has_enough(const struct ntk_pace_rank *rank)
     return rank->operations >= NTK_PACE_OPERATIONS_MIN;
 }
 
-/* Whether its cores were busy longer than those of the others, by about what it is behind. */
-static enum ntk_pace_where where_of(const struct ntk_pace_verdict *verdict, double busy,
-                                    double usual_busy)
-{
-    double more = busy - usual_busy;
+/* What counts, of an operation. */
+enum value { TIME, WAIT, BUSY, VALUES };
 
-    if (more >= CORE_SHARE * (double)verdict->behind_ns) {
-        return NTK_PACE_CORE;
-    }
-    return more <= HOST_SHARE * (double)verdict->behind_ns ? NTK_PACE_HOST : NTK_PACE_UNKNOWN;
+static double value_of(const struct ntk_pace_period *period, enum value value)
+{
+    uint64_t ns = value == TIME   ? period->time_ns
+                  : value == WAIT ? period->wait_ns
+                                  : period->busy_ns;
+
+    return (double)ns / (double)period->operations;
 }
 
-/* scratch holds 2 * count. */
-static void judge_one(const struct ntk_pace_rank *ranks, size_t count, double *scratch,
-                      struct ntk_pace_verdict *verdict)
+static void medians_take(struct ntk_pace_rank *rank)
 {
-    const struct ntk_pace_rank *slow = NULL;
-    double least = 0; /* time in an operation of who waits least, and of the next */
-    double next = 0;
-    double interval = 0;
+    double *const to[VALUES] = { [TIME] = &rank->time, [WAIT] = &rank->wait, [BUSY] = &rank->busy };
+
+    for (enum value v = TIME; v < VALUES; v++) {
+        double values[NTK_PACE_PERIODS_MAX];
+        size_t count = 0;
+
+        for (uint32_t p = 0; p < rank->period_count; p++) {
+            if (rank->periods[p].operations > 0) {
+                values[count++] = value_of(&rank->periods[p], v);
+            }
+        }
+        *to[v] = median(values, count);
+    }
+}
+
+/* Something that is large for who is slow, of times and waits alike. */
+typedef double measure_of(double time, double wait);
+
+static double earliness(double time, double wait)
+{
+    (void)wait;
+    return -time;
+}
+
+static double own_time(double time, double wait)
+{
+    return time - wait;
+}
+
+static double wait_of(double time, double wait)
+{
+    (void)time;
+    return wait;
+}
+
+static double measured(const struct ntk_pace_rank *rank, measure_of *measure)
+{
+    return measure(rank->time, rank->wait);
+}
+
+/* The period of that round; NULL when the rank did nothing in it. */
+static const struct ntk_pace_period *period_of(const struct ntk_pace_rank *rank, uint32_t round)
+{
+    for (uint32_t p = 0; p < rank->period_count; p++) {
+        if (rank->periods[p].round == round && rank->periods[p].operations > 0) {
+            return &rank->periods[p];
+        }
+    }
+    return NULL;
+}
+
+static double median_of_others(const struct ntk_pace_rank *ranks, size_t count,
+                               const struct ntk_pace_rank *one, measure_of *measure,
+                               double *scratch)
+{
     size_t others = 0;
 
     for (size_t i = 0; i < count; i++) {
-        double time;
+        if (has_enough(&ranks[i]) && &ranks[i] != one) {
+            scratch[others++] = measured(&ranks[i], measure);
+        }
+    }
+    return median(scratch, others);
+}
 
+/* Whether it is far enough above the others in most of the periods, too. */
+static bool is_steady(const struct ntk_pace_rank *ranks, size_t count,
+                      const struct ntk_pace_rank *one, measure_of *measure, double least,
+                      double *scratch)
+{
+    uint32_t above = 0;
+    uint32_t seen = 0;
+
+    for (uint32_t p = 0; p < one->period_count; p++) {
+        const struct ntk_pace_period *own = &one->periods[p];
+        size_t others = 0;
+
+        for (size_t i = 0; i < count && own->operations > 0; i++) {
+            const struct ntk_pace_period *period =
+                &ranks[i] != one ? period_of(&ranks[i], own->round) : NULL;
+
+            if (period) {
+                scratch[others++] = measure(value_of(period, TIME), value_of(period, WAIT));
+            }
+        }
+        if (others > 0) {
+            seen++;
+            above += measure(value_of(own, TIME), value_of(own, WAIT)) - median(scratch, others) >=
+                     least;
+        }
+    }
+    return above >= NTK_PACE_PERIODS_SHARE_MIN * seen;
+}
+
+/* The rank that is furthest above the others by this measure, and by how much; NULL when it is not
+ * far enough, or does not stand apart: where all differ, no single one is slow. At least two ranks
+ * have enough. */
+static const struct ntk_pace_rank *stands_apart(const struct ntk_pace_rank *ranks, size_t count,
+                                                measure_of *measure, double interval,
+                                                double *scratch, double *out_behind)
+{
+    const struct ntk_pace_rank *first = NULL;
+    double least = NTK_PACE_SHARE_MIN * interval;
+    double next = -INFINITY;
+
+    for (size_t i = 0; i < count; i++) {
         if (!has_enough(&ranks[i])) {
             continue;
         }
-        verdict->seen++;
-        time = (double)ranks[i].time_ns / (double)ranks[i].operations;
-        interval += (double)ranks[i].span_ns / (double)ranks[i].operations;
-        if (!slow || time < least) {
-            next = slow ? least : time;
-            least = time;
-            slow = &ranks[i];
-        } else if (verdict->seen == 2 || time < next) {
-            next = time;
+        double value = measured(&ranks[i], measure);
+        if (!first || value > measured(first, measure)) {
+            next = first ? measured(first, measure) : next;
+            first = &ranks[i];
+        } else if (value > next) {
+            next = value;
         }
     }
-    if (verdict->seen < 2 || !slow) {
+    double usual = median_of_others(ranks, count, first, measure, scratch);
+    double behind = measured(first, measure) - usual;
+
+    *out_behind = behind > 0 ? behind : 0;
+    return interval > 0 && behind >= least &&
+                   behind >= NTK_PACE_TIMES_MIN * (next > usual ? next - usual : 0) &&
+                   is_steady(ranks, count, first, measure, least, scratch)
+               ? first
+               : NULL;
+}
+
+/* How much longer its cores are busy for an operation than those of the others. */
+static double busy_more(const struct ntk_pace_rank *ranks, size_t count,
+                        const struct ntk_pace_rank *one, double *scratch)
+{
+    size_t others = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (has_enough(&ranks[i]) && &ranks[i] != one) {
+            scratch[others++] = ranks[i].busy;
+        }
+    }
+    return one->busy - median(scratch, others);
+}
+
+/* Whether its cores were busy longer than those of the others, by about what it is behind. */
+static enum ntk_pace_where where_of(double more, double behind)
+{
+    if (more >= CORE_SHARE * behind) {
+        return NTK_PACE_CORE;
+    }
+    return more <= HOST_SHARE * behind ? NTK_PACE_HOST : NTK_PACE_UNKNOWN;
+}
+
+/* scratch holds count. */
+static void judge_one(struct ntk_pace_rank *ranks, size_t count, double *scratch,
+                      struct ntk_pace_verdict *verdict)
+{
+    double interval = 0;
+    double behind;
+
+    for (size_t i = 0; i < count; i++) {
+        if (has_enough(&ranks[i])) {
+            medians_take(&ranks[i]);
+            verdict->seen++;
+            interval += (double)ranks[i].span_ns / (double)ranks[i].operations;
+        }
+    }
+    if (verdict->seen < 2) {
         return;
     }
     interval /= verdict->seen;
-    for (size_t i = 0; i < count; i++) {
-        if (has_enough(&ranks[i]) && &ranks[i] != slow) {
-            scratch[others] = (double)ranks[i].time_ns / (double)ranks[i].operations;
-            scratch[count + others++] = (double)ranks[i].busy_ns / (double)ranks[i].operations;
+    verdict->slow = stands_apart(ranks, count, earliness, interval, scratch, &behind);
+    if (verdict->slow) {
+        verdict->where = where_of(busy_more(ranks, count, verdict->slow, scratch), behind);
+    } else {
+        double late = behind;
+        const struct ntk_pace_rank *link =
+            stands_apart(ranks, count, own_time, interval, scratch, &behind);
+
+        /* Where nobody says how long it waits, all of an operation seems to be its own. */
+        if (link && median_of_others(ranks, count, link, wait_of, scratch) >= CORE_SHARE * behind) {
+            verdict->slow = link;
+            verdict->where = NTK_PACE_LINK;
+        } else {
+            behind = late;
         }
     }
-    double usual = median(scratch, others);
-    double usual_busy = median(scratch + count, others);
-
     verdict->interval_ns = (uint64_t)interval;
-    verdict->behind_ns = usual > least ? (uint64_t)(usual - least) : 0;
-    verdict->share = interval > 0 ? (usual - least) / interval : 0;
-    /* One that is slow stands apart; where all differ, no single one is. */
-    if (verdict->share < NTK_PACE_SHARE_MIN ||
-        usual - least < NTK_PACE_TIMES_MIN * (usual > next ? usual - next : 0)) {
-        return;
-    }
-    verdict->slow = slow;
-    verdict->where =
-        where_of(verdict, (double)slow->busy_ns / (double)slow->operations, usual_busy);
+    verdict->behind_ns = (uint64_t)behind;
+    verdict->share = interval > 0 ? behind / interval : 0;
 }
 
 static int compare_verdicts(const void *a, const void *b)
@@ -218,8 +369,8 @@ static int compare_verdicts(const void *a, const void *b)
 
 int ntk_pace_judge(struct ntk_pace *pace)
 {
-    const struct ntk_pace_rank *ranks = pace->ranks.items;
-    double *scratch = calloc(pace->ranks.count + 1, 2 * sizeof *scratch);
+    struct ntk_pace_rank *ranks = pace->ranks.items;
+    double *scratch = calloc(pace->ranks.count + 1, sizeof *scratch);
 
     ntk_vec_clear(&pace->verdicts);
     if (!scratch) {

@@ -5,7 +5,12 @@
  * Ranks leave an operation together and come to the next one each by itself, so who comes last
  * spends the least time in operations and the others wait as long as it is behind them. Over a
  * window that is the difference between its time in an operation and what is usual for the others:
- * no clocks are compared, and a delay that strikes each rank now and then cancels out.
+ * no clocks are compared, and a delay that strikes each rank now and then cancels out. Who comes
+ * with the others and then takes long to send what it has lets them wait as well: its time in an
+ * operation less its waiting is more than theirs.
+ *
+ * Of each rank the median over the periods of the window counts, so one long pause is nobody's pace
+ * as soon as a window has three periods.
  *
  * Owner:   ntk_pace holds sums; snapshots are only read.
  * Threads: one at a time.
@@ -31,6 +36,18 @@ extern "C" {
 #define NTK_PACE_SHARE_MIN 0.10
 /* ... and is at least so much further behind the usual than the next slowest is. */
 #define NTK_PACE_TIMES_MIN 2.0
+/* ... and that in so much of the periods of the window, so that chance names nobody. */
+#define NTK_PACE_PERIODS_SHARE_MIN 0.75
+
+#define NTK_PACE_PERIODS_MAX 16u /* of a window; more are added to the last */
+
+struct ntk_pace_period {
+    uint32_t round; /* which of the window */
+    uint64_t operations;
+    uint64_t time_ns; /* in them */
+    uint64_t wait_ns; /* of that, until the last rank had come */
+    uint64_t busy_ns; /* its cores */
+};
 
 /* What one rank did in the window. */
 struct ntk_pace_rank {
@@ -40,16 +57,18 @@ struct ntk_pace_rank {
     uint32_t pid;
     uint64_t span_ns; /* of the periods that were added */
     uint64_t operations;
-    uint64_t time_ns; /* in them */
-    uint64_t busy_ns; /* its cores */
-    uint32_t next;    /* index + 1 of the one before it with the same hash */
-    uint32_t round;   /* the last one that had it */
+    struct ntk_pace_period periods[NTK_PACE_PERIODS_MAX];
+    uint32_t period_count;
+    double time, wait, busy; /* an operation's, the medians of the periods; once it is judged */
+    uint32_t next;           /* index + 1 of the one before it with the same hash */
+    uint32_t round;          /* the last one that had it */
 };
 
 enum ntk_pace_where {
     NTK_PACE_UNKNOWN, /* the same either way */
     NTK_PACE_CORE,    /* its cores are busy longer than those of the others */
     NTK_PACE_HOST,    /* they are not: the host, or what it reads, keeps it */
+    NTK_PACE_LINK,    /* it comes in time, and is long in the operation itself */
     NTK_PACE_WHERE_COUNT
 };
 extern const char *const ntk_pace_where_names[NTK_PACE_WHERE_COUNT];

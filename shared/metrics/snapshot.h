@@ -213,6 +213,9 @@ struct ntk_core_sample {
     bool busy_of_calls;
     uint64_t in_flight;  /* now */
     uint64_t running_ns; /* since the last execution began or ended, while one is in flight */
+    /* While that is a second or more: what the longest of those that ended took at most, by their
+     * histogram; 0: none has ended, or nobody counts. */
+    uint64_t longest_ns;
     union {
         struct { /* busy_ns: running executions included up to now */
 #define NTK_CORE_COUNT(id, member, list, ...) struct ntk_count member NTK_CORE_LIST_##list;

@@ -14,7 +14,8 @@ start() {
     local i
     ranks=()
     for ((i = 0; i < $1; i++)); do
-        "$rank" "$i" "$1" "$steps" "$2" "$([ "$i" != "${4:--1}" ] || echo "$3")" "${5:-}" "${6:-}" 2>"rank$i.err" &
+        ${slow_link:+$([ "$i" != "$slow_link" ] || echo env NEURON_SOFT_FAULT=slow-link:from=1,factor=600)} \
+            "$rank" "$i" "$1" "$steps" "$2" "$([ "$i" != "${4:--1}" ] || echo "$3")" "${5:-}" "${6:-}" 2>"rank$i.err" &
         ranks[i]=$!
         pids+=("$!")
     done
@@ -148,6 +149,40 @@ wait_for is_slow
 wait_for is_slow "$agent"
 wait_for eval 'grep -q "rank 2 of 4 (process ${ranks[2]}) is slow: the others wait .* what keeps it: host" out.log && echo yes'
 stop
+# A rank that comes in time, and whose links are slow.
+slow_link=1
+start 4 20
+is_slow() { slow "$@" && [ "$(jq -r '.communicators[0].slow | "\(.rank) \(.where)"' slow.json)" = "1 link" ] && echo yes; }
+wait_for is_slow
+[ "$(jq '.communicators[0].slow.pid' slow.json)" = "${ranks[1]}" ] || fail "the slow link: $(cat slow.json)"
+wait_for is_slow "$agent"
+slow_link=
+stop
+# An execution of a process that is no rank, which does not end: by its core, here and at an agent, until the process is gone.
+neuron-packager example mlp -s 128 -o lone.neff
+NEURON_RT_EXEC_TIMEOUT=100 NEURON_SOFT_FAULT=hang:at=20 neuron-bench exec lone.neff --count 40 >lone.txt 2>&1 &
+lone=$!
+pids+=("$lone")
+is_stuck() {
+    neuron-monitor hang --json --after 1s "$@" >hang.json || [ $? = 1 ]
+    [ "$(jq ".stuck | length == 1 and .[0].pid == $lone and .[0].age_ns > 1000000000" hang.json)" = true ] && echo yes
+}
+wait_for is_stuck
+wait_for is_stuck "$agent"
+[ "$(jq -r '.stuck[0].host' hang.json)" = "$agent" ] || fail "whose core: $(cat hang.json)"
+neuron-monitor hang --after 1s --job other >text || fail "another job's execution counts: $(cat text)"
+code=0
+neuron-monitor hang --after 1s >text || code=$?
+[ $code = 1 ] && greps "STUCK: core [0-9]* of process $lone (neuron-bench) has had an execution for .*, more than 1.00s" text ||
+    fail "an execution that is stuck: $code $(cat text)"
+neuron-monitor hang --after 1h >text || fail "an execution within the limit: $(cat text)"
+is_learned() { neuron-monitor hang --json >hang.json || [ $? = 1 ]; [ "$(jq '.stuck[0] | .threshold_is_learned and .threshold_ns == 5000000000' hang.json)" = true ] && echo yes; }
+wait_for is_learned
+wait_for eval 'grep -q "core [0-9]* of process $lone (neuron-bench) has had an execution for" out.log && echo yes'
+kill -9 "$lone"
+wait "$lone" 2>/dev/null || true
+wait_for eval 'grep -q "the execution on core [0-9]* of process $lone is stuck no more" out.log && echo yes'
+
 # Two machines (hooks folders) with an agent each: the ranks of either see one job; one that nobody asks is unseen.
 second=$(mktemp -d "$memory/second-XXXXXX")
 neuron-monitor --verbose 1 --http 127.0.0.1:0 >a.jsonl 2>a.log &

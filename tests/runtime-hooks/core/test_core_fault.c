@@ -105,6 +105,56 @@ static void faults_of_one_text_strike_in_its_order(void **state)
     ntk_core_faults_destroy(faults);
 }
 
+static void slowness_says_how_much_and_links_are_asked_apart(void **state)
+{
+    struct ntk_core_fault hits[NTK_CORE_FAULTS_MAX];
+    struct ntk_core_faults *faults =
+        parse("slow-link:from=2,factor=3;slow-core:from=2,factor=1.5,core=4;pause:at=3,time=5ms;"
+              "slow-link:every=3,factor=2");
+
+    assert_int_equal(ntk_core_faults_strike(faults, 4, hits), 0);
+    assert_int_equal(ntk_core_faults_strike(faults, 4, hits), 1);
+    assert_int_equal(hits[0].kind, NTK_CORE_FAULT_SLOW_CORE);
+    assert_true(hits[0].factor == 1.5);
+    assert_int_equal(ntk_core_faults_strike(faults, 5, hits), 1); /* the third of all cores */
+    assert_int_equal(hits[0].kind, NTK_CORE_FAULT_PAUSE);
+    assert_int_equal(hits[0].time_ns, 5000000);
+    assert_true(ntk_core_fault_is_slowness(hits[0].kind));
+    assert_false(ntk_core_fault_is_slowness(NTK_CORE_FAULT_HANG));
+    assert_true(ntk_core_faults_link_factor(faults, 0) == 1);
+    assert_true(ntk_core_faults_link_factor(faults, 0) == 3);
+    assert_true(ntk_core_faults_link_factor(faults, 0) == 6); /* both */
+    ntk_core_faults_destroy(faults);
+}
+
+static void jitter_is_drawn_by_seed_below_its_time(void **state)
+{
+    struct ntk_core_faults *one = parse("jitter:from=1,time=10us,seed=5");
+    struct ntk_core_faults *same = parse("jitter:from=1,time=10us,seed=5");
+    struct ntk_core_faults *other = parse("jitter:from=1,time=10us,seed=6");
+    uint64_t sum = 0;
+    size_t equal = 0;
+
+    for (size_t i = 0; i < 1000; i++) {
+        struct ntk_core_fault a[NTK_CORE_FAULTS_MAX];
+        struct ntk_core_fault b[NTK_CORE_FAULTS_MAX];
+        struct ntk_core_fault c[NTK_CORE_FAULTS_MAX];
+
+        assert_int_equal(ntk_core_faults_strike(one, 0, a), 1);
+        assert_int_equal(ntk_core_faults_strike(same, 0, b), 1);
+        assert_int_equal(ntk_core_faults_strike(other, 0, c), 1);
+        assert_int_equal(a[0].time_ns, b[0].time_ns);
+        assert_true(a[0].time_ns < 10000);
+        equal += a[0].time_ns == c[0].time_ns;
+        sum += a[0].time_ns;
+    }
+    assert_in_range(sum / 1000, 4500, 5500); /* five standard deviations */
+    assert_true(equal < 10);
+    ntk_core_faults_destroy(one);
+    ntk_core_faults_destroy(same);
+    ntk_core_faults_destroy(other);
+}
+
 static void a_wrong_text_is_refused_with_a_sentence_that_names_the_place(void **state)
 {
     static const struct {
@@ -135,6 +185,22 @@ static void a_wrong_text_is_refused_with_a_sentence_that_names_the_place(void **
         { "hang:at=1,amount=2", "has an amount but no counter" },
         { "hbm-ue:at=1,when=2", "\"when=2\" is unknown" },
         { " hbm-ue:at=1", "is not a fault" },
+        { "hbm-ue:from=0", "is not a number of executions" },
+        { "hbm-ue:from=1,at=2", "comes too late" },
+        { "slow-core:from=1", "does not say how slow: factor=F" },
+        { "slow-core:factor=2", "does not say when" },
+        { "slow-hbm:from=1,factor=0.5", "is not a factor from 1 to 1000" },
+        { "slow-hbm:from=1,factor=nan", "is not a factor from 1 to 1000" },
+        { "slow-link:from=1,factor=1001", "is not a factor from 1 to 1000" },
+        { "slow-link:from=1,factor=2,factor=2", "or a second one" },
+        { "slow-core:from=1,time=5ms", "does not say how slow" },
+        { "slow-core:from=1,factor=2,time=5ms", "has a time but does not wait" },
+        { "hbm-ue:at=1,factor=2", "has a factor but is not slow by one" },
+        { "pause:at=1", "does not say how long: time=T" },
+        { "pause:at=1,time=0", "is not a time such as 5ms" },
+        { "pause:at=1,time=61s", "is not a time such as 5ms" },
+        { "jitter:from=1,time=1ms,amount=2", "has an amount but no counter" },
+        { "pause:at=1,time=1ms,seed=2", "has a seed but no probability" },
     };
 
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -180,6 +246,8 @@ int main(void)
         cmocka_unit_test(the_same_seed_draws_the_same_and_about_as_often_as_asked),
         cmocka_unit_test(cores_are_counted_together_apart_or_alone),
         cmocka_unit_test(faults_of_one_text_strike_in_its_order),
+        cmocka_unit_test(slowness_says_how_much_and_links_are_asked_apart),
+        cmocka_unit_test(jitter_is_drawn_by_seed_below_its_time),
         cmocka_unit_test(a_wrong_text_is_refused_with_a_sentence_that_names_the_place),
         cmocka_unit_test(too_many_faults_and_too_long_texts_are_refused),
     };

@@ -774,6 +774,54 @@ static void a_reset_core_is_zero_again(void **state)
     assert_memory_equal(engine_fixture_memory(f, in), engine_fixture_memory(f, out), 512);
 }
 
+/* Of a run whose engines, or whose transfers with device memory, take so many times as long. */
+static struct ntk_engine_result slow_run(struct engine_fixture *f, double compute, double hbm)
+{
+    struct ntk_engine_run_options options = { .bindings = f->bindings,
+                                              .binding_count = FIXTURE_VARS,
+                                              .compute_factor = compute,
+                                              .hbm_factor = hbm };
+    struct ntk_engine_result result;
+
+    assert_int_equal(ntk_engine_run(f->core, f->program, &options, &result, &f->err), 0);
+    assert_int_equal(result.outcome, NTK_RUN_OK);
+    return result;
+}
+
+static void a_slow_core_is_slow_where_it_is_and_computes_the_same(void **state)
+{
+    struct engine_fixture *f = *state;
+    uint32_t queue = engine_fixture_queue(f, 1);
+    uint32_t in = engine_fixture_var(f, NTK_NEFF_VAR_INPUT, 128 * 4096);
+    uint32_t out = engine_fixture_var(f, NTK_NEFF_VAR_OUTPUT, 128 * 4096);
+    struct ntk_isa_instr square = ntk_isa_instr_make(NTK_ISA_OP_RECIPROCAL);
+
+    for (size_t i = 0; i < 128 * 1024; i++) {
+        ((float *)engine_fixture_memory(f, in))[i] = (float)(i + 1);
+    }
+    engine_fixture_load(f, queue, in, 0, 128, 4096);
+    square.operand[NTK_ISA_DST] = ntk_isa_sbuf(0, 128, 1024, NTK_DTYPE_FLOAT32);
+    square.operand[NTK_ISA_SRC0] = ntk_isa_sbuf(0, 128, 1024, NTK_DTYPE_FLOAT32);
+    engine_fixture_step(f, NTK_ISA_ENGINE_DVE, square);
+    engine_fixture_store(f, queue, out, 0, 128, 4096);
+    assert_int_equal(engine_fixture_make(f), 0);
+
+    struct ntk_engine_result usual = slow_run(f, 0, 1);
+    struct ntk_engine_result core = slow_run(f, 3, 0);
+    struct ntk_engine_result hbm = slow_run(f, 1, 2.5);
+    uint64_t vector_ns = usual.busy_ns[NTK_ENGINE_DVE];
+    uint64_t dma_ns = usual.busy_ns[NTK_ENGINE_DMA];
+
+    assert_true(vector_ns > 1000 && dma_ns > 1000);
+    assert_in_range(core.busy_ns[NTK_ENGINE_DVE], 3 * vector_ns - 3, 3 * vector_ns + 3);
+    assert_int_equal(core.busy_ns[NTK_ENGINE_DMA], dma_ns);
+    assert_true(core.duration_ns >= usual.duration_ns + 2 * vector_ns - 10);
+    assert_int_equal(hbm.busy_ns[NTK_ENGINE_DVE], vector_ns);
+    assert_in_range(hbm.busy_ns[NTK_ENGINE_DMA], 2.3 * (double)dma_ns, 2.5 * (double)dma_ns + 3);
+    assert_true(hbm.duration_ns > usual.duration_ns + dma_ns);
+    assert_true(((float *)engine_fixture_memory(f, out))[7] == 1.0F / 8.0F);
+}
+
 static void a_range_of_semaphores_is_cleared_and_no_more(void **state)
 {
     struct engine_fixture *f = *state;
@@ -971,6 +1019,7 @@ int main(void)
         TEST(the_timeline_is_the_same_in_twenty_runs),
         TEST(threads_that_share_a_program_see_one_timeline_and_one_result),
         TEST(a_reset_core_is_zero_again),
+        TEST(a_slow_core_is_slow_where_it_is_and_computes_the_same),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

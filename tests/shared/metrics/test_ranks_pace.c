@@ -213,9 +213,13 @@ static void who_left_and_joined_again_had_one_period(void **state)
     assert_int_equal(pace.ranks.count, 1);
     const struct ntk_pace_rank *rank = ntk_vec_at(&pace.ranks, 0);
     assert_int_equal(rank->span_ns, 2000 * (uint64_t)MS);
-    assert_int_equal(rank->busy_ns, 6 * (uint64_t)MS);
     assert_int_equal(rank->operations, 80);
-    assert_int_equal(rank->time_ns, 4 * (uint64_t)MS);
+    assert_int_equal(rank->period_count, 2);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(rank->periods[i].busy_ns, 3 * (uint64_t)MS);
+        assert_int_equal(rank->periods[i].time_ns, 2 * (uint64_t)MS);
+        assert_int_equal(rank->periods[i].operations, 40);
+    }
     ntk_pace_fini(&pace);
     ntk_snapshot_destroy(snapshot);
 }

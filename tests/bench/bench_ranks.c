@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bench_ranks - how well slow ranks are found, and how soon: real jobs of two to eight ranks on
+ * software cores, each with what its seed puts in, watched from outside by what the agent and
+ * neuron-monitor slow use.
+ *
+ * A rank is a process: each step it reads for a while, executes a model whose device time it waits
+ * for (NEURON_SOFT_PACE=1), and gathers with the others. Faults are those of NEURON_SOFT_FAULT; a
+ * slow host is a rank that reads longer. The verdict that counts is that of a window of 30 steps;
+ * how many steps it took is when the first verdict named the rank, looking at every second step.
+ *
+ * Precision: of the ranks that were named, how many were slow. Recall: of the slow ones, how many
+ * were named. BENCH_CASES seeds, 500 unless set, from BENCH_SEED, 1 unless set.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "nrt/nrt.h"
+#include "nrt/nrt_experimental.h"
+#include "shared/base/clock.h"
+#include "shared/collect/collect.h"
+#include "shared/metrics/ranks_pace.h"
+#include "tests/bench/rounds.h"
+#include "tests/support/models.h"
+#include "tests/support/scratch.h"
+
+#define CASES 500u
+#define RANKS_MAX 8u
+#define WINDOW_STEPS 30
+#define STEPS_A_LOOK 2
+#define WARM_UP 3
+#define BYTES 4096u
+/* What a fault that makes links slow takes as that of an operation with a page (docs/faults.md). */
+#define LINK_NS 15328.0
+
+enum put_in { NOTHING, SLOW_CORE, SLOW_HOST, SLOW_LINK, JITTER, PAUSE, HALF, KINDS };
+
+static const struct {
+    const char *name;
+    bool is_slow; /* one rank is to be named */
+    enum ntk_pace_where where;
+} kinds[KINDS] = {
+    [NOTHING] = { "nothing", false, NTK_PACE_UNKNOWN },
+    [SLOW_CORE] = { "slow core", true, NTK_PACE_CORE },
+    [SLOW_HOST] = { "slow host", true, NTK_PACE_HOST },
+    [SLOW_LINK] = { "slow link", true, NTK_PACE_LINK },
+    [JITTER] = { "jitter of all", false, NTK_PACE_UNKNOWN },
+    [PAUSE] = { "one pause", false, NTK_PACE_UNKNOWN },
+    [HALF] = { "half are slow", false, NTK_PACE_UNKNOWN },
+};
+
+struct job {
+    uint64_t seed;
+    uint32_t ranks, struck;
+    enum put_in kind;
+    uint32_t core_steps; /* of TEST_MODEL_STEP_NS */
+    uint64_t host_ns;
+    double size; /* of what is put in, in steps */
+};
+
+static double uniform(uint64_t *state)
+{
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (double)(*state >> 11) / 9007199254740992.0;
+}
+
+static struct job job_of(uint64_t seed)
+{
+    uint64_t state = seed * UINT64_C(0x9e3779b97f4a7c15);
+    struct job job = { .seed = seed };
+
+    (void)uniform(&state);
+    job.kind = (enum put_in)(uniform(&state) * KINDS);
+    job.ranks = 2 + (uint32_t)(uniform(&state) * (RANKS_MAX - 1));
+    job.ranks = job.kind == HALF && job.ranks < 4 ? 4 : job.ranks;
+    job.struck = (uint32_t)(uniform(&state) * job.ranks);
+    job.core_steps = 8 + (uint32_t)(uniform(&state) * 10);
+    job.host_ns = (uint64_t)((0.5 + 2 * uniform(&state)) * 1e6);
+    job.size = 0.3 + 1.5 * uniform(&state);
+    return job;
+}
+
+static double step_ns(const struct job *job)
+{
+    return (double)job->core_steps * TEST_MODEL_STEP_NS + (double)job->host_ns;
+}
+
+/* ---- a rank ---------------------------------------------------------------------------------- */
+
+static void check(NRT_STATUS status, const char *what)
+{
+    if (status != NRT_SUCCESS) {
+        (void)fprintf(stderr, "bench_ranks: %s: status %d\n", what, (int)status);
+        _exit(1);
+    }
+}
+
+static void fault_set(const struct job *job, uint32_t rank)
+{
+    bool is_struck = job->kind == HALF ? rank % 2 == 1 : rank == job->struck;
+    double more_ns = job->size * step_ns(job);
+    char text[128] = "";
+
+    if (job->kind == JITTER) {
+        (void)snprintf(text, sizeof text, "jitter:from=1,time=%lluns,seed=%llu",
+                       (unsigned long long)more_ns, (unsigned long long)(job->seed * 64 + rank));
+    } else if (is_struck && (job->kind == SLOW_CORE || job->kind == HALF)) {
+        double factor = 1 + more_ns / ((double)job->core_steps * TEST_MODEL_STEP_NS);
+
+        (void)snprintf(text, sizeof text, "slow-core:from=1,factor=%.3f", factor);
+    } else if (is_struck && job->kind == SLOW_LINK) {
+        (void)snprintf(text, sizeof text, "slow-link:from=1,factor=%.3f", 1 + more_ns / LINK_NS);
+    } else if (is_struck && job->kind == PAUSE) {
+        (void)snprintf(text, sizeof text, "pause:at=%d,time=%lluns", WARM_UP + WINDOW_STEPS / 2,
+                       (unsigned long long)(8 * more_ns));
+    }
+    if (text[0]) {
+        setenv("NEURON_SOFT_FAULT", text, 1);
+    }
+}
+
+static nrt_tensor_set_t *set_of(const char *name, nrt_tensor_placement_t placement)
+{
+    nrt_tensor_set_t *set = NULL;
+    nrt_tensor_t *tensor = NULL;
+
+    check(nrt_allocate_tensor_set(&set), "nrt_allocate_tensor_set");
+    check(nrt_tensor_allocate(placement, 0, 64, name, &tensor), "nrt_tensor_allocate");
+    check(nrt_add_tensor_to_tensor_set(set, name, tensor), "nrt_add_tensor_to_tensor_set");
+    return set;
+}
+
+static void read_for(uint64_t ns)
+{
+    struct timespec time = { .tv_sec = (time_t)(ns / NTK_NS_PER_SECOND),
+                             .tv_nsec = (long)(ns % NTK_NS_PER_SECOND) };
+
+    (void)nanosleep(&time, NULL);
+}
+
+/* Until it is killed; tells `ready` when its job has got going. */
+static void rank_run(const struct job *job, uint32_t rank, int ready)
+{
+    static char own[BYTES];
+    static char all[RANKS_MAX * BYTES];
+    size_t bytes = 0;
+    uint8_t *neff = test_model_slow(job->core_steps, &bytes);
+    uint64_t host_ns = job->host_ns;
+    nrt_model_t *model = NULL;
+
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    fault_set(job, rank);
+    if (job->kind == SLOW_HOST && rank == job->struck) {
+        host_ns += (uint64_t)(job->size * step_ns(job));
+    }
+    check(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), "nrt_init");
+    check(nrt_load(neff, bytes, 0, 1, &model), "nrt_load");
+    nrt_tensor_set_t *inputs = set_of("x", NRT_TENSOR_PLACEMENT_DEVICE);
+    nrt_tensor_set_t *outputs = set_of("y", NRT_TENSOR_PLACEMENT_DEVICE);
+    for (unsigned i = 0;; i++) {
+        read_for(host_ns);
+        check(nrt_execute(model, inputs, outputs), "nrt_execute");
+        check(nrt_all_gather(0, rank, job->ranks, BYTES, own, all), "nrt_all_gather");
+        if (i + 1 == WARM_UP && write(ready, "", 1) != 1) {
+            _exit(1);
+        }
+    }
+}
+
+/* ---- the job, watched ------------------------------------------------------------------------ */
+
+struct found {
+    bool has_verdict;
+    int64_t rank; /* -1: none is slow */
+    enum ntk_pace_where where;
+    unsigned steps; /* to the first right name; 0: none */
+};
+
+static bool has_slow(struct ntk_pace *pace, struct found *found)
+{
+    const struct ntk_pace_verdict *verdict = pace->verdicts.items;
+
+    found->rank = -1;
+    found->has_verdict = pace->verdicts.count == 1 && verdict->seen >= 2;
+    if (found->has_verdict && verdict->slow) {
+        found->rank = verdict->slow->rank;
+        found->where = verdict->where;
+    }
+    return found->rank >= 0;
+}
+
+/* Looks every second step; the window is over after so many operations of a rank. */
+static struct found watch(const struct job *job)
+{
+    const struct ntk_collector_options options = { .no_events = true, .no_latency = true };
+    struct ntk_collector *collector = NULL;
+    struct found found = { 0 };
+    struct ntk_pace pace;
+    struct ntk_err err = { 0 };
+    uint64_t operations = 0;
+    double look_ns = step_ns(job) * (1 + (job->kind == NOTHING ? 0 : job->size)) * STEPS_A_LOOK;
+
+    ntk_pace_init(&pace);
+    if (ntk_collector_create(&options, &collector, &err) < 0) {
+        (void)fprintf(stderr, "bench_ranks: %s\n", err.text);
+        exit(1);
+    }
+    while (operations < WINDOW_STEPS) {
+        struct ntk_snapshot *snapshot = NULL;
+
+        read_for((uint64_t)look_ns);
+        if (ntk_collector_poll(collector, &snapshot, &err) < 0 ||
+            ntk_pace_add(&pace, snapshot, "") < 0 || ntk_pace_judge(&pace) < 0) {
+            (void)fprintf(stderr, "bench_ranks: %s\n", err.text);
+            exit(1);
+        }
+        operations = pace.ranks.count > 0 ? UINT64_MAX : 0;
+        ntk_vec_each(struct ntk_pace_rank, rank, &pace.ranks) {
+            operations = rank->operations < operations ? rank->operations : operations;
+        }
+        if (has_slow(&pace, &found) && found.steps == 0 && found.rank == job->struck) {
+            found.steps = (unsigned)operations;
+        }
+        ntk_snapshot_destroy(snapshot);
+    }
+    ntk_pace_fini(&pace);
+    ntk_collector_destroy(collector);
+    return found;
+}
+
+static struct found job_run(const struct job *job)
+{
+    char *folder = test_scratch_create();
+    struct found found = { 0 };
+    pid_t pids[RANKS_MAX];
+    char text[32];
+    int ready[2];
+    char byte;
+
+    setenv("NEURON_HOOKS_DIR", folder, 1);
+    (void)snprintf(text, sizeof text, "127.0.0.1:%u", 1024 + (unsigned)(job->seed % 60000));
+    setenv("NEURON_RT_ROOT_COMM_ID", text, 1);
+    if (pipe(ready) != 0) {
+        exit(1);
+    }
+    for (uint32_t i = 0; i < job->ranks; i++) {
+        pids[i] = fork();
+        if (pids[i] == 0) {
+            (void)close(ready[0]);
+            rank_run(job, i, ready[1]);
+        }
+    }
+    (void)close(ready[1]);
+    uint32_t going = 0;
+    while (going < job->ranks && read(ready[0], &byte, 1) == 1) {
+        going++;
+    }
+    (void)close(ready[0]);
+    if (going == job->ranks) {
+        found = watch(job);
+    }
+    for (uint32_t i = 0; i < job->ranks; i++) {
+        (void)kill(pids[i], SIGKILL);
+    }
+    for (uint32_t i = 0; i < job->ranks; i++) {
+        (void)waitpid(pids[i], NULL, 0);
+    }
+    test_scratch_destroy(folder);
+    return found;
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+struct tally {
+    unsigned cases, named, right, right_where, quick;
+    unsigned steps[CASES * 4];
+    size_t step_count;
+};
+
+static unsigned number_of(const char *name, unsigned usual)
+{
+    const char *text = getenv(name);
+
+    return text && text[0] ? (unsigned)strtoul(text, NULL, 10) : usual;
+}
+
+static int compare(const void *a, const void *b)
+{
+    unsigned x = *(const unsigned *)a;
+    unsigned y = *(const unsigned *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+static void case_add(const struct job *job, const struct found *found, struct tally *tally)
+{
+    bool is_right = kinds[job->kind].is_slow && found->rank == job->struck;
+
+    tally->cases++;
+    tally->named += found->rank >= 0;
+    tally->right += is_right;
+    tally->right_where += is_right && found->where == kinds[job->kind].where;
+    if (kinds[job->kind].is_slow && found->steps > 0 && tally->step_count < CASES * 4) {
+        tally->steps[tally->step_count++] = found->steps;
+    }
+    if (getenv("BENCH_VERBOSE") && (found->rank >= 0) != kinds[job->kind].is_slow) {
+        printf("seed %llu: %s of rank %u of %u, %.2f of a step of %.1f ms: named %lld\n",
+               (unsigned long long)job->seed, kinds[job->kind].name, job->struck, job->ranks,
+               job->size, step_ns(job) / 1e6, (long long)found->rank);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static struct tally tallies[KINDS];
+    static struct tally all;
+    unsigned cases = number_of("BENCH_CASES", CASES);
+    unsigned first = number_of("BENCH_SEED", 1);
+    unsigned slow = 0;
+    unsigned lost = 0;
+
+    rounds_options(argc, argv);
+    test_scratch_in_memory();
+    setenv("NEURON_SOFT_INSTANCE", "trn1.32xlarge", 1);
+    setenv("NEURON_SOFT_PACE", "1", 1);
+    setenv("NEURON_RT_NUM_CORES", "1", 1);
+    setenv("NEURON_RT_LOG_LEVEL", "QUIET", 1);
+    unsetenv("NEURON_RT_VISIBLE_CORES");
+    for (unsigned i = 0; i < cases; i++) {
+        struct job job = job_of(first + i);
+        struct found found = job_run(&job);
+
+        if (!found.has_verdict) {
+            lost++; /* it did not get going, or told too little */
+            continue;
+        }
+        case_add(&job, &found, &tallies[job.kind]);
+        case_add(&job, &found, &all);
+        slow += kinds[job.kind].is_slow;
+    }
+    printf("%-16s %6s %6s %6s %6s\n", "put in", "cases", "named", "right", "cause");
+    for (int k = 0; k < KINDS; k++) {
+        printf("%-16s %6u %6u %6u %6u\n", kinds[k].name, tallies[k].cases, tallies[k].named,
+               tallies[k].right, tallies[k].right_where);
+    }
+    qsort(all.steps, all.step_count, sizeof all.steps[0], compare);
+    (void)rounds_print_value("cases that were judged", all.cases, "", cases, 1);
+    (void)rounds_print_value("cases that told too little", lost, "", 0, 0);
+    (void)rounds_print_value("precision", all.named ? (double)all.right / all.named : 0, "", 0.99,
+                             1);
+    (void)rounds_print_value("recall", slow ? (double)all.right / slow : 0, "", 0.95, 1);
+    (void)rounds_print_value("right cause, of those that were right",
+                             all.right ? (double)all.right_where / all.right : 0, "", 0.95, 1);
+    if (all.step_count > 0) {
+        (void)rounds_print_value("steps to the first right name, median",
+                                 all.steps[all.step_count / 2], "", 10, 0);
+        (void)rounds_print_value("the same, 95th percentile", all.steps[all.step_count * 95 / 100],
+                                 "", 0, 0);
+    }
+    return 0;
+}

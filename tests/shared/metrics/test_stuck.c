@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* Cores that have had an execution for too long, by rows made by hand. */
+#include "shared/metrics/stuck.h"
+
+#include <string.h>
+
+#include "shared/metrics/ranks.h"
+#include "tests/support/unit.h"
+
+#define SECOND UINT64_C(1000000000)
+
+/* One process per core, with this span in flight and this longest before. */
+static struct ntk_snapshot *snapshot_of(size_t count, const uint64_t (*cores)[2])
+{
+    struct ntk_snapshot *snapshot = ntk_snapshot_create();
+    struct ntk_runtime_sample *runtimes = ntk_snapshot_alloc_runtimes(snapshot, count);
+
+    assert_non_null(runtimes);
+    for (size_t i = 0; i < count; i++) {
+        runtimes[i].pid = 100 + (uint32_t)i;
+        runtimes[i].cores = ntk_snapshot_alloc(snapshot, 1, sizeof *runtimes[i].cores);
+        runtimes[i].core_count = 1;
+        runtimes[i].cores[0] = (struct ntk_core_sample){ .core = (uint32_t)i,
+                                                         .in_flight = cores[i][0] > 0,
+                                                         .running_ns = cores[i][0],
+                                                         .longest_ns = cores[i][1] };
+    }
+    return snapshot;
+}
+
+static void the_limit_is_learned_from_the_longest_so_far(void **state)
+{
+    static const uint64_t cores[][2] = {
+        { 59 * SECOND, 0 },   /* below that of who never ended one */
+        { 61 * SECOND, 0 },   /* above */
+        { 4 * SECOND, 1000 }, /* never below 5 s */
+        { 6 * SECOND, 1000 },         { 79 * SECOND, 10 * SECOND }, /* eight times */
+        { 81 * SECOND, 10 * SECOND }, { 599 * SECOND, UINT64_MAX }, /* ten minutes at most */
+        { 601 * SECOND, UINT64_MAX }, { 0, 10 * SECOND },
+    };
+    struct ntk_snapshot *snapshot = snapshot_of(sizeof cores / sizeof *cores, cores);
+    static const uint32_t expected[] = { 7, 5, 1, 3 }; /* the longest first */
+    struct ntk_stuck stuck;
+
+    (void)state;
+    ntk_stuck_init(&stuck);
+    assert_int_equal(ntk_stuck_add(&stuck, snapshot, "host", 0), 0);
+    ntk_stuck_sort(&stuck);
+    assert_int_equal(stuck.rows.count, 4);
+    assert_int_equal(stuck.running, 8);
+    for (size_t i = 0; i < 4; i++) {
+        const struct ntk_stuck_row *row = ntk_vec_at(&stuck.rows, i);
+
+        assert_int_equal(row->core->core, expected[i]);
+        assert_string_equal(row->host, "host");
+        assert_int_equal(row->is_learned, expected[i] != 1);
+        assert_int_equal(row->runtime->pid, 100 + expected[i]);
+    }
+    ntk_stuck_fini(&stuck);
+    ntk_snapshot_destroy(snapshot);
+}
+
+static void a_limit_that_is_given_holds_for_all(void **state)
+{
+    static const uint64_t cores[][2] = { { 2 * SECOND, 0 },
+                                         { 2 * SECOND, 100 * SECOND },
+                                         { 1, 0 } };
+    struct ntk_snapshot *snapshot = snapshot_of(3, cores);
+    struct ntk_stuck stuck;
+
+    (void)state;
+    ntk_stuck_init(&stuck);
+    assert_int_equal(ntk_stuck_add(&stuck, snapshot, "", SECOND), 0);
+    assert_int_equal(stuck.rows.count, 2);
+    ntk_stuck_fini(&stuck);
+    ntk_snapshot_destroy(snapshot);
+}
+
+static void who_runs_with_others_or_has_ended_is_left_out(void **state)
+{
+    static const uint64_t cores[][2] = {
+        { 100 * SECOND, 0 }, { 100 * SECOND, 0 }, { 100 * SECOND, 0 }, { 100 * SECOND, 0 }
+    };
+    struct ntk_snapshot *snapshot = snapshot_of(4, cores);
+    struct ntk_stuck stuck;
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct ntk_rank_sample *rank =
+            ntk_snapshot_alloc_ranks(snapshot, &snapshot->runtimes[i], 1);
+
+        rank->model_id = i == 1 ? 0 : 7;  /* of 1 the host calls them: its execution is its own */
+        rank->in_flight = i == 2 ? 0 : 1; /* 2 is in none at the moment */
+    }
+    snapshot->runtimes[3].ended = true;
+    ntk_stuck_init(&stuck);
+    assert_int_equal(ntk_stuck_add(&stuck, snapshot, "", 0), 0);
+    assert_int_equal(stuck.rows.count, 2);
+    assert_int_equal(((struct ntk_stuck_row *)ntk_vec_at(&stuck.rows, 0))->runtime->pid, 101);
+    assert_int_equal(((struct ntk_stuck_row *)ntk_vec_at(&stuck.rows, 1))->runtime->pid, 102);
+    ntk_stuck_fini(&stuck);
+    ntk_snapshot_destroy(snapshot);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_limit_is_learned_from_the_longest_so_far),
+        cmocka_unit_test(a_limit_that_is_given_holds_for_all),
+        cmocka_unit_test(who_runs_with_others_or_has_ended_is_left_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
