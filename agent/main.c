@@ -10,6 +10,7 @@
 #include "agent/collect/instance_facts.h"
 #include "agent/collect/pods.h"
 #include "agent/hang/hang.h"
+#include "agent/health/health.h"
 #include "agent/monitor.h"
 #include "agent/query/query.h"
 #include "agent/report/monitor_config.h"
@@ -192,18 +193,21 @@ static const struct ntk_opt last_rows[] = {
     { 0 },
 };
 
-static const char *const subcommand_names[] = { "attach", "hang", "query", "run", "slow", NULL };
+static const char *const subcommand_names[] = { "attach", "hang", "health", "query",
+                                                "run",    "slow", NULL };
 
 static struct ntk_opt_program program = {
     .name = "neuron-monitor",
-    .usage = "[OPTION]...\nquery QUESTION --db FILE [OPTION]...\nrun [OPTION]... [--] COMMAND "
-             "[ARGUMENT]...\nattach PID... [OPTION]...\nhang|slow [OPTION]... [URL|HOST:PORT]...",
+    .usage =
+        "[OPTION]...\nquery QUESTION --db FILE [OPTION]...\nrun [OPTION]... [--] COMMAND "
+        "[ARGUMENT]...\nattach PID... [OPTION]...\nhang|slow|health [OPTION]... [URL|HOST:PORT]...",
     .summary = "Watches applications on Neuron devices and writes a JSON report per period to "
                "stdout, a line each; on request also stores them and serves them over HTTP.",
     .epilogue = "neuron-monitor query --help explains questions to a database,\n"
                 "neuron-monitor run --help how a program on hardware is seen,\n"
                 "neuron-monitor attach --help how one that runs already,\n"
                 "neuron-monitor hang --help whom collective operations wait for,\n"
+                "neuron-monitor health --help how devices are and what to do about them,\n"
                 "neuron-monitor slow --help whom they wait for again and again.",
     .subcommands = subcommand_names,
 };
@@ -328,6 +332,9 @@ int main(int argc, char **argv)
     }
     if (argc > 1 && strcmp(argv[1], "hang") == 0) {
         return ntk_hang_main(argc - 1, argv + 1);
+    }
+    if (argc > 1 && strcmp(argv[1], "health") == 0) {
+        return ntk_health_main(argc - 1, argv + 1);
     }
     if (argc > 1 && strcmp(argv[1], "slow") == 0) {
         return ntk_slow_main(argc - 1, argv + 1);

@@ -34,6 +34,7 @@ struct ntk_hang_host {
 };
 
 struct ntk_hang_remote {
+    const char *path; /* what is asked for; NULL: the ranks */
     const char *token_file;
     const char *ca_file;
     uint64_t timeout_ns;

@@ -106,7 +106,8 @@ struct askers {
     atomic_size_t next;
 };
 
-static int url_make(const char *name, char *url, size_t url_bytes, struct ntk_err *err)
+static int url_make(const char *name, const char *path, char *url, size_t url_bytes,
+                    struct ntk_err *err)
 {
     const char *host = strstr(name, "://");
     size_t length = strlen(name);
@@ -117,7 +118,7 @@ static int url_make(const char *name, char *url, size_t url_bytes, struct ntk_er
     }
     bytes = snprintf(
         url, url_bytes, "%s%.*s%s", host ? "" : "http://", (int)length, name,
-        strchr(host ? host + 3 : name, '/') && host && strchr(host + 3, '/')[1] ? "" : RANKS_PATH);
+        strchr(host ? host + 3 : name, '/') && host && strchr(host + 3, '/')[1] ? "" : path);
     return bytes < 0 || (size_t)bytes >= url_bytes
                ? ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "the address is too long")
                : 0;
@@ -146,7 +147,8 @@ static void host_ask(struct ntk_http_client *client, struct ntk_hang_host *host,
                                                 .timeout_ns = remote->timeout_ns };
     struct ntk_http_answer answer = { 0 };
     struct ntk_snapshot *snapshot = NULL;
-    int ret = url_make(host->name, url, sizeof url, &host->err);
+    int ret =
+        url_make(host->name, remote->path ? remote->path : RANKS_PATH, url, sizeof url, &host->err);
     uint64_t asked_ns = ntk_clock_realtime_ns();
 
     if (ret == 0) {

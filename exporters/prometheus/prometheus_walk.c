@@ -614,22 +614,19 @@ static void device_well(struct walk *e)
 
 static void node_health(struct walk *e)
 {
-    enum ntk_health_action action = NTK_HEALTH_ACTION_NONE;
-    uint32_t verdict = NTK_HEALTH_HEALTHY;
-    bool is_known = false;
+    struct ntk_health_node node = { 0 };
 
     for (size_t i = 0; i < e->page->device_sample_count; i++) {
         const struct ntk_prometheus_device *device = &e->page->devices[i];
-        bool is_judged = device->has & NTK_DEVICE_HAS_HEALTH;
-        is_known = is_known || is_judged;
-        verdict = is_judged && device->verdict > verdict ? device->verdict : verdict;
+        if (device->has & NTK_DEVICE_HAS_HEALTH) {
+            ntk_health_node_add(&node, device->verdict);
+        }
         for (size_t k = 0; k < device->health_count; k++) {
-            enum ntk_health_action asked = ntk_health_reasons[device->health[k].reason].action;
-            action = asked > action ? asked : action;
+            ntk_health_node_add_reason(&node, device->health[k].reason);
         }
     }
-    if (is_known) {
-        sample_u64(e, LABELS({ "action", ntk_health_actions[action].name }), verdict);
+    if (node.is_known) {
+        sample_u64(e, LABELS({ "action", ntk_health_actions[node.action].name }), node.verdict);
     }
 }
 

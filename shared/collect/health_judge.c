@@ -33,6 +33,7 @@ static void add_reason(struct judged *reasons, enum ntk_health_reason reason,
     }
     into->since_ns = sample->since_ns < into->since_ns ? sample->since_ns : into->since_ns;
     into->last_ns = sample->last_ns > into->last_ns ? sample->last_ns : into->last_ns;
+    into->cores |= sample->cores;
     if (into->core != NTK_NO_CORE && sample->core != NTK_NO_CORE) {
         into->count += sample->count; /* of another core */
     }
@@ -43,6 +44,7 @@ static void add_sign(struct judged *reasons, enum signal signal, const struct si
                      uint16_t core)
 {
     const struct ntk_health_sample sample = { .core = core,
+                                              .cores = core == NTK_NO_CORE ? 0 : 1u << core,
                                               .nrt_status = sign->nrt_status,
                                               .since_ns = sign->since_ns,
                                               .last_ns = sign->last_ns,

@@ -66,3 +66,31 @@ enum ntk_health_action ntk_health_action_of(const struct ntk_device_sample *devi
     }
     return action;
 }
+
+void ntk_health_node_add(struct ntk_health_node *node, uint32_t verdict)
+{
+    node->is_known = true;
+    node->verdict = verdict > node->verdict ? (enum ntk_health_verdict)verdict : node->verdict;
+}
+
+void ntk_health_node_add_reason(struct ntk_health_node *node, enum ntk_health_reason reason)
+{
+    enum ntk_health_action action = ntk_health_reasons[reason].action;
+
+    node->action = action > node->action ? action : node->action;
+}
+
+enum ntk_health_verdict ntk_health_core_verdict(const struct ntk_device_sample *device,
+                                                uint32_t local_core)
+{
+    enum ntk_health_verdict verdict = NTK_HEALTH_HEALTHY;
+
+    for (size_t i = 0; i < device->health_count && local_core < 32; i++) {
+        enum ntk_health_verdict of = ntk_health_reasons[device->health[i].reason].verdict;
+
+        if (device->health[i].cores & 1u << local_core && of > verdict) {
+            verdict = of;
+        }
+    }
+    return verdict;
+}

@@ -10,6 +10,7 @@
 #ifndef NTK_SHARED_METRICS_HEALTH_H
 #define NTK_SHARED_METRICS_HEALTH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -71,6 +72,22 @@ int ntk_health_reason_of(const char *name);
 const struct ntk_health_reason_row *ntk_health_worst(const struct ntk_device_sample *device);
 /* The greatest action that its reasons ask for. */
 enum ntk_health_action ntk_health_action_of(const struct ntk_device_sample *device);
+
+/* The verdict about a machine is that of its worst device, with the greatest action that one asks
+ * for. Zeroed: no device yet. */
+struct ntk_health_node {
+    bool is_known; /* some device has a verdict */
+    enum ntk_health_verdict verdict;
+    enum ntk_health_action action;
+};
+/* Of one device that has a verdict; then of each of its reasons. */
+void ntk_health_node_add(struct ntk_health_node *node, uint32_t verdict);
+void ntk_health_node_add_reason(struct ntk_health_node *node, enum ntk_health_reason reason);
+
+/* The verdict about a core, by its number in the device: the worst of the reasons that are of it.
+ * What concerns the whole device is not among them. */
+enum ntk_health_verdict ntk_health_core_verdict(const struct ntk_device_sample *device,
+                                                uint32_t local_core);
 
 #ifdef __cplusplus
 }

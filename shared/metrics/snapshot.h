@@ -139,6 +139,7 @@ enum ntk_device_has {
 struct ntk_health_sample {
     uint16_t reason;     /* enum ntk_health_reason */
     uint16_t core;       /* global physical, the first one; NTK_NO_CORE: the whole device */
+    uint32_t cores;      /* bit i: core i of the device, physical, is among those it is of */
     uint32_t nrt_status; /* of an execution, 0 none */
     uint64_t since_ns;   /* since 1970 UTC; the collector saw it first */
     uint64_t last_ns;    /* ... and when it, or more of it, was last seen to come */

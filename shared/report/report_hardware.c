@@ -176,6 +176,22 @@ static void write_ecc_totals(struct report_writer *w, const struct ntk_device_sa
     ntk_json_object_end(&w->json);
 }
 
+/* As numbers of the machine. */
+static void write_reason_cores(struct report_writer *w, const struct ntk_device_sample *device,
+                               uint32_t cores)
+{
+    if (!cores) {
+        return;
+    }
+    ntk_json_key_array_begin(&w->json, "cores");
+    for (uint32_t i = 0; i < 32; i++) {
+        if (cores & 1u << i) {
+            report_value_u64(w, device->index * device->core_count + i);
+        }
+    }
+    ntk_json_array_end(&w->json);
+}
+
 static void write_health(struct report_writer *w, const struct ntk_device_sample *device)
 {
     enum ntk_health_action action = ntk_health_action_of(device);
@@ -205,6 +221,7 @@ static void write_health(struct report_writer *w, const struct ntk_device_sample
         if (health->core != NTK_NO_CORE) {
             report_key_u64(w, "core", health->core);
         }
+        write_reason_cores(w, device, health->cores);
         ntk_json_object_end(&w->json);
     }
     ntk_json_array_end(&w->json);
@@ -274,6 +291,21 @@ static void read_ecc_totals(struct ntk_device_sample *device, const json_t *tota
     }
 }
 
+static uint32_t read_reason_cores(const struct ntk_device_sample *device, const json_t *cores)
+{
+    uint64_t first = (uint64_t)device->index * device->core_count;
+    uint32_t bits = 0;
+
+    for (size_t i = 0; i < json_array_size(cores) && i < 32; i++) {
+        uint64_t core = report_item_u64(cores, i);
+
+        if (core >= first && core - first < 32) {
+            bits |= 1u << (core - first);
+        }
+    }
+    return bits;
+}
+
 /* Reasons that this version does not know are left out; the verdict that they gave stays. */
 static void read_health(struct ntk_snapshot *snapshot, struct ntk_device_sample *device,
                         const json_t *health)
@@ -314,6 +346,7 @@ static void read_health(struct ntk_snapshot *snapshot, struct ntk_device_sample 
         if (report_has(object, "core") && report_get_u32(object, "core") < REPORT_CORES_MAX) {
             sample->core = (uint16_t)report_get_u32(object, "core");
         }
+        sample->cores = read_reason_cores(device, report_get_array(object, "cores"));
         device->health_count++;
     }
 }

@@ -124,7 +124,11 @@ static void the_parts_that_the_vendor_has_no_key_for_come_back(void **state)
     assert_int_equal(device->health[0].reason, NTK_HEALTH_REASON_COMPONENT_OTHER);
     assert_int_equal(device->health[0].core, NTK_NO_CORE);
     assert_string_equal(device->health[0].detail, "warp_core");
+    assert_int_equal(device->health[0].cores, 0);
     assert_int_equal(device->health[1].core, 1);
+    assert_int_equal(device->health[1].cores, 2);
+    assert_int_equal(ntk_health_core_verdict(device, 0), NTK_HEALTH_HEALTHY);
+    assert_int_equal(ntk_health_core_verdict(device, 1), NTK_HEALTH_UNHEALTHY);
     assert_int_equal(device->health[1].nrt_status, 1203);
     assert_int_equal(device->health[1].count, 7);
     assert_int_equal(device->health[1].last_ns, snapshot->devices[0].health[1].last_ns);

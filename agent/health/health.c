@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+#include "agent/health/health.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "shared/base/clock.h"
+#include "shared/base/log.h"
+#include "shared/base/opt.h"
+#include "shared/collect/collect.h"
+
+#define EXIT_UNKNOWN 3
+#define REPORT_PATH "/api/v1/report"
+
+static uint64_t arg_for_ns = 1 * NTK_NS_PER_SECOND;
+static bool arg_json;
+static const char *arg_sysfs_root;
+static struct ntk_hang_remote arg_remote = { .path = REPORT_PATH,
+                                             .timeout_ns = 5 * NTK_NS_PER_SECOND };
+
+static const struct ntk_opt option_rows[] = {
+    { 'j', "json", 0, NTK_OPT_FLAG, &arg_json, "a JSON object" },
+    { 0, "This machine", 0, NTK_OPT_HEADING, 0, 0 },
+    { 0, "for", "TIME", NTK_OPT_DURATION, &arg_for_ns,
+      "look so long, default 1s: counters of cores are a sign when they grow meanwhile",
+      .is_above_zero = true },
+    { 0, "sysfs-root", "DIR", NTK_OPT_TEXT, &arg_sysfs_root,
+      "look for Neuron devices below this folder instead of /sys" },
+    { 0, "Other machines", 0, NTK_OPT_HEADING, 0, 0 },
+    { 0, "token-file", "FILE", NTK_OPT_TEXT, &arg_remote.token_file,
+      "bearer token for the agents" },
+    { 0, "ca-file", "FILE", NTK_OPT_TEXT, &arg_remote.ca_file,
+      "certificates that the agents are checked against, instead of the system's" },
+    { 0, "timeout", "TIME", NTK_OPT_DURATION, &arg_remote.timeout_ns,
+      "how long an agent may take, default 5s", .is_above_zero = true },
+    { 0, "Other", 0, NTK_OPT_HEADING, 0, 0 },
+    NTK_OPT_COMMON_COMPLETION,
+    NTK_OPT_COMMON_VERSION,
+    NTK_OPT_COMMON_HELP,
+    { 0 },
+};
+
+static const struct ntk_opt_program program = {
+    .name = "neuron-monitor health",
+    .usage = "[OPTION]... [URL|HOST:PORT]...",
+    .summary = "Tells whether each device is healthy, unhealthy or unknown, why, on which cores, "
+               "and what to do about it: of this machine, or of those whose agents "
+               "(neuron-monitor --http) are named.",
+    .options = option_rows,
+    .epilogue = "The exit code is 0 when every device is healthy, 1 when one is unhealthy, 3 when "
+                "one is\nunknown, or a machine has no device or does not answer.\n"
+                "neuron-monitor query health has what was before.",
+};
+
+struct ntk_health_node ntk_health_host_judge(const struct ntk_hang_host *host)
+{
+    struct ntk_health_node node = { 0 };
+
+    for (size_t i = 0; host->snapshot && i < host->snapshot->device_count; i++) {
+        const struct ntk_device_sample *device = &host->snapshot->devices[i];
+        bool is_judged = device->has & NTK_DEVICE_HAS_HEALTH;
+
+        ntk_health_node_add(&node, is_judged ? device->verdict : NTK_HEALTH_UNKNOWN);
+        for (size_t k = 0; k < device->health_count; k++) {
+            ntk_health_node_add_reason(&node, device->health[k].reason);
+        }
+    }
+    if (!node.is_known) {
+        node.verdict = NTK_HEALTH_UNKNOWN;
+    }
+    return node;
+}
+
+/* Segments are asked for their counters only: what rings still hold is of any time. */
+static int look(struct ntk_hang_host *host, struct ntk_err *err)
+{
+    const struct ntk_collector_options options = { .sysfs_root = arg_sysfs_root,
+                                                   .no_events = true,
+                                                   .no_latency = true };
+    struct ntk_collector *collector = NULL;
+    struct ntk_snapshot *snapshot = NULL;
+    uint64_t end_ns = ntk_clock_monotonic_ns() + arg_for_ns;
+    int ret = ntk_collector_create(&options, &collector, err);
+
+    while (ret == 0 && ntk_clock_monotonic_ns() < end_ns) {
+        uint64_t left_ns = end_ns - ntk_clock_monotonic_ns();
+
+        usleep((useconds_t)((left_ns < NTK_COLLECT_HEALTH_NS ? left_ns : NTK_COLLECT_HEALTH_NS) /
+                            NTK_NS_PER_US));
+        (void)ntk_collector_drain(collector);
+    }
+    if (ret == 0) {
+        ret = ntk_collector_poll(collector, &snapshot, err);
+    }
+    host->snapshot = snapshot;
+    ntk_collector_destroy(collector);
+    return ret;
+}
+
+static int exit_code(const struct ntk_hang_host *hosts, size_t count)
+{
+    enum ntk_health_verdict worst = NTK_HEALTH_HEALTHY;
+
+    for (size_t i = 0; i < count; i++) {
+        enum ntk_health_verdict verdict = ntk_health_host_judge(&hosts[i]).verdict;
+
+        worst = verdict > worst ? verdict : worst;
+    }
+    return worst == NTK_HEALTH_UNHEALTHY ? EXIT_FAILURE
+           : worst == NTK_HEALTH_UNKNOWN ? EXIT_UNKNOWN
+                                         : EXIT_SUCCESS;
+}
+
+static int print(const struct ntk_hang_host *hosts, size_t count)
+{
+    struct ntk_buf out = { 0 };
+
+    if (arg_json) {
+        ntk_health_write_json(hosts, count, &out);
+    } else {
+        ntk_health_write_text(hosts, count, &out);
+    }
+    int ret = ntk_hang_print(&out, "health");
+    ntk_buf_fini(&out);
+    return ret;
+}
+
+int ntk_health_main(int argc, char **argv)
+{
+    struct ntk_err err = { 0 };
+    int first = ntk_opt_parse(&program, argc, argv);
+
+    if (first < 0) {
+        return ntk_opt_exit_code(first);
+    }
+    ntk_log_set_program(program.name);
+    bool is_here = first == argc;
+    size_t count = is_here ? 1 : (size_t)(argc - first);
+    if (is_here && (arg_remote.token_file || arg_remote.ca_file)) {
+        return ntk_opt_usage_error(&program, "--token-file and --ca-file need a machine to ask");
+    }
+    if (!is_here && arg_sysfs_root) {
+        return ntk_opt_usage_error(&program, "--sysfs-root is of this machine");
+    }
+    struct ntk_hang_host *hosts = ntk_hang_hosts_create(is_here ? NULL : argv + first, count, &err);
+    if (!hosts) {
+        return ntk_log_failure("health", &err);
+    }
+    int ret = is_here ? look(hosts, &err) : ntk_hang_ask(hosts, count, &arg_remote, &err);
+    if (ret < 0) {
+        ret = ntk_log_failure("health", &err);
+    } else {
+        ret = print(hosts, count);
+        ret = ret == EXIT_SUCCESS ? exit_code(hosts, count) : ret;
+    }
+    ntk_hang_hosts_destroy(hosts, count);
+    return ret;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * health - neuron-monitor health: the verdict about each device, its cores and each machine, why,
+ * and what to do.
+ *
+ * Verdicts are those of shared/collect/health, made here for this machine and by the agents for
+ * others; nothing is judged here. health_write says it.
+ *
+ * Threads: one, but for those that ask hosts.
+ */
+#ifndef NTK_AGENT_HEALTH_HEALTH_H
+#define NTK_AGENT_HEALTH_HEALTH_H
+
+#include <stddef.h>
+
+#include "agent/hang/hang.h"
+#include "shared/base/buf.h"
+#include "shared/metrics/health.h"
+
+/* The whole subcommand; argv[0] is "health". The exit code. */
+int ntk_health_main(int argc, char **argv);
+
+/* Unknown without an answer, without devices, and when one of them has no verdict. */
+struct ntk_health_node ntk_health_host_judge(const struct ntk_hang_host *host);
+
+void ntk_health_write_text(const struct ntk_hang_host *hosts, size_t count, struct ntk_buf *out);
+void ntk_health_write_json(const struct ntk_hang_host *hosts, size_t count, struct ntk_buf *out);
+
+#endif

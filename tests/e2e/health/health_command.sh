@@ -1,0 +1,63 @@
+#!/bin/bash
+# health_command - neuron-monitor health: its exit codes, what it says of a machine that has nothing, is well, has faults of a
+# device and of a core, and of machines whose agents are asked, some with a token, some that do not answer.
+. "$(dirname "$0")/../lib.sh"
+needs jq
+export NEURON_SOFT_INSTANCE=inf2.24xlarge
+
+# health CODE ARGUMENT...: its output is in text, its errors in errors.
+health() {
+    local expected=$1 code=0
+    shift
+    neuron-monitor health "$@" >text 2>errors || code=$?
+    [ $code = "$expected" ] || fail "exit code $code of health $*: $(cat text errors)"
+}
+
+health 3 --for 10ms
+greps '^this machine is unknown: it shows no Neuron device$' <text || fail "$(cat text)"
+health 2 --no-such
+health 2 --token-file x
+health 2 --sysfs-root x localhost:1
+neuron-packager example memcpy -o memcpy.neff
+neuron-bench machine >/dev/null
+health 0 --for 10ms
+greps '^this machine is healthy$' <text || fail "$(cat text)"
+[ "$(grep -c ' healthy .* none$' text)" = 6 ] || fail "$(cat text)"
+code=0
+neuron-monitor health --for 10ms >/dev/full 2>errors || code=$?
+[ $code = 1 ] || fail "a full disk is $code"
+
+echo 0123456789abcdef0123 >token
+neuron-monitor --period 1h --http 0 --http-token-file token --no-imds --quiet --verbose 1 2>agent.log &
+pids+=($!)
+is_up() { grep -q 'serving at port' agent.log && echo yes; }
+wait_for is_up
+agent=127.0.0.1:$(sed -n 's/.*http: serving at port //p' agent.log)
+is_well() { health 0 --token-file token "$agent" && echo yes; }
+wait_for is_well
+
+# An error of a device everybody sees; one of a core that did not count on only who was there.
+NEURON_SOFT_FAULT=hbm-ue-repairable:at=3 neuron-bench exec memcpy.neff --cores 4 --count 5 >/dev/null 2>&1 || true
+NEURON_SOFT_FAULT=dma-abort:at=3 neuron-bench exec memcpy.neff --cores 7 --count 5 >/dev/null 2>&1 || true
+health 1 --for 10ms --json
+jq -e '.verdict == "unhealthy" and .action == "reload_driver" and ([.hosts[0].devices[] | select(.verdict != "healthy") | .device] == [2])' <text >/dev/null ||
+    fail "$(cat text)"
+is_told() {
+    neuron-monitor health --token-file token --json "$agent" >text 2>errors || [ $? = 1 ] || return
+    jq -e '.hosts[0].devices[3].reasons | any(.reason == "dma_abort" and .cores == [7])' <text >/dev/null && echo yes
+}
+wait_for is_told
+# Core 4 too, where the agent saw the process itself.
+jq -e '[.hosts[0].devices[].cores[] | select(.verdict != "healthy")] | any(.core == 7) and all(.verdict == "unhealthy" and (.core == 4 or .core == 7))' <text >/dev/null ||
+    fail "cores: $(cat text)"
+[ "$(jq -c '[.hosts[0].devices[] | select(.verdict != "healthy") | [.device, .verdict, .action]]' <text)" = \
+    '[[2,"unhealthy","reload_driver"],[3,"unhealthy","reset_device"]]' ] || fail "devices: $(cat text)"
+
+# What does not answer is unknown, which is less bad than unhealthy.
+health 1 --token-file token "$agent" 127.0.0.1:1
+greps '^127.0.0.1:1 is unknown: ' <text || fail "$(cat text)"
+greps "^$agent is unhealthy: reload the driver or reboot the instance$" <text || fail "$(cat text)"
+greps "^$agent  *3  unhealthy .* dma_abort  *7  *[0-9]*  reset_device$" <text || fail "$(cat text)"
+health 3 127.0.0.1:1
+health 3 "$agent"
+greps 'it wants a token' <text || fail "$(cat text)"
