@@ -16,7 +16,7 @@
 static uint64_t arg_after_ns;
 static uint64_t arg_wait_ns;
 static bool arg_json;
-static struct ntk_hang_remote arg_remote = { .timeout_ns = 5 * NTK_NS_PER_SECOND };
+static struct ntk_hosts_remote arg_remote = { .timeout_ns = 5 * NTK_NS_PER_SECOND };
 static struct ntk_hang_view view;
 
 static const struct ntk_opt option_rows[] = {
@@ -75,17 +75,17 @@ static bool has_trouble(void)
     return false;
 }
 
-static int hosts_ask(struct ntk_hang_host *hosts, size_t count, bool is_here, struct ntk_err *err)
+static int hosts_ask(struct ntk_host *hosts, size_t count, bool is_here, struct ntk_err *err)
 {
     for (size_t i = 0; i < count; i++) {
-        ntk_hang_host_fini(&hosts[i]);
+        ntk_host_fini(&hosts[i]);
     }
     return is_here ? ntk_hang_look(hosts, 0, 1, NULL, NULL, err)
-                   : ntk_hang_ask(hosts, count, &arg_remote, err);
+                   : ntk_hosts_ask(hosts, count, NTK_HOSTS_RANKS, &arg_remote, err);
 }
 
 /* One look: rows of all hosts that answered, judged. */
-static int look(struct ntk_hang_host *hosts, size_t count, bool is_here, struct ntk_ranks *ranks,
+static int look(struct ntk_host *hosts, size_t count, bool is_here, struct ntk_ranks *ranks,
                 struct ntk_stuck *stuck, struct ntk_err *err)
 {
     int ret = hosts_ask(hosts, count, is_here, err);
@@ -108,8 +108,8 @@ static int look(struct ntk_hang_host *hosts, size_t count, bool is_here, struct 
     return ret == -ENOMEM ? ntk_err_no_memory(err) : ret;
 }
 
-static int look_until(struct ntk_hang_host *hosts, size_t count, bool is_here,
-                      struct ntk_ranks *ranks, struct ntk_stuck *stuck, struct ntk_err *err)
+static int look_until(struct ntk_host *hosts, size_t count, bool is_here, struct ntk_ranks *ranks,
+                      struct ntk_stuck *stuck, struct ntk_err *err)
 {
     uint64_t end_ns = ntk_clock_monotonic_ns() + arg_wait_ns;
     int ret = look(hosts, count, is_here, ranks, stuck, err);
@@ -151,7 +151,7 @@ int ntk_hang_main(int argc, char **argv)
     if (is_here && (arg_remote.token_file || arg_remote.ca_file)) {
         return ntk_opt_usage_error(&program, "--token-file and --ca-file need a machine to ask");
     }
-    struct ntk_hang_host *hosts = ntk_hang_hosts_create(is_here ? NULL : argv + first, count, &err);
+    struct ntk_host *hosts = ntk_hang_hosts_create(is_here ? NULL : argv + first, count, &err);
     if (!hosts) {
         return ntk_log_failure("hang", &err);
     }

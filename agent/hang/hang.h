@@ -6,7 +6,7 @@
  * Rows come from the segments of this machine, or from the agents of others; shared/metrics/ranks
  * judges them; hang_text and hang_json say it.
  *
- * Threads: one, but for those that ask hosts.
+ * Threads: one.
  */
 #ifndef NTK_AGENT_HANG_HANG_H
 #define NTK_AGENT_HANG_HANG_H
@@ -18,6 +18,7 @@
 
 #include "shared/base/buf.h"
 #include "shared/base/err.h"
+#include "shared/hosts/hosts.h"
 #include "shared/metrics/ranks.h"
 #include "shared/metrics/stuck.h"
 
@@ -25,42 +26,24 @@
 int ntk_hang_main(int argc, char **argv);
 int ntk_slow_main(int argc, char **argv);
 
-/* One machine and what it answered. */
-struct ntk_hang_host {
-    const char *name;                    /* as it was asked for; "": this machine */
-    const struct ntk_snapshot *snapshot; /* NULL: none, see err */
-    struct ntk_err err;
-    struct ntk_ranks_clock clock;
-};
-
-struct ntk_hang_remote {
-    const char *path; /* what is asked for; NULL: the ranks */
-    const char *token_file;
-    const char *ca_file;
-    uint64_t timeout_ns;
-};
-/* Asks the agents, several at once; names are URLs or HOST:PORT. 0 or -ENOMEM. */
-int ntk_hang_ask(struct ntk_hang_host *hosts, size_t count, const struct ntk_hang_remote *remote,
-                 struct ntk_err *err);
 /* Of this machine: so many periods that last window_ns together, each given to `each` (NULL: nobody);
  * the last snapshot stays with the host. Less than 0 from `each` ends it. 0 or -errno. */
 typedef int ntk_hang_period(const struct ntk_snapshot *snapshot, void *ctx);
-int ntk_hang_look(struct ntk_hang_host *host, uint64_t window_ns, unsigned periods,
+int ntk_hang_look(struct ntk_host *host, uint64_t window_ns, unsigned periods,
                   ntk_hang_period *each, void *ctx, struct ntk_err *err);
 /* Logs which hosts said nothing; how many did. */
-size_t ntk_hang_answers_say(const struct ntk_hang_host *hosts, size_t count, const char *module);
+size_t ntk_hang_answers_say(const struct ntk_host *hosts, size_t count, const char *module);
 /* names NULL: this machine, count is 1; else borrowed. NULL without memory. */
-struct ntk_hang_host *ntk_hang_hosts_create(char *const *names, size_t count, struct ntk_err *err);
-void ntk_hang_hosts_destroy(struct ntk_hang_host *hosts, size_t count);
+struct ntk_host *ntk_hang_hosts_create(char *const *names, size_t count, struct ntk_err *err);
+void ntk_hang_hosts_destroy(struct ntk_host *hosts, size_t count);
 /* To stdout; the exit code of that, with a sentence where it failed. */
 int ntk_hang_print(const struct ntk_buf *out, const char *module);
-void ntk_hang_host_fini(struct ntk_hang_host *host);
 
 /* What is told. */
 struct ntk_hang_view {
     const struct ntk_ranks *ranks;
     const struct ntk_stuck *stuck;
-    const struct ntk_hang_host *hosts;
+    const struct ntk_host *hosts;
     size_t host_count;
     const char *job; /* NULL: all */
     bool all;        /* also what goes on */

@@ -129,7 +129,7 @@ void ntk_hang_write_json(const struct ntk_hang_view *view, struct ntk_buf *out)
     ntk_json_array_end(&json);
     ntk_json_key_array_begin(&json, "hosts");
     for (size_t i = 0; i < view->host_count; i++) {
-        const struct ntk_hang_host *host = &view->hosts[i];
+        const struct ntk_host *host = &view->hosts[i];
 
         ntk_json_object_begin(&json);
         ntk_json_key_text(&json, "host", host->name);

@@ -282,7 +282,7 @@ static void write_stuck(const struct ntk_stuck_row *row, bool colours, struct nt
 static void write_clocks(const struct ntk_hang_view *view, struct ntk_buf *out)
 {
     for (size_t i = 0; view->all && i < view->host_count; i++) {
-        const struct ntk_hang_host *host = &view->hosts[i];
+        const struct ntk_host *host = &view->hosts[i];
         uint64_t size_ns = (uint64_t)host->clock.ahead_ns;
         char ahead[32];
         char error[32];

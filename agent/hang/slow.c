@@ -17,7 +17,7 @@
 static uint64_t arg_for_ns = 5 * NTK_NS_PER_SECOND;
 static bool arg_all;
 static bool arg_json;
-static struct ntk_hang_remote arg_remote = { .timeout_ns = 5 * NTK_NS_PER_SECOND };
+static struct ntk_hosts_remote arg_remote = { .timeout_ns = 5 * NTK_NS_PER_SECOND };
 
 static const struct ntk_opt option_rows[] = {
     { 0, "for", "TIME", NTK_OPT_DURATION, &arg_for_ns, "look so long, default 5s",
@@ -50,8 +50,7 @@ static const struct ntk_opt_program program = {
 };
 
 /* Of agents: each period once, as long as the window lasts. */
-static int watch(struct ntk_hang_host *hosts, size_t count, struct ntk_pace *pace,
-                 struct ntk_err *err)
+static int watch(struct ntk_host *hosts, size_t count, struct ntk_pace *pace, struct ntk_err *err)
 {
     uint64_t end_ns = ntk_clock_monotonic_ns() + arg_for_ns;
     uint64_t *added_ns = calloc(count, sizeof *added_ns);
@@ -63,9 +62,9 @@ static int watch(struct ntk_hang_host *hosts, size_t count, struct ntk_pace *pac
             usleep(ASK_NS / NTK_NS_PER_US);
         }
         for (size_t i = 0; i < count; i++) {
-            ntk_hang_host_fini(&hosts[i]);
+            ntk_host_fini(&hosts[i]);
         }
-        ret = ntk_hang_ask(hosts, count, &arg_remote, err);
+        ret = ntk_hosts_ask(hosts, count, NTK_HOSTS_RANKS, &arg_remote, err);
         for (size_t i = 0; i < count && ret == 0; i++) {
             const struct ntk_snapshot *snapshot = hosts[i].snapshot;
 
@@ -85,7 +84,7 @@ static int period_add(const struct ntk_snapshot *snapshot, void *ctx)
     return ntk_pace_add(ctx, snapshot, "");
 }
 
-static int look(struct ntk_hang_host *hosts, size_t count, bool is_here, struct ntk_pace *pace,
+static int look(struct ntk_host *hosts, size_t count, bool is_here, struct ntk_pace *pace,
                 struct ntk_err *err)
 {
     int ret = 0;
@@ -101,7 +100,7 @@ static int look(struct ntk_hang_host *hosts, size_t count, bool is_here, struct 
     return ret == -ENOMEM ? ntk_err_no_memory(err) : ret;
 }
 
-static int print(const struct ntk_pace *pace, const struct ntk_hang_host *hosts, size_t count)
+static int print(const struct ntk_pace *pace, const struct ntk_host *hosts, size_t count)
 {
     struct ntk_buf out = { 0 };
 
@@ -137,7 +136,7 @@ int ntk_slow_main(int argc, char **argv)
     if (is_here && (arg_remote.token_file || arg_remote.ca_file)) {
         return ntk_opt_usage_error(&program, "--token-file and --ca-file need a machine to ask");
     }
-    struct ntk_hang_host *hosts = ntk_hang_hosts_create(is_here ? NULL : argv + first, count, &err);
+    struct ntk_host *hosts = ntk_hang_hosts_create(is_here ? NULL : argv + first, count, &err);
     if (!hosts) {
         return ntk_log_failure("slow", &err);
     }

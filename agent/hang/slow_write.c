@@ -64,7 +64,7 @@ void ntk_slow_write_text(const struct ntk_pace *pace, bool all, struct ntk_buf *
     }
 }
 
-void ntk_slow_write_json(const struct ntk_pace *pace, const struct ntk_hang_host *hosts,
+void ntk_slow_write_json(const struct ntk_pace *pace, const struct ntk_host *hosts,
                          size_t host_count, struct ntk_buf *out)
 {
     struct ntk_json json;

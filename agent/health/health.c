@@ -10,13 +10,11 @@
 #include "shared/collect/collect.h"
 
 #define EXIT_UNKNOWN 3
-#define REPORT_PATH "/api/v1/report"
 
 static uint64_t arg_for_ns = 1 * NTK_NS_PER_SECOND;
 static bool arg_json;
 static const char *arg_sysfs_root;
-static struct ntk_hang_remote arg_remote = { .path = REPORT_PATH,
-                                             .timeout_ns = 5 * NTK_NS_PER_SECOND };
+static struct ntk_hosts_remote arg_remote = { .timeout_ns = 5 * NTK_NS_PER_SECOND };
 
 static const struct ntk_opt option_rows[] = {
     { 'j', "json", 0, NTK_OPT_FLAG, &arg_json, "a JSON object" },
@@ -52,7 +50,7 @@ static const struct ntk_opt_program program = {
                 "neuron-monitor query health has what was before.",
 };
 
-struct ntk_health_node ntk_health_host_judge(const struct ntk_hang_host *host)
+struct ntk_health_node ntk_health_host_judge(const struct ntk_host *host)
 {
     struct ntk_health_node node = { 0 };
 
@@ -72,7 +70,7 @@ struct ntk_health_node ntk_health_host_judge(const struct ntk_hang_host *host)
 }
 
 /* Segments are asked for their counters only: what rings still hold is of any time. */
-static int look(struct ntk_hang_host *host, struct ntk_err *err)
+static int look(struct ntk_host *host, struct ntk_err *err)
 {
     const struct ntk_collector_options options = { .sysfs_root = arg_sysfs_root,
                                                    .no_events = true,
@@ -97,7 +95,7 @@ static int look(struct ntk_hang_host *host, struct ntk_err *err)
     return ret;
 }
 
-static int exit_code(const struct ntk_hang_host *hosts, size_t count)
+static int exit_code(const struct ntk_host *hosts, size_t count)
 {
     enum ntk_health_verdict worst = NTK_HEALTH_HEALTHY;
 
@@ -111,7 +109,7 @@ static int exit_code(const struct ntk_hang_host *hosts, size_t count)
                                          : EXIT_SUCCESS;
 }
 
-static int print(const struct ntk_hang_host *hosts, size_t count)
+static int print(const struct ntk_host *hosts, size_t count)
 {
     struct ntk_buf out = { 0 };
 
@@ -142,11 +140,12 @@ int ntk_health_main(int argc, char **argv)
     if (!is_here && arg_sysfs_root) {
         return ntk_opt_usage_error(&program, "--sysfs-root is of this machine");
     }
-    struct ntk_hang_host *hosts = ntk_hang_hosts_create(is_here ? NULL : argv + first, count, &err);
+    struct ntk_host *hosts = ntk_hang_hosts_create(is_here ? NULL : argv + first, count, &err);
     if (!hosts) {
         return ntk_log_failure("health", &err);
     }
-    int ret = is_here ? look(hosts, &err) : ntk_hang_ask(hosts, count, &arg_remote, &err);
+    int ret = is_here ? look(hosts, &err)
+                      : ntk_hosts_ask(hosts, count, NTK_HOSTS_REPORT, &arg_remote, &err);
     if (ret < 0) {
         ret = ntk_log_failure("health", &err);
     } else {

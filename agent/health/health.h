@@ -21,9 +21,9 @@
 int ntk_health_main(int argc, char **argv);
 
 /* Unknown without an answer, without devices, and when one of them has no verdict. */
-struct ntk_health_node ntk_health_host_judge(const struct ntk_hang_host *host);
+struct ntk_health_node ntk_health_host_judge(const struct ntk_host *host);
 
-void ntk_health_write_text(const struct ntk_hang_host *hosts, size_t count, struct ntk_buf *out);
-void ntk_health_write_json(const struct ntk_hang_host *hosts, size_t count, struct ntk_buf *out);
+void ntk_health_write_text(const struct ntk_host *hosts, size_t count, struct ntk_buf *out);
+void ntk_health_write_json(const struct ntk_host *hosts, size_t count, struct ntk_buf *out);
 
 #endif

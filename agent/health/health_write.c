@@ -63,7 +63,7 @@ static void add_row(struct ntk_text_table *table, const char *host,
     ntk_text_table_text(table, ntk_health_actions[row ? row->action : NTK_HEALTH_ACTION_NONE].name);
 }
 
-static void write_table(const struct ntk_hang_host *hosts, size_t count, struct ntk_buf *out)
+static void write_table(const struct ntk_host *hosts, size_t count, struct ntk_buf *out)
 {
     static const char *const heads[COLUMNS] = { "HOST",   "DEVICE", "VERDICT", "SINCE",
                                                 "REASON", "CORES",  "COUNT",   "ACTION" };
@@ -89,7 +89,7 @@ static void write_table(const struct ntk_hang_host *hosts, size_t count, struct 
     ntk_text_table_fini(&table);
 }
 
-static void write_machine(const struct ntk_hang_host *host, struct ntk_buf *out)
+static void write_machine(const struct ntk_host *host, struct ntk_buf *out)
 {
     struct ntk_health_node node = ntk_health_host_judge(host);
 
@@ -106,7 +106,7 @@ static void write_machine(const struct ntk_hang_host *host, struct ntk_buf *out)
     ntk_buf_add_char(out, '\n');
 }
 
-static void write_reasons(const struct ntk_hang_host *host, struct ntk_buf *out)
+static void write_reasons(const struct ntk_host *host, struct ntk_buf *out)
 {
     for (size_t i = 0; host->snapshot && i < host->snapshot->device_count; i++) {
         const struct ntk_device_sample *device = &host->snapshot->devices[i];
@@ -133,7 +133,7 @@ static void write_reasons(const struct ntk_hang_host *host, struct ntk_buf *out)
     }
 }
 
-void ntk_health_write_text(const struct ntk_hang_host *hosts, size_t count, struct ntk_buf *out)
+void ntk_health_write_text(const struct ntk_host *hosts, size_t count, struct ntk_buf *out)
 {
     bool has_devices = false;
 
@@ -231,7 +231,7 @@ static void write_device(struct ntk_json *json, const struct ntk_device_sample *
     ntk_json_object_end(json);
 }
 
-void ntk_health_write_json(const struct ntk_hang_host *hosts, size_t count, struct ntk_buf *out)
+void ntk_health_write_json(const struct ntk_host *hosts, size_t count, struct ntk_buf *out)
 {
     struct ntk_health_node all = { 0 };
     struct ntk_json json;

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+#include "shared/hosts/hosts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/base/clock.h"
+#include "shared/http/http_many.h"
+#include "shared/report/report_json.h"
+
+/* Asked at the same time; the others when one of these has ended. */
+#define PLACES_MAX 64u
+
+void ntk_host_fini(struct ntk_host *host)
+{
+    ntk_snapshot_destroy(host->snapshot);
+    host->snapshot = NULL;
+    host->err = (struct ntk_err){ 0 };
+}
+
+int ntk_hosts_url_make(const char *name, const char *path, char *url, size_t url_bytes,
+                       struct ntk_err *err)
+{
+    const char *scheme = strstr(name, "://");
+    const char *host = scheme ? scheme + 3 : name;
+    size_t length = strlen(name);
+
+    if (scheme && strncmp(name, "http://", 7) != 0 && strncmp(name, "https://", 8) != 0) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "'%.200s' is not a URL with http:// or https://", name);
+    }
+    while (length > 0 && name[length - 1] == '/') {
+        length--;
+    }
+    const char *slash = strchr(host, '/');
+    bool has_path = slash && slash < name + length;
+    if (!scheme && (has_path || !name[0])) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "'%.200s' is neither a URL with http:// or https:// nor HOST:PORT",
+                           name);
+    }
+    int bytes = snprintf(url, url_bytes, "%s%.*s%s", scheme ? "" : "http://", (int)length, name,
+                         has_path ? "" : path);
+    return bytes < 0 || (size_t)bytes >= url_bytes
+               ? ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "the address is too long")
+               : 0;
+}
+
+struct ntk_http_question ntk_hosts_question(const struct ntk_hosts_remote *remote, const char *url)
+{
+    return (struct ntk_http_question){ .url = url,
+                                       .token_file = remote->token_file,
+                                       .ca_file = remote->ca_file,
+                                       .connect_ns = remote->timeout_ns,
+                                       .timeout_ns = remote->timeout_ns,
+                                       .answer_bytes_max = NTK_HOSTS_ANSWER_BYTES };
+}
+
+int ntk_hosts_answer_read(const struct ntk_http_answer *answer, struct ntk_snapshot **out_snapshot,
+                          struct ntk_err *err)
+{
+    if (answer->status != 200) {
+        return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "the answer has status %ld%s",
+                           answer->status,
+                           answer->status == 401   ? ": it wants a token, see --token-file"
+                           : answer->status == 503 ? ": it has no report yet"
+                                                   : "");
+    }
+    *out_snapshot = NULL;
+    int ret = ntk_report_read(answer->body.bytes, answer->body.bytes_count, out_snapshot, err);
+    return ret < 0 || *out_snapshot
+               ? ret
+               : ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "the answer is no report");
+}
+
+struct ntk_ranks_clock ntk_hosts_clock(const struct ntk_snapshot *snapshot, uint64_t asked_ns,
+                                       uint64_t answered_ns)
+{
+    uint64_t took_ns = answered_ns > asked_ns ? answered_ns - asked_ns : 0; /* clocks are set */
+
+    return (struct ntk_ranks_clock){
+        .ahead_ns = (int64_t)(snapshot->realtime_ns - (asked_ns + took_ns / 2)),
+        .error_ns = snapshot->period_ns + took_ns,
+    };
+}
+
+/* ---- each of them once ---- */
+
+struct asker {
+    struct ntk_host *hosts;
+    size_t count;
+    const char *path;
+    const struct ntk_hosts_remote *remote;
+    struct ntk_http_many *many;
+    struct asked {
+        size_t host_index;
+        uint64_t asked_ns;
+        char url[NTK_HOSTS_URL_BYTES];
+    } * places;
+    size_t next;   /* host that was not asked yet */
+    size_t asking; /* places that are */
+};
+
+/* Asks the next host that can be asked, at the place. */
+static void ask_next(struct asker *asker, size_t place)
+{
+    struct asked *asked = &asker->places[place];
+
+    while (asker->next < asker->count) {
+        struct ntk_host *host = &asker->hosts[asker->next];
+        struct ntk_http_question question = ntk_hosts_question(asker->remote, asked->url);
+
+        asked->host_index = asker->next++;
+        asked->asked_ns = ntk_clock_realtime_ns();
+        if (ntk_hosts_url_make(host->name, asker->path, asked->url, sizeof asked->url,
+                               &host->err) == 0 &&
+            ntk_http_many_start(asker->many, place, &question, &host->err) == 0) {
+            asker->asking++;
+            return;
+        }
+    }
+}
+
+static void take(struct asker *asker, const struct ntk_http_many_end *end)
+{
+    const struct asked *asked = &asker->places[end->place];
+    struct ntk_host *host = &asker->hosts[asked->host_index];
+    uint64_t answered_ns = ntk_clock_realtime_ns();
+    struct ntk_snapshot *snapshot;
+
+    if (end->result < 0) {
+        host->err = end->err;
+    } else if (ntk_hosts_answer_read(end->answer, &snapshot, &host->err) == 0) {
+        host->snapshot = snapshot;
+        host->clock = ntk_hosts_clock(snapshot, asked->asked_ns, answered_ns);
+    }
+}
+
+int ntk_hosts_ask(struct ntk_host *hosts, size_t count, const char *path,
+                  const struct ntk_hosts_remote *remote, struct ntk_err *err)
+{
+    size_t places = count < PLACES_MAX ? count : PLACES_MAX;
+    struct asker asker = { .hosts = hosts, .count = count, .path = path, .remote = remote };
+    int ret = 0;
+
+    asker.places = calloc(places + 1, sizeof *asker.places);
+    asker.many = ntk_http_many_create(places);
+    if (!asker.places || !asker.many) {
+        ret = ntk_err_no_memory(err);
+        goto out;
+    }
+    for (size_t i = 0; i < count; i++) {
+        ntk_host_fini(&hosts[i]);
+    }
+    for (size_t i = 0; i < places; i++) {
+        ask_next(&asker, i);
+    }
+    while (asker.asking > 0) {
+        struct ntk_http_many_end end;
+
+        if (ntk_http_many_wait(asker.many, UINT64_MAX, &end)) {
+            asker.asking--;
+            take(&asker, &end);
+            ask_next(&asker, end.place);
+        }
+    }
+
+out:
+    ntk_http_many_destroy(asker.many);
+    free(asker.places);
+    return ret;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hosts - asks the agents of many machines, all at once on one thread, and says how their clocks stand.
+ *
+ * A host is what a person types: a URL, HOST:PORT or HOST. Time and bytes are bounded for each of
+ * them, so one that is silent, or never ends, keeps nobody waiting longer.
+ *
+ * Owner:   names are borrowed; ntk_host_fini() frees what a host answered.
+ * Threads: one host, one thread; no state elsewhere.
+ */
+#ifndef NTK_SHARED_HOSTS_HOSTS_H
+#define NTK_SHARED_HOSTS_HOSTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/base/err.h"
+#include "shared/http/http_client.h"
+#include "shared/metrics/ranks.h"
+#include "shared/metrics/snapshot.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What an agent answers, GET. */
+#define NTK_HOSTS_RANKS "/api/v1/ranks"   /* processes and their communicators, each period */
+#define NTK_HOSTS_REPORT "/api/v1/report" /* everything, as often as the agent reports */
+
+#define NTK_HOSTS_URL_BYTES 2048
+/* Of one answer: more than the largest machine says. */
+#define NTK_HOSTS_ANSWER_BYTES ((size_t)8 * 1024 * 1024)
+
+/* Of the host's answer, when there is one. */
+struct ntk_host {
+    const char *name;                    /* as it was asked for; "": this machine */
+    const struct ntk_snapshot *snapshot; /* NULL: none, see err */
+    struct ntk_err err;
+    struct ntk_ranks_clock clock;
+};
+
+struct ntk_hosts_remote {
+    const char *token_file; /* a bearer token; NULL: none */
+    const char *ca_file;    /* PEM; NULL: the system's */
+    uint64_t timeout_ns;    /* of one host */
+};
+
+/* The address of path at a host: "http://" before a name without scheme; a URL that has a path of
+ * its own keeps it. -EINVAL with a sentence. */
+int ntk_hosts_url_make(const char *name, const char *path, char *url, size_t url_bytes,
+                       struct ntk_err *err);
+/* Asks each host once for a report at path, and comes back when all have answered or their time is
+ * over: snapshot and clock, or err. What they had before is freed. 0 or -ENOMEM. */
+int ntk_hosts_ask(struct ntk_host *hosts, size_t count, const char *path,
+                  const struct ntk_hosts_remote *remote, struct ntk_err *err);
+void ntk_host_fini(struct ntk_host *host);
+
+/* The parts, for who asks in their own way. What a question to a host has, but for its URL: */
+struct ntk_http_question ntk_hosts_question(const struct ntk_hosts_remote *remote, const char *url);
+/* The snapshot of an answer with a status. Negative with a sentence. */
+int ntk_hosts_answer_read(const struct ntk_http_answer *answer, struct ntk_snapshot **out_snapshot,
+                          struct ntk_err *err);
+/* How far the clock of who made a report is ahead: it was made at some time before the answer was here
+ * and after the one before it was made. Times are of this machine, since 1970. */
+struct ntk_ranks_clock ntk_hosts_clock(const struct ntk_snapshot *snapshot, uint64_t asked_ns,
+                                       uint64_t answered_ns);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

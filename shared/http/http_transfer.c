@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+/* http_transfer - what libcurl is told of a question, and what becomes of its answer. */
+#include "shared/http/http_transfer.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/base/clock.h"
+#include "shared/base/fs.h"
+
+#define HEAD_BYTES_MAX ((size_t)64 * 1024)
+#define TOKEN_BYTES 4096
+#define RETRY_AFTER_SECONDS_MAX UINT64_C(3600)
+
+static void init_curl(void)
+{
+    curl_global_init(CURL_GLOBAL_DEFAULT);
+}
+
+int http_transfer_init(struct http_transfer *transfer)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, init_curl);
+    transfer->easy = curl_easy_init();
+    return transfer->easy ? 0 : -ENOMEM;
+}
+
+void http_transfer_fini(struct http_transfer *transfer)
+{
+    curl_easy_cleanup(transfer->easy); /* NULL is fine */
+    transfer->easy = NULL;
+}
+
+/* -- libcurl's callbacks ----------------------------------------------------------------------- */
+
+static size_t on_body(char *bytes, size_t size, size_t count, void *ctx)
+{
+    struct http_transfer *transfer = ctx;
+    size_t bytes_count = size * count;
+    long status = 0;
+
+    curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
+    if (transfer->question->on_bytes && status >= 200 && status < 300) {
+        transfer->is_stopped =
+            !transfer->question->on_bytes(bytes, bytes_count, transfer->question->ctx);
+        return transfer->is_stopped ? 0 : bytes_count;
+    }
+    if (transfer->answer->body.bytes_count + bytes_count > transfer->body_bytes_max) {
+        transfer->is_too_long = true;
+        return 0;
+    }
+    ntk_buf_add(&transfer->answer->body, bytes, bytes_count);
+    return ntk_buf_ok(&transfer->answer->body) ? bytes_count : 0;
+}
+
+/* Headers and, after the body, trailers; a status line begins anew (100 Continue). */
+static size_t on_head(char *bytes, size_t size, size_t count, void *ctx)
+{
+    struct http_transfer *transfer = ctx;
+    struct ntk_buf *head = &transfer->answer->head;
+    size_t bytes_count = size * count;
+    const char *colon = memchr(bytes, ':', bytes_count);
+    size_t length = bytes_count;
+
+    if (bytes_count >= 5 && !memcmp(bytes, "HTTP/", 5)) {
+        ntk_buf_reset(head);
+        return bytes_count;
+    }
+    if (!colon) {
+        return bytes_count;
+    }
+    if (head->bytes_count + bytes_count + 1 > HEAD_BYTES_MAX) {
+        transfer->is_too_long = true;
+        return 0;
+    }
+    while (length && isspace((unsigned char)bytes[length - 1])) {
+        length--;
+    }
+    for (size_t i = 0; i < length; i++) {
+        bool is_name = bytes + i < colon;
+        ntk_buf_add_char(head, is_name ? (char)tolower((unsigned char)bytes[i]) : bytes[i]);
+    }
+    ntk_buf_add_char(head, '\n');
+    return bytes_count;
+}
+
+/* Gives the body of the question: what was given may have reached the peer. */
+static size_t on_read(char *bytes, size_t size, size_t count, void *ctx)
+{
+    struct http_transfer *transfer = ctx;
+    size_t rest = transfer->question->body_bytes - transfer->sent_bytes;
+    size_t now = size * count < rest ? size * count : rest;
+
+    if (now) {
+        memcpy(bytes, (const char *)transfer->question->body + transfer->sent_bytes, now);
+    }
+    transfer->sent_bytes += now;
+    return now;
+}
+
+/* libcurl sends the body again on a connection that turned out to be closed. */
+static int on_seek(void *ctx, curl_off_t offset, int origin)
+{
+    struct http_transfer *transfer = ctx;
+
+    if (origin != SEEK_SET || offset < 0 || (size_t)offset > transfer->question->body_bytes) {
+        return CURL_SEEKFUNC_CANTSEEK;
+    }
+    transfer->sent_bytes = (size_t)offset;
+    return CURL_SEEKFUNC_OK;
+}
+
+/* -- one question ------------------------------------------------------------------------------ */
+
+static long ms_of(uint64_t ns, uint64_t default_ns)
+{
+    uint64_t ms = (ns ? ns : default_ns) / NTK_NS_PER_MS;
+
+    return ns == UINT64_MAX ? 0 : ms ? (long)ms : 1;
+}
+
+/* Link-local services and sockets of this machine are never behind a proxy. */
+static bool is_local(const struct ntk_http_question *question)
+{
+    return question->no_proxy || question->unix_socket_path ||
+           strstr(question->url, "://169.254.") || strstr(question->url, "://[fe80:") ||
+           strstr(question->url, "://[fd00:ec2:");
+}
+
+static void set_body(CURL *easy, struct http_transfer *transfer)
+{
+    const struct ntk_http_question *question = transfer->question;
+
+    if (!question->body) {
+        return;
+    }
+    curl_easy_setopt(easy, CURLOPT_POST, 1L);
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)question->body_bytes);
+    curl_easy_setopt(easy, CURLOPT_READFUNCTION, on_read);
+    curl_easy_setopt(easy, CURLOPT_READDATA, transfer);
+    curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, on_seek);
+    curl_easy_setopt(easy, CURLOPT_SEEKDATA, transfer);
+    /* No second of waiting for "100 Continue" before a large body. */
+    curl_easy_setopt(easy, CURLOPT_EXPECT_100_TIMEOUT_MS, 1L);
+}
+
+static void set_options(CURL *easy, struct http_transfer *transfer, struct curl_slist *headers)
+{
+    const struct ntk_http_question *question = transfer->question;
+
+    curl_easy_reset(easy); /* connections stay */
+    curl_easy_setopt(easy, CURLOPT_URL, question->url);
+    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->error);
+    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(easy, CURLOPT_USERAGENT, "neuron-toolkit/" NTK_VERSION);
+    curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, ""); /* all that libcurl can undo */
+    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
+                     ms_of(question->connect_ns, NTK_HTTP_CONNECT_NS));
+    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, ms_of(question->timeout_ns, NTK_HTTP_TIMEOUT_NS));
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
+    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_head);
+    curl_easy_setopt(easy, CURLOPT_HEADERDATA, transfer);
+    set_body(easy, transfer);
+    if (question->method && !strcmp(question->method, "HEAD")) {
+        curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
+    } else if (question->method) {
+        curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, question->method);
+    }
+    if (is_local(question)) {
+        curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
+    }
+    curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, question->unix_socket_path);
+    curl_easy_setopt(easy, CURLOPT_HTTP_VERSION,
+                     question->http2 ? (long)CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE
+                                     : (long)CURL_HTTP_VERSION_1_1);
+    /* libcurl 7.88 (Debian 12) cannot use such a connection again: every later question fails with
+     * "Error in the HTTP2 framing layer", and nothing of it was sent; seen with gRPC's own server,
+     * too. */
+    curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, question->http2 ? 1L : 0L);
+    curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, question->http2 ? 1L : 0L);
+    if (question->user_password) {
+        curl_easy_setopt(easy, CURLOPT_HTTPAUTH, CURLAUTH_BASIC);
+        curl_easy_setopt(easy, CURLOPT_USERPWD, question->user_password);
+    }
+    if (question->ca_file) {
+        curl_easy_setopt(easy, CURLOPT_CAINFO, question->ca_file);
+    }
+    if (question->cert_file) {
+        curl_easy_setopt(easy, CURLOPT_SSLCERT, question->cert_file);
+        curl_easy_setopt(easy, CURLOPT_SSLKEY,
+                         question->key_file ? question->key_file : question->cert_file);
+    }
+    if (question->is_insecure) {
+        curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
+        curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
+    }
+    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
+}
+
+static int add_header(struct curl_slist **headers, const char *header)
+{
+    struct curl_slist *more = curl_slist_append(*headers, header);
+
+    *headers = more ? more : *headers;
+    return more ? 0 : -ENOMEM;
+}
+
+/* "Authorization: Bearer ..." of the file as it is now. */
+static int add_token(struct curl_slist **headers, const char *path, struct ntk_err *err)
+{
+    static const char name[] = "Authorization: Bearer ";
+    char header[sizeof name + TOKEN_BYTES];
+    char *token = header + sizeof name - 1;
+
+    memcpy(header, name, sizeof name);
+    ssize_t got = ntk_fs_read_text(path, token, TOKEN_BYTES);
+    token[got > 0 ? strcspn(token, "\r\n") : 0] = '\0';
+    int ret = got > 0 && token[0] ? add_header(headers, header)
+                                  : ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET,
+                                                "the token cannot be read from %.200s: %s", path,
+                                                got < 0 ? strerror((int)-got) : "it has none");
+    explicit_bzero(header, sizeof header);
+    return ret;
+}
+
+static int make_headers(const struct ntk_http_question *question, struct curl_slist **out_headers,
+                        struct ntk_err *err)
+{
+    int ret = 0;
+
+    *out_headers = NULL;
+    for (const char *const *header = question->headers; header && *header && ret >= 0; header++) {
+        ret = add_header(out_headers, *header);
+    }
+    if (question->token_file && ret >= 0) {
+        ret = add_token(out_headers, question->token_file, err);
+    }
+    return ret == -ENOMEM ? ntk_err_no_memory(err) : ret;
+}
+
+/* The copies may have a token in them. */
+static void free_headers(struct curl_slist *headers)
+{
+    for (struct curl_slist *header = headers; header; header = header->next) {
+        explicit_bzero(header->data, strlen(header->data));
+    }
+    curl_slist_free_all(headers);
+}
+
+static const struct {
+    CURLcode code;
+    int error;
+} errors[] = {
+    { CURLE_URL_MALFORMAT, -EINVAL },         { CURLE_UNSUPPORTED_PROTOCOL, -EINVAL },
+    { CURLE_COULDNT_CONNECT, -ECONNREFUSED }, { CURLE_COULDNT_RESOLVE_HOST, -ECONNREFUSED },
+    { CURLE_OPERATION_TIMEDOUT, -ETIMEDOUT }, { CURLE_ABORTED_BY_CALLBACK, -ECANCELED },
+    { CURLE_OUT_OF_MEMORY, -ENOMEM },
+};
+
+/* Behind a name and a password that stand in it; a wrong one may have an @ too. */
+static const char *shown_url(const char *url)
+{
+    const char *host = strstr(url, "://");
+    const char *at = host ? memrchr(host + 3, '@', strcspn(host + 3, "/?#")) : NULL;
+
+    return at ? at + 1 : url;
+}
+
+static int fail(const struct http_transfer *transfer, CURLcode code, struct ntk_err *err)
+{
+    const char *url = shown_url(transfer->question->url);
+    const char *said = transfer->error;
+    int length = (int)strcspn(url, "?#");
+    int error = -EIO;
+
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
+        error = errors[i].code == code ? errors[i].error : error;
+    }
+    if (transfer->is_too_long) {
+        return ntk_err_set(err, -EMSGSIZE, NTK_ERR_NO_OFFSET,
+                           "%.*s: the answer is longer than %zu bytes", length, url,
+                           transfer->body_bytes_max);
+    }
+    if (transfer->is_stopped || error == -ECANCELED) {
+        return ntk_err_set(err, -ECANCELED, NTK_ERR_NO_OFFSET, "%.*s: cancelled", length, url);
+    }
+    return ntk_err_set(err, error, NTK_ERR_NO_OFFSET, "%.*s: %s", length, url,
+                       said[0] ? said : curl_easy_strerror(code));
+}
+
+int http_transfer_begin(struct http_transfer *transfer, const struct ntk_http_question *question,
+                        struct ntk_http_answer *answer, struct ntk_err *err)
+{
+    CURL *easy = transfer->easy;
+
+    *transfer = (struct http_transfer){ .easy = easy,
+                                        .question = question,
+                                        .answer = answer,
+                                        .body_bytes_max = question->answer_bytes_max
+                                                              ? question->answer_bytes_max
+                                                              : NTK_HTTP_ANSWER_BYTES };
+    answer->status = 0;
+    answer->is_sent = false;
+    ntk_buf_reset(&answer->head);
+    ntk_buf_reset(&answer->body);
+    int ret = make_headers(question, &transfer->headers, err);
+    if (ret < 0) {
+        free_headers(transfer->headers);
+        transfer->headers = NULL;
+        return ret;
+    }
+    set_options(easy, transfer, transfer->headers);
+    return 0;
+}
+
+int http_transfer_end(struct http_transfer *transfer, CURLcode code, struct ntk_err *err)
+{
+    struct ntk_http_answer *answer = transfer->answer;
+    long request_bytes = 0;
+    curl_off_t retry_after = 0;
+
+    curl_easy_getinfo(transfer->easy, CURLINFO_RETRY_AFTER, &retry_after);
+    answer->retry_after_ns = retry_after <= 0 ? 0
+                             : (uint64_t)retry_after < RETRY_AFTER_SECONDS_MAX
+                                 ? (uint64_t)retry_after * NTK_NS_PER_SECOND
+                                 : RETRY_AFTER_SECONDS_MAX * NTK_NS_PER_SECOND;
+    curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &answer->status);
+    curl_easy_getinfo(transfer->easy, CURLINFO_REQUEST_SIZE, &request_bytes);
+    answer->is_sent = request_bytes > 0 && transfer->sent_bytes == transfer->question->body_bytes;
+    curl_easy_reset(transfer->easy); /* nothing of the question stays behind */
+    free_headers(transfer->headers);
+    transfer->headers = NULL;
+    if (code != CURLE_OK) {
+        answer->status = 0;
+        return fail(transfer, code, err);
+    }
+    return 0;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * http_transfer - one question on one handle of libcurl; how many of them go on at once is the
+ * business of http_client (one) and http_many.
+ *
+ * Owner:   init / fini; begin / end frame a question, which must live as long as its answer.
+ * Threads: one at a time.
+ */
+#ifndef NTK_SHARED_HTTP_HTTP_TRANSFER_H
+#define NTK_SHARED_HTTP_HTTP_TRANSFER_H
+
+#include <curl/curl.h>
+
+#include "shared/http/http_client.h"
+
+struct http_transfer {
+    CURL *easy;
+    const struct ntk_http_question *question;
+    struct ntk_http_answer *answer;
+    struct curl_slist *headers;
+    size_t body_bytes_max;
+    size_t sent_bytes; /* of the question's body, handed to the connection */
+    bool is_too_long;
+    bool is_stopped; /* by on_bytes */
+    char error[CURL_ERROR_SIZE];
+};
+
+/* 0 or -ENOMEM. */
+int http_transfer_init(struct http_transfer *transfer);
+void http_transfer_fini(struct http_transfer *transfer);
+/* Empties the answer and tells the handle. Negative as ntk_http_client_ask(): nothing to end. */
+int http_transfer_begin(struct http_transfer *transfer, const struct ntk_http_question *question,
+                        struct ntk_http_answer *answer, struct ntk_err *err);
+/* The handle is in no multi handle any more; CURLE_ABORTED_BY_CALLBACK: cancelled. As
+ * ntk_http_client_ask(). */
+int http_transfer_end(struct http_transfer *transfer, CURLcode code, struct ntk_err *err);
+
+#endif

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: addresses as people type them; then peers of plain sockets on one thread each, that answer
+ * a report, close, say nothing, send what is no report, or never end. */
+#include "shared/hosts/hosts.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "shared/base/clock.h"
+#include "tests/support/unit.h"
+
+#define HEAD "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"
+#define REPORT                                                                 \
+    "{\"neuron_runtime_data\":[],\"system_data\":null,\"instance_info\":null," \
+    "\"neuron_hardware_info\":null,\"timestamp_ns\":1000000000000,\"sequence\":1}\n"
+
+struct peer {
+    const char *answer; /* NULL: it takes the connection and says nothing */
+    bool is_endless;    /* the answer is followed by spaces until nobody reads */
+    bool is_deep;       /* by opening brackets */
+    int listener;
+    pthread_t thread;
+    char name[64];
+};
+
+static void *serve(void *ctx)
+{
+    struct peer *peer = ctx;
+    char asked[4096];
+    char fill[4096];
+    int fd = accept(peer->listener, NULL, NULL);
+
+    memset(fill, peer->is_deep ? '[' : ' ', sizeof fill);
+    if (fd < 0 || recv(fd, asked, sizeof asked, 0) <= 0) {
+        return NULL;
+    }
+    if (!peer->answer) {
+        (void)!recv(fd, asked, sizeof asked, 0); /* until who asks has had enough */
+    } else if (send(fd, peer->answer, strlen(peer->answer), MSG_NOSIGNAL) > 0) {
+        for (int i = 0; (peer->is_endless || (peer->is_deep && i < 16)) &&
+                        send(fd, fill, sizeof fill, MSG_NOSIGNAL) > 0;
+             i++) {
+        }
+    }
+    close(fd);
+    return NULL;
+}
+
+static void peer_start(struct peer *peer)
+{
+    struct sockaddr_in address = { .sin_family = AF_INET,
+                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    socklen_t bytes = sizeof address;
+
+    peer->listener = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(bind(peer->listener, (struct sockaddr *)&address, bytes), 0);
+    assert_int_equal(listen(peer->listener, 8), 0);
+    assert_int_equal(getsockname(peer->listener, (struct sockaddr *)&address, &bytes), 0);
+    snprintf(peer->name, sizeof peer->name, "127.0.0.1:%d", ntohs(address.sin_port));
+    assert_int_equal(pthread_create(&peer->thread, NULL, serve, peer), 0);
+}
+
+static void peer_end(struct peer *peer)
+{
+    shutdown(peer->listener, SHUT_RDWR);
+    pthread_join(peer->thread, NULL);
+    close(peer->listener);
+}
+
+static void every_form_of_an_address_leads_to_the_same_agent(void **state)
+{
+    static const struct {
+        const char *name, *url;
+    } rows[] = {
+        { "node1:9000", "http://node1:9000/api/v1/ranks" },
+        { "http://node1:9000", "http://node1:9000/api/v1/ranks" },
+        { "http://node1:9000//", "http://node1:9000/api/v1/ranks" },
+        { "https://node1", "https://node1/api/v1/ranks" },
+        { "[::1]:9000", "http://[::1]:9000/api/v1/ranks" },
+        { "http://node1/own/path", "http://node1/own/path" },
+    };
+    static const char *const wrong[] = { "", "node1/path", "ftp://node1", "unix:///run/x" };
+    char url[64];
+    struct ntk_err err;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_int_equal(ntk_hosts_url_make(rows[i].name, NTK_HOSTS_RANKS, url, sizeof url, &err),
+                         0);
+        assert_string_equal(url, rows[i].url);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_int_equal(ntk_hosts_url_make(wrong[i], NTK_HOSTS_RANKS, url, sizeof url, &err),
+                         -EINVAL);
+    }
+    assert_int_equal(ntk_hosts_url_make("node1:9000", NTK_HOSTS_RANKS, url, 30, &err), -EINVAL);
+}
+
+/* Those that answer are read whatever the others do; each of these has a sentence. */
+static void hostile_and_silent_hosts_keep_nobody_else_from_being_read(void **state)
+{
+    struct peer peers[] = {
+        { .answer = HEAD REPORT },
+        { .answer = NULL },
+        { .answer = HEAD "this is no JSON" },
+        { .answer = HEAD, .is_endless = true },
+        { .answer = HEAD, .is_deep = true },
+        { .answer = "HTTP/1.1 401 no\r\nContent-Length: 0\r\n\r\n" },
+        { .answer = "garbage without a status\n" },
+    };
+    static const char *const sentences[] = {
+        "", "timed out", "", "longer than", "depth", "--token-file", "",
+    };
+    enum { COUNT = sizeof peers / sizeof *peers };
+    struct ntk_host hosts[COUNT + 1] = { 0 };
+    const struct ntk_hosts_remote remote = { .timeout_ns = 2 * NTK_NS_PER_SECOND };
+    struct ntk_err err = { 0 };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT; i++) {
+        peer_start(&peers[i]);
+        hosts[i].name = peers[i].name;
+    }
+    hosts[COUNT].name = "127.0.0.1:1"; /* nobody is there */
+    assert_int_equal(ntk_hosts_ask(hosts, COUNT + 1, NTK_HOSTS_REPORT, &remote, &err), 0);
+    assert_non_null(hosts[0].snapshot);
+    assert_true(hosts[0].clock.ahead_ns < 0); /* its report is of 1970 */
+    for (size_t i = 1; i <= COUNT; i++) {
+        assert_null(hosts[i].snapshot);
+        assert_true(hosts[i].err.text[0]);
+        if (i < COUNT && !strstr(hosts[i].err.text, sentences[i])) {
+            fail_msg("host %zu: %s", i, hosts[i].err.text);
+        }
+    }
+    for (size_t i = 0; i <= COUNT; i++) {
+        ntk_host_fini(&hosts[i]);
+    }
+    for (size_t i = 0; i < COUNT; i++) {
+        peer_end(&peers[i]);
+    }
+}
+
+/* Far more than are asked at once. */
+static void many_hosts_are_all_asked(void **state)
+{
+    enum { COUNT = 200 };
+    struct ntk_host hosts[COUNT] = { 0 };
+    const struct ntk_hosts_remote remote = { .timeout_ns = 5 * NTK_NS_PER_SECOND };
+    struct ntk_err err = { 0 };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT; i++) {
+        hosts[i].name = i % 2 == 0 ? "127.0.0.1:1" : "no/address";
+    }
+    assert_int_equal(ntk_hosts_ask(hosts, COUNT, NTK_HOSTS_RANKS, &remote, &err), 0);
+    for (size_t i = 0; i < COUNT; i++) {
+        assert_true(hosts[i].err.text[0]);
+        ntk_host_fini(&hosts[i]);
+    }
+    assert_int_equal(ntk_hosts_ask(NULL, 0, NTK_HOSTS_RANKS, &remote, &err), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_form_of_an_address_leads_to_the_same_agent),
+        cmocka_unit_test(hostile_and_silent_hosts_keep_nobody_else_from_being_read),
+        cmocka_unit_test(many_hosts_are_all_asked),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
