@@ -55,7 +55,10 @@ static const struct ntk_opt options[] = {
     { 0, "output-format", "FORMAT", NTK_OPT_TEXT, &arg_format,
       "what to make: page (default on a terminal), summary-text (default elsewhere), summary-json, "
       "json, csv, "
-      "sqlite, parquet, perfetto, chrome or html" },
+      "sqlite, parquet, perfetto, chrome or html; with -d also kineto and chakra",
+      .choices =
+          "page summary-text summary-json json csv sqlite parquet perfetto chrome html kineto "
+          "chakra" },
     { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output,
       "write there; - is stdout, which is where summaries go without it" },
     { 0, "html-size", "SIZE", NTK_OPT_BYTES, &arg_html_bytes,
@@ -384,6 +387,12 @@ int ntk_cmd_view(int argc, char **argv)
     format = ntk_export_format_find(arg_format);
     if (!format && !is_json && strcmp(arg_format, "summary-text") != 0) {
         return ntk_opt_usage_error(&program, "unknown output format '%s': --help lists them",
+                                   arg_format);
+    }
+    if (format && !format->default_path) {
+        return ntk_opt_usage_error(&program,
+                                   "%s is of ranks, of which a capture does not tell: use -d with "
+                                   "the folder of their inspections",
                                    arg_format);
     }
     code = ntk_profile_open(arg_session, arg_neff, &profile);

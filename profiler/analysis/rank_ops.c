@@ -69,20 +69,36 @@ static int warn(struct ntk_rank_list *list, const struct ntk_err *err)
     return 0;
 }
 
-/* The machine that a trace is of: by its boot id, else by what older traces say. */
-static int host_of(struct ntk_rank_list *list, const NtkNtracePb__Info *info, size_t *out_host)
+/* What tells machines apart: the boot id, else what older traces say. */
+static const char *host_id(const NtkNtracePb__Info *info)
 {
-    const char *id = info && info->boot_id && info->boot_id[0] ? info->boot_id
-                     : info && info->instance_id               ? info->instance_id
-                                                               : "";
+    return info && info->boot_id && info->boot_id[0] ? info->boot_id
+           : info && info->instance_id               ? info->instance_id
+                                                     : "";
+}
+
+size_t ntk_rank_list_host(const struct ntk_rank_list *list, const NtkNtracePb__Info *info)
+{
+    const char *id = host_id(info);
     size_t h = 0;
 
-    ntk_vec_each(struct ntk_rank_host, host, &list->hosts) {
+    ntk_vec_each(const struct ntk_rank_host, host, &list->hosts) {
         if (strcmp(host->id, id) == 0) {
-            *out_host = h;
-            return 0;
+            break;
         }
         h++;
+    }
+    return h;
+}
+
+static int host_of(struct ntk_rank_list *list, const NtkNtracePb__Info *info, size_t *out_host)
+{
+    const char *id = host_id(info);
+    size_t h = ntk_rank_list_host(list, info);
+
+    if (h < list->hosts.count) {
+        *out_host = h;
+        return 0;
     }
     struct ntk_rank_host *host = ntk_vec_add(&list->hosts);
     if (!host) {

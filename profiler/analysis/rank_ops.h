@@ -92,6 +92,8 @@ int ntk_rank_list_add_folder(struct ntk_rank_list *list, const char *folder, str
 /* Of the rank's ops through a cursor of them. */
 struct ntk_rank_op ntk_rank_op_at(const struct ntk_rank_ops *rank, struct ntk_rank_cursor *cursor,
                                   size_t index);
+/* Index of the machine of a trace that was added. */
+size_t ntk_rank_list_host(const struct ntk_rank_list *list, const NtkNtracePb__Info *info);
 /* When all are added. */
 int ntk_rank_list_finish(struct ntk_rank_list *list);
 /* What of it could not be kept: 0, or the -errno of the temporary file. */

@@ -20,9 +20,10 @@ typedef int ntk_export_function(const struct ntk_export *export, const char *pat
                                 struct ntk_err *err);
 
 struct ntk_export_format {
-    const char *name;         /* "json" */
-    const char *default_path; /* what the original calls it, where it has it */
-    const char *system_path;  /* the same, of folders of inspections */
+    const char *name; /* "json" */
+    /* What the original calls it, where it has it; NULL: it is of folders alone. */
+    const char *default_path;
+    const char *system_path; /* the same, of folders of inspections */
     ntk_export_function *write;
     bool is_timeline; /* of folders it has the captures too */
 };
@@ -30,9 +31,11 @@ struct ntk_export_format {
 /* NULL for an unknown name. */
 const struct ntk_export_format *ntk_export_format_find(const char *name);
 
+ntk_export_function ntk_export_to_chakra;
 ntk_export_function ntk_export_to_chrome;
 ntk_export_function ntk_export_to_csv;
 ntk_export_function ntk_export_to_json;
+ntk_export_function ntk_export_to_kineto;
 ntk_export_function ntk_export_to_parquet;
 ntk_export_function ntk_export_to_perfetto;
 ntk_export_function ntk_export_to_sqlite;

@@ -85,9 +85,15 @@ static bool is_of(const struct ntk_table *tables, size_t count, const char *name
     return false;
 }
 
+struct tables {
+    const struct ntk_export *export;
+    const struct ntk_folder_format *format;
+};
+
 /* "Instruction.csv" of a table that is exported, of captures or of folders. */
-static bool is_ours(const char *name, const char *extension)
+static bool is_table(const char *name, const void *ctx)
 {
+    const char *extension = ((const struct tables *)ctx)->format->extension;
     size_t count;
     size_t system_count;
     const struct ntk_table *tables = ntk_tables_schema(&count);
@@ -98,7 +104,7 @@ static bool is_ours(const char *name, const char *extension)
 }
 
 /* 1: there is a folder that may be replaced; 0: there is nothing; -errno. */
-static int look_at(const char *path, const char *extension, struct ntk_err *err)
+static int look_at(const char *path, const struct ntk_folder_files *files, struct ntk_err *err)
 {
     DIR *dir = opendir(path);
     int ret = 1;
@@ -108,7 +114,7 @@ static int look_at(const char *path, const char *extension, struct ntk_err *err)
     }
     for (struct dirent *entry; ret == 1 && (entry = readdir(dir));) {
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-            !is_ours(entry->d_name, extension)) {
+            !files->is_ours(entry->d_name, files->ctx)) {
             ret = ntk_err_set(err, -EEXIST, NTK_ERR_NO_OFFSET,
                               "cannot write %s: there is a folder with other files in it (%s)",
                               path, entry->d_name);
@@ -141,15 +147,13 @@ static int take_place(char *temporary, const char *path, bool is_there, struct n
     return ret;
 }
 
-/* Writes the tables into a new folder beside place and puts it there. */
-static int export_beside(const struct ntk_export *export, const char *place,
-                         const struct ntk_folder_format *format, struct ntk_err *err)
+/* Writes the files into a new folder beside place and puts it there. */
+static int write_beside(const char *place, const struct ntk_folder_files *files,
+                        struct ntk_err *err)
 {
-    size_t table_count;
-    const struct ntk_table *tables = ntk_tables_of(export, &table_count);
     struct ntk_err ignored = { 0 };
     char *temporary = NULL;
-    int is_there = look_at(place, format->extension, err);
+    int is_there = look_at(place, files, err);
     int ret = 0;
 
     if (is_there < 0) {
@@ -163,9 +167,7 @@ static int export_beside(const struct ntk_export *export, const char *place,
         free(temporary);
         return ret;
     }
-    for (size_t t = 0; t < table_count && ret == 0; t++) {
-        ret = write_table(export, format, &tables[t], temporary, err);
-    }
+    ret = files->write(temporary, files->ctx, err);
     if (ret == 0) {
         ret = take_place(temporary, place, is_there > 0, err);
     }
@@ -176,14 +178,13 @@ static int export_beside(const struct ntk_export *export, const char *place,
     return ret;
 }
 
-int ntk_folder_export(const struct ntk_export *export, const char *path,
-                      const struct ntk_folder_format *format, struct ntk_err *err)
+int ntk_folder_write(const char *path, const struct ntk_folder_files *files, struct ntk_err *err)
 {
     char *place;
 
     if (strcmp(path, "-") == 0) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "%s is a folder of files: it cannot go to stdout", format->extension);
+                           "%s is a folder of files: it cannot go to stdout", files->name);
     }
     place = strdup(path);
     if (!place) {
@@ -192,7 +193,30 @@ int ntk_folder_export(const struct ntk_export *export, const char *path,
     for (size_t length = strlen(place); length > 1 && place[length - 1] == '/'; length--) {
         place[length - 1] = '\0';
     }
-    int ret = export_beside(export, place, format, err);
+    int ret = write_beside(place, files, err);
     free(place);
     return ret;
+}
+
+static int write_tables(const char *folder, const void *ctx, struct ntk_err *err)
+{
+    const struct tables *of = ctx;
+    size_t table_count;
+    const struct ntk_table *tables = ntk_tables_of(of->export, &table_count);
+    int ret = 0;
+
+    for (size_t t = 0; t < table_count && ret == 0; t++) {
+        ret = write_table(of->export, of->format, &tables[t], folder, err);
+    }
+    return ret;
+}
+
+int ntk_folder_export(const struct ntk_export *export, const char *path,
+                      const struct ntk_folder_format *format, struct ntk_err *err)
+{
+    const struct tables tables = { export, format };
+
+    return ntk_folder_write(
+        path, &(struct ntk_folder_files){ format->extension, is_table, write_tables, &tables },
+        err);
 }

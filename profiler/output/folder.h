@@ -23,6 +23,18 @@ struct ntk_folder_format {
     void (*destroy)(void *state);
 };
 
+/* Files of any kind that make up a folder. */
+struct ntk_folder_files {
+    const char *name;                                   /* of the format */
+    bool (*is_ours)(const char *name, const void *ctx); /* a file that it writes */
+    int (*write)(const char *folder, const void *ctx, struct ntk_err *err);
+    const void *ctx;
+};
+
+/* 0 or -errno with a sentence. */
+int ntk_folder_write(const char *path, const struct ntk_folder_files *files, struct ntk_err *err);
+
+/* The same with the tables of the export. */
 int ntk_folder_export(const struct ntk_export *export, const char *path,
                       const struct ntk_folder_format *format, struct ntk_err *err);
 

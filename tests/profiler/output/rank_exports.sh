@@ -1,0 +1,63 @@
+#!/bin/bash
+# rank_exports - folders of many ranks for programs of others, kineto and chakra: files as those programs need them, with the
+# times that the analysis of the same folder has.
+. "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
+needs jq python3
+check=$NTK_SOURCE_DIR/tests/profiler/output/rank_exports.py
+rank=$NTK_BIN_DIR/../tests/tests_e2e_world_rank
+export NEURON_SOFT_INSTANCE=trn1.32xlarge NEURON_RT_LOG_LEVEL=QUIET
+# shellcheck disable=SC2016
+world='for rank in $(seq 0 $(($RANKS - 1))); do
+        NEURON_RT_VISIBLE_CORES=$rank "$0" $rank $RANKS 6 $((2 + rank * 3)) "" "$1" & ranks="$ranks $!"
+    done; for rank in $ranks; do wait $rank || exit 1; done'
+# view WANTED-EXIT-CODE ARGUMENT...
+view() {
+    local code=0
+    neuron-profile view "${@:2}" >out 2>err || code=$?
+    [ $code = "$1" ] || fail "view ${*:2}: exit code $code, not $1: $(cat err)"
+}
+formats() { # formats WANTED-EXIT-CODE FOLDER
+    view "$1" -d "$2" --output-format kineto --output-file "$2.kineto"
+    view "$1" -d "$2" --output-format chakra --output-file "$2.chakra"
+}
+
+# ---- three ranks that execute and meet ----
+neuron-packager example memcpy -o m.neff -s 64 >/dev/null
+RANKS=3 NEURON_RT_ROOT_COMM_ID=127.0.0.1:46821 neuron-profile inspect -o world -- bash -c "$world" "$rank" "$PWD/m.neff" \
+    >/dev/null 2>err || fail "inspect: $(cat err)"
+formats 0 world
+neuron-profile analyze -d world --json joined >joined.json || fail "no analysis"
+jq -e '.joined.unknown == null and (.joined.workers | length) == 3' joined.json >/dev/null || fail "ranks are not joined: $(cat joined.json)"
+python3 "$check" 3 world.kineto world.chakra joined.json >said || fail "$(cat said)"
+cp -r world.kineto before
+formats 0 world # replaced, with the same bytes
+diff -r before world.kineto >&2 || fail "another time other bytes"
+
+# ---- one of them half-written: told, and the others are there ----
+cut=$(find world -name ntrace.pb | head -1)
+head -c 40 "$cut" >half && cat half >"$cut"
+rm -r world.kineto world.chakra
+formats 1 world
+[ "$(grep -c 'ntrace.pb' err)" = 1 ] || fail "a trace that is cut off is one sentence: $(cat err)"
+python3 "$check" 2 world.kineto world.chakra >said || fail "two of three: $(cat said)"
+
+# ---- one rank, no collectives ----
+neuron-profile inspect -o one -- neuron-bench exec m.neff --count 4 >/dev/null 2>err || fail "inspect one: $(cat err)"
+formats 0 one
+python3 "$check" 1 one.kineto one.chakra >said || fail "one rank: $(cat said)"
+jq -e '[.traceEvents[] | select(.cat == "kernel")] | length == 4 and all(.[]; .name == "memcpy")' one.kineto/rank_0.json >/dev/null ||
+    fail "executions of one rank: $(cat one.kineto/rank_0.json)"
+
+# ---- what cannot be written ----
+mkdir full && touch full/other
+for format in kineto chakra; do
+    view 1 -d one --ignore-system-profile --output-format $format --output-file nothing
+    greps 'no execution and no collective is in the traces' err || fail "no rank: $(cat err)"
+    view 1 -d one --output-format $format --output-file -
+    greps 'cannot go to stdout' err || fail "to stdout: $(cat err)"
+    view 1 -d one --output-format $format --output-file full
+    greps 'there is a folder with other files in it (other)' err || fail "a folder of others: $(cat err)"
+    view 2 -s "$NTK_SOURCE_DIR/tests/corpus/ntff/sample_v6.ntff" --output-format $format
+    greps "$format is of ranks" err || fail "of a capture: $(cat err)"
+done
+[ ! -e nothing ] && [ -z "$(find . -name '*.tmp-*')" ] || fail "something is left: $(find . -name '*.tmp-*')"
