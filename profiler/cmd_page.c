@@ -9,19 +9,28 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "profiler/analysis/system_tables.h"
 #include "profiler/cmd.h"
 #include "profiler/neff_find.h"
+#include "profiler/output/output_joined.h"
 #include "profiler/progress.h"
 #include "profiler/system/session_find.h"
 #include "profiler/timeline/timeline_html.h"
 #include "profiler/timeline/timeline_serve.h"
+#include "profiler/trace/long_list.h"
+#include "shared/base/fs.h"
 #include "shared/base/units.h"
 #include "shared/base/str.h"
 
+/* Beyond so many processes, or bytes of their traces, only the ranks are shown: a row each, of
+ * which the traces need not lie in memory. */
+#define PROCESSES_MAX 64U
+#define PROCESSES_OPEN_MAX 4U /* of more the rows are folded at first, where ranks have theirs */
+#define TRACES_BYTES_MAX (UINT64_C(512) << 20)
 #define CAPTURE_FAR_NS (INT64_C(2) * 86400 * 1000000000)
 
 static void show_progress(double share, void *ctx)
@@ -66,7 +75,11 @@ struct shown {
     struct ntk_vec traces;   /* of struct ntk_system_trace * */
     struct ntk_vec hosts;    /* of struct ntk_timeline_host */
     struct ntk_vec names;    /* of char *: those of sources and hosts */
-    int code;                /* of the program: 1 when something could not be read */
+    struct ntk_rank_list ranks;
+    bool has_ranks; /* that can be joined */
+    uint64_t zero_ns;
+    struct ntk_buf joined_json;
+    int code; /* of the program: 1 when something could not be read */
 };
 
 static void shown_init(struct shown *shown, const struct ntk_page_options *options)
@@ -77,6 +90,7 @@ static void shown_init(struct shown *shown, const struct ntk_page_options *optio
     ntk_vec_init(&shown->traces, sizeof(struct ntk_system_trace *));
     ntk_vec_init(&shown->hosts, sizeof(struct ntk_timeline_host));
     ntk_vec_init(&shown->names, sizeof(char *));
+    ntk_rank_list_init(&shown->ranks);
 }
 
 static void shown_fini(struct shown *shown)
@@ -96,6 +110,8 @@ static void shown_fini(struct shown *shown)
     ntk_vec_fini(&shown->traces);
     ntk_vec_fini(&shown->hosts);
     ntk_vec_fini(&shown->names);
+    ntk_rank_list_fini(&shown->ranks);
+    ntk_buf_fini(&shown->joined_json);
 }
 
 /* Kept as long as the page is served; "" without memory. */
@@ -199,7 +215,10 @@ static struct ntk_system_trace *add_trace(struct shown *shown, const char *folde
 static void add_host(struct shown *shown, const struct ntk_system_trace *trace, uint64_t zero_ns)
 {
     char name[64];
-    struct ntk_timeline_host host = { .trace = trace, .zero_ns = zero_ns };
+    struct ntk_timeline_host host = { .trace = trace,
+                                      .zero_ns = zero_ns,
+                                      .is_folded = shown->has_ranks &&
+                                                   shown->traces.count > PROCESSES_OPEN_MAX };
 
     if (trace->info) {
         (void)snprintf(name, sizeof name, "Process %llu",
@@ -318,6 +337,96 @@ static void add_folder(struct shown *shown, const struct ntk_system_trace *trace
     ntk_system_tables_fini(&tables);
 }
 
+/* Whether the processes are so many, or their traces so long. */
+static bool is_for_ranks(const struct ntk_vec *paths)
+{
+    uint64_t bytes = 0;
+
+    ntk_vec_each(char *, path, paths) {
+        struct stat status;
+        char *file = NULL;
+
+        if (asprintf(&file, "%s/ntrace.pb", *path) >= 0) {
+            bytes += stat(file, &status) == 0 ? (uint64_t)status.st_size : 0;
+            free(file);
+        }
+    }
+    return paths->count > PROCESSES_MAX || bytes > TRACES_BYTES_MAX;
+}
+
+/* When the list is filled: what the page says of them, and whether it has rows of them. */
+static int ranks_judge(struct shown *shown, const char **out_unknown, struct ntk_err *err)
+{
+    struct ntk_joined joined = { 0 };
+    struct ntk_json json;
+    int ret = ntk_rank_list_finish(&shown->ranks);
+
+    *out_unknown = NULL;
+    ret = ret ? ret : ntk_analysis_joined_list(&shown->ranks, NULL, &joined);
+    if (ret == 0) {
+        *out_unknown = joined.unknown;
+        shown->has_ranks = !joined.unknown && joined.rank_count > 1;
+        ntk_joined_fini(&joined);
+    }
+    if (shown->has_ranks) {
+        ntk_json_init(&json, &shown->joined_json, false);
+        ret = ntk_output_joined_list(&shown->ranks, NULL, NULL, &json);
+    }
+    return ret < 0 ? ntk_long_list_err_set(err, ret, ntk_fs_temporary_folder()) : 0;
+}
+
+/* The ranks alone. */
+static int open_ranks(struct shown *shown, const struct ntk_vec *paths)
+{
+    const char *unknown = NULL;
+    struct ntk_err err = { 0 };
+    int ret = 0;
+
+    ntk_vec_each(char *, path, paths) {
+        ret = ret ? ret : ntk_rank_list_add_folder(&shown->ranks, *path, &err);
+    }
+    ntk_vec_each(char *, warning, &shown->ranks.warnings) {
+        fprintf(stderr, "neuron-profile: %s\n", *warning);
+        shown->code = 1;
+    }
+    ret = ret ? ret : ranks_judge(shown, &unknown, &err);
+    if (ret == 0 && !shown->has_ranks) {
+        ret = ntk_err_set(&err, -ENODATA, NTK_ERR_NO_OFFSET,
+                          "%s has too much to show all of it, and its ranks cannot be joined: %s; "
+                          "view the folder of a process",
+                          shown->options->folder,
+                          unknown ? unknown : "it takes two ranks with collectives");
+    }
+    if (ret < 0) {
+        return ntk_profile_fail(&err);
+    }
+    ntk_vec_each(const struct ntk_rank_ops, rank, &shown->ranks.ranks) {
+        uint64_t begin_ns = rank->begin_ns > 0 ? (uint64_t)rank->begin_ns : 0;
+        shown->zero_ns = !shown->zero_ns || begin_ns < shown->zero_ns ? begin_ns : shown->zero_ns;
+    }
+    fprintf(stderr,
+            "neuron-profile: %s has %zu processes or traces of more than %llu MiB: only a row of "
+            "each rank is shown; view the folder of a process for what its threads did\n",
+            shown->options->folder, paths->count, (unsigned long long)(TRACES_BYTES_MAX >> 20));
+    return 0;
+}
+
+/* Beside everything else. */
+static void add_ranks(struct shown *shown)
+{
+    const char *unknown = NULL;
+    struct ntk_err err = { 0 };
+    int ret = 0;
+
+    ntk_vec_each(struct ntk_system_trace *, trace, &shown->traces) {
+        ret = ret ? ret : ntk_rank_list_add(&shown->ranks, *trace, &err);
+    }
+    ret = ret ? ret : ranks_judge(shown, &unknown, &err);
+    if (ret < 0) {
+        shown->code = ntk_profile_fail(&err);
+    }
+}
+
 static int open_folder(struct shown *shown)
 {
     const struct ntk_page_options *options = shown->options;
@@ -333,10 +442,21 @@ static int open_folder(struct shown *shown)
         ntk_session_paths_fini(&paths);
         return ntk_profile_fail(&err);
     }
+    if (!options->ignore_system && is_for_ranks(&paths)) {
+        int code = open_ranks(shown, &paths);
+
+        ntk_session_paths_fini(&paths);
+        ntk_neff_close(neff);
+        return code;
+    }
     ntk_vec_each(char *, path, &paths) {
         (void)add_trace(shown, *path);
     }
     uint64_t zero_ns = options->ignore_system ? 0 : find_zero(shown);
+    shown->zero_ns = zero_ns;
+    if (zero_ns) {
+        add_ranks(shown);
+    }
     for (size_t i = 0; i < shown->traces.count; i++) {
         add_folder(shown, *(struct ntk_system_trace **)ntk_vec_at(&shown->traces, i), neff,
                    zero_ns);
@@ -363,7 +483,7 @@ static void title_of(const struct ntk_page_options *options, char *buf, size_t b
     free(whole);
 }
 
-static int serve(const struct ntk_timeline *timeline, const struct shown *shown)
+static int serve(const struct ntk_timeline *timeline, struct shown *shown)
 {
     const struct ntk_page_options *options = shown->options;
     char title[NAME_MAX + 1];
@@ -372,7 +492,8 @@ static int serve(const struct ntk_timeline *timeline, const struct shown *shown)
                  .title = title,
                  .compares = options->compare != NULL,
                  .traces = shown->traces.items,
-                 .trace_count = shown->hosts.count ? shown->traces.count : 0 },
+                 .trace_count = shown->hosts.count ? shown->traces.count : 0,
+                 .joined_json = shown->has_ranks ? ntk_buf_text_get(&shown->joined_json) : NULL },
         .view_program = "/proc/self/exe",
         .port = (uint16_t)options->port,
     };
@@ -441,14 +562,16 @@ int ntk_profile_page(const struct ntk_page_options *options)
     int code = options->folder ? open_folder(&shown) : open_captures(&shown);
     if (code == 0) {
         ntk_progress_begin(&progress, "building the timeline");
-        int ret =
-            ntk_timeline_create(&(struct ntk_timeline_options){ .sources = shown.sources.items,
-                                                                .source_count = shown.sources.count,
-                                                                .hosts = shown.hosts.items,
-                                                                .host_count = shown.hosts.count,
-                                                                .progress = show_progress,
-                                                                .progress_ctx = &progress },
-                                &timeline, &err);
+        int ret = ntk_timeline_create(
+            &(struct ntk_timeline_options){ .sources = shown.sources.items,
+                                            .source_count = shown.sources.count,
+                                            .hosts = shown.hosts.items,
+                                            .host_count = shown.hosts.count,
+                                            .ranks = shown.has_ranks ? &shown.ranks : NULL,
+                                            .ranks_zero_ns = shown.zero_ns,
+                                            .progress = show_progress,
+                                            .progress_ctx = &progress },
+            &timeline, &err);
         ntk_progress_end(&progress);
         code = ret < 0           ? ntk_profile_fail(&err)
                : options->output ? write_html(timeline, options)

@@ -354,17 +354,13 @@ static int gather(const struct ntk_system_asked *asked, struct ntk_rank_list *li
     return ret ? ret : ntk_rank_list_finish(list);
 }
 
-int ntk_output_joined(const struct ntk_system_asked *asked, struct ntk_buf *text,
-                      struct ntk_json *json)
+int ntk_output_joined_list(struct ntk_rank_list *list, const struct ntk_joined_options *options,
+                           struct ntk_buf *text, struct ntk_json *json)
 {
-    bool has_changes = asked->options && asked->options->change_count > 0;
-    struct ntk_rank_list list;
+    bool has_changes = options && options->change_count > 0;
     struct ntk_joined joined = { 0 };
+    int ret = ntk_analysis_joined_list(list, options, &joined);
 
-    ntk_rank_list_init(&list);
-    int ret = gather(asked, &list);
-    ret = ret ? ret : ntk_analysis_joined_list(&list, asked->options, &joined);
-    ntk_rank_list_fini(&list);
     if (ret < 0) {
         return ret;
     }
@@ -376,5 +372,17 @@ int ntk_output_joined(const struct ntk_system_asked *asked, struct ntk_buf *text
         joined_text(&joined, has_changes, text);
     }
     ntk_joined_fini(&joined);
+    return ret;
+}
+
+int ntk_output_joined(const struct ntk_system_asked *asked, struct ntk_buf *text,
+                      struct ntk_json *json)
+{
+    struct ntk_rank_list list;
+
+    ntk_rank_list_init(&list);
+    int ret = gather(asked, &list);
+    ret = ret ? ret : ntk_output_joined_list(&list, asked->options, text, json);
+    ntk_rank_list_fini(&list);
     return ret;
 }

@@ -21,4 +21,8 @@ struct ntk_system_asked {
 int ntk_output_joined(const struct ntk_system_asked *asked, struct ntk_buf *text,
                       struct ntk_json *json);
 
+/* The same of a list that is finished. */
+int ntk_output_joined_list(struct ntk_rank_list *list, const struct ntk_joined_options *options,
+                           struct ntk_buf *text, struct ntk_json *json);
+
 #endif

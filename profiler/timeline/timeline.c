@@ -23,7 +23,7 @@ const char *ntk_timeline_kind_name(enum ntk_timeline_kind kind)
 {
     static const char *const names[NTK_TIMELINE_KIND_COUNT] = { "engine", "queue", "semaphore",
                                                                 "rate",   "host",  "counter",
-                                                                "region" };
+                                                                "region", "rank" };
 
     return names[kind];
 }
@@ -69,6 +69,7 @@ uint32_t ntk_timeline_slice_value(const struct ntk_timeline_track *track,
         return track->values[slice->ref];
     case NTK_TIMELINE_RATE:
     case NTK_TIMELINE_REGION:
+    case NTK_TIMELINE_RANK:
     case NTK_TIMELINE_KIND_COUNT:
         break;
     }
@@ -594,6 +595,10 @@ static int build_all(struct ntk_timeline_build *build, const struct ntk_timeline
     struct ntk_timeline *timeline = build->timeline;
     int ret = 0;
 
+    if (options->ranks) {
+        timeline->zero_ns = options->ranks_zero_ns;
+        ret = ntk_timeline_build_ranks(build, options->ranks, options->ranks_zero_ns);
+    }
     for (size_t h = 0; h < options->host_count && ret == 0; h++) {
         timeline->zero_ns = options->hosts[h].zero_ns;
         ret = ntk_timeline_build_host(build, &options->hosts[h]);

@@ -23,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "profiler/analysis/rank_ops.h"
 #include "profiler/system/system_trace.h"
 #include "profiler/trace/spill.h"
 #include "profiler/trace/trace.h"
@@ -38,6 +39,7 @@ enum ntk_timeline_kind {
     NTK_TIMELINE_HOST,
     NTK_TIMELINE_COUNTER, /* a slice is the time between two samples */
     NTK_TIMELINE_REGION,  /* a slice is one time of what repeats; lanes nest */
+    NTK_TIMELINE_RANK,    /* what a rank did: joined at collectives; or on which one the path is */
     NTK_TIMELINE_KIND_COUNT
 };
 
@@ -122,6 +124,7 @@ struct ntk_timeline_host {
     const char *name; /* borrowed */
     uint64_t
         zero_ns; /* the moment, of the host's clock, that is 0 on the timeline; the same for all */
+    bool is_folded; /* shown so at first */
 };
 
 struct ntk_timeline_options {
@@ -129,6 +132,8 @@ struct ntk_timeline_options {
     size_t source_count;
     const struct ntk_timeline_host *hosts;
     size_t host_count;
+    struct ntk_rank_list *ranks;  /* finished; NULL: no rows of ranks */
+    uint64_t ranks_zero_ns;       /* as zero_ns of hosts, which is the same where there are both */
     ntk_trace_progress *progress; /* NULL: none */
     void *progress_ctx;
     size_t heap_bytes;  /* what takes more lies in a temporary file; 0: NTK_SPILL_HEAP_BYTES */

@@ -403,6 +403,7 @@ int ntk_timeline_put_slice(const struct ntk_timeline *timeline, uint64_t track_i
         put_region(timeline, track, slice, &json);
         break;
     case NTK_TIMELINE_RATE:
+    case NTK_TIMELINE_RANK:
     case NTK_TIMELINE_KIND_COUNT:
         break;
     }

@@ -24,6 +24,7 @@ struct ntk_timeline_ask {
     bool compares;
     const struct ntk_system_trace *const *traces;
     size_t trace_count;
+    const char *joined_json;
     /* Of each source, made when they are asked for: slow questions come one after the other. */
     struct ntk_analyses **analyses;
     struct ntk_operands **operands;
@@ -319,6 +320,10 @@ static int answer_host(const struct ntk_timeline_ask *ask, const struct ntk_time
     }
     const struct ntk_system_asked asked = { .traces = ask->traces,
                                             .trace_count = ask->trace_count };
+    if (ask->joined_json && ntk_system_analyses_streams(index)) {
+        ntk_buf_add_format(out, "{\"value\":%s}", ask->joined_json);
+        return 0;
+    }
     begin_value(&json, out);
     return end_value(ntk_system_analyses_put(&asked, index, NULL, &json),
                      ntk_system_analyses_info(index), &json);
@@ -475,6 +480,7 @@ int ntk_timeline_ask_create(const struct ntk_timeline_ask_options *options,
     ask->compares = options->compares && options->timeline->source_count == 2;
     ask->traces = options->traces;
     ask->trace_count = options->trace_count;
+    ask->joined_json = options->joined_json;
     ask->title = strdup(options->title);
     ask->analyses = calloc(options->timeline->source_count + 1, sizeof(struct ntk_analyses *));
     ask->operands = calloc(options->timeline->source_count + 1, sizeof(struct ntk_operands *));

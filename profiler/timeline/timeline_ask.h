@@ -24,6 +24,7 @@ struct ntk_timeline_ask_options {
     bool compares;                                /* source 1 is a later run of what source 0 is */
     const struct ntk_system_trace *const *traces; /* of the hosts that are shown; borrowed */
     size_t trace_count;
+    const char *joined_json; /* answer of the analysis joined, NULL: ask the traces; borrowed */
 };
 
 /* The value of a parameter, NULL: it has none. */

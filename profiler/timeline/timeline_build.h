@@ -37,4 +37,8 @@ struct ntk_timeline_slice *ntk_timeline_add_slice(struct ntk_timeline_track *tra
 /* timeline_host.c: the rows of one inspected process. 0 or -ENOMEM. */
 int ntk_timeline_build_host(struct ntk_timeline_build *build, const struct ntk_timeline_host *host);
 
+/* timeline_ranks.c: the rows of ranks, where they can be joined. 0 or -errno. */
+int ntk_timeline_build_ranks(struct ntk_timeline_build *build, struct ntk_rank_list *list,
+                             uint64_t zero_ns);
+
 #endif

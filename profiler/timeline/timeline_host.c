@@ -291,7 +291,7 @@ int ntk_timeline_build_host(struct ntk_timeline_build *build, const struct ntk_t
 {
     struct place place = { build, host,
                            ntk_timeline_add_group(build, host->name, NTK_TIMELINE_NO_GROUP,
-                                                  NTK_TIMELINE_NO_SOURCE, false) };
+                                                  NTK_TIMELINE_NO_SOURCE, host->is_folded) };
     int ret = place.group == NTK_TIMELINE_NO_GROUP ? -ENOMEM : build_spans(&place);
 
     ret = ret == 0 ? build_device_memory(&place) : ret;

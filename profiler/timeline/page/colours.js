@@ -11,6 +11,7 @@ const KNOWN = [
   [/REDUCE/, 158, 58], [/^TENSOR_SCALAR/, 174, 62], [/^TENSOR_TENSOR/, 142, 46], [/^COPY|^CAST|^MEMSET/, 190, 42],
   [/RECIPROCAL|POWER|EXP/, 336, 60], [/RNG|RANDOM|IOTA|SELECT/, 300, 42],
   [/^(io|input)$/, 158, 52], [/^output$/, 190, 52], [/^data$/, 216, 66], [/^software_dynamic$/, 26, 78], [/^hardware_dynamic$/, 268, 52],
+  [/^compute.*, critical path$/, 216, 88], [/^compute/, 212, 58], [/^host, critical path$/, 36, 92], [/^host$/, 42, 62], [/^wait for the last/, 348, 56], [/^communicate, critical path$/, 158, 72], [/^communicate$/, 162, 42], [/^unknown/, ...GREY],
   [/^by Tensor/, 216, 78], [/^by Scalar/, 26, 84], [/^by Vector/, 158, 58], [/^by GpSimd/, 300, 42], [/^by Sync/, 336, 60], [/^by DMA/, 268, 52],
 ];
 const HUES = [12, 48, 84, 120, 180, 204, 252, 284, 316, 348];

@@ -4,7 +4,7 @@
 import { byId } from './dom.js';
 import { palette, theme } from './colours.js';
 import { bytes, count as countText } from './format.js';
-import { PAD, rows, showShare } from './rows.js';
+import { padOf, rows, showShare } from './rows.js';
 import { ticks } from './time.js';
 import { changed, state, to, xOf } from './state.js';
 import { FORM_SLICES } from './tiles.js';
@@ -126,7 +126,7 @@ function paint(tile, track, rowsHigh) {
 }
 
 function drawBuckets(tile, row, track, y, from, until) {
-  const high = Math.round((row.height - 2 * PAD) * ratio);
+  const high = Math.round((row.height - 2 * padOf(row)) * ratio);
   if (tile.bitmap?.height !== high) {
     if (performance.now() > paintUntil) {
       drawn.incomplete = true;
@@ -145,7 +145,7 @@ function drawBuckets(tile, row, track, y, from, until) {
   const x1 = xOf(begin + last * bucket);
   const isDim = state.hits && !tile.shown.some((what) => state.hits.isHit(what, row.track));
   if (isDim) context.globalAlpha = 0.25;
-  context.drawImage(tile.bitmap, first, 0, last - first, high, x0, y + PAD, x1 - x0, row.height - 2 * PAD);
+  context.drawImage(tile.bitmap, first, 0, last - first, high, x0, y + padOf(row), x1 - x0, row.height - 2 * padOf(row));
   if (isDim) context.globalAlpha = 1;
   drawn.bitmaps++;
 }
@@ -167,7 +167,7 @@ function busyOfBuckets(tile, from, until) {
 // The first slice that may reach into the time; slices are in order of start, lanes overlap little.
 function drawSlices(tile, row, track, y, from, until) {
   const { times, halves, octets, words } = tile;
-  const laneHigh = (row.height - 2 * PAD) / track.lanes;
+  const laneHigh = (row.height - 2 * padOf(row)) / track.lanes;
   const gap = laneHigh > 8 ? 1 : 0;
   const rights = new Float64Array(track.lanes).fill(-1);
   const hasText = laneHigh >= 12;
@@ -199,7 +199,7 @@ function drawSlices(tile, row, track, y, from, until) {
       context.fillStyle = colour.css;
       last = what;
     }
-    const top = y + PAD + lane * laneHigh;
+    const top = y + padOf(row) + lane * laneHigh;
     const isDim = state.hits && !state.hits.isHit(what, row.track, words[i * 8 + 4]);
     if (isDim) context.globalAlpha = 0.25;
     context.fillRect(x0, top, x1 - x0 > 3 ? x1 - x0 - 0.6 : x1 - x0, laneHigh - gap);
@@ -224,7 +224,7 @@ function drawSlices(tile, row, track, y, from, until) {
 // A value over time, as steps.
 function drawSteps(tile, row, track, y, from, until) {
   const { times, words, halves } = tile;
-  const high = row.height - 2 * PAD;
+  const high = row.height - 2 * padOf(row);
   const { pointer } = state;
   for (let i = 0; i < tile.count; i++) {
     const start = times[i * 4];
@@ -237,9 +237,9 @@ function drawSteps(tile, row, track, y, from, until) {
     const what = halves[i * 16 + 12];
     const tall = Math.max(1, (value / Math.max(1, track.max)) * high);
     context.fillStyle = value ? colours[what].css : look.line;
-    context.fillRect(x0, y + PAD + high - tall, x1 - x0, tall);
+    context.fillRect(x0, y + padOf(row) + high - tall, x1 - x0, tall);
     drawn.slices++;
-    if (x1 - x0 > 26 && high >= 12) label(valueText(track, value), Math.max(x0, 0) + 4, y + PAD + high / 2, x1 - x0 - 6, tall > high * 0.6 ? colours[what].text : look.ink);
+    if (x1 - x0 > 26 && high >= 12) label(valueText(track, value), Math.max(x0, 0) + 4, y + padOf(row) + high / 2, x1 - x0 - 6, tall > high * 0.6 ? colours[what].text : look.ink);
     if (pointer && pointer.row === row && pointer.x >= x0 && pointer.x < x1) {
       drawn.hit = { track: row.track, slice: words[i * 8 + 4], value, what, lane: 0, start, end };
     }
@@ -277,7 +277,7 @@ function tilesOf(track) {
 }
 
 function drawRate(row, track, y, parts) {
-  const high = row.height - 2 * PAD;
+  const high = row.height - 2 * padOf(row);
   let most = 0;
   for (const { here } of parts) for (let i = 0; i < here.count; i++) most = Math.max(most, here.floats[i * 4 + 2]);
   if (most === 0) return;
@@ -292,7 +292,7 @@ function drawRate(row, track, y, parts) {
       if (at + bucket < from || at > until) continue;
       const x = xOf(at);
       const tall = (here.floats[i * 4 + 2] / most) * high;
-      context.rect(x, y + PAD + high - tall, Math.max(1, bucket / state.scale + 0.3), tall);
+      context.rect(x, y + padOf(row) + high - tall, Math.max(1, bucket / state.scale + 0.3), tall);
       if (state.pointer?.row === row && state.pointer.time >= at && state.pointer.time < at + bucket) shown = here.floats[i * 4 + 2];
     }
   }
@@ -300,10 +300,10 @@ function drawRate(row, track, y, parts) {
   const text = `${countText(most)}B/s`;
   context.fillStyle = look.card;
   context.globalAlpha = 0.75;
-  context.fillRect(2, y + PAD, widthOf(text) + 6, 13);
+  context.fillRect(2, y + padOf(row), widthOf(text) + 6, 13);
   context.globalAlpha = 1;
   context.fillStyle = look.soft;
-  context.fillText(text, 5, y + PAD + 7);
+  context.fillText(text, 5, y + padOf(row) + 7);
   if (state.pointer?.row === row) drawn.hit = { track: row.track, rate: shown ?? 0, from: state.pointer.time };
 }
 
@@ -325,7 +325,7 @@ function drawTrack(row, y, wantsShare) {
       if (state.pointer?.row === row && state.pointer.time >= from && state.pointer.time < until) bucketHit(here, row);
     }
   }
-  if (wantsShare && parts.isBest && !isValueTrack(track)) {
+  if (wantsShare && parts.isBest && !isValueTrack(track) && track.kind !== 'rank') {
     const window = Math.min(to(), state.meta.span) - Math.max(state.from, 0);
     showShare(row, window > 0 ? `${((busy / window) * 100).toFixed(busy / window < 0.0995 ? 1 : 0)}%` : '');
   }
@@ -348,9 +348,9 @@ export function boxOf({ track, lane, start, end }) {
   const row = rows.list.find((candidate) => candidate.track === track);
   if (!row) return null;
   const { lanes } = state.meta.tracks[track];
-  const high = (row.height - 2 * PAD) / lanes;
+  const high = (row.height - 2 * padOf(row)) / lanes;
   const x0 = xOf(start);
-  return { x: x0, y: row.y - byId('rows').scrollTop + PAD + (lane ?? 0) * high, width: Math.max(1.5, xOf(end) - x0), height: high };
+  return { x: x0, y: row.y - byId('rows').scrollTop + padOf(row) + (lane ?? 0) * high, width: Math.max(1.5, xOf(end) - x0), height: high };
 }
 
 function outline(slice, colour, width) {

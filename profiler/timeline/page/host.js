@@ -30,7 +30,7 @@ function memory(box) {
   const processes = answer(box, 'host', 'host memory', () => state.source.host('memory'));
   if (!processes) return;
   for (const { process_id: pid, peak_bytes: peak, peak_ns: at, uses } of processes) {
-    if (!uses.length) continue;
+    if (!uses?.length) continue; // the trace has no allocations
     box.append(make('h3', {}, `Device memory of process ${pid}: ${bytes(peak)} at ${duration(psOf(at) + state.meta.begin)}`),
       table([['Use', true], ['At the peak'], ['Share'], ['Its own most']], uses.map((use) => ({
         cells: [use.name, { value: use.peak_bytes, text: bytes(use.peak_bytes) }, bar(use.peak_bytes / peak), { value: use.own_peak_bytes, text: bytes(use.own_peak_bytes) }],
@@ -50,11 +50,29 @@ function ranks(box) {
   }
 }
 
+const PARTS = { run: 'compute', host: 'host', wait: 'wait', link: 'communicate', inside: 'compute in a collective', unknown: 'unknown' };
+const ROWS = 600;
+
+function joined(box) {
+  const job = answer(box, 'host', 'host joined', () => state.source.host('joined'));
+  if (!job || job.unknown) return;
+  const share = (ns, of) => ({ value: ns, text: of ? `${((100 * ns) / of).toFixed(1)} %` : '' });
+  const sum = (parts) => Object.values(parts).reduce((all, ns) => all + ns, 0);
+  box.append(make('h3', {}, `${whole(job.workers.length)} ranks at ${whole(job.collective_count)} collectives; critical path ${duration(job.total_ns * 1000)}`),
+    table([['Rank'], ['Machine', true], ...Object.values(PARTS).map((name) => [name]), ['Waited'], ['Last'], ['On the path']], job.workers.slice(0, ROWS).map((row) => ({
+      cells: [{ value: row.number, text: String(row.number) }, row.host, ...Object.keys(PARTS).map((part) => share(row.parts_ns[part], row.span_ns)),
+        { value: row.waited_ns, text: duration(row.waited_ns * 1000) }, { value: row.last_count, text: whole(row.last_count) }, { value: sum(row.path_ns), text: duration(sum(row.path_ns) * 1000) }],
+    }))));
+}
+
 function render(box) {
   const left = make('div', {});
   const right = make('div', {});
-  gaps(left);
-  ranks(left);
+  if (state.meta.tracks.some((track) => track.kind === 'rank')) joined(left);
+  if (state.meta.tracks.some((track) => track.kind === 'host')) {
+    gaps(left);
+    ranks(left);
+  }
   memory(right);
   box.append(make('div', { class: 'two' }, left, right));
 }

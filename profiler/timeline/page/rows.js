@@ -6,16 +6,24 @@ import { changed, state, tell } from './state.js';
 
 const GROUP_HEIGHT = 24;
 const LANE_HEIGHT = 16;
-const HEIGHTS = { engine: 30, queue: 22, semaphore: 18, rate: 40, host: 24, counter: 36, region: 22 };
-export const PAD = 3; // above and below what is drawn of a row
+const HEIGHTS = { engine: 30, queue: 22, semaphore: 18, rate: 40, host: 24, counter: 36, region: 22, rank: 22 };
+const PAD = 3;
+const RANKS_TALL = 16; // more of them are lower, many more lower still
+const RANKS_LOW = 64;
+// Above and below what is drawn of a row.
+export const padOf = (row) => (row.height < 12 ? 1 : PAD);
 
 export const rows = { list: [], height: 0 };
+
+export const isRank = (track) => track.kind === 'rank' && track.name.startsWith('Rank');
+const rankCount = () => state.meta.tracks.filter((track) => track.kind === 'rank').length - 1;
 
 function heightOf(track, id) {
   if (state.tall.has(id)) return Math.max(60, track.lanes * LANE_HEIGHT) + 2 * PAD;
   if (track.kind === 'engine' || track.kind === 'host') return Math.max(HEIGHTS.engine, track.lanes * LANE_HEIGHT + 2 * PAD);
   if (track.kind === 'region') return Math.max(HEIGHTS.region, track.lanes * LANE_HEIGHT + 2 * PAD);
   if (track.kind === 'queue' && track.lanes > 1) return Math.min(48, Math.max(HEIGHTS.queue, track.lanes * 3 + 2 * PAD));
+  if (track.kind === 'rank' && isRank(track)) return rankCount() > RANKS_LOW ? 7 : rankCount() > RANKS_TALL ? 14 : HEIGHTS.rank;
   return HEIGHTS[track.kind] ?? HEIGHTS.queue;
 }
 
@@ -85,7 +93,7 @@ export function inOrder() {
 
 function trackTitle(track) {
   if (track.kind === 'rate') return `${track.name}: bytes per second of all queues`;
-  const what = { semaphore: 'changes', queue: 'packets', host: 'events', counter: 'samples', region: 'times' }[track.kind] ?? 'instructions';
+  const what = { semaphore: 'changes', queue: 'packets', host: 'events', counter: 'samples', region: 'times', rank: 'times' }[track.kind] ?? 'instructions';
   const lanes = track.kind === 'queue' ? `, DMA engines ${track.engines.join(', ')}; busy: any of them` : '';
   return `${track.name}${sideOf(track) && `, ${sideOf(track)}`}: ${track.slices.toLocaleString('en')} ${what}${lanes}. The share is of the time that is shown. Click: taller or lower`;
 }
@@ -105,6 +113,7 @@ function trackRow(t) {
   const button = make('button', { type: 'button', class: 'track', title: trackTitle(track), 'data-track': t, onclick: () => tall(t) },
     make('span', { class: 'name' }, track.name), sideOf(track) ? make('span', { class: `side ${sideOf(track)}` }, sideOf(track)) : '', make('span', { class: 'share', 'aria-hidden': 'true' }));
   button.style.paddingLeft = `${20 + depthOf(track.group) * 12}px`;
+  if (isRank(track) && rankCount() > RANKS_TALL) button.classList.add(rankCount() > RANKS_LOW && Number(track.name.slice(5)) % 4 ? 'unnamed' : 'low');
   return button;
 }
 
