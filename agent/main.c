@@ -9,6 +9,7 @@
 #include "agent/collect/instance.h"
 #include "agent/collect/instance_facts.h"
 #include "agent/collect/pods.h"
+#include "agent/diag/diag.h"
 #include "agent/hang/hang.h"
 #include "agent/health/health.h"
 #include "agent/monitor.h"
@@ -193,14 +194,14 @@ static const struct ntk_opt last_rows[] = {
     { 0 },
 };
 
-static const char *const subcommand_names[] = { "attach", "hang", "health", "query",
-                                                "run",    "slow", NULL };
+static const char *const subcommand_names[] = { "attach", "diag", "hang", "health",
+                                                "query",  "run",  "slow", NULL };
 
 static struct ntk_opt_program program = {
     .name = "neuron-monitor",
-    .usage =
-        "[OPTION]...\nquery QUESTION --db FILE [OPTION]...\nrun [OPTION]... [--] COMMAND "
-        "[ARGUMENT]...\nattach PID... [OPTION]...\nhang|slow|health [OPTION]... [URL|HOST:PORT]...",
+    .usage = "[OPTION]...\nquery QUESTION --db FILE [OPTION]...\nrun [OPTION]... [--] COMMAND "
+             "[ARGUMENT]...\nattach PID... [OPTION]...\nhang|slow|health [OPTION]... "
+             "[URL|HOST:PORT]...\ndiag [-r LEVEL] [OPTION]...",
     .summary = "Watches applications on Neuron devices and writes a JSON report per period to "
                "stdout, a line each; on request also stores them and serves them over HTTP.",
     .epilogue = "neuron-monitor query --help explains questions to a database,\n"
@@ -208,7 +209,8 @@ static struct ntk_opt_program program = {
                 "neuron-monitor attach --help how one that runs already,\n"
                 "neuron-monitor hang --help whom collective operations wait for,\n"
                 "neuron-monitor health --help how devices are and what to do about them,\n"
-                "neuron-monitor slow --help whom they wait for again and again.",
+                "neuron-monitor slow --help whom they wait for again and again,\n"
+                "neuron-monitor diag --help whether the machine is fit to work.",
     .subcommands = subcommand_names,
 };
 
@@ -329,6 +331,9 @@ int main(int argc, char **argv)
     }
     if (argc > 1 && strcmp(argv[1], "run") == 0) {
         return ntk_run_main(argc - 1, argv + 1);
+    }
+    if (argc > 1 && strcmp(argv[1], "diag") == 0) {
+        return ntk_diag_main(argc - 1, argv + 1);
     }
     if (argc > 1 && strcmp(argv[1], "hang") == 0) {
         return ntk_hang_main(argc - 1, argv + 1);

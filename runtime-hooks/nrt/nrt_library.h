@@ -13,10 +13,13 @@
 #ifndef NTK_RUNTIME_HOOKS_NRT_NRT_LIBRARY_H
 #define NTK_RUNTIME_HOOKS_NRT_NRT_LIBRARY_H
 
+#define NRT_ASYNC_3 1 /* the form of a name that a library has twice: what dlsym() finds */
 #include "nrt/nrt.h"
+#include "nrt/nrt_async.h"
 #include "nrt/nrt_experimental.h"
 #include "nrt/nrt_profile.h"
 #include "nrt/nrt_sys_trace.h"
+#include "nrt/nrt_version.h"
 #include "shared/base/err.h"
 
 /* One row per call: the table is the struct and the list of symbols. */
@@ -41,6 +44,14 @@
 /* Not in every release; who needs one looks whether it is there. */
 #define NTK_NRT_OPTIONAL_CALLS(X)                              \
     X(nrt_get_status_as_str)                                   \
+    X(nrt_get_version)                                         \
+    X(nrt_get_total_nc_count)                                  \
+    X(nrt_get_total_vnc_count)                                 \
+    X(nrt_tensor_copy)                                         \
+    X(nrt_all_gather)                                          \
+    X(nrta_cc_prepare)                                         \
+    X(nrta_cc_schedule)                                        \
+    X(nrta_is_completed)                                       \
     X(nrt_load_collectives)                                    \
     X(nrt_barrier)                                             \
     X(nrt_get_model_vnc_count)                                 \

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* diag_owner - who has a core. */
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/diag/diag.h"
+#include "shared/abi/paths.h"
+#include "shared/base/fs.h"
+#include "shared/base/str.h"
+
+#define FILES_MAX 65536u /* of a process */
+
+static void command_read(struct ntk_diag_owner *owner)
+{
+    char path[64];
+    char text[64] = "";
+
+    (void)snprintf(path, sizeof path, "/proc/%u/comm", owner->pid);
+    if (ntk_fs_read_text(path, text, sizeof text) > 0) {
+        ntk_str_copy_clean(owner->command, sizeof owner->command, text, strlen(text));
+    }
+}
+
+/* The lock of a physical core of the software machine. Whoever only asks needs no right to write. */
+static uint32_t lock_holder(uint32_t first, uint32_t count)
+{
+    char folder[NTK_PATH_BYTES];
+    char path[NTK_PATH_BYTES + 32];
+    struct flock lock = {
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = first, .l_len = count
+    };
+    int pid = 0;
+    int fd;
+
+    if (ntk_paths_soft_dir(folder, sizeof folder) < 0) {
+        return 0;
+    }
+    (void)snprintf(path, sizeof path, "%s/" NTK_SOFT_LOCK_NAME, folder);
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0) {
+        return 0;
+    }
+    if (fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK) {
+        /* 0: of another namespace of pids, which has no number here. */
+        pid = lock.l_pid > 0 ? lock.l_pid : (int)UINT32_MAX;
+    }
+    close(fd);
+    return (uint32_t)pid;
+}
+
+static bool has_open(const char *pid, const char *node)
+{
+    char path[300];
+    const struct dirent *entry;
+    size_t looked = 0;
+    bool found = false;
+    DIR *dir;
+
+    (void)snprintf(path, sizeof path, "/proc/%s/fd", pid);
+    dir = opendir(path);
+    if (!dir) {
+        return false; /* another user's */
+    }
+    while (!found && looked++ < FILES_MAX && (entry = readdir(dir))) {
+        char target[64];
+        ssize_t got = readlinkat(dirfd(dir), entry->d_name, target, sizeof target - 1);
+
+        if (got > 0) {
+            target[got] = '\0';
+            found = strcmp(target, node) == 0;
+        }
+    }
+    closedir(dir);
+    return found;
+}
+
+static uint32_t node_holder(uint32_t device)
+{
+    char node[32];
+    const struct dirent *entry;
+    uint32_t pid = 0;
+    DIR *dir = opendir("/proc");
+
+    (void)snprintf(node, sizeof node, "/dev/neuron%u", device);
+    while (dir && pid == 0 && (entry = readdir(dir))) {
+        uint64_t number;
+
+        if (isdigit((unsigned char)entry->d_name[0]) &&
+            ntk_str_parse_u64(entry->d_name, &number) == 0 && number != (uint64_t)getpid() &&
+            has_open(entry->d_name, node)) {
+            pid = (uint32_t)number;
+        }
+    }
+    if (dir) {
+        closedir(dir);
+    }
+    return pid;
+}
+
+struct ntk_diag_owner ntk_diag_owner_of(const struct ntk_diag_plan *plan, uint32_t core)
+{
+    struct ntk_diag_owner owner = {
+        .pid = plan->is_software ? lock_holder(core * plan->lnc, plan->lnc)
+                                 : node_holder(core / plan->cores_per_device),
+    };
+
+    if (owner.pid != 0) {
+        command_read(&owner);
+    }
+    return owner;
+}

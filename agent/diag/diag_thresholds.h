@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * diag_thresholds - what figures of a diagnosis are held against.
+ *
+ * A text of lines, docs/diag.md has the format:
+ *
+ *     # machine      test            what  side   value
+ *     *              disk-free       warn  below  1G
+ *     trn1.32xlarge  host-to-device  fail  below  5G
+ *
+ * A machine is a name or a beginning of names that ends in "*". All lines that fit hold; what a
+ * file says of a test replaces what was said of it before for the same machines.
+ *
+ * Owner:   _init with the shipped ones, _fini frees. Threads: any, while nobody reads a file.
+ */
+#ifndef NTK_AGENT_DIAG_DIAG_THRESHOLDS_H
+#define NTK_AGENT_DIAG_DIAG_THRESHOLDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/base/err.h"
+#include "shared/base/vec.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_DIAG_THRESHOLDS_MAX 1024u
+#define NTK_DIAG_THRESHOLDS_BYTES_MAX (1u << 20)
+
+struct ntk_diag_threshold {
+    char machine[64];
+    uint32_t test; /* enum ntk_diag_test */
+    bool fails;    /* else it warns */
+    bool below;    /* strikes below the value, else above */
+    double value;
+};
+
+struct ntk_diag_thresholds {
+    struct ntk_vec rows;
+};
+
+/* The lines that come with the program. */
+extern const char ntk_diag_thresholds_shipped[];
+
+/* 0 or -ENOMEM. */
+int ntk_diag_thresholds_init(struct ntk_diag_thresholds *thresholds, struct ntk_err *err);
+void ntk_diag_thresholds_fini(struct ntk_diag_thresholds *thresholds);
+/* Adds the lines of a text. -EINVAL with a sentence that names the line. */
+int ntk_diag_thresholds_parse(struct ntk_diag_thresholds *thresholds, const char *text,
+                              size_t bytes, struct ntk_err *err);
+int ntk_diag_thresholds_read(struct ntk_diag_thresholds *thresholds, const char *path,
+                             struct ntk_err *err);
+
+/* The worst threshold that a figure strikes, NULL for none; *out_any: whether there was one to
+ * strike. */
+const struct ntk_diag_threshold *
+ntk_diag_thresholds_judge(const struct ntk_diag_thresholds *thresholds, const char *machine,
+                          uint32_t test, double figure, bool *out_any);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
