@@ -295,9 +295,11 @@ static void counters_compare(struct ntk_diag *diag, const struct ntk_device_read
           &after->sram_ecc_uncorrected);
     for (size_t core = 0; core < NTK_DEVICE_CORES_MAX; core++) {
         for (size_t s = 0; s < NTK_STATUS_COUNT; s++) {
+            char name[64];
+
             if (status_names[s] && strncmp(status_names[s], "hw_", 3) == 0) {
-                grown(&growth, status_names[s], &before->cores[core].status[s],
-                      &after->cores[core].status[s]);
+                (void)snprintf(name, sizeof name, "neuron_core%zu %s", core, status_names[s]);
+                grown(&growth, name, &before->cores[core].status[s], &after->cores[core].status[s]);
             }
         }
     }

@@ -458,6 +458,21 @@ static enum ntk_core_outcome subgraphs_run(struct execution *execution, uint32_t
     return outcome;
 }
 
+/* One bit of an output, another one in each execution. */
+static void bit_flip(const struct execution *execution, const struct core_step *step)
+{
+    uint64_t draw = execution->id * UINT64_C(0x9e3779b97f4a7c15) >> 16;
+
+    for (uint32_t i = 0; i < step->output_count; i++) {
+        uint64_t bytes = execution->model->slots[step->outputs[i]].bytes;
+
+        if (bytes > 0) {
+            slot_address(execution, step->outputs[i])[draw / 8 % bytes] ^= (char)(1 << draw % 8);
+            return;
+        }
+    }
+}
+
 static enum ntk_core_outcome core_step_run(struct execution *execution, uint32_t step_index)
 {
     struct ntk_core_model *model = execution->model;
@@ -521,6 +536,9 @@ static enum ntk_core_outcome core_step_run(struct execution *execution, uint32_t
     core_step_record_begin(&record, execution->capture, model, step_index, execution->id);
     if (outcome == NTK_CORE_COMPLETED) {
         outcome = subgraphs_run(execution, step_index, &record, &slowness, results);
+    }
+    if (slowness.flips_bit && goes_on(outcome)) {
+        bit_flip(execution, step);
     }
     for (uint32_t i = 0; i < step->subgraph_count; i++) {
         results[i].duration_ns += slowness.pause_ns;

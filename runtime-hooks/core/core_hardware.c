@@ -104,6 +104,7 @@ static void sentence_set(enum ntk_core_fault_kind kind, const struct place *plac
         break;
     case NTK_CORE_FAULT_MEM_CORRECTED:
     case NTK_CORE_FAULT_SRAM_CORRECTED:
+    case NTK_CORE_FAULT_BIT_FLIP:
 #define NTK_FAULT(...)
 #define NTK_SLOWNESS(symbol, name, setting) case NTK_CORE_FAULT_##symbol:
 #include "runtime-hooks/core/core_fault.def"
@@ -176,6 +177,10 @@ enum ntk_core_outcome core_hardware_check(struct ntk_core *core, struct core_nc 
     }
     size_t count = ntk_core_faults_strike(core->faults, nc->first_physical / core->lnc, faults);
     for (size_t i = 0; i < count; i++) {
+        if (faults[i].kind == NTK_CORE_FAULT_BIT_FLIP) {
+            slowness->flips_bit = true;
+            continue;
+        }
         if (ntk_core_fault_is_slowness(faults[i].kind)) {
             slowness_add(&faults[i], slowness);
             continue;

@@ -167,6 +167,7 @@ struct core_hardware_subject {
 struct core_slowness {
     double core, hbm; /* 1: as ever */
     uint64_t pause_ns;
+    bool flips_bit; /* of an output, at its end: nobody is told */
 };
 #define CORE_SLOWNESS_NONE  \
     {                       \

@@ -1,0 +1,120 @@
+#!/bin/bash
+# diag - what neuron-monitor diag finds on machines that are well and on machines that are not: bits that flip, cores that
+# die, tests that never end, figures below a threshold; and that it leaves the cores of others alone.
+. "$(dirname "$0")/../lib.sh"
+needs jq
+neuron-bench machine >/dev/null
+
+# diag CODE OPTION...: the result is in out.json.
+diag() {
+    local code=0
+    neuron-monitor diag --json "${@:2}" >out.json 2>err.log || code=$?
+    [ $code = "$1" ] || fail "diag ${*:2} ends with $code, not $1: $(cat err.log) $(jq -c '.tests[] | select(.result == "FAIL")' out.json | head -5)"
+}
+count() { jq "[.tests[] | select($1)] | length" out.json; }
+is_count() { [ "$(count "$2")" = "$1" ] || fail "$(count "$2") are $2, not $1: $(jq -c '.tests[] | [.test, .part, .core, .result, .reason]' out.json | head -90)"; }
+
+# A machine that is well: each engine and type, patterns, copies, collectives, a burn-in.
+diag 0 -r 1
+is_count 0 '.core'
+diag 0 -r 4 --duration 500ms --memory 256K
+is_count 0 '.result == "FAIL"'
+for engine in dma tensor vector scalar gpsimd sync; do
+    [ "$(count ".test == \"answer\" and .result == \"PASS\" and .core == 1 and (.part | startswith(\"$engine-\"))")" -gt 0 ] || fail "no answer of $engine"
+done
+for type in float32 bfloat16 float16 float8e3 float8e4 float8e5 int8 int16 int32; do
+    [ "$(count ".test == \"answer\" and .core == 0 and (.part | endswith(\"-$type\"))")" -gt 0 ] || fail "no answer in $type"
+done
+is_count 10 '.test == "pattern" and .result == "PASS"'
+is_count 6 '(.test | test("-to-")) and .result == "PASS" and .figure > 0 and .unit == "bytes/s" and (.has_threshold | not)'
+is_count 4 '(.test | startswith("all-")) and .result == "PASS"'
+is_count 2 '.test == "burn-in" and .result == "PASS" and .figure >= 1'
+is_count 1 '.test == "counters" and .figure == 0'
+# Two programs of one logical core, one for each half.
+mkdir -m 700 two
+NEURON_HOOKS_DIR=$PWD/two NEURON_SOFT_INSTANCE=trn2.3xlarge neuron-bench machine >/dev/null
+NEURON_HOOKS_DIR=$PWD/two NEURON_SOFT_INSTANCE=trn2.3xlarge diag 0 -r 2 --core 3 --memory 64K
+is_count 31 '.core == 3 and .result == "PASS" and .part != null and (.part | endswith("@1"))'
+
+# One bit that nobody tells of: found on the core where it flips, in the program that it struck and in no other.
+NEURON_SOFT_FAULT=bit-flip:at=9,core=1 diag 1 -r 2 --memory 64K
+is_count 1 '.result == "FAIL"'
+is_count 1 '.result == "FAIL" and .core == 1 and .part == "vector-add-float32" and (.reason | startswith("wrong answer without an error: 1 bit "))'
+# A bit that flips late, in the burn-in.
+NEURON_SOFT_FAULT=bit-flip:at=100,core=0 diag 1 -r 4 --duration 1s --memory 64K --core 0
+is_count 1 '.test == "burn-in" and .result == "FAIL"'
+# Each answer fails when its bit flips: none of the programs is blind.
+NEURON_SOFT_FAULT=bit-flip:every=1 diag 1 -r 2 --core 1 --memory 64K
+is_count 31 '.test == "answer" and .result == "FAIL"'
+
+# A core that dies, the counters that tell of it, and what can still be tested.
+NEURON_SOFT_FAULT=sram-ue:at=3 diag 1 -r 2 --core 0 --memory 64K
+is_count 1 '.test == "answer" and .result == "FAIL" and (.reason | contains("1202"))'
+is_count 1 '.test == "counters" and .result == "FAIL" and (.reason | contains("sram_ecc_uncorrected 1"))'
+diag 1 -r 1
+is_count 1 '.test == "ecc-uncorrected" and .result == "FAIL" and .device == 0'
+neuron-bench machine --remove >/dev/null && neuron-bench machine >/dev/null
+
+# A test that never ends, ends.
+NEURON_SOFT_FAULT=pause:at=2,time=60s diag 1 -r 2 --core 0 --timeout 700ms
+is_count 1 '.result == "FAIL" and .test == "answer" and (.reason | startswith("no answer after 1 s"))'
+
+# Thresholds: a figure below them warns or fails; a wrong file is one sentence.
+echo '* host-to-device warn below 900T # more than there is' >warn
+diag 0 -r 3 --core 0 --memory 64K --thresholds warn
+is_count 1 '.test == "host-to-device" and .result == "WARN" and .has_threshold'
+diag 1 -r 3 --core 0 --memory 64K --thresholds warn --strict
+echo 'trn1.* pattern fail below 1M' >fail
+diag 1 -r 2 --core 0 --memory 64K --thresholds fail
+is_count 5 '.test == "pattern" and .result == "FAIL" and (.reason | contains("below 1.0MB"))'
+echo 'inf2.* pattern fail below 1M' >fail
+diag 0 -r 2 --core 0 --memory 64K --thresholds fail
+printf '# fine\n* pattern fail below much\n' >bad
+diag 1 -r 1 --thresholds bad
+[ "$(wc -l <err.log)" = 1 ] && grep -q 'bad: line 2: "much" is not a value' err.log || fail "$(cat err.log)"
+[ ! -s out.json ] || fail "a report beside the sentence"
+neuron-monitor diag --print-thresholds >shipped
+diag 0 -r 1 --thresholds shipped
+
+# Cores of a job: refused with its number, the others are tested, --wait waits for it.
+neuron-packager example memcpy -o memcpy.neff
+neuron-bench exec memcpy.neff --cores 0 --duration 600s --rate 20 >/dev/null 2>&1 &
+job=$!
+pids+=("$job")
+is_owned() { { neuron-monitor diag -r 2 --memory 4K 2>&1 >/dev/null || true; } | greps "process $job (neuron-bench) has core 0" && echo yes; }
+wait_for is_owned
+diag 3 -r 2
+[ ! -s out.json ] || fail "tested beside a job"
+diag 0 -r 2 --core 1 --memory 64K
+is_count 0 '.core == 0'
+kill -0 "$job" || fail "the job is gone"
+neuron-monitor diag --json -r 2 --core 0 --memory 64K --wait 60s >waited.json 2>waited.log &
+waiter=$!
+is_waiting() { grep -q "process $job (neuron-bench) has core 0; waiting" waited.log && echo yes; }
+wait_for is_waiting
+kill -9 "$job"
+wait $waiter || fail "$(cat waited.log)"
+jq -e '[.tests[] | select(.core == 0 and .result == "PASS")] | length > 31' waited.json >/dev/null || fail "$(cat waited.json)"
+
+# The vendor's library is one like ours; of a machine that is none of software, programs of the open instruction set are
+# left out and one of the user's is compared with itself.
+export NEURON_LIBNRT=$NTK_LIB_DIR/vendor/libnrt.so.1
+cp -r "$NEURON_HOOKS_DIR/soft/sys" hardware
+if [ -z "${NTK_SANITIZE:-}" ]; then
+    diag 0 -r 3 --memory 64K
+    is_count 62 '.test == "answer" and .result == "PASS"'
+    diag 0 -r 3 --memory 64K --sysfs-root "$PWD/hardware"
+    is_count 2 '.test == "answer" and .result == "SKIP"'
+    is_count 10 '.test == "pattern" and .result == "PASS"'
+    diag 0 -r 2 --memory 64K --sysfs-root "$PWD/hardware" --neff memcpy.neff
+    is_count 2 '.test == "answer" and .result == "PASS" and (.reason | test("^digest [0-9a-f]{16}$"))'
+    NEURON_SOFT_FAULT=bit-flip:at=2,core=1 diag 1 -r 2 --memory 64K --sysfs-root "$PWD/hardware" --neff memcpy.neff
+    is_count 1 '.result == "FAIL" and .core == 1 and (.reason | startswith("equal inputs gave different outputs"))'
+fi
+NEURON_LIBNRT=$PWD/none diag 1 -r 1
+is_count 1 '.test == "runtime" and .result == "FAIL"'
+
+for wrong in '-r 5' '--duration 1s' '-r 2 --core 2' '-r 2 --core x' '-r 2 --memory 1' '--neff f'; do
+    # shellcheck disable=SC2086
+    diag 2 $wrong
+done
