@@ -334,11 +334,14 @@ static void say_health(struct ntk_monitor *monitor, const struct ntk_snapshot *s
               action <= monitor->said_health[index].action))) {
             continue;
         }
+        bool was_quiet = monitor->said_health[index].verdict == NTK_HEALTH_UNKNOWN &&
+                         monitor->said_health[index].action == NTK_HEALTH_ACTION_NONE;
         monitor->said_health[index].verdict = device->verdict;
         monitor->said_health[index].action = action;
         if (device->verdict == NTK_HEALTH_HEALTHY || !worst) {
-            ntk_log_warn(MODULE, "device %u is %s again", index,
-                         ntk_health_verdict_names[device->verdict]);
+            /* As loud as what is over. */
+            ntk_log_write(was_quiet ? NTK_LOG_INFO : NTK_LOG_WARN, MODULE, "device %u is %s again",
+                          index, ntk_health_verdict_names[device->verdict]);
         } else if (action == NTK_HEALTH_ACTION_NONE) {
             ntk_log_info(MODULE, "the health of device %u is unknown: %s", index, worst->sentence);
         } else {

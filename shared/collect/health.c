@@ -20,6 +20,27 @@ void ntk_health_destroy(struct ntk_health *health)
 
 /* ---- what others tell ---- */
 
+/* A tree that could not be looked at for a moment is back with the next look: nothing of it is
+ * forgotten, and nobody is told, before it was away for a while. */
+static void take_away(struct ntk_health *health, struct device_state *device,
+                      struct ntk_health_time now)
+{
+    if (!device->is_away) {
+        device->is_away = true;
+        device->away_since_ns = now.monotonic_ns;
+    }
+    if (device->is_gone || !ntk_health_is_past(device->away_since_ns, NTK_HEALTH_LOST_NS, now)) {
+        return;
+    }
+    if (device->is_software) {
+        memset(device, 0, sizeof *device);
+        return;
+    }
+    device->is_gone = true;
+    device->gone_since_ns = now.realtime_ns;
+    ntk_health_judge(health, device, now);
+}
+
 void ntk_health_tree(struct ntk_health *health, const struct ntk_device_tree *tree, bool is_new,
                      struct ntk_health_time now)
 {
@@ -39,12 +60,9 @@ void ntk_health_tree(struct ntk_health *health, const struct ntk_device_tree *tr
             if (is_new || device->is_gone) {
                 ntk_health_begin_anew(device);
             }
-        } else if (device->is_known && device->is_software) {
-            memset(device, 0, sizeof *device);
-        } else if (device->is_known && !device->is_gone) {
-            device->is_gone = true;
-            device->gone_since_ns = now.realtime_ns;
-            ntk_health_judge(health, device, now);
+            device->is_away = false;
+        } else if (device->is_known) {
+            take_away(health, device, now);
         }
         device->is_software =
             there[i] ? tree->origin == NTK_DEVICE_ORIGIN_SOFTWARE : device->is_software;
@@ -200,7 +218,9 @@ size_t ntk_health_gone(const struct ntk_health *health, uint32_t indices[NTK_DEV
     size_t count = 0;
 
     for (uint32_t i = 0; i < NTK_DEVICES_MAX; i++) {
-        if (health->devices[i].is_gone) {
+        const struct device_state *device = &health->devices[i];
+
+        if (device->is_away && !device->is_software) {
             indices[count++] = i;
         }
     }

@@ -17,10 +17,14 @@
  * back.
  * - A leaf that cannot be read says nothing, neither good nor bad. One that could be read before
  * and cannot for
- *   NTK_HEALTH_LOST_NS makes the device unknown, unless it is unhealthy.
+ *   NTK_HEALTH_LOST_NS makes the device unknown, unless it is unhealthy, until all of them could be
+ *   read for NTK_HEALTH_HOLD_NS without a break.
  * - A heartbeat stands still after NTK_HEALTH_STILL_NS, or five times the longest time between two
  * beats where that is
- *   more; one that was never seen to beat after NTK_HEALTH_NEVER_NS.
+ *   more, but NTK_HEALTH_NEVER_NS at most, and as long as there were no two beats. It goes on when it
+ *   has beaten for NTK_HEALTH_HOLD_NS; a pace that became slow is learnt meanwhile.
+ * - A tree that is away for less than NTK_HEALTH_LOST_NS changes nothing, nor does one that shows a
+ *   device before what tells of it.
  * - A leaf that a machine does not have makes nothing unknown: the verdict rests on what there is,
  * and says on what.
  *
@@ -57,8 +61,9 @@ struct ntk_health_time {
 struct ntk_health *ntk_health_create(void); /* NULL without memory */
 void ntk_health_destroy(struct ntk_health *health);
 
-/* The devices there are now. is_new: it is another tree than before. A driver's devices that are
- * gone are unknown from now on; those of a software machine that was removed are forgotten. */
+/* The devices there are now, told again and again. is_new: it is another tree than before. After
+ * NTK_HEALTH_LOST_NS a driver's devices that are away are unknown, and those of a software machine
+ * that was removed are forgotten. */
 void ntk_health_tree(struct ntk_health *health, const struct ntk_device_tree *tree, bool is_new,
                      struct ntk_health_time now);
 
@@ -91,7 +96,7 @@ void ntk_health_work(struct ntk_health *health, uint32_t device, uint32_t local_
  * live as long as the snapshot. Nothing is set for a device that was never read. */
 void ntk_health_fill(struct ntk_health *health, struct ntk_snapshot *snapshot,
                      struct ntk_device_sample *device);
-/* The devices that a driver showed and shows no more, ascending; returns how many. */
+/* The devices that a driver showed and does not show now, ascending; returns how many. */
 size_t ntk_health_gone(const struct ntk_health *health, uint32_t indices[NTK_DEVICES_MAX]);
 
 /* Whether a verdict or the reasons of a device changed since the last call; the first verdict is no

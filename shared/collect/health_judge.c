@@ -65,22 +65,14 @@ static void add_state(struct judged *reasons, enum ntk_health_reason reason, uin
 }
 
 /* Whether some leaf is missing for too long; a sign that is on by another leaf stays on. */
-static bool is_lost(const struct device_state *device, struct ntk_health_time now)
+static bool is_lost(const struct device_state *device)
 {
     for (size_t s = 0; s < SIGNAL_COUNT; s++) {
-        const struct sign *sign = &device->signs[s];
-
-        if (sign->is_missing &&
-            ntk_health_is_past(sign->missing_since_ns, NTK_HEALTH_LOST_NS, now)) {
+        if (device->signs[s].is_lost) {
             return true;
         }
-    }
-    for (size_t c = 0; c < NTK_DEVICE_CORES_MAX; c++) {
-        for (size_t s = 0; s < SIGNAL_COUNT; s++) {
-            const struct sign *sign = &device->cores[c].signs[s];
-
-            if (sign->is_missing &&
-                ntk_health_is_past(sign->missing_since_ns, NTK_HEALTH_LOST_NS, now)) {
+        for (size_t c = 0; c < NTK_DEVICE_CORES_MAX; c++) {
+            if (device->cores[c].signs[s].is_lost) {
                 return true;
             }
         }
@@ -88,11 +80,14 @@ static bool is_lost(const struct device_state *device, struct ntk_health_time no
     return false;
 }
 
+static bool has_signals(const struct device_state *device)
+{
+    return device->evidence & ~(1u << NTK_HEALTH_BY_HEARTBEAT);
+}
+
 static void find_reasons(struct device_state *device, struct judged *reasons,
                          struct ntk_health_time now)
 {
-    bool has_signals = device->evidence & ~(1u << NTK_HEALTH_BY_HEARTBEAT);
-
     for (size_t s = 0; s < SIGNAL_COUNT; s++) {
         add_sign(reasons, (enum signal)s, &device->signs[s], NTK_NO_CORE);
         for (uint16_t c = 0; c < NTK_DEVICE_CORES_MAX; c++) {
@@ -111,16 +106,16 @@ static void find_reasons(struct device_state *device, struct judged *reasons,
     if (device->heart.is_still) {
         add_state(reasons, NTK_HEALTH_REASON_HEARTBEAT_STILL, device->heart.still_since_ns);
     }
-    device->lost_since_ns = !is_lost(device, now)   ? 0
+    device->lost_since_ns = !is_lost(device)        ? 0
                             : device->lost_since_ns ? device->lost_since_ns
                                                     : now.realtime_ns;
     if (device->lost_since_ns) {
         add_state(reasons, NTK_HEALTH_REASON_SIGNAL_LOST, device->lost_since_ns);
     }
-    device->no_signal_ns = has_signals            ? 0
+    device->no_signal_ns = has_signals(device)    ? 0
                            : device->no_signal_ns ? device->no_signal_ns
                                                   : now.realtime_ns;
-    if (!has_signals) {
+    if (!has_signals(device)) {
         add_state(reasons, NTK_HEALTH_REASON_NO_SIGNALS, device->no_signal_ns);
     }
 }
@@ -134,6 +129,12 @@ void ntk_health_judge(struct ntk_health *health, struct device_state *device,
 
     bool is_first = device->verdict_since_ns == 0; /* who looks at all is told then */
 
+    /* A driver that is being loaded shows a device before what tells of it: what was shown before,
+     * if anything, stays so for a while. */
+    if (!has_signals(device) && !device->is_gone &&
+        !ntk_health_is_past(device->first_ns, NTK_HEALTH_LOST_NS, now)) {
+        return;
+    }
     find_reasons(device, reasons, now);
     for (size_t r = 0; r < NTK_HEALTH_REASON_COUNT; r++) {
         if (reasons[r].is_on && ntk_health_reasons[r].verdict > verdict) {

@@ -40,22 +40,33 @@ static void clear_sign(struct sign *sign)
 static void miss_sign(struct sign *sign, struct ntk_health_time now)
 {
     sign->good_since_ns = 0;
+    sign->found_since_ns = 0;
     if (sign->is_known && !sign->is_missing) {
         sign->is_missing = true;
         sign->missing_since_ns = now.monotonic_ns;
     }
+    sign->is_lost =
+        sign->is_lost ||
+        (sign->is_missing && ntk_health_is_past(sign->missing_since_ns, NTK_HEALTH_LOST_NS, now));
 }
 
-static void find_sign(struct sign *sign)
+static void find_sign(struct sign *sign, struct ntk_health_time now)
 {
     sign->is_known = true;
     sign->is_missing = false;
+    if (sign->is_lost) {
+        sign->found_since_ns = sign->found_since_ns ? sign->found_since_ns : now.monotonic_ns;
+        sign->is_lost = !ntk_health_is_past(sign->found_since_ns, NTK_HEALTH_HOLD_NS, now);
+    }
+    if (!sign->is_lost) {
+        sign->found_since_ns = 0;
+    }
 }
 
 /* A LEVEL sign whose leaf was read. is_more: the fault came again. */
 static void set_level(struct sign *sign, bool is_bad, bool is_more, struct ntk_health_time now)
 {
-    find_sign(sign);
+    find_sign(sign, now);
     if (is_bad) {
         uint64_t last_ns = sign->last_ns;
         bool was_on = sign->is_on;
@@ -179,12 +190,44 @@ static void start_heart(struct heart *heart, uint64_t value, struct ntk_health_t
     *heart = (struct heart){ .is_known = true, .value = value, .beat_ns = now.monotonic_ns };
 }
 
+/* As long as nobody knows how often it beats, the longest. */
+static uint64_t heart_limit_ns(const struct heart *heart)
+{
+    uint64_t limit_ns = heart->longest_ns * 5;
+
+    return heart->longest_ns == 0 || limit_ns > NTK_HEALTH_NEVER_NS ? NTK_HEALTH_NEVER_NS
+           : limit_ns < NTK_HEALTH_STILL_NS                         ? NTK_HEALTH_STILL_NS
+                                                                    : limit_ns;
+}
+
+static void take_beat(struct heart *heart, uint64_t value, struct ntk_health_time now)
+{
+    uint64_t between_ns = now.monotonic_ns - heart->beat_ns;
+    /* The time before the first beat, and the one that it stood still, say nothing of how often it
+     * beats. A heart that became slow is learnt from what follows. */
+    bool is_pace = heart->has_beaten && (!heart->is_still || heart->resumed_ns) &&
+                   between_ns < NTK_HEALTH_NEVER_NS;
+
+    if (is_pace && between_ns > heart->longest_ns) {
+        heart->longest_ns = between_ns;
+    }
+    if (heart->is_still) {
+        heart->resumed_ns = is_pace && heart->resumed_ns ? heart->resumed_ns : now.monotonic_ns;
+        heart->is_still = !ntk_health_is_past(heart->resumed_ns, NTK_HEALTH_HOLD_NS, now);
+    }
+    if (!heart->is_still) {
+        heart->resumed_ns = 0;
+    }
+    heart->has_beaten = true;
+    heart->value = value;
+    heart->beat_ns = now.monotonic_ns;
+}
+
 /* False when it went back: the driver is another one. */
 static bool read_heart(struct device_state *device, const struct ntk_device_value *value,
                        bool beats, struct ntk_health_time now)
 {
     struct heart *heart = &device->heart;
-    uint64_t limit_ns;
 
     if (!value->present) {
         return true;
@@ -197,29 +240,23 @@ static bool read_heart(struct device_state *device, const struct ntk_device_valu
         return !goes_back;
     }
     if (value->value != heart->value) {
-        uint64_t between_ns = now.monotonic_ns - heart->beat_ns;
-
-        /* One that stood still says nothing of how often it beats. */
-        if (heart->has_beaten && !heart->is_still && between_ns > heart->longest_ns) {
-            heart->longest_ns = between_ns;
-        }
-        heart->has_beaten = true;
-        heart->is_still = false;
-        heart->value = value->value;
-        heart->beat_ns = now.monotonic_ns;
+        take_beat(heart, value->value, now);
         return true;
     }
     if (!beats) { /* nobody is there to beat it: time does not count */
         heart->beat_ns = now.monotonic_ns;
         heart->is_still = false;
+        heart->resumed_ns = 0;
         return true;
     }
-    limit_ns = !heart->has_beaten                            ? NTK_HEALTH_NEVER_NS
-               : heart->longest_ns * 5 > NTK_HEALTH_STILL_NS ? heart->longest_ns * 5
-                                                             : NTK_HEALTH_STILL_NS;
-    if (!heart->is_still && ntk_health_is_past(heart->beat_ns, limit_ns, now)) {
+    if (heart->is_still) {
+        if (ntk_health_is_past(heart->beat_ns, NTK_HEALTH_NEVER_NS, now)) {
+            heart->resumed_ns = 0;
+        }
+    } else if (ntk_health_is_past(heart->beat_ns, heart_limit_ns(heart), now)) {
         heart->is_still = true;
         heart->still_since_ns = now.realtime_ns;
+        heart->resumed_ns = 0;
     }
     return true;
 }
@@ -265,7 +302,7 @@ static void read_status(struct device_state *device, struct core_state *core,
         if (!sign->is_known) {
             sign->base = counts_from_zero ? 0 : value->value;
         }
-        find_sign(sign);
+        find_sign(sign, now);
         if (value->value > sign->base) {
             ntk_health_raise_sign(sign, now);
             sign->count += value->value - sign->base;
@@ -319,6 +356,7 @@ void ntk_health_reading(struct ntk_health *health, const struct ntk_device_readi
         read_components(device, reading, now);
     }
     device->is_known = true;
+    device->first_ns = device->first_ns ? device->first_ns : now.monotonic_ns;
     for (size_t c = 0; c < NTK_DEVICE_CORES_MAX && read & NTK_DEVICE_READ_FAULTS; c++) {
         reset = was_reset(&device->cores[c], &reading->cores[c].reset_requests) || reset;
     }

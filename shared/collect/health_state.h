@@ -32,7 +32,9 @@ struct sign {
     uint32_t nrt_status;       /* PROCESS */
     bool is_known;             /* the leaf could be read, once */
     bool is_missing;           /* ... and cannot be now, */
-    uint64_t missing_since_ns; /* ... since, monotonic */
+    bool is_lost;              /* ... for too long; stays until it could be read for long */
+    uint64_t missing_since_ns; /* monotonic */
+    uint64_t found_since_ns;   /* LOST: monotonic, it can be read again; 0 not */
     uint64_t base;             /* STATUS: what the counter was */
 };
 
@@ -50,7 +52,8 @@ struct heart {
     bool is_still;
     uint64_t value;
     uint64_t beat_ns;    /* monotonic: the last one, or when it was first looked at */
-    uint64_t longest_ns; /* between two beats */
+    uint64_t longest_ns; /* between two beats; 0: there were not yet two */
+    uint64_t resumed_ns; /* monotonic: of one that stood still, the first beat since; 0 none */
     uint64_t still_since_ns;
 };
 
@@ -62,8 +65,11 @@ struct judged {
 struct device_state {
     bool is_known; /* it was read */
     bool is_software;
-    bool is_gone;
+    bool is_away;           /* the tree does not show it */
+    uint64_t away_since_ns; /* monotonic */
+    bool is_gone;           /* ... for too long */
     uint64_t gone_since_ns;
+    uint64_t first_ns; /* monotonic: of the first reading */
     uint32_t evidence;
     struct sign signs[SIGNAL_COUNT];
     char other[NTK_DEVICE_TEXT_BYTES]; /* components that the table does not name */

@@ -31,10 +31,12 @@ static int refresh(struct source_device *source, struct ntk_aggregate *aggregate
     bool has_tree = tree->device_count > 0;
     bool is_new = has_tree && tree->identity != source->identity;
 
-    if (ret < 0 || (ret == 0 && !is_new)) {
+    if (ret < 0) {
         return ret;
     }
-    source->is_software = ntk_device_source_is_software(source->device);
+    if (ret > 0 || is_new) {
+        source->is_software = ntk_device_source_is_software(source->device);
+    }
     if (is_new) {
         source->appeared = source->started;
         source->identity = tree->identity;
