@@ -126,6 +126,28 @@ static int put_node(struct writer *w, Ntk__Chakra__Node *node, int64_t start_ns,
 
 /* ---- the graph ---- */
 
+/* -1: not known, or several in a program. */
+static int comm_type_of(const struct ntk_system_span *span)
+{
+    static const struct {
+        const char *operation;
+        Ntk__Chakra__CollectiveCommType type;
+    } types[] = {
+        { "barrier", NTK__CHAKRA__COLLECTIVE_COMM_TYPE__BARRIER },
+        { "all_gather", NTK__CHAKRA__COLLECTIVE_COMM_TYPE__ALL_GATHER },
+        { "all_reduce", NTK__CHAKRA__COLLECTIVE_COMM_TYPE__ALL_REDUCE },
+        { "reduce_scatter", NTK__CHAKRA__COLLECTIVE_COMM_TYPE__REDUCE_SCATTER },
+    };
+    const char *operation = ntk_system_span_operation(span);
+
+    for (size_t i = 0; operation && i < sizeof types / sizeof *types; i++) {
+        if (strcmp(types[i].operation, operation) == 0) {
+            return (int)types[i].type;
+        }
+    }
+    return -1;
+}
+
 /* Names of groups are numbers from 1: simulators know them by those. */
 static void add_group(struct writer *w, size_t index, char key_text[24], char name[24])
 {
@@ -145,6 +167,7 @@ static int put_work(struct writer *w, const struct work *work)
 {
     Ntk__Chakra__Node node = NTK__CHAKRA__NODE__INIT;
     const struct ntk_system_span *span = work->of->span;
+    const char *operation = ntk_system_span_operation(span);
     bool is_run = work->of->kind == NTK_RANK_RUN;
     bool is_run_later = w->runs.node != NO_NODE &&
                         (w->collectives.node == NO_NODE || w->runs.end_ns >= w->collectives.end_ns);
@@ -171,12 +194,12 @@ static int put_work(struct writer *w, const struct work *work)
     node.n_data_deps = last.node != NO_NODE;
     node.ctrl_deps = &other;
     node.n_ctrl_deps = other != NO_NODE;
-    node.name = (char *)(is_run && span->name[0] ? span->name : span->type);
+    node.name = (char *)(is_run && span->name[0] ? span->name : operation ? operation : span->type);
     node.type = is_run ? NTK__CHAKRA__NODE_TYPE__COMP_NODE : NTK__CHAKRA__NODE_TYPE__COMM_COLL_NODE;
     add_bool(w, "is_cpu_op", false);
     if (!is_run) {
-        if (strcmp(span->type, "cc_exec_barrier") == 0) {
-            add_number(w, "comm_type", NTK__CHAKRA__COLLECTIVE_COMM_TYPE__BARRIER);
+        if (comm_type_of(span) >= 0) {
+            add_number(w, "comm_type", comm_type_of(span));
         }
         add_number(w, "comm_size", ntk_rows_i64(span->bytes));
         if (work->of->group != NTK_RANK_NO_GROUP) {

@@ -127,8 +127,8 @@ static void put_arguments(const struct ntk_rank_files *files, const struct ntk_r
     }
     if (of->kind == NTK_RANK_COLLECTIVE) {
         ADD(buf, ", ");
-        if (strcmp(span->type, "cc_exec_barrier") == 0) {
-            put_text(buf, "Collective name", "barrier");
+        if (ntk_system_span_operation(span)) {
+            put_text(buf, "Collective name", ntk_system_span_operation(span));
             ADD(buf, ", ");
         }
         put_text(buf, "dtype", "Byte"); /* numbers of elements are those of bytes */
@@ -176,7 +176,10 @@ static void put_span(const struct ntk_rank_files *files, const struct ntk_rank_s
     put_text(w->buf, "cat", category);
     ADD(w->buf, ", \"name\": ");
     if (of->kind == NTK_RANK_COLLECTIVE) {
-        ntk_buf_add_format(w->buf, "\"" COLLECTIVE_PREFIX "%s\"", span->type);
+        const char *operation = ntk_system_span_operation(span);
+
+        ntk_buf_add_format(w->buf, "\"" COLLECTIVE_PREFIX "%s\"",
+                           operation ? operation : span->type);
     } else {
         ntk_json_add_quoted(w->buf, of->kind == NTK_RANK_RUN ? run_name(span)
                                                              : ntk_system_span_label(span));

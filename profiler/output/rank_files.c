@@ -10,6 +10,8 @@
 #include "profiler/analysis/rank_ops.h"
 #include "profiler/output/export_to.h"
 #include "profiler/output/folder.h"
+#include "profiler/trace/long_list.h"
+#include "shared/base/fs.h"
 
 /* A hostile file names no more; operations of other communicators have none. */
 #define GROUPS_MAX 4096U
@@ -213,8 +215,9 @@ static int offsets_take(struct ntk_rank_list *list, struct ntk_rank_files *files
 {
     struct ntk_joined joined;
 
-    if (ntk_analysis_joined_list(list, NULL, &joined) < 0) {
-        return ntk_err_no_memory(err);
+    int ret = ntk_analysis_joined_list(list, NULL, &joined);
+    if (ret < 0) {
+        return ntk_long_list_err_set(err, ret, ntk_fs_temporary_folder());
     }
     ntk_vec_each(struct ntk_rank, rank, &files->ranks) {
         rank->offset_ns = rank->host < joined.host_count ? joined.hosts[rank->host].offset_ns : 0;

@@ -45,6 +45,7 @@ size_t ntk_rows_system_arguments(const struct ntk_system_event_row *row,
         { "queue", NULL, row->queue },
         { "communicator", row->communicator, NTK_ABSENT_I64 },
         { "sequence", NULL, row->sequence },
+        { "operation", row->operation, NTK_ABSENT_I64 },
     };
     size_t count = 0;
 
@@ -123,6 +124,7 @@ static void fill_event(const struct ntk_system_trace *trace, size_t index, int64
         .value = is_mark ? ntk_rows_i64(span->bytes) : NTK_ABSENT_I64,
         .communicator = is_collective ? span->name : NULL,
         .sequence = is_collective ? number : NTK_ABSENT_I64,
+        .operation = span->operation ? ntk_system_span_operation(span) : NULL,
         .queue = span->queue ? span->queue : NTK_ABSENT_I64,
     };
 }

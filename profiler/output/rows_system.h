@@ -33,6 +33,7 @@ struct ntk_system_event_row {
     const char *label;                  /* the mark's name, else that of the type */
     const char *communicator;           /* of a collective, NULL: not known */
     int64_t sequence;                   /* ... its number in it */
+    const char *operation;              /* ... "all_gather", NULL: not known */
     int64_t bytes, value, queue;        /* value: of a mark */
     const char *attributes; /* all of these as a JSON object; absent when there are none */
 };
@@ -42,7 +43,7 @@ struct ntk_system_argument {
     const char *key, *text;
     int64_t number;
 };
-#define NTK_SYSTEM_ARGUMENTS_MAX 11
+#define NTK_SYSTEM_ARGUMENTS_MAX 12
 size_t ntk_rows_system_arguments(const struct ntk_system_event_row *row,
                                  struct ntk_system_argument out[NTK_SYSTEM_ARGUMENTS_MAX]);
 

@@ -55,7 +55,7 @@ static const struct ntk_column system_profile_events[] = {
     NEVER("framework_stream_id", TEXT, "", "stream of the framework"),
     MAYBE(ntk_system_event_row, attributes, "extra_attributes_json", TEXT, "",
           "JSON object: exec_id, model_id, model_name, tensor_name, usage, mark, value, size, "
-          "queue, communicator, sequence, is_partial"),
+          "queue, communicator, sequence, operation, is_partial"),
 };
 
 #define HBM(TYPE, name, meaning) \

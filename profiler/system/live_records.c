@@ -339,6 +339,9 @@ static void slot_take(struct ntk_live_records *records, const struct ntk_slot *s
         event.execution_id = slot->word[2];
         event.model_id = 0;
         event.bytes = slot->word[3];
+        if ((slot->flags & 0xff) < NTK_COLLECTIVE_COUNT) {
+            event.operation = (uint8_t)((slot->flags & 0xff) + 1);
+        }
         span_add(records, slot->core, event, slot->start_ticks, slot->word[0], 0);
         break;
     case NTK_EVENT_MARK:

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "profiler/system/session_find.h"
+#include "shared/abi/event_abi.h"
 
 enum phase {
     PHASE_START,
@@ -39,6 +40,19 @@ bool ntk_system_span_is_collective(const struct ntk_system_span *span)
 {
     return span->name[0] &&
            (strcmp(span->type, "cc_running") == 0 || strcmp(span->type, "cc_exec_barrier") == 0);
+}
+
+const char *ntk_system_span_operation(const struct ntk_system_span *span)
+{
+    static const char *const names[] = {
+#define NTK_COLLECTIVE(id, symbol, name) [id] = name,
+#include "shared/abi/collective.def"
+    };
+
+    if (span->operation == 0 && strcmp(span->type, "cc_exec_barrier") == 0) {
+        return names[NTK_COLLECTIVE_BARRIER];
+    }
+    return span->operation ? names[span->operation - 1] : NULL;
 }
 
 const char *ntk_system_span_label(const struct ntk_system_span *span)
@@ -123,6 +137,9 @@ static struct ntk_system_span span_of(const NtkNtracePb__Trace *file, const NtkN
         .device_core = core->device_core_idx[i],
         .stack = core->hbm_idx[i],
         .queue = core->n_queue ? core->queue[i] : 0,
+        .operation = core->n_operation && core->operation[i] <= NTK_COLLECTIVE_COUNT
+                         ? (uint8_t)core->operation[i]
+                         : 0,
         .parent = NTK_SYSTEM_NO_PARENT,
     };
 }

@@ -35,8 +35,9 @@ struct ntk_system_span {
     uint32_t worker;      /* global */
     uint32_t device_core; /* physical, in its device */
     uint32_t stack;
-    uint32_t queue; /* number of the caller's queue that it waited in; 0: none */
-    size_t parent;  /* innermost span of the same thread around it, which stands before it; or
+    uint8_t operation; /* of a collective: enum ntk_collective + 1; 0: not known */
+    uint32_t queue;    /* number of the caller's queue that it waited in; 0: none */
+    size_t parent;     /* innermost span of the same thread around it, which stands before it; or
                       NTK_SYSTEM_NO_PARENT */
 };
 
@@ -47,6 +48,8 @@ bool ntk_system_span_is_mark(const struct ntk_system_span *span);
 /* An operation of a communicator that is known: the name is that (shared/formats/ntrace/ntrace_comm.h),
  * the exec_id the number of the operation in it. */
 bool ntk_system_span_is_collective(const struct ntk_system_span *span);
+/* What ranks did in a collective, "all_gather"; NULL: not known. */
+const char *ntk_system_span_operation(const struct ntk_system_span *span);
 /* What stands on it where it is drawn: its type, of a mark the mark's name. */
 const char *ntk_system_span_label(const struct ntk_system_span *span);
 

@@ -348,6 +348,7 @@ void ntk_core_trace_moment(uint32_t nc, const struct ntk_core_trace_data *data,
         .device_core = data->device_core,
         .stack = data->stack,
         .queue = data->queue,
+        .operation = data->operation,
     };
 
     pthread_mutex_lock(&lane->lock);

@@ -80,6 +80,7 @@ struct ntk_core_trace_data {
     uint16_t device_core; /* physical, in its device */
     uint16_t stack;       /* of the device, for MEMORY_* */
     uint16_t queue;       /* RUNNING, EXECUTE, EXEC_*: number of the caller's queue; 0: none */
+    uint8_t operation;    /* CC, BARRIER: enum ntk_collective + 1; 0: not known */
     const char *name;     /* of the model or the tensor; MEMORY_*: the category; CC,
                               BARRIER: the communicator. Copied */
 };

@@ -232,6 +232,17 @@ uint32_t nrt_cc_core(const struct nrt_cc_context *context)
     return context->nc;
 }
 
+static enum ntk_collective operation_of(const struct nrt_cc_context *context)
+{
+    static const enum ntk_collective operations[] = {
+        [NTK_CORE_ALL_GATHER] = NTK_COLLECTIVE_ALL_GATHER,
+        [NTK_CORE_ALL_REDUCE] = NTK_COLLECTIVE_ALL_REDUCE,
+        [NTK_CORE_REDUCE_SCATTER] = NTK_COLLECTIVE_REDUCE_SCATTER,
+    };
+
+    return operations[context->collective.kind];
+}
+
 NRT_STATUS nrt_cc_run(struct nrt_cc_context *context, uint32_t queue)
 {
     struct ntk_core_comm_options options = context->options;
@@ -249,7 +260,7 @@ NRT_STATUS nrt_cc_run(struct nrt_cc_context *context, uint32_t queue)
         struct ntk_core_tensor_info info;
 
         ntk_core_tensor_info_get(context->pairs[i].from->core, &info);
-        nrt_collectives_trace_begin(&span, NTK_CORE_TRACE_CC, comm, (int32_t)context->nc,
+        nrt_collectives_trace_begin(&span, operation_of(context), comm, (int32_t)context->nc,
                                     info.bytes);
         ret = ntk_core_comm_run(comm, &context->collective, context->pairs[i].from->core,
                                 context->pairs[i].to->core, &err);

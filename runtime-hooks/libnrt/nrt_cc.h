@@ -12,6 +12,7 @@
 #include "runtime-hooks/core/core_collectives.h"
 #include "runtime-hooks/core/core_trace.h"
 #include "runtime-hooks/libnrt/nrt_front.h"
+#include "shared/abi/event_abi.h"
 
 struct nrt_cc_context;
 
@@ -38,7 +39,7 @@ NRT_STATUS nrt_collectives_options_get(const char *function, uint32_t vnc,
                                        struct ntk_core_comm_options *options);
 
 /* The system trace of ranks that move or wait for each other; vnc -1: told on the first core. */
-void nrt_collectives_trace_begin(struct ntk_core_trace_span *span, enum ntk_core_trace_kind kind,
+void nrt_collectives_trace_begin(struct ntk_core_trace_span *span, enum ntk_collective operation,
                                  const struct ntk_core_comm *comm, int32_t vnc, uint64_t bytes);
 void nrt_collectives_trace_end(const struct ntk_core_trace_span *span,
                                const struct ntk_core_comm *comm, uint64_t bytes);

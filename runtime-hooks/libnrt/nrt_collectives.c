@@ -51,17 +51,20 @@ static NRT_STATUS comm_join(const char *function, int32_t vnc, uint32_t rank, ui
     return ret < 0 ? nrt_front_fail(function, ret, &err) : NRT_SUCCESS;
 }
 
-void nrt_collectives_trace_begin(struct ntk_core_trace_span *span, enum ntk_core_trace_kind kind,
+void nrt_collectives_trace_begin(struct ntk_core_trace_span *span, enum ntk_collective operation,
                                  const struct ntk_core_comm *comm, int32_t vnc, uint64_t bytes)
 {
     uint32_t nc = vnc < 0 ? 0 : (uint32_t)vnc;
     struct ntk_core_trace_data data = { .bytes = bytes,
+                                        .operation = (uint8_t)(operation + 1),
                                         .name = ntk_core_comm_name_get(comm),
                                         .device_ns =
                                             ntk_core_device_clock_ns(nrt_front_core_get(), nc) };
 
     if (ntk_core_trace_is_on()) {
-        ntk_core_trace_span_begin(span, kind, nc, &data);
+        ntk_core_trace_span_begin(
+            span, operation == NTK_COLLECTIVE_BARRIER ? NTK_CORE_TRACE_BARRIER : NTK_CORE_TRACE_CC,
+            nc, &data);
     }
 }
 
@@ -118,7 +121,7 @@ NRT_STATUS nrt_barrier(int32_t vnc, uint32_t g_device_id, uint32_t g_device_coun
     if (status == NRT_SUCCESS) {
         struct ntk_core_trace_span span = { 0 };
 
-        nrt_collectives_trace_begin(&span, NTK_CORE_TRACE_BARRIER, comm, vnc, 0);
+        nrt_collectives_trace_begin(&span, NTK_COLLECTIVE_BARRIER, comm, vnc, 0);
         int ret = ntk_core_comm_barrier(comm, &err);
         nrt_collectives_trace_end(&span, comm, 0);
         status = ret < 0 ? nrt_front_fail("nrt_barrier", ret, &err) : NRT_SUCCESS;
@@ -144,7 +147,7 @@ NRT_STATUS nrt_all_gather(int32_t vnc, uint32_t g_device_id, uint32_t g_device_c
     if (status == NRT_SUCCESS) {
         struct ntk_core_trace_span span = { 0 };
 
-        nrt_collectives_trace_begin(&span, NTK_CORE_TRACE_CC, comm, vnc, rank_input_size);
+        nrt_collectives_trace_begin(&span, NTK_COLLECTIVE_ALL_GATHER, comm, vnc, rank_input_size);
         int ret = ntk_core_comm_all_gather(comm, input, output, rank_input_size, &err);
         nrt_collectives_trace_end(&span, comm, rank_input_size);
         status = ret < 0 ? nrt_front_fail("nrt_all_gather", ret, &err) : NRT_SUCCESS;

@@ -93,10 +93,12 @@ int ntk_ntrace_writer_add_events(struct ntk_ntrace_writer *writer, uint32_t nc, 
     NtkNtracePb__Core *list[] = { &core };
     size_t row_bytes = 0;
     bool has_queue = false;
+    bool has_operation = false;
     uint8_t *next;
 
-    for (size_t i = 0; i < count && !has_queue; i++) {
-        has_queue = events[i].queue != 0;
+    for (size_t i = 0; i < count; i++) {
+        has_queue = has_queue || events[i].queue != 0;
+        has_operation = has_operation || events[i].operation != 0;
     }
 
     core.nc_idx = nc;
@@ -118,7 +120,8 @@ int ntk_ntrace_writer_add_events(struct ntk_ntrace_writer *writer, uint32_t nc, 
     COLUMN(hbm_idx, stack)               \
     COLUMN(event_type, kind)             \
     COLUMN(phase, phase)                 \
-    COLUMN(queue, queue)
+    COLUMN(queue, queue)                 \
+    COLUMN(operation, operation)
 #define COLUMN_BYTES(to, from) row_bytes += sizeof *core.to;
     COLUMNS(COLUMN_BYTES)
     ntk_buf_reset(&writer->columns);
@@ -135,6 +138,7 @@ int ntk_ntrace_writer_add_events(struct ntk_ntrace_writer *writer, uint32_t nc, 
     next += count * sizeof *core.to;
     COLUMNS(COLUMN_FILL)
     core.n_queue = has_queue ? count : 0;
+    core.n_operation = has_operation ? count : 0;
 #undef COLUMN_FILL
 #undef COLUMN_BYTES
 #undef COLUMNS
@@ -227,7 +231,8 @@ static int core_check(const char *path, const NtkNtracePb__Trace *trace,
                    core->n_nc_timestamp_ns == n && core->n_size == n && core->n_model_id == n &&
                    core->n_name == n && core->n_thread_id == n && core->n_device_core_idx == n &&
                    core->n_hbm_idx == n && core->n_event_type == n && core->n_phase == n &&
-                   (core->n_queue == n || core->n_queue == 0);
+                   (core->n_queue == n || core->n_queue == 0) &&
+                   (core->n_operation == n || core->n_operation == 0);
 
     for (size_t i = 0; i < n && is_sound; i++) {
         is_sound = core->event_type[i] < trace->n_event_types && core->name[i] <= trace->n_names &&

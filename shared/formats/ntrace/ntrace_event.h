@@ -28,10 +28,11 @@ struct ntk_ntrace_event {
     uint32_t thread_id;
     uint16_t device_core;
     uint16_t stack;
-    uint8_t kind;   /* index into the file's types */
-    uint8_t phase;  /* enum ntk_ntrace_phase */
-    uint16_t queue; /* number of the caller's queue; 0 none */
-    uint8_t reserved[4];
+    uint8_t kind;      /* index into the file's types */
+    uint8_t phase;     /* enum ntk_ntrace_phase */
+    uint16_t queue;    /* number of the caller's queue; 0 none */
+    uint8_t operation; /* of a collective: its row of shared/abi/collective.def + 1; 0 not known */
+    uint8_t reserved[3];
 };
 
 #endif

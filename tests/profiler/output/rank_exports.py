@@ -103,7 +103,8 @@ def check_kineto(trace, kernels, worker):
     for event in talk:
         args = event["args"]
         demand(args["Group size"] == 3 and args["Process Group Ranks"] == "[0, 1, 2]", f"{path}: {event}")
-        demand(("Collective name" in args) == ("barrier" in event["name"]), f"{path}: {event}")
+        demand(args["Collective name"] in ("barrier", "all_gather"), f"{path}: {event}")
+        demand(event["name"] == "ncclKernel_" + args["Collective name"], f"{path}: {event}")
     ends = sorted(end for _, end in spans_of(talk))
     first, last = ends[0], ends[-1]
     comm = within(union(spans_of(talk)), first, last)
@@ -217,7 +218,9 @@ def check_chakra(path, trace, kernels):
         if node["type"] == 7:
             kinds["comm"].append(span)
             demand(node["attr"]["comm_size"] >= 0 and node["attr"]["is_cpu_op"] is False, f"{path}: {node}")
-            kinds["barrier"] += [span] if node["attr"].get("comm_type") == 9 else []
+            wanted = {"barrier": 9, "all_gather": 2, "all_reduce": 0, "reduce_scatter": 7}[node["name"]]
+            demand(node["attr"]["comm_type"] == wanted, f"{path}: {node}")
+            kinds["barrier"] += [span] if wanted == 9 else []
         elif not node["attr"]["is_cpu_op"]:
             kinds["run"].append(span)
     talk = [e for e in kernels if is_communication(e["name"])]

@@ -8,7 +8,7 @@ rank=$NTK_BIN_DIR/../tests/tests_e2e_world_rank
 export NEURON_SOFT_INSTANCE=trn1.32xlarge NEURON_RT_LOG_LEVEL=QUIET
 # shellcheck disable=SC2016
 world='for rank in $(seq 0 $(($RANKS - 1))); do
-        NEURON_RT_VISIBLE_CORES=$rank "$0" $rank $RANKS 6 $((2 + rank * 3)) "" "$1" & ranks="$ranks $!"
+        NEURON_RT_VISIBLE_CORES=$rank "$0" $rank $RANKS 6 $((2 + rank * 3)) "" "$1" $QUEUED & ranks="$ranks $!"
     done; for rank in $ranks; do wait $rank || exit 1; done'
 # view WANTED-EXIT-CODE ARGUMENT...
 view() {
@@ -23,7 +23,7 @@ formats() { # formats WANTED-EXIT-CODE FOLDER
 
 # ---- three ranks that execute and meet ----
 neuron-packager example memcpy -o m.neff -s 64 >/dev/null
-RANKS=3 NEURON_RT_ROOT_COMM_ID=127.0.0.1:46821 neuron-profile inspect -o world -- bash -c "$world" "$rank" "$PWD/m.neff" \
+RANKS=3 QUEUED= NEURON_RT_ROOT_COMM_ID=127.0.0.1:46821 neuron-profile inspect -o world -- bash -c "$world" "$rank" "$PWD/m.neff" \
     >/dev/null 2>err || fail "inspect: $(cat err)"
 formats 0 world
 neuron-profile analyze -d world --json joined >joined.json || fail "no analysis"
@@ -32,6 +32,14 @@ python3 "$check" 3 world.kineto world.chakra joined.json >said || fail "$(cat sa
 cp -r world.kineto before
 formats 0 world # replaced, with the same bytes
 diff -r before world.kineto >&2 || fail "another time other bytes"
+
+# ---- three ranks whose operations are queued: a sum and a gathering, beside executions ----
+RANKS=3 QUEUED=queued NEURON_RT_ROOT_COMM_ID=127.0.0.1:46822 neuron-profile inspect -o queued -- bash -c "$world" "$rank" "$PWD/m.neff" \
+    >/dev/null 2>err || fail "inspect queued: $(cat err)"
+formats 0 queued
+python3 "$check" 3 queued.kineto queued.chakra >said || fail "queued: $(cat said)"
+jq -e '[.traceEvents[].args."Collective name" | select(.)] | group_by(.) | map([.[0], length]) == [["all_gather", 6], ["all_reduce", 6]]' \
+    queued.kineto/rank_1.json >/dev/null || fail "queued: $(cat queued.kineto/rank_1.json)"
 
 # ---- one of them half-written: told, and the others are there ----
 cut=$(find world -name ntrace.pb | head -1)
