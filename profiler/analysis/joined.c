@@ -275,6 +275,7 @@ static void estimate(struct join *join, const struct come *come)
 
     if (join->nodes.count == 0) {
         join->base_ns = join->members[0].end_ns;
+        join->joined->begin_ns = join->base_ns;
     }
     for (size_t m = 0; m < join->member_count; m++) {
         has_before = has_before || join->members[m].walker->node != NO_NODE;

@@ -109,6 +109,7 @@ struct ntk_joined {
     uint64_t partial_count; /* collectives that are not told of: a rank lacks them */
     uint64_t doubted_count; /* ... or they cannot have been one */
     bool is_from_end;       /* events were lost: the last joints of each, not the first */
+    int64_t begin_ns;       /* end of the first joint, on the clock of the first rank */
     uint64_t total_ns;      /* of the critical path */
     uint64_t span_ns;       /* the longest of a rank */
     uint64_t estimate_ns;   /* with the changes, of the same graph without any: model_ns */

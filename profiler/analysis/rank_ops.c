@@ -8,14 +8,18 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "profiler/system/session_find.h"
 #include "profiler/trace/long_list.h"
 #include "shared/base/fs.h"
+#include "shared/base/str.h"
+#include "shared/formats/ntff/ntff.h"
 
 /* Later ones (2043) are no times: differences of the others, on any clock, are numbers. */
 #define TIME_NS_MAX (UINT64_C(1) << 61)
 #define SORTER_BYTES ((size_t)256 << 10) /* of each of the two of a rank whose trace is read */
 #define SORTED_HEAP_BYTES ((size_t)1 << 20)
 #define OPEN_MAX 4096U   /* spans that have begun and not ended, of one process */
+#define FIRSTS_MAX 256U  /* models on cores of one process; later ones are not known */
 #define COMMS_MAX 65536U /* a hostile file names no more */
 #define LIVES_MAX 4096U  /* of one rank; operations of later ones have none */
 
@@ -29,6 +33,7 @@ void ntk_rank_list_init(struct ntk_rank_list *list)
     ntk_vec_init(&list->ranks, sizeof(struct ntk_rank_ops));
     ntk_vec_init(&list->comms, sizeof(struct ntk_ntrace_comm));
     ntk_vec_init(&list->warnings, sizeof(char *));
+    ntk_vec_init(&list->captures, sizeof(struct ntk_rank_capture));
 }
 
 static void rank_fini(struct ntk_rank_ops *rank)
@@ -49,6 +54,10 @@ void ntk_rank_list_fini(struct ntk_rank_list *list)
     ntk_vec_each(char *, warning, &list->warnings) {
         free(*warning);
     }
+    ntk_vec_each(struct ntk_rank_capture, capture, &list->captures) {
+        free(capture->path);
+    }
+    ntk_vec_fini(&list->captures);
     ntk_vec_fini(&list->ranks);
     ntk_vec_fini(&list->hosts);
     ntk_vec_fini(&list->comms);
@@ -145,8 +154,16 @@ struct begun {
     uint32_t comm;
 };
 
+/* The first execution of a model on a core, which is what a capture is of. */
+struct first {
+    uint32_t nc, model_id;
+    uint64_t execution_id;
+    int64_t core_start_ns; /* host clock; 0: not known */
+};
+
 struct reading {
     struct ntk_rank_list *list;
+    struct ntk_vec firsts;  /* of struct first */
     struct ntk_vec workers; /* of struct one */
     struct ntk_vec begun;   /* of struct begun, the oldest first */
     uint64_t lost, lost_now;
@@ -441,11 +458,95 @@ static int worker_keep(struct reading *reading, struct one *one, size_t host, st
     return ret;
 }
 
+/* ---- captures ---- */
+
+static int execution_note(struct reading *reading, const char *type, const struct first *seen)
+{
+    bool is_sync = strcmp(type, "timestamp_sync_point") == 0;
+
+    if (!is_sync && strcmp(type, "nrt_execute") != 0 && strcmp(type, "kbl_exec_pre") != 0) {
+        return 0;
+    }
+    ntk_vec_each(struct first, first, &reading->firsts) {
+        if (is_sync && first->nc == seen->nc && first->execution_id == seen->execution_id &&
+            first->core_start_ns == 0) {
+            first->core_start_ns = seen->core_start_ns;
+        }
+        if (!is_sync && first->nc == seen->nc && first->model_id == seen->model_id) {
+            return 0;
+        }
+    }
+    if (is_sync || seen->model_id == 0 || reading->firsts.count == FIRSTS_MAX) {
+        return 0;
+    }
+    struct first *first = ntk_vec_add(&reading->firsts);
+    if (!first) {
+        return -ENOMEM;
+    }
+    *first = *seen;
+    first->core_start_ns = 0;
+    return 0;
+}
+
+/* Where its execution is. */
+static void capture_place(const struct reading *reading, const NtkNtracePb__Info *info,
+                          struct ntk_rank_capture *capture)
+{
+    uint32_t nc = ntk_session_core_of(capture->path);
+    struct ntk_ntff *ntff = NULL;
+
+    if (nc == UINT32_MAX) {
+        capture->left_out = "its name does not say of which core it is";
+    } else if (!info) {
+        capture->left_out = "there is no trace_info.pb beside it, so its rank is not known";
+    } else if (strstr(ntk_str_base_name(capture->path), "_session_")) {
+        capture->left_out =
+            "it is of everything that the core ran in a session, not of one execution";
+    } else if (ntk_ntff_open(capture->path, &ntff, NULL) < 0) {
+        capture->left_out = "it cannot be read";
+    } else {
+        capture->worker = info->first_core + nc;
+        capture->left_out = "its execution is not in the trace beside it";
+        ntk_vec_each(const struct first, first, &reading->firsts) {
+            if (first->nc == nc && first->model_id == (uint32_t)ntff->model_id &&
+                first->core_start_ns > 0) {
+                capture->start_ns = first->core_start_ns;
+                capture->left_out = NULL;
+            }
+        }
+    }
+    ntk_ntff_close(ntff);
+}
+
+static int captures_add(const struct reading *reading, const char *folder,
+                        const NtkNtracePb__Info *info, size_t host)
+{
+    struct ntk_vec paths;
+    int ret = folder ? ntk_session_files(folder, ".ntff", &paths) : -ENOENT;
+
+    if (ret < 0) {
+        return ret == -ENOMEM ? ret : 0;
+    }
+    ntk_vec_each(char *, path, &paths) {
+        struct ntk_rank_capture *capture = ntk_vec_add(&reading->list->captures);
+
+        if (!capture || !(capture->path = strdup(*path))) {
+            ret = -ENOMEM;
+            break;
+        }
+        capture->host = host;
+        capture_place(reading, info, capture);
+    }
+    ntk_session_paths_fini(&paths);
+    return ret;
+}
+
 static void reading_init(struct reading *reading, struct ntk_rank_list *list)
 {
     *reading = (struct reading){ .list = list, .lost_of = UINT32_MAX };
     ntk_vec_init(&reading->workers, sizeof(struct one));
     ntk_vec_init(&reading->begun, sizeof(struct begun));
+    ntk_vec_init(&reading->firsts, sizeof(struct first));
 }
 
 static void reading_fini(struct reading *reading)
@@ -456,13 +557,16 @@ static void reading_fini(struct reading *reading)
     }
     ntk_vec_fini(&reading->workers);
     ntk_vec_fini(&reading->begun);
+    ntk_vec_fini(&reading->firsts);
 }
 
-static int reading_keep(struct reading *reading, const NtkNtracePb__Info *info, struct ntk_err *err)
+static int reading_keep(struct reading *reading, const char *folder, const NtkNtracePb__Info *info,
+                        struct ntk_err *err)
 {
     size_t host = 0;
     int ret = host_of(reading->list, info, &host);
 
+    ret = ret < 0 ? ret : captures_add(reading, folder, info, host);
     ntk_vec_each(struct one, one, &reading->workers) {
         ret = ret < 0 ? ret : worker_keep(reading, one, host, err);
     }
@@ -483,7 +587,14 @@ int ntk_rank_list_add(struct ntk_rank_list *list, const struct ntk_system_trace 
         const struct ntk_system_span *span = &trace->spans[i];
         bool runs = is_run(span->type);
 
-        if (span->is_instant || span->is_partial || span->end_ns > TIME_NS_MAX ||
+        if (span->start_ns <= TIME_NS_MAX) {
+            comm = execution_note(&reading, span->type,
+                                  &(struct first){ .nc = span->nc,
+                                                   .model_id = span->model_id,
+                                                   .execution_id = span->exec_id,
+                                                   .core_start_ns = (int64_t)span->start_ns });
+        }
+        if (comm < 0 || span->is_instant || span->is_partial || span->end_ns > TIME_NS_MAX ||
             span->end_ns < span->start_ns || !(runs || is_collective(span->type))) {
             continue;
         }
@@ -503,7 +614,8 @@ int ntk_rank_list_add(struct ntk_rank_list *list, const struct ntk_system_trace 
                                                      .is_barrier = is_barrier(span->type) });
         }
     }
-    int ret = comm < 0 ? ntk_err_no_memory(err) : reading_keep(&reading, trace->info, err);
+    int ret =
+        comm < 0 ? ntk_err_no_memory(err) : reading_keep(&reading, trace->folder, trace->info, err);
     reading_fini(&reading);
     return ret;
 }
@@ -550,6 +662,15 @@ static int event_take(struct reading *reading, const NtkNtracePb__Trace *piece, 
     uint64_t time_ns = core->timestamp_ns[i];
     bool runs = is_run(type);
     struct begun begun = { .tracking_id = core->tracking_id[i] };
+
+    if (time_ns <= TIME_NS_MAX && core->phase[i] != NTK_NTRACE_STOP &&
+        execution_note(reading, type,
+                       &(struct first){ .nc = core->nc_idx,
+                                        .model_id = core->model_id[i],
+                                        .execution_id = core->exec_id[i],
+                                        .core_start_ns = (int64_t)time_ns }) < 0) {
+        return -ENOMEM;
+    }
 
     if (core->phase[i] == NTK_NTRACE_INSTANT || time_ns > TIME_NS_MAX ||
         !(runs || is_collective(type))) {
@@ -622,7 +743,7 @@ int ntk_rank_list_add_folder(struct ntk_rank_list *list, const char *folder, str
 
         ret = got != 0 && got != -ENOMEM ? warn(list, &read_err) : got;
         if (got >= 0 && ret == 0) {
-            ret = reading_keep(&reading, info, err);
+            ret = reading_keep(&reading, folder, info, err);
         }
     }
     reading_fini(&reading);

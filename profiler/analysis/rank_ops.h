@@ -73,10 +73,20 @@ struct ntk_rank_host {
     char *name; /* "" not known */
 };
 
+/* A capture that lies beside a trace, which is of one execution of a rank. */
+struct ntk_rank_capture {
+    char *path;
+    size_t host;
+    uint32_t worker;
+    int64_t start_ns;     /* on the clock of its host, where the core began */
+    const char *left_out; /* why nothing is known of that; NULL: it is */
+};
+
 struct ntk_rank_list {
-    struct ntk_vec hosts; /* of struct ntk_rank_host, as they came */
-    struct ntk_vec ranks; /* of struct ntk_rank_ops; after _finish() by worker, then host */
-    struct ntk_vec comms; /* of struct ntk_ntrace_comm */
+    struct ntk_vec captures; /* of struct ntk_rank_capture */
+    struct ntk_vec hosts;    /* of struct ntk_rank_host, as they came */
+    struct ntk_vec ranks;    /* of struct ntk_rank_ops; after _finish() by worker, then host */
+    struct ntk_vec comms;    /* of struct ntk_ntrace_comm */
     struct ntk_map comm_names;
     struct ntk_rank_store store;
     struct ntk_vec warnings; /* of char *: files that cannot be read */

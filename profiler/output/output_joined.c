@@ -180,7 +180,55 @@ static void pieces_text(const struct ntk_joined *joined, struct ntk_buf *text)
     ntk_text_table_fini(&table);
 }
 
-static void joined_text(const struct ntk_joined *joined, bool has_changes, struct ntk_buf *text)
+/* Its rank; NULL: that is not joined, or the capture is left out. */
+static const struct ntk_joined_rank *rank_of(const struct ntk_joined *joined,
+                                             const struct ntk_rank_capture *capture)
+{
+    for (size_t r = 0; r < joined->rank_count && !capture->left_out && !joined->unknown; r++) {
+        if (joined->ranks[r].host == capture->host && joined->ranks[r].worker == capture->worker) {
+            return &joined->ranks[r];
+        }
+    }
+    return NULL;
+}
+
+static const char *left_out(const struct ntk_rank_capture *capture,
+                            const struct ntk_joined_rank *rank)
+{
+    return capture->left_out ? capture->left_out : rank ? NULL : "its worker is not joined";
+}
+
+/* When its execution began on the core, after the first collective that is joined. */
+static int64_t after_ns(const struct ntk_joined *joined, const struct ntk_rank_capture *capture,
+                        const struct ntk_joined_rank *rank)
+{
+    return capture->start_ns - rank->offset_ns - joined->begin_ns;
+}
+
+static void captures_text(const struct ntk_joined *joined, const struct ntk_rank_list *list,
+                          struct ntk_buf *text)
+{
+    if (list->captures.count > 0) {
+        ntk_buf_add_char(text, '\n');
+    }
+    ntk_vec_each(const struct ntk_rank_capture, capture, &list->captures) {
+        const struct ntk_joined_rank *rank = rank_of(joined, capture);
+
+        if (rank) {
+            ntk_buf_add_format(text,
+                               "Capture %s: worker %u, its core began %.1f us after the first "
+                               "collective\n",
+                               capture->path, rank->number,
+                               (double)after_ns(joined, capture, rank) / 1e3);
+        } else {
+            ntk_buf_add_format(text, "Capture %s is left out: %s\n", capture->path,
+                               left_out(capture, rank));
+        }
+    }
+}
+
+static void joined_text(const struct ntk_joined *joined, const struct ntk_rank_list *list,
+                        bool has_changes, struct ntk_buf *text)
 {
     uint64_t path_ns[NTK_JOINED_PART_COUNT] = { 0 };
 
@@ -220,6 +268,7 @@ static void joined_text(const struct ntk_joined *joined, bool has_changes, struc
         ntk_buf_add_format(text, "\nEstimate with these changes: %.1f us in place of %.1f us\n",
                            us(joined->estimate_ns), us(joined->model_ns));
     }
+    captures_text(joined, list, text);
 }
 
 /* ---- JSON ---- */
@@ -308,7 +357,28 @@ static void ranks_json(const struct ntk_joined *joined, struct ntk_json *json)
     ntk_json_array_end(json);
 }
 
-static void joined_json(const struct ntk_joined *joined, bool has_changes, struct ntk_json *json)
+static void captures_json(const struct ntk_joined *joined, const struct ntk_rank_list *list,
+                          struct ntk_json *json)
+{
+    ntk_json_key_array_begin(json, "captures");
+    ntk_vec_each(const struct ntk_rank_capture, capture, &list->captures) {
+        const struct ntk_joined_rank *rank = rank_of(joined, capture);
+
+        ntk_json_object_begin(json);
+        ntk_json_key_text(json, "path", capture->path);
+        ntk_json_key_text(json, "left_out", left_out(capture, rank));
+        if (rank) {
+            ntk_json_key_u64(json, "number", rank->number);
+            ntk_json_key_i64(json, "start_ns", capture->start_ns);
+            ntk_json_key_i64(json, "after_ns", after_ns(joined, capture, rank));
+        }
+        ntk_json_object_end(json);
+    }
+    ntk_json_array_end(json);
+}
+
+static void joined_json(const struct ntk_joined *joined, const struct ntk_rank_list *list,
+                        bool has_changes, struct ntk_json *json)
 {
     ntk_json_object_begin(json);
     ntk_json_key_text(json, "unknown", joined->unknown);
@@ -323,6 +393,7 @@ static void joined_json(const struct ntk_joined *joined, bool has_changes, struc
         ntk_json_key_u64(json, "total_ns", joined->total_ns);
         hosts_json(joined, json);
         ranks_json(joined, json);
+        captures_json(joined, list, json);
         if (has_changes) {
             ntk_json_key_u64(json, "estimate_ns", joined->estimate_ns);
             ntk_json_key_u64(json, "unchanged_ns", joined->model_ns);
@@ -367,9 +438,9 @@ int ntk_output_joined_list(struct ntk_rank_list *list, const struct ntk_joined_o
     if (joined.rank_count + joined.twice_count < 2) {
         ret = -ENODATA;
     } else if (json) {
-        joined_json(&joined, has_changes, json);
+        joined_json(&joined, list, has_changes, json);
     } else {
-        joined_text(&joined, has_changes, text);
+        joined_text(&joined, list, has_changes, text);
     }
     ntk_joined_fini(&joined);
     return ret;
