@@ -21,6 +21,7 @@
 #define BURN_IN_DEFAULT_NS (60 * NTK_NS_PER_SECOND)
 #define TIMEOUT_DEFAULT_NS (60 * NTK_NS_PER_SECOND)
 #define MEMORY_DEFAULT_BYTES (UINT64_C(4) << 20)
+#define CANARY_DEFAULT_NS (60 * NTK_NS_PER_SECOND)
 #define TENSOR_COLUMNS_MIN 64u
 #define PORT_FIRST 42000u
 #define PORTS 4000u
@@ -43,6 +44,9 @@ static bool arg_json;
 static bool arg_list;
 static bool arg_print_thresholds;
 static bool arg_strict;
+static bool arg_canary;
+static uint64_t arg_interval_ns;
+static uint64_t arg_rounds;
 static struct ntk_diag diag = {
     .plan = { .duration_ns = 0,
               .memory_bytes = MEMORY_DEFAULT_BYTES,
@@ -68,6 +72,13 @@ static const struct ntk_opt option_rows[] = {
       "wait so long for jobs that have cores, instead of refusing at once", .is_above_zero = true },
     { 0, "timeout", "TIME", NTK_OPT_DURATION, &diag.plan.timeout_ns,
       "how long a test may take, default 60s", .is_above_zero = true },
+    { 0, "Canary", 0, NTK_OPT_HEADING, 0, 0 },
+    { 0, "canary", 0, NTK_OPT_FLAG, &arg_canary,
+      "until it is stopped, run a program with a known answer on each core that nobody has, "
+      "another one each time; a core is given back when a process comes" },
+    { 0, "interval", "TIME", NTK_OPT_DURATION, &arg_interval_ns,
+      "between two programs on a core, default 60s", .is_above_zero = true },
+    { 0, "rounds", "N", NTK_OPT_U64, &arg_rounds, "end after so many", .is_above_zero = true },
     { 0, "Results", 0, NTK_OPT_HEADING, 0, 0 },
     { 'j', "json", 0, NTK_OPT_FLAG, &arg_json, "a JSON object with all results" },
     { 0, "strict", 0, NTK_OPT_FLAG, &arg_strict, "a warning is a failure: exit code 1" },
@@ -87,7 +98,7 @@ static const struct ntk_opt option_rows[] = {
 
 static const struct ntk_opt_program program = {
     .name = "neuron-monitor diag",
-    .usage = "[-r LEVEL] [OPTION]...",
+    .usage = "[-r LEVEL] [OPTION]...\n--canary [--interval TIME] [OPTION]...",
     .summary =
         "Tells whether the machine is fit to work: driver, devices and room without any load, "
         "programs with known answers on each core, memory, copies, collectives, a burn-in. Cores "
@@ -405,6 +416,10 @@ static int diagnose(struct ntk_device_source *source)
     if (!cores_choose()) {
         return 2;
     }
+    if (arg_canary) {
+        return ntk_diag_canary(&diag, arg_interval_ns ? arg_interval_ns : CANARY_DEFAULT_NS,
+                               arg_rounds, arg_json);
+    }
     if (diag.plan.level >= 2 && diag.core_count > 0 && cores_await(&err) < 0) {
         (void)ntk_log_failure("diag", &err);
         return EXIT_NOTHING;
@@ -428,8 +443,11 @@ static int options_check(void)
     if (diag.plan.duration_ns && arg_level < 4) {
         return ntk_opt_usage_error(&program, "--duration is of the burn-in: it needs -r 4");
     }
-    if (diag.plan.neff && arg_level < 2) {
-        return ntk_opt_usage_error(&program, "--neff needs -r 2 or more");
+    if (diag.plan.neff && arg_level < 2 && !arg_canary) {
+        return ntk_opt_usage_error(&program, "--neff needs -r 2 or more, or --canary");
+    }
+    if ((arg_interval_ns || arg_rounds) && !arg_canary) {
+        return ntk_opt_usage_error(&program, "--interval and --rounds need --canary");
     }
     if (diag.plan.memory_bytes < MEMORY_BYTES_MIN || diag.plan.memory_bytes > MEMORY_BYTES_MAX) {
         return ntk_opt_usage_error(&program, "--memory is from 4K to 16G");

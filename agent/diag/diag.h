@@ -103,6 +103,10 @@ struct ntk_diag {
     size_t core_count;
     uint64_t devices;       /* bit per device that is tested */
     struct ntk_vec results; /* struct ntk_diag_result */
+    /* Whether somebody wants the core that `worker` has: then that is ended, without a result.
+     * NULL: nobody is asked. */
+    bool (*is_wanted)(const struct ntk_diag_plan *plan, uint32_t core, uint32_t worker);
+    uint64_t given_back; /* so often */
 };
 
 /* The whole subcommand; argv[0] is "diag". The exit code. */
@@ -139,6 +143,11 @@ struct ntk_diag_owner {
 /* Who has the core, 0 or a pid of this machine; without a software machine, who has its device
  * open. The process that asks and its children do not count. */
 struct ntk_diag_owner ntk_diag_owner_of(const struct ntk_diag_plan *plan, uint32_t core);
+/* Of a worker that says it gives way: whether a process waits for its core, or has opened its
+ * device. */
+bool ntk_diag_owner_is_wanted(const struct ntk_diag_plan *plan, uint32_t core, uint32_t worker);
+/* In a worker: says so, for as long as it lives. */
+void ntk_diag_owner_yield(const struct ntk_diag_plan *plan, uint32_t core);
 
 /* ---- workers ---- */
 
@@ -174,6 +183,12 @@ struct ntk_diag_message {
     struct ntk_diag_result result;
     struct ntk_diag_machine machine;
 };
+
+/* ---- the canary ---- */
+
+/* Runs known answers on cores that nobody has, one a core and interval, until it is stopped or the
+ * rounds are over (0: never). The exit code. */
+int ntk_diag_canary(struct ntk_diag *diag, uint64_t interval_ns, uint64_t rounds, bool json);
 
 /* ---- output ---- */
 

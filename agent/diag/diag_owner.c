@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "agent/diag/diag.h"
-#include "shared/abi/paths.h"
+#include "shared/abi/soft_abi.h"
 #include "shared/base/fs.h"
 #include "shared/base/str.h"
 
@@ -26,31 +26,36 @@ static void command_read(struct ntk_diag_owner *owner)
     }
 }
 
-/* The lock of a physical core of the software machine. Whoever only asks needs no right to write. */
-static uint32_t lock_holder(uint32_t first, uint32_t count)
+static int lock_file_open(int flags)
 {
     char folder[NTK_PATH_BYTES];
     char path[NTK_PATH_BYTES + 32];
+
+    if (ntk_paths_soft_dir(folder, sizeof folder) < 0) {
+        return -1;
+    }
+    (void)snprintf(path, sizeof path, "%s/" NTK_SOFT_LOCK_NAME, folder);
+    return open(path, flags | O_CLOEXEC | O_NOFOLLOW);
+}
+
+/* The lock of a physical core of the software machine. Whoever only asks needs no right to write. */
+static uint32_t lock_holder(uint32_t first, uint32_t count)
+{
     struct flock lock = {
         .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = first, .l_len = count
     };
-    int pid = 0;
-    int fd;
+    uint32_t pid = 0;
+    int fd = lock_file_open(O_RDONLY);
 
-    if (ntk_paths_soft_dir(folder, sizeof folder) < 0) {
-        return 0;
-    }
-    (void)snprintf(path, sizeof path, "%s/" NTK_SOFT_LOCK_NAME, folder);
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0) {
         return 0;
     }
     if (fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK) {
         /* 0: of another namespace of pids, which has no number here. */
-        pid = lock.l_pid > 0 ? lock.l_pid : (int)UINT32_MAX;
+        pid = lock.l_pid > 0 ? (uint32_t)lock.l_pid : UINT32_MAX;
     }
     close(fd);
-    return (uint32_t)pid;
+    return pid;
 }
 
 static bool has_open(const char *pid, const char *node)
@@ -79,7 +84,7 @@ static bool has_open(const char *pid, const char *node)
     return found;
 }
 
-static uint32_t node_holder(uint32_t device)
+static uint32_t node_holder(uint32_t device, uint32_t except)
 {
     char node[32];
     const struct dirent *entry;
@@ -92,7 +97,7 @@ static uint32_t node_holder(uint32_t device)
 
         if (isdigit((unsigned char)entry->d_name[0]) &&
             ntk_str_parse_u64(entry->d_name, &number) == 0 && number != (uint64_t)getpid() &&
-            has_open(entry->d_name, node)) {
+            number != except && has_open(entry->d_name, node)) {
             pid = (uint32_t)number;
         }
     }
@@ -106,11 +111,31 @@ struct ntk_diag_owner ntk_diag_owner_of(const struct ntk_diag_plan *plan, uint32
 {
     struct ntk_diag_owner owner = {
         .pid = plan->is_software ? lock_holder(core * plan->lnc, plan->lnc)
-                                 : node_holder(core / plan->cores_per_device),
+                                 : node_holder(core / plan->cores_per_device, 0),
     };
 
     if (owner.pid != 0) {
         command_read(&owner);
     }
     return owner;
+}
+
+bool ntk_diag_owner_is_wanted(const struct ntk_diag_plan *plan, uint32_t core, uint32_t worker)
+{
+    return plan->is_software ? lock_holder(NTK_SOFT_LOCK_WANTED + core * plan->lnc, plan->lnc) != 0
+                             : node_holder(core / plan->cores_per_device, worker) != 0;
+}
+
+void ntk_diag_owner_yield(const struct ntk_diag_plan *plan, uint32_t core)
+{
+    struct flock lock = { .l_type = F_WRLCK,
+                          .l_whence = SEEK_SET,
+                          .l_start = NTK_SOFT_LOCK_YIELDS + core * plan->lnc,
+                          .l_len = plan->lnc };
+    int fd = plan->is_software ? lock_file_open(O_RDWR) : -1;
+
+    /* It stays open: closing any descriptor of the file drops the locks of the process. */
+    if (fd >= 0) {
+        (void)fcntl(fd, F_SETLK, &lock);
+    }
 }

@@ -13,6 +13,10 @@
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
 
+/* Between two looks whether somebody wants a core; with a driver, a look is one at all processes. */
+#define WANTED_MS 1
+#define WANTED_DRIVER_MS 50
+
 struct worker {
     pid_t pid; /* 0: none */
     int fd;
@@ -20,6 +24,7 @@ struct worker {
     uint64_t deadline_ns; /* of the test that began last */
     bool is_in_test;
     bool was_late;
+    bool is_given_back;
     struct ntk_diag_result begun;
 };
 
@@ -82,7 +87,8 @@ static void worker_end(struct ntk_diag *diag, struct worker *worker)
     close(worker->fd);
     while (waitpid(worker->pid, &status, 0) < 0 && errno == EINTR) {
     }
-    if (worker->is_in_test) {
+    diag->given_back += worker->is_given_back;
+    if (worker->is_in_test && !worker->is_given_back) {
         lost_tell(diag, worker, status);
     }
     worker->pid = 0;
@@ -134,8 +140,12 @@ static bool worker_read(struct ntk_diag *diag, struct worker *worker)
     return true;
 }
 
-static int wait_ms(const struct worker *workers, size_t count)
+static int wait_ms(const struct ntk_diag *diag, const struct worker *workers, size_t count)
 {
+    if (diag->is_wanted) {
+        return diag->plan.is_software ? WANTED_MS : WANTED_DRIVER_MS;
+    }
+
     uint64_t now_ns = ntk_clock_monotonic_ns();
     uint64_t first_ns = UINT64_MAX;
 
@@ -157,7 +167,7 @@ static void workers_attend(struct ntk_diag *diag, struct worker *workers, size_t
         polls[i] =
             (struct pollfd){ .fd = workers[i].pid != 0 ? workers[i].fd : -1, .events = POLLIN };
     }
-    if (poll(polls, count, wait_ms(workers, count)) < 0) {
+    if (poll(polls, count, wait_ms(diag, workers, count)) < 0) {
         return;
     }
     uint64_t now_ns = ntk_clock_monotonic_ns();
@@ -169,6 +179,10 @@ static void workers_attend(struct ntk_diag *diag, struct worker *workers, size_t
             if (!worker_read(diag, &workers[i])) {
                 worker_end(diag, &workers[i]);
             }
+        } else if (diag->is_wanted && !workers[i].is_given_back &&
+                   diag->is_wanted(&diag->plan, workers[i].work->core, (uint32_t)workers[i].pid)) {
+            workers[i].is_given_back = true;
+            (void)kill(workers[i].pid, SIGKILL);
         } else if (now_ns >= workers[i].deadline_ns && !workers[i].was_late) {
             workers[i].was_late = true;
             (void)kill(workers[i].pid, SIGKILL);

@@ -531,6 +531,9 @@ static void environment_set(const struct ntk_diag_work *work)
     (void)unsetenv("NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS");
     (void)unsetenv("NEURON_RT_INSPECT_ENABLE");
     (void)setenv("NEURON_PROCESS_TAG", "neuron-monitor diag", 1);
+    if (work->job == NTK_DIAG_JOB_CANARY) {
+        (void)setenv("NEURON_HOOKS", "0", 1); /* nobody's reports are full of it */
+    }
     if (work->ranks > 0) {
         (void)setenv("NEURON_RT_ROOT_COMM_ID", work->meeting, 1);
     }
@@ -545,6 +548,9 @@ int ntk_diag_worker(const struct ntk_diag_plan *plan, const struct ntk_diag_work
     words_catch();
     if (!looks) {
         environment_set(work);
+    }
+    if (work->job == NTK_DIAG_JOB_CANARY) {
+        ntk_diag_owner_yield(plan, work->core);
     }
     struct ntk_diag_result result =
         ntk_diag_worker_begin(&worker, looks ? NTK_DIAG_RUNTIME_TEST : NTK_DIAG_CORE_TEST, "");
@@ -564,10 +570,14 @@ int ntk_diag_worker(const struct ntk_diag_plan *plan, const struct ntk_diag_work
     NRT_STATUS status = worker.nrt.nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "");
     if (status != NRT_SUCCESS) {
         ntk_diag_worker_refused(&worker, &result, status, "nrt_init");
+        if (work->job == NTK_DIAG_JOB_CANARY) {
+            result.verdict = NTK_DIAG_SKIP; /* somebody was faster */
+            worker.is_quiet = false;
+        }
         ntk_diag_worker_tell(&worker, &result);
         return 1;
     }
-    worker.is_quiet = work->job == NTK_DIAG_JOB_RANK || work->job == NTK_DIAG_JOB_BURN;
+    worker.is_quiet = work->job != NTK_DIAG_JOB_TESTS;
     ntk_diag_worker_tell(&worker, &result);
     worker.is_quiet = false;
     job_run(&worker);

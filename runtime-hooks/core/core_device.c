@@ -9,14 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include "runtime-hooks/core/core_debug.h"
 #include "runtime-hooks/core/core_publish.h"
 #include "runtime-hooks/core/core_trace.h"
+#include "shared/base/clock.h"
 #include "shared/base/str.h"
 
 /* Between the seeds of two cores: neighbouring seeds on neighbouring cores are not one. */
 #define CORE_SEED_STEP 0x9e3779b9U
+/* How long those who give way may take to leave a core, and between two looks. */
+#define YIELD_NS (5 * NTK_NS_PER_SECOND)
+#define YIELD_PAUSE_NS 500000L
 
 static _Atomic uint32_t next_model_id = NTK_MODEL_ID_FIRST;
 static struct ntk_core *forgotten_core;
@@ -164,6 +169,26 @@ static bool logical_core_is_free(const struct ntk_core *core, uint32_t logical)
     return true;
 }
 
+/* Asks those who give way (a canary of neuron-monitor diag) for the cores that they have, and waits
+ * until they have left. */
+static void cores_ask_back(struct ntk_core *core, uint32_t first, uint32_t end)
+{
+    uint64_t until_ns = ntk_clock_monotonic_ns() + YIELD_NS;
+    const struct timespec pause = { .tv_nsec = YIELD_PAUSE_NS };
+
+    for (uint32_t p = first * core->lnc; p < end * core->lnc; p++) {
+        if (ntk_core_soft_holder(core->soft, NTK_SOFT_LOCK_YIELDS + p) == 0) {
+            continue;
+        }
+        (void)ntk_core_soft_lock(core->soft, NTK_SOFT_LOCK_WANTED + p);
+        while (ntk_core_soft_holder(core->soft, NTK_SOFT_LOCK_YIELDS + p) != 0 &&
+               ntk_clock_monotonic_ns() < until_ns) {
+            (void)nanosleep(&pause, NULL);
+        }
+        ntk_core_soft_unlock(core->soft, NTK_SOFT_LOCK_WANTED + p);
+    }
+}
+
 /* Chooses and locks first_core .. first_core + core_count - 1. */
 static int cores_lock(struct ntk_core *core, struct ntk_err *err)
 {
@@ -188,6 +213,7 @@ static int cores_lock(struct ntk_core *core, struct ntk_err *err)
         uint32_t best_count = 0;
         uint32_t run = 0;
 
+        cores_ask_back(core, from, to);
         free_count = 0;
         for (uint32_t l = from; l < to; l++) {
             run = logical_core_is_free(core, l) ? run + 1 : 0;

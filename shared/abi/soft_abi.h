@@ -13,6 +13,8 @@
  *   byte p in 0..127          write lock of the process that owns physical core p
  *   NTK_SOFT_LOCK_PUBLISHER   the process whose thread publishes the tree
  *   NTK_SOFT_LOCK_SETUP       held while the state is created, rebuilt or removed
+ *   NTK_SOFT_LOCK_YIELDS + p  whoever owns core p now gives it back when asked to
+ *   NTK_SOFT_LOCK_WANTED + p  a process that asks for core p, and waits
  *   NTK_SOFT_LOCK_PROCESS + s the process of slot s; free lock + pid set = dead: whoever sees it gives
  *                             back what the slot holds, then clears pid
  *
@@ -38,6 +40,8 @@ extern "C" {
 #define NTK_SOFT_PROCESSES 256u
 #define NTK_SOFT_CATEGORIES 22u
 #define NTK_SOFT_LOCK_SETUP 1025
+#define NTK_SOFT_LOCK_YIELDS 1152
+#define NTK_SOFT_LOCK_WANTED 1280
 #define NTK_SOFT_LOCK_PROCESS 2048
 
 static_assert(NTK_SOFT_CATEGORIES == NTK_MEMORY_CATEGORY_COUNT, "soft.state keeps every category");

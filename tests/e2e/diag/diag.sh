@@ -17,7 +17,7 @@ is_count() { [ "$(count "$2")" = "$1" ] || fail "$(count "$2") are $2, not $1: $
 # A machine that is well: each engine and type, patterns, copies, collectives, a burn-in.
 diag 0 -r 1
 is_count 0 '.core'
-diag 0 -r 4 --duration 500ms --memory 256K
+diag 0 -r 4 --duration 200ms --memory 256K
 is_count 0 '.result == "FAIL"'
 for engine in dma tensor vector scalar gpsimd sync; do
     [ "$(count ".test == \"answer\" and .result == \"PASS\" and .core == 1 and (.part | startswith(\"$engine-\"))")" -gt 0 ] || fail "no answer of $engine"
@@ -41,7 +41,7 @@ NEURON_SOFT_FAULT=bit-flip:at=9,core=1 diag 1 -r 2 --memory 64K
 is_count 1 '.result == "FAIL"'
 is_count 1 '.result == "FAIL" and .core == 1 and .part == "vector-add-float32" and (.reason | startswith("wrong answer without an error: 1 bit "))'
 # A bit that flips late, in the burn-in.
-NEURON_SOFT_FAULT=bit-flip:at=100,core=0 diag 1 -r 4 --duration 1s --memory 64K --core 0
+NEURON_SOFT_FAULT=bit-flip:at=100,core=0 diag 1 -r 4 --duration 300ms --memory 64K --core 0
 is_count 1 '.test == "burn-in" and .result == "FAIL"'
 # Each answer fails when its bit flips: none of the programs is blind.
 NEURON_SOFT_FAULT=bit-flip:every=1 diag 1 -r 2 --core 1 --memory 64K

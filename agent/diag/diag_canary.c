@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* diag_canary - known answers on cores that nobody has, again and again. */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "agent/diag/diag.h"
+#include "shared/base/clock.h"
+#include "shared/base/json.h"
+#include "shared/base/log.h"
+#include "shared/base/timestamp.h"
+
+static volatile sig_atomic_t is_stopped;
+
+static void stop(int number)
+{
+    (void)number;
+    is_stopped = 1;
+}
+
+struct counts {
+    uint64_t passed, failed, owned, given_back;
+};
+
+static void result_write_json(const struct ntk_diag_result *result, uint64_t now_ns,
+                              struct ntk_buf *out)
+{
+    struct ntk_json json;
+
+    ntk_json_init(&json, out, false);
+    ntk_json_object_begin(&json);
+    ntk_json_key_u64(&json, "time_ns", now_ns);
+    ntk_json_key_i64(&json, "device", result->device);
+    ntk_json_key_i64(&json, "core", result->core);
+    ntk_json_key_text(&json, "test", ntk_diag_tests[result->test].name);
+    ntk_json_key_text(&json, "part", result->part);
+    ntk_json_key_text(&json, "result", ntk_diag_verdict_names[result->verdict]);
+    ntk_json_key_u64(&json, "took_ns", result->took_ns);
+    ntk_json_key_text(&json, "reason", result->reason);
+    ntk_json_object_end(&json);
+    ntk_buf_add_char(out, '\n');
+}
+
+/* As text only what is not good. */
+static int results_tell(const struct ntk_diag *diag, bool json, struct counts *counts)
+{
+    uint64_t now_ns = ntk_clock_realtime_ns();
+    struct ntk_buf out = { 0 };
+    int ret = 0;
+
+    ntk_vec_each(struct ntk_diag_result, result, &diag->results) {
+        counts->passed += result->verdict == NTK_DIAG_PASS;
+        counts->failed += result->verdict == NTK_DIAG_FAIL;
+        if (json) {
+            result_write_json(result, now_ns, &out);
+        } else if (result->verdict == NTK_DIAG_FAIL) {
+            char time[NTK_TIMESTAMP_BYTES];
+
+            ntk_timestamp_format(now_ns, time, sizeof time);
+            ntk_buf_add_format(&out, "%s %s core %d %s %s: %s\n", time,
+                               ntk_diag_verdict_names[result->verdict], result->core,
+                               ntk_diag_tests[result->test].name, result->part, result->reason);
+        }
+    }
+    if (!ntk_buf_ok(&out) || fwrite(out.bytes, 1, out.bytes_count, stdout) != out.bytes_count ||
+        fflush(stdout) != 0) {
+        ret = -EIO;
+    }
+    ntk_buf_fini(&out);
+    return ret;
+}
+
+/* Until the moment, or until it is stopped. */
+static void sleep_until(uint64_t until_ns)
+{
+    while (!is_stopped) {
+        uint64_t now_ns = ntk_clock_monotonic_ns();
+        uint64_t left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
+        struct timespec pause = { .tv_nsec = 50000000 };
+
+        if (left_ns == 0) {
+            return;
+        }
+        if (left_ns < 50000000) {
+            pause.tv_nsec = (long)left_ns;
+        }
+        (void)nanosleep(&pause, NULL);
+    }
+}
+
+static void round_run(struct ntk_diag *diag, uint32_t round, struct counts *counts)
+{
+    for (size_t i = 0; i < diag->core_count && !is_stopped; i++) {
+        struct ntk_diag_work work = { .job = NTK_DIAG_JOB_CANARY,
+                                      .core = diag->cores[i],
+                                      .round = round };
+
+        if (ntk_diag_owner_of(&diag->plan, work.core).pid != 0) {
+            counts->owned++;
+            continue;
+        }
+        ntk_diag_run(diag, &work, 1, 1);
+    }
+}
+
+int ntk_diag_canary(struct ntk_diag *diag, uint64_t interval_ns, uint64_t rounds, bool json)
+{
+    struct sigaction action = { .sa_handler = stop };
+    struct counts counts = { 0 };
+    uint64_t begun_ns = ntk_clock_monotonic_ns();
+    int ret = 0;
+
+    (void)sigaction(SIGINT, &action, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
+    diag->is_wanted = ntk_diag_owner_is_wanted;
+    if (!diag->plan.is_software && !diag->plan.neff) {
+        ntk_log_error("diag", "hardware does not run the programs whose answers are known: --neff "
+                              "takes a compiled one");
+        return EXIT_FAILURE;
+    }
+    for (uint64_t round = 0; ret == 0 && !is_stopped && (rounds == 0 || round < rounds); round++) {
+        sleep_until(begun_ns + round * interval_ns);
+        ntk_vec_clear(&diag->results);
+        if (!is_stopped) {
+            round_run(diag, (uint32_t)round, &counts);
+            ret = results_tell(diag, json, &counts);
+        }
+    }
+    if (!json && ret == 0) {
+        (void)printf("%" PRIu64 " answers were right, %" PRIu64 " wrong; %" PRIu64
+                     " times a job had the core, %" PRIu64 " times one came\n",
+                     counts.passed, counts.failed, counts.owned, diag->given_back);
+    }
+    return counts.failed > 0 || ret < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,38 @@
+#!/bin/bash
+# canary - neuron-monitor diag --canary finds a bit that flips on a core that nobody has, and no job that comes meanwhile,
+# however often, is refused a core for it.
+. "$(dirname "$0")/../lib.sh"
+needs jq
+neuron-bench machine >/dev/null
+neuron-packager example memcpy -o memcpy.neff
+
+neuron-monitor diag --canary --interval 1ms --rounds 3 --json >good.jsonl || fail "$(cat good.jsonl)"
+[ "$(jq -s 'map(select(.result == "PASS")) | [length, (map(.part) | unique | length), (map(.core) | unique | length)]' -c good.jsonl)" = '[6,3,2]' ] ||
+    fail "$(cat good.jsonl)"
+code=0
+NEURON_SOFT_FAULT=bit-flip:at=1,core=1 neuron-monitor diag --canary --interval 1ms --rounds 1 >bad.txt || code=$?
+[ $code = 1 ] || fail "a bit flips, and the canary ends with $code: $(cat bad.txt)"
+grep -q ' FAIL core 1 answer dma-copy: wrong answer without an error: 1 bit of ' bad.txt || fail "$(cat bad.txt)"
+[ "$(grep -c FAIL bad.txt)" = 1 ] || fail "$(cat bad.txt)"
+
+# Jobs on one core, on both, on any: the canary is on each core most of the time and leaves at once.
+neuron-monitor diag --canary --interval 1ms >canary.txt 2>&1 &
+canary=$!
+pids+=("$canary")
+for cores in '--cores 0' '--cores 1' '--cores 0-1' '--cores 0-1'; do
+    for _ in 1 2 3; do
+        # shellcheck disable=SC2086
+        neuron-bench exec memcpy.neff $cores --count 2 >/dev/null 2>job.log || fail "a job ($cores) was refused: $(cat job.log)"
+    done
+done
+kill -TERM $canary
+wait $canary || fail "the canary ended with $?: $(cat canary.txt)"
+grep -q ', 0 wrong; ' canary.txt || fail "$(cat canary.txt)"
+# One that is killed gives its core back too.
+neuron-monitor diag --canary --interval 1ms >canary.txt 2>&1 &
+canary=$!
+pids+=("$canary")
+has_worker() { [ -n "$(cat /proc/$canary/task/$canary/children)" ] && echo yes; }
+wait_for has_worker
+kill -9 $canary
+neuron-bench exec memcpy.neff --cores 0-1 --count 2 >/dev/null || fail "a core is lost with the canary"
