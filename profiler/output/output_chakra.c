@@ -89,7 +89,7 @@ static int put_message(struct writer *w, const ProtobufCMessage *message)
     return ntk_sink_step(w->sink);
 }
 
-static int put_metadata(struct writer *w, const struct ntk_rank *rank)
+static int put_metadata(struct writer *w, const struct ntk_rank *rank, size_t in_program_count)
 {
     Ntk__Chakra__GlobalMetadata metadata = NTK__CHAKRA__GLOBAL_METADATA__INIT;
 
@@ -100,6 +100,7 @@ static int put_metadata(struct writer *w, const struct ntk_rank *rank)
     add_number(w, "clock_offset_ns", rank->offset_ns);
     add_number(w, "lost_events", ntk_rows_i64(rank->lost_count));
     add_number(w, "partial_spans", ntk_rows_i64(rank->partial_count));
+    add_number(w, "collectives_in_programs", (int64_t)in_program_count);
     metadata.version = (char *)SCHEMA_VERSION;
     metadata.attr = w->rows;
     metadata.n_attr = w->attribute_count;
@@ -235,8 +236,16 @@ static void let_end(struct writer *w, struct ntk_vec *open, int64_t until_ns)
     }
 }
 
+/* What ranks exchange in an execution, which has a node. */
+static bool is_in_program(const struct ntk_system_span *span)
+{
+    const char *operation = ntk_system_span_operation(span);
+
+    return operation && strcmp(operation, "program") == 0;
+}
+
 /* Executions and collectives; executions that overlap, as those of a pair of cores, are one. */
-static int find_work(const struct ntk_vec *spans, struct ntk_vec *out)
+static int find_work(const struct ntk_vec *spans, struct ntk_vec *out, size_t *out_in_program_count)
 {
     size_t last_run = SIZE_MAX;
 
@@ -245,6 +254,10 @@ static int find_work(const struct ntk_vec *spans, struct ntk_vec *out)
         bool is_run = span->kind == NTK_RANK_RUN;
 
         if (span->span->is_instant || (!is_run && span->kind != NTK_RANK_COLLECTIVE)) {
+            continue;
+        }
+        if (is_in_program(span->span)) {
+            ++*out_in_program_count;
             continue;
         }
         struct work *run = is_run && last_run != SIZE_MAX ? ntk_vec_at(out, last_run) : NULL;
@@ -268,14 +281,15 @@ static int put_rank(const struct ntk_rank_files *files, const struct ntk_rank *r
     };
     struct ntk_vec works = NTK_VEC_INIT(struct work);
     struct ntk_vec open = NTK_VEC_INIT(struct open);
+    size_t in_program_count = 0;
     struct ntk_vec spans;
     int ret = ntk_rank_files_spans(files, rank, &spans);
 
     if (ret < 0) {
         return ret;
     }
-    ret = find_work(&spans, &works);
-    ret = ret == 0 ? put_metadata(&w, rank) : ret;
+    ret = find_work(&spans, &works, &in_program_count);
+    ret = ret == 0 ? put_metadata(&w, rank, in_program_count) : ret;
     ntk_vec_each(const struct work, work, &works) {
         if (ret < 0) {
             break;

@@ -223,10 +223,12 @@ def check_chakra(path, trace, kernels):
             kinds["barrier"] += [span] if wanted == 9 else []
         elif not node["attr"]["is_cpu_op"]:
             kinds["run"].append(span)
-    talk = [e for e in kernels if is_communication(e["name"])]
+    inside = [e for e in kernels if e["args"].get("Collective name") == "program"]
+    demand(head["collectives_in_programs"] == len(inside), f"{path}: collectives in programs: {head}")
+    talk = [e for e in kernels if is_communication(e["name"]) and e not in inside]
     demand(sorted(kinds["comm"]) == sorted(spans_of(talk)), f"{path}: collectives")
     demand(len(kinds["barrier"]) == sum("barrier" in e["name"] for e in talk), f"{path}: barriers")
-    demand(union(kinds["run"]) == union(spans_of([e for e in kernels if e not in talk])), f"{path}: executions")
+    demand(union(kinds["run"]) == union(spans_of([e for e in kernels if e not in talk and e not in inside])), f"{path}: executions")
     sizes = sum(n["attr"].get("comm_size", 0) for n in nodes)
     demand(sizes == sum(e["args"]["In msg nelems"] for e in talk), f"{path}: bytes")
     return [n["attr"].get("sequence") for n in nodes if n["type"] == 7]
