@@ -21,6 +21,7 @@ static const struct {
     { "baseline", ntk_cmd_baseline },
     { "show-session", ntk_cmd_show_session },
     { "inspect", ntk_cmd_inspect },
+    { "trigger", ntk_cmd_trigger },
 #ifdef NTK_PROFILE_DAEMON
     { "start-session", ntk_cmd_start_session },
     { "stop-session", ntk_cmd_stop_session },
@@ -35,6 +36,7 @@ static const char *const command_names[] = { "capture",
                                              "baseline",
                                              "show-session",
                                              "inspect",
+                                             "trigger",
 #ifdef NTK_PROFILE_DAEMON
                                              "start-session",
                                              "stop-session",
@@ -67,7 +69,8 @@ static const struct ntk_opt_program program = {
              "stop-session -s FILE.ntff\n"
 #endif
              "inspect [OPTION]... [--] COMMAND [ARGUMENT]...\n"
-             "inspect --pid PID [OPTION]...",
+             "inspect --pid PID [OPTION]...\n"
+             "trigger --pid PID | --job NAME [OPTION]...",
     .summary = "Records what a NEFF does on a NeuronCore, and analyses it.",
     .options = options,
     .stop_at_operand = true,

@@ -184,7 +184,8 @@ static int record(struct ntk_live_records *records, struct ntk_ring_registry *re
 int ntk_live_trace_record(const struct ntk_live_trace_options *options,
                           struct ntk_live_trace_result *out_result, struct ntk_err *err)
 {
-    const struct ntk_ring_options ring = { .from = NTK_RING_FROM_NOW };
+    const struct ntk_ring_options ring = { .from = options->from_oldest ? NTK_RING_FROM_OLDEST
+                                                                        : NTK_RING_FROM_NOW };
     struct ntk_live_trace_result result = { 0 };
     struct ntk_ring_registry *registry = NULL;
     struct ntk_live_records *records = calloc(1, sizeof *records);

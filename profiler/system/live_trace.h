@@ -24,6 +24,7 @@ struct ntk_live_trace_options {
     uint64_t duration_ns;
     uint64_t events_per_core; /* written; more are counted as lost */
     const char *folder;       /* the recording makes its own below */
+    bool from_oldest;         /* also what the rings still have from before */
     /* Asked now and then with the share that is over, 0 to 1: false ends the recording. NULL:
      * always true. */
     bool (*goes_on)(double share, void *ctx);

@@ -346,6 +346,12 @@ int ntk_core_execute_queued(struct ntk_core_model *model, struct ntk_core_tensor
                             enum ntk_core_outcome *out_outcome, struct ntk_err *err);
 /* The clock of records. */
 uint64_t ntk_core_ticks(void);
+/* What others ask of this process (shared/abi/segment_abi.h); NULL without hooks. Until
+ * ntk_core_close(). */
+struct ntk_segment_trigger *ntk_core_trigger_get(void);
+/* The number of the execution that began last, from 1; every rank of a job that runs in step with
+ * the others has the same one at the same step. */
+uint64_t ntk_core_execution_last(const struct ntk_core *core);
 /* For a front that answers an execution with an error (-errno) before the core heard of it, as for
  * wrong input or a full queue: counts it. */
 void ntk_core_execute_refused(struct ntk_core_model *model, int error);
@@ -366,6 +372,7 @@ enum ntk_core_recorder_slot {
     NTK_CORE_RECORDER_SESSION,
     NTK_CORE_RECORDER_CONTINUOUS,
     NTK_CORE_RECORDER_INSPECT,
+    NTK_CORE_RECORDER_TRIGGER,
     NTK_CORE_RECORDER_SLOTS,
 };
 
@@ -384,6 +391,8 @@ struct ntk_core_recorder_bounds {
 
 struct ntk_core_recorder_options {
     enum ntk_core_recorder_keeps keeps;
+    /* Only executions of these numbers (KEEPS_ALL); count 0: all. Time counts from the first. */
+    uint64_t first_execution, execution_count;
     const char *folder; /* exists; unnamed files lie there while a recording outgrows memory */
     struct ntk_core_recorder_bounds bounds;
 };

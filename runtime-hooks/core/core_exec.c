@@ -163,6 +163,16 @@ static bool goes_on(enum ntk_core_outcome outcome)
     return outcome == NTK_CORE_COMPLETED || outcome == NTK_CORE_NUMERICAL_ERROR;
 }
 
+uint64_t ntk_core_execution_last(const struct ntk_core *core)
+{
+    return atomic_load_explicit(&core->execution_id, memory_order_relaxed);
+}
+
+struct ntk_segment_trigger *ntk_core_trigger_get(void)
+{
+    return ntk_hooks_trigger();
+}
+
 uint64_t ntk_core_ticks(void)
 {
     return ntk_hooks_now();

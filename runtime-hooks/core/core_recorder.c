@@ -18,6 +18,7 @@ struct known_step {
 
 struct ntk_core_recording {
     enum ntk_core_recorder_keeps keeps;
+    uint64_t first_execution, execution_count;
     char *folder;
     struct ntk_ntff_bounds bounds;
     struct ntk_ntff_writer *writer; /* NULL: nothing has run */
@@ -98,8 +99,13 @@ bool core_recorder_step_begin(struct ntk_core_recording *recorder,
     char sentence[NTK_ERR_TEXT_BYTES + 64];
     size_t first = SIZE_MAX;
 
-    if (recorder->is_held) {
+    if (recorder->is_held ||
+        (recorder->execution_count > 0 &&
+         execution_id - recorder->first_execution >= recorder->execution_count)) {
         return false;
+    }
+    if (recorder->execution_count > 0 && !recorder->writer) {
+        recorder->begin_ns = device_clock_ns;
     }
     if (recorder->keeps != NTK_CORE_KEEPS_ALL && recorder->execution_id != execution_id) {
         execution_begin(recorder, model, step_index, device_clock_ns);
@@ -182,13 +188,16 @@ int ntk_core_recorder_start(struct ntk_core *core, uint32_t nc, enum ntk_core_re
         return ntk_err_no_memory(err);
     }
     recorder->keeps = options->keeps;
+    recorder->first_execution = options->first_execution;
+    recorder->execution_count = options->execution_count;
     recorder->bounds =
         (struct ntk_ntff_bounds){ .instruction_bytes = options->bounds.instruction_bytes_max,
                                   .event_bytes = options->bounds.event_bytes_max,
                                   .dma_bytes = options->bounds.dma_bytes_max,
                                   .throttle_bytes = options->bounds.throttle_bytes_max };
     ntk_vec_init(&recorder->known, sizeof(struct known_step));
-    int ret = buffers_take(core, nc, recorder, err);
+    /* Asked for while a job runs: it takes no device memory from it. */
+    int ret = slot == NTK_CORE_RECORDER_TRIGGER ? 0 : buffers_take(core, nc, recorder, err);
     if (ret < 0) {
         ntk_core_recording_destroy(recorder);
         return ret;

@@ -822,6 +822,11 @@ void ntk_hooks_exec_end(const struct ntk_hooks_exec *exec)
     }
 }
 
+struct ntk_segment_trigger *ntk_hooks_trigger(void)
+{
+    return ntk_abi_load(&hooks_mask) != 0 ? hooks.segment.trigger : NULL;
+}
+
 int ntk_hooks_is_refusal(uint32_t status)
 {
     switch (status) {

@@ -188,6 +188,9 @@ void ntk_hooks_exec_end(const struct ntk_hooks_exec *exec);
  * only, EXEC record. Any thread. Of *exec: model, execution_id, call_start_ticks, status, core. */
 void ntk_hooks_exec_refused(const struct ntk_hooks_exec *exec);
 
+/* What others ask of this process; NULL while detached. Valid until ntk_hooks_detach(). */
+struct ntk_segment_trigger *ntk_hooks_trigger(void);
+
 /* Whether a runtime that is not ours answers so when no core had the execution. */
 int ntk_hooks_is_refusal(uint32_t status);
 /* An execution that was begun never reached a core, as turns out: no busy time, no latency, no

@@ -41,6 +41,7 @@ struct hooks_segment {
     struct ntk_segment_ring *rings;
     struct ntk_histogram_pair *histograms;
     struct ntk_segment_comm *comms;
+    struct ntk_segment_trigger *trigger;
     uint64_t slots_offset;
     uint64_t slots_bytes;
 };

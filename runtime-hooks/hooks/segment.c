@@ -421,6 +421,7 @@ static const struct {
     [NTK_SECTION_SLOTS] = { NTK_SLOT_BYTES, 0 /* by NEURON_HOOKS_MEMORY */ },
     [NTK_SECTION_HISTOGRAMS] = { sizeof(struct ntk_histogram_pair), NTK_SEGMENT_HISTOGRAM_PAIRS },
     [NTK_SECTION_COMMS] = { sizeof(struct ntk_segment_comm), NTK_SEGMENT_COMMS },
+    [NTK_SECTION_TRIGGER] = { sizeof(struct ntk_segment_trigger), 1 },
 };
 
 static struct layout lay_out(uint64_t rings_bytes)
@@ -543,6 +544,7 @@ static void locate(const struct layout *layout)
     segment->rings = (void *)(base + layout->offset[NTK_SECTION_RINGS]);
     segment->histograms = (void *)(base + layout->offset[NTK_SECTION_HISTOGRAMS]);
     segment->comms = (void *)(base + layout->offset[NTK_SECTION_COMMS]);
+    segment->trigger = (void *)(base + layout->offset[NTK_SECTION_TRIGGER]);
     segment->slots_offset = layout->offset[NTK_SECTION_SLOTS];
 }
 

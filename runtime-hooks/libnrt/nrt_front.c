@@ -16,6 +16,7 @@
 #include "runtime-hooks/libnrt/nrt_request.h"
 #include "runtime-hooks/libnrt/nrt_sendrecv.h"
 #include "runtime-hooks/libnrt/nrt_status_map.h"
+#include "runtime-hooks/libnrt/nrt_trigger.h"
 #include "shared/base/quiet.h"
 
 enum state {
@@ -79,6 +80,7 @@ static void child_after_fork(void)
     lifecycle = fresh_lifecycle;
     ntk_inspect_forget();
     nrt_sys_trace_forget();
+    nrt_trigger_forget();
     if (state == STATE_OPEN) {
         nrt_request_forget_after_fork();
         nrt_sendrecv_forget_after_fork();
@@ -219,6 +221,7 @@ static NRT_STATUS front_open(nrt_framework_type_t framework, const char *fw_vers
     }
     state = STATE_OPEN;
     nrt_inspect_opened(core);
+    nrt_trigger_start(core);
     nrt_log_info("nrt_init", "%u NeuronCores of a software %s, first %u", ntk_core_count(core),
                  machine.instance, ntk_core_global(core, 0));
     return NRT_SUCCESS;
@@ -273,6 +276,7 @@ NRT_STATUS nrt_close(void)
         struct ntk_quiet quiet;
 
         ntk_quiet_enter(&quiet);
+        nrt_trigger_stop();
         /* What is queued runs to its end, and its callbacks may call us. */
         nrt_request_stop();
         pthread_rwlock_wrlock(&gate);

@@ -93,9 +93,10 @@ enum ntk_segment_section_id {
     NTK_SECTION_RINGS = 7,      /* 256 x struct ntk_segment_ring: the ring directory */
     NTK_SECTION_SLOTS = 8,      /* the memory that the directory's rings lie in, 64-byte units */
     NTK_SECTION_HISTOGRAMS =
-        9,                  /* 384 x struct ntk_histogram_pair: 128 by core, 256 by model slot */
-    NTK_SECTION_COMMS = 10, /* 256 x struct ntk_segment_comm; a file of before has none */
-    NTK_SECTION_COUNT = 11,
+        9,                    /* 384 x struct ntk_histogram_pair: 128 by core, 256 by model slot */
+    NTK_SECTION_COMMS = 10,   /* 256 x struct ntk_segment_comm; a file of before has none */
+    NTK_SECTION_TRIGGER = 11, /* 1 x struct ntk_segment_trigger; a file of before has none */
+    NTK_SECTION_COUNT = 12,
     NTK_SECTION_LIMIT = 16
 };
 
@@ -471,6 +472,48 @@ static_assert(offsetof(struct ntk_segment_comm, sequence) == 64, "segment ABI 1"
 static_assert(offsetof(struct ntk_segment_comm, operation) == 96, "segment ABI 1");
 static_assert(offsetof(struct ntk_segment_comm, count) == 128, "segment ABI 1");
 static_assert(offsetof(struct ntk_segment_comm, errors) == 192, "segment ABI 1");
+
+/*
+ * What others ask of the process: the one part of a segment that its writer does not own. Only who
+ * may write the file, its owner, can ask. Whoever asks takes it by putting its pid into `asker`
+ * (compare and exchange with 0, or with the pid of one that is gone), fills line 1 and what follows,
+ * adds one to `asked` (release) and wakes who waits there; the process answers by setting `answered`
+ * to that number after line 2 and `text` (release), and wakes who waits for it.
+ */
+#define NTK_TRIGGER_FOLDER_BYTES 512
+#define NTK_TRIGGER_TEXT_BYTES 256
+enum ntk_trigger_command {
+    NTK_TRIGGER_LOOK = 1,   /* answer with the number of the execution that began last */
+    NTK_TRIGGER_RECORD = 2, /* record executions, answer when all of them are in files */
+    NTK_TRIGGER_CANCEL = 3  /* end a recording as it is; answers for itself and for that */
+};
+struct ntk_segment_trigger {
+    /* line 0 */
+    uint32_t asked;     /* a futex */
+    uint32_t answered;  /* a futex */
+    uint32_t asker;     /* pid, as the process sees it; 0: free */
+    uint32_t listening; /* 1 while somebody in the process answers */
+    uint8_t reserved_0[48];
+    /* line 1: of who asks */
+    uint32_t command; /* enum ntk_trigger_command */
+    uint32_t reserved_1;
+    uint64_t first_execution; /* to record from this number on ... */
+    uint64_t execution_count; /* ... so many */
+    uint64_t bytes_max;       /* of the files together; 0 no bound */
+    uint8_t reserved_2[32];
+    /* line 2: of the process */
+    int32_t status; /* 0 or -errno, with a sentence in text */
+    uint32_t file_count;
+    uint64_t execution; /* the number of the one that began last */
+    uint64_t file_bytes;
+    uint8_t reserved_3[40];
+    char folder[NTK_TRIGGER_FOLDER_BYTES]; /* of who asks: an absolute path, NUL-ended */
+    char text[NTK_TRIGGER_TEXT_BYTES];     /* of the process */
+};
+static_assert(sizeof(struct ntk_segment_trigger) == 960, "segment ABI 1");
+static_assert(offsetof(struct ntk_segment_trigger, command) == 64, "segment ABI 1");
+static_assert(offsetof(struct ntk_segment_trigger, status) == 128, "segment ABI 1");
+static_assert(offsetof(struct ntk_segment_trigger, folder) == 192, "segment ABI 1");
 
 enum ntk_ring_state { NTK_RING_UNUSED = 0, NTK_RING_READY = 1 };
 

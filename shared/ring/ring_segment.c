@@ -42,6 +42,7 @@ static const struct {
                                  NTK_SEGMENT_HISTOGRAM_PAIRS, 64 },
     [NTK_SECTION_COMMS] = { "communicators", sizeof(struct ntk_segment_comm), 1, NTK_SEGMENT_COMMS,
                             64 },
+    [NTK_SECTION_TRIGGER] = { "trigger", sizeof(struct ntk_segment_trigger), 1, 1, 64 },
 };
 /* What writers of before have. */
 #define SECTIONS_MIN 10u

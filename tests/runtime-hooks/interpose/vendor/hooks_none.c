@@ -221,3 +221,8 @@ void ntk_hooks_collective_end(ntk_hooks_comm comm, uint64_t wait_ticks, uint32_t
     (void)wait_ticks;
     (void)status;
 }
+
+struct ntk_segment_trigger *ntk_hooks_trigger(void)
+{
+    return NULL;
+}

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_trigger - running processes record executions, all of them from the same number on. */
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "profiler/cmd.h"
+#include "profiler/progress.h"
+#include "profiler/system/live_trace.h"
+#include "profiler/system/trigger.h"
+#include "shared/base/clock.h"
+#include "shared/base/fs.h"
+#include "shared/base/json.h"
+#include "shared/base/opt.h"
+#include "shared/base/str.h"
+#include "shared/base/vec.h"
+#include "shared/ring/ring_registry.h"
+
+#define LOOK_TIMEOUT_NS (5 * NTK_NS_PER_SECOND)
+#define RATE_NS (200 * NTK_NS_PER_MS)  /* between two looks at where the processes are */
+#define AHEAD_NS (500 * NTK_NS_PER_MS) /* they have so long until the first execution */
+#define CANCEL_NS (2 * NTK_NS_PER_SECOND)
+#define BEFORE_EVENTS 200000U /* of each core, of what the rings still have */
+
+static uint64_t arg_pid;
+static const char *arg_job;
+static uint64_t arg_count = 1;
+static uint64_t arg_at;
+static const char *arg_folder = "triggered";
+static uint64_t arg_timeout_ns = 60 * NTK_NS_PER_SECOND;
+static uint64_t arg_bytes = UINT64_C(1) << 30;
+static bool arg_json;
+
+static const struct ntk_opt options[] = {
+    { 'p', "pid", "PID", NTK_OPT_U64, &arg_pid, "the process", .is_above_zero = true },
+    { 0, "job", "NAME", NTK_OPT_TEXT, &arg_job,
+      "all processes with this tag, or whose ranks meet at this place" },
+    { 0, "executions", "N", NTK_OPT_U64, &arg_count, "record so many, default 1",
+      .is_above_zero = true },
+    { 0, "at-execution", "K", NTK_OPT_U64, &arg_at,
+      "the first one, counted in each process from its nrt_init; default: one that all of them "
+      "have still before them",
+      .is_above_zero = true },
+    { 'o', "output", "FOLDER", NTK_OPT_TEXT, &arg_folder, "where files go, default triggered" },
+    { 0, "size", "SIZE", NTK_OPT_BYTES, &arg_bytes,
+      "captures of a process have at most about this much (1G); what is beyond is left out and "
+      "counted",
+      .is_above_zero = true },
+    { 0, "timeout", "TIME", NTK_OPT_DURATION, &arg_timeout_ns,
+      "give up after this long, default 60s; what was recorded is kept", .is_above_zero = true },
+    { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "a JSON object" },
+    NTK_OPT_COMMON,
+    { 0 },
+};
+
+static const struct ntk_opt_program program = {
+    .name = "neuron-profile trigger",
+    .usage = "--pid PID | --job NAME [OPTION]...",
+    .summary = "Has running processes record executions, all beginning with the same one, and\n"
+               "keeps what their rings still have of the time before.",
+    .options = options,
+    .epilogue = "A process is asked through its shared memory, so only its owner can; it has to\n"
+                "run our runtime. The exit code is 1 when one of them could not record.",
+};
+
+static volatile sig_atomic_t is_interrupted;
+
+static void interrupt(int number)
+{
+    (void)number;
+    is_interrupted = 1;
+}
+
+/* ---- who is asked ---------------------------------------------------------------------------- */
+
+struct asking {
+    struct ntk_trigger_target *targets;
+
+    size_t count;
+    uint64_t first;
+    char folder[PATH_MAX];
+    struct ntk_progress progress;
+    uint64_t begin_ns;
+};
+
+static bool is_of_job(struct ntk_ring_segment *segment, const struct ntk_ring_process *process,
+                      int64_t *out_rank)
+{
+    static struct ntk_ring_comm comms[NTK_SEGMENT_COMMS];
+    size_t count = ntk_ring_segment_comms(segment, comms, NTK_SEGMENT_COMMS);
+    bool is_wanted = arg_job && strcmp(process->tag, arg_job) == 0;
+    char text[256];
+
+    *out_rank = count > 0 ? (int64_t)comms[0].world_rank : -1;
+    for (size_t i = 0; i < count && arg_job && !is_wanted; i++) {
+        is_wanted = ntk_ring_segment_text(segment, comms[i].name, text, sizeof text) > 0 &&
+                    strcmp(text, arg_job) == 0;
+    }
+    return is_wanted;
+}
+
+/* By rank, then by process. */
+static int compare(const void *a, const void *b)
+{
+    const struct ntk_trigger_target *x = a;
+    const struct ntk_trigger_target *y = b;
+
+    if (x->rank != y->rank) {
+        return x->rank < y->rank ? -1 : 1;
+    }
+    return x->pid < y->pid ? -1 : x->pid > y->pid;
+}
+
+/* Takes all that are wanted, or none. */
+static int targets_take(struct asking *asking, struct ntk_ring_registry *registry,
+                        struct ntk_err *err)
+{
+    size_t known = ntk_ring_registry_count(registry);
+    struct ntk_vec found = NTK_VEC_INIT(struct ntk_trigger_target);
+    int ret = 0;
+
+    for (size_t i = 0; i < known && ret == 0; i++) {
+        struct ntk_ring_segment *segment = ntk_ring_registry_get(registry, i);
+        struct ntk_trigger_target target = { 0 };
+        struct ntk_ring_process process;
+
+        ntk_ring_segment_process(segment, &process);
+        bool is_wanted = is_of_job(segment, &process, &target.rank);
+        if (ntk_ring_segment_state(segment) != NTK_SEGMENT_ALIVE ||
+            !(is_wanted || (arg_pid > 0 && process.pid == arg_pid))) {
+            continue;
+        }
+        target.pid = process.pid;
+        (void)ntk_str_copy(target.command, sizeof target.command, process.command);
+        ret = ntk_trigger_take(&target, ntk_ring_segment_path(segment), err);
+        if (ret == 0 && ntk_vec_push(&found, &target) < 0) {
+            ntk_trigger_release(&target);
+            ret = ntk_err_no_memory(err);
+        }
+    }
+    asking->targets = found.items;
+    asking->count = found.count;
+    if (ret == 0 && found.count == 0) {
+        ret = arg_job ? ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
+                                    "no process of the job %s is seen: --job is a tag, or where "
+                                    "ranks meet",
+                                    arg_job)
+                      : ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
+                                    "process %llu is not seen: it has not initialised its runtime, "
+                                    "or its hooks are off",
+                                    (unsigned long long)arg_pid);
+    }
+    if (found.count > 1) {
+        qsort(found.items, found.count, sizeof(struct ntk_trigger_target), compare);
+    }
+    return ret;
+}
+
+/* ---- from where on --------------------------------------------------------------------------- */
+
+static int all_look(struct asking *asking, uint64_t *out_most, struct ntk_err *err)
+{
+    *out_most = 0;
+    for (size_t i = 0; i < asking->count; i++) {
+        ntk_trigger_ask(&asking->targets[i], NTK_TRIGGER_LOOK);
+    }
+    if (!ntk_trigger_wait(asking->targets, asking->count, LOOK_TIMEOUT_NS, NULL, NULL)) {
+        return ntk_err_set(err, -ETIMEDOUT, NTK_ERR_NO_OFFSET,
+                           "a process does not answer; is it stopped?");
+    }
+    for (size_t i = 0; i < asking->count; i++) {
+        const struct ntk_trigger_target *target = &asking->targets[i];
+
+        if (target->status != 0) {
+            *err = target->err;
+            return target->status;
+        }
+        *out_most = target->execution > *out_most ? target->execution : *out_most;
+    }
+    return 0;
+}
+
+/* Far enough ahead that every process has it before it when it is told. */
+static int first_choose(struct asking *asking, struct ntk_err *err)
+{
+    uint64_t before = 0;
+    uint64_t now = 0;
+    int ret = all_look(asking, &before, err);
+
+    if (ret == 0) {
+        usleep(RATE_NS / NTK_NS_PER_US);
+        ret = all_look(asking, &now, err);
+    }
+    if (ret < 0) {
+        return ret;
+    }
+    if (arg_at > 0 && arg_at <= now) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "execution %llu is over: they are at %llu", (unsigned long long)arg_at,
+                           (unsigned long long)now);
+    }
+    asking->first = arg_at > 0 ? arg_at : now + 1 + (now - before) * AHEAD_NS / RATE_NS;
+    return 0;
+}
+
+/* ---- what they record ------------------------------------------------------------------------ */
+
+static bool goes_on(void *ctx)
+{
+    struct asking *asking = ctx;
+
+    ntk_progress_show(&asking->progress, (double)(ntk_clock_monotonic_ns() - asking->begin_ns) /
+                                             (double)arg_timeout_ns);
+    return !is_interrupted;
+}
+
+static void all_record(struct asking *asking)
+{
+    asking->begin_ns = ntk_clock_monotonic_ns();
+    for (size_t i = 0; i < asking->count; i++) {
+        ntk_trigger_ask_record(&asking->targets[i], asking->first, arg_count, arg_bytes,
+                               asking->folder);
+    }
+    ntk_progress_begin(&asking->progress, "waiting for executions (of the time limit)");
+    bool is_done =
+        ntk_trigger_wait(asking->targets, asking->count, arg_timeout_ns, goes_on, asking);
+    ntk_progress_end(&asking->progress);
+    if (is_done) {
+        return;
+    }
+    /* What they have by now is kept: the recording answers under its own number, then this. */
+    for (size_t i = 0; i < asking->count; i++) {
+        if (!asking->targets[i].is_answered) {
+            ntk_trigger_ask(&asking->targets[i], NTK_TRIGGER_CANCEL);
+        }
+    }
+    (void)ntk_trigger_wait(asking->targets, asking->count, CANCEL_NS, NULL, NULL);
+}
+
+/* The time before, from outside: what the rings have now. */
+static char *before_save(const struct ntk_trigger_target *target, const char *folder,
+                         struct ntk_err *err)
+{
+    const struct ntk_live_trace_options live = { .pid = target->pid,
+                                                 .duration_ns = 1,
+                                                 .events_per_core = BEFORE_EVENTS,
+                                                 .folder = folder,
+                                                 .from_oldest = true };
+    struct ntk_live_trace_result result = { 0 };
+
+    return ntk_live_trace_record(&live, &result, err) < 0 ? NULL : result.folder;
+}
+
+static void put_text(const struct asking *asking, const struct ntk_trigger_target *target,
+                     const char *before)
+{
+    char rank[32] = "";
+
+    if (target->rank >= 0) {
+        (void)snprintf(rank, sizeof rank, ", rank %lld", (long long)target->rank);
+    }
+    printf("process %u (%s)%s: executions %llu to %llu in %u file%s, the time before in %s\n",
+           target->pid, target->command, rank, (unsigned long long)asking->first,
+           (unsigned long long)(asking->first + arg_count - 1), target->file_count,
+           target->file_count == 1 ? "" : "s", before ? before : "none");
+}
+
+static void put_json(struct ntk_json *json, const struct ntk_trigger_target *target,
+                     const char *before)
+{
+    ntk_json_object_begin(json);
+    ntk_json_key_u64(json, "pid", target->pid);
+    ntk_json_key_text(json, "command", target->command);
+    if (target->rank >= 0) {
+        ntk_json_key_i64(json, "rank", target->rank);
+    }
+    ntk_json_key_u64(json, "file_count", target->file_count);
+    ntk_json_key_u64(json, "file_bytes", target->file_bytes);
+    ntk_json_key(json, "before");
+    ntk_json_text(json, before);
+    ntk_json_key_text(json, "error", target->status != 0 ? target->err.text : "");
+    ntk_json_object_end(json);
+}
+
+/* The exit code. */
+static int tell(const struct asking *asking)
+{
+    struct ntk_buf out = { 0 };
+    struct ntk_json json;
+    int code = 0;
+
+    ntk_json_init(&json, &out, true);
+    ntk_json_object_begin(&json);
+    ntk_json_key_text(&json, "folder", asking->folder);
+    ntk_json_key_u64(&json, "first_execution", asking->first);
+    ntk_json_key_u64(&json, "execution_count", arg_count);
+    ntk_json_key_array_begin(&json, "processes");
+    for (size_t i = 0; i < asking->count; i++) {
+        struct ntk_trigger_target *target = &asking->targets[i];
+        struct ntk_err err = { 0 };
+        char *before = NULL;
+
+        if (!target->is_answered) {
+            target->status =
+                ntk_err_set(&target->err, -ETIMEDOUT, NTK_ERR_NO_OFFSET,
+                            "process %u (%s) did not answer", target->pid, target->command);
+        }
+        if (target->status != -ESRCH) {
+            before = before_save(target, asking->folder, &err);
+        }
+        if (target->status != 0 || target->file_count == 0) {
+            code = 1;
+            if (target->status == 0) {
+                target->status =
+                    ntk_err_set(&target->err, -ENODATA, NTK_ERR_NO_OFFSET,
+                                "process %u (%s): no execution from %llu on within the time",
+                                target->pid, target->command, (unsigned long long)asking->first);
+            }
+            (void)ntk_profile_fail(&target->err);
+        } else if (!arg_json) {
+            put_text(asking, target, before);
+        }
+        if (!before && err.text[0]) {
+            (void)ntk_profile_fail(&err);
+            code = 1;
+        }
+        put_json(&json, target, before);
+        free(before);
+    }
+    ntk_json_array_end(&json);
+    ntk_json_object_end(&json);
+    ntk_buf_add_char(&out, '\n');
+    if (arg_json && ntk_profile_put(&out, NULL) != 0) {
+        code = 1;
+    }
+    ntk_buf_fini(&out);
+    return code;
+}
+
+static int folder_make(struct asking *asking, struct ntk_err *err)
+{
+    int ret = ntk_fs_make_folders(arg_folder, 0755, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    if (!realpath(arg_folder, asking->folder)) {
+        return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "%s: %s", arg_folder, strerror(errno));
+    }
+    return strlen(asking->folder) < NTK_TRIGGER_FOLDER_BYTES
+               ? 0
+               : ntk_err_set(err, -ENAMETOOLONG, NTK_ERR_NO_OFFSET,
+                             "%s is too long a name for the processes", asking->folder);
+}
+
+int ntk_cmd_trigger(int argc, char **argv)
+{
+    struct ntk_ring_registry *registry = NULL;
+    struct asking asking = { 0 };
+    struct ntk_err err = { 0 };
+    int first = ntk_opt_parse(&program, argc, argv);
+
+    if (first < 0) {
+        return ntk_opt_exit_code(first);
+    }
+    if (first < argc) {
+        return ntk_opt_usage_error(&program, "unexpected operand '%s'", argv[first]);
+    }
+    if ((arg_pid > 0) == (arg_job != NULL)) {
+        return ntk_opt_usage_error(&program, "say who: --pid PID or --job NAME%s",
+                                   arg_job ? ", not both" : "");
+    }
+    (void)signal(SIGINT, interrupt);
+    (void)signal(SIGTERM, interrupt);
+    int ret = ntk_ring_registry_open(&(struct ntk_ring_options){ .from = NTK_RING_FROM_NOW },
+                                     &registry, &err);
+    ret = ret < 0 ? ret : ntk_ring_registry_poll(registry, NULL, &err);
+    ret = ret < 0 ? ret : targets_take(&asking, registry, &err);
+    ret = ret < 0 ? ret : folder_make(&asking, &err);
+    ret = ret < 0 ? ret : first_choose(&asking, &err);
+    int code = 1;
+    if (ret < 0) {
+        (void)ntk_profile_fail(&err);
+    } else {
+        all_record(&asking);
+        code = tell(&asking);
+    }
+    for (size_t i = 0; i < asking.count; i++) {
+        ntk_trigger_release(&asking.targets[i]);
+    }
+    free(asking.targets);
+    ntk_ring_registry_close(registry);
+    return code;
+}

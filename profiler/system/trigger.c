@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+#include "profiler/system/trigger.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "shared/base/clock.h"
+#include "shared/base/fs.h"
+#include "shared/base/str.h"
+
+#define PAGE_BYTES 4096U
+#define LOOK_NS (20 * NTK_NS_PER_MS)
+
+static bool is_gone(uint32_t pid)
+{
+    return kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+}
+
+/* Where the section lies, from a header that may say anything. */
+static int section_find(const struct ntk_trigger_target *target, int fd, uint64_t *out_offset,
+                        struct ntk_err *err)
+{
+    struct ntk_segment_header header;
+    const struct ntk_segment_section *section = &header.section[NTK_SECTION_TRIGGER];
+    struct stat status;
+    int ret = ntk_fs_pread(fd, &header, sizeof header, 0);
+
+    if (ret < 0 || fstat(fd, &status) != 0 || header.magic != NTK_SEGMENT_MAGIC) {
+        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
+                           "the segment of process %u cannot be read", target->pid);
+    }
+    if (header.section_count <= NTK_SECTION_TRIGGER) {
+        return ntk_err_set(err, -ENOTSUP, NTK_ERR_NO_OFFSET,
+                           "the runtime in process %u is older: nobody there can be asked",
+                           target->pid);
+    }
+    if (section->offset % NTK_SLOT_BYTES != 0 || section->count < 1 ||
+        section->entry_bytes < sizeof *target->trigger ||
+        section->offset > (uint64_t)status.st_size ||
+        (uint64_t)status.st_size - section->offset < sizeof *target->trigger) {
+        return ntk_err_set(err, -EBADMSG, (size_t)section->offset,
+                           "the segment of process %u has no room for what it says", target->pid);
+    }
+    *out_offset = section->offset;
+    return 0;
+}
+
+/* Whoever asks has it until it gives it back, or is gone. */
+static int word_take(struct ntk_trigger_target *target, struct ntk_err *err)
+{
+    uint32_t own = (uint32_t)getpid();
+    uint32_t other = 0;
+
+    if (__atomic_load_n(&target->trigger->listening, __ATOMIC_ACQUIRE) == 0) {
+        return ntk_err_set(err, -ENOTSUP, NTK_ERR_NO_OFFSET,
+                           "nobody in process %u (%s) can be asked: only our own runtime records "
+                           "on request",
+                           target->pid, target->command);
+    }
+    while (!__atomic_compare_exchange_n(&target->trigger->asker, &other, own, false,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+        if (other != 0 && other != own && !is_gone(other)) {
+            return ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET,
+                               "process %u (%s) is asked by process %u already", target->pid,
+                               target->command, other);
+        }
+    }
+    return 0;
+}
+
+int ntk_trigger_take(struct ntk_trigger_target *target, const char *segment_path,
+                     struct ntk_err *err)
+{
+    int fd = open(segment_path, O_RDWR | O_CLOEXEC);
+    uint64_t offset = 0;
+
+    if (fd < 0) {
+        return errno == EACCES
+                   ? ntk_err_set(err, -EACCES, NTK_ERR_NO_OFFSET,
+                                 "process %u (%s) is another user's: only its owner can ask it",
+                                 target->pid, target->command)
+                   : ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot open %s: %s", segment_path,
+                                 strerror(errno));
+    }
+    int ret = section_find(target, fd, &offset, err);
+    if (ret == 0) {
+        uint64_t page = offset / PAGE_BYTES * PAGE_BYTES;
+
+        target->memory_bytes = (size_t)(offset - page) + sizeof *target->trigger;
+        target->memory =
+            mmap(NULL, target->memory_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)page);
+        if (target->memory == MAP_FAILED) {
+            target->memory = NULL;
+            ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot map %s: %s", segment_path,
+                              strerror(errno));
+        } else {
+            target->trigger = (void *)((char *)target->memory + (offset - page));
+            ret = word_take(target, err);
+        }
+    }
+    close(fd);
+    if (ret < 0 && target->memory) {
+        munmap(target->memory, target->memory_bytes);
+        target->memory = NULL;
+    }
+    return ret;
+}
+
+void ntk_trigger_release(struct ntk_trigger_target *target)
+{
+    if (target->memory) {
+        __atomic_store_n(&target->trigger->asker, 0, __ATOMIC_RELEASE);
+        munmap(target->memory, target->memory_bytes);
+        target->memory = NULL;
+    }
+}
+
+void ntk_trigger_ask(struct ntk_trigger_target *target, enum ntk_trigger_command command)
+{
+    target->trigger->command = command;
+    target->is_answered = false;
+    target->asked = __atomic_add_fetch(&target->trigger->asked, 1, __ATOMIC_ACQ_REL);
+    (void)syscall(SYS_futex, &target->trigger->asked, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+void ntk_trigger_ask_record(struct ntk_trigger_target *target, uint64_t first, uint64_t count,
+                            uint64_t bytes_max, const char *folder)
+{
+    target->trigger->first_execution = first;
+    target->trigger->execution_count = count;
+    target->trigger->bytes_max = bytes_max;
+    (void)ntk_str_copy(target->trigger->folder, sizeof target->trigger->folder, folder);
+    ntk_trigger_ask(target, NTK_TRIGGER_RECORD);
+}
+
+static void answer_take(struct ntk_trigger_target *target)
+{
+    const struct ntk_segment_trigger *trigger = target->trigger;
+    char text[NTK_TRIGGER_TEXT_BYTES];
+
+    target->is_answered = true;
+    target->status = trigger->status;
+    target->execution = trigger->execution;
+    target->file_count = trigger->file_count;
+    target->file_bytes = trigger->file_bytes;
+    if (target->status != 0) {
+        memcpy(text, trigger->text, sizeof text);
+        text[sizeof text - 1] = '\0';
+        (void)ntk_str_clean(text, strlen(text));
+        ntk_err_set(&target->err, target->status, NTK_ERR_NO_OFFSET, "process %u (%s): %s",
+                    target->pid, target->command, text);
+    }
+}
+
+/* True when there is nothing to wait for any more. */
+static bool look(struct ntk_trigger_target *target)
+{
+    if (target->is_answered) {
+        return true;
+    }
+    if (__atomic_load_n(&target->trigger->answered, __ATOMIC_ACQUIRE) == target->asked) {
+        answer_take(target);
+    } else if (is_gone(target->pid) ||
+               __atomic_load_n(&target->trigger->listening, __ATOMIC_ACQUIRE) == 0) {
+        target->is_answered = true;
+        target->status = ntk_err_set(&target->err, -ESRCH, NTK_ERR_NO_OFFSET,
+                                     "process %u (%s) ended, or closed its runtime, in the middle",
+                                     target->pid, target->command);
+    }
+    return target->is_answered;
+}
+
+bool ntk_trigger_wait(struct ntk_trigger_target *targets, size_t count, uint64_t timeout_ns,
+                      bool (*goes_on)(void *ctx), void *ctx)
+{
+    const struct timespec pause = { .tv_nsec = LOOK_NS };
+    uint64_t end_ns = ntk_clock_monotonic_ns() + timeout_ns;
+
+    for (;;) {
+        struct ntk_trigger_target *waited = NULL;
+
+        for (size_t i = 0; i < count; i++) {
+            waited = look(&targets[i]) || waited ? waited : &targets[i];
+        }
+        if (!waited) {
+            return true;
+        }
+        if (ntk_clock_monotonic_ns() >= end_ns || (goes_on && !goes_on(ctx))) {
+            return false;
+        }
+        uint32_t answered = __atomic_load_n(&waited->trigger->answered, __ATOMIC_ACQUIRE);
+        if (answered != waited->asked) {
+            (void)syscall(SYS_futex, &waited->trigger->answered, FUTEX_WAIT, answered, &pause, NULL,
+                          0);
+        }
+    }
+}

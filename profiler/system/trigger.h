@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trigger - asks running processes to record executions, all from the same one on: the asking side
+ * of struct ntk_segment_trigger.
+ *
+ * Only who may write a process's segment can ask, which is its owner. The process answers from a
+ * thread of its own; executions do not wait for it.
+ *
+ * Owner:   targets are the caller's storage; ntk_trigger_release() gives back what _take() took.
+ * Threads: one at a time.
+ */
+#ifndef NTK_PROFILER_SYSTEM_TRIGGER_H
+#define NTK_PROFILER_SYSTEM_TRIGGER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/abi/segment_abi.h"
+#include "shared/base/err.h"
+
+struct ntk_trigger_target {
+    uint32_t pid;
+    char command[NTK_VERSION_TEXT_BYTES + 1];
+    int64_t rank; /* of its first communicator; -1: it is none */
+    /* Set by _take(): */
+    void *memory;
+    size_t memory_bytes;
+    struct ntk_segment_trigger *trigger;
+    uint32_t asked;
+    /* Set by the answers: */
+    bool is_answered;
+    int status; /* 0 or -errno, with the sentence in err */
+    struct ntk_err err;
+    uint64_t execution, file_bytes;
+    uint32_t file_count;
+};
+
+/* Takes the word of a process whose segment is this file. -EACCES: of another user; -ENOTSUP:
+ * nobody listens there; -EBUSY: somebody else asks; sentences name the process. */
+int ntk_trigger_take(struct ntk_trigger_target *target, const char *segment_path,
+                     struct ntk_err *err);
+void ntk_trigger_release(struct ntk_trigger_target *target);
+
+/* Asks; the answer is _wait()ed for. */
+void ntk_trigger_ask(struct ntk_trigger_target *target, enum ntk_trigger_command command);
+void ntk_trigger_ask_record(struct ntk_trigger_target *target, uint64_t first, uint64_t count,
+                            uint64_t bytes_max, const char *folder);
+
+/* Until all have answered or died, the time is over, or goes_on (NULL: always) says false; true when
+ * all have. Who died has -ESRCH. */
+bool ntk_trigger_wait(struct ntk_trigger_target *targets, size_t count, uint64_t timeout_ns,
+                      bool (*goes_on)(void *ctx), void *ctx);
+
+#endif

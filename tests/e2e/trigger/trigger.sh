@@ -1,0 +1,95 @@
+#!/bin/bash
+# trigger - ranks of a running job record executions when somebody asks, all from the same one on, with the time before; and
+# what is said when that cannot be.
+. "$(dirname "$0")/../lib.sh"
+needs jq
+export NEURON_SOFT_INSTANCE=trn1.32xlarge NEURON_RT_NUM_CORES=1 NEURON_RT_ROOT_COMM_ID=127.0.0.1:46833
+export NEURON_RT_LOG_LEVEL=QUIET
+rank=$NTK_BIN_DIR/../tests/tests_e2e_world_rank
+neuron-packager example mlp -s 128 -o m.neff >/dev/null
+ranks=()
+for i in 0 1 2 3; do
+    "$rank" "$i" 4 1000000 2 '' m.neff 2>"rank$i.err" &
+    ranks[i]=$!
+    pids+=("$!")
+done
+goes_on() {
+    neuron-monitor hang --json --all >hang.json || true
+    [ "$(jq '[.communicators[] | select(.model_id != 0) | .sequence] | max' hang.json)" -gt "${1:-5}" ] && echo yes
+}
+wait_for goes_on
+
+# All of them, three executions each, the same ones.
+neuron-profile trigger --job 127.0.0.1:46833 --executions 3 -o out >text 2>err || fail "no captures: $(cat text err)"
+[ "$(ls out/*.ntff | wc -l)" = 4 ] && [ "$(wc -l <text)" = 4 ] || fail "not four: $(cat text; ls out)"
+[ "$(ls out/*.ntff | sed 's/.*_exec_//' | sort -u | wc -l)" = 1 ] || fail "not the same execution: $(ls out)"
+for i in 0 1 2 3; do
+    greps "^process ${ranks[i]} (.*), rank $i: executions [0-9]* to [0-9]* in 1 file" text || fail "rank $i: $(cat text)"
+    capture=$(ls out/pid_"${ranks[i]}"_nc_*.ntff)
+    [ "$(neuron-profile view -s "$capture" -n m.neff --output-format summary-json | jq 'keys | length')" -gt 0 ] || fail "$capture cannot be read"
+    # Three executions of the same program: three times the instructions of one.
+    neuron-profile query -s "$capture" -n m.neff --json 'SELECT count(*) AS n FROM Instruction' >"n$i.json"
+done
+[ "$(cat n?.json | jq -s '[.[][0].n] | unique | length')" = 1 ] || fail "other numbers of instructions: $(cat n?.json)"
+neuron-profile trigger --pid "${ranks[0]}" -o one --json >one.json || fail "one: $(cat one.json)"
+one=$(neuron-profile query -s one/*.ntff -n m.neff --json 'SELECT count(*) AS n FROM Instruction' | jq '.[0].n')
+[ "$(jq '.[0].n' n0.json)" = $((3 * one)) ] || fail "three executions have $(cat n0.json), one has $one"
+jq -e --argjson pid "${ranks[0]}" '.execution_count == 1 and .processes[0].pid == $pid and .processes[0].file_count == 1 and .processes[0].error == ""' \
+    one.json >/dev/null || fail "one.json: $(cat one.json)"
+# The time before is in it: executions with lower numbers.
+first=$(jq .first_execution one.json)
+before=$(jq -r '.processes[0].before' one.json)
+neuron-profile view -d "$before" --output-format json --output-file before.json
+[ "$(jq --argjson first "$first" '[.trace_event[] | select(.name == "nrt_execute" and .exec_id < $first)] | length' before.json)" -gt 3 ] ||
+    fail "nothing of the time before execution $first"
+
+# One number for all, far enough ahead.
+at=$(($(jq .first_execution one.json) + 200))
+neuron-profile trigger --job 127.0.0.1:46833 --at-execution $at -o at >text 2>err || fail "at $at: $(cat text err)"
+[ "$(ls at/pid_*_exec_$at.ntff | wc -l)" = 4 ] || fail "at $at: $(ls at)"
+
+# refused TEXT ARGUMENT...: exit code 1 and a sentence with TEXT.
+refused() {
+    local code=0
+    neuron-profile trigger -o refused "${@:2}" >text 2>err || code=$?
+    [ $code = 1 ] && grep -qF -- "$1" err || fail "$*: $code $(cat text err)"
+}
+refused 'is over: they are at' --pid "${ranks[1]}" --at-execution 1
+refused 'no execution from 100000000 on within the time' --pid "${ranks[1]}" --at-execution 100000000 --timeout 300ms
+refused 'no process of the job nobody is seen' --job nobody
+refused 'process 1 is not seen' --pid 1
+code=0
+neuron-profile trigger >text 2>err || code=$?
+[ $code = 2 ] || fail "without anybody: $code"
+
+# Two at once: one has it, the other is told who.
+neuron-profile trigger --pid "${ranks[2]}" --at-execution 100000000 --timeout 30s -o two >two.txt 2>&1 &
+two=$!
+pids+=("$two")
+asks() { [ "$(grep -c "rw-s.*$NEURON_HOOKS_DIR" "/proc/$1/maps")" = "$2" ] && echo yes; } # asks PID PROCESSES
+wait_for asks "$two" 1
+is_busy() { neuron-profile trigger --pid "${ranks[2]}" -o refused >text 2>err || grep -q "is asked by process $two already" err && echo yes; }
+wait_for is_busy
+# Who asked and was killed keeps nobody from asking; the recording of before ends with it.
+kill -9 "$two"
+wait "$two" 2>/dev/null || true
+neuron-profile trigger --pid "${ranks[2]}" -o three >text 2>err || fail "after one that was killed: $(cat text err)"
+
+# A rank that dies in the middle is told, the others have theirs.
+neuron-profile trigger --job 127.0.0.1:46833 --at-execution 100000000 --timeout 60s -o dies >dies.txt 2>dies.err &
+dies=$!
+pids+=("$dies")
+wait_for asks "$dies" 4
+sleep 1 # it looks twice before it asks for a recording
+kill -9 "${ranks[3]}"
+kill -INT "$dies"
+code=0
+wait "$dies" || code=$?
+[ $code = 1 ] && greps "process ${ranks[3]} .* ended, or closed its runtime, in the middle" dies.err || fail "one that dies: $code $(cat dies.txt dies.err)"
+
+# The job went on all the time, and closes as ever.
+kill "${ranks[@]:0:3}" 2>/dev/null || true
+wait "${ranks[@]:0:3}" 2>/dev/null || true
+
+# Hooks that are off, and other runtimes, are nobody to ask.
+NEURON_HOOKS=0 neuron-bench exec m.neff --count 1 >/dev/null || fail "runs without hooks"
