@@ -146,8 +146,8 @@ struct ntk_diag_owner ntk_diag_owner_of(const struct ntk_diag_plan *plan, uint32
 /* Of a worker that says it gives way: whether a process waits for its core, or has opened its
  * device. */
 bool ntk_diag_owner_is_wanted(const struct ntk_diag_plan *plan, uint32_t core, uint32_t worker);
-/* In a worker: says so, for as long as it lives. */
-void ntk_diag_owner_yield(const struct ntk_diag_plan *plan, uint32_t core);
+/* In a worker: says so, for as long as it lives. False: the core is wanted already. */
+bool ntk_diag_owner_yield(const struct ntk_diag_plan *plan, uint32_t core);
 
 /* ---- workers ---- */
 

@@ -122,11 +122,14 @@ struct ntk_diag_owner ntk_diag_owner_of(const struct ntk_diag_plan *plan, uint32
 
 bool ntk_diag_owner_is_wanted(const struct ntk_diag_plan *plan, uint32_t core, uint32_t worker)
 {
-    return plan->is_software ? lock_holder(NTK_SOFT_LOCK_WANTED + core * plan->lnc, plan->lnc) != 0
-                             : node_holder(core / plan->cores_per_device, worker) != 0;
+    uint32_t pid = plan->is_software
+                       ? lock_holder(NTK_SOFT_LOCK_WANTED + core * plan->lnc, plan->lnc)
+                       : node_holder(core / plan->cores_per_device, worker);
+
+    return pid != 0 && pid != worker; /* the worker itself wanted it, a moment ago */
 }
 
-void ntk_diag_owner_yield(const struct ntk_diag_plan *plan, uint32_t core)
+bool ntk_diag_owner_yield(const struct ntk_diag_plan *plan, uint32_t core)
 {
     struct flock lock = { .l_type = F_WRLCK,
                           .l_whence = SEEK_SET,
@@ -134,8 +137,11 @@ void ntk_diag_owner_yield(const struct ntk_diag_plan *plan, uint32_t core)
                           .l_len = plan->lnc };
     int fd = plan->is_software ? lock_file_open(O_RDWR) : -1;
 
-    /* It stays open: closing any descriptor of the file drops the locks of the process. */
-    if (fd >= 0) {
-        (void)fcntl(fd, F_SETLK, &lock);
+    if (fd < 0) {
+        return true;
     }
+    /* It stays open: closing any descriptor of the file drops the locks of the process. */
+    (void)fcntl(fd, F_SETLK, &lock);
+    lock.l_start = NTK_SOFT_LOCK_WANTED + core * plan->lnc;
+    return fcntl(fd, F_GETLK, &lock) < 0 || lock.l_type == F_UNLCK;
 }

@@ -549,8 +549,8 @@ int ntk_diag_worker(const struct ntk_diag_plan *plan, const struct ntk_diag_work
     if (!looks) {
         environment_set(work);
     }
-    if (work->job == NTK_DIAG_JOB_CANARY) {
-        ntk_diag_owner_yield(plan, work->core);
+    if (work->job == NTK_DIAG_JOB_CANARY && !ntk_diag_owner_yield(plan, work->core)) {
+        return 0;
     }
     struct ntk_diag_result result =
         ntk_diag_worker_begin(&worker, looks ? NTK_DIAG_RUNTIME_TEST : NTK_DIAG_CORE_TEST, "");

@@ -169,28 +169,21 @@ static bool logical_core_is_free(const struct ntk_core *core, uint32_t logical)
     return true;
 }
 
-/* Asks those who give way (a canary of neuron-monitor diag) for the cores that they have, and waits
- * until they have left. */
-static void cores_ask_back(struct ntk_core *core, uint32_t first, uint32_t end)
+/* Waits until those who give way (a canary of neuron-monitor diag) have left the cores, which are
+ * wanted by now. They look for that after they have said that they give way, and we for them after
+ * we said what we want: nobody misses the other. */
+static void cores_await(struct ntk_core *core, uint32_t first, uint32_t count)
 {
     uint64_t until_ns = ntk_clock_monotonic_ns() + YIELD_NS;
     const struct timespec pause = { .tv_nsec = YIELD_PAUSE_NS };
 
-    for (uint32_t p = first * core->lnc; p < end * core->lnc; p++) {
-        if (ntk_core_soft_holder(core->soft, NTK_SOFT_LOCK_YIELDS + p) == 0) {
-            continue;
-        }
-        (void)ntk_core_soft_lock(core->soft, NTK_SOFT_LOCK_WANTED + p);
-        while (ntk_core_soft_holder(core->soft, NTK_SOFT_LOCK_YIELDS + p) != 0 &&
-               ntk_clock_monotonic_ns() < until_ns) {
-            (void)nanosleep(&pause, NULL);
-        }
-        ntk_core_soft_unlock(core->soft, NTK_SOFT_LOCK_WANTED + p);
+    while (ntk_core_soft_yields(core->soft, first, count) && ntk_clock_monotonic_ns() < until_ns) {
+        (void)nanosleep(&pause, NULL);
     }
 }
 
 /* Chooses and locks first_core .. first_core + core_count - 1. */
-static int cores_lock(struct ntk_core *core, struct ntk_err *err)
+static int cores_choose(struct ntk_core *core, struct ntk_err *err)
 {
     const struct ntk_core_options *options = &core->options;
     uint32_t total = core->row->facts.device_count * core->row->facts.cores_per_device / core->lnc;
@@ -213,7 +206,6 @@ static int cores_lock(struct ntk_core *core, struct ntk_err *err)
         uint32_t best_count = 0;
         uint32_t run = 0;
 
-        cores_ask_back(core, from, to);
         free_count = 0;
         for (uint32_t l = from; l < to; l++) {
             run = logical_core_is_free(core, l) ? run + 1 : 0;
@@ -247,6 +239,17 @@ static int cores_lock(struct ntk_core *core, struct ntk_err *err)
     return ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET,
                        "NeuronCore(s) not available - Requested:nc%u-nc%u Available:%u", from, last,
                        free_count);
+}
+
+static int cores_lock(struct ntk_core *core, struct ntk_err *err)
+{
+    uint32_t count = core->row->facts.device_count * core->row->facts.cores_per_device;
+
+    ntk_core_soft_want(core->soft, 0, count, true);
+    cores_await(core, 0, count);
+    int ret = cores_choose(core, err);
+    ntk_core_soft_want(core->soft, 0, count, false);
+    return ret;
 }
 
 static int stack_open(struct ntk_core *core, uint32_t device, uint32_t index,

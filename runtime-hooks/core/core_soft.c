@@ -69,6 +69,22 @@ int ntk_core_soft_holder(const struct ntk_core_soft *soft, uint32_t byte)
     return lock_holder(soft->lock_fd, byte, 1);
 }
 
+void ntk_core_soft_want(struct ntk_core_soft *soft, uint32_t first, uint32_t count, bool wants)
+{
+    /* Any number of processes may want a core: the lock is a shared one. */
+    struct flock lock = { .l_type = wants ? F_RDLCK : F_UNLCK,
+                          .l_whence = SEEK_SET,
+                          .l_start = NTK_SOFT_LOCK_WANTED + first,
+                          .l_len = count };
+
+    (void)fcntl(soft->lock_fd, F_SETLK, &lock);
+}
+
+bool ntk_core_soft_yields(const struct ntk_core_soft *soft, uint32_t first, uint32_t count)
+{
+    return lock_holder(soft->lock_fd, NTK_SOFT_LOCK_YIELDS + first, count) != 0;
+}
+
 static bool is_used_by_others(int fd)
 {
     return lock_holder(fd, 0, NTK_SEGMENT_CORES) != 0 ||

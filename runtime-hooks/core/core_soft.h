@@ -57,6 +57,11 @@ int ntk_core_soft_lock(struct ntk_core_soft *soft, uint32_t byte);
 void ntk_core_soft_unlock(struct ntk_core_soft *soft, uint32_t byte);
 /* Pid of another process that holds the byte, 0 when none does. */
 int ntk_core_soft_holder(const struct ntk_core_soft *soft, uint32_t byte);
+/* Says, or no longer, that this process waits for these physical cores: whoever gives way leaves
+ * them and takes none. */
+void ntk_core_soft_want(struct ntk_core_soft *soft, uint32_t first, uint32_t count, bool wants);
+/* Whether somebody who gives way has one of them. */
+bool ntk_core_soft_yields(const struct ntk_core_soft *soft, uint32_t first, uint32_t count);
 
 /* Counts memory of a category for a physical core; the location follows from the category. Device
  * memory must have been reserved. */

@@ -14,7 +14,7 @@
  *   NTK_SOFT_LOCK_PUBLISHER   the process whose thread publishes the tree
  *   NTK_SOFT_LOCK_SETUP       held while the state is created, rebuilt or removed
  *   NTK_SOFT_LOCK_YIELDS + p  whoever owns core p now gives it back when asked to
- *   NTK_SOFT_LOCK_WANTED + p  a process that asks for core p, and waits
+ *   NTK_SOFT_LOCK_WANTED + p  shared lock of processes that choose their cores
  *   NTK_SOFT_LOCK_PROCESS + s the process of slot s; free lock + pid set = dead: whoever sees it gives
  *                             back what the slot holds, then clears pid
  *
