@@ -194,10 +194,10 @@ static void every_fault_ends_its_execution_as_the_table_says(void **state)
         core_adder_init(f, &other, NULL, &second);
         assert_int_equal(core_adder_run(f, &adder, 1), NTK_CORE_COMPLETED);
         assert_int_equal(core_adder_run(f, &adder, 2), faults[i].outcome);
-        /* What a fault ends leaves the outputs as they were. */
+        /* What a fault ends leaves the outputs as they were; one changes a bit of them. */
         assert_int_equal(
             core_adder_right(f, &adder, faults[i].outcome == NTK_CORE_COMPLETED ? 2 : 1),
-            TEST_MODEL_ELEMENTS);
+            TEST_MODEL_ELEMENTS - (strcmp(faults[i].name, "bit-flip") == 0 ? 1 : 0));
         assert_int_equal(core_adder_run(f, &adder, 3),
                          faults[i].is_fatal ? NTK_CORE_DEAD : NTK_CORE_COMPLETED);
         assert_int_equal(core_adder_run(f, &other, 4), NTK_CORE_COMPLETED);
