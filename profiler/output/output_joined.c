@@ -17,6 +17,24 @@ static uint64_t exposed_ns(const struct ntk_joined_rank *rank)
     return rank->part_ns[NTK_JOINED_WAIT] + rank->part_ns[NTK_JOINED_LINK];
 }
 
+/* Of the time of all ranks in collectives, that while a core of theirs executed. */
+struct overlap {
+    uint64_t all_ns, run_ns;
+};
+
+static struct overlap overlap_of(const struct ntk_joined *joined)
+{
+    struct overlap overlap = { 0 };
+
+    for (size_t r = 0; r < joined->rank_count; r++) {
+        const uint64_t *parts = joined->ranks[r].part_ns;
+
+        overlap.run_ns += parts[NTK_JOINED_INSIDE];
+        overlap.all_ns += exposed_ns(&joined->ranks[r]) + parts[NTK_JOINED_INSIDE];
+    }
+    return overlap;
+}
+
 /* ---- text ---- */
 
 static void notes_text(const struct ntk_joined *joined, struct ntk_buf *text)
@@ -255,6 +273,12 @@ static void joined_text(const struct ntk_joined *joined, const struct ntk_rank_l
                        "engines did\n",
                        us(joined->total_ns), us(path_ns[NTK_JOINED_RUN]),
                        us(path_ns[NTK_JOINED_HOST]), us(path_ns[NTK_JOINED_LINK]));
+    struct overlap overlap = overlap_of(joined);
+    if (overlap.all_ns > 0) {
+        ntk_buf_add_format(
+            text, "Of %.1f us of all ranks in collectives, a core executed in %.1f%%\n",
+            us(overlap.all_ns), 100.0 * (double)overlap.run_ns / (double)overlap.all_ns);
+    }
     if (path_ns[NTK_JOINED_UNKNOWN] > 0) {
         ntk_buf_add_format(text, "%.1f us of the path are unknown\n",
                            us(path_ns[NTK_JOINED_UNKNOWN]));
@@ -391,6 +415,9 @@ static void joined_json(const struct ntk_joined *joined, const struct ntk_rank_l
         ntk_json_key_u64(json, "partial_count", joined->partial_count);
         ntk_json_key_u64(json, "doubted_count", joined->doubted_count);
         ntk_json_key_u64(json, "total_ns", joined->total_ns);
+        struct overlap overlap = overlap_of(joined);
+        ntk_json_key_u64(json, "in_collectives_ns", overlap.all_ns);
+        ntk_json_key_u64(json, "overlapped_ns", overlap.run_ns);
         hosts_json(joined, json);
         ranks_json(joined, json);
         captures_json(joined, list, json);

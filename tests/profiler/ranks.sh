@@ -1,0 +1,57 @@
+#!/bin/bash
+# ranks - a job of 70 ranks on three machines by construction: what analyze says of it, and that the page of so many
+# processes has their rows alone, of few all of them.
+set -u
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/ntk-ranks-XXXXXX")
+export PATH=$NTK_BIN_DIR:$PATH LC_ALL=C.UTF-8
+pids=()
+trap '[ ${#pids[@]} = 0 ] || kill "${pids[@]}" 2>/dev/null; rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+failures=0
+complain() {
+    printf 'FAILED: %s\n' "$*"
+    head -n 3 out err | cut -c 1-300 | sed 's/^/    | /'
+    failures=$((failures + 1))
+}
+holds() { jq -es ".[0] | $1" out >/dev/null || complain "$1"; }
+# What the page is made from, in out.
+meta() { # FOLDER
+    neuron-profile view -d "$1" --no-open --port 0 >log 2>err &
+    local pid=$!
+    local end=$((SECONDS + 60))
+    pids+=("$pid")
+    until grep -q '^View profile at ' log || ! kill -0 $pid 2>/dev/null || [ $SECONDS -ge $end ]; do sleep 0.05; done
+    local address
+    address=$(sed -n 's/^View profile at //p' log)
+    curl -sf "${address}api/v1/meta" >out || complain "no meta of $1"
+    curl -sf "${address}api/v1/host?name=joined" >joined || complain "no answer about ranks of $1"
+    kill $pid
+    wait $pid 2>/dev/null
+    pids=()
+}
+
+"$NTK_BIN_DIR/../tests/tests_profiler_rank_world" many 70 40 66 || exit 1
+"$NTK_BIN_DIR/../tests/tests_profiler_rank_world" few 6 40 1 || exit 1
+neuron-profile analyze -d many --json --what-if rank66.run=5 joined >out 2>err || complain "analyze"
+[ -s err ] && complain "analyze says something on stderr"
+holds '.joined | .unknown == null and .numbered and .collective_count == 40 and .partial_count == 0 and (.workers | length) == 70'
+holds '[.joined.workers[].number] == [range(70)]'
+holds '[.joined.hosts[] | [.worker_count, .clock_ahead_ns]] | sort == [[6, 2000000], [32, 0], [32, 1000000]]'
+holds 'all(.joined.over_time[]; .latest_worker_gid == 2)' # rank 66 is the third of its machine
+holds '.joined.workers[66] | .last_count == 39 and .parts_ns.wait == 0 and .path_ns.run > 0'
+holds '.joined | .overlapped_ns == 0 and .in_collectives_ns == ([.workers[].exposed_ns] | add)'
+holds '.joined.estimate_ns < .joined.unchanged_ns / 2'
+neuron-profile analyze -d many joined >out 2>err || complain "analyze as text"
+grep -q '^70 workers joined at 40 collectives; critical path ' out || complain "text"
+grep -q '^host-2, 6 workers: its clock is 2000.0 us ahead of that of host-0, ' out || complain "clock of a host"
+
+meta many
+grep -q 'many has 70 processes or traces of more than 512 MiB: only a row of each rank is shown' err || complain "what is not shown"
+holds '[.tracks[].name] == ["Critical path"] + [range(70) | "Rank \(.)"]'
+holds '[.whats[].name] | index("rank 66") != null and index("compute, critical path") != null'
+jq -e '.value.collective_count == 40 and (.value.workers | length) == 70' joined >/dev/null || complain "ranks in the tab"
+meta few
+[ -s err ] && complain "the page of few says something on stderr"
+holds '[.tracks[] | select(.kind == "rank") | .name] == ["Critical path"] + [range(6) | "Rank \(.)"]'
+holds '([.tracks[] | select(.kind == "host")] | length) == 6 and ([.groups[] | select(.folded)] | length) == 6'
+[ $failures = 0 ]
