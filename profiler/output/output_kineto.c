@@ -116,6 +116,8 @@ static void put_arguments(const struct ntk_rank_files *files, const struct ntk_r
     if (is_device) {
         ADD(buf, ", \"device\": 0, ");
         put_number(buf, "stream", stream_of(of));
+    }
+    if (of->kind == NTK_RANK_RUN) {
         ADD(buf, ", ");
         put_number(buf, "device core", span->device_core);
     }
@@ -218,8 +220,12 @@ static void put_names(const struct ntk_vec *spans, const struct ntk_rank *rank, 
             uint64_t stream = (uint64_t)stream_of(span);
             if (stream < sizeof has_stream * 8 && !(has_stream[stream / 64] >> stream % 64 & 1)) {
                 has_stream[stream / 64] |= UINT64_C(1) << stream % 64;
-                (void)snprintf(text, sizeof text, "core %u %s", span->span->device_core,
-                               span->kind == NTK_RANK_RUN ? "executions" : "collectives");
+                if (span->kind == NTK_RANK_RUN) {
+                    (void)snprintf(text, sizeof text, "executions of core %u",
+                                   span->span->device_core);
+                } else { /* which core traces do not say */
+                    (void)snprintf(text, sizeof text, "collectives");
+                }
                 put_name(w, "thread_name", 0, (int64_t)stream, text);
             }
         }

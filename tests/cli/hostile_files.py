@@ -211,6 +211,10 @@ def main():
         if name.endswith((".pb", ".ntff", ".json")):
             attack_within(folder, name, ["neuron-profile", "view", "-d", "inspected", "--output-format", "json",
                                          "--output-file", "out.json"], ["inspected"])
+        if name in ("ntrace.pb", "trace_info.pb"):
+            attack_within(folder, name, ["neuron-profile", "view", "-d", "inspected", "--output-format",
+                                         "kineto" if name == "trace_info.pb" else "chakra",
+                                         "--output-file", "ranks"], ["inspected"])
     for path in sys.argv[2:]:
         copy = os.path.basename(path)
         shutil.copy(path, copy)

@@ -125,6 +125,12 @@ for format in perfetto chrome; do
     # The capture has its NEFF beside it: 20 waits end by an instruction (3 by a transfer, which has no pc), and 6 transfers begin by one.
     [ "$(sed -n 5p answers)" = "[[$([ $format = chrome ] && echo 0 || echo 15),26,0]]" ] || fail "folder.$format: arrows are $(sed -n 5p answers)"
 done
+neuron-profile view -d folder --output-format kineto --output-file folder.kineto || fail "folder: no kineto"
+node $quick "$here/trace_processor.mjs" "$processor" folder.kineto/rank_0.json "$lost" \
+    "select name, count(*), sum(dur) from slice where category != 'cpu_instant_event' group by 1 order by 1" >answers 2>err ||
+    fail "kineto: $(cat err)"
+jq -c '[], ([.traceEvents[] | select(.ph == "X")] | group_by(.name) | map([.[0].name, length, (map(.dur * 1000 | round) | add)]))' \
+    folder.kineto/rank_0.json | diff - answers >&2 || fail "kineto: the trace processor finds something else"
 neuron-profile view -d folder --output-format parquet --output-file folder.parquet.d
 neuron-profile view -d folder --output-format csv --output-file folder.csv.d
 node "$here/readers.mjs" "$tools" folder.parquet.d folder.csv.d >out.txt 2>err || fail "folder: $(cat err)"
