@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* joined - operations of all ranks in an order in which each comes after those before it, put on
- * one clock; what is learnt of each collective is kept in a list that is walked back for the path. */
+ * one clock; what is learnt of each collective is a list that is walked back for the path. */
 #include "profiler/analysis/joined.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -811,19 +812,21 @@ static int join_ranks(struct ntk_rank_list *list, struct ntk_rank_ops *const *ra
 static int ops_count(struct ntk_rank_ops *const *ranks, const struct ntk_joined *joined)
 {
     for (size_t r = 0; r < joined->rank_count; r++) {
-        uint64_t skipped = joined->is_from_end ? joined->most_count - ranks[r]->ops.count : 0;
+        struct ntk_rank_ops *rank = ranks[r];
 
-        ranks[r]->is_counted = true;
-        ranks[r]->skipped = skipped;
-        ntk_vec_clear(&ranks[r]->lives);
-        struct ntk_rank_life *life = ntk_vec_add(&ranks[r]->lives);
+        assert(rank);
+        uint64_t skipped = joined->is_from_end ? joined->most_count - rank->ops.count : 0;
+        rank->is_counted = true;
+        rank->skipped = skipped;
+        ntk_vec_clear(&rank->lives);
+        struct ntk_rank_life *life = ntk_vec_add(&rank->lives);
         if (!life) {
             return -ENOMEM;
         }
         *life = (struct ntk_rank_life){ .comm = { .key = 1 },
                                         .first = skipped + 1,
-                                        .last = skipped + ranks[r]->ops.count,
-                                        .count = ranks[r]->ops.count };
+                                        .last = skipped + rank->ops.count,
+                                        .count = rank->ops.count };
     }
     return 0;
 }
@@ -901,6 +904,7 @@ static int ranks_number(struct ntk_rank_ops **ranks, struct ntk_joined *joined)
         return -ENOMEM;
     }
     for (size_t r = 0; r < count; r++) {
+        assert(ranks[r]);
         ntk_vec_each(const struct ntk_rank_life, life, &ranks[r]->lives) {
             world_count =
                 life->comm.world_count > world_count ? life->comm.world_count : world_count;

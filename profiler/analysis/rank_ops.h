@@ -3,9 +3,9 @@
  * rank_ops - what the join of ranks needs of their traces: of each rank its collectives and the
  * times in which a core of it executes, both in order.
  *
- * A trace is read once, from one end to the other, and one at a time; what is kept of it lies in
- * unnamed temporary files where it is long ($TMPDIR, else /var/tmp), so memory grows with the number of ranks and
- * not with their traces.
+ * A trace is read once, from one end to the other, and one at a time; what is kept of all of them
+ * lies in one unnamed temporary file where it is long (rank_store.h), so memory grows with the
+ * number of ranks and not with their traces.
  *
  * A rank is a worker of a machine. Several traces of it that follow one another are one rank, which
  * was restarted between them.

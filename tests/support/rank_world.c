@@ -160,7 +160,7 @@ static bool rank_write(struct rank_world *world, const char *folder, uint32_t ra
 {
     uint64_t ahead_ns = (uint64_t)(world->host_ahead_ns * (int64_t)(rank / world->per_host));
     uint64_t number = 0;
-    struct out out;
+    struct out out = { 0 };
     bool is_good = out_begin(&out, world, folder, rank, 0);
 
     for (uint32_t step = 0; step < world->collectives && is_good; step++) {

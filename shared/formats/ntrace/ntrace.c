@@ -422,9 +422,10 @@ static int each_run(struct each *each)
     }
     ret = version_check(each->path, each->version, each->err);
     if (ret == 0 && each->at < each->count) {
-        ntk_err_set(each->err, -EBADMSG, each->before + each->at,
-                    "%s is cut off: %llu bytes of it can be read", each->path,
-                    (unsigned long long)(each->before + each->at));
+        uint64_t whole = each->before + each->at;
+
+        ntk_err_set(each->err, -EBADMSG, whole, "%s is cut off: %llu bytes of it can be read",
+                    each->path, (unsigned long long)whole);
         return 1;
     }
     return ret;

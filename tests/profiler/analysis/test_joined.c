@@ -260,7 +260,7 @@ static void sums_hold_for_any_times(void **state)
         .end_ns = (to)                                                                         \
     }
 
-/* Ranks 0 and 1 meet in a, 2 and 3 in b, all of them in c, each in another order than the others. */
+/* Ranks 0 and 1 meet in a, 2 and 3 in b, all of them in c, in orders of their own. */
 static void communicators_of_some_ranks_join_those(void **state)
 {
     struct ntk_system_span spans[] = {

@@ -191,7 +191,7 @@ static void traces_that_lack_collectives_shift_nothing(void **state)
         assert_int_equal(sum_of(&some, NTK_JOINED_UNKNOWN) > 0, turn != 0);
         sums_hold(&some);
         for (size_t r = 0; r < all.rank_count && turn != 0; r++) {
-            /* What the broken one did not lose is as it was; unknown is what it was in, or missed. */
+            /* What the broken one did not lose is as it was. */
             assert_int_equal(some.ranks[r].span_ns, all.ranks[r].span_ns);
             assert_true(some.ranks[r].part_ns[NTK_JOINED_WAIT] <=
                         all.ranks[r].part_ns[NTK_JOINED_WAIT]);
