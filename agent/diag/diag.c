@@ -12,6 +12,7 @@
 #include "shared/base/log.h"
 #include "shared/base/opt.h"
 #include "shared/base/str.h"
+#include "shared/collect/findings.h"
 #include "shared/metrics/snapshot.h"
 
 #define EXIT_NOTHING 3                /* could not be tested */
@@ -366,6 +367,33 @@ static void levels_run(struct ntk_device_source *source)
     (void)ntk_device_source_refresh(source, &err);
     ntk_diag_counters_take(source, &after);
     ntk_diag_counters_compare(&diag, &before, &after);
+    ntk_diag_findings_keep(&diag, true);
+}
+
+void ntk_diag_findings_keep(const struct ntk_diag *all, bool all_answers)
+{
+    for (size_t i = 0; i < all->core_count; i++) {
+        uint32_t core = all->cores[i];
+        uint32_t physical = core % all->plan.cores_per_device * all->plan.lnc;
+        bool is_corrupt = false;
+        bool is_well = all_answers;
+        bool has_answer = false;
+        struct ntk_err err = { 0 };
+
+        ntk_vec_each(struct ntk_diag_result, result, &all->results) {
+            if (result->core == (int32_t)core) {
+                is_corrupt = is_corrupt || result->is_corruption;
+                is_well = is_well && result->verdict != NTK_DIAG_FAIL;
+                has_answer = has_answer || (result->test == NTK_DIAG_ANSWER_TEST &&
+                                            result->verdict == NTK_DIAG_PASS);
+            }
+        }
+        if ((is_corrupt || (is_well && has_answer)) &&
+            ntk_findings_change(NULL, core / all->plan.cores_per_device, physical, is_corrupt,
+                                &err) < 0) {
+            ntk_log_warn("diag", "%s: others do not learn of it", err.text);
+        }
+    }
 }
 
 static int print(void)

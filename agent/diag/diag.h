@@ -64,9 +64,10 @@ extern const char *const ntk_diag_verdict_names[NTK_DIAG_VERDICT_COUNT];
 struct ntk_diag_result {
     uint32_t test; /* enum ntk_diag_test */
     uint32_t verdict;
-    int32_t device; /* -1: the machine */
-    int32_t core;   /* logical; -1: not of a core */
-    char part[32];  /* "matmul-bfloat16"; "": the test as a whole */
+    int32_t device;     /* -1: the machine */
+    int32_t core;       /* logical; -1: not of a core */
+    char part[32];      /* "matmul-bfloat16"; "": the test as a whole */
+    bool is_corruption; /* wrong bytes, and nobody told of an error */
     bool has_figure;
     bool has_threshold; /* the figure was held against one */
     double figure;
@@ -183,6 +184,10 @@ struct ntk_diag_message {
     struct ntk_diag_result result;
     struct ntk_diag_machine machine;
 };
+
+/* Keeps for the collectors what the results say of cores: wrong bytes without an error, or, where
+ * `all` answers of a core are there and right, that it is well. */
+void ntk_diag_findings_keep(const struct ntk_diag *diag, bool all);
 
 /* ---- the canary ---- */
 

@@ -127,6 +127,7 @@ int ntk_diag_canary(struct ntk_diag *diag, uint64_t interval_ns, uint64_t rounds
         ntk_vec_clear(&diag->results);
         if (!is_stopped) {
             round_run(diag, (uint32_t)round, &counts);
+            ntk_diag_findings_keep(diag, false);
             ret = results_tell(diag, json, &counts);
         }
     }

@@ -134,6 +134,7 @@ bool ntk_diag_worker_differ(struct ntk_diag_result *result, const uint8_t *got,
         }
     }
     result->verdict = NTK_DIAG_FAIL;
+    result->is_corruption = true;
     ntk_diag_say(result, "%llu %s of %zu bytes differ, the first in byte %llu: 0x%02x, not 0x%02x",
                  (unsigned long long)bits, bits == 1 ? "bit" : "bits", bytes,
                  (unsigned long long)(base + first), got[first], expected[first]);
@@ -423,6 +424,7 @@ void ntk_diag_neff_test(struct ntk_diag_worker *worker)
         ntk_diag_worker_refused(worker, &result, status, call);
     } else if (digests[0] != digests[1] || digests[1] != digests[2]) {
         result.verdict = NTK_DIAG_FAIL;
+        result.is_corruption = true;
         ntk_diag_say(&result,
                      "equal inputs gave different outputs: digests %016llx, %016llx, %016llx",
                      (unsigned long long)digests[0], (unsigned long long)digests[1],

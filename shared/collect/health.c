@@ -104,6 +104,38 @@ static void raise_execution(struct core_state *core, int signal, uint32_t nrt_st
     core->owned_ns = now.monotonic_ns;
 }
 
+void ntk_health_findings(struct ntk_health *health, const struct ntk_finding *findings,
+                         size_t count, struct ntk_health_time now)
+{
+    for (uint32_t d = 0; d < NTK_DEVICES_MAX; d++) {
+        struct device_state *device = &health->devices[d];
+        bool changed = false;
+
+        for (uint32_t c = 0; device->is_known && c < NTK_DEVICE_CORES_MAX; c++) {
+            struct sign *sign = &device->cores[c].signs[SIGNAL_D_CORRUPTION];
+            const struct ntk_finding *found = NULL;
+
+            for (size_t i = 0; i < count && !found; i++) {
+                found = findings[i].device == d && findings[i].core == c ? &findings[i] : NULL;
+            }
+            changed =
+                changed || sign->is_on != (found != NULL) || (found && sign->count != found->count);
+            if (found) {
+                if (sign->count != found->count || !sign->is_on) {
+                    ntk_health_raise_sign(sign, now);
+                }
+                sign->since_ns = found->since_ns;
+                sign->count = found->count;
+            } else {
+                sign->is_on = false;
+            }
+        }
+        if (changed) {
+            ntk_health_judge(health, device, now);
+        }
+    }
+}
+
 void ntk_health_execution(struct ntk_health *health, uint32_t device, uint32_t local_core,
                           uint32_t nrt_status, bool is_new, struct ntk_health_time now)
 {

@@ -38,6 +38,7 @@
 #define NTK_SHARED_COLLECT_HEALTH_H
 
 #include "shared/base/clock.h"
+#include "shared/collect/findings.h"
 #include "shared/device/device.h"
 #include "shared/metrics/snapshot.h"
 
@@ -75,6 +76,10 @@ void ntk_health_tree(struct ntk_health *health, const struct ntk_device_tree *tr
 void ntk_health_reading(struct ntk_health *health, const struct ntk_device_reading *reading,
                         unsigned int read, bool counts_from_zero, bool beats,
                         struct ntk_health_time now);
+
+/* All that diagnoses found and did not take back: a core that is not listed any more is well. */
+void ntk_health_findings(struct ntk_health *health, const struct ntk_finding *findings,
+                         size_t count, struct ntk_health_time now);
 
 /* An execution of an observed process ended with this status on a core: what is known before its
  * counters are read. is_new: it was not told before, by another record. */

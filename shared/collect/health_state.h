@@ -18,7 +18,7 @@ enum signal {
     SIGNAL_COUNT
 };
 
-enum origin { ORIGIN_ECC, ORIGIN_COMPONENT, ORIGIN_STATUS, ORIGIN_PROCESS };
+enum origin { ORIGIN_ECC, ORIGIN_COMPONENT, ORIGIN_STATUS, ORIGIN_PROCESS, ORIGIN_DIAG };
 enum clears { CLEARS_LEVEL, CLEARS_LATCH, CLEARS_WORK };
 
 /* One signal of a device or, of STATUS and PROCESS, of one of its cores. */

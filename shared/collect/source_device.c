@@ -20,6 +20,8 @@ struct source_device {
     uint64_t looked_ns;                  /* for faults */
     unsigned int looks;                  /* since cores were looked at */
     struct ntk_device_reading *readings; /* NTK_DEVICES_MAX */
+    const char *hooks_dir;               /* NULL: found */
+    struct ntk_finding findings[NTK_FINDINGS_MAX];
 };
 
 /* Who judges hears of another tree before anything is read from it. */
@@ -54,6 +56,9 @@ static void judge(struct source_device *source, struct ntk_aggregate *aggregate,
         ntk_health_reading(ntk_aggregate_health(aggregate), &source->readings[i], read,
                            source->appeared, beats, ntk_aggregate_now(aggregate));
     }
+    ntk_health_findings(ntk_aggregate_health(aggregate), source->findings,
+                        ntk_findings_read(source->hooks_dir, source->findings, NTK_FINDINGS_MAX),
+                        ntk_aggregate_now(aggregate));
 }
 
 /* Between the samples: what tells of faults, which is little. */
@@ -144,6 +149,7 @@ int ntk_source_device_open(const struct ntk_collector_options *options,
         free(source);
         return ntk_err_no_memory(err);
     }
+    source->hooks_dir = options->hooks_dir;
     ret = ntk_device_source_open(&device_options, &source->device, err);
     if (ret < 0) {
         free(source->readings);

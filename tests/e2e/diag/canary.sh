@@ -15,6 +15,14 @@ NEURON_SOFT_FAULT=bit-flip:at=1,core=1 neuron-monitor diag --canary --interval 1
 grep -q ' FAIL core 1 answer dma-copy: wrong answer without an error: 1 bit of ' bad.txt || fail "$(cat bad.txt)"
 [ "$(grep -c FAIL bad.txt)" = 1 ] || fail "$(cat bad.txt)"
 
+# Everybody's verdict about the device is so until a diagnosis finds the core well.
+reason() { neuron-monitor --once | jq -c '.neuron_ext.devices[0].health | [.verdict, (.reasons[] | .reason, .cores)]'; }
+[ "$(reason)" = '["unhealthy","silent_corruption",[1]]' ] || fail "$(reason)"
+neuron-monitor diag -r 2 --core 0 --memory 4K >/dev/null || fail "core 0 is well"
+[ "$(reason)" = '["unhealthy","silent_corruption",[1]]' ] || fail "another core was found well: $(reason)"
+neuron-monitor diag -r 2 --memory 4K >/dev/null || fail "both are well"
+[ "$(reason)" = '["healthy"]' ] || fail "$(reason)"
+
 # Jobs on one core, on both, on any: the canary is on each core most of the time and leaves at once.
 neuron-monitor diag --canary --interval 1ms >canary.txt 2>&1 &
 canary=$!

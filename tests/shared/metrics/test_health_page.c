@@ -31,6 +31,8 @@ static void add_signs(struct ntk_buf *text, enum ntk_health_reason reason)
         ntk_buf_add_text(text, count++ > 0 ? ", " : "");
         if (strcmp(signs[i].origin, "PROCESS") == 0) {
             ntk_buf_add_format(text, "execution: %s", signs[i].key);
+        } else if (strcmp(signs[i].origin, "DIAG") == 0) {
+            ntk_buf_add_format(text, "diagnosis: %s", signs[i].key);
         } else if (strcmp(signs[i].key, "*") == 0) {
             ntk_buf_add_text(text, "any other component");
         } else {

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * findings - what a diagnosis found on cores, kept until another one finds them well: a file of
+ * lines "device core since_ns count" beside the segments.
+ *
+ * neuron-monitor diag writes it, a collector reads it. A file is believed that this user or root
+ * made and that nobody else may write.
+ *
+ * Threads: any; two that change it at once may lose one change.
+ */
+#ifndef NTK_SHARED_COLLECT_FINDINGS_H
+#define NTK_SHARED_COLLECT_FINDINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/base/err.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_FINDINGS_NAME "diag.findings"
+#define NTK_FINDINGS_MAX 512u
+#define NTK_FINDINGS_BYTES_MAX 65536u
+
+/* Wrong answers without an error. */
+struct ntk_finding {
+    uint32_t device;
+    uint32_t core;     /* physical, in the device */
+    uint64_t since_ns; /* 1970 UTC */
+    uint64_t count;
+};
+
+/* Lines that are none are passed over; returns how many, at most capacity. */
+size_t ntk_findings_parse(const char *text, struct ntk_finding *out, size_t capacity);
+/* hooks_dir NULL: that of this user's processes. 0 without a file that is believed. */
+size_t ntk_findings_read(const char *hooks_dir, struct ntk_finding *out, size_t capacity);
+/* One more wrong answer of a core, or it is well. */
+int ntk_findings_change(const char *hooks_dir, uint32_t device, uint32_t core, bool is_bad,
+                        struct ntk_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
