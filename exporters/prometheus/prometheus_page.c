@@ -388,9 +388,17 @@ static void add_cores(struct ntk_prometheus_tag *tag, const struct ntk_runtime_s
             continue;
         }
         struct ntk_prometheus_core *core = tag_core(tag, number);
-        if (core &&
-            ntk_snapshot_logical_core(runtime->cores, runtime->core_count, lnc, number, &logical) &&
-            logical.has & NTK_CORE_HAS_BUSY) {
+        if (!core || !ntk_snapshot_logical_core(runtime->cores, runtime->core_count, lnc, number,
+                                                &logical)) {
+            continue;
+        }
+        if (logical.has & NTK_CORE_HAS_HELD_IDLE && !runtime->ended) {
+            core->held_idle_ns = core->has_held_idle && core->held_idle_ns < logical.held_idle_ns
+                                     ? core->held_idle_ns
+                                     : logical.held_idle_ns;
+            core->has_held_idle = true;
+        }
+        if (logical.has & NTK_CORE_HAS_BUSY) {
             core->utilization = core->has_utilization && core->utilization > logical.utilization
                                     ? core->utilization
                                     : logical.utilization;
@@ -419,7 +427,7 @@ static void begin_tag(struct ntk_prometheus_page *page, struct ntk_prometheus_ta
             memset(core->has_group, 0, sizeof core->has_group);
         }
         if (cores) {
-            core->has_utilization = false;
+            core->has_utilization = core->has_held_idle = false;
         }
     }
     if (memory) {

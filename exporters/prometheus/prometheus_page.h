@@ -52,7 +52,9 @@ struct ntk_prometheus_core { /* of a tag, by logical core */
     uint32_t core;
     bool has_utilization;
     bool has_memory;
+    bool has_held_idle;
     double utilization;
+    uint64_t held_idle_ns;
     uint64_t group_bytes[NTK_GROUP_COUNT];
     bool has_group[NTK_GROUP_COUNT]; /* some runtime tells of it */
 };

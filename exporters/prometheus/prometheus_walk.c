@@ -195,6 +195,20 @@ static void core_utilization(struct walk *e)
     fill_zeros(e, false);
 }
 
+static void core_held_idle(struct walk *e)
+{
+    each_live_tag(tag)
+    {
+        ntk_vec_each(const struct ntk_prometheus_core, core, &tag->cores) {
+            if (core->has_held_idle) {
+                struct number number = number_text(core->core);
+                sample(e, LABELS({ "neuroncore", number.text }, { "runtime_tag", tag->tag }),
+                       (double)core->held_idle_ns / NS);
+            }
+        }
+    }
+}
+
 static void runtime_cpu(struct walk *e)
 {
     each_live_tag(tag)
@@ -880,6 +894,7 @@ static void (*const walk_family[NTK_METRIC_COUNT])(struct walk *e) = {
     [NTK_METRIC_EXECUTIONS] = machine_executions,
     [NTK_METRIC_ERRORS] = machine_errors,
     [NTK_METRIC_CORE_TOTAL_UTILIZATION] = machine_utilization,
+    [NTK_METRIC_CORE_HELD_IDLE] = core_held_idle,
     [NTK_METRIC_CORE_BUSY] = machine_busy,
     [NTK_METRIC_CORE_ENGINE_BUSY] = machine_engines,
     [NTK_METRIC_CORE_FLOPS_TOTAL] = machine_flops,

@@ -152,6 +152,11 @@ static void take_core(struct ntk_aggregate *aggregate, const struct ntk_runtime_
     if (!reading->ended && core->core % (reading->process->lnc == 2 ? 2 : 1) == 0) {
         out->in_flight = core->in_flight;
         out->running_ns = core->in_flight > 0 ? core->running_ns : 0;
+        if (core->owned && told & NTK_CORE_HAS_EXECUTIONS &&
+            !(reading->process->flags & (NTK_PROCESS_ATTACHED | NTK_PROCESS_CORES_GUESSED))) {
+            out->has |= NTK_CORE_HAS_HELD_IDLE;
+            out->held_idle_ns = core->idle_ns;
+        }
         out->longest_ns = longest_of(aggregate, reading, core);
         machine->in_flight += core->in_flight;
         machine->running_ns =

@@ -422,6 +422,10 @@ static void add_count(struct ntk_count *into, struct ntk_count from)
 
 void ntk_snapshot_add_core(struct ntk_core_sample *into, const struct ntk_core_sample *from)
 {
+    if (from->has & NTK_CORE_HAS_HELD_IDLE &&
+        (!(into->has & NTK_CORE_HAS_HELD_IDLE) || from->held_idle_ns < into->held_idle_ns)) {
+        into->held_idle_ns = from->held_idle_ns;
+    }
     into->has |= from->has;
     into->busy_of_calls = into->busy_of_calls || from->busy_of_calls;
     into->utilization += from->utilization;

@@ -182,6 +182,7 @@ enum ntk_core_has {
     NTK_CORE_HAS_LATENCY = 1u << 6, /* total_latency: first physical core of a logical one */
     NTK_CORE_HAS_DEVICE_LATENCY = 1u << 7,
     NTK_CORE_HAS_TRANSFERS = 1u << 8,
+    NTK_CORE_HAS_HELD_IDLE = 1u << 9,
     /* Of a software core that nobody runs on: it is idle, which is known. */
     NTK_CORE_HAS_IDLE = NTK_CORE_HAS_BUSY | NTK_CORE_HAS_ENGINES | NTK_CORE_HAS_FLOPS |
                         NTK_CORE_HAS_EFFECTIVE_FLOPS | NTK_CORE_HAS_BYTES | NTK_CORE_HAS_EXECUTIONS,
@@ -214,6 +215,10 @@ struct ntk_core_sample {
     bool busy_of_calls;
     uint64_t in_flight;  /* now */
     uint64_t running_ns; /* since the last execution began or ended, while one is in flight */
+    /* Of a runtime that has the core: for how long nothing ran for it, 0 while something does; on the
+     * first core of a logical one. Not known of who counts no executions, or not those that end after
+     * their calls. */
+    uint64_t held_idle_ns;
     /* While that is a second or more: what the longest of those that ended took at most, by their
      * histogram; 0: none has ended, or nobody counts. */
     uint64_t longest_ns;

@@ -151,7 +151,10 @@ struct ntk_ring_core {
     uint32_t logical;
     uint64_t in_flight;
     uint64_t running_ns; /* since the last execution began or ended, while one is in flight */
-    uint64_t busy_ns;    /* with what runs now counted up to now: */
+    /* Owned, and nothing in flight: since the last execution ended or, where there was none, since
+     * the segment began. */
+    uint64_t idle_ns;
+    uint64_t busy_ns; /* with what runs now counted up to now: */
     uint64_t read_monotonic_ns;
     uint64_t current_model;
     struct ntk_segment_core counters;

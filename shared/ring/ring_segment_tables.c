@@ -64,7 +64,15 @@ size_t ntk_ring_segment_cores(struct ntk_ring_segment *segment, struct ntk_ring_
         }
         out->in_flight = segment->state == NTK_SEGMENT_ALIVE ? seen->in_flight : 0;
         out->current_model = seen->current_model;
-        out->running_ns = 0;
+        out->running_ns = out->idle_ns = 0;
+        if (out->owned && out->in_flight == 0) {
+            uint64_t began_ns = segment->process.clock.monotonic_ns;
+
+            out->idle_ns = seen->since_ticks == 0 ? now_ns - (began_ns < now_ns ? began_ns : now_ns)
+                           : now > seen->since_ticks
+                               ? ntk_ring_segment_ticks_to_ns(segment, now - seen->since_ticks)
+                               : 0;
+        }
         out->busy_ns = seen->busy_ns;
         out->read_monotonic_ns = now_ns;
         if (out->in_flight > 0 && now > seen->since_ticks) {
