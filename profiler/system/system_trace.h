@@ -45,8 +45,8 @@ struct ntk_system_span {
 bool ntk_system_type_is_hardware(const char *type);
 /* A mark of the program itself. */
 bool ntk_system_span_is_mark(const struct ntk_system_span *span);
-/* An operation of a communicator that is known: the name is that (shared/formats/ntrace/ntrace_comm.h),
- * the exec_id the number of the operation in it. */
+/* An operation of a communicator that is known: the name is that
+ * (shared/formats/ntrace/ntrace_comm.h), the exec_id the number of the operation in it. */
 bool ntk_system_span_is_collective(const struct ntk_system_span *span);
 /* What ranks did in a collective, "all_gather"; NULL: not known. */
 const char *ntk_system_span_operation(const struct ntk_system_span *span);
