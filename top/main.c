@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* neuron-top - options, what they and the settings mean for a run, and its end. */
 #include <errno.h>
+#include <langinfo.h>
 #include <locale.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include "shared/base/opt.h"
 #include "shared/base/str.h"
 #include "shared/base/timestamp.h"
+#include "top/host_list.h"
 #include "top/run.h"
 #include "top/samples.h"
 
@@ -32,6 +34,8 @@ static bool arg_stdin;
 static const char *arg_from;
 static uint64_t arg_at_ns;
 static struct ntk_top_remote arg_remote;
+static const char *arg_hosts; /* a file of them */
+static struct ntk_top_host_list host_list;
 static enum ntk_top_view_id arg_view;
 static bool arg_has_view;
 
@@ -52,6 +56,13 @@ static int set_view(const char *value, struct ntk_err *err)
 #include "top/views.def"
                                                               " expected");
 }
+
+static int add_host(const char *value, struct ntk_err *err)
+{
+    return ntk_top_host_list_add(&host_list, value, err);
+}
+
+static int (*const call_connect)(const char *, struct ntk_err *) = add_host;
 
 static int (*const call_view)(const char *, struct ntk_err *) = set_view;
 
@@ -82,9 +93,13 @@ static const struct ntk_opt options[] = {
       "settings of F2, instead of those below $XDG_CONFIG_HOME or ~/.config" },
     { 0, "stdin", NULL, NTK_OPT_FLAG, &arg_stdin,
       "show what neuron-monitor reports on stdin: ssh HOST neuron-monitor | neuron-top --stdin" },
-    { 0, "connect", "URL", NTK_OPT_TEXT, &arg_remote.url,
-      "show the machine whose neuron-monitor serves http://HOST:PORT" },
-    { 0, "token-file", "FILE", NTK_OPT_TEXT, &arg_remote.token_file, "bearer token for --connect" },
+    { 0, "connect", "URL", NTK_OPT_CALL, (void *)(uintptr_t)&call_connect,
+      "show the machine whose neuron-monitor serves http://HOST:PORT (or HOST:PORT); given again: "
+      "a list of such machines, the worst first" },
+    { 0, "hosts", "FILE", NTK_OPT_TEXT, &arg_hosts,
+      "more of them: a file with one a line; # begins a comment" },
+    { 0, "token-file", "FILE", NTK_OPT_TEXT, &arg_remote.token_file,
+      "bearer token for --connect and --hosts" },
     { 0, "ca-file", "FILE", NTK_OPT_TEXT, &arg_remote.ca_file,
       "PEM of the authority that signed the server's certificate, instead of the system's" },
     { 0, "from", "FILE", NTK_OPT_TEXT, &arg_from,
@@ -162,9 +177,11 @@ static void start_model(struct ntk_top_run *run)
     if (!arg_has_view) {
         (void)ntk_top_views_find(settings->values[NTK_TOP_SETTING_VIEW], &view);
     }
+    run->model->hosts = ntk_top_source_hosts_get(run->source);
+    run->model->has_utf8 = !arg_ascii && strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
     ntk_top_model_set_view(run->model, view);
     run->model->settings = arg_batch ? NULL : &run->settings;
-    run->model->is_report = arg_stdin || arg_remote.url || arg_from;
+    run->model->is_report = arg_stdin || host_list.count > 0 || arg_from;
 }
 
 static int check_arguments(void)
@@ -186,15 +203,20 @@ static int check_arguments(void)
     if (arg_count > 0 && !arg_batch && !arg_once) {
         return ntk_opt_usage_error(&program, "--count needs --batch");
     }
-    if (arg_stdin + (arg_remote.url != NULL) + (arg_from != NULL) + (arg_sysfs_root != NULL) > 1) {
+    if (arg_stdin + (host_list.count > 0) + (arg_from != NULL) + (arg_sysfs_root != NULL) > 1) {
         return ntk_opt_usage_error(
-            &program, "--stdin, --connect, --from and --sysfs-root exclude each other");
+            &program,
+            "--stdin, --connect (with --hosts), --from and --sysfs-root exclude each other");
     }
     if (arg_at_ns && !arg_from) {
         return ntk_opt_usage_error(&program, "--at needs --from");
     }
-    if (!arg_remote.url && (arg_remote.token_file || arg_remote.ca_file)) {
-        return ntk_opt_usage_error(&program, "--token-file and --ca-file need --connect");
+    if (host_list.count > 1 && arg_csv) {
+        return ntk_opt_usage_error(&program, "--csv is of one machine; --json tells of many");
+    }
+    if (host_list.count == 0 && (arg_remote.token_file || arg_remote.ca_file)) {
+        return ntk_opt_usage_error(&program,
+                                   "--token-file and --ca-file need --connect or --hosts");
     }
     if (arg_once) {
         arg_batch = true;
@@ -205,7 +227,12 @@ static int check_arguments(void)
 
 static int open_source(struct ntk_top_source **out_source, struct ntk_err *err)
 {
-    if (arg_remote.url) {
+    if (host_list.count > 1) {
+        return ntk_top_source_hosts_open((const char *const *)host_list.names, host_list.count,
+                                         &arg_remote, arg_batch, out_source, err);
+    }
+    if (host_list.count == 1) {
+        arg_remote.url = host_list.names[0];
         return ntk_top_source_connect_open(&arg_remote, out_source, err);
     }
     if (arg_from) {
@@ -235,6 +262,11 @@ int main(int argc, char **argv)
     if (arg_remote.token_file) {
         ntk_memory_forbid_cores();
     }
+    if (arg_hosts && ntk_top_host_list_read(&host_list, arg_hosts, &err) < 0) {
+        ntk_log_error("", "%s", err.text);
+        ntk_top_host_list_fini(&host_list);
+        return 1;
+    }
     ret = check_arguments();
     run.count = arg_count;
     run.json = arg_json;
@@ -258,11 +290,11 @@ int main(int argc, char **argv)
     if (ret < 0) {
         goto out;
     }
-    start_model(&run);
     ret = open_source(&run.source, &err);
     if (ret < 0) {
         goto out;
     }
+    start_model(&run);
     ntk_top_run_ask_for_more(&run);
     ret = first_sample(&run, &err);
     if (ret < 0) {
@@ -282,6 +314,8 @@ out:
     ntk_top_past_fini(&run.past);
     ntk_top_source_close(run.source);
     ntk_top_model_destroy(run.model);
+    ntk_top_model_destroy(run.hosts_model);
+    ntk_top_host_list_fini(&host_list);
     if (run.signal_fd >= 0) {
         close(run.signal_fd);
     }

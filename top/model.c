@@ -48,6 +48,7 @@ void ntk_top_model_destroy(struct ntk_top_model *model)
         return;
     }
     ntk_snapshot_destroy(model->snapshot);
+    ntk_top_model_destroy(model->host_scratch);
     for (int i = 0; i < NTK_TOP_VIEW_COUNT; i++) {
         ntk_top_table_fini(&model->tables[i]);
     }

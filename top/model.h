@@ -157,6 +157,8 @@ struct ntk_top_page {
     size_t rows;                       /* lines shown, set by the view */
 };
 
+struct ntk_top_hosts; /* hosts.h */
+
 struct ntk_top_model {
     const char *version; /* of this program */
 
@@ -214,6 +216,13 @@ struct ntk_top_model {
     struct ntk_top_table tables[NTK_TOP_VIEW_COUNT]; /* of the views that are lists; that of the
                                                         open one is as new as the snapshot */
 
+    /* of many machines; the list of them is open, with no machine in the snapshot */
+    struct ntk_top_hosts *hosts;        /* the source's; NULL: one machine */
+    struct ntk_top_model *host_scratch; /* model_hosts.c: what one host looks like */
+    size_t host_wanted;                 /* index + 1 of the host to be opened; 0 none */
+    char host_name[64]; /* it is one of them, "" not: the key back leads to the list */
+    bool has_utf8;      /* the list may have bars of blocks */
+
     /* kept for the next update */
     const struct ntk_snapshot *snapshot;
     uint32_t idle_has; /* what is known to be 0 of cores that it does not list, enum ntk_core_has */
@@ -254,7 +263,11 @@ bool ntk_top_model_key(struct ntk_top_model *model, int key);
 const struct ntk_runtime_sample *ntk_top_model_selected(const struct ntk_top_model *model);
 /* Shows an application, or all with index 0 of the tabs. */
 void ntk_top_model_select_tab(struct ntk_top_model *model, size_t index);
-/* Opens a view. */
+/* Whether there is something to see in a view: the list of hosts has other ones than a host. */
+bool ntk_top_model_has_view(const struct ntk_top_model *model, enum ntk_top_view_id view);
+/* Where the key back leads from the views. */
+enum ntk_top_view_id ntk_top_model_home(const struct ntk_top_model *model);
+/* Opens a view, or home where it has nothing to see. */
 void ntk_top_model_set_view(struct ntk_top_model *model, enum ntk_top_view_id view);
 /* Whether it is known that no application runs: then what they use is a true zero. Not where some
  * cannot be read, and not beside a driver, whose applications need not have our hooks. */

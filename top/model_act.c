@@ -113,9 +113,19 @@ static enum ntk_top_result act_on_help(struct ntk_top_model *model, enum ntk_top
 
 /* ---- views ---- */
 
+bool ntk_top_model_has_view(const struct ntk_top_model *model, enum ntk_top_view_id view)
+{
+    return view == NTK_TOP_VIEW_RANKS || (view == NTK_TOP_VIEW_HOSTS) == (model->hosts != NULL);
+}
+
+enum ntk_top_view_id ntk_top_model_home(const struct ntk_top_model *model)
+{
+    return model->hosts ? NTK_TOP_VIEW_HOSTS : NTK_TOP_VIEW_MAIN;
+}
+
 void ntk_top_model_set_view(struct ntk_top_model *model, enum ntk_top_view_id view)
 {
-    model->view = view;
+    model->view = ntk_top_model_has_view(model, view) ? view : ntk_top_model_home(model);
     model->page.is_open = false;
     model->wants_events = model->wants_events || view == NTK_TOP_VIEW_EVENTS;
     ntk_top_model_project_view(model);
@@ -125,6 +135,17 @@ bool ntk_top_model_key(struct ntk_top_model *model, int key)
 {
     return !model->with_help && !ntk_top_model_has_settings_open(model) && !model->page.is_open &&
            ntk_top_table_key(&model->tables[model->view], key);
+}
+
+/* The next view in that direction that has something to see. */
+static void step_view(struct ntk_top_model *model, unsigned step)
+{
+    unsigned view = model->view;
+
+    do {
+        view = (view + step) % NTK_TOP_VIEW_COUNT;
+    } while (!ntk_top_model_has_view(model, (enum ntk_top_view_id)view));
+    ntk_top_model_set_view(model, (enum ntk_top_view_id)view);
 }
 
 /* The application of the selected row in all views, or all applications again. */
@@ -161,13 +182,13 @@ static bool act_on_view(struct ntk_top_model *model, enum ntk_top_action action,
         follow(model);
         return true;
     case NTK_TOP_ACTION_BACK:
-        ntk_top_model_set_view(model, NTK_TOP_VIEW_MAIN);
+        ntk_top_model_set_view(model, ntk_top_model_home(model));
         return true;
     case NTK_TOP_ACTION_VIEW_NEXT:
-        ntk_top_model_set_view(model, (model->view + 1) % NTK_TOP_VIEW_COUNT);
+        step_view(model, 1);
         return true;
     case NTK_TOP_ACTION_VIEW_PREVIOUS:
-        ntk_top_model_set_view(model, (model->view + NTK_TOP_VIEW_COUNT - 1) % NTK_TOP_VIEW_COUNT);
+        step_view(model, NTK_TOP_VIEW_COUNT - 1);
         return true;
     case NTK_TOP_ACTION_TAB:
     case NTK_TOP_ACTION_TAB_PREVIOUS:
@@ -259,17 +280,17 @@ enum ntk_top_result ntk_top_model_act(struct ntk_top_model *model, enum ntk_top_
         }
         /* The key of the open view leads back. */
         ntk_top_model_set_view(model, (int)model->view == argument
-                                          ? NTK_TOP_VIEW_MAIN
+                                          ? ntk_top_model_home(model)
                                           : (enum ntk_top_view_id)argument);
         break;
     case NTK_TOP_ACTION_ALERT:
         ntk_top_model_set_view(model, NTK_TOP_VIEW_ERRORS);
         break;
     case NTK_TOP_ACTION_VIEW_NEXT:
-        ntk_top_model_set_view(model, (enum ntk_top_view_id)1);
+        step_view(model, 1);
         break;
     case NTK_TOP_ACTION_VIEW_PREVIOUS:
-        ntk_top_model_set_view(model, (enum ntk_top_view_id)(NTK_TOP_VIEW_COUNT - 1));
+        step_view(model, NTK_TOP_VIEW_COUNT - 1);
         break;
     case NTK_TOP_ACTION_CURSOR_UP:
         ntk_top_model_tree_set_cursor(model, cursor > 0 ? cursor - 1 : 0);

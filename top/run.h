@@ -21,6 +21,7 @@
 struct ntk_top_run {
     struct ntk_top_source *source;
     struct ntk_top_model *model;
+    struct ntk_top_model *hosts_model; /* the list, while the model is of one host of it */
     struct ntk_screen *screen;
     int signal_fd;
     uint64_t next_ns; /* when the source is asked again */
@@ -73,6 +74,10 @@ void ntk_top_run_ask_signal(struct ntk_top_run *run);
 void ntk_top_run_send_signal(struct ntk_top_run *run, int key);
 /* Has ten seconds of it recorded and the profile shown, instead of the screen. False: end. */
 bool ntk_top_run_capture(struct ntk_top_run *run);
+/* Opens the host that the list wants; false: none, and the list stays. */
+bool ntk_top_run_open_host(struct ntk_top_run *run);
+/* Back to the list from the first screen of a host; false: that is not where we are. */
+bool ntk_top_run_close_host(struct ntk_top_run *run);
 /* A snapshot into the model when the source has one: 1 new, 0 none, negative the end. */
 int ntk_top_run_feed(struct ntk_top_run *run, struct ntk_err *err);
 /* Reads the past of the shown moment for the graphs that are drawn, for at most that long. Whether

@@ -10,6 +10,7 @@
 #include "shared/base/buf.h"
 #include "shared/base/clock.h"
 #include "shared/base/str.h"
+#include "top/model_hosts.h"
 #include "top/run.h"
 #include "top/samples.h"
 #include "top/view.h"
@@ -23,7 +24,9 @@ static int write_sample(const struct ntk_top_run *run, int columns, bool is_firs
     struct ntk_buf text = { 0 };
     int ret = 0;
 
-    if (run->json) {
+    if (run->json && run->model->hosts) {
+        ntk_top_model_hosts_json(run->model, &text);
+    } else if (run->json) {
         ntk_top_samples_json(run->model, &text);
     } else if (run->csv) {
         ntk_top_samples_csv(run->model, ntk_top_samples_table_find(run->csv), is_first, &text);

@@ -246,10 +246,16 @@ static bool handle_keys(struct ntk_top_run *run)
             }
             break; /* what was typed meanwhile was for others */
         }
+        if (action == NTK_TOP_ACTION_BACK && ntk_top_run_close_host(run)) {
+            break;
+        }
         was_open = ntk_top_model_has_settings_open(run->model);
         if ((was_open || !steer(run, action)) &&
             ntk_top_model_act(run->model, action, argument) == NTK_TOP_QUIT) {
             return false;
+        }
+        if (run->model->host_wanted > 0 && ntk_top_run_open_host(run)) {
+            break;
         }
         apply_changes(run);
         if (was_open && !ntk_top_model_has_settings_open(run->model)) {

@@ -98,4 +98,15 @@ struct ntk_top_remote {
 int ntk_top_source_connect_open(const struct ntk_top_remote *remote,
                                 struct ntk_top_source **out_source, struct ntk_err *err);
 
+/* Many of them, see hosts.h; names are borrowed. begin_whole: nothing is shown before each host has
+ * answered or failed. */
+int ntk_top_source_hosts_open(const char *const *names, size_t count,
+                              const struct ntk_top_remote *remote, bool begin_whole,
+                              struct ntk_top_source **out_source, struct ntk_err *err);
+struct ntk_top_hosts;
+/* NULL for any other source. */
+struct ntk_top_hosts *ntk_top_source_hosts_get(struct ntk_top_source *source);
+/* Whose snapshots it gives from now on; SIZE_MAX: of none, which are empty. */
+void ntk_top_source_hosts_show(struct ntk_top_source *source, size_t index);
+
 #endif

@@ -14,19 +14,20 @@
 
 #include "shared/base/clock.h"
 #include "shared/base/cond.h"
+#include "shared/hosts/hosts.h"
 #include "shared/http/http_client.h"
 #include "top/source.h"
 
-#define URL_BYTES 2048
 /* Whole reports, whatever bound the agent has for lines. */
 #define STREAM_PATH "/api/v1/live"
+#define HEAD_NS (10 * NTK_NS_PER_SECOND) /* who says nothing at all is no agent */
 #define RETRY_NS (1 * NTK_NS_PER_SECOND)
 
 struct connect_source {
     struct ntk_top_source base;
     struct ntk_top_source *stream; /* reads the pipe */
     struct ntk_top_remote remote;
-    char url[URL_BYTES];
+    char url[NTK_HOSTS_URL_BYTES];
     struct ntk_http_client *client;
     pthread_t thread;
     bool has_thread;
@@ -88,6 +89,7 @@ static int ask_once(struct connect_source *source, struct ntk_http_answer *answe
     const struct ntk_http_question question = { .url = source->url,
                                                 .token_file = source->remote.token_file,
                                                 .timeout_ns = UINT64_MAX,
+                                                .head_ns = HEAD_NS,
                                                 .ca_file = source->remote.ca_file,
                                                 .on_bytes = on_bytes,
                                                 .ctx = source };
@@ -180,34 +182,12 @@ static const struct ntk_top_source_ops connect_ops = { .take = connect_take,
                                                        .close = connect_close,
                                                        .note = connect_note };
 
-/* The address of the stream: what people give is the server, or the stream itself. */
-static int make_url(struct connect_source *source, struct ntk_err *err)
-{
-    const char *url = source->remote.url;
-    const char *host = strstr(url, "://");
-    size_t length = strlen(url);
-
-    if (!host || (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "'%.200s' is not a URL with http:// or https://", url);
-    }
-    while (length > 0 && url[length - 1] == '/') {
-        length--;
-    }
-    const char *path = strchr(host + 3, '/');
-    bool has_path = path && path < url + length;
-    if (snprintf(source->url, sizeof source->url, "%.*s%s", (int)length, url,
-                 has_path ? "" : STREAM_PATH) >= (int)sizeof source->url) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "the URL is too long");
-    }
-    return 0;
-}
-
 static int start(struct connect_source *source, struct ntk_err *err)
 {
     int fds[2];
 
-    int ret = make_url(source, err);
+    int ret =
+        ntk_hosts_url_make(source->remote.url, STREAM_PATH, source->url, sizeof source->url, err);
     if (ret < 0) {
         return ret;
     }

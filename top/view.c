@@ -8,6 +8,7 @@
 
 #include "top/view_cores.h"
 #include "top/format.h"
+#include "top/hosts.h"
 
 #define SECTION_ROWS 3   /* heading and two rows */
 #define TREE_ROWS_GOOD 6 /* with fewer rows in the tree, devices move together */
@@ -184,9 +185,16 @@ void ntk_top_view_title(const struct ntk_top_model *model, struct ntk_screen *sc
     char text[256];
     int width;
 
-    (void)snprintf(text, sizeof text, "neuron-top %s running on %s (%s)", model->version,
-                   model->instance_id[0] ? model->instance_id : "i-local",
-                   model->instance_type[0] ? model->instance_type : "no instance type");
+    if (model->hosts) {
+        (void)snprintf(text, sizeof text, "neuron-top %s: %zu hosts", model->version,
+                       model->hosts->count);
+    } else {
+        (void)snprintf(text, sizeof text, "neuron-top %s running on %s (%s)", model->version,
+                       model->host_name[0]     ? model->host_name
+                       : model->instance_id[0] ? model->instance_id
+                                               : "i-local",
+                       model->instance_type[0] ? model->instance_type : "no instance type");
+    }
     width = ntk_screen_width(screen, text);
     ntk_screen_fill(screen, 0, 0, screen->columns, NTK_STYLE_TITLE, ' ');
     ntk_screen_put(screen, 0, width < screen->columns ? (screen->columns - width) / 2 : 0,

@@ -57,19 +57,22 @@ static int strip_cells(struct ntk_screen *screen, const struct strip *strip, int
  * What has room: all names, else the open one, the names around it and the keys of the others;
  * where even these have none, those that are farthest away go.
  */
-static struct strip choose_strip(struct ntk_screen *screen, int open, int room)
+static struct strip choose_strip(const struct ntk_top_model *model, struct ntk_screen *screen,
+                                 int open, int room)
 {
     struct strip strip = { .gap = STRIP_GAP };
 
     for (int i = 0; i < NTK_TOP_VIEW_COUNT; i++) {
-        strip.levels[i] = STRIP_NAME;
+        strip.levels[i] =
+            ntk_top_model_has_view(model, (enum ntk_top_view_id)i) ? STRIP_NAME : STRIP_NOTHING;
     }
     if (strip_cells(screen, &strip, open) <= room) {
         return strip;
     }
     strip.gap = 1;
     for (int i = 0; i < NTK_TOP_VIEW_COUNT; i++) {
-        strip.levels[i] = i == open ? STRIP_NAME : STRIP_KEY;
+        strip.levels[i] =
+            strip.levels[i] == STRIP_NOTHING || i == open ? strip.levels[i] : STRIP_KEY;
     }
     for (int far = NTK_TOP_VIEW_COUNT - 1; far > 0; far--) {
         for (int side = -1; side <= 1; side += 2) {
@@ -116,7 +119,7 @@ static void draw_strip(const struct ntk_top_model *model, struct ntk_screen *scr
         end = screen->columns - width;
         ntk_screen_put(screen, row, end, width, NTK_STYLE_TITLE, place);
     }
-    strip = choose_strip(screen, (int)model->view, end - 1 - column);
+    strip = choose_strip(model, screen, (int)model->view, end - 1 - column);
     for (int i = 0; i < NTK_TOP_VIEW_COUNT; i++) {
         const struct ntk_top_view_text *text = ntk_top_views_text_get((enum ntk_top_view_id)i);
         bool is_open = i == (int)model->view;

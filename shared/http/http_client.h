@@ -39,6 +39,7 @@ struct ntk_http_question {
     size_t body_bytes;
     uint64_t connect_ns;          /* 0: NTK_HTTP_CONNECT_NS */
     uint64_t timeout_ns;          /* in all; 0: NTK_HTTP_TIMEOUT_NS; UINT64_MAX: none (a feed) */
+    uint64_t head_ns;             /* until the answer begins; 0: as long as all of it may take */
     size_t answer_bytes_max;      /* 0: NTK_HTTP_ANSWER_BYTES; not for on_bytes */
     const char *unix_socket_path; /* NULL: TCP; the URL's host is then only a name */
     bool http2; /* HTTP/2 from the first byte on, without TLS (gRPC), on a connection of its own */

@@ -66,6 +66,7 @@ static size_t on_head(char *bytes, size_t size, size_t count, void *ctx)
     const char *colon = memchr(bytes, ':', bytes_count);
     size_t length = bytes_count;
 
+    transfer->has_head = true;
     if (bytes_count >= 5 && !memcmp(bytes, "HTTP/", 5)) {
         ntk_buf_reset(head);
         return bytes_count;
@@ -86,6 +87,21 @@ static size_t on_head(char *bytes, size_t size, size_t count, void *ctx)
     }
     ntk_buf_add_char(head, '\n');
     return bytes_count;
+}
+
+/* libcurl asks about once a second, and more often while something moves. */
+static int on_progress(void *ctx, curl_off_t to_get, curl_off_t got, curl_off_t to_send,
+                       curl_off_t sent)
+{
+    struct http_transfer *transfer = ctx;
+
+    (void)to_get;
+    (void)got;
+    (void)to_send;
+    (void)sent;
+    transfer->is_too_late = !transfer->has_head && ntk_clock_monotonic_ns() - transfer->begin_ns >
+                                                       transfer->question->head_ns;
+    return transfer->is_too_late;
 }
 
 /* Gives the body of the question: what was given may have reached the peer. */
@@ -166,6 +182,11 @@ static void set_options(CURL *easy, struct http_transfer *transfer, struct curl_
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
     curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_head);
     curl_easy_setopt(easy, CURLOPT_HEADERDATA, transfer);
+    if (question->head_ns > 0) {
+        curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
+        curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, on_progress);
+        curl_easy_setopt(easy, CURLOPT_XFERINFODATA, transfer);
+    }
     set_body(easy, transfer);
     if (question->method && !strcmp(question->method, "HEAD")) {
         curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
@@ -287,6 +308,11 @@ static int fail(const struct http_transfer *transfer, CURLcode code, struct ntk_
                            "%.*s: the answer is longer than %zu bytes", length, url,
                            transfer->body_bytes_max);
     }
+    if (transfer->is_too_late) {
+        return ntk_err_set(err, -ETIMEDOUT, NTK_ERR_NO_OFFSET,
+                           "%.*s: no answer within %llu seconds", length, url,
+                           (unsigned long long)(transfer->question->head_ns / NTK_NS_PER_SECOND));
+    }
     if (transfer->is_stopped || error == -ECANCELED) {
         return ntk_err_set(err, -ECANCELED, NTK_ERR_NO_OFFSET, "%.*s: cancelled", length, url);
     }
@@ -301,6 +327,7 @@ int http_transfer_begin(struct http_transfer *transfer, const struct ntk_http_qu
 
     *transfer = (struct http_transfer){ .easy = easy,
                                         .question = question,
+                                        .begin_ns = ntk_clock_monotonic_ns(),
                                         .answer = answer,
                                         .body_bytes_max = question->answer_bytes_max
                                                               ? question->answer_bytes_max

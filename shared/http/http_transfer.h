@@ -20,6 +20,9 @@ struct http_transfer {
     struct curl_slist *headers;
     size_t body_bytes_max;
     size_t sent_bytes; /* of the question's body, handed to the connection */
+    uint64_t begin_ns; /* monotonic */
+    bool has_head;
+    bool is_too_late; /* the answer began not in time */
     bool is_too_long;
     bool is_stopped; /* by on_bytes */
     char error[CURL_ERROR_SIZE];

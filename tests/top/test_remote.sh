@@ -64,8 +64,9 @@ code=0
 neuron-top --connect "http://127.0.0.1:$port/nothing" --once >/dev/null 2>err || code=$?
 [ $code = 1 ] && grep -q 'status 404' err || fail "a wrong path: code $code: $(cat err)"
 code=0
-neuron-top --connect nonsense --once >/dev/null 2>err || code=$?
-[ $code = 1 ] && grep -q 'is not a URL' err || fail "no URL: code $code: $(cat err)"
+neuron-top --connect ftp://nonsense --once >/dev/null 2>err || code=$?
+[ $code = 2 ] && grep -q 'is not a URL' err || fail "no URL: code $code: $(cat err)"
+neuron-top --connect "127.0.0.1:$port" --once | greps faraway || fail "--connect HOST:PORT shows nothing"
 code=0
 neuron-top --connect "http://127.0.0.1:$port" --stdin >/dev/null 2>err || code=$?
 [ $code = 2 ] || fail "two sources: code $code"

@@ -33,10 +33,12 @@ sees "the map" '─ ND1  *77.2% ─'
 key v
 sees "how full devices are" '^ HBM used of each device, a torus'
 key Tab
+sees "the view behind it" 'y>Ranks<'
+key Tab
 sees "the view behind the last" 'vCPU Utilization'
 key BTab
-sees "the view before the first" 't>Topology<'
-key t
+sees "the view before the first" 'y>Ranks<'
+key y
 sees "the key of the open view" 'vCPU Utilization'
 
 # pages of an application and of a model

@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+"""Agents without machines: fake_agents.py REPORT MODE... answers a recorded report at a port for each mode, until it is
+killed. Modes: good (made now, each second another), old (always the same), silent (takes connections and says nothing),
+garbage, endless, ahead (its clock, by an hour). The ports are printed, one a line."""
+import asyncio
+import json
+import sys
+import time
+
+report = json.load(open(sys.argv[1]))
+
+
+def body(mode, made):
+    if mode == "garbage":
+        return b"\x00\xff this is no report"
+    report["timestamp_ns"] = 10**18 if mode == "old" else int(made * 1e9) + (3600 * 10**9 if mode == "ahead" else 0)
+    return json.dumps(report).encode()
+
+
+def serve(mode):
+    async def answer(reader, writer):
+        try:
+            while await reader.readuntil(b"\r\n\r\n"):
+                if mode == "silent":
+                    await asyncio.sleep(3600)
+                elif mode == "endless":
+                    writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+                    while True:
+                        writer.write(b" " * 65536)
+                        await writer.drain()
+                text = body(mode, time.time())
+                writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(text) + text)
+                await writer.drain()
+        except (OSError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            writer.close()
+
+    return answer
+
+
+async def main():
+    servers = [await asyncio.start_server(serve(mode), "127.0.0.1", 0) for mode in sys.argv[2:]]
+    for server in servers:
+        print(server.sockets[0].getsockname()[1], flush=True)
+    print("end", flush=True)
+    await asyncio.Event().wait()
+
+
+asyncio.run(main())

@@ -1,0 +1,96 @@
+# test_hosts - many machines in one neuron-top: four agents (hooks folders) and hosts that are silent, talk nonsense or die,
+# in text, for programs and at a terminal; 64 hosts at once; ranks of a job over two of them.
+. "$(dirname "$0")/../e2e/lib.sh"
+needs neuron-top neuron-monitor neuron-bench neuron-packager jq tmux python3
+export COLUMNS=160 LC_ALL=C.UTF-8
+
+port_of() { sed -n 's/.*http.*port //p' "$1" | head -1; }
+has_port() { [ -n "$(port_of "$1")" ] && echo yes; }
+names=("")
+for i in 1 2 3 4; do
+    mkdir -m 700 "$memory/machine$i"
+    NEURON_HOOKS_DIR=$memory/machine$i neuron-monitor --period 200ms --quiet --verbose 1 --http 127.0.0.1:0 2>"agent$i.log" &
+    agents[i]=$!
+    pids+=("$!")
+done
+for i in 1 2 3 4; do
+    wait_for has_port "agent$i.log"
+    names[i]=127.0.0.1:$(port_of "agent$i.log")
+done
+neuron-packager example mlp -o mlp.neff
+NEURON_PROCESS_TAG=faraway NEURON_HOOKS_DIR=$memory/machine3 neuron-bench exec mlp.neff --cores 0 --rate 50 --duration 10m >/dev/null &
+pids+=($!)
+neuron-monitor --once --period 100ms >report
+
+# fakes MODE...: their names in fakes[].
+fakes() {
+    python3 "$NTK_SOURCE_DIR/tests/top/fake_agents.py" report "$@" >ports &
+    fake=$!
+    pids+=("$fake")
+    wait_for eval 'grep -x end ports >/dev/null && echo yes'
+    mapfile -t fakes < <(sed '/end/d; s/^/127.0.0.1:/' ports)
+}
+fakes silent garbage endless old ahead
+
+# Who answers is shown whatever the others do, the worst first, then the busiest; nothing is zero that nobody said.
+{
+    echo '# machines'
+    printf '%s # an agent\n' "${names[@]:1}"
+    printf '  %s\n' "${fakes[@]}"
+} >hosts.txt
+state() { jq -r --arg host "$1" '.hosts[] | select(.host == $host) | .'"$2" list.json; }
+busy() { neuron-top --connect "${names[3]}" --json --once | jq -e '.machine.executions_per_second > 0 or (.applications | length) > 0' >/dev/null && echo yes; }
+wait_for busy
+neuron-top --hosts hosts.txt --json --once >list.json
+[ "$(jq '.hosts | length' list.json)" = 9 ] || fail "hosts: $(cat list.json)"
+for i in 0 1 2; do
+    [ "$(state "${fakes[i]}" 'state + " \(.utilization_percent) \(.age_seconds)"')" = "unreachable null null" ] || fail "fake $i: $(cat list.json)"
+done
+[ "$(state "${fakes[0]}" error)" != null ] && greps 'longer than' <<<"$(state "${fakes[2]}" error)" || fail "sentences: $(cat list.json)"
+[ "$(jq -r '[.hosts[].state] | join(" ")' list.json)" = "unreachable unreachable unreachable late good good good good good" ] ||
+    fail "order: $(jq -c '[.hosts[] | [.host, .state]]' list.json)"
+[ "$(jq -r '.hosts[4].host' list.json)" = "${names[3]}" ] || fail "the busiest is not first of the good: $(cat list.json)"
+[ "$(state "${fakes[4]}" 'clock_ahead_seconds | round')" = 3600 ] ||
+    fail "the clock that is ahead: $(cat list.json)"
+neuron-top $(printf -- "--connect %s " "${names[@]:1}" "${fakes[4]}") --once >frame
+greps ': 5 hosts' frame && greps "${names[3]} .*good" frame && greps '3600s ahead' frame || fail "text: $(cat frame)"
+
+# What is wrong with the list is one sentence.
+code=0
+echo 'ftp://x' >bad.txt
+neuron-top --hosts bad.txt --once 2>err || code=$?
+[ $code = 1 ] && [ "$(wc -l <err)" = 1 ] && greps "bad.txt, line 1: 'ftp://x' is not a URL" err || fail "a bad list: $code $(cat err)"
+code=0
+: >none.txt
+neuron-top --hosts none.txt --once 2>err || code=$?
+[ $code = 1 ] && greps 'none.txt names no host' err || fail "an empty list: $code $(cat err)"
+
+# A terminal: a host opens and closes; one that dies keeps what it said last, with its age.
+tmx new-session -d -s keep cat
+tmx new-session -d -s top -x 120 -y 30 "neuron-top --hosts hosts.txt; echo status=\$?; exec cat"
+shows() { tmx capture-pane -p -t top | greps -e "$1" && echo yes; }
+wait_for shows "${names[3]} *good "
+kill -9 "${agents[3]}"
+wait_for shows "${names[3]} *unreachable .*[1-9][.0-9]*s "
+tmx send-keys -t top / "${names[3]}" Enter Enter
+wait_for shows "running on ${names[3]}"
+wait_for shows 'no answer, this is [1-9][0-9]*s old: '
+wait_for shows faraway
+tmx send-keys -t top p
+wait_for shows '>Processes<'
+tmx send-keys -t top Escape
+wait_for shows 'vCPU'
+tmx send-keys -t top Escape
+wait_for shows '>Hosts<'
+tmx send-keys -t top q
+wait_for shows status=0
+kill "$fake"
+
+# 64 hosts: every frame has a newer report of each.
+fakes $(yes good | head -64)
+printf '%s\n' "${fakes[@]}" >many.txt
+neuron-top --hosts many.txt --json --batch --count 3 >many.json
+[ "$(jq -s 'length' many.json)" = 3 ] || fail "frames: $(wc many.json)"
+[ "$(jq -s '[.[] | .hosts | length] | unique' -c many.json)" = "[64]" ] || fail "hosts of a frame"
+jq -s -e '[.[] | .hosts | sort_by(.host) | [.[].reports]] | transpose | all(.[0] < .[1] and .[1] < .[2])' many.json >/dev/null ||
+    fail "some host stood still: $(jq -c '[.hosts[].reports]' many.json)"

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * run_hosts - one host of many: its pages are those of a model of its own, so that nothing that was
+ * seen of one host is taken for another's; the key back leads to the list.
+ */
+#include <string.h>
+
+#include "shared/base/str.h"
+#include "top/hosts.h"
+#include "top/run.h"
+
+bool ntk_top_run_open_host(struct ntk_top_run *run)
+{
+    struct ntk_top_model *list = run->model;
+    size_t index = list->host_wanted - 1;
+    struct ntk_top_model *model;
+    struct ntk_err err;
+
+    if (list->host_wanted == 0) {
+        return false;
+    }
+    list->host_wanted = 0;
+    if (ntk_top_model_create(&model, &err) < 0) {
+        return false; /* without memory the list stays */
+    }
+    model->settings = list->settings;
+    model->with_flops = list->with_flops;
+    model->is_report = true;
+    ntk_str_copy_clean(model->host_name, sizeof model->host_name, list->hosts->items[index].name,
+                       strlen(list->hosts->items[index].name));
+    run->hosts_model = list;
+    run->model = model;
+    ntk_top_run_set_tree(run);
+    ntk_top_run_set_lists(run);
+    ntk_top_past_fini(&run->past);
+    run->past = (struct ntk_top_past){ 0 };
+    run->is_in_past = run->is_frozen = false;
+    run->reads_events = run->reads_latency = false;
+    ntk_top_source_hosts_show(run->source, index);
+    return true;
+}
+
+bool ntk_top_run_close_host(struct ntk_top_run *run)
+{
+    const struct ntk_top_model *model = run->model;
+
+    if (!run->hosts_model || model->view != NTK_TOP_VIEW_MAIN || model->with_help ||
+        ntk_top_model_has_settings_open(model)) {
+        return false;
+    }
+    ntk_top_run_save_settings(run); /* columns and order of its lists */
+    ntk_top_model_destroy(run->model);
+    run->model = run->hosts_model;
+    run->hosts_model = NULL;
+    ntk_top_past_fini(&run->past);
+    run->past = (struct ntk_top_past){ 0 };
+    run->is_in_past = run->is_frozen = false;
+    ntk_top_source_hosts_show(run->source, SIZE_MAX);
+    return true;
+}
