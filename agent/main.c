@@ -17,6 +17,7 @@
 #include "agent/report/monitor_config.h"
 #include "agent/run/run.h"
 #include "runtime-hooks/attach/attach.h"
+#include "agent/hang/captures.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
 #include "shared/base/memory.h"
@@ -46,6 +47,8 @@ static struct ntk_pods_options pod_options;
 static struct ntk_pod_resource pod_resources[NTK_POD_RESOURCES_MAX + 1];
 static struct ntk_monitor_options options = { .exporter.labels = &ntk_labels_option,
                                               .exporter.names = &ntk_names_option };
+static struct ntk_captures_options capture_options;
+static bool arg_capture_on;   /* given */
 static uint64_t arg_max_line; /* 0: whole reports, whoever reads them */
 
 static int set_verbose(const char *value, struct ntk_err *err)
@@ -103,6 +106,13 @@ static int set_db_keep(const char *value, struct ntk_err *err)
                        "one to three times, separated by commas, expected, such as 24h,720h");
 }
 
+static int set_capture_on(const char *value, struct ntk_err *err)
+{
+    arg_capture_on = true;
+    return ntk_captures_parse(value, &capture_options, err);
+}
+
+static int (*const call_capture_on)(const char *, struct ntk_err *) = set_capture_on;
 static int (*const call_verbose)(const char *, struct ntk_err *) = set_verbose;
 static int (*const call_http)(const char *, struct ntk_err *) = set_http;
 static int (*const call_omit)(const char *, struct ntk_err *) = set_omit;
@@ -148,6 +158,17 @@ static const struct ntk_opt first_rows[] = {
 };
 
 static const struct ntk_opt last_rows[] = {
+    { 0, "Captures", 0, NTK_OPT_HEADING, 0, 0 },
+    { 0, "capture-folder", "FOLDER", NTK_OPT_TEXT, &capture_options.folder,
+      "keep captures of processes to which something happens, with the time before, there" },
+    { 0, "capture-on", "LIST", NTK_OPT_CALL, CALL(call_capture_on),
+      "when: of hang, slow, stuck, ecc and p99=TIME, separated by commas; default "
+      "hang,slow,stuck,ecc" },
+    { 0, "capture-every", "TIME", NTK_OPT_DURATION, &capture_options.every_ns,
+      "of one reason at most one in so long; default 10m", .is_above_zero = true },
+    { 0, "capture-size", "BYTES", NTK_OPT_BYTES, &capture_options.keep_bytes,
+      "of all together, the oldest goes first; default 1G", .is_above_zero = true },
+    { 0, "Serving", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "web.config.file", "FILE", NTK_OPT_TEXT, &arg_web_config,
       "TLS, users and headers of both ports, in the form of the Prometheus family" },
     NTK_EXPORTER_OPT(options.exporter),
@@ -268,6 +289,12 @@ static const char *find_lonely(const struct outputs *outputs)
         { "--label", ntk_labels_option.count > 0, outputs->metrics, to_export },
         { "--names", ntk_names_option != 0, outputs->metrics, to_export },
         { "--zero-fill", options.exporter.zero_fill, outputs->metrics, to_export },
+        { "--capture-on", arg_capture_on, capture_options.folder != NULL,
+          "needs --capture-folder" },
+        { "--capture-every", capture_options.every_ns > 0, capture_options.folder != NULL,
+          "needs --capture-folder" },
+        { "--capture-size", capture_options.keep_bytes > 0, capture_options.folder != NULL,
+          "needs --capture-folder" },
         { "--db-keep", options.store.keep_ns[0] > 0, options.db_path != NULL, "needs --db" },
         { "--db-size", options.store.keep_bytes > 0, options.db_path != NULL, "needs --db" },
     };
@@ -404,6 +431,12 @@ int main(int argc, char **argv)
     options.report.line_bytes_max = (size_t)arg_max_line;
     options.skip_first = arg_once || arg_count; /* a look, or a number of them: whole periods */
     options.report_count = arg_once ? 1 : arg_count;
+    if (capture_options.folder) {
+        for (int r = 0; r < NTK_CAPTURES_P99 && !arg_capture_on; r++) {
+            capture_options.is_wanted[r] = true; /* a bound of latency nobody knows */
+        }
+        options.captures = &capture_options;
+    }
     if ((arg_web_config &&
          ntk_http_security_open_config(arg_web_config, &options.exporter.security, &err) < 0) ||
         ntk_monitor_create(&options, &monitor, &err) < 0) {

@@ -14,6 +14,7 @@
 
 #include "agent/collect/instance.h"
 #include "agent/collect/pods.h"
+#include "agent/hang/captures.h"
 #include "agent/hang/hang_watch.h"
 #include "agent/http/routes.h"
 #include "agent/loop.h"
@@ -51,6 +52,7 @@ struct ntk_monitor {
     struct ntk_collector *collector;
     struct ntk_monitor_schedule *schedule;
     struct ntk_hang_watch *ranks;
+    struct ntk_captures *captures;     /* NULL: none are taken */
     struct ntk_monitor_config *config; /* read by SIGHUP; NULL: that of the options */
     struct ntk_monitor_stream *stream;
     struct ntk_outputs outputs;
@@ -357,6 +359,7 @@ static bool watch_ranks(struct ntk_monitor *monitor, const struct ntk_snapshot *
 {
     bool is_changed = ntk_hang_watch_put(monitor->ranks, snapshot);
 
+    ntk_captures_look(monitor->captures, snapshot);
     if (monitor->routes && ntk_hang_ranks_write(snapshot, &monitor->line)) {
         ntk_routes_ranks_put(monitor->routes, &monitor->line);
     }
@@ -649,6 +652,10 @@ int ntk_monitor_create(const struct ntk_monitor_options *options, struct ntk_mon
             ntk_clock_monotonic_ns(), options->skip_first);
         ret = monitor->schedule && monitor->ranks ? 0 : ntk_err_no_memory(err);
     }
+    if (ret >= 0 && options->captures) {
+        ret = ntk_captures_create(options->captures, &monitor->captures, err);
+        ntk_hang_watch_set_captures(monitor->ranks, monitor->captures);
+    }
     if (ret < 0) {
         ntk_monitor_destroy(monitor, NULL);
         return ret;
@@ -691,6 +698,7 @@ int ntk_monitor_destroy(struct ntk_monitor *monitor, struct ntk_err *err)
     ntk_outputs_fini(&monitor->outputs);
     ntk_monitor_schedule_destroy(monitor->schedule);
     ntk_hang_watch_destroy(monitor->ranks);
+    ntk_captures_destroy(monitor->captures);
     if (monitor->config) {
         ntk_monitor_config_fini(monitor->config);
         free(monitor->config);

@@ -31,6 +31,7 @@ extern "C" {
 #endif
 
 struct ntk_pods_options;
+struct ntk_captures_options;
 
 #define NTK_MONITOR_DRAIN_MIN_NS (10 * NTK_NS_PER_MS)
 #define NTK_MONITOR_DRAIN_MAX_NS (100 * NTK_NS_PER_MS)
@@ -53,7 +54,8 @@ struct ntk_monitor_options {
     const struct ntk_pods_options *pods; /* NULL: nobody is asked which pod has what */
     const char *host_root; /* where the host's root folder is mounted, for its /proc; NULL: "/" */
     bool command_lines;    /* with arguments: report, store and HTTP have them then */
-    bool quiet;            /* nothing on stdout */
+    const struct ntk_captures_options *captures; /* NULL: nothing is kept */
+    bool quiet;                                  /* nothing on stdout */
     bool skip_first;       /* the first report after a period, not as soon as it can be */
     uint64_t report_count; /* reports until it ends; 0: until it is stopped */
     /* Reads the configuration again, for SIGHUP: fills *config or says why not. NULL: there is

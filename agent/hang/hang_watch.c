@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "shared/base/log.h"
+#include "agent/hang/captures.h"
 #include "agent/hang/hang.h"
 #include "shared/base/clock.h"
 #include "shared/base/map.h"
@@ -20,11 +21,17 @@
 struct ntk_hang_watch {
     struct ntk_map said; /* enum ntk_comm_verdict_kind + 1 of each communicator that has trouble */
     bool has_ranks;
-    struct ntk_pace pace; /* of the window so far */
+    struct ntk_captures *captures; /* NULL: nothing is kept */
+    struct ntk_pace pace;          /* of the window so far */
     uint64_t window_ns;
     struct ntk_map said_slow;  /* rank + 1, by communicator */
     struct ntk_map said_stuck; /* pid + 1, by core */
 };
+
+void ntk_hang_watch_set_captures(struct ntk_hang_watch *watch, struct ntk_captures *captures)
+{
+    watch->captures = captures;
+}
 
 struct ntk_hang_watch *ntk_hang_watch_create(void)
 {
@@ -86,7 +93,23 @@ static void say(const struct ntk_comm_verdict *verdict)
     }
 }
 
-static void say_pace(struct ntk_hang_watch *watch, const struct ntk_pace_verdict *verdict)
+/* Where the ranks of a communicator meet; "" when none of them is there any more. */
+static const char *place_of(const struct ntk_snapshot *snapshot, uint64_t key)
+{
+    for (size_t i = 0; i < snapshot->runtime_count; i++) {
+        const struct ntk_runtime_sample *runtime = &snapshot->runtimes[i];
+
+        for (size_t k = 0; k < runtime->rank_count; k++) {
+            if (runtime->ranks[k].key == key) {
+                return runtime->ranks[k].rendezvous;
+            }
+        }
+    }
+    return "";
+}
+
+static void say_pace(struct ntk_hang_watch *watch, const struct ntk_snapshot *snapshot,
+                     const struct ntk_pace_verdict *verdict)
 {
     uintptr_t before = (uintptr_t)ntk_map_get_number(&watch->said_slow, verdict->key);
     uintptr_t now = verdict->slow ? (uintptr_t)verdict->slow->rank + 1 : 0;
@@ -105,6 +128,8 @@ static void say_pace(struct ntk_hang_watch *watch, const struct ntk_pace_verdict
                      ntk_units_duration(interval, sizeof interval, verdict->interval_ns),
                      ntk_pace_where_names[verdict->where]);
         (void)ntk_map_put_number(&watch->said_slow, verdict->key, (void *)now);
+        ntk_captures_take(watch->captures, NTK_CAPTURES_SLOW, place_of(snapshot, verdict->key),
+                          verdict->slow->pid);
     } else {
         ntk_log_warn(MODULE, "rank %u of %u is slow no more", (uint32_t)before - 1,
                      verdict->rank_count);
@@ -121,7 +146,7 @@ static void watch_pace(struct ntk_hang_watch *watch, const struct ntk_snapshot *
     }
     if (ntk_pace_judge(&watch->pace) == 0) {
         ntk_vec_each(struct ntk_pace_verdict, verdict, &watch->pace.verdicts) {
-            say_pace(watch, verdict);
+            say_pace(watch, snapshot, verdict);
         }
     }
     ntk_pace_clear(&watch->pace);
@@ -184,6 +209,7 @@ static bool watch_stuck(struct ntk_hang_watch *watch, const struct ntk_snapshot 
             ntk_hang_write_stuck(row, &text);
             ntk_log_warn(MODULE, "%s", ntk_buf_text_get(&text));
             ntk_buf_fini(&text);
+            ntk_captures_take(watch->captures, NTK_CAPTURES_STUCK, "", row->runtime->pid);
             is_changed = true;
         }
         (void)ntk_map_put_number(&now, row->core->core, pid);
@@ -227,6 +253,10 @@ bool ntk_hang_watch_put(struct ntk_hang_watch *watch, const struct ntk_snapshot 
         is_changed = true;
         if (has_trouble) {
             say(verdict);
+            if (verdict->kind == NTK_COMM_HANGS) {
+                ntk_captures_take(watch->captures, NTK_CAPTURES_HANG,
+                                  verdict->first->sample->rendezvous, verdict->first->pid);
+            }
             (void)ntk_map_put_number(&watch->said, key, (void *)now);
         } else {
             ntk_log_warn(MODULE, "the %u ranks at '%s' go on", verdict->rank_count,

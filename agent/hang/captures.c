@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT */
+#include "agent/hang/captures.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "shared/base/clock.h"
+#include "shared/base/fs.h"
+#include "shared/base/log.h"
+#include "shared/base/str.h"
+#include "shared/metrics/percentile.h"
+
+#define MODULE "captures"
+#define EVERY_NS (600 * NTK_NS_PER_SECOND)
+#define KEEP_BYTES (UINT64_C(1) << 30)
+#define P99_EXECUTIONS_MIN 20U /* of a period: with fewer it is the slowest one */
+#define STAMP_BYTES 16         /* 20261124T010000Z, which begins the name of each folder */
+
+extern char **environ;
+
+const char *const ntk_captures_reason_names[NTK_CAPTURES_REASON_COUNT] = { "hang", "slow", "stuck",
+                                                                           "ecc", "p99" };
+
+struct ntk_captures {
+    const struct ntk_captures_options *options;
+    uint64_t every_ns, keep_bytes;
+    char program[PATH_MAX];
+    uint64_t taken_ns[NTK_CAPTURES_REASON_COUNT]; /* 0: never */
+    uint64_t left_out[NTK_CAPTURES_REASON_COUNT]; /* since */
+    pid_t running;                                /* 0: none */
+    char folder[PATH_MAX];                        /* of that */
+};
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+static int reason_parse(char *word, struct ntk_captures_options *options, struct ntk_err *err)
+{
+    char *value = strchr(word, '=');
+    enum ntk_captures_reason reason = 0;
+
+    if (value) {
+        *value++ = '\0';
+    }
+    while (reason < NTK_CAPTURES_REASON_COUNT &&
+           strcmp(word, ntk_captures_reason_names[reason]) != 0) {
+        reason++;
+    }
+    if (reason == NTK_CAPTURES_REASON_COUNT) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "'%s' is no reason; there are hang, slow, stuck, ecc and p99=TIME",
+                           word);
+    }
+    if ((value != NULL) != (reason == NTK_CAPTURES_P99) ||
+        (value &&
+         (ntk_str_parse_duration_ns(value, &options->p99_ns) < 0 || options->p99_ns == 0))) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           reason == NTK_CAPTURES_P99 ? "p99 needs a time, such as p99=50ms"
+                                                      : "'%s' takes no value",
+                           word);
+    }
+    options->is_wanted[reason] = true;
+    return 0;
+}
+
+int ntk_captures_parse(const char *list, struct ntk_captures_options *options, struct ntk_err *err)
+{
+    char *copy = strdup(list);
+    char *save = NULL;
+    int ret = copy ? 0 : ntk_err_no_memory(err);
+
+    if (ret == 0 && !list[0]) {
+        ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                          "reasons are missing; there are hang, slow, stuck, ecc and p99=TIME");
+    }
+    for (char *word = copy ? strtok_r(copy, ",", &save) : NULL; word && ret == 0;
+         word = strtok_r(NULL, ",", &save)) {
+        ret = reason_parse(word, options, err);
+    }
+    free(copy);
+    return ret;
+}
+
+/* ---- room ------------------------------------------------------------------------------------ */
+
+static _Thread_local uint64_t counted_bytes;
+
+static int count_file(const char *path, const struct stat *status, int type, struct FTW *where)
+{
+    (void)path;
+    (void)where;
+    counted_bytes += type == FTW_F ? (uint64_t)status->st_blocks * 512 : 0;
+    return 0;
+}
+
+static uint64_t bytes_of(const char *path)
+{
+    counted_bytes = 0;
+    (void)nftw(path, count_file, 8, FTW_PHYS);
+    return counted_bytes;
+}
+
+/* Only what an agent has made, by its name: "20261124T010000Z-hang". */
+static int is_ours(const struct dirent *entry)
+{
+    const char *name = entry->d_name;
+    size_t digits = strspn(name, "0123456789");
+
+    return digits == 8 && name[8] == 'T' && strspn(name + 9, "0123456789") == 6 &&
+           name[15] == 'Z' && name[STAMP_BYTES] == '-';
+}
+
+/* The oldest go, as their names tell, until the rest is within the bound; the last one stays. */
+static void make_room(const struct ntk_captures *captures)
+{
+    struct dirent **entries = NULL;
+    int count = scandir(captures->options->folder, &entries, is_ours, alphasort);
+    uint64_t bytes = 0;
+
+    for (int i = count - 1; i >= 0; i--) {
+        char path[PATH_MAX];
+        struct ntk_err err = { 0 };
+
+        if ((size_t)snprintf(path, sizeof path, "%s/%s", captures->options->folder,
+                             entries[i]->d_name) < sizeof path) {
+            bytes += bytes_of(path);
+            if (bytes > captures->keep_bytes && i < count - 1 &&
+                ntk_fs_remove_tree(path, &err) < 0) {
+                ntk_log_warn(MODULE, "%s", err.text);
+            }
+        }
+        free(entries[i]);
+    }
+    free(entries);
+}
+
+/* ---- a run ----------------------------------------------------------------------------------- */
+
+int ntk_captures_create(const struct ntk_captures_options *options,
+                        struct ntk_captures **out_captures, struct ntk_err *err)
+{
+    struct ntk_captures *captures = calloc(1, sizeof *captures);
+    char own[PATH_MAX] = "";
+    ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
+    char *slash = length > 0 ? strrchr(own, '/') : NULL;
+
+    if (!captures) {
+        return ntk_err_no_memory(err);
+    }
+    int ret = ntk_fs_make_folders(options->folder, 0755, err);
+    if (ret < 0) {
+        free(captures);
+        return ret;
+    }
+    captures->options = options;
+    captures->every_ns = options->every_ns > 0 ? options->every_ns : EVERY_NS;
+    captures->keep_bytes = options->keep_bytes > 0 ? options->keep_bytes : KEEP_BYTES;
+    if (options->program) {
+        (void)ntk_str_copy(captures->program, sizeof captures->program, options->program);
+    } else if (slash) {
+        (void)snprintf(captures->program, sizeof captures->program, "%.*s/neuron-profile",
+                       (int)(slash - own), own);
+    }
+    if (!options->program && access(captures->program, X_OK) != 0) {
+        (void)ntk_str_copy(captures->program, sizeof captures->program, "neuron-profile");
+    }
+    *out_captures = captures;
+    return 0;
+}
+
+void ntk_captures_destroy(struct ntk_captures *captures)
+{
+    free(captures);
+}
+
+/* Where nothing goes on there is nothing to wait for but the time before. */
+static const char *timeout_of(enum ntk_captures_reason reason)
+{
+    return reason == NTK_CAPTURES_HANG || reason == NTK_CAPTURES_STUCK ? "3s" : "20s";
+}
+
+static int run(struct ntk_captures *captures, enum ntk_captures_reason reason, const char *job,
+               const char *pid)
+{
+    char *const argv[] = { (char *)"neuron-profile",
+                           (char *)"trigger",
+                           (char *)(job[0] ? "--job" : "--pid"),
+                           (char *)(job[0] ? job : pid),
+                           (char *)"--executions",
+                           (char *)"3",
+                           (char *)"--timeout",
+                           (char *)timeout_of(reason),
+                           (char *)"--output",
+                           captures->folder,
+                           NULL };
+    char log[PATH_MAX + 16];
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attributes;
+    sigset_t none;
+
+    (void)snprintf(log, sizeof log, "%s/trigger.log", captures->folder);
+    sigemptyset(&none);
+    posix_spawn_file_actions_init(&files);
+    posix_spawnattr_init(&attributes);
+    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, log, O_WRONLY | O_CREAT | O_APPEND,
+                                     0644);
+    posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    int code =
+        posix_spawnp(&captures->running, captures->program, &files, &attributes, argv, environ);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&files);
+    if (code != 0) {
+        captures->running = 0;
+    }
+    return -code;
+}
+
+void ntk_captures_take(struct ntk_captures *captures, enum ntk_captures_reason reason,
+                       const char *job, uint32_t pid)
+{
+    uint64_t now_ns = ntk_clock_monotonic_ns();
+    time_t now = time(NULL);
+    struct ntk_err err = { 0 };
+    char stamp[32];
+    char pid_text[16];
+    struct tm utc;
+
+    if (!captures || !captures->options->is_wanted[reason]) {
+        return;
+    }
+    if (captures->running > 0 || (captures->taken_ns[reason] > 0 &&
+                                  now_ns - captures->taken_ns[reason] < captures->every_ns)) {
+        captures->left_out[reason]++;
+        return;
+    }
+    gmtime_r(&now, &utc);
+    (void)strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", &utc);
+    (void)snprintf(pid_text, sizeof pid_text, "%u", pid);
+    (void)snprintf(captures->folder, sizeof captures->folder, "%s/%s-%s", captures->options->folder,
+                   stamp, ntk_captures_reason_names[reason]);
+    int ret = ntk_fs_make_folders(captures->folder, 0755, &err);
+    if (ret == 0 && (ret = run(captures, reason, job, pid_text)) < 0) {
+        ntk_err_set(&err, ret, NTK_ERR_NO_OFFSET, "cannot run %s: %s", captures->program,
+                    strerror(-ret));
+    }
+    captures->taken_ns[reason] = now_ns;
+    if (ret < 0) {
+        ntk_log_warn(MODULE, "nothing is kept of what happened (%s): %s",
+                     ntk_captures_reason_names[reason], err.text);
+        return;
+    }
+    ntk_log_warn(MODULE, "%s: %s %s is captured to %s; %llu before it were not",
+                 ntk_captures_reason_names[reason], job[0] ? "the job at" : "process",
+                 job[0] ? job : pid_text, captures->folder,
+                 (unsigned long long)captures->left_out[reason]);
+    captures->left_out[reason] = 0;
+}
+
+/* ---- each period ----------------------------------------------------------------------------- */
+
+static void run_look(struct ntk_captures *captures)
+{
+    int status = 0;
+
+    if (captures->running > 0 && waitpid(captures->running, &status, WNOHANG) != 0) {
+        captures->running = 0;
+        if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+            ntk_log_warn(MODULE, "not all of it could be had: %s/trigger.log", captures->folder);
+        }
+        make_room(captures);
+    }
+}
+
+static bool has_error(const struct ntk_device_sample *device)
+{
+    return device->ecc[NTK_ECC_MEM_UNCORRECTED].period > 0 ||
+           device->ecc[NTK_ECC_SRAM_UNCORRECTED].period > 0 ||
+           device->ecc[NTK_ECC_MEM_REPAIRABLE].period > 0;
+}
+
+/* The first process with a core of the device. */
+static uint32_t user_of(const struct ntk_snapshot *snapshot, const struct ntk_device_sample *device)
+{
+    uint32_t per_device = snapshot->hardware.cores_per_device;
+
+    for (size_t i = 0; i < snapshot->runtime_count && per_device > 0; i++) {
+        const struct ntk_runtime_sample *runtime = &snapshot->runtimes[i];
+
+        for (size_t c = 0; c < runtime->core_count && !runtime->ended; c++) {
+            if (runtime->cores[c].core / per_device == device->index) {
+                return runtime->pid;
+            }
+        }
+    }
+    return 0;
+}
+
+void ntk_captures_look(struct ntk_captures *captures, const struct ntk_snapshot *snapshot)
+{
+    if (!captures) {
+        return;
+    }
+    run_look(captures);
+    for (size_t i = 0; i < snapshot->device_count && captures->options->is_wanted[NTK_CAPTURES_ECC];
+         i++) {
+        uint32_t pid =
+            has_error(&snapshot->devices[i]) ? user_of(snapshot, &snapshot->devices[i]) : 0;
+
+        if (pid > 0) {
+            ntk_captures_take(captures, NTK_CAPTURES_ECC, "", pid);
+        }
+    }
+    for (size_t i = 0;
+         i < snapshot->runtime_count && captures->options->is_wanted[NTK_CAPTURES_P99]; i++) {
+        const struct ntk_runtime_sample *runtime = &snapshot->runtimes[i];
+        double p99_ns = 0;
+
+        if (!runtime->ended && runtime->total_latency.count >= P99_EXECUTIONS_MIN &&
+            ntk_histogram_percentile(&runtime->total_latency, 99, &p99_ns) &&
+            p99_ns > (double)captures->options->p99_ns) {
+            ntk_captures_take(captures, NTK_CAPTURES_P99, "", runtime->pid);
+        }
+    }
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * captures - what an agent keeps by itself when something happens on its machine: captures of the
+ * processes that it happens to, with the time before, each in a folder of its own.
+ *
+ * Each is one run of 'neuron-profile trigger', at most one at a time, and for each reason at most
+ * one in a while; what is not kept for that is counted and said with the next one. Folders together
+ * have a bound, the oldest goes first.
+ *
+ * Owner:   ntk_captures_create() allocates, _destroy() frees and leaves a run that goes on to itself.
+ * Threads: one.
+ */
+#ifndef NTK_AGENT_HANG_CAPTURES_H
+#define NTK_AGENT_HANG_CAPTURES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shared/base/err.h"
+#include "shared/metrics/snapshot.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum ntk_captures_reason {
+    NTK_CAPTURES_HANG,  /* ranks that wait for one of them */
+    NTK_CAPTURES_SLOW,  /* ranks of which one is slow */
+    NTK_CAPTURES_STUCK, /* an execution of a process alone does not end */
+    NTK_CAPTURES_ECC,   /* an uncorrectable error of a device's memory */
+    NTK_CAPTURES_P99,   /* the latency of a process is above a bound */
+    NTK_CAPTURES_REASON_COUNT
+};
+extern const char *const ntk_captures_reason_names[NTK_CAPTURES_REASON_COUNT];
+
+struct ntk_captures_options {
+    bool is_wanted[NTK_CAPTURES_REASON_COUNT];
+    uint64_t p99_ns;
+    const char *folder;  /* NULL: nothing is kept */
+    uint64_t every_ns;   /* of one reason; 0: ten minutes */
+    uint64_t keep_bytes; /* of all; 0: 1 GiB */
+    const char *program; /* NULL: neuron-profile beside this program, else in PATH */
+};
+
+/* "hang,slow,p99=50ms". -EINVAL with a sentence. */
+int ntk_captures_parse(const char *list, struct ntk_captures_options *options, struct ntk_err *err);
+
+struct ntk_captures;
+
+/* Borrows the options. */
+int ntk_captures_create(const struct ntk_captures_options *options,
+                        struct ntk_captures **out_captures, struct ntk_err *err);
+void ntk_captures_destroy(struct ntk_captures *captures);
+
+/* Of all processes whose ranks meet there, or where that is "" of this process. captures may be
+ * NULL. */
+void ntk_captures_take(struct ntk_captures *captures, enum ntk_captures_reason reason,
+                       const char *job, uint32_t pid);
+/* Each period: what only figures tell, and what became of the last run. */
+void ntk_captures_look(struct ntk_captures *captures, const struct ntk_snapshot *snapshot);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,55 @@
+#!/bin/bash
+# captures - an agent keeps captures by itself of what happens: a slow rank, an execution that is stuck, a latency; not too
+# often, and not too many.
+. "$(dirname "$0")/../lib.sh"
+needs jq
+export NEURON_SOFT_INSTANCE=trn1.32xlarge NEURON_RT_NUM_CORES=1 NEURON_RT_LOG_LEVEL=QUIET
+neuron-packager example mlp -s 128 -o m.neff >/dev/null
+
+code=0
+neuron-monitor --capture-on hang,fire --capture-folder kept >text 2>err || code=$?
+[ $code = 2 ] && grep -q "'fire' is no reason" err || fail "an unknown reason: $code $(cat err)"
+code=0
+neuron-monitor --capture-on p99 --capture-folder kept >text 2>err || code=$?
+[ $code = 2 ] && grep -q 'p99 needs a time' err || fail "p99 without a time: $code $(cat err)"
+code=0
+neuron-monitor --capture-every 5m >text 2>err || code=$?
+[ $code = 2 ] && grep -q 'needs --capture-folder' err || fail "without a folder: $code $(cat err)"
+
+# A folder that somebody else has, and old captures, which give way.
+mkdir -p kept/20200101T000000Z-slow kept/20200102T000000Z-slow kept/mine
+head -c 3000000 /dev/urandom >kept/20200101T000000Z-slow/old.ntff
+head -c 3000000 /dev/urandom >kept/20200102T000000Z-slow/old.ntff
+head -c 3000000 /dev/urandom >kept/mine/other
+neuron-monitor --quiet --period 1s --capture-folder kept --capture-on stuck,p99=1us --capture-size 4M 2>agent.txt &
+agent=$!
+pids+=("$agent")
+
+# Any execution takes longer than a microsecond.
+neuron-bench exec m.neff --duration 60s >busy.txt 2>&1 &
+busy=$!
+pids+=("$busy")
+has_captures() { [ "$(find kept -path "*-$1/*.ntff" | wc -l)" -ge "$2" ] && echo yes; }
+wait_for has_captures p99 1
+capture=$(find kept -path '*-p99/*.ntff' | head -1)
+greps "pid_${busy}_" <<<"$capture" || fail "of another process: $capture"
+[ "$(neuron-profile query -s "$capture" -n m.neff --json 'SELECT count(*) AS n FROM Instruction' | jq '.[0].n')" -gt 100 ] || fail "$capture is empty"
+gave_way() { [ ! -e kept/20200101T000000Z-slow ] && echo yes; }
+wait_for gave_way
+[ -e kept/mine/other ] || fail "what is not the agent's is gone"
+# Once in ten minutes: it goes on, and nothing more is kept of that.
+sleep 3
+[ "$(ls -d kept/*-p99 | wc -l)" = 1 ] || fail "too often: $(ls kept)"
+kill "$busy"
+wait "$busy" 2>/dev/null || true
+
+# An execution that does not end has no capture, but the time before.
+NEURON_RT_EXEC_TIMEOUT=100 NEURON_SOFT_FAULT=hang:at=20 neuron-bench exec m.neff --count 40 >lone.txt 2>&1 &
+lone=$!
+pids+=("$lone")
+has_before() { [ -n "$(find kept -path "*-stuck/*_pid_$lone/*/ntrace.pb")" ] && echo yes; }
+wait_for has_before
+kill -9 "$lone"
+kill "$agent"
+wait "$agent" || fail "the agent failed: $(cat agent.txt)"
+greps "stuck: process $lone is captured to kept/" agent.txt || fail "the agent does not say so: $(cat agent.txt)"
