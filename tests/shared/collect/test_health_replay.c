@@ -21,7 +21,7 @@
 #define SECOND NTK_NS_PER_SECOND
 #define DEVICES "sys/devices/virtual/neuron_device"
 #define LOOKS_MAX 700
-#define SEEDS 24
+#define SEEDS 14
 #define HOLD (30 * SECOND)
 #define LOST (3 * SECOND)
 #define NEVER (300 * SECOND)
