@@ -25,12 +25,25 @@ static double order_of(const struct ntk_comm_verdict *verdict, size_t at,
            rank->rank;
 }
 
+/* Of the report that tells of the rank: what it counts is of so long. */
+static double period_ns_of(const struct ntk_top_model *model, const struct ntk_rank_row *row)
+{
+    for (size_t i = 0; model->hosts && i < model->hosts->count; i++) {
+        const struct ntk_top_host *host = &model->hosts->items[i];
+
+        if (host->name == row->host && host->state.snapshot) {
+            return (double)host->state.snapshot->period_ns;
+        }
+    }
+    return model->hosts ? 0 : (double)model->snapshot->period_ns;
+}
+
 static void fill(struct ntk_top_model *model, struct ntk_top_table *table,
                  const struct ntk_rank_row *row, struct ntk_top_cell *cells)
 {
     const struct ntk_rank_sample *sample = row->sample;
     uint64_t operations = 0;
-    double period_ns = (double)model->snapshot->period_ns;
+    double period_ns = period_ns_of(model, row);
 
     for (int i = 0; i < NTK_COLLECTIVE_COUNT; i++) {
         operations += sample->operations[i].period;
