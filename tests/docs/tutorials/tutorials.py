@@ -3,8 +3,8 @@
 """tutorials - every command of a tutorial, and of some other pages, is run and prints what the page shows.
 
 A page's blocks marked `console` hold commands after "$ " and, below each, what it prints. All commands of a page run one
-after the other in one scratch folder; a line that ends in a backslash goes on in the next. --update writes into the pages what the
-commands print.
+after the other in one scratch folder; a line that ends in a backslash goes on in the next, and a here-document up to its word. --update
+writes into the pages what the commands print.
 
 A comment `<!-- picture: FILE.html WIDTHxHEIGHT -->` before an image says of which file that the commands made it is a
 screenshot. Where there is a Chromium the file must show as much again; --update takes the picture anew.
@@ -42,7 +42,12 @@ def commands(lines):
     """The commands of a block with the lines that they show: [(command lines, output lines)]."""
     found = []
     goes_on = False
+    here = None  # the word that ends a here-document
     for line in lines:
+        if here:
+            found[-1][0].append(line)
+            here = None if line == here else here
+            continue
         if goes_on:
             found[-1][0].append(line)
         elif line.startswith("$ "):
@@ -51,7 +56,10 @@ def commands(lines):
             found[-1][1].append(line)
         else:
             raise SystemExit("a console block begins without a command: " + line)
-        goes_on = (goes_on or line.startswith("$ ")) and line.endswith("\\")
+        is_command = goes_on or line.startswith("$ ")
+        word = re.search(r"<<'(\w+)'$", line)
+        here = word.group(1) if is_command and word else None
+        goes_on = is_command and line.endswith("\\")
     return found
 
 
@@ -106,10 +114,14 @@ def check_pictures(page, lines, work, update):
 def check(page, update):
     with open(page, encoding="utf-8") as file:
         lines = file.read().splitlines()
+    if os.environ.get("NTK_SANITIZE") and any("ctypes" in line for line in lines):
+        print(f"{page}: left out, an interpreter cannot load a library with a sanitizer")
+        return 0
     folder = tempfile.mkdtemp(prefix="ntk-tutorial-")
     environment = {name: value for name, value in os.environ.items()
                    if not name.startswith("NEURON_")}
     environment.update(PATH=os.environ["NTK_BIN_DIR"] + ":" + os.environ["PATH"], LC_ALL="C.UTF-8",
+                       LD_LIBRARY_PATH=os.environ["NTK_LIB_DIR"],
                        NEURON_HOOKS_DIR=os.path.join(folder, "hooks"), NEURON_RT_LOG_LEVEL="QUIET",
                        NEURON_SOFT_INSTANCE="trn1.2xlarge")
     work = os.path.join(folder, "work")
