@@ -89,7 +89,6 @@ static void rank_add(struct ntk_pace *pace, struct ntk_pace_rank *rank,
     period = &rank->periods[rank->period_count - 1];
     if (is_new) {
         rank->round = pace->round;
-        period->round = pace->round;
         rank->span_ns += period_ns;
         period->busy_ns += sample->core_busy_ns.period;
     }
@@ -206,15 +205,14 @@ static double measured(const struct ntk_pace_rank *rank, measure_of *measure)
     return measure(rank->time, rank->wait);
 }
 
-/* The period of that round; NULL when the rank did nothing in it. */
-static const struct ntk_pace_period *period_of(const struct ntk_pace_rank *rank, uint32_t round)
+/* So many periods before its last one, which is as good as the same time: machines are looked at in
+ * turn, each by its own clock. NULL when the rank did nothing in it. */
+static const struct ntk_pace_period *period_of(const struct ntk_pace_rank *rank, uint32_t before)
 {
-    for (uint32_t p = 0; p < rank->period_count; p++) {
-        if (rank->periods[p].round == round && rank->periods[p].operations > 0) {
-            return &rank->periods[p];
-        }
-    }
-    return NULL;
+    const struct ntk_pace_period *period =
+        before < rank->period_count ? &rank->periods[rank->period_count - 1 - before] : NULL;
+
+    return period && period->operations > 0 ? period : NULL;
 }
 
 static double median_of_others(const struct ntk_pace_rank *ranks, size_t count,
@@ -239,13 +237,13 @@ static bool is_steady(const struct ntk_pace_rank *ranks, size_t count,
     uint32_t above = 0;
     uint32_t seen = 0;
 
-    for (uint32_t p = 0; p < one->period_count; p++) {
-        const struct ntk_pace_period *own = &one->periods[p];
+    for (uint32_t before = 0; before < one->period_count; before++) {
+        const struct ntk_pace_period *own = period_of(one, before);
         size_t others = 0;
 
-        for (size_t i = 0; i < count && own->operations > 0; i++) {
+        for (size_t i = 0; i < count && own; i++) {
             const struct ntk_pace_period *period =
-                &ranks[i] != one ? period_of(&ranks[i], own->round) : NULL;
+                &ranks[i] != one ? period_of(&ranks[i], before) : NULL;
 
             if (period) {
                 scratch[others++] = measure(value_of(period, TIME), value_of(period, WAIT));

@@ -42,7 +42,6 @@ extern "C" {
 #define NTK_PACE_PERIODS_MAX 16u /* of a window; more are added to the last */
 
 struct ntk_pace_period {
-    uint32_t round; /* which of the window */
     uint64_t operations;
     uint64_t time_ns; /* in them */
     uint64_t wait_ns; /* of that, until the last rank had come */

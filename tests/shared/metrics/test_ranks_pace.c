@@ -225,6 +225,48 @@ static void who_left_and_joined_again_had_one_period(void **state)
 }
 
 /* Each period looks each rank up: 60,000 of them are found in no time. */
+/* Every rank on a machine of its own, each of which is looked at in every period. */
+static void ranks_of_many_machines_are_compared(void **state)
+{
+    enum { RANKS = 4, WINDOWS = 6 };
+    static const char *const hosts[RANKS] = { "a", "b", "c", "d" };
+    static const uint64_t times[2][RANKS] = { { 20, 20, 1, 20 }, { 20, 20, 20, 20 } };
+    struct ntk_snapshot *snapshots[RANKS];
+    struct ntk_pace pace;
+
+    (void)state;
+    for (uint32_t i = 0; i < RANKS; i++) {
+        snapshots[i] = ntk_snapshot_create();
+        assert_non_null(ntk_snapshot_alloc_runtimes(snapshots[i], 1));
+        struct ntk_rank_sample *rank =
+            ntk_snapshot_alloc_ranks(snapshots[i], snapshots[i]->runtimes, 1);
+        rank->key = 5;
+        rank->rank = i;
+        rank->rank_count = RANKS;
+        rank->operations[0].period = 5;
+        snapshots[i]->period_ns = 5 * 30 * (uint64_t)MS;
+    }
+    for (int steady = 0; steady < 2; steady++) { /* else it is late in two of three */
+        ntk_pace_init(&pace);
+        for (int w = 0; w < WINDOWS; w++) {
+            for (uint32_t i = 0; i < RANKS; i++) {
+                snapshots[i]->runtimes[0].ranks[0].time_ns.period =
+                    5 * (uint64_t)MS * times[!steady && w % 3 == 2][i];
+                assert_int_equal(ntk_pace_add(&pace, snapshots[i], hosts[i]), 0);
+            }
+        }
+        assert_int_equal(ntk_pace_judge(&pace), 0);
+        const struct ntk_pace_verdict *verdict = ntk_vec_at(&pace.verdicts, 0);
+        assert_int_equal(verdict->seen, RANKS);
+        assert_int_equal(verdict->slow != NULL, steady);
+        assert_true(!verdict->slow || strcmp(verdict->slow->host, "c") == 0);
+        ntk_pace_fini(&pace);
+    }
+    for (uint32_t i = 0; i < RANKS; i++) {
+        ntk_snapshot_destroy(snapshots[i]);
+    }
+}
+
 static void many_ranks_are_added_without_a_search(void **state)
 {
     enum { MANY = 60000, PERIODS = 5 };
@@ -273,6 +315,7 @@ int main(void)
         cmocka_unit_test(slow_ranks_are_found_and_nobody_else_is_blamed),
         cmocka_unit_test(two_ranks_are_enough_and_too_few_operations_are_not),
         cmocka_unit_test(who_left_and_joined_again_had_one_period),
+        cmocka_unit_test(ranks_of_many_machines_are_compared),
         cmocka_unit_test(many_ranks_are_added_without_a_search),
         cmocka_unit_test(sums_that_cannot_be_harm_nobody),
     };
