@@ -223,7 +223,7 @@ static void all_record(struct asking *asking)
     asking->begin_ns = ntk_clock_monotonic_ns();
     for (size_t i = 0; i < asking->count; i++) {
         ntk_trigger_ask_record(&asking->targets[i], asking->first, arg_count, arg_bytes,
-                               asking->folder);
+                               arg_timeout_ns + CANCEL_NS, asking->folder);
     }
     ntk_progress_begin(&asking->progress, "waiting for executions (of the time limit)");
     bool is_done =

@@ -133,8 +133,10 @@ void ntk_trigger_ask(struct ntk_trigger_target *target, enum ntk_trigger_command
 }
 
 void ntk_trigger_ask_record(struct ntk_trigger_target *target, uint64_t first, uint64_t count,
-                            uint64_t bytes_max, const char *folder)
+                            uint64_t bytes_max, uint64_t timeout_ns, const char *folder)
 {
+    target->trigger->pid = target->pid;
+    target->trigger->timeout_ns = timeout_ns;
     target->trigger->first_execution = first;
     target->trigger->execution_count = count;
     target->trigger->bytes_max = bytes_max;

@@ -55,9 +55,10 @@ static void answer(struct ntk_segment_trigger *trigger, uint32_t number, int sta
 
 /* Until the last of them has ended, as far as can be told, or nobody wants them any more. */
 static void executions_wait(const struct ntk_segment_trigger *trigger, uint32_t number,
-                            uint64_t last)
+                            uint64_t last, uint64_t timeout_ns)
 {
     const struct timespec look = { .tv_nsec = LOOK_NS };
+    uint64_t begin_ns = ntk_clock_monotonic_ns();
     uint64_t reached_ns = 0;
 
     while (!atomic_load(&listener.is_over) && asked(trigger) == number) {
@@ -69,7 +70,8 @@ static void executions_wait(const struct ntk_segment_trigger *trigger, uint32_t 
         } else if (execution == last && reached_ns == 0) {
             reached_ns = now_ns;
         }
-        if (reached_ns > 0 && now_ns - reached_ns >= LAST_NS) {
+        if ((reached_ns > 0 && now_ns - reached_ns >= LAST_NS) ||
+            (timeout_ns > 0 && now_ns - begin_ns >= timeout_ns)) {
             return;
         }
         word_wait((uint32_t *)&trigger->asked, number, &look);
@@ -77,8 +79,8 @@ static void executions_wait(const struct ntk_segment_trigger *trigger, uint32_t 
 }
 
 /* Stops the recorder of a core and writes what it has. 0, 1 with a file, or -errno. */
-static int core_save(const char *folder, uint32_t nc, uint64_t first, uint64_t *inout_bytes,
-                     struct ntk_err *err)
+static int core_save(const char *folder, uint32_t pid, uint32_t nc, uint64_t first,
+                     uint64_t *inout_bytes, struct ntk_err *err)
 {
     struct ntk_core_recording *recording = NULL;
     char path[PATH_BYTES];
@@ -88,7 +90,7 @@ static int core_save(const char *folder, uint32_t nc, uint64_t first, uint64_t *
     if (ret < 0) {
         return ret;
     }
-    (void)snprintf(path, sizeof path, "%s/pid_%d_nc_%u_exec_%llu.ntff", folder, (int)getpid(),
+    (void)snprintf(path, sizeof path, "%s/pid_%u_nc_%u_exec_%llu.ntff", folder, pid,
                    ntk_core_global(listener.core, nc), (unsigned long long)first);
     ret = ntk_core_recording_save(recording, path, err);
     ntk_core_recording_destroy(recording);
@@ -107,6 +109,7 @@ static void record(struct ntk_segment_trigger *trigger, uint32_t number)
     uint64_t first = trigger->first_execution;
     uint64_t count = trigger->execution_count;
     uint64_t bytes_max = trigger->bytes_max;
+    uint32_t pid = trigger->pid;
     uint32_t cores = ntk_core_count(listener.core);
     uint64_t each = bytes_max / cores / 4;
     struct ntk_core_recorder_options options = { .keeps = NTK_CORE_KEEPS_ALL,
@@ -134,10 +137,10 @@ static void record(struct ntk_segment_trigger *trigger, uint32_t number)
         started += ret == 0;
     }
     if (ret == 0) {
-        executions_wait(trigger, number, first + count - 1);
+        executions_wait(trigger, number, first + count - 1, trigger->timeout_ns);
     }
     for (uint32_t nc = 0; nc < started; nc++) {
-        int saved = core_save(folder, nc, first, &bytes, &err);
+        int saved = core_save(folder, pid, nc, first, &bytes, &err);
 
         files += saved > 0;
         ret = saved < 0 && ret == 0 ? saved : ret;

@@ -495,12 +495,13 @@ struct ntk_segment_trigger {
     uint32_t listening; /* 1 while somebody in the process answers */
     uint8_t reserved_0[48];
     /* line 1: of who asks */
-    uint32_t command; /* enum ntk_trigger_command */
-    uint32_t reserved_1;
+    uint32_t command;         /* enum ntk_trigger_command */
+    uint32_t pid;             /* of the process as who asks sees it: names of files have it */
     uint64_t first_execution; /* to record from this number on ... */
     uint64_t execution_count; /* ... so many */
     uint64_t bytes_max;       /* of the files together; 0 no bound */
-    uint8_t reserved_2[32];
+    uint64_t timeout_ns;      /* who asks waits no longer, alive or not; 0 no bound */
+    uint8_t reserved_2[24];
     /* line 2: of the process */
     int32_t status; /* 0 or -errno, with a sentence in text */
     uint32_t file_count;

@@ -1075,7 +1075,7 @@ the_driver_is_believed_about_the_core_and_the_calls_about_what_they_returned(voi
         assert_false(core->busy_of_calls);
         assert_int_equal(core->effective_flops.period, 77);
         assert_int_equal(core->outcome[NTK_OUTCOME_COMPLETED].period, 3);
-        assert_int_equal(core->has & ~(uint32_t)NTK_CORE_HAS_LATENCY,
+        assert_int_equal(core->has & ~(uint32_t)(NTK_CORE_HAS_LATENCY | NTK_CORE_HAS_HELD_IDLE),
                          NTK_CORE_HAS_BUSY | NTK_CORE_HAS_EFFECTIVE_FLOPS |
                              NTK_CORE_HAS_EXECUTIONS | NTK_CORE_HAS_TRANSFERS);
     }
