@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hosts - what neuron-top knows of many machines at once: what each said last, what it was like before,
- * and the communicators of all of them together. source_hosts fills it with each round.
+ * hosts - what neuron-top knows of many machines at once: what each said last, what it was like
+ * before, and the communicators of all of them together. source_hosts fills it with each round.
  *
  * Threads: one.
  */

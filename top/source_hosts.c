@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * source_hosts - the agents of many machines, asked once a period. Its snapshots are those of the host
- * that is open; while none is, they are empty and the list lies beside them (ntk_top_source_hosts_get).
+ * source_hosts - the agents of many machines, asked once a period. Its snapshots are those of the
+ * host that is open; while none is, they are empty and the list lies beside them
+ * (ntk_top_source_hosts_get).
  */
 #include <errno.h>
 #include <math.h>
@@ -156,7 +157,7 @@ int ntk_top_source_hosts_open(const char *const *names, size_t count,
     source->hosts.items = calloc(count, sizeof *source->hosts.items);
     int ret = source->hosts.items ? ntk_hosts_watch_open(&options, &source->watch, err)
                                   : ntk_err_no_memory(err);
-    if (ret < 0) {
+    if (ret < 0 || !source->hosts.items) {
         hosts_close(&source->base);
         return ret;
     }

@@ -370,17 +370,17 @@ static void levels_run(struct ntk_device_source *source)
     ntk_diag_findings_keep(&diag, true);
 }
 
-void ntk_diag_findings_keep(const struct ntk_diag *all, bool all_answers)
+void ntk_diag_findings_keep(const struct ntk_diag *run, bool all)
 {
-    for (size_t i = 0; i < all->core_count; i++) {
-        uint32_t core = all->cores[i];
-        uint32_t physical = core % all->plan.cores_per_device * all->plan.lnc;
+    for (size_t i = 0; i < run->core_count; i++) {
+        uint32_t core = run->cores[i];
+        uint32_t physical = core % run->plan.cores_per_device * run->plan.lnc;
         bool is_corrupt = false;
-        bool is_well = all_answers;
+        bool is_well = all;
         bool has_answer = false;
         struct ntk_err err = { 0 };
 
-        ntk_vec_each(struct ntk_diag_result, result, &all->results) {
+        ntk_vec_each(struct ntk_diag_result, result, &run->results) {
             if (result->core == (int32_t)core) {
                 is_corrupt = is_corrupt || result->is_corruption;
                 is_well = is_well && result->verdict != NTK_DIAG_FAIL;
@@ -389,7 +389,7 @@ void ntk_diag_findings_keep(const struct ntk_diag *all, bool all_answers)
             }
         }
         if ((is_corrupt || (is_well && has_answer)) &&
-            ntk_findings_change(NULL, core / all->plan.cores_per_device, physical, is_corrupt,
+            ntk_findings_change(NULL, core / run->plan.cores_per_device, physical, is_corrupt,
                                 &err) < 0) {
             ntk_log_warn("diag", "%s: others do not learn of it", err.text);
         }

@@ -187,7 +187,7 @@ struct ntk_diag_message {
 
 /* Keeps for the collectors what the results say of cores: wrong bytes without an error, or, where
  * `all` answers of a core are there and right, that it is well. */
-void ntk_diag_findings_keep(const struct ntk_diag *diag, bool all);
+void ntk_diag_findings_keep(const struct ntk_diag *run, bool all);
 
 /* ---- the canary ---- */
 

@@ -216,10 +216,11 @@ static double input_value(size_t index, int which, uint32_t round, uint32_t elem
     const struct answer *answer = &answers[index];
     uint32_t bits = draw(index, which, round, element);
     int small = (int)(bits % 17) - 8; /* -8 .. 8 */
+    int smaller = small / 4;          /* -2 .. 2: every sum is exact */
 
     switch (answer->kind) {
     case KIND_MATMUL:
-        return small / 4; /* -2 .. 2: every sum is exact */
+        return smaller;
     case KIND_REDUCE:
     case KIND_COLUMN:
         return (int)(bits % 2001) - 1000;

@@ -180,9 +180,11 @@ static void ecc_look(struct ntk_diag *diag, const struct ntk_device_reading *rea
         result.has_figure = true;
         result.figure = (double)sum;
         if (sum > 0) {
+            uint64_t memory = bad[0]->value + bad[1]->value;
+
             ntk_diag_say(&result, "memory %llu, of it repairable %llu, on-chip memory %llu",
-                         (unsigned long long)(bad[0]->value + bad[1]->value),
-                         (unsigned long long)bad[1]->value, (unsigned long long)bad[2]->value);
+                         (unsigned long long)memory, (unsigned long long)bad[1]->value,
+                         (unsigned long long)bad[2]->value);
         }
     } else {
         result.verdict = NTK_DIAG_SKIP;

@@ -38,7 +38,8 @@ static int lock_file_open(int flags)
     return open(path, flags | O_CLOEXEC | O_NOFOLLOW);
 }
 
-/* The lock of a physical core of the software machine. Whoever only asks needs no right to write. */
+/* The lock of a physical core of the software machine. Whoever only asks needs no right to
+ * write. */
 static uint32_t lock_holder(uint32_t first, uint32_t count)
 {
     struct flock lock = {

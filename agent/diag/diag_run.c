@@ -13,7 +13,8 @@
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
 
-/* Between two looks whether somebody wants a core; with a driver, a look is one at all processes. */
+/* Between two looks whether somebody wants a core; with a driver, a look is one at all
+ * processes. */
 #define WANTED_MS 1
 #define WANTED_DRIVER_MS 50
 

@@ -135,9 +135,10 @@ bool ntk_diag_worker_differ(struct ntk_diag_result *result, const uint8_t *got,
     }
     result->verdict = NTK_DIAG_FAIL;
     result->is_corruption = true;
+    base += first;
     ntk_diag_say(result, "%llu %s of %zu bytes differ, the first in byte %llu: 0x%02x, not 0x%02x",
                  (unsigned long long)bits, bits == 1 ? "bit" : "bits", bytes,
-                 (unsigned long long)(base + first), got[first], expected[first]);
+                 (unsigned long long)base, got[first], expected[first]);
     return true;
 }
 

@@ -26,8 +26,8 @@
 int ntk_hang_main(int argc, char **argv);
 int ntk_slow_main(int argc, char **argv);
 
-/* Of this machine: so many periods that last window_ns together, each given to `each` (NULL: nobody);
- * the last snapshot stays with the host. Less than 0 from `each` ends it. 0 or -errno. */
+/* Of this machine: so many periods that last window_ns together, each given to `each` (NULL:
+ * nobody); the last snapshot stays with the host. Less than 0 from `each` ends it. 0 or -errno. */
 typedef int ntk_hang_period(const struct ntk_snapshot *snapshot, void *ctx);
 int ntk_hang_look(struct ntk_host *host, uint64_t window_ns, unsigned periods,
                   ntk_hang_period *each, void *ctx, struct ntk_err *err);

@@ -331,7 +331,7 @@ int ntk_rank_files_init(const struct ntk_export *export, struct ntk_rank_files *
     if (!files.hosts) {
         ret = ntk_err_no_memory(err);
     }
-    for (size_t f = 0; f < export->folder_count && ret == 0; f++) {
+    for (size_t f = 0; f < export->folder_count && files.hosts && ret == 0; f++) {
         ret = ntk_rank_list_add(&list, export->folders[f].trace, err);
         files.hosts[f] = ret == 0 ? ntk_rank_list_host(&list, export->folders[f].trace->info) : 0;
     }

@@ -47,8 +47,8 @@ void ntk_trigger_ask(struct ntk_trigger_target *target, enum ntk_trigger_command
 void ntk_trigger_ask_record(struct ntk_trigger_target *target, uint64_t first, uint64_t count,
                             uint64_t bytes_max, uint64_t timeout_ns, const char *folder);
 
-/* Until all have answered or died, the time is over, or goes_on (NULL: always) says false; true when
- * all have. Who died has -ESRCH. */
+/* Until all have answered or died, the time is over, or goes_on (NULL: always) says false; true
+ * when all have. Who died has -ESRCH. */
 bool ntk_trigger_wait(struct ntk_trigger_target *targets, size_t count, uint64_t timeout_ns,
                       bool (*goes_on)(void *ctx), void *ctx);
 

@@ -162,8 +162,8 @@ struct core_hardware_subject {
     uint64_t timeout_ns;
 };
 
-/* How much slower than ever an execution is: engines, transfers with device memory, and how long the
- * core stands before it. */
+/* How much slower than ever an execution is: engines, transfers with device memory, and how long
+ * the core stands before it. */
 struct core_slowness {
     double core, hbm; /* 1: as ever */
     uint64_t pause_ns;
@@ -175,8 +175,8 @@ struct core_slowness {
     }
 
 /* One execution of a model on a core, with core->faults set: what the faults of now do to it. The
- * execution lock is held. NTK_CORE_COMPLETED: it runs, as slow as *slowness says, to which is added;
- * else it does not run, err says why. */
+ * execution lock is held. NTK_CORE_COMPLETED: it runs, as slow as *slowness says, to which is
+ * added; else it does not run, err says why. */
 enum ntk_core_outcome core_hardware_check(struct ntk_core *core, struct core_nc *nc,
                                           const struct core_hardware_subject *subject,
                                           struct core_slowness *slowness, struct ntk_err *err);

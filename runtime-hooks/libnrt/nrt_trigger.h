@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nrt_trigger - captures that somebody outside of the process asks for (struct ntk_segment_trigger).
+ * nrt_trigger - captures that somebody outside of the process asks for (struct
+ * ntk_segment_trigger).
  *
  * A thread of our own sleeps until the word in the segment changes; executions know nothing of it,
  * they only meet a recorder while one is wanted. Without hooks there is no thread.
  *
- * Threads: _start() and _stop() by who opens and closes the runtime; after a fork the child forgets.
+ * Threads: _start() and _stop() by who opens and closes the runtime; after a fork the child
+ * forgets.
  */
 #ifndef NTK_RUNTIME_HOOKS_LIBNRT_NRT_TRIGGER_H
 #define NTK_RUNTIME_HOOKS_LIBNRT_NRT_TRIGGER_H

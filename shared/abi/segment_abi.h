@@ -476,9 +476,9 @@ static_assert(offsetof(struct ntk_segment_comm, errors) == 192, "segment ABI 1")
 /*
  * What others ask of the process: the one part of a segment that its writer does not own. Only who
  * may write the file, its owner, can ask. Whoever asks takes it by putting its pid into `asker`
- * (compare and exchange with 0, or with the pid of one that is gone), fills line 1 and what follows,
- * adds one to `asked` (release) and wakes who waits there; the process answers by setting `answered`
- * to that number after line 2 and `text` (release), and wakes who waits for it.
+ * (compare and exchange with 0, or with the pid of one that is gone), fills line 1 and what
+ * follows, adds one to `asked` (release) and wakes who waits there; the process answers by setting
+ * `answered` to that number after line 2 and `text` (release), and wakes who waits for it.
  */
 #define NTK_TRIGGER_FOLDER_BYTES 512
 #define NTK_TRIGGER_TEXT_BYTES 256

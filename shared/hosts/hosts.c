@@ -128,11 +128,11 @@ static void take(struct asker *asker, const struct ntk_http_many_end *end)
     const struct asked *asked = &asker->places[end->place];
     struct ntk_host *host = &asker->hosts[asked->host_index];
     uint64_t answered_ns = ntk_clock_realtime_ns();
-    struct ntk_snapshot *snapshot;
+    struct ntk_snapshot *snapshot = NULL;
 
     if (end->result < 0) {
         host->err = end->err;
-    } else if (ntk_hosts_answer_read(end->answer, &snapshot, &host->err) == 0) {
+    } else if (ntk_hosts_answer_read(end->answer, &snapshot, &host->err) == 0 && snapshot) {
         host->snapshot = snapshot;
         host->clock = ntk_hosts_clock(snapshot, asked->asked_ns, answered_ns);
     }

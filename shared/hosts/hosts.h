@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hosts - asks the agents of many machines, all at once on one thread, and says how their clocks stand.
+ * hosts - asks the agents of many machines, all at once on one thread, and says how their clocks
+ * stand.
  *
  * A host is what a person types: a URL, HOST:PORT or HOST. Time and bytes are bounded for each of
  * them, so one that is silent, or never ends, keeps nobody waiting longer.
@@ -60,8 +61,8 @@ struct ntk_http_question ntk_hosts_question(const struct ntk_hosts_remote *remot
 /* The snapshot of an answer with a status. Negative with a sentence. */
 int ntk_hosts_answer_read(const struct ntk_http_answer *answer, struct ntk_snapshot **out_snapshot,
                           struct ntk_err *err);
-/* How far the clock of who made a report is ahead: it was made at some time before the answer was here
- * and after the one before it was made. Times are of this machine, since 1970. */
+/* How far the clock of who made a report is ahead: it was made at some time before the answer was
+ * here and after the one before it was made. Times are of this machine, since 1970. */
 struct ntk_ranks_clock ntk_hosts_clock(const struct ntk_snapshot *snapshot, uint64_t asked_ns,
                                        uint64_t answered_ns);
 

@@ -68,7 +68,8 @@ static void ask(struct ntk_hosts_watch *watch, size_t index)
     }
 }
 
-/* A report that was seen is none: its host may hang. One that does not say when it was made is new. */
+/* A report that was seen is none: its host may hang. One that does not say when it was made is
+ * new. */
 static bool is_new(const struct watched *host, const struct ntk_snapshot *snapshot)
 {
     const struct ntk_snapshot *before = host->state.snapshot;

@@ -2,8 +2,8 @@
 /*
  * hosts_watch - the reports of many hosts, asked for again and again by one thread.
  *
- * Each period every host is asked whose last question has ended; one that is silent is asked again when
- * its time is over. What a host said last stays until it says something newer, with its age.
+ * Each period every host is asked whose last question has ended; one that is silent is asked again
+ * when its time is over. What a host said last stays until it says something newer, with its age.
  *
  * Owner:   open / close; names are copied. A snapshot in a state is the caller's.
  * Threads: one, besides its own.

@@ -26,7 +26,8 @@ void ntk_http_many_destroy(struct ntk_http_many *many);
 /* Ends the wait that goes on, or the next one. */
 void ntk_http_many_wake(struct ntk_http_many *many);
 
-/* The place has no question on its way. Negative as ntk_http_client_ask(): it has none now either. */
+/* The place has no question on its way. Negative as ntk_http_client_ask(): it has none now
+ * either. */
 int ntk_http_many_start(struct ntk_http_many *many, size_t place,
                         const struct ntk_http_question *question, struct ntk_err *err);
 

@@ -38,8 +38,8 @@ extern "C" {
 /* So long a communicator that broke is told of; its processes may live on in another one. */
 #define NTK_RANKS_BROKE_NS UINT64_C(3600000000000)
 
-/* From where on an operation hangs, after one that took so long (0: none has ended); *out_is_learned:
- * that counted. */
+/* From where on an operation hangs, after one that took so long (0: none has ended);
+ * *out_is_learned: that counted. */
 uint64_t ntk_ranks_limit(uint64_t longest_ns, bool *out_is_learned);
 
 /* One rank as one process of one machine tells. */

@@ -168,7 +168,7 @@ static void medians_take(struct ntk_pace_rank *rank)
     double *const to[VALUES] = { [TIME] = &rank->time, [WAIT] = &rank->wait, [BUSY] = &rank->busy };
 
     for (enum value v = TIME; v < VALUES; v++) {
-        double values[NTK_PACE_PERIODS_MAX];
+        double values[NTK_PACE_PERIODS_MAX] = { 0 };
         size_t count = 0;
 
         for (uint32_t p = 0; p < rank->period_count; p++) {
@@ -280,6 +280,10 @@ static const struct ntk_pace_rank *stands_apart(const struct ntk_pace_rank *rank
         } else if (value > next) {
             next = value;
         }
+    }
+    if (!first) {
+        *out_behind = 0;
+        return NULL;
     }
     double usual = median_of_others(ranks, count, first, measure, scratch);
     double behind = measured(first, measure) - usual;

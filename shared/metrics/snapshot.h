@@ -215,9 +215,9 @@ struct ntk_core_sample {
     bool busy_of_calls;
     uint64_t in_flight;  /* now */
     uint64_t running_ns; /* since the last execution began or ended, while one is in flight */
-    /* Of a runtime that has the core: for how long nothing ran for it, 0 while something does; on the
-     * first core of a logical one. Not known of who counts no executions, or not those that end after
-     * their calls. */
+    /* Of a runtime that has the core: for how long nothing ran for it, 0 while something does; on
+     * the first core of a logical one. Not known of who counts no executions, or not those that end
+     * after their calls. */
     uint64_t held_idle_ns;
     /* While that is a second or more: what the longest of those that ended took at most, by their
      * histogram; 0: none has ended, or nobody counts. */

@@ -105,11 +105,12 @@ static void fault_set(const struct job *job, uint32_t rank)
 {
     bool is_struck = job->kind == HALF ? rank % 2 == 1 : rank == job->struck;
     double more_ns = job->size * step_ns(job);
+    uint64_t seed = job->seed * 64 + rank;
     char text[128] = "";
 
     if (job->kind == JITTER) {
         (void)snprintf(text, sizeof text, "jitter:from=1,time=%lluns,seed=%llu",
-                       (unsigned long long)more_ns, (unsigned long long)(job->seed * 64 + rank));
+                       (unsigned long long)more_ns, (unsigned long long)seed);
     } else if (is_struck && (job->kind == SLOW_CORE || job->kind == HALF)) {
         double factor = 1 + more_ns / ((double)job->core_steps * TEST_MODEL_STEP_NS);
 
@@ -358,10 +359,12 @@ int main(int argc, char **argv)
     (void)rounds_print_value("right cause, of those that were right",
                              all.right ? (double)all.right_where / all.right : 0, "", 0.95, 1);
     if (all.step_count > 0) {
-        (void)rounds_print_value("steps to the first right name, median",
-                                 all.steps[all.step_count / 2], "", 10, 0);
-        (void)rounds_print_value("the same, 95th percentile", all.steps[all.step_count * 95 / 100],
-                                 "", 0, 0);
+        size_t most = all.step_count * 95 / 100;
+        size_t middle = all.step_count / 2;
+
+        (void)rounds_print_value("steps to the first right name, median", all.steps[middle], "", 10,
+                                 0);
+        (void)rounds_print_value("the same, 95th percentile", all.steps[most], "", 0, 0);
     }
     return 0;
 }

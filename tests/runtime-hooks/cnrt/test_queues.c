@@ -296,7 +296,8 @@ static void take_queues(const struct ntk_ring_segment *segment, const struct ntk
     }
 }
 
-/* What another process reads in the rings of this one: nobody sees the locks that he holds himself. */
+/* What another process reads in the rings of this one: nobody sees the locks that he holds
+ * himself. */
 static unsigned recorded_queues(const struct cards *cards)
 {
     const struct ntk_ring_options options = { .folder = cards->folder,
