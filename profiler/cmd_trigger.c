@@ -255,6 +255,14 @@ static char *before_save(const struct ntk_trigger_target *target, const char *fo
     return ntk_live_trace_record(&live, &result, err) < 0 ? NULL : result.folder;
 }
 
+/* The last one that was asked for, or that had begun when the time was over. */
+static uint64_t last_of(const struct asking *asking, const struct ntk_trigger_target *target)
+{
+    uint64_t last = asking->first + arg_count - 1;
+
+    return target->execution < last ? target->execution : last;
+}
+
 static void put_text(const struct asking *asking, const struct ntk_trigger_target *target,
                      const char *before)
 {
@@ -265,18 +273,21 @@ static void put_text(const struct asking *asking, const struct ntk_trigger_targe
     }
     printf("process %u (%s)%s: executions %llu to %llu in %u file%s, the time before in %s\n",
            target->pid, target->command, rank, (unsigned long long)asking->first,
-           (unsigned long long)(asking->first + arg_count - 1), target->file_count,
+           (unsigned long long)last_of(asking, target), target->file_count,
            target->file_count == 1 ? "" : "s", before ? before : "none");
 }
 
-static void put_json(struct ntk_json *json, const struct ntk_trigger_target *target,
-                     const char *before)
+static void put_json(const struct asking *asking, const struct ntk_trigger_target *target,
+                     const char *before, struct ntk_json *json)
 {
     ntk_json_object_begin(json);
     ntk_json_key_u64(json, "pid", target->pid);
     ntk_json_key_text(json, "command", target->command);
     if (target->rank >= 0) {
         ntk_json_key_i64(json, "rank", target->rank);
+    }
+    if (target->file_count > 0) {
+        ntk_json_key_u64(json, "last_execution", last_of(asking, target));
     }
     ntk_json_key_u64(json, "file_count", target->file_count);
     ntk_json_key_u64(json, "file_bytes", target->file_bytes);
@@ -324,11 +335,20 @@ static int tell(const struct asking *asking)
         } else if (!arg_json) {
             put_text(asking, target, before);
         }
+        if (target->file_count > 0 && last_of(asking, target) < asking->first + arg_count - 1) {
+            code = 1;
+            fprintf(stderr,
+                    "neuron-profile: process %u (%s): only %llu of %llu executions within the "
+                    "time; --timeout gives more\n",
+                    target->pid, target->command,
+                    (unsigned long long)(last_of(asking, target) - asking->first + 1),
+                    (unsigned long long)arg_count);
+        }
         if (!before && err.text[0]) {
             (void)ntk_profile_fail(&err);
             code = 1;
         }
-        put_json(&json, target, before);
+        put_json(asking, target, before, &json);
         free(before);
     }
     ntk_json_array_end(&json);

@@ -263,10 +263,13 @@ void ntk_captures_take(struct ntk_captures *captures, enum ntk_captures_reason r
                      ntk_captures_reason_names[reason], err.text);
         return;
     }
-    ntk_log_warn(MODULE, "%s: %s %s is captured to %s; %llu before it were not",
-                 ntk_captures_reason_names[reason], job[0] ? "the job at" : "process",
-                 job[0] ? job : pid_text, captures->folder,
-                 (unsigned long long)captures->left_out[reason]);
+    ntk_log_warn(MODULE, "%s: %s %s is captured to %s", ntk_captures_reason_names[reason],
+                 job[0] ? "the job at" : "process", job[0] ? job : pid_text, captures->folder);
+    if (captures->left_out[reason] > 0) {
+        ntk_log_warn(MODULE, "%s: since the capture before, %llu times more it was not captured",
+                     ntk_captures_reason_names[reason],
+                     (unsigned long long)captures->left_out[reason]);
+    }
     captures->left_out[reason] = 0;
 }
 

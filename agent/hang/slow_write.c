@@ -50,17 +50,21 @@ static void write_verdict(const struct ntk_pace_verdict *verdict, struct ntk_buf
 void ntk_slow_write_text(const struct ntk_pace *pace, bool all, struct ntk_buf *out)
 {
     size_t told = 0;
+    size_t compared = 0;
 
     ntk_vec_each(struct ntk_pace_verdict, verdict, &pace->verdicts) {
+        compared += verdict->seen >= 2;
         if (verdict->slow || all) {
             write_verdict(verdict, out);
             told++;
         }
     }
     if (told == 0) {
-        ntk_buf_add_text(out, pace->verdicts.count > 0
-                                  ? "no rank is slow\n"
-                                  : "no process is a rank of a communicator\n");
+        ntk_buf_add_text(out, pace->verdicts.count == 0 ? "no process is a rank of a communicator\n"
+                              : compared == 0
+                                  ? "nobody could be compared: too few operations of too few ranks "
+                                    "were seen\n"
+                                  : "no rank is slow\n");
     }
 }
 

@@ -62,6 +62,13 @@ code=0
 neuron-profile trigger >text 2>err || code=$?
 [ $code = 2 ] || fail "without anybody: $code"
 
+# What the time is too short for is kept as far as it came, and said.
+code=0
+neuron-profile trigger --pid "${ranks[1]}" --executions 90000 --timeout 2s -o short --json >short.json 2>err || code=$?
+[ $code = 1 ] && grep -q 'only [0-9]* of 90000 executions within the time' err || fail "a short time: $code $(cat err)"
+jq -e '.processes[0] | .file_count == 1 and .last_execution > 0' short.json >/dev/null || fail "a short time: $(cat short.json)"
+[ "$(jq '.processes[0].last_execution - .first_execution < 80000' short.json)" = true ] || fail "it claims more than there was: $(cat short.json)"
+
 # Two at once: one has it, the other is told who.
 neuron-profile trigger --pid "${ranks[2]}" --at-execution 100000000 --timeout 30s -o two >two.txt 2>&1 &
 two=$!
