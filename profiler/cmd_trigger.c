@@ -335,13 +335,13 @@ static int tell(const struct asking *asking)
         } else if (!arg_json) {
             put_text(asking, target, before);
         }
-        if (target->file_count > 0 && last_of(asking, target) < asking->first + arg_count - 1) {
+        uint64_t had = last_of(asking, target) - asking->first + 1;
+        if (target->file_count > 0 && had < arg_count) {
             code = 1;
             fprintf(stderr,
                     "neuron-profile: process %u (%s): only %llu of %llu executions within the "
                     "time; --timeout gives more\n",
-                    target->pid, target->command,
-                    (unsigned long long)(last_of(asking, target) - asking->first + 1),
+                    target->pid, target->command, (unsigned long long)had,
                     (unsigned long long)arg_count);
         }
         if (!before && err.text[0]) {
