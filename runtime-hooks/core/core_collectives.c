@@ -134,9 +134,11 @@ static uint32_t round_get(const struct ntk_core_comm *comm)
 static void link_wait(const struct ntk_core_comm *comm, uint64_t bytes)
 {
     double ns = LINK_LATENCY_NS + (double)bytes / LINK_BYTES_PER_NS;
+    double more_ns = ns * (comm->link_factor - 1);
 
     if (comm->link_factor > 1) {
-        core_pause((uint64_t)(ns * (comm->link_factor - 1)));
+        core_pause(more_ns < (double)NTK_CORE_FAULT_TIME_MAX_NS ? (uint64_t)more_ns
+                                                                : NTK_CORE_FAULT_TIME_MAX_NS);
     }
 }
 

@@ -385,6 +385,13 @@ size_t ntk_core_faults_strike(struct ntk_core_faults *faults, uint32_t core,
     return count;
 }
 
+double ntk_core_fault_factor_join(double factor, double other)
+{
+    double product = factor * other;
+
+    return product < NTK_CORE_FAULT_FACTOR_MAX ? product : NTK_CORE_FAULT_FACTOR_MAX;
+}
+
 double ntk_core_faults_link_factor(struct ntk_core_faults *faults, uint32_t core)
 {
     double factor = 1;
@@ -394,7 +401,7 @@ double ntk_core_faults_link_factor(struct ntk_core_faults *faults, uint32_t core
         struct rule *rule = &faults->rules[i];
 
         if (rule->fault.kind == NTK_CORE_FAULT_SLOW_LINK && rule_strikes(rule, core, &n)) {
-            factor *= rule->fault.factor;
+            factor = ntk_core_fault_factor_join(factor, rule->fault.factor);
         }
     }
     return factor;

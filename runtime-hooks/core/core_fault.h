@@ -50,6 +50,8 @@ void ntk_core_faults_destroy(struct ntk_core_faults *faults);
  * of the text; returns how many. slow-link is never among them. */
 size_t ntk_core_faults_strike(struct ntk_core_faults *faults, uint32_t core,
                               struct ntk_core_fault out_faults[NTK_CORE_FAULTS_MAX]);
+/* Several that strike at once: the product of their factors, NTK_CORE_FAULT_FACTOR_MAX at most. */
+double ntk_core_fault_factor_join(double factor, double other);
 /* One more collective of a rank on this core: how many times as slow its links are; 1: as ever. */
 double ntk_core_faults_link_factor(struct ntk_core_faults *faults, uint32_t core);
 

@@ -144,9 +144,9 @@ static void fault_count(struct ntk_core *core, const struct core_nc *nc, const s
 static void slowness_add(const struct ntk_core_fault *fault, struct core_slowness *slowness)
 {
     if (fault->kind == NTK_CORE_FAULT_SLOW_CORE) {
-        slowness->core *= fault->factor;
+        slowness->core = ntk_core_fault_factor_join(slowness->core, fault->factor);
     } else if (fault->kind == NTK_CORE_FAULT_SLOW_HBM) {
-        slowness->hbm *= fault->factor;
+        slowness->hbm = ntk_core_fault_factor_join(slowness->hbm, fault->factor);
     } else {
         slowness->pause_ns += fault->time_ns;
     }

@@ -13,6 +13,8 @@
 
 #include <stdlib.h>
 
+#include "runtime-hooks/engine/cost_model.h"
+
 /* Transfers under way on one core at once. */
 #define PENDING_MAX (UINT64_C(1) << 24)
 
@@ -196,9 +198,7 @@ static void wait_consume(struct run *run, uint32_t engine, const struct ntk_engi
 
 static uint64_t duration_of(const struct run *run, const struct ntk_engine_instr *instr)
 {
-    double factor = run->options->compute_factor;
-
-    return factor > 1 ? (uint64_t)((double)instr->duration_ps * factor) : instr->duration_ps;
+    return ntk_cost_slower(instr->duration_ps, run->options->compute_factor);
 }
 
 static void instr_start(struct run *run, uint32_t engine)

@@ -125,7 +125,7 @@ uint64_t engine_transfer_schedule(struct run *run, const struct ntk_engine_dma *
     uint64_t done_ps = ready_ps;
     uint64_t first = dma->at_first_queue ? 0 : number;
     bool of_hbm = transfer->hbm_read_bytes + transfer->hbm_write_bytes > 0;
-    double slower = run->options->hbm_factor;
+    double slower = of_hbm ? run->options->hbm_factor : 1;
 
     if (transfer->descriptors < pieces) {
         pieces = transfer->descriptors;
@@ -141,8 +141,7 @@ uint64_t engine_transfer_schedule(struct run *run, const struct ntk_engine_dma *
                              ? ntk_cost_dma_transpose_bytes(writes)
                              : larger(reads, writes);
         uint64_t move_ps = ntk_cost_dma_ps(spec, bytes, transfer->run_bytes);
-        uint64_t end_ps =
-            later(start_ps, of_hbm && slower > 1 ? (uint64_t)((double)move_ps * slower) : move_ps);
+        uint64_t end_ps = later(start_ps, ntk_cost_slower(move_ps, slower));
 
         run->dma_free_ps[engine] = end_ps;
         done_ps = larger(done_ps, end_ps);
@@ -317,9 +316,7 @@ static void opaque_run(struct run *run)
 {
     uint64_t timeout_ns = run->options->timeout_ns;
 
-    double factor = run->options->compute_factor > 1 ? run->options->compute_factor : 1;
-
-    run->last_ps = (uint64_t)((double)run->program->opaque_ps * factor);
+    run->last_ps = ntk_cost_slower(run->program->opaque_ps, run->options->compute_factor);
     if (timeout_ns > 0 && timeout_ns < run->last_ps / 1000) {
         run->last_ps = timeout_ns * 1000;
         run->result->outcome = NTK_RUN_TIMEOUT;

@@ -127,6 +127,19 @@ static void slowness_says_how_much_and_links_are_asked_apart(void **state)
     ntk_core_faults_destroy(faults);
 }
 
+static void factors_of_several_faults_are_bounded_together(void **state)
+{
+    struct ntk_core_faults *faults =
+        parse("slow-link:from=1,factor=900;slow-link:from=2,factor=900;slow-link:from=3,factor=1");
+
+    (void)state;
+    assert_true(ntk_core_faults_link_factor(faults, 0) == 900);
+    assert_true(ntk_core_faults_link_factor(faults, 0) == NTK_CORE_FAULT_FACTOR_MAX);
+    assert_true(ntk_core_faults_link_factor(faults, 0) == NTK_CORE_FAULT_FACTOR_MAX);
+    ntk_core_faults_destroy(faults);
+    assert_true(ntk_core_fault_factor_join(2, 3) == 6);
+}
+
 static void jitter_is_drawn_by_seed_below_its_time(void **state)
 {
     struct ntk_core_faults *one = parse("jitter:from=1,time=10us,seed=5");
@@ -247,6 +260,7 @@ int main(void)
         cmocka_unit_test(cores_are_counted_together_apart_or_alone),
         cmocka_unit_test(faults_of_one_text_strike_in_its_order),
         cmocka_unit_test(slowness_says_how_much_and_links_are_asked_apart),
+        cmocka_unit_test(factors_of_several_faults_are_bounded_together),
         cmocka_unit_test(jitter_is_drawn_by_seed_below_its_time),
         cmocka_unit_test(a_wrong_text_is_refused_with_a_sentence_that_names_the_place),
         cmocka_unit_test(too_many_faults_and_too_long_texts_are_refused),
