@@ -51,6 +51,11 @@ struct ntk_hang_view {
 /* Whether the view tells of it. */
 bool ntk_hang_is_told(const struct ntk_hang_view *view, const struct ntk_comm_verdict *verdict);
 bool ntk_hang_stuck_is_told(const struct ntk_hang_view *view, const struct ntk_stuck_row *row);
+/* Where the ranks of a communicator meet, for people. */
+const char *ntk_hang_place(const char *rendezvous);
+/* "rank 3 is lost; ranks 0, 5 and 9 more are missing": who has not come, the killed ones first; ""
+ * when all have. */
+void ntk_hang_write_missing(const struct ntk_comm_verdict *verdict, struct ntk_buf *out);
 /* "core 3 of process 41 (train) has had an execution for 2m" */
 void ntk_hang_write_stuck(const struct ntk_stuck_row *row, struct ntk_buf *out);
 void ntk_hang_write_text(const struct ntk_hang_view *view, bool colours, struct ntk_buf *out);

@@ -6,6 +6,7 @@
 
 #include "shared/base/units.h"
 
+#define RANKS_NAMED 4u  /* in a line of a log */
 #define RANKS_SHOWN 16u /* of those that have come, and of those that have not */
 
 static bool is_of_job(const struct ntk_hang_view *view, const struct ntk_comm_verdict *verdict)
@@ -42,6 +43,11 @@ static const char *span(char *text, size_t bytes, uint64_t ns)
     return ntk_units_duration(text, bytes, ns);
 }
 
+const char *ntk_hang_place(const char *rendezvous)
+{
+    return rendezvous && rendezvous[0] ? rendezvous : "the default meeting place";
+}
+
 static void write_what(const struct ntk_comm_verdict *verdict, struct ntk_buf *out)
 {
     const struct ntk_rank_sample *sample = verdict->first->sample;
@@ -57,8 +63,7 @@ static void write_what(const struct ntk_comm_verdict *verdict, struct ntk_buf *o
                            (unsigned long long)verdict->sequence, verdict->rank_count);
     }
     ntk_buf_add_format(out, ", communicator %016llx at ", (unsigned long long)sample->key);
-    ntk_buf_add_clean(out,
-                      sample->rendezvous[0] ? sample->rendezvous : "the default meeting place");
+    ntk_buf_add_clean(out, ntk_hang_place(sample->rendezvous));
     if (sample->group[0]) {
         ntk_buf_add_text(out, " (ranks ");
         ntk_buf_add_clean(out, sample->group);
@@ -217,9 +222,15 @@ static void write_ranks(const struct ntk_comm_verdict *verdict, struct ntk_buf *
     struct ntk_rank_verdict missing = { 0 };
     uint32_t shown = 0;
 
+    if (verdict->kind == NTK_COMM_GOES_ON && verdict->age_ns == 0) {
+        ntk_buf_add_text(out, "  no rank is in an operation just now\n");
+        return;
+    }
     if (verdict->missing == 0) {
-        ntk_buf_add_text(out, "  all ranks have come, so it is the operation itself that does not "
-                              "end: look at the health of devices and links\n");
+        ntk_buf_add_text(out, verdict->kind == NTK_COMM_HANGS
+                                  ? "  all ranks have come, so it is the operation itself that "
+                                    "does not end: look at the health of devices and links\n"
+                                  : "  all ranks have come\n");
         return;
     }
     if (verdict->missing < verdict->rank_count && verdict->kind != NTK_COMM_BROKE) {
@@ -241,6 +252,71 @@ static void write_ranks(const struct ntk_comm_verdict *verdict, struct ntk_buf *
     }
     if (verdict->missing > shown) {
         ntk_buf_add_format(out, "    and %u more\n", verdict->missing - shown);
+    }
+}
+
+/* Calls of it name ranks one after the other; without a name it ends. */
+struct naming {
+    struct ntk_buf *out;
+    uint32_t named;
+};
+
+static void name_rank(struct naming *naming, uint32_t rank)
+{
+    ntk_buf_add_format(naming->out, naming->named > 0 ? ", %u" : "%u", rank);
+    naming->named++;
+}
+
+/* " and 3 more are" of a sum. */
+static void end_names(struct naming *naming, uint32_t count)
+{
+    if (count > naming->named) {
+        ntk_buf_add_format(naming->out, " and %u more", count - naming->named);
+    }
+    ntk_buf_add_text(naming->out, count > 1 ? " are " : " is ");
+}
+
+void ntk_hang_write_missing(const struct ntk_comm_verdict *verdict, struct ntk_buf *out)
+{
+    struct naming naming = { .out = out };
+    struct ntk_rank_verdict rank = { 0 };
+    struct ntk_rank_verdict other = { 0 };
+    uint32_t lost = 0;
+
+    for (uint32_t i = 0; i < verdict->seen; i++) {
+        lost += verdict->ranks[i].where == NTK_RANK_LOST;
+    }
+    if (lost > 0) {
+        ntk_buf_add_text(out, lost > 1 ? "ranks " : "rank ");
+        for (uint32_t from = 0; naming.named < RANKS_NAMED &&
+                                ntk_comm_verdict_missing_as(verdict, NTK_RANK_LOST, from, &rank);
+             from = rank.rank + 1) {
+            name_rank(&naming, rank.rank);
+        }
+        end_names(&naming, lost);
+        ntk_buf_add_text(out, ntk_rank_where_names[NTK_RANK_LOST]);
+    }
+    if (verdict->missing <= lost) {
+        return;
+    }
+    naming.named = 0;
+    ntk_buf_add_text(out, lost > 0 ? "; " : "");
+    ntk_buf_add_text(out, verdict->missing - lost > 1 ? "ranks " : "rank ");
+    bool are_alike = true;
+    for (uint32_t from = 0;
+         naming.named < RANKS_NAMED && ntk_comm_verdict_missing(verdict, from, &rank);
+         from = rank.rank + 1) {
+        if (rank.where != NTK_RANK_LOST) {
+            are_alike = are_alike && (naming.named == 0 || rank.where == other.where);
+            other = rank;
+            name_rank(&naming, rank.rank);
+        }
+    }
+    are_alike = are_alike && naming.named == verdict->missing - lost;
+    end_names(&naming, verdict->missing - lost);
+    ntk_buf_add_text(out, are_alike ? ntk_rank_where_names[other.where] : "missing");
+    if (are_alike && other.where == NTK_RANK_UNSEEN) {
+        ntk_buf_add_text(out, " on this machine");
     }
 }
 

@@ -25,7 +25,7 @@ struct ntk_hang_watch {
     struct ntk_pace pace;          /* of the window so far */
     uint64_t window_ns;
     struct ntk_map said_slow;  /* rank + 1, by communicator */
-    struct ntk_map said_stuck; /* pid + 1, by core */
+    struct ntk_map said_stuck; /* by process and core: stuck_key() */
 };
 
 void ntk_hang_watch_set_captures(struct ntk_hang_watch *watch, struct ntk_captures *captures)
@@ -61,36 +61,27 @@ bool ntk_hang_watch_has_ranks(const struct ntk_hang_watch *watch)
 
 static void say(const struct ntk_comm_verdict *verdict)
 {
-    const struct ntk_rank_sample *sample = verdict->first->sample;
-    struct ntk_rank_verdict missing = { 0 };
-    bool has_missing = ntk_comm_verdict_missing(verdict, 0, &missing);
+    struct ntk_buf text = { 0 };
     char age[32];
-    char more[32] = "";
 
-    if (verdict->missing > 1) {
-        snprintf(more, sizeof more, " and %u more", verdict->missing - 1);
-    }
+    ntk_buf_add_format(&text, "%s %llu of %u ranks at ", ntk_collective_names[verdict->operation],
+                       (unsigned long long)verdict->sequence, verdict->rank_count);
+    ntk_buf_add_clean(&text, ntk_hang_place(verdict->first->sample->rendezvous));
     if (verdict->kind == NTK_COMM_BROKE) {
-        ntk_log_warn(MODULE, "%s %llu of %u ranks at '%s' is over: rank %u%s %s",
-                     ntk_collective_names[verdict->operation],
-                     (unsigned long long)verdict->sequence, verdict->rank_count, sample->rendezvous,
-                     missing.rank, more,
-                     has_missing ? ntk_rank_where_names[missing.where] : "broke");
-        return;
-    }
-    ntk_units_duration(age, sizeof age, verdict->age_ns);
-    if (!has_missing) {
-        ntk_log_warn(MODULE, "%s %llu of %u ranks at '%s' hangs since %s with all ranks in it",
-                     ntk_collective_names[verdict->operation],
-                     (unsigned long long)verdict->sequence, verdict->rank_count, sample->rendezvous,
-                     age);
+        ntk_buf_add_text(&text, " is over");
     } else {
-        ntk_log_warn(MODULE, "%s %llu of %u ranks at '%s' hangs since %s: rank %u%s is %s%s",
-                     ntk_collective_names[verdict->operation],
-                     (unsigned long long)verdict->sequence, verdict->rank_count, sample->rendezvous,
-                     age, missing.rank, more, ntk_rank_where_names[missing.where],
-                     missing.row ? "" : " on this machine");
+        ntk_buf_add_format(&text, " hangs since %s",
+                           ntk_units_duration(age, sizeof age, verdict->age_ns));
     }
+    if (verdict->missing > 0) {
+        ntk_buf_add_text(&text, ": ");
+        ntk_hang_write_missing(verdict, &text);
+    } else {
+        ntk_buf_add_text(&text,
+                         verdict->kind == NTK_COMM_BROKE ? ": it broke" : " with all ranks in it");
+    }
+    ntk_log_warn(MODULE, "%s", ntk_buf_text_get(&text));
+    ntk_buf_fini(&text);
 }
 
 /* Where the ranks of a communicator meet; "" when none of them is there any more. */
@@ -188,6 +179,12 @@ static void forget_gone(struct ntk_hang_watch *watch, const struct ntk_ranks *ra
     ntk_vec_fini(&keys);
 }
 
+/* Two processes may have one core: shared by hosts of containers, or one after the other. */
+static uint64_t stuck_key(uint32_t pid, uint32_t core)
+{
+    return (uint64_t)pid << 32 | core;
+}
+
 /* Each execution that is stuck is told once, and that it ended. */
 static bool watch_stuck(struct ntk_hang_watch *watch, const struct ntk_snapshot *snapshot)
 {
@@ -201,9 +198,9 @@ static bool watch_stuck(struct ntk_hang_watch *watch, const struct ntk_snapshot 
         return false; /* the next period is looked at again */
     }
     ntk_vec_each(struct ntk_stuck_row, row, &stuck.rows) {
-        void *pid = (void *)((uintptr_t)row->runtime->pid + 1);
+        uint64_t key = stuck_key(row->runtime->pid, row->core->core);
 
-        if (ntk_map_get_number(&watch->said_stuck, row->core->core) != pid) {
+        if (!ntk_map_get_number(&watch->said_stuck, key)) {
             struct ntk_buf text = { 0 };
 
             ntk_hang_write_stuck(row, &text);
@@ -212,13 +209,12 @@ static bool watch_stuck(struct ntk_hang_watch *watch, const struct ntk_snapshot 
             ntk_captures_take(watch->captures, NTK_CAPTURES_STUCK, "", row->runtime->pid);
             is_changed = true;
         }
-        (void)ntk_map_put_number(&now, row->core->core, pid);
+        (void)ntk_map_put_number(&now, key, watch);
     }
     ntk_map_each(entry, &watch->said_stuck) {
         if (!ntk_map_get_number(&now, entry->number)) {
-            ntk_log_warn(MODULE, "the execution on core %llu of process %llu is stuck no more",
-                         (unsigned long long)entry->number,
-                         (unsigned long long)((uintptr_t)entry->value - 1));
+            ntk_log_warn(MODULE, "the execution on core %u of process %u is stuck no more",
+                         (uint32_t)entry->number, (uint32_t)(entry->number >> 32));
             is_changed = true;
         }
     }
@@ -259,8 +255,8 @@ bool ntk_hang_watch_put(struct ntk_hang_watch *watch, const struct ntk_snapshot 
             }
             (void)ntk_map_put_number(&watch->said, key, (void *)now);
         } else {
-            ntk_log_warn(MODULE, "the %u ranks at '%s' go on", verdict->rank_count,
-                         verdict->first->sample->rendezvous);
+            ntk_log_warn(MODULE, "the %u ranks at %s go on", verdict->rank_count,
+                         ntk_hang_place(verdict->first->sample->rendezvous));
             ntk_map_remove_number(&watch->said, key);
         }
     }

@@ -199,11 +199,12 @@ static enum ntk_rank_where where_of(const struct ntk_rank_row *row,
     return sample->in_flight > 0 ? NTK_RANK_BEHIND : NTK_RANK_ELSEWHERE;
 }
 
-/* Nobody waits: whether that is because a rank was missed. */
+/* Nobody waits: because a rank was missed, because they are between two operations, or for good. */
 static enum ntk_comm_verdict_kind kind_at_rest(const struct ntk_comm_verdict *verdict)
 {
     bool is_broken = false;
     bool has_lost = false;
+    bool is_between = false;
 
     for (uint32_t i = 0; i < verdict->seen; i++) {
         const struct ntk_rank_row *row = verdict->ranks[i].row;
@@ -211,8 +212,11 @@ static enum ntk_comm_verdict_kind kind_at_rest(const struct ntk_comm_verdict *ve
         is_broken = is_broken || (row->sample->state == NTK_RANK_BROKEN &&
                                   row->sample->since_ns <= NTK_RANKS_BROKE_NS);
         has_lost = has_lost || verdict->ranks[i].where == NTK_RANK_LOST;
+        is_between = is_between ||
+                     (!row->is_lost && row->sample->state == NTK_RANK_JOINED &&
+                      row->sample->sequence > 0 && row->sample->since_ns <= NTK_RANKS_LEAST_NS);
     }
-    return is_broken || has_lost ? NTK_COMM_BROKE : NTK_COMM_IDLE;
+    return is_broken || has_lost ? NTK_COMM_BROKE : is_between ? NTK_COMM_GOES_ON : NTK_COMM_IDLE;
 }
 
 /* Of each rank that has rows the newest, which is its first. */
@@ -300,6 +304,18 @@ struct ntk_rank_verdict ntk_comm_verdict_rank(const struct ntk_comm_verdict *ver
         return verdict->ranks[index];
     }
     return (struct ntk_rank_verdict){ .rank = rank, .where = NTK_RANK_UNSEEN };
+}
+
+bool ntk_comm_verdict_missing_as(const struct ntk_comm_verdict *verdict, enum ntk_rank_where where,
+                                 uint32_t from, struct ntk_rank_verdict *out)
+{
+    for (uint32_t i = seen_find(verdict, from); i < verdict->seen; i++) {
+        if (verdict->ranks[i].where == where) {
+            *out = verdict->ranks[i];
+            return true;
+        }
+    }
+    return false;
 }
 
 bool ntk_comm_verdict_missing(const struct ntk_comm_verdict *verdict, uint32_t from,

@@ -68,8 +68,8 @@ enum ntk_rank_where {
 extern const char *const ntk_rank_where_names[NTK_RANK_WHERE_COUNT];
 
 enum ntk_comm_verdict_kind {
-    NTK_COMM_IDLE,    /* no rank is in an operation */
-    NTK_COMM_GOES_ON, /* within the threshold */
+    NTK_COMM_IDLE,    /* no rank is in an operation, or was within NTK_RANKS_LEAST_NS */
+    NTK_COMM_GOES_ON, /* within the threshold; age_ns 0: no rank is in one just now */
     NTK_COMM_HANGS,
     NTK_COMM_BROKE, /* a rank died or left, and the others were told */
     NTK_COMM_VERDICT_COUNT
@@ -98,6 +98,9 @@ struct ntk_comm_verdict {
 /* The first rank from one on that has not come, in order of ranks; false: no more. */
 bool ntk_comm_verdict_missing(const struct ntk_comm_verdict *verdict, uint32_t from,
                               struct ntk_rank_verdict *out);
+/* The same of those with this verdict alone, unseen ones aside. */
+bool ntk_comm_verdict_missing_as(const struct ntk_comm_verdict *verdict, enum ntk_rank_where where,
+                                 uint32_t from, struct ntk_rank_verdict *out);
 /* A rank of it, unseen ones too; rank < rank_count. */
 struct ntk_rank_verdict ntk_comm_verdict_rank(const struct ntk_comm_verdict *verdict,
                                               uint32_t rank);

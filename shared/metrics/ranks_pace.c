@@ -255,7 +255,7 @@ static bool is_steady(const struct ntk_pace_rank *ranks, size_t count,
                      least;
         }
     }
-    return above >= NTK_PACE_PERIODS_SHARE_MIN * seen;
+    return seen > 0 && above >= NTK_PACE_PERIODS_SHARE_MIN * seen;
 }
 
 /* The rank that is furthest above the others by this measure, and by how much; NULL when it is not

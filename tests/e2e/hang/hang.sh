@@ -68,6 +68,9 @@ has_port() { [ -n "$(port)" ] && echo yes; }
 wait_for has_port
 start 3 5
 agent=127.0.0.1:$(port)
+wait_for says goes_on .verdict --all "$agent" # between two operations, too
+neuron-monitor hang --all "$agent" >text
+! greps "^idle\|the operation itself" text || fail "a job at work: $(cat text)"
 wait_for says joined 'if .sequence > 20 then "joined" else .sequence end' --all "$agent"
 # Stopped between two operations; inside of one it would be behind, or there already: then it goes on and is stopped anew.
 stops_between() {
@@ -91,7 +94,7 @@ kill -9 "${ranks[1]}"
 wait_for says lost '.ranks[1].where' "$agent"
 [ "$(jq -r '.communicators[0].verdict' hang.json)" = broke ] || fail "a dead rank: $(cat hang.json)"
 [ "$(jq '.communicators[0].ranks[1].pid' hang.json)" = "${ranks[1]}" ] || fail "the dead one: $(cat hang.json)"
-wait_for eval 'grep -q "is over: rank" out.log && echo yes'
+wait_for eval 'grep -q "is over: rank 1 is lost" out.log && echo yes'
 stop
 
 # A job that ends in order, one rank after the other, is no trouble, and nothing of it stays; the one that was killed is

@@ -231,6 +231,30 @@ static void ranks_that_wait_for_nobody_are_idle_or_broke(void **state)
     assert_int_equal(verdict->kind, NTK_COMM_IDLE);
 }
 
+static void ranks_between_two_operations_go_on(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_rank_verdict lost;
+
+    for (uint32_t i = 0; i < RANKS; i++) {
+        left(rank_of(f, i), 10);
+    }
+    rank_of(f, 2)->since_ns = SECOND / 100;
+    const struct ntk_comm_verdict *verdict = judge(f, 0);
+
+    assert_int_equal(verdict->kind, NTK_COMM_GOES_ON);
+    assert_int_equal(verdict->age_ns, 0);
+    assert_false(ntk_comm_verdict_missing_as(verdict, NTK_RANK_LOST, 0, &lost));
+
+    ntk_ranks_fini(&f->ranks);
+    ntk_ranks_init(&f->ranks);
+    f->snapshot->runtimes[3].ended = true;
+    verdict = judge(f, 0);
+    assert_int_equal(verdict->kind, NTK_COMM_BROKE);
+    assert_true(ntk_comm_verdict_missing_as(verdict, NTK_RANK_LOST, 0, &lost));
+    assert_int_equal(lost.rank, 3);
+}
+
 static void the_worst_comes_first(void **state)
 {
     struct fixture *f = *state;
@@ -332,6 +356,7 @@ int main(void)
         TEST(of_two_processes_of_a_rank_the_newer_counts),
         TEST(a_clock_that_may_be_wrong_claims_no_restart),
         TEST(ranks_that_wait_for_nobody_are_idle_or_broke),
+        TEST(ranks_between_two_operations_go_on),
         TEST(the_worst_comes_first),
         TEST(a_verdict_is_as_large_as_its_rows_whatever_they_claim),
         TEST(who_left_waits_for_nobody_whatever_was_in_flight),

@@ -191,6 +191,40 @@ static void two_ranks_are_enough_and_too_few_operations_are_not(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
+/* One that did all it did while the other did nothing is not compared with it. */
+static void ranks_that_never_worked_at_the_same_time_name_nobody(void **state)
+{
+    struct ntk_snapshot *snapshot = ntk_snapshot_create();
+    struct ntk_pace pace;
+
+    (void)state;
+    ntk_pace_init(&pace);
+    assert_non_null(ntk_snapshot_alloc_runtimes(snapshot, 2));
+    snapshot->period_ns = 1000000000;
+    for (uint32_t i = 0; i < 2; i++) {
+        struct ntk_rank_sample *rank =
+            ntk_snapshot_alloc_ranks(snapshot, &snapshot->runtimes[i], 1);
+
+        snapshot->runtimes[i].pid = 1 + i;
+        rank->key = 9;
+        rank->rank = i;
+        rank->rank_count = 2;
+    }
+    for (uint32_t period = 0; period < 2; period++) {
+        for (uint32_t i = 0; i < 2; i++) {
+            struct ntk_rank_sample *rank = &snapshot->runtimes[i].ranks[0];
+
+            rank->operations[NTK_COLLECTIVE_BARRIER].period = i == period ? 20 : 0;
+            rank->time_ns.period = i == period ? 20 * (1 + 30000000 * (uint64_t)i) : 0;
+        }
+        assert_int_equal(ntk_pace_add(&pace, snapshot, ""), 0);
+    }
+    assert_int_equal(ntk_pace_judge(&pace), 0);
+    assert_null(((struct ntk_pace_verdict *)ntk_vec_at(&pace.verdicts, 0))->slow);
+    ntk_pace_fini(&pace);
+    ntk_snapshot_destroy(snapshot);
+}
+
 static void who_left_and_joined_again_had_one_period(void **state)
 {
     struct ntk_snapshot *snapshot = ntk_snapshot_create();
@@ -314,6 +348,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slow_ranks_are_found_and_nobody_else_is_blamed),
         cmocka_unit_test(two_ranks_are_enough_and_too_few_operations_are_not),
+        cmocka_unit_test(ranks_that_never_worked_at_the_same_time_name_nobody),
         cmocka_unit_test(who_left_and_joined_again_had_one_period),
         cmocka_unit_test(ranks_of_many_machines_are_compared),
         cmocka_unit_test(many_ranks_are_added_without_a_search),
