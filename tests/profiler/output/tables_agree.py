@@ -42,6 +42,8 @@ class Reader:
         return self.data[self.at - count : self.at]
 
     def value(self, kind):
+        if kind in (1, 2):
+            return kind == 1
         if kind in (5, 6):
             return self.zigzag()
         if kind == 8:

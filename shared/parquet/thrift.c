@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "profiler/output/thrift.h"
+/* thrift - structs in Thrift's compact protocol. */
+#include "shared/parquet/thrift.h"
 
 #include <assert.h>
 #include <string.h>
 
 enum {
+    TYPE_TRUE = 1,
+    TYPE_FALSE = 2,
     TYPE_I32 = 5,
     TYPE_I64 = 6,
     TYPE_BINARY = 8,
@@ -57,6 +60,18 @@ void ntk_thrift_i64(struct ntk_thrift *thrift, int field, int64_t value)
 {
     put_field(thrift, field, TYPE_I64);
     put_zigzag(thrift->buf, value);
+}
+
+void ntk_thrift_bool(struct ntk_thrift *thrift, int field, bool value)
+{
+    put_field(thrift, field, value ? TYPE_TRUE : TYPE_FALSE);
+}
+
+void ntk_thrift_binary(struct ntk_thrift *thrift, int field, const void *bytes, size_t bytes_count)
+{
+    put_field(thrift, field, TYPE_BINARY);
+    ntk_thrift_varint(thrift->buf, bytes_count);
+    ntk_buf_add(thrift->buf, bytes, bytes_count);
 }
 
 void ntk_thrift_text(struct ntk_thrift *thrift, int field, const char *text)

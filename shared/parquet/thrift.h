@@ -5,9 +5,10 @@
  * Source of the format: the Apache Thrift compact protocol specification. Fields of a struct are
  * written in order of their numbers. Owner: borrows the buffer. Threads: one.
  */
-#ifndef NTK_PROFILER_OUTPUT_THRIFT_H
-#define NTK_PROFILER_OUTPUT_THRIFT_H
+#ifndef NTK_SHARED_PARQUET_THRIFT_H
+#define NTK_SHARED_PARQUET_THRIFT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,7 +33,9 @@ void ntk_thrift_varint(struct ntk_buf *buf, uint64_t value);
 
 void ntk_thrift_i32(struct ntk_thrift *thrift, int field, int32_t value);
 void ntk_thrift_i64(struct ntk_thrift *thrift, int field, int64_t value);
+void ntk_thrift_bool(struct ntk_thrift *thrift, int field, bool value);
 void ntk_thrift_text(struct ntk_thrift *thrift, int field, const char *text);
+void ntk_thrift_binary(struct ntk_thrift *thrift, int field, const void *bytes, size_t bytes_count);
 /* count elements follow, each with one of the functions below. */
 void ntk_thrift_list(struct ntk_thrift *thrift, int field, enum ntk_thrift_type type, size_t count);
 void ntk_thrift_element_i32(struct ntk_thrift *thrift, int32_t value);
