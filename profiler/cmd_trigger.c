@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_trigger - running processes record executions, all of them from the same number on. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "profiler/cmd.h"
@@ -39,7 +41,7 @@ static const struct ntk_opt options[] = {
     { 'p', "pid", "PID", NTK_OPT_U64, &arg_pid, "the process", .is_above_zero = true },
     { 0, "job", "NAME", NTK_OPT_TEXT, &arg_job,
       "all processes with this tag, or whose ranks meet at this place" },
-    { 0, "executions", "N", NTK_OPT_U64, &arg_count, "record so many, default 1",
+    { 0, "executions", "N", NTK_OPT_U64, &arg_count, "record so many, default 1, at most 100000",
       .is_above_zero = true },
     { 0, "at-execution", "K", NTK_OPT_U64, &arg_at,
       "the first one, counted in each process from its nrt_init; default: one that all of them "
@@ -63,8 +65,9 @@ static const struct ntk_opt_program program = {
     .summary = "Has running processes record executions, all beginning with the same one, and\n"
                "keeps what their rings still have of the time before.",
     .options = options,
-    .epilogue = "A process is asked through its shared memory, so only its owner can; it has to\n"
-                "run our runtime. The exit code is 1 when one of them could not record.",
+    .epilogue = "A process is asked through its shared memory, so only its owner and root can; it\n"
+                "has to run our runtime. What root has of other users goes to folders uid_UID,\n"
+                "which are theirs. The exit code is 1 when one of them could not record all.",
 };
 
 static volatile sig_atomic_t is_interrupted;
@@ -218,12 +221,49 @@ static bool goes_on(void *ctx)
     return !is_interrupted;
 }
 
+/* Where a process can write: another user's, which only root can ask, has a folder of its own. */
+static int folder_of(const struct asking *asking, const struct ntk_trigger_target *target,
+                     char *buf, size_t buf_bytes, struct ntk_err *err)
+{
+    bool is_own = target->uid == geteuid();
+    int bytes = is_own ? snprintf(buf, buf_bytes, "%s", asking->folder)
+                       : snprintf(buf, buf_bytes, "%s/uid_%u", asking->folder, target->uid);
+
+    if (bytes < 0 || (size_t)bytes >= buf_bytes) {
+        return ntk_err_set(err, -ENAMETOOLONG, NTK_ERR_NO_OFFSET,
+                           "%s is too long a name for the processes", asking->folder);
+    }
+    if (is_own) {
+        return 0;
+    }
+    int made = mkdir(buf, 0755) == 0 || errno == EEXIST ? 0 : -errno;
+    int fd = made == 0 ? open(buf, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+
+    if (fd < 0 || fchown(fd, target->uid, (gid_t)-1) != 0) {
+        (void)ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot give %s to user %u: %s", buf,
+                          target->uid, strerror(errno));
+        if (fd >= 0) {
+            close(fd);
+        }
+        return err->code;
+    }
+    close(fd);
+    return 0;
+}
+
 static void all_record(struct asking *asking)
 {
+    char folder[NTK_TRIGGER_FOLDER_BYTES];
+
     asking->begin_ns = ntk_clock_monotonic_ns();
     for (size_t i = 0; i < asking->count; i++) {
-        ntk_trigger_ask_record(&asking->targets[i], asking->first, arg_count, arg_bytes,
-                               arg_timeout_ns + CANCEL_NS, asking->folder);
+        struct ntk_trigger_target *target = &asking->targets[i];
+
+        target->status = folder_of(asking, target, folder, sizeof folder, &target->err);
+        if (target->status == 0) {
+            ntk_trigger_ask_record(target, asking->first, arg_count, arg_bytes,
+                                   arg_timeout_ns + CANCEL_NS, folder);
+        }
     }
     ntk_progress_begin(&asking->progress, "waiting for executions (of the time limit)");
     bool is_done =
@@ -255,16 +295,7 @@ static char *before_save(const struct ntk_trigger_target *target, const char *fo
     return ntk_live_trace_record(&live, &result, err) < 0 ? NULL : result.folder;
 }
 
-/* The last one that was asked for, or that had begun when the time was over. */
-static uint64_t last_of(const struct asking *asking, const struct ntk_trigger_target *target)
-{
-    uint64_t last = asking->first + arg_count - 1;
-
-    return target->execution < last ? target->execution : last;
-}
-
-static void put_text(const struct asking *asking, const struct ntk_trigger_target *target,
-                     const char *before)
+static void put_text(const struct ntk_trigger_target *target, const char *before)
 {
     char rank[32] = "";
 
@@ -272,13 +303,13 @@ static void put_text(const struct asking *asking, const struct ntk_trigger_targe
         (void)snprintf(rank, sizeof rank, ", rank %lld", (long long)target->rank);
     }
     printf("process %u (%s)%s: executions %llu to %llu in %u file%s, the time before in %s\n",
-           target->pid, target->command, rank, (unsigned long long)asking->first,
-           (unsigned long long)last_of(asking, target), target->file_count,
+           target->pid, target->command, rank, (unsigned long long)target->recorded_first,
+           (unsigned long long)target->recorded_last, target->file_count,
            target->file_count == 1 ? "" : "s", before ? before : "none");
 }
 
-static void put_json(const struct asking *asking, const struct ntk_trigger_target *target,
-                     const char *before, struct ntk_json *json)
+static void put_json(const struct ntk_trigger_target *target, const char *before,
+                     struct ntk_json *json)
 {
     ntk_json_object_begin(json);
     ntk_json_key_u64(json, "pid", target->pid);
@@ -287,7 +318,8 @@ static void put_json(const struct asking *asking, const struct ntk_trigger_targe
         ntk_json_key_i64(json, "rank", target->rank);
     }
     if (target->file_count > 0) {
-        ntk_json_key_u64(json, "last_execution", last_of(asking, target));
+        ntk_json_key_u64(json, "first_execution", target->recorded_first);
+        ntk_json_key_u64(json, "last_execution", target->recorded_last);
     }
     ntk_json_key_u64(json, "file_count", target->file_count);
     ntk_json_key_u64(json, "file_bytes", target->file_bytes);
@@ -332,10 +364,11 @@ static int tell(const struct asking *asking)
                                 target->pid, target->command, (unsigned long long)asking->first);
             }
             (void)ntk_profile_fail(&target->err);
-        } else if (!arg_json) {
-            put_text(asking, target, before);
         }
-        uint64_t had = last_of(asking, target) - asking->first + 1;
+        if (target->file_count > 0 && !arg_json) {
+            put_text(target, before);
+        }
+        uint64_t had = target->recorded_last - target->recorded_first + 1;
         if (target->file_count > 0 && had < arg_count) {
             code = 1;
             fprintf(stderr,
@@ -348,7 +381,7 @@ static int tell(const struct asking *asking)
             (void)ntk_profile_fail(&err);
             code = 1;
         }
-        put_json(asking, target, before, &json);
+        put_json(target, before, &json);
         free(before);
     }
     ntk_json_array_end(&json);
@@ -389,6 +422,10 @@ int ntk_cmd_trigger(int argc, char **argv)
     }
     if (first < argc) {
         return ntk_opt_usage_error(&program, "unexpected operand '%s'", argv[first]);
+    }
+    if (arg_count > NTK_TRIGGER_EXECUTIONS_MAX) {
+        return ntk_opt_usage_error(&program, "--executions: at most %u at a time",
+                                   NTK_TRIGGER_EXECUTIONS_MAX);
     }
     if ((arg_pid > 0) == (arg_job != NULL)) {
         return ntk_opt_usage_error(&program, "say who: --pid PID or --job NAME%s",

@@ -13,20 +13,34 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "shared/abi/process_stat.h"
 #include "shared/base/clock.h"
 #include "shared/base/fs.h"
+#include "shared/base/map_guard.h"
 #include "shared/base/str.h"
 
 #define PAGE_BYTES 4096U
 #define LOOK_NS (20 * NTK_NS_PER_MS)
+#define SAVE_NS (60 * NTK_NS_PER_SECOND) /* more for who writes files when the time is over */
 
+/* Also one that is over and not waited for. */
 static bool is_gone(uint32_t pid)
 {
-    return kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+    char path[32];
+    char text[NTK_STAT_BYTES] = "";
+
+    (void)snprintf(path, sizeof path, "/proc/%u/stat", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+    }
+    ssize_t bytes = read(fd, text, sizeof text - 1);
+    close(fd);
+    return bytes <= 0 || ntk_process_stat_start_time(text) == 0;
 }
 
 /* Where the section lies, from a header that may say anything. */
-static int section_find(const struct ntk_trigger_target *target, int fd, uint64_t *out_offset,
+static int section_find(struct ntk_trigger_target *target, int fd, uint64_t *out_offset,
                         struct ntk_err *err)
 {
     struct ntk_segment_header header;
@@ -34,7 +48,8 @@ static int section_find(const struct ntk_trigger_target *target, int fd, uint64_
     struct stat status;
     int ret = ntk_fs_pread(fd, &header, sizeof header, 0);
 
-    if (ret < 0 || fstat(fd, &status) != 0 || header.magic != NTK_SEGMENT_MAGIC) {
+    if (ret < 0 || fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) ||
+        header.magic != NTK_SEGMENT_MAGIC) {
         return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
                            "the segment of process %u cannot be read", target->pid);
     }
@@ -50,6 +65,7 @@ static int section_find(const struct ntk_trigger_target *target, int fd, uint64_
         return ntk_err_set(err, -EBADMSG, (size_t)section->offset,
                            "the segment of process %u has no room for what it says", target->pid);
     }
+    target->uid = status.st_uid;
     *out_offset = section->offset;
     return 0;
 }
@@ -77,17 +93,29 @@ static int word_take(struct ntk_trigger_target *target, struct ntk_err *err)
     return 0;
 }
 
+static void unmap(struct ntk_trigger_target *target)
+{
+    if (target->memory) {
+        if (target->guard >= 0) {
+            ntk_map_guard_remove(target->guard);
+        }
+        munmap(target->memory, target->memory_bytes);
+        target->memory = NULL;
+    }
+}
+
 int ntk_trigger_take(struct ntk_trigger_target *target, const char *segment_path,
                      struct ntk_err *err)
 {
-    int fd = open(segment_path, O_RDWR | O_CLOEXEC);
+    int fd = open(segment_path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     uint64_t offset = 0;
 
     if (fd < 0) {
         return errno == EACCES
-                   ? ntk_err_set(err, -EACCES, NTK_ERR_NO_OFFSET,
-                                 "process %u (%s) is another user's: only its owner can ask it",
-                                 target->pid, target->command)
+                   ? ntk_err_set(
+                         err, -EACCES, NTK_ERR_NO_OFFSET,
+                         "process %u (%s) is another user's: only its owner and root can ask it",
+                         target->pid, target->command)
                    : ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot open %s: %s", segment_path,
                                  strerror(errno));
     }
@@ -103,14 +131,14 @@ int ntk_trigger_take(struct ntk_trigger_target *target, const char *segment_path
             ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot map %s: %s", segment_path,
                               strerror(errno));
         } else {
+            target->guard = ntk_map_guard_add(target->memory, target->memory_bytes);
             target->trigger = (void *)((char *)target->memory + (offset - page));
             ret = word_take(target, err);
         }
     }
     close(fd);
-    if (ret < 0 && target->memory) {
-        munmap(target->memory, target->memory_bytes);
-        target->memory = NULL;
+    if (ret < 0) {
+        unmap(target);
     }
     return ret;
 }
@@ -119,8 +147,7 @@ void ntk_trigger_release(struct ntk_trigger_target *target)
 {
     if (target->memory) {
         __atomic_store_n(&target->trigger->asker, 0, __ATOMIC_RELEASE);
-        munmap(target->memory, target->memory_bytes);
-        target->memory = NULL;
+        unmap(target);
     }
 }
 
@@ -154,6 +181,8 @@ static void answer_take(struct ntk_trigger_target *target)
     target->execution = trigger->execution;
     target->file_count = trigger->file_count;
     target->file_bytes = trigger->file_bytes;
+    target->recorded_first = trigger->recorded_first;
+    target->recorded_last = trigger->recorded_last;
     if (target->status != 0) {
         memcpy(text, trigger->text, sizeof text);
         text[sizeof text - 1] = '\0';
@@ -189,14 +218,19 @@ bool ntk_trigger_wait(struct ntk_trigger_target *targets, size_t count, uint64_t
 
     for (;;) {
         struct ntk_trigger_target *waited = NULL;
+        bool is_saving = false;
 
         for (size_t i = 0; i < count; i++) {
-            waited = look(&targets[i]) || waited ? waited : &targets[i];
+            if (!look(&targets[i])) {
+                waited = waited ? waited : &targets[i];
+                is_saving |= __atomic_load_n(&targets[i].trigger->saving, __ATOMIC_ACQUIRE) != 0;
+            }
         }
         if (!waited) {
             return true;
         }
-        if (ntk_clock_monotonic_ns() >= end_ns || (goes_on && !goes_on(ctx))) {
+        if (ntk_clock_monotonic_ns() >= end_ns + (is_saving ? SAVE_NS : 0) ||
+            (goes_on && !goes_on(ctx))) {
             return false;
         }
         uint32_t answered = __atomic_load_n(&waited->trigger->answered, __ATOMIC_ACQUIRE);

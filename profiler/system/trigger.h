@@ -3,7 +3,7 @@
  * trigger - asks running processes to record executions, all from the same one on: the asking side
  * of struct ntk_segment_trigger.
  *
- * Only who may write a process's segment can ask, which is its owner. The process answers from a
+ * Only who may write a process's segment can ask: its owner, and root. The process answers from a
  * thread of its own; executions do not wait for it.
  *
  * Owner:   targets are the caller's storage; ntk_trigger_release() gives back what _take() took.
@@ -24,15 +24,18 @@ struct ntk_trigger_target {
     char command[NTK_VERSION_TEXT_BYTES + 1];
     int64_t rank; /* of its first communicator; -1: it is none */
     /* Set by _take(): */
+    uint32_t uid; /* its owner */
     void *memory;
     size_t memory_bytes;
+    int guard;
     struct ntk_segment_trigger *trigger;
     uint32_t asked;
     /* Set by the answers: */
     bool is_answered;
-    int status; /* 0 or -errno, with the sentence in err */
+    int status; /* 0; 1: files lack records; -errno; but for 0 with the sentence in err */
     struct ntk_err err;
     uint64_t execution, file_bytes;
+    uint64_t recorded_first, recorded_last; /* 0: none */
     uint32_t file_count;
 };
 
@@ -47,8 +50,8 @@ void ntk_trigger_ask(struct ntk_trigger_target *target, enum ntk_trigger_command
 void ntk_trigger_ask_record(struct ntk_trigger_target *target, uint64_t first, uint64_t count,
                             uint64_t bytes_max, uint64_t timeout_ns, const char *folder);
 
-/* Until all have answered or died, the time is over, or goes_on (NULL: always) says false; true
- * when all have. Who died has -ESRCH. */
+/* Until all have answered or died, the time is over (who writes files by then has more), or goes_on
+ * (NULL: always) says false; true when all have. Who died has -ESRCH. */
 bool ntk_trigger_wait(struct ntk_trigger_target *targets, size_t count, uint64_t timeout_ns,
                       bool (*goes_on)(void *ctx), void *ctx);
 

@@ -352,6 +352,10 @@ struct ntk_segment_trigger *ntk_core_trigger_get(void);
 /* The number of the execution that began last, from 1; every rank of a job that runs in step with
  * the others has the same one at the same step. */
 uint64_t ntk_core_execution_last(const struct ntk_core *core);
+/* Counts, from now on, executions with these numbers that are over; one range at a time, count 0
+ * ends it. Those that were over before are not counted. */
+void ntk_core_executions_watch(struct ntk_core *core, uint64_t first, uint64_t count);
+uint64_t ntk_core_executions_ended(const struct ntk_core *core);
 /* For a front that answers an execution with an error (-errno) before the core heard of it, as for
  * wrong input or a full queue: counts it. */
 void ntk_core_execute_refused(struct ntk_core_model *model, int error);
@@ -415,6 +419,9 @@ int ntk_core_recorder_save(struct ntk_core *core, uint32_t nc, enum ntk_core_rec
 /* The same for a recording that is over; any number of times, also after ntk_core_close(). */
 int ntk_core_recording_save(struct ntk_core_recording *recording, const char *path,
                             struct ntk_err *err);
+/* Numbers of the first and the last execution it met since it began; 0 when there was none. */
+void ntk_core_recording_range(const struct ntk_core_recording *recording, uint64_t *out_lowest,
+                              uint64_t *out_highest);
 void ntk_core_recording_destroy(struct ntk_core_recording *recording);
 
 #ifdef __cplusplus

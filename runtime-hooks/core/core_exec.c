@@ -163,11 +163,6 @@ static bool goes_on(enum ntk_core_outcome outcome)
     return outcome == NTK_CORE_COMPLETED || outcome == NTK_CORE_NUMERICAL_ERROR;
 }
 
-uint64_t ntk_core_execution_last(const struct ntk_core *core)
-{
-    return atomic_load_explicit(&core->execution_id, memory_order_relaxed);
-}
-
 struct ntk_segment_trigger *ntk_core_trigger_get(void)
 {
     return ntk_hooks_trigger();
@@ -661,8 +656,10 @@ static enum ntk_core_outcome steps_run(struct execution *execution)
 
 void ntk_core_execute_refused(struct ntk_core_model *model, int error)
 {
-    refused_tell(model, atomic_fetch_add(&model->core->execution_id, 1) + 1, ntk_hooks_now(),
-                 ntk_core_outcome_of(error));
+    uint64_t id = core_execution_begin(model->core);
+
+    refused_tell(model, id, ntk_hooks_now(), ntk_core_outcome_of(error));
+    core_execution_end(model->core, id);
 }
 
 /* Whether the model may use a tensor that lies there. */
@@ -737,15 +734,14 @@ static int execute(struct ntk_core_model *model, struct ntk_core_tensor *const *
     struct core_tensor_view on_stack[VIEWS_ON_STACK];
 
     model = core_model_turn(model);
-    struct execution execution = {
-        .model = model,
-        .views = on_stack,
-        .call_start_ticks = queued ? queued->asked_ticks : ntk_hooks_now(),
-        .code_bytes = queued ? queued->code_bytes : 0,
-        .queue = queued ? queued->queue : 0,
-        .id = atomic_fetch_add_explicit(&model->core->execution_id, 1, memory_order_relaxed) + 1,
-        .err = err
-    };
+    struct execution execution = { .model = model,
+                                   .views = on_stack,
+                                   .call_start_ticks =
+                                       queued ? queued->asked_ticks : ntk_hooks_now(),
+                                   .code_bytes = queued ? queued->code_bytes : 0,
+                                   .queue = queued ? queued->queue : 0,
+                                   .id = core_execution_begin(model->core),
+                                   .err = err };
     bool has_context = false;
     int ret = 0;
 
@@ -801,6 +797,7 @@ out:
     if (ntk_core_trace_is_on()) {
         trace_execution_end(&execution);
     }
+    core_execution_end(model->core, execution.id);
     return ret;
 }
 

@@ -307,35 +307,47 @@ static enum ntk_core_outcome run_held(const struct running *running,
     return outcome;
 }
 
-int ntk_core_kernel_run(struct ntk_core_kernel *kernel, const struct ntk_core_kernel_run *run,
-                        enum ntk_core_outcome *out_outcome, struct ntk_err *err)
+static int run_check(const struct ntk_core_kernel *kernel, const struct ntk_core_kernel_run *run,
+                     struct ntk_err *err)
 {
-    struct ntk_core *core = kernel->core;
-    struct running running = {
-        .kernel = kernel,
-        .width = run->width,
-        .queue = run->queue,
-        .id = atomic_fetch_add_explicit(&core->execution_id, 1, memory_order_relaxed) + 1,
-        .err = err,
-    };
-    struct ntk_core_trace_span span = { 0 };
-    struct ntk_core_trace_data data = trace_data(&running);
+    uint32_t core_count = kernel->core->core_count;
 
     if (!(run->share > 0) || run->share > 1) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s uses no part of its cores",
                            kernel->name);
     }
     for (uint32_t i = 0; i < run->first_nc_count; i++) {
-        if (run->width == 0 || run->width > core->core_count ||
-            run->first_ncs[i] > core->core_count - run->width) {
+        if (run->width == 0 || run->width > core_count ||
+            run->first_ncs[i] > core_count - run->width) {
             return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
                                "%u cores from %u on asked for, the process has %u", run->width,
-                               run->first_ncs[i], core->core_count);
+                               run->first_ncs[i], core_count);
         }
     }
-    if (run->first_nc_count == 0) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s may run on no core", kernel->name);
+    return run->first_nc_count > 0 ? 0
+                                   : ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                                                 "%s may run on no core", kernel->name);
+}
+
+int ntk_core_kernel_run(struct ntk_core_kernel *kernel, const struct ntk_core_kernel_run *run,
+                        enum ntk_core_outcome *out_outcome, struct ntk_err *err)
+{
+    struct ntk_core *core = kernel->core;
+    int ret = run_check(kernel, run, err);
+
+    if (ret < 0) {
+        return ret;
     }
+    struct running running = {
+        .kernel = kernel,
+        .width = run->width,
+        .queue = run->queue,
+        .id = core_execution_begin(core),
+        .err = err,
+    };
+    struct ntk_core_trace_span span = { 0 };
+    struct ntk_core_trace_data data = trace_data(&running);
+
     if (ntk_core_trace_is_on()) {
         ntk_core_trace_span_begin(&span, NTK_CORE_TRACE_EXECUTE, run->first_ncs[0], &data);
     }
@@ -343,5 +355,6 @@ int ntk_core_kernel_run(struct ntk_core_kernel *kernel, const struct ntk_core_ke
     *out_outcome = run_held(&running, run);
     cores_unlock(core, running.first_nc, run->width);
     ntk_core_trace_span_end(&span, &data);
+    core_execution_end(core, running.id);
     return 0;
 }

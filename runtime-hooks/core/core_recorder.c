@@ -25,9 +25,10 @@ struct ntk_core_recording {
     struct ntk_vec known;           /* of struct known_step */
     bool is_held;                   /* KEEPS_FAILED: waits to be saved */
     bool has_warned;
-    uint8_t uuid[16];      /* of the last execution's program */
-    uint64_t execution_id; /* of the last execution */
-    uint64_t begin_ns;     /* on the clock of the core */
+    uint8_t uuid[16];               /* of the last execution's program */
+    uint64_t execution_id;          /* of the last execution */
+    uint64_t lowest_id, highest_id; /* of those in it; 0: none */
+    uint64_t begin_ns;              /* on the clock of the core */
     uint64_t duration_ns;
     struct core_allocation buffers[NTK_CORE_LNC_MAX]; /* what hardware would record into; by core */
 };
@@ -111,6 +112,12 @@ bool core_recorder_step_begin(struct ntk_core_recording *recorder,
         execution_begin(recorder, model, step_index, device_clock_ns);
     }
     recorder->execution_id = execution_id;
+    if (recorder->lowest_id == 0 || execution_id < recorder->lowest_id) {
+        recorder->lowest_id = execution_id;
+    }
+    if (execution_id > recorder->highest_id) {
+        recorder->highest_id = execution_id;
+    }
     memcpy(recorder->uuid, model->uuid, sizeof recorder->uuid);
     ntk_vec_each(struct known_step, known, &recorder->known) {
         if (known->model_id == model->id && known->step == step_index) {
@@ -244,6 +251,13 @@ int ntk_core_recorder_stop(struct ntk_core *core, uint32_t nc, enum ntk_core_rec
         ntk_core_recording_destroy(recorder);
     }
     return 0;
+}
+
+void ntk_core_recording_range(const struct ntk_core_recording *recording, uint64_t *out_lowest,
+                              uint64_t *out_highest)
+{
+    *out_lowest = recording->lowest_id;
+    *out_highest = recording->highest_id;
 }
 
 int ntk_core_recording_save(struct ntk_core_recording *recording, const char *path,

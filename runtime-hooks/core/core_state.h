@@ -83,6 +83,10 @@ struct ntk_core {
     struct ntk_vec models;   /* of struct ntk_core_model *; under lock */
     struct ntk_vec captures; /* of struct core_capture *; under lock */
     _Atomic uint64_t execution_id;
+    struct { /* executions that somebody waits for: their numbers, and how many are over */
+        _Atomic uint64_t first, count; /* count 0: nobody does */
+        _Atomic uint64_t ended;
+    } watched;
     struct core_memlog *memlog;
     struct core_usage *usage;
     struct core_counters *counters;
@@ -97,6 +101,12 @@ struct ntk_core {
 
 /* Model ids go on over closes: never reused in a process. */
 uint32_t core_model_id_next(void);
+
+/* --- core_number.c --- */
+
+/* The number of an execution, from 1. Each that is given out ends, ran or refused. */
+uint64_t core_execution_begin(struct ntk_core *core);
+void core_execution_end(struct ntk_core *core, uint64_t id);
 
 /* --- core_outcome.c --- */
 

@@ -15,9 +15,7 @@
 #include "shared/abi/segment_abi.h"
 #include "shared/base/clock.h"
 
-#define LOOK_NS (5 * NTK_NS_PER_MS)   /* while a recording waits or runs */
-#define LAST_NS (200 * NTK_NS_PER_MS) /* what began with the last number has a core by then */
-#define EXECUTIONS_MAX UINT64_C(100000)
+#define LOOK_NS (5 * NTK_NS_PER_MS) /* while a recording waits or runs */
 #define PATH_BYTES (NTK_TRIGGER_FOLDER_BYTES + 96)
 
 static struct {
@@ -43,45 +41,49 @@ static uint32_t asked(const struct ntk_segment_trigger *trigger)
     return __atomic_load_n(&trigger->asked, __ATOMIC_ACQUIRE);
 }
 
-static void answer(struct ntk_segment_trigger *trigger, uint32_t number, int status,
-                   const char *text)
+static void answer(struct ntk_segment_trigger *trigger, uint32_t number)
 {
-    trigger->execution = ntk_core_execution_last(listener.core);
-    trigger->status = status;
-    (void)snprintf(trigger->text, sizeof trigger->text, "%s", text);
     __atomic_store_n(&trigger->answered, number, __ATOMIC_RELEASE);
     word_wake(&trigger->answered);
 }
 
-/* Until the last of them has ended, as far as can be told, or nobody wants them any more. */
+static void answer_set(struct ntk_segment_trigger *trigger, int status, const char *text)
+{
+    trigger->status = status;
+    (void)snprintf(trigger->text, sizeof trigger->text, "%s", status != 0 ? text : "");
+}
+
+static void answer_clear(struct ntk_segment_trigger *trigger)
+{
+    trigger->execution = ntk_core_execution_last(listener.core);
+    trigger->file_count = 0;
+    trigger->file_bytes = 0;
+    trigger->recorded_first = 0;
+    trigger->recorded_last = 0;
+    answer_set(trigger, 0, "");
+}
+
+/* Until all of them are over, or nobody wants them any more. */
 static void executions_wait(const struct ntk_segment_trigger *trigger, uint32_t number,
-                            uint64_t last, uint64_t timeout_ns)
+                            uint64_t count, uint64_t timeout_ns)
 {
     const struct timespec look = { .tv_nsec = LOOK_NS };
     uint64_t begin_ns = ntk_clock_monotonic_ns();
-    uint64_t reached_ns = 0;
 
-    while (!atomic_load(&listener.is_over) && asked(trigger) == number) {
-        uint64_t now_ns = ntk_clock_monotonic_ns();
-        uint64_t execution = ntk_core_execution_last(listener.core);
-
-        if (execution > last && reached_ns == 0) {
-            reached_ns = now_ns - LAST_NS + 2 * LOOK_NS; /* the one behind it has begun */
-        } else if (execution == last && reached_ns == 0) {
-            reached_ns = now_ns;
-        }
-        if ((reached_ns > 0 && now_ns - reached_ns >= LAST_NS) ||
-            (timeout_ns > 0 && now_ns - begin_ns >= timeout_ns)) {
-            return;
-        }
+    while (!atomic_load(&listener.is_over) && asked(trigger) == number &&
+           ntk_core_executions_ended(listener.core) < count &&
+           (timeout_ns == 0 || ntk_clock_monotonic_ns() - begin_ns < timeout_ns)) {
         word_wait((uint32_t *)&trigger->asked, number, &look);
     }
 }
 
-/* Stops the recorder of a core and writes what it has. 0, 1 with a file, or -errno. */
-static int core_save(const char *folder, uint32_t pid, uint32_t nc, uint64_t first,
-                     uint64_t *inout_bytes, struct ntk_err *err)
+/* Stops the recorder of a core and writes what it has. 0: nothing ran there; 1 with a file; 2 with
+ * one that lacks records, which err says; -errno. */
+static int core_save(struct ntk_segment_trigger *trigger, const char *folder, uint32_t pid,
+                     uint32_t nc, uint64_t first, struct ntk_err *err)
 {
+    uint64_t lowest = 0;
+    uint64_t highest = 0;
     struct ntk_core_recording *recording = NULL;
     char path[PATH_BYTES];
     struct stat status;
@@ -93,14 +95,34 @@ static int core_save(const char *folder, uint32_t pid, uint32_t nc, uint64_t fir
     (void)snprintf(path, sizeof path, "%s/pid_%u_nc_%u_exec_%llu.ntff", folder, pid,
                    ntk_core_global(listener.core, nc), (unsigned long long)first);
     ret = ntk_core_recording_save(recording, path, err);
+    ntk_core_recording_range(recording, &lowest, &highest);
     ntk_core_recording_destroy(recording);
-    if (ret == -ENODATA) {
-        return 0; /* nothing ran there */
+    if (ret < 0) {
+        return ret == -ENODATA ? 0 : ret;
     }
-    if (ret >= 0 && stat(path, &status) == 0) {
-        *inout_bytes += (uint64_t)status.st_size;
+    trigger->file_count++;
+    trigger->file_bytes += stat(path, &status) == 0 ? (uint64_t)status.st_size : 0;
+    if (trigger->recorded_first == 0 || lowest < trigger->recorded_first) {
+        trigger->recorded_first = lowest;
     }
-    return ret < 0 ? ret : 1;
+    if (highest > trigger->recorded_last) {
+        trigger->recorded_last = highest;
+    }
+    return 1 + ret;
+}
+
+static bool makes_sense(const char *folder, uint64_t first, uint64_t count)
+{
+    return folder[0] == '/' && memchr(folder, '\0', NTK_TRIGGER_FOLDER_BYTES) && count > 0 &&
+           count <= NTK_TRIGGER_EXECUTIONS_MAX && first > 0 && first <= UINT64_MAX - count;
+}
+
+/* Of each kind of records; 0: no bound. */
+static uint64_t bytes_of_core(uint64_t bytes_max, uint32_t cores)
+{
+    uint64_t each = bytes_max / cores / ntk_core_lnc(listener.core) / 4;
+
+    return bytes_max > 0 && each == 0 ? 1 : each;
 }
 
 static void record(struct ntk_segment_trigger *trigger, uint32_t number)
@@ -108,52 +130,55 @@ static void record(struct ntk_segment_trigger *trigger, uint32_t number)
     char folder[NTK_TRIGGER_FOLDER_BYTES];
     uint64_t first = trigger->first_execution;
     uint64_t count = trigger->execution_count;
-    uint64_t bytes_max = trigger->bytes_max;
     uint32_t pid = trigger->pid;
     uint32_t cores = ntk_core_count(listener.core);
-    uint64_t each = bytes_max / cores / 4;
+    uint64_t each = bytes_of_core(trigger->bytes_max, cores);
     struct ntk_core_recorder_options options = { .keeps = NTK_CORE_KEEPS_ALL,
                                                  .first_execution = first,
                                                  .execution_count = count,
                                                  .folder = folder,
                                                  .bounds = { each, each, each, each } };
-    struct ntk_err err = { 0 };
-    uint64_t bytes = 0;
-    uint32_t files = 0;
+    struct ntk_err err = { 0 }; /* the first one's */
     uint32_t started = 0;
     int ret = 0;
 
-    trigger->file_count = 0;
-    trigger->file_bytes = 0;
+    answer_clear(trigger);
     memcpy(folder, trigger->folder, sizeof folder);
-    if (folder[0] != '/' || !memchr(folder, '\0', sizeof folder) || count == 0 ||
-        count > EXECUTIONS_MAX || first == 0 || first > UINT64_MAX - count) {
-        answer(trigger, number, -EINVAL, "the request makes no sense");
+    if (!makes_sense(folder, first, count)) {
+        answer_set(trigger, -EINVAL, "the request makes no sense");
         return;
     }
+    ntk_core_executions_watch(listener.core, first, count);
     while (started < cores && ret == 0) {
         ret = ntk_core_recorder_start(listener.core, started, NTK_CORE_RECORDER_TRIGGER, &options,
                                       &err);
         started += ret == 0;
     }
     if (ret == 0) {
-        executions_wait(trigger, number, first + count - 1, trigger->timeout_ns);
+        executions_wait(trigger, number, count, trigger->timeout_ns);
     }
+    trigger->execution = ntk_core_execution_last(listener.core);
+    ntk_core_executions_watch(listener.core, 0, 0);
+    __atomic_store_n(&trigger->saving, 1, __ATOMIC_RELEASE);
     for (uint32_t nc = 0; nc < started; nc++) {
-        int saved = core_save(folder, pid, nc, first, &bytes, &err);
+        struct ntk_err own = { 0 };
+        int saved = core_save(trigger, folder, pid, nc, first, &own);
 
-        files += saved > 0;
-        ret = saved < 0 && ret == 0 ? saved : ret;
+        if (saved < 0 && ret >= 0) {
+            ret = saved;
+            err = own;
+        } else if (saved > 1 && ret == 0) {
+            ret = 1;
+            err = own;
+        }
     }
-    if (ret == 0 && files == 0) {
+    __atomic_store_n(&trigger->saving, 0, __ATOMIC_RELEASE);
+    if (ret == 0 && trigger->file_count == 0) {
         ret = ntk_err_set(&err, -ENODATA, NTK_ERR_NO_OFFSET,
-                          "no execution from number %llu on was recorded; the last one was %llu",
-                          (unsigned long long)first,
-                          (unsigned long long)ntk_core_execution_last(listener.core));
+                          "no execution from %llu on within the time; the last one was %llu",
+                          (unsigned long long)first, (unsigned long long)trigger->execution);
     }
-    trigger->file_count = files;
-    trigger->file_bytes = bytes;
-    answer(trigger, number, ret, ret < 0 ? err.text : "");
+    answer_set(trigger, ret, err.text);
 }
 
 static void *listen_run(void *ctx)
@@ -173,9 +198,10 @@ static void *listen_run(void *ctx)
         number = now;
         if (trigger->command == NTK_TRIGGER_RECORD) {
             record(trigger, number);
-        } else {
-            answer(trigger, number, 0, "");
-        }
+        } else if (trigger->command == NTK_TRIGGER_LOOK) {
+            answer_clear(trigger);
+        } /* what a recording that was cancelled answered stays */
+        answer(trigger, number);
     }
     __atomic_store_n(&trigger->listening, 0, __ATOMIC_RELEASE);
     return NULL;

@@ -482,10 +482,11 @@ static_assert(offsetof(struct ntk_segment_comm, errors) == 192, "segment ABI 1")
  */
 #define NTK_TRIGGER_FOLDER_BYTES 512
 #define NTK_TRIGGER_TEXT_BYTES 256
+#define NTK_TRIGGER_EXECUTIONS_MAX 100000 /* of one request */
 enum ntk_trigger_command {
     NTK_TRIGGER_LOOK = 1,   /* answer with the number of the execution that began last */
     NTK_TRIGGER_RECORD = 2, /* record executions, answer when all of them are in files */
-    NTK_TRIGGER_CANCEL = 3  /* end a recording as it is; answers for itself and for that */
+    NTK_TRIGGER_CANCEL = 3  /* end a recording as it is: its answer is the recording's */
 };
 struct ntk_segment_trigger {
     /* line 0 */
@@ -503,11 +504,14 @@ struct ntk_segment_trigger {
     uint64_t timeout_ns;      /* who asks waits no longer, alive or not; 0 no bound */
     uint8_t reserved_2[24];
     /* line 2: of the process */
-    int32_t status; /* 0 or -errno, with a sentence in text */
+    int32_t status; /* 0; 1: files lack records; -errno; but for 0 with a sentence in text */
     uint32_t file_count;
     uint64_t execution; /* the number of the one that began last */
     uint64_t file_bytes;
-    uint8_t reserved_3[40];
+    uint64_t recorded_first; /* numbers of the executions in the files; 0: none is */
+    uint64_t recorded_last;
+    uint32_t saving; /* 1 while files are written: an answer comes, however long that takes */
+    uint8_t reserved_3[20];
     char folder[NTK_TRIGGER_FOLDER_BYTES]; /* of who asks: an absolute path, NUL-ended */
     char text[NTK_TRIGGER_TEXT_BYTES];     /* of the process */
 };

@@ -44,7 +44,7 @@ neuron-profile view -d "$before" --output-format json --output-file before.json
     fail "nothing of the time before execution $first"
 
 # One number for all, far enough ahead.
-at=$(($(jq .first_execution one.json) + 200))
+at=$(($(jq .first_execution one.json) + 60))
 neuron-profile trigger --job 127.0.0.1:46833 --at-execution $at -o at >text 2>err || fail "at $at: $(cat text err)"
 [ "$(ls at/pid_*_exec_$at.ntff | wc -l)" = 4 ] || fail "at $at: $(ls at)"
 
@@ -61,6 +61,38 @@ refused 'process 1 is not seen' --pid 1
 code=0
 neuron-profile trigger >text 2>err || code=$?
 [ $code = 2 ] || fail "without anybody: $code"
+code=0
+neuron-profile trigger --pid "${ranks[1]}" --executions 100001 2>err || code=$?
+[ $code = 2 ] && grep -q 'at most 100000' err || fail "too many: $code $(cat err)"
+
+# Root asks for another user's process: what that writes lies in a folder that is the user's. The other way round nothing
+# is seen: a segment is for its owner.
+if [ "$(id -u)" = 0 ]; then
+    mkdir -m 1777 "$memory/all" theirs
+    chmod 755 "$memory" .
+    as_other() { setpriv --reuid 65534 --regid 65534 --clear-groups env -u NEURON_RT_ROOT_COMM_ID NEURON_HOOKS_DIR="$memory/all" "$@"; }
+    as_other neuron-bench exec m.neff --duration 60s >theirs/out 2>theirs/err &
+    pids+=("$!")
+    NEURON_HOOKS_DIR=$memory/all neuron-bench exec m.neff --duration 60s --cores 4 >own.out 2>own.err &
+    own=$!
+    pids+=("$own")
+    of_tag() { NEURON_HOOKS_DIR=$memory/all neuron-profile trigger "$@" >text 2>err; }
+    other() { pgrep -u 65534 -f 'bench exec m.neff --duration 60s' | head -1; }
+    is_asked() { of_tag --pid "$(other)" --timeout 10s -o for-root && echo yes; }
+    wait_for is_asked
+    [ "$(stat -c %u for-root/uid_65534 for-root/uid_65534/*.ntff | sort -u)" = 65534 ] || fail "not theirs: $(ls -lR for-root) $(cat text err)"
+    of_tag --pid "$own" -o own || fail "one's own: $(cat text err)"
+    [ "$(ls own/*.ntff | wc -l)" -gt 0 ] || fail "one's own: $(ls own)"
+    code=0
+    as_other neuron-profile trigger --pid "$own" -o theirs/not >text 2>err || code=$?
+    [ $code = 1 ] && grep -q "process $own is not seen" err || fail "another user asks: $code $(cat text err)"
+    kill "$own" "$(other)"
+fi
+
+# A bound that is too small for anything is one still: the file lacks records, and that is an error.
+code=0
+neuron-profile trigger --pid "${ranks[1]}" --size 1 -o small --json >small.json 2>err || code=$?
+[ $code = 1 ] && jq -e '.processes[0] | .file_count == 1 and .error != ""' small.json >/dev/null || fail "a small bound: $code $(cat small.json err)"
 
 # What the time is too short for is kept as far as it came, and said.
 code=0
