@@ -355,7 +355,7 @@ static void say_health(struct ntk_monitor *monitor, const struct ntk_snapshot *s
 }
 
 /* Whether what is to be said of ranks changed. */
-static bool watch_ranks(struct ntk_monitor *monitor, const struct ntk_snapshot *snapshot)
+static bool watch_ranks(struct ntk_monitor *monitor, struct ntk_snapshot *snapshot)
 {
     bool is_changed = ntk_hang_watch_put(monitor->ranks, snapshot);
 

@@ -7,6 +7,7 @@
 #include "shared/base/log.h"
 #include "agent/hang/captures.h"
 #include "agent/hang/hang.h"
+#include "agent/hang/hang_troubles.h"
 #include "shared/base/clock.h"
 #include "shared/base/map.h"
 #include "shared/base/units.h"
@@ -24,7 +25,8 @@ struct ntk_hang_watch {
     struct ntk_captures *captures; /* NULL: nothing is kept */
     struct ntk_pace pace;          /* of the window so far */
     uint64_t window_ns;
-    struct ntk_map said_slow;  /* rank + 1, by communicator */
+    struct ntk_map said_slow; /* rank + 1, by communicator */
+    struct ntk_hang_troubles troubles;
     struct ntk_map said_stuck; /* by process and core: stuck_key() */
 };
 
@@ -39,6 +41,7 @@ struct ntk_hang_watch *ntk_hang_watch_create(void)
 
     if (watch) {
         ntk_pace_init(&watch->pace);
+        ntk_hang_troubles_init(&watch->troubles);
     }
     return watch;
 }
@@ -50,6 +53,7 @@ void ntk_hang_watch_destroy(struct ntk_hang_watch *watch)
         ntk_map_fini(&watch->said_slow);
         ntk_map_fini(&watch->said_stuck);
         ntk_pace_fini(&watch->pace);
+        ntk_hang_troubles_fini(&watch->troubles);
         free(watch);
     }
 }
@@ -84,21 +88,6 @@ static void say(const struct ntk_comm_verdict *verdict)
     ntk_buf_fini(&text);
 }
 
-/* Where the ranks of a communicator meet; "" when none of them is there any more. */
-static const char *place_of(const struct ntk_snapshot *snapshot, uint64_t key)
-{
-    for (size_t i = 0; i < snapshot->runtime_count; i++) {
-        const struct ntk_runtime_sample *runtime = &snapshot->runtimes[i];
-
-        for (size_t k = 0; k < runtime->rank_count; k++) {
-            if (runtime->ranks[k].key == key) {
-                return runtime->ranks[k].rendezvous;
-            }
-        }
-    }
-    return "";
-}
-
 static void say_pace(struct ntk_hang_watch *watch, const struct ntk_snapshot *snapshot,
                      const struct ntk_pace_verdict *verdict)
 {
@@ -107,7 +96,15 @@ static void say_pace(struct ntk_hang_watch *watch, const struct ntk_snapshot *sn
     char behind[32];
     char interval[32];
 
-    if (now == before || verdict->seen < 2) {
+    if (verdict->seen < 2) {
+        return;
+    }
+    if (verdict->slow) {
+        ntk_hang_troubles_hold(&watch->troubles, snapshot, verdict, watch->window_ns);
+    } else {
+        ntk_hang_troubles_drop(&watch->troubles, verdict->key);
+    }
+    if (now == before) {
         return;
     }
     if (verdict->slow) {
@@ -119,8 +116,8 @@ static void say_pace(struct ntk_hang_watch *watch, const struct ntk_snapshot *sn
                      ntk_units_duration(interval, sizeof interval, verdict->interval_ns),
                      ntk_pace_where_names[verdict->where]);
         (void)ntk_map_put_number(&watch->said_slow, verdict->key, (void *)now);
-        ntk_captures_take(watch->captures, NTK_CAPTURES_SLOW, place_of(snapshot, verdict->key),
-                          verdict->slow->pid);
+        ntk_captures_take(watch->captures, NTK_CAPTURES_SLOW,
+                          ntk_hang_rendezvous(snapshot, verdict->key), verdict->slow->pid);
     } else {
         ntk_log_warn(MODULE, "rank %u of %u is slow no more", (uint32_t)before - 1,
                      verdict->rank_count);
@@ -224,7 +221,7 @@ static bool watch_stuck(struct ntk_hang_watch *watch, const struct ntk_snapshot 
     return is_changed;
 }
 
-bool ntk_hang_watch_put(struct ntk_hang_watch *watch, const struct ntk_snapshot *snapshot)
+bool ntk_hang_watch_put(struct ntk_hang_watch *watch, struct ntk_snapshot *snapshot)
 {
     const struct ntk_ranks_clock own = { 0 };
     struct ntk_ranks ranks;
@@ -261,6 +258,7 @@ bool ntk_hang_watch_put(struct ntk_hang_watch *watch, const struct ntk_snapshot 
         }
     }
     forget_gone(watch, &ranks);
+    ntk_hang_troubles_set(&watch->troubles, &ranks, snapshot);
     ntk_ranks_fini(&ranks);
     return is_changed;
 }
@@ -326,6 +324,8 @@ bool ntk_hang_ranks_write(const struct ntk_snapshot *snapshot, struct ntk_buf *l
     small->period_ns = snapshot->period_ns;
     small->lost_ranks = snapshot->lost_ranks; /* lent: it lives longer */
     small->lost_rank_count = snapshot->lost_rank_count;
+    small->troubles = snapshot->troubles; /* the same */
+    small->trouble_count = snapshot->trouble_count;
     runtimes = ntk_snapshot_alloc_runtimes(small, count);
     for (size_t i = 0, at = 0; i < snapshot->runtime_count && runtimes && at < count; i++) {
         const struct ntk_runtime_sample *from = &snapshot->runtimes[i];
@@ -351,6 +351,7 @@ bool ntk_hang_ranks_write(const struct ntk_snapshot *snapshot, struct ntk_buf *l
         is_written = ntk_report_write(small, &options, line, NULL) == 0;
     }
     small->lost_ranks = NULL;
+    small->troubles = NULL;
     ntk_snapshot_destroy(small);
     return is_written;
 }

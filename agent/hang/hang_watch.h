@@ -23,8 +23,9 @@ struct ntk_hang_watch;
 /* NULL without memory. */
 struct ntk_hang_watch *ntk_hang_watch_create(void);
 void ntk_hang_watch_destroy(struct ntk_hang_watch *watch);
-/* Judges and logs; whether a verdict is another one than before. */
-bool ntk_hang_watch_put(struct ntk_hang_watch *watch, const struct ntk_snapshot *snapshot);
+/* Judges and logs; whether a verdict is another one than before. The snapshot is given what
+ * holds. */
+bool ntk_hang_watch_put(struct ntk_hang_watch *watch, struct ntk_snapshot *snapshot);
 /* Has captures taken of what it tells of; borrowed, NULL: none. */
 struct ntk_captures;
 void ntk_hang_watch_set_captures(struct ntk_hang_watch *watch, struct ntk_captures *captures);

@@ -35,7 +35,7 @@ struct ntk_api {
 };
 
 /* Their rows come per model or core, so their steps are fewer. */
-static const char *const listed[] = { "latency", "cores" };
+static const char *const listed[] = { "latency", "cores", "ranks" };
 
 /* -- answers ----------------------------------------------------------------------------------- */
 
@@ -277,7 +277,7 @@ struct ntk_api *ntk_api_create(const char *db_path)
         *route = (struct question_route){ .api = api,
                                           .question = q,
                                           .steps_max = steps_max_of(q->name) };
-        snprintf(route->path, sizeof route->path, "%s%s", BASE, q->name);
+        snprintf(route->path, sizeof route->path, "%s%s", BASE, q->route ? q->route : q->name);
         api->routes[count++] = (struct ntk_http_route){ route->path, answer_question, route };
     }
     api->routes[count] = (struct ntk_http_route){ BASE "machine", answer_machine, api };

@@ -64,6 +64,11 @@ static int take_process(const char *value, struct ntk_api_parameters *p, struct 
     return take_name(value, &p->query.filter.process, err);
 }
 
+static int take_job(const char *value, struct ntk_api_parameters *p, struct ntk_err *err)
+{
+    return take_name(value, &p->query.filter.job, err);
+}
+
 static int take_model(const char *value, struct ntk_api_parameters *p, struct ntk_err *err)
 {
     return take_name(value, &p->query.filter.model, err);
@@ -143,12 +148,13 @@ static const struct {
     { "newest", take_newest },
     { "percentiles", take_percentiles },
     { "latency", take_latency },
+    { "job", take_job },
     /* Of every question. */
     { "from", take_from },
     { "to", take_to },
     { "last", take_last },
 };
-static_assert(NTK_QUERY_OF_PROCESS == 1u << 0 && NTK_QUERY_OF_LATENCY == 1u << 9,
+static_assert(NTK_QUERY_OF_PROCESS == 1u << 0 && NTK_QUERY_OF_JOB == 1u << 10,
               "the rows of a question's options stand by their bits");
 
 struct walk {

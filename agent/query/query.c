@@ -92,6 +92,8 @@ static const struct ntk_opt option_rows[] = {
       "a row for each step of this length instead of one for the window", .is_above_zero = true },
     { 0, "Of what", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "process", "TAG", NTK_OPT_TEXT, &query.filter.process, "only this tag or process id" },
+    { 0, "job", "NAME", NTK_OPT_TEXT, &query.filter.job,
+      "of ranks and verdicts: only processes with this tag, or ranks that meet at this place" },
     { 0, "model", "NAME", NTK_OPT_TEXT, &query.filter.model, "only models of this name" },
     { 0, "core", "N", NTK_OPT_CALL, CALL(call_core), "only this physical core of the machine" },
     { 0, "device", "N", NTK_OPT_CALL, CALL(call_device), "only this device" },
@@ -121,7 +123,7 @@ static const struct ntk_opt_program program = {
     .usage = "QUESTION --db FILE [OPTION]...",
     .summary =
         "Answers questions to a database of neuron-monitor, also while it is written: latency, "
-        "executions, errors, events, memory, cores, processes, health, series.",
+        "executions, errors, events, memory, cores, processes, ranks, verdicts, health, series.",
     .options = option_rows,
     .epilogue = "Questions:\n"
                 "  latency      latency percentiles of each model\n"
@@ -131,6 +133,8 @@ static const struct ntk_opt_program program = {
                 "  memory       the most memory of each process\n"
                 "  cores        how busy each core and its engines were\n"
                 "  processes    who was there\n"
+                "  ranks        what each rank of a job did, and how long it waited\n"
+                "  verdicts     which ranks hung, broke or were slow, from when to when, and why\n"
                 "  health       the health of each device, and why\n"
                 "  series       any one figure, see --metric",
 };
@@ -225,8 +229,8 @@ static int answer(const struct ntk_query_question *question, struct ntk_err *err
 }
 
 static const char *const option_names[NTK_QUERY_OPTION_COUNT] = {
-    "--process", "--model", "--core",   "--device",      "--step",
-    "--metric",  "--kind",  "--newest", "--percentiles", "--device-latency",
+    "--process", "--model",  "--core",        "--device",         "--step", "--metric",
+    "--kind",    "--newest", "--percentiles", "--device-latency", "--job",
 };
 
 static int check_options(const struct ntk_query_question *question)
@@ -250,7 +254,8 @@ static int check_options(const struct ntk_query_question *question)
              (query.window.step_ns ? NTK_QUERY_OF_STEP : 0) |
              (query.metric != NTK_STORE_METRIC_COUNT ? NTK_QUERY_OF_METRIC : 0) |
              (query.filter.newest_events ? NTK_QUERY_OF_NEWEST : 0) |
-             (query.device_latency ? NTK_QUERY_OF_LATENCY : 0);
+             (query.device_latency ? NTK_QUERY_OF_LATENCY : 0) |
+             (query.filter.job ? NTK_QUERY_OF_JOB : 0);
     if ((arg_from && ntk_timestamp_parse(arg_from, &time_ns, &err) < 0) ||
         (arg_to && ntk_timestamp_parse(arg_to, &time_ns, &err) < 0) ||
         ntk_query_options_check(question, &query, given, option_names, &err) < 0) {

@@ -49,14 +49,16 @@ enum ntk_query_option {
     NTK_QUERY_OF_NEWEST = 1 << 7,
     NTK_QUERY_OF_PERCENTILES = 1 << 8,
     NTK_QUERY_OF_LATENCY = 1 << 9,
-    NTK_QUERY_MODEL_OR_CORE = 1 << 10, /* of a question: not both */
+    NTK_QUERY_OF_JOB = 1 << 10,
+    NTK_QUERY_MODEL_OR_CORE = 1 << 11, /* of a question: not both */
 };
-#define NTK_QUERY_OPTION_COUNT 10
+#define NTK_QUERY_OPTION_COUNT 11
 
 struct ntk_query_question {
     const char *name;
     const char *help;
-    uint32_t options; /* that mean something to it; of 'series' the metric says more */
+    const char *route; /* over HTTP, where its name is that of something else; NULL: its name */
+    uint32_t options;  /* that mean something to it; of 'series' the metric says more */
     int (*answer)(const struct ntk_query *query, struct ntk_query_table *table,
                   struct ntk_err *err);
 };

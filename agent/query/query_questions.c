@@ -473,6 +473,108 @@ static int answer_series(const struct ntk_query *query, struct ntk_query_table *
     return 0;
 }
 
+/* ---- ranks ---- */
+
+static int add_rank(const struct ntk_store_rank *rank, void *ctx)
+{
+    struct ntk_query_table *table = ctx;
+    bool has_any = rank->operations > 0;
+    double wait =
+        has_any && rank->period_ns > 0 ? (double)rank->wait_ns / (double)rank->period_ns : 0;
+
+    ntk_query_table_add_text(table, rank->rendezvous);
+    ntk_query_table_add_text(table, rank->communicator);
+    ntk_query_table_add_count(table, true, rank->rank);
+    ntk_query_table_add_count(table, true, rank->rank_count);
+    ntk_query_table_add_text(table, rank->tag);
+    ntk_query_table_add_count(table, true, rank->pid);
+    ntk_query_table_add_count(table, true, rank->start_ns);
+    ntk_query_table_add_count(table, true, rank->end_ns);
+    ntk_query_table_add_count(table, true, rank->period_ns);
+    ntk_query_table_add_count(table, true, rank->operations);
+    ntk_query_table_add_count(table, true, rank->errors);
+    ntk_query_table_add_count(table, true, rank->last_sequence);
+    ntk_query_table_add_count(table, has_any, has_any ? rank->period_ns / rank->operations : 0);
+    ntk_query_table_add_count(table, true, rank->in_operations_ns);
+    ntk_query_table_add_count(table, rank->has_wait, rank->wait_ns);
+    ntk_query_table_add_number(table, has_any && rank->has_wait, wait < 1 ? wait : 1);
+    ntk_query_table_add_count(table, true, rank->core_busy_ns);
+    ntk_query_table_add_count(table, true, rank->moved_bytes);
+    ntk_query_table_add_text(table, rank->verdicts);
+    return 0;
+}
+
+static int answer_ranks(const struct ntk_query *query, struct ntk_query_table *table,
+                        struct ntk_err *err)
+{
+    static const struct column columns[] = {
+        { NTK_QUERY_TEXT, "job" },
+        { NTK_QUERY_TEXT, "communicator" },
+        { NTK_QUERY_COUNT, "rank" },
+        { NTK_QUERY_COUNT, "of" },
+        { NTK_QUERY_TEXT, "process" },
+        { NTK_QUERY_COUNT, "pid" },
+        { NTK_QUERY_TIME, "from" },
+        { NTK_QUERY_TIME, "to" },
+        { NTK_QUERY_SECONDS, "at_work_seconds" },
+        { NTK_QUERY_COUNT, "operations" },
+        { NTK_QUERY_COUNT, "errors" },
+        { NTK_QUERY_COUNT, "last_sequence" },
+        { NTK_QUERY_NS, "interval_ns" },
+        { NTK_QUERY_NS, "in_operations_ns" },
+        { NTK_QUERY_NS, "wait_ns" },
+        { NTK_QUERY_RATIO, "wait_ratio" },
+        { NTK_QUERY_NS, "core_busy_ns" },
+        { NTK_QUERY_BYTES, "moved_bytes" },
+        { NTK_QUERY_TEXT, "verdicts" },
+    };
+
+    add_columns(table, columns, sizeof columns / sizeof *columns);
+    return ntk_store_reader_ranks(query->reader, &query->filter, &query->window, add_rank, table,
+                                  err);
+}
+
+static int add_verdict(const struct ntk_store_verdict *verdict, void *ctx)
+{
+    struct ntk_query_table *table = ctx;
+
+    ntk_query_table_add_count(table, true, verdict->from_ns);
+    ntk_query_table_add_count(table, verdict->to_ns > 0, verdict->to_ns);
+    ntk_query_table_add_text(table, verdict->verdict);
+    ntk_query_table_add_count(table, verdict->has_rank, verdict->rank);
+    ntk_query_table_add_count(table, true, verdict->rank_count);
+    ntk_query_table_add_text(table, verdict->cause);
+    ntk_query_table_add_text(table, verdict->tag);
+    ntk_query_table_add_count(table, verdict->pid > 0, verdict->pid);
+    ntk_query_table_add_text(table, verdict->rendezvous);
+    ntk_query_table_add_text(table, verdict->communicator);
+    ntk_query_table_add_text(table, verdict->operation);
+    ntk_query_table_add_count(table, verdict->operation != NULL, verdict->sequence);
+    ntk_query_table_add_count(table, verdict->missing > 0, verdict->missing);
+    ntk_query_table_add_count(table, verdict->behind_ns > 0, verdict->behind_ns);
+    ntk_query_table_add_count(table, verdict->interval_ns > 0, verdict->interval_ns);
+    return 0;
+}
+
+static int answer_verdicts(const struct ntk_query *query, struct ntk_query_table *table,
+                           struct ntk_err *err)
+{
+    static const struct column columns[] = {
+        { NTK_QUERY_TIME, "from" },      { NTK_QUERY_TIME, "to" },
+        { NTK_QUERY_TEXT, "verdict" },   { NTK_QUERY_COUNT, "rank" },
+        { NTK_QUERY_COUNT, "of" },       { NTK_QUERY_TEXT, "cause" },
+        { NTK_QUERY_TEXT, "process" },   { NTK_QUERY_COUNT, "pid" },
+        { NTK_QUERY_TEXT, "job" },       { NTK_QUERY_TEXT, "communicator" },
+        { NTK_QUERY_TEXT, "operation" }, { NTK_QUERY_COUNT, "sequence" },
+        { NTK_QUERY_COUNT, "missing" },  { NTK_QUERY_NS, "behind_ns" },
+        { NTK_QUERY_NS, "interval_ns" },
+    };
+
+    add_columns(table, columns, sizeof columns / sizeof *columns);
+    return ntk_store_reader_verdicts(query->reader, &query->filter, &query->window, add_verdict,
+                                     table, err);
+}
+
 /* ---- the health of devices ---- */
 
 static uint64_t number_of(const char *text)
@@ -533,18 +635,22 @@ static int answer_health(const struct ntk_query *query, struct ntk_query_table *
 #define OF_EXECUTIONS (OF_EACH | NTK_QUERY_MODEL_OR_CORE | NTK_QUERY_OF_STEP)
 
 const struct ntk_query_question ntk_query_questions[] = {
-    { "latency", "latency percentiles of each model",
+    { "latency", "latency percentiles of each model", NULL,
       OF_EXECUTIONS | NTK_QUERY_OF_PERCENTILES | NTK_QUERY_OF_LATENCY, answer_latency },
-    { "executions", "executions and how they ended", OF_EXECUTIONS, answer_executions },
-    { "errors", "errors by class", OF_EXECUTIONS, answer_errors },
-    { "events", "what happened: starts, ends, loads, errors, the log of memory",
+    { "executions", "executions and how they ended", NULL, OF_EXECUTIONS, answer_executions },
+    { "errors", "errors by class", NULL, OF_EXECUTIONS, answer_errors },
+    { "events", "what happened: starts, ends, loads, errors, the log of memory", NULL,
       OF_EACH | NTK_QUERY_OF_KIND | NTK_QUERY_OF_NEWEST, answer_events },
-    { "memory", "the most memory of each process", OF_EACH, answer_memory },
-    { "cores", "how busy each core and its engines were",
+    { "memory", "the most memory of each process", NULL, OF_EACH, answer_memory },
+    { "cores", "how busy each core and its engines were", NULL,
       NTK_QUERY_OF_PROCESS | NTK_QUERY_OF_CORE | NTK_QUERY_OF_STEP, answer_cores },
-    { "processes", "who was there", OF_EACH, answer_processes },
-    { "health", "the health of each device, and why", NTK_QUERY_OF_DEVICE, answer_health },
-    { "series", "any one figure, see --metric", NTK_QUERY_OF_METRIC | NTK_QUERY_OF_STEP,
+    { "processes", "who was there", NULL, OF_EACH, answer_processes },
+    { "ranks", "what each rank of a job did, and how long it waited", "rank_history",
+      NTK_QUERY_OF_JOB | NTK_QUERY_OF_PROCESS | NTK_QUERY_OF_STEP, answer_ranks },
+    { "verdicts", "which ranks hung, broke or were slow, from when to when, and why", NULL,
+      NTK_QUERY_OF_JOB | NTK_QUERY_OF_PROCESS, answer_verdicts },
+    { "health", "the health of each device, and why", NULL, NTK_QUERY_OF_DEVICE, answer_health },
+    { "series", "any one figure, see --metric", NULL, NTK_QUERY_OF_METRIC | NTK_QUERY_OF_STEP,
       answer_series },
-    { NULL, NULL, 0, NULL },
+    { NULL, NULL, NULL, 0, NULL },
 };

@@ -333,6 +333,7 @@ struct ntk_event_sample *ntk_snapshot_alloc_events(struct ntk_snapshot *snapshot
     return events;
 }
 
+const char *const ntk_trouble_kind_names[NTK_TROUBLE_KIND_COUNT] = { "hangs", "broke", "slow" };
 const char *const ntk_rank_state_names[NTK_RANK_STATE_COUNT] = { "joined", "left", "broken" };
 const char *const ntk_collective_names[NTK_COLLECTIVE_COUNT] = {
 #define NTK_COLLECTIVE(id, symbol, name) name,
@@ -364,6 +365,22 @@ struct ntk_lost_rank *ntk_snapshot_alloc_lost_ranks(struct ntk_snapshot *snapsho
         lost[i].rank.core = NTK_NO_CORE;
     }
     return lost;
+}
+
+void ntk_snapshot_set_troubles(struct ntk_snapshot *snapshot,
+                               const struct ntk_rank_trouble *troubles, size_t count)
+{
+    struct ntk_rank_trouble *copy =
+        count > 0 ? ntk_snapshot_alloc(snapshot, count, sizeof *copy) : NULL;
+
+    for (size_t i = 0; copy && i < count; i++) {
+        copy[i] = troubles[i];
+        copy[i].rendezvous = ntk_snapshot_text(snapshot, troubles[i].rendezvous);
+        copy[i].tag = ntk_snapshot_text(snapshot, troubles[i].tag);
+        copy[i].cause = ntk_snapshot_text(snapshot, troubles[i].cause);
+    }
+    snapshot->troubles = copy;
+    snapshot->trouble_count = copy ? count : 0;
 }
 
 struct ntk_model_sample *ntk_snapshot_alloc_models(struct ntk_snapshot *snapshot,

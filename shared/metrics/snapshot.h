@@ -370,6 +370,36 @@ struct ntk_lost_rank {
     struct ntk_rank_sample rank; /* as it was last seen */
 };
 
+/* What an agent says of the ranks of a communicator (ranks.h, ranks_pace.h), for as long as it
+ * holds. */
+enum ntk_trouble_kind {
+    NTK_TROUBLE_HANGS, /* an operation does not go on */
+    NTK_TROUBLE_BROKE, /* nobody waits any more, as a rank was missed */
+    NTK_TROUBLE_SLOW,  /* the others wait for one rank again and again */
+    NTK_TROUBLE_KIND_COUNT
+};
+extern const char *const ntk_trouble_kind_names[NTK_TROUBLE_KIND_COUNT]; /* "hangs" ... */
+
+#define NTK_SNAPSHOT_TROUBLES_MAX 256u
+
+struct ntk_rank_trouble {
+    enum ntk_trouble_kind kind;
+    uint64_t key; /* of the communicator */
+    const char *rendezvous;
+    uint32_t rank_count;
+    bool has_rank; /* else no single one is named */
+    uint32_t rank;
+    uint32_t pid; /* of the rank; 0: nobody tells of it */
+    const char *tag;
+    const char *cause; /* where the rank is, what keeps it; one word */
+    enum ntk_collective operation;
+    uint64_t sequence; /* of the operation; 0: of none */
+    uint64_t since_realtime_ns;
+    uint32_t missing;     /* ranks that have not come; 0 where that is not the matter */
+    uint64_t behind_ns;   /* what the others wait for it, each operation; 0: not known */
+    uint64_t interval_ns; /* from one operation to the next; 0: not known */
+};
+
 /* ---- pods: who has what, as Kubernetes tells ---- */
 
 /* Where a runtime runs; all "" outside of Kubernetes or when unknown. */
@@ -619,6 +649,8 @@ struct ntk_snapshot {
     size_t runtime_count;
     struct ntk_lost_rank *lost_ranks;
     size_t lost_rank_count;
+    struct ntk_rank_trouble *troubles; /* of ranks; none where no agent judges */
+    size_t trouble_count;
     struct ntk_system_sample system;
 
     struct ntk_event_sample *events; /* by time */
@@ -675,6 +707,9 @@ struct ntk_model_sample *ntk_snapshot_alloc_models(struct ntk_snapshot *snapshot
 struct ntk_rank_sample *ntk_snapshot_alloc_ranks(struct ntk_snapshot *snapshot,
                                                  struct ntk_runtime_sample *runtime, size_t count);
 struct ntk_lost_rank *ntk_snapshot_alloc_lost_ranks(struct ntk_snapshot *snapshot, size_t count);
+/* Copies the texts. Without memory there are none, and the snapshot is not ok. */
+void ntk_snapshot_set_troubles(struct ntk_snapshot *snapshot,
+                               const struct ntk_rank_trouble *troubles, size_t count);
 
 /* ---- events where there is no room for all ---- */
 

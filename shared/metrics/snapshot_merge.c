@@ -531,6 +531,7 @@ struct ntk_snapshot *ntk_snapshot_merge(const struct ntk_snapshot *older,
     merge_system(s, older, newer, w);
     merge_k8s(s, older, newer);
     copy_lost_ranks(s, newer);
+    ntk_snapshot_set_troubles(s, newer->troubles, newer->trouble_count);
     s->cores = merge_cores(s, older->cores, older->core_count, newer->cores, newer->core_count, w,
                            &s->core_count);
     s->tags = copy_array(s, newer->tags, newer->tag_count, sizeof *newer->tags);

@@ -400,6 +400,7 @@ void report_write_machine_ext(struct report_writer *w)
         report_write_ext_cores(w, snapshot->cores, snapshot->core_count);
     }
     report_write_lost_ranks(w);
+    report_write_troubles(w);
     report_write_events(w);
     ntk_json_object_end(&w->json);
 }
@@ -408,5 +409,6 @@ void report_read_machine_ext(struct ntk_snapshot *snapshot, const json_t *ext)
 {
     report_read_fields(snapshot, ext, report_fields_machine_ext, snapshot);
     report_read_lost_ranks(snapshot, ext);
+    report_read_troubles(snapshot, ext);
     report_read_events(snapshot, ext);
 }

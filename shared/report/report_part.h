@@ -78,6 +78,9 @@ void report_write_ranks(struct report_writer *w, const struct ntk_runtime_sample
 void report_write_rank(struct report_writer *w, const struct ntk_rank_sample *rank);
 void report_read_ranks(struct ntk_snapshot *snapshot, struct ntk_runtime_sample *runtime,
                        const json_t *ext);
+/* "rank_troubles" of the machine. */
+void report_write_troubles(struct report_writer *w);
+void report_read_troubles(struct ntk_snapshot *snapshot, const json_t *ext);
 /* "lost_ranks" of the machine. */
 void report_write_lost_ranks(struct report_writer *w);
 void report_read_lost_ranks(struct ntk_snapshot *snapshot, const json_t *ext);

@@ -156,3 +156,76 @@ void report_read_lost_ranks(struct ntk_snapshot *snapshot, const json_t *ext)
     }
     snapshot->lost_rank_count = lost ? count : 0;
 }
+
+#define AT(member) .offset = offsetof(struct ntk_rank_trouble, member)
+/* Behind kind, communicator and rank. */
+const struct report_field report_fields_trouble[] = {
+    REPORT_ROW("rank_count", REPORT_U32, AT(rank_count)),
+    REPORT_ROW("pid", REPORT_U32, AT(pid), .sparse = true),
+    REPORT_ROW("neuron_runtime_tag", REPORT_TEXT, AT(tag), .sparse = true),
+    REPORT_ROW("rendezvous", REPORT_TEXT, AT(rendezvous)),
+    REPORT_ROW("cause", REPORT_TEXT, AT(cause)),
+    REPORT_ROW("sequence", REPORT_U64, AT(sequence), .sparse = true),
+    REPORT_ROW("since_timestamp_ns", REPORT_U64, AT(since_realtime_ns)),
+    REPORT_ROW("missing_count", REPORT_U32, AT(missing), .sparse = true),
+    REPORT_ROW("behind_ns", REPORT_U64, AT(behind_ns), .sparse = true),
+    REPORT_ROW("interval_ns", REPORT_U64, AT(interval_ns), .sparse = true),
+    REPORT_END,
+};
+#undef AT
+
+void report_write_troubles(struct report_writer *w)
+{
+    const struct ntk_snapshot *snapshot = w->snapshot;
+
+    if (snapshot->trouble_count == 0) {
+        return;
+    }
+    ntk_json_key_array_begin(&w->json, "rank_troubles");
+    for (size_t i = 0; i < snapshot->trouble_count; i++) {
+        const struct ntk_rank_trouble *trouble = &snapshot->troubles[i];
+        char key[17];
+
+        snprintf(key, sizeof key, "%016llx", (unsigned long long)trouble->key);
+        ntk_json_object_begin(&w->json);
+        report_key_text(w, "kind", ntk_trouble_kind_names[trouble->kind]);
+        report_key_text(w, "communicator", key);
+        if (trouble->has_rank) {
+            ntk_json_key_u64(&w->json, "rank", trouble->rank);
+        }
+        report_write_fields(w, report_fields_trouble, trouble);
+        if (trouble->sequence > 0) {
+            report_key_text(w, "operation", ntk_collective_names[trouble->operation]);
+        }
+        ntk_json_object_end(&w->json);
+    }
+    ntk_json_array_end(&w->json);
+}
+
+void report_read_troubles(struct ntk_snapshot *snapshot, const json_t *ext)
+{
+    struct ntk_rank_trouble troubles[NTK_SNAPSHOT_TROUBLES_MAX];
+    const json_t *array = report_get_array(ext, "rank_troubles");
+    size_t bound = array ? report_bounded(json_array_size(array), NTK_SNAPSHOT_TROUBLES_MAX) : 0;
+    size_t count = 0;
+
+    for (size_t i = 0; i < bound; i++) {
+        const json_t *entry = json_array_get(array, i);
+        const json_t *rank = json_object_get(entry, "rank");
+        const char *key = json_string_value(json_object_get(entry, "communicator"));
+        struct ntk_rank_trouble *trouble = &troubles[count];
+
+        *trouble = (struct ntk_rank_trouble){ .rendezvous = "", .tag = "", .cause = "" };
+        report_read_fields(snapshot, entry, report_fields_trouble, trouble);
+        trouble->key = key ? strtoull(key, NULL, 16) : 0;
+        trouble->kind = (enum ntk_trouble_kind)index_of(entry, "kind", ntk_trouble_kind_names,
+                                                        NTK_TROUBLE_KIND_COUNT);
+        trouble->operation = (enum ntk_collective)index_of(entry, "operation", ntk_collective_names,
+                                                           NTK_COLLECTIVE_COUNT);
+        trouble->has_rank = json_is_integer(rank) && json_integer_value(rank) >= 0 &&
+                            json_integer_value(rank) < (json_int_t)trouble->rank_count;
+        trouble->rank = trouble->has_rank ? (uint32_t)json_integer_value(rank) : 0;
+        count += trouble->key != 0 && trouble->rank_count > 0;
+    }
+    ntk_snapshot_set_troubles(snapshot, troubles, count);
+}

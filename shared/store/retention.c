@@ -13,7 +13,7 @@
 
 #define SQL_BYTES 768
 #define VACUUM_PAGES "2000"
-#define TABLES_MAX 10
+#define TABLES_MAX 12
 
 /* Tables with a time_ns that grow, by the tier whose age they share; NULL-ended. Errors and loads
  * are few and tell much: they stay as long as the minutes. */
@@ -23,14 +23,16 @@ static const struct {
 } tiers[NTK_STORE_TIER_COUNT] = {
     [NTK_STORE_SECOND] = { 0.7,
                            { "machine_sample", "device_sample", "process_sample", "core_sample",
-                             "execution_sample", "model_sample", "memory_sample", "memory_log",
-                             "mark_log" } },
+                             "execution_sample", "model_sample", "rank_sample", "memory_sample",
+                             "memory_log", "mark_log" } },
     [NTK_STORE_MINUTE] = { 0.2,
                            { "machine_minute", "device_minute", "process_minute", "core_minute",
-                             "execution_minute", "model_minute", "error_log", "model_log" } },
+                             "execution_minute", "model_minute", "rank_minute", "error_log",
+                             "model_log" } },
     [NTK_STORE_HOUR] = { 0.1,
                          { "machine_hour", "device_hour", "process_hour", "core_hour",
-                           "execution_hour", "model_hour", "unwatched", "device_health" } },
+                           "execution_hour", "model_hour", "rank_hour", "unwatched",
+                           "device_health", "rank_verdict" } },
 };
 
 /* Before rows of memory_sample go, what each key of a living process was is said again at ?1: a
@@ -56,6 +58,8 @@ static const char *const forget_process[] = {
     "DELETE FROM memory_sample WHERE process_id IN"
     " (SELECT process_id FROM process WHERE last_seen_ns < ?1)",
     "DELETE FROM unwatched WHERE process_id IN"
+    " (SELECT process_id FROM process WHERE last_seen_ns < ?1)",
+    "DELETE FROM rank WHERE process_id IN"
     " (SELECT process_id FROM process WHERE last_seen_ns < ?1)",
     "DELETE FROM model WHERE process_id IN"
     " (SELECT process_id FROM process WHERE last_seen_ns < ?1)",

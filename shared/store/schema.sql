@@ -137,6 +137,42 @@ CREATE TABLE model_sample (
     PRIMARY KEY (time_ns, process_id, model_id)
 ) STRICT, WITHOUT ROWID;
 
+-- A process in a communicator (16 hexadecimal digits); model_id 0: the host calls its operations. members: world
+-- ranks in order, '' all.
+CREATE TABLE rank (
+    process_id INTEGER NOT NULL REFERENCES process,
+    communicator TEXT NOT NULL,
+    rank INTEGER NOT NULL,
+    rank_count INTEGER NOT NULL,
+    world_rank INTEGER NOT NULL,
+    world_count INTEGER NOT NULL,
+    model_id INTEGER NOT NULL,
+    core INTEGER,
+    rendezvous TEXT NOT NULL,
+    members TEXT NOT NULL,
+    first_seen_ns INTEGER NOT NULL,
+    last_seen_ns INTEGER NOT NULL,
+    last_sequence INTEGER NOT NULL,
+    PRIMARY KEY (process_id, communicator, rank)
+) STRICT, WITHOUT ROWID;
+
+-- One row where any operation ended in the period. in_operations_ns is the time of those, wait_ns what of it passed
+-- until the last rank had come, core_busy_ns that of all cores of the process.
+CREATE TABLE rank_sample (
+    time_ns INTEGER NOT NULL,
+    process_id INTEGER NOT NULL REFERENCES process,
+    communicator TEXT NOT NULL,
+    rank INTEGER NOT NULL,
+    period_ns INTEGER NOT NULL,
+    operations INTEGER NOT NULL,
+    errors INTEGER NOT NULL,
+    moved_bytes INTEGER NOT NULL,
+    in_operations_ns INTEGER NOT NULL,
+    wait_ns INTEGER NOT NULL,
+    core_busy_ns INTEGER NOT NULL,
+    PRIMARY KEY (time_ns, process_id, communicator, rank)
+) STRICT, WITHOUT ROWID;
+
 -- One row per change; model_id 0 belongs to the core or to the process, core -1 to the process.
 CREATE TABLE memory_sample (
     time_ns INTEGER NOT NULL,
@@ -315,3 +351,26 @@ CREATE TABLE device_health (
     detail TEXT NOT NULL,
     PRIMARY KEY (time_ns, device, rank)
 ) STRICT, WITHOUT ROWID;
+
+-- What the agent said of ranks, from time_ns to to_ns (NULL: it holds, or the agent that said it is gone and none came
+-- after it). rank NULL: no single one is named; pid, tag: of the rank, NULL and '' where nobody tells of it.
+CREATE TABLE rank_verdict (
+    verdict_id INTEGER PRIMARY KEY,
+    time_ns INTEGER NOT NULL,
+    to_ns INTEGER,
+    verdict TEXT NOT NULL,
+    cause TEXT NOT NULL,
+    communicator TEXT NOT NULL,
+    rendezvous TEXT NOT NULL,
+    rank_count INTEGER NOT NULL,
+    rank INTEGER,
+    pid INTEGER,
+    tag TEXT NOT NULL,
+    operation TEXT,
+    sequence INTEGER,
+    missing INTEGER NOT NULL,
+    behind_ns INTEGER,
+    interval_ns INTEGER
+) STRICT;
+CREATE INDEX rank_verdict_by_time ON rank_verdict (time_ns);
+CREATE INDEX rank_verdict_by_rank ON rank_verdict (communicator, rank, time_ns);

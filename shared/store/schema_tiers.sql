@@ -102,6 +102,22 @@ CREATE TABLE model_@ (
     PRIMARY KEY (time_ns, process_id, model_id)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE rank_@ (
+    time_ns INTEGER NOT NULL,
+    process_id INTEGER NOT NULL REFERENCES process,
+    communicator TEXT NOT NULL,
+    rank INTEGER NOT NULL,
+    samples INTEGER NOT NULL,
+    period_ns INTEGER NOT NULL,
+    operations INTEGER NOT NULL,
+    errors INTEGER NOT NULL,
+    moved_bytes INTEGER NOT NULL,
+    in_operations_ns INTEGER NOT NULL,
+    wait_ns INTEGER NOT NULL,
+    core_busy_ns INTEGER NOT NULL,
+    PRIMARY KEY (time_ns, process_id, communicator, rank)
+) STRICT, WITHOUT ROWID;
+
 CREATE VIEW core_by_@ AS
 SELECT datetime(c.time_ns / 1000000000, 'unixepoch') AS time,
        c.core,

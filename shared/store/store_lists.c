@@ -69,6 +69,13 @@ int ntk_store_reader_check(struct ntk_store_reader *reader, const struct ntk_sto
             check_one(reader, filter, "SELECT 1 FROM model WHERE name = ?2 OR name = ?2 || '.neff'",
                       "model", filter->model, err);
     }
+    if (ret == 0 && filter->job) {
+        ret = check_one(reader, filter,
+                        "SELECT 1 FROM rank r JOIN process p USING (process_id)"
+                        " WHERE r.rendezvous = ?2 OR p.tag = ?2 UNION ALL"
+                        " SELECT 1 FROM rank_verdict WHERE rendezvous = ?2 OR tag = ?2",
+                        "job", filter->job, err);
+    }
     if (ret == 0 && filter->has_core) {
         /* The machine may have it although nobody used it. */
         snprintf(sql, sizeof sql,

@@ -82,6 +82,7 @@ struct ntk_store_window {
 struct ntk_store_filter {
     const char *process; /* its tag, or its pid as text */
     const char *model;   /* its name, with or without ".neff" */
+    const char *job;     /* of ranks, and no model then: a tag, or where a communicator meets */
     bool has_core;
     uint32_t core; /* global physical */
     bool has_device;
@@ -269,6 +270,61 @@ typedef int (*ntk_store_event_row)(const struct ntk_store_event *event, void *ct
 int ntk_store_reader_events(struct ntk_store_reader *reader, const struct ntk_store_filter *filter,
                             const struct ntk_store_window *window, uint32_t kinds,
                             ntk_store_event_row row, void *ctx, struct ntk_err *err);
+
+/* ---- ranks ----
+ *
+ * Texts last for the call. A negative return stops and is returned. */
+struct ntk_store_rank {
+    uint64_t start_ns; /* of the step */
+    uint64_t end_ns;
+    const char *tag;
+    uint32_t pid;
+    const char *communicator;
+    const char *rendezvous;
+    uint32_t rank, rank_count;
+    uint32_t model_id;
+    uint64_t period_ns; /* of the periods in which an operation ended */
+    uint64_t operations;
+    uint64_t errors;
+    uint64_t moved_bytes;
+    uint64_t in_operations_ns;
+    bool has_wait; /* around another runtime nobody tells */
+    uint64_t wait_ns;
+    uint64_t core_busy_ns;
+    uint64_t last_sequence; /* ever */
+    const char
+        *verdicts; /* what was said of it in the step, "slow core, broke lost"; NULL: nothing */
+};
+typedef int (*ntk_store_rank_row)(const struct ntk_store_rank *rank, void *ctx);
+/* By step, communicator and rank; those that did something in the step. */
+int ntk_store_reader_ranks(struct ntk_store_reader *reader, const struct ntk_store_filter *filter,
+                           const struct ntk_store_window *window, ntk_store_rank_row row, void *ctx,
+                           struct ntk_err *err);
+
+struct ntk_store_verdict {
+    uint64_t from_ns;
+    uint64_t to_ns; /* 0: it holds */
+    const char *verdict;
+    const char *cause;
+    const char *communicator;
+    const char *rendezvous;
+    uint32_t rank_count;
+    bool has_rank; /* else no single one is named */
+    uint32_t rank;
+    uint32_t pid; /* 0: not known */
+    const char *tag;
+    const char *operation; /* NULL: of none */
+    uint64_t sequence;
+    uint32_t missing;
+    uint64_t behind_ns; /* 0: not known */
+    uint64_t interval_ns;
+};
+typedef int (*ntk_store_verdict_row)(const struct ntk_store_verdict *verdict, void *ctx);
+/* What held at some time of the window, by its beginning. */
+int ntk_store_reader_verdicts(struct ntk_store_reader *reader,
+                              const struct ntk_store_filter *filter,
+                              const struct ntk_store_window *window, ntk_store_verdict_row row,
+                              void *ctx, struct ntk_err *err);
 
 /* ---- a moment ----
  *

@@ -37,7 +37,7 @@ int ntk_store_window_cut(struct ntk_store_reader *reader, const struct ntk_store
                          bool whole, struct ntk_vec *pieces, struct ntk_err *err);
 /* "(SELECT ... UNION ALL SELECT ...)": the rows of the pieces with the columns of
  * ntk_tier_add_select() and row_step_ns, only those of the filter: ?1 is its process, ?2 its
- * model. */
+ * model or job. */
 void ntk_store_window_add_rows(struct ntk_buf *sql, const struct ntk_vec *pieces,
                                enum ntk_tier_family family, const struct ntk_store_filter *filter);
 /* " AND ..." for the columns of a family that the filter is about. */

@@ -15,7 +15,7 @@ static const char *const tables[STATEMENT_COUNT] = {
     [ADD_PROCESS_SAMPLE] = "process_sample", [ADD_CORE] = "core_sample",
     [ADD_EXECUTION] = "execution_sample",    [ADD_MODEL_SAMPLE] = "model_sample",
     [ADD_MEMORY] = "memory_sample",          [PUT_CORE_TOTAL] = "core_total",
-    [ADD_UNWATCHED] = "unwatched",
+    [ADD_UNWATCHED] = "unwatched",           [ADD_RANK_SAMPLE] = "rank_sample",
 };
 
 /* A process that begins again and again has a row of totals for so many of its lives, so that they
@@ -59,6 +59,9 @@ static const char *const statement_sql[STATEMENT_COUNT] = {
     [ADD_ERROR_LOG] = "INSERT INTO error_log VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     [ADD_MODEL_LOG] = "INSERT INTO model_log VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     [ADD_MARK_LOG] = "INSERT INTO mark_log VALUES (NULL, ?1, ?2, ?3, ?4, ?5)",
+    [PUT_RANK] = "INSERT INTO rank VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?11, ?12)"
+                 " ON CONFLICT DO UPDATE SET last_seen_ns = excluded.last_seen_ns,"
+                 " last_sequence = excluded.last_sequence",
 };
 
 void ntk_store_rows_forget(struct ntk_store_rows *rows)
@@ -69,6 +72,7 @@ void ntk_store_rows_forget(struct ntk_store_rows *rows)
     ntk_map_fini(&rows->processes);
     ntk_buf_reset(&rows->machine.written);
     ntk_store_health_reset(&rows->health);
+    ntk_store_verdicts_reset(&rows->verdicts);
 }
 
 static int prepare_row(sqlite3 *db, const char *table, sqlite3_stmt **out_statement,
@@ -233,6 +237,9 @@ static int write_runtime(struct ntk_store_rows *rows, const struct ntk_snapshot 
     if (ret == 0) {
         ret = ntk_rows_write_memory(rows, snapshot, process, runtime, err);
     }
+    if (ret == 0) {
+        ret = ntk_rows_write_ranks(rows, snapshot, process, runtime, err);
+    }
     return ret;
 }
 
@@ -307,6 +314,9 @@ int ntk_store_rows_write(struct ntk_store_rows *rows, const struct ntk_snapshot 
     }
     if (ret == 0) {
         ret = ntk_store_health_write(&rows->health, rows->db, snapshot, &rows->row_count, err);
+    }
+    if (ret == 0) {
+        ret = ntk_store_verdicts_write(&rows->verdicts, rows->db, snapshot, &rows->row_count, err);
     }
     for (size_t i = 0; ret == 0 && i < snapshot->runtime_count; i++) {
         ret = write_runtime(rows, snapshot, &snapshot->runtimes[i], err);

@@ -18,6 +18,7 @@
 #include "shared/store/store_health.h"
 #include "shared/store/store_machine.h"
 #include "shared/store/store_rows.h"
+#include "shared/store/store_verdicts.h"
 
 enum ntk_rows_statement {
     FIND_PROCESS,
@@ -43,6 +44,8 @@ enum ntk_rows_statement {
     ADD_ERROR_LOG,
     ADD_MODEL_LOG,
     ADD_MARK_LOG,
+    PUT_RANK,
+    ADD_RANK_SAMPLE,
     STATEMENT_COUNT
 };
 
@@ -76,6 +79,7 @@ struct ntk_store_rows {
     struct ntk_map processes; /* process_key() -> struct ntk_rows_process */
     struct ntk_store_machine machine;
     struct ntk_store_health health;
+    struct ntk_store_verdicts verdicts;
     uint64_t generation;
     uint64_t row_count;
     struct ntk_buf scratch;
@@ -131,6 +135,9 @@ int ntk_rows_write_memory(struct ntk_store_rows *rows, const struct ntk_snapshot
 int ntk_rows_write_core(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot,
                         struct ntk_rows_process *process, const struct ntk_core_sample *core,
                         struct ntk_err *err);
+int ntk_rows_write_ranks(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot,
+                         struct ntk_rows_process *process, const struct ntk_runtime_sample *runtime,
+                         struct ntk_err *err);
 int ntk_rows_write_event(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot,
                          const struct ntk_event_sample *event, struct ntk_err *err);
 

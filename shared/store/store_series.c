@@ -40,9 +40,13 @@ static const struct {
 
 /* What tells one entity of a family from another. */
 static const char *const entity_of[NTK_FAMILY_COUNT] = {
-    [NTK_FAMILY_MACHINE] = "'all'",      [NTK_FAMILY_DEVICE] = "device",
-    [NTK_FAMILY_PROCESS] = "process_id", [NTK_FAMILY_CORE] = "core",
-    [NTK_FAMILY_EXECUTION] = "core",     [NTK_FAMILY_MODEL] = "process_id || '/' || model_id",
+    [NTK_FAMILY_MACHINE] = "'all'",
+    [NTK_FAMILY_DEVICE] = "device",
+    [NTK_FAMILY_PROCESS] = "process_id",
+    [NTK_FAMILY_CORE] = "core",
+    [NTK_FAMILY_EXECUTION] = "core",
+    [NTK_FAMILY_MODEL] = "process_id || '/' || model_id",
+    [NTK_FAMILY_RANK] = "process_id || '/' || communicator",
 };
 
 struct step {

@@ -176,7 +176,8 @@ void ntk_store_window_add_filter(struct ntk_buf *sql, enum ntk_tier_family famil
                                  const struct ntk_store_filter *filter)
 {
     bool has_process = family == NTK_FAMILY_PROCESS || family == NTK_FAMILY_CORE ||
-                       family == NTK_FAMILY_EXECUTION || family == NTK_FAMILY_MODEL;
+                       family == NTK_FAMILY_EXECUTION || family == NTK_FAMILY_MODEL ||
+                       family == NTK_FAMILY_RANK;
 
     if (filter->process && has_process) {
         ntk_buf_add_text(sql, " AND process_id IN (SELECT process_id FROM process"
@@ -188,6 +189,11 @@ void ntk_store_window_add_filter(struct ntk_buf *sql, enum ntk_tier_family famil
     }
     if (filter->has_core && (family == NTK_FAMILY_CORE || family == NTK_FAMILY_EXECUTION)) {
         ntk_buf_add_format(sql, " AND core = %" PRIu32, filter->core);
+    }
+    if (filter->job && family == NTK_FAMILY_RANK) {
+        ntk_buf_add_text(sql, " AND (process_id, communicator) IN (SELECT process_id, communicator"
+                              " FROM rank r JOIN process p USING (process_id)"
+                              " WHERE r.rendezvous = ?2 OR p.tag = ?2)");
     }
     if (filter->has_device && family == NTK_FAMILY_DEVICE) {
         ntk_buf_add_format(sql, " AND device = %" PRIu32, filter->device);
@@ -218,5 +224,5 @@ void ntk_store_window_add_rows(struct ntk_buf *sql, const struct ntk_vec *pieces
 void ntk_store_window_bind(sqlite3_stmt *statement, const struct ntk_store_filter *filter)
 {
     sqlite3_bind_text(statement, 1, filter->process, -1, SQLITE_STATIC);
-    sqlite3_bind_text(statement, 2, filter->model, -1, SQLITE_STATIC);
+    sqlite3_bind_text(statement, 2, filter->job ? filter->job : filter->model, -1, SQLITE_STATIC);
 }

@@ -16,6 +16,7 @@ static const char *const families[NTK_FAMILY_COUNT] = {
     [NTK_FAMILY_MACHINE] = "machine",     [NTK_FAMILY_DEVICE] = "device",
     [NTK_FAMILY_PROCESS] = "process",     [NTK_FAMILY_CORE] = "core",
     [NTK_FAMILY_EXECUTION] = "execution", [NTK_FAMILY_MODEL] = "model",
+    [NTK_FAMILY_RANK] = "rank",
 };
 
 enum merge {
@@ -136,10 +137,18 @@ static const struct column model_columns[] = {
     { 0 },
 };
 
+static const struct column rank_columns[] = {
+    { "process_id", KEY, NULL }, { "communicator", KEY, NULL }, { "rank", KEY, NULL },
+    { "samples", SUM, "1" },     { "period_ns", SUM, NULL },    { "operations", SUM, NULL },
+    { "errors", SUM, NULL },     { "moved_bytes", SUM, NULL },  { "in_operations_ns", SUM, NULL },
+    { "wait_ns", SUM, NULL },    { "core_busy_ns", SUM, NULL }, { 0 },
+};
+
 static const struct column *const columns[NTK_FAMILY_COUNT] = {
     [NTK_FAMILY_MACHINE] = machine_columns,     [NTK_FAMILY_DEVICE] = device_columns,
     [NTK_FAMILY_PROCESS] = process_columns,     [NTK_FAMILY_CORE] = core_columns,
     [NTK_FAMILY_EXECUTION] = execution_columns, [NTK_FAMILY_MODEL] = model_columns,
+    [NTK_FAMILY_RANK] = rank_columns,
 };
 
 uint64_t ntk_tier_start(enum ntk_store_tier tier, uint64_t time_ns)

@@ -26,6 +26,7 @@ enum ntk_tier_family {
     NTK_FAMILY_CORE = 3,
     NTK_FAMILY_EXECUTION = 4,
     NTK_FAMILY_MODEL = 5,
+    NTK_FAMILY_RANK = 6,
     NTK_FAMILY_COUNT
 };
 

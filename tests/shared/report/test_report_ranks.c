@@ -116,6 +116,65 @@ static void ranks_and_lost_ones_come_back(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
+static void what_is_said_of_ranks_comes_back(void **state)
+{
+    struct ntk_snapshot *snapshot = test_sample_snapshot(1);
+    const struct ntk_rank_trouble troubles[] = {
+        { .kind = NTK_TROUBLE_HANGS,
+          .key = 0xab,
+          .rendezvous = "10.0.0.1:1",
+          .rank_count = 4,
+          .has_rank = true,
+          .rank = 3,
+          .pid = 12,
+          .tag = "train",
+          .cause = "lost",
+          .operation = NTK_COLLECTIVE_BARRIER,
+          .sequence = 41,
+          .since_realtime_ns = 1000,
+          .missing = 2 },
+        { .kind = NTK_TROUBLE_SLOW,
+          .key = 0xac,
+          .rendezvous = "",
+          .rank_count = 2,
+          .tag = "",
+          .cause = "link",
+          .since_realtime_ns = 7,
+          .behind_ns = 5,
+          .interval_ns = 50 },
+    };
+
+    (void)state;
+    ntk_snapshot_set_troubles(snapshot, troubles, 2);
+    char *line = write_line(snapshot);
+    struct ntk_snapshot *back = read_line(line);
+    const struct ntk_rank_trouble *first = &back->troubles[0];
+    const struct ntk_rank_trouble *second = &back->troubles[1];
+
+    assert_int_equal(back->trouble_count, 2);
+    assert_int_equal(first->kind, NTK_TROUBLE_HANGS);
+    assert_int_equal(first->key, 0xab);
+    assert_string_equal(first->rendezvous, "10.0.0.1:1");
+    assert_true(first->has_rank);
+    assert_int_equal(first->rank, 3);
+    assert_int_equal(first->rank_count, 4);
+    assert_int_equal(first->pid, 12);
+    assert_string_equal(first->tag, "train");
+    assert_string_equal(first->cause, "lost");
+    assert_int_equal(first->operation, NTK_COLLECTIVE_BARRIER);
+    assert_int_equal(first->sequence, 41);
+    assert_int_equal(first->since_realtime_ns, 1000);
+    assert_int_equal(first->missing, 2);
+    assert_int_equal(second->kind, NTK_TROUBLE_SLOW);
+    assert_false(second->has_rank);
+    assert_string_equal(second->cause, "link");
+    assert_int_equal(second->behind_ns, 5);
+    assert_int_equal(second->interval_ns, 50);
+    free(line);
+    ntk_snapshot_destroy(back);
+    ntk_snapshot_destroy(snapshot);
+}
+
 static void a_machine_without_ranks_has_no_keys_of_them(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
@@ -123,6 +182,7 @@ static void a_machine_without_ranks_has_no_keys_of_them(void **state)
 
     (void)state;
     assert_null(strstr(line, "ranks\""));
+    assert_null(strstr(line, "rank_troubles\""));
     free(line);
     ntk_snapshot_destroy(snapshot);
 }
@@ -169,6 +229,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_and_lost_ones_come_back),
+        cmocka_unit_test(what_is_said_of_ranks_comes_back),
         cmocka_unit_test(a_machine_without_ranks_has_no_keys_of_them),
         cmocka_unit_test(ranks_that_cannot_be_are_left_out),
     };

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/* store_ranks - what ranks did in a window, and what was said of them. */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "shared/store/store_reader_state.h"
+#include "shared/store/store_sql.h"
+
+#define LONGEST "9223372036854775807"
+
+/* What was said of the rank in the step, in order: of its process, where one was known. */
+#define SAID                                                                            \
+    "(SELECT group_concat(what, ', ') FROM (SELECT v.verdict || ' ' || v.cause AS what" \
+    " FROM rank_verdict v WHERE v.communicator = s.communicator AND v.rank = s.rank"    \
+    " AND (v.pid IS NULL OR v.pid = p.pid) AND v.time_ns <= s.end_ns"                   \
+    " AND coalesce(v.to_ns, " LONGEST ") > s.start_ns GROUP BY what ORDER BY min(v.time_ns)))"
+
+static const char rank_columns[] =
+    "SELECT s.start_ns, s.end_ns, p.tag, p.pid, s.communicator, r.rendezvous, s.rank, r.rank_count,"
+    " r.model_id, s.period_ns, s.operations, s.errors, s.moved_bytes, s.in_operations_ns,"
+    " s.wait_ns, s.core_busy_ns, r.last_sequence, " SAID ", coalesce(p.hooks, '') = 'built-in'";
+
+static int make_sql(struct ntk_store_reader *reader, const struct ntk_store_filter *filter,
+                    const struct ntk_store_window *window, struct ntk_buf *sql, struct ntk_err *err)
+{
+    struct ntk_vec pieces = NTK_VEC_INIT(struct ntk_store_piece);
+    struct ntk_store_window aligned = *window;
+    int ret = ntk_store_window_align(&aligned, err);
+
+    if (ret == 0) {
+        ret = ntk_store_window_cut(reader, &aligned, window->step_ns == 0, &pieces, err);
+    }
+    ntk_buf_add_text(sql, rank_columns);
+    ntk_buf_add_format(sql,
+                       " FROM (SELECT step * %" PRIu64 " + %" PRIu64 " AS start_ns,"
+                       " (step + 1) * %" PRIu64 " + %" PRIu64 " AS end_ns, * FROM"
+                       " (SELECT (time_ns - 1 - %" PRIu64 ") / %" PRIu64 " AS step, process_id,"
+                       " communicator, rank",
+                       aligned.step_ns, aligned.from_ns, aligned.step_ns, aligned.from_ns,
+                       aligned.from_ns, aligned.step_ns);
+    static const char *const sums[] = { "period_ns",   "operations",       "errors",
+                                        "moved_bytes", "in_operations_ns", "wait_ns",
+                                        "core_busy_ns" };
+    for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) {
+        ntk_buf_add_format(sql, ", add_up(%s) AS %s", sums[i], sums[i]);
+    }
+    ntk_buf_add_text(sql, " FROM ");
+    ntk_store_window_add_rows(sql, &pieces, NTK_FAMILY_RANK, filter);
+    ntk_buf_add_text(sql, " GROUP BY step, process_id, communicator, rank)) s"
+                          " JOIN process p USING (process_id)"
+                          " JOIN rank r USING (process_id, communicator, rank)"
+                          " ORDER BY s.start_ns, r.rendezvous, s.communicator, s.rank,"
+                          " p.first_seen_ns");
+    ntk_vec_fini(&pieces);
+    if (ret == 0 && !ntk_buf_ok(sql)) {
+        ret = ntk_err_no_memory(err);
+    }
+    return ret;
+}
+
+static uint64_t number_at(sqlite3_stmt *statement, int column)
+{
+    return (uint64_t)sqlite3_column_int64(statement, column);
+}
+
+static const char *text_at(sqlite3_stmt *statement, int column)
+{
+    return (const char *)sqlite3_column_text(statement, column);
+}
+
+static void take_rank(sqlite3_stmt *statement, struct ntk_store_rank *rank)
+{
+    *rank = (struct ntk_store_rank){
+        .start_ns = number_at(statement, 0),
+        .end_ns = number_at(statement, 1),
+        .tag = text_at(statement, 2),
+        .pid = (uint32_t)number_at(statement, 3),
+        .communicator = text_at(statement, 4),
+        .rendezvous = text_at(statement, 5),
+        .rank = (uint32_t)number_at(statement, 6),
+        .rank_count = (uint32_t)number_at(statement, 7),
+        .model_id = (uint32_t)number_at(statement, 8),
+        .period_ns = number_at(statement, 9),
+        .operations = number_at(statement, 10),
+        .errors = number_at(statement, 11),
+        .moved_bytes = number_at(statement, 12),
+        .in_operations_ns = number_at(statement, 13),
+        .wait_ns = number_at(statement, 14),
+        .core_busy_ns = number_at(statement, 15),
+        .last_sequence = number_at(statement, 16),
+        .verdicts = text_at(statement, 17),
+        .has_wait = number_at(statement, 14) > 0 || number_at(statement, 18) > 0,
+    };
+}
+
+int ntk_store_reader_ranks(struct ntk_store_reader *reader, const struct ntk_store_filter *filter,
+                           const struct ntk_store_window *window, ntk_store_rank_row row, void *ctx,
+                           struct ntk_err *err)
+{
+    struct ntk_buf sql = { 0 };
+    sqlite3_stmt *statement = NULL;
+    int step = SQLITE_DONE;
+    int ret = ntk_store_reader_begin(reader, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    ret = make_sql(reader, filter, window, &sql, err);
+    if (ret == 0) {
+        ret = ntk_store_sql_prepare(reader->db, ntk_buf_text_get(&sql), &statement, err);
+    }
+    if (ret == 0) {
+        ntk_store_window_bind(statement, filter);
+    }
+    while (ret == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW) {
+        struct ntk_store_rank rank;
+        take_rank(statement, &rank);
+        ret = row(&rank, ctx);
+    }
+    if (ret == 0 && step != SQLITE_DONE) {
+        ret = ntk_store_sql_error(reader->db, "database", err);
+    }
+    sqlite3_finalize(statement);
+    ntk_buf_fini(&sql);
+    ntk_store_reader_end(reader);
+    return ret < 0 ? ret : 0;
+}
+
+/* ---- what was said ---- */
+
+static const char verdict_sql[] =
+    "SELECT time_ns, to_ns, verdict, cause, communicator, rendezvous, rank_count, rank, pid, tag,"
+    " operation, sequence, missing, behind_ns, interval_ns FROM rank_verdict"
+    " WHERE time_ns <= ?4 AND coalesce(to_ns, " LONGEST ") > ?3"
+    " AND (?1 IS NULL OR tag = ?1 OR CAST(pid AS TEXT) = ?1)"
+    " AND (?2 IS NULL OR tag = ?2 OR rendezvous = ?2 OR communicator IN"
+    "  (SELECT communicator FROM rank r JOIN process p USING (process_id) WHERE p.tag = ?2))"
+    " ORDER BY time_ns, communicator, rank";
+
+static void take_verdict(sqlite3_stmt *statement, struct ntk_store_verdict *verdict)
+{
+    *verdict = (struct ntk_store_verdict){
+        .from_ns = number_at(statement, 0),
+        .to_ns = number_at(statement, 1),
+        .verdict = text_at(statement, 2),
+        .cause = text_at(statement, 3),
+        .communicator = text_at(statement, 4),
+        .rendezvous = text_at(statement, 5),
+        .rank_count = (uint32_t)number_at(statement, 6),
+        .has_rank = sqlite3_column_type(statement, 7) != SQLITE_NULL,
+        .rank = (uint32_t)number_at(statement, 7),
+        .pid = (uint32_t)number_at(statement, 8),
+        .tag = text_at(statement, 9),
+        .operation = text_at(statement, 10),
+        .sequence = number_at(statement, 11),
+        .missing = (uint32_t)number_at(statement, 12),
+        .behind_ns = number_at(statement, 13),
+        .interval_ns = number_at(statement, 14),
+    };
+}
+
+int ntk_store_reader_verdicts(struct ntk_store_reader *reader,
+                              const struct ntk_store_filter *filter,
+                              const struct ntk_store_window *window, ntk_store_verdict_row row,
+                              void *ctx, struct ntk_err *err)
+{
+    sqlite3_stmt *statement = NULL;
+    int step = SQLITE_DONE;
+
+    if (window->to_ns > INT64_MAX || window->from_ns >= window->to_ns) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "the window is empty");
+    }
+    int ret = ntk_store_sql_prepare(reader->db, verdict_sql, &statement, err);
+    if (ret == 0) {
+        ntk_store_window_bind(statement, filter);
+        sqlite3_bind_int64(statement, 3, (sqlite3_int64)window->from_ns);
+        sqlite3_bind_int64(statement, 4, (sqlite3_int64)window->to_ns);
+    }
+    while (ret == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW) {
+        struct ntk_store_verdict verdict;
+        take_verdict(statement, &verdict);
+        ret = row(&verdict, ctx);
+    }
+    if (ret == 0 && step != SQLITE_DONE) {
+        ret = ntk_store_sql_error(reader->db, "database", err);
+    }
+    sqlite3_finalize(statement);
+    return ret < 0 ? ret : 0;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* store_rows_rank - the communicators of a process, and what it did in them. */
+#include <stdio.h>
+
+#include "shared/store/store_rows_state.h"
+
+/* As large as a column can hold: counts are what somebody says. */
+static void add_up(uint64_t *sum, uint64_t value)
+{
+    if (__builtin_add_overflow(*sum, value, sum) || *sum > INT64_MAX) {
+        *sum = INT64_MAX;
+    }
+}
+
+static bool is_same(const struct ntk_rank_sample *a, const struct ntk_rank_sample *b)
+{
+    return a->key == b->key && a->rank == b->rank;
+}
+
+struct sums {
+    uint64_t operations, errors, moved_bytes, time_ns, wait_ns, core_busy_ns;
+};
+
+/* One that left and joined again is there twice, and is one; what its cores did counts once. */
+static struct sums sums_of(const struct ntk_runtime_sample *runtime, size_t first)
+{
+    struct sums sums = { 0 };
+
+    add_up(&sums.core_busy_ns, runtime->ranks[first].core_busy_ns.period);
+    for (size_t i = first; i < runtime->rank_count; i++) {
+        const struct ntk_rank_sample *rank = &runtime->ranks[i];
+
+        if (!is_same(rank, &runtime->ranks[first])) {
+            continue;
+        }
+        for (size_t n = 0; n < NTK_COLLECTIVE_COUNT; n++) {
+            add_up(&sums.operations, rank->operations[n].period);
+        }
+        add_up(&sums.errors, rank->errors.period);
+        add_up(&sums.moved_bytes, rank->moved_bytes.period);
+        add_up(&sums.time_ns, rank->time_ns.period);
+        add_up(&sums.wait_ns, rank->wait_ns.period);
+    }
+    return sums;
+}
+
+static int write_rank(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot,
+                      const struct ntk_rows_process *process, const struct ntk_rank_sample *rank,
+                      const char *communicator, struct ntk_err *err)
+{
+    struct ntk_rows_binder binder = ntk_rows_bind_start(rows, PUT_RANK);
+
+    ntk_rows_bind_u64(&binder, (uint64_t)process->id);
+    ntk_rows_bind_text(&binder, communicator);
+    ntk_rows_bind_u64(&binder, rank->rank);
+    ntk_rows_bind_u64(&binder, rank->rank_count);
+    ntk_rows_bind_u64(&binder, rank->world_rank);
+    ntk_rows_bind_u64(&binder, rank->world_count);
+    ntk_rows_bind_u64(&binder, rank->model_id);
+    ntk_rows_bind_known(&binder, rank->core != NTK_NO_CORE, rank->core);
+    ntk_rows_bind_text(&binder, rank->rendezvous);
+    ntk_rows_bind_text(&binder, rank->group);
+    ntk_rows_bind_u64(&binder, snapshot->realtime_ns);
+    ntk_rows_bind_u64(&binder, rank->sequence);
+    return ntk_rows_bind_finish(rows, &binder, err);
+}
+
+static int write_sample(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot,
+                        const struct ntk_rows_process *process, const struct ntk_rank_sample *rank,
+                        const char *communicator, const struct sums *sums, struct ntk_err *err)
+{
+    struct ntk_rows_binder binder = ntk_rows_bind_start(rows, ADD_RANK_SAMPLE);
+
+    ntk_rows_bind_u64(&binder, snapshot->realtime_ns);
+    ntk_rows_bind_u64(&binder, (uint64_t)process->id);
+    ntk_rows_bind_text(&binder, communicator);
+    ntk_rows_bind_u64(&binder, rank->rank);
+    ntk_rows_bind_u64(&binder, snapshot->period_ns);
+    ntk_rows_bind_u64(&binder, sums->operations);
+    ntk_rows_bind_u64(&binder, sums->errors);
+    ntk_rows_bind_u64(&binder, sums->moved_bytes);
+    ntk_rows_bind_u64(&binder, sums->time_ns);
+    ntk_rows_bind_u64(&binder, sums->wait_ns);
+    ntk_rows_bind_u64(&binder, sums->core_busy_ns);
+    return ntk_rows_bind_finish(rows, &binder, err);
+}
+
+int ntk_rows_write_ranks(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot,
+                         struct ntk_rows_process *process, const struct ntk_runtime_sample *runtime,
+                         struct ntk_err *err)
+{
+    int ret = 0;
+
+    for (size_t i = 0; i < runtime->rank_count && ret == 0; i++) {
+        const struct ntk_rank_sample *rank = &runtime->ranks[i];
+        bool is_told = false;
+        char communicator[17];
+
+        for (size_t k = 0; k < i && !is_told; k++) {
+            is_told = is_same(&runtime->ranks[k], rank);
+        }
+        if (is_told) {
+            continue;
+        }
+        (void)snprintf(communicator, sizeof communicator, "%016llx", (unsigned long long)rank->key);
+        ret = write_rank(rows, snapshot, process, rank, communicator, err);
+        struct sums sums = sums_of(runtime, i);
+        if (ret == 0 && (sums.operations > 0 || sums.errors > 0)) {
+            ret = write_sample(rows, snapshot, process, rank, communicator, &sums, err);
+        }
+    }
+    return ret;
+}

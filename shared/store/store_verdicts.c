@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/* store_verdicts - what is said of ranks as rows, from when to when. */
+#include "shared/store/store_verdicts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "shared/base/str.h"
+#include "shared/store/store_sql.h"
+
+struct open_verdict {
+    int64_t id;
+    char kind[16];
+    char communicator[17];
+    char cause[32];
+    int64_t rank; /* -1: none */
+    uint32_t missing;
+    uint64_t behind_ns;
+    bool is_seen; /* in the snapshot at hand */
+};
+
+static const char find_sql[] =
+    "SELECT verdict_id, verdict, communicator, cause, coalesce(rank, -1), missing,"
+    " coalesce(behind_ns, 0) FROM rank_verdict WHERE to_ns IS NULL"
+    " ORDER BY time_ns DESC LIMIT 1024";
+static const char add_sql[] = "INSERT INTO rank_verdict VALUES (NULL, ?1, NULL, ?2, ?3, ?4, ?5, ?6,"
+                              " ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
+static const char change_sql[] = "UPDATE rank_verdict SET missing = ?2, behind_ns = ?3,"
+                                 " interval_ns = ?4 WHERE verdict_id = ?1";
+static const char close_sql[] =
+    "UPDATE rank_verdict SET to_ns = max(time_ns, ?2) WHERE verdict_id = ?1";
+/* Those of an agent that is gone. */
+static const char close_old_sql[] =
+    "UPDATE rank_verdict SET to_ns = max(time_ns, coalesce((SELECT max(time_ns)"
+    " FROM machine_sample WHERE time_ns < ?2), ?2)) WHERE verdict_id = ?1";
+
+void ntk_store_verdicts_reset(struct ntk_store_verdicts *verdicts)
+{
+    ntk_vec_fini(&verdicts->open);
+    memset(verdicts, 0, sizeof *verdicts);
+}
+
+static void copy_column(char *to, size_t bytes, sqlite3_stmt *statement, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(statement, column);
+
+    ntk_str_copy(to, bytes, text ? text : "");
+}
+
+static int load(struct ntk_store_verdicts *verdicts, sqlite3 *db, struct ntk_err *err)
+{
+    sqlite3_stmt *statement = NULL;
+    int step = SQLITE_DONE;
+    int ret = ntk_store_sql_prepare(db, find_sql, &statement, err);
+
+    ntk_vec_init(&verdicts->open, sizeof(struct open_verdict));
+    while (ret == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW) {
+        struct open_verdict *open = ntk_vec_add(&verdicts->open);
+
+        if (!open) {
+            ret = ntk_err_no_memory(err);
+            break;
+        }
+        open->id = sqlite3_column_int64(statement, 0);
+        copy_column(open->kind, sizeof open->kind, statement, 1);
+        copy_column(open->communicator, sizeof open->communicator, statement, 2);
+        copy_column(open->cause, sizeof open->cause, statement, 3);
+        open->rank = sqlite3_column_int64(statement, 4);
+        open->missing = (uint32_t)sqlite3_column_int64(statement, 5);
+        open->behind_ns = (uint64_t)sqlite3_column_int64(statement, 6);
+    }
+    if (ret == 0 && step != SQLITE_DONE) {
+        ret = ntk_store_sql_error(db, "database", err);
+    }
+    sqlite3_finalize(statement);
+    return ret;
+}
+
+/* A number that SQLite can hold. */
+static sqlite3_int64 number(uint64_t value)
+{
+    return value < INT64_MAX ? (sqlite3_int64)value : INT64_MAX;
+}
+
+static void bind_known(sqlite3_stmt *statement, int at, bool is_known, uint64_t value)
+{
+    if (is_known) {
+        sqlite3_bind_int64(statement, at, number(value));
+    } else {
+        sqlite3_bind_null(statement, at);
+    }
+}
+
+static void bind_text(sqlite3_stmt *statement, int at, const char *text)
+{
+    sqlite3_bind_text(statement, at, text ? text : "", -1, SQLITE_STATIC);
+}
+
+static int finish(sqlite3 *db, sqlite3_stmt *statement, uint64_t *row_count, struct ntk_err *err)
+{
+    int ret = sqlite3_step(statement) == SQLITE_DONE ? 0 : ntk_store_sql_error(db, "database", err);
+
+    sqlite3_finalize(statement);
+    (*row_count)++;
+    return ret;
+}
+
+static int add(struct ntk_store_verdicts *verdicts, sqlite3 *db,
+               const struct ntk_rank_trouble *trouble, struct open_verdict *open,
+               uint64_t *row_count, struct ntk_err *err)
+{
+    sqlite3_stmt *statement = NULL;
+    int ret = ntk_store_sql_prepare(db, add_sql, &statement, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    sqlite3_bind_int64(statement, 1, number(trouble->since_realtime_ns));
+    bind_text(statement, 2, open->kind);
+    bind_text(statement, 3, open->cause);
+    bind_text(statement, 4, open->communicator);
+    bind_text(statement, 5, trouble->rendezvous);
+    sqlite3_bind_int64(statement, 6, trouble->rank_count);
+    bind_known(statement, 7, trouble->has_rank, trouble->rank);
+    bind_known(statement, 8, trouble->pid > 0, trouble->pid);
+    bind_text(statement, 9, trouble->tag);
+    if (trouble->sequence > 0) {
+        bind_text(statement, 10, ntk_collective_names[trouble->operation]);
+    }
+    bind_known(statement, 11, trouble->sequence > 0, trouble->sequence);
+    sqlite3_bind_int64(statement, 12, trouble->missing);
+    bind_known(statement, 13, trouble->behind_ns > 0, trouble->behind_ns);
+    bind_known(statement, 14, trouble->interval_ns > 0, trouble->interval_ns);
+    ret = finish(db, statement, row_count, err);
+    open->id = sqlite3_last_insert_rowid(db);
+    if (ret == 0 && ntk_vec_push(&verdicts->open, open) < 0) {
+        ret = ntk_err_no_memory(err);
+    }
+    return ret;
+}
+
+static int change(sqlite3 *db, const struct ntk_rank_trouble *trouble, struct open_verdict *open,
+                  uint64_t *row_count, struct ntk_err *err)
+{
+    sqlite3_stmt *statement = NULL;
+    int ret = ntk_store_sql_prepare(db, change_sql, &statement, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    open->missing = trouble->missing;
+    open->behind_ns = trouble->behind_ns;
+    sqlite3_bind_int64(statement, 1, open->id);
+    sqlite3_bind_int64(statement, 2, trouble->missing);
+    bind_known(statement, 3, trouble->behind_ns > 0, trouble->behind_ns);
+    bind_known(statement, 4, trouble->interval_ns > 0, trouble->interval_ns);
+    return finish(db, statement, row_count, err);
+}
+
+static int end(sqlite3 *db, const char *sql, const struct open_verdict *open, uint64_t now_ns,
+               uint64_t *row_count, struct ntk_err *err)
+{
+    sqlite3_stmt *statement = NULL;
+    int ret = ntk_store_sql_prepare(db, sql, &statement, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    sqlite3_bind_int64(statement, 1, open->id);
+    sqlite3_bind_int64(statement, 2, number(now_ns));
+    return finish(db, statement, row_count, err);
+}
+
+static struct open_verdict verdict_of(const struct ntk_rank_trouble *trouble)
+{
+    struct open_verdict open = { .rank = trouble->has_rank ? (int64_t)trouble->rank : -1,
+                                 .missing = trouble->missing,
+                                 .behind_ns = trouble->behind_ns,
+                                 .is_seen = true };
+
+    ntk_str_copy(open.kind, sizeof open.kind, ntk_trouble_kind_names[trouble->kind]);
+    (void)snprintf(open.communicator, sizeof open.communicator, "%016llx",
+                   (unsigned long long)trouble->key);
+    ntk_str_copy(open.cause, sizeof open.cause, trouble->cause ? trouble->cause : "");
+    return open;
+}
+
+static struct open_verdict *find(struct ntk_store_verdicts *verdicts,
+                                 const struct open_verdict *wanted)
+{
+    ntk_vec_each(struct open_verdict, open, &verdicts->open) {
+        if (!open->is_seen && open->rank == wanted->rank &&
+            strcmp(open->communicator, wanted->communicator) == 0 &&
+            strcmp(open->kind, wanted->kind) == 0 && strcmp(open->cause, wanted->cause) == 0) {
+            return open;
+        }
+    }
+    return NULL;
+}
+
+int ntk_store_verdicts_write(struct ntk_store_verdicts *verdicts, sqlite3 *db,
+                             const struct ntk_snapshot *snapshot, uint64_t *row_count,
+                             struct ntk_err *err)
+{
+    bool is_first = !verdicts->is_loaded;
+    int ret = is_first ? load(verdicts, db, err) : 0;
+
+    if (ret < 0) {
+        ntk_store_verdicts_reset(verdicts);
+        return ret;
+    }
+    verdicts->is_loaded = true;
+    ntk_vec_each(struct open_verdict, open, &verdicts->open) {
+        open->is_seen = false;
+    }
+    for (size_t i = 0; i < snapshot->trouble_count && ret == 0; i++) {
+        const struct ntk_rank_trouble *trouble = &snapshot->troubles[i];
+        struct open_verdict wanted = verdict_of(trouble);
+        struct open_verdict *open = find(verdicts, &wanted);
+
+        if (!open) {
+            ret = add(verdicts, db, trouble, &wanted, row_count, err);
+            continue;
+        }
+        open->is_seen = true;
+        if (open->missing != trouble->missing || open->behind_ns != trouble->behind_ns) {
+            ret = change(db, trouble, open, row_count, err);
+        }
+    }
+    for (size_t i = verdicts->open.count; i-- > 0 && ret == 0;) {
+        const struct open_verdict *open = ntk_vec_at(&verdicts->open, i);
+
+        if (!open->is_seen) {
+            ret = end(db, is_first ? close_old_sql : close_sql, open, snapshot->realtime_ns,
+                      row_count, err);
+            ntk_vec_remove(&verdicts->open, i);
+        }
+    }
+    return ret;
+}

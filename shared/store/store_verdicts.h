@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store_verdicts - what an agent says of ranks as rows of rank_verdict: one for as long as it says
+ * the same of the same rank, closed when it holds no longer.
+ *
+ * An agent that starts again goes on with rows that are open; what does not hold any more ended
+ * with the last period that was stored.
+ *
+ * Owner:   caller's storage; ntk_store_verdicts_reset() frees what it remembers.
+ * Threads: the writer's.
+ */
+#ifndef NTK_SHARED_STORE_STORE_VERDICTS_H
+#define NTK_SHARED_STORE_STORE_VERDICTS_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shared/base/err.h"
+#include "shared/base/vec.h"
+#include "shared/metrics/snapshot.h"
+
+/* Zeroed: what is open is loaded first. */
+struct ntk_store_verdicts {
+    bool is_loaded;
+    struct ntk_vec open; /* struct open_verdict */
+};
+
+/* What was written is no longer there. */
+void ntk_store_verdicts_reset(struct ntk_store_verdicts *verdicts);
+/* Adds the number of rows written to *row_count. */
+int ntk_store_verdicts_write(struct ntk_store_verdicts *verdicts, sqlite3 *db,
+                             const struct ntk_snapshot *snapshot, uint64_t *row_count,
+                             struct ntk_err *err);
+
+#endif

@@ -1,0 +1,85 @@
+#!/bin/bash
+# history - what became of the ranks of a job, from the database, when the job and its agent have long ended.
+. "$(dirname "$0")/../lib.sh"
+needs jq
+
+export NEURON_SOFT_INSTANCE=trn1.32xlarge NEURON_RT_NUM_CORES=1 NEURON_RT_ROOT_COMM_ID=127.0.0.1:46822
+export NEURON_RT_LOG_LEVEL=QUIET
+rank=$NTK_BIN_DIR/../tests/tests_e2e_world_rank
+
+start() { # start RANKS STEP_MS [FAULT RANK]
+    local i
+    ranks=()
+    for ((i = 0; i < $1; i++)); do
+        "$rank" "$i" "$1" 100000 "$2" "$([ "$i" != "${4:--1}" ] || echo "$3")" 2>"rank$i.err" &
+        ranks[i]=$!
+        pids+=("$!")
+    done
+}
+stop() {
+    kill -9 "${ranks[@]}" 2>/dev/null || true
+    wait "${ranks[@]}" 2>/dev/null || true
+}
+ask() { neuron-monitor query "$@" --db jobs.db --json >answer.json 2>errors; }
+verdict() { # verdict FILTER: yes when a verdict is so
+    ask verdicts && [ "$(jq "[.[] | select($1)] | length > 0" answer.json)" = true ] && echo yes
+}
+agent_start() {
+    neuron-monitor --verbose 1 --db jobs.db >out.jsonl 2>>out.log &
+    agent=$!
+    pids+=("$agent")
+}
+agent_stop() {
+    kill -TERM "$agent"
+    wait "$agent" || fail "the agent failed: $(cat out.log)"
+}
+
+# A rank that is slow: it is named while it is, and afterwards.
+agent_start
+start 3 20 slow@1 2
+slow=${ranks[2]}
+wait_for verdict '.verdict == "slow"'
+jq -e '.[0] | .rank == 2 and .of == 3 and .cause == "host" and .to == null and .behind_ns > 0 and .interval_ns > .behind_ns' \
+    answer.json >/dev/null || fail "while it is slow: $(cat answer.json)"
+stop
+wait_for verdict '.verdict == "slow" and .to != null'
+
+# One that is killed while the others wait: broke, and by whom.
+start 3 5
+killed=${ranks[1]}
+ask_sequence() { ask ranks --job 127.0.0.1:46822 && [ "$(jq "[.[] | select(.pid == $killed)] | .[0].operations > 20" answer.json)" = true ] && echo yes; }
+wait_for ask_sequence
+kill -9 "$killed"
+wait_for verdict '.verdict == "broke"'
+stop
+agent_stop
+
+# Nothing of the job is left; an agent that comes later closes what is open.
+agent_start
+wait_for verdict '.verdict == "broke" and .to != null'
+agent_stop
+ask verdicts --job 127.0.0.1:46822 || fail "by job: $(cat errors)"
+[ "$(jq -c '[.[] | select(.verdict == "slow")] | map([.rank, .pid, .cause, (.to > .from)])' answer.json)" = "[[2,$slow,\"host\",true]]" ] ||
+    fail "who was slow: $(cat answer.json)"
+jq -e ".[] | select(.verdict == \"broke\" and .rank == 1 and .pid == $killed and .cause == \"lost\")" answer.json >/dev/null ||
+    fail "who was killed: $(cat answer.json)"
+ask ranks || fail "ranks: $(cat errors)"
+[ "$(jq "[.[] | select(.pid == $slow)] | length == 1 and (.[0].verdicts | startswith(\"slow host\")) and .[0].rank == 2 and .[0].job == \"127.0.0.1:46822\"" answer.json)" = true ] ||
+    fail "the slow one's row: $(cat answer.json)"
+# The others waited for it, it for nobody.
+[ "$(jq "[.[] | select(.of == 3)] | (map(select(.pid == $slow)) | .[0].wait_ratio) < (map(select(.rank == 0)) | .[0].wait_ratio)" answer.json)" = true ] ||
+    fail "who waited: $(cat answer.json)"
+[ "$(jq '[.[] | select(.rank == 0)] | .[0] | .operations > 0 and .wait_ns > 0 and .in_operations_ns >= .wait_ns and .errors == 0' answer.json)" = true ] ||
+    fail "what a rank did: $(cat answer.json)"
+
+# As people see it; other windows and jobs.
+neuron-monitor query verdicts --db jobs.db >text || fail "the table"
+greps -E 'slow +2 +3 +host' text || fail "the table: $(cat text)"
+neuron-monitor query verdicts --db jobs.db --to 2020-01-01T00:00:00Z --from 2019-01-01T00:00:00Z --json >text || fail "another time"
+[ "$(jq length text)" = 0 ] || fail "of another time: $(cat text)"
+code=0
+neuron-monitor query ranks --db jobs.db --job other >/dev/null 2>errors || code=$?
+[ $code = 1 ] && greps "no job 'other' was ever stored" errors || fail "another job: $code $(cat errors)"
+code=0
+neuron-monitor query memory --db jobs.db --job other >/dev/null 2>errors || code=$?
+[ $code = 2 ] && greps -e "--job means nothing to the question 'memory'" errors || fail "a job of memory: $code $(cat errors)"
