@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/archive/export.h"
 #include "agent/collect/instance.h"
 #include "agent/collect/instance_facts.h"
 #include "agent/collect/pods.h"
@@ -215,17 +216,19 @@ static const struct ntk_opt last_rows[] = {
     { 0 },
 };
 
-static const char *const subcommand_names[] = { "attach", "diag", "hang", "health",
-                                                "query",  "run",  "slow", NULL };
+static const char *const subcommand_names[] = { "attach", "diag", "export", "hang", "health",
+                                                "query",  "run",  "slow",   NULL };
 
 static struct ntk_opt_program program = {
     .name = "neuron-monitor",
-    .usage = "[OPTION]...\nquery QUESTION --db FILE [OPTION]...\nrun [OPTION]... [--] COMMAND "
+    .usage = "[OPTION]...\nquery QUESTION --db FILE [OPTION]...\nexport --db FILE --output-folder "
+             "PLACE [OPTION]...\nrun [OPTION]... [--] COMMAND "
              "[ARGUMENT]...\nattach PID... [OPTION]...\nhang|slow|health [OPTION]... "
              "[URL|HOST:PORT]...\ndiag [-r LEVEL] [OPTION]...",
     .summary = "Watches applications on Neuron devices and writes a JSON report per period to "
                "stdout, a line each; on request also stores them and serves them over HTTP.",
     .epilogue = "neuron-monitor query --help explains questions to a database,\n"
+                "neuron-monitor export --help how it is written as Parquet,\n"
                 "neuron-monitor run --help how a program on hardware is seen,\n"
                 "neuron-monitor attach --help how one that runs already,\n"
                 "neuron-monitor hang --help whom collective operations wait for,\n"
@@ -355,6 +358,9 @@ int main(int argc, char **argv)
 
     if (argc > 1 && strcmp(argv[1], "query") == 0) {
         return ntk_query_main(argc - 1, argv + 1);
+    }
+    if (argc > 1 && strcmp(argv[1], "export") == 0) {
+        return ntk_export_main(argc - 1, argv + 1);
     }
     if (argc > 1 && strcmp(argv[1], "run") == 0) {
         return ntk_run_main(argc - 1, argv + 1);

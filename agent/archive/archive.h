@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * archive - the history of a database as Parquet files below a folder or a prefix: one file per
+ * table, host and step (docs/formats/archive.md).
+ *
+ * A part is all that the database has of its step, so writing it again changes nothing. Of a step
+ * that the database has begun to forget, a part that is there stays. Rows are read and written
+ * one at a time: memory is that of one row group.
+ *
+ * Owner:   _open / _close; options are borrowed for that time.
+ * Threads: one archive, one thread; _cancel from any.
+ */
+#ifndef NTK_AGENT_ARCHIVE_ARCHIVE_H
+#define NTK_AGENT_ARCHIVE_ARCHIVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/archive/archive_target.h"
+#include "shared/base/err.h"
+#include "shared/store/store_dataset.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Of the layout and of what columns mean; in the metadata of each file. */
+#define NTK_ARCHIVE_VERSION 1
+#define NTK_ARCHIVE_CLUSTER "default"
+/* A longer part goes on in the next file: S3 takes 5 GiB in one request. */
+#define NTK_ARCHIVE_PART_BYTES_MAX (UINT64_C(1) << 30)
+
+struct ntk_archive_options {
+    struct ntk_archive_target_options target;
+    const char *cluster;     /* NULL: NTK_ARCHIVE_CLUSTER */
+    const char *host;        /* NULL: what the database says */
+    uint64_t part_bytes_max; /* 0: NTK_ARCHIVE_PART_BYTES_MAX */
+    bool wanted[NTK_STORE_DATASET_COUNT];
+};
+
+struct ntk_archive_counts {
+    uint64_t parts; /* written */
+    uint64_t rows;
+    uint64_t bytes;
+    uint64_t kept; /* parts that were there and stayed */
+};
+
+/* "core_minute,error_log" or a family of them: "core", "*_hour". -EINVAL. */
+int ntk_archive_tables_parse(const char *list, bool wanted[NTK_STORE_DATASET_COUNT],
+                             struct ntk_err *err);
+
+struct ntk_archive;
+
+int ntk_archive_open(const struct ntk_archive_options *options, struct ntk_archive **out_archive,
+                     struct ntk_err *err);
+/* NULL is fine. */
+void ntk_archive_close(struct ntk_archive *archive);
+/* What the database has of (start_ns, start_ns + step]; nothing: no part. Adds to counts. */
+int ntk_archive_write(struct ntk_archive *archive, struct ntk_store_reader *reader,
+                      enum ntk_store_dataset_id dataset, uint64_t start_ns,
+                      struct ntk_archive_counts *counts, struct ntk_err *err);
+void ntk_archive_cancel(struct ntk_archive *archive);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

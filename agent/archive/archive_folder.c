@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * archive_folder - an archive in a folder: a part is written as ".part-...", which readers of
+ * archives leave out, is on the disk before it gets its name, and takes the place of what is there
+ * in one step.
+ *
+ * Who writes holds a lock on the unnamed part; so what a killed program left is known by its lock
+ * being free, and goes when the next one writes there.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/archive/archive_target.h"
+#include "shared/base/fs.h"
+
+#define HIDDEN ".part-"
+#define TEMPORARY ".tmp-"
+
+struct folder {
+    struct ntk_archive_target target;
+    char *root;
+    char *path;      /* of the part that is being written; NULL: none */
+    char *temporary; /* the same, as it is called until then */
+    int fd;
+    char *swept; /* the folder that was last looked at for what others left */
+};
+
+static int fail(const char *path, int code, struct ntk_err *err)
+{
+    return ntk_err_set(err, code, NTK_ERR_NO_OFFSET, "cannot write %s: %s", path, strerror(-code));
+}
+
+static void abort_part(struct ntk_archive_target *target)
+{
+    struct folder *folder = (struct folder *)target;
+
+    if (folder->fd >= 0) {
+        (void)unlink(folder->temporary);
+        close(folder->fd);
+        folder->fd = -1;
+    }
+    free(folder->path);
+    free(folder->temporary);
+    folder->path = folder->temporary = NULL;
+}
+
+/* Removes what programs that were killed have left in the folder. */
+static void sweep(struct folder *folder, const char *path)
+{
+    if (folder->swept && strcmp(folder->swept, path) == 0) {
+        return;
+    }
+    free(folder->swept);
+    folder->swept = strdup(path);
+    DIR *dir = opendir(path);
+    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+        if (strncmp(entry->d_name, HIDDEN, strlen(HIDDEN)) != 0 ||
+            !strstr(entry->d_name, TEMPORARY)) {
+            continue;
+        }
+        int fd = openat(dirfd(dir), entry->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) {
+            (void)unlinkat(dirfd(dir), entry->d_name, 0);
+        }
+        if (fd >= 0) {
+            close(fd);
+        }
+    }
+    if (dir) {
+        closedir(dir);
+    }
+}
+
+/* A file that is locked by us and still has its name: another's sweep may have come between. */
+static int open_temporary(struct folder *folder, const char *within, const char *name,
+                          struct ntk_err *err)
+{
+    for (unsigned attempt = 0; attempt < 100; attempt++) {
+        struct stat opened, named;
+        free(folder->temporary);
+        if (asprintf(&folder->temporary, "%s/.%s" TEMPORARY "%ld-%u", within, name, (long)getpid(),
+                     attempt) < 0) {
+            folder->temporary = NULL;
+            return ntk_err_no_memory(err);
+        }
+        folder->fd =
+            open(folder->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+        if (folder->fd < 0 && errno != EEXIST) {
+            return fail(folder->path, -errno, err);
+        }
+        if (folder->fd < 0) {
+            continue;
+        }
+        if (flock(folder->fd, LOCK_EX | LOCK_NB) == 0 && fstat(folder->fd, &opened) == 0 &&
+            stat(folder->temporary, &named) == 0 && opened.st_ino == named.st_ino) {
+            return 0;
+        }
+        close(folder->fd);
+        folder->fd = -1;
+    }
+    return fail(folder->path, -EEXIST, err);
+}
+
+static int begin_part(struct ntk_archive_target *target, const char *path, int *out_fd,
+                      struct ntk_err *err)
+{
+    struct folder *folder = (struct folder *)target;
+    char *within;
+
+    abort_part(target);
+    if (asprintf(&folder->path, "%s/%s", folder->root, path) < 0) {
+        folder->path = NULL;
+        return ntk_err_no_memory(err);
+    }
+    char *name = strrchr(folder->path, '/') + 1;
+    within = strndup(folder->path, (size_t)(name - folder->path) - 1);
+    int ret = within ? ntk_fs_make_folders(within, 0777, err) : ntk_err_no_memory(err);
+    if (ret == 0) {
+        sweep(folder, within);
+        ret = open_temporary(folder, within, name, err);
+    }
+    free(within);
+    if (ret < 0) {
+        abort_part(target);
+        return ret;
+    }
+    *out_fd = folder->fd;
+    return 0;
+}
+
+/* The name reaches the disk too. */
+static void sync_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *within = slash ? strndup(path, (size_t)(slash - path)) : NULL;
+    int fd = within ? open(within, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+    if (fd >= 0) {
+        (void)fsync(fd); /* file systems that cannot have nothing to say */
+        close(fd);
+    }
+    free(within);
+}
+
+static int commit_part(struct ntk_archive_target *target, bool keeps, struct ntk_err *err)
+{
+    struct folder *folder = (struct folder *)target;
+    int ret = 0;
+
+    if (fsync(folder->fd) < 0) {
+        ret = -errno;
+    } else if (keeps && link(folder->temporary, folder->path) < 0) {
+        ret = errno == EEXIST ? 1 : -errno;
+        if (ret == -EPERM || ret == -EOPNOTSUPP || ret == -ENOSYS) { /* no links there */
+            ret = access(folder->path, F_OK) == 0               ? 1
+                  : rename(folder->temporary, folder->path) < 0 ? -errno
+                                                                : 0;
+        }
+    } else if (!keeps && rename(folder->temporary, folder->path) < 0) {
+        ret = -errno;
+    }
+    if (ret < 0) {
+        fail(folder->path, ret, err);
+    } else if (ret == 0) {
+        sync_folder(folder->path);
+    }
+    abort_part(target);
+    return ret;
+}
+
+static void close_folder(struct ntk_archive_target *target)
+{
+    struct folder *folder = (struct folder *)target;
+
+    free(folder->swept);
+    free(folder->root);
+    free(folder);
+}
+
+static const struct ntk_archive_target_ops ops = { begin_part, commit_part, abort_part, NULL,
+                                                   close_folder };
+
+int ntk_archive_folder_open(const char *path, struct ntk_archive_target **out_target,
+                            struct ntk_err *err)
+{
+    struct folder *folder = calloc(1, sizeof *folder);
+
+    if (!folder) {
+        return ntk_err_no_memory(err);
+    }
+    folder->target.ops = &ops;
+    folder->fd = -1;
+    folder->root = strdup(path);
+    int ret = folder->root ? ntk_fs_make_folders(path, 0777, err) : ntk_err_no_memory(err);
+    if (ret == 0 && access(path, W_OK | X_OK) < 0) {
+        ret = fail(path, -errno, err);
+    }
+    if (ret < 0) {
+        close_folder(&folder->target);
+        return ret;
+    }
+    *out_target = &folder->target;
+    return 0;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * archive_path - where a part lies in an archive, in the way of Hive. Pure.
+ *
+ *   core_minute/cluster=NAME/date=2026-11-24/host=NAME/part-20261124-18a2b3c4d5e6f708.parquet
+ *
+ * Names are written as Hive writes them: what would mean something in a path, a pattern or a
+ * partition is "%" and two digits, bytes that are no UTF-8 become U+FFFD, no name at all is
+ * __HIVE_DEFAULT_PARTITION__, which readers take for NULL. The same step of the same database has
+ * the same path, whoever writes it and whenever.
+ *
+ * Threads: any.
+ */
+#ifndef NTK_AGENT_ARCHIVE_ARCHIVE_PATH_H
+#define NTK_AGENT_ARCHIVE_ARCHIVE_PATH_H
+
+#include <stdint.h>
+
+#include "shared/base/buf.h"
+#include "shared/base/err.h"
+#include "shared/store/store_dataset.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Of a folder in a path: what file systems take. */
+#define NTK_ARCHIVE_COMPONENT_BYTES_MAX 255
+
+struct ntk_archive_place {
+    enum ntk_store_dataset_id dataset;
+    const char *cluster;
+    const char *host;
+    uint64_t start_ns; /* of the step */
+    uint64_t store_id; /* ntk_store_dataset_origin() */
+    unsigned piece;    /* of a step that is too large for one file */
+};
+
+/* Appends the value of a partition. */
+void ntk_archive_path_add_name(struct ntk_buf *path, const char *name);
+/* -ENAMETOOLONG with a sentence when a name does not fit into a folder's. */
+int ntk_archive_path_check(const char *what, const char *name, struct ntk_err *err);
+/* Appends the path, without a slash in front. */
+void ntk_archive_path_add(struct ntk_buf *path, const struct ntk_archive_place *place);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * export - neuron-monitor export: the history of a database as an archive, at once.
+ *
+ * Threads: one.
+ */
+#ifndef NTK_AGENT_ARCHIVE_EXPORT_H
+#define NTK_AGENT_ARCHIVE_EXPORT_H
+
+/* The whole subcommand; argv[0] is "export". The exit code. */
+int ntk_export_main(int argc, char **argv);
+
+#endif

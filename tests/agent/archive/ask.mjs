@@ -1,0 +1,30 @@
+// ask TOOLS SQL... - answers of DuckDB, a line per row, cells with "|" between.
+// hyparquet:FILE in place of SQL: how many rows hyparquet reads, and the smallest and largest time.
+import path from 'node:path';
+import {createRequire} from 'node:module';
+import {pathToFileURL} from 'node:url';
+
+const [tools, ...questions] = process.argv.slice(2);
+const require = createRequire(path.join(tools, 'package.json'));
+const load = async name => import(pathToFileURL(require.resolve(name)));
+const {DuckDBInstance} = await load('@duckdb/node-api');
+const db = await (await DuckDBInstance.create(':memory:')).connect();
+await db.run("set timezone = 'UTC'");
+for (const question of questions) {
+    if (question.startsWith('hyparquet:')) {
+        const {parquetReadObjects, asyncBufferFromFile} =
+            await import(pathToFileURL(path.join(tools, 'node_modules/hyparquet/src/node.js')));
+        const {compressors} = await load('hyparquet-compressors');
+        const rows = await parquetReadObjects({file: await asyncBufferFromFile(question.slice(10)), compressors});
+        const times = rows.map(row => row.time.getTime());
+        console.log([rows.length, Math.min(...times), Math.max(...times)].join('|'));
+        continue;
+    }
+    try {
+        const answer = await db.runAndReadAll(question);
+        for (const row of answer.getRowsJson()) console.log(row.map(cell => cell === null ? '' : cell).join('|'));
+    } catch (error) {
+        console.error(`${question}: ${error.message}`);
+        process.exit(1);
+    }
+}

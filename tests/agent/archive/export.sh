@@ -1,0 +1,126 @@
+#!/bin/bash
+# export - what an agent stored, written as Parquet by neuron-monitor export and read by DuckDB and hyparquet: the same
+# rows, again and by two at once, under hostile names; and what it says of databases and folders that are no good.
+. "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
+here=$NTK_SOURCE_DIR/tests/agent/archive
+tools=$NTK_SOURCE_DIR/build/tools/npm
+needs node sqlite3 jq
+[ -d "$tools/node_modules/hyparquet-compressors" ] || {
+    echo "export: skipped: DuckDB and hyparquet are not below build/tools/npm (./dev test gets them)"
+    exit 77
+}
+ask() { node "$here/ask.mjs" "$tools" "$@"; }
+
+# ---- a history of an agent and software cores ----
+neuron-packager example attention -o a.neff >/dev/null
+neuron-monitor --db h.db --no-imds --period 1s >reports 2>agent.err &
+agent=$!
+wait_for has_reports reports
+NEURON_PROCESS_TAG='jöb, "1"' neuron-bench exec a.neff --count 50 >/dev/null 2>&1 || fail "no run"
+stored() { [ "$(sqlite3 -readonly h.db 'select coalesce(sum(completed), 0) >= 50 from execution_sample')" = 1 ] && echo yes; }
+wait_for stored
+kill $agent && wait $agent || fail "the agent: $(cat agent.err)"
+
+# ---- everything is there, and each value is what the database has ----
+neuron-monitor export --db h.db --output-folder out --cluster 'prod/eu=1 é' --json >told || fail "no export"
+questions=()
+jq -r '.tables[] | select(.rows > 0) | "\(.table)|\(.rows)|\(.parts)|prod/eu=1 é"' told >wanted
+for table in $(cut -d'|' -f1 wanted); do
+    questions+=("select '$table', count(*), count(distinct filename), string_agg(distinct cluster) from
+        read_parquet('out/$table/**/*.parquet', hive_partitioning = true, filename = true)")
+done
+[ ${#questions[@]} -ge 10 ] || fail "only few tables have rows: $(cat wanted)"
+ask "${questions[@]}" | diff wanted - >&2 || fail "told and found differ"
+questions=()
+for table in machine_sample core_sample execution_sample model_sample memory_log model_log memory_sample; do
+    [ -d out/$table ] || [ "$(sqlite3 -readonly h.db "select count(*) from $table")" != 0 ] || continue
+    sqlite3 -readonly h.db "select '$table', count(*), min(time_ns) / 1000, max(time_ns) / 1000 from $table"
+    questions+=("select '$table', count(*), epoch_us(min(time)), epoch_us(max(time)) from 'out/$table/**/*.parquet'")
+done >times
+ask "${questions[@]}" | diff times - >&2 || fail "the database has something else"
+sqlite3 -readonly h.db "select s.time_ns / 1000, p.tag, s.core, s.completed, s.latency_p50_ns, hex(s.latency_histogram)
+    from execution_sample s join process p using (process_id) order by 1, 3, 4" >wanted
+ask "select epoch_us(time), tag, core, completed, latency_p50_ns, hex(latency_histogram) from 'out/execution_sample/**/*.parquet'
+    order by 1, 3, 4" >found
+diff wanted found >&2 || fail "executions are something else"
+sqlite3 -readonly h.db "select p.tag, p.pid, first_seen_ns / 1000, (select sum(completed) from core_total t where t.process_id = p.process_id)
+    from process p order by 2" >wanted
+ask "select tag, pid, epoch_us(first_seen), completed from 'out/process/**/*.parquet' order by 2" >found
+diff wanted found >&2 || fail "processes are something else"
+[ "$(ask "select distinct decode(value) from parquet_kv_metadata('out/core_sample/**/*.parquet') where decode(key) = 'neuron.archive.version'")" = 1 ] ||
+    fail "no version"
+file=$(find out/core_sample -name '*.parquet' | head -1)
+[ "$(ask "hyparquet:$file")" = "$(ask "select count(*), epoch_ms(min(time)), epoch_ms(max(time)) from '$file'")" ] ||
+    fail "hyparquet reads $(ask "hyparquet:$file")"
+find out -name '.*' | greps . && fail "left over: $(find out -name '.*')"
+
+# ---- again, and two at once: the same files with the same bytes; what killed programs left goes ----
+cp -r out first
+part=$(find out/core_sample -name '*.parquet' | head -1)
+touch "$(dirname "$part")/.part-20260101-1.parquet.tmp-1-0"
+neuron-monitor export --db h.db --output-folder out --cluster 'prod/eu=1 é' >told.txt || fail "no second export"
+neuron-monitor export --db h.db --output-folder both --cluster 'prod/eu=1 é' >/dev/null & one=$!
+neuron-monitor export --db h.db --output-folder both --cluster 'prod/eu=1 é' >/dev/null & two=$!
+wait $one && wait $two || fail "two at once"
+diff -r first out >&2 || fail "the second export changed something"
+diff -r first both >&2 || fail "two at once left something else"
+greps '^all ' <told.txt || fail "the table is $(cat told.txt)"
+
+# ---- less than everything ----
+neuron-monitor export --db h.db --output-folder some --tables 'core,*_log' >/dev/null
+[ "$(ls some | tr '\n' ' ')" = 'core_sample memory_log model_log ' ] || fail "--tables: $(ls some)"
+neuron-monitor export --db h.db --output-folder none --to 2020-01-01T00:00:00Z --json | jq -e '[.tables[].rows] | add == 0' >/dev/null ||
+    fail "--to is not heeded"
+neuron-monitor export --tables help | greps '^core_minute ' || fail "no list of tables"
+
+# ---- names that would be something else in a path ----
+questions=()
+: >wanted
+for name in '..' '../../x' 'a/b=c' 'a%2Fb' $'new\nline' 'x?*[y]' '' 'ü東'; do
+    n=${#questions[@]}
+    neuron-monitor export --db h.db --output-folder hostile$n --host "$name" --cluster "$name" --tables machine_sample >/dev/null ||
+        fail "host '$name'"
+    [ "$(find hostile$n -type d | wc -l)" = 5 ] || fail "host '$name': $(find hostile$n)"
+    questions+=("select distinct hex(host), hex(cluster) from
+        read_parquet('hostile$n/**/*.parquet', hive_partitioning = true, hive_types_autocast = false)")
+    hex=$(printf %s "$name" | od -An -v -tx1 | tr -d ' \n' | tr a-f A-F)
+    echo "$hex|$hex" >>wanted
+done
+ask "${questions[@]}" | diff wanted - >&2 || fail "hosts are read as something else"
+[ ! -e x ] && [ ! -e ../x ] || fail "a name led out of the folder"
+neuron-monitor export --db h.db --output-folder long --host "$(printf 'a%.0s' {1..300})" 2>err && fail "a long name" || [ $? = 1 ]
+greps 'the name of the host is too long for a folder' <err || fail "of a long name: $(cat err)"
+
+# ---- databases and folders that are no good: one sentence, exit 1; wrong use: exit 2 ----
+refused() { # WORDS ARGUMENT...
+    local words=$1 code=0
+    shift
+    neuron-monitor export "$@" >out.txt 2>err || code=$?
+    [ $code = 1 ] && [ "$(wc -l <err)" = 1 ] && greps "$words" <err || fail "$*: exit $code, $(cat err)"
+}
+for bytes in 10 200 5000 20000; do
+    head -c $bytes h.db >cut.db
+    refused 'cut.db' --db cut.db --output-folder cut
+done
+cp h.db bad.db
+size=$(stat -c %s bad.db)
+python3 - <<'PY'
+data = bytearray(open("bad.db", "rb").read())
+for page in range(4096 * 3, len(data), 4096):
+    data[page : page + 200] = b"\xa5" * 200
+open("bad.db", "wb").write(data)
+PY
+refused 'bad.db' --db bad.db --output-folder bad
+find bad -name '.*.tmp-*' 2>/dev/null | greps . && fail "a damaged database leaves $(find bad -name '.*')"
+refused 'no database' --db none.db --output-folder out
+: >file
+refused 'file' --db h.db --output-folder file
+if [ "$(id -u)" != 0 ]; then
+    mkdir closed && chmod 555 closed
+    refused 'closed' --db h.db --output-folder closed
+fi
+for wrong in "--db h.db" "--output-folder x" "--db h.db --output-folder x --tables nothing" "--db h.db --output-folder x --from nonsense"; do
+    code=0
+    neuron-monitor export $wrong 2>err || code=$?
+    [ $code = 2 ] || fail "$wrong: exit $code"
+done
