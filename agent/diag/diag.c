@@ -12,7 +12,6 @@
 #include "shared/base/log.h"
 #include "shared/base/opt.h"
 #include "shared/base/str.h"
-#include "shared/collect/findings.h"
 #include "shared/metrics/snapshot.h"
 
 #define EXIT_NOTHING 3                /* could not be tested */
@@ -231,10 +230,12 @@ static bool list_take(const char *text, const char *what, uint32_t count, bool *
     uint32_t numbers[NTK_DIAG_CORES_MAX];
     size_t found = NTK_DIAG_CORES_MAX;
 
-    if (count == 0 || ntk_str_parse_list(text, count - 1, numbers, &found) < 0 || found == 0) {
+    if (ntk_str_parse_list(text, count - 1, numbers, &found) < 0 || found == 0) {
         (void)ntk_opt_usage_error(&program,
-                                  "--%s \"%s\" is no list of %ss such as 0-3,8; there are %u", what,
-                                  text, what, count);
+                                  count == 1 ? "--%s \"%s\" is no list of %ss: there is only 0"
+                                             : "--%s \"%s\" is no list of %ss such as 0-3,8; the "
+                                               "last one is %u",
+                                  what, text, what, count - 1);
         return false;
     }
     for (size_t i = 0; i < found; i++) {
@@ -370,32 +371,6 @@ static void levels_run(struct ntk_device_source *source)
     ntk_diag_findings_keep(&diag, true);
 }
 
-void ntk_diag_findings_keep(const struct ntk_diag *run, bool all)
-{
-    for (size_t i = 0; i < run->core_count; i++) {
-        uint32_t core = run->cores[i];
-        uint32_t physical = core % run->plan.cores_per_device * run->plan.lnc;
-        bool is_corrupt = false;
-        bool is_well = all;
-        bool has_answer = false;
-        struct ntk_err err = { 0 };
-
-        ntk_vec_each(struct ntk_diag_result, result, &run->results) {
-            if (result->core == (int32_t)core) {
-                is_corrupt = is_corrupt || result->is_corruption;
-                is_well = is_well && result->verdict != NTK_DIAG_FAIL;
-                has_answer = has_answer || (result->test == NTK_DIAG_ANSWER_TEST &&
-                                            result->verdict == NTK_DIAG_PASS);
-            }
-        }
-        if ((is_corrupt || (is_well && has_answer)) &&
-            ntk_findings_change(NULL, core / run->plan.cores_per_device, physical, is_corrupt,
-                                &err) < 0) {
-            ntk_log_warn("diag", "%s: others do not learn of it", err.text);
-        }
-    }
-}
-
 static int print(void)
 {
     struct ntk_buf out = { 0 };
@@ -441,6 +416,13 @@ static int diagnose(struct ntk_device_source *source)
     struct ntk_err err = { 0 };
 
     machine_look(source);
+    if (diag.machine.core_count == 0 && (arg_cores || arg_devices || arg_canary)) {
+        ntk_log_error("diag", "%s: " NTK_DIAG_NO_DEVICES,
+                      arg_cores     ? "--core has no core to choose"
+                      : arg_devices ? "--device has no device to choose"
+                                    : "no core for the canary");
+        return EXIT_FAILURE;
+    }
     if (!cores_choose()) {
         return 2;
     }
@@ -456,6 +438,7 @@ static int diagnose(struct ntk_device_source *source)
     if (diag.plan.level >= 2 && diag.core_count > 0) {
         levels_run(source);
     }
+    ntk_diag_findings_look(&diag);
     int code = print();
     if (code != EXIT_SUCCESS) {
         return code;

@@ -25,6 +25,9 @@
 
 #define NTK_DIAG_LEVEL_MAX 4u
 #define NTK_DIAG_CORES_MAX 128u
+#define NTK_DIAG_NO_DEVICES                                                                      \
+    "no driver shows devices below /sys and there is no software machine; neuron-bench machine " \
+    "makes one"
 
 enum ntk_diag_unit {
     NTK_DIAG_NONE,
@@ -188,6 +191,8 @@ struct ntk_diag_message {
 /* Keeps for the collectors what the results say of cores: wrong bytes without an error, or, where
  * `all` answers of a core are there and right, that it is well. */
 void ntk_diag_findings_keep(const struct ntk_diag *run, bool all);
+/* What is kept of the chosen cores, by this run too: what their health is told of. */
+void ntk_diag_findings_look(struct ntk_diag *diag);
 
 /* ---- the canary ---- */
 

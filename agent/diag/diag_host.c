@@ -30,8 +30,7 @@ static void driver_look(struct ntk_diag *diag, struct ntk_device_source *source)
 
     if (tree->origin == NTK_DEVICE_ORIGIN_NONE) {
         result.verdict = NTK_DIAG_FAIL;
-        ntk_diag_say(&result, "no driver shows devices below /sys and there is no software "
-                              "machine; neuron-bench machine makes one");
+        ntk_diag_say(&result, NTK_DIAG_NO_DEVICES);
     } else if (diag->plan.is_software) {
         ntk_diag_say(&result, "software machine %s", tree->machine_type);
     } else {

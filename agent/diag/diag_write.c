@@ -41,8 +41,8 @@ void ntk_diag_format_figure(char *buf, size_t buf_bytes, enum ntk_diag_unit unit
 struct line {
     const struct ntk_diag_result *first;
     const struct ntk_diag_result *worst; /* by its figure */
-    size_t parts, results;
-    bool is_many_reasons;
+    size_t results;
+    bool is_many_parts, is_many_reasons;
     uint64_t cores[2];
     uint64_t devices;
 };
@@ -68,7 +68,6 @@ static struct line line_make(const struct ntk_diag *diag, size_t at)
 {
     const struct ntk_diag_result *results = diag->results.items;
     struct line line = { .first = &results[at], .worst = &results[at] };
-    const char *part = NULL;
 
     for (size_t i = at; i < diag->results.count; i++) {
         const struct ntk_diag_result *result = &results[i];
@@ -77,9 +76,7 @@ static struct line line_make(const struct ntk_diag *diag, size_t at)
             continue;
         }
         line.results++;
-        line.parts += result->core == line.first->core && result->device == line.first->device &&
-                      (!part || strcmp(part, result->part) != 0);
-        part = result->part;
+        line.is_many_parts = line.is_many_parts || strcmp(result->part, line.first->part) != 0;
         line.worst = is_worse(result, line.worst) ? result : line.worst;
         line.is_many_reasons =
             line.is_many_reasons || strcmp(result->reason, line.first->reason) != 0;
@@ -150,6 +147,7 @@ static void line_put(struct ntk_text_table *table, const struct line *line, bool
                                                                 "\033[1;31m" };
     const struct ntk_diag_result *result = line->first;
     const char *name = ntk_diag_tests[result->test].name;
+    char test[96];
     char where[128];
     char figure[64] = "";
 
@@ -160,10 +158,13 @@ static void line_put(struct ntk_text_table *table, const struct line *line, bool
     }
     ntk_text_table_format(table, "%s%s%s", colours ? colour[result->verdict] : "",
                           ntk_diag_verdict_names[result->verdict], colours ? "\033[0m" : "");
-    if (line->parts > 1) {
-        ntk_text_table_format(table, "%s (%zu)", name, line->parts);
+    (void)snprintf(test, sizeof test, "%s%s%s", name,
+                   result->part[0] && !line->is_many_parts ? " " : "",
+                   line->is_many_parts ? "" : result->part);
+    if (line->results > 1) { /* so that the lines add up to the last one */
+        ntk_text_table_format(table, "%s (%zu)", test, line->results);
     } else {
-        ntk_text_table_format(table, "%s%s%s", name, result->part[0] ? " " : "", result->part);
+        ntk_text_table_text(table, test);
     }
     ntk_text_table_text(table, where);
     ntk_text_table_text(table, figure);

@@ -14,9 +14,14 @@ diag() {
 count() { jq "[.tests[] | select($1)] | length" out.json; }
 is_count() { [ "$(count "$2")" = "$1" ] || fail "$(count "$2") are $2, not $1: $(jq -c '.tests[] | [.test, .part, .core, .result, .reason]' out.json | head -90)"; }
 
+# Without devices there is nothing to choose from, which is no mistake in the list.
+code=0
+NEURON_HOOKS_DIR=$PWD/empty neuron-monitor diag -r 1 --core 0 --sysfs-root "$PWD" >out.json 2>err.log || code=$?
+[ $code = 1 ] && [ "$(wc -l <err.log)" = 1 ] && grep -q 'no core to choose: no driver shows devices' err.log || fail "$code: $(cat err.log)"
+
 # A machine that is well: each engine and type, patterns, copies, collectives, a burn-in.
 diag 0 -r 1
-is_count 0 '.core'
+is_count 0 '.core and .test != "findings"'
 diag 0 -r 4 --duration 200ms --memory 256K
 is_count 0 '.result == "FAIL"'
 for engine in dma tensor vector scalar gpsimd sync; do
@@ -33,12 +38,28 @@ is_count 1 '.test == "counters" and .figure == 0'
 # Two programs of one logical core, one for each half.
 mkdir -m 700 two
 NEURON_HOOKS_DIR=$PWD/two NEURON_SOFT_INSTANCE=trn2.3xlarge neuron-bench machine >/dev/null
+# The lines of the table add up to its counts, however the results of cores came.
+NEURON_HOOKS_DIR=$PWD/two NEURON_SOFT_INSTANCE=trn2.3xlarge neuron-monitor diag -r 2 --core 0,3 --memory 4K >two.txt || fail "$(cat two.txt)"
+stand_for() { awk -v v="$1" '$1 == v { n += match($0, /\([0-9]+\) /) ? substr($0, RSTART + 1) + 0 : 1 } END { print n + 0 }' two.txt; }
+[ "$(stand_for PASS)" = "$(sed -n 's/^[A-Z]*: \([0-9]*\) passed.*/\1/p' two.txt)" ] || fail "$(stand_for PASS) lines: $(cat two.txt)"
+grep -q '^PASS  *answer (124)  *cores 0,3 ' two.txt || fail "$(cat two.txt)"
 NEURON_HOOKS_DIR=$PWD/two NEURON_SOFT_INSTANCE=trn2.3xlarge diag 0 -r 2 --core 3 --memory 64K
 is_count 31 '.core == 3 and .result == "PASS" and .part != null and (.part | endswith("@1"))'
 
 # One bit that nobody tells of: found on the core where it flips, in the program that it struck and in no other.
 NEURON_SOFT_FAULT=bit-flip:at=9,core=1 diag 1 -r 2 --memory 64K
-is_count 1 '.result == "FAIL"'
+is_count 1 '.result == "FAIL" and .test != "findings"'
+# It stays known, to the least diagnosis as to the device's health, until the core is found well.
+is_count 1 '.result == "FAIL" and .test == "findings" and .core == 1 and .figure == 1'
+diag 1 -r 1
+is_count 1 '.result == "FAIL" and .test == "findings" and .core == 1 and .figure == 1'
+code=0
+neuron-monitor health --for 1ms >health.txt || code=$?
+[ $code = 1 ] && grep -q silent_corruption health.txt || fail "$code: $(cat health.txt)"
+diag 0 -r 1 --core 0
+diag 0 -r 2 --memory 4K
+diag 0 -r 1
+NEURON_SOFT_FAULT=bit-flip:at=9,core=1 diag 1 -r 2 --memory 64K
 is_count 1 '.result == "FAIL" and .core == 1 and .part == "vector-add-float32" and (.reason | startswith("wrong answer without an error: 1 bit "))'
 # In the burn-in too, whose first round is always whole.
 NEURON_SOFT_FAULT=bit-flip:at=31,core=0 diag 1 -r 4 --duration 300ms --memory 64K --core 0
@@ -54,6 +75,7 @@ is_count 1 '.test == "counters" and .result == "FAIL" and (.reason | contains("s
 diag 1 -r 1
 is_count 1 '.test == "ecc-uncorrected" and .result == "FAIL" and .device == 0'
 neuron-bench machine --remove >/dev/null && neuron-bench machine >/dev/null
+diag 0 -r 2 --memory 4K # finds both cores well
 
 # A test that never ends, ends.
 NEURON_SOFT_FAULT=pause:at=2,time=60s diag 1 -r 2 --core 0 --timeout 700ms
