@@ -25,6 +25,8 @@ int ntk_aws_post_sign(const struct ntk_aws_post *post, struct ntk_aws_post_lines
         { "content-encoding", post->content_encoding },
         { "content-type", post->content_type },
         { "host", ntk_buf_text_get(&host_text) },
+        { "if-none-match", post->if_none_match },
+        { "x-amz-content-sha256", post->body_sha256 },
         { "x-amz-date", scope.date },
         { "x-amz-security-token", post->keys->session_token },
         { "x-amz-target", post->target },
@@ -36,12 +38,13 @@ int ntk_aws_post_sign(const struct ntk_aws_post *post, struct ntk_aws_post_lines
             ntk_buf_add_format(&out_lines->texts[count++], "%s: %s", all[i].name, all[i].value);
         }
     }
-    const struct ntk_aws_request request = { .method = "POST",
+    const struct ntk_aws_request request = { .method = post->method ? post->method : "POST",
                                              .path = path ? path : "/",
                                              .headers = headers,
                                              .header_count = count,
                                              .body = post->body,
-                                             .body_bytes = post->body_bytes };
+                                             .body_bytes = post->body_bytes,
+                                             .body_sha256 = post->body_sha256 };
     ntk_buf_add_text(&out_lines->texts[count], "authorization: ");
     ntk_aws_sign(&request, &scope, &out_lines->texts[count]);
     for (size_t i = 0; i <= count; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * aws_post - the header lines of a signed POST request to a service. Pure.
+ * aws_post - the header lines of a signed request that brings a body to a service. Pure.
  *
  * Owner:   ntk_aws_post_fini() wipes and frees; a zeroed struct has no lines.
  * Threads: plain data.
@@ -19,10 +19,11 @@
 extern "C" {
 #endif
 
-#define NTK_AWS_POST_LINES_MAX 8
+#define NTK_AWS_POST_LINES_MAX 10
 
 struct ntk_aws_post {
-    const char *url; /* with a scheme; what stands behind its host is signed as it is */
+    const char *method; /* NULL: POST */
+    const char *url;    /* with a scheme; what stands behind its host is signed as it is */
     const char *region;
     const char *service; /* as it stands in signatures: "monitoring", "sts" */
     const struct ntk_aws_keys *keys;
@@ -30,6 +31,8 @@ struct ntk_aws_post {
     const char *content_type;
     const char *content_encoding; /* NULL: none */
     const char *target;           /* X-Amz-Target; NULL: none */
+    const char *if_none_match;    /* NULL: none */
+    const char *body_sha256;      /* for X-Amz-Content-SHA256, which S3 wants; NULL: none */
     const void *body;
     size_t body_bytes;
 };

@@ -47,6 +47,11 @@ static int hash_hex(const void *bytes, size_t bytes_count, char hex[HEX_BYTES])
     return 0;
 }
 
+int ntk_aws_sha256(const void *bytes, size_t bytes_count, char hex[NTK_AWS_SHA256_BYTES])
+{
+    return hash_hex(bytes, bytes_count, hex);
+}
+
 static int keyed_hash(const void *key, size_t key_bytes, const void *bytes, size_t bytes_count,
                       unsigned char hash[HASH_BYTES])
 {
@@ -97,8 +102,10 @@ static int hash_request(const struct ntk_aws_request *request, char hex[HEX_BYTE
     }
     ntk_buf_add_char(&buf, '\n');
     add_names(&buf, request);
-    int ret = hash_hex(request->body ? request->body : "", request->body_bytes, body_hex);
-    ntk_buf_add_format(&buf, "\n%s", body_hex);
+    int ret = request->body_sha256
+                  ? 0
+                  : hash_hex(request->body ? request->body : "", request->body_bytes, body_hex);
+    ntk_buf_add_format(&buf, "\n%s", request->body_sha256 ? request->body_sha256 : body_hex);
     ret = ret < 0 || !ntk_buf_ok(&buf) ? -1 : hash_hex(buf.bytes, buf.bytes_count, hex);
     if (buf.bytes) {
         explicit_bzero(buf.bytes, buf.bytes_count); /* the session token is in it */

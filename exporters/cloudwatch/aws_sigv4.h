@@ -3,8 +3,8 @@
  * aws_sigv4 - Signature Version 4: proves who sends a request, and that nobody changed it. Pure.
  *
  * Source: "Authenticating Requests (AWS Signature Version 4)" of the AWS General Reference. The
- * path is encoded twice there; so only paths of unreserved characters and '/' are taken, and no
- * query. decision: docs/decisions/libraries.md
+ * path is encoded twice there, but for S3; so only paths of unreserved characters and '/' are taken
+ * (of S3 those that are encoded once), and no query. decision: docs/decisions/libraries.md
  *
  * Threads: any.
  */
@@ -37,6 +37,7 @@ struct ntk_aws_request {
     size_t header_count;
     const void *body;
     size_t body_bytes;
+    const char *body_sha256; /* of the body, where it is known: 64 digits; NULL: computed */
 };
 
 struct ntk_aws_scope {
@@ -52,6 +53,9 @@ void ntk_aws_date(char date[NTK_AWS_DATE_BYTES], uint64_t seconds);
 /* Appends the value of the header "Authorization"; ntk_buf_ok(out) tells whether it did. */
 void ntk_aws_sign(const struct ntk_aws_request *request, const struct ntk_aws_scope *scope,
                   struct ntk_buf *out);
+/* SHA-256 of the bytes as 64 lower-case digits; -1 when libcrypto cannot. */
+#define NTK_AWS_SHA256_BYTES 65u
+int ntk_aws_sha256(const void *bytes, size_t bytes_count, char hex[NTK_AWS_SHA256_BYTES]);
 /* -1 unless the path can be signed as it is. */
 int ntk_aws_path_check(const char *path);
 

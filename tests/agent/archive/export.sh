@@ -2,24 +2,11 @@
 # export - what an agent stored, written as Parquet by neuron-monitor export and read by DuckDB and hyparquet: the same
 # rows, again and by two at once, under hostile names; and what it says of databases and folders that are no good.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
-here=$NTK_SOURCE_DIR/tests/agent/archive
-tools=$NTK_SOURCE_DIR/build/tools/npm
-needs node sqlite3 jq
-[ -d "$tools/node_modules/hyparquet-compressors" ] || {
-    echo "export: skipped: DuckDB and hyparquet are not below build/tools/npm (./dev test gets them)"
-    exit 77
-}
-ask() { node "$here/ask.mjs" "$tools" "$@"; }
+. "$NTK_SOURCE_DIR/tests/agent/archive/lib.sh"
+needs_readers
 
 # ---- a history of an agent and software cores ----
-neuron-packager example attention -o a.neff >/dev/null
-neuron-monitor --db h.db --no-imds --period 1s >reports 2>agent.err &
-agent=$!
-wait_for has_reports reports
-NEURON_PROCESS_TAG='jöb, "1"' neuron-bench exec a.neff --count 50 >/dev/null 2>&1 || fail "no run"
-stored() { [ "$(sqlite3 -readonly h.db 'select coalesce(sum(completed), 0) >= 50 from execution_sample')" = 1 ] && echo yes; }
-wait_for stored
-kill $agent && wait $agent || fail "the agent: $(cat agent.err)"
+make_history h.db
 
 # ---- everything is there, and each value is what the database has ----
 neuron-monitor export --db h.db --output-folder out --cluster 'prod/eu=1 é' --json >told || fail "no export"
