@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* s3 - objects into a bucket, one request each. */
-#include "exporters/s3/s3.h"
+#include "exporters/transport/s3.h"
 
 #include <errno.h>
 #include <stdatomic.h>
