@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,13 +17,12 @@
 #include "profiler/progress.h"
 #include "profiler/system/live_trace.h"
 #include "profiler/system/session_find.h"
+#include "shared/base/child.h"
 #include "shared/base/clock.h"
 #include "shared/base/opt.h"
 #include "shared/base/units.h"
 
 #define EVENTS_PER_CORE 1000000U
-
-extern char **environ;
 
 static const char *arg_output = "./output";
 static const char *arg_mode = "model";
@@ -114,26 +112,16 @@ static int command_run(char **argv)
 {
     struct sigaction forward = { .sa_handler = pass_on };
     struct sigaction ignore = { .sa_handler = SIG_IGN };
-    posix_spawnattr_t attributes;
-    sigset_t defaults;
     pid_t pid = 0;
     int status = 0;
 
-    sigemptyset(&defaults);
-    sigaddset(&defaults, SIGINT);
-    sigaddset(&defaults, SIGQUIT);
-    sigaddset(&defaults, SIGPIPE); /* main() ignores it */
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setsigdefault(&attributes, &defaults);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
     /* A terminal sends these to the command itself. */
     sigaction(SIGINT, &ignore, NULL);
     sigaction(SIGQUIT, &ignore, NULL);
-    int error = posix_spawnp(&pid, argv[0], NULL, &attributes, argv, environ);
-    posix_spawnattr_destroy(&attributes);
-    if (error != 0) {
-        fprintf(stderr, "neuron-profile: cannot run %s: %s\n", argv[0], strerror(error));
-        return error == ENOENT ? 127 : 126;
+    int ret = ntk_child_start(&(struct ntk_child){ .argv = argv }, &pid);
+    if (ret < 0) {
+        fprintf(stderr, "neuron-profile: cannot run %s: %s\n", argv[0], strerror(-ret));
+        return ret == -ENOENT ? 127 : 126;
     }
     child = pid;
     sigaction(SIGTERM, &forward, NULL);

@@ -7,7 +7,6 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,28 +15,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "shared/base/child.h"
 #include "shared/base/fs.h"
 #include "shared/base/str.h"
 #include "top/run.h"
 
-extern char **environ;
-
 #define SAY(run, ...) (void)snprintf((run)->message, sizeof(run)->message, __VA_ARGS__)
-
-/* Beside this program, else where the shell would find it. */
-static void program_find(char *buf, size_t buf_bytes)
-{
-    char path[PATH_MAX];
-    ssize_t bytes = readlink("/proc/self/exe", path, sizeof path - 1);
-    const char *slash;
-
-    path[bytes > 0 ? bytes : 0] = '\0';
-    slash = strrchr(path, '/');
-    (void)snprintf(buf, buf_bytes, "%.*s/neuron-profile", slash ? (int)(slash - path) : 0, path);
-    if (access(buf, X_OK) != 0) {
-        (void)snprintf(buf, buf_bytes, "neuron-profile");
-    }
-}
 
 /* The end of a descriptor, a key or a signal: false when the signal ends this program too. Ctrl-c
  * and what the terminal sends with it are for the child alone. */
@@ -71,23 +54,12 @@ static bool wait_for(const struct ntk_top_run *run, int fd, pid_t child)
  * end. */
 static int program_run(const struct ntk_top_run *run, char *const *argv, bool *out_ends)
 {
-    posix_spawnattr_t attributes;
-    sigset_t defaults;
-    sigset_t none;
     pid_t pid = 0;
     int status = 0;
+    int ret = ntk_child_start(&(struct ntk_child){ .argv = argv }, &pid);
 
-    sigemptyset(&none);
-    sigemptyset(&defaults);
-    sigaddset(&defaults, SIGPIPE); /* main() ignores it */
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &defaults);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    int error = posix_spawnp(&pid, argv[0], NULL, &attributes, argv, environ);
-    posix_spawnattr_destroy(&attributes);
-    if (error != 0) {
-        printf("cannot run %s: %s\n", argv[0], strerror(error));
+    if (ret < 0) {
+        printf("cannot run %s: %s\n", argv[0], strerror(-ret));
         return -1;
     }
     int fd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -137,7 +109,7 @@ static bool record(struct ntk_top_run *run, uint32_t pid, const char *tag)
             strerror(errno));
         return true;
     }
-    program_find(program, sizeof program);
+    ntk_child_program_beside("neuron-profile", program, sizeof program);
     (void)snprintf(number, sizeof number, "%u", pid);
     char *const inspect[] = { program, "inspect", "--pid", number, "--duration",
                               "10s",   "-o",      folder,  NULL };

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -12,6 +11,7 @@
 
 #include "agent/collect/instance.h"
 #include "agent/collect/instance_facts.h"
+#include "shared/base/child.h"
 #include "shared/base/clock.h"
 #include "shared/base/str.h"
 #include "shared/http/http_client.h"
@@ -20,28 +20,15 @@
 #define CHILD_NS (15 * NTK_INSTANCE_TIMEOUT_NS)
 #define OUTPUT_BYTES_MAX 8192
 
-extern char **environ;
-
 static int spawn(const char *program, const char *endpoint, int output, pid_t *out_pid)
 {
     char *const argv[] = { (char *)"neuron-monitor", (char *)NTK_INSTANCE_ASK_OPTION,
                            (char *)endpoint, NULL };
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t attributes;
-    sigset_t none;
 
-    sigemptyset(&none);
-    posix_spawn_file_actions_init(&files);
-    posix_spawnattr_init(&attributes);
-    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
-    /* Signals are blocked in the agent's threads; the child shall end by them. */
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-    int code = posix_spawn(out_pid, program, &files, &attributes, argv, environ);
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&files);
-    return -code;
+    return ntk_child_start(
+        &(struct ntk_child){
+            .program = program, .argv = argv, .has_files = true, .output = output },
+        out_pid);
 }
 
 /* Starts it unless it was cancelled; the reading end of its output, or negative. */

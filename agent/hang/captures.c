@@ -6,8 +6,6 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "shared/base/child.h"
 #include "shared/base/clock.h"
 #include "shared/base/fs.h"
 #include "shared/base/log.h"
@@ -24,11 +23,10 @@
 
 #define MODULE "captures"
 #define EVERY_NS (600 * NTK_NS_PER_SECOND)
+#define FAILED_SHARE 10 /* of that, after one that failed */
 #define KEEP_BYTES (UINT64_C(1) << 30)
 #define P99_EXECUTIONS_MIN 20U /* of a period: with fewer it is the slowest one */
 #define STAMP_BYTES 16         /* 20261124T010000Z, which begins the name of each folder */
-
-extern char **environ;
 
 const char *const ntk_captures_reason_names[NTK_CAPTURES_REASON_COUNT] = { "hang", "slow", "stuck",
                                                                            "ecc", "p99" };
@@ -39,8 +37,10 @@ struct ntk_captures {
     char program[PATH_MAX];
     uint64_t taken_ns[NTK_CAPTURES_REASON_COUNT]; /* 0: never */
     uint64_t left_out[NTK_CAPTURES_REASON_COUNT]; /* since */
+    size_t process_count;                         /* of the last period */
     pid_t running;                                /* 0: none */
-    char folder[PATH_MAX];                        /* of that */
+    enum ntk_captures_reason running_reason;
+    char folder[PATH_MAX]; /* of that */
 };
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -151,9 +151,6 @@ int ntk_captures_create(const struct ntk_captures_options *options,
                         struct ntk_captures **out_captures, struct ntk_err *err)
 {
     struct ntk_captures *captures = calloc(1, sizeof *captures);
-    char own[PATH_MAX] = "";
-    ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
-    char *slash = length > 0 ? strrchr(own, '/') : NULL;
 
     if (!captures) {
         return ntk_err_no_memory(err);
@@ -166,15 +163,7 @@ int ntk_captures_create(const struct ntk_captures_options *options,
     captures->options = options;
     captures->every_ns = options->every_ns > 0 ? options->every_ns : EVERY_NS;
     captures->keep_bytes = options->keep_bytes > 0 ? options->keep_bytes : KEEP_BYTES;
-    if (options->program) {
-        (void)ntk_str_copy(captures->program, sizeof captures->program, options->program);
-    } else if (slash) {
-        (void)snprintf(captures->program, sizeof captures->program, "%.*s/neuron-profile",
-                       (int)(slash - own), own);
-    }
-    if (!options->program && access(captures->program, X_OK) != 0) {
-        (void)ntk_str_copy(captures->program, sizeof captures->program, "neuron-profile");
-    }
+    ntk_child_program_beside("neuron-profile", captures->program, sizeof captures->program);
     *out_captures = captures;
     return 0;
 }
@@ -190,43 +179,42 @@ static const char *timeout_of(enum ntk_captures_reason reason)
     return reason == NTK_CAPTURES_HANG || reason == NTK_CAPTURES_STUCK ? "3s" : "20s";
 }
 
+/* As much as the whole may have, for the processes that there are. */
 static int run(struct ntk_captures *captures, enum ntk_captures_reason reason, const char *job,
                const char *pid)
 {
+    char log[PATH_MAX + 16];
+    char size[24];
+
+    (void)snprintf(log, sizeof log, "%s/trigger.log", captures->folder);
+    (void)snprintf(size, sizeof size, "%llu",
+                   (unsigned long long)(captures->keep_bytes / (captures->process_count + 1) + 1));
     char *const argv[] = { (char *)"neuron-profile",
                            (char *)"trigger",
                            (char *)(job[0] ? "--job" : "--pid"),
                            (char *)(job[0] ? job : pid),
                            (char *)"--executions",
                            (char *)"3",
+                           (char *)"--size",
+                           size,
                            (char *)"--timeout",
                            (char *)timeout_of(reason),
                            (char *)"--output",
                            captures->folder,
                            NULL };
-    char log[PATH_MAX + 16];
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t attributes;
-    sigset_t none;
-
-    (void)snprintf(log, sizeof log, "%s/trigger.log", captures->folder);
-    sigemptyset(&none);
-    posix_spawn_file_actions_init(&files);
-    posix_spawnattr_init(&attributes);
-    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, log, O_WRONLY | O_CREAT | O_APPEND,
-                                     0644);
-    posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-    int code =
-        posix_spawnp(&captures->running, captures->program, &files, &attributes, argv, environ);
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&files);
-    if (code != 0) {
+    struct ntk_child child = {
+        .program = captures->program, .argv = argv, .has_files = true, .takes_errors = true
+    };
+    child.output = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (child.output < 0) {
+        return -errno;
+    }
+    int ret = ntk_child_start(&child, &captures->running);
+    close(child.output);
+    if (ret < 0) {
         captures->running = 0;
     }
-    return -code;
+    return ret;
 }
 
 void ntk_captures_take(struct ntk_captures *captures, enum ntk_captures_reason reason,
@@ -258,7 +246,11 @@ void ntk_captures_take(struct ntk_captures *captures, enum ntk_captures_reason r
                     strerror(-ret));
     }
     captures->taken_ns[reason] = now_ns;
+    captures->running_reason = reason;
     if (ret < 0) {
+        struct ntk_err ignored = { 0 };
+
+        (void)ntk_fs_remove_tree(captures->folder, &ignored);
         ntk_log_warn(MODULE, "nothing is kept of what happened (%s): %s",
                      ntk_captures_reason_names[reason], err.text);
         return;
@@ -275,6 +267,15 @@ void ntk_captures_take(struct ntk_captures *captures, enum ntk_captures_reason r
 
 /* ---- each period ----------------------------------------------------------------------------- */
 
+/* What could not be had is tried again sooner. */
+static void fail_note(struct ntk_captures *captures, enum ntk_captures_reason reason)
+{
+    uint64_t less_ns = captures->every_ns - captures->every_ns / FAILED_SHARE;
+
+    captures->taken_ns[reason] -=
+        captures->taken_ns[reason] > less_ns ? less_ns : captures->taken_ns[reason] - 1;
+}
+
 static void run_look(struct ntk_captures *captures)
 {
     int status = 0;
@@ -283,6 +284,7 @@ static void run_look(struct ntk_captures *captures)
         captures->running = 0;
         if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
             ntk_log_warn(MODULE, "not all of it could be had: %s/trigger.log", captures->folder);
+            fail_note(captures, captures->running_reason);
         }
         make_room(captures);
     }
@@ -318,6 +320,7 @@ void ntk_captures_look(struct ntk_captures *captures, const struct ntk_snapshot 
         return;
     }
     run_look(captures);
+    captures->process_count = snapshot->runtime_count;
     for (size_t i = 0; i < snapshot->device_count && captures->options->is_wanted[NTK_CAPTURES_ECC];
          i++) {
         uint32_t pid =

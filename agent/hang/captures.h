@@ -4,8 +4,8 @@
  * processes that it happens to, with the time before, each in a folder of its own.
  *
  * Each is one run of 'neuron-profile trigger', at most one at a time, and for each reason at most
- * one in a while; what is not kept for that is counted and said with the next one. Folders together
- * have a bound, the oldest goes first.
+ * one in a while, sooner after one that failed; what is not kept for that is counted and said with
+ * the next one. Folders together have a bound, the oldest goes first.
  *
  * Owner:   ntk_captures_create() allocates, _destroy() frees and leaves a run that goes on to itself.
  * Threads: one.
@@ -39,7 +39,6 @@ struct ntk_captures_options {
     const char *folder;  /* NULL: nothing is kept */
     uint64_t every_ns;   /* of one reason; 0: ten minutes */
     uint64_t keep_bytes; /* of all; 0: 1 GiB */
-    const char *program; /* NULL: neuron-profile beside this program, else in PATH */
 };
 
 /* "hang,slow,p99=50ms". -EINVAL with a sentence. */

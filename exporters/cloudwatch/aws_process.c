@@ -6,18 +6,16 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "exporters/cloudwatch/aws_credentials.h"
+#include "shared/base/child.h"
 #include "shared/base/clock.h"
 
 #define STEP_MS 100
-
-extern char **environ;
 
 /* -- words ------------------------------------------------------------------------------------- */
 
@@ -77,32 +75,6 @@ int ntk_aws_process_split(const char *command, char ***out_words, struct ntk_err
 }
 
 /* -- the child --------------------------------------------------------------------------------- */
-
-/* With no signal blocked or ignored, and its own group, so that all of it can be ended. 0 or
- * -errno. */
-static int spawn(char *const *words, int out_fd, pid_t *out_pid)
-{
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t none;
-    sigset_t pipe;
-
-    sigemptyset(&none);
-    sigemptyset(&pipe);
-    sigaddset(&pipe, SIGPIPE);
-    posix_spawn_file_actions_init(&actions);
-    posix_spawnattr_init(&attributes);
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, out_fd, STDOUT_FILENO);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
-                                              POSIX_SPAWN_SETSIGDEF);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &pipe);
-    int ret = posix_spawnp(out_pid, words[0], &actions, &attributes, words, environ);
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&actions);
-    return -ret;
-}
 
 /* To the end of the pipe. 0; -ETIMEDOUT, -ECANCELED, -EMSGSIZE, -EIO. */
 static int read_to_end(int fd, uint64_t until_ns, bool (*is_cancelled)(void *ctx), void *ctx,
@@ -175,7 +147,10 @@ int ntk_aws_process_run(const char *command, uint64_t timeout_ns, bool (*is_canc
         free(words);
         return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "pipe: %s", strerror(errno));
     }
-    ret = spawn(words, fds[1], &pid);
+    ret = ntk_child_start(
+        &(struct ntk_child){
+            .argv = words, .has_files = true, .has_own_group = true, .output = fds[1] },
+        &pid);
     close(fds[1]);
     if (ret < 0) {
         ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot run %.200s: %s", words[0], strerror(-ret));

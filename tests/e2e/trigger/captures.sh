@@ -4,6 +4,7 @@
 . "$(dirname "$0")/../lib.sh"
 needs jq
 export NEURON_SOFT_INSTANCE=trn1.32xlarge NEURON_RT_NUM_CORES=1 NEURON_RT_LOG_LEVEL=QUIET
+trap '[ $? = 0 ] || tail -n 20 agent.txt kept/*/trigger.log >&2; finish' EXIT
 neuron-packager example mlp -s 128 -o m.neff >/dev/null
 
 code=0
@@ -40,6 +41,18 @@ wait_for gave_way
 # Once in ten minutes: it goes on, and nothing more is kept of that.
 sleep 3
 [ "$(ls -d kept/*-p99 | wc -l)" = 1 ] || fail "too often: $(ls kept)"
+
+# Where there is nothing to take a capture with, it is said, and no folder stays.
+mkdir lonely
+cp "$NTK_BIN_DIR/neuron-monitor" lonely
+PATH=/usr/bin:/bin lonely/neuron-monitor --quiet --period 1s --capture-folder none --capture-on p99=1us 2>lonely.txt &
+lonely=$!
+pids+=("$lonely")
+says() { grep -q "$2" "$1" && echo yes; }
+wait_for says lonely.txt 'nothing is kept of what happened (p99): cannot run neuron-profile: No such file'
+kill "$lonely"
+wait "$lonely" || fail "the lonely agent failed: $(cat lonely.txt)"
+[ -z "$(ls none)" ] || fail "a folder with nothing: $(ls none)"
 kill "$busy"
 wait "$busy" 2>/dev/null || true
 

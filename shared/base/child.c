@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#include "shared/base/child.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+extern char **environ;
+
+int ntk_child_start(const struct ntk_child *child, pid_t *out_pid)
+{
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attributes;
+    short flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
+    sigset_t defaults;
+    sigset_t none;
+
+    sigemptyset(&none);
+    sigemptyset(&defaults);
+    sigaddset(&defaults, SIGPIPE); /* what our programs ignore */
+    sigaddset(&defaults, SIGINT);
+    sigaddset(&defaults, SIGQUIT);
+    posix_spawn_file_actions_init(&files);
+    posix_spawnattr_init(&attributes);
+    if (child->has_files) {
+        posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+        posix_spawn_file_actions_adddup2(&files, child->output, STDOUT_FILENO);
+    }
+    if (child->takes_errors) {
+        posix_spawn_file_actions_adddup2(&files, child->output, STDERR_FILENO);
+    }
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &defaults);
+    flags |= child->has_own_group ? POSIX_SPAWN_SETPGROUP : 0;
+    posix_spawnattr_setflags(&attributes, flags);
+    int code = posix_spawnp(out_pid, child->program ? child->program : child->argv[0], &files,
+                            &attributes, child->argv, environ);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&files);
+    return -code;
+}
+
+void ntk_child_program_beside(const char *name, char *buf, size_t buf_bytes)
+{
+    char own[PATH_MAX] = "";
+    ssize_t bytes = readlink("/proc/self/exe", own, sizeof own - 1);
+    const char *slash = bytes > 0 ? strrchr(own, '/') : NULL;
+
+    (void)snprintf(buf, buf_bytes, "%.*s/%s", slash ? (int)(slash - own) : 0, own, name);
+    if (!slash || access(buf, X_OK) != 0) {
+        (void)snprintf(buf, buf_bytes, "%s", name);
+    }
+}
