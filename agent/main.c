@@ -216,8 +216,32 @@ static const struct ntk_opt last_rows[] = {
     { 0 },
 };
 
-static const char *const subcommand_names[] = { "attach", "diag", "export", "hang", "health",
-                                                "query",  "run",  "slow",   NULL };
+/* Word, what it runs, and what its help tells. */
+#define SUBCOMMANDS(X)                                                      \
+    X("attach", ntk_attach_main, "how a program that runs already is seen") \
+    X("diag", ntk_diag_main, "whether the machine is fit to work")          \
+    X("export", ntk_export_main, "how a database is written as Parquet")    \
+    X("hang", ntk_hang_main, "whom collective operations wait for")         \
+    X("health", ntk_health_main, "how devices are and what to do about it") \
+    X("query", ntk_query_main, "what a database can be asked")              \
+    X("run", ntk_run_main, "how a program on hardware is seen")             \
+    X("slow", ntk_slow_main, "whom they wait for again and again")
+
+static const struct {
+    const char *word;
+    int (*run)(int argc, char **argv);
+} subcommands[] = {
+#define ROW(word, run, help) { word, run },
+    SUBCOMMANDS(ROW)
+#undef ROW
+};
+
+static const char *const subcommand_names[] = {
+#define ROW(word, run, help) word,
+    SUBCOMMANDS(ROW)
+#undef ROW
+        NULL
+};
 
 static struct ntk_opt_program program = {
     .name = "neuron-monitor",
@@ -227,14 +251,10 @@ static struct ntk_opt_program program = {
              "[URL|HOST:PORT]...\ndiag [-r LEVEL] [OPTION]...",
     .summary = "Watches applications on Neuron devices and writes a JSON report per period to "
                "stdout, a line each; on request also stores them and serves them over HTTP.",
-    .epilogue = "neuron-monitor query --help explains questions to a database,\n"
-                "neuron-monitor export --help how it is written as Parquet,\n"
-                "neuron-monitor run --help how a program on hardware is seen,\n"
-                "neuron-monitor attach --help how one that runs already,\n"
-                "neuron-monitor hang --help whom collective operations wait for,\n"
-                "neuron-monitor health --help how devices are and what to do about them,\n"
-                "neuron-monitor slow --help whom they wait for again and again,\n"
-                "neuron-monitor diag --help whether the machine is fit to work.",
+    .epilogue = "Its other words have a help of their own:"
+#define ROW(word, run, help) "\nneuron-monitor " word " --help tells " help "."
+    SUBCOMMANDS(ROW),
+#undef ROW
     .subcommands = subcommand_names,
 };
 
@@ -356,29 +376,10 @@ int main(int argc, char **argv)
     struct ntk_monitor *monitor = NULL;
     struct ntk_err err = { 0 };
 
-    if (argc > 1 && strcmp(argv[1], "query") == 0) {
-        return ntk_query_main(argc - 1, argv + 1);
-    }
-    if (argc > 1 && strcmp(argv[1], "export") == 0) {
-        return ntk_export_main(argc - 1, argv + 1);
-    }
-    if (argc > 1 && strcmp(argv[1], "run") == 0) {
-        return ntk_run_main(argc - 1, argv + 1);
-    }
-    if (argc > 1 && strcmp(argv[1], "diag") == 0) {
-        return ntk_diag_main(argc - 1, argv + 1);
-    }
-    if (argc > 1 && strcmp(argv[1], "hang") == 0) {
-        return ntk_hang_main(argc - 1, argv + 1);
-    }
-    if (argc > 1 && strcmp(argv[1], "health") == 0) {
-        return ntk_health_main(argc - 1, argv + 1);
-    }
-    if (argc > 1 && strcmp(argv[1], "slow") == 0) {
-        return ntk_slow_main(argc - 1, argv + 1);
-    }
-    if (argc > 1 && strcmp(argv[1], "attach") == 0) {
-        return ntk_attach_main(argc - 1, argv + 1);
+    for (size_t i = 0; i < sizeof subcommands / sizeof *subcommands && argc > 1; i++) {
+        if (strcmp(argv[1], subcommands[i].word) == 0) {
+            return subcommands[i].run(argc - 1, argv + 1);
+        }
     }
     if (argc == 3 && strcmp(argv[1], NTK_INSTANCE_ASK_OPTION) == 0) {
         return ntk_instance_child_main(argv[2]);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "profiler/output/query.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,23 +50,25 @@ static int sql_error(const struct query *query, struct ntk_err *err)
                        sqlite3_errmsg(query->db));
 }
 
-static bool is_blank(const char *text)
+/* The next statement of a text, NULL behind the last one: blanks, comments and lone semicolons are
+ * none. A code of SQLite. */
+static int statement_next(sqlite3 *db, const char **inout_sql, sqlite3_stmt **out_statement)
 {
-    while (isspace((unsigned char)*text) || *text == ';') {
-        text++;
+    int code = SQLITE_OK;
+
+    *out_statement = NULL;
+    while (code == SQLITE_OK && !*out_statement && **inout_sql) {
+        code = sqlite3_prepare_v2(db, *inout_sql, -1, out_statement, inout_sql);
     }
-    return *text == '\0';
+    return code;
 }
 
 static int prepare(struct query *query, const char *sql, struct ntk_err *err)
 {
-    const char *rest = "";
+    sqlite3_stmt *second = NULL;
 
-    if (is_blank(sql)) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "the query is empty");
-    }
     sqlite3_set_authorizer(query->db, authorize, query);
-    int code = sqlite3_prepare_v2(query->db, sql, -1, &query->select, &rest);
+    int code = statement_next(query->db, &sql, &query->select);
     sqlite3_set_authorizer(query->db, NULL, NULL);
     if (code == SQLITE_AUTH) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
@@ -76,11 +77,16 @@ static int prepare(struct query *query, const char *sql, struct ntk_err *err)
     if (code != SQLITE_OK) {
         return sql_error(query, err);
     }
-    if (!query->select || !is_blank(rest)) {
+    if (!query->select) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "the query is empty");
+    }
+    const char *rest = sql + strspn(sql, " \t\r\n;");
+    code = statement_next(query->db, &sql, &second);
+    (void)sqlite3_finalize(second);
+    if (code != SQLITE_OK || second) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           query->select ? "a query is one statement; behind it stands '%.40s'"
-                                         : "the query is empty",
-                           rest);
+                           "a query is one statement; behind it stands '%.*s'",
+                           (int)strcspn(rest, "\r\n"), rest);
     }
     return 0;
 }

@@ -50,7 +50,11 @@ refused 'no such table: nowhere' 'SELECT * FROM nowhere'
 refused 'no such column: nowhere' 'SELECT nowhere FROM Instruction'
 refused 'syntax error' 'SELEC 1'
 refused 'the query is empty' ' ; '
+refused 'the query is empty' ' -- nothing'
 refused 'one statement' 'SELECT 1; SELECT 2'
+refused "behind it stands '-- two" 'SELECT 1 ; -- two
+SELECT 2'
+[ "$(neuron-profile query -s m.ntff --json ' SELECT 1 AS n ; -- that is all ' | jq '.[0].n')" = 1 ] || fail "comments are no statement"
 refused 'use one SELECT' 'DELETE FROM Instruction'
 refused 'use one SELECT' "ATTACH '/etc/passwd' AS p"
 refused 'use one SELECT' 'PRAGMA writable_schema = 1'
