@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/archive/archive.h"
 #include "agent/archive/export.h"
 #include "agent/collect/instance.h"
 #include "agent/collect/instance_facts.h"
@@ -49,8 +50,10 @@ static struct ntk_pod_resource pod_resources[NTK_POD_RESOURCES_MAX + 1];
 static struct ntk_monitor_options options = { .exporter.labels = &ntk_labels_option,
                                               .exporter.names = &ntk_names_option };
 static struct ntk_captures_options capture_options;
-static bool arg_capture_on;   /* given */
-static uint64_t arg_max_line; /* 0: whole reports, whoever reads them */
+static struct ntk_archive_options archive_options;
+static bool arg_archive_tables; /* given */
+static bool arg_capture_on;     /* given */
+static uint64_t arg_max_line;   /* 0: whole reports, whoever reads them */
 
 static int set_verbose(const char *value, struct ntk_err *err)
 {
@@ -113,6 +116,13 @@ static int set_capture_on(const char *value, struct ntk_err *err)
     return ntk_captures_parse(value, &capture_options, err);
 }
 
+static int set_archive_tables(const char *value, struct ntk_err *err)
+{
+    arg_archive_tables = true;
+    return ntk_archive_tables_parse(value, archive_options.wanted, err);
+}
+
+static int (*const call_archive_tables)(const char *, struct ntk_err *) = set_archive_tables;
 static int (*const call_capture_on)(const char *, struct ntk_err *) = set_capture_on;
 static int (*const call_verbose)(const char *, struct ntk_err *) = set_verbose;
 static int (*const call_http)(const char *, struct ntk_err *) = set_http;
@@ -159,6 +169,16 @@ static const struct ntk_opt first_rows[] = {
 };
 
 static const struct ntk_opt last_rows[] = {
+    { 0, "Archive", 0, NTK_OPT_HEADING, 0, 0 },
+    { 0, "archive", "PLACE", NTK_OPT_TEXT, &archive_options.target.destination,
+      "write each hour and day of the database that is over as Parquet below this folder or "
+      "s3://BUCKET/PREFIX" },
+    { 0, "archive-cluster", "NAME", NTK_OPT_TEXT, &archive_options.cluster,
+      "the cluster that the machine belongs to; default " NTK_ARCHIVE_CLUSTER },
+    { 0, "archive-tables", "LIST", NTK_OPT_CALL, CALL(call_archive_tables),
+      "only these, as neuron-monitor export --tables has them; default all" },
+    { 0, "archive-endpoint", "URL", NTK_OPT_TEXT, &archive_options.target.endpoint,
+      "a service that speaks S3; default AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, or AWS itself" },
     { 0, "Captures", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "capture-folder", "FOLDER", NTK_OPT_TEXT, &capture_options.folder,
       "keep captures of processes to which something happens, with the time before, there" },
@@ -318,6 +338,14 @@ static const char *find_lonely(const struct outputs *outputs)
           "needs --capture-folder" },
         { "--capture-size", capture_options.keep_bytes > 0, capture_options.folder != NULL,
           "needs --capture-folder" },
+        { "--archive", archive_options.target.destination != NULL, options.db_path != NULL,
+          "needs --db" },
+        { "--archive-cluster", archive_options.cluster != NULL,
+          archive_options.target.destination != NULL, "needs --archive" },
+        { "--archive-tables", arg_archive_tables, archive_options.target.destination != NULL,
+          "needs --archive" },
+        { "--archive-endpoint", archive_options.target.endpoint != NULL,
+          archive_options.target.destination != NULL, "needs --archive" },
         { "--db-keep", options.store.keep_ns[0] > 0, options.db_path != NULL, "needs --db" },
         { "--db-size", options.store.keep_bytes > 0, options.db_path != NULL, "needs --db" },
     };
@@ -417,6 +445,9 @@ int main(int argc, char **argv)
     if (pod_options.period_ns && pod_options.period_ns < NTK_PODS_PERIOD_MIN_NS) {
         return ntk_opt_usage_error(&program, "--k8s-period is below one second");
     }
+    outputs.have_secrets =
+        outputs.have_secrets || (archive_options.target.destination &&
+                                 strncmp(archive_options.target.destination, "s3://", 5) == 0);
     if (outputs.have_secrets) {
         ntk_memory_forbid_cores();
     }
@@ -443,6 +474,12 @@ int main(int argc, char **argv)
             capture_options.is_wanted[r] = true; /* a bound of latency nobody knows */
         }
         options.captures = &capture_options;
+    }
+    if (archive_options.target.destination) {
+        for (size_t i = 0; i < NTK_STORE_DATASET_COUNT && !arg_archive_tables; i++) {
+            archive_options.wanted[i] = true;
+        }
+        options.archive = &archive_options;
     }
     if ((arg_web_config &&
          ntk_http_security_open_config(arg_web_config, &options.exporter.security, &err) < 0) ||

@@ -12,6 +12,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "agent/archive/archive_watch.h"
 #include "agent/collect/instance.h"
 #include "agent/collect/pods.h"
 #include "agent/hang/captures.h"
@@ -53,6 +54,7 @@ struct ntk_monitor {
     struct ntk_monitor_schedule *schedule;
     struct ntk_hang_watch *ranks;
     struct ntk_captures *captures;     /* NULL: none are taken */
+    struct ntk_archive_watch *archive; /* NULL: none is written */
     struct ntk_monitor_config *config; /* read by SIGHUP; NULL: that of the options */
     struct ntk_monitor_stream *stream;
     struct ntk_outputs outputs;
@@ -656,6 +658,9 @@ int ntk_monitor_create(const struct ntk_monitor_options *options, struct ntk_mon
         ret = ntk_captures_create(options->captures, &monitor->captures, err);
         ntk_hang_watch_set_captures(monitor->ranks, monitor->captures);
     }
+    if (ret >= 0 && options->archive) {
+        ret = ntk_archive_watch_create(options->db_path, options->archive, &monitor->archive, err);
+    }
     if (ret < 0) {
         ntk_monitor_destroy(monitor, NULL);
         return ret;
@@ -699,6 +704,7 @@ int ntk_monitor_destroy(struct ntk_monitor *monitor, struct ntk_err *err)
     ntk_monitor_schedule_destroy(monitor->schedule);
     ntk_hang_watch_destroy(monitor->ranks);
     ntk_captures_destroy(monitor->captures);
+    ntk_archive_watch_destroy(monitor->archive);
     if (monitor->config) {
         ntk_monitor_config_fini(monitor->config);
         free(monitor->config);

@@ -32,6 +32,7 @@ extern "C" {
 
 struct ntk_pods_options;
 struct ntk_captures_options;
+struct ntk_archive_options;
 
 #define NTK_MONITOR_DRAIN_MIN_NS (10 * NTK_NS_PER_MS)
 #define NTK_MONITOR_DRAIN_MAX_NS (100 * NTK_NS_PER_MS)
@@ -55,6 +56,7 @@ struct ntk_monitor_options {
     const char *host_root; /* where the host's root folder is mounted, for its /proc; NULL: "/" */
     bool command_lines;    /* with arguments: report, store and HTTP have them then */
     const struct ntk_captures_options *captures; /* NULL: nothing is kept */
+    const struct ntk_archive_options *archive;   /* of db_path; NULL: none */
     bool quiet;                                  /* nothing on stdout */
     bool skip_first;       /* the first report after a period, not as soon as it can be */
     uint64_t report_count; /* reports until it ends; 0: until it is stopped */

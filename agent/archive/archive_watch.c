@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: MIT */
+/* archive_watch - the agent's own archive. */
+#include "agent/archive/archive_watch.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "exporters/transport/output_counts.h"
+#include "shared/base/buf.h"
+#include "shared/base/clock.h"
+#include "shared/base/cond.h"
+#include "shared/base/fs.h"
+#include "shared/base/log.h"
+
+#define MODULE "archive"
+#define NOTE_HEAD "neuron-monitor archive 1"
+#define NOTE_BYTES_MAX ((size_t)64 * 1024)
+/* Who samples comes first. */
+#define NICE 10
+
+struct progress {        /* of a dataset */
+    uint64_t done_ns;    /* written up to here */
+    uint64_t last_event; /* of a log: numbers up to this one were looked at */
+};
+
+struct ntk_archive_watch {
+    const struct ntk_archive_options *options;
+    const char *db_path;
+    char *note_path;
+    pthread_t thread;
+    bool has_thread;
+    uint64_t began_ns; /* since 1970 */
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    atomic_bool stop;
+    struct ntk_output_source source;
+    _Atomic uint64_t parts, failures, lost_steps;
+    struct ntk_archive *_Atomic archive; /* NULL while the place cannot be opened */
+    /* Of the thread. */
+    uint64_t store_id;
+    struct progress progress[NTK_STORE_DATASET_COUNT];
+    size_t first; /* where a round begins: behind what failed */
+    bool is_failing;
+    bool said_note;
+    uint64_t parts_before; /* the failure */
+};
+
+/* ---- the note ---- */
+
+/*
+ * neuron-monitor archive 1
+ * store 18eae12bc949b058
+ * place s3://bucket/prefix
+ * cluster prod
+ * core_minute 1795478400000000000 0
+ */
+static void write_note(struct ntk_archive_watch *watch)
+{
+    struct ntk_buf note = { 0 };
+    struct ntk_err err = { 0 };
+
+    ntk_buf_add_format(&note, NOTE_HEAD "\nstore %016" PRIx64 "\nplace %s\ncluster %s\n",
+                       watch->store_id, watch->options->target.destination,
+                       watch->options->cluster ? watch->options->cluster : NTK_ARCHIVE_CLUSTER);
+    for (size_t i = 0; i < NTK_STORE_DATASET_COUNT; i++) {
+        if (watch->progress[i].done_ns || watch->progress[i].last_event) {
+            ntk_buf_add_format(&note, "%s %" PRIu64 " %" PRIu64 "\n", ntk_store_datasets[i].name,
+                               watch->progress[i].done_ns, watch->progress[i].last_event);
+        }
+    }
+    int ret = ntk_buf_ok(&note) ? ntk_fs_write(watch->note_path, note.bytes, note.bytes_count, &err)
+                                : ntk_err_no_memory(&err);
+    if (ret < 0 && !watch->said_note) {
+        ntk_log_warn(MODULE, "%s; a restart will write everything again", err.text);
+    }
+    watch->said_note = ret < 0;
+    ntk_buf_fini(&note);
+}
+
+/* Whether the line is "<key> <value>". */
+static bool says(const char *line, const char *key, const char *value)
+{
+    size_t length = strlen(key);
+
+    return strncmp(line, key, length) == 0 && line[length] == ' ' &&
+           strcmp(line + length + 1, value) == 0;
+}
+
+static void read_progress(struct ntk_archive_watch *watch, const char *line)
+{
+    char name[64];
+    struct progress progress;
+
+    if (sscanf(line, "%63s %" SCNu64 " %" SCNu64, name, &progress.done_ns, &progress.last_event) ==
+        3) {
+        enum ntk_store_dataset_id id = ntk_store_dataset_find(name);
+        if (id < NTK_STORE_DATASET_COUNT) {
+            watch->progress[id] = progress;
+        }
+    }
+}
+
+/* A note of another database or place, or none, is as if nothing was written yet. */
+static void read_note(struct ntk_archive_watch *watch)
+{
+    char store[32];
+    uint8_t *bytes = NULL;
+    size_t count;
+    char *save = NULL;
+    unsigned good = 0;
+    const char *cluster = watch->options->cluster ? watch->options->cluster : NTK_ARCHIVE_CLUSTER;
+
+    memset(watch->progress, 0, sizeof watch->progress);
+    (void)snprintf(store, sizeof store, "%016" PRIx64, watch->store_id);
+    if (ntk_fs_read(watch->note_path, NOTE_BYTES_MAX, &bytes, &count, NULL) < 0) {
+        return;
+    }
+    for (char *line = strtok_r((char *)bytes, "\n", &save); line;
+         line = strtok_r(NULL, "\n", &save)) {
+        if (good == 4) {
+            read_progress(watch, line);
+        } else if (strcmp(line, NOTE_HEAD) == 0 || says(line, "store", store) ||
+                   says(line, "place", watch->options->target.destination) ||
+                   says(line, "cluster", cluster)) {
+            good++;
+        } else {
+            break;
+        }
+    }
+    free(bytes);
+}
+
+/* ---- a round ---- */
+
+/* Steps that the database forgot before they were written. */
+static void count_lost(struct ntk_archive_watch *watch, enum ntk_store_dataset_id id,
+                       uint64_t whole_ns)
+{
+    const struct ntk_store_dataset_info *info = &ntk_store_datasets[id];
+    uint64_t done_ns = watch->progress[id].done_ns;
+
+    if (done_ns && whole_ns > done_ns) {
+        uint64_t steps = (whole_ns - done_ns + info->step_ns - 1) / info->step_ns;
+        atomic_fetch_add(&watch->lost_steps, steps);
+        ntk_log_warn(MODULE,
+                     "the database forgot rows of up to %" PRIu64 " %s of %s before they were "
+                     "archived",
+                     steps, info->step_ns > 3600 * NTK_NS_PER_SECOND ? "days" : "hours",
+                     info->name);
+    }
+}
+
+static int archive_dataset(struct ntk_archive_watch *watch, struct ntk_store_reader *reader,
+                           enum ntk_store_dataset_id id, struct ntk_err *err)
+{
+    const struct ntk_store_dataset_info *info = &ntk_store_datasets[id];
+    struct progress *progress = &watch->progress[id];
+    const struct progress before = *progress;
+    uint64_t whole_ns, done_ns;
+    uint64_t last_event = 0, late_ns = UINT64_MAX;
+    int ret = ntk_store_dataset_span(reader, id, &whole_ns, &done_ns, err);
+
+    if (ret == 0 && info->is_log) {
+        ret = ntk_store_dataset_late(reader, id, progress->last_event, &last_event, &late_ns, err);
+    }
+    if (ret < 0) {
+        return ret;
+    }
+    count_lost(watch, id, whole_ns);
+    uint64_t at_ns = progress->done_ns;
+    if (at_ns && late_ns < at_ns) {
+        at_ns = ntk_store_dataset_start(id, late_ns);
+    }
+    while (ret == 0 && !atomic_load(&watch->stop)) {
+        struct ntk_archive_counts counts = { 0 };
+        uint64_t time_ns;
+        ret = ntk_store_dataset_next(reader, id, at_ns, &time_ns, err);
+        uint64_t start_ns = ret < 0 ? 0 : ntk_store_dataset_start(id, time_ns);
+        if (ret == -ENODATA || (ret == 0 && start_ns + info->step_ns > done_ns)) {
+            ret = 0;
+            break;
+        }
+        ret = ret < 0 ? ret
+                      : ntk_archive_write(atomic_load(&watch->archive), reader, id, start_ns,
+                                          &counts, err);
+        atomic_fetch_add(&watch->parts, counts.parts);
+        if (ret == 0) {
+            at_ns = start_ns + info->step_ns;
+            progress->done_ns = at_ns > progress->done_ns ? at_ns : progress->done_ns;
+        }
+    }
+    if (whole_ns > progress->done_ns && progress->done_ns) {
+        progress->done_ns = whole_ns / info->step_ns * info->step_ns; /* lost is counted once */
+    }
+    if (ret == 0 && !atomic_load(&watch->stop)) {
+        uint64_t over_ns = done_ns ? ntk_store_dataset_start(id, done_ns) : 0;
+        progress->done_ns = over_ns > progress->done_ns ? over_ns : progress->done_ns;
+        progress->last_event = last_event;
+    }
+    if (memcmp(&before, progress, sizeof before) != 0) {
+        write_note(watch);
+    }
+    return ret;
+}
+
+/* Whether the database has a sample of this run: with it, what was unfinished before is over. */
+static bool is_awake(struct ntk_archive_watch *watch)
+{
+    struct ntk_store_reader *reader = NULL;
+    uint64_t time_ns = 0;
+
+    bool is_there = ntk_store_reader_open_until(watch->db_path, &watch->stop, &reader, NULL) == 0 &&
+                    ntk_store_reader_before(reader, INT64_MAX, &time_ns, NULL) == 0;
+    ntk_store_reader_close(reader);
+    return is_there && time_ns >= watch->began_ns;
+}
+
+static int open_archive(struct ntk_archive_watch *watch, struct ntk_err *err)
+{
+    struct ntk_archive *archive = NULL;
+    int ret = atomic_load(&watch->archive) ? 0 : ntk_archive_open(watch->options, &archive, err);
+
+    if (archive) {
+        atomic_store(&watch->archive, archive);
+    }
+    return ret;
+}
+
+static int look(struct ntk_archive_watch *watch, struct ntk_err *err)
+{
+    struct ntk_store_reader *reader = NULL;
+    char host[NTK_STORE_HOST_BYTES];
+    uint64_t store_id;
+    int ret = ntk_store_reader_open_until(watch->db_path, &watch->stop, &reader, err);
+
+    ret = ret < 0 ? ret : ntk_store_dataset_origin(reader, 0, &store_id, host, err);
+    if (ret == 0 && store_id != watch->store_id) {
+        watch->store_id = store_id;
+        read_note(watch);
+    }
+    ret = ret < 0 ? ret : open_archive(watch, err);
+    for (size_t i = 0; i < NTK_STORE_DATASET_COUNT && ret == 0; i++) {
+        size_t id = (watch->first + i) % NTK_STORE_DATASET_COUNT;
+        if (watch->options->wanted[id] && !atomic_load(&watch->stop)) {
+            ret = archive_dataset(watch, reader, id, err);
+            watch->first = ret < 0 ? (id + 1) % NTK_STORE_DATASET_COUNT : watch->first;
+        }
+    }
+    ntk_store_reader_close(reader);
+    return ret;
+}
+
+/* Once per spell. */
+static void say(struct ntk_archive_watch *watch, int ret, const struct ntk_err *err)
+{
+    uint64_t parts = atomic_load(&watch->parts);
+
+    if (ret < 0) {
+        atomic_fetch_add(&watch->failures, 1);
+    }
+    if (ret < 0 && !watch->is_failing) {
+        ntk_log_warn(MODULE, "%s; what is to be archived waits in the database and is tried again",
+                     err->text);
+        watch->parts_before = parts;
+    } else if (ret == 0 && watch->is_failing) {
+        ntk_log_warn(MODULE, "archiving goes on; %" PRIu64 " parts that waited are written",
+                     parts - watch->parts_before);
+    }
+    watch->is_failing = ret < 0;
+}
+
+static void wait_ns(struct ntk_archive_watch *watch, uint64_t ns)
+{
+    uint64_t until_ns = ntk_clock_monotonic_ns() + ns;
+
+    pthread_mutex_lock(&watch->lock);
+    while (!atomic_load(&watch->stop) && ntk_clock_monotonic_ns() < until_ns) {
+        ntk_cond_wait_until(&watch->wake, &watch->lock, until_ns);
+    }
+    pthread_mutex_unlock(&watch->lock);
+}
+
+static void *run(void *ctx)
+{
+    struct ntk_archive_watch *watch = ctx;
+    uint64_t pause_ns = NTK_ARCHIVE_WATCH_PAUSE_MIN_NS;
+
+    (void)setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
+    for (uint64_t waited_ns = 0;
+         waited_ns < NTK_ARCHIVE_WATCH_FIRST_NS && !atomic_load(&watch->stop) && !is_awake(watch);
+         waited_ns += NTK_ARCHIVE_WATCH_STEP_NS) {
+        wait_ns(watch, NTK_ARCHIVE_WATCH_STEP_NS);
+    }
+    while (!atomic_load(&watch->stop)) {
+        struct ntk_err err = { 0 };
+        int ret = look(watch, &err);
+        if (atomic_load(&watch->stop)) {
+            break;
+        }
+        say(watch, ret, &err);
+        wait_ns(watch, ret < 0 ? pause_ns : NTK_ARCHIVE_WATCH_NS);
+        pause_ns = ret == 0                                        ? NTK_ARCHIVE_WATCH_PAUSE_MIN_NS
+                   : pause_ns * 2 < NTK_ARCHIVE_WATCH_PAUSE_MAX_NS ? pause_ns * 2
+                                                                   : NTK_ARCHIVE_WATCH_PAUSE_MAX_NS;
+    }
+    return NULL;
+}
+
+static void read_counts(void *ctx, struct ntk_output_counts *counts)
+{
+    struct ntk_archive_watch *watch = ctx;
+
+    counts->sent_items += atomic_load(&watch->parts);
+    counts->lost_items += atomic_load(&watch->lost_steps);
+    counts->retry_count += atomic_load(&watch->failures);
+}
+
+/* ---- open, close ---- */
+
+int ntk_archive_watch_create(const char *db_path, const struct ntk_archive_options *options,
+                             struct ntk_archive_watch **out_watch, struct ntk_err *err)
+{
+    struct ntk_archive_watch *watch = calloc(1, sizeof *watch);
+    struct ntk_err later = { 0 };
+
+    if (!watch) {
+        return ntk_err_no_memory(err);
+    }
+    watch->options = options;
+    watch->db_path = db_path;
+    watch->began_ns = ntk_clock_realtime_ns();
+    pthread_mutex_init(&watch->lock, NULL);
+    pthread_cond_init(&watch->wake, NULL);
+    watch->source =
+        (struct ntk_output_source){ .name = "archive", .read = read_counts, .ctx = watch };
+    int ret = asprintf(&watch->note_path, "%s.archive", db_path) < 0 ? ntk_err_no_memory(err) : 0;
+    watch->note_path = ret < 0 ? NULL : watch->note_path;
+    int opened = ret < 0 ? 0 : open_archive(watch, &later);
+    if (opened == -EINVAL || opened == -ENAMETOOLONG || opened == -ENOMEM) {
+        *err = later; /* no time mends that */
+        ret = opened;
+    }
+    if (ret == 0 && (ret = -pthread_create(&watch->thread, NULL, run, watch)) < 0) {
+        ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot make a thread: %s", strerror(-ret));
+    }
+    if (ret < 0) {
+        ntk_archive_watch_destroy(watch);
+        return ret;
+    }
+    watch->has_thread = true;
+    ntk_output_source_add(&watch->source);
+    *out_watch = watch;
+    return 0;
+}
+
+void ntk_archive_watch_destroy(struct ntk_archive_watch *watch)
+{
+    if (!watch) {
+        return;
+    }
+    ntk_output_source_remove(&watch->source);
+    atomic_store(&watch->stop, true);
+    if (atomic_load(&watch->archive)) {
+        ntk_archive_cancel(atomic_load(&watch->archive));
+    }
+    if (watch->has_thread) {
+        pthread_mutex_lock(&watch->lock);
+        pthread_cond_signal(&watch->wake);
+        pthread_mutex_unlock(&watch->lock);
+        pthread_join(watch->thread, NULL);
+    }
+    ntk_archive_close(atomic_load(&watch->archive));
+    pthread_cond_destroy(&watch->wake);
+    pthread_mutex_destroy(&watch->lock);
+    free(watch->note_path);
+    free(watch);
+}

@@ -1,0 +1,99 @@
+#!/bin/bash
+# agent - neuron-monitor --archive: hours and days that are over are written by themselves, once, also after a restart and
+# after a place that was full or away; nothing of it holds the agent up or is lost.
+. "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
+. "$NTK_SOURCE_DIR/tests/agent/archive/lib.sh"
+needs_readers
+make_history now.db
+
+# Two days ago: all of its hours are over once the next sample is stored.
+make_old() {
+    cp now.db "$1"
+    rm -f "$1"-* "$1.archive"
+    sqlite3 "$1" "$(for column in machine_sample.time_ns device_sample.time_ns process_sample.time_ns core_sample.time_ns \
+        execution_sample.time_ns model_sample.time_ns memory_sample.time_ns memory_log.time_ns error_log.time_ns model_log.time_ns \
+        mark_log.time_ns device_health.time_ns unwatched.time_ns machine.since_ns device.since_ns process.first_seen_ns process.last_seen_ns \
+        model.first_seen_ns model.last_seen_ns; do
+        echo "update ${column%.*} set ${column#*.} = ${column#*.} - 2 * 86400000000000;"
+    done)" || fail "no old database"
+}
+start() { # DATABASE PLACE ARGUMENT...
+    local db=$1 place=$2
+    shift 2
+    neuron-monitor --db "$db" --archive "$place" --no-imds --period 1s "$@" >lines 2>agent.err &
+    agent=$!
+}
+stop() { kill $agent && wait $agent || fail "the agent: $(cat agent.err)"; }
+# Everything of two days ago is noted as written.
+noted() {
+    local day
+    day=$(date -u -d '1 day ago' +%s)
+    [ "$(awk -v day="$day" '/^(core_sample|model_log|process|device) / && $2 / 1e9 > day { n++ } END { print n }' "$1.archive")" = 4 ] && echo yes
+}
+rows() { ask "select count(*), count(distinct time) from read_parquet('$1/core_sample/**/*.parquet', hive_partitioning = true)"; }
+
+# ---- what is over is written as neuron-monitor export writes it; a restart writes nothing anew ----
+make_old a.db
+wanted=$(sqlite3 -readonly a.db "select count(*), count(distinct time_ns) from core_sample")
+start a.db out --archive-cluster prod
+wait_for noted a.db
+stop
+[ ! -s agent.err ] || fail "the agent says: $(cat agent.err)"
+[ "$(rows out)" = "$wanted" ] || fail "$(rows out) in place of $wanted"
+[ "$(ls out/core_sample)" = 'cluster=prod' ] || fail "cluster: $(ls out/core_sample)"
+neuron-monitor export --db a.db --output-folder same --cluster prod --to "$(date -u -d yesterday +%F)T00:00:00Z" >/dev/null
+for part in $(find out -name '*.parquet'); do
+    cmp "$part" "same/${part#out/}" || fail "$part is something else"
+done
+
+# ---- a restart writes nothing anew, but for a step of which rows came late ----
+find out -type f -exec stat -c '%n %Y %i' {} + | sort >before
+sqlite3 a.db "insert into model_log select max(event_id) + 1, min(time_ns) + 1, process_id, 'load', 99, 'late', 0, 0, 1, 1 from model_log"
+start a.db out --archive-cluster prod
+late() { [ "$(ask "select count(*) from read_parquet('out/model_log/**/*.parquet') where name = 'late'")" = 1 ] && echo yes; }
+wait_for late
+stop
+find out -type f -exec stat -c '%n %Y %i' {} + | sort | diff before - | grep '^[<>]' | cut -d/ -f2 | sort -u >anew || true
+[ "$(cat anew)" = model_log ] || fail "a restart writes anew: $(cat anew)"
+
+# ---- a place that cannot be written: said once, reports go on, and all is there when it can be ----
+make_old b.db
+: >place
+start b.db place
+refused() { greps 'waits in the database' <agent.err && echo yes; }
+wait_for refused
+lines=$(wc -l <lines)
+more() { [ "$(wc -l <lines)" -gt $((lines + 1)) ] && echo yes; }
+wait_for more
+rm place
+wait_for noted b.db
+goes_on() { greps 'archiving goes on' <agent.err && echo yes; }
+wait_for goes_on
+stop
+[ "$(rows place)" = "$wanted" ] || fail "after a place that was away: $(rows place)"
+[ "$(wc -l <agent.err)" = 2 ] || fail "more than one sentence: $(cat agent.err)"
+
+# ---- a bucket; one that does not answer does not hold up the end ----
+start_s3 s3
+make_old c.db
+start c.db s3://fleet
+wait_for noted c.db
+stop
+[ ! -e s3/wrong ] || fail "the service: $(cat s3/wrong)"
+[ "$(rows s3/objects/fleet)" = "$wanted" ] || fail "of the bucket: $(rows s3/objects/fleet)"
+make_old d.db
+echo wait >s3/plan
+start d.db s3://slow
+waits() { grep -c '^wait' s3/log >/dev/null && echo yes; }
+wait_for waits
+lines=$(wc -l <lines)
+wait_for more
+stop
+[ ! -e s3/objects/slow ] || fail "half an object"
+
+# ---- wrong use ----
+for wrong in "--archive x" "--db e.db --archive-cluster x" "--db e.db --archive s3://UPPER" "--db e.db --archive x --archive-tables none"; do
+    code=0
+    neuron-monitor --once $wrong >/dev/null 2>err || code=$?
+    [ $code != 0 ] && [ "$(wc -l <err)" -le 2 ] || fail "$wrong: exit $code, $(cat err)"
+done
