@@ -188,8 +188,27 @@ static void fill_verdict(struct filling *filling, const struct ntk_comm_verdict 
     }
 }
 
+static void fill_change(struct filling *filling, const struct ntk_change_verdict *verdict,
+                        const struct ntk_snapshot *snapshot)
+{
+    const struct ntk_rank_trouble trouble = {
+        .kind = NTK_TROUBLE_SLOWER,
+        .key = verdict->key,
+        .rendezvous = ntk_hang_rendezvous(snapshot, verdict->key),
+        .rank_count = verdict->rank_count,
+        .tag = "",
+        .cause = ntk_change_where_names[verdict->where],
+        .since_realtime_ns = verdict->since_realtime_ns,
+        .behind_ns =
+            verdict->after_ns > verdict->before_ns ? verdict->after_ns - verdict->before_ns : 0,
+        .interval_ns = verdict->after_ns,
+    };
+
+    fill(filling, &trouble);
+}
+
 void ntk_hang_troubles_set(struct ntk_hang_troubles *troubles, const struct ntk_ranks *ranks,
-                           struct ntk_snapshot *snapshot)
+                           const struct ntk_change *change, struct ntk_snapshot *snapshot)
 {
     struct filling filling = { .count = 0 };
 
@@ -209,6 +228,9 @@ void ntk_hang_troubles_set(struct ntk_hang_troubles *troubles, const struct ntk_
         held->trouble.rendezvous = held->rendezvous; /* it may have moved */
         held->trouble.tag = held->tag;
         fill(&filling, &held->trouble);
+    }
+    ntk_vec_each(const struct ntk_change_verdict, verdict, &change->verdicts) {
+        fill_change(&filling, verdict, snapshot);
     }
     ntk_snapshot_set_troubles(snapshot, filling.troubles, filling.count);
 }

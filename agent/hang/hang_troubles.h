@@ -13,6 +13,7 @@
 
 #include "shared/base/vec.h"
 #include "shared/metrics/ranks.h"
+#include "shared/metrics/ranks_change.h"
 #include "shared/metrics/ranks_pace.h"
 #include "shared/metrics/snapshot.h"
 
@@ -30,7 +31,7 @@ void ntk_hang_troubles_drop(struct ntk_hang_troubles *troubles, uint64_t key);
 /* Drops communicators that nobody is in any more, and gives the snapshot what holds: at most
  * NTK_SNAPSHOT_TROUBLES_MAX, the worst verdicts first, of each the ranks that were killed. */
 void ntk_hang_troubles_set(struct ntk_hang_troubles *troubles, const struct ntk_ranks *ranks,
-                           struct ntk_snapshot *snapshot);
+                           const struct ntk_change *change, struct ntk_snapshot *snapshot);
 
 /* The process of that number; NULL when the snapshot has none. */
 const struct ntk_runtime_sample *ntk_hang_runtime(const struct ntk_snapshot *snapshot,

@@ -12,6 +12,7 @@
 #include "shared/base/map.h"
 #include "shared/base/units.h"
 #include "shared/metrics/ranks.h"
+#include "shared/metrics/ranks_change.h"
 #include "shared/metrics/ranks_pace.h"
 #include "shared/report/report_json.h"
 
@@ -25,7 +26,9 @@ struct ntk_hang_watch {
     struct ntk_captures *captures; /* NULL: nothing is kept */
     struct ntk_pace pace;          /* of the window so far */
     uint64_t window_ns;
-    struct ntk_map said_slow; /* rank + 1, by communicator */
+    struct ntk_map said_slow;   /* rank + 1, by communicator */
+    struct ntk_map said_slower; /* communicators */
+    struct ntk_change change;
     struct ntk_hang_troubles troubles;
     struct ntk_map said_stuck; /* by process and core: stuck_key() */
 };
@@ -41,6 +44,7 @@ struct ntk_hang_watch *ntk_hang_watch_create(void)
 
     if (watch) {
         ntk_pace_init(&watch->pace);
+        ntk_change_init(&watch->change);
         ntk_hang_troubles_init(&watch->troubles);
     }
     return watch;
@@ -51,7 +55,9 @@ void ntk_hang_watch_destroy(struct ntk_hang_watch *watch)
     if (watch) {
         ntk_map_fini(&watch->said);
         ntk_map_fini(&watch->said_slow);
+        ntk_map_fini(&watch->said_slower);
         ntk_map_fini(&watch->said_stuck);
+        ntk_change_fini(&watch->change);
         ntk_pace_fini(&watch->pace);
         ntk_hang_troubles_fini(&watch->troubles);
         free(watch);
@@ -141,6 +147,52 @@ static void watch_pace(struct ntk_hang_watch *watch, const struct ntk_snapshot *
     watch->window_ns = 0;
 }
 
+static void say_slower(const struct ntk_change_verdict *verdict,
+                       const struct ntk_snapshot *snapshot)
+{
+    const char *place = ntk_hang_place(ntk_hang_rendezvous(snapshot, verdict->key));
+    uint64_t age_ns = snapshot->realtime_ns > verdict->since_realtime_ns
+                          ? snapshot->realtime_ns - verdict->since_realtime_ns
+                          : 0;
+    char age[32];
+    char before[32];
+    char after[32];
+
+    ntk_log_warn(MODULE,
+                 "the ranks at %s became slower %s ago, all %u that are seen of %u alike: %s from "
+                 "one operation to the next instead of %s; what takes longer: %s",
+                 place, ntk_units_duration(age, sizeof age, age_ns), verdict->seen,
+                 verdict->rank_count, ntk_units_duration(after, sizeof after, verdict->after_ns),
+                 ntk_units_duration(before, sizeof before, verdict->before_ns),
+                 ntk_change_where_names[verdict->where]);
+}
+
+/* Changes of all ranks of a communicator, each once, and that it is over. */
+static void watch_change(struct ntk_hang_watch *watch, const struct ntk_snapshot *snapshot)
+{
+    struct ntk_map now = { 0 };
+
+    if (ntk_change_add(&watch->change, snapshot) < 0) {
+        return; /* without memory a period is left out */
+    }
+    ntk_vec_each(const struct ntk_change_verdict, verdict, &watch->change.verdicts) {
+        if (!ntk_map_get_number(&watch->said_slower, verdict->key)) {
+            say_slower(verdict, snapshot);
+        }
+        (void)ntk_map_put_number(&now, verdict->key, watch);
+    }
+    ntk_map_each(entry, &watch->said_slower) {
+        const char *place = ntk_hang_rendezvous(snapshot, entry->number);
+
+        if (!ntk_map_get_number(&now, entry->number) && place[0]) {
+            ntk_log_warn(MODULE, "the ranks at %s are slower no more, or that pace is usual now",
+                         place);
+        }
+    }
+    ntk_map_fini(&watch->said_slower);
+    watch->said_slower = now;
+}
+
 /* Of communicators that are gone nothing is kept: a machine sees many in its time. */
 static void forget(struct ntk_map *said, const struct ntk_vec *keys)
 {
@@ -228,6 +280,7 @@ bool ntk_hang_watch_put(struct ntk_hang_watch *watch, struct ntk_snapshot *snaps
     bool is_changed = watch_stuck(watch, snapshot);
 
     watch_pace(watch, snapshot);
+    watch_change(watch, snapshot);
     ntk_ranks_init(&ranks);
     if (ntk_ranks_add(&ranks, snapshot, "", own) < 0 || ntk_ranks_judge(&ranks, 0) < 0) {
         ntk_ranks_fini(&ranks); /* no memory: the next period is looked at again */
@@ -258,7 +311,7 @@ bool ntk_hang_watch_put(struct ntk_hang_watch *watch, struct ntk_snapshot *snaps
         }
     }
     forget_gone(watch, &ranks);
-    ntk_hang_troubles_set(&watch->troubles, &ranks, snapshot);
+    ntk_hang_troubles_set(&watch->troubles, &ranks, &watch->change, snapshot);
     ntk_ranks_fini(&ranks);
     return is_changed;
 }

@@ -548,6 +548,24 @@ static void update_health(struct ntk_prometheus_device *device,
     }
 }
 
+static void update_troubles(struct ntk_prometheus_page *page, const struct ntk_snapshot *snapshot)
+{
+    page->trouble_count = 0;
+    for (size_t i = 0; i < snapshot->trouble_count && i < NTK_SNAPSHOT_TROUBLES_MAX; i++) {
+        const struct ntk_rank_trouble *sample = &snapshot->troubles[i];
+        struct ntk_prometheus_trouble *trouble = &page->troubles[page->trouble_count++];
+
+        trouble->kind = sample->kind;
+        trouble->key = sample->key;
+        trouble->has_rank = sample->has_rank;
+        trouble->rank = sample->rank;
+        trouble->since_ns = sample->since_realtime_ns;
+        ntk_str_copy_clean(trouble->cause, sizeof trouble->cause, sample->cause,
+                           strlen(sample->cause));
+        clean(trouble->rendezvous, sample->rendezvous);
+    }
+}
+
 static void update_devices(struct ntk_prometheus_page *page, const struct ntk_snapshot *snapshot)
 {
     bool ecc_due = snapshot->group_period_ns[NTK_SYSTEM_GROUP_ECC] != NTK_GROUP_ABSENT;
@@ -772,6 +790,7 @@ int ntk_prometheus_page_update(struct ntk_prometheus_page *page,
     page->collect_seconds = (double)snapshot->collect_duration_ns / (double)NTK_NS_PER_SECOND;
     update_cores(page, snapshot);
     update_devices(page, snapshot);
+    update_troubles(page, snapshot);
     update_owners(page, &snapshot->k8s);
     update_system(page, snapshot);
     return ret;

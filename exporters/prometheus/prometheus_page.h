@@ -158,6 +158,16 @@ struct ntk_prometheus_device {
     } health[NTK_HEALTH_REASON_COUNT];
 };
 
+struct ntk_prometheus_trouble { /* of ranks */
+    uint32_t kind;              /* enum ntk_trouble_kind */
+    uint64_t key;
+    bool has_rank;
+    uint32_t rank;
+    uint64_t since_ns; /* Unix time */
+    char cause[32];
+    char rendezvous[NTK_PROMETHEUS_LABEL_BYTES];
+};
+
 struct ntk_prometheus_process { /* the exporter itself */
     bool present;
     double cpu_seconds;
@@ -211,6 +221,8 @@ struct ntk_prometheus_page {
     size_t core_count;
     struct ntk_prometheus_device devices[NTK_SNAPSHOT_DEVICES_MAX];
     size_t device_sample_count;
+    struct ntk_prometheus_trouble troubles[NTK_SNAPSHOT_TROUBLES_MAX];
+    size_t trouble_count;
 
     bool has_cpu;
     size_t cpu_count;

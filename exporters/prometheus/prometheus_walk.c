@@ -762,6 +762,45 @@ static void collective_age(struct walk *e)
     }
 }
 
+/* Two with the same labels cannot be: the first is told. */
+static bool is_told_before(const struct ntk_prometheus_page *page, size_t at)
+{
+    const struct ntk_prometheus_trouble *one = &page->troubles[at];
+
+    for (size_t i = 0; i < at; i++) {
+        const struct ntk_prometheus_trouble *other = &page->troubles[i];
+
+        if (one->kind == other->kind && one->key == other->key &&
+            one->has_rank == other->has_rank && one->rank == other->rank &&
+            strcmp(one->cause, other->cause) == 0 &&
+            strcmp(one->rendezvous, other->rendezvous) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void rank_troubles(struct walk *e)
+{
+    e->owner = NULL;
+    for (size_t i = 0; i < e->page->trouble_count; i++) {
+        const struct ntk_prometheus_trouble *trouble = &e->page->troubles[i];
+        struct number rank = number_text(trouble->rank);
+        char key[17];
+
+        if (is_told_before(e->page, i)) {
+            continue;
+        }
+        snprintf(key, sizeof key, "%016llx", (unsigned long long)trouble->key);
+        sample(e,
+               LABELS({ "cause", trouble->cause }, { "communicator", key },
+                      { "kind", ntk_trouble_kind_names[trouble->kind] },
+                      { "rank", trouble->has_rank ? rank.text : "all" },
+                      { "rendezvous", trouble->rendezvous }),
+               (double)trouble->since_ns / NS);
+    }
+}
+
 /* A line for each way in which runtimes of a tag are watched. */
 static void runtime_hooks(struct walk *e)
 {
@@ -916,6 +955,7 @@ static void (*const walk_family[NTK_METRIC_COUNT])(struct walk *e) = {
     [NTK_METRIC_COLLECTIVE_TIME] = collective_time,
     [NTK_METRIC_COLLECTIVE_WAIT] = collective_wait,
     [NTK_METRIC_COLLECTIVE_AGE] = collective_age,
+    [NTK_METRIC_RANK_TROUBLE] = rank_troubles,
     [NTK_METRIC_EVENTS_LOST] = events_lost,
     [NTK_METRIC_EVENTS_READ] = events_read,
     [NTK_METRIC_OUTPUT_CUT] = output_cut,

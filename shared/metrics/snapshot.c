@@ -333,7 +333,8 @@ struct ntk_event_sample *ntk_snapshot_alloc_events(struct ntk_snapshot *snapshot
     return events;
 }
 
-const char *const ntk_trouble_kind_names[NTK_TROUBLE_KIND_COUNT] = { "hangs", "broke", "slow" };
+const char *const ntk_trouble_kind_names[NTK_TROUBLE_KIND_COUNT] = { "hangs", "broke", "slow",
+                                                                     "slower" };
 const char *const ntk_rank_state_names[NTK_RANK_STATE_COUNT] = { "joined", "left", "broken" };
 const char *const ntk_collective_names[NTK_COLLECTIVE_COUNT] = {
 #define NTK_COLLECTIVE(id, symbol, name) name,

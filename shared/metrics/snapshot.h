@@ -370,12 +370,14 @@ struct ntk_lost_rank {
     struct ntk_rank_sample rank; /* as it was last seen */
 };
 
-/* What an agent says of the ranks of a communicator (ranks.h, ranks_pace.h), for as long as it
+/* What an agent says of the ranks of a communicator (ranks.h, ranks_pace.h,
+ * ranks_change.h), for as long as it
  * holds. */
 enum ntk_trouble_kind {
-    NTK_TROUBLE_HANGS, /* an operation does not go on */
-    NTK_TROUBLE_BROKE, /* nobody waits any more, as a rank was missed */
-    NTK_TROUBLE_SLOW,  /* the others wait for one rank again and again */
+    NTK_TROUBLE_HANGS,  /* an operation does not go on */
+    NTK_TROUBLE_BROKE,  /* nobody waits any more, as a rank was missed */
+    NTK_TROUBLE_SLOW,   /* the others wait for one rank again and again */
+    NTK_TROUBLE_SLOWER, /* all take longer than they did (ranks_change.h) */
     NTK_TROUBLE_KIND_COUNT
 };
 extern const char *const ntk_trouble_kind_names[NTK_TROUBLE_KIND_COUNT]; /* "hangs" ... */

@@ -9,8 +9,11 @@
  * slow host is a rank that reads longer. The verdict that counts is that of a window of 30 steps;
  * how many steps it took is when the first verdict named the rank, looking at every second step.
  *
- * Precision: of the ranks that were named, how many were slow. Recall: of the slow ones, how many
- * were named. BENCH_CASES seeds, 500 unless set, from BENCH_SEED, 1 unless set.
+ * In some jobs all ranks become slower together after 50 steps, and are watched for 50 more: then no
+ * rank is to be named, but the change told, and in all other jobs no change.
+ *
+ * Precision: of what was said (a rank, or that all are slower), how much was put in. Recall: of what
+ * was put in, how much was said. BENCH_CASES seeds, 500 unless set, from BENCH_SEED, 1 unless set.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -25,6 +28,7 @@
 #include "nrt/nrt_experimental.h"
 #include "shared/base/clock.h"
 #include "shared/collect/collect.h"
+#include "shared/metrics/ranks_change.h"
 #include "shared/metrics/ranks_pace.h"
 #include "tests/bench/rounds.h"
 #include "tests/support/models.h"
@@ -35,16 +39,32 @@
 #define WINDOW_STEPS 30
 #define STEPS_A_LOOK 2
 #define WARM_UP 3
+#define CHANGE_STEP 50 /* after which all are slower, where that is put in */
+#define CHANGE_WINDOW_STEPS 100
 #define BYTES 4096u
 /* What a fault that makes links slow takes as that of an operation with a page (docs/faults.md). */
 #define LINK_NS 15328.0
 
-enum put_in { NOTHING, SLOW_CORE, SLOW_HOST, SLOW_LINK, JITTER, PAUSE, HALF, KINDS };
+enum put_in {
+    NOTHING,
+    SLOW_CORE,
+    SLOW_HOST,
+    SLOW_LINK,
+    JITTER,
+    PAUSE,
+    HALF,
+    ALL_CORES,
+    ALL_HOSTS,
+    ALL_LINKS,
+    KINDS
+};
 
 static const struct {
     const char *name;
-    bool is_slow; /* one rank is to be named */
-    enum ntk_pace_where where;
+    bool is_slow;              /* one rank is to be named ... */
+    enum ntk_pace_where where; /* ... with this cause */
+    bool is_slower;            /* all become so */
+    enum ntk_change_where change;
 } kinds[KINDS] = {
     [NOTHING] = { "nothing", false, NTK_PACE_UNKNOWN },
     [SLOW_CORE] = { "slow core", true, NTK_PACE_CORE },
@@ -53,6 +73,9 @@ static const struct {
     [JITTER] = { "jitter of all", false, NTK_PACE_UNKNOWN },
     [PAUSE] = { "one pause", false, NTK_PACE_UNKNOWN },
     [HALF] = { "half are slow", false, NTK_PACE_UNKNOWN },
+    [ALL_CORES] = { "all cores, later", .is_slower = true, .change = NTK_CHANGE_EXECUTION },
+    [ALL_HOSTS] = { "all hosts, later", .is_slower = true, .change = NTK_CHANGE_OUTSIDE },
+    [ALL_LINKS] = { "all links, later", .is_slower = true, .change = NTK_CHANGE_COLLECTIVES },
 };
 
 struct job {
@@ -105,18 +128,21 @@ static void fault_set(const struct job *job, uint32_t rank)
 {
     bool is_struck = job->kind == HALF ? rank % 2 == 1 : rank == job->struck;
     double more_ns = job->size * step_ns(job);
+    int from = kinds[job->kind].is_slower ? WARM_UP + CHANGE_STEP : 1;
     uint64_t seed = job->seed * 64 + rank;
     char text[128] = "";
 
     if (job->kind == JITTER) {
         (void)snprintf(text, sizeof text, "jitter:from=1,time=%lluns,seed=%llu",
                        (unsigned long long)more_ns, (unsigned long long)seed);
-    } else if (is_struck && (job->kind == SLOW_CORE || job->kind == HALF)) {
+    } else if (job->kind == ALL_CORES ||
+               (is_struck && (job->kind == SLOW_CORE || job->kind == HALF))) {
         double factor = 1 + more_ns / ((double)job->core_steps * TEST_MODEL_STEP_NS);
 
-        (void)snprintf(text, sizeof text, "slow-core:from=1,factor=%.3f", factor);
-    } else if (is_struck && job->kind == SLOW_LINK) {
-        (void)snprintf(text, sizeof text, "slow-link:from=1,factor=%.3f", 1 + more_ns / LINK_NS);
+        (void)snprintf(text, sizeof text, "slow-core:from=%d,factor=%.3f", from, factor);
+    } else if (job->kind == ALL_LINKS || (is_struck && job->kind == SLOW_LINK)) {
+        (void)snprintf(text, sizeof text, "slow-link:from=%d,factor=%.3f", from,
+                       1 + more_ns / LINK_NS);
     } else if (is_struck && job->kind == PAUSE) {
         (void)snprintf(text, sizeof text, "pause:at=%d,time=%lluns", WARM_UP + WINDOW_STEPS / 2,
                        (unsigned long long)(8 * more_ns));
@@ -165,7 +191,9 @@ static void rank_run(const struct job *job, uint32_t rank, int ready)
     nrt_tensor_set_t *inputs = set_of("x", NRT_TENSOR_PLACEMENT_DEVICE);
     nrt_tensor_set_t *outputs = set_of("y", NRT_TENSOR_PLACEMENT_DEVICE);
     for (unsigned i = 0;; i++) {
-        read_for(host_ns);
+        bool is_late = job->kind == ALL_HOSTS && i >= WARM_UP + CHANGE_STEP;
+
+        read_for(host_ns + (is_late ? (uint64_t)(job->size * step_ns(job)) : 0));
         check(nrt_execute(model, inputs, outputs), "nrt_execute");
         check(nrt_all_gather(0, rank, job->ranks, BYTES, own, all), "nrt_all_gather");
         if (i + 1 == WARM_UP && write(ready, "", 1) != 1) {
@@ -180,7 +208,9 @@ struct found {
     bool has_verdict;
     int64_t rank; /* -1: none is slow */
     enum ntk_pace_where where;
-    unsigned steps; /* to the first right name; 0: none */
+    unsigned steps; /* to the first right name, or from the change on; 0: none */
+    bool is_slower; /* all were said to be, at some time */
+    enum ntk_change_where change;
 };
 
 static bool has_slow(struct ntk_pace *pace, struct found *found)
@@ -205,19 +235,25 @@ static struct found watch(const struct job *job)
     struct ntk_pace pace;
     struct ntk_err err = { 0 };
     uint64_t operations = 0;
-    double look_ns = step_ns(job) * (1 + (job->kind == NOTHING ? 0 : job->size)) * STEPS_A_LOOK;
+    uint64_t steps = kinds[job->kind].is_slower ? CHANGE_WINDOW_STEPS : WINDOW_STEPS;
+    struct ntk_change change;
+    double look_ns = step_ns(job) *
+                     (1 + (job->kind == NOTHING || kinds[job->kind].is_slower ? 0 : job->size)) *
+                     STEPS_A_LOOK;
 
     ntk_pace_init(&pace);
+    ntk_change_init(&change);
     if (ntk_collector_create(&options, &collector, &err) < 0) {
         (void)fprintf(stderr, "bench_ranks: %s\n", err.text);
         exit(1);
     }
-    while (operations < WINDOW_STEPS) {
+    while (operations < steps) {
         struct ntk_snapshot *snapshot = NULL;
 
         read_for((uint64_t)look_ns);
         if (ntk_collector_poll(collector, &snapshot, &err) < 0 ||
-            ntk_pace_add(&pace, snapshot, "") < 0 || ntk_pace_judge(&pace) < 0) {
+            ntk_pace_add(&pace, snapshot, "") < 0 || ntk_pace_judge(&pace) < 0 ||
+            ntk_change_add(&change, snapshot) < 0) {
             (void)fprintf(stderr, "bench_ranks: %s\n", err.text);
             exit(1);
         }
@@ -228,8 +264,16 @@ static struct found watch(const struct job *job)
         if (has_slow(&pace, &found) && found.steps == 0 && found.rank == job->struck) {
             found.steps = (unsigned)operations;
         }
+        if (change.verdicts.count > 0 && !found.is_slower) {
+            found.is_slower = true;
+            found.change = ((const struct ntk_change_verdict *)change.verdicts.items)->where;
+            if (kinds[job->kind].is_slower && operations > CHANGE_STEP) {
+                found.steps = (unsigned)operations - CHANGE_STEP;
+            }
+        }
         ntk_snapshot_destroy(snapshot);
     }
+    ntk_change_fini(&change);
     ntk_pace_fini(&pace);
     ntk_collector_destroy(collector);
     return found;
@@ -279,9 +323,10 @@ static struct found job_run(const struct job *job)
 /* ---- all of them ----------------------------------------------------------------------------- */
 
 struct tally {
-    unsigned cases, named, right, right_where, quick;
-    unsigned steps[CASES * 4];
-    size_t step_count;
+    unsigned cases, named, right, right_where;
+    unsigned slower; /* all were said to be */
+    unsigned steps[CASES * 4], change_steps[CASES * 4];
+    size_t step_count, change_step_count;
 };
 
 static unsigned number_of(const char *name, unsigned usual)
@@ -301,19 +346,28 @@ static int compare(const void *a, const void *b)
 
 static void case_add(const struct job *job, const struct found *found, struct tally *tally)
 {
-    bool is_right = kinds[job->kind].is_slow && found->rank == job->struck;
+    bool is_right_rank = kinds[job->kind].is_slow && found->rank == job->struck;
+    bool is_right_change = kinds[job->kind].is_slower && found->is_slower;
+    bool is_expected = (found->rank >= 0) == kinds[job->kind].is_slow &&
+                       found->is_slower == kinds[job->kind].is_slower;
 
     tally->cases++;
     tally->named += found->rank >= 0;
-    tally->right += is_right;
-    tally->right_where += is_right && found->where == kinds[job->kind].where;
+    tally->slower += found->is_slower;
+    tally->right += is_right_rank + is_right_change;
+    tally->right_where += (is_right_rank && found->where == kinds[job->kind].where) +
+                          (is_right_change && found->change == kinds[job->kind].change);
+    if (is_right_change && found->steps > 0 && tally->change_step_count < CASES * 4) {
+        tally->change_steps[tally->change_step_count++] = found->steps;
+    }
     if (kinds[job->kind].is_slow && found->steps > 0 && tally->step_count < CASES * 4) {
         tally->steps[tally->step_count++] = found->steps;
     }
-    if (getenv("BENCH_VERBOSE") && (found->rank >= 0) != kinds[job->kind].is_slow) {
-        printf("seed %llu: %s of rank %u of %u, %.2f of a step of %.1f ms: named %lld\n",
+    if (getenv("BENCH_VERBOSE") && !is_expected) {
+        printf("seed %llu: %s of rank %u of %u, %.2f of a step of %.1f ms: named %lld%s\n",
                (unsigned long long)job->seed, kinds[job->kind].name, job->struck, job->ranks,
-               job->size, step_ns(job) / 1e6, (long long)found->rank);
+               job->size, step_ns(job) / 1e6, (long long)found->rank,
+               found->is_slower ? ", all slower" : "");
     }
 }
 
@@ -323,7 +377,7 @@ int main(int argc, char **argv)
     static struct tally all;
     unsigned cases = number_of("BENCH_CASES", CASES);
     unsigned first = number_of("BENCH_SEED", 1);
-    unsigned slow = 0;
+    unsigned put_in = 0;
     unsigned lost = 0;
 
     rounds_options(argc, argv);
@@ -343,19 +397,20 @@ int main(int argc, char **argv)
         }
         case_add(&job, &found, &tallies[job.kind]);
         case_add(&job, &found, &all);
-        slow += kinds[job.kind].is_slow;
+        put_in += kinds[job.kind].is_slow || kinds[job.kind].is_slower;
     }
-    printf("%-16s %6s %6s %6s %6s\n", "put in", "cases", "named", "right", "cause");
+    printf("%-16s %6s %6s %6s %6s %6s\n", "put in", "cases", "named", "slower", "right", "cause");
     for (int k = 0; k < KINDS; k++) {
-        printf("%-16s %6u %6u %6u %6u\n", kinds[k].name, tallies[k].cases, tallies[k].named,
-               tallies[k].right, tallies[k].right_where);
+        printf("%-16s %6u %6u %6u %6u %6u\n", kinds[k].name, tallies[k].cases, tallies[k].named,
+               tallies[k].slower, tallies[k].right, tallies[k].right_where);
     }
     qsort(all.steps, all.step_count, sizeof all.steps[0], compare);
     (void)rounds_print_value("cases that were judged", all.cases, "", cases, 1);
     (void)rounds_print_value("cases that told too little", lost, "", 0, 0);
-    (void)rounds_print_value("precision", all.named ? (double)all.right / all.named : 0, "", 0.99,
-                             1);
-    (void)rounds_print_value("recall", slow ? (double)all.right / slow : 0, "", 0.95, 1);
+    (void)rounds_print_value(
+        "precision", all.named + all.slower ? (double)all.right / (all.named + all.slower) : 0, "",
+        0.99, 1);
+    (void)rounds_print_value("recall", put_in ? (double)all.right / put_in : 0, "", 0.95, 1);
     (void)rounds_print_value("right cause, of those that were right",
                              all.right ? (double)all.right_where / all.right : 0, "", 0.95, 1);
     if (all.step_count > 0) {
@@ -365,6 +420,13 @@ int main(int argc, char **argv)
         (void)rounds_print_value("steps to the first right name, median", all.steps[middle], "", 10,
                                  0);
         (void)rounds_print_value("the same, 95th percentile", all.steps[most], "", 0, 0);
+    }
+    qsort(all.change_steps, all.change_step_count, sizeof all.change_steps[0], compare);
+    if (all.change_step_count > 0) {
+        (void)rounds_print_value("steps from a change of all to its telling, median",
+                                 all.change_steps[all.change_step_count / 2], "", 0, 0);
+        (void)rounds_print_value("the same, 95th percentile",
+                                 all.change_steps[all.change_step_count * 95 / 100], "", 0, 0);
     }
     return 0;
 }

@@ -34,15 +34,33 @@ agent_stop() {
     wait "$agent" || fail "the agent failed: $(cat out.log)"
 }
 
-# A rank that is slow: it is named while it is, and afterwards.
+# Another job, all of whose ranks are slower after a while: no rank is named, but when and by how much.
 agent_start
+together=()
+for i in 0 1 2; do
+    NEURON_RT_ROOT_COMM_ID=127.0.0.1:46823 "$rank" "$i" 3 100000 20 slow@500 2>/dev/null &
+    together+=("$!")
+    pids+=("$!")
+done
+
+# A rank that is slow: it is named while it is, and afterwards.
 start 3 20 slow@1 2
 slow=${ranks[2]}
 wait_for verdict '.verdict == "slow"'
-jq -e '.[0] | .rank == 2 and .of == 3 and .cause == "host" and .to == null and .behind_ns > 0 and .interval_ns > .behind_ns' \
+jq -e '[.[] | select(.verdict == "slow")] | .[0] | .rank == 2 and .of == 3 and .cause == "host" and .to == null and .behind_ns > 0 and .interval_ns > .behind_ns' \
     answer.json >/dev/null || fail "while it is slow: $(cat answer.json)"
 stop
 wait_for verdict '.verdict == "slow" and .to != null'
+
+wait_for verdict '.verdict == "slower" and .to == null'
+jq -e '[.[] | select(.verdict == "slower")] | length == 1 and (.[0] | .rank == null and .of == 3 and .cause == "outside"
+    and .job == "127.0.0.1:46823" and .behind_ns > 10000000 and .interval_ns > .behind_ns)' answer.json >/dev/null ||
+    fail "all became slower: $(cat answer.json)"
+greps "the ranks at 127.0.0.1:46823 became slower .* ago, all 3 that are seen of 3 alike: .* what takes longer: outside" out.log ||
+    fail "the log: $(cat out.log)"
+wait_for eval 'grep -q "\"kind\":\"slower\"" out.jsonl && echo yes'
+kill -9 "${together[@]}"
+wait "${together[@]}" 2>/dev/null || true
 
 # One that is killed while the others wait: broke, and by whom.
 start 3 5
@@ -50,7 +68,7 @@ killed=${ranks[1]}
 ask_sequence() { ask ranks --job 127.0.0.1:46822 && [ "$(jq "[.[] | select(.pid == $killed)] | .[0].operations > 20" answer.json)" = true ] && echo yes; }
 wait_for ask_sequence
 kill -9 "$killed"
-wait_for verdict '.verdict == "broke"'
+wait_for verdict ".verdict == \"broke\" and .pid == $killed"
 stop
 agent_stop
 
@@ -59,7 +77,7 @@ agent_start
 wait_for verdict '.verdict == "broke" and .to != null'
 agent_stop
 ask verdicts --job 127.0.0.1:46822 || fail "by job: $(cat errors)"
-[ "$(jq -c '[.[] | select(.verdict == "slow")] | map([.rank, .pid, .cause, (.to > .from)])' answer.json)" = "[[2,$slow,\"host\",true]]" ] ||
+[ "$(jq -c '[.[] | select(.verdict == "slow" or .verdict == "slower")] | map([.rank, .pid, .cause, (.to > .from)])' answer.json)" = "[[2,$slow,\"host\",true]]" ] ||
     fail "who was slow: $(cat answer.json)"
 jq -e ".[] | select(.verdict == \"broke\" and .rank == 1 and .pid == $killed and .cause == \"lost\")" answer.json >/dev/null ||
     fail "who was killed: $(cat answer.json)"
