@@ -41,6 +41,17 @@ static bool is_whole(const struct ntk_system_span *span)
     return !span->is_partial && span->start_ns <= span->end_ns && span->end_ns <= TIME_NS_MAX;
 }
 
+/* Whose rank a core of the process of a folder is: a worker. */
+static uint32_t lead_of(const struct ntk_rank_files *files, size_t folder, uint32_t worker)
+{
+    ntk_vec_each(const struct ntk_rank_alias, alias, &files->aliases) {
+        if (alias->folder == folder && alias->worker == worker) {
+            return alias->lead;
+        }
+    }
+    return worker;
+}
+
 static size_t group_find(const struct ntk_rank_files *files, const struct ntk_system_span *span)
 {
     struct ntk_ntrace_comm comm;
@@ -82,6 +93,8 @@ int ntk_rank_files_spans(const struct ntk_rank_files *files, const struct ntk_ra
     for (size_t f = 0; f < files->export->folder_count; f++) {
         const struct ntk_system_trace *trace = files->export->folders[f].trace;
         int64_t cores[2] = { -1, -1 }; /* of collectives, of barriers */
+        uint32_t known_worker = rank->worker;
+        uint32_t known_lead = lead_of(files, f, known_worker);
 
         for (size_t i = 0; i < trace->span_count && files->hosts[f] == rank->host; i++) {
             const struct ntk_system_span *span = &trace->spans[i];
@@ -89,7 +102,11 @@ int ntk_rank_files_spans(const struct ntk_rank_files *files, const struct ntk_ra
                 .kind = kind_of(span), .trace = trace, .span = span, .group = NTK_RANK_NO_GROUP
             };
 
-            if (span->worker != rank->worker || !is_whole(span)) {
+            if (span->worker != known_worker) {
+                known_worker = span->worker;
+                known_lead = lead_of(files, f, known_worker);
+            }
+            if (known_lead != rank->worker || !is_whole(span)) {
                 continue;
             }
             if (one.kind == NTK_RANK_COLLECTIVE) {
@@ -138,6 +155,119 @@ static uint32_t world_rank_of(const struct ntk_rank_ops *ops, uint32_t world_cou
     return rank;
 }
 
+/* ---- processes of several cores ---- */
+
+static int compare_workers(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a;
+    uint32_t y = *(const uint32_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+static const struct ntk_rank_ops *ops_find(const struct ntk_rank_list *list, size_t host,
+                                           uint32_t worker)
+{
+    ntk_vec_each(const struct ntk_rank_ops, ops, &list->ranks) {
+        if (ops->host == host && ops->worker == worker) {
+            return ops;
+        }
+    }
+    return NULL;
+}
+
+/* The workers of a trace, ascending; those that neither execute nor meet anybody are of no rank. */
+static int workers_take(const struct ntk_rank_list *list, const struct ntk_rank_files *files,
+                        size_t folder, struct ntk_vec *workers)
+{
+    const struct ntk_system_trace *trace = files->export->folders[folder].trace;
+    uint32_t known = UINT32_MAX;
+
+    for (size_t i = 0; i < trace->span_count; i++) {
+        uint32_t worker = trace->spans[i].worker;
+        bool is_new = worker != known && ops_find(list, files->hosts[folder], worker);
+
+        known = worker;
+        ntk_vec_each(const uint32_t, of, workers) {
+            is_new = is_new && *of != worker;
+        }
+        if (is_new && ntk_vec_push(workers, &worker) < 0) {
+            return -ENOMEM;
+        }
+    }
+    ntk_vec_sort(workers, compare_workers);
+    return 0;
+}
+
+/* Which of them is the rank: who meets others, else the first; UINT32_MAX: several are, apart. */
+static uint32_t lead_find(const struct ntk_rank_list *list, const struct ntk_rank_files *files,
+                          size_t folder, const struct ntk_vec *workers)
+{
+    const uint32_t *all = workers->items;
+    uint32_t lead = UINT32_MAX;
+    uint32_t rank = UINT32_MAX;
+
+    for (size_t i = 0; i < workers->count; i++) {
+        const struct ntk_rank_ops *ops = ops_find(list, files->hosts[folder], all[i]);
+
+        if (!ops || ops->ops.count == 0) {
+            continue;
+        }
+        uint32_t its = world_rank_of(ops, files->world_count);
+        if (lead != UINT32_MAX && (its == UINT32_MAX || its != rank)) {
+            return UINT32_MAX;
+        }
+        lead = lead == UINT32_MAX ? all[i] : lead;
+        rank = its;
+    }
+    return lead == UINT32_MAX && workers->count > 0 ? all[0] : lead;
+}
+
+static int aliases_make(const struct ntk_rank_list *list, struct ntk_rank_files *files)
+{
+    struct ntk_vec workers;
+    int ret = 0;
+
+    for (size_t f = 0; f < files->export->folder_count && ret == 0; f++) {
+        ntk_vec_init(&workers, sizeof(uint32_t));
+        ret = workers_take(list, files, f, &workers);
+        uint32_t lead = ret == 0 ? lead_find(list, files, f, &workers) : UINT32_MAX;
+        ntk_vec_each(const uint32_t, worker, &workers) {
+            const struct ntk_rank_alias alias = { f, *worker, lead };
+
+            if (ret == 0 && lead != UINT32_MAX && *worker != lead) {
+                ret = ntk_vec_push(&files->aliases, &alias);
+            }
+        }
+        ntk_vec_fini(&workers);
+    }
+    return ret;
+}
+
+/* Whether it is a rank in some process. */
+static bool is_lead(const struct ntk_rank_files *files, const struct ntk_rank_ops *ops)
+{
+    size_t aliased = 0;
+
+    for (size_t f = 0; f < files->export->folder_count; f++) {
+        const struct ntk_system_trace *trace = files->export->folders[f].trace;
+
+        if (files->hosts[f] != ops->host) {
+            continue;
+        }
+        if (lead_of(files, f, ops->worker) != ops->worker) {
+            aliased++;
+            continue;
+        }
+        for (size_t i = 0; i < trace->span_count; i++) {
+            if (trace->spans[i].worker == ops->worker) {
+                return true;
+            }
+        }
+    }
+    return aliased == 0;
+}
+
 static bool is_apart(const struct ntk_vec *ranks)
 {
     const struct ntk_rank *all = ranks->items;
@@ -150,12 +280,8 @@ static bool is_apart(const struct ntk_vec *ranks)
     return true;
 }
 
-/* By the first number that tells all apart: in the world, of the worker, the place. `list` is
- * finished. */
-static void ranks_number(const struct ntk_rank_list *list, struct ntk_rank_files *files)
+static void world_count(const struct ntk_rank_list *list, struct ntk_rank_files *files)
 {
-    bool is_done = false;
-
     ntk_vec_each(const struct ntk_rank_ops, ops, &list->ranks) {
         ntk_vec_each(const struct ntk_rank_life, life, &ops->lives) {
             files->world_count = life->comm.world_count > files->world_count
@@ -163,13 +289,26 @@ static void ranks_number(const struct ntk_rank_list *list, struct ntk_rank_files
                                      : files->world_count;
         }
     }
+}
+
+/* By the first number that tells all apart: in the world, of the worker, the place. `list` is
+ * finished. */
+static void ranks_number(const struct ntk_rank_list *list, struct ntk_rank_files *files)
+{
+    bool is_done = false;
+
     for (int way = 0; way < 3 && !is_done; way++) {
         uint32_t place = 0;
 
         ntk_vec_clear(&files->ranks);
         ntk_vec_each(const struct ntk_rank_ops, ops, &list->ranks) {
-            struct ntk_rank *rank = ntk_vec_add(&files->ranks); /* there was room before */
+            struct ntk_rank *rank = is_lead(files, ops)
+                                        ? ntk_vec_add(&files->ranks) /* there was room before */
+                                        : NULL;
 
+            if (!rank) {
+                continue;
+            }
             rank->worker = ops->worker;
             rank->host = ops->host;
             rank->number = way == 0   ? world_rank_of(ops, files->world_count)
@@ -204,6 +343,10 @@ static int ranks_make(struct ntk_rank_list *list, struct ntk_rank_files *files, 
     if (!ntk_vec_add_many(&files->ranks, list->ranks.count)) {
         return ntk_err_no_memory(err);
     }
+    world_count(list, files);
+    if (aliases_make(list, files) < 0) {
+        return ntk_err_no_memory(err);
+    }
     ranks_number(list, files);
     return 0;
 }
@@ -229,8 +372,10 @@ static int offsets_take(struct ntk_rank_list *list, struct ntk_rank_files *files
 static struct ntk_rank *rank_find(const struct ntk_rank_files *files, size_t folder,
                                   const struct ntk_system_span *span)
 {
+    uint32_t worker = lead_of(files, folder, span->worker);
+
     ntk_vec_each(struct ntk_rank, rank, &files->ranks) {
-        if (rank->worker == span->worker && rank->host == files->hosts[folder]) {
+        if (rank->worker == worker && rank->host == files->hosts[folder]) {
             return rank;
         }
     }
@@ -305,7 +450,7 @@ static int folder_scan(struct ntk_rank_files *files, size_t folder, uint64_t *me
     }
     ntk_vec_each(struct ntk_rank, rank, &files->ranks) {
         for (size_t i = 0; i < trace->span_count && rank->host == files->hosts[folder]; i++) {
-            if (trace->spans[i].worker == rank->worker) {
+            if (lead_of(files, folder, trace->spans[i].worker) == rank->worker) {
                 rank->lost_count += trace->lost;
                 break;
             }
@@ -326,6 +471,7 @@ int ntk_rank_files_init(const struct ntk_export *export, struct ntk_rank_files *
 
     ntk_vec_init(&files.ranks, sizeof(struct ntk_rank));
     ntk_vec_init(&files.groups, sizeof(struct ntk_rank_group));
+    ntk_vec_init(&files.aliases, sizeof(struct ntk_rank_alias));
     ntk_rank_list_init(&list);
     files.hosts = calloc(export->folder_count + 1, sizeof *files.hosts);
     if (!files.hosts) {
@@ -359,6 +505,7 @@ void ntk_rank_files_fini(struct ntk_rank_files *files)
         free(group->members);
     }
     ntk_vec_fini(&files->groups);
+    ntk_vec_fini(&files->aliases);
     ntk_vec_fini(&files->ranks);
     free(files->hosts);
     *files = (struct ntk_rank_files){ 0 };

@@ -3,7 +3,9 @@
  * rank_files - folders of inspections as one file per rank: which ranks there are, what each did on
  * one clock, and the folder that the files go to (docs/formats/rank-traces.md).
  *
- * A rank is a worker of a machine. Its number is that in the world where traces say one of each
+ * A rank is a process of a machine, known by a worker of it: a logical core. Several of its cores
+ * are one rank unless more than one of them takes part in collectives, as different ranks of the
+ * world. Its number is that in the world where traces say one of each
  * rank, else that of the worker, else its place. Clocks of machines are put on the first one's as
  * joined.h does it.
  *
@@ -28,20 +30,28 @@ struct ntk_rank_group {
 };
 
 struct ntk_rank {
-    uint32_t number, worker;
+    uint32_t number;
+    uint32_t worker; /* the first of it, or who takes part in collectives */
     size_t host;
     int64_t offset_ns; /* of its clock; taken off */
     uint64_t lost_count;
     uint64_t partial_count; /* spans without a begin or an end, which files leave out */
 };
 
+/* A core of a process whose rank is another one. */
+struct ntk_rank_alias {
+    size_t folder;
+    uint32_t worker, lead;
+};
+
 struct ntk_rank_files {
     const struct ntk_export *export;
     uint32_t world_count;
-    int64_t zero_ns;       /* since 1970, by the first clock: the begin of the first span of all */
-    size_t *hosts;         /* of each folder of the export */
-    struct ntk_vec ranks;  /* of struct ntk_rank, by number */
-    struct ntk_vec groups; /* of struct ntk_rank_group */
+    int64_t zero_ns;        /* since 1970, by the first clock: the begin of the first span of all */
+    size_t *hosts;          /* of each folder of the export */
+    struct ntk_vec ranks;   /* of struct ntk_rank, by number */
+    struct ntk_vec groups;  /* of struct ntk_rank_group */
+    struct ntk_vec aliases; /* of struct ntk_rank_alias, by folder */
 };
 
 enum ntk_rank_span_kind {

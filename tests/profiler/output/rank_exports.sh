@@ -56,6 +56,15 @@ python3 "$check" 1 one.kineto one.chakra >said || fail "one rank: $(cat said)"
 jq -e '[.traceEvents[] | select(.cat == "kernel")] | length == 4 and all(.[]; .name == "memcpy")' one.kineto/rank_0.json >/dev/null ||
     fail "executions of one rank: $(cat one.kineto/rank_0.json)"
 
+# ---- a process of two cores is one rank: its cores are streams ----
+NEURON_RT_NUM_CORES=2 neuron-profile inspect -o two -- neuron-bench exec m.neff --cores 0-1 --rate 100 --count 40 >/dev/null 2>err || fail "inspect two: $(cat err)"
+[ "$(find two -name ntrace.pb | wc -l)" = 1 ] || fail "two cores are not one process: $(find two)"
+formats 0 two
+[ "$(ls two.kineto)" = rank_0.json ] && [ "$(find two.chakra -name '*.et' | wc -l)" = 1 ] || fail "two cores are two ranks: $(ls two.kineto two.chakra)"
+python3 "$check" 1 two.kineto two.chakra >said || fail "two cores: $(cat said)"
+jq -e '.distributedInfo.world_size == 1 and ([.traceEvents[] | select(.cat == "kernel") | .args.stream] | length == 40 and (unique | length) == 2)' \
+    two.kineto/rank_0.json >/dev/null || fail "executions of two cores: $(cat two.kineto/rank_0.json)"
+
 # ---- what cannot be written ----
 mkdir full && touch full/other
 for format in kineto chakra; do
