@@ -162,7 +162,9 @@ static int run(const struct asked *asked, char *const *names, int name_count)
         ret = put(asked, names, name_count, &sink);
         /* What cannot be written is told by the commit, what an analysis could not keep is told
          * here. */
-        if (ret < 0 && sink.failed == 0) {
+        if (ret < 0 && asked->folder.err && asked->folder.err->text[0]) {
+            err = *asked->folder.err;
+        } else if (ret < 0 && sink.failed == 0) {
             ntk_long_list_err_set(&err, ret, ntk_fs_temporary_folder());
         } else {
             ret = ntk_sink_commit(&sink, &err);
@@ -253,7 +255,8 @@ static int run_folder(char *const *names, int name_count)
                         .trace_count = count,
                         .folders = &paths,
                         .options = &arg_changes,
-                        .has_warned = &has_warned },
+                        .has_warned = &has_warned,
+                        .err = &err },
         };
         int ran = run(&asked, names, name_count);
         code = ran ? ran : code ? code : has_warned;

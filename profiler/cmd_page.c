@@ -370,7 +370,7 @@ static int ranks_judge(struct shown *shown, const char **out_unknown, struct ntk
     }
     if (shown->has_ranks) {
         ntk_json_init(&json, &shown->joined_json, false);
-        ret = ntk_output_joined_list(&shown->ranks, NULL, NULL, &json);
+        ret = ntk_output_joined_list(&shown->ranks, NULL, NULL, &json, NULL);
     }
     return ret < 0 ? ntk_long_list_err_set(err, ret, ntk_fs_temporary_folder()) : 0;
 }

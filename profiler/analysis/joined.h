@@ -127,6 +127,9 @@ struct ntk_joined {
 /* "link=2,rank3.host=0" is added. -EINVAL with a sentence. */
 int ntk_joined_changes_add(struct ntk_joined_options *options, const char *text,
                            struct ntk_err *err);
+/* Whether the ranks that are changed are there. -ENOENT with a sentence. */
+int ntk_joined_changes_check(const struct ntk_joined_options *options,
+                             const struct ntk_joined *joined, struct ntk_err *err);
 /* The list is finished; its lives are given instances. options may be NULL. 0 or -errno. */
 int ntk_analysis_joined_list(struct ntk_rank_list *list, const struct ntk_joined_options *options,
                              struct ntk_joined *out_joined);

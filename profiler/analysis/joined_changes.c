@@ -80,3 +80,30 @@ int ntk_joined_changes_add(struct ntk_joined_options *options, const char *text,
         }
     }
 }
+
+static bool has_rank(const struct ntk_joined *joined, uint32_t number)
+{
+    for (size_t i = 0; i < joined->rank_count; i++) {
+        if (joined->ranks[i].number == number) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int ntk_joined_changes_check(const struct ntk_joined_options *options,
+                             const struct ntk_joined *joined, struct ntk_err *err)
+{
+    for (size_t i = 0; options && joined->rank_count > 0 && i < options->change_count; i++) {
+        const struct ntk_joined_change *change = &options->changes[i];
+
+        if (change->is_of_rank && !has_rank(joined, change->worker)) {
+            return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
+                               "--what-if changes rank %u, which is not there: %zu ranks from %u "
+                               "to %u are",
+                               change->worker, joined->rank_count, joined->ranks[0].number,
+                               joined->ranks[joined->rank_count - 1].number);
+        }
+    }
+    return 0;
+}

@@ -453,7 +453,7 @@ static int gather(const struct ntk_system_asked *asked, struct ntk_rank_list *li
 }
 
 int ntk_output_joined_list(struct ntk_rank_list *list, const struct ntk_joined_options *options,
-                           struct ntk_buf *text, struct ntk_json *json)
+                           struct ntk_buf *text, struct ntk_json *json, struct ntk_err *err)
 {
     bool has_changes = options && options->change_count > 0;
     struct ntk_joined joined = { 0 };
@@ -464,6 +464,8 @@ int ntk_output_joined_list(struct ntk_rank_list *list, const struct ntk_joined_o
     }
     if (joined.rank_count + joined.twice_count < 2) {
         ret = -ENODATA;
+    } else if (ntk_joined_changes_check(options, &joined, err) < 0) {
+        ret = -ENOENT;
     } else if (json) {
         joined_json(&joined, list, has_changes, json);
     } else {
@@ -480,7 +482,7 @@ int ntk_output_joined(const struct ntk_system_asked *asked, struct ntk_buf *text
 
     ntk_rank_list_init(&list);
     int ret = gather(asked, &list);
-    ret = ret ? ret : ntk_output_joined_list(&list, asked->options, text, json);
+    ret = ret ? ret : ntk_output_joined_list(&list, asked->options, text, json, asked->err);
     ntk_rank_list_fini(&list);
     return ret;
 }

@@ -14,6 +14,7 @@ struct ntk_system_asked {
     const struct ntk_vec *folders;            /* of char *; NULL: none */
     const struct ntk_joined_options *options; /* may be NULL */
     bool *has_warned; /* set when a file could not be read, which is told on stderr; may be NULL */
+    struct ntk_err *err; /* gets the sentence of a negative result that has one; may be NULL */
 };
 
 /* Appended to json, or to text where json is NULL. 0, -errno, or -ENODATA:
@@ -23,6 +24,6 @@ int ntk_output_joined(const struct ntk_system_asked *asked, struct ntk_buf *text
 
 /* The same of a list that is finished. */
 int ntk_output_joined_list(struct ntk_rank_list *list, const struct ntk_joined_options *options,
-                           struct ntk_buf *text, struct ntk_json *json);
+                           struct ntk_buf *text, struct ntk_json *json, struct ntk_err *err);
 
 #endif

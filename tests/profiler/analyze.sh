@@ -172,6 +172,8 @@ holds '.joined | ([.workers[].path_ns[]] | add) == .total_ns'
 # The first of the five lies before what is looked at.
 holds '.joined.workers[2] | .parts_ns.host >= 4 * 30e6 and .path_ns.host >= 30e6 and .last_count >= 1'
 holds '.joined | .estimate_ns <= .unchanged_ns - 30e6'
+analyze 1 -d late --what-if rank1.run=2,rank9.host=0 joined
+[ "$(wc -l <err)" = 1 ] && grep -q 'changes rank 9, which is not there: 4 ranks from 0 to 3 are' err && [ ! -s printed ] || complain "a rank that is not there is changed"
 analyze 0 -d late joined
 grep -q '^4 workers joined at 10 collectives; critical path ' printed || complain "text of joined ranks"
 cut=$(find late -name ntrace.pb | head -1)
