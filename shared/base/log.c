@@ -64,6 +64,14 @@ static bool is_journal(void)
            fstat(STDERR_FILENO, &stat) == 0 && stat.st_dev == device && stat.st_ino == inode;
 }
 
+/* "neuron-monitor diag" says by its name which part of the program speaks. */
+static bool is_in_name(const char *module)
+{
+    const char *last = strrchr(program_name, ' ');
+
+    return last && strcmp(last + 1, module) == 0;
+}
+
 void ntk_log_write(enum ntk_log_level level, const char *module, const char *format, ...)
 {
     char line[LINE_BYTES];
@@ -77,7 +85,7 @@ void ntk_log_write(enum ntk_log_level level, const char *module, const char *for
     const char *priority = !sink && is_journal() ? priorities[level] : "";
     int used = 0;
     if (!sink) {
-        used = module && *module
+        used = module && *module && !is_in_name(module)
                    ? snprintf(line, sizeof line, "%s%s: %s: ", priority, program_name, module)
                    : snprintf(line, sizeof line, "%s%s: ", priority, program_name);
     }

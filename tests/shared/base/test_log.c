@@ -66,6 +66,19 @@ static void test_lines(void **state)
                              "<7>test: store: it is at it\n");
 }
 
+static void test_a_module_that_the_program_is_named_after(void **state)
+{
+    char out[512];
+
+    ntk_log_set_program("test store");
+    ntk_log_set_level(NTK_LOG_WARN);
+    write_lines(NO_JOURNAL, out, sizeof out);
+    assert_string_equal(out, "test store: it breaks\ntest store: it is slow\n");
+    ntk_log_set_program("store");
+    write_lines(NO_JOURNAL, out, sizeof out);
+    assert_string_equal(out, "store: store: it breaks\nstore: it is slow\n");
+}
+
 static void test_failure(void **state)
 {
     const struct ntk_err err = { .offset = 12, .text = "bad magic" };
@@ -136,9 +149,11 @@ static void test_sink(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_lines),
-                                        cmocka_unit_test(test_failure),
-                                        cmocka_unit_test(test_control_characters),
-                                        cmocka_unit_test(test_sink) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_a_module_that_the_program_is_named_after),
+        cmocka_unit_test(test_failure), cmocka_unit_test(test_control_characters),
+        cmocka_unit_test(test_sink)
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
