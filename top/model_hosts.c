@@ -176,7 +176,9 @@ static const char *clock_text(char text[CLOCK_BYTES], const struct ntk_top_host 
     uint64_t far_ns = ahead_ns < 0 ? -(uint64_t)ahead_ns : (uint64_t)ahead_ns;
     char span[NTK_UNITS_TEXT_BYTES];
 
-    if (far_ns <= host->state.clock.error_ns) {
+    if (host->state.clock.error_ns == NTK_RANKS_CLOCK_UNKNOWN) {
+        (void)snprintf(text, CLOCK_BYTES, "not known");
+    } else if (far_ns <= host->state.clock.error_ns) {
         (void)snprintf(text, CLOCK_BYTES, "within %s",
                        ntk_units_duration(span, sizeof span, host->state.clock.error_ns));
     } else {
@@ -323,6 +325,7 @@ static void json_host(struct ntk_json *json, const struct ntk_top_hosts *hosts,
                       const struct ntk_top_host *host)
 {
     bool has = host->state.snapshot != NULL;
+    bool has_clock = has && host->state.clock.error_ns != NTK_RANKS_CLOCK_UNKNOWN;
 
     ntk_json_object_begin(json);
     ntk_json_key_text(json, "host", host->name);
@@ -330,9 +333,9 @@ static void json_host(struct ntk_json *json, const struct ntk_top_hosts *hosts,
                       ntk_top_host_health_names[ntk_top_model_host_health(hosts, host)]);
     ntk_json_key_text(json, "error", host->state.trouble[0] ? host->state.trouble : NULL);
     json_number(json, "age_seconds", has, (double)host->state.age_ns / NTK_NS_PER_SECOND);
-    json_number(json, "clock_ahead_seconds", has,
+    json_number(json, "clock_ahead_seconds", has_clock,
                 (double)host->state.clock.ahead_ns / NTK_NS_PER_SECOND);
-    json_number(json, "clock_error_seconds", has,
+    json_number(json, "clock_error_seconds", has_clock,
                 (double)host->state.clock.error_ns / NTK_NS_PER_SECOND);
     ntk_json_key_u64(json, "reports", host->state.reports);
     json_number(json, "utilization_percent", host->busy_percent.present, host->busy_percent.value);

@@ -16,7 +16,7 @@
 static uint64_t arg_after_ns;
 static uint64_t arg_wait_ns;
 static bool arg_json;
-static struct ntk_hosts_remote arg_remote = { .timeout_ns = 5 * NTK_NS_PER_SECOND };
+static struct ntk_hosts_remote arg_remote = { .timeout_ns = NTK_HOSTS_TIMEOUT_NS };
 static struct ntk_hang_view view;
 
 static const struct ntk_opt option_rows[] = {
@@ -30,13 +30,7 @@ static const struct ntk_opt option_rows[] = {
       "only communicators of processes with this tag, or that meet at this place" },
     { 'a', "all", 0, NTK_OPT_FLAG, &view.all, "show communicators that go on as well" },
     { 'j', "json", 0, NTK_OPT_FLAG, &arg_json, "a JSON object" },
-    { 0, "Other machines", 0, NTK_OPT_HEADING, 0, 0 },
-    { 0, "token-file", "FILE", NTK_OPT_TEXT, &arg_remote.token_file,
-      "bearer token for the agents" },
-    { 0, "ca-file", "FILE", NTK_OPT_TEXT, &arg_remote.ca_file,
-      "certificates that the agents are checked against, instead of the system's" },
-    { 0, "timeout", "TIME", NTK_OPT_DURATION, &arg_remote.timeout_ns,
-      "how long an agent may take, default 5s", .is_above_zero = true },
+    NTK_HOSTS_OPT(arg_remote),
     { 0, "Other", 0, NTK_OPT_HEADING, 0, 0 },
     NTK_OPT_COMMON_COMPLETION,
     NTK_OPT_COMMON_VERSION,

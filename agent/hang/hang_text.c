@@ -366,7 +366,9 @@ static void write_clocks(const struct ntk_hang_view *view, struct ntk_buf *out)
         if (host->clock.ahead_ns < 0) {
             size_ns = 0 - size_ns;
         }
-        if (host->name[0] && host->snapshot) {
+        if (host->name[0] && host->snapshot && host->clock.error_ns == NTK_RANKS_CLOCK_UNKNOWN) {
+            ntk_buf_add_format(out, "clock of %s: not known, its answer has no date\n", host->name);
+        } else if (host->name[0] && host->snapshot) {
             ntk_buf_add_format(out, "clock of %s: %s %s, give or take %s\n", host->name,
                                span(ahead, sizeof ahead, size_ns),
                                host->clock.ahead_ns < 0 ? "behind" : "ahead",

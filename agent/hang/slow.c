@@ -17,20 +17,14 @@
 static uint64_t arg_for_ns = 5 * NTK_NS_PER_SECOND;
 static bool arg_all;
 static bool arg_json;
-static struct ntk_hosts_remote arg_remote = { .timeout_ns = 5 * NTK_NS_PER_SECOND };
+static struct ntk_hosts_remote arg_remote = { .timeout_ns = NTK_HOSTS_TIMEOUT_NS };
 
 static const struct ntk_opt option_rows[] = {
     { 0, "for", "TIME", NTK_OPT_DURATION, &arg_for_ns, "look so long, default 5s",
       .is_above_zero = true },
     { 'a', "all", 0, NTK_OPT_FLAG, &arg_all, "show communicators without a slow rank as well" },
     { 'j', "json", 0, NTK_OPT_FLAG, &arg_json, "a JSON object" },
-    { 0, "Other machines", 0, NTK_OPT_HEADING, 0, 0 },
-    { 0, "token-file", "FILE", NTK_OPT_TEXT, &arg_remote.token_file,
-      "bearer token for the agents" },
-    { 0, "ca-file", "FILE", NTK_OPT_TEXT, &arg_remote.ca_file,
-      "certificates that the agents are checked against, instead of the system's" },
-    { 0, "timeout", "TIME", NTK_OPT_DURATION, &arg_remote.timeout_ns,
-      "how long an agent may take, default 5s", .is_above_zero = true },
+    NTK_HOSTS_OPT(arg_remote),
     { 0, "Other", 0, NTK_OPT_HEADING, 0, 0 },
     NTK_OPT_COMMON_COMPLETION,
     NTK_OPT_COMMON_VERSION,

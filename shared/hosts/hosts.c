@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "shared/base/clock.h"
 #include "shared/http/http_many.h"
@@ -12,6 +13,8 @@
 
 /* Asked at the same time; the others when one of these has ended. */
 #define PLACES_MAX 64u
+/* A date is by the kernel's coarse clock, which is a tick behind. */
+#define TICK_NS (20 * NTK_NS_PER_MS)
 
 void ntk_host_fini(struct ntk_host *host)
 {
@@ -75,14 +78,47 @@ int ntk_hosts_answer_read(const struct ntk_http_answer *answer, struct ntk_snaps
                : ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "the answer is no report");
 }
 
-struct ntk_ranks_clock ntk_hosts_clock(const struct ntk_snapshot *snapshot, uint64_t asked_ns,
+/* The second in which the peer gave the answer; false: it does not say. */
+static bool date_get(const struct ntk_http_answer *answer, uint64_t *out_ns)
+{
+    char text[64];
+    struct tm parts = { 0 };
+    const char *end;
+
+    if (!ntk_http_answer_header_get(answer, "date", text, sizeof text)) {
+        return false;
+    }
+    end = strptime(text, "%a, %d %b %Y %H:%M:%S GMT", &parts);
+    time_t seconds = end && !*end ? timegm(&parts) : -1;
+    if (seconds <= 0 || (uint64_t)seconds >= INT64_MAX / NTK_NS_PER_SECOND) {
+        return false;
+    }
+    *out_ns = (uint64_t)seconds * NTK_NS_PER_SECOND;
+    return true;
+}
+
+struct ntk_ranks_clock ntk_hosts_clock(const struct ntk_snapshot *snapshot,
+                                       const struct ntk_http_answer *answer, uint64_t asked_ns,
                                        uint64_t answered_ns)
 {
-    uint64_t took_ns = answered_ns > asked_ns ? answered_ns - asked_ns : 0; /* clocks are set */
+    uint64_t first_ns; /* its time of the answer lies between them */
+    uint64_t last_ns;
+    uint64_t made_ns = snapshot->realtime_ns;
 
+    answered_ns = answered_ns > asked_ns ? answered_ns : asked_ns; /* clocks are set */
+    if (!date_get(answer, &first_ns)) {
+        uint64_t middle_ns = asked_ns + (answered_ns - asked_ns) / 2;
+
+        return (struct ntk_ranks_clock){ .ahead_ns = (int64_t)(made_ns - middle_ns),
+                                         .error_ns = NTK_RANKS_CLOCK_UNKNOWN };
+    }
+    last_ns = first_ns + NTK_NS_PER_SECOND + TICK_NS;
+    first_ns = made_ns > first_ns && made_ns < last_ns ? made_ns : first_ns;
+    /* Ahead by first - answered at least and by last - asked at most. */
+    uint64_t wide_ns = (last_ns - first_ns) + (answered_ns - asked_ns);
     return (struct ntk_ranks_clock){
-        .ahead_ns = (int64_t)(snapshot->realtime_ns - (asked_ns + took_ns / 2)),
-        .error_ns = snapshot->period_ns + took_ns,
+        .ahead_ns = (int64_t)(first_ns - answered_ns + wide_ns / 2),
+        .error_ns = wide_ns / 2 + 1,
     };
 }
 
@@ -134,7 +170,7 @@ static void take(struct asker *asker, const struct ntk_http_many_end *end)
         host->err = end->err;
     } else if (ntk_hosts_answer_read(end->answer, &snapshot, &host->err) == 0 && snapshot) {
         host->snapshot = snapshot;
-        host->clock = ntk_hosts_clock(snapshot, asked->asked_ns, answered_ns);
+        host->clock = ntk_hosts_clock(snapshot, end->answer, asked->asked_ns, answered_ns);
     }
 }
 

@@ -15,7 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "shared/base/clock.h"
 #include "shared/base/err.h"
+#include "shared/base/opt.h"
 #include "shared/http/http_client.h"
 #include "shared/metrics/ranks.h"
 #include "shared/metrics/snapshot.h"
@@ -46,6 +48,27 @@ struct ntk_hosts_remote {
     uint64_t timeout_ns;    /* of one host */
 };
 
+#define NTK_HOSTS_TIMEOUT_NS (5 * NTK_NS_PER_SECOND) /* unless somebody says otherwise */
+
+/* Rows of the options of who asks agents: remote, whose timeout_ns begins as the above. */
+#define NTK_HOSTS_OPT(remote)                                                             \
+    { 0, "Other machines", 0, NTK_OPT_HEADING, 0, 0 }, { 0,                               \
+                                                         "token-file",                    \
+                                                         "FILE",                          \
+                                                         NTK_OPT_TEXT,                    \
+                                                         &(remote).token_file,            \
+                                                         "bearer token for the agents" }, \
+        { 0,                                                                              \
+          "ca-file",                                                                      \
+          "FILE",                                                                         \
+          NTK_OPT_TEXT,                                                                   \
+          &(remote).ca_file,                                                              \
+          "certificates that the agents are checked against, instead of the system's" },  \
+    {                                                                                     \
+        0, "timeout", "TIME", NTK_OPT_DURATION, &(remote).timeout_ns,                     \
+            "how long an agent may take, default 5s", .is_above_zero = true               \
+    }
+
 /* The address of path at a host: "http://" before a name without scheme; a URL that has a path of
  * its own keeps it. -EINVAL with a sentence. */
 int ntk_hosts_url_make(const char *name, const char *path, char *url, size_t url_bytes,
@@ -61,9 +84,11 @@ struct ntk_http_question ntk_hosts_question(const struct ntk_hosts_remote *remot
 /* The snapshot of an answer with a status. Negative with a sentence. */
 int ntk_hosts_answer_read(const struct ntk_http_answer *answer, struct ntk_snapshot **out_snapshot,
                           struct ntk_err *err);
-/* How far the clock of who made a report is ahead: it was made at some time before the answer was
- * here and after the one before it was made. Times are of this machine, since 1970. */
-struct ntk_ranks_clock ntk_hosts_clock(const struct ntk_snapshot *snapshot, uint64_t asked_ns,
+/* How far the clock of who answers is ahead, by the time that it gives the answer (Date, whole
+ * seconds) and that of its report, which is before. A report alone does not tell how old it is: then
+ * error_ns is NTK_RANKS_CLOCK_UNKNOWN. Times are of this machine, since 1970. */
+struct ntk_ranks_clock ntk_hosts_clock(const struct ntk_snapshot *snapshot,
+                                       const struct ntk_http_answer *answer, uint64_t asked_ns,
                                        uint64_t answered_ns);
 
 #ifdef __cplusplus

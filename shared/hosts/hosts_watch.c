@@ -94,7 +94,7 @@ static void take(struct ntk_hosts_watch *watch, const struct ntk_http_many_end *
     const struct ntk_snapshot *useless = snapshot;
     if (is_new(host, snapshot)) {
         useless = host->state.snapshot;
-        host->state.clock = ntk_hosts_clock(snapshot, host->asked_ns, answered_ns);
+        host->state.clock = ntk_hosts_clock(snapshot, end->answer, host->asked_ns, answered_ns);
         host->state.age_ns = ntk_clock_monotonic_ns();
         host->state.snapshot = snapshot;
         host->state.reports++;

@@ -114,9 +114,10 @@ void ntk_ranks_init(struct ntk_ranks *ranks);
 void ntk_ranks_fini(struct ntk_ranks *ranks);
 
 /* How the clock of the machine that took a snapshot stands. */
+#define NTK_RANKS_CLOCK_UNKNOWN UINT64_MAX
 struct ntk_ranks_clock {
-    int64_t ahead_ns; /* of ours */
-    uint64_t error_ns;
+    int64_t ahead_ns;  /* of ours */
+    uint64_t error_ns; /* NTK_RANKS_CLOCK_UNKNOWN: it may be anywhere */
 };
 /* Adds the rows of a machine; host is borrowed. 0 or -ENOMEM. */
 int ntk_ranks_add(struct ntk_ranks *ranks, const struct ntk_snapshot *snapshot, const char *host,

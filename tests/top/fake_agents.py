@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Agents without machines: fake_agents.py REPORT MODE... answers a recorded report at a port for each mode, until it is
-killed. Modes: good (made now, each second another), old (always the same), silent (takes connections and says nothing),
+killed. Modes: good (made now, each second another), old (always the same, without a date), silent (takes connections and says nothing),
 garbage, endless, ahead (its clock, by an hour). The ports are printed, one a line."""
 import asyncio
+import email.utils
 import json
 import sys
 import time
@@ -29,7 +30,9 @@ def serve(mode):
                         writer.write(b" " * 65536)
                         await writer.drain()
                 text = body(mode, time.time())
-                writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(text) + text)
+                now = time.time() + (3600 if mode == "ahead" else 0)
+                date = b"" if mode == "old" else b"Date: %s\r\n" % email.utils.formatdate(now, usegmt=True).encode()
+                writer.write(b"HTTP/1.1 200 OK\r\n%sContent-Length: %d\r\n\r\n" % (date, len(text)) + text)
                 await writer.drain()
         except (OSError, asyncio.IncompleteReadError):
             pass

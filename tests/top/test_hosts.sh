@@ -52,6 +52,9 @@ done
 [ "$(jq -r '.hosts[4].host' list.json)" = "${names[3]}" ] || fail "the busiest is not first of the good: $(cat list.json)"
 [ "$(state "${fakes[4]}" 'clock_ahead_seconds | round')" = 3600 ] ||
     fail "the clock that is ahead: $(cat list.json)"
+[ "$(state "${fakes[3]}" 'clock_ahead_seconds')" = null ] || fail "a clock that nobody tells of: $(cat list.json)"
+# The first report of an agent covers next to no time and may be of any age.
+[ "$(state "${names[1]}" 'clock_error_seconds < 3')" = true ] || fail "the clock of an agent: $(cat list.json)"
 neuron-top $(printf -- "--connect %s " "${names[@]:1}" "${fakes[4]}") --once >frame
 greps ': 5 hosts' frame && greps "${names[3]} .*good" frame && greps '3600s ahead' frame || fail "text: $(cat frame)"
 

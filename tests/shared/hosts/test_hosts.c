@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "shared/base/clock.h"
@@ -130,7 +131,7 @@ static void hostile_and_silent_hosts_keep_nobody_else_from_being_read(void **sta
     hosts[COUNT].name = "127.0.0.1:1"; /* nobody is there */
     assert_int_equal(ntk_hosts_ask(hosts, COUNT + 1, NTK_HOSTS_REPORT, &remote, &err), 0);
     assert_non_null(hosts[0].snapshot);
-    assert_true(hosts[0].clock.ahead_ns < 0); /* its report is of 1970 */
+    assert_true(hosts[0].clock.error_ns == NTK_RANKS_CLOCK_UNKNOWN); /* when is not said */
     for (size_t i = 1; i <= COUNT; i++) {
         assert_null(hosts[i].snapshot);
         assert_true(hosts[i].err.text[0]);
@@ -143,6 +144,68 @@ static void hostile_and_silent_hosts_keep_nobody_else_from_being_read(void **sta
     }
     for (size_t i = 0; i < COUNT; i++) {
         peer_end(&peers[i]);
+    }
+}
+
+/* The head of an answer that was given at the second. */
+static struct ntk_http_answer answer_of(uint64_t second)
+{
+    struct ntk_http_answer answer = { .status = 200 };
+    time_t time = (time_t)second;
+    struct tm parts;
+    char line[80];
+
+    strftime(line, sizeof line, "date: %a, %d %b %Y %H:%M:%S GMT\n", gmtime_r(&time, &parts));
+    ntk_buf_add(&answer.head, line, strlen(line));
+    return answer;
+}
+
+/* Method: all clocks, ages of the report and ways to and fro, of an agent that is ahead by a known
+ * time: what is told covers it always, and is never wider than a second, a tick and the way. */
+static void the_error_of_a_clock_covers_the_age_of_the_report(void **state)
+{
+    static const int64_t aheads[] = { 0, 1, -1, 499999999, -3600000000000, 86400123456789 };
+    static const uint64_t ages[] = { 0, 1000000, 999999999, 5 * NTK_NS_PER_SECOND,
+                                     3600 * NTK_NS_PER_SECOND };
+    static const uint64_t ways[] = { 0, 1000000, 2500000000 };
+    const uint64_t asked_ns = UINT64_C(1764000000123456789);
+
+    (void)state;
+    for (size_t i = 0; i < 6 * 5 * 3 * 3; i++) {
+        int64_t ahead_ns = aheads[i % 6];
+        uint64_t way_ns = ways[i / 30 % 3];
+        uint64_t given_ns = asked_ns + way_ns * (i / 90) / 2; /* early, in the middle or late */
+        uint64_t its_ns = given_ns + (uint64_t)ahead_ns;
+        struct ntk_snapshot snapshot = { .realtime_ns = its_ns - ages[i / 6 % 5],
+                                         .period_ns = NTK_NS_PER_MS };
+        struct ntk_http_answer answer = answer_of(its_ns / NTK_NS_PER_SECOND);
+        struct ntk_ranks_clock clock =
+            ntk_hosts_clock(&snapshot, &answer, asked_ns, asked_ns + way_ns);
+        int64_t off_ns = clock.ahead_ns - ahead_ns;
+
+        if ((uint64_t)(off_ns < 0 ? -off_ns : off_ns) > clock.error_ns ||
+            clock.error_ns > (1020 * NTK_NS_PER_MS + way_ns) / 2 + 1) {
+            fail_msg("case %zu: ahead %lld, not %lld, give or take %llu", i,
+                     (long long)clock.ahead_ns, (long long)ahead_ns,
+                     (unsigned long long)clock.error_ns);
+        }
+        ntk_http_answer_fini(&answer);
+    }
+}
+
+static void a_clock_without_a_date_is_not_known(void **state)
+{
+    static const char *const heads[] = { "", "date: \n", "date: yesterday\n",
+                                         "date: Tue, 24 Nov 2026 04:00:00\n" };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+        struct ntk_snapshot snapshot = { .realtime_ns = 1, .period_ns = 1 };
+        struct ntk_http_answer answer = { .status = 200 };
+
+        ntk_buf_add(&answer.head, heads[i], strlen(heads[i]));
+        assert_true(ntk_hosts_clock(&snapshot, &answer, 5, 6).error_ns == NTK_RANKS_CLOCK_UNKNOWN);
+        ntk_http_answer_fini(&answer);
     }
 }
 
@@ -171,6 +234,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_form_of_an_address_leads_to_the_same_agent),
         cmocka_unit_test(hostile_and_silent_hosts_keep_nobody_else_from_being_read),
+        cmocka_unit_test(the_error_of_a_clock_covers_the_age_of_the_report),
+        cmocka_unit_test(a_clock_without_a_date_is_not_known),
         cmocka_unit_test(many_hosts_are_all_asked),
     };
 
