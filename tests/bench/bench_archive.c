@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bench_archive - what archiving an hour of the largest machine costs (128 cores, a row each second: 460,800 rows
+ * of core_sample): CPU time beside SQLite stepping through the same rows and handing out their values, bytes a row, and
+ * memory.
+ *
+ * Method: the agent's own archive in this thread, into a folder in memory; time is the thread's CPU time, so the
+ * disk does not count. Memory is what the process has at most beyond what reading alone takes. The values are
+ * like those of cores at work: busy shares and bytes that change each second.
+ */
+#include <inttypes.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "agent/archive/archive.h"
+#include "shared/store/store.h"
+#include "tests/bench/rounds.h"
+#include "tests/support/scratch.h"
+
+#define ROWS 460800
+#define START_NS UINT64_C(1700002800000000000) /* on the hour */
+#define ROUND_COUNT 5
+#define FLOOR_TARGET 2.5
+#define MEMORY_TARGET_MIB 96
+
+static char *db_path;
+static struct ntk_store_reader *reader;
+static struct ntk_archive *archive;
+static uint64_t bytes_written;
+
+static void require(int is_good, const char *what)
+{
+    if (!is_good) {
+        fprintf(stderr, "bench_archive: %s\n", what);
+        exit(1);
+    }
+}
+
+static void make_database(void)
+{
+    static const char sql[] =
+        "INSERT INTO machine (since_ns, boot_id, host_name, instance_name, instance_id, "
+        "instance_type, zone, region,"
+        " lnc, core_count) VALUES (1700000000000000000, 'b', 'bench', '', '', '', '', '', 1, 128);"
+        "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 31)"
+        " INSERT INTO process (process_id, boot_id, header_pid, uid, start_time, pid, tag, "
+        "command, user, container,"
+        " runtime_version, framework_version, instance_type, lnc, first_seen_ns, last_seen_ns)"
+        " SELECT i + 1, '11111111-2222-3333-4444-555555555555', 1000 + i, 1000, 77000 + i, 1000 + "
+        "i, 'job-' || i,"
+        " 'python', 'user', '', '', '', '', 1, 0, 0 FROM n;";
+    struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX },
+                                         .keep_bytes = UINT64_C(1) << 40 };
+    struct ntk_store *store = NULL;
+    struct ntk_err err = { 0 };
+    sqlite3 *db = NULL;
+    sqlite3_stmt *insert = NULL, *info = NULL;
+    char text[2048] = "INSERT INTO core_sample VALUES (?1";
+    int columns = 0;
+
+    require(ntk_store_open(db_path, &options, &store, &err) == 0, err.text);
+    ntk_store_close(store, NULL);
+    require(sqlite3_open(db_path, &db) == SQLITE_OK &&
+                sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK &&
+                sqlite3_prepare_v2(db, "PRAGMA table_info(core_sample)", -1, &info, NULL) ==
+                    SQLITE_OK,
+            "no database");
+    while (sqlite3_step(info) == SQLITE_ROW) {
+        columns++;
+        if (columns > 1) {
+            snprintf(text + strlen(text), sizeof text - strlen(text), ", ?%d", columns);
+        }
+    }
+    sqlite3_finalize(info);
+    strncat(text, ")", sizeof text - strlen(text) - 1);
+    require(sqlite3_prepare_v2(db, text, -1, &insert, NULL) == SQLITE_OK &&
+                sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) == SQLITE_OK,
+            sqlite3_errmsg(db));
+    uint64_t mix = 1;
+    for (int i = 0; i < ROWS; i++) {
+        int second = i / 128, core = i % 128;
+        sqlite3_bind_int64(insert, 1,
+                           (sqlite3_int64)(START_NS + (uint64_t)(second + 1) * 1000000000u -
+                                           (uint64_t)(second % 7) * 1000u));
+        sqlite3_bind_int(insert, 2, 1 + core / 4);
+        sqlite3_bind_int(insert, 3, core);
+        sqlite3_bind_int64(insert, 4, 1000000000 + second % 1000);
+        for (int c = 5; c <= columns; c++) {
+            mix = mix * UINT64_C(6364136223846793005) + 1442695040888963407u;
+            sqlite3_bind_int64(insert, c, (sqlite3_int64)(500000000 + (mix >> 36)));
+        }
+        require(sqlite3_step(insert) == SQLITE_DONE, sqlite3_errmsg(db));
+        sqlite3_reset(insert);
+    }
+    require(sqlite3_exec(db, "COMMIT; PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL) ==
+                SQLITE_OK,
+            sqlite3_errmsg(db));
+    sqlite3_finalize(insert);
+    sqlite3_close(db);
+}
+
+/* Each value is looked at, as one has to that writes it anywhere. */
+static double read_rows(void *ctx)
+{
+    struct ntk_store_cursor *cursor = NULL;
+    const struct ntk_store_cell *cells;
+    struct ntk_err err = { 0 };
+    uint64_t begin = rounds_cpu_ns();
+    volatile uint64_t sum = 0;
+    size_t count, rows = 0;
+
+    (void)ctx;
+    require(ntk_store_cursor_open(reader, NTK_STORE_DATASET_core_sample, START_NS,
+                                  START_NS + UINT64_C(3600000000000), &cursor, &err) == 0,
+            err.text);
+    (void)ntk_store_cursor_columns(cursor, &count);
+    while (ntk_store_cursor_next(cursor, &cells, &err) == 1) {
+        for (size_t i = 0; i < count; i++) {
+            sum = sum + (cells[i].kind == NTK_STORE_CELL_TEXT ? cells[i].bytes_count
+                                                              : (uint64_t)cells[i].i64);
+        }
+        rows++;
+    }
+    ntk_store_cursor_close(cursor);
+    require(rows == ROWS, "rows are missing");
+    return (double)(rounds_cpu_ns() - begin) / ROWS;
+}
+
+static double write_rows(void *ctx)
+{
+    struct ntk_archive_counts counts = { 0 };
+    struct ntk_err err = { 0 };
+    uint64_t begin = rounds_cpu_ns();
+
+    (void)ctx;
+    require(ntk_archive_write(archive, reader, NTK_STORE_DATASET_core_sample, START_NS, &counts,
+                              &err) == 0,
+            err.text);
+    require(counts.rows == ROWS, "rows are missing in the part");
+    bytes_written = counts.bytes;
+    return (double)(rounds_cpu_ns() - begin) / ROWS;
+}
+
+static double used_mib(void)
+{
+    struct rusage usage;
+
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)usage.ru_maxrss / 1024;
+}
+
+int main(int argc, char **argv)
+{
+    struct rounds_subject subjects[2] = {
+        { "archive: core_sample as Parquet", write_rows, NULL, { 0 }, 0 },
+        { "reading alone (SQLite)", read_rows, NULL, { 0 }, 0 },
+    };
+    struct ntk_archive_options options = { .cluster = "bench" };
+    struct ntk_err err = { 0 };
+    int good = 1;
+
+    rounds_options(argc, argv);
+    test_scratch_in_memory();
+    char *folder = test_scratch_create();
+    char *place = test_scratch_path(folder, "archive");
+    db_path = test_scratch_path(folder, "store.db");
+    make_database();
+    options.target.destination = place;
+    require(ntk_store_reader_open(db_path, &reader, &err) == 0, err.text);
+    require(ntk_archive_open(&options, &archive, &err) == 0, err.text);
+    (void)read_rows(NULL);
+    double before = used_mib();
+    (void)write_rows(NULL);
+    double memory = used_mib() - before;
+    rounds_run(subjects, 2, ROUND_COUNT);
+    rounds_print(&subjects[0], "ns/row");
+    rounds_print(&subjects[1], "ns/row");
+    good &=
+        rounds_print_ratio("archive over reading alone", &subjects[0], &subjects[1], FLOOR_TARGET);
+    (void)rounds_print_value("rows per second", 1e9 / rounds_min(&subjects[0]), "1/s", 0, 1);
+    (void)rounds_print_value(
+        "Parquet", 1e3 / rounds_min(&subjects[0]) * (double)bytes_written / ROWS, "MB/s", 0, 1);
+    (void)rounds_print_value("bytes per row", (double)bytes_written / ROWS, "B", 0, 0);
+    good &= rounds_print_value("memory beyond reading", memory, "MiB", MEMORY_TARGET_MIB, 0);
+    ntk_archive_close(archive);
+    ntk_store_reader_close(reader);
+    test_scratch_destroy(folder);
+    free(place);
+    free(db_path);
+    return good ? 0 : 1;
+}
