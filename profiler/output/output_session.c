@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "profiler/analysis/executions.h"
 #include "profiler/output/output_cells.h"
 #include "shared/base/json.h"
 #include "shared/base/str.h"
@@ -36,9 +37,10 @@ static void cell_u64_or_dash(struct ntk_text_table *table, uint64_t value, bool 
 
 static void add_cores(const struct ntk_trace *trace, struct ntk_buf *out)
 {
-    static const char *const heads[] = { "NODE ID",  "EXEC TIME (NS)", "EXECUTOR", "NAME",
-                                         "TRACE",    "CYCLES",         "EVENTS",   "DMA",
-                                         "THROTTLE", "OUTSIDE",        "LEFT OUT", "DMA QUEUES" };
+    static const char *const heads[] = { "NODE ID",   "EXEC TIME (NS)", "EXECUTOR", "NAME",
+                                         "TRACE",     "CYCLES",         "EVENTS",   "DMA",
+                                         "THROTTLE",  "OUTSIDE",        "LEFT OUT", "DMA QUEUES",
+                                         "EXECUTIONS" };
     struct ntk_text_table table;
 
     ntk_text_table_init(&table, sizeof heads / sizeof *heads, 1U << 2 | 1U << 3, heads);
@@ -57,8 +59,48 @@ static void add_cores(const struct ntk_trace *trace, struct ntk_buf *out)
         ntk_cell_u64(&table, core->outside_window);
         ntk_cell_u64(&table, core->outside_code + core->unpaired + core->unknown);
         ntk_cell_u64(&table, core->ntff->queue_count);
+        struct ntk_executions executions;
+        if (ntk_analysis_executions(core, &executions) < 0) {
+            out->failed = true;
+        }
+        cell_u64_or_dash(&table, executions.count, executions.count > 0);
+        ntk_executions_fini(&executions);
     }
     ntk_text_table_put(&table, out);
+    ntk_text_table_fini(&table);
+}
+
+/* Of cores whose capture holds more than one. */
+static void add_executions(const struct ntk_trace *trace, struct ntk_buf *out)
+{
+    static const char *const heads[] = { "EXECUTOR", "EXECUTION", "START (NS)", "TIME (NS)" };
+    struct ntk_text_table table;
+    bool has_any = false;
+
+    ntk_text_table_init(&table, sizeof heads / sizeof *heads, 1U << 0, heads);
+    for (size_t c = 0; c < trace->core_count; c++) {
+        const struct ntk_trace_core *core = &trace->cores[c];
+        struct ntk_executions executions;
+
+        if (ntk_analysis_executions(core, &executions) < 0) {
+            out->failed = true;
+        }
+        for (size_t i = 0; i < executions.count && executions.count > 1; i++) {
+            const struct ntk_execution *execution = &executions.items[i];
+
+            has_any = true;
+            ntk_text_table_format(&table, "NC %u", core->ntff->core);
+            ntk_cell_u64(&table, i + 1);
+            ntk_text_table_format(&table, "%lld", (long long)(execution->start_ps / 1000));
+            ntk_text_table_format(&table, "%lld",
+                                  (long long)((execution->end_ps - execution->start_ps) / 1000));
+        }
+        ntk_executions_fini(&executions);
+    }
+    if (has_any) {
+        ntk_text_table_put(&table, out);
+        ntk_buf_add_char(out, '\n');
+    }
     ntk_text_table_fini(&table);
 }
 
@@ -126,6 +168,7 @@ void ntk_output_session_text(const struct ntk_trace *trace, const struct ntk_opc
     ntk_buf_add_char(out, '\n');
     add_cores(trace, out);
     ntk_buf_add_char(out, '\n');
+    add_executions(trace, out);
     add_opcodes(trace, opcodes, out);
 }
 
@@ -145,6 +188,24 @@ static void add_core_json(const struct ntk_trace *trace, size_t index, struct nt
         ntk_json_key_u64(json, "CycleCount", ps);
         ntk_json_key_u64(json, "ExecTimeNs", ps / 1000);
     }
+    struct ntk_executions executions;
+    if (ntk_analysis_executions(core, &executions) < 0) {
+        json->buf->failed = true;
+    }
+    if (executions.count > 0) {
+        ntk_json_key_u64(json, "ExecutionCount", executions.count);
+        ntk_json_key_array_begin(json, "Executions");
+        for (size_t i = 0; i < executions.count; i++) {
+            const struct ntk_execution *execution = &executions.items[i];
+
+            ntk_json_object_begin(json);
+            ntk_json_key_i64(json, "StartNs", execution->start_ps / 1000);
+            ntk_json_key_i64(json, "TimeNs", (execution->end_ps - execution->start_ps) / 1000);
+            ntk_json_object_end(json);
+        }
+        ntk_json_array_end(json);
+    }
+    ntk_executions_fini(&executions);
     ntk_json_key_u64(json, "TraceCount", core->instruction_count);
     ntk_json_key_u64(json, "EventCount", core->event_count);
     ntk_json_key_u64(json, "DmaCount", core->packet_count);

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: instructions of two engines put together by hand, an execution after the other. */
+#include "profiler/analysis/executions.h"
+
+#include "tests/support/unit.h"
+
+#define PASS_PS 1000
+
+static struct ntk_trace_instruction list[256];
+static struct ntk_trace_core core = { .instructions = list };
+
+static void add(uint8_t engine, uint32_t slot, int64_t start_ps)
+{
+    list[core.instruction_count++] = (struct ntk_trace_instruction){
+        .start_ps = start_ps, .end_ps = start_ps + 10, .slot = slot, .engine = engine
+    };
+}
+
+/* A program of a loop of `turns` on engine 0, and of three instructions on engine 4. */
+static void run(int64_t at_ps, unsigned turns)
+{
+    add(0, 100, at_ps);
+    add(4, 7, at_ps + 5);
+    for (unsigned turn = 0; turn < turns; turn++) {
+        add(0, 101, at_ps + 20 + 40 * turn);
+        add(0, 102, at_ps + 40 + 40 * turn);
+    }
+    add(4, 8, at_ps + 500);
+    add(0, 103, at_ps + 600);
+    add(4, 9, at_ps + 700);
+}
+
+static struct ntk_executions find(void)
+{
+    struct ntk_executions executions;
+
+    assert_int_equal(ntk_analysis_executions(&core, &executions), 0);
+    return executions;
+}
+
+static void executions_that_follow_each_other_are_told_apart(void **state)
+{
+    (void)state;
+    core.instruction_count = 0;
+    for (int i = 0; i < 12; i++) {
+        run(i * PASS_PS, 3);
+    }
+    struct ntk_executions executions = find();
+
+    assert_int_equal(executions.count, 12);
+    assert_int_equal(executions.items[0].start_ps, 0);
+    assert_int_equal(executions.items[0].end_ps, 710);
+    assert_int_equal(executions.items[11].start_ps, 11 * PASS_PS);
+    assert_int_equal(executions.items[11].end_ps, 11 * PASS_PS + 710);
+    ntk_executions_fini(&executions);
+}
+
+static void a_loop_is_one_execution(void **state)
+{
+    (void)state;
+    core.instruction_count = 0;
+    run(0, 9);
+    struct ntk_executions executions = find();
+
+    assert_int_equal(executions.count, 1);
+    ntk_executions_fini(&executions);
+}
+
+static void what_does_not_fit_together_is_not_counted(void **state)
+{
+    (void)state;
+    core.instruction_count = 0;
+    assert_int_equal(find().count, 0); /* nothing */
+
+    run(0, 1);
+    add(0, 100, 2000); /* begins again, and ends elsewhere than before */
+    add(0, 102, 2010);
+    assert_int_equal(find().count, 0);
+
+    core.instruction_count = 0;
+    run(0, 1);
+    add(4, 7, 2000); /* one engine alone went on */
+    add(4, 8, 2010);
+    add(4, 9, 2020);
+    assert_int_equal(find().count, 0);
+
+    core.instruction_count = 0;
+    run(0, 1);
+    core.is_cut.instructions = true;
+    assert_int_equal(find().count, 0);
+    core.is_cut.instructions = false;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(executions_that_follow_each_other_are_told_apart),
+        cmocka_unit_test(a_loop_is_one_execution),
+        cmocka_unit_test(what_does_not_fit_together_is_not_counted),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
