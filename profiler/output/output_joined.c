@@ -7,6 +7,9 @@
 
 #include "profiler/output/output_cells.h"
 
+#define LINK_SHARE_TOLD \
+    0.1 /* of the critical path, from where on it is said what link cannot tell */
+
 static double us(uint64_t ns)
 {
     return (double)ns / 1e3;
@@ -273,6 +276,11 @@ static void joined_text(const struct ntk_joined *joined, const struct ntk_rank_l
                        "engines did\n",
                        us(joined->total_ns), us(path_ns[NTK_JOINED_RUN]),
                        us(path_ns[NTK_JOINED_HOST]), us(path_ns[NTK_JOINED_LINK]));
+    if ((double)path_ns[NTK_JOINED_LINK] >= LINK_SHARE_TOLD * us(joined->total_ns) * 1000) {
+        ntk_buf_add_text(text, "Link is the same for all ranks of a collective: traces do not have "
+                               "how long each of them waited in it, so they cannot tell whose "
+                               "links are slow; neuron-monitor slow can while the job runs\n");
+    }
     struct overlap overlap = overlap_of(joined);
     if (overlap.all_ns > 0) {
         ntk_buf_add_format(

@@ -33,6 +33,12 @@ cp -r world.kineto before
 formats 0 world # replaced, with the same bytes
 diff -r before world.kineto >&2 || fail "another time other bytes"
 
+# ---- one of them has slow links: that is link of all, and it is said that nobody can be named ----
+RANKS=3 QUEUED= NEURON_RT_ROOT_COMM_ID=127.0.0.1:46823 NEURON_SOFT_FAULT=slow-link:from=1,factor=600,core=1 neuron-profile inspect -o slow -- \
+    bash -c "$world" "$rank" "$PWD/m.neff" >/dev/null 2>err || fail "inspect slow: $(cat err)"
+neuron-profile analyze -d slow joined >text || fail "no analysis of slow links"
+greps "cannot tell whose links are slow; neuron-monitor slow can" text || fail "slow links: $(cat text)"
+
 # ---- three ranks whose operations are queued: a sum and a gathering, beside executions ----
 RANKS=3 QUEUED=queued NEURON_RT_ROOT_COMM_ID=127.0.0.1:46822 neuron-profile inspect -o queued -- bash -c "$world" "$rank" "$PWD/m.neff" \
     >/dev/null 2>err || fail "inspect queued: $(cat err)"
