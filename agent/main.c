@@ -174,7 +174,7 @@ static const struct ntk_opt last_rows[] = {
       "write each hour and day of the database that is over as Parquet below this folder or "
       "s3://BUCKET/PREFIX" },
     { 0, "archive-cluster", "NAME", NTK_OPT_TEXT, &archive_options.cluster,
-      "the cluster that the machine belongs to; default " NTK_ARCHIVE_CLUSTER },
+      "the cluster that the machine belongs to; default '" NTK_ARCHIVE_CLUSTER "'" },
     { 0, "archive-tables", "LIST", NTK_OPT_CALL, CALL(call_archive_tables),
       "only these, as neuron-monitor export --tables has them; default all" },
     { 0, "archive-endpoint", "URL", NTK_OPT_TEXT, &archive_options.target.endpoint,

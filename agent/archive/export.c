@@ -50,7 +50,7 @@ static const struct ntk_opt option_rows[] = {
       "commas; "
       "'help' lists them" },
     { 0, "cluster", "NAME", NTK_OPT_TEXT, &options.cluster,
-      "the cluster that the machine belongs to; default " NTK_ARCHIVE_CLUSTER },
+      "the cluster that the machine belongs to; default '" NTK_ARCHIVE_CLUSTER "'" },
     { 0, "host", "NAME", NTK_OPT_TEXT, &options.host,
       "the machine; default the host name that is stored" },
     { 0, "S3", 0, NTK_OPT_HEADING, 0, 0 },
