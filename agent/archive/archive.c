@@ -217,7 +217,8 @@ struct step {
 
 static int fail(const struct step *step, int ret)
 {
-    return ntk_err_set(step->err, ret, NTK_ERR_NO_OFFSET, "cannot write %s: %s",
+    return ntk_err_set(step->err, ret, NTK_ERR_NO_OFFSET, "cannot write %s/%s: %s",
+                       step->archive->options->target.destination,
                        ntk_buf_text_get(&step->archive->path), strerror(-ret));
 }
 

@@ -1,6 +1,9 @@
 #!/bin/bash
 # agent - neuron-monitor --archive: hours and days that are over are written by themselves, once, also after a restart and
 # after a place that was full or away; nothing of it holds the agent up or is lost.
+if [ -z "${NTK_ARCHIVE_APART:-}" ] && unshare -m true 2>/dev/null; then # a disk of its own that is full
+    NTK_ARCHIVE_APART=1 exec unshare -m --propagation private bash "$0"
+fi
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 . "$NTK_SOURCE_DIR/tests/agent/archive/lib.sh"
 needs_readers
@@ -56,22 +59,32 @@ stop
 find out -type f -exec stat -c '%n %Y %i' {} + | sort | diff before - | grep '^[<>]' | cut -d/ -f2 | sort -u >anew || true
 [ "$(cat anew)" = model_log ] || fail "a restart writes anew: $(cat anew)"
 
-# ---- a place that cannot be written: said once, reports go on, and all is there when it can be ----
+# ---- a place that is full, or no folder: said once, reports go on, and all is there when it can be ----
 make_old b.db
-: >place
+cause='exists'
+if [ -n "${NTK_ARCHIVE_APART:-}" ] && mkdir place && mount -t tmpfs -o size=64k tmpfs place 2>/dev/null; then
+    cause='No space left on device'
+    head -c 50000 /dev/zero >place/filler
+else
+    rm -rf place
+    : >place
+fi
 start b.db place
 refused() { greps 'waits in the database' <agent.err && echo yes; }
 wait_for refused
+[ "$cause" = exists ] || greps "$cause" <agent.err || fail "of a full disk: $(cat agent.err)"
+find place -name '.*.tmp-*' | greps . && fail "left over: $(find place -name '.*')"
 lines=$(wc -l <lines)
 more() { [ "$(wc -l <lines)" -gt $((lines + 1)) ] && echo yes; }
 wait_for more
-rm place
+if [ "$cause" = exists ]; then rm place; else rm place/filler && mount -o remount,size=64m place; fi
 wait_for noted b.db
 goes_on() { greps 'archiving goes on' <agent.err && echo yes; }
 wait_for goes_on
 stop
-[ "$(rows place)" = "$wanted" ] || fail "after a place that was away: $(rows place)"
+[ "$(rows place)" = "$wanted" ] || fail "after a place that was full: $(rows place)"
 [ "$(wc -l <agent.err)" = 2 ] || fail "more than one sentence: $(cat agent.err)"
+[ "$cause" = exists ] || umount place
 
 # ---- a bucket; one that does not answer does not hold up the end ----
 start_s3 s3
