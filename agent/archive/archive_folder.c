@@ -42,7 +42,7 @@ static void abort_part(struct ntk_archive_target *target)
 {
     struct folder *folder = (struct folder *)target;
 
-    if (folder->fd >= 0) {
+    if (folder->fd >= 0 && folder->temporary) {
         (void)unlink(folder->temporary);
         close(folder->fd);
         folder->fd = -1;
@@ -55,12 +55,14 @@ static void abort_part(struct ntk_archive_target *target)
 /* Removes what programs that were killed have left in the folder. */
 static void sweep(struct folder *folder, const char *path)
 {
+    DIR *dir;
+
     if (folder->swept && strcmp(folder->swept, path) == 0) {
         return;
     }
     free(folder->swept);
     folder->swept = strdup(path);
-    DIR *dir = opendir(path);
+    dir = opendir(path);
     for (struct dirent *entry; dir && (entry = readdir(dir));) {
         if (strncmp(entry->d_name, HIDDEN, strlen(HIDDEN)) != 0 ||
             !strstr(entry->d_name, TEMPORARY)) {
@@ -120,9 +122,13 @@ static int begin_part(struct ntk_archive_target *target, const char *path, int *
         folder->path = NULL;
         return ntk_err_no_memory(err);
     }
-    char *name = strrchr(folder->path, '/') + 1;
+    const char *name = strrchr(folder->path, '/') + 1;
     within = strndup(folder->path, (size_t)(name - folder->path) - 1);
-    int ret = within ? ntk_fs_make_folders(within, 0777, err) : ntk_err_no_memory(err);
+    if (!within) {
+        abort_part(target);
+        return ntk_err_no_memory(err);
+    }
+    int ret = ntk_fs_make_folders(within, 0777, err);
     if (ret == 0) {
         sweep(folder, within);
         ret = open_temporary(folder, within, name, err);

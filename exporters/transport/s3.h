@@ -2,10 +2,11 @@
 /*
  * s3 - puts objects into a bucket of AWS, or of a service that speaks S3.
  *
- * An object is one signed PUT with the hash of its content (at most 5 GiB, as the service has it; no
- * multipart uploads), tried again with growing pauses as the service asks for. Keys, region and address
- * are found as AWS's programs find them (aws_credentials.h); AWS_ENDPOINT_URL_S3 names another service.
- * Buckets of AWS are part of the host's name where they can be, others part of the path.
+ * An object is one signed PUT with the hash of its content (at most 5 GiB, as the service has it;
+ * no multipart uploads), tried again with growing pauses as the service asks for. Keys, region and
+ * address are found as AWS's programs find them (aws_credentials.h); AWS_ENDPOINT_URL_S3 names
+ * another service. Buckets of AWS are part of the host's name where they can be, others part of the
+ * path.
  *
  * Owner:   create / destroy.
  * Threads: one; ntk_s3_cancel() from any.

@@ -2,7 +2,8 @@
 /*
  * parquet - tables as Parquet files.
  *
- *   "PAR1" | per row group, per column: [dictionary page,] data page | FileMetaData | u32 its length | "PAR1"
+ *   "PAR1" | per row group, per column: [dictionary page,] data page | FileMetaData |
+ *   u32 its length | "PAR1"
  *
  * A page is a PageHeader and its body, packed. The body of a data page of a column that may be
  * absent begins with definition levels: u32 bytes, then runs of (varint 2 * length, u8 level).

@@ -88,8 +88,8 @@ struct ntk_parquet;
 
 /* NULL without memory. */
 struct ntk_parquet *ntk_parquet_create(const struct ntk_parquet_options *options);
-/* A row, a value for each column. 0, -ENOMEM, what write() returned, or -EINVAL: a column that every
- * row has is absent. */
+/* A row, a value for each column. 0, -ENOMEM, what write() returned, or -EINVAL: a column that
+ * every row has is absent. */
 int ntk_parquet_put(struct ntk_parquet *parquet, const struct ntk_parquet_value *values);
 /* The last row group and the footer: the file is whole. */
 int ntk_parquet_finish(struct ntk_parquet *parquet);

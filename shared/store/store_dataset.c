@@ -234,15 +234,15 @@ int ntk_store_cursor_open(struct ntk_store_reader *reader, enum ntk_store_datase
 {
     struct ntk_store_cursor *cursor = calloc(1, sizeof *cursor);
     struct ntk_buf sql = { 0 };
-    int ret = cursor ? 0 : ntk_err_no_memory(err);
 
-    if (ret == 0) {
-        tell(&sql, id);
-        cursor->db = reader->db;
-        ret = ntk_buf_ok(&sql) ? ntk_store_sql_prepare(reader->db, ntk_buf_text_get(&sql),
+    if (!cursor) {
+        return ntk_err_no_memory(err);
+    }
+    tell(&sql, id);
+    cursor->db = reader->db;
+    int ret = ntk_buf_ok(&sql) ? ntk_store_sql_prepare(reader->db, ntk_buf_text_get(&sql),
                                                        &cursor->statement, err)
                                : ntk_err_no_memory(err);
-    }
     ntk_buf_fini(&sql);
     if (ret < 0) {
         ntk_store_cursor_close(cursor);

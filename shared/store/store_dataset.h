@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store_dataset - the database as tables for elsewhere: which there are, in what pieces they leave it, and
- * their rows, value by value.
+ * store_dataset - the database as tables for elsewhere: which there are, in what pieces they leave
+ * it, and their rows, value by value.
  *
- * Rows are told for whoever knows nothing of this file: processes by a key of their own instead of a
- * number, names of models and categories beside their ids. The rows of a step (from, to] are a function
- * of the file, in order of their time, which is the first column.
+ * Rows are told for whoever knows nothing of this file: processes by a key of their own instead of
+ * a number, names of models and categories beside their ids. The rows of a step (from, to] are a
+ * function of the file, in order of their time, which is the first column.
  *
  * Owner:   a cursor is closed by who opened it, before its reader.
  * Threads: as the reader.
@@ -49,7 +49,8 @@ uint64_t ntk_store_dataset_start(enum ntk_store_dataset_id id, uint64_t time_ns)
 /* A time after after_ns of a step with rows, the first; -ENODATA when there is none. */
 int ntk_store_dataset_next(struct ntk_store_reader *reader, enum ntk_store_dataset_id id,
                            uint64_t after_ns, uint64_t *out_time_ns, struct ntk_err *err);
-/* The file has lost rows of before *out_whole_ns (0: none), and expects none of up to *out_done_ns. */
+/* The file has lost rows of before *out_whole_ns (0: none), and expects none of up to *out_done_ns.
+ * */
 int ntk_store_dataset_span(struct ntk_store_reader *reader, enum ntk_store_dataset_id id,
                            uint64_t *out_whole_ns, uint64_t *out_done_ns, struct ntk_err *err);
 /* Of a log: the number of its last row (0: none), and the earliest time of those above `above`

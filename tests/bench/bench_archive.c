@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench_archive - what archiving an hour of the largest machine costs (128 cores, a row each second: 460,800 rows
- * of core_sample): CPU time beside SQLite stepping through the same rows and handing out their values, bytes a row, and
- * memory.
+ * bench_archive - what archiving an hour of the largest machine costs (128 cores, a row each
+ * second: 460,800 rows of core_sample): CPU time beside SQLite stepping through the same rows and
+ * handing out their values, bytes a row, and memory.
  *
- * Method: the agent's own archive in this thread, into a folder in memory; time is the thread's CPU time, so the
- * disk does not count. Memory is what the process has at most beyond what reading alone takes. The values are
- * like those of cores at work: busy shares and bytes that change each second.
+ * Method: the agent's own archive in this thread, into a folder in memory; time is the thread's CPU
+ * time, so the disk does not count. Memory is what the process has at most beyond what reading
+ * alone takes. The values are like those of cores at work: busy shares and bytes that change each
+ * second.
  */
 #include <inttypes.h>
 #include <sqlite3.h>
@@ -82,9 +83,9 @@ static void make_database(void)
     uint64_t mix = 1;
     for (int i = 0; i < ROWS; i++) {
         int second = i / 128, core = i % 128;
-        sqlite3_bind_int64(insert, 1,
-                           (sqlite3_int64)(START_NS + (uint64_t)(second + 1) * 1000000000u -
-                                           (uint64_t)(second % 7) * 1000u));
+        uint64_t time_ns =
+            START_NS + ((uint64_t)second + 1) * UINT64_C(1000000000) - (uint64_t)second % 7 * 1000;
+        sqlite3_bind_int64(insert, 1, (sqlite3_int64)time_ns);
         sqlite3_bind_int(insert, 2, 1 + core / 4);
         sqlite3_bind_int(insert, 3, core);
         sqlite3_bind_int64(insert, 4, 1000000000 + second % 1000);

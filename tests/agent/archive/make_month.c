@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * make_month ROOT HOSTS DAYS HOURS - the archive of a fleet: core_hour of a core of each host, by the writer and at the places
- * of the agent's archive, and a core_sample of one host and day with several row groups. Prints the answers to the
- * questions of month.sh, computed here: a name and a number a line.
+ * make_month ROOT HOSTS DAYS HOURS - the archive of a fleet: core_hour of a core of each host, by
+ * the writer and at the places of the agent's archive, and a core_sample of one host and day with
+ * several row groups. Prints the answers to the questions of month.sh, computed here: a name and a
+ * number a line.
  *
  * A core is busy for a share that follows from host, day and hour.
  */
@@ -116,6 +117,7 @@ int main(int argc, char **argv)
     uint64_t hosts = argc == 5 ? strtoull(argv[2], NULL, 10) : 0;
     uint64_t days = argc == 5 ? strtoull(argv[3], NULL, 10) : 0;
     uint64_t hours = argc == 5 ? strtoull(argv[4], NULL, 10) : 0;
+    uint64_t rows = hosts * days * hours;
     uint64_t all = 0, of_day = 0, of_host = 0, of_odd_week = 0, at_noon = 0;
     int ret = hosts ? 0 : -EINVAL;
 
@@ -135,8 +137,8 @@ int main(int argc, char **argv)
     ret =
         ret < 0 ? ret : write_part(argv[1], NTK_STORE_DATASET_core_sample, 5, 3, SECONDS, step_ns);
     printf("rows %llu\nall %llu\nday %llu\nhost %llu\nweek %llu\nhour %llu\n",
-           (unsigned long long)(hosts * days * hours), (unsigned long long)all,
-           (unsigned long long)of_day, (unsigned long long)of_host, (unsigned long long)of_odd_week,
+           (unsigned long long)rows, (unsigned long long)all, (unsigned long long)of_day,
+           (unsigned long long)of_host, (unsigned long long)of_odd_week,
            (unsigned long long)at_noon);
     return ret < 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of the database as tables for elsewhere: what columns they have, which rows are of a step, what came late, and
- * files of anyone. */
+/* Tests of the database as tables for elsewhere: what columns they have, which rows are of a step,
+ * what came late, and files of anyone. */
 #include "shared/store/store_dataset.h"
 
 #include <errno.h>
@@ -96,7 +96,8 @@ static size_t count_rows(struct ntk_store_reader *reader, enum ntk_store_dataset
     return rows;
 }
 
-/* Readers of archives depend on them: a name or type that changes is a new version of the archive. */
+/* Readers of archives depend on them: a name or type that changes is a new version of the archive.
+ * */
 static void columns_are_those_of_the_description(void **state)
 {
     static const char *const kinds[] = { "", "BIGINT", "TIMESTAMP", "DOUBLE", "VARCHAR", "BLOB" };
@@ -247,7 +248,8 @@ static void read_all(const char *path)
     ntk_store_reader_close(reader);
 }
 
-/* A sound file with bytes spoilt at places that follow from a number, or cut: an error or rows, never more. */
+/* A sound file with bytes spoilt at places that follow from a number, or cut: an error or rows,
+ * never more. */
 static void damage_is_an_error_at_most(void **state)
 {
     struct fixture *f = *state;
