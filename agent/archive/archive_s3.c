@@ -14,6 +14,7 @@
 struct bucket {
     struct ntk_archive_target target;
     struct ntk_s3 *s3;
+    const char *temporary_folder;
     char *path;
     int fd;
 };
@@ -38,7 +39,7 @@ static int begin_part(struct ntk_archive_target *target, const char *path, int *
     abort_part(target);
     bucket->path = strdup(path);
     bucket->fd =
-        bucket->path ? ntk_fs_open_unnamed(ntk_fs_temporary_folder(), err) : ntk_err_no_memory(err);
+        bucket->path ? ntk_fs_open_unnamed(bucket->temporary_folder, err) : ntk_err_no_memory(err);
     if (bucket->fd < 0) {
         int ret = bucket->fd;
         bucket->fd = -1;
@@ -100,6 +101,8 @@ int ntk_archive_s3_open(const struct ntk_archive_target_options *options,
     }
     bucket->target.ops = &ops;
     bucket->fd = -1;
+    bucket->temporary_folder =
+        options->temporary_folder ? options->temporary_folder : ntk_fs_temporary_folder();
     int ret = ntk_s3_create(&s3_options, &bucket->s3, err);
     if (ret < 0) {
         close_bucket(&bucket->target);

@@ -29,6 +29,7 @@ struct ntk_archive_target_options {
     const char *endpoint;
     const char *region;
     const char *profile;
+    const char *temporary_folder; /* for a part until it is sent; NULL: $TMPDIR, else /var/tmp */
 };
 
 /* Makes the folder. */

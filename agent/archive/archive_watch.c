@@ -32,9 +32,10 @@ struct progress {        /* of a dataset */
 };
 
 struct ntk_archive_watch {
-    const struct ntk_archive_options *options;
+    struct ntk_archive_options options; /* of create(), with the folder of the database for S3 */
     const char *db_path;
     char *note_path;
+    char *folder;
     pthread_t thread;
     bool has_thread;
     uint64_t began_ns; /* since 1970 */
@@ -68,8 +69,8 @@ static void write_note(struct ntk_archive_watch *watch)
     struct ntk_err err = { 0 };
 
     ntk_buf_add_format(&note, NOTE_HEAD "\nstore %016" PRIx64 "\nplace %s\ncluster %s\n",
-                       watch->store_id, watch->options->target.destination,
-                       watch->options->cluster ? watch->options->cluster : NTK_ARCHIVE_CLUSTER);
+                       watch->store_id, watch->options.target.destination,
+                       watch->options.cluster ? watch->options.cluster : NTK_ARCHIVE_CLUSTER);
     for (size_t i = 0; i < NTK_STORE_DATASET_COUNT; i++) {
         if (watch->progress[i].done_ns || watch->progress[i].last_event) {
             ntk_buf_add_format(&note, "%s %" PRIu64 " %" PRIu64 "\n", ntk_store_datasets[i].name,
@@ -116,7 +117,7 @@ static void read_note(struct ntk_archive_watch *watch)
     size_t count;
     char *save = NULL;
     unsigned good = 0;
-    const char *cluster = watch->options->cluster ? watch->options->cluster : NTK_ARCHIVE_CLUSTER;
+    const char *cluster = watch->options.cluster ? watch->options.cluster : NTK_ARCHIVE_CLUSTER;
 
     memset(watch->progress, 0, sizeof watch->progress);
     (void)snprintf(store, sizeof store, "%016" PRIx64, watch->store_id);
@@ -128,7 +129,7 @@ static void read_note(struct ntk_archive_watch *watch)
         if (good == 4) {
             read_progress(watch, line);
         } else if (strcmp(line, NOTE_HEAD) == 0 || says(line, "store", store) ||
-                   says(line, "place", watch->options->target.destination) ||
+                   says(line, "place", watch->options.target.destination) ||
                    says(line, "cluster", cluster)) {
             good++;
         } else {
@@ -226,7 +227,7 @@ static bool is_awake(struct ntk_archive_watch *watch)
 static int open_archive(struct ntk_archive_watch *watch, struct ntk_err *err)
 {
     struct ntk_archive *archive = NULL;
-    int ret = atomic_load(&watch->archive) ? 0 : ntk_archive_open(watch->options, &archive, err);
+    int ret = atomic_load(&watch->archive) ? 0 : ntk_archive_open(&watch->options, &archive, err);
 
     if (archive) {
         atomic_store(&watch->archive, archive);
@@ -249,7 +250,7 @@ static int look(struct ntk_archive_watch *watch, struct ntk_err *err)
     ret = ret < 0 ? ret : open_archive(watch, err);
     for (size_t i = 0; i < NTK_STORE_DATASET_COUNT && ret == 0; i++) {
         size_t id = (watch->first + i) % NTK_STORE_DATASET_COUNT;
-        if (watch->options->wanted[id] && !atomic_load(&watch->stop)) {
+        if (watch->options.wanted[id] && !atomic_load(&watch->stop)) {
             ret = archive_dataset(watch, reader, id, err);
             watch->first = ret < 0 ? (id + 1) % NTK_STORE_DATASET_COUNT : watch->first;
         }
@@ -334,7 +335,7 @@ int ntk_archive_watch_create(const char *db_path, const struct ntk_archive_optio
     if (!watch) {
         return ntk_err_no_memory(err);
     }
-    watch->options = options;
+    watch->options = *options;
     watch->db_path = db_path;
     watch->began_ns = ntk_clock_realtime_ns();
     pthread_mutex_init(&watch->lock, NULL);
@@ -343,6 +344,13 @@ int ntk_archive_watch_create(const char *db_path, const struct ntk_archive_optio
         (struct ntk_output_source){ .name = "archive", .read = read_counts, .ctx = watch };
     int ret = asprintf(&watch->note_path, "%s.archive", db_path) < 0 ? ntk_err_no_memory(err) : 0;
     watch->note_path = ret < 0 ? NULL : watch->note_path;
+    /* A service may write nowhere else: parts wait there until they are sent. */
+    const char *slash = strrchr(db_path, '/');
+    watch->folder = slash ? strndup(db_path, (size_t)(slash - db_path) + 1) : strdup(".");
+    ret = ret < 0 || watch->folder ? ret : ntk_err_no_memory(err);
+    if (!watch->options.target.temporary_folder) {
+        watch->options.target.temporary_folder = watch->folder;
+    }
     int opened = ret < 0 ? 0 : open_archive(watch, &later);
     if (opened == -EINVAL || opened == -ENAMETOOLONG || opened == -ENOMEM) {
         *err = later; /* no time mends that */
@@ -381,5 +389,6 @@ void ntk_archive_watch_destroy(struct ntk_archive_watch *watch)
     pthread_cond_destroy(&watch->wake);
     pthread_mutex_destroy(&watch->lock);
     free(watch->note_path);
+    free(watch->folder);
     free(watch);
 }

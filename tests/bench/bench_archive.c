@@ -91,7 +91,8 @@ static void make_database(void)
         sqlite3_bind_int64(insert, 4, 1000000000 + second % 1000);
         for (int c = 5; c <= columns; c++) {
             mix = mix * UINT64_C(6364136223846793005) + 1442695040888963407u;
-            sqlite3_bind_int64(insert, c, (sqlite3_int64)(500000000 + (mix >> 36)));
+            uint64_t value = 500000000 + (mix >> 36);
+            sqlite3_bind_int64(insert, c, (sqlite3_int64)value);
         }
         require(sqlite3_step(insert) == SQLITE_DONE, sqlite3_errmsg(db));
         sqlite3_reset(insert);
