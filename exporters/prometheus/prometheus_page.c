@@ -665,6 +665,22 @@ static double capped(double ratio)
     return ratio > 1 ? 1 : ratio;
 }
 
+/* Adapters that went away keep no series. */
+static void update_efa(struct ntk_prometheus_page *page, const struct ntk_snapshot *snapshot)
+{
+    page->efa_port_count = 0;
+    for (size_t i = 0;
+         i < snapshot->efa_port_count && page->efa_port_count < NTK_PROMETHEUS_EFA_PORTS_MAX; i++) {
+        const struct ntk_efa_port *from = &snapshot->efa_ports[i];
+        struct ntk_prometheus_efa_port *port = &page->efa_ports[page->efa_port_count++];
+
+        clean(port->device, from->device);
+        port->port = from->port;
+        port->has = from->has;
+        memcpy(port->counter, from->counter, sizeof port->counter);
+    }
+}
+
 static void update_system(struct ntk_prometheus_page *page, const struct ntk_snapshot *snapshot)
 {
     const struct ntk_system_sample *system = &snapshot->system;
@@ -792,6 +808,7 @@ int ntk_prometheus_page_update(struct ntk_prometheus_page *page,
     update_devices(page, snapshot);
     update_troubles(page, snapshot);
     update_owners(page, &snapshot->k8s);
+    update_efa(page, snapshot);
     update_system(page, snapshot);
     return ret;
 }

@@ -38,6 +38,7 @@ extern "C" {
 /* Last counts of a tag stay so long where nobody looks. */
 #define NTK_PROMETHEUS_LAST_NS UINT64_C(600000000000)
 #define NTK_PROMETHEUS_CORES_MAX 1024
+#define NTK_PROMETHEUS_EFA_PORTS_MAX 128
 #define NTK_PROMETHEUS_KEY_BYTES (4 * NTK_PROMETHEUS_LABEL_BYTES + 24)
 
 /* Who a series belongs to beside its tag; "" is a label that is absent. */
@@ -178,6 +179,13 @@ struct ntk_prometheus_process { /* the exporter itself */
     uint64_t max_fds;
 };
 
+struct ntk_prometheus_efa_port {
+    char device[NTK_PROMETHEUS_LABEL_BYTES];
+    uint32_t port;
+    uint32_t has; /* bits by enum ntk_efa_counter */
+    uint64_t counter[NTK_EFA_COUNTER_COUNT];
+};
+
 struct ntk_prometheus_page {
     bool keeps_fine_latencies; /* set before the first update: whole histograms too, 18 KiB each */
     bool has_pid_label;        /* set before the first update: applications of a tag stand apart */
@@ -223,6 +231,9 @@ struct ntk_prometheus_page {
     size_t device_sample_count;
     struct ntk_prometheus_trouble troubles[NTK_SNAPSHOT_TROUBLES_MAX];
     size_t trouble_count;
+
+    struct ntk_prometheus_efa_port efa_ports[NTK_PROMETHEUS_EFA_PORTS_MAX];
+    size_t efa_port_count;
 
     bool has_cpu;
     size_t cpu_count;

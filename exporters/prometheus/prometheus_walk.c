@@ -661,6 +661,35 @@ static void device_power(struct walk *e)
     }
 }
 
+static void efa_counters(struct walk *e, bool is_bytes)
+{
+    for (int c = 0; c < NTK_EFA_COUNTER_COUNT; c++) {
+        struct ntk_efa_counter_row row = ntk_efa_counter_row(c);
+
+        for (size_t i = 0; i < e->page->efa_port_count && row.is_bytes == is_bytes; i++) {
+            const struct ntk_prometheus_efa_port *port = &e->page->efa_ports[i];
+            struct number number = number_text(port->port);
+
+            if (port->has >> c & 1) {
+                sample_u64(e,
+                           LABELS({ "counter", row.name }, { "efa_device", port->device },
+                                  { "efa_port", number.text }),
+                           port->counter[c]);
+            }
+        }
+    }
+}
+
+static void efa_bytes(struct walk *e)
+{
+    efa_counters(e, true);
+}
+
+static void efa_events(struct walk *e)
+{
+    efa_counters(e, false);
+}
+
 static void runtime_resident(struct walk *e)
 {
     each_live_tag(tag)
@@ -948,6 +977,8 @@ static void (*const walk_family[NTK_METRIC_COUNT])(struct walk *e) = {
     [NTK_METRIC_DEVICE_WELL] = device_well,
     [NTK_METRIC_NODE_HEALTH] = node_health,
     [NTK_METRIC_DEVICE_POWER] = device_power,
+    [NTK_METRIC_EFA_BYTES] = efa_bytes,
+    [NTK_METRIC_EFA_EVENTS] = efa_events,
     [NTK_METRIC_RUNTIME_RESIDENT] = runtime_resident,
     [NTK_METRIC_MODEL_LOADED] = model_loaded,
     [NTK_METRIC_RUNTIME_HOOKS] = runtime_hooks,

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* CPUs and memory of the host: ticks to shares. */
+#include <string.h>
+
 #include "shared/collect/aggregate_state.h"
 
 static const char *or_empty(const char *text)
@@ -102,4 +104,18 @@ void ntk_aggregate_build_system(struct ntk_aggregate *aggregate, struct ntk_snap
         out->has &= ~(uint32_t)(NTK_SYSTEM_HAS_CPU | NTK_SYSTEM_HAS_CONTEXT_SWITCHES);
     }
     aggregate->has_system = false;
+}
+
+void ntk_aggregate_set_efa(struct ntk_aggregate *aggregate, const struct ntk_efa_reading *readings,
+                           size_t count)
+{
+    struct ntk_snapshot *snapshot = aggregate->pending;
+    struct ntk_efa_port *ports = ntk_snapshot_alloc_efa_ports(snapshot, count);
+
+    for (size_t i = 0; ports && i < count; i++) {
+        ports[i].device = ntk_snapshot_text(snapshot, readings[i].device);
+        ports[i].port = readings[i].port;
+        ports[i].has = readings[i].has;
+        memcpy(ports[i].counter, readings[i].counter, sizeof ports[i].counter);
+    }
 }

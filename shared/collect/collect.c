@@ -14,7 +14,7 @@
 /* A segment has one, a folder two, and a file that leaves one more. */
 #define DESCRIPTORS_MAX 16384
 
-enum { SOURCE_RING, SOURCE_DEVICE, SOURCE_PROC, SOURCE_COUNT };
+enum { SOURCE_RING, SOURCE_DEVICE, SOURCE_EFA, SOURCE_PROC, SOURCE_COUNT };
 
 struct ntk_collector {
     struct ntk_collector_options options; /* texts are copies */
@@ -73,6 +73,9 @@ static int open_sources(struct ntk_collector *collector, struct ntk_err *err)
 
     if (ret == 0) {
         ret = ntk_source_device_open(options, &collector->sources[SOURCE_DEVICE], err);
+    }
+    if (ret == 0) {
+        ret = ntk_source_efa_open(options, &collector->sources[SOURCE_EFA], err);
     }
     if (ret == 0) {
         ret = ntk_source_proc_open(options, &collector->sources[SOURCE_PROC], err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * source - the three origins that a collector has. Each _open() fills *out_source, whose destroy()
+ * source - the four origins that a collector has. Each _open() fills *out_source, whose destroy()
  * frees; options are those of the collector and are borrowed for life.
  *
  * Threads: one thread at a time.
@@ -31,6 +31,9 @@ void ntk_source_ring_keep(struct ntk_collect_source *source, uint64_t sequence);
 /* The device tree. */
 int ntk_source_device_open(const struct ntk_collector_options *options,
                            struct ntk_collect_source *out_source, struct ntk_err *err);
+/* Network adapters. */
+int ntk_source_efa_open(const struct ntk_collector_options *options,
+                        struct ntk_collect_source *out_source, struct ntk_err *err);
 /* /proc: the host, and the processes that the aggregate knows. After the ring. */
 int ntk_source_proc_open(const struct ntk_collector_options *options,
                          struct ntk_collect_source *out_source, struct ntk_err *err);

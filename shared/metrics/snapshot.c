@@ -355,6 +355,18 @@ struct ntk_rank_sample *ntk_snapshot_alloc_ranks(struct ntk_snapshot *snapshot,
     return ranks;
 }
 
+struct ntk_efa_port *ntk_snapshot_alloc_efa_ports(struct ntk_snapshot *snapshot, size_t count)
+{
+    struct ntk_efa_port *ports = ntk_snapshot_alloc(snapshot, count, sizeof *ports);
+
+    snapshot->efa_ports = ports;
+    snapshot->efa_port_count = ports ? count : 0;
+    for (size_t i = 0; i < snapshot->efa_port_count; i++) {
+        ports[i].device = "";
+    }
+    return ports;
+}
+
 struct ntk_lost_rank *ntk_snapshot_alloc_lost_ranks(struct ntk_snapshot *snapshot, size_t count)
 {
     struct ntk_lost_rank *lost = ntk_snapshot_alloc(snapshot, count, sizeof *lost);

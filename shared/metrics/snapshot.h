@@ -27,6 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "shared/abi/efa.h"
 #include "shared/abi/event_abi.h"
 #include "shared/metrics/health.h"
 #include "shared/metrics/percentile.h"
@@ -360,6 +361,14 @@ struct ntk_rank_sample {
     struct ntk_count core_busy_ns;
 };
 
+/* A port of an EFA adapter: what it has counted since its driver was loaded. */
+struct ntk_efa_port {
+    const char *device;
+    uint32_t port;
+    uint32_t has; /* bits by enum ntk_efa_counter: older adapters count less */
+    uint64_t counter[NTK_EFA_COUNTER_COUNT];
+};
+
 /* A rank whose process ended without leaving; it is told of for a while, or until its place is
  * taken. */
 struct ntk_lost_rank {
@@ -649,6 +658,8 @@ struct ntk_snapshot {
     size_t core_count;
     struct ntk_runtime_sample *runtimes; /* by start time, then pid */
     size_t runtime_count;
+    struct ntk_efa_port *efa_ports; /* by name of the adapter, then port */
+    size_t efa_port_count;
     struct ntk_lost_rank *lost_ranks;
     size_t lost_rank_count;
     struct ntk_rank_trouble *troubles; /* of ranks; none where no agent judges */
@@ -708,6 +719,7 @@ struct ntk_model_sample *ntk_snapshot_alloc_models(struct ntk_snapshot *snapshot
 
 struct ntk_rank_sample *ntk_snapshot_alloc_ranks(struct ntk_snapshot *snapshot,
                                                  struct ntk_runtime_sample *runtime, size_t count);
+struct ntk_efa_port *ntk_snapshot_alloc_efa_ports(struct ntk_snapshot *snapshot, size_t count);
 struct ntk_lost_rank *ntk_snapshot_alloc_lost_ranks(struct ntk_snapshot *snapshot, size_t count);
 /* Copies the texts. Without memory there are none, and the snapshot is not ok. */
 void ntk_snapshot_set_troubles(struct ntk_snapshot *snapshot,

@@ -21,7 +21,7 @@ extern "C" {
 
 /* clang-format off */
 #define REPORT_TABLES(X) \
-    X(core_counts) X(core_state) X(cpu_average) X(cpus) X(device_ext) X(ecc_device) X(event) X(health_reason) X(executions) \
+    X(core_counts) X(core_state) X(cpu_average) X(cpus) X(device_ext) X(ecc_device) X(efa_port) X(event) X(health_reason) X(executions) \
     X(executions_ext) X(hardware) X(hardware_ext) X(instance) X(machine_ext) X(memory_info) X(memory_row) X(model) \
     X(model_estimated) X(model_ext) X(lost_rank) X(owner) X(rank) X(runtime) X(runtime_cpu) X(runtime_ext) X(time)
 /* clang-format on */
@@ -84,6 +84,11 @@ void report_read_troubles(struct ntk_snapshot *snapshot, const json_t *ext);
 /* "lost_ranks" of the machine. */
 void report_write_lost_ranks(struct report_writer *w);
 void report_read_lost_ranks(struct ntk_snapshot *snapshot, const json_t *ext);
+
+/* ---- report_efa.c: "efa" of the machine ---- */
+
+void report_write_efa(struct report_writer *w);
+void report_read_efa(struct ntk_snapshot *snapshot, const json_t *ext);
 
 /* ---- report_models.c: loaded_models of memory_used, and the models of our part ---- */
 

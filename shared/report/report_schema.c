@@ -31,6 +31,11 @@ static const char *const health_reasons[] = {
 #include "shared/metrics/health.def"
 };
 
+static const char *const efa_counters[] = {
+#define NTK_EFA_COUNTER(symbol, file, unit, is_fault) file,
+#include "shared/abi/efa.def"
+};
+
 static const struct {
     const char *name;
     const char *const *words; /* NULL: a gap */
@@ -42,6 +47,7 @@ static const struct {
     { "health_reasons", health_reasons, NTK_HEALTH_REASON_COUNT },
     { "percentiles", ntk_percentile_names, NTK_PERCENTILE_COUNT },
     { "cpu", ntk_cpu_field_names, NTK_CPU_FIELD_COUNT },
+    { "efa_counters", efa_counters, NTK_EFA_COUNTER_COUNT },
     { "ecc", ntk_ecc_names, NTK_ECC_COUNT },
     { "categories", ntk_memory_category_names, NTK_MEMORY_CATEGORY_COUNT },
     { "error_classes", ntk_error_class_names, NTK_ERROR_CLASS_COUNT },

@@ -292,7 +292,7 @@ static void events_of_both_parts_stay_as_far_as_there_is_room(void **state)
 }
 
 /* Where ranks are watched each second a report is of several samples that are gone by then. */
-static void lost_ranks_outlive_the_parts(void **state)
+static void lists_outlive_the_parts(void **state)
 {
     struct ntk_snapshot *older = test_sample_snapshot(1);
     struct ntk_snapshot *newer = test_sample_snapshot(1);
@@ -305,7 +305,13 @@ static void lost_ranks_outlive_the_parts(void **state)
     lost->rank.key = 5;
     lost->rank.rendezvous = ntk_snapshot_text(newer, "10.0.0.1:46820");
     lost->rank.group = ntk_snapshot_text(newer, "0,2");
+    struct ntk_efa_port *ports = ntk_snapshot_alloc_efa_ports(newer, 1);
+
+    ports->device = ntk_snapshot_text(newer, "rdmap0s6");
+    ports->has = 1U << NTK_EFA_RX_DROPS;
+    ports->counter[NTK_EFA_RX_DROPS] = 3;
     struct ntk_snapshot *both = ntk_snapshot_merge(older, newer);
+    memset(ports, 0, sizeof *ports);
     memset(lost, 0, sizeof *lost); /* what goes on in the memory of one that is gone */
     ntk_snapshot_destroy(older);
     ntk_snapshot_destroy(newer);
@@ -316,6 +322,10 @@ static void lost_ranks_outlive_the_parts(void **state)
     assert_string_equal(both->lost_ranks[0].command, "train");
     assert_string_equal(both->lost_ranks[0].rank.rendezvous, "10.0.0.1:46820");
     assert_string_equal(both->lost_ranks[0].rank.group, "0,2");
+    assert_int_equal(both->efa_port_count, 1);
+    assert_string_equal(both->efa_ports[0].device, "rdmap0s6");
+    assert_int_equal(both->efa_ports[0].has, 1U << NTK_EFA_RX_DROPS);
+    assert_int_equal(both->efa_ports[0].counter[NTK_EFA_RX_DROPS], 3);
     ntk_snapshot_destroy(both);
 }
 
@@ -331,7 +341,7 @@ int main(void)
         cmocka_unit_test(a_core_that_is_given_back_keeps_its_totals),
         cmocka_unit_test(totals_of_each_life_of_a_process_stay),
         cmocka_unit_test(a_runtime_of_one_part_alone_is_listed_and_nothing_is_borrowed),
-        cmocka_unit_test(lost_ranks_outlive_the_parts),
+        cmocka_unit_test(lists_outlive_the_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
