@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -187,8 +188,8 @@ static int run(struct ntk_captures *captures, enum ntk_captures_reason reason, c
     char size[24];
 
     (void)snprintf(log, sizeof log, "%s/trigger.log", captures->folder);
-    (void)snprintf(size, sizeof size, "%llu",
-                   (unsigned long long)(captures->keep_bytes / (captures->process_count + 1) + 1));
+    (void)snprintf(size, sizeof size, "%" PRIu64,
+                   captures->keep_bytes / (captures->process_count + 1) + 1);
     char *const argv[] = { (char *)"neuron-profile",
                            (char *)"trigger",
                            (char *)(job[0] ? "--job" : "--pid"),

@@ -7,7 +7,7 @@
  * one in a while, sooner after one that failed; what is not kept for that is counted and said with
  * the next one. Folders together have a bound, the oldest goes first.
  *
- * Owner:   ntk_captures_create() allocates, _destroy() frees and leaves a run that goes on to itself.
+ * Owner:   ntk_captures_create() allocates, _destroy() frees and leaves a run to itself.
  * Threads: one.
  */
 #ifndef NTK_AGENT_HANG_CAPTURES_H

@@ -2,8 +2,8 @@
 /*
  * efa - counters of the machine's EFA adapters, as the kernel's infiniband class tells them.
  *
- * An adapter is one of Amazon's (vendor 0x1d0f) whose number begins with 0xefa. What an adapter does
- * not count is absent. Each read looks anew, so adapters may come and go.
+ * An adapter is one of Amazon's (vendor 0x1d0f) whose number begins with 0xefa. What an adapter
+ * does not count is absent. Each read looks anew, so adapters may come and go.
  *
  * Threads: any.
  */

@@ -85,8 +85,8 @@ struct ntk_http_question ntk_hosts_question(const struct ntk_hosts_remote *remot
 int ntk_hosts_answer_read(const struct ntk_http_answer *answer, struct ntk_snapshot **out_snapshot,
                           struct ntk_err *err);
 /* How far the clock of who answers is ahead, by the time that it gives the answer (Date, whole
- * seconds) and that of its report, which is before. A report alone does not tell how old it is: then
- * error_ns is NTK_RANKS_CLOCK_UNKNOWN. Times are of this machine, since 1970. */
+ * seconds) and that of its report, which is before. A report alone does not tell how old it is:
+ * then error_ns is NTK_RANKS_CLOCK_UNKNOWN. Times are of this machine, since 1970. */
 struct ntk_ranks_clock ntk_hosts_clock(const struct ntk_snapshot *snapshot,
                                        const struct ntk_http_answer *answer, uint64_t asked_ns,
                                        uint64_t answered_ns);

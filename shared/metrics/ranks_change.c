@@ -147,8 +147,8 @@ static double spread_of(const struct change_comm *comm, double usual)
 
 /* ---- samples ---- */
 
-/* Of ranks that did enough, which are so far from one operation to the next; false when it cannot be
- * said. */
+/* Of ranks that did enough, which are so far from one operation to the next; false when it
+ * cannot be said. */
 static bool sample_take(const struct change_comm *comm, double interval, struct sample *sample,
                         uint32_t *out_seen)
 {
@@ -369,8 +369,9 @@ static bool has_enough(const struct change_comm *comm)
     return 2 * enough > comm->ranks.count && enough >= 2;
 }
 
-/* The last operation that ended, and when: of who is between two, which the slowest of them is nearly
- * always. Counted in whole operations, a period of a few would be a fifth longer or shorter. */
+/* The last operation that ended, and when: of who is between two, which the slowest of them is
+ * nearly always. Counted in whole operations, a period of a few would be a fifth longer or shorter.
+ */
 static uint64_t last_end(const struct row *rows, size_t count, const struct ntk_snapshot *snapshot,
                          uint64_t *out_ns)
 {

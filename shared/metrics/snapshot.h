@@ -380,8 +380,7 @@ struct ntk_lost_rank {
 };
 
 /* What an agent says of the ranks of a communicator (ranks.h, ranks_pace.h,
- * ranks_change.h), for as long as it
- * holds. */
+ * ranks_change.h), for as long as it holds. */
 enum ntk_trouble_kind {
     NTK_TROUBLE_HANGS,  /* an operation does not go on */
     NTK_TROUBLE_BROKE,  /* nobody waits any more, as a rank was missed */

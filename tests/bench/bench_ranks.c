@@ -9,11 +9,12 @@
  * slow host is a rank that reads longer. The verdict that counts is that of a window of 30 steps;
  * how many steps it took is when the first verdict named the rank, looking at every second step.
  *
- * In some jobs all ranks become slower together after 50 steps, and are watched for 50 more: then no
- * rank is to be named, but the change told, and in all other jobs no change.
+ * In some jobs all ranks become slower together after 50 steps, and are watched for 50 more: then
+ * no rank is to be named, but the change told, and in all other jobs no change.
  *
- * Precision: of what was said (a rank, or that all are slower), how much was put in. Recall: of what
- * was put in, how much was said. BENCH_CASES seeds, 500 unless set, from BENCH_SEED, 1 unless set.
+ * Precision: of what was said (a rank, or that all are slower), how much was put in. Recall: of
+ * what was put in, how much was said. BENCH_CASES seeds, 500 unless set, from BENCH_SEED, 1 unless
+ * set.
  */
 #include <signal.h>
 #include <stdio.h>
