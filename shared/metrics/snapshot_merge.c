@@ -228,7 +228,20 @@ static void merge_models(struct ntk_snapshot *s, struct ntk_runtime_sample *to,
     to->model_count = count;
 }
 
-/* The newer part tells how it is; what the older one counted is added where both know the rank. */
+static void add_rank(struct ntk_rank_sample *rank, const struct ntk_rank_sample *before)
+{
+    for (size_t n = 0; n < NTK_COLLECTIVE_COUNT; n++) {
+        add(&rank->operations[n], before->operations[n]);
+    }
+    add(&rank->errors, before->errors);
+    add(&rank->moved_bytes, before->moved_bytes);
+    add(&rank->time_ns, before->time_ns);
+    add(&rank->wait_ns, before->wait_ns);
+    add(&rank->core_busy_ns, before->core_busy_ns);
+}
+
+/* The newer part tells how it is; what the older one counted is added where both know the rank,
+ * once also where one of them lists it twice. */
 static void merge_ranks(struct ntk_snapshot *s, struct ntk_runtime_sample *to,
                         const struct ntk_runtime_sample *older,
                         const struct ntk_runtime_sample *newer)
@@ -236,27 +249,19 @@ static void merge_ranks(struct ntk_snapshot *s, struct ntk_runtime_sample *to,
     struct ntk_rank_sample *ranks = ntk_snapshot_alloc_ranks(s, to, newer->rank_count);
 
     for (size_t i = 0; ranks && i < newer->rank_count; i++) {
-        struct ntk_rank_sample *rank = &ranks[i];
+        ranks[i] = newer->ranks[i];
+        ranks[i].rendezvous = ntk_snapshot_text(s, ranks[i].rendezvous);
+        ranks[i].group = ntk_snapshot_text(s, ranks[i].group);
+    }
+    for (size_t k = 0; older && k < older->rank_count; k++) {
+        const struct ntk_rank_sample *before = &older->ranks[k];
 
-        *rank = newer->ranks[i];
-        rank->rendezvous = ntk_snapshot_text(s, rank->rendezvous);
-        rank->group = ntk_snapshot_text(s, rank->group);
-        for (size_t k = 0; older && k < older->rank_count; k++) {
-            const struct ntk_rank_sample *before = &older->ranks[k];
-
-            if (before->key != rank->key || before->rank != rank->rank ||
-                before->join_realtime_ns != rank->join_realtime_ns) {
-                continue;
+        for (size_t i = 0; ranks && i < newer->rank_count; i++) {
+            if (before->key == ranks[i].key && before->rank == ranks[i].rank &&
+                before->join_realtime_ns == ranks[i].join_realtime_ns) {
+                add_rank(&ranks[i], before);
+                break;
             }
-            for (size_t n = 0; n < NTK_COLLECTIVE_COUNT; n++) {
-                add(&rank->operations[n], before->operations[n]);
-            }
-            add(&rank->errors, before->errors);
-            add(&rank->moved_bytes, before->moved_bytes);
-            add(&rank->time_ns, before->time_ns);
-            add(&rank->wait_ns, before->wait_ns);
-            add(&rank->core_busy_ns, before->core_busy_ns);
-            break;
         }
     }
 }

@@ -329,6 +329,36 @@ static void lists_outlive_the_parts(void **state)
     ntk_snapshot_destroy(both);
 }
 
+/* A rank that left and joined again in one part is listed twice there. */
+static void what_a_rank_did_is_added_once(void **state)
+{
+    (void)state;
+    for (size_t twice = 0; twice < 2; twice++) {
+        struct ntk_snapshot *part[2] = { test_sample_snapshot(1), test_sample_snapshot(1) };
+
+        for (size_t i = 0; i < 2; i++) {
+            struct ntk_runtime_sample *runtime = &part[i]->runtimes[0];
+            size_t count = i == twice ? 2 : 1;
+            struct ntk_rank_sample *ranks = ntk_snapshot_alloc_ranks(part[i], runtime, count);
+
+            for (size_t r = 0; r < count; r++) {
+                ranks[r].key = 5;
+                ranks[r].time_ns.period = 100;
+            }
+        }
+        struct ntk_snapshot *both = ntk_snapshot_merge(part[0], part[1]);
+        uint64_t time_ns = 0;
+
+        for (size_t r = 0; r < both->runtimes[0].rank_count; r++) {
+            time_ns += both->runtimes[0].ranks[r].time_ns.period;
+        }
+        assert_int_equal(time_ns, 300);
+        ntk_snapshot_destroy(both);
+        ntk_snapshot_destroy(part[0]);
+        ntk_snapshot_destroy(part[1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -342,6 +372,7 @@ int main(void)
         cmocka_unit_test(totals_of_each_life_of_a_process_stay),
         cmocka_unit_test(a_runtime_of_one_part_alone_is_listed_and_nothing_is_borrowed),
         cmocka_unit_test(lists_outlive_the_parts),
+        cmocka_unit_test(what_a_rank_did_is_added_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
