@@ -349,8 +349,10 @@ static void what_a_rank_did_is_added_once(void **state)
         struct ntk_snapshot *both = ntk_snapshot_merge(part[0], part[1]);
         uint64_t time_ns = 0;
 
-        for (size_t r = 0; r < both->runtimes[0].rank_count; r++) {
-            time_ns += both->runtimes[0].ranks[r].time_ns.period;
+        for (size_t k = 0; k < both->runtime_count; k++) {
+            for (size_t r = 0; r < both->runtimes[k].rank_count; r++) {
+                time_ns += both->runtimes[k].ranks[r].time_ns.period;
+            }
         }
         assert_int_equal(time_ns, 300);
         ntk_snapshot_destroy(both);
