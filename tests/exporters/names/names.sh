@@ -97,10 +97,10 @@ is_used() {
     page agent.log >cards || return
     local used=$(value cards 'mlu_memory_used\{.*mlu="1".*\}') free=$(value cards 'mlu_memory_free\{.*mlu="1".*\}')
     [ -n "$used" ] && [ "$used" -ge $((64 << 20)) ] && [ $((used + free)) = "$(value cards 'mlu_memory_total\{.*mlu="1".*\}')" ] &&
-        [ "$(value cards "mlu_process_physical_memory_used\{.*mlu=\"1\".*pid=\"$card\".*\}")" -ge $((64 << 20)) ] && echo yes
+        [ "$(value cards "mlu_process_physical_memory_used\{.*mlu=\"1\".*pid=\"$card\".*\}")" -ge $((64 << 20)) ] &&
+        [ "$(grep -c '^mlu_health{.*model="MLU270".* 1$' cards)" = 4 ] && echo yes # all cards of the tree are written by then
 }
 wait_for is_used
 [ "$(grep -c '^mlu_utilization{' cards)" = 4 ] && [ "$(grep -c '^mlu_core_utilization{' cards)" = 16 ] || fail "cards: $(cat cards)"
-[ "$(grep -c '^mlu_health{.*model="MLU270".* 1$' cards)" = 4 ] || fail "health of cards: $(cat cards)"
 [ "$(value cards mlu_machine_mlu_nums)" = 4 ] || fail "how many cards: $(cat cards)"
 end
