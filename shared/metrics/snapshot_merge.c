@@ -228,6 +228,11 @@ static void merge_models(struct ntk_snapshot *s, struct ntk_runtime_sample *to,
     to->model_count = count;
 }
 
+static bool is_same_place(const struct ntk_rank_sample *a, const struct ntk_rank_sample *b)
+{
+    return a->key == b->key && a->rank == b->rank;
+}
+
 static void add_rank(struct ntk_rank_sample *rank, const struct ntk_rank_sample *before)
 {
     for (size_t n = 0; n < NTK_COLLECTIVE_COUNT; n++) {
@@ -237,32 +242,63 @@ static void add_rank(struct ntk_rank_sample *rank, const struct ntk_rank_sample 
     add(&rank->moved_bytes, before->moved_bytes);
     add(&rank->time_ns, before->time_ns);
     add(&rank->wait_ns, before->wait_ns);
-    add(&rank->core_busy_ns, before->core_busy_ns);
 }
 
-/* The newer part tells how it is; what the older one counted is added where both know the rank,
- * once also where one of them lists it twice. */
+/* Who goes on with what `before` counted: itself, or who joined in its place, or nobody. */
+static struct ntk_rank_sample *heir_of(struct ntk_rank_sample *ranks, size_t count,
+                                       const struct ntk_rank_sample *before)
+{
+    struct ntk_rank_sample *heir = NULL;
+
+    for (size_t i = 0; i < count; i++) {
+        if (is_same_place(&ranks[i], before) &&
+            (!heir || ranks[i].join_realtime_ns == before->join_realtime_ns)) {
+            heir = &ranks[i];
+        }
+    }
+    return heir;
+}
+
+/* The newer part tells how it is, and what the older one counted is added. A rank that left and
+ * joined again may be listed twice in either: what it did counts once, and so does the work of the
+ * cores, which each of the two tells whole. A rank of the older part alone left there. */
 static void merge_ranks(struct ntk_snapshot *s, struct ntk_runtime_sample *to,
                         const struct ntk_runtime_sample *older,
                         const struct ntk_runtime_sample *newer)
 {
-    struct ntk_rank_sample *ranks = ntk_snapshot_alloc_ranks(s, to, newer->rank_count);
+    size_t older_count = older ? older->rank_count : 0, count = 0;
+    struct ntk_rank_sample *ranks =
+        ntk_snapshot_alloc_ranks(s, to, older_count + newer->rank_count);
 
-    for (size_t i = 0; ranks && i < newer->rank_count; i++) {
-        ranks[i] = newer->ranks[i];
-        ranks[i].rendezvous = ntk_snapshot_text(s, ranks[i].rendezvous);
-        ranks[i].group = ntk_snapshot_text(s, ranks[i].group);
+    for (; ranks && count < newer->rank_count; count++) {
+        ranks[count] = newer->ranks[count];
     }
-    for (size_t k = 0; older && k < older->rank_count; k++) {
+    for (size_t k = 0; ranks && k < older_count; k++) {
         const struct ntk_rank_sample *before = &older->ranks[k];
+        struct ntk_rank_sample *heir = heir_of(ranks, newer->rank_count, before);
+        bool is_told = false;
 
-        for (size_t i = 0; ranks && i < newer->rank_count; i++) {
-            if (before->key == ranks[i].key && before->rank == ranks[i].rank &&
-                before->join_realtime_ns == ranks[i].join_realtime_ns) {
-                add_rank(&ranks[i], before);
-                break;
+        if (heir) {
+            add_rank(heir, before);
+        } else {
+            ranks[count] = *before;
+            ranks[count].in_flight = 0;
+            ranks[count].state = before->state == NTK_RANK_JOINED ? NTK_RANK_LEFT : before->state;
+            count++;
+        }
+        for (size_t m = 0; m < k && !is_told; m++) {
+            is_told = is_same_place(&older->ranks[m], before);
+        }
+        for (size_t i = 0; i < newer->rank_count && !is_told; i++) {
+            if (is_same_place(&ranks[i], before)) {
+                add(&ranks[i].core_busy_ns, before->core_busy_ns);
             }
         }
+    }
+    to->rank_count = count;
+    for (size_t i = 0; i < count; i++) {
+        ranks[i].rendezvous = ntk_snapshot_text(s, ranks[i].rendezvous);
+        ranks[i].group = ntk_snapshot_text(s, ranks[i].group);
     }
 }
 

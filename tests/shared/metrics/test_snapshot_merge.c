@@ -344,6 +344,7 @@ static void what_a_rank_did_is_added_once(void **state)
             for (size_t r = 0; r < count; r++) {
                 ranks[r].key = 5;
                 ranks[r].time_ns.period = 100;
+                ranks[r].core_busy_ns.period = 7;
             }
         }
         struct ntk_snapshot *both = ntk_snapshot_merge(part[0], part[1]);
@@ -352,6 +353,7 @@ static void what_a_rank_did_is_added_once(void **state)
         for (size_t k = 0; k < both->runtime_count; k++) {
             for (size_t r = 0; r < both->runtimes[k].rank_count; r++) {
                 time_ns += both->runtimes[k].ranks[r].time_ns.period;
+                assert_int_equal(both->runtimes[k].ranks[r].core_busy_ns.period, 14);
             }
         }
         assert_int_equal(time_ns, 300);
@@ -359,6 +361,44 @@ static void what_a_rank_did_is_added_once(void **state)
         ntk_snapshot_destroy(part[0]);
         ntk_snapshot_destroy(part[1]);
     }
+}
+
+/* Its place in the segment may be another's by then. */
+static void what_a_rank_did_that_left_is_not_lost(void **state)
+{
+    (void)state;
+    static const uint64_t keys[2][2] = { { 5, 6 }, { 6, 7 } };
+    static const uint64_t joins[2][2] = { { 1, 1 }, { 2, 1 } };
+    struct ntk_snapshot *part[2] = { test_sample_snapshot(1), test_sample_snapshot(1) };
+
+    for (size_t i = 0; i < 2; i++) {
+        struct ntk_rank_sample *ranks = ntk_snapshot_alloc_ranks(part[i], &part[i]->runtimes[0], 2);
+
+        for (size_t r = 0; r < 2; r++) {
+            ranks[r].key = keys[i][r];
+            ranks[r].join_realtime_ns = joins[i][r];
+            ranks[r].time_ns.period = 100;
+            ranks[r].core_busy_ns.period = 7;
+        }
+    }
+    struct ntk_snapshot *both = ntk_snapshot_merge(part[0], part[1]);
+    const struct ntk_runtime_sample *runtime = &both->runtimes[0];
+
+    while (runtime->rank_count == 0) { /* those of no ranks come before it or not at all */
+        runtime++;
+        assert_true(runtime < &both->runtimes[both->runtime_count]);
+    }
+    assert_int_equal(runtime->rank_count, 3);
+    for (size_t r = 0; r < 3; r++) {
+        const struct ntk_rank_sample *rank = &runtime->ranks[r];
+
+        assert_int_equal(rank->time_ns.period, rank->key == 6 ? 200 : 100);
+        assert_int_equal(rank->core_busy_ns.period, rank->key == 6 ? 14 : 7);
+        assert_int_equal(rank->state, rank->key == 5 ? NTK_RANK_LEFT : NTK_RANK_JOINED);
+    }
+    ntk_snapshot_destroy(both);
+    ntk_snapshot_destroy(part[0]);
+    ntk_snapshot_destroy(part[1]);
 }
 
 int main(void)
@@ -375,6 +415,7 @@ int main(void)
         cmocka_unit_test(a_runtime_of_one_part_alone_is_listed_and_nothing_is_borrowed),
         cmocka_unit_test(lists_outlive_the_parts),
         cmocka_unit_test(what_a_rank_did_is_added_once),
+        cmocka_unit_test(what_a_rank_did_that_left_is_not_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
