@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "nrt/nrt_async.h"
@@ -414,17 +415,28 @@ struct footprint {
     size_t descriptors, files, mappings, threads, heap_bytes;
 };
 
+static void lower(size_t *value, size_t other)
+{
+    *value = other < *value ? other : *value;
+}
+
+/* The least of some looks: each second the thread that publishes the device tree opens files for a
+ * moment. */
 static struct footprint footprint_get(const struct runtime *runtime)
 {
-    struct footprint footprint = { .descriptors = entries_of("/proc/self/fd"),
-                                   .files = entries_of(runtime->folder),
-                                   .threads = entries_of("/proc/self/task") };
+    static const struct timespec between = { .tv_nsec = 10000000 };
+    struct footprint least = { SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX };
 
-    if (is_plain()) { /* a sanitizer maps and keeps memory for itself */
-        footprint.mappings = mappings();
-        footprint.heap_bytes = mallinfo2().uordblks;
+    for (int look = 0; look < 10; look++) {
+        lower(&least.descriptors, entries_of("/proc/self/fd"));
+        lower(&least.files, entries_of(runtime->folder));
+        lower(&least.threads, entries_of("/proc/self/task"));
+        /* A sanitizer maps and keeps memory for itself. */
+        lower(&least.mappings, is_plain() ? mappings() : 0);
+        lower(&least.heap_bytes, is_plain() ? mallinfo2().uordblks : 0);
+        (void)nanosleep(&between, NULL);
     }
-    return footprint;
+    return least;
 }
 
 static void footprint_check(const struct footprint *before, const struct footprint *after)
@@ -433,8 +445,9 @@ static void footprint_check(const struct footprint *before, const struct footpri
     assert_int_equal(after->files, before->files);
     assert_int_equal(after->threads, before->threads);
     assert_true(after->mappings <= before->mappings + 2); /* the heap may have grown once more */
-    /* A thousandth of what a thousand loads hold. */
-    assert_true(after->heap_bytes <= before->heap_bytes + (64U << 10));
+    /* A fraction of what a thousand loads hold, and more than what the threads' allocation caches
+     * grow by, which count as used. */
+    assert_true(after->heap_bytes <= before->heap_bytes + (256U << 10));
 }
 
 static void a_thousand_loads_leave_the_process_as_it_was(void **state)
