@@ -226,6 +226,10 @@ static const struct ntk_opt last_rows[] = {
     { 0, "k8s-resource", "NAME=KIND", NTK_OPT_CALL, CALL(call_k8s_resource),
       "a resource of another device plug-in, whose devices are a core or a device each; may be "
       "repeated" },
+    { 0, "Batch jobs", 0, NTK_OPT_HEADING, 0, 0 },
+    { 0, "hpc-job-mapping-dir", "DIR", NTK_OPT_TEXT, &options.job_mapping,
+      "the folder in which prolog and epilog of the scheduler say which job holds which device and "
+      "core: neuron_job_info, and neuron-monitor job" },
     { 0, "Other", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "schema", 0, NTK_OPT_FLAG, &arg_schema, "print the JSON Schema of a report and exit" },
     { 'v', "verbose", "LEVEL", NTK_OPT_CALL, CALL(call_verbose),

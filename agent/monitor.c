@@ -14,6 +14,7 @@
 
 #include "agent/archive/archive_watch.h"
 #include "agent/collect/instance.h"
+#include "agent/collect/jobs.h"
 #include "agent/collect/pods.h"
 #include "agent/hang/captures.h"
 #include "agent/hang/hang_watch.h"
@@ -49,7 +50,8 @@ struct ntk_monitor {
     struct ntk_store_reader *totals;     /* what the store knew before us; NULL without --db */
     struct ntk_store *store;
     struct ntk_instance_source *instance;
-    struct ntk_pods *pods; /* NULL: nobody is asked */
+    struct ntk_pods *pods;        /* NULL: nobody is asked */
+    struct ntk_jobs_folder *jobs; /* NULL: nobody looks */
     struct ntk_collector *collector;
     struct ntk_monitor_schedule *schedule;
     struct ntk_hang_watch *ranks;
@@ -556,6 +558,14 @@ static int open_collector(struct ntk_monitor *monitor, struct ntk_err *err)
         options.pods_get = ntk_pods_get;
         options.pods_ctx = monitor->pods;
     }
+    if (monitor->options->job_mapping) {
+        ret = ntk_jobs_create(monitor->options->job_mapping, NULL, &monitor->jobs, err);
+        if (ret < 0) {
+            return ret;
+        }
+        options.jobs_get = ntk_jobs_get;
+        options.jobs_ctx = monitor->jobs;
+    }
     snprintf(proc_root, sizeof proc_root, "%s/proc",
              monitor->options->host_root ? monitor->options->host_root : "");
     return ntk_collector_create(&options, &monitor->collector, err);
@@ -717,6 +727,7 @@ int ntk_monitor_destroy(struct ntk_monitor *monitor, struct ntk_err *err)
     ntk_collector_destroy(monitor->collector);
     ntk_instance_source_destroy(monitor->instance);
     ntk_pods_destroy(monitor->pods);
+    ntk_jobs_destroy(monitor->jobs);
     ntk_monitor_stream_destroy(monitor->stream);
     ntk_loop_destroy(monitor->loop);
     ntk_service_destroy(monitor->service);

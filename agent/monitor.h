@@ -53,8 +53,9 @@ struct ntk_monitor_options {
     const char *instance_endpoint; /* of the instance metadata service; NULL: it is not asked */
     bool instance_is_certain;      /* see struct ntk_instance_options */
     const struct ntk_pods_options *pods; /* NULL: nobody is asked which pod has what */
-    const char *host_root; /* where the host's root folder is mounted, for its /proc; NULL: "/" */
-    bool command_lines;    /* with arguments: report, store and HTTP have them then */
+    const char *job_mapping; /* folder that says which job holds what; NULL: none is looked at */
+    const char *host_root;   /* where the host's root folder is mounted, for its /proc; NULL: "/" */
+    bool command_lines;      /* with arguments: report, store and HTTP have them then */
     const struct ntk_captures_options *captures; /* NULL: nothing is kept */
     const struct ntk_archive_options *archive;   /* of db_path; NULL: none */
     bool quiet;                                  /* nothing on stdout */

@@ -2,6 +2,7 @@
 /* prometheus_page - everything a scrape shows, kept up to date from snapshots. */
 #include "exporters/prometheus/prometheus_page.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -660,6 +661,38 @@ static void update_owners(struct ntk_prometheus_page *page, const struct ntk_k8s
     }
 }
 
+static void clean_job_text(char to[NTK_PROMETHEUS_JOB_BYTES], const char *from)
+{
+    ntk_str_copy_clean(to, NTK_PROMETHEUS_JOB_BYTES, from, strlen(from));
+}
+
+static void update_jobs(struct ntk_prometheus_page *page, const struct ntk_jobs *jobs)
+{
+    static_assert(NTK_SNAPSHOT_DEVICES_MAX <= 64, "a bit for each device");
+    page->job_count = 0;
+    for (size_t i = 0; i < jobs->count && i < NTK_SNAPSHOT_JOBS_MAX; i++) {
+        const struct ntk_job *from = &jobs->rows[i];
+        struct ntk_prometheus_job *job = &page->jobs[page->job_count++];
+
+        *job = (struct ntk_prometheus_job){ .devices = 0 };
+        clean_job_text(job->id, from->id);
+        clean_job_text(job->user, from->user);
+        clean_job_text(job->name, from->name);
+        clean_job_text(job->partition, from->partition);
+        clean_job_text(job->cluster, from->cluster);
+        for (size_t k = 0; k < from->core_count; k++) {
+            if (from->cores[k] < NTK_PROMETHEUS_CORES_MAX) {
+                job->cores[from->cores[k] / 64] |= UINT64_C(1) << from->cores[k] % 64;
+            }
+        }
+        for (size_t k = 0; k < from->device_count; k++) {
+            if (from->devices[k] < NTK_SNAPSHOT_DEVICES_MAX) {
+                job->devices |= UINT64_C(1) << from->devices[k];
+            }
+        }
+    }
+}
+
 static double capped(double ratio)
 {
     return ratio > 1 ? 1 : ratio;
@@ -808,6 +841,7 @@ int ntk_prometheus_page_update(struct ntk_prometheus_page *page,
     update_devices(page, snapshot);
     update_troubles(page, snapshot);
     update_owners(page, &snapshot->k8s);
+    update_jobs(page, &snapshot->jobs);
     update_efa(page, snapshot);
     update_system(page, snapshot);
     return ret;

@@ -39,6 +39,7 @@ extern "C" {
 #define NTK_PROMETHEUS_LAST_NS UINT64_C(600000000000)
 #define NTK_PROMETHEUS_CORES_MAX 1024
 #define NTK_PROMETHEUS_EFA_PORTS_MAX 128
+#define NTK_PROMETHEUS_JOB_BYTES 128
 #define NTK_PROMETHEUS_KEY_BYTES (4 * NTK_PROMETHEUS_LABEL_BYTES + 24)
 
 /* Who a series belongs to beside its tag; "" is a label that is absent. */
@@ -169,6 +170,17 @@ struct ntk_prometheus_trouble { /* of ranks */
     char rendezvous[NTK_PROMETHEUS_LABEL_BYTES];
 };
 
+/* A batch job; what nobody tells of it is "". */
+struct ntk_prometheus_job {
+    char id[NTK_PROMETHEUS_JOB_BYTES];
+    char user[NTK_PROMETHEUS_JOB_BYTES];
+    char name[NTK_PROMETHEUS_JOB_BYTES];
+    char partition[NTK_PROMETHEUS_JOB_BYTES];
+    char cluster[NTK_PROMETHEUS_JOB_BYTES];
+    uint64_t cores[NTK_PROMETHEUS_CORES_MAX / 64]; /* bits, logical */
+    uint64_t devices;                              /* bits */
+};
+
 struct ntk_prometheus_process { /* the exporter itself */
     bool present;
     double cpu_seconds;
@@ -231,6 +243,9 @@ struct ntk_prometheus_page {
     size_t device_sample_count;
     struct ntk_prometheus_trouble troubles[NTK_SNAPSHOT_TROUBLES_MAX];
     size_t trouble_count;
+
+    struct ntk_prometheus_job jobs[NTK_SNAPSHOT_JOBS_MAX]; /* as the last report tells */
+    size_t job_count;
 
     struct ntk_prometheus_efa_port efa_ports[NTK_PROMETHEUS_EFA_PORTS_MAX];
     size_t efa_port_count;

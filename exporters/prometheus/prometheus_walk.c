@@ -830,6 +830,107 @@ static void rank_troubles(struct walk *e)
     }
 }
 
+/* What jobs that share a core or a device have of one kind, each once, commas between; those that
+ * have room. */
+struct job_text {
+    char text[NTK_PROMETHEUS_LABEL_BYTES];
+    size_t used;
+};
+
+static void add_job_text(struct job_text *to, const char *text)
+{
+    size_t bytes = strlen(text);
+    size_t at = 0;
+
+    while (at < to->used) { /* two jobs of one user */
+        size_t length = strcspn(to->text + at, ",");
+        if (length == bytes && memcmp(to->text + at, text, bytes) == 0) {
+            return;
+        }
+        at += length + 1;
+    }
+    if (bytes == 0 || to->used + bytes + 2 > sizeof to->text) {
+        return;
+    }
+    if (to->used > 0) {
+        to->text[to->used++] = ',';
+    }
+    memcpy(to->text + to->used, text, bytes + 1);
+    to->used += bytes;
+}
+
+/* One series, whoever shares it: a join finds one, and no other series becomes more. */
+static void job_sample(const struct walk *e, uint32_t index, bool is_core)
+{
+    struct job_text id = { .used = 0 };
+    struct job_text user = { .used = 0 };
+    struct job_text name = { .used = 0 };
+    struct job_text partition = { .used = 0 };
+    struct job_text cluster = { .used = 0 };
+    uint32_t per_device = e->page->cores_per_device;
+    uint32_t device = !is_core ? index : per_device > 0 ? index / per_device : 0;
+    struct ntk_prometheus_label labels[8];
+    size_t used = 0;
+
+    for (size_t i = 0; i < e->page->job_count; i++) {
+        const struct ntk_prometheus_job *job = &e->page->jobs[i];
+        if (is_core ? job->cores[index / 64] >> index % 64 & 1 : job->devices >> index & 1) {
+            add_job_text(&id, job->id);
+            add_job_text(&user, job->user);
+            add_job_text(&name, job->name);
+            add_job_text(&partition, job->partition);
+            add_job_text(&cluster, job->cluster);
+        }
+    }
+    if (id.used == 0) {
+        return;
+    }
+    struct number device_number = number_text(device);
+    struct number core_number = number_text(index);
+    const struct ntk_prometheus_label all[] = {
+        { "job_cluster", cluster.text },
+        { "job_id", id.text },
+        { "job_name", name.text },
+        { "neuron_device_index", !is_core || per_device > 0 ? device_number.text : "" },
+        { "neuroncore", is_core ? core_number.text : "" },
+        { "partition", partition.text },
+        { "user", user.text },
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (all[i].value[0]) {
+            labels[used++] = all[i];
+        }
+    }
+    labels[used] = (struct ntk_prometheus_label){ NULL, NULL };
+    sample_u64(e, labels, 1);
+}
+
+static void job_info(struct walk *e)
+{
+    uint64_t any[NTK_PROMETHEUS_CORES_MAX / 64] = { 0 };
+
+    e->owner = NULL;
+    for (size_t i = 0; i < e->page->job_count; i++) {
+        for (size_t k = 0; k < sizeof any / sizeof *any; k++) {
+            any[k] |= e->page->jobs[i].cores[k];
+        }
+    }
+    for (uint32_t core = 0; core < NTK_PROMETHEUS_CORES_MAX; core++) {
+        if (any[core / 64] >> core % 64 & 1) {
+            job_sample(e, core, true);
+        }
+    }
+}
+
+static void device_job_info(struct walk *e)
+{
+    e->owner = NULL;
+    for (uint32_t device = 0; e->page->job_count > 0 && device < NTK_SNAPSHOT_DEVICES_MAX;
+         device++) {
+        job_sample(e, device, false);
+    }
+}
+
 /* A line for each way in which runtimes of a tag are watched. */
 static void runtime_hooks(struct walk *e)
 {
@@ -987,6 +1088,8 @@ static void (*const walk_family[NTK_METRIC_COUNT])(struct walk *e) = {
     [NTK_METRIC_COLLECTIVE_WAIT] = collective_wait,
     [NTK_METRIC_COLLECTIVE_AGE] = collective_age,
     [NTK_METRIC_RANK_TROUBLE] = rank_troubles,
+    [NTK_METRIC_JOB_INFO] = job_info,
+    [NTK_METRIC_DEVICE_JOB_INFO] = device_job_info,
     [NTK_METRIC_EVENTS_LOST] = events_lost,
     [NTK_METRIC_EVENTS_READ] = events_read,
     [NTK_METRIC_OUTPUT_CUT] = output_cut,

@@ -241,6 +241,9 @@ int ntk_collector_poll(struct ntk_collector *collector, struct ntk_snapshot **ou
     if (collector->options.pods_get) {
         collector->options.pods_get(snapshot, collector->options.pods_ctx);
     }
+    if (collector->options.jobs_get) {
+        collector->options.jobs_get(snapshot, collector->options.jobs_ctx);
+    }
     if (!ntk_snapshot_ok(snapshot)) {
         ntk_snapshot_destroy(snapshot);
         return ntk_err_no_memory(err);

@@ -85,6 +85,10 @@ struct ntk_collector_options {
      * does not wait. May be NULL. */
     void (*pods_get)(struct ntk_snapshot *snapshot, void *ctx);
     void *pods_ctx;
+    /* Fills snapshot->jobs, at each poll, when the hardware is known; it does not wait. May be
+     * NULL. */
+    void (*jobs_get)(struct ntk_snapshot *snapshot, void *ctx);
+    void *jobs_ctx;
 };
 
 struct ntk_collector;

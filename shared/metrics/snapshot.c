@@ -129,6 +129,7 @@ static void set_empty_texts(struct ntk_snapshot *snapshot)
     hardware->device_version = hardware->core_version = hardware->driver_version = "";
     snapshot->system.cpu_error = snapshot->system.memory_error = "";
     snapshot->k8s = (struct ntk_k8s){ .period_ns = NTK_GROUP_ABSENT, .error = "" };
+    snapshot->jobs.error = "";
 }
 
 struct ntk_snapshot *ntk_snapshot_create(void)
@@ -394,6 +395,44 @@ void ntk_snapshot_set_troubles(struct ntk_snapshot *snapshot,
     }
     snapshot->troubles = copy;
     snapshot->trouble_count = copy ? count : 0;
+}
+
+static uint32_t *copy_numbers(struct ntk_snapshot *snapshot, const uint32_t *numbers, size_t bound,
+                              size_t *count)
+{
+    *count = *count < bound ? *count : bound;
+    uint32_t *copy = ntk_snapshot_alloc(snapshot, *count, sizeof *copy);
+
+    *count = copy ? *count : 0;
+    for (size_t i = 0; i < *count; i++) {
+        copy[i] = numbers[i];
+    }
+    return copy;
+}
+
+void ntk_snapshot_set_jobs(struct ntk_snapshot *snapshot, const struct ntk_jobs *jobs)
+{
+    size_t count = jobs->count < NTK_SNAPSHOT_JOBS_MAX ? jobs->count : NTK_SNAPSHOT_JOBS_MAX;
+    struct ntk_job *rows = ntk_snapshot_alloc(snapshot, count, sizeof *rows);
+
+    for (size_t i = 0; rows && i < count; i++) {
+        struct ntk_job *row = &rows[i];
+
+        *row = jobs->rows[i];
+        row->id = ntk_snapshot_text(snapshot, row->id);
+        row->user = ntk_snapshot_text(snapshot, row->user);
+        row->name = ntk_snapshot_text(snapshot, row->name);
+        row->partition = ntk_snapshot_text(snapshot, row->partition);
+        row->cluster = ntk_snapshot_text(snapshot, row->cluster);
+        row->cores =
+            copy_numbers(snapshot, row->cores, NTK_SNAPSHOT_JOB_CORES_MAX, &row->core_count);
+        row->devices =
+            copy_numbers(snapshot, row->devices, NTK_SNAPSHOT_DEVICES_MAX, &row->device_count);
+    }
+    snapshot->jobs = (struct ntk_jobs){ .is_asked = jobs->is_asked,
+                                        .error = ntk_snapshot_text(snapshot, jobs->error),
+                                        .rows = rows,
+                                        .count = rows ? count : 0 };
 }
 
 struct ntk_model_sample *ntk_snapshot_alloc_models(struct ntk_snapshot *snapshot,

@@ -438,6 +438,32 @@ struct ntk_k8s {
     size_t device_count;
 };
 
+/* ---- jobs: who holds what, as a batch scheduler tells ---- */
+
+#define NTK_SNAPSHOT_JOBS_MAX 256u
+#define NTK_SNAPSHOT_JOB_CORES_MAX 1024u /* also the highest number of a core, and one more */
+
+/* Texts that nobody told are "". Cores are global logical numbers, ascending. */
+struct ntk_job {
+    const char *id;
+    const char *user;
+    const char *name;
+    const char *partition;
+    const char *cluster;
+    uint64_t since_realtime_ns;
+    uint32_t *cores; /* those of its devices among them */
+    size_t core_count;
+    uint32_t *devices; /* of which it holds a core or all */
+    size_t device_count;
+};
+
+struct ntk_jobs {
+    bool is_asked;     /* else nobody looks for jobs, and that there is none says nothing */
+    const char *error; /* why one or more are missing, or "" */
+    struct ntk_job *rows;
+    size_t count;
+};
+
 /* ---- runtimes: one observed process each ---- */
 
 /* Where the hooks are that tell of a runtime. */
@@ -651,6 +677,7 @@ struct ntk_snapshot {
     struct ntk_instance instance;
     struct ntk_hardware hardware;
     struct ntk_k8s k8s;
+    struct ntk_jobs jobs;
     struct ntk_device_sample *devices;
     size_t device_count;
     struct ntk_core_sample *cores; /* every physical core of the machine; cores[i].core == i */
@@ -723,6 +750,9 @@ struct ntk_lost_rank *ntk_snapshot_alloc_lost_ranks(struct ntk_snapshot *snapsho
 /* Copies the texts. Without memory there are none, and the snapshot is not ok. */
 void ntk_snapshot_set_troubles(struct ntk_snapshot *snapshot,
                                const struct ntk_rank_trouble *troubles, size_t count);
+/* Copies the rows and what they point to, each bounded. Without memory there are none, and the
+ * snapshot is not ok. */
+void ntk_snapshot_set_jobs(struct ntk_snapshot *snapshot, const struct ntk_jobs *jobs);
 
 /* ---- events where there is no room for all ---- */
 

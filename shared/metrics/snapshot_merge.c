@@ -581,6 +581,7 @@ struct ntk_snapshot *ntk_snapshot_merge(const struct ntk_snapshot *older,
     merge_devices(s, older, newer);
     merge_system(s, older, newer, w);
     merge_k8s(s, older, newer);
+    ntk_snapshot_set_jobs(s, newer->jobs.is_asked ? &newer->jobs : &older->jobs);
     copy_lost_ranks(s, newer);
     copy_efa_ports(s, newer);
     ntk_snapshot_set_troubles(s, newer->troubles, newer->trouble_count);

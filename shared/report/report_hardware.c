@@ -402,6 +402,7 @@ void report_write_machine_ext(struct report_writer *w)
     report_write_efa(w);
     report_write_lost_ranks(w);
     report_write_troubles(w);
+    report_write_jobs(w);
     report_write_events(w);
     ntk_json_object_end(&w->json);
 }
@@ -412,5 +413,6 @@ void report_read_machine_ext(struct ntk_snapshot *snapshot, const json_t *ext)
     report_read_efa(snapshot, ext);
     report_read_lost_ranks(snapshot, ext);
     report_read_troubles(snapshot, ext);
+    report_read_jobs(snapshot, ext);
     report_read_events(snapshot, ext);
 }

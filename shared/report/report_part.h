@@ -23,7 +23,8 @@ extern "C" {
 #define REPORT_TABLES(X) \
     X(core_counts) X(core_state) X(cpu_average) X(cpus) X(device_ext) X(ecc_device) X(efa_port) X(event) X(health_reason) X(executions) \
     X(executions_ext) X(hardware) X(hardware_ext) X(instance) X(machine_ext) X(memory_info) X(memory_row) X(model) \
-    X(model_estimated) X(model_ext) X(lost_rank) X(owner) X(rank) X(runtime) X(runtime_cpu) X(runtime_ext) X(time)
+    X(job) X(model_estimated) X(model_ext) X(lost_rank) X(owner) X(rank) X(runtime) X(runtime_cpu) X(runtime_ext) X(time) \
+    X(trouble)
 /* clang-format on */
 #define REPORT_DECLARE(name) extern const struct report_field report_fields_##name[];
 REPORT_TABLES(REPORT_DECLARE)
@@ -123,6 +124,11 @@ void report_read_events(struct ntk_snapshot *snapshot, const json_t *ext);
 
 void report_write_k8s(struct report_writer *w);
 void report_read_k8s(struct ntk_snapshot *snapshot, const json_t *object);
+
+/* ---- report_jobs.c: "job_mapping" of the machine ---- */
+
+void report_write_jobs(struct report_writer *w);
+void report_read_jobs(struct ntk_snapshot *snapshot, const json_t *ext);
 
 #ifdef __cplusplus
 }

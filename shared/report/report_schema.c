@@ -53,6 +53,7 @@ static const struct {
     { "error_classes", ntk_error_class_names, NTK_ERROR_CLASS_COUNT },
     { "rank_states", ntk_rank_state_names, NTK_RANK_STATE_COUNT },
     { "collectives", ntk_collective_names, NTK_COLLECTIVE_COUNT },
+    { "trouble_kinds", ntk_trouble_kind_names, NTK_TROUBLE_KIND_COUNT },
     { "hooks", ntk_hooks_kind_names + 1, NTK_HOOKS_KIND_COUNT - 1 },
     { "events", report_event_kinds, NTK_EVENT_KIND_COUNT },
     { "host_memory", ntk_memory_group_keys, NTK_GROUP_CONSTANTS },

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * job_file - a file of a job-mapping folder: which jobs hold a device or a core.
+ *
+ * The convention is that of other exporters: the name is the index of a device, or
+ * <device>.<core of it>; the content is a job id per line. Ours may say more of the job above in
+ * lines user=..., name=..., partition=... and cluster=...; other keys are passed over.
+ *
+ * Owner:   caller's storage.
+ * Threads: any.
+ */
+#ifndef NTK_AGENT_COLLECT_JOB_FILE_H
+#define NTK_AGENT_COLLECT_JOB_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/base/err.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_JOB_FILE_BYTES_MAX 8192
+#define NTK_JOB_FILE_JOBS_MAX 16 /* that share a device or a core */
+#define NTK_JOB_ID_BYTES 64
+#define NTK_JOB_TEXT_BYTES 128 /* longer ones are cut */
+#define NTK_JOB_FILE_CORES_MAX 64
+
+struct ntk_job_entry {
+    char id[NTK_JOB_ID_BYTES];
+    char user[NTK_JOB_TEXT_BYTES];
+    char name[NTK_JOB_TEXT_BYTES];
+    char partition[NTK_JOB_TEXT_BYTES];
+    char cluster[NTK_JOB_TEXT_BYTES];
+};
+
+struct ntk_job_file {
+    struct ntk_job_entry jobs[NTK_JOB_FILE_JOBS_MAX]; /* each id once */
+    size_t count;
+    bool is_unended; /* the last line has no end: as another program wrote it, or half-written */
+};
+
+/* -EBADMSG with a sentence and the offset of the line; *out is touched on success only. */
+int ntk_job_file_read(const char *bytes, size_t bytes_count, struct ntk_job_file *out,
+                      struct ntk_err *err);
+
+struct ntk_job_place {
+    uint32_t device;
+    bool has_core;
+    uint32_t core; /* logical, of the device */
+};
+/* False for a name that is none of the convention, or beyond NTK_SNAPSHOT_DEVICES_MAX and
+ * NTK_JOB_FILE_CORES_MAX. */
+bool ntk_job_place_parse(const char *name, struct ntk_job_place *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

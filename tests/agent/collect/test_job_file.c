@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: files as prologs of several kinds write them, and spoilt ones. */
+#include "agent/collect/job_file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/unit.h"
+
+static struct ntk_job_file file;
+static struct ntk_err err;
+
+static int read_text(const char *text)
+{
+    err = (struct ntk_err){ 0 };
+    return ntk_job_file_read(text, strlen(text), &file, &err);
+}
+
+static void a_job_id_stands_on_each_line(void **state)
+{
+    assert_int_equal(read_text("42\n43_7\r\n\n  44+0 \n42\n"), 0);
+    assert_int_equal(file.count, 3);
+    assert_string_equal(file.jobs[0].id, "42");
+    assert_string_equal(file.jobs[1].id, "43_7");
+    assert_string_equal(file.jobs[2].id, "44+0");
+    assert_string_equal(file.jobs[0].user, "");
+    assert_false(file.is_unended);
+}
+
+static void lines_with_a_key_tell_of_the_job_above(void **state)
+{
+    assert_int_equal(read_text("42\nuser=alice\nname=a=b, c\npartition=trn\ncluster=c1\n"
+                               "weather=fine\n43\nuser=bob\n42\nname=again\n"),
+                     0);
+    assert_int_equal(file.count, 2);
+    assert_string_equal(file.jobs[0].user, "alice");
+    assert_string_equal(file.jobs[0].name, "again");
+    assert_string_equal(file.jobs[0].partition, "trn");
+    assert_string_equal(file.jobs[0].cluster, "c1");
+    assert_string_equal(file.jobs[1].user, "bob");
+    assert_string_equal(file.jobs[1].name, "");
+}
+
+static void an_empty_file_is_of_no_job(void **state)
+{
+    assert_int_equal(read_text(""), 0);
+    assert_int_equal(file.count, 0);
+    assert_int_equal(read_text("\n \n"), 0);
+    assert_int_equal(file.count, 0);
+}
+
+static void a_last_line_without_an_end_is_told(void **state)
+{
+    assert_int_equal(read_text("42\n4"), 0);
+    assert_true(file.is_unended);
+    assert_int_equal(file.count, 2);
+}
+
+static void what_is_no_job_file_is_refused_with_its_line(void **state)
+{
+    char text[NTK_JOB_FILE_BYTES_MAX + 2];
+    char *at = text;
+
+    read_text("7\n");
+    assert_int_equal(read_text("42\nrm -rf\n"), -EBADMSG);
+    assert_string_equal(err.text, "line 2 is no job id: only letters, digits and _.+-:@[]%/# are "
+                                  "in one");
+    assert_int_equal(err.offset, 3);
+    assert_int_equal(file.count, 1); /* untouched */
+    assert_int_equal(read_text("1,2\n"), -EBADMSG);
+    assert_int_equal(read_text("4\x1b[31m2\n"), -EBADMSG);
+    assert_int_equal(ntk_job_file_read("4\0002\n", 4, &file, &err), -EBADMSG);
+    assert_int_equal(read_text("\n\nuser=alice\n42\n"), -EBADMSG);
+    assert_string_equal(err.text, "line 3 says something of no job: an id has to stand above it");
+    for (int i = 0; i <= NTK_JOB_FILE_JOBS_MAX; i++) {
+        at += sprintf(at, "%d\n", i);
+    }
+    assert_int_equal(read_text(text), -EBADMSG);
+    assert_string_equal(err.text, "line 17 is one job too many: 16 are the most");
+    memset(text, '1', sizeof text - 1);
+    text[NTK_JOB_ID_BYTES] = '\0';
+    assert_int_equal(read_text(text), -EBADMSG);
+    assert_string_equal(err.text, "line 1 is no job id: it has more than 63 bytes");
+    text[NTK_JOB_ID_BYTES] = '1';
+    text[sizeof text - 1] = '\0';
+    assert_int_equal(read_text(text), -EBADMSG);
+    assert_string_equal(err.text, "it is larger than 8192 bytes");
+}
+
+static void values_are_cut_and_cleaned(void **state)
+{
+    char text[400] = "42\nname=";
+
+    memset(text + 8, 'x', 300);
+    assert_int_equal(read_text(text), 0);
+    assert_int_equal(strlen(file.jobs[0].name), NTK_JOB_TEXT_BYTES - 1);
+    assert_int_equal(read_text("42\nuser=a\x1b[2Jb\n"), 0);
+    assert_null(strchr(file.jobs[0].user, '\x1b'));
+}
+
+static void names_are_devices_and_cores_of_them(void **state)
+{
+    static const char *const none[] = { "",   ".",     "..",          "1.", ".1",    "a",
+                                        "-1", "1.2.3", "64",          "1 ", "1.x",   "0.64",
+                                        "+1", "0x1",   "99999999999", "1~", ".1.swp" };
+    struct ntk_job_place place = { 0 };
+
+    assert_true(ntk_job_place_parse("15", &place));
+    assert_int_equal(place.device, 15);
+    assert_false(place.has_core);
+    assert_true(ntk_job_place_parse("3.1", &place));
+    assert_int_equal(place.device, 3);
+    assert_true(place.has_core);
+    assert_int_equal(place.core, 1);
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        if (ntk_job_place_parse(none[i], &place)) {
+            fail_msg("'%s' is taken", none[i]);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_job_id_stands_on_each_line),
+        cmocka_unit_test(lines_with_a_key_tell_of_the_job_above),
+        cmocka_unit_test(an_empty_file_is_of_no_job),
+        cmocka_unit_test(a_last_line_without_an_end_is_told),
+        cmocka_unit_test(what_is_no_job_file_is_refused_with_its_line),
+        cmocka_unit_test(values_are_cut_and_cleaned),
+        cmocka_unit_test(names_are_devices_and_cores_of_them),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: files with times of their own in a scratch folder, a clock that stands still, and
+ * snapshots of a made machine of two devices with two cores each. */
+#include "agent/collect/jobs.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "shared/base/fs.h"
+#include "shared/base/log.h"
+#include "tests/support/scratch.h"
+#include "tests/support/unit.h"
+
+#define NOW_S 1000000
+
+struct fixture {
+    char *path;
+    uint64_t now_ns;
+    struct ntk_clock clock;
+    struct ntk_jobs_folder *folder;
+    struct ntk_snapshot *snapshot;
+};
+
+static char said[512];
+static int said_count;
+
+static void hear(enum ntk_log_level level, const char *module, const char *text)
+{
+    snprintf(said, sizeof said, "%s: %s", module, text);
+    said_count++;
+}
+
+static uint64_t now(void *ctx)
+{
+    return *(uint64_t *)ctx;
+}
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+
+    f->path = test_scratch_create();
+    f->now_ns = NOW_S * NTK_NS_PER_SECOND;
+    f->clock = (struct ntk_clock){ .realtime_ns = now, .monotonic_ns = now, .ctx = &f->now_ns };
+    assert_int_equal(ntk_jobs_create(f->path, &f->clock, &f->folder, NULL), 0);
+    said[0] = '\0';
+    said_count = 0;
+    ntk_log_set_sink(hear);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+
+    ntk_log_set_sink(NULL);
+    ntk_jobs_destroy(f->folder);
+    ntk_snapshot_destroy(f->snapshot);
+    chmod(f->path, 0700);
+    test_scratch_destroy(f->path);
+    free(f);
+    return 0;
+}
+
+static void set_age(struct fixture *f, const char *name, double seconds_ago)
+{
+    char *path = test_scratch_path(f->path, name);
+    double at = (double)f->now_ns / 1e9 - seconds_ago;
+    struct timespec times[2] = { { .tv_sec = (time_t)at,
+                                   .tv_nsec = (long)((at - (double)(time_t)at) * 1e9) } };
+
+    times[1] = times[0];
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+    free(path);
+}
+
+static void put(struct fixture *f, const char *name, const char *text, double seconds_ago)
+{
+    char *path = test_scratch_path(f->path, name);
+    FILE *file = fopen(path, "w"); /* in place, as a shell does */
+
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+    free(path);
+    set_age(f, name, seconds_ago);
+}
+
+static void drop(struct fixture *f, const char *name)
+{
+    char *path = test_scratch_path(f->path, name);
+
+    assert_int_equal(unlink(path), 0);
+    free(path);
+}
+
+static const struct ntk_jobs *look(struct fixture *f)
+{
+    ntk_snapshot_destroy(f->snapshot);
+    f->snapshot = ntk_snapshot_create();
+    f->snapshot->hardware.device_count = 2;
+    f->snapshot->hardware.cores_per_device = 4;
+    f->snapshot->hardware.lnc = 2;
+    ntk_jobs_get(f->snapshot, f->folder);
+    assert_true(ntk_snapshot_ok(f->snapshot));
+    return &f->snapshot->jobs;
+}
+
+/* "id user: cores / devices @seconds ago", a line each. */
+static void assert_jobs(struct fixture *f, const char *want)
+{
+    const struct ntk_jobs *jobs = look(f);
+    char text[2048] = "";
+    size_t used = 0;
+
+    assert_true(jobs->is_asked);
+    for (size_t i = 0; i < jobs->count; i++) {
+        const struct ntk_job *job = &jobs->rows[i];
+
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s %s:", job->id, job->user);
+        for (size_t k = 0; k < job->core_count; k++) {
+            used += (size_t)snprintf(text + used, sizeof text - used, " %u", job->cores[k]);
+        }
+        used += (size_t)snprintf(text + used, sizeof text - used, " /");
+        for (size_t k = 0; k < job->device_count; k++) {
+            used += (size_t)snprintf(text + used, sizeof text - used, " %u", job->devices[k]);
+        }
+        used += (size_t)snprintf(text + used, sizeof text - used, " @%g\n",
+                                 (double)(f->now_ns - job->since_realtime_ns) / 1e9);
+    }
+    assert_string_equal(text, want);
+}
+
+static void a_job_has_the_cores_of_its_devices(void **state)
+{
+    struct fixture *f = *state;
+
+    put(f, "1", "42\nuser=alice\n", 60);
+    put(f, "0.1", "42\n", 90);
+    put(f, "0.0", "43\nuser=bob\n", 30);
+    put(f, "notes", "rubbish", 30);
+    assert_jobs(f, "43 bob: 0 / 0 @30\n42 alice: 1 2 3 / 0 1 @90\n");
+    assert_string_equal(f->snapshot->jobs.error, "");
+    assert_int_equal(said_count, 0);
+}
+
+static void a_folder_that_is_not_there_holds_no_job_and_is_no_error(void **state)
+{
+    struct fixture *f = *state;
+
+    ntk_jobs_destroy(f->folder);
+    assert_int_equal(ntk_jobs_create("/nonexistent/jobs", &f->clock, &f->folder, NULL), 0);
+    assert_jobs(f, "");
+    assert_int_equal(said_count, 0);
+}
+
+static void jobs_come_and_go_with_their_files(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_jobs(f, "");
+    put(f, "0", "42\n", 10);
+    assert_jobs(f, "42 : 0 1 / 0 @10\n");
+    put(f, "0", "42\n43\n", 5); /* shared from now on: the first one began before */
+    assert_jobs(f, "42 : 0 1 / 0 @10\n43 : 0 1 / 0 @5\n");
+    put(f, "0", "43\n", 2);
+    assert_jobs(f, "43 : 0 1 / 0 @5\n");
+    drop(f, "0");
+    assert_jobs(f, "");
+}
+
+static void only_files_that_changed_are_read(void **state)
+{
+    struct fixture *f = *state;
+
+    put(f, "0", "42\n", 10);
+    put(f, "1", "43\n", 10);
+    look(f);
+    assert_int_equal(ntk_jobs_reads(f->folder), 2);
+    look(f);
+    assert_int_equal(ntk_jobs_reads(f->folder), 2);
+    put(f, "1", "44\n", 9);
+    look(f);
+    assert_int_equal(ntk_jobs_reads(f->folder), 3);
+    /* One that is just being written may change within the grain of its time. */
+    put(f, "0", "45\n", 0.5);
+    look(f);
+    look(f);
+    assert_int_equal(ntk_jobs_reads(f->folder), 5);
+    f->now_ns += NTK_JOBS_SETTLED_NS;
+    look(f);
+    look(f);
+    assert_int_equal(ntk_jobs_reads(f->folder), 6);
+}
+
+static void what_is_half_written_waits_for_its_end(void **state)
+{
+    struct fixture *f = *state;
+
+    put(f, "0", "42\n", 10);
+    look(f);
+    put(f, "0", "12", 0.25);
+    assert_jobs(f, "42 : 0 1 / 0 @10\n"); /* as before */
+    put(f, "0", "1234\n", 0.125);
+    assert_jobs(f, "1234 : 0 1 / 0 @0.125\n");
+    put(f, "1", "77", 0.5); /* other programs end no line */
+    assert_jobs(f, "1234 : 0 1 / 0 @0.125\n");
+    f->now_ns += NTK_JOBS_SETTLED_NS;
+    assert_jobs(f, "1234 : 0 1 / 0 @1.125\n77 : 2 3 / 1 @1.5\n");
+}
+
+static void a_time_to_come_is_now(void **state)
+{
+    struct fixture *f = *state;
+
+    put(f, "0", "42\n", -3600);
+    assert_jobs(f, "42 : 0 1 / 0 @0\n");
+}
+
+static void what_cannot_be_taken_is_said_once_and_holds_nothing(void **state)
+{
+    struct fixture *f = *state;
+    char *path = test_scratch_path(f->path, "0.0");
+    char want[512];
+
+    put(f, "0.1", "42\n", 10);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_jobs(f, "42 : 1 / 0 @10\n");
+    snprintf(want, sizeof want, "jobs: %s: it is no file", path);
+    assert_string_equal(said, want);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(symlink("0.1", path), 0);
+    assert_jobs(f, "42 : 1 / 0 @10\n");
+    snprintf(want, sizeof want, "jobs: %s: it is a link, which is not followed", path);
+    assert_string_equal(said, want);
+    assert_string_equal(f->snapshot->jobs.error, said + strlen("jobs: "));
+    assert_int_equal(said_count, 2);
+    look(f);
+    assert_int_equal(said_count, 2);
+    assert_int_equal(unlink(path), 0);
+    look(f);
+    assert_int_equal(said_count, 3); /* that it is over */
+    assert_string_equal(f->snapshot->jobs.error, "");
+    free(path);
+}
+
+static void devices_and_cores_that_are_not_there_hold_nothing(void **state)
+{
+    struct fixture *f = *state;
+    char want[512];
+
+    put(f, "2", "42\n", 10);
+    put(f, "1.2", "43\n", 10);
+    put(f, "1.1", "44\n", 10);
+    assert_jobs(f, "44 : 3 / 1 @10\n");
+    snprintf(want, sizeof want,
+             "jobs: %s/1.2: there is no such core: 2 devices with 2 cores each (and 1 more like "
+             "it)",
+             f->path);
+    assert_string_equal(said, want);
+}
+
+static void without_a_machine_the_devices_are_known(void **state)
+{
+    struct fixture *f = *state;
+
+    put(f, "1", "42\n", 10);
+    f->snapshot = ntk_snapshot_create();
+    ntk_jobs_get(f->snapshot, f->folder);
+    assert_int_equal(f->snapshot->jobs.count, 1);
+    assert_int_equal(f->snapshot->jobs.rows[0].core_count, 0);
+    assert_int_equal(f->snapshot->jobs.rows[0].devices[0], 1);
+}
+
+/* Each file has 16 jobs: there is room for the first 256. */
+static void more_jobs_than_there_is_room_for_are_said(void **state)
+{
+    struct fixture *f = *state;
+
+    for (int i = 0; i < 20; i++) {
+        char name[16];
+        char text[256];
+        size_t used = 0;
+        snprintf(name, sizeof name, "%0*d", i + 1, 0); /* "0", "00", ... are all device 0 */
+        for (int k = 0; k < NTK_JOB_FILE_JOBS_MAX; k++) {
+            used += (size_t)snprintf(text + used, sizeof text - used, "%d\n", i * 100 + k);
+        }
+        if (i < 15) {
+            put(f, name, text, 10);
+        } else {
+            snprintf(name, sizeof name, "%0*d", i - 13, 1);
+            put(f, name, text, 10);
+        }
+    }
+    assert_int_equal(look(f)->count, NTK_SNAPSHOT_JOBS_MAX);
+    assert_non_null(strstr(said, "its jobs are too many"));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_job_has_the_cores_of_its_devices),
+        TEST(a_folder_that_is_not_there_holds_no_job_and_is_no_error),
+        TEST(jobs_come_and_go_with_their_files),
+        TEST(only_files_that_changed_are_read),
+        TEST(what_is_half_written_waits_for_its_end),
+        TEST(a_time_to_come_is_now),
+        TEST(what_cannot_be_taken_is_said_once_and_holds_nothing),
+        TEST(devices_and_cores_that_are_not_there_hold_nothing),
+        TEST(without_a_machine_the_devices_are_known),
+        TEST(more_jobs_than_there_is_room_for_are_said),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
