@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=sh disable=SC2020,SC2154
+# neuron-slurm-common - what prolog and epilog share; sourced by both, whose names are $script. POSIX sh.
+#
+# Settings, from the environment or /etc/default/neuron-slurm, which is read as shell:
+#
+#   NEURON_SLURM_FOLDER        the job-mapping folder; default /run/neuron/jobs
+#   NEURON_SLURM_UNIT          what an index of a GRES is: device (default) or core (logical, of the machine)
+#   NEURON_SLURM_CORES         logical cores of a device, for cores; default what neuron-ls says
+#   NEURON_SLURM_WITHOUT_GRES  what a job holds that asked for none: none (default) or all
+#   NEURON_SLURM_HEALTH        off (default), or drain: a node with an unhealthy device takes no further job
+#
+# A mapping that cannot be written is said on stderr, which slurmd logs, and stops no job. The exit code is 1 only for
+# a node that is to be drained: slurmd does that when Prolog or Epilog fail.
+
+settings=/etc/default/neuron-slurm
+# shellcheck source=/dev/null
+[ ! -r "$settings" ] || . "$settings"
+folder=${NEURON_SLURM_FOLDER:-/run/neuron/jobs}
+job=${SLURM_JOB_ID:-${SLURM_JOBID:-}}
+
+say() { printf '%s: %s\n' "$script" "$*" >&2; }
+
+# What would spoil a line, or is longer than it may be.
+one_line() { printf '%s' "$1" | tr -d '\000-\037\177' | cut -c1-127; }
+
+# "0-2,5" to a number per line; what is none of it is left out. At most 1024.
+expand() {
+    printf '%s\n' "$1" | tr ', ' '\n\n' | awk -F- '
+        /^[0-9]+$/ { print $1 + 0; next }
+        /^[0-9]+-[0-9]+$/ { for (i = $1 + 0; i <= $2 + 0 && i < $1 + 1024; i++) print i }' | head -n 1024
+}
+
+cores_of_a_device() {
+    if [ -n "${NEURON_SLURM_CORES:-}" ]; then
+        printf '%s\n' "$NEURON_SLURM_CORES"
+    else
+        neuron-ls --json-output 2>/dev/null | sed -n 's/.*"nc_count": *\([0-9]*\).*/\1/p' | head -n 1
+    fi
+}
+
+# Global numbers of logical cores to names of files, DEVICE.CORE.
+files_of_cores() {
+    cores=$(cores_of_a_device)
+    case $cores in
+    '' | *[!0-9]* | 0)
+        say "job $job: nobody says how many cores a device has: set NEURON_SLURM_CORES in $settings"
+        return
+        ;;
+    esac
+    awk -v cores="$cores" '{ printf "%d.%d\n", $1 / cores, $1 % cores }'
+}
+
+# The names of the files of the job: what Slurm gave it, as far as it tells.
+files_of_job() {
+    indices=${SLURM_JOB_GPUS:-}
+    # gpu:trn1:2(IDX:0-1), as scontrol -d show job writes it and sites hand it on.
+    case ${SLURM_JOB_GRES:-} in
+    *'(IDX:'*) indices=${indices:-$(printf '%s' "$SLURM_JOB_GRES" | sed 's/.*(IDX:\([0-9,-]*\)).*/\1/')} ;;
+    esac
+    if [ -n "$indices" ]; then
+        case ${NEURON_SLURM_UNIT:-device} in
+        core) expand "$indices" | files_of_cores ;;
+        *) expand "$indices" ;;
+        esac
+    elif [ -n "${NEURON_RT_VISIBLE_CORES:-}" ]; then
+        expand "$NEURON_RT_VISIBLE_CORES" | files_of_cores
+    elif [ -n "${CUDA_VISIBLE_DEVICES:-}" ]; then
+        expand "$CUDA_VISIBLE_DEVICES"
+    elif [ "${NEURON_SLURM_WITHOUT_GRES:-none}" = all ]; then
+        for device in /dev/neuron[0-9]*; do
+            [ ! -e "$device" ] || printf '%s\n' "${device##*neuron}"
+        done
+    fi
+}
+
+# One at a time: jobs that share a device write the same file. A lock that somebody keeps holds up no job for long.
+lock() {
+    command -v flock >/dev/null || return 0
+    (: >"$folder/.lock") 2>/dev/null || return 0 # an exec that fails would end the script
+    exec 9>"$folder/.lock"
+    flock -w 5 9 || say "job $job: $folder is locked by another; going on without"
+}
+
+# without_job FILE: what it says of other jobs.
+without_job() { [ ! -f "$1" ] || awk -v job="$job" '!/=/ { mine = ($0 "" == job "") } !mine' "$1"; }
+
+# A name that is no index, so nobody reads it, then renamed: nobody sees half of it.
+replace() {
+    if mv -f "$folder/.new.$1" "$folder/$1"; then return 0; fi
+    rm -f "$folder/.new.$1"
+    return 1
+}
+
+# 1 when the node is to be drained.
+check_health() {
+    [ "${NEURON_SLURM_HEALTH:-off}" = drain ] || return 0
+    verdict=$(timeout 10 neuron-monitor health --for 500ms 2>/dev/null)
+    code=$?
+    [ $code -le 3 ] || say "the health of the devices is not known: neuron-monitor health ends with $code"
+    [ $code = 1 ] || return 0 # unknown is no reason to lose a node
+    reason=$(printf '%s\n' "$verdict" | awk '$2 == "unhealthy" { print "neuron" $1 " is unhealthy: " $4; exit }')
+    say "${reason:-a device is unhealthy}: the node is drained"
+    if [ -n "${SLURMD_NODENAME:-}" ] && command -v scontrol >/dev/null; then
+        scontrol update "NodeName=$SLURMD_NODENAME" State=DRAIN "Reason=${reason:-a Neuron device is unhealthy}" >&2 || true
+    fi
+    return 1
+}

@@ -1,0 +1,120 @@
+#!/bin/bash
+# jobs - prolog and epilog as Slurm calls them, with variables of several kinds, and what the agent makes of the folder that
+# they fill: reports, metrics, also behind the pipe; jobs that come and go, and files of others that are none.
+. "$(dirname "$0")/../lib.sh"
+needs jq curl flock
+scripts=$NTK_SOURCE_DIR/agent/slurm
+export NEURON_SLURM_FOLDER=$scratch/jobs
+unset "${!SLURM_@}" NEURON_RT_VISIBLE_CORES CUDA_VISIBLE_DEVICES
+
+prolog() { env "$@" sh "$scripts/neuron-slurm-prolog" 2>said || fail "prolog $*: exit code $?: $(cat said)"; }
+epilog() { env "$@" sh "$scripts/neuron-slurm-epilog" 2>said || fail "epilog $*: exit code $?: $(cat said)"; }
+# folder: every file in the folder with its lines in one.
+folder() { (cd "$NEURON_SLURM_FOLDER" && for file in [0-9]*; do [ ! -f "$file" ] || echo "$file: $(paste -sd' ' "$file")"; done); }
+is() { [ "$(folder)" = "$1" ] || fail "the folder is not '$1' but '$(folder)'"; }
+
+# What Slurm tells of a job, whole devices and shared ones.
+prolog SLURM_JOB_ID=42 SLURM_JOB_USER=alice SLURM_JOB_NAME=$'pre\ntrain 7b' SLURM_JOB_PARTITION=trn SLURM_CLUSTER_NAME=c1 SLURM_JOB_GPUS=0-1,3
+block='42 user=alice name=pretrain 7b partition=trn cluster=c1'
+is "0: $block"$'\n'"1: $block"$'\n'"3: $block"
+prolog SLURM_JOB_ID=43 SLURM_JOB_UID=0 SLURM_JOB_GPUS=3
+is "0: $block"$'\n'"1: $block"$'\n'"3: $block 43 user=root"
+prolog SLURM_JOB_ID=43 SLURM_JOB_UID=0 SLURM_JOB_GPUS=3 # again, as after a restart of slurmd
+is "0: $block"$'\n'"1: $block"$'\n'"3: $block 43 user=root"
+epilog SLURM_JOB_ID=4
+epilog SLURM_JOB_ID=42
+is "3: 43 user=root"
+epilog SLURM_JOB_ID=43
+is ""
+# Cores: as a GRES of their own, as the runtime has them, and an index in words.
+prolog SLURM_JOB_ID=7 SLURM_JOB_GPUS=1,2 NEURON_SLURM_UNIT=core NEURON_SLURM_CORES=2
+is $'0.1: 7\n1.0: 7'
+epilog SLURM_JOB_ID=7
+prolog SLURM_JOB_ID=7 NEURON_RT_VISIBLE_CORES=3-4 NEURON_SLURM_CORES=4
+is $'0.3: 7\n1.0: 7'
+epilog SLURM_JOB_ID=7
+prolog SLURM_JOB_ID=7 'SLURM_JOB_GRES=gpu:trainium:2(IDX:4-5)'
+is $'4: 7\n5: 7'
+epilog SLURM_JOB_ID=7
+# What is no job, holds nothing, or cannot be written stops no job.
+prolog SLURM_JOB_ID=7
+prolog SLURM_JOB_GPUS=0
+grep -q "nothing is written" said || fail "a job without an id: $(cat said)"
+prolog SLURM_JOB_ID=../../etc SLURM_JOB_GPUS=0
+prolog SLURM_JOB_ID=7 SLURM_JOB_GPUS='x;1-;0-99999999,$(touch hacked)' NEURON_SLURM_CORES=2
+[ "$(folder | wc -l)" -le 1024 ] && [ ! -e hacked ] || fail "a list of devices that is none: $(folder | head)"
+epilog SLURM_JOB_ID=7
+is ""
+prolog SLURM_JOB_ID=7 SLURM_JOB_GPUS=0 NEURON_SLURM_FOLDER=/dev/null/jobs
+grep -q "nothing is written" said || fail "a folder that cannot be made: $(cat said)"
+# Many at once on one device.
+for id in $(seq 1 12); do SLURM_JOB_ID=$id SLURM_JOB_GPUS=0 sh "$scripts/neuron-slurm-prolog" & ends[id]=$!; done
+wait "${ends[@]}"
+[ "$(sort -n jobs/0 | paste -sd' ')" = "1 2 3 4 5 6 7 8 9 10 11 12" ] || fail "jobs at once: $(cat jobs/0)"
+for id in $(seq 1 12); do SLURM_JOB_ID=$id sh "$scripts/neuron-slurm-epilog" & ends[id]=$!; done
+wait "${ends[@]}"
+is ""
+
+# The agent: nobody holds anything, then a job has the device, then another one of its cores, too.
+neuron-packager example memcpy -o memcpy.neff
+neuron-bench exec memcpy.neff --cores 0-1 --count 100000 --rate 50 >/dev/null 2>&1 &
+pids+=($!)
+neuron-monitor --period 200ms --prometheus 127.0.0.1:0 --verbose 1 --hpc-job-mapping-dir jobs >reports.jsonl 2>agent.log &
+pids+=($!)
+agent_is_up() { [ -s reports.jsonl ] && grep -q 'serving metrics at port' agent.log && echo yes; }
+wait_for agent_is_up
+port=$(sed -n 's/.*serving metrics at port //p' agent.log)
+page() { curl -sf "http://127.0.0.1:$port/metrics"; }
+works() { page | greps '^neuroncore_utilization_ratio.*neuroncore="1"' && echo yes; }
+wait_for works
+! page | greps '^neuron_.*job_info{' || fail "a job without any: $(page | grep job_info)"
+
+# series FAMILY: job, user and core or device of each series.
+series() {
+    page | grep "^$1{" | sed -E 's/^[^{]*\{//; s/availability_zone[^n]*//' |
+        sed -E 's/.*job_id="([^"]*)".*neuron_device_index="([^"]*)"(,neuroncore="([^"]*)")?.*user="([^"]*)".* 1$/\1 \5 \2 \4/' | paste -sd';'
+}
+prolog SLURM_JOB_ID=42 SLURM_JOB_USER=alice SLURM_JOB_PARTITION=trn SLURM_CLUSTER_NAME=c1 SLURM_JOB_GPUS=0
+one_job() { [ "$(series neuron_job_info)" = "42 alice 0 0;42 alice 0 1" ] && [ "$(series neuron_device_job_info)" = "42 alice 0 " ] && echo yes; }
+wait_for one_job
+page | grep '^neuron_job_info' | greps 'job_cluster="c1",job_id="42",neuron_device_index="0",neuroncore="1",partition="trn"' || fail "$(page | grep job_info)"
+prolog SLURM_JOB_ID=43 SLURM_JOB_USER=bob NEURON_RT_VISIBLE_CORES=1
+two_jobs() {
+    [ "$(series neuron_job_info)" = "42 alice 0 0;42,43 alice,bob 0 1" ] &&
+        [ "$(series neuron_device_job_info)" = "42,43 alice,bob 0 " ] && echo yes
+}
+wait_for two_jobs
+! page | grep -vE '^#|^neuron_(device_)?job_info' | greps -E 'job_id|alice' || fail "another series has labels of jobs"
+job_in_report() {
+    tail -n 2 reports.jsonl | sed -n 1p | jq -e '.neuron_ext.job_mapping | .error == "" and (.jobs | map({job_id, user, partition, neuroncores, neuron_devices}) ==
+        [{"job_id": "42", "user": "alice", "partition": "trn", "neuroncores": [0, 1], "neuron_devices": [0]},
+         {"job_id": "43", "user": "bob", "partition": null, "neuroncores": [1], "neuron_devices": [0]}])' >/dev/null && echo yes
+}
+wait_for job_in_report
+tail -n 2 reports.jsonl | sed -n 1p >line.json
+mkfifo pipe
+neuron-monitor-prometheus --port 0 --address 127.0.0.1 <pipe >pipe.out 2>pipe.err &
+pids+=($!)
+exec 7>pipe
+cat line.json >&7
+agent_port=$port
+behind_the_pipe() {
+    port=$(sed -n 's/.* at port //p' pipe.out)
+    two_jobs
+}
+wait_for behind_the_pipe
+exec 7>&-
+port=$agent_port
+
+# Files that are none are said once and hold nothing; the job of the others stays.
+mkfifo jobs/0.0
+ln -s /etc/hostname jobs/1
+trouble_is_said() { grep -q "jobs/0.0: it is no file (and 1 more like it)" agent.log && echo yes; }
+wait_for trouble_is_said
+wait_for two_jobs
+rm jobs/0.0 jobs/1
+epilog SLURM_JOB_ID=42
+epilog SLURM_JOB_ID=43
+no_job() { page | greps -E '^neuron_(device_)?job_info\{' || echo yes; }
+wait_for no_job
+[ "$(grep -c 'neuron-monitor: jobs: ' agent.log)" -le 6 ] || fail "said too often: $(cat agent.log)"
