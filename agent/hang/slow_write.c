@@ -9,11 +9,22 @@
 static const char *const whys[NTK_PACE_WHERE_COUNT] = {
     [NTK_PACE_UNKNOWN] = "whether its cores or its host keep it cannot be told",
     [NTK_PACE_CORE] = "its cores are busy longer than those of the others",
+    [NTK_PACE_MEMORY] = "its cores are busy longer than those of the others, and it is transfers "
+                        "that are slow, not engines: look at its device memory (HBM)",
     [NTK_PACE_HOST] = "its cores are not busy longer than those of the others: look at its host, "
                       "and at what it reads",
     [NTK_PACE_LINK] = "it comes in time and is longer in the operation than the others: look at "
                       "its links",
 };
+
+static const char *why_of(const struct ntk_pace_verdict *verdict)
+{
+    if (verdict->where == NTK_PACE_CORE && !verdict->has_transfers) {
+        return "its cores are busy longer than those of the others: the cores or their device "
+               "memory, nobody tells of transfers";
+    }
+    return whys[verdict->where];
+}
 
 static void write_verdict(const struct ntk_pace_verdict *verdict, struct ntk_buf *out)
 {
@@ -44,7 +55,7 @@ static void write_verdict(const struct ntk_pace_verdict *verdict, struct ntk_buf
         (unsigned long long)verdict->key,
         ntk_units_duration(behind, sizeof behind, verdict->behind_ns),
         ntk_units_duration(interval, sizeof interval, verdict->interval_ns), 100 * verdict->share,
-        verdict->seen, whys[verdict->where]);
+        verdict->seen, why_of(verdict));
 }
 
 void ntk_slow_write_text(const struct ntk_pace *pace, bool all, struct ntk_buf *out)

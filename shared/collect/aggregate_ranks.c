@@ -197,6 +197,22 @@ void ntk_aggregate_build_lost_ranks(struct ntk_aggregate *aggregate, struct ntk_
 
 /* ---- a period ---- */
 
+static void count_add(struct ntk_count *to, struct ntk_count more)
+{
+    to->period += more.period;
+    to->total += more.total;
+}
+
+static void core_add(struct ntk_rank_sample *rank, const struct ntk_core_sample *core)
+{
+    count_add(&rank->core_busy_ns, core->busy_ns);
+    for (size_t engine = 0; engine < NTK_ENGINE_COUNT; engine++) {
+        count_add(engine == NTK_ENGINE_DMA ? &rank->dma_busy_ns : &rank->engine_busy_ns,
+                  core->engine_busy_ns[engine]);
+    }
+    count_add(&rank->dma_bytes, core->dma_bytes);
+}
+
 int ntk_aggregate_take_ranks(struct ntk_aggregate *aggregate, struct runtime_state *runtime,
                              const struct ntk_runtime_reading *reading,
                              struct ntk_runtime_sample *out)
@@ -219,8 +235,7 @@ int ntk_aggregate_take_ranks(struct ntk_aggregate *aggregate, struct runtime_sta
         take_rank(aggregate, reading, &reading->comms[i], &ranks[i]);
         take_counts(&reading->comms[i], state, &ranks[i]);
         for (size_t k = 0; k < out->core_count; k++) {
-            ranks[i].core_busy_ns.period += out->cores[k].busy_ns.period;
-            ranks[i].core_busy_ns.total += out->cores[k].busy_ns.total;
+            core_add(&ranks[i], &out->cores[k]);
         }
         state->seen = true;
         if (reading->ended && ranks[i].state == NTK_RANK_JOINED) {

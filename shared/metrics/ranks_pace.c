@@ -7,11 +7,16 @@
 #include <string.h>
 
 const char *const ntk_pace_where_names[NTK_PACE_WHERE_COUNT] = { "unknown", "core", "host",
-                                                                 "link" };
+                                                                 "memory", "link" };
 
 /* Of what a rank is behind so much stands in how long its cores were busy, or does not. */
 #define CORE_SHARE 0.5
 #define HOST_SHARE 0.2
+/* The memory of a device is slow when its transfers take so many times as long beside its engines as
+ * those of the others do ... */
+#define MEMORY_TIMES 1.25
+/* ... and they run the same program: as many bytes for an operation, by this share. */
+#define BYTES_SHARE 0.2
 
 void ntk_pace_init(struct ntk_pace *pace)
 {
@@ -91,6 +96,9 @@ static void rank_add(struct ntk_pace *pace, struct ntk_pace_rank *rank,
         rank->round = pace->round;
         rank->span_ns += period_ns;
         period->busy_ns += sample->core_busy_ns.period;
+        period->engine_ns += sample->engine_busy_ns.period;
+        period->dma_ns += sample->dma_busy_ns.period;
+        period->dma_bytes += sample->dma_bytes.period;
     }
     period->time_ns += sample->time_ns.period;
     period->wait_ns += sample->wait_ns.period;
@@ -319,6 +327,48 @@ static enum ntk_pace_where where_of(double more, double behind)
     return more <= HOST_SHARE * behind ? NTK_PACE_HOST : NTK_PACE_UNKNOWN;
 }
 
+/* Time of transfers to that of engines, over the window: host and device time cancel out. 0: not
+ * known. */
+static double transfers_of(const struct ntk_pace_rank *rank, double *out_bytes)
+{
+    double engines = 0;
+    double transfers = 0;
+
+    *out_bytes = 0;
+    for (uint32_t p = 0; p < rank->period_count; p++) {
+        engines += (double)rank->periods[p].engine_ns;
+        transfers += (double)rank->periods[p].dma_ns;
+        *out_bytes += (double)rank->periods[p].dma_bytes;
+    }
+    *out_bytes /= (double)rank->operations;
+    return engines > 0 && *out_bytes > 0 ? transfers / engines : 0;
+}
+
+/* Cores of a rank are busy longer: whether it is their memory. */
+static void memory_find(const struct ntk_pace_rank *ranks, size_t count, double *scratch,
+                        struct ntk_pace_verdict *verdict)
+{
+    size_t others = 0;
+    double bytes;
+    double own_bytes;
+    double own = transfers_of(verdict->slow, &own_bytes);
+
+    for (size_t i = 0; i < count; i++) {
+        double its = has_enough(&ranks[i]) && &ranks[i] != verdict->slow
+                         ? transfers_of(&ranks[i], &bytes)
+                         : 0;
+
+        if (its > 0 && fabs(bytes - own_bytes) <= BYTES_SHARE * own_bytes) {
+            scratch[others++] = its;
+        }
+    }
+    if (own > 0 && others > 0) {
+        verdict->has_transfers = true;
+        verdict->where =
+            own >= MEMORY_TIMES * median(scratch, others) ? NTK_PACE_MEMORY : verdict->where;
+    }
+}
+
 /* scratch holds count. */
 static void judge_one(struct ntk_pace_rank *ranks, size_t count, double *scratch,
                       struct ntk_pace_verdict *verdict)
@@ -340,6 +390,9 @@ static void judge_one(struct ntk_pace_rank *ranks, size_t count, double *scratch
     verdict->slow = stands_apart(ranks, count, earliness, interval, scratch, &behind);
     if (verdict->slow) {
         verdict->where = where_of(busy_more(ranks, count, verdict->slow, scratch), behind);
+        if (verdict->where == NTK_PACE_CORE) {
+            memory_find(ranks, count, scratch, verdict);
+        }
     } else {
         double late = behind;
         const struct ntk_pace_rank *link =

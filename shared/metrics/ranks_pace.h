@@ -43,9 +43,10 @@ extern "C" {
 
 struct ntk_pace_period {
     uint64_t operations;
-    uint64_t time_ns; /* in them */
-    uint64_t wait_ns; /* of that, until the last rank had come */
-    uint64_t busy_ns; /* its cores */
+    uint64_t time_ns;                      /* in them */
+    uint64_t wait_ns;                      /* of that, until the last rank had come */
+    uint64_t busy_ns;                      /* its cores */
+    uint64_t engine_ns, dma_ns, dma_bytes; /* of those; 0 where nobody tells */
 };
 
 /* What one rank did in the window. */
@@ -67,6 +68,7 @@ enum ntk_pace_where {
     NTK_PACE_UNKNOWN, /* the same either way */
     NTK_PACE_CORE,    /* its cores are busy longer than those of the others */
     NTK_PACE_HOST,    /* they are not: the host, or what it reads, keeps it */
+    NTK_PACE_MEMORY,  /* they are, and it is transfers that are slow, not engines */
     NTK_PACE_LINK,    /* it comes in time, and is long in the operation itself */
     NTK_PACE_WHERE_COUNT
 };
@@ -81,6 +83,7 @@ struct ntk_pace_verdict {
     uint64_t interval_ns;             /* from one operation to the next */
     double share;                     /* of behind_ns in it */
     enum ntk_pace_where where;
+    bool has_transfers; /* of CORE: transfers were looked at, and are not what is slow */
 };
 
 struct ntk_pace {

@@ -359,6 +359,9 @@ struct ntk_rank_sample {
     struct ntk_count wait_ns; /* of it, until the last rank had come */
     /* Of all cores of the process, so that ranks can be compared. */
     struct ntk_count core_busy_ns;
+    struct ntk_count engine_busy_ns; /* all but DMA, added up; 0 where nobody tells, as the next */
+    struct ntk_count dma_busy_ns;
+    struct ntk_count dma_bytes;
 };
 
 /* A port of an EFA adapter: what it has counted since its driver was loaded. */

@@ -228,6 +228,14 @@ static void merge_models(struct ntk_snapshot *s, struct ntk_runtime_sample *to,
     to->model_count = count;
 }
 
+static void add_work(struct ntk_rank_sample *rank, const struct ntk_rank_sample *before)
+{
+    add(&rank->core_busy_ns, before->core_busy_ns);
+    add(&rank->engine_busy_ns, before->engine_busy_ns);
+    add(&rank->dma_busy_ns, before->dma_busy_ns);
+    add(&rank->dma_bytes, before->dma_bytes);
+}
+
 static bool is_same_place(const struct ntk_rank_sample *a, const struct ntk_rank_sample *b)
 {
     return a->key == b->key && a->rank == b->rank;
@@ -291,7 +299,7 @@ static void merge_ranks(struct ntk_snapshot *s, struct ntk_runtime_sample *to,
         }
         for (size_t i = 0; i < newer->rank_count && !is_told; i++) {
             if (is_same_place(&ranks[i], before)) {
-                add(&ranks[i].core_busy_ns, before->core_busy_ns);
+                add_work(&ranks[i], before);
             }
         }
     }

@@ -34,6 +34,9 @@ const struct report_field report_fields_rank[] = {
     REPORT_ROW("time_ns", REPORT_COUNT, AT(time_ns)),
     REPORT_ROW("wait_ns", REPORT_COUNT, AT(wait_ns)),
     REPORT_ROW("core_busy_ns", REPORT_COUNT, AT(core_busy_ns)),
+    REPORT_ROW("engine_busy_ns", REPORT_COUNT, AT(engine_busy_ns), .sparse = true),
+    REPORT_ROW("dma_busy_ns", REPORT_COUNT, AT(dma_busy_ns), .sparse = true),
+    REPORT_ROW("dma_bytes", REPORT_COUNT, AT(dma_bytes), .sparse = true),
     REPORT_END,
 };
 #undef AT

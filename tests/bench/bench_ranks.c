@@ -49,6 +49,7 @@
 enum put_in {
     NOTHING,
     SLOW_CORE,
+    SLOW_MEMORY,
     SLOW_HOST,
     SLOW_LINK,
     JITTER,
@@ -69,6 +70,7 @@ static const struct {
 } kinds[KINDS] = {
     [NOTHING] = { "nothing", false, NTK_PACE_UNKNOWN },
     [SLOW_CORE] = { "slow core", true, NTK_PACE_CORE },
+    [SLOW_MEMORY] = { "slow HBM", true, NTK_PACE_MEMORY },
     [SLOW_HOST] = { "slow host", true, NTK_PACE_HOST },
     [SLOW_LINK] = { "slow link", true, NTK_PACE_LINK },
     [JITTER] = { "jitter of all", false, NTK_PACE_UNKNOWN },
@@ -112,7 +114,7 @@ static struct job job_of(uint64_t seed)
 
 static double step_ns(const struct job *job)
 {
-    return (double)job->core_steps * TEST_MODEL_STEP_NS + (double)job->host_ns;
+    return (double)job->core_steps * TEST_MODEL_STEP_NS + TEST_MODEL_MOVE_NS + (double)job->host_ns;
 }
 
 /* ---- a rank ---------------------------------------------------------------------------------- */
@@ -141,6 +143,9 @@ static void fault_set(const struct job *job, uint32_t rank)
         double factor = 1 + more_ns / ((double)job->core_steps * TEST_MODEL_STEP_NS);
 
         (void)snprintf(text, sizeof text, "slow-core:from=%d,factor=%.3f", from, factor);
+    } else if (is_struck && job->kind == SLOW_MEMORY) {
+        (void)snprintf(text, sizeof text, "slow-hbm:from=%d,factor=%.3f", from,
+                       1 + more_ns / TEST_MODEL_MOVE_NS);
     } else if (job->kind == ALL_LINKS || (is_struck && job->kind == SLOW_LINK)) {
         (void)snprintf(text, sizeof text, "slow-link:from=%d,factor=%.3f", from,
                        1 + more_ns / LINK_NS);
@@ -153,13 +158,14 @@ static void fault_set(const struct job *job, uint32_t rank)
     }
 }
 
-static nrt_tensor_set_t *set_of(const char *name, nrt_tensor_placement_t placement)
+static nrt_tensor_set_t *set_of(const char *name, size_t bytes)
 {
     nrt_tensor_set_t *set = NULL;
     nrt_tensor_t *tensor = NULL;
 
     check(nrt_allocate_tensor_set(&set), "nrt_allocate_tensor_set");
-    check(nrt_tensor_allocate(placement, 0, 64, name, &tensor), "nrt_tensor_allocate");
+    check(nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, bytes, name, &tensor),
+          "nrt_tensor_allocate");
     check(nrt_add_tensor_to_tensor_set(set, name, tensor), "nrt_add_tensor_to_tensor_set");
     return set;
 }
@@ -178,7 +184,7 @@ static void rank_run(const struct job *job, uint32_t rank, int ready)
     static char own[BYTES];
     static char all[RANKS_MAX * BYTES];
     size_t bytes = 0;
-    uint8_t *neff = test_model_slow(job->core_steps, &bytes);
+    uint8_t *neff = test_model_moving(job->core_steps, &bytes);
     uint64_t host_ns = job->host_ns;
     nrt_model_t *model = NULL;
 
@@ -189,8 +195,8 @@ static void rank_run(const struct job *job, uint32_t rank, int ready)
     }
     check(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), "nrt_init");
     check(nrt_load(neff, bytes, 0, 1, &model), "nrt_load");
-    nrt_tensor_set_t *inputs = set_of("x", NRT_TENSOR_PLACEMENT_DEVICE);
-    nrt_tensor_set_t *outputs = set_of("y", NRT_TENSOR_PLACEMENT_DEVICE);
+    nrt_tensor_set_t *inputs = set_of("x", 2 * (size_t)TEST_MODEL_MOVED_BYTES);
+    nrt_tensor_set_t *outputs = set_of("y", TEST_MODEL_MOVED_BYTES);
     for (unsigned i = 0;; i++) {
         bool is_late = job->kind == ALL_HOSTS && i >= WARM_UP + CHANGE_STEP;
 

@@ -104,6 +104,44 @@ uint8_t *test_model_adder(const struct test_model_options *options, size_t *out_
     return finish(build, out_bytes);
 }
 
+/* The engine begins when the transfer is done where that is long. */
+static uint8_t *slow_build(uint32_t steps, uint32_t runs, uint32_t run_bytes, size_t *out_bytes)
+{
+    static const uint32_t elements = 40000; /* 8 cycles each at 1.12 GHz */
+    const uint64_t from_shape[1] = { (uint64_t)runs * run_bytes * (runs > 1 ? 2 : 1) };
+    const uint64_t to_shape[1] = { (uint64_t)runs * run_bytes };
+    struct ntk_neff_build_options build_options = { .name = steps > 0 ? "slow" : "smallest" };
+    struct ntk_isa_instr step = ntk_isa_instr_make(NTK_ISA_OP_RECIPROCAL);
+    struct ntk_neff_build *build = ntk_neff_build_create(&build_options);
+    struct ntk_neff_kernel *kernel = ntk_neff_build_kernel(build, "smallest");
+    uint32_t x = ntk_neff_kernel_input(kernel, "x", NTK_DTYPE_UINT8, 1, from_shape);
+    uint32_t y = ntk_neff_kernel_output(kernel, "y", NTK_DTYPE_UINT8, 1, to_shape);
+    uint32_t queue =
+        ntk_neff_kernel_queue(kernel, "qSPIO0", NTK_ISA_ENGINE_SP, NTK_NEFF_QUEUE_IN, 1);
+    struct ntk_neff_build_side from = {
+        .var_id = x, .dim_count = 2, .steps = { 1, 2 * run_bytes }, .sizes = { run_bytes, runs }
+    };
+    struct ntk_neff_build_transfer copy = {
+        .op = NTK_NEFF_TRANSFER_COPY,
+        .to = { .var_id = y,
+                .dim_count = 2,
+                .steps = { 1, run_bytes },
+                .sizes = { run_bytes, runs } },
+        .from = &from,
+        .source_count = 1,
+    };
+    ntk_neff_token moved = ntk_neff_kernel_dma(kernel, queue, &copy, NTK_AFTER_NONE);
+
+    step.operand[NTK_ISA_DST] = ntk_isa_sbuf(0, 1, elements, NTK_DTYPE_FLOAT32);
+    step.operand[NTK_ISA_SRC0] = ntk_isa_sbuf(0, 1, elements, NTK_DTYPE_FLOAT32);
+    for (uint32_t i = 0; i < steps; i++) {
+        (void)(i == 0 && runs > 1
+                   ? ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_DVE, &step, NTK_AFTER(moved))
+                   : ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_DVE, &step, NTK_AFTER_NONE));
+    }
+    return finish(build, out_bytes);
+}
+
 uint8_t *test_model_smallest(size_t *out_bytes)
 {
     return test_model_slow(0, out_bytes);
@@ -111,31 +149,10 @@ uint8_t *test_model_smallest(size_t *out_bytes)
 
 uint8_t *test_model_slow(uint32_t steps, size_t *out_bytes)
 {
-    static const uint64_t shape[1] = { 64 };
-    static const uint32_t elements = 40000; /* 8 cycles each at 1.12 GHz */
-    struct ntk_neff_build_options build_options = { .name = steps > 0 ? "slow" : "smallest" };
-    struct ntk_isa_instr step = ntk_isa_instr_make(NTK_ISA_OP_RECIPROCAL);
-    struct ntk_neff_build *build = ntk_neff_build_create(&build_options);
-    struct ntk_neff_kernel *kernel = ntk_neff_build_kernel(build, "smallest");
-    uint32_t x = ntk_neff_kernel_input(kernel, "x", NTK_DTYPE_UINT8, 1, shape);
-    uint32_t y = ntk_neff_kernel_output(kernel, "y", NTK_DTYPE_UINT8, 1, shape);
-    uint32_t queue =
-        ntk_neff_kernel_queue(kernel, "qSPIO0", NTK_ISA_ENGINE_SP, NTK_NEFF_QUEUE_IN, 1);
-    struct ntk_neff_build_side from = {
-        .var_id = x, .dim_count = 1, .steps = { 1 }, .sizes = { 64 }
-    };
-    struct ntk_neff_build_transfer copy = {
-        .op = NTK_NEFF_TRANSFER_COPY,
-        .to = { .var_id = y, .dim_count = 1, .steps = { 1 }, .sizes = { 64 } },
-        .from = &from,
-        .source_count = 1,
-    };
+    return slow_build(steps, 1, 64, out_bytes);
+}
 
-    (void)ntk_neff_kernel_dma(kernel, queue, &copy, NTK_AFTER_NONE);
-    step.operand[NTK_ISA_DST] = ntk_isa_sbuf(0, 1, elements, NTK_DTYPE_FLOAT32);
-    step.operand[NTK_ISA_SRC0] = ntk_isa_sbuf(0, 1, elements, NTK_DTYPE_FLOAT32);
-    for (uint32_t i = 0; i < steps; i++) {
-        (void)ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_DVE, &step, NTK_AFTER_NONE);
-    }
-    return finish(build, out_bytes);
+uint8_t *test_model_moving(uint32_t steps, size_t *out_bytes)
+{
+    return slow_build(steps, TEST_MODEL_MOVED_BYTES / 256, 256, out_bytes);
 }

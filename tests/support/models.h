@@ -43,4 +43,10 @@ uint8_t *test_model_smallest(size_t *out_bytes);
 #define TEST_MODEL_STEP_NS 280000
 uint8_t *test_model_slow(uint32_t steps, size_t *out_bytes);
 
+/* The same, but every second 256 bytes of "x" are moved to "y" before the first step: that takes a
+ * trn1 core more than TEST_MODEL_MOVE_NS. */
+#define TEST_MODEL_MOVED_BYTES (1U << 20)
+#define TEST_MODEL_MOVE_NS 380000
+uint8_t *test_model_moving(uint32_t steps, size_t *out_bytes);
+
 #endif

@@ -191,6 +191,48 @@ static void two_ranks_are_enough_and_too_few_operations_are_not(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
+/* Ranks of one program: transfers that take longer beside the same engines are slow memory; of
+ * another program, and where nobody tells of transfers, the core is all that is known. */
+static void slow_memory_is_told_from_slow_cores(void **state)
+{
+    static const struct {
+        uint64_t engine_ns, dma_ns, bytes; /* of the slow one; the others: 10 ms, 20 ms, 1000 */
+        enum ntk_pace_where where;
+        bool has_transfers;
+    } cases[] = {
+        { 10, 60, 1000, NTK_PACE_MEMORY, true }, { 30, 20, 1000, NTK_PACE_CORE, true },
+        { 30, 60, 1000, NTK_PACE_CORE, true },   { 10, 60, 3000, NTK_PACE_CORE, false },
+        { 0, 0, 0, NTK_PACE_CORE, false },
+    };
+
+    (void)state;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct random random = { .state = 11 };
+        struct job job = {
+            .ranks = 4, .steps = 50, .fault = FAULT_SLOW_CORE, .struck = 2, .size = 1, .noise = 0.01
+        };
+        struct ntk_snapshot *snapshot = job_run(&job, &random);
+        struct ntk_pace pace;
+
+        for (uint32_t i = 0; i < job.ranks; i++) {
+            struct ntk_rank_sample *rank = &snapshot->runtimes[i].ranks[0];
+            bool is_slow = i == job.struck;
+
+            rank->engine_busy_ns.period = (is_slow ? cases[c].engine_ns : 10) * 50000000;
+            rank->dma_busy_ns.period = (is_slow ? cases[c].dma_ns : 20) * 50000000;
+            rank->dma_bytes.period = (is_slow ? cases[c].bytes : 1000) * 50;
+        }
+        struct ntk_pace_verdict verdict = judge(snapshot, &pace);
+
+        assert_non_null(verdict.slow);
+        assert_int_equal(verdict.slow->rank, 2);
+        assert_int_equal(verdict.where, cases[c].where);
+        assert_int_equal(verdict.has_transfers, cases[c].has_transfers);
+        ntk_pace_fini(&pace);
+        ntk_snapshot_destroy(snapshot);
+    }
+}
+
 /* One that did all it did while the other did nothing is not compared with it. */
 static void ranks_that_never_worked_at_the_same_time_name_nobody(void **state)
 {
@@ -348,6 +390,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slow_ranks_are_found_and_nobody_else_is_blamed),
         cmocka_unit_test(two_ranks_are_enough_and_too_few_operations_are_not),
+        cmocka_unit_test(slow_memory_is_told_from_slow_cores),
         cmocka_unit_test(ranks_that_never_worked_at_the_same_time_name_nobody),
         cmocka_unit_test(who_left_and_joined_again_had_one_period),
         cmocka_unit_test(ranks_of_many_machines_are_compared),

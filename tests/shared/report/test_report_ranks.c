@@ -38,6 +38,9 @@ static void fill(struct ntk_rank_sample *rank)
     rank->time_ns.period = 27;
     rank->wait_ns.period = 28;
     rank->core_busy_ns.period = 30;
+    rank->engine_busy_ns.period = 31;
+    rank->dma_busy_ns.period = 32;
+    rank->dma_bytes.period = 33;
 }
 
 static void assert_filled(const struct ntk_rank_sample *rank)
@@ -69,6 +72,9 @@ static void assert_filled(const struct ntk_rank_sample *rank)
     assert_int_equal(rank->time_ns.period, 27);
     assert_int_equal(rank->wait_ns.period, 28);
     assert_int_equal(rank->core_busy_ns.period, 30);
+    assert_int_equal(rank->engine_busy_ns.period, 31);
+    assert_int_equal(rank->dma_busy_ns.period, 32);
+    assert_int_equal(rank->dma_bytes.period, 33);
 }
 
 static char *write_line(const struct ntk_snapshot *snapshot)
