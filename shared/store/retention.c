@@ -13,7 +13,7 @@
 
 #define SQL_BYTES 768
 #define VACUUM_PAGES "2000"
-#define TABLES_MAX 12
+#define TABLES_MAX 14
 
 /* Tables with a time_ns that grow, by the tier whose age they share; NULL-ended. Errors and loads
  * are few and tell much: they stay as long as the minutes. */
@@ -32,7 +32,7 @@ static const struct {
     [NTK_STORE_HOUR] = { 0.1,
                          { "machine_hour", "device_hour", "process_hour", "core_hour",
                            "execution_hour", "model_hour", "rank_hour", "unwatched",
-                           "device_health", "rank_verdict" } },
+                           "device_health", "rank_verdict", "job_core", "job" } },
 };
 
 /* Before rows of memory_sample go, what each key of a living process was is said again at ?1: a

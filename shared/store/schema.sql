@@ -77,6 +77,8 @@ CREATE TABLE device_sample (
     sram_ecc_uncorrected INTEGER,
     sram_ecc_corrected INTEGER,
     mem_ecc_repairable_uncorrected INTEGER,
+    power_period_ns INTEGER,
+    power_ns INTEGER,
     PRIMARY KEY (time_ns, device)
 ) STRICT, WITHOUT ROWID;
 
@@ -374,3 +376,29 @@ CREATE TABLE rank_verdict (
 ) STRICT;
 CREATE INDEX rank_verdict_by_time ON rank_verdict (time_ns);
 CREATE INDEX rank_verdict_by_rank ON rank_verdict (communicator, rank, time_ns);
+
+-- A batch job as the scheduler's prolog tells, from time_ns to to_ns (NULL: it is there, or the agent that saw it is gone
+-- and none came after it). One that goes back into the queue and begins again has a row for each time.
+CREATE TABLE job (
+    job_key INTEGER PRIMARY KEY,
+    time_ns INTEGER NOT NULL,
+    to_ns INTEGER,
+    job_id TEXT NOT NULL,
+    user TEXT NOT NULL,
+    name TEXT NOT NULL,
+    partition TEXT NOT NULL,
+    cluster TEXT NOT NULL,
+    lnc INTEGER NOT NULL
+) STRICT;
+CREATE INDEX job_by_time ON job (time_ns);
+CREATE INDEX job_by_id ON job (job_id);
+
+-- The cores that it held, from when to when.
+CREATE TABLE job_core (
+    job_key INTEGER NOT NULL REFERENCES job,
+    core INTEGER NOT NULL,
+    time_ns INTEGER NOT NULL,
+    to_ns INTEGER,
+    PRIMARY KEY (job_key, core, time_ns)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX job_core_by_time ON job_core (time_ns);

@@ -32,6 +32,8 @@ CREATE TABLE device_@ (
     sram_ecc_uncorrected INTEGER,
     sram_ecc_corrected INTEGER,
     mem_ecc_repairable_uncorrected INTEGER,
+    power_period_ns INTEGER,
+    power_ns INTEGER,
     PRIMARY KEY (time_ns, device)
 ) STRICT, WITHOUT ROWID;
 

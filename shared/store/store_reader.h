@@ -326,6 +326,54 @@ int ntk_store_reader_verdicts(struct ntk_store_reader *reader,
                               const struct ntk_store_window *window, ntk_store_verdict_row row,
                               void *ctx, struct ntk_err *err);
 
+/* ---- batch jobs ----
+ *
+ * What a job held in the window, and what ran on it meanwhile. Texts and lists last for the call. A
+ * negative return stops and is returned. */
+struct ntk_store_job {
+    const char *id;
+    const char *user;
+    const char *name;
+    const char *partition;
+    const char *cluster;
+    uint32_t runs; /* how often it began in the window */
+    uint64_t from_ns;
+    uint64_t to_ns;        /* as far as is known of it */
+    bool is_ended;         /* else it was there at to_ns */
+    bool is_coarse;        /* some of it from rows of minutes or hours: where it began and ended
+                              a part of them */
+    uint32_t lnc;          /* physical cores of a core */
+    const uint32_t *cores; /* physical, ascending */
+    size_t core_count;
+    uint64_t held_ns;    /* times of (logical) cores, added up */
+    uint64_t watched_ns; /* of it, while there was an agent */
+    bool has_used;
+    uint64_t used_ns;         /* that cores were busy */
+    uint64_t used_watched_ns; /* of it, while there was an agent */
+    bool has_executions;
+    uint64_t outcome[NTK_OUTCOME_COUNT];
+    uint64_t error_class[NTK_ERROR_CLASS_COUNT];
+    uint32_t ecc_has;            /* bit i: ecc[i] is known */
+    uint64_t ecc[NTK_ECC_COUNT]; /* of its devices */
+    bool has_memory;
+    uint64_t memory_bytes_max; /* of its processes on devices, at once */
+    bool has_flops;
+    double effective_flops;
+    bool has_peak;
+    double peak_flops; /* that its cores could have done while they were watched */
+    bool has_power;
+    /* Of its share of devices, by their cores: as if it had been so long at full power, and for how
+     * long of it that is known. */
+    uint64_t full_power_ns;
+    uint64_t power_known_ns;
+};
+typedef int (*ntk_store_job_row)(const struct ntk_store_job *job, void *ctx);
+/* Jobs with this id, and of this user, each NULL: all. By their beginning, the newest `most` of
+ * them. How many there are beyond that is *out_more. */
+int ntk_store_reader_jobs(struct ntk_store_reader *reader, const char *id, const char *user,
+                          const struct ntk_store_window *window, size_t most, size_t *out_more,
+                          ntk_store_job_row row, void *ctx, struct ntk_err *err);
+
 /* ---- a moment ----
  *
  * The snapshot whose period contains time_ns, as the agent stored it; of a minute or an hour where

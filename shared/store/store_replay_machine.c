@@ -195,7 +195,8 @@ static int load_device_samples(struct ntk_replay *replay, struct ntk_err *err)
             if (device->index != ntk_replay_number(statement, 1)) {
                 continue;
             }
-            /* time_ns, device, samples, used max, used last, five kinds of ECC, four stacks */
+            /* time_ns, device, samples, used max, used last, five kinds of ECC, period and time of
+             * power (an average alone is no reading of power), four stacks */
             for (int e = 0; e < NTK_ECC_COUNT; e++) {
                 if (ntk_replay_is_known(statement, 5 + e)) {
                     device->has |= NTK_DEVICE_HAS_ECC;
@@ -203,9 +204,9 @@ static int load_device_samples(struct ntk_replay *replay, struct ntk_err *err)
                     device->ecc[e].period = ntk_replay_number(statement, 5 + e);
                 }
             }
-            device->has |= ntk_replay_is_known(statement, 10) ? NTK_DEVICE_HAS_MEMORY_USED : 0;
+            device->has |= ntk_replay_is_known(statement, 12) ? NTK_DEVICE_HAS_MEMORY_USED : 0;
             for (int s = 0; s < NTK_SNAPSHOT_STACKS_MAX; s++) {
-                device->stack_used_bytes[s] = ntk_replay_number(statement, 10 + s);
+                device->stack_used_bytes[s] = ntk_replay_number(statement, 12 + s);
             }
         }
     }

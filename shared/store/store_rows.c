@@ -73,6 +73,7 @@ void ntk_store_rows_forget(struct ntk_store_rows *rows)
     ntk_buf_reset(&rows->machine.written);
     ntk_store_health_reset(&rows->health);
     ntk_store_verdicts_reset(&rows->verdicts);
+    ntk_store_jobs_reset(&rows->jobs);
 }
 
 static int prepare_row(sqlite3 *db, const char *table, sqlite3_stmt **out_statement,
@@ -292,6 +293,12 @@ static int write_devices(struct ntk_store_rows *rows, const struct ntk_snapshot 
             bool known = (device->has & NTK_DEVICE_HAS_ECC) && (device->ecc_has >> e & 1);
             ntk_rows_bind_known(&binder, known, device->ecc[e].period);
         }
+        bool has_power = device->has & NTK_DEVICE_HAS_POWER;
+        double power = device->power_average > 0 ? device->power_average : 0;
+        ntk_rows_bind_known(&binder, has_power, snapshot->period_ns);
+        ntk_rows_bind_known(
+            &binder, has_power,
+            (uint64_t)((power < 1 ? power : 1) * (double)snapshot->period_ns + 0.5));
         int ret = ntk_rows_bind_finish(rows, &binder, err);
         if (ret < 0) {
             return ret;
@@ -317,6 +324,9 @@ int ntk_store_rows_write(struct ntk_store_rows *rows, const struct ntk_snapshot 
     }
     if (ret == 0) {
         ret = ntk_store_verdicts_write(&rows->verdicts, rows->db, snapshot, &rows->row_count, err);
+    }
+    if (ret == 0) {
+        ret = ntk_store_jobs_write(&rows->jobs, rows->db, snapshot, &rows->row_count, err);
     }
     for (size_t i = 0; ret == 0 && i < snapshot->runtime_count; i++) {
         ret = write_runtime(rows, snapshot, &snapshot->runtimes[i], err);

@@ -16,6 +16,7 @@
 #include "shared/base/buf.h"
 #include "shared/base/map.h"
 #include "shared/store/store_health.h"
+#include "shared/store/store_jobs.h"
 #include "shared/store/store_machine.h"
 #include "shared/store/store_rows.h"
 #include "shared/store/store_verdicts.h"
@@ -80,6 +81,7 @@ struct ntk_store_rows {
     struct ntk_store_machine machine;
     struct ntk_store_health health;
     struct ntk_store_verdicts verdicts;
+    struct ntk_store_jobs jobs;
     uint64_t generation;
     uint64_t row_count;
     struct ntk_buf scratch;

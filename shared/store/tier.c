@@ -70,6 +70,8 @@ static const struct column device_columns[] = {
     { "sram_ecc_uncorrected", SUM, NULL },
     { "sram_ecc_corrected", SUM, NULL },
     { "mem_ecc_repairable_uncorrected", SUM, NULL },
+    { "power_period_ns", SUM, NULL },
+    { "power_ns", SUM, NULL },
     { 0 },
 };
 

@@ -128,3 +128,14 @@ struct ntk_snapshot *test_make_snapshot(struct test_period *period)
     }
     return snapshot;
 }
+
+void test_store_put(struct ntk_store *store, struct ntk_snapshot *snapshot)
+{
+    struct ntk_store_status status;
+
+    ntk_store_put(store, snapshot);
+    ntk_snapshot_destroy(snapshot);
+    do {
+        ntk_store_status_get(store, &status);
+    } while (status.snapshots_waiting > NTK_STORE_QUEUE_MAX / 2);
+}

@@ -6,6 +6,7 @@
 #define NTK_TESTS_SHARED_STORE_MAKE_SNAPSHOT_H
 
 #include "shared/metrics/snapshot.h"
+#include "shared/store/store.h"
 
 #define TEST_BOOT_ID "11111111-2222-3333-4444-555555555555"
 #define TEST_HEADER_PID 77
@@ -31,5 +32,8 @@ struct test_period {
 };
 
 struct ntk_snapshot *test_make_snapshot(struct test_period *period);
+
+/* Stores it as it is, and frees it: a queue that is full would add it up with the next. */
+void test_store_put(struct ntk_store *store, struct ntk_snapshot *snapshot);
 
 #endif

@@ -33,8 +33,7 @@ static void make_store(const struct fixture *f, unsigned periods)
         period.time_ns = T0 + HOUR - 5 * SECOND + i * SECOND;
         period.with_events = i == 2;
         struct ntk_snapshot *snapshot = test_make_snapshot(&period);
-        ntk_store_put(store, snapshot);
-        ntk_snapshot_destroy(snapshot);
+        test_store_put(store, snapshot);
     }
     assert_int_equal(ntk_store_close(store, NULL), 0);
 }

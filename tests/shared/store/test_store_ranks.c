@@ -48,12 +48,6 @@ static struct ntk_rank_trouble trouble_make(uint32_t rank, const char *cause)
                                       .interval_ns = 70 };
 }
 
-static void put(struct ntk_store *store, struct ntk_snapshot *snapshot)
-{
-    ntk_store_put(store, snapshot);
-    ntk_snapshot_destroy(snapshot);
-}
-
 static struct ntk_store *store_open(const struct fixture *f)
 {
     const struct ntk_store_options options = { 0 };
@@ -114,7 +108,8 @@ static void what_ranks_did_adds_up_over_tiers_and_steps(void **state)
 
     for (int i = 0; i < 90; i++) {
         period.time_ns += SECOND;
-        put(store, period_make(&period, i == 5 ? 2 : 1)); /* once it left and joined again */
+        test_store_put(store,
+                       period_make(&period, i == 5 ? 2 : 1)); /* once it left and joined again */
     }
     assert_int_equal(ntk_store_close(store, NULL), 0);
     struct answer answer = ask(f, NULL, 0);
@@ -148,7 +143,7 @@ static void counts_beyond_all_bounds_stop_nothing(void **state)
         snapshot->runtimes[0].ranks[0].time_ns.period = UINT64_MAX;
         snapshot->runtimes[0].ranks[1].moved_bytes.period = UINT64_MAX - 5;
         snapshot->runtimes[0].ranks[1].operations[NTK_COLLECTIVE_ALL_REDUCE].period = UINT64_MAX;
-        put(store, snapshot);
+        test_store_put(store, snapshot);
     }
     assert_int_equal(ntk_store_close(store, NULL), 0);
     struct answer answer = ask(f, NULL, 0);
@@ -173,7 +168,7 @@ static void a_verdict_is_a_row_from_when_to_when(void **state)
         trouble.since_realtime_ns = period.time_ns - SECOND;
         trouble.behind_ns = (uint64_t)i;
         ntk_snapshot_set_troubles(snapshot, &trouble, (i >= 5 && i < 10) || i >= 12);
-        put(store, snapshot);
+        test_store_put(store, snapshot);
     }
     assert_int_equal(ntk_store_close(store, NULL), 0);
     struct answer answer = ask(f, NULL, 0);
@@ -195,7 +190,7 @@ static void a_verdict_is_a_row_from_when_to_when(void **state)
         period.time_ns += 60 * SECOND;
         struct ntk_snapshot *snapshot = period_make(&period, 1);
         ntk_snapshot_set_troubles(snapshot, &trouble, i == 0);
-        put(store, snapshot);
+        test_store_put(store, snapshot);
         assert_int_equal(ntk_store_close(store, NULL), 0);
         answer = ask(f, "train", 0);
         assert_int_equal(answer.verdict_count, 2);

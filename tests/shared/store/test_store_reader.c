@@ -57,13 +57,7 @@ static int tear_down(void **state)
 /* Stores it as it is: a queue that is full would add it up with another. */
 static void put(struct fixture *f, struct ntk_snapshot *snapshot)
 {
-    struct ntk_store_status status;
-
-    ntk_store_put(f->store, snapshot);
-    ntk_snapshot_destroy(snapshot);
-    do {
-        ntk_store_status_get(f->store, &status);
-    } while (status.snapshots_waiting > NTK_STORE_QUEUE_MAX / 2);
+    test_store_put(f->store, snapshot);
 }
 
 /* One period that ends at the second `at` of the test's hour. */

@@ -62,13 +62,7 @@ static void start_reading(struct fixture *f)
 
 static void put_snapshot(struct fixture *f, struct ntk_snapshot *snapshot)
 {
-    struct ntk_store_status status;
-
-    ntk_store_put(f->store, snapshot);
-    ntk_snapshot_destroy(snapshot);
-    do {
-        ntk_store_status_get(f->store, &status);
-    } while (status.snapshots_waiting > NTK_STORE_QUEUE_MAX / 2);
+    test_store_put(f->store, snapshot);
 }
 
 static void put(struct fixture *f, struct test_period *period)

@@ -33,17 +33,11 @@ static struct ntk_store *open_store(const char *path)
 
 static void put(struct ntk_store *store, struct test_period *period, uint64_t i)
 {
-    struct ntk_store_status status;
-
     period->completed = 1 + i % 7;
     period->latency_ns = 1000 * (1 + i * i % 97);
     period->memory_bytes = 4096 * (1 + i * 31 % 57);
     struct ntk_snapshot *snapshot = test_make_snapshot(period);
-    ntk_store_put(store, snapshot);
-    ntk_snapshot_destroy(snapshot);
-    do {
-        ntk_store_status_get(store, &status);
-    } while (status.snapshots_waiting > NTK_STORE_QUEUE_MAX / 2);
+    test_store_put(store, snapshot);
 }
 
 static void minutes_and_hours_are_what_their_seconds_add_up_to(void **state)

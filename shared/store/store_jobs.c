@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+/* store_jobs - what jobs hold as rows, from when to when. */
+#include "shared/store/store_jobs.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "shared/base/str.h"
+#include "shared/store/store_sql.h"
+
+#define CORES_MAX NTK_SNAPSHOT_JOB_CORES_MAX /* physical ones, as many as there are logical ones */
+#define TEXT_BYTES 256
+
+struct open_job {
+    int64_t key;
+    char id[TEXT_BYTES];
+    char cluster[TEXT_BYTES];
+    char user[TEXT_BYTES];
+    char name[TEXT_BYTES];
+    char partition[TEXT_BYTES];
+    uint64_t cores[CORES_MAX / 64]; /* bits: those that it has open rows of */
+    bool is_seen;                   /* in the snapshot at hand */
+};
+
+#define LAST_SAMPLE                                                      \
+    "max(time_ns, coalesce((SELECT max(s.time_ns) FROM machine_sample s" \
+    " WHERE s.time_ns < ?2), ?2))"
+
+static const char find_sql[] = "SELECT job_key, job_id, cluster, user, name, partition FROM job"
+                               " WHERE to_ns IS NULL ORDER BY time_ns DESC LIMIT 1024";
+static const char find_cores_sql[] =
+    "SELECT core FROM job_core WHERE job_key = ?1 AND to_ns IS NULL";
+static const char add_sql[] = "INSERT INTO job VALUES (NULL, ?1, NULL, ?2, ?3, ?4, ?5, ?6, ?7)";
+static const char name_sql[] =
+    "UPDATE job SET user = ?2, name = ?3, partition = ?4 WHERE job_key = ?1";
+static const char add_core_sql[] = "INSERT OR REPLACE INTO job_core VALUES (?1, ?2, ?3, NULL)";
+static const char close_core_sql[] =
+    "UPDATE job_core SET to_ns = max(time_ns, ?2) WHERE job_key = ?1 AND core = ?3"
+    " AND to_ns IS NULL";
+static const char *const close_sql[] = {
+    "UPDATE job_core SET to_ns = max(time_ns, ?2) WHERE job_key = ?1 AND to_ns IS NULL",
+    "UPDATE job SET to_ns = max(time_ns, ?2) WHERE job_key = ?1",
+};
+/* Those of an agent that is gone. */
+static const char *const close_old_sql[] = {
+    "UPDATE job_core SET to_ns = " LAST_SAMPLE " WHERE job_key = ?1 AND to_ns IS NULL",
+    "UPDATE job SET to_ns = " LAST_SAMPLE " WHERE job_key = ?1",
+};
+
+void ntk_store_jobs_reset(struct ntk_store_jobs *jobs)
+{
+    ntk_vec_fini(&jobs->open);
+    memset(jobs, 0, sizeof *jobs);
+}
+
+/* -- what is open ------------------------------------------------------------------------------ */
+
+static void copy_column(char *to, sqlite3_stmt *statement, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(statement, column);
+
+    ntk_str_copy(to, TEXT_BYTES, text ? text : "");
+}
+
+static int load_cores(sqlite3 *db, struct open_job *open, struct ntk_err *err)
+{
+    sqlite3_stmt *statement = NULL;
+    int step = SQLITE_DONE;
+    int ret = ntk_store_sql_prepare(db, find_cores_sql, &statement, err);
+
+    if (ret == 0) {
+        sqlite3_bind_int64(statement, 1, open->key);
+    }
+    while (ret == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW) {
+        sqlite3_int64 core = sqlite3_column_int64(statement, 0);
+        if (core >= 0 && core < (sqlite3_int64)CORES_MAX) {
+            open->cores[core / 64] |= UINT64_C(1) << core % 64;
+        }
+    }
+    if (ret == 0 && step != SQLITE_DONE) {
+        ret = ntk_store_sql_error(db, "database", err);
+    }
+    sqlite3_finalize(statement);
+    return ret;
+}
+
+static int load(struct ntk_store_jobs *jobs, sqlite3 *db, struct ntk_err *err)
+{
+    sqlite3_stmt *statement = NULL;
+    int step = SQLITE_DONE;
+    int ret = ntk_store_sql_prepare(db, find_sql, &statement, err);
+
+    ntk_vec_init(&jobs->open, sizeof(struct open_job));
+    while (ret == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW) {
+        struct open_job *open = ntk_vec_add(&jobs->open);
+
+        if (!open) {
+            ret = ntk_err_no_memory(err);
+            break;
+        }
+        open->key = sqlite3_column_int64(statement, 0);
+        copy_column(open->id, statement, 1);
+        copy_column(open->cluster, statement, 2);
+        copy_column(open->user, statement, 3);
+        copy_column(open->name, statement, 4);
+        copy_column(open->partition, statement, 5);
+        ret = load_cores(db, open, err);
+    }
+    if (ret == 0 && step != SQLITE_DONE) {
+        ret = ntk_store_sql_error(db, "database", err);
+    }
+    sqlite3_finalize(statement);
+    return ret;
+}
+
+/* -- changes ----------------------------------------------------------------------------------- */
+
+/* One statement with numbers, then texts, from ?1 on. */
+static int run(sqlite3 *db, const char *sql, const uint64_t *numbers, int number_count,
+               const char *const *texts, int text_count, uint64_t *row_count, struct ntk_err *err)
+{
+    sqlite3_stmt *statement = NULL;
+    int ret = ntk_store_sql_prepare(db, sql, &statement, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    for (int i = 0; i < number_count; i++) {
+        sqlite3_bind_int64(statement, 1 + i,
+                           (sqlite3_int64)(numbers[i] < INT64_MAX ? numbers[i] : INT64_MAX));
+    }
+    for (int i = 0; i < text_count; i++) {
+        sqlite3_bind_text(statement, 1 + number_count + i, texts[i], -1, SQLITE_STATIC);
+    }
+    ret = sqlite3_step(statement) == SQLITE_DONE ? 0 : ntk_store_sql_error(db, "database", err);
+    sqlite3_finalize(statement);
+    (*row_count)++;
+    return ret;
+}
+
+static int add_job(struct ntk_store_jobs *jobs, sqlite3 *db, const struct ntk_job *job,
+                   uint32_t lnc, struct open_job **out_open, uint64_t *row_count,
+                   struct ntk_err *err)
+{
+    struct open_job *open = ntk_vec_add(&jobs->open);
+
+    if (!open) {
+        return ntk_err_no_memory(err);
+    }
+    ntk_str_copy(open->id, TEXT_BYTES, job->id);
+    ntk_str_copy(open->cluster, TEXT_BYTES, job->cluster);
+    ntk_str_copy(open->user, TEXT_BYTES, job->user);
+    ntk_str_copy(open->name, TEXT_BYTES, job->name);
+    ntk_str_copy(open->partition, TEXT_BYTES, job->partition);
+    sqlite3_stmt *statement = NULL;
+    int ret = ntk_store_sql_prepare(db, add_sql, &statement, err);
+    if (ret < 0) {
+        return ret;
+    }
+    const char *const texts[] = { open->id, open->user, open->name, open->partition,
+                                  open->cluster };
+    sqlite3_bind_int64(statement, 1, (sqlite3_int64)job->since_realtime_ns);
+    for (int i = 0; i < 5; i++) {
+        sqlite3_bind_text(statement, 2 + i, texts[i], -1, SQLITE_STATIC);
+    }
+    sqlite3_bind_int64(statement, 7, lnc);
+    ret = sqlite3_step(statement) == SQLITE_DONE ? 0 : ntk_store_sql_error(db, "database", err);
+    sqlite3_finalize(statement);
+    open->key = sqlite3_last_insert_rowid(db);
+    (*row_count)++;
+    *out_open = open;
+    return ret;
+}
+
+/* What is told of a job later than its first core. */
+static int name_job(sqlite3 *db, struct open_job *open, const struct ntk_job *job,
+                    uint64_t *row_count, struct ntk_err *err)
+{
+    const struct {
+        char *to;
+        const char *from;
+    } rows[] = { { open->user, job->user },
+                 { open->name, job->name },
+                 { open->partition, job->partition } };
+    bool is_new = false;
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (rows[i].from[0] && strncmp(rows[i].to, rows[i].from, TEXT_BYTES - 1) != 0) {
+            ntk_str_copy(rows[i].to, TEXT_BYTES, rows[i].from);
+            is_new = true;
+        }
+    }
+    const char *const texts[] = { open->user, open->name, open->partition };
+    return is_new
+               ? run(db, name_sql, &(uint64_t){ (uint64_t)open->key }, 1, texts, 3, row_count, err)
+               : 0;
+}
+
+/* Those that came begin at began_ns, those that went end with the period. */
+static int write_cores(sqlite3 *db, struct open_job *open, const struct ntk_job *job, uint32_t lnc,
+                       uint64_t began_ns, uint64_t now_ns, uint64_t *row_count, struct ntk_err *err)
+{
+    uint64_t cores[CORES_MAX / 64] = { 0 };
+    int ret = 0;
+
+    for (size_t i = 0; i < job->core_count; i++) {
+        for (uint64_t k = 0; k < lnc; k++) {
+            uint64_t core = (uint64_t)job->cores[i] * lnc + k;
+            if (core < CORES_MAX) {
+                cores[core / 64] |= UINT64_C(1) << core % 64;
+            }
+        }
+    }
+    for (uint64_t core = 0; core < CORES_MAX && ret == 0; core++) {
+        bool is_held = cores[core / 64] >> core % 64 & 1;
+        bool was_held = open->cores[core / 64] >> core % 64 & 1;
+        uint64_t key = (uint64_t)open->key;
+
+        if (is_held && !was_held) {
+            ret = run(db, add_core_sql, (uint64_t[]){ key, core, began_ns }, 3, NULL, 0, row_count,
+                      err);
+        } else if (was_held && !is_held) {
+            ret = run(db, close_core_sql, (uint64_t[]){ key, now_ns, core }, 3, NULL, 0, row_count,
+                      err);
+        }
+    }
+    if (ret == 0) {
+        memcpy(open->cores, cores, sizeof cores);
+    }
+    return ret;
+}
+
+static struct open_job *find(struct ntk_store_jobs *jobs, const struct ntk_job *job)
+{
+    ntk_vec_each(struct open_job, open, &jobs->open) {
+        if (!open->is_seen && strncmp(open->id, job->id, TEXT_BYTES - 1) == 0 &&
+            strncmp(open->cluster, job->cluster, TEXT_BYTES - 1) == 0) {
+            return open;
+        }
+    }
+    return NULL;
+}
+
+static int write_job(struct ntk_store_jobs *jobs, sqlite3 *db, const struct ntk_snapshot *snapshot,
+                     const struct ntk_job *job, uint64_t *row_count, struct ntk_err *err)
+{
+    uint32_t lnc = snapshot->hardware.lnc ? snapshot->hardware.lnc : 1;
+    uint64_t now_ns = snapshot->realtime_ns;
+    /* A core that comes later was there for at most this period. */
+    uint64_t began_ns = now_ns > snapshot->period_ns ? now_ns - snapshot->period_ns : 0;
+    struct open_job *open = find(jobs, job);
+    int ret;
+
+    if (!open) {
+        began_ns = job->since_realtime_ns;
+        ret = add_job(jobs, db, job, lnc, &open, row_count, err);
+    } else {
+        ret = name_job(db, open, job, row_count, err);
+    }
+    if (ret < 0) {
+        return ret;
+    }
+    open->is_seen = true;
+    began_ns = began_ns > job->since_realtime_ns ? began_ns : job->since_realtime_ns;
+    return write_cores(db, open, job, lnc, began_ns, now_ns, row_count, err);
+}
+
+int ntk_store_jobs_write(struct ntk_store_jobs *jobs, sqlite3 *db,
+                         const struct ntk_snapshot *snapshot, uint64_t *row_count,
+                         struct ntk_err *err)
+{
+    bool is_first = !jobs->is_loaded;
+    int ret = is_first ? load(jobs, db, err) : 0;
+
+    if (ret < 0) {
+        ntk_store_jobs_reset(jobs);
+        return ret;
+    }
+    jobs->is_loaded = true;
+    ntk_vec_each(struct open_job, open, &jobs->open) {
+        open->is_seen = false;
+    }
+    for (size_t i = 0; i < snapshot->jobs.count && ret == 0; i++) {
+        ret = write_job(jobs, db, snapshot, &snapshot->jobs.rows[i], row_count, err);
+    }
+    for (size_t i = jobs->open.count; i-- > 0 && ret == 0;) {
+        const struct open_job *open = ntk_vec_at(&jobs->open, i);
+        const uint64_t numbers[] = { (uint64_t)open->key, snapshot->realtime_ns };
+
+        if (open->is_seen) {
+            continue;
+        }
+        for (size_t k = 0; k < sizeof close_sql / sizeof *close_sql && ret == 0; k++) {
+            ret = run(db, is_first ? close_old_sql[k] : close_sql[k], numbers, 2, NULL, 0,
+                      row_count, err);
+        }
+        ntk_vec_remove(&jobs->open, i);
+    }
+    return ret;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store_jobs - batch jobs as rows of job and job_core: one for as long as a job is there, and as it
+ * holds a core.
+ *
+ * A job is who has its id and cluster as long as it is there without a break. An agent that starts
+ * again goes on with rows that are open; what is not there any more ended with the last period that
+ * was stored.
+ *
+ * Owner:   caller's storage; ntk_store_jobs_reset() frees what it remembers.
+ * Threads: the writer's. Private to shared/store.
+ */
+#ifndef NTK_SHARED_STORE_STORE_JOBS_H
+#define NTK_SHARED_STORE_STORE_JOBS_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shared/base/err.h"
+#include "shared/base/vec.h"
+#include "shared/metrics/snapshot.h"
+
+/* Zeroed: what is open is loaded first. */
+struct ntk_store_jobs {
+    bool is_loaded;
+    struct ntk_vec open; /* struct open_job */
+};
+
+/* What was written is no longer there. */
+void ntk_store_jobs_reset(struct ntk_store_jobs *jobs);
+/* Adds the number of rows written to *row_count. */
+int ntk_store_jobs_write(struct ntk_store_jobs *jobs, sqlite3 *db,
+                         const struct ntk_snapshot *snapshot, uint64_t *row_count,
+                         struct ntk_err *err);
+
+#endif

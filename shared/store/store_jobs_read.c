@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: MIT */
+/* store_jobs_read - what jobs held, and what ran on it meanwhile. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/base/buf.h"
+#include "shared/base/clock.h"
+#include "shared/store/store_counts.h"
+#include "shared/store/store_reader_state.h"
+#include "shared/store/store_sql.h"
+
+#define CORES_MAX NTK_SNAPSHOT_JOB_CORES_MAX
+
+/* ?1 id, ?2 cluster, ?3 and ?4 the window, ?5 until when anything is known. */
+#define HOLD                                                            \
+    "WITH hold AS MATERIALIZED (SELECT core, max(time_ns, ?3) AS a,"    \
+    " min(coalesce(to_ns, ?5), ?4) AS b FROM job_core WHERE job_key IN" \
+    " (SELECT job_key FROM job WHERE job_id = ?1 AND cluster = ?2)"     \
+    " AND time_ns < ?4 AND coalesce(to_ns, ?5) > ?3) "
+/* A second is of who has the core at its end; of a longer row the part that was held. */
+#define IS_LONG "r.row_step_ns > 1000000000"
+#define PART                                                                                 \
+    "CASE WHEN " IS_LONG " THEN max(0, min(r.time_ns, h.b) - max(r.time_ns - r.row_step_ns," \
+    " h.a)) * 1.0 / r.row_step_ns ELSE 1 END"
+#define MEETS                                              \
+    " r.time_ns > h.a AND r.time_ns - (CASE WHEN " IS_LONG \
+    " THEN r.row_step_ns - 1 ELSE 0 END) <= h.b"
+
+struct jobs_query {
+    struct ntk_store_reader *reader;
+    struct ntk_store_window window;
+    uint64_t seen_ns; /* of the last period that is stored */
+    uint32_t cores[CORES_MAX];
+    struct ntk_store_job job;
+    struct ntk_vec pieces;
+    uint32_t cores_per_device; /* physical; 0: not known */
+};
+
+static uint64_t number_at(sqlite3_stmt *statement, int column)
+{
+    double value = sqlite3_column_double(statement, column);
+
+    return value < 1 ? value > 0.5 : value < 9e18 ? (uint64_t)(value + 0.5) : INT64_MAX;
+}
+
+/* As it is stored, for times. */
+static uint64_t time_at(sqlite3_stmt *statement, int column)
+{
+    sqlite3_int64 value = sqlite3_column_int64(statement, column);
+
+    return value > 0 ? (uint64_t)value : 0;
+}
+
+static bool is_known(sqlite3_stmt *statement, int column)
+{
+    return sqlite3_column_type(statement, column) != SQLITE_NULL;
+}
+
+static int prepare(struct jobs_query *query, struct ntk_buf *sql, sqlite3_stmt **out_statement,
+                   struct ntk_err *err)
+{
+    int ret = ntk_buf_ok(sql) ? ntk_store_sql_prepare(query->reader->db, ntk_buf_text_get(sql),
+                                                      out_statement, err)
+                              : ntk_err_no_memory(err);
+
+    ntk_buf_fini(sql);
+    if (ret < 0) {
+        return ret;
+    }
+    sqlite3_bind_text(*out_statement, 1, query->job.id, -1, SQLITE_STATIC);
+    sqlite3_bind_text(*out_statement, 2, query->job.cluster, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(*out_statement, 3, (sqlite3_int64)query->window.from_ns);
+    sqlite3_bind_int64(*out_statement, 4, (sqlite3_int64)query->window.to_ns);
+    sqlite3_bind_int64(*out_statement, 5, (sqlite3_int64)query->seen_ns);
+    return 0;
+}
+
+/* The one row of a statement, which is finalized when there is none. */
+static int prepare_row(struct jobs_query *query, struct ntk_buf *sql, sqlite3_stmt **out_statement,
+                       struct ntk_err *err)
+{
+    int ret = prepare(query, sql, out_statement, err);
+
+    if (ret == 0 && sqlite3_step(*out_statement) != SQLITE_ROW) {
+        ret = ntk_store_sql_error(query->reader->db, "database", err);
+        sqlite3_finalize(*out_statement);
+    }
+    return ret;
+}
+
+static void add_rows(const struct jobs_query *query, struct ntk_buf *sql,
+                     enum ntk_tier_family family)
+{
+    const struct ntk_store_filter all = { 0 };
+
+    ntk_store_window_add_rows(sql, &query->pieces, family, &all);
+}
+
+/* -- what it held ------------------------------------------------------------------------------ */
+
+static int load_cores(struct jobs_query *query, struct ntk_err *err)
+{
+    struct ntk_store_job *job = &query->job;
+    struct ntk_buf sql = { 0 };
+    sqlite3_stmt *statement = NULL;
+    int step = SQLITE_DONE;
+    uint64_t held_ns = 0;
+
+    ntk_buf_add_text(&sql, HOLD "SELECT core, sum(b - a) FROM hold"
+                                " WHERE core BETWEEN 0 AND 1023 GROUP BY core ORDER BY core");
+    int ret = prepare(query, &sql, &statement, err);
+    job->core_count = 0;
+    while (ret == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW) {
+        if (job->core_count < CORES_MAX) {
+            query->cores[job->core_count++] = (uint32_t)sqlite3_column_int64(statement, 0);
+            held_ns += time_at(statement, 1);
+        }
+    }
+    if (ret == 0 && step != SQLITE_DONE) {
+        ret = ntk_store_sql_error(query->reader->db, "database", err);
+    }
+    sqlite3_finalize(statement);
+    job->cores = query->cores;
+    job->held_ns = held_ns / job->lnc;
+    return ret;
+}
+
+/* Rows that reach over the end of the window are wanted for their part in it. */
+static int cut(struct jobs_query *query, struct ntk_err *err)
+{
+    const struct ntk_store_window window = { query->job.from_ns, query->job.to_ns,
+                                             query->job.to_ns - query->job.from_ns };
+
+    ntk_vec_clear(&query->pieces);
+    query->job.is_coarse = false;
+    if (window.step_ns == 0) {
+        return 0;
+    }
+    int ret = ntk_store_window_cut(query->reader, &window, true, &query->pieces, err);
+    ntk_vec_each(struct ntk_store_piece, piece, &query->pieces) {
+        uint64_t step_ns = ntk_tier_step_ns[piece->tier];
+        bool is_cut = piece->tier != NTK_STORE_SECOND &&
+                      (piece->from_ns % step_ns != 0 || piece->to_ns % step_ns != 0);
+
+        query->job.is_coarse = query->job.is_coarse || is_cut;
+        if (is_cut) {
+            piece->to_ns = (piece->to_ns + step_ns - 1) / step_ns * step_ns;
+        }
+    }
+    return ret;
+}
+
+/* -- what ran on it ---------------------------------------------------------------------------- */
+
+static int load_watched(struct jobs_query *query, struct ntk_err *err)
+{
+    struct ntk_buf sql = { 0 };
+    sqlite3_stmt *statement = NULL;
+
+    ntk_buf_add_text(&sql, HOLD "SELECT sum(h.n * r.period_ns * max(0, min(r.time_ns, h.b) -"
+                                " max(r.time_ns - r.span_ns, h.a)) * 1.0 / r.span_ns) FROM"
+                                " (SELECT *, CASE WHEN row_step_ns > 1000000000 THEN row_step_ns"
+                                " ELSE max(period_ns, 1) END AS span_ns FROM ");
+    add_rows(query, &sql, NTK_FAMILY_MACHINE);
+    ntk_buf_add_text(&sql, ") r JOIN (SELECT a, b, count(*) AS n FROM hold GROUP BY a, b) h"
+                           " ON r.time_ns > h.a AND r.time_ns - r.span_ns < h.b");
+    int ret = prepare_row(query, &sql, &statement, err);
+    if (ret == 0) {
+        query->job.watched_ns = number_at(statement, 0) / query->job.lnc;
+        sqlite3_finalize(statement);
+    }
+    return ret;
+}
+
+/* What nobody watched counts when all of it was while the job was there. */
+#define UNWATCHED \
+    " FROM unwatched r JOIN hold h ON h.core = r.core AND r.since_ns >= h.a AND r.time_ns <= h.b"
+
+static int load_used(struct jobs_query *query, struct ntk_err *err)
+{
+    struct ntk_store_job *job = &query->job;
+    struct ntk_buf sql = { 0 };
+    sqlite3_stmt *statement = NULL;
+
+    ntk_buf_add_text(&sql, HOLD "SELECT count(*), sum(n * busy_ns), sum(n * effective_flops),"
+                                " sum(unwatched * busy_ns) FROM (SELECT 0 AS unwatched, " PART
+                                " AS n, r.busy_ns, r.effective_flops FROM ");
+    add_rows(query, &sql, NTK_FAMILY_CORE);
+    ntk_buf_add_text(&sql, " r JOIN hold h ON h.core = r.core AND" MEETS
+                           " UNION ALL SELECT 1, 1, r.busy_ns, r.effective_flops" UNWATCHED ")");
+    int ret = prepare_row(query, &sql, &statement, err);
+    if (ret < 0) {
+        return ret;
+    }
+    bool any = sqlite3_column_int64(statement, 0) > 0;
+    uint64_t unwatched_ns = number_at(statement, 3);
+    job->used_ns = number_at(statement, 1);
+    job->used_watched_ns =
+        (job->used_ns > unwatched_ns ? job->used_ns - unwatched_ns : 0) / job->lnc;
+    job->used_ns /= job->lnc;
+    job->has_used = any ? is_known(statement, 1) : job->watched_ns > 0;
+    job->effective_flops = sqlite3_column_double(statement, 2);
+    job->has_flops = any ? is_known(statement, 2) : job->watched_ns > 0;
+    sqlite3_finalize(statement);
+    return 0;
+}
+
+/* Not known when nobody counts what one of its processes does. */
+static int load_executions(struct jobs_query *query, struct ntk_err *err)
+{
+    struct ntk_store_job *job = &query->job;
+    struct ntk_buf sql = { 0 };
+    sqlite3_stmt *statement = NULL;
+    int c = 1;
+
+    ntk_store_counts_tell(&sql,
+                          HOLD "SELECT (SELECT count(*) FROM process WHERE counts_executions = 0"
+                               " AND process_id IN (SELECT r.process_id FROM ");
+    add_rows(query, &sql, NTK_FAMILY_CORE);
+    ntk_store_counts_tell(&sql, " r JOIN hold h ON h.core = r.core AND" MEETS
+                                ")){execution|, sum(n * %)} FROM (SELECT " PART
+                                " AS n{execution|, r.%} FROM ");
+    add_rows(query, &sql, NTK_FAMILY_EXECUTION);
+    ntk_store_counts_tell(&sql, " r JOIN hold h ON h.core = r.core AND" MEETS
+                                " UNION ALL SELECT 1{execution|, r.%}" UNWATCHED ")");
+    int ret = prepare_row(query, &sql, &statement, err);
+    if (ret < 0) {
+        return ret;
+    }
+    job->has_executions = sqlite3_column_int64(statement, 0) == 0 && job->watched_ns > 0;
+    for (size_t i = 0; i < NTK_CORE_COUNT_ROWS; i++) {
+        const struct ntk_core_count_row *row = &ntk_core_count_rows[i];
+        if (!ntk_store_counts_have(NTK_STORE_COUNTS_EXECUTION, row)) {
+            continue;
+        }
+        uint64_t *to = row->names == ntk_outcome_names ? job->outcome : job->error_class;
+        for (size_t k = 0; k < row->count; k++) {
+            to[k] = number_at(statement, c++);
+        }
+    }
+    sqlite3_finalize(statement);
+    return 0;
+}
+
+/* Of the processes that had a core of it while it held that. */
+static int load_memory(struct jobs_query *query, struct ntk_err *err)
+{
+    struct ntk_store_job *job = &query->job;
+    struct ntk_buf sql = { 0 };
+    sqlite3_stmt *statement = NULL;
+
+    ntk_buf_add_text(&sql, HOLD "SELECT count(*), max(bytes) FROM (SELECT"
+                                " add_up(device_memory_bytes_max) AS bytes FROM ");
+    add_rows(query, &sql, NTK_FAMILY_PROCESS);
+    ntk_buf_add_text(&sql, " WHERE process_id IN (SELECT r.process_id FROM ");
+    add_rows(query, &sql, NTK_FAMILY_CORE);
+    ntk_buf_add_text(&sql, " r JOIN hold h ON h.core = r.core AND" MEETS ") GROUP BY time_ns)");
+    int ret = prepare_row(query, &sql, &statement, err);
+    if (ret == 0) {
+        bool any = sqlite3_column_int64(statement, 0) > 0;
+        job->has_memory = any ? is_known(statement, 1) : job->watched_ns > 0;
+        job->memory_bytes_max = time_at(statement, 1);
+        sqlite3_finalize(statement);
+    }
+    return ret;
+}
+
+/* The machine as it was at the end. */
+static int load_machine(struct jobs_query *query, struct ntk_err *err)
+{
+    struct ntk_store_job *job = &query->job;
+    sqlite3_stmt *statement = NULL;
+    int ret = ntk_store_sql_prepare(query->reader->db,
+                                    "SELECT tensor_peak_flops, cores_per_device FROM machine"
+                                    " WHERE since_ns <= ?1 ORDER BY since_ns DESC LIMIT 1",
+                                    &statement, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    sqlite3_bind_int64(statement, 1, (sqlite3_int64)job->to_ns);
+    job->has_peak = false;
+    query->cores_per_device = 0;
+    if (sqlite3_step(statement) == SQLITE_ROW) {
+        sqlite3_int64 cores = sqlite3_column_int64(statement, 1);
+        double peak_flops = sqlite3_column_double(statement, 0);
+        job->has_peak = peak_flops > 0 && job->watched_ns > 0;
+        job->peak_flops =
+            peak_flops * job->lnc * (double)job->watched_ns / (double)NTK_NS_PER_SECOND;
+        query->cores_per_device = cores > 0 && cores <= 64 ? (uint32_t)cores : 0;
+    }
+    sqlite3_finalize(statement);
+    return 0;
+}
+
+/* Power goes by the share of a device's cores that the job had; an error of a device is one of
+ * every job that had a core of it. */
+static int load_devices(struct jobs_query *query, struct ntk_err *err)
+{
+    struct ntk_store_job *job = &query->job;
+    uint32_t per_device = query->cores_per_device;
+    struct ntk_buf sql = { 0 };
+    sqlite3_stmt *statement = NULL;
+
+    if (per_device == 0) {
+        return 0;
+    }
+    ntk_buf_add_format(&sql,
+                       HOLD ", held AS (SELECT core / %u AS device, a, b, count(*) AS n"
+                            " FROM hold GROUP BY core / %u, a, b), whole AS (SELECT device,"
+                            " min(a) AS a, max(b) AS b FROM held GROUP BY device)"
+                            " SELECT s.power, s.known",
+                       per_device, per_device);
+    for (int i = 0; i < NTK_ECC_COUNT; i++) {
+        ntk_buf_add_format(&sql, ", e.e%d", i);
+    }
+    ntk_buf_add_format(&sql,
+                       " FROM (SELECT sum(h.n * r.power_ns * (" PART ")) / %u AS power,"
+                       " sum(h.n * r.power_period_ns * (" PART ")) / %u AS known FROM ",
+                       per_device, per_device);
+    add_rows(query, &sql, NTK_FAMILY_DEVICE);
+    ntk_buf_add_text(&sql, " r JOIN held h ON h.device = r.device AND" MEETS ") s, (SELECT 0");
+    for (int i = 0; i < NTK_ECC_COUNT; i++) {
+        ntk_buf_add_format(&sql, ", sum(r.%s * (" PART ")) AS e%d", ntk_ecc_names[i], i);
+    }
+    ntk_buf_add_text(&sql, " FROM ");
+    add_rows(query, &sql, NTK_FAMILY_DEVICE);
+    ntk_buf_add_text(&sql, " r JOIN whole h ON h.device = r.device AND" MEETS ") e");
+    int ret = prepare_row(query, &sql, &statement, err);
+    if (ret < 0) {
+        return ret;
+    }
+    job->has_power = is_known(statement, 0) && number_at(statement, 1) > 0;
+    job->full_power_ns = number_at(statement, 0);
+    job->power_known_ns = number_at(statement, 1);
+    for (int i = 0; i < NTK_ECC_COUNT; i++) {
+        job->ecc_has |= is_known(statement, 2 + i) ? 1u << i : 0u;
+        job->ecc[i] = number_at(statement, 2 + i);
+    }
+    sqlite3_finalize(statement);
+    return 0;
+}
+
+static int load_job(struct jobs_query *query, struct ntk_err *err)
+{
+    int ret = load_cores(query, err);
+
+    ret = ret < 0 ? ret : cut(query, err);
+    ret = ret < 0 ? ret : load_watched(query, err);
+    ret = ret < 0 ? ret : load_used(query, err);
+    ret = ret < 0 ? ret : load_executions(query, err);
+    ret = ret < 0 ? ret : load_memory(query, err);
+    ret = ret < 0 ? ret : load_machine(query, err);
+    return ret < 0 ? ret : load_devices(query, err);
+}
+
+/* -- which ------------------------------------------------------------------------------------- */
+
+#define FOUND                                                                                   \
+    " FROM job WHERE time_ns < ?4 AND coalesce(to_ns, ?5) > ?3 AND (?1 IS NULL OR job_id = ?1)" \
+    " AND (?2 IS NULL OR user = ?2) GROUP BY job_id, cluster"
+/* Newest texts of those that were told. */
+static const char list_sql[] =
+    "SELECT * FROM (SELECT job_id, cluster, newest(nullif(user, ''), time_ns),"
+    " newest(nullif(name, ''), time_ns), newest(nullif(partition, ''), time_ns), count(*),"
+    " max(min(time_ns), ?3) AS first_ns, min(max(coalesce(to_ns, ?5)), ?4),"
+    " count(*) = count(to_ns) AND max(to_ns) <= ?4, newest(lnc, time_ns)" FOUND
+    " ORDER BY first_ns DESC LIMIT ?6) ORDER BY first_ns, job_id";
+static const char count_sql[] = "SELECT count(*) FROM (SELECT 1" FOUND ")";
+
+static void bind_list(sqlite3_stmt *statement, const struct jobs_query *query, const char *id,
+                      const char *user)
+{
+    sqlite3_bind_text(statement, 1, id, -1, SQLITE_STATIC);
+    sqlite3_bind_text(statement, 2, user, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(statement, 3, (sqlite3_int64)query->window.from_ns);
+    sqlite3_bind_int64(statement, 4, (sqlite3_int64)query->window.to_ns);
+    sqlite3_bind_int64(statement, 5, (sqlite3_int64)query->seen_ns);
+}
+
+static int count_jobs(struct jobs_query *query, const char *id, const char *user, size_t most,
+                      size_t *out_more, struct ntk_err *err)
+{
+    sqlite3_stmt *statement = NULL;
+    int ret = ntk_store_sql_prepare(query->reader->db, count_sql, &statement, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    bind_list(statement, query, id, user);
+    if (sqlite3_step(statement) == SQLITE_ROW) {
+        sqlite3_int64 count = sqlite3_column_int64(statement, 0);
+        *out_more = count > (sqlite3_int64)most ? (size_t)count - most : 0;
+    } else {
+        ret = ntk_store_sql_error(query->reader->db, "database", err);
+    }
+    sqlite3_finalize(statement);
+    return ret;
+}
+
+static const char *text_at(sqlite3_stmt *statement, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(statement, column);
+
+    return text ? text : "";
+}
+
+static void take_job(sqlite3_stmt *statement, struct ntk_store_job *job)
+{
+    sqlite3_int64 lnc = sqlite3_column_int64(statement, 9);
+
+    *job = (struct ntk_store_job){
+        .id = text_at(statement, 0),
+        .cluster = text_at(statement, 1),
+        .user = text_at(statement, 2),
+        .name = text_at(statement, 3),
+        .partition = text_at(statement, 4),
+        .runs = (uint32_t)sqlite3_column_int64(statement, 5),
+        .from_ns = time_at(statement, 6),
+        .to_ns = time_at(statement, 7),
+        .is_ended = sqlite3_column_int(statement, 8) != 0,
+        .lnc = lnc == 2 ? 2 : 1,
+    };
+    job->to_ns = job->to_ns > job->from_ns ? job->to_ns : job->from_ns;
+}
+
+static int load_seen(struct jobs_query *query, struct ntk_err *err)
+{
+    int64_t seen_ns = 0;
+    int ret = ntk_store_sql_number(query->reader->db,
+                                   "SELECT max(t) FROM (SELECT max(time_ns) AS t FROM"
+                                   " machine_sample UNION ALL SELECT max(time_ns) FROM"
+                                   " machine_minute UNION ALL SELECT max(time_ns) FROM"
+                                   " machine_hour)",
+                                   &seen_ns, err);
+
+    query->seen_ns = seen_ns > 0 ? (uint64_t)seen_ns : 0;
+    return ret == -ENODATA ? 0 : ret;
+}
+
+static int tell_jobs(struct jobs_query *query, const char *id, const char *user, size_t most,
+                     ntk_store_job_row row, void *ctx, struct ntk_err *err)
+{
+    sqlite3_stmt *statement = NULL;
+    int step = SQLITE_DONE;
+    int ret = ntk_store_sql_prepare(query->reader->db, list_sql, &statement, err);
+
+    if (ret == 0) {
+        bind_list(statement, query, id, user);
+        sqlite3_bind_int64(statement, 6, (sqlite3_int64)most);
+    }
+    while (ret == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW) {
+        take_job(statement, &query->job);
+        ret = load_job(query, err);
+        ret = ret < 0 ? ret : row(&query->job, ctx);
+    }
+    if (ret == 0 && step != SQLITE_DONE) {
+        ret = ntk_store_sql_error(query->reader->db, "database", err);
+    }
+    sqlite3_finalize(statement);
+    return ret < 0 ? ret : 0;
+}
+
+int ntk_store_reader_jobs(struct ntk_store_reader *reader, const char *id, const char *user,
+                          const struct ntk_store_window *window, size_t most, size_t *out_more,
+                          ntk_store_job_row row, void *ctx, struct ntk_err *err)
+{
+    struct jobs_query *query;
+
+    *out_more = 0;
+    if (window->to_ns > INT64_MAX || window->from_ns >= window->to_ns) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "the window is empty");
+    }
+    query = calloc(1, sizeof *query);
+    if (!query) {
+        return ntk_err_no_memory(err);
+    }
+    query->reader = reader;
+    query->window = *window;
+    ntk_vec_init(&query->pieces, sizeof(struct ntk_store_piece));
+    int ret = ntk_store_reader_begin(reader, err);
+    if (ret == 0) {
+        ret = load_seen(query, err);
+        ret = ret < 0 ? ret : count_jobs(query, id, user, most, out_more, err);
+        ret = ret < 0 ? ret : tell_jobs(query, id, user, most, row, ctx, err);
+        ntk_store_reader_end(reader);
+    }
+    ntk_vec_fini(&query->pieces);
+    free(query);
+    return ret;
+}
