@@ -71,6 +71,10 @@ wait_for() {
     done
 }
 
+# segment: the first one of the folder. has_segment: it is whole; one without its magic is being made, and nobody minds it.
+segment() { find "$NEURON_HOOKS_DIR" -maxdepth 1 -type f -name '[1-9]*-[0-9]*' | head -1; }
+has_segment() { [ "$(head -c 8 "$(segment)" | tr -d '\0' | wc -c)" != 0 ] && echo yes; }
+
 # tmux with a server of this script's own.
 tmx() { env -u TMUX tmux -u -f /dev/null -S "$scratch/tmux" "$@"; }
 

@@ -17,8 +17,6 @@ neuron-packager example memcpy -o memcpy.neff
 neuron-bench exec memcpy.neff --duration 600s --rate 100 >/dev/null 2>&1 &
 template_job=$!
 pids+=("$template_job")
-segment() { find "$NEURON_HOOKS_DIR" -maxdepth 1 -type f -name '[1-9]*-[0-9]*' | head -1; }
-has_segment() { [ -n "$(segment)" ] && [ -s "$(segment)" ] && echo yes; }
 wait_for has_segment
 sleep 0.3 # some executions
 cp "$(segment)" template

@@ -8,8 +8,6 @@ neuron-packager example memcpy -o memcpy.neff
 NEURON_PROCESS_TAG=mine neuron-bench exec memcpy.neff --duration 600s --rate 100 >bench.out 2>&1 &
 bench=$!
 pids+=("$bench")
-segment() { find "$NEURON_HOOKS_DIR" -maxdepth 1 -type f -name '[1-9]*-[0-9]*' | head -1; }
-has_segment() { [ -n "$(segment)" ] && echo yes; }
 wait_for has_segment
 
 # A whole segment that nobody may read; root may, so there it is another user's.

@@ -2,6 +2,7 @@
 /* Queues and notifiers, as the third generation has them. */
 #include "neuware/g3/cnrt.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -283,17 +284,42 @@ static void what_is_queued_runs_before_the_library_closes(void **state)
     ntk_cnrt_program_drop(program);
 }
 
-static void take_queues(const struct ntk_ring_segment *segment, const struct ntk_slot *slots,
-                        size_t count, void *ctx)
+struct recorded {
+    struct ntk_slot executions[9];
+    size_t count;
+};
+
+static void take_executions(const struct ntk_ring_segment *segment, const struct ntk_slot *slots,
+                            size_t count, void *ctx)
 {
-    unsigned *queues = ctx; /* a decimal digit each, in order */
+    struct recorded *recorded = ctx;
 
     (void)segment;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && recorded->count < 9; i++) {
         if (slots[i].kind == NTK_EVENT_EXEC) {
-            *queues = *queues * 10 + NTK_EXEC_QUEUE(slots[i].flags);
+            recorded->executions[recorded->count++] = slots[i];
         }
     }
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct ntk_slot *x = a;
+    const struct ntk_slot *y = b;
+
+    return x->start_ticks < y->start_ticks ? -1 : x->start_ticks > y->start_ticks;
+}
+
+/* A decimal digit each, in the order of time: which thread has which ring is nobody's to say. */
+static unsigned queues_of(struct recorded *recorded)
+{
+    unsigned queues = 0;
+
+    qsort(recorded->executions, recorded->count, sizeof recorded->executions[0], by_start);
+    for (size_t i = 0; i < recorded->count; i++) {
+        queues = queues * 10 + NTK_EXEC_QUEUE(recorded->executions[i].flags);
+    }
+    return queues;
 }
 
 /* What another process reads in the rings of this one: nobody sees the locks that he holds
@@ -303,7 +329,7 @@ static unsigned recorded_queues(const struct cards *cards)
     const struct ntk_ring_options options = { .folder = cards->folder,
                                               .from = NTK_RING_FROM_OLDEST };
     struct ntk_ring_registry *registry = NULL;
-    unsigned queues = 0;
+    struct recorded recorded = { .count = 0 };
     int status = 0;
     pid_t reader = fork();
 
@@ -311,9 +337,10 @@ static unsigned recorded_queues(const struct cards *cards)
         if (ntk_ring_registry_open(&options, &registry, NULL) == 0 &&
             ntk_ring_registry_poll(registry, NULL, NULL) == 0 &&
             ntk_ring_registry_count(registry) == 1) {
-            ntk_ring_segment_drain(ntk_ring_registry_get(registry, 0), 0, take_queues, &queues);
+            ntk_ring_segment_drain(ntk_ring_registry_get(registry, 0), 0, take_executions,
+                                   &recorded);
         }
-        _exit((int)queues);
+        _exit((int)queues_of(&recorded));
     }
     assert_int_equal(waitpid(reader, &status, 0), reader);
     assert_true(WIFEXITED(status));
