@@ -14,6 +14,7 @@
 #include "agent/diag/diag.h"
 #include "agent/hang/hang.h"
 #include "agent/health/health.h"
+#include "agent/job/job.h"
 #include "agent/monitor.h"
 #include "agent/query/query.h"
 #include "agent/report/monitor_config.h"
@@ -247,6 +248,7 @@ static const struct ntk_opt last_rows[] = {
     X("export", ntk_export_main, "how a database is written as Parquet")    \
     X("hang", ntk_hang_main, "whom collective operations wait for")         \
     X("health", ntk_health_main, "how devices are and what to do about it") \
+    X("job", ntk_job_main, "what batch jobs held and made of it")           \
     X("query", ntk_query_main, "what a database can be asked")              \
     X("run", ntk_run_main, "how a program on hardware is seen")             \
     X("slow", ntk_slow_main, "whom they wait for again and again")
@@ -269,7 +271,8 @@ static const char *const subcommand_names[] = {
 
 static struct ntk_opt_program program = {
     .name = "neuron-monitor",
-    .usage = "[OPTION]...\nquery QUESTION --db FILE [OPTION]...\nexport --db FILE --output-folder "
+    .usage = "[OPTION]...\nquery QUESTION --db FILE [OPTION]...\njob [ID] --db FILE "
+             "[OPTION]...\nexport --db FILE --output-folder "
              "PLACE [OPTION]...\nrun [OPTION]... [--] COMMAND "
              "[ARGUMENT]...\nattach PID... [OPTION]...\nhang|slow|health [OPTION]... "
              "[URL|HOST:PORT]...\ndiag [-r LEVEL] [OPTION]...",

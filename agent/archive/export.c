@@ -8,18 +8,16 @@
 #include <string.h>
 
 #include "agent/archive/archive.h"
+#include "agent/query/query_window.h"
 #include "shared/base/clock.h"
 #include "shared/base/json.h"
 #include "shared/base/log.h"
 #include "shared/base/opt.h"
 #include "shared/base/text_table.h"
-#include "shared/base/timestamp.h"
 #include "shared/base/units.h"
 
 static const char *arg_db;
-static const char *arg_from;
-static const char *arg_to;
-static uint64_t arg_last_ns;
+static struct ntk_query_span arg_span;
 static bool arg_json;
 static bool has_tables;
 static struct ntk_archive_options options;
@@ -38,13 +36,7 @@ static const struct ntk_opt option_rows[] = {
     { 'o', "output-folder", "PLACE", NTK_OPT_TEXT, &options.target.destination,
       "a folder, made when there is none, or s3://BUCKET/PREFIX" },
     { 0, "What", 0, NTK_OPT_HEADING, 0, 0 },
-    { 0, "from", "TIME", NTK_OPT_TEXT, &arg_from,
-      "begin with the hour or day of this: 2026-11-21T07:30:00Z, local time without the Z, or "
-      "seconds since 1970; default all that is stored" },
-    { 0, "to", "TIME", NTK_OPT_TEXT, &arg_to,
-      "end with the hour or day of this; default the last that is stored" },
-    { 0, "last", "TIME", NTK_OPT_DURATION, &arg_last_ns,
-      "begin this long before the end, such as 24h", .is_above_zero = true },
+    NTK_QUERY_SPAN_OPT(arg_span),
     { 0, "tables", "LIST", NTK_OPT_CALL, CALL(call_tables),
       "only these: names, families such as core, or patterns such as '*_hour', separated by "
       "commas; "
@@ -108,26 +100,13 @@ struct window {
 
 static int set_window(struct ntk_store_reader *reader, struct window *window, struct ntk_err *err)
 {
-    int ret = 0;
+    uint64_t last_ns = 0;
+    int ret = ntk_store_reader_before(reader, INT64_MAX, &last_ns, err);
 
     *window = (struct window){ 0, UINT64_MAX };
-    if (arg_to) {
-        ret = ntk_timestamp_parse(arg_to, &window->to_ns, err);
-    }
-    if (ret == 0 && arg_from) {
-        ret = ntk_timestamp_parse(arg_from, &window->from_ns, err);
-    } else if (ret == 0 && arg_last_ns) {
-        uint64_t end_ns = window->to_ns;
-        if (!arg_to) {
-            ret = ntk_store_reader_before(reader, INT64_MAX, &end_ns, err);
-            ret = ret == -ENODATA ? 0 : ret;
-        }
-        window->from_ns = end_ns > arg_last_ns ? end_ns - arg_last_ns : 0;
-    }
-    if (ret == 0 && window->from_ns >= window->to_ns) {
-        ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "the window ends before it begins");
-    }
-    return ret;
+    return ret < 0 && ret != -ENODATA
+               ? ret
+               : ntk_query_span_apply(&arg_span, last_ns, &window->from_ns, &window->to_ns, err);
 }
 
 /* Every step of the window that has rows. */
@@ -252,7 +231,6 @@ static int tell(const struct ntk_archive_counts *counts, struct ntk_err *err)
 static int check_options(void)
 {
     struct ntk_err err = { 0 };
-    uint64_t time_ns;
 
     if (!arg_db) {
         return ntk_opt_usage_error(&program, "the database is missing: --db FILE");
@@ -261,11 +239,7 @@ static int check_options(void)
         return ntk_opt_usage_error(&program,
                                    "where to is missing: --output-folder FOLDER or s3://BUCKET");
     }
-    if (arg_from && arg_last_ns) {
-        return ntk_opt_usage_error(&program, "--from and --last exclude each other");
-    }
-    if ((arg_from && ntk_timestamp_parse(arg_from, &time_ns, &err) < 0) ||
-        (arg_to && ntk_timestamp_parse(arg_to, &time_ns, &err) < 0)) {
+    if (ntk_query_span_check(&arg_span, &err) < 0) {
         return ntk_opt_usage_error(&program, "%s", err.text);
     }
     for (size_t i = 0; i < NTK_STORE_DATASET_COUNT && !has_tables; i++) {

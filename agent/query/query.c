@@ -6,16 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/query/query_window.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
 #include "shared/base/opt.h"
 #include "shared/base/str.h"
-#include "shared/base/timestamp.h"
 
 static const char *arg_db;
-static const char *arg_from;
-static const char *arg_to;
-static uint64_t arg_last_ns;
+static struct ntk_query_span arg_span;
 static bool arg_csv;
 static bool arg_json;
 static uint32_t given; /* options of the question */
@@ -82,12 +80,7 @@ static int (*const call_metric)(const char *, struct ntk_err *) = set_metric;
 static const struct ntk_opt option_rows[] = {
     { 0, "db", "FILE", NTK_OPT_TEXT, &arg_db, "the database that neuron-monitor --db writes" },
     { 0, "Window", 0, NTK_OPT_HEADING, 0, 0 },
-    { 0, "from", "TIME", NTK_OPT_TEXT, &arg_from,
-      "begin here: 2026-11-21T07:30:00Z, local time without the Z, or seconds since 1970; default "
-      "all that is stored" },
-    { 0, "to", "TIME", NTK_OPT_TEXT, &arg_to, "end here; default the last that is stored" },
-    { 0, "last", "TIME", NTK_OPT_DURATION, &arg_last_ns,
-      "begin this long before the end, such as 5m or 24h", .is_above_zero = true },
+    NTK_QUERY_SPAN_OPT(arg_span),
     { 0, "step", "TIME", NTK_OPT_DURATION, &query.window.step_ns,
       "a row for each step of this length instead of one for the window", .is_above_zero = true },
     { 0, "Of what", 0, NTK_OPT_HEADING, 0, 0 },
@@ -166,39 +159,9 @@ static int set_window(struct ntk_err *err)
     struct ntk_store_window *window = &query.window;
     int ret = ntk_query_window_whole(query.reader, window, err);
 
-    if (ret == 0 && arg_to) {
-        ret = ntk_timestamp_parse(arg_to, &window->to_ns, err);
-    }
-    if (ret == 0 && arg_from) {
-        ret = ntk_timestamp_parse(arg_from, &window->from_ns, err);
-    } else if (ret == 0 && arg_last_ns) {
-        window->from_ns = window->to_ns > arg_last_ns ? window->to_ns - arg_last_ns : 0;
-    }
-    if (ret == 0 && window->from_ns >= window->to_ns) {
-        ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "the window ends before it begins");
-    }
-    return ret;
-}
-
-static int write_answer(const struct ntk_query_table *table, struct ntk_err *err)
-{
-    struct ntk_buf out = { 0 };
-    int ret = 0;
-
-    ntk_query_table_write(table,
-                          arg_csv    ? NTK_QUERY_FORM_CSV
-                          : arg_json ? NTK_QUERY_FORM_JSON
-                                     : NTK_QUERY_FORM_TABLE,
-                          &out);
-    if (table->failed || !ntk_buf_ok(&out)) {
-        ret = ntk_err_no_memory(err);
-    } else if ((fwrite(out.bytes, 1, out.bytes_count, stdout) != out.bytes_count ||
-                fflush(stdout) != 0) &&
-               errno != EPIPE) {
-        ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "standard output: %s", strerror(errno));
-    }
-    ntk_buf_fini(&out);
-    return ret;
+    return ret < 0 ? ret
+                   : ntk_query_span_apply(&arg_span, window->to_ns, &window->from_ns,
+                                          &window->to_ns, err);
 }
 
 static int answer(const struct ntk_query_question *question, struct ntk_err *err)
@@ -221,7 +184,11 @@ static int answer(const struct ntk_query_question *question, struct ntk_err *err
     if (ret < 0) {
         ntk_err_prefix(err, "%s", arg_db);
     } else {
-        ret = write_answer(&table, err);
+        ret = ntk_query_table_print(&table,
+                                    arg_csv    ? NTK_QUERY_FORM_CSV
+                                    : arg_json ? NTK_QUERY_FORM_JSON
+                                               : NTK_QUERY_FORM_TABLE,
+                                    err);
     }
     ntk_query_table_fini(&table);
     ntk_store_reader_close(query.reader);
@@ -238,9 +205,6 @@ static int check_options(const struct ntk_query_question *question)
     if (!arg_db) {
         return ntk_opt_usage_error(&program, "the database is missing: --db FILE");
     }
-    if (arg_from && arg_last_ns) {
-        return ntk_opt_usage_error(&program, "--from and --last exclude each other");
-    }
     if (arg_csv && arg_json) {
         return ntk_opt_usage_error(&program, "--csv and --json exclude each other");
     }
@@ -248,7 +212,6 @@ static int check_options(const struct ntk_query_question *question)
         return ntk_opt_usage_error(&program, "the figure is missing: --metric NAME");
     }
     struct ntk_err err = { 0 };
-    uint64_t time_ns;
     given |= (query.filter.process ? NTK_QUERY_OF_PROCESS : 0) |
              (query.filter.model ? NTK_QUERY_OF_MODEL : 0) |
              (query.window.step_ns ? NTK_QUERY_OF_STEP : 0) |
@@ -256,8 +219,7 @@ static int check_options(const struct ntk_query_question *question)
              (query.filter.newest_events ? NTK_QUERY_OF_NEWEST : 0) |
              (query.device_latency ? NTK_QUERY_OF_LATENCY : 0) |
              (query.filter.job ? NTK_QUERY_OF_JOB : 0);
-    if ((arg_from && ntk_timestamp_parse(arg_from, &time_ns, &err) < 0) ||
-        (arg_to && ntk_timestamp_parse(arg_to, &time_ns, &err) < 0) ||
+    if (ntk_query_span_check(&arg_span, &err) < 0 ||
         ntk_query_options_check(question, &query, given, option_names, &err) < 0) {
         return ntk_opt_usage_error(&program, "%s", err.text);
     }

@@ -3,6 +3,7 @@
 #include "agent/query/query_table.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,6 +149,9 @@ static void format_cell(const struct cell *cell, enum ntk_query_kind kind, char 
     case NTK_QUERY_SECONDS:
         snprintf(buf, buf_bytes, "%.0fs", cell->number / (double)NTK_NS_PER_SECOND);
         return;
+    case NTK_QUERY_DECIMAL:
+        snprintf(buf, buf_bytes, cell->number < 100 ? "%.3f" : "%.0f", cell->number);
+        return;
     case NTK_QUERY_NUMBER:
         ntk_units_count(buf, buf_bytes, cell->number);
         return;
@@ -221,6 +225,31 @@ static void write_table(const struct ntk_query_table *table, struct ntk_buf *out
     }
     ntk_text_table_put(&lines, out);
     ntk_text_table_fini(&lines);
+}
+
+static void write_list(const struct ntk_query_table *table, struct ntk_buf *out)
+{
+    struct ntk_text_table lines;
+    char text[1 + CELL_BYTES] = "~";
+
+    for (size_t r = 0; r < ntk_query_table_row_count(table); r++) {
+        ntk_buf_add_text(out, r > 0 ? "\n" : "");
+        ntk_text_table_init(&lines, 2, 3, NULL);
+        lines.cell_bytes = sizeof text;
+        for (size_t c = 0; c < table->column_count; c++) {
+            bool is_estimated = is_mark(table, c + 1) && cell_at(table, r, c + 1)->count;
+
+            if (is_mark(table, c)) {
+                continue;
+            }
+            add_heading(text + 1, CELL_BYTES, table->columns[c].name);
+            ntk_text_table_text(&lines, text + 1);
+            format_cell(cell_at(table, r, c), table->columns[c].kind, text + 1, CELL_BYTES);
+            ntk_text_table_text(&lines, text + !is_estimated);
+        }
+        ntk_text_table_put(&lines, out);
+        ntk_text_table_fini(&lines);
+    }
 }
 
 static void write_csv(const struct ntk_query_table *table, struct ntk_buf *out)
@@ -298,6 +327,7 @@ void ntk_query_table_write(const struct ntk_query_table *table, enum ntk_query_f
 {
     static void (*const writers[])(const struct ntk_query_table *, struct ntk_buf *) = {
         [NTK_QUERY_FORM_TABLE] = write_table,
+        [NTK_QUERY_FORM_LIST] = write_list,
         [NTK_QUERY_FORM_CSV] = write_csv,
         [NTK_QUERY_FORM_JSON] = write_json,
         [NTK_QUERY_FORM_JSON_DENSE] = write_dense_json,
@@ -305,4 +335,22 @@ void ntk_query_table_write(const struct ntk_query_table *table, enum ntk_query_f
 
     assert(ntk_query_table_row_count(table) * table->column_count == table->cells.count);
     writers[form](table, out);
+}
+
+int ntk_query_table_print(const struct ntk_query_table *table, enum ntk_query_form form,
+                          struct ntk_err *err)
+{
+    struct ntk_buf out = { 0 };
+    int ret = 0;
+
+    ntk_query_table_write(table, form, &out);
+    if (table->failed || !ntk_buf_ok(&out)) {
+        ret = ntk_err_no_memory(err);
+    } else if ((fwrite(out.bytes, 1, out.bytes_count, stdout) != out.bytes_count ||
+                fflush(stdout) != 0) &&
+               errno != EPIPE) {
+        ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "standard output: %s", strerror(errno));
+    }
+    ntk_buf_fini(&out);
+    return ret;
 }

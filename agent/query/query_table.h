@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "shared/base/buf.h"
+#include "shared/base/err.h"
 #include "shared/base/vec.h"
 
 #ifdef __cplusplus
@@ -34,11 +35,13 @@ enum ntk_query_kind {
     NTK_QUERY_BYTES,
     NTK_QUERY_RATIO, /* 0..1; for people in percent */
     NTK_QUERY_NUMBER,
+    NTK_QUERY_DECIMAL,   /* a number that is small more often than not */
     NTK_QUERY_ESTIMATED, /* a count: whether the column before is an estimate; a table has a "~" */
 };
 
 enum ntk_query_form {
     NTK_QUERY_FORM_TABLE,
+    NTK_QUERY_FORM_LIST, /* for people, a line for each column */
     NTK_QUERY_FORM_CSV,
     NTK_QUERY_FORM_JSON,
     NTK_QUERY_FORM_JSON_DENSE, /* without blanks, for programs */
@@ -74,6 +77,9 @@ void ntk_query_table_add_text(struct ntk_query_table *table,
 size_t ntk_query_table_row_count(const struct ntk_query_table *table);
 void ntk_query_table_write(const struct ntk_query_table *table, enum ntk_query_form form,
                            struct ntk_buf *out);
+/* The same to standard output; who does not read it to its end is no failure. */
+int ntk_query_table_print(const struct ntk_query_table *table, enum ntk_query_form form,
+                          struct ntk_err *err);
 
 #ifdef __cplusplus
 }

@@ -48,7 +48,7 @@ subcommands() {
     done
 }
 subcommands neuron-bench exec machine
-subcommands neuron-monitor attach diag export hang health query run slow
+subcommands neuron-monitor attach diag export hang health job query run slow
 subcommands neuron-graph segments run params
 subcommands neuron-packager info unpack create optimize example disasm asm
 subcommands neuron-profile capture view query analyze diff baseline show-session inspect trigger start-session stop-session

@@ -59,7 +59,7 @@ is ""
 neuron-packager example memcpy -o memcpy.neff
 neuron-bench exec memcpy.neff --cores 0-1 --count 100000 --rate 50 >/dev/null 2>&1 &
 pids+=($!)
-neuron-monitor --period 200ms --prometheus 127.0.0.1:0 --verbose 1 --hpc-job-mapping-dir jobs >reports.jsonl 2>agent.log &
+neuron-monitor --period 200ms --prometheus 127.0.0.1:0 --verbose 1 --db t.db --hpc-job-mapping-dir jobs >reports.jsonl 2>agent.log &
 pids+=($!)
 agent_is_up() { [ -s reports.jsonl ] && grep -q 'serving metrics at port' agent.log && echo yes; }
 wait_for agent_is_up
@@ -118,3 +118,30 @@ epilog SLURM_JOB_ID=43
 no_job() { page | greps -E '^neuron_(device_)?job_info\{' || echo yes; }
 wait_for no_job
 [ "$(grep -c 'neuron-monitor: jobs: ' agent.log)" -le 6 ] || fail "said too often: $(cat agent.log)"
+
+# What jobs held and made of it, from the database: the agent writes it each second.
+job() { neuron-monitor job "$@" --db t.db; }
+ended() { job --json | jq -e 'map(.ended != null) == [true, true]' >/dev/null && echo yes; }
+wait_for ended
+job 42 --json --device-watts 500 >job.json
+jq -e '.[0] | .job_id == "42" and .user == "alice" and .partition == "trn" and .cluster == "c1" and .runs == 1 and .cores == 2 and
+    .core_hours > 0 and .watched_ratio > 0 and .used_core_hours > 0 and .executions > 0 and .errors == 0 and
+    .memory_max_bytes > 0 and .mfu_ratio != null and (.began < .ended)' job.json >/dev/null || fail "job 42: $(cat job.json)"
+job 42 >job.txt
+greps -E '^user +alice$' <job.txt || fail "job 42: $(cat job.txt)"
+[ "$(job --csv | wc -l)" = 3 ] && [ "$(job --csv --newest 1 2>said | wc -l)" = 2 ] || fail "jobs: $(job --csv)"
+grep -q '1 jobs before these are left out' said || fail "what is left out is not said: $(cat said)"
+job --by-user --json | jq -e 'map([.user, .jobs]) | sort == [["alice", 1], ["bob", 1]]' >/dev/null || fail "users: $(job --by-user)"
+[ "$(job --user bob --json | jq -r '.[].job_id')" = 43 ] || fail "jobs of bob: $(job --user bob)"
+refused() { # STATUS SENTENCE ARGUMENT...
+    local status=0
+    neuron-monitor job "${@:3}" >said 2>&1 || status=$?
+    [ "$status" = "$1" ] && grep -qF -- "$2" said || fail "job ${*:3}: $status, $(cat said)"
+}
+refused 1 't.db: no job 4711' 4711 --db t.db
+refused 1 't.db: no job 42 of bob' 42 --user bob --db t.db
+refused 1 't.db: no job of carol' --user carol --db t.db
+refused 2 'the database is missing' 42
+refused 2 "unexpected operand '43'" 42 43 --db t.db
+refused 2 'exclude each other' --db t.db --from 2026-01-01 --last 1h
+refused 1 'nowhere.db' --db nowhere.db

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+#include "agent/query/query_window.h"
+
+#include <errno.h>
+
+#include "shared/base/timestamp.h"
+
+int ntk_query_span_check(const struct ntk_query_span *span, struct ntk_err *err)
+{
+    uint64_t time_ns;
+    int ret = 0;
+
+    if (span->from && span->last_ns) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "--from and --last exclude each other");
+    }
+    if (span->from) {
+        ret = ntk_timestamp_parse(span->from, &time_ns, err);
+    }
+    if (ret == 0 && span->to) {
+        ret = ntk_timestamp_parse(span->to, &time_ns, err);
+    }
+    return ret;
+}
+
+int ntk_query_span_apply(const struct ntk_query_span *span, uint64_t last_ns, uint64_t *from_ns,
+                         uint64_t *to_ns, struct ntk_err *err)
+{
+    int ret = 0;
+
+    if (span->to) {
+        ret = ntk_timestamp_parse(span->to, to_ns, err);
+        last_ns = *to_ns;
+    }
+    if (ret == 0 && span->from) {
+        ret = ntk_timestamp_parse(span->from, from_ns, err);
+    } else if (ret == 0 && span->last_ns) {
+        *from_ns = last_ns > span->last_ns ? last_ns - span->last_ns : 0;
+    }
+    if (ret == 0 && *from_ns >= *to_ns) {
+        ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "the window ends before it begins");
+    }
+    return ret;
+}

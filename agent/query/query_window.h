@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * query_window - --from, --to and --last: what part of a database somebody asks for.
+ *
+ * Threads: plain data.
+ */
+#ifndef NTK_AGENT_QUERY_QUERY_WINDOW_H
+#define NTK_AGENT_QUERY_QUERY_WINDOW_H
+
+#include <stdint.h>
+
+#include "shared/base/err.h"
+#include "shared/base/opt.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* As given; zeroed: not. */
+struct ntk_query_span {
+    const char *from;
+    const char *to;
+    uint64_t last_ns;
+};
+
+/* Rows of the options. */
+#define NTK_QUERY_SPAN_OPT(span)                                                                    \
+    { 0,                                                                                            \
+      "from",                                                                                       \
+      "TIME",                                                                                       \
+      NTK_OPT_TEXT,                                                                                 \
+      &(span).from,                                                                                 \
+      "begin here: 2026-11-21T07:30:00Z, local time without the Z, or seconds since 1970; "         \
+      "default all that is stored" },                                                               \
+        { 0, "to", "TIME", NTK_OPT_TEXT, &(span).to, "end here; default the last that is stored" }, \
+    {                                                                                               \
+        0, "last", "TIME", NTK_OPT_DURATION, &(span).last_ns,                                       \
+            "begin this long before the end, such as 5m or 24h", .is_above_zero = true              \
+    }
+
+/* That they are times, and fit together; -EINVAL: wrong usage. */
+int ntk_query_span_check(const struct ntk_query_span *span, struct ntk_err *err);
+/* Narrows what is there, which is checked. Without --to, --last counts from last_ns. -EINVAL: the
+ * window is empty. */
+int ntk_query_span_apply(const struct ntk_query_span *span, uint64_t last_ns, uint64_t *from_ns,
+                         uint64_t *to_ns, struct ntk_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
