@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_trigger - running processes record executions, all of them from the same number on. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,7 +26,8 @@
 
 #define LOOK_TIMEOUT_NS (5 * NTK_NS_PER_SECOND)
 #define RATE_NS (200 * NTK_NS_PER_MS)  /* between two looks at where the processes are */
-#define AHEAD_NS (500 * NTK_NS_PER_MS) /* they have so long until the first execution */
+#define AHEAD_NS (500 * NTK_NS_PER_MS) /* they have so long until the first execution ... */
+#define TRIES 5                        /* ... at first, each time twice as long */
 #define CANCEL_NS (2 * NTK_NS_PER_SECOND)
 #define BEFORE_EVENTS 200000U /* of each core, of what the rings still have */
 
@@ -86,6 +89,7 @@ struct asking {
     size_t count;
     uint64_t first;
     char folder[PATH_MAX];
+    bool may_try_again; /* with a later one */
     struct ntk_progress progress;
     uint64_t begin_ns;
 };
@@ -188,7 +192,7 @@ static int all_look(struct asking *asking, uint64_t *out_most, struct ntk_err *e
 }
 
 /* Far enough ahead that every process has it before it when it is told. */
-static int first_choose(struct asking *asking, struct ntk_err *err)
+static int first_choose(struct asking *asking, uint64_t ahead_ns, struct ntk_err *err)
 {
     uint64_t before = 0;
     uint64_t now = 0;
@@ -206,11 +210,22 @@ static int first_choose(struct asking *asking, struct ntk_err *err)
                            "execution %llu is over: they are at %llu", (unsigned long long)arg_at,
                            (unsigned long long)now);
     }
-    asking->first = arg_at > 0 ? arg_at : now + 1 + (now - before) * AHEAD_NS / RATE_NS;
+    asking->first = arg_at > 0 ? arg_at : now + 1 + (now - before) * ahead_ns / RATE_NS;
     return 0;
 }
 
 /* ---- what they record ------------------------------------------------------------------------ */
+
+/* One that could not begin in time. */
+static bool is_somebody_late(const struct asking *asking)
+{
+    for (size_t i = 0; i < asking->count; i++) {
+        if (asking->targets[i].is_answered && asking->targets[i].status == -EAGAIN) {
+            return true;
+        }
+    }
+    return false;
+}
 
 static bool goes_on(void *ctx)
 {
@@ -218,7 +233,7 @@ static bool goes_on(void *ctx)
 
     ntk_progress_show(&asking->progress, (double)(ntk_clock_monotonic_ns() - asking->begin_ns) /
                                              (double)arg_timeout_ns);
-    return !is_interrupted;
+    return !is_interrupted && !(asking->may_try_again && is_somebody_late(asking));
 }
 
 /* Where a process can write: another user's, which only root can ask, has a folder of its own. */
@@ -279,6 +294,50 @@ static void all_record(struct asking *asking)
         }
     }
     (void)ntk_trigger_wait(asking->targets, asking->count, CANCEL_NS, NULL, NULL);
+}
+
+/* What others recorded from a first execution on that somebody has not. */
+static void files_remove(const struct asking *asking)
+{
+    char folder[NTK_TRIGGER_FOLDER_BYTES];
+    char pattern[96];
+
+    for (size_t i = 0; i < asking->count; i++) {
+        const struct ntk_trigger_target *target = &asking->targets[i];
+        struct ntk_err err = { 0 };
+        DIR *files =
+            folder_of(asking, target, folder, sizeof folder, &err) == 0 ? opendir(folder) : NULL;
+
+        (void)snprintf(pattern, sizeof pattern, "pid_%u_nc_*_exec_%llu.ntff", target->pid,
+                       (unsigned long long)asking->first);
+        for (const struct dirent *file; files && (file = readdir(files));) {
+            if (fnmatch(pattern, file->d_name, 0) == 0) {
+                (void)unlinkat(dirfd(files), file->d_name, 0);
+            }
+        }
+        if (files) {
+            closedir(files);
+        }
+    }
+}
+
+static int record(struct asking *asking, struct ntk_err *err)
+{
+    int ret = 0;
+
+    for (unsigned tries = 0; tries < TRIES; tries++) {
+        asking->may_try_again = arg_at == 0 && tries + 1 < TRIES;
+        ret = first_choose(asking, AHEAD_NS << tries, err);
+        if (ret < 0) {
+            return ret;
+        }
+        all_record(asking);
+        if (!asking->may_try_again || is_interrupted || !is_somebody_late(asking)) {
+            return 0;
+        }
+        files_remove(asking);
+    }
+    return 0;
 }
 
 /* The time before, from outside: what the rings have now. */
@@ -438,12 +497,11 @@ int ntk_cmd_trigger(int argc, char **argv)
     ret = ret < 0 ? ret : ntk_ring_registry_poll(registry, NULL, &err);
     ret = ret < 0 ? ret : targets_take(&asking, registry, &err);
     ret = ret < 0 ? ret : folder_make(&asking, &err);
-    ret = ret < 0 ? ret : first_choose(&asking, &err);
+    ret = ret < 0 ? ret : record(&asking, &err);
     int code = 1;
     if (ret < 0) {
         (void)ntk_profile_fail(&err);
     } else {
-        all_record(&asking);
         code = tell(&asking);
     }
     for (size_t i = 0; i < asking.count; i++) {

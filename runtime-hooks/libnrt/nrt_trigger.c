@@ -111,6 +111,18 @@ static int core_save(struct ntk_segment_trigger *trigger, const char *folder, ui
     return 1 + ret;
 }
 
+/* What it has is of nobody's use. */
+static void core_drop(uint32_t nc)
+{
+    struct ntk_core_recording *recording = NULL;
+    struct ntk_err err = { 0 };
+
+    if (ntk_core_recorder_stop(listener.core, nc, NTK_CORE_RECORDER_TRIGGER, &recording, &err) ==
+        0) {
+        ntk_core_recording_destroy(recording);
+    }
+}
+
 static bool makes_sense(const char *folder, uint64_t first, uint64_t count)
 {
     return folder[0] == '/' && memchr(folder, '\0', NTK_TRIGGER_FOLDER_BYTES) && count > 0 &&
@@ -148,19 +160,29 @@ static void record(struct ntk_segment_trigger *trigger, uint32_t number)
         answer_set(trigger, -EINVAL, "the request makes no sense");
         return;
     }
+    bool is_late = ntk_core_execution_last(listener.core) >= first;
     ntk_core_executions_watch(listener.core, first, count);
     while (started < cores && ret == 0) {
         ret = ntk_core_recorder_start(listener.core, started, NTK_CORE_RECORDER_TRIGGER, &options,
                                       &err);
         started += ret == 0;
     }
-    if (ret == 0) {
+    /* A recorder waits for its core, and others may come before it. */
+    is_late = is_late || ntk_core_executions_ended(listener.core) > 0;
+    if (ret == 0 && is_late) {
+        ret = ntk_err_set(&err, -EAGAIN, NTK_ERR_NO_OFFSET,
+                          "execution %llu was there before the recording could begin",
+                          (unsigned long long)first);
+    } else if (ret == 0) {
         executions_wait(trigger, number, count, trigger->timeout_ns);
     }
     trigger->execution = ntk_core_execution_last(listener.core);
     ntk_core_executions_watch(listener.core, 0, 0);
     __atomic_store_n(&trigger->saving, 1, __ATOMIC_RELEASE);
-    for (uint32_t nc = 0; nc < started; nc++) {
+    for (uint32_t nc = 0; nc < started && is_late; nc++) {
+        core_drop(nc);
+    }
+    for (uint32_t nc = 0; nc < started && !is_late; nc++) {
         struct ntk_err own = { 0 };
         int saved = core_save(trigger, folder, pid, nc, first, &own);
 
