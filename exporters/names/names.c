@@ -47,6 +47,11 @@ static struct ntk_name_row rows[NTK_NAME_COUNT] = {
       .labels = row_labels },
 #include "exporters/names/names.def"
 };
+const struct ntk_name_absent ntk_names_absent[NTK_NAME_ABSENT_COUNT] = {
+#define NTK_NAME_ABSENT(row_list, row_name, row_why) \
+    { NTK_NAME_LIST_##row_list, row_name, row_why },
+#include "exporters/names/names.def"
+};
 static char names[NTK_NAME_COUNT][NTK_NAMES_BYTES];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -116,10 +121,6 @@ bool ntk_names_have(unsigned lists, bool vendor_only, const struct ntk_metric_ro
     lists = lists ? lists : 1u << NTK_NAME_LIST_OWN;
     if (row) {
         return lists & 1u << row->list;
-    }
-    /* What Observer calls as we do. */
-    if (lists & 1u << NTK_NAME_LIST_OBSERVER && strncmp(metric->name, "neuron_efa_", 11) == 0) {
-        return true;
     }
     return metric->name[0] && ((lists & 1u << NTK_NAME_LIST_OWN && (!vendor_only || is_vendors)) ||
                                (lists & 1u << NTK_NAME_LIST_CLASSIC && is_vendors));

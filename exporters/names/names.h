@@ -37,6 +37,19 @@ enum {
 #include "exporters/names/names.def"
 };
 
+/* A name that others have and we do not. */
+enum {
+    NTK_NAME_ABSENT_COUNT = 0
+#define NTK_NAME_ABSENT(...) +1
+#include "exporters/names/names.def"
+};
+struct ntk_name_absent {
+    enum ntk_name_list list;
+    const char *dotted;
+    const char *why;
+};
+extern const struct ntk_name_absent ntk_names_absent[NTK_NAME_ABSENT_COUNT];
+
 enum ntk_name_how {
     NTK_NAME_SUM,
     NTK_NAME_MEAN,

@@ -99,10 +99,15 @@ static void render_names(struct ntk_buf *page)
         "Labels of the instance are as\nabove; series of MLU have in their place M = `mlu` (the "
         "card), `driver`, `model`, `node`, `sn` and `type`, those\nthat are known; `core` counts "
         "within the card. Labels of pods are on our own names only.\n\n"
-        "What others have and nothing here tells of is left out: counters by status of the driver, "
-        "power in watts,\ntemperatures, clocks. CloudWatch has names of its own "
+        "What others have and nothing here tells of is left out: power in watts, temperatures, "
+        "clocks. CloudWatch has names of its own "
         "([formats/cloudwatch.md](formats/cloudwatch.md)).\n");
     add_names(page, NTK_NAME_LIST_OBSERVER);
+    ntk_buf_add_text(page, "\nNames of Observer that are left out:\n\n| OTLP | why |\n|---|---|\n");
+    for (size_t i = 0; i < NTK_NAME_ABSENT_COUNT; i++) {
+        ntk_buf_add_format(page, "| `%s` | %s |\n", ntk_names_absent[i].dotted,
+                           ntk_names_absent[i].why);
+    }
     add_names(page, NTK_NAME_LIST_MLU);
 }
 
