@@ -14,10 +14,24 @@
 static uint64_t arg_for_ns = 1 * NTK_NS_PER_SECOND;
 static bool arg_json;
 static const char *arg_sysfs_root;
+static bool arg_npd;
+static uint32_t arg_reasons = NTK_HEALTH_ALL_REASONS;
 static struct ntk_hosts_remote arg_remote = { .timeout_ns = NTK_HOSTS_TIMEOUT_NS };
+
+static int set_reasons(const char *value, struct ntk_err *err)
+{
+    return ntk_health_reasons_parse(value, &arg_reasons, err);
+}
+
+static int (*const call_reasons)(const char *, struct ntk_err *) = set_reasons;
+#define CALL(function) ((void *)(uintptr_t) & (function))
 
 static const struct ntk_opt option_rows[] = {
     { 'j', "json", 0, NTK_OPT_FLAG, &arg_json, "a JSON object" },
+    { 0, "npd", 0, NTK_OPT_FLAG, &arg_npd,
+      "as a plug-in of node-problem-detector: one line, and 0 well, 1 a problem, 2 unknown" },
+    { 0, "reason", "LIST", NTK_OPT_CALL, CALL(call_reasons),
+      "with --npd: only these reasons are a problem, such as hbm_uncorrectable,dma_abort" },
     { 0, "This machine", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "for", "TIME", NTK_OPT_DURATION, &arg_for_ns,
       "look so long, default 1s: counters of cores are a sign when they grow meanwhile",
@@ -103,18 +117,22 @@ static int exit_code(const struct ntk_host *hosts, size_t count)
                                          : EXIT_SUCCESS;
 }
 
+/* The exit code. */
 static int print(const struct ntk_host *hosts, size_t count)
 {
     struct ntk_buf out = { 0 };
+    int condition = EXIT_SUCCESS;
 
-    if (arg_json) {
+    if (arg_npd) {
+        condition = ntk_health_write_condition(hosts, count, arg_reasons, &out);
+    } else if (arg_json) {
         ntk_health_write_json(hosts, count, &out);
     } else {
         ntk_health_write_text(hosts, count, &out);
     }
     int ret = ntk_hang_print(&out, "health");
     ntk_buf_fini(&out);
-    return ret;
+    return ret == EXIT_SUCCESS ? (arg_npd ? condition : exit_code(hosts, count)) : ret;
 }
 
 int ntk_health_main(int argc, char **argv)
@@ -134,6 +152,12 @@ int ntk_health_main(int argc, char **argv)
     if (!is_here && arg_sysfs_root) {
         return ntk_opt_usage_error(&program, "--sysfs-root is of this machine");
     }
+    if (arg_json && arg_npd) {
+        return ntk_opt_usage_error(&program, "--json and --npd exclude each other");
+    }
+    if (arg_reasons != NTK_HEALTH_ALL_REASONS && !arg_npd) {
+        return ntk_opt_usage_error(&program, "--reason needs --npd");
+    }
     struct ntk_host *hosts = ntk_hang_hosts_create(is_here ? NULL : argv + first, count, &err);
     if (!hosts) {
         return ntk_log_failure("health", &err);
@@ -144,7 +168,6 @@ int ntk_health_main(int argc, char **argv)
         ret = ntk_log_failure("health", &err);
     } else {
         ret = print(hosts, count);
-        ret = ret == EXIT_SUCCESS ? exit_code(hosts, count) : ret;
     }
     ntk_hang_hosts_destroy(hosts, count);
     return ret;

@@ -12,6 +12,7 @@
 #define NTK_AGENT_HEALTH_HEALTH_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "agent/hang/hang.h"
 #include "shared/base/buf.h"
@@ -22,6 +23,16 @@ int ntk_health_main(int argc, char **argv);
 
 /* Unknown without an answer, without devices, and when one of them has no verdict. */
 struct ntk_health_node ntk_health_host_judge(const struct ntk_host *host);
+
+/* What counts for a node condition: bit i is reason i. */
+#define NTK_HEALTH_ALL_REASONS UINT32_MAX
+/* "dma_abort,hbm_uncorrectable": names of reasons. -EINVAL. */
+int ntk_health_reasons_parse(const char *text, uint32_t *out_reasons, struct ntk_err *err);
+/* One line of at most this many characters, as node-problem-detector takes it, and its exit code: 0
+ * well, 1 a problem, 2 unknown. */
+#define NTK_HEALTH_LINE_MAX 80
+int ntk_health_write_condition(const struct ntk_host *hosts, size_t count, uint32_t reasons,
+                               struct ntk_buf *out);
 
 void ntk_health_write_text(const struct ntk_host *hosts, size_t count, struct ntk_buf *out);
 void ntk_health_write_json(const struct ntk_host *hosts, size_t count, struct ntk_buf *out);

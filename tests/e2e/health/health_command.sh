@@ -18,11 +18,19 @@ greps '^this machine is unknown: it shows no Neuron device$' <text || fail "$(ca
 health 2 --no-such
 health 2 --token-file x
 health 2 --sysfs-root x localhost:1
+health 2 --for 10ms --npd
+[ "$(cat text)" = 'health is unknown: there is no Neuron device' ] || fail "$(cat text)"
+health 2 --npd --json
+health 2 --reason dma_abort
+health 2 --npd --reason dma_abort,nothing
+grep -q "'nothing' is no reason" errors || fail "$(cat errors)"
 neuron-packager example memcpy -o memcpy.neff
 neuron-bench machine >/dev/null
 health 0 --for 10ms
 greps '^this machine is healthy$' <text || fail "$(cat text)"
 [ "$(grep -c ' healthy .* none$' text)" = 6 ] || fail "$(cat text)"
+health 0 --for 10ms --npd
+[ "$(cat text)" = 'Neuron has no error' ] || fail "$(cat text)"
 code=0
 neuron-monitor health --for 10ms >/dev/full 2>errors || code=$?
 [ $code = 1 ] || fail "a full disk is $code"
@@ -61,3 +69,23 @@ greps "^$agent  *3  unhealthy .* dma_abort  *7  *[0-9]*  reset_device$" <text ||
 health 3 127.0.0.1:1
 health 3 "$agent"
 greps 'it wants a token' <text || fail "$(cat text)"
+
+# As node-problem-detector asks: each rule of its configuration once, with what stands there.
+config=$NTK_SOURCE_DIR/exporters/kubernetes/node-problem-detector.json
+jq -e --argjson max 80 '.plugin == "custom" and .pluginConfig.max_output_length == $max and (.conditions | map(.type)) == ["NeuronHealth"] and
+    (.rules | all(.type == "permanent" and .condition == "NeuronHealth" and .args[:3] == ["health", "--npd", "--reason"]))' "$config" >/dev/null || fail "$config"
+jq -r '.rules[].args[3]' "$config" | tr , '\n' | sort >rules
+sed -nE 's/^\| `([a-z_]+)` \| unhealthy .*/\1/p' "$NTK_SOURCE_DIR/docs/health.md" | sort >reasons
+diff reasons rules >differ || fail "reasons of docs/health.md and rules of $config: $(cat differ)"
+while IFS=$'\t' read -r reason list; do
+    code=0
+    neuron-monitor health --npd --reason "$list" --token-file token "$agent" >text 2>errors || code=$?
+    [ "$(wc -l <text)" = 1 ] && [ "$(wc -L <text)" -le 80 ] || fail "$reason: $(cat text)"
+    echo "$reason $code" >>codes
+done < <(jq -r '.rules[] | [.reason, .args[3]] | @tsv' "$config")
+greps 'DMA_ERROR 1$' <codes && greps 'HBM_REPAIRABLE_ERROR 1$' <codes && greps 'NeuronHasError_HBM_UNCORRECTABLE_ERROR 0$' <codes && greps 'SILENT_CORRUPTION 0$' <codes ||
+    fail "conditions: $(cat codes)"
+health 1 --npd --token-file token "$agent"
+greps '^device 2: hbm_repairable: reload the driver or reboot the instance$' <text || fail "$(cat text)"
+health 2 --npd --reason hbm_uncorrectable 127.0.0.1:1
+greps '^health is unknown: ' <text || fail "$(cat text)"

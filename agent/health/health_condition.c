@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* health_condition - a verdict as a custom plug-in of node-problem-detector tells it. */
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/health/health.h"
+
+static_assert(NTK_HEALTH_REASON_COUNT <= 32, "reasons are bits of a word");
+
+enum { EXIT_WELL = 0, EXIT_PROBLEM = 1, EXIT_UNKNOWN = 2 };
+
+int ntk_health_reasons_parse(const char *text, uint32_t *out_reasons, struct ntk_err *err)
+{
+    *out_reasons = 0;
+    for (const char *at = text;; at++) {
+        size_t bytes = strcspn(at, ",");
+        size_t reason = 0;
+
+        while (reason < NTK_HEALTH_REASON_COUNT &&
+               (strlen(ntk_health_reasons[reason].name) != bytes ||
+                memcmp(ntk_health_reasons[reason].name, at, bytes) != 0)) {
+            reason++;
+        }
+        if (reason == NTK_HEALTH_REASON_COUNT) {
+            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                               "'%.*s' is no reason; docs/health.md lists them",
+                               (int)(bytes < 40 ? bytes : 40), at);
+        }
+        *out_reasons |= 1u << reason;
+        at += bytes;
+        if (!*at) {
+            return 0;
+        }
+    }
+}
+
+/* Cut at the end of a character, when it is too long. */
+static void add_line(struct ntk_buf *out, const char *text)
+{
+    size_t bytes = strlen(text);
+
+    if (bytes > NTK_HEALTH_LINE_MAX) {
+        bytes = NTK_HEALTH_LINE_MAX - 3;
+        while (bytes > 0 && ((unsigned char)text[bytes] & 0xc0) == 0x80) {
+            bytes--;
+        }
+        ntk_buf_add_format(out, "%.*s...\n", (int)bytes, text);
+        return;
+    }
+    ntk_buf_add_format(out, "%s\n", text);
+}
+
+/* The first one that counts; NULL: none. */
+static const struct ntk_health_sample *problem_find(const struct ntk_host *host, uint32_t reasons,
+                                                    const struct ntk_device_sample **out_device)
+{
+    for (size_t i = 0; host->snapshot && i < host->snapshot->device_count; i++) {
+        const struct ntk_device_sample *device = &host->snapshot->devices[i];
+
+        for (size_t k = 0; k < device->health_count; k++) {
+            uint32_t reason = device->health[k].reason;
+
+            if (reasons & 1u << reason &&
+                ntk_health_reasons[reason].verdict == NTK_HEALTH_UNHEALTHY) {
+                *out_device = device;
+                return &device->health[k];
+            }
+        }
+    }
+    return NULL;
+}
+
+int ntk_health_write_condition(const struct ntk_host *hosts, size_t count, uint32_t reasons,
+                               struct ntk_buf *out)
+{
+    const struct ntk_host *unknown = NULL;
+    char text[512];
+
+    for (size_t h = 0; h < count; h++) {
+        const struct ntk_device_sample *device = NULL;
+        const struct ntk_health_sample *health = problem_find(&hosts[h], reasons, &device);
+
+        if (health) {
+            const struct ntk_health_reason_row *row = &ntk_health_reasons[health->reason];
+
+            (void)snprintf(text, sizeof text, "device %u: %s: %s", device->index, row->name,
+                           ntk_health_actions[row->action].sentence);
+            add_line(out, text);
+            return EXIT_PROBLEM;
+        }
+        if (!unknown && ntk_health_host_judge(&hosts[h]).verdict == NTK_HEALTH_UNKNOWN) {
+            unknown = &hosts[h];
+        }
+    }
+    if (!unknown) {
+        add_line(out, "Neuron has no error");
+        return EXIT_WELL;
+    }
+    (void)snprintf(text, sizeof text, "health is unknown: %s",
+                   !unknown->snapshot                ? unknown->err.text
+                   : unknown->snapshot->device_count ? "a device tells nothing"
+                                                     : "there is no Neuron device");
+    add_line(out, text);
+    return EXIT_UNKNOWN;
+}
