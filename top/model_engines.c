@@ -5,24 +5,56 @@
 
 #include <errno.h>
 
+#include "shared/base/clock.h"
 #include "top/cells.h"
 
-/* The application that has the logical core, and how many more have a part of it. */
+/* An application that runs nothing for less is not worth a word. */
+#define IDLE_NS (60 * NTK_NS_PER_SECOND)
+
+/* Its core, NULL when it has no part of the logical one. */
+static const struct ntk_core_sample *core_of(const struct ntk_top_model *model,
+                                             const struct ntk_runtime_sample *runtime,
+                                             uint32_t logical)
+{
+    for (size_t c = 0; !runtime->ended && c < runtime->core_count; c++) {
+        if (runtime->cores[c].core / model->lnc == logical) {
+            return &runtime->cores[c];
+        }
+    }
+    return NULL;
+}
+
+/* "train idle 12m", "train idle 3h" */
+static void add_idle(struct ntk_top_table *table, uint64_t idle_ns, struct ntk_top_cell *cell)
+{
+    unsigned long long minutes = idle_ns / (60 * NTK_NS_PER_SECOND);
+
+    if (idle_ns >= IDLE_NS && minutes < 120) {
+        *cell = ntk_top_cell_text(ntk_top_table_text(table, "%s idle %llum", cell->text, minutes));
+    } else if (idle_ns >= IDLE_NS) {
+        *cell =
+            ntk_top_cell_text(ntk_top_table_text(table, "%s idle %lluh", cell->text, minutes / 60));
+    }
+}
+
+/* The application that has the logical core, how many more have a part of it, and for how long it
+ * has run nothing for any of them, as far as all of them tell. */
 static void fill_owner(const struct ntk_top_model *model, struct ntk_top_table *table,
                        uint32_t logical, struct ntk_top_cell *cell)
 {
     const struct ntk_snapshot *snapshot = model->snapshot;
+    uint64_t idle_ns = UINT64_MAX;
     size_t owner = 0;
     size_t count = 0;
 
     for (size_t r = 0; r < snapshot->runtime_count; r++) {
-        const struct ntk_runtime_sample *runtime = &snapshot->runtimes[r];
+        const struct ntk_core_sample *core = core_of(model, &snapshot->runtimes[r], logical);
 
-        for (size_t c = 0; !runtime->ended && c < runtime->core_count; c++) {
-            if (runtime->cores[c].core / model->lnc == logical) {
-                owner = count++ == 0 ? r : owner;
-                break;
-            }
+        if (core) {
+            uint64_t its_ns = core->has & NTK_CORE_HAS_HELD_IDLE ? core->held_idle_ns : 0;
+
+            owner = count++ == 0 ? r : owner;
+            idle_ns = its_ns < idle_ns ? its_ns : idle_ns;
         }
     }
     if (count > 0) {
@@ -31,6 +63,9 @@ static void fill_owner(const struct ntk_top_model *model, struct ntk_top_table *
     }
     if (count > 1) {
         *cell = ntk_top_cell_text(ntk_top_table_text(table, "%s +%zu", cell->text, count - 1));
+    }
+    if (count > 0) {
+        add_idle(table, idle_ns, cell);
     }
 }
 

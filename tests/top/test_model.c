@@ -10,6 +10,7 @@
 #include "shared/base/clock.h"
 #include "tests/support/unit.h"
 #include "tests/top/scene.h"
+#include "top/model_engines.h"
 #include "top/model_alerts.h"
 #include "top/model_graphs.h"
 #include "top/model_topology.h"
@@ -352,6 +353,47 @@ static void cores_that_a_report_does_not_list_are_idle(void **state)
     ntk_top_model_destroy(model);
 }
 
+static const char *owner_text(const struct ntk_top_model *model, size_t core)
+{
+    const struct ntk_top_row *row =
+        ntk_top_table_row_get(&model->tables[NTK_TOP_VIEW_ENGINES], core);
+
+    assert_non_null(row);
+    return ntk_top_table_cell_get(&model->tables[NTK_TOP_VIEW_ENGINES], row, NTK_TOP_ENGINES_OWNER)
+        ->text;
+}
+
+static void a_core_that_is_held_and_runs_nothing_says_how_long(void **state)
+{
+    struct ntk_snapshot *snapshot = (struct ntk_snapshot *)scene_snapshot(&scene_trn1);
+    static const struct {
+        uint64_t seconds;
+        const char *text; /* behind the tag */
+    } cases[] = {
+        { 59, "" }, { 60, " idle 1m" }, { 7199, " idle 119m" }, { 7200, " idle 2h" }, { 0, "" }
+    };
+    struct ntk_top_model *model = NULL;
+    char wanted[64];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ntk_core_sample *core = &snapshot->runtimes[0].cores[i];
+
+        assert_int_equal(core->core, i);
+        core->has |= NTK_CORE_HAS_HELD_IDLE;
+        core->held_idle_ns = cases[i].seconds * NTK_NS_PER_SECOND;
+    }
+    assert_int_equal(ntk_top_model_create(&model, NULL), 0);
+    assert_int_equal(ntk_top_model_update(model, snapshot, NULL), 0);
+    ntk_top_model_set_view(model, NTK_TOP_VIEW_ENGINES);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(wanted, sizeof wanted, "%s%s", snapshot->runtimes[0].tag, cases[i].text);
+        assert_string_equal(owner_text(model, i), wanted);
+    }
+    assert_string_equal(owner_text(model, 5), snapshot->runtimes[0].tag); /* nobody tells */
+    ntk_top_model_destroy(model);
+}
+
 /* Method: 16 cores of two applications, on two of which something is done to the snapshot. */
 static struct ntk_snapshot *snapshot_at(uint64_t second)
 {
@@ -574,6 +616,7 @@ int main(void)
         cmocka_unit_test(logical_cores_are_means_of_busy_and_sums_of_flops),
         cmocka_unit_test(absent_is_not_zero),
         cmocka_unit_test(cores_that_a_report_does_not_list_are_idle),
+        cmocka_unit_test(a_core_that_is_held_and_runs_nothing_says_how_long),
         cmocka_unit_test(a_core_that_is_dead_or_stuck_is_told_until_it_works_again),
         cmocka_unit_test(a_device_that_is_not_healthy_is_told_with_what_to_do),
         cmocka_unit_test(what_may_run_unseen_is_no_zero),
