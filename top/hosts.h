@@ -33,8 +33,10 @@ struct ntk_top_host {
 enum ntk_top_host_health { /* the better the greater */
                            NTK_TOP_HOST_UNHEALTHY,
                            NTK_TOP_HOST_UNREACHABLE,
-                           NTK_TOP_HOST_HANGS, /* a rank of it hangs, or is waited for */
-                           NTK_TOP_HOST_LATE,  /* it answers, but its report is an old one */
+                           NTK_TOP_HOST_HANGS,   /* a rank of it hangs, or is waited for */
+                           NTK_TOP_HOST_LATE,    /* it answers, but its report is an old one */
+                           NTK_TOP_HOST_UNKNOWN, /* the verdict about its devices */
+                           NTK_TOP_HOST_NO_DEVICES,
                            NTK_TOP_HOST_GOOD,
                            NTK_TOP_HOST_ASKED, /* nothing came so far */
                            NTK_TOP_HOST_HEALTH_COUNT,

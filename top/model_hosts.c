@@ -22,6 +22,7 @@
 const char *const ntk_top_host_health_names[NTK_TOP_HOST_HEALTH_COUNT] = {
     [NTK_TOP_HOST_UNHEALTHY] = "unhealthy", [NTK_TOP_HOST_UNREACHABLE] = "unreachable",
     [NTK_TOP_HOST_HANGS] = "hangs",         [NTK_TOP_HOST_LATE] = "late",
+    [NTK_TOP_HOST_UNKNOWN] = "unknown",     [NTK_TOP_HOST_NO_DEVICES] = "no devices",
     [NTK_TOP_HOST_GOOD] = "good",           [NTK_TOP_HOST_ASKED] = "asked",
 };
 
@@ -42,6 +43,13 @@ static const struct ntk_comm_verdict *hang_of(const struct ntk_top_hosts *hosts,
     return NULL;
 }
 
+/* An agent of the vendor's form tells of devices by their number only. */
+static bool has_devices(const struct ntk_snapshot *snapshot)
+{
+    return snapshot->device_count > 0 || snapshot->runtime_count > 0 ||
+           snapshot->hardware.has & NTK_HARDWARE_HAS_DEVICES;
+}
+
 enum ntk_top_host_health ntk_top_model_host_health(const struct ntk_top_hosts *hosts,
                                                    const struct ntk_top_host *host)
 {
@@ -59,10 +67,13 @@ enum ntk_top_host_health ntk_top_model_host_health(const struct ntk_top_hosts *h
     if (hang_of(hosts, host)) {
         return NTK_TOP_HOST_HANGS;
     }
-    return host->state.age_ns > LATE_NS &&
-                   (host->state.age_ns - LATE_NS) / LATE_PERIODS > snapshot->period_ns
-               ? NTK_TOP_HOST_LATE
-               : NTK_TOP_HOST_GOOD;
+    if (host->state.age_ns > LATE_NS &&
+        (host->state.age_ns - LATE_NS) / LATE_PERIODS > snapshot->period_ns) {
+        return NTK_TOP_HOST_LATE;
+    }
+    return host->verdict == NTK_HEALTH_UNKNOWN ? NTK_TOP_HOST_UNKNOWN
+           : has_devices(snapshot)             ? NTK_TOP_HOST_GOOD
+                                               : NTK_TOP_HOST_NO_DEVICES;
 }
 
 /* ---- a new round ---- */
@@ -119,7 +130,7 @@ static int take_host(struct ntk_top_model *scratch, struct ntk_top_host *host)
     int ret = ntk_top_model_show(scratch, ntk_snapshot_share(snapshot), &err);
 
     host->busy_percent = scratch->busy_percent_mean;
-    host->hbm = scratch->memory.device_total;
+    host->hbm = has_devices(snapshot) ? scratch->memory.device_total : (struct ntk_top_bytes){ 0 };
     host->hbm_capacity = 0;
     for (size_t i = 0; i < snapshot->device_count; i++) {
         const struct ntk_device_sample *device = &snapshot->devices[i];
@@ -228,6 +239,10 @@ static struct ntk_top_cell why_cell(struct ntk_top_table *table, const struct nt
             (unsigned long long)hang->sequence, missing.rank, hang->rank_count,
             ntk_rank_where_names[missing.where]));
     }
+    if (!hang && host->state.snapshot && !has_devices(host->state.snapshot)) {
+        return ntk_top_cell_text(
+            ntk_top_table_text(table, "%s", host->state.snapshot->hardware.error));
+    }
     return hang ? ntk_top_cell_text(ntk_top_table_text(table, "%s %llu with all ranks in it",
                                                        ntk_collective_names[hang->operation],
                                                        (unsigned long long)hang->sequence))
@@ -276,6 +291,8 @@ int ntk_top_model_hosts(struct ntk_top_model *model, struct ntk_top_table *table
         [NTK_TOP_HOST_UNREACHABLE] = NTK_TOP_ROW_WARNING,
         [NTK_TOP_HOST_HANGS] = NTK_TOP_ROW_ERROR,
         [NTK_TOP_HOST_LATE] = NTK_TOP_ROW_WARNING,
+        [NTK_TOP_HOST_UNKNOWN] = NTK_TOP_ROW_WARNING,
+        [NTK_TOP_HOST_NO_DEVICES] = NTK_TOP_ROW_WARNING,
         [NTK_TOP_HOST_GOOD] = NTK_TOP_ROW_NORMAL,
         [NTK_TOP_HOST_ASKED] = NTK_TOP_ROW_DIM,
     };
@@ -332,6 +349,8 @@ static void json_host(struct ntk_json *json, const struct ntk_top_hosts *hosts,
     ntk_json_key_text(json, "state",
                       ntk_top_host_health_names[ntk_top_model_host_health(hosts, host)]);
     ntk_json_key_text(json, "error", host->state.trouble[0] ? host->state.trouble : NULL);
+    json_number(json, "silent_seconds", host->state.silent_ns > 0,
+                (double)host->state.silent_ns / NTK_NS_PER_SECOND);
     json_number(json, "age_seconds", has, (double)host->state.age_ns / NTK_NS_PER_SECOND);
     json_number(json, "clock_ahead_seconds", has_clock,
                 (double)host->state.clock.ahead_ns / NTK_NS_PER_SECOND);

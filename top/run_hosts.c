@@ -8,6 +8,7 @@
 #include "shared/base/str.h"
 #include "top/hosts.h"
 #include "top/run.h"
+#include "top/view.h"
 
 bool ntk_top_run_open_host(struct ntk_top_run *run)
 {
@@ -26,6 +27,7 @@ bool ntk_top_run_open_host(struct ntk_top_run *run)
     model->settings = list->settings;
     model->with_flops = list->with_flops;
     model->is_report = true;
+    model->host = &list->hosts->items[index];
     ntk_str_copy_clean(model->host_name, sizeof model->host_name, list->hosts->items[index].name,
                        strlen(list->hosts->items[index].name));
     run->hosts_model = list;
@@ -44,7 +46,8 @@ bool ntk_top_run_close_host(struct ntk_top_run *run)
 {
     const struct ntk_top_model *model = run->model;
 
-    if (!run->hosts_model || model->view != NTK_TOP_VIEW_MAIN || model->with_help ||
+    if (!run->hosts_model ||
+        (model->view != NTK_TOP_VIEW_MAIN && !ntk_top_view_is_missing(model)) || model->with_help ||
         ntk_top_model_has_settings_open(model)) {
         return false;
     }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "shared/base/clock.h"
 #include "top/view_cores.h"
 #include "top/format.h"
 #include "top/hosts.h"
@@ -193,7 +194,9 @@ void ntk_top_view_title(const struct ntk_top_model *model, struct ntk_screen *sc
                        model->host_name[0]     ? model->host_name
                        : model->instance_id[0] ? model->instance_id
                                                : "i-local",
-                       model->instance_type[0] ? model->instance_type : "no instance type");
+                       ntk_top_view_is_missing(model) ? "not reached"
+                       : model->instance_type[0]      ? model->instance_type
+                                                      : "no instance type");
     }
     width = ntk_screen_width(screen, text);
     ntk_screen_fill(screen, 0, 0, screen->columns, NTK_STYLE_TITLE, ' ');
@@ -261,6 +264,25 @@ static void draw_too_small(struct ntk_screen *screen, bool with_keys)
     }
 }
 
+bool ntk_top_view_is_missing(const struct ntk_top_model *model)
+{
+    return model->host && !model->host->state.snapshot;
+}
+
+/* Nothing is known of the machine: no zero, and no word that it has no devices. */
+static void draw_missing(const struct ntk_top_model *model, struct ntk_screen *screen)
+{
+    const struct ntk_hosts_state *state = &model->host->state;
+
+    ntk_screen_format(screen, 2, 0, screen->columns, NTK_STYLE_WARNING,
+                      "%s is not reached: no answer since it was first asked, %llus ago",
+                      model->host_name, (unsigned long long)(state->silent_ns / NTK_NS_PER_SECOND));
+    ntk_screen_put(screen, 3, 0, screen->columns, NTK_STYLE_NORMAL,
+                   state->trouble[0] ? state->trouble : "its answer may be on its way");
+    ntk_screen_put(screen, 5, 0, screen->columns, NTK_STYLE_DIM,
+                   "it is asked again and again, and shown when it answers; escape: all hosts");
+}
+
 void ntk_top_view_draw(struct ntk_top_model *model, struct ntk_screen *screen, bool with_keys)
 {
     struct ntk_top_layout layout;
@@ -277,6 +299,9 @@ void ntk_top_view_draw(struct ntk_top_model *model, struct ntk_screen *screen, b
     } else if (ntk_top_model_has_settings_open(model)) {
         ntk_top_view_title(model, screen);
         ntk_top_view_settings(model->settings, screen);
+    } else if (ntk_top_view_is_missing(model)) {
+        ntk_top_view_title(model, screen);
+        draw_missing(model, screen);
     } else if (model->view != NTK_TOP_VIEW_MAIN) {
         ntk_top_view_full(model, screen, with_keys);
     } else {

@@ -46,6 +46,8 @@ void ntk_top_view_alert(const struct ntk_top_model *model, struct ntk_screen *sc
                         bool with_keys);
 /* What stands for the value of a core that is dead or stuck, "" for others, and its style. */
 const char *ntk_top_view_core_mark(enum ntk_top_core_state state, bool is_short, int *out_style);
+/* The host that is open was never reached: there is nothing to show, in no view. */
+bool ntk_top_view_is_missing(const struct ntk_top_model *model);
 /* One frame. with_keys: a person is at the keyboard, the bottom bar shows the keys. */
 void ntk_top_view_draw(struct ntk_top_model *model, struct ntk_screen *screen, bool with_keys);
 /* The rows in which nothing has to be left out. */

@@ -18,7 +18,8 @@ struct watched {
     bool is_asking; /* the thread's, as what follows */
     uint64_t asked_ns;
     bool has_ended;               /* a question of it, some time */
-    struct ntk_hosts_state state; /* behind the lock; its age is when it came */
+    struct ntk_hosts_state state; /* behind the lock; its age and silence are when they began */
+    uint64_t good_ns;             /* when it answered last, behind the lock; 0: never */
 };
 
 struct ntk_hosts_watch {
@@ -48,6 +49,7 @@ static const char *without_url(const char *text, const char *url)
 static void trouble_set(struct ntk_hosts_watch *watch, struct watched *host, const char *text)
 {
     pthread_mutex_lock(&watch->lock);
+    host->state.silent_ns = host->state.silent_ns ? host->state.silent_ns : host->good_ns;
     (void)snprintf(host->state.trouble, sizeof host->state.trouble, "%s",
                    without_url(text, host->url));
     pthread_mutex_unlock(&watch->lock);
@@ -91,6 +93,8 @@ static void take(struct ntk_hosts_watch *watch, const struct ntk_http_many_end *
     }
     pthread_mutex_lock(&watch->lock);
     host->state.trouble[0] = '\0';
+    host->state.silent_ns = 0;
+    host->good_ns = ntk_clock_monotonic_ns();
     const struct ntk_snapshot *useless = snapshot;
     if (is_new(host, snapshot)) {
         useless = host->state.snapshot;
@@ -228,6 +232,9 @@ int ntk_hosts_watch_open(const struct ntk_hosts_watch_options *options,
     watch->count = options->count;
     watch->fd = -1;
     pthread_mutex_init(&watch->lock, NULL);
+    for (size_t i = 0; i < watch->count; i++) {
+        watch->hosts[i].state.silent_ns = ntk_clock_monotonic_ns();
+    }
     int ret = start(watch, err);
     if (ret < 0) {
         ntk_hosts_watch_close(watch);
@@ -259,4 +266,6 @@ void ntk_hosts_watch_get(struct ntk_hosts_watch *watch, size_t index,
     out_state->snapshot = state->snapshot ? ntk_snapshot_share(state->snapshot) : NULL;
     pthread_mutex_unlock(&watch->lock);
     out_state->age_ns = out_state->snapshot ? ntk_clock_monotonic_ns() - out_state->age_ns : 0;
+    out_state->silent_ns =
+        out_state->silent_ns ? ntk_clock_monotonic_ns() - out_state->silent_ns : 0;
 }

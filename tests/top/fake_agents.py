@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Agents without machines: fake_agents.py REPORT MODE... answers a recorded report at a port for each mode, until it is
-killed. Modes: good (made now, each second another), old (always the same, without a date), silent (takes connections and says nothing),
-garbage, endless, ahead (its clock, by an hour). The ports are printed, one a line."""
+"""Agents without machines: fake_agents.py REPORT MACHINE MODE... answers a recorded report at a port for each mode, until
+it is killed. REPORT is of a machine without devices, MACHINE of one with some. Modes: good (made now, each second
+another), old (always the same, without a date), silent (takes connections and says nothing), garbage, endless, ahead
+(its clock, by an hour), vendor (MACHINE without our keys), doubtful (MACHINE, a verdict of which is not known). The ports
+are printed, one a line."""
 import asyncio
 import email.utils
 import json
@@ -9,13 +11,20 @@ import sys
 import time
 
 report = json.load(open(sys.argv[1]))
+machine = json.load(open(sys.argv[2]))
 
 
 def body(mode, made):
     if mode == "garbage":
         return b"\x00\xff this is no report"
     report["timestamp_ns"] = 10**18 if mode == "old" else int(made * 1e9) + (3600 * 10**9 if mode == "ahead" else 0)
-    return json.dumps(report).encode()
+    told = report
+    if mode == "vendor":
+        told = {key: value for key, value in machine.items() if key != "neuron_ext"}
+    if mode == "doubtful":
+        told = json.loads(json.dumps(machine))
+        told["neuron_ext"]["devices"][0]["health"] = {"verdict": "unknown", "reasons": [{"reason": "heartbeat_still"}]}
+    return json.dumps(dict(told, timestamp_ns=report["timestamp_ns"])).encode()
 
 
 def serve(mode):
@@ -43,7 +52,7 @@ def serve(mode):
 
 
 async def main():
-    servers = [await asyncio.start_server(serve(mode), "127.0.0.1", 0) for mode in sys.argv[2:]]
+    servers = [await asyncio.start_server(serve(mode), "127.0.0.1", 0) for mode in sys.argv[3:]]
     for server in servers:
         print(server.sockets[0].getsockname()[1], flush=True)
     print("end", flush=True)

@@ -21,16 +21,19 @@ neuron-packager example mlp -o mlp.neff
 NEURON_PROCESS_TAG=faraway NEURON_HOOKS_DIR=$memory/machine3 neuron-bench exec mlp.neff --cores 0 --rate 50 --duration 10m >/dev/null &
 pids+=($!)
 neuron-monitor --once --period 100ms >report
+mkdir -m 700 "$memory/machine"
+NEURON_HOOKS_DIR=$memory/machine neuron-bench machine >/dev/null
+NEURON_HOOKS_DIR=$memory/machine neuron-monitor --once --period 100ms >machine
 
 # fakes MODE...: their names in fakes[].
 fakes() {
-    python3 "$NTK_SOURCE_DIR/tests/top/fake_agents.py" report "$@" >ports &
+    python3 "$NTK_SOURCE_DIR/tests/top/fake_agents.py" report machine "$@" >ports &
     fake=$!
     pids+=("$fake")
     wait_for eval 'grep -x end ports >/dev/null && echo yes'
     mapfile -t fakes < <(sed '/end/d; s/^/127.0.0.1:/' ports)
 }
-fakes silent garbage endless old ahead
+fakes silent garbage endless old ahead vendor doubtful
 
 # Who answers is shown whatever the others do, the worst first, then the busiest; nothing is zero that nobody said.
 {
@@ -42,14 +45,16 @@ state() { jq -r --arg host "$1" '.hosts[] | select(.host == $host) | .'"$2" list
 busy() { neuron-top --connect "${names[3]}" --json --once | jq -e '.machine.executions_per_second > 0 or (.applications | length) > 0' >/dev/null && echo yes; }
 wait_for busy
 neuron-top --hosts hosts.txt --json --once >list.json
-[ "$(jq '.hosts | length' list.json)" = 9 ] || fail "hosts: $(cat list.json)"
+[ "$(jq '.hosts | length' list.json)" = 11 ] || fail "hosts: $(cat list.json)"
 for i in 0 1 2; do
     [ "$(state "${fakes[i]}" 'state + " \(.utilization_percent) \(.age_seconds)"')" = "unreachable null null" ] || fail "fake $i: $(cat list.json)"
 done
 [ "$(state "${fakes[0]}" error)" != null ] && greps 'longer than' <<<"$(state "${fakes[2]}" error)" || fail "sentences: $(cat list.json)"
-[ "$(jq -r '[.hosts[].state] | join(" ")' list.json)" = "unreachable unreachable unreachable late good good good good good" ] ||
+[ "$(jq -r '[.hosts[].state] | join(" ")' list.json)" = "unreachable unreachable unreachable late unknown no devices no devices no devices no devices good good" ] ||
     fail "order: $(jq -c '[.hosts[] | [.host, .state]]' list.json)"
-[ "$(jq -r '.hosts[4].host' list.json)" = "${names[3]}" ] || fail "the busiest is not first of the good: $(cat list.json)"
+[ "$(state "${fakes[5]}" state)" = good ] && [ "$(state "${fakes[6]}" state)" = unknown ] || fail "reports of the vendor, and of a doubtful device: $(cat list.json)"
+jq -e '[.hosts[] | select(.state == "no devices") | .hbm_used_bytes] | length == 4 and all(. == null)' list.json >/dev/null || fail "memory of no device: $(cat list.json)"
+[ "$(jq -r '.hosts[9].host' list.json)" = "${names[3]}" ] || fail "the busiest is not first of the good: $(cat list.json)"
 [ "$(state "${fakes[4]}" '| (.clock_ahead_seconds - 3600 | fabs) <= .clock_error_seconds and .clock_error_seconds < 2')" = true ] ||
     fail "the clock that is ahead: $(cat list.json)"
 [ "$(state "${fakes[3]}" 'clock_ahead_seconds')" = null ] || fail "a clock that nobody tells of: $(cat list.json)"

@@ -6,6 +6,7 @@
 
 #include "tests/support/unit.h"
 #include "tests/top/scene.h"
+#include "top/hosts.h"
 #include "top/view.h"
 
 static void shows(const struct scene *scene, int rows, int columns, const char *golden_name)
@@ -337,6 +338,38 @@ static void a_resize_storm_is_survived(void **state)
     ntk_top_model_destroy(model);
 }
 
+/* Method: the model that opens a host, in every view, before anything came of that. */
+static void a_host_that_was_never_reached_is_so_in_every_view(void **state)
+{
+    struct ntk_top_host host = { .state = { .silent_ns = 12 * NTK_NS_PER_SECOND,
+                                            .trouble = "connection refused" } };
+    struct ntk_top_model *model = scene_model(&scene_no_device);
+    struct ntk_screen *screen = NULL;
+    char *text = NULL;
+
+    (void)state;
+    model->host = &host;
+    snprintf(model->host_name, sizeof model->host_name, "node7:9000");
+    assert_int_equal(ntk_screen_text_create(24, 80, &screen, NULL), 0);
+    for (int view = 0; view < NTK_TOP_VIEW_COUNT; view++) {
+        struct ntk_buf buf = { 0 };
+
+        model->view = view;
+        ntk_top_view_draw(model, screen, true);
+        ntk_screen_text_write(screen, &buf);
+        text = strdup(ntk_buf_text_get(&buf));
+        assert_non_null(strstr(text, "running on node7:9000 (not reached)"));
+        assert_non_null(strstr(text, "no answer since it was first asked, 12s ago"));
+        assert_non_null(strstr(text, "connection refused"));
+        assert_null(strstr(text, "0.0B"));
+        assert_null(strstr(text, "no Neuron"));
+        free(text);
+        ntk_buf_fini(&buf);
+    }
+    ntk_screen_destroy(screen);
+    ntk_top_model_destroy(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -356,6 +389,7 @@ int main(void)
         cmocka_unit_test(styles_tell_the_parts_apart),
         cmocka_unit_test(the_help_page_lists_every_key),
         cmocka_unit_test(a_frame_of_natural_height_leaves_nothing_out),
+        cmocka_unit_test(a_host_that_was_never_reached_is_so_in_every_view),
         cmocka_unit_test(any_size_has_a_sound_layout),
         cmocka_unit_test(a_resize_storm_is_survived),
     };
