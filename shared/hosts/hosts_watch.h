@@ -46,8 +46,8 @@ struct ntk_hosts_state {
     uint64_t age_ns;                     /* since it came here */
     uint64_t reports;                    /* so many came, each once */
     struct ntk_ranks_clock clock;
-    /* For so long nothing good came: since its last answer, or since it was asked first; 0: its last
-     * question was answered. */
+    /* For so long nothing good came: since its last answer, or since it was asked first; 0: its
+     * last question was answered. */
     uint64_t silent_ns;
     char trouble[NTK_ERR_TEXT_BYTES]; /* of the last question that ended, "" none */
 };

@@ -12,8 +12,8 @@ const char *const ntk_pace_where_names[NTK_PACE_WHERE_COUNT] = { "unknown", "cor
 /* Of what a rank is behind so much stands in how long its cores were busy, or does not. */
 #define CORE_SHARE 0.5
 #define HOST_SHARE 0.2
-/* The memory of a device is slow when its transfers take so many times as long beside its engines as
- * those of the others do ... */
+/* The memory of a device is slow when its transfers take so many times as long beside its engines
+ * as those of the others do ... */
 #define MEMORY_TIMES 1.25
 /* ... and they run the same program: as many bytes for an operation, by this share. */
 #define BYTES_SHARE 0.2
@@ -349,11 +349,11 @@ static void memory_find(const struct ntk_pace_rank *ranks, size_t count, double 
                         struct ntk_pace_verdict *verdict)
 {
     size_t others = 0;
-    double bytes;
-    double own_bytes;
+    double own_bytes = 0;
     double own = transfers_of(verdict->slow, &own_bytes);
 
     for (size_t i = 0; i < count; i++) {
+        double bytes = 0;
         double its = has_enough(&ranks[i]) && &ranks[i] != verdict->slow
                          ? transfers_of(&ranks[i], &bytes)
                          : 0;

@@ -191,9 +191,9 @@ static int name_job(sqlite3 *db, struct open_job *open, const struct ntk_job *jo
         }
     }
     const char *const texts[] = { open->user, open->name, open->partition };
-    return is_new
-               ? run(db, name_sql, &(uint64_t){ (uint64_t)open->key }, 1, texts, 3, row_count, err)
-               : 0;
+    const uint64_t key = (uint64_t)open->key;
+
+    return is_new ? run(db, name_sql, &key, 1, texts, 3, row_count, err) : 0;
 }
 
 /* Those that came begin at began_ns, those that went end with the period. */

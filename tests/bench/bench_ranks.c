@@ -430,10 +430,12 @@ int main(int argc, char **argv)
     }
     qsort(all.change_steps, all.change_step_count, sizeof all.change_steps[0], compare);
     if (all.change_step_count > 0) {
+        size_t middle = all.change_step_count / 2;
+        size_t most = all.change_step_count * 95 / 100;
+
         (void)rounds_print_value("steps from a change of all to its telling, median",
-                                 all.change_steps[all.change_step_count / 2], "", 0, 0);
-        (void)rounds_print_value("the same, 95th percentile",
-                                 all.change_steps[all.change_step_count * 95 / 100], "", 0, 0);
+                                 all.change_steps[middle], "", 0, 0);
+        (void)rounds_print_value("the same, 95th percentile", all.change_steps[most], "", 0, 0);
     }
     return 0;
 }

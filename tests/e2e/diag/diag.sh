@@ -103,6 +103,12 @@ neuron-packager example memcpy -o memcpy.neff
 neuron-bench exec memcpy.neff --cores 0 --duration 600s --rate 20 >/dev/null 2>&1 &
 job=$!
 pids+=("$job")
+# Asked before, the diagnosis would have the core itself, and the job none.
+is_at_work() {
+    neuron-monitor --once --period 200ms |
+        jq -e --argjson pid "$job" 'any(.neuron_runtime_data[]; .pid == $pid and .report.execution_stats.execution_summary.completed > 0)' >/dev/null && echo yes
+}
+wait_for is_at_work
 is_owned() { { neuron-monitor diag -r 2 --memory 4K 2>&1 >/dev/null || true; } | greps "process $job (neuron-bench) has core 0" && echo yes; }
 wait_for is_owned
 diag 3 -r 2

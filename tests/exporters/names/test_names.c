@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: the names of Neuron Observer as its documentation lists them, against the rows of names.def:
- * each is exported, or left out with a reason. */
+/* Method: the names of Neuron Observer as its documentation lists them, against the rows of
+ * names.def: each is exported, or left out with a reason. */
 #include <stdio.h>
 #include <string.h>
 
