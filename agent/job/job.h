@@ -4,8 +4,8 @@
  * agent.
  *
  * Which cores a job held stands in the database (shared/store/store_jobs.h), and so does what ran
- * on them meanwhile; this adds up and writes. A table for people, every figure of one job below each
- * other, CSV or JSON.
+ * on them meanwhile; this adds up and writes. A table for people, every figure of one job below
+ * each other, CSV or JSON.
  *
  * Threads: one.
  */
