@@ -55,6 +55,29 @@ for id in $(seq 1 12); do SLURM_JOB_ID=$id sh "$scripts/neuron-slurm-epilog" & e
 wait "${ends[@]}"
 is ""
 
+# A node with an unhealthy device takes no further job where that is asked for; a healthy one and one that is not known do.
+mkdir bin
+printf '#!/bin/sh\necho "$@" >>"%s/scontrol.log"\n' "$PWD" >bin/scontrol
+chmod +x bin/scontrol
+drains() { # CODE: of the prolog
+    local code=0
+    env PATH="$PWD/bin:$PATH" SLURM_JOB_ID=9 SLURM_JOB_GPUS=0 SLURMD_NODENAME=trn1 NEURON_SLURM_HEALTH="${2:-drain}" NEURON_HOOKS_DIR="$memory/drain" \
+        sh "$scripts/neuron-slurm-prolog" 2>said || code=$?
+    [ $code = "$1" ] || fail "a prolog that looks at the health ends with $code: $(cat said)"
+}
+mkdir -m 700 "$memory/drain"
+drains 0 # there is no device
+NEURON_HOOKS_DIR=$memory/drain neuron-bench machine >/dev/null
+drains 0
+[ ! -e scontrol.log ] || fail "drained without a reason: $(cat scontrol.log)"
+neuron-packager example memcpy -o memcpy.neff
+NEURON_HOOKS_DIR=$memory/drain NEURON_SOFT_FAULT=hbm-ue:at=1 neuron-bench exec memcpy.neff --cores 0 --count 2 >/dev/null 2>&1 || true
+epilog SLURM_JOB_ID=9
+drains 0 off
+drains 1
+grep -q '^update NodeName=trn1 State=DRAIN Reason=neuron0 is unhealthy: hbm_uncorrectable' scontrol.log || fail "drained: $(cat scontrol.log said)"
+epilog SLURM_JOB_ID=9
+
 # The agent: nobody holds anything, then a job has the device, then another one of its cores, too.
 neuron-packager example memcpy -o memcpy.neff
 neuron-bench exec memcpy.neff --cores 0-1 --count 100000 --rate 50 >/dev/null 2>&1 &
