@@ -88,7 +88,7 @@ def check_container(container, volumes, options):
 
 def check_folder(folder, options, machines, validator):
     found = {}
-    for path in sorted(folder.glob("*.yaml")):
+    for path in sorted(set(folder.glob("*.yaml")) - {folder / "kustomization.yaml"}):
         for document in yaml.safe_load_all(path.read_text()):
             if validator:
                 check_schema(path, document, validator)

@@ -58,6 +58,26 @@ if command -v kubeconform >/dev/null && [ -n "${NTK_KUBE_SCHEMAS:-}" ]; then
     kubeconform -strict -schema-location "$NTK_KUBE_SCHEMAS" "$folder"/*.yaml
 fi
 
+# What is installed: the same files, and the rules as the operator takes them, all of which kustomize puts together.
+installed=$NTK_BUILD_DIR/share/kubernetes
+for file in "$folder"/*.yaml "$folder/Dockerfile" "$folder/node-problem-detector.json"; do
+    cmp "$file" "$installed/${file##*/}" || fail "$installed has another ${file##*/}"
+done
+"$python" - "$installed" "$NTK_SOURCE_DIR/exporters/prometheus/rules/neuron.rules.yml" <<'END' || fail "the rules of the operator, or what is put together"
+import pathlib, sys, yaml
+folder = pathlib.Path(sys.argv[1])
+rule = yaml.safe_load((folder / "prometheus-rule.yaml").read_text())
+assert rule["kind"] == "PrometheusRule" and rule["spec"] == yaml.safe_load(open(sys.argv[2])), "other rules"
+resources = yaml.safe_load((folder / "kustomization.yaml").read_text())["resources"]
+assert all((folder / name).is_file() for name in resources) and len(resources) == len(set(resources)), resources
+kinds = [d["kind"] for name in resources for d in yaml.safe_load_all((folder / name).read_text())]
+assert sorted(kinds) == ["DaemonSet", "Namespace", "PrometheusRule", "Service", "ServiceMonitor"], kinds
+END
+if command -v kubectl >/dev/null; then
+    kubectl kustomize "$installed" >together || fail "kustomize refuses $installed"
+    [ "$(grep -c '^kind: ' together)" = 5 ] || fail "put together: $(grep '^kind: ' together)"
+fi
+
 # The vendor's pipe of three programs ends well.
 echo '{}' | neuron-monitor-k8s-info --period 15 || fail "the last program of the pipe ends with $?"
 code=0
