@@ -8,8 +8,9 @@
 #include <string.h>
 
 #include "agent/archive/archive.h"
-#include "agent/query/query_window.h"
+#include "agent/query/query_span.h"
 #include "shared/base/clock.h"
+#include "shared/base/fs.h"
 #include "shared/base/json.h"
 #include "shared/base/log.h"
 #include "shared/base/opt.h"
@@ -214,16 +215,9 @@ static void tell_text(const struct ntk_archive_counts *counts, struct ntk_buf *o
 static int tell(const struct ntk_archive_counts *counts, struct ntk_err *err)
 {
     struct ntk_buf out = { 0 };
-    int ret = 0;
 
     (arg_json ? tell_json : tell_text)(counts, &out);
-    if (!ntk_buf_ok(&out)) {
-        ret = ntk_err_no_memory(err);
-    } else if ((fwrite(out.bytes, 1, out.bytes_count, stdout) != out.bytes_count ||
-                fflush(stdout) != 0) &&
-               errno != EPIPE) {
-        ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "standard output: %s", strerror(errno));
-    }
+    int ret = ntk_fs_print(&out, err);
     ntk_buf_fini(&out);
     return ret;
 }

@@ -25,10 +25,7 @@ static const struct ntk_opt option_rows[] = {
     { 'a', "all", 0, NTK_OPT_FLAG, &arg_all, "show communicators without a slow rank as well" },
     { 'j', "json", 0, NTK_OPT_FLAG, &arg_json, "a JSON object" },
     NTK_HOSTS_OPT(arg_remote),
-    { 0, "Other", 0, NTK_OPT_HEADING, 0, 0 },
-    NTK_OPT_COMMON_COMPLETION,
-    NTK_OPT_COMMON_VERSION,
-    NTK_OPT_COMMON_HELP,
+    NTK_OPT_COMMON_OTHER,
     { 0 },
 };
 

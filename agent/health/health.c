@@ -39,10 +39,7 @@ static const struct ntk_opt option_rows[] = {
     { 0, "sysfs-root", "DIR", NTK_OPT_TEXT, &arg_sysfs_root,
       "look for Neuron devices below this folder instead of /sys" },
     NTK_HOSTS_OPT(arg_remote),
-    { 0, "Other", 0, NTK_OPT_HEADING, 0, 0 },
-    NTK_OPT_COMMON_COMPLETION,
-    NTK_OPT_COMMON_VERSION,
-    NTK_OPT_COMMON_HELP,
+    NTK_OPT_COMMON_OTHER,
     { 0 },
 };
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/health/health.h"
+#include "shared/base/str.h"
 
 static_assert(NTK_HEALTH_REASON_COUNT <= 32, "reasons are bits of a word");
 
@@ -13,43 +14,24 @@ enum { EXIT_WELL = 0, EXIT_PROBLEM = 1, EXIT_UNKNOWN = 2 };
 
 int ntk_health_reasons_parse(const char *text, uint32_t *out_reasons, struct ntk_err *err)
 {
-    *out_reasons = 0;
-    for (const char *at = text;; at++) {
-        size_t bytes = strcspn(at, ",");
-        size_t reason = 0;
+    const char *bad = ntk_str_parse_names(text, ntk_health_reasons, sizeof *ntk_health_reasons,
+                                          NTK_HEALTH_REASON_COUNT, out_reasons);
+    size_t bytes = bad ? strcspn(bad, ",") : 0;
 
-        while (reason < NTK_HEALTH_REASON_COUNT &&
-               (strlen(ntk_health_reasons[reason].name) != bytes ||
-                memcmp(ntk_health_reasons[reason].name, at, bytes) != 0)) {
-            reason++;
-        }
-        if (reason == NTK_HEALTH_REASON_COUNT) {
-            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                               "'%.*s' is no reason; docs/health.md lists them",
-                               (int)(bytes < 40 ? bytes : 40), at);
-        }
-        *out_reasons |= 1u << reason;
-        at += bytes;
-        if (!*at) {
-            return 0;
-        }
-    }
+    return bad ? ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                             "'%.*s' is no reason; docs/health.md lists them",
+                             (int)(bytes < 40 ? bytes : 40), bad)
+               : 0;
 }
 
-/* Cut at the end of a character, when it is too long. */
+/* Its end is cut off when it is too long. */
 static void add_line(struct ntk_buf *out, const char *text)
 {
-    size_t bytes = strlen(text);
+    bool is_long = strlen(text) > NTK_HEALTH_LINE_MAX;
+    char line[NTK_HEALTH_LINE_MAX + 1];
 
-    if (bytes > NTK_HEALTH_LINE_MAX) {
-        bytes = NTK_HEALTH_LINE_MAX - 3;
-        while (bytes > 0 && ((unsigned char)text[bytes] & 0xc0) == 0x80) {
-            bytes--;
-        }
-        ntk_buf_add_format(out, "%.*s...\n", (int)bytes, text);
-        return;
-    }
-    ntk_buf_add_format(out, "%s\n", text);
+    ntk_str_copy_clean(line, is_long ? sizeof line - 3 : sizeof line, text, strlen(text));
+    ntk_buf_add_format(out, "%s%s\n", line, is_long ? "..." : "");
 }
 
 /* The first one that counts; NULL: none. */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "agent/query/query.h"
-#include "agent/query/query_window.h"
+#include "agent/query/query_span.h"
 #include "shared/base/log.h"
 #include "shared/base/opt.h"
 #include "shared/base/str.h"
@@ -40,10 +40,7 @@ static const struct ntk_opt option_rows[] = {
       .is_above_zero = true },
     { 0, "csv", 0, NTK_OPT_FLAG, &arg_csv, "comma-separated values, all figures" },
     { 'j', "json", 0, NTK_OPT_FLAG, &arg_json, "a JSON array of objects, all figures" },
-    { 0, "Other", 0, NTK_OPT_HEADING, 0, 0 },
-    NTK_OPT_COMMON_COMPLETION,
-    NTK_OPT_COMMON_VERSION,
-    NTK_OPT_COMMON_HELP,
+    NTK_OPT_COMMON_OTHER,
     { 0 },
 };
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/query/query_window.h"
+#include "agent/query/query_span.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
 #include "shared/base/opt.h"
@@ -104,10 +104,7 @@ static const struct ntk_opt option_rows[] = {
     { 0, "Output", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "csv", 0, NTK_OPT_FLAG, &arg_csv, "comma-separated values" },
     { 'j', "json", 0, NTK_OPT_FLAG, &arg_json, "a JSON array of objects" },
-    { 0, "Other", 0, NTK_OPT_HEADING, 0, 0 },
-    NTK_OPT_COMMON_COMPLETION,
-    NTK_OPT_COMMON_VERSION,
-    NTK_OPT_COMMON_HELP,
+    NTK_OPT_COMMON_OTHER,
     { 0 },
 };
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* query_table - rows of an answer, and the three forms in which they are written. */
+/* query_table - rows of an answer, and the forms in which they are written. */
 #include "agent/query/query_table.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "shared/base/clock.h"
+#include "shared/base/fs.h"
 #include "shared/base/json.h"
 #include "shared/base/str.h"
 #include "shared/base/text_table.h"
@@ -192,11 +192,30 @@ static bool is_mark(const struct ntk_query_table *table, size_t column)
     return column < table->column_count && table->columns[column].kind == NTK_QUERY_ESTIMATED;
 }
 
+/* A heading, or a cell with the mark of an estimate. */
+static void put_heading(const struct ntk_query_table *table, size_t column,
+                        struct ntk_text_table *lines)
+{
+    char text[CELL_BYTES];
+
+    add_heading(text, sizeof text, table->columns[column].name);
+    ntk_text_table_text(lines, text);
+}
+
+static void put_cell(const struct ntk_query_table *table, size_t row, size_t column,
+                     struct ntk_text_table *lines)
+{
+    bool is_estimated = is_mark(table, column + 1) && cell_at(table, row, column + 1)->count;
+    char text[1 + CELL_BYTES] = "~";
+
+    format_cell(cell_at(table, row, column), table->columns[column].kind, text + 1, CELL_BYTES);
+    ntk_text_table_text(lines, text + !is_estimated);
+}
+
 /* Texts to the left, numbers to the right. */
 static void write_table(const struct ntk_query_table *table, struct ntk_buf *out)
 {
     struct ntk_text_table lines;
-    char text[1 + CELL_BYTES] = "~";
     uint32_t left = 0;
     size_t columns = 0;
 
@@ -206,20 +225,16 @@ static void write_table(const struct ntk_query_table *table, struct ntk_buf *out
         columns += !is_mark(table, c);
     }
     ntk_text_table_init(&lines, columns, left, NULL);
-    lines.cell_bytes = sizeof text;
+    lines.cell_bytes = 1 + CELL_BYTES;
     for (size_t c = 0; c < table->column_count; c++) {
         if (!is_mark(table, c)) {
-            add_heading(text + 1, CELL_BYTES, table->columns[c].name);
-            ntk_text_table_text(&lines, text + 1);
+            put_heading(table, c, &lines);
         }
     }
     for (size_t r = 0; r < ntk_query_table_row_count(table); r++) {
         for (size_t c = 0; c < table->column_count; c++) {
             if (!is_mark(table, c)) {
-                bool is_estimated = is_mark(table, c + 1) && cell_at(table, r, c + 1)->count;
-
-                format_cell(cell_at(table, r, c), table->columns[c].kind, text + 1, CELL_BYTES);
-                ntk_text_table_text(&lines, text + !is_estimated);
+                put_cell(table, r, c, &lines);
             }
         }
     }
@@ -230,22 +245,16 @@ static void write_table(const struct ntk_query_table *table, struct ntk_buf *out
 static void write_list(const struct ntk_query_table *table, struct ntk_buf *out)
 {
     struct ntk_text_table lines;
-    char text[1 + CELL_BYTES] = "~";
 
     for (size_t r = 0; r < ntk_query_table_row_count(table); r++) {
         ntk_buf_add_text(out, r > 0 ? "\n" : "");
         ntk_text_table_init(&lines, 2, 3, NULL);
-        lines.cell_bytes = sizeof text;
+        lines.cell_bytes = 1 + CELL_BYTES;
         for (size_t c = 0; c < table->column_count; c++) {
-            bool is_estimated = is_mark(table, c + 1) && cell_at(table, r, c + 1)->count;
-
-            if (is_mark(table, c)) {
-                continue;
+            if (!is_mark(table, c)) {
+                put_heading(table, c, &lines);
+                put_cell(table, r, c, &lines);
             }
-            add_heading(text + 1, CELL_BYTES, table->columns[c].name);
-            ntk_text_table_text(&lines, text + 1);
-            format_cell(cell_at(table, r, c), table->columns[c].kind, text + 1, CELL_BYTES);
-            ntk_text_table_text(&lines, text + !is_estimated);
         }
         ntk_text_table_put(&lines, out);
         ntk_text_table_fini(&lines);
@@ -341,16 +350,9 @@ int ntk_query_table_print(const struct ntk_query_table *table, enum ntk_query_fo
                           struct ntk_err *err)
 {
     struct ntk_buf out = { 0 };
-    int ret = 0;
 
     ntk_query_table_write(table, form, &out);
-    if (table->failed || !ntk_buf_ok(&out)) {
-        ret = ntk_err_no_memory(err);
-    } else if ((fwrite(out.bytes, 1, out.bytes_count, stdout) != out.bytes_count ||
-                fflush(stdout) != 0) &&
-               errno != EPIPE) {
-        ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "standard output: %s", strerror(errno));
-    }
+    int ret = table->failed ? ntk_err_no_memory(err) : ntk_fs_print(&out, err);
     ntk_buf_fini(&out);
     return ret;
 }

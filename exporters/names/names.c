@@ -87,27 +87,15 @@ const struct ntk_name_row *ntk_name_of(const struct ntk_metric_row *metric)
 
 int ntk_names_parse(const char *text, unsigned *out_lists, struct ntk_err *err)
 {
-    unsigned lists = 0;
+    uint32_t lists;
+    const char *bad = ntk_str_parse_names(text, ntk_name_lists, sizeof *ntk_name_lists,
+                                          NTK_NAME_LIST_COUNT, &lists);
 
-    for (const char *at = text;; at++) {
-        size_t bytes = strcspn(at, ",");
-        size_t list = 0;
-
-        while (list < NTK_NAME_LIST_COUNT && (strlen(ntk_name_lists[list].name) != bytes ||
-                                              memcmp(ntk_name_lists[list].name, at, bytes) != 0)) {
-            list++;
-        }
-        if (list == NTK_NAME_LIST_COUNT) {
-            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                               "own, classic, observer and mlu, separated by commas, are what "
-                               "there is, not '%.*s'",
-                               (int)(bytes < 40 ? bytes : 40), at);
-        }
-        lists |= 1u << list;
-        at += bytes;
-        if (!*at) {
-            break;
-        }
+    if (bad) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "own, classic, observer and mlu, separated by commas, are what "
+                           "there is, not '%.*s'",
+                           (int)(strcspn(bad, ",") < 40 ? strcspn(bad, ",") : 40), bad);
     }
     *out_lists = lists;
     return 0;

@@ -284,6 +284,19 @@ int ntk_fs_write(const char *path, const void *bytes, size_t bytes_count, struct
     return ntk_fs_replace_commit(&replace, err);
 }
 
+int ntk_fs_print(const struct ntk_buf *text, struct ntk_err *err)
+{
+    if (!ntk_buf_ok(text)) {
+        return ntk_err_no_memory(err);
+    }
+    if ((fwrite(text->bytes, 1, text->bytes_count, stdout) != text->bytes_count ||
+         fflush(stdout) != 0) &&
+        errno != EPIPE) {
+        return ntk_err_set(err, -errno, NO_OFFSET, "standard output: %s", strerror(errno));
+    }
+    return 0;
+}
+
 /* ---- files without a name ---- */
 
 int ntk_fs_open_unnamed(const char *folder, struct ntk_err *err)

@@ -182,6 +182,32 @@ static int parse_list_number(const char **at, uint32_t max, uint32_t *out_value)
     return 0;
 }
 
+const char *ntk_str_parse_names(const char *text, const void *rows, size_t row_bytes,
+                                size_t row_count, uint32_t *out_bits)
+{
+    *out_bits = 0;
+    for (const char *at = text;; at++) {
+        size_t bytes = strcspn(at, ",");
+        size_t i = 0;
+
+        for (; i < row_count; i++) {
+            const char *name = *(const char *const *)((const char *)rows + i * row_bytes);
+
+            if (strlen(name) == bytes && memcmp(name, at, bytes) == 0) {
+                break;
+            }
+        }
+        if (i == row_count) {
+            return at;
+        }
+        *out_bits |= UINT32_C(1) << i;
+        at += bytes;
+        if (!*at) {
+            return NULL;
+        }
+    }
+}
+
 int ntk_str_parse_list(const char *text, uint32_t max, uint32_t *out_values, size_t *out_count)
 {
     size_t capacity = *out_count;

@@ -31,6 +31,10 @@ int ntk_str_parse_duration_ns(const char *text, uint64_t *out_ns);
 /* "0-3,5" as a list of numbers, each at most max; *out_count holds the capacity on entry and the
  * number of entries on return; -ENOSPC when they do not fit. */
 int ntk_str_parse_list(const char *text, uint32_t max, uint32_t *out_values, size_t *out_count);
+/* "a,b" as bits: i where a name is that of row i, which begins with it (const char *). NULL, or the
+ * first name that is none. At most 32 rows. */
+const char *ntk_str_parse_names(const char *text, const void *rows, size_t row_bytes,
+                                size_t row_count, uint32_t *out_bits);
 /* Copies with truncation; always ends with NUL when bytes_count > 0. True when all of it fitted. */
 bool ntk_str_copy(char *to, size_t to_bytes, const char *from);
 bool ntk_str_starts_with(const char *text, const char *prefix);

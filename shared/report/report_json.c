@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "shared/base/str.h"
 #include "shared/report/report_part.h"
 
 #define AT(member) .offset = offsetof(struct ntk_snapshot, member)
@@ -34,26 +35,18 @@ static const struct {
 
 int ntk_report_omit_parse(const char *list, unsigned int *out_omit, struct ntk_err *err)
 {
+    enum { NAMES = sizeof omit_names / sizeof *omit_names };
     unsigned int omit = 0;
+    uint32_t bits;
+    const char *bad = ntk_str_parse_names(list, omit_names, sizeof *omit_names, NAMES, &bits);
 
-    for (const char *at = list;; at++) {
-        size_t length = strcspn(at, ",");
-        size_t i = 0;
-        while (
-            i < sizeof omit_names / sizeof *omit_names &&
-            (strlen(omit_names[i].name) != length || memcmp(omit_names[i].name, at, length) != 0)) {
-            i++;
-        }
-        if (i == sizeof omit_names / sizeof *omit_names) {
-            return ntk_err_set(err, -EINVAL, (uint64_t)(at - list),
-                               "loaded_models, neuron_ext, usage_breakdown, usage_data or v3d "
-                               "expected, separated by commas");
-        }
-        omit |= omit_names[i].omit;
-        at += length;
-        if (!*at) {
-            break;
-        }
+    if (bad) {
+        return ntk_err_set(err, -EINVAL, (uint64_t)(bad - list),
+                           "loaded_models, neuron_ext, usage_breakdown, usage_data or v3d "
+                           "expected, separated by commas");
+    }
+    for (size_t i = 0; i < NAMES; i++) {
+        omit |= bits & 1u << i ? omit_names[i].omit : 0u;
     }
     *out_omit = omit;
     return 0;

@@ -30,7 +30,7 @@ static const char find_sql[] = "SELECT job_key, job_id, cluster, user, name, par
                                " WHERE to_ns IS NULL ORDER BY time_ns DESC LIMIT 1024";
 static const char find_cores_sql[] =
     "SELECT core FROM job_core WHERE job_key = ?1 AND to_ns IS NULL";
-static const char add_sql[] = "INSERT INTO job VALUES (NULL, ?1, NULL, ?2, ?3, ?4, ?5, ?6, ?7)";
+static const char add_sql[] = "INSERT INTO job VALUES (NULL, ?1, NULL, ?3, ?4, ?5, ?6, ?7, ?2)";
 static const char name_sql[] =
     "UPDATE job SET user = ?2, name = ?3, partition = ?4 WHERE job_key = ?1";
 static const char add_core_sql[] = "INSERT OR REPLACE INTO job_core VALUES (?1, ?2, ?3, NULL)";
@@ -54,13 +54,6 @@ void ntk_store_jobs_reset(struct ntk_store_jobs *jobs)
 }
 
 /* -- what is open ------------------------------------------------------------------------------ */
-
-static void copy_column(char *to, sqlite3_stmt *statement, int column)
-{
-    const char *text = (const char *)sqlite3_column_text(statement, column);
-
-    ntk_str_copy(to, TEXT_BYTES, text ? text : "");
-}
 
 static int load_cores(sqlite3 *db, struct open_job *open, struct ntk_err *err)
 {
@@ -99,11 +92,11 @@ static int load(struct ntk_store_jobs *jobs, sqlite3 *db, struct ntk_err *err)
             break;
         }
         open->key = sqlite3_column_int64(statement, 0);
-        copy_column(open->id, statement, 1);
-        copy_column(open->cluster, statement, 2);
-        copy_column(open->user, statement, 3);
-        copy_column(open->name, statement, 4);
-        copy_column(open->partition, statement, 5);
+        ntk_str_copy(open->id, TEXT_BYTES, ntk_store_sql_text(statement, 1));
+        ntk_str_copy(open->cluster, TEXT_BYTES, ntk_store_sql_text(statement, 2));
+        ntk_str_copy(open->user, TEXT_BYTES, ntk_store_sql_text(statement, 3));
+        ntk_str_copy(open->name, TEXT_BYTES, ntk_store_sql_text(statement, 4));
+        ntk_str_copy(open->partition, TEXT_BYTES, ntk_store_sql_text(statement, 5));
         ret = load_cores(db, open, err);
     }
     if (ret == 0 && step != SQLITE_DONE) {
@@ -126,16 +119,12 @@ static int run(sqlite3 *db, const char *sql, const uint64_t *numbers, int number
         return ret;
     }
     for (int i = 0; i < number_count; i++) {
-        sqlite3_bind_int64(statement, 1 + i,
-                           (sqlite3_int64)(numbers[i] < INT64_MAX ? numbers[i] : INT64_MAX));
+        sqlite3_bind_int64(statement, 1 + i, ntk_store_sql_integer(numbers[i]));
     }
     for (int i = 0; i < text_count; i++) {
         sqlite3_bind_text(statement, 1 + number_count + i, texts[i], -1, SQLITE_STATIC);
     }
-    ret = sqlite3_step(statement) == SQLITE_DONE ? 0 : ntk_store_sql_error(db, "database", err);
-    sqlite3_finalize(statement);
-    (*row_count)++;
-    return ret;
+    return ntk_store_sql_finish(db, statement, row_count, err);
 }
 
 static int add_job(struct ntk_store_jobs *jobs, sqlite3 *db, const struct ntk_job *job,
@@ -152,22 +141,11 @@ static int add_job(struct ntk_store_jobs *jobs, sqlite3 *db, const struct ntk_jo
     ntk_str_copy(open->user, TEXT_BYTES, job->user);
     ntk_str_copy(open->name, TEXT_BYTES, job->name);
     ntk_str_copy(open->partition, TEXT_BYTES, job->partition);
-    sqlite3_stmt *statement = NULL;
-    int ret = ntk_store_sql_prepare(db, add_sql, &statement, err);
-    if (ret < 0) {
-        return ret;
-    }
+    const uint64_t numbers[] = { job->since_realtime_ns, lnc };
     const char *const texts[] = { open->id, open->user, open->name, open->partition,
                                   open->cluster };
-    sqlite3_bind_int64(statement, 1, (sqlite3_int64)job->since_realtime_ns);
-    for (int i = 0; i < 5; i++) {
-        sqlite3_bind_text(statement, 2 + i, texts[i], -1, SQLITE_STATIC);
-    }
-    sqlite3_bind_int64(statement, 7, lnc);
-    ret = sqlite3_step(statement) == SQLITE_DONE ? 0 : ntk_store_sql_error(db, "database", err);
-    sqlite3_finalize(statement);
+    int ret = run(db, add_sql, numbers, 2, texts, 5, row_count, err);
     open->key = sqlite3_last_insert_rowid(db);
-    (*row_count)++;
     *out_open = open;
     return ret;
 }

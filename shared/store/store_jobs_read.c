@@ -400,23 +400,16 @@ static int count_jobs(struct jobs_query *query, const char *id, const char *user
     return ret;
 }
 
-static const char *text_at(sqlite3_stmt *statement, int column)
-{
-    const char *text = (const char *)sqlite3_column_text(statement, column);
-
-    return text ? text : "";
-}
-
 static void take_job(sqlite3_stmt *statement, struct ntk_store_job *job)
 {
     sqlite3_int64 lnc = sqlite3_column_int64(statement, 9);
 
     *job = (struct ntk_store_job){
-        .id = text_at(statement, 0),
-        .cluster = text_at(statement, 1),
-        .user = text_at(statement, 2),
-        .name = text_at(statement, 3),
-        .partition = text_at(statement, 4),
+        .id = ntk_store_sql_text(statement, 0),
+        .cluster = ntk_store_sql_text(statement, 1),
+        .user = ntk_store_sql_text(statement, 2),
+        .name = ntk_store_sql_text(statement, 3),
+        .partition = ntk_store_sql_text(statement, 4),
         .runs = (uint32_t)sqlite3_column_int64(statement, 5),
         .from_ns = time_at(statement, 6),
         .to_ns = time_at(statement, 7),

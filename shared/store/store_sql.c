@@ -75,6 +75,28 @@ int ntk_store_sql_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out_state
     return 0;
 }
 
+int ntk_store_sql_finish(sqlite3 *db, sqlite3_stmt *statement, uint64_t *row_count,
+                         struct ntk_err *err)
+{
+    int ret = sqlite3_step(statement) == SQLITE_DONE ? 0 : ntk_store_sql_error(db, "database", err);
+
+    sqlite3_finalize(statement);
+    (*row_count)++;
+    return ret;
+}
+
+sqlite3_int64 ntk_store_sql_integer(uint64_t number)
+{
+    return number < INT64_MAX ? (sqlite3_int64)number : INT64_MAX;
+}
+
+const char *ntk_store_sql_text(sqlite3_stmt *statement, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(statement, column);
+
+    return text ? text : "";
+}
+
 int ntk_store_sql_number(sqlite3 *db, const char *sql, int64_t *out_number, struct ntk_err *err)
 {
     sqlite3_stmt *statement;

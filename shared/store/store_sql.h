@@ -26,6 +26,13 @@ int ntk_store_sql_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out_state
                           struct ntk_err *err);
 /* The first column of the first row as a number; -ENODATA without a row. */
 int ntk_store_sql_number(sqlite3 *db, const char *sql, int64_t *out_number, struct ntk_err *err);
+/* Runs a statement that has no rows, gives it back, and counts a row; also of one that fails. */
+int ntk_store_sql_finish(sqlite3 *db, sqlite3_stmt *statement, uint64_t *row_count,
+                         struct ntk_err *err);
+/* The nearest number that SQLite can hold. */
+sqlite3_int64 ntk_store_sql_integer(uint64_t number);
+/* "" of NULL; until the statement goes on. */
+const char *ntk_store_sql_text(sqlite3_stmt *statement, int column);
 /* Whether the file is a database of ours with the version and the layout that we write, or empty.
  * -EPROTO: of something else, of a newer version, or with a layout of someone's own; -EBADMSG:
  * damaged. */

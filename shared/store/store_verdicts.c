@@ -41,13 +41,6 @@ void ntk_store_verdicts_reset(struct ntk_store_verdicts *verdicts)
     memset(verdicts, 0, sizeof *verdicts);
 }
 
-static void copy_column(char *to, size_t bytes, sqlite3_stmt *statement, int column)
-{
-    const char *text = (const char *)sqlite3_column_text(statement, column);
-
-    ntk_str_copy(to, bytes, text ? text : "");
-}
-
 static int load(struct ntk_store_verdicts *verdicts, sqlite3 *db, struct ntk_err *err)
 {
     sqlite3_stmt *statement = NULL;
@@ -63,9 +56,10 @@ static int load(struct ntk_store_verdicts *verdicts, sqlite3 *db, struct ntk_err
             break;
         }
         open->id = sqlite3_column_int64(statement, 0);
-        copy_column(open->kind, sizeof open->kind, statement, 1);
-        copy_column(open->communicator, sizeof open->communicator, statement, 2);
-        copy_column(open->cause, sizeof open->cause, statement, 3);
+        ntk_str_copy(open->kind, sizeof open->kind, ntk_store_sql_text(statement, 1));
+        ntk_str_copy(open->communicator, sizeof open->communicator,
+                     ntk_store_sql_text(statement, 2));
+        ntk_str_copy(open->cause, sizeof open->cause, ntk_store_sql_text(statement, 3));
         open->rank = sqlite3_column_int64(statement, 4);
         open->missing = (uint32_t)sqlite3_column_int64(statement, 5);
         open->behind_ns = (uint64_t)sqlite3_column_int64(statement, 6);
@@ -77,16 +71,10 @@ static int load(struct ntk_store_verdicts *verdicts, sqlite3 *db, struct ntk_err
     return ret;
 }
 
-/* A number that SQLite can hold. */
-static sqlite3_int64 number(uint64_t value)
-{
-    return value < INT64_MAX ? (sqlite3_int64)value : INT64_MAX;
-}
-
 static void bind_known(sqlite3_stmt *statement, int at, bool is_known, uint64_t value)
 {
     if (is_known) {
-        sqlite3_bind_int64(statement, at, number(value));
+        sqlite3_bind_int64(statement, at, ntk_store_sql_integer(value));
     } else {
         sqlite3_bind_null(statement, at);
     }
@@ -95,15 +83,6 @@ static void bind_known(sqlite3_stmt *statement, int at, bool is_known, uint64_t 
 static void bind_text(sqlite3_stmt *statement, int at, const char *text)
 {
     sqlite3_bind_text(statement, at, text ? text : "", -1, SQLITE_STATIC);
-}
-
-static int finish(sqlite3 *db, sqlite3_stmt *statement, uint64_t *row_count, struct ntk_err *err)
-{
-    int ret = sqlite3_step(statement) == SQLITE_DONE ? 0 : ntk_store_sql_error(db, "database", err);
-
-    sqlite3_finalize(statement);
-    (*row_count)++;
-    return ret;
 }
 
 static int add(struct ntk_store_verdicts *verdicts, sqlite3 *db,
@@ -116,7 +95,7 @@ static int add(struct ntk_store_verdicts *verdicts, sqlite3 *db,
     if (ret < 0) {
         return ret;
     }
-    sqlite3_bind_int64(statement, 1, number(trouble->since_realtime_ns));
+    sqlite3_bind_int64(statement, 1, ntk_store_sql_integer(trouble->since_realtime_ns));
     bind_text(statement, 2, open->kind);
     bind_text(statement, 3, open->cause);
     bind_text(statement, 4, open->communicator);
@@ -132,7 +111,7 @@ static int add(struct ntk_store_verdicts *verdicts, sqlite3 *db,
     sqlite3_bind_int64(statement, 12, trouble->missing);
     bind_known(statement, 13, trouble->behind_ns > 0, trouble->behind_ns);
     bind_known(statement, 14, trouble->interval_ns > 0, trouble->interval_ns);
-    ret = finish(db, statement, row_count, err);
+    ret = ntk_store_sql_finish(db, statement, row_count, err);
     open->id = sqlite3_last_insert_rowid(db);
     if (ret == 0 && ntk_vec_push(&verdicts->open, open) < 0) {
         ret = ntk_err_no_memory(err);
@@ -155,7 +134,7 @@ static int change(sqlite3 *db, const struct ntk_rank_trouble *trouble, struct op
     sqlite3_bind_int64(statement, 2, trouble->missing);
     bind_known(statement, 3, trouble->behind_ns > 0, trouble->behind_ns);
     bind_known(statement, 4, trouble->interval_ns > 0, trouble->interval_ns);
-    return finish(db, statement, row_count, err);
+    return ntk_store_sql_finish(db, statement, row_count, err);
 }
 
 static int end(sqlite3 *db, const char *sql, const struct open_verdict *open, uint64_t now_ns,
@@ -168,8 +147,8 @@ static int end(sqlite3 *db, const char *sql, const struct open_verdict *open, ui
         return ret;
     }
     sqlite3_bind_int64(statement, 1, open->id);
-    sqlite3_bind_int64(statement, 2, number(now_ns));
-    return finish(db, statement, row_count, err);
+    sqlite3_bind_int64(statement, 2, ntk_store_sql_integer(now_ns));
+    return ntk_store_sql_finish(db, statement, row_count, err);
 }
 
 static struct open_verdict verdict_of(const struct ntk_rank_trouble *trouble)

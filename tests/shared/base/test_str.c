@@ -237,9 +237,33 @@ static void code_points_are_written_as_utf8(void **state)
     }
 }
 
+static void names_of_a_list_are_bits_of_its_rows(void **state)
+{
+    static const struct {
+        const char *name;
+        int other;
+    } rows[] = { { "a", 1 }, { "ab", 2 }, { "c", 3 } };
+    static const struct {
+        const char *text;
+        int bad; /* where; -1: none */
+        uint32_t bits;
+    } cases[] = { { "a", -1, 1 }, { "ab,c", -1, 6 }, { "c,a,c", -1, 5 }, { "", 0, 0 },
+                  { "a,", 2, 0 }, { ",a", 0, 0 },    { "a,abc,c", 2, 0 } };
+    uint32_t bits;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *bad = ntk_str_parse_names(cases[i].text, rows, sizeof *rows, 3, &bits);
+
+        assert_int_equal(bad ? bad - cases[i].text : -1, cases[i].bad);
+        assert_true(bad || bits == cases[i].bits);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_of_a_list_are_bits_of_its_rows),
         cmocka_unit_test(durations_follow_go_and_bare_numbers_are_seconds),
         cmocka_unit_test(sizes_take_binary_suffixes),
         cmocka_unit_test(numbers_take_the_whole_text_or_nothing),

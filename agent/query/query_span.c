@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "agent/query/query_window.h"
+#include "agent/query/query_span.h"
 
 #include <errno.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * query_window - --from, --to and --last: what part of a database somebody asks for.
+ * query_span - --from, --to and --last: what part of a database somebody asks for.
  *
  * Threads: plain data.
  */
-#ifndef NTK_AGENT_QUERY_QUERY_WINDOW_H
-#define NTK_AGENT_QUERY_QUERY_WINDOW_H
+#ifndef NTK_AGENT_QUERY_QUERY_SPAN_H
+#define NTK_AGENT_QUERY_QUERY_SPAN_H
 
 #include <stdint.h>
 
