@@ -392,7 +392,7 @@ static int count_jobs(struct jobs_query *query, const char *id, const char *user
     bind_list(statement, query, id, user);
     if (sqlite3_step(statement) == SQLITE_ROW) {
         sqlite3_int64 count = sqlite3_column_int64(statement, 0);
-        *out_more = count > (sqlite3_int64)most ? (size_t)count - most : 0;
+        *out_more = (uint64_t)count > most ? (size_t)count - most : 0;
     } else {
         ret = ntk_store_sql_error(query->reader->db, "database", err);
     }
@@ -442,7 +442,7 @@ static int tell_jobs(struct jobs_query *query, const char *id, const char *user,
 
     if (ret == 0) {
         bind_list(statement, query, id, user);
-        sqlite3_bind_int64(statement, 6, (sqlite3_int64)most);
+        sqlite3_bind_int64(statement, 6, ntk_store_sql_integer(most));
     }
     while (ret == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW) {
         take_job(statement, &query->job);

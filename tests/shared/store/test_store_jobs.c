@@ -223,6 +223,9 @@ static void jobs_are_told_by_user_and_window(void **state)
     assert_int_equal(answer.count, 2);
     assert_int_equal(answer.more, 1);
     assert_string_equal(answer.ids[1], "44");
+    answer = ask_within(f, NULL, NULL, -86400, 86400, SIZE_MAX);
+    assert_int_equal(answer.count, 3);
+    assert_int_equal(answer.more, 0);
     answer = ask_within(f, NULL, "alice", 60, 80, 100);
     assert_int_equal(answer.count, 1);
     assert_int_equal(answer.jobs[0].held_ns, 40 * SECOND);
