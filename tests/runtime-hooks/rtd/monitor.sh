@@ -5,11 +5,11 @@
 needs jq curl
 mkdir model
 neuron-packager example memcpy --size 64 -o model/model.neff
-port=$((20000 + RANDOM % 20000))
-neuron-monitor --period 500ms --db monitor.db --http "127.0.0.1:$port" >reports.jsonl 2>agent.log &
+neuron-monitor --period 500ms --db monitor.db --http 127.0.0.1:0 --verbose 1 >reports.jsonl 2>agent.log &
 monitor=$!
 pids+=("$monitor")
 wait_for has_reports reports.jsonl
+port=$(sed -n 's/.*http: serving at port //p' agent.log)
 NEURON_SOFT_FAULT=nq-overflow:every=7 start
 tag=unix:$socket
 # seen FILTER: in the reports so far, with $tag.
