@@ -8,7 +8,8 @@ import random
 import signal
 import sys
 import time
-from multiprocessing import Process, Value
+from multiprocessing import Process
+from multiprocessing.sharedctypes import RawValue
 
 from wire import Client, Daemon, expect, fail, first, infer_request, outputs, parse, pb, tensor, until
 
@@ -18,6 +19,7 @@ CLIENTS = 6
 # What somebody who shares the daemon may be told: somebody else's unload_all took the model, no core is free.
 SHARED_FATE = {2, 3, 7, 8, 9, 1000, 1001}
 ROW = 0x40
+MEMORY = f'ntk_rtd_soak_{os.getpid()}_{time.time_ns()}_'  # names that are nobody else's
 
 
 def neff(name):
@@ -47,8 +49,7 @@ class Worker:
 
     def judge(self, code, result, data):
         if code == 0:
-            with self.completed.get_lock():
-                self.completed.value += 1
+            self.completed.value += 1
             if result != data:
                 self.wrong.value = 1
         elif code not in SHARED_FATE:
@@ -60,7 +61,7 @@ class Worker:
     def shared(self, data):
         """(path, descriptor) of memory that has no name any more."""
         self.number += 1
-        path = f'/ntk_rtd_soak_{os.getpid()}_{self.number}'
+        path = f'/{MEMORY}{os.getpid()}_{self.number}'
         fd = os.open('/dev/shm' + path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
         os.pwrite(fd, data, 0)
         code, _ = self.client.call('shm_map', pb((1, path), (2, 3), (4, self.session)))
@@ -148,27 +149,27 @@ def work(seed, completed, wrong):
     Worker(seed, completed, wrong).run()
 
 
-def soak(seconds, completed, wrong):
-    """How many were killed."""
-    killed, workers = 0, []
+def kill(one):
+    if not one.is_alive():
+        fail(f'a client ended by itself: {one.exitcode}')
+    os.kill(one.pid, signal.SIGKILL)
+    one.join()
+
+
+def soak(seconds, wrong):
+    """(how many were killed, results that they had)"""
+    completed, workers = [], []  # each counts for itself: who is killed must hold no lock
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         while len(workers) < CLIENTS:
-            workers.append(Process(target=work, args=(random.getrandbits(32), completed, wrong)))
+            completed.append(RawValue('Q', 0))
+            workers.append(Process(target=work, args=(random.getrandbits(32), completed[-1], wrong), daemon=True))
             workers[-1].start()
         time.sleep(random.uniform(0.02, 0.25))
-        victim = workers.pop(random.randrange(len(workers)))
-        if not victim.is_alive():
-            fail(f'a client ended by itself: {victim.exitcode}')
-        os.kill(victim.pid, signal.SIGKILL)
-        victim.join()
-        killed += 1
+        kill(workers.pop(random.randrange(len(workers))))
     for one in workers:
-        if not one.is_alive():
-            fail(f'a client ended by itself: {one.exitcode}')
-        os.kill(one.pid, signal.SIGKILL)
-        one.join()
-    return killed + len(workers)
+        kill(one)
+    return len(completed), sum(one.value for one in completed)
 
 
 def settled(client):
@@ -183,11 +184,12 @@ def counters(client):
 
 def main():
     daemon, client = Daemon(int(pid)), Client(sock)
-    completed, wrong = Value('Q', 0), Value('i', 0)
-    killed = soak(min(3, SECONDS / 4), completed, wrong)  # workers and heaps are there now
+    wrong = RawValue('i', 0)
+    killed, completed = soak(min(3, SECONDS / 4), wrong)  # workers and heaps are there now
     settled(client)
     before = daemon.get()
-    killed += soak(SECONDS, completed, wrong)
+    more_killed, more_completed = soak(SECONDS, wrong)
+    killed, completed = killed + more_killed, completed + more_completed
     settled(client)
     grown = {key: value for key, value in daemon.back(before).items() if key not in ('threads', 'descriptors')}
     now = daemon.get()
@@ -200,12 +202,12 @@ def main():
     taken, loads, unloads = (first(message, number) for number in (4, 7, 8))
     expect('every model that was loaded is unloaded', loads, unloads)
     ok = statuses.get(0, 0)
-    if not completed.value <= ok <= taken or ok - completed.value > taken // 2:
-        fail(f'clients had {completed.value} results, the daemon counts {ok} of {taken}')
-    left = [one for one in os.listdir('/dev/shm') if one.startswith('ntk_rtd_soak_')]
+    if not completed <= ok <= taken or ok - completed > taken // 2:
+        fail(f'clients had {completed} results, the daemon counts {ok} of {taken}')
+    left = [one for one in os.listdir('/dev/shm') if one.startswith(MEMORY)]
     for one in left:  # of those who were killed between making and unlinking it
         os.unlink('/dev/shm/' + one)
-    print(f'soak.py: {killed} clients were killed, who had {completed.value} results of {ok}; '
+    print(f'soak.py: {killed} clients were killed, who had {completed} results of {ok}; '
           f'{loads} models; from {before} to {now}')
 
 
