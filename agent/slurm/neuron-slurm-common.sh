@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh disable=SC2020,SC2154
-# neuron-slurm-common - what prolog and epilog share; sourced by both, whose names are $script. POSIX sh.
+# neuron-slurm-common - what prolog, epilog and task prolog share; sourced by each, whose names are $script. POSIX sh.
 #
 # Settings, from the environment or /etc/default/neuron-slurm, which is read as shell:
 #
@@ -8,6 +8,7 @@
 #   NEURON_SLURM_UNIT          what an index of a GRES is: device (default) or core (logical, of the machine)
 #   NEURON_SLURM_CORES         logical cores of a device, for cores; default what neuron-ls says
 #   NEURON_SLURM_WITHOUT_GRES  what a job holds that asked for none: none (default) or all
+#   NEURON_SLURM_NAMES         off (default), or squeue: the prolog asks slurmctld for the name of the job
 #   NEURON_SLURM_HEALTH        off (default), or drain: a node with an unhealthy device takes no further job
 #
 # A mapping that cannot be written is said on stderr, which slurmd logs, and stops no job. The exit code is 1 only for
@@ -39,8 +40,8 @@ cores_of_a_device() {
     fi
 }
 
-# Global numbers of logical cores to names of files, DEVICE.CORE.
-files_of_cores() {
+# An awk program over numbers a line, with the cores of a device as `cores`.
+with_cores() {
     cores=$(cores_of_a_device)
     case $cores in
     '' | *[!0-9]* | 0)
@@ -48,16 +49,32 @@ files_of_cores() {
         return
         ;;
     esac
-    awk -v cores="$cores" '{ printf "%d.%d\n", $1 / cores, $1 % cores }'
+    awk -v cores="$cores" "$1"
+}
+
+# Global numbers of logical cores to names of files, DEVICE.CORE.
+files_of_cores() { with_cores '{ printf "%d.%d\n", $1 / cores, $1 % cores }'; }
+
+# The indices of the GRES that Slurm gave the job.
+indices_of_job() {
+    # gpu:trn1:2(IDX:0-1), as scontrol -d show job writes it and sites hand it on.
+    case ${SLURM_JOB_GPUS:-}/${SLURM_JOB_GRES:-} in
+    /*'(IDX:'*) printf '%s' "$SLURM_JOB_GRES" | sed 's/.*(IDX:\([0-9,-]*\)).*/\1/' ;;
+    *) printf '%s' "${SLURM_JOB_GPUS:-}" ;;
+    esac
+}
+
+# The global numbers of the logical cores that the indices are.
+cores_of_job() {
+    case ${NEURON_SLURM_UNIT:-device} in
+    core) expand "$(indices_of_job)" ;;
+    *) expand "$(indices_of_job)" | with_cores '{ for (i = 0; i < cores; i++) print $1 * cores + i }' ;;
+    esac
 }
 
 # The names of the files of the job: what Slurm gave it, as far as it tells.
 files_of_job() {
-    indices=${SLURM_JOB_GPUS:-}
-    # gpu:trn1:2(IDX:0-1), as scontrol -d show job writes it and sites hand it on.
-    case ${SLURM_JOB_GRES:-} in
-    *'(IDX:'*) indices=${indices:-$(printf '%s' "$SLURM_JOB_GRES" | sed 's/.*(IDX:\([0-9,-]*\)).*/\1/')} ;;
-    esac
+    indices=$(indices_of_job)
     if [ -n "$indices" ]; then
         case ${NEURON_SLURM_UNIT:-device} in
         core) expand "$indices" | files_of_cores ;;

@@ -24,6 +24,7 @@ has() {
     [ -s "$1/include/popef.h" ] && [ "$(readlink "$1/lib/libpopef.so.1")" != "" ] || fail "$1 lacks libpopef.so.1 or its header"
     [ -s "$1/share/neuron-toolkit/neuron-monitor-report.schema.json" ] || fail "$1 has no schema of reports"
     [ -x "$1/share/neuron-toolkit/slurm/neuron-slurm-prolog" ] && [ -x "$1/share/neuron-toolkit/slurm/neuron-slurm-epilog" ] &&
+        [ -x "$1/share/neuron-toolkit/slurm/neuron-slurm-task-prolog" ] &&
         [ -s "$1/share/neuron-toolkit/slurm/neuron-slurm-common.sh" ] || fail "$1 lacks prolog or epilog of Slurm"
     grep -qx "ExecStart=$2/bin/neuron-monitor .*" "$1/lib/systemd/system/neuron-monitor.service" ||
         fail "the unit of $1 does not start $2/bin/neuron-monitor"

@@ -1,0 +1,185 @@
+#!/bin/bash
+# slurm - a real slurmctld and slurmd with the lines of agent/slurm: jobs that run, an array, a job that is cancelled, one
+# that is killed and one of another user; what the agent says of each meanwhile and afterwards; a node that is drained.
+. "$(dirname "$0")/../lib.sh"
+needs jq curl flock sbatch scontrol python3
+tools=$(command -v sbatch)
+tools=${tools%/usr/bin/sbatch} # where the packages are: / or a folder they were unpacked into
+libraries=$(dirname "$(find "$tools/usr/lib" -path '*/slurm-wlm/auth_none.so' | head -1)")
+[ -x "$tools/usr/sbin/slurmctld-wlm" ] && [ -x "$tools/usr/sbin/slurmd-wlm" ] && [ -s "$libraries/libslurmfull.so" ] || exit 77
+export LD_LIBRARY_PATH=$libraries:$(dirname "$libraries")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export SLURM_CONF=$scratch/slurm.conf NEURON_SOFT_INSTANCE=trn1.32xlarge
+unset NEURON_RT_VISIBLE_CORES CUDA_VISIBLE_DEVICES
+chmod 711 "$scratch" # jobs of another user start here
+
+# A node of the machine that is described there: 16 devices. The daemons take what the packages call slurmctld-wlm for one of
+# their own only by the names that an installation gives them.
+mkdir sbin dev state spool jobs
+for name in slurmctld slurmd slurmstepd; do ln -s "$tools/usr/sbin/$name-wlm" "sbin/$name"; done
+for index in $(seq 0 15); do ln -s /dev/null "dev/neuron$index"; done # character devices that anybody may make
+read -r control_port node_port < <(python3 -c '
+import socket
+free = [socket.socket() for _ in range(2)]
+[s.bind(("127.0.0.1", 0)) for s in free]
+print(*[s.getsockname()[1] for s in free])')
+user=$(id -un)
+host=${HOSTNAME%%.*}
+cat >slurm.conf <<END
+ClusterName=sea
+SlurmctldHost=$host(127.0.0.1)
+SlurmctldPort=$control_port
+SlurmdPort=$node_port
+SlurmUser=$user
+SlurmdUser=$user
+AuthType=auth/none
+CredType=cred/none
+PluginDir=$libraries
+StateSaveLocation=$scratch/state
+SlurmdSpoolDir=$scratch/spool
+SlurmctldPidFile=$scratch/slurmctld.pid
+SlurmdPidFile=$scratch/slurmd.pid
+SlurmctldLogFile=$scratch/slurmctld.log
+SlurmdLogFile=$scratch/slurmd.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+MpiDefault=none
+SlurmdParameters=config_overrides
+ReturnToService=0
+KillWait=2
+$(sed -E "s,/usr/share/neuron-toolkit/slurm/neuron-slurm-,$scratch/,
+    s,^NodeName=trn\[1-8\],NodeName=trn1 NodeHostname=$host NodeAddr=127.0.0.1,; s,trn\[1-8\],trn1,
+    s,^SelectType=.*,&\nSelectTypeParameters=CR_Core," "$NTK_SOURCE_DIR/agent/slurm/slurm.conf")
+END
+sed -E "s,trn\[1-8\],trn1,; s,/dev/neuron,$scratch/dev/neuron," "$NTK_SOURCE_DIR/agent/slurm/gres.conf" >gres.conf
+# Slurm gives its scripts an environment of its own: what /etc/default/neuron-slurm says elsewhere stands in a file.
+cat >settings <<END
+export PATH=$PATH LD_LIBRARY_PATH=$LD_LIBRARY_PATH SLURM_CONF=$SLURM_CONF
+export NEURON_HOOKS_DIR=$NEURON_HOOKS_DIR NEURON_SOFT_INSTANCE=$NEURON_SOFT_INSTANCE XDG_CONFIG_HOME=$XDG_CONFIG_HOME
+export NEURON_SLURM_FOLDER=$scratch/jobs NEURON_SLURM_NAMES=squeue
+END
+for script in prolog epilog task-prolog; do
+    printf '#!/bin/sh\n. "%s/settings"\nexec sh "%s/agent/slurm/neuron-slurm-%s"\n' "$scratch" "$NTK_SOURCE_DIR" $script >$script
+    chmod +x $script
+done
+
+fail() {
+    echo "slurm: $*" >&2
+    squeue -o '%i %T %r' >&2 || true
+    scontrol show node >&2 || true
+    tail -n 5 slurmctld.log slurmd.log said >&2 || true
+    exit 1
+}
+neuron-bench machine >/dev/null
+sbin/slurmctld -c -D 2>>said &
+pids+=($!)
+sbin/slurmd -N trn1 -d "$scratch/sbin/slurmstepd" -D 2>>said &
+pids+=($!)
+node_is() { [ "$(sinfo --noheader --format=%T)" = "$1" ] && echo yes; }
+wait_for node_is idle
+neuron-packager example memcpy -o memcpy.neff
+neuron-monitor --period 200ms --prometheus 127.0.0.1:0 --verbose 1 --db t.db --hpc-job-mapping-dir jobs >reports.jsonl 2>agent.log &
+pids+=($!)
+agent_is_up() { [ -s reports.jsonl ] && grep -q 'serving metrics at port' agent.log && echo yes; }
+wait_for agent_is_up
+port=$(sed -n 's/.*serving metrics at port //p' agent.log)
+page() { curl -sf "http://127.0.0.1:$port/metrics"; }
+# held: each device that a job holds, with its job and user, as the page says.
+held() {
+    page | sed -nE 's/^neuron_device_job_info\{.*job_id="([^"]*)".*neuron_device_index="([^"]*)".*user="([^"]*)".*/\2:\1:\3/p' | sort -n | paste -sd' '
+}
+holds() { [ "$(held)" = "$1" ] && echo yes; }
+now() { date +%s.%N; }
+others() { page | grep -vcE '^#|^neuron_(device_)?job_info'; } # series that are not of jobs
+
+# A job waits to be told to begin, runs its NEFF on the cores that it was told, notes them, and waits to be told to end.
+cat >job <<'END'
+#!/bin/bash
+id=${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}
+until [ -e "go.$id" ]; do sleep 0.1; done
+printf '%s\n' "$NEURON_RT_VISIBLE_CORES" >"cores.$SLURM_JOB_ID"
+neuron-bench exec memcpy.neff --cores "$NEURON_RT_VISIBLE_CORES" --count "$1" --rate 200 --json >"bench.$SLURM_JOB_ID"
+until [ -e "end.$id" ]; do sleep 0.1; done
+END
+submit() { sbatch --parsable --output=out.%j "$@"; }
+is_done() { [ -s "bench.$1" ] && jq -e . "bench.$1" >/dev/null && echo yes; }
+
+# Two jobs beside each other: the first two devices, and the third.
+before=$(now)
+one=$(submit --job-name='pre train' --gres=gpu:2 job 300)
+two=$(submit --job-name=eval --gres=gpu:trainium:1 job 90)
+wait_for holds "0:$one:$user 1:$one:$user 2:$two:$user"
+seen=$(now)
+[ "$(paste -sd' ' jobs/1)" = "$one user=$user name=pre train partition=trn cluster=sea" ] || fail "jobs/1: $(cat jobs/1)"
+page | grep '^neuron_job_info{' | greps "job_cluster=\"sea\",job_id=\"$two\",job_name=\"eval\",neuron_device_index=\"2\",neuroncore=\"5\",partition=\"trn\"" ||
+    fail "no core of job $two: $(page | grep job_info)"
+touch "go.$one" "go.$two"
+wait_for is_done "$one"
+wait_for is_done "$two"
+[ "$(cat "cores.$one") $(cat "cores.$two")" = "0,1,2,3 4,5" ] || fail "cores of the jobs: $(cat cores.*)"
+ending=$(now)
+touch "end.$one"
+wait_for holds "2:$two:$user"
+touch "end.$two"
+wait_for holds ""
+after=$(now)
+wait_for node_is idle
+[ -z "$(ls jobs)" ] || fail "files of jobs that are over: $(ls jobs)"
+
+# What they made of it is what they say themselves; their time lies between what we saw inside and outside of it.
+agrees() { # ID EXECUTIONS
+    neuron-monitor job "$1" --db t.db --json 2>said | jq -e --argjson count "$2" '.[0] | .executions == $count and .ended != null' >/dev/null && echo yes
+}
+wait_for agrees "$one" "$(jq .executions "bench.$one")"
+wait_for agrees "$two" "$(jq .executions "bench.$two")"
+neuron-monitor job "$one" --db t.db --json |
+    jq -e --argjson inside "$(jq -n "$ending - $seen")" --argjson outside "$(jq -n "$after - $before")" '.[0] | .cores == 4 and
+        .core_hours >= 4 * $inside / 3600 and .core_hours <= 4 * ($outside + 1) / 3600 and .errors == 0' >/dev/null ||
+    fail "job $one between $before, $seen, $ending and $after: $(neuron-monitor job "$one" --db t.db --json)"
+
+# An array that takes the whole node, four devices a task, and a job that has to wait until it is over.
+series=$(others)
+array=$(submit --array=0-3 --gres=gpu:4 job 40)
+late=$(submit --gres=gpu:16 job 10)
+array_holds() { [ "$(held | tr ' ' '\n' | cut -d: -f2 | sort -u | wc -l)" = 4 ] && [ "$(held | wc -w)" = 16 ] && echo yes; }
+wait_for array_holds
+[ "$(page | grep -c '^neuron_job_info{')" = 32 ] || fail "cores of an array: $(page | grep '^neuron_job_info{')"
+[ "$(others)" = "$series" ] || fail "with jobs there are other series: $series, now $(others)"
+tasks=$(held | tr ' ' '\n' | cut -d: -f2 | sort -u)
+touch "go.$array" "end.$array" "go.$late"
+late_is_alone() { [ "$(held | grep -o ":$late:" | wc -l)" = 16 ] && echo yes; }
+wait_for late_is_alone
+[ "$(for task in $tasks; do cat "cores.$task"; done | tr ',' '\n' | sort -n | paste -sd,)" = "$(seq -s, 0 31)" ] || fail "cores of the array: $(head cores.*)"
+
+# Jobs that end before their time leave nothing behind.
+wait_for is_done "$late"
+scancel "$late"
+wait_for holds ""
+killed=$(submit --gres=gpu:1 job 10)
+wait_for holds "0:$killed:$user"
+scancel --batch --signal=KILL "$killed"
+wait_for holds ""
+wait_for node_is idle
+
+# Tasks of a step share the cores of the job.
+srun --quiet --ntasks=2 --gres=gpu:1 --output=task.%t sh -c 'echo $NEURON_RT_VISIBLE_CORES'
+[ "$(cat task.0 task.1 | sort | paste -sd' ')" = "0 1" ] || fail "cores of tasks: $(cat task.*)"
+
+# Another user's job.
+if [ "$(id -u)" = 0 ]; then
+    guest=$(submit --uid=nobody --chdir=/ --output=/dev/null --gres=gpu:3 --wrap='sleep 1000')
+    wait_for holds "0:$guest:nobody 1:$guest:nobody 2:$guest:nobody"
+    scancel "$guest"
+    wait_for holds ""
+    nobody_is_known() { neuron-monitor job --by-user --db t.db --json | jq -e 'map(select(.user == "nobody") | .jobs) == [1]' >/dev/null && echo yes; }
+    wait_for nobody_is_known
+fi
+
+# A device breaks in a job: the node that was asked to be drained takes no further job, and says why.
+echo 'export NEURON_SLURM_HEALTH=drain' >>settings
+srun --quiet --gres=gpu:1 true || fail "a healthy node takes no job"
+wait_for node_is idle
+NEURON_SOFT_FAULT=hbm-ue:at=1 srun --quiet --gres=gpu:1 neuron-bench exec memcpy.neff --count 2 >broken 2>&1 || true
+wait_for node_is drained
+scontrol show node trn1 | greps 'Reason=neuron0 is unhealthy: hbm_uncorrectable' || fail "the node does not say why it is drained"
+next=$(submit --gres=gpu:1 job 1)
+node_is drained >/dev/null && [ "$(squeue --noheader --job="$next" --format=%T)" = PENDING ] || fail "a job on a drained node"
