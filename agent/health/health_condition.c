@@ -65,10 +65,7 @@ int ntk_health_write_condition(const struct ntk_host *hosts, size_t count, uint3
         const struct ntk_health_sample *health = problem_find(&hosts[h], reasons, &device);
 
         if (health) {
-            const struct ntk_health_reason_row *row = &ntk_health_reasons[health->reason];
-
-            (void)snprintf(text, sizeof text, "device %u: %s: %s", device->index, row->name,
-                           ntk_health_actions[row->action].sentence);
+            ntk_health_reason_format(device->index, health->reason, text, sizeof text);
             add_line(out, text);
             return EXIT_PROBLEM;
         }

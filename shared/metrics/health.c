@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "shared/metrics/health.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "shared/metrics/snapshot.h"
@@ -65,6 +66,15 @@ enum ntk_health_action ntk_health_action_of(const struct ntk_device_sample *devi
         action = row->action > action ? row->action : action;
     }
     return action;
+}
+
+void ntk_health_reason_format(uint32_t device_index, enum ntk_health_reason reason, char *buf,
+                              size_t buf_bytes)
+{
+    const struct ntk_health_reason_row *row = &ntk_health_reasons[reason];
+
+    (void)snprintf(buf, buf_bytes, "device %u: %s: %s", device_index, row->name,
+                   ntk_health_actions[row->action].sentence);
 }
 
 void ntk_health_node_add(struct ntk_health_node *node, uint32_t verdict)

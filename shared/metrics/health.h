@@ -11,6 +11,7 @@
 #define NTK_SHARED_METRICS_HEALTH_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -72,6 +73,11 @@ int ntk_health_reason_of(const char *name);
 const struct ntk_health_reason_row *ntk_health_worst(const struct ntk_device_sample *device);
 /* The greatest action that its reasons ask for. */
 enum ntk_health_action ntk_health_action_of(const struct ntk_device_sample *device);
+
+/* "device 3: dma_abort: reset the device; ...": which one, why, what to do. */
+#define NTK_HEALTH_SENTENCE_BYTES 160
+void ntk_health_reason_format(uint32_t device_index, enum ntk_health_reason reason, char *buf,
+                              size_t buf_bytes);
 
 /* The verdict about a machine is that of its worst device, with the greatest action that one asks
  * for. Zeroed: no device yet. */

@@ -73,6 +73,35 @@ assert all((folder / name).is_file() for name in resources) and len(resources) =
 kinds = [d["kind"] for name in resources for d in yaml.safe_load_all((folder / name).read_text())]
 assert sorted(kinds) == ["DaemonSet", "Namespace", "PrometheusRule", "Service", "ServiceMonitor"], kinds
 END
+# The component: its patches fit the DaemonSet, its options are known, and its rights are of the account that the pods have.
+"$python" - "$installed" help <<'END' || fail "the component node-health"
+import pathlib, sys, yaml
+folder = pathlib.Path(sys.argv[1])
+component = yaml.safe_load((folder / "node-health/kustomization.yaml").read_text())
+assert component["kind"] == "Component" and f"#   - node-health" in (folder / "kustomization.yaml").read_text()
+daemonset = next(d for d in yaml.safe_load_all((folder / "daemonset.yaml").read_text()) if d["kind"] == "DaemonSet")
+for patch in component["patches"]:
+    assert patch["target"]["name"] == daemonset["metadata"]["name"]
+    for step in yaml.safe_load((folder / "node-health" / patch["path"]).read_text()):
+        *way, last = step["path"].strip("/").split("/")
+        at = daemonset
+        for part in way:
+            at = at[int(part)] if isinstance(at, list) else at[part]
+        if isinstance(at, list):
+            assert last == "-", step
+            at.append(step["value"])
+        else:
+            assert (last in at) == (step["op"] == "replace"), step
+            at[last] = step["value"]
+pod = daemonset["spec"]["template"]["spec"]
+known = open(sys.argv[2]).read()
+assert all(arg.split("=")[0] in known for arg in pod["containers"][0]["args"]), pod["containers"][0]["args"]
+account, role, binding = (d for name in component["resources"] for d in yaml.safe_load_all((folder / "node-health" / name).read_text()))
+assert pod["serviceAccountName"] == account["metadata"]["name"] == binding["subjects"][0]["name"] and pod["automountServiceAccountToken"]
+assert account["metadata"]["namespace"] == binding["subjects"][0]["namespace"] == daemonset["metadata"]["namespace"]
+assert binding["roleRef"]["name"] == role["metadata"]["name"]
+assert not any("*" in row[key] for row in role["rules"] for key in ("apiGroups", "resources", "verbs")), role
+END
 if command -v kubectl >/dev/null; then
     kubectl kustomize "$installed" >together || fail "kustomize refuses $installed"
     [ "$(grep -c '^kind: ' together)" = 5 ] || fail "put together: $(grep '^kind: ' together)"

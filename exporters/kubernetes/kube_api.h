@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kube_api - asks a Kubernetes API server: where it is, who we are, and what an answer means.
+ *
+ * Inside of a cluster nothing has to be said: the environment names the server, a file has the
+ * token of the pod's service account (read anew for each question, as it is renewed) and one the
+ * authority that signs for the server.
+ *
+ * Owner:   create / destroy; an answer's document is the caller's.
+ * Threads: one api, one thread; cancel from any.
+ */
+#ifndef NTK_EXPORTERS_KUBERNETES_KUBE_API_H
+#define NTK_EXPORTERS_KUBERNETES_KUBE_API_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/base/buf.h"
+#include "shared/base/err.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_KUBE_CONNECT_NS UINT64_C(5000000000)
+#define NTK_KUBE_TIMEOUT_NS UINT64_C(10000000000)
+#define NTK_KUBE_ANSWER_BYTES_MAX ((size_t)4 * 1024 * 1024)
+#define NTK_KUBE_NAME_BYTES 254 /* names of objects, with their end */
+
+struct ntk_kube_api_options {
+    const char *url;        /* NULL: KUBERNETES_SERVICE_HOST and _PORT */
+    const char *token_file; /* NULL: that of the pod, where url is NULL; else none */
+    const char *ca_file;    /* NULL: likewise; else the system's authorities */
+};
+
+struct ntk_kube_question {
+    const char *method;
+    const char *path;         /* "/api/v1/..." */
+    const char *content_type; /* of body; NULL: there is none */
+    const struct ntk_buf *body;
+};
+
+struct ntk_kube_api;
+
+/* -EINVAL: nobody says where the server is. find is getenv or a test's. */
+int ntk_kube_api_create(const struct ntk_kube_api_options *options, char *(*find)(const char *name),
+                        struct ntk_kube_api **out_api, struct ntk_err *err);
+/* NULL is fine. */
+void ntk_kube_api_destroy(struct ntk_kube_api *api);
+/* What is being asked, or the next question, ends with -ECANCELED soon. */
+void ntk_kube_api_cancel(struct ntk_kube_api *api);
+
+/*
+ * 0 and the object of a 2xx answer, NULL where out is NULL. Else a sentence with the question and
+ * what the server said, and -ENOENT (404), -EEXIST (409), -EACCES (401, 403), -EBADMSG (what came
+ * is no object), -EREMOTEIO (any other status), or as ntk_http_client_ask(). *out_retry_ns: how
+ * long the server wants not to be asked; 0 when it does not say.
+ */
+int ntk_kube_api_ask(struct ntk_kube_api *api, const struct ntk_kube_question *question,
+                     json_t **out, uint64_t *out_retry_ns, struct ntk_err *err);
+
+/* Whether text may stand in a path as the name of an object: lower case letters, digits, '-' and
+ * '.', not at its ends, at most 253. */
+bool ntk_kube_is_name(const char *text);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kubernetes - the exporter that tells Kubernetes of the health of this machine's devices, when it
+ * is asked to: as a condition of its node, and as taints of its devices.
+ *
+ * Its options are variables, as those of every exporter. kubernetes.c has the one
+ * struct ntk_exporter; names of nodes and times are in docs/health.md.
+ */
+#ifndef NTK_EXPORTERS_KUBERNETES_KUBERNETES_H
+#define NTK_EXPORTERS_KUBERNETES_KUBERNETES_H
+
+#include "exporters/exporter.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Between two conditions that say different things, and two looks at taints: the API server of a
+ * thousand nodes is one. */
+#define NTK_KUBERNETES_GAP_NS UINT64_C(15000000000)
+#define NTK_KUBERNETES_HEARTBEAT_NS UINT64_C(300000000000)
+/* After a failure, doubled up to the latter. */
+#define NTK_KUBERNETES_PAUSE_MIN_NS UINT64_C(2000000000)
+#define NTK_KUBERNETES_PAUSE_MAX_NS UINT64_C(60000000000)
+/* Until a server that lacks what taints need is asked whether it has it now. */
+#define NTK_KUBERNETES_UPGRADE_NS UINT64_C(600000000000)
+
+extern const struct ntk_exporter ntk_exporter_kubernetes;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

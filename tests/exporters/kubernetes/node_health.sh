@@ -1,0 +1,115 @@
+#!/bin/bash
+# node_health - the agent tells an API server of a device that breaks and is mended; a real client of Kubernetes reads it.
+# The server has the rights that the manifests give, a token that changes, and moods.
+. "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
+needs jq node openssl
+here=$NTK_SOURCE_DIR/tests/exporters/kubernetes
+tools=$NTK_SOURCE_DIR/build/tools/npm
+if [ ! -d "$tools/node_modules/@kubernetes/client-node" ]; then
+    echo "node_health: skipped: @kubernetes/client-node is not below build/tools/npm (./dev test gets it)"
+    exit 77
+fi
+python=$(for each in python3 /usr/bin/python3; do "$each" -c 'import yaml' 2>/dev/null && echo "$each" && break; done) || exit 77
+export NEURON_SOFT_INSTANCE=trn1.32xlarge
+node=ip-10-0-0-1.ec2.internal
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 \
+    -keyout key.pem -out ca.pem 2>/dev/null
+mkdir server
+echo first >server/token
+echo ok >server/mode
+cp server/token token
+"$python" "$here/api_server.py" ca.pem key.pem "$NTK_SOURCE_DIR/exporters/kubernetes/node-health/rights.yaml" server >port 2>server.err &
+pids+=($!)
+has_port() { [ -s port ] && echo yes; }
+wait_for has_port
+url=https://127.0.0.1:$(cat port)
+mood() { echo "$1" >server/mode.new && mv server/mode.new server/mode; }
+seen() { node "$here/client.mjs" "$tools" "$url" ca.pem "$node"; }
+sees() { sleep 0.2; seen | jq -e "$1" >/dev/null && echo yes; }
+fail() {
+    echo "node_health: $*" >&2
+    { seen; tail -n 5 agent.log server/log server.err; } >&2 || true
+    exit 1
+}
+
+neuron-bench machine >/dev/null
+neuron-packager example memcpy -o memcpy.neff
+agent() {
+    neuron-monitor --period 200ms --quiet --prometheus 127.0.0.1:0 --verbose 1 --k8s-node-condition --k8s-device-taints NoSchedule --k8s-node $node \
+        --k8s-heartbeat 1s --k8s-api "$url/" --k8s-api-token-file token --k8s-api-ca-file ca.pem "$@" 2>>agent.log &
+    agent=$!
+    pids+=("$agent")
+}
+# others: the rules of an administrator and of another node; never touched.
+others='["by-hand","ip-10-0-0-1.ec2.internal","neuron-device-1","example.com/broken","","NoExecute"],
+    ["neuron-monitor-other-node-neuron-device-0","other-node","neuron-device-0","neuron-monitor/unhealthy","dma_abort","NoSchedule"]'
+
+# Well from the beginning: the condition, no event; a rule that an earlier agent left behind goes.
+agent
+wait_for sees '.condition.status == "False" and .condition.reason == "NeuronHasNoError" and .condition.message == "Neuron has no error" and .ready == "KubeletReady"'
+wait_for sees ".taints == [$others]"
+[ "$(seen | jq -c .events)" = "[]" ] || fail "an event without news"
+seen >well.json
+later() { seen | jq -e --slurpfile well well.json '.condition.heartbeat > $well[0].condition.heartbeat and .condition.transition == $well[0].condition.transition' >/dev/null && echo yes; }
+wait_for later
+
+# Device 2 breaks.
+NEURON_SOFT_FAULT=hbm-ue:at=1 neuron-bench exec memcpy.neff --cores 4 --count 2 >/dev/null 2>&1 || true
+wait_for sees '.condition.status == "True" and .condition.reason == "NeuronHasError_HBM_UNCORRECTABLE_ERROR" and
+    .condition.message == "device 2: hbm_uncorrectable: terminate the instance and start another" and .condition.transition >= .condition.heartbeat - 60000'
+rule="[\"neuron-monitor-$node-neuron-device-2\",\"$node\",\"neuron-device-2\",\"neuron-monitor/unhealthy\",\"hbm_uncorrectable\",\"NoSchedule\"]"
+wait_for sees ".taints == ([$others, $rule] | sort)"
+wait_for sees '.events == [["Warning", "NeuronHasError_HBM_UNCORRECTABLE_ERROR", "ip-10-0-0-1.ec2.internal"]]'
+
+# An agent that starts anew says nothing twice, and goes on with what there is; with another effect the rule is changed.
+kill "$agent"
+wait "$agent" || fail "the agent ends with $?"
+seen | jq -c .condition.transition >before
+agent --k8s-device-taints NoExecute
+wait_for sees ".taints == ([$others, ($rule | .[5] = \"NoExecute\")] | sort)"
+seen | jq -c .events >events
+[ "$(jq length events)" = 1 ] && [ "$(seen | jq -c .condition.transition)" = "$(cat before)" ] || fail "an agent that starts tells news"
+
+# Moods of the server: each is said once, the agent goes on, and what came meanwhile is told afterwards.
+looks() { curl -sf "http://127.0.0.1:$(sed -n 's/.*serving metrics at port //p' agent.log | tail -1)/metrics"; }
+said=0
+for words in 'error=with 500: etcdserver: ' 'busy=429: too many requests' 'garbage=what is no JSON object' \
+    'huge=longer than' 'silent=imed out'; do
+    mood "${words%%=*}"
+    is_said() { tail -n "+$((said + 1))" agent.log | grep -qF "${words#*=}" && echo yes; }
+    wait_for is_said
+    looks | greps '^neurondevice_' || fail "no metrics while the server is ${words%%=*}"
+    mood ok
+    said=$(wc -l <agent.log)
+    takes() { tail -n "+$((said + 1))" agent.log | grep -q 'takes it again' && echo yes; }
+    seen >well.json
+    wait_for later
+    wait_for takes
+    said=$(wc -l <agent.log)
+done
+! grep -q $'\x1b' agent.log || fail "what the server says reaches the terminal"
+# The token is another one from now on; the file is read anew.
+echo second >server/token
+cp server/token token.new && mv token.new token
+seen >well.json
+wait_for later
+
+# The device is reset: well, another event, no taint.
+NEURON_SOFT_FAULT= neuron-bench machine --remove >/dev/null 2>&1 || true
+neuron-bench machine >/dev/null
+wait_for sees '.condition.status == "False" and .events[-1] == ["Normal", "NeuronHasNoError", "ip-10-0-0-1.ec2.internal"]'
+wait_for sees ".taints == [$others]"
+kill "$agent"
+wait "$agent" || fail "the agent ends with $?"
+
+# What cannot be: options alone, names that are none, nobody who says where the server is.
+refused() { # STATUS SENTENCE ARGUMENT...
+    local status=0
+    env -u KUBERNETES_SERVICE_HOST -u NODE_NAME neuron-monitor --once --quiet "${@:3}" >said 2>&1 || status=$?
+    [ "$status" = "$1" ] && grep -qF -- "$2" said || fail "${*:3}: $status, $(cat said)"
+}
+refused 2 "'Never' is no effect" --k8s-device-taints Never
+refused 2 'need --k8s-node-condition' --k8s-node x
+refused 1 'the node is not known' --k8s-node-condition
+refused 1 "'../x' is no name of a node" --k8s-node-condition --k8s-node ../x
+refused 1 'KUBERNETES_SERVICE_HOST is not set' --k8s-node-condition --k8s-node x
