@@ -443,7 +443,7 @@ struct ntk_k8s {
 
 /* ---- jobs: who holds what, as a batch scheduler tells ---- */
 
-#define NTK_SNAPSHOT_JOBS_MAX 256u
+#define NTK_SNAPSHOT_JOBS_MAX 512u
 #define NTK_SNAPSHOT_JOB_CORES_MAX 1024u /* also the highest number of a core, and one more */
 
 /* Texts that nobody told are "". Cores are global logical numbers, ascending. */

@@ -277,25 +277,21 @@ static void without_a_machine_the_devices_are_known(void **state)
     assert_int_equal(f->snapshot->jobs.rows[0].devices[0], 1);
 }
 
-/* Each file has 16 jobs: there is room for the first 256. */
+/* Each file has 16 jobs, and there are more files than there is room for. */
 static void more_jobs_than_there_is_room_for_are_said(void **state)
 {
     struct fixture *f = *state;
 
-    for (int i = 0; i < 20; i++) {
-        char name[16];
+    for (unsigned i = 0; i < NTK_SNAPSHOT_JOBS_MAX / NTK_JOB_FILE_JOBS_MAX + 4; i++) {
+        char name[32];
         char text[256];
         size_t used = 0;
-        snprintf(name, sizeof name, "%0*d", i + 1, 0); /* "0", "00", ... are all device 0 */
-        for (int k = 0; k < NTK_JOB_FILE_JOBS_MAX; k++) {
-            used += (size_t)snprintf(text + used, sizeof text - used, "%d\n", i * 100 + k);
+        /* "0", "00", ... are all device 0, then "1", "01", ... and a core, "0.0", "00.0", ... */
+        snprintf(name, sizeof name, "%0*u%s", (int)(i % 15) + 1, i / 15 % 2, i < 30 ? "" : ".0");
+        for (unsigned k = 0; k < NTK_JOB_FILE_JOBS_MAX; k++) {
+            used += (size_t)snprintf(text + used, sizeof text - used, "%u\n", i * 100 + k);
         }
-        if (i < 15) {
-            put(f, name, text, 10);
-        } else {
-            snprintf(name, sizeof name, "%0*d", i - 13, 1);
-            put(f, name, text, 10);
-        }
+        put(f, name, text, 10);
     }
     assert_int_equal(look(f)->count, NTK_SNAPSHOT_JOBS_MAX);
     assert_non_null(strstr(said, "its jobs are too many"));

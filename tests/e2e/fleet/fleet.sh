@@ -1,0 +1,102 @@
+#!/bin/bash
+# fleet - a real Prometheus scrapes twenty machines: some without batch jobs, some with 500 at once, some on which 500 come and
+# go, one whose device is broken. Series of a machine stay as many whatever its jobs are; the rules hold for all of them.
+. "$(dirname "$0")/../lib.sh"
+needs prometheus jq curl
+export NEURON_SOFT_INSTANCE=trn1.32xlarge
+nodes=20
+
+# What real agents say of each kind of machine.
+neuron-packager example memcpy -o memcpy.neff
+record() { # KIND REPORTS OPTION...
+    neuron-monitor --period 500ms --no-imds --count "$2" "${@:3}" >"$1.jsonl" 2>>agent.log || fail "the agent of $1: $(cat agent.log)"
+}
+neuron-bench machine >/dev/null
+NEURON_PROCESS_TAG=train neuron-bench exec memcpy.neff --cores 0-31 --rate 64 --duration 600s >/dev/null 2>&1 &
+job=$!
+pids+=("$job")
+wait_for has_segment
+record plain 4
+tail -n 2 plain.jsonl >two && mv two plain.jsonl # it works on all cores by then
+mkdir jobs
+for id in $(seq 1 500); do # devices and cores, up to 16 jobs each
+    place=$((id % 48))
+    file=$([ $place -lt 16 ] && echo $place || echo $(((place - 16) / 2)).$((place % 2)))
+    printf '%s\nuser=user%s\n' "$id" $((id % 40)) >>"jobs/$file"
+done
+record held 2 --hpc-job-mapping-dir jobs
+jq -e '.neuron_ext.job_mapping | .error == "" and (.jobs | length) == 500' held.jsonl >/dev/null ||
+    fail "jobs in the reports: $(jq -c '.neuron_ext.job_mapping | .error, (.jobs | length)' held.jsonl)"
+# 500 jobs one after the other, and what an agent says meanwhile.
+mkdir coming
+(for id in $(seq 1001 1500); do
+    printf '%s\n' "$id" >coming/.new && mv coming/.new "coming/$((id % 16))"
+    [ $((id % 16)) != 0 ] || sleep 0.1
+    rm -f "coming/$(((id + 8) % 16))"
+done) &
+coming=$!
+pids+=("$coming")
+record coming 6 --hpc-job-mapping-dir coming
+wait "$coming"
+kill "$job"
+mkdir -m 700 "$memory/broken"
+(
+    export NEURON_HOOKS_DIR=$memory/broken
+    neuron-bench machine >/dev/null
+    NEURON_SOFT_FAULT=hbm-ue:at=1 neuron-bench exec memcpy.neff --cores 6 --count 2 >/dev/null 2>&1 || true
+    record broken 2
+)
+jq -es 'last | .neuron_ext.devices[3].health.verdict == "unhealthy"' broken.jsonl >/dev/null || fail "nothing is broken: $(tail -n 1 broken.jsonl | jq -c '.neuron_ext.devices[3]')"
+
+"$NTK_BUILD_DIR/tests/fleet" serve $nodes plain.jsonl held.jsonl coming.jsonl broken.jsonl >ports &
+pids+=($!)
+has_ports() { [ "$(wc -w <ports)" = 8 ] && echo yes; }
+wait_for has_ports
+read -ra ports <ports
+cp "$NTK_SOURCE_DIR/exporters/prometheus/rules/neuron.rules.yml" rules.yml
+{
+    printf 'global: { scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s }\nrule_files: [ rules.yml ]\nscrape_configs:\n  - job_name: neuron\n'
+    printf '    honor_labels: true\n    scrape_timeout: 1s\n    static_configs:\n'
+    for k in $(seq 0 $((nodes - 1))); do
+        echo "      - { targets: [ '127.0.0.1:${ports[k % 8]}' ], labels: { __metrics_path__: /n/$k/metrics, instance: node-$k, kind: kind-$((k % 4)) } }"
+    done
+} >server.yml
+prometheus --config.file=server.yml --storage.tsdb.path=data --web.listen-address=127.0.0.1:0 --log.level=info >server.log 2>&1 &
+pids+=($!)
+server_port() { sed -n 's/.*msg="Listening on" address=[^ ]*:\([0-9]*\).*/\1/p' server.log | head -1; }
+server_is_up() { [ -n "$(server_port)" ] && curl -sf "http://127.0.0.1:$(server_port)/-/ready" >/dev/null && echo yes; }
+wait_for server_is_up
+query() { curl -sfG "http://127.0.0.1:$(server_port)/api/v1/query" --data-urlencode "query=$1" | jq -c "$2"; }
+fail() {
+    echo "fleet: $*" >&2
+    query 'count by (kind) ({__name__=~"neuron.*|execution.*|system.*"})' '.data.result' >&2 || true
+    curl -s "http://127.0.0.1:$(server_port)/api/v1/targets" | jq -c '.data.activeTargets[] | select(.health != "up") | [.labels.instance, .lastError]' | head -3 >&2 || true
+    exit 1
+}
+all_up() { [ "$(query 'sum(up)' '.data.result[0].value[1]')" = "\"$nodes\"" ] && echo yes; }
+wait_for all_up
+
+# As many series on each machine of those three kinds, and nobody's twice.
+busy='instance=~"node-.*",kind=~"kind-[012]"'
+counts() { query "count by (instance) ({$busy,__name__!~\"neuron_(device_)?job_info|ALERTS.*|up|scrape_.*\",__name__!~\".*:.*\"})" '.data.result | [length, (map(.value[1]) | unique | length)]'; }
+all_alike() { [ "$(counts)" = '[15,1]' ] && echo yes; }
+wait_for all_alike
+jobs() { query "count by (instance) ($1{kind=\"kind-$2\"})" '[.data.result[].value[1]] | unique'; }
+[ "$(jobs neuron_job_info 1) $(jobs neuron_device_job_info 1)" = '["32"] ["16"]' ] || fail "500 jobs: $(jobs neuron_job_info 1) $(jobs neuron_device_job_info 1)"
+[ "$(jobs neuron_job_info 0)" = '[]' ] || fail "no job: $(jobs neuron_job_info 0)"
+[ "$(query 'max(count by (instance) (neuron_job_info{kind="kind-2"})) <= 32' '.data.result | length')" = 1 ] || fail "jobs that come and go: $(jobs neuron_job_info 2)"
+# A join finds one job for each core.
+[ "$(query 'count(neuroncore_utilization_ratio{kind="kind-1"} * on (instance, neuroncore) group_left (job_id) neuron_job_info)' '.data.result[0].value[1]')" = '"160"' ] ||
+    fail "utilization joined with jobs: $(query 'count(neuroncore_utilization_ratio{kind="kind-1"})' '.data.result')"
+# They are all still so after each line was shown some times.
+rounds() { [ "$(query 'min(count_over_time(up[1h])) >= 14' '.data.result | length')" = 1 ] && echo yes; }
+wait_for rounds
+wait_for all_alike
+
+# Every rule can be evaluated; what is unhealthy is said of the machines on which it is, of no other.
+rules() { curl -sf "http://127.0.0.1:$(server_port)/api/v1/rules" | jq -c '[.data.groups[].rules[] | .health] | unique'; }
+rules_are_good() { [ "$(rules)" = '["ok"]' ] && echo yes; }
+wait_for rules_are_good
+unhealthy() { curl -sf "http://127.0.0.1:$(server_port)/api/v1/alerts" | jq -c '[.data.alerts[] | select(.labels.alertname == "NeuronNodeUnhealthy") | .labels.instance] | sort'; }
+broken_are_told() { [ "$(unhealthy)" = '["node-11","node-15","node-19","node-3","node-7"]' ] && echo yes; }
+wait_for broken_are_told
