@@ -30,6 +30,9 @@ static const char find_sql[] = "SELECT job_key, job_id, cluster, user, name, par
                                " WHERE to_ns IS NULL ORDER BY time_ns DESC LIMIT 1024";
 static const char find_cores_sql[] =
     "SELECT core FROM job_core WHERE job_key = ?1 AND to_ns IS NULL";
+/* Of the same job, when it was there before: its file may be older than that. */
+static const char ended_sql[] =
+    "SELECT coalesce(max(to_ns), 0) FROM job WHERE job_id = ?1 AND cluster = ?2";
 static const char add_sql[] = "INSERT INTO job VALUES (NULL, ?1, NULL, ?3, ?4, ?5, ?6, ?7, ?2)";
 static const char name_sql[] =
     "UPDATE job SET user = ?2, name = ?3, partition = ?4 WHERE job_key = ?1";
@@ -127,9 +130,31 @@ static int run(sqlite3 *db, const char *sql, const uint64_t *numbers, int number
     return ntk_store_sql_finish(db, statement, row_count, err);
 }
 
+/* A job that was lost from sight and is there again goes on; it held nothing twice. */
+static int find_since(sqlite3 *db, const struct open_job *open, uint64_t *since_ns,
+                      struct ntk_err *err)
+{
+    sqlite3_stmt *statement = NULL;
+    int ret = ntk_store_sql_prepare(db, ended_sql, &statement, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    sqlite3_bind_text(statement, 1, open->id, -1, SQLITE_STATIC);
+    sqlite3_bind_text(statement, 2, open->cluster, -1, SQLITE_STATIC);
+    if (sqlite3_step(statement) == SQLITE_ROW) {
+        sqlite3_int64 ended_ns = sqlite3_column_int64(statement, 0);
+        *since_ns = ended_ns > 0 && (uint64_t)ended_ns > *since_ns ? (uint64_t)ended_ns : *since_ns;
+    } else {
+        ret = ntk_store_sql_error(db, "database", err);
+    }
+    sqlite3_finalize(statement);
+    return ret;
+}
+
 static int add_job(struct ntk_store_jobs *jobs, sqlite3 *db, const struct ntk_job *job,
-                   uint32_t lnc, struct open_job **out_open, uint64_t *row_count,
-                   struct ntk_err *err)
+                   uint32_t lnc, struct open_job **out_open, uint64_t *since_ns,
+                   uint64_t *row_count, struct ntk_err *err)
 {
     struct open_job *open = ntk_vec_add(&jobs->open);
 
@@ -141,10 +166,11 @@ static int add_job(struct ntk_store_jobs *jobs, sqlite3 *db, const struct ntk_jo
     ntk_str_copy(open->user, TEXT_BYTES, job->user);
     ntk_str_copy(open->name, TEXT_BYTES, job->name);
     ntk_str_copy(open->partition, TEXT_BYTES, job->partition);
-    const uint64_t numbers[] = { job->since_realtime_ns, lnc };
+    int ret = find_since(db, open, since_ns, err);
+    const uint64_t numbers[] = { *since_ns, lnc };
     const char *const texts[] = { open->id, open->user, open->name, open->partition,
                                   open->cluster };
-    int ret = run(db, add_sql, numbers, 2, texts, 5, row_count, err);
+    ret = ret < 0 ? ret : run(db, add_sql, numbers, 2, texts, 5, row_count, err);
     open->key = sqlite3_last_insert_rowid(db);
     *out_open = open;
     return ret;
@@ -231,7 +257,7 @@ static int write_job(struct ntk_store_jobs *jobs, sqlite3 *db, const struct ntk_
 
     if (!open) {
         began_ns = job->since_realtime_ns;
-        ret = add_job(jobs, db, job, lnc, &open, row_count, err);
+        ret = add_job(jobs, db, job, lnc, &open, &began_ns, row_count, err);
     } else {
         ret = name_job(db, open, job, row_count, err);
     }

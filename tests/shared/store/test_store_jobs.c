@@ -312,6 +312,26 @@ static void a_job_that_begins_again_is_one_with_two_runs(void **state)
     assert_int_equal(answer.jobs[0].used_ns, 13 * SECOND);
 }
 
+/* As when the folder cannot be read for a moment: its file still says since when it is there. */
+static void a_job_that_was_lost_from_sight_held_nothing_twice(void **state)
+{
+    const struct fixture *f = *state;
+    struct test_period period = { 0 };
+    uint32_t cores[] = { 4, 5 };
+    struct ntk_job job = job_make("42", "alice", 0, cores, 2);
+    struct ntk_store *store = store_open(f);
+
+    run(store, &period, 0, 20, &job, 1);
+    run(store, &period, 20, 21, NULL, 0);
+    run(store, &period, 21, 30, &job, 1);
+    assert_int_equal(ntk_store_close(store, NULL), 0);
+    struct answer answer = ask(f, "42", NULL);
+    assert_int_equal(answer.count, 1);
+    assert_int_equal(answer.jobs[0].from_ns, AT(0));
+    assert_int_equal(answer.jobs[0].held_ns, 60 * SECOND);
+    assert_int_equal(answer.jobs[0].used_ns, 30 * SECOND);
+}
+
 static void logical_cores_are_counted_where_two_physical_ones_are_one(void **state)
 {
     const struct fixture *f = *state;
@@ -378,6 +398,7 @@ int main(void)
         TEST(where_seconds_are_gone_minutes_answer),
         TEST(an_agent_that_starts_again_goes_on_with_a_job),
         TEST(a_job_that_begins_again_is_one_with_two_runs),
+        TEST(a_job_that_was_lost_from_sight_held_nothing_twice),
         TEST(logical_cores_are_counted_where_two_physical_ones_are_one),
         TEST(what_nobody_knows_is_not_zero),
     };
