@@ -12,6 +12,7 @@
 #include "shared/store/tier.h"
 
 #define SQL_BYTES 768
+#define OLDER_BYTES 96
 #define VACUUM_PAGES "2000"
 #define TABLES_MAX 14
 
@@ -34,6 +35,9 @@ static const struct {
                            "execution_hour", "model_hour", "rank_hour", "unwatched",
                            "device_health", "rank_verdict", "job_core", "job" } },
 };
+
+/* Tables whose rows last: those go that ended so long ago, whenever they began. */
+static const char *const lasting[] = { "rank_verdict", "job_core", "job" };
 
 /* Before rows of memory_sample go, what each key of a living process was is said again at ?1: a
  * value holds until the next row. */
@@ -83,23 +87,35 @@ static int exec_at(sqlite3 *db, const char *sql, int64_t time_ns, struct ntk_err
     return ret;
 }
 
+/* What of a table's rows is older than limit_ns, as a condition. */
+static const char *older(const char *table, int64_t limit_ns, char sql[static OLDER_BYTES])
+{
+    int length = snprintf(sql, OLDER_BYTES, "time_ns < %" PRId64, limit_ns);
+
+    for (size_t i = 0; i < sizeof lasting / sizeof *lasting; i++) {
+        if (strcmp(table, lasting[i]) == 0) {
+            snprintf(sql + length, OLDER_BYTES - (size_t)length, " AND to_ns < %" PRId64, limit_ns);
+        }
+    }
+    return sql;
+}
+
 /* The time up to which a slice reaches: of the row NTK_RETENTION_SLICE_ROWS behind the oldest, at
  * most limit_ns. -ENODATA when there is nothing older than limit_ns. */
 static int slice_end(sqlite3 *db, const char *table, int64_t limit_ns, int64_t *out_ns,
                      struct ntk_err *err)
 {
     char sql[SQL_BYTES];
+    char condition[OLDER_BYTES];
 
-    snprintf(sql, sizeof sql, "SELECT 1 FROM %s WHERE time_ns < %" PRId64 " LIMIT 1", table,
-             limit_ns);
+    older(table, limit_ns, condition);
+    snprintf(sql, sizeof sql, "SELECT 1 FROM %s WHERE %s LIMIT 1", table, condition);
     int ret = ntk_store_sql_number(db, sql, out_ns, err);
     if (ret < 0) {
         return ret;
     }
-    snprintf(sql, sizeof sql,
-             "SELECT time_ns FROM %s WHERE time_ns < %" PRId64
-             " ORDER BY time_ns LIMIT 1 OFFSET %d",
-             table, limit_ns, NTK_RETENTION_SLICE_ROWS);
+    snprintf(sql, sizeof sql, "SELECT time_ns FROM %s WHERE %s ORDER BY time_ns LIMIT 1 OFFSET %d",
+             table, condition, NTK_RETENTION_SLICE_ROWS);
     ret = ntk_store_sql_number(db, sql, out_ns, err);
     if (ret == -ENODATA) {
         *out_ns = limit_ns;
@@ -112,6 +128,7 @@ static int slice_end(sqlite3 *db, const char *table, int64_t limit_ns, int64_t *
 static int delete_slice(sqlite3 *db, const char *table, int64_t limit_ns, struct ntk_err *err)
 {
     char sql[SQL_BYTES];
+    char condition[OLDER_BYTES];
     int64_t end_ns;
     int ret = slice_end(db, table, limit_ns, &end_ns, err);
 
@@ -122,7 +139,8 @@ static int delete_slice(sqlite3 *db, const char *table, int64_t limit_ns, struct
         ret = exec_at(db, restate_memory, end_ns, err);
     }
     if (ret == 0) {
-        snprintf(sql, sizeof sql, "DELETE FROM %s WHERE time_ns < %" PRId64, table, end_ns);
+        snprintf(sql, sizeof sql, "DELETE FROM %s WHERE time_ns < %" PRId64 " AND %s", table,
+                 end_ns, older(table, limit_ns, condition));
         ret = ntk_store_sql_exec(db, sql, err);
     }
     return ret < 0 ? ret : sqlite3_changes(db);

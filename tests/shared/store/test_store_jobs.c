@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "shared/base/clock.h"
+#include "shared/store/retention.h"
 #include "shared/store/store_reader.h"
 #include "tests/shared/store/fixture.h"
 #include "tests/shared/store/make_snapshot.h"
@@ -332,6 +333,35 @@ static void a_job_that_was_lost_from_sight_held_nothing_twice(void **state)
     assert_int_equal(answer.jobs[0].used_ns, 30 * SECOND);
 }
 
+/* Of three jobs that began long ago one is there yet and one ended a moment ago. */
+static void what_lasts_is_kept_until_it_ended_long_ago(void **state)
+{
+    const struct fixture *f = *state;
+    const struct ntk_retention retention = { { UINT64_MAX, UINT64_MAX, 60 * SECOND }, UINT64_MAX };
+    struct test_period period = { 0 };
+    uint32_t cores[] = { 4, 5, 7 };
+    struct ntk_job jobs[] = { job_make("there", "alice", -7200, cores, 1),
+                              job_make("ended", "alice", -7200, &cores[1], 1),
+                              job_make("old", "alice", -7200, &cores[2], 1) };
+    struct ntk_store *store = store_open(f);
+    sqlite3 *db = NULL;
+
+    run(store, &period, 0, 5, jobs, 3);
+    run(store, &period, 5, 90, jobs, 2);
+    run(store, &period, 90, 100, jobs, 1);
+    assert_int_equal(ntk_store_close(store, NULL), 0);
+    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+    while (ntk_retention_run(db, &retention, AT(101), NULL) > 0) {
+    }
+    sqlite3_close(db);
+    struct answer answer = ask(f, NULL, NULL);
+    assert_int_equal(answer.count, 2);
+    for (size_t i = 0; i < answer.count; i++) {
+        assert_string_not_equal(answer.ids[i], "old");
+        assert_int_equal(answer.jobs[i].core_count, 1);
+    }
+}
+
 static void logical_cores_are_counted_where_two_physical_ones_are_one(void **state)
 {
     const struct fixture *f = *state;
@@ -399,6 +429,7 @@ int main(void)
         TEST(an_agent_that_starts_again_goes_on_with_a_job),
         TEST(a_job_that_begins_again_is_one_with_two_runs),
         TEST(a_job_that_was_lost_from_sight_held_nothing_twice),
+        TEST(what_lasts_is_kept_until_it_ended_long_ago),
         TEST(logical_cores_are_counted_where_two_physical_ones_are_one),
         TEST(what_nobody_knows_is_not_zero),
     };
