@@ -122,7 +122,7 @@ static void read_file(struct ntk_jobs_folder *folder, int folder_fd, struct entr
                       uint64_t now_ns)
 {
     char bytes[NTK_JOB_FILE_BYTES_MAX + 1];
-    struct ntk_job_file file;
+    struct ntk_job_file file = { .count = 0 };
     struct ntk_err err = { 0 };
     struct stat facts;
     size_t count = 0;
@@ -133,6 +133,7 @@ static void read_file(struct ntk_jobs_folder *folder, int folder_fd, struct entr
         if (errno == ENOENT) {
             entry->is_seen = false; /* an epilog was faster */
         } else {
+            entry->is_settled = false; /* of us, perhaps: no descriptor is left */
             refuse_file(entry,
                         errno == ELOOP ? "it is a link, which is not followed" : strerror(errno));
         }
@@ -147,7 +148,7 @@ static void read_file(struct ntk_jobs_folder *folder, int folder_fd, struct entr
             entry->modified_ns <= now_ns && now_ns - entry->modified_ns < NTK_JOBS_SETTLED_NS;
         int ret = got < 0 ? ntk_err_set(&err, -errno, NTK_ERR_NO_OFFSET, "%s", strerror(errno))
                           : ntk_job_file_read(bytes, count, &file, &err);
-        entry->is_settled = !is_young;
+        entry->is_settled = !is_young && got >= 0;
         if (ret < 0) {
             refuse_file(entry, err.text);
         } else if (!file.is_unended || !is_young) {

@@ -3,10 +3,12 @@
  * snapshots of a made machine of two devices with two cores each. */
 #include "agent/collect/jobs.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -249,6 +251,29 @@ static void what_cannot_be_taken_is_said_once_and_holds_nothing(void **state)
     free(path);
 }
 
+/* For a moment the process may open no more files. */
+static void what_could_not_be_read_is_read_again(void **state)
+{
+    struct fixture *f = *state;
+    struct rlimit limit;
+
+    put(f, "0", "42\n", 10);
+    assert_jobs(f, "42 : 0 1 / 0 @10\n");
+    put(f, "0", "43\n", 5);
+    int list = open(f->path, O_RDONLY); /* where the list of the folder will be */
+    assert_true(list >= 0);
+    close(list);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &(struct rlimit){ (rlim_t)list + 1, limit.rlim_max }),
+                     0);
+    look(f);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    assert_int_equal(f->snapshot->jobs.count, 0);
+    assert_non_null(strstr(said, strerror(EMFILE)));
+    assert_jobs(f, "43 : 0 1 / 0 @5\n");
+    assert_string_equal(f->snapshot->jobs.error, "");
+}
+
 static void devices_and_cores_that_are_not_there_hold_nothing(void **state)
 {
     struct fixture *f = *state;
@@ -309,6 +334,7 @@ int main(void)
         TEST(what_is_half_written_waits_for_its_end),
         TEST(a_time_to_come_is_now),
         TEST(what_cannot_be_taken_is_said_once_and_holds_nothing),
+        TEST(what_could_not_be_read_is_read_again),
         TEST(devices_and_cores_that_are_not_there_hold_nothing),
         TEST(without_a_machine_the_devices_are_known),
         TEST(more_jobs_than_there_is_room_for_are_said),
