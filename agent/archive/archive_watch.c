@@ -48,7 +48,8 @@ struct ntk_archive_watch {
     /* Of the thread. */
     uint64_t store_id;
     struct progress progress[NTK_STORE_DATASET_COUNT];
-    size_t first; /* where a round begins: behind what failed */
+    uint64_t lost_ns[NTK_STORE_DATASET_COUNT]; /* steps up to here were counted as lost */
+    size_t first;                              /* where a round begins: behind what failed */
     bool is_failing;
     bool said_note;
     uint64_t parts_before; /* the failure */
@@ -120,6 +121,7 @@ static void read_note(struct ntk_archive_watch *watch)
     const char *cluster = watch->options.cluster ? watch->options.cluster : NTK_ARCHIVE_CLUSTER;
 
     memset(watch->progress, 0, sizeof watch->progress);
+    memset(watch->lost_ns, 0, sizeof watch->lost_ns);
     (void)snprintf(store, sizeof store, "%016" PRIx64, watch->store_id);
     if (ntk_fs_read(watch->note_path, NOTE_BYTES_MAX, &bytes, &count, NULL) < 0) {
         return;
@@ -141,15 +143,17 @@ static void read_note(struct ntk_archive_watch *watch)
 
 /* ---- a round ---- */
 
-/* Steps that the database forgot before they were written. */
+/* Steps that the database forgot, or has begun to, before they were written; each once. */
 static void count_lost(struct ntk_archive_watch *watch, enum ntk_store_dataset_id id,
                        uint64_t whole_ns)
 {
     const struct ntk_store_dataset_info *info = &ntk_store_datasets[id];
     uint64_t done_ns = watch->progress[id].done_ns;
+    uint64_t counted_ns = watch->lost_ns[id] > done_ns ? watch->lost_ns[id] : done_ns;
 
-    if (done_ns && whole_ns > done_ns) {
-        uint64_t steps = (whole_ns - done_ns + info->step_ns - 1) / info->step_ns;
+    if (done_ns && whole_ns > counted_ns) {
+        uint64_t steps = (whole_ns - counted_ns + info->step_ns - 1) / info->step_ns;
+        watch->lost_ns[id] = counted_ns + steps * info->step_ns;
         atomic_fetch_add(&watch->lost_steps, steps);
         ntk_log_warn(MODULE,
                      "the database forgot rows of up to %" PRIu64 " %s of %s before they were "
@@ -199,7 +203,7 @@ static int archive_dataset(struct ntk_archive_watch *watch, struct ntk_store_rea
         }
     }
     if (whole_ns > progress->done_ns && progress->done_ns) {
-        progress->done_ns = whole_ns / info->step_ns * info->step_ns; /* lost is counted once */
+        progress->done_ns = whole_ns / info->step_ns * info->step_ns;
     }
     if (ret == 0 && !atomic_load(&watch->stop)) {
         uint64_t over_ns = done_ns ? ntk_store_dataset_start(id, done_ns) : 0;

@@ -104,6 +104,20 @@ wait_for more
 stop
 [ ! -e s3/objects/slow ] || fail "half an object"
 
+# ---- what the database forgot meanwhile is said and counted once, however often the rest is tried ----
+make_old f.db
+first=$(sqlite3 f.db "select min(time_ns) from machine_sample")
+sqlite3 f.db "update tier set first_ns = $first where tier = 'second'"
+step=3600000000000
+printf 'neuron-monitor archive 1\nstore %016x\nplace s3://late\ncluster default\nmachine_sample %s 0\n' \
+    "$(sqlite3 f.db "select min(since_ns) from machine")" $((first / step * step - step)) >f.db.archive
+echo nobucket nobucket nobucket >s3/plan
+start f.db s3://late --archive-tables machine_sample
+wait_for goes_on
+stop
+[ "$(grep -c 'NoSuchBucket' agent.err)" = 1 ] || fail "of a bucket that is not there: $(cat agent.err)"
+[ "$(grep -c 'the database forgot' agent.err)" = 1 ] || fail "what was lost is not said once: $(cat agent.err)"
+
 # ---- wrong use ----
 for wrong in "--archive x" "--db e.db --archive-cluster x" "--db e.db --archive s3://UPPER" "--db e.db --archive x --archive-tables none"; do
     code=0
