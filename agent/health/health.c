@@ -114,6 +114,12 @@ static int exit_code(const struct ntk_host *hosts, size_t count)
                                          : EXIT_SUCCESS;
 }
 
+/* That we failed is no problem of the machine, as 1 would be to node-problem-detector. */
+static int failure_code(int code)
+{
+    return arg_npd ? NTK_HEALTH_CONDITION_UNKNOWN : code;
+}
+
 /* The exit code. */
 static int print(const struct ntk_host *hosts, size_t count)
 {
@@ -129,7 +135,7 @@ static int print(const struct ntk_host *hosts, size_t count)
     }
     int ret = ntk_hang_print(&out, "health");
     ntk_buf_fini(&out);
-    return ret == EXIT_SUCCESS ? (arg_npd ? condition : exit_code(hosts, count)) : ret;
+    return ret != EXIT_SUCCESS ? failure_code(ret) : arg_npd ? condition : exit_code(hosts, count);
 }
 
 int ntk_health_main(int argc, char **argv)
@@ -157,12 +163,12 @@ int ntk_health_main(int argc, char **argv)
     }
     struct ntk_host *hosts = ntk_hang_hosts_create(is_here ? NULL : argv + first, count, &err);
     if (!hosts) {
-        return ntk_log_failure("health", &err);
+        return failure_code(ntk_log_failure("health", &err));
     }
     int ret = is_here ? look(hosts, &err)
                       : ntk_hosts_ask(hosts, count, NTK_HOSTS_REPORT, &arg_remote, &err);
     if (ret < 0) {
-        ret = ntk_log_failure("health", &err);
+        ret = failure_code(ntk_log_failure("health", &err));
     } else {
         ret = print(hosts, count);
     }

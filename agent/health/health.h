@@ -28,8 +28,14 @@ struct ntk_health_node ntk_health_host_judge(const struct ntk_host *host);
 #define NTK_HEALTH_ALL_REASONS UINT32_MAX
 /* "dma_abort,hbm_uncorrectable": names of reasons. -EINVAL. */
 int ntk_health_reasons_parse(const char *text, uint32_t *out_reasons, struct ntk_err *err);
-/* One line of at most this many characters, as node-problem-detector takes it, and its exit code: 0
- * well, 1 a problem, 2 unknown. */
+/* Exit codes of a plug-in of node-problem-detector. */
+enum {
+    NTK_HEALTH_CONDITION_WELL = 0,
+    NTK_HEALTH_CONDITION_PROBLEM = 1,
+    NTK_HEALTH_CONDITION_UNKNOWN = 2
+};
+/* One line of at most this many characters, as node-problem-detector takes it, and its exit
+ * code. */
 #define NTK_HEALTH_LINE_MAX 80
 int ntk_health_write_condition(const struct ntk_host *hosts, size_t count, uint32_t reasons,
                                struct ntk_buf *out);

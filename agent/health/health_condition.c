@@ -10,8 +10,6 @@
 
 static_assert(NTK_HEALTH_REASON_COUNT <= 32, "reasons are bits of a word");
 
-enum { EXIT_WELL = 0, EXIT_PROBLEM = 1, EXIT_UNKNOWN = 2 };
-
 int ntk_health_reasons_parse(const char *text, uint32_t *out_reasons, struct ntk_err *err)
 {
     const char *bad = ntk_str_parse_names(text, ntk_health_reasons, sizeof *ntk_health_reasons,
@@ -67,7 +65,7 @@ int ntk_health_write_condition(const struct ntk_host *hosts, size_t count, uint3
         if (health) {
             ntk_health_reason_format(device->index, health->reason, text, sizeof text);
             add_line(out, text);
-            return EXIT_PROBLEM;
+            return NTK_HEALTH_CONDITION_PROBLEM;
         }
         if (!unknown && ntk_health_host_judge(&hosts[h]).verdict == NTK_HEALTH_UNKNOWN) {
             unknown = &hosts[h];
@@ -75,12 +73,12 @@ int ntk_health_write_condition(const struct ntk_host *hosts, size_t count, uint3
     }
     if (!unknown) {
         add_line(out, "Neuron has no error");
-        return EXIT_WELL;
+        return NTK_HEALTH_CONDITION_WELL;
     }
     (void)snprintf(text, sizeof text, "health is unknown: %s",
                    !unknown->snapshot                ? unknown->err.text
                    : unknown->snapshot->device_count ? "a device tells nothing"
                                                      : "there is no Neuron device");
     add_line(out, text);
-    return EXIT_UNKNOWN;
+    return NTK_HEALTH_CONDITION_UNKNOWN;
 }

@@ -32,6 +32,9 @@ greps '^this machine is healthy$' <text || fail "$(cat text)"
 health 0 --for 10ms --npd
 [ "$(cat text)" = 'Neuron has no error' ] || fail "$(cat text)"
 code=0
+neuron-monitor health --for 10ms --npd >/dev/full 2>errors || code=$?
+[ $code = 2 ] || fail "that we cannot write is told as a problem of the machine: $code"
+code=0
 neuron-monitor health --for 10ms >/dev/full 2>errors || code=$?
 [ $code = 1 ] || fail "a full disk is $code"
 
