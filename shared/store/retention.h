@@ -2,8 +2,9 @@
 /*
  * retention - what is kept how long: each tier by its age and its share of the file.
  *
- * Rows go only when the next tier has them: nothing is deleted before it was merged. While the file
- * is larger than it may be, the tier that is furthest above its share gives up a tenth of its span.
+ * Rows go only when the next tier has them: nothing is deleted before it was merged. What lasts is
+ * as old as its end. While the file is larger than it may be, the tier that is furthest above its
+ * share gives up a tenth of its span.
  * Private to shared/store. Threads: the writer's, between two commits.
  */
 #ifndef NTK_SHARED_STORE_RETENTION_H
