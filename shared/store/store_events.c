@@ -132,7 +132,6 @@ int ntk_store_reader_events(struct ntk_store_reader *reader, const struct ntk_st
 {
     struct ntk_buf sql = { 0 };
     sqlite3_stmt *statement = NULL;
-    int step = SQLITE_DONE;
 
     if (window->to_ns > INT64_MAX || window->from_ns >= window->to_ns) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "the window is empty");
@@ -150,13 +149,10 @@ int ntk_store_reader_events(struct ntk_store_reader *reader, const struct ntk_st
         sqlite3_bind_int64(statement, 3, (sqlite3_int64)window->from_ns);
         sqlite3_bind_int64(statement, 4, (sqlite3_int64)window->to_ns);
     }
-    while (ret == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW) {
+    while (ret == 0 && ntk_store_sql_next(reader->db, statement, &ret, err)) {
         struct ntk_store_event event;
         take_event(statement, &event);
         ret = row(&event, ctx);
-    }
-    if (ret == 0 && step != SQLITE_DONE) {
-        ret = ntk_store_sql_error(reader->db, "database", err);
     }
     sqlite3_finalize(statement);
     ntk_buf_fini(&sql);

@@ -61,20 +61,16 @@ void ntk_store_jobs_reset(struct ntk_store_jobs *jobs)
 static int load_cores(sqlite3 *db, struct open_job *open, struct ntk_err *err)
 {
     sqlite3_stmt *statement = NULL;
-    int step = SQLITE_DONE;
     int ret = ntk_store_sql_prepare(db, find_cores_sql, &statement, err);
 
     if (ret == 0) {
         sqlite3_bind_int64(statement, 1, open->key);
     }
-    while (ret == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW) {
+    while (ret == 0 && ntk_store_sql_next(db, statement, &ret, err)) {
         sqlite3_int64 core = sqlite3_column_int64(statement, 0);
         if (core >= 0 && core < (sqlite3_int64)CORES_MAX) {
             open->cores[core / 64] |= UINT64_C(1) << core % 64;
         }
-    }
-    if (ret == 0 && step != SQLITE_DONE) {
-        ret = ntk_store_sql_error(db, "database", err);
     }
     sqlite3_finalize(statement);
     return ret;
@@ -83,11 +79,10 @@ static int load_cores(sqlite3 *db, struct open_job *open, struct ntk_err *err)
 static int load(struct ntk_store_jobs *jobs, sqlite3 *db, struct ntk_err *err)
 {
     sqlite3_stmt *statement = NULL;
-    int step = SQLITE_DONE;
     int ret = ntk_store_sql_prepare(db, find_sql, &statement, err);
 
     ntk_vec_init(&jobs->open, sizeof(struct open_job));
-    while (ret == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW) {
+    while (ret == 0 && ntk_store_sql_next(db, statement, &ret, err)) {
         struct open_job *open = ntk_vec_add(&jobs->open);
 
         if (!open) {
@@ -101,9 +96,6 @@ static int load(struct ntk_store_jobs *jobs, sqlite3 *db, struct ntk_err *err)
         ntk_str_copy(open->name, TEXT_BYTES, ntk_store_sql_text(statement, 4));
         ntk_str_copy(open->partition, TEXT_BYTES, ntk_store_sql_text(statement, 5));
         ret = load_cores(db, open, err);
-    }
-    if (ret == 0 && step != SQLITE_DONE) {
-        ret = ntk_store_sql_error(db, "database", err);
     }
     sqlite3_finalize(statement);
     return ret;

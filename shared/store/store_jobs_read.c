@@ -105,21 +105,17 @@ static int load_cores(struct jobs_query *query, struct ntk_err *err)
     struct ntk_store_job *job = &query->job;
     struct ntk_buf sql = { 0 };
     sqlite3_stmt *statement = NULL;
-    int step = SQLITE_DONE;
     uint64_t held_ns = 0;
 
     ntk_buf_add_text(&sql, HOLD "SELECT core, sum(b - a) FROM hold"
                                 " WHERE core BETWEEN 0 AND 1023 GROUP BY core ORDER BY core");
     int ret = prepare(query, &sql, &statement, err);
     job->core_count = 0;
-    while (ret == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW) {
+    while (ret == 0 && ntk_store_sql_next(query->reader->db, statement, &ret, err)) {
         if (job->core_count < CORES_MAX) {
             query->cores[job->core_count++] = (uint32_t)sqlite3_column_int64(statement, 0);
             held_ns += time_at(statement, 1);
         }
-    }
-    if (ret == 0 && step != SQLITE_DONE) {
-        ret = ntk_store_sql_error(query->reader->db, "database", err);
     }
     sqlite3_finalize(statement);
     job->cores = query->cores;
@@ -437,20 +433,16 @@ static int tell_jobs(struct jobs_query *query, const char *id, const char *user,
                      ntk_store_job_row row, void *ctx, struct ntk_err *err)
 {
     sqlite3_stmt *statement = NULL;
-    int step = SQLITE_DONE;
     int ret = ntk_store_sql_prepare(query->reader->db, list_sql, &statement, err);
 
     if (ret == 0) {
         bind_list(statement, query, id, user);
         sqlite3_bind_int64(statement, 6, ntk_store_sql_integer(most));
     }
-    while (ret == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW) {
+    while (ret == 0 && ntk_store_sql_next(query->reader->db, statement, &ret, err)) {
         take_job(statement, &query->job);
         ret = load_job(query, err);
         ret = ret < 0 ? ret : row(&query->job, ctx);
-    }
-    if (ret == 0 && step != SQLITE_DONE) {
-        ret = ntk_store_sql_error(query->reader->db, "database", err);
     }
     sqlite3_finalize(statement);
     return ret < 0 ? ret : 0;

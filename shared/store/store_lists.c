@@ -205,7 +205,6 @@ int ntk_store_reader_processes(struct ntk_store_reader *reader,
 {
     struct ntk_buf sql = { 0 };
     sqlite3_stmt *statement = NULL;
-    int step = SQLITE_DONE;
     int ret = ntk_store_reader_begin(reader, err);
 
     if (ret < 0) {
@@ -218,13 +217,10 @@ int ntk_store_reader_processes(struct ntk_store_reader *reader,
     if (ret == 0) {
         ntk_store_window_bind(statement, filter);
     }
-    while (ret == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW) {
+    while (ret == 0 && ntk_store_sql_next(reader->db, statement, &ret, err)) {
         struct ntk_store_process process;
         take_process(statement, &process);
         ret = row(&process, ctx);
-    }
-    if (ret == 0 && step != SQLITE_DONE) {
-        ret = ntk_store_sql_error(reader->db, "database", err);
     }
     sqlite3_finalize(statement);
     ntk_buf_fini(&sql);
@@ -238,7 +234,6 @@ int ntk_store_reader_models(struct ntk_store_reader *reader, const struct ntk_st
 {
     struct ntk_buf sql = { 0 };
     sqlite3_stmt *statement = NULL;
-    int step = SQLITE_DONE;
 
     ntk_buf_add_text(&sql, "SELECT DISTINCT m.name FROM model m JOIN process p USING (process_id)"
                            " WHERE");
@@ -256,11 +251,8 @@ int ntk_store_reader_models(struct ntk_store_reader *reader, const struct ntk_st
     if (ret == 0) {
         ntk_store_window_bind(statement, filter);
     }
-    while (ret == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW) {
+    while (ret == 0 && ntk_store_sql_next(reader->db, statement, &ret, err)) {
         ret = row((const char *)sqlite3_column_text(statement, 0), ctx);
-    }
-    if (ret == 0 && step != SQLITE_DONE) {
-        ret = ntk_store_sql_error(reader->db, "database", err);
     }
     sqlite3_finalize(statement);
     ntk_buf_fini(&sql);

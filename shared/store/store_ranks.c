@@ -99,7 +99,6 @@ int ntk_store_reader_ranks(struct ntk_store_reader *reader, const struct ntk_sto
 {
     struct ntk_buf sql = { 0 };
     sqlite3_stmt *statement = NULL;
-    int step = SQLITE_DONE;
     int ret = ntk_store_reader_begin(reader, err);
 
     if (ret < 0) {
@@ -112,13 +111,10 @@ int ntk_store_reader_ranks(struct ntk_store_reader *reader, const struct ntk_sto
     if (ret == 0) {
         ntk_store_window_bind(statement, filter);
     }
-    while (ret == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW) {
+    while (ret == 0 && ntk_store_sql_next(reader->db, statement, &ret, err)) {
         struct ntk_store_rank rank;
         take_rank(statement, &rank);
         ret = row(&rank, ctx);
-    }
-    if (ret == 0 && step != SQLITE_DONE) {
-        ret = ntk_store_sql_error(reader->db, "database", err);
     }
     sqlite3_finalize(statement);
     ntk_buf_fini(&sql);
@@ -165,7 +161,6 @@ int ntk_store_reader_verdicts(struct ntk_store_reader *reader,
                               void *ctx, struct ntk_err *err)
 {
     sqlite3_stmt *statement = NULL;
-    int step = SQLITE_DONE;
 
     if (window->to_ns > INT64_MAX || window->from_ns >= window->to_ns) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "the window is empty");
@@ -176,13 +171,10 @@ int ntk_store_reader_verdicts(struct ntk_store_reader *reader,
         sqlite3_bind_int64(statement, 3, (sqlite3_int64)window->from_ns);
         sqlite3_bind_int64(statement, 4, (sqlite3_int64)window->to_ns);
     }
-    while (ret == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW) {
+    while (ret == 0 && ntk_store_sql_next(reader->db, statement, &ret, err)) {
         struct ntk_store_verdict verdict;
         take_verdict(statement, &verdict);
         ret = row(&verdict, ctx);
-    }
-    if (ret == 0 && step != SQLITE_DONE) {
-        ret = ntk_store_sql_error(reader->db, "database", err);
     }
     sqlite3_finalize(statement);
     return ret < 0 ? ret : 0;

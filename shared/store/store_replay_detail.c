@@ -216,7 +216,6 @@ static int load_events(sqlite3 *db, struct ntk_snapshot *snapshot, uint64_t from
 {
     struct ntk_vec events = NTK_VEC_INIT(struct ntk_event_sample);
     sqlite3_stmt *statement;
-    int step = SQLITE_DONE;
     int ret = ntk_store_sql_prepare(db, events_sql, &statement, err);
 
     if (ret == 0) {
@@ -224,15 +223,12 @@ static int load_events(sqlite3 *db, struct ntk_snapshot *snapshot, uint64_t from
         sqlite3_bind_int64(statement, 2, (sqlite3_int64)from_ns);
         sqlite3_bind_int64(statement, 3, (sqlite3_int64)most);
     }
-    while (ret == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW) {
+    while (ret == 0 && ntk_store_sql_next(db, statement, &ret, err)) {
         struct ntk_event_sample *event = ntk_replay_add(&events);
         ret = event ? 0 : ntk_err_no_memory(err);
         if (event) {
             take_event(snapshot, statement, event);
         }
-    }
-    if (ret == 0 && step != SQLITE_DONE) {
-        ret = ntk_store_sql_error(db, "database", err);
     }
     sqlite3_finalize(statement);
     snapshot->event_count = 0;

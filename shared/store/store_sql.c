@@ -75,6 +75,16 @@ int ntk_store_sql_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out_state
     return 0;
 }
 
+bool ntk_store_sql_next(sqlite3 *db, sqlite3_stmt *statement, int *ret, struct ntk_err *err)
+{
+    int step = sqlite3_step(statement);
+
+    if (step != SQLITE_ROW && step != SQLITE_DONE) {
+        *ret = ntk_store_sql_error(db, "database", err);
+    }
+    return step == SQLITE_ROW;
+}
+
 int ntk_store_sql_finish(sqlite3 *db, sqlite3_stmt *statement, uint64_t *row_count,
                          struct ntk_err *err)
 {

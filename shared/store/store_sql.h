@@ -26,6 +26,8 @@ int ntk_store_sql_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out_state
                           struct ntk_err *err);
 /* The first column of the first row as a number; -ENODATA without a row. */
 int ntk_store_sql_number(sqlite3 *db, const char *sql, int64_t *out_number, struct ntk_err *err);
+/* Whether there is a next row; *ret is what went wrong, and else as it was. */
+bool ntk_store_sql_next(sqlite3 *db, sqlite3_stmt *statement, int *ret, struct ntk_err *err);
 /* Runs a statement that has no rows, gives it back, and counts a row; also of one that fails. */
 int ntk_store_sql_finish(sqlite3 *db, sqlite3_stmt *statement, uint64_t *row_count,
                          struct ntk_err *err);

@@ -44,11 +44,10 @@ void ntk_store_verdicts_reset(struct ntk_store_verdicts *verdicts)
 static int load(struct ntk_store_verdicts *verdicts, sqlite3 *db, struct ntk_err *err)
 {
     sqlite3_stmt *statement = NULL;
-    int step = SQLITE_DONE;
     int ret = ntk_store_sql_prepare(db, find_sql, &statement, err);
 
     ntk_vec_init(&verdicts->open, sizeof(struct open_verdict));
-    while (ret == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW) {
+    while (ret == 0 && ntk_store_sql_next(db, statement, &ret, err)) {
         struct open_verdict *open = ntk_vec_add(&verdicts->open);
 
         if (!open) {
@@ -63,9 +62,6 @@ static int load(struct ntk_store_verdicts *verdicts, sqlite3 *db, struct ntk_err
         open->rank = sqlite3_column_int64(statement, 4);
         open->missing = (uint32_t)sqlite3_column_int64(statement, 5);
         open->behind_ns = (uint64_t)sqlite3_column_int64(statement, 6);
-    }
-    if (ret == 0 && step != SQLITE_DONE) {
-        ret = ntk_store_sql_error(db, "database", err);
     }
     sqlite3_finalize(statement);
     return ret;
