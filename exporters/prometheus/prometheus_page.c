@@ -698,6 +698,19 @@ static double capped(double ratio)
     return ratio > 1 ? 1 : ratio;
 }
 
+/* The port itself, or the first that is called like it: a report may tell of one twice. */
+static const struct ntk_prometheus_efa_port *
+find_efa_port(const struct ntk_prometheus_page *page, const struct ntk_prometheus_efa_port *wanted)
+{
+    const struct ntk_prometheus_efa_port *port = page->efa_ports;
+
+    while (port != wanted &&
+           (port->port != wanted->port || strcmp(port->device, wanted->device) != 0)) {
+        port++;
+    }
+    return port;
+}
+
 /* Adapters that went away keep no series. */
 static void update_efa(struct ntk_prometheus_page *page, const struct ntk_snapshot *snapshot)
 {
@@ -705,12 +718,13 @@ static void update_efa(struct ntk_prometheus_page *page, const struct ntk_snapsh
     for (size_t i = 0;
          i < snapshot->efa_port_count && page->efa_port_count < NTK_PROMETHEUS_EFA_PORTS_MAX; i++) {
         const struct ntk_efa_port *from = &snapshot->efa_ports[i];
-        struct ntk_prometheus_efa_port *port = &page->efa_ports[page->efa_port_count++];
+        struct ntk_prometheus_efa_port *port = &page->efa_ports[page->efa_port_count];
 
         clean(port->device, from->device);
         port->port = from->port;
         port->has = from->has;
         memcpy(port->counter, from->counter, sizeof port->counter);
+        page->efa_port_count += find_efa_port(page, port) == port;
     }
 }
 
