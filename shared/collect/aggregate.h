@@ -90,6 +90,8 @@ void ntk_aggregate_devices(struct ntk_aggregate *aggregate, const struct ntk_dev
 /* Where devices are judged; what the tree says is handed in there, processes are the aggregate's.
  * Borrowed. */
 struct ntk_health *ntk_aggregate_health(struct ntk_aggregate *aggregate);
+/* Whether a process is observed, or was until now. */
+bool ntk_aggregate_has_process(const struct ntk_aggregate *aggregate);
 /* Whether a process is on the software machine. */
 bool ntk_aggregate_has_software_process(const struct ntk_aggregate *aggregate);
 /* An execution on a core (global physical) ended with this status; its counters follow. */

@@ -85,6 +85,11 @@ bool ntk_aggregate_has_software_process(const struct ntk_aggregate *aggregate)
     return false;
 }
 
+bool ntk_aggregate_has_process(const struct ntk_aggregate *aggregate)
+{
+    return aggregate->runtimes.count > 0;
+}
+
 void ntk_aggregate_failure(struct ntk_aggregate *aggregate, uint32_t core, uint32_t nrt_status,
                            bool is_new)
 {

@@ -6,8 +6,12 @@
 #include "shared/collect/source.h"
 #include "shared/device/device.h"
 
-/* Each fifth look is a whole one. */
+/* Each fifth look is a whole one, cores included. On a machine with many of them, a thousand files
+ * and more, those that nobody uses are looked at more rarely: counts grow with executions only. */
 #define LOOKS_OF_CORES 5
+#define MANY_CORES 64
+#define IDLE_CORES_NS (5 * NTK_NS_PER_SECOND)
+#define IDLE_AFTER_NS (60 * NTK_NS_PER_SECOND)
 
 struct source_device {
     struct ntk_device_source *device;
@@ -18,7 +22,10 @@ struct source_device {
     uint64_t identity;                   /* of the tree that was judged last */
     bool appeared;                       /* ... which is newer than the collector */
     uint64_t looked_ns;                  /* for faults */
-    unsigned int looks;                  /* since cores were looked at */
+    unsigned int looks;                  /* since the tree was looked for */
+    uint64_t cores_ns;                   /* when cores were looked at; 0: never */
+    uint64_t worked_ns;                  /* when some were last seen in use */
+    uint64_t success_count;              /* of all cores */
     struct ntk_device_reading *readings; /* NTK_DEVICES_MAX */
     const char *hooks_dir;               /* NULL: found */
     struct ntk_finding findings[NTK_FINDINGS_MAX];
@@ -42,6 +49,7 @@ static int refresh(struct source_device *source, struct ntk_aggregate *aggregate
     if (is_new) {
         source->appeared = source->started;
         source->identity = tree->identity;
+        source->cores_ns = 0;
     }
     ntk_health_tree(ntk_aggregate_health(aggregate), tree, is_new, ntk_aggregate_now(aggregate));
     return ret;
@@ -59,6 +67,38 @@ static void judge(struct source_device *source, struct ntk_aggregate *aggregate,
     ntk_health_findings(ntk_aggregate_health(aggregate), source->findings,
                         ntk_findings_read(source->hooks_dir, source->findings, NTK_FINDINGS_MAX),
                         ntk_aggregate_now(aggregate));
+}
+
+/* Cores are in use when a process is observed, or when they completed something for another. */
+static bool are_cores_due(struct source_device *source, struct ntk_aggregate *aggregate,
+                          uint64_t monotonic_ns)
+{
+    if (ntk_aggregate_has_process(aggregate)) {
+        source->worked_ns = monotonic_ns;
+    }
+    const struct ntk_device_tree *tree = ntk_device_source_tree(source->device);
+    bool is_due = source->cores_ns == 0 ||
+                  tree->device_count * tree->cores_per_device < MANY_CORES ||
+                  monotonic_ns - source->worked_ns < IDLE_AFTER_NS ||
+                  monotonic_ns - source->cores_ns >= IDLE_CORES_NS;
+
+    source->cores_ns = is_due ? monotonic_ns : source->cores_ns;
+    return is_due;
+}
+
+static void look_for_work(struct source_device *source, size_t count, uint64_t monotonic_ns)
+{
+    uint64_t success_count = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        for (size_t core = 0; core < NTK_DEVICE_CORES_MAX; core++) {
+            success_count += source->readings[i].cores[core].status[NTK_STATUS_SUCCESS].value;
+        }
+    }
+    if (success_count != source->success_count) {
+        source->success_count = success_count;
+        source->worked_ns = monotonic_ns;
+    }
 }
 
 /* Between the samples: what tells of faults, which is little. */
@@ -79,10 +119,14 @@ static int64_t source_device_drain(void *state, struct ntk_aggregate *aggregate,
             return ret;
         }
         source->looks = 0;
-        read |= NTK_DEVICE_READ_FAULTS;
+        read |= are_cores_due(source, aggregate, monotonic_ns) ? NTK_DEVICE_READ_FAULTS : 0;
     }
-    judge(source, aggregate, read,
-          ntk_device_source_read(source->device, read, source->readings, NTK_DEVICES_MAX));
+    size_t count = ntk_device_source_read(source->device, read, source->readings, NTK_DEVICES_MAX);
+
+    if (read & NTK_DEVICE_READ_FAULTS) {
+        look_for_work(source, count, monotonic_ns);
+    }
+    judge(source, aggregate, read, count);
     return 0;
 }
 
@@ -91,7 +135,7 @@ static int source_device_sample(void *state, struct ntk_aggregate *aggregate, ui
 {
     struct source_device *source = state;
     const struct ntk_device_tree *tree;
-    unsigned int read = NTK_DEVICE_READ_DEVICE | NTK_DEVICE_READ_FAULTS;
+    unsigned int read = NTK_DEVICE_READ_DEVICE;
     bool appeared;
     size_t count;
     int ret = refresh(source, aggregate, err);
@@ -108,7 +152,11 @@ static int source_device_sample(void *state, struct ntk_aggregate *aggregate, ui
     }
     source->looked_ns = monotonic_ns;
     source->looks = 0;
+    read |= are_cores_due(source, aggregate, monotonic_ns) ? NTK_DEVICE_READ_FAULTS : 0;
     count = ntk_device_source_read(source->device, read, source->readings, NTK_DEVICES_MAX);
+    if (read & NTK_DEVICE_READ_FAULTS) {
+        look_for_work(source, count, monotonic_ns);
+    }
     judge(source, aggregate, read, count);
     ntk_aggregate_devices(aggregate, tree, appeared, source->readings, count);
     return 0;

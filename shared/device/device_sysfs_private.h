@@ -82,6 +82,8 @@ struct ntk_sysfs {
     struct ntk_device_info *devices;
     size_t device_count;
     size_t open_count;
+    unsigned int reads;
+    bool checks_links; /* of this read: whether leaves that stay open are still in the tree */
     struct signature signature;
     bool infos_only;
     bool young; /* walked while it may still have been in the making */

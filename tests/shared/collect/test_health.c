@@ -33,6 +33,7 @@ struct fixture {
     uint64_t heartbeat; /* its leaf, 0 none */
     uint64_t beaten_ns;
     unsigned int trees;
+    unsigned int device_count; /* all but the first have cores and nothing else */
 };
 
 static uint64_t test_monotonic_ns(void *ctx)
@@ -55,6 +56,7 @@ static int setup(void **state)
     test_scratch_in_memory();
     f->folder = test_scratch_create();
     f->now_ns = BEGIN_NS;
+    f->device_count = 1;
     f->clock = (struct ntk_clock){ .monotonic_ns = test_monotonic_ns,
                                    .realtime_ns = test_realtime_ns,
                                    .ctx = f };
@@ -223,7 +225,7 @@ static void verdict_text(struct fixture *f, char *text, size_t bytes)
         ntk_snapshot_destroy(snapshot);
         return;
     }
-    assert_int_equal(snapshot->device_count, 1);
+    assert_int_equal(snapshot->device_count, f->device_count);
     const struct ntk_device_sample *device = &snapshot->devices[0];
     if (!(device->has & NTK_DEVICE_HAS_HEALTH)) {
         snprintf(text, bytes, "no verdict");
@@ -463,6 +465,44 @@ static void statuses_of_the_driver_stay_until_a_reset_or_until_work_is_done(void
     play(*state, "new", steps);
 }
 
+/* Of 128 cores: a sign of one that nobody uses is seen within 5 s, of one that works within 1 s. */
+static void many_cores_are_looked_at_rarely_while_nobody_uses_them(void **state)
+{
+    struct fixture *f = *state;
+    char text[512];
+
+    tree_build(f, "new");
+    for (f->device_count = 1; f->device_count < 16; f->device_count++) {
+        char name[64];
+
+        snprintf(name, sizeof name, "../neuron%u/core_count", f->device_count);
+        put(f, name, "8");
+    }
+    collector_open(f);
+    verdict_text(f, text, sizeof text);
+    wait_for(f, 61);
+    put(f, path_of_key("dma"), "1");
+    wait_for(f, 5.2);
+    verdict_text(f, text, sizeof text);
+    assert_string_equal(text, "unhealthy: dma_abort");
+    put(f, path_of_key("success"), "1");
+    wait_for(f, 5.2);
+    put(f, path_of_key("collectives"), "1");
+    wait_for(f, 1.2);
+    verdict_text(f, text, sizeof text);
+    assert_string_equal(text, "unhealthy: dma_abort, collectives_hang");
+    /* Idle again: what is not looked at yet is not known. */
+    wait_for(f, 75);
+    verdict_text(f, text, sizeof text);
+    put(f, path_of_key("hbm_status"), "1");
+    wait_for(f, 0.2);
+    verdict_text(f, text, sizeof text);
+    assert_string_equal(text, "unhealthy: dma_abort, collectives_hang");
+    wait_for(f, 5.2);
+    verdict_text(f, text, sizeof text);
+    assert_non_null(strstr(text, "hbm_uncorrectable"));
+}
+
 static void an_old_driver_is_judged_by_what_it_has(void **state)
 {
     static const struct step steps[] = {
@@ -662,6 +702,7 @@ int main(void)
         TEST(a_heart_that_was_never_seen_to_beat_gets_longer),
         TEST(a_driver_that_is_loaded_again_begins_anew),
         TEST(statuses_of_the_driver_stay_until_a_reset_or_until_work_is_done),
+        TEST(many_cores_are_looked_at_rarely_while_nobody_uses_them),
         TEST(an_old_driver_is_judged_by_what_it_has),
         TEST(a_device_without_counters_of_errors_is_judged_by_statuses),
         TEST(a_device_that_tells_nothing_is_unknown),
