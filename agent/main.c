@@ -190,6 +190,9 @@ static const struct ntk_opt last_rows[] = {
       "of one reason at most one in so long; default 10m", .is_above_zero = true },
     { 0, "capture-size", "BYTES", NTK_OPT_BYTES, &capture_options.keep_bytes,
       "of all together, the oldest goes first; default 1G", .is_above_zero = true },
+    { 0, "capture-remote", 0, NTK_OPT_FLAG, &capture_options.is_remote,
+      "who has the token of --http may ask for captures, too (neuron-profile trigger --host); "
+      "nothing else is kept then but what --capture-on says" },
     { 0, "Serving", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "web.config.file", "FILE", NTK_OPT_TEXT, &arg_web_config,
       "TLS, users and headers of both ports, in the form of the Prometheus family" },
@@ -345,6 +348,9 @@ static const char *find_lonely(const struct outputs *outputs)
           "needs --capture-folder" },
         { "--capture-size", capture_options.keep_bytes > 0, capture_options.folder != NULL,
           "needs --capture-folder" },
+        { "--capture-remote", capture_options.is_remote,
+          capture_options.folder && options.http && options.http_token_file,
+          "needs --capture-folder, --http and --http-token-file" },
         { "--archive", archive_options.target.destination != NULL, options.db_path != NULL,
           "needs --db" },
         { "--archive-cluster", archive_options.cluster != NULL,
@@ -477,7 +483,8 @@ int main(int argc, char **argv)
     options.skip_first = arg_once || arg_count; /* a look, or a number of them: whole periods */
     options.report_count = arg_once ? 1 : arg_count;
     if (capture_options.folder) {
-        for (int r = 0; r < NTK_CAPTURES_P99 && !arg_capture_on; r++) {
+        for (int r = 0; r < NTK_CAPTURES_P99 && !arg_capture_on && !capture_options.is_remote;
+             r++) {
             capture_options.is_wanted[r] = true; /* a bound of latency nobody knows */
         }
         options.captures = &capture_options;

@@ -582,6 +582,8 @@ static int open_outputs(struct ntk_monitor *monitor, struct ntk_err *err)
             .host_names = options->exporter.host_names,
             .token_path = options->http_token_file,
             .db_path = options->db_path,
+            .captures =
+                options->captures && options->captures->is_remote ? options->captures : NULL,
             .security = options->exporter.security,
             .outputs = &monitor->outputs,
         };

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "profiler/cmd.h"
+#include "profiler/cmd_trigger_hosts.h"
 #include "profiler/progress.h"
 #include "profiler/system/live_trace.h"
 #include "profiler/system/trigger.h"
@@ -22,6 +23,7 @@
 #include "shared/base/opt.h"
 #include "shared/base/str.h"
 #include "shared/base/vec.h"
+#include "shared/hosts/hosts.h"
 #include "shared/ring/ring_registry.h"
 
 #define LOOK_TIMEOUT_NS (5 * NTK_NS_PER_SECOND)
@@ -38,7 +40,16 @@ static uint64_t arg_at;
 static const char *arg_folder = "triggered";
 static uint64_t arg_timeout_ns = 60 * NTK_NS_PER_SECOND;
 static uint64_t arg_bytes = UINT64_C(1) << 30;
+static bool arg_look;
 static bool arg_json;
+static struct ntk_hosts_remote remote = { .timeout_ns = NTK_HOSTS_TIMEOUT_NS };
+static struct ntk_vec arg_hosts = NTK_VEC_INIT(const char *);
+
+static int add_host(const char *value, struct ntk_err *err)
+{
+    return ntk_vec_push(&arg_hosts, &value) < 0 ? ntk_err_no_memory(err) : 0;
+}
+static int (*const call_host)(const char *, struct ntk_err *) = add_host;
 
 static const struct ntk_opt options[] = {
     { 'p', "pid", "PID", NTK_OPT_U64, &arg_pid, "the process", .is_above_zero = true },
@@ -57,14 +68,23 @@ static const struct ntk_opt options[] = {
       .is_above_zero = true },
     { 0, "timeout", "TIME", NTK_OPT_DURATION, &arg_timeout_ns,
       "give up after this long, default 60s; what was recorded is kept", .is_above_zero = true },
+    { 0, "look", NULL, NTK_OPT_FLAG, &arg_look,
+      "record nothing: say at which execution the processes are" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "a JSON object" },
+    { 0, "Other machines", 0, NTK_OPT_HEADING, 0, 0 },
+    { 0, "host", "HOST[:PORT]", NTK_OPT_CALL, (void *)(uintptr_t)&call_host,
+      "ask the agent there, whose neuron-monitor has --capture-remote; may be repeated: all of "
+      "them record the same executions, and their files come here" },
+    { 0, "token-file", "FILE", NTK_OPT_TEXT, &remote.token_file, "bearer token for the agents" },
+    { 0, "ca-file", "FILE", NTK_OPT_TEXT, &remote.ca_file,
+      "certificates that the agents are checked against, instead of the system's" },
     NTK_OPT_COMMON,
     { 0 },
 };
 
 static const struct ntk_opt_program program = {
     .name = "neuron-profile trigger",
-    .usage = "--pid PID | --job NAME [OPTION]...",
+    .usage = "--pid PID | --job NAME [--host HOST[:PORT]]... [OPTION]...",
     .summary = "Has running processes record executions, all beginning with the same one, and\n"
                "keeps what their rings still have of the time before.",
     .options = options,
@@ -87,6 +107,8 @@ struct asking {
     struct ntk_trigger_target *targets;
 
     size_t count;
+    uint64_t now;      /* the furthest execution that was begun, at the last look */
+    double per_second; /* how fast they went */
     uint64_t first;
     char folder[PATH_MAX];
     bool may_try_again; /* with a later one */
@@ -206,10 +228,12 @@ static int first_choose(struct asking *asking, uint64_t ahead_ns, struct ntk_err
         return ret;
     }
     if (arg_at > 0 && arg_at <= now) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+        return ntk_err_set(err, -EAGAIN, NTK_ERR_NO_OFFSET,
                            "execution %llu is over: they are at %llu", (unsigned long long)arg_at,
                            (unsigned long long)now);
     }
+    asking->now = now;
+    asking->per_second = (double)(now - before) * (double)NTK_NS_PER_SECOND / (double)RATE_NS;
     asking->first = arg_at > 0 ? arg_at : now + 1 + (now - before) * ahead_ns / RATE_NS;
     return 0;
 }
@@ -385,6 +409,7 @@ static void put_json(const struct ntk_trigger_target *target, const char *before
     ntk_json_key(json, "before");
     ntk_json_text(json, before);
     ntk_json_key_text(json, "error", target->status != 0 ? target->err.text : "");
+    ntk_json_key_bool(json, "is_late", target->status == -EAGAIN);
     ntk_json_object_end(json);
 }
 
@@ -453,6 +478,60 @@ static int tell(const struct asking *asking)
     return code;
 }
 
+/* The exit code. */
+static int tell_look(const struct asking *asking)
+{
+    struct ntk_buf out = { 0 };
+    struct ntk_json json;
+
+    ntk_json_init(&json, &out, true);
+    ntk_json_object_begin(&json);
+    ntk_json_key_u64(&json, "execution", asking->now);
+    ntk_json_key_double(&json, "executions_per_second", asking->per_second);
+    ntk_json_key_array_begin(&json, "processes");
+    for (size_t i = 0; i < asking->count; i++) {
+        const struct ntk_trigger_target *target = &asking->targets[i];
+
+        ntk_json_object_begin(&json);
+        ntk_json_key_u64(&json, "pid", target->pid);
+        ntk_json_key_text(&json, "command", target->command);
+        if (target->rank >= 0) {
+            ntk_json_key_i64(&json, "rank", target->rank);
+        }
+        ntk_json_key_u64(&json, "execution", target->execution);
+        ntk_json_object_end(&json);
+        if (!arg_json) {
+            printf("process %u (%s): execution %llu\n", target->pid, target->command,
+                   (unsigned long long)target->execution);
+        }
+    }
+    ntk_json_array_end(&json);
+    ntk_json_object_end(&json);
+    ntk_buf_add_char(&out, '\n');
+    int code = arg_json ? ntk_profile_put(&out, NULL) : 0;
+    ntk_buf_fini(&out);
+    return code;
+}
+
+/* Nothing came of it. The exit code. */
+static int tell_failure(const struct ntk_err *err)
+{
+    struct ntk_buf out = { 0 };
+    struct ntk_json json;
+
+    if (arg_json) {
+        ntk_json_init(&json, &out, true);
+        ntk_json_object_begin(&json);
+        ntk_json_key_text(&json, "error", err->text);
+        ntk_json_key_bool(&json, "is_late", err->code == -EAGAIN);
+        ntk_json_object_end(&json);
+        ntk_buf_add_char(&out, '\n');
+        (void)ntk_profile_put(&out, NULL);
+        ntk_buf_fini(&out);
+    }
+    return ntk_profile_fail(err);
+}
+
 static int folder_make(struct asking *asking, struct ntk_err *err)
 {
     int ret = ntk_fs_make_folders(arg_folder, 0755, err);
@@ -490,19 +569,42 @@ int ntk_cmd_trigger(int argc, char **argv)
         return ntk_opt_usage_error(&program, "say who: --pid PID or --job NAME%s",
                                    arg_job ? ", not both" : "");
     }
+    if (arg_hosts.count == 0 && (remote.token_file || remote.ca_file)) {
+        return ntk_opt_usage_error(&program, "--token-file and --ca-file are for --host");
+    }
     (void)signal(SIGINT, interrupt);
     (void)signal(SIGTERM, interrupt);
+    if (arg_hosts.count > 0) {
+        const struct ntk_trigger_hosts_options hosts = { .names = arg_hosts.items,
+                                                         .count = arg_hosts.count,
+                                                         .remote = &remote,
+                                                         .job = arg_job,
+                                                         .pid = arg_pid,
+                                                         .executions = arg_count,
+                                                         .at_execution = arg_at,
+                                                         .timeout_ns = arg_timeout_ns,
+                                                         .keep_bytes = arg_bytes,
+                                                         .folder = arg_folder,
+                                                         .only_look = arg_look,
+                                                         .json = arg_json,
+                                                         .is_interrupted = &is_interrupted };
+        int code = ntk_trigger_hosts(&hosts);
+
+        ntk_vec_fini(&arg_hosts);
+        return code;
+    }
     int ret = ntk_ring_registry_open(&(struct ntk_ring_options){ .from = NTK_RING_FROM_NOW },
                                      &registry, &err);
     ret = ret < 0 ? ret : ntk_ring_registry_poll(registry, NULL, &err);
     ret = ret < 0 ? ret : targets_take(&asking, registry, &err);
-    ret = ret < 0 ? ret : folder_make(&asking, &err);
-    ret = ret < 0 ? ret : record(&asking, &err);
     int code = 1;
-    if (ret < 0) {
-        (void)ntk_profile_fail(&err);
+    if (arg_look) {
+        ret = ret < 0 ? ret : first_choose(&asking, AHEAD_NS, &err);
+        code = ret < 0 ? tell_failure(&err) : tell_look(&asking);
     } else {
-        code = tell(&asking);
+        ret = ret < 0 ? ret : folder_make(&asking, &err);
+        ret = ret < 0 ? ret : record(&asking, &err);
+        code = ret < 0 ? tell_failure(&err) : tell(&asking);
     }
     for (size_t i = 0; i < asking.count; i++) {
         ntk_trigger_release(&asking.targets[i]);

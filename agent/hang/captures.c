@@ -24,8 +24,7 @@
 
 #define MODULE "captures"
 #define EVERY_NS (600 * NTK_NS_PER_SECOND)
-#define FAILED_SHARE 10 /* of that, after one that failed */
-#define KEEP_BYTES (UINT64_C(1) << 30)
+#define FAILED_SHARE 10        /* of that, after one that failed */
 #define P99_EXECUTIONS_MIN 20U /* of a period: with fewer it is the slowest one */
 #define STAMP_BYTES 16         /* 20261124T010000Z, which begins the name of each folder */
 
@@ -123,27 +122,43 @@ static int is_ours(const struct dirent *entry)
 }
 
 /* The oldest go, as their names tell, until the rest is within the bound; the last one stays. */
-static void make_room(const struct ntk_captures *captures)
+void ntk_captures_make_room(const struct ntk_captures_options *options)
 {
+    uint64_t keep_bytes = options->keep_bytes > 0 ? options->keep_bytes : NTK_CAPTURES_KEEP_BYTES;
     struct dirent **entries = NULL;
-    int count = scandir(captures->options->folder, &entries, is_ours, alphasort);
+    int count = scandir(options->folder, &entries, is_ours, alphasort);
     uint64_t bytes = 0;
 
     for (int i = count - 1; i >= 0; i--) {
         char path[PATH_MAX];
         struct ntk_err err = { 0 };
 
-        if ((size_t)snprintf(path, sizeof path, "%s/%s", captures->options->folder,
-                             entries[i]->d_name) < sizeof path) {
+        if ((size_t)snprintf(path, sizeof path, "%s/%s", options->folder, entries[i]->d_name) <
+            sizeof path) {
             bytes += bytes_of(path);
-            if (bytes > captures->keep_bytes && i < count - 1 &&
-                ntk_fs_remove_tree(path, &err) < 0) {
+            if (bytes > keep_bytes && i < count - 1 && ntk_fs_remove_tree(path, &err) < 0) {
                 ntk_log_warn(MODULE, "%s", err.text);
             }
         }
         free(entries[i]);
     }
     free(entries);
+}
+
+int ntk_captures_make_folder(const struct ntk_captures_options *options, const char *what,
+                             char *buf, size_t buf_bytes, struct ntk_err *err)
+{
+    time_t now = time(NULL);
+    char stamp[32];
+    struct tm utc;
+
+    gmtime_r(&now, &utc);
+    (void)strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", &utc);
+    if ((size_t)snprintf(buf, buf_bytes, "%s/%s-%s", options->folder, stamp, what) >= buf_bytes) {
+        return ntk_err_set(err, -ENAMETOOLONG, NTK_ERR_NO_OFFSET, "%s is too long a name",
+                           options->folder);
+    }
+    return ntk_fs_make_folders(buf, 0755, err);
 }
 
 /* ---- a run ----------------------------------------------------------------------------------- */
@@ -163,7 +178,7 @@ int ntk_captures_create(const struct ntk_captures_options *options,
     }
     captures->options = options;
     captures->every_ns = options->every_ns > 0 ? options->every_ns : EVERY_NS;
-    captures->keep_bytes = options->keep_bytes > 0 ? options->keep_bytes : KEEP_BYTES;
+    captures->keep_bytes = options->keep_bytes > 0 ? options->keep_bytes : NTK_CAPTURES_KEEP_BYTES;
     ntk_child_program_beside("neuron-profile", captures->program, sizeof captures->program);
     *out_captures = captures;
     return 0;
@@ -222,11 +237,8 @@ void ntk_captures_take(struct ntk_captures *captures, enum ntk_captures_reason r
                        const char *job, uint32_t pid)
 {
     uint64_t now_ns = ntk_clock_monotonic_ns();
-    time_t now = time(NULL);
     struct ntk_err err = { 0 };
-    char stamp[32];
     char pid_text[16];
-    struct tm utc;
 
     if (!captures || !captures->options->is_wanted[reason]) {
         return;
@@ -236,12 +248,9 @@ void ntk_captures_take(struct ntk_captures *captures, enum ntk_captures_reason r
         captures->left_out[reason]++;
         return;
     }
-    gmtime_r(&now, &utc);
-    (void)strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", &utc);
     (void)snprintf(pid_text, sizeof pid_text, "%u", pid);
-    (void)snprintf(captures->folder, sizeof captures->folder, "%s/%s-%s", captures->options->folder,
-                   stamp, ntk_captures_reason_names[reason]);
-    int ret = ntk_fs_make_folders(captures->folder, 0755, &err);
+    int ret = ntk_captures_make_folder(captures->options, ntk_captures_reason_names[reason],
+                                       captures->folder, sizeof captures->folder, &err);
     if (ret == 0 && (ret = run(captures, reason, job, pid_text)) < 0) {
         ntk_err_set(&err, ret, NTK_ERR_NO_OFFSET, "cannot run %s: %s", captures->program,
                     strerror(-ret));
@@ -287,7 +296,7 @@ static void run_look(struct ntk_captures *captures)
             ntk_log_warn(MODULE, "not all of it could be had: %s/trigger.log", captures->folder);
             fail_note(captures, captures->running_reason);
         }
-        make_room(captures);
+        ntk_captures_make_room(captures->options);
     }
 }
 

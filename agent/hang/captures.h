@@ -14,6 +14,7 @@
 #define NTK_AGENT_HANG_CAPTURES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "shared/base/err.h"
@@ -39,10 +40,19 @@ struct ntk_captures_options {
     const char *folder;  /* NULL: nothing is kept */
     uint64_t every_ns;   /* of one reason; 0: ten minutes */
     uint64_t keep_bytes; /* of all; 0: 1 GiB */
+    bool is_remote;      /* whoever has the token may ask for some, too */
 };
 
 /* "hang,slow,p99=50ms". -EINVAL with a sentence. */
 int ntk_captures_parse(const char *list, struct ntk_captures_options *options, struct ntk_err *err);
+
+#define NTK_CAPTURES_KEEP_BYTES (UINT64_C(1) << 30) /* of all, unless somebody says otherwise */
+
+/* A folder for one more, named by the time and by what it is. */
+int ntk_captures_make_folder(const struct ntk_captures_options *options, const char *what,
+                             char *buf, size_t buf_bytes, struct ntk_err *err);
+/* The oldest go until all are within the bound. */
+void ntk_captures_make_room(const struct ntk_captures_options *options);
 
 struct ntk_captures;
 

@@ -2,23 +2,29 @@
 /* routes - what the agent's own HTTP port answers. */
 #include "agent/http/routes.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/hang/captures_http.h"
 #include "agent/http/api.h"
 #include "agent/http/page/page_files.h"
 #include "shared/base/log.h"
 #include "shared/http/http_guard.h"
 
 #define LOOPBACK "127.0.0.1"
+#define SLOW_ROUTES_MAX 32
 
 struct ntk_routes {
     struct ntk_http_route routes[NTK_EXPORTER_COUNT + 8];
+    struct ntk_http_route slow_routes[SLOW_ROUTES_MAX];
+    struct ntk_http_upload uploads[2];
     struct ntk_http_guard *guard;
     struct ntk_http_files *page;
     struct ntk_api *api;
+    struct ntk_captures_http *captures; /* NULL: none for others */
     struct ntk_http_server *server;
     struct ntk_http_feed *stream;
     struct ntk_http_feed *live;
@@ -128,11 +134,32 @@ static int create_parts(struct ntk_routes *routes, const struct ntk_routes_optio
     if (ret >= 0) {
         routes->page = ntk_http_files_create(ntk_page_files);
         routes->api = ntk_api_create(options->db_path);
-        if (!routes->page || !routes->api) {
+        if (options->captures) {
+            routes->captures = ntk_captures_http_create(options->captures);
+        }
+        if (!routes->page || !routes->api || (options->captures && !routes->captures)) {
             ret = ntk_err_no_memory(err);
         }
     }
     return ret;
+}
+
+/* Answers that take a while, and what is sent here. */
+static void add_slow_routes(struct ntk_routes *routes, struct ntk_http_options *http)
+{
+    const struct ntk_http_route *questions = ntk_api_routes_get(routes->api);
+    size_t count = 0;
+
+    if (routes->captures) {
+        routes->slow_routes[count++] = ntk_captures_http_route(routes->captures);
+        routes->uploads[0] = ntk_captures_http_upload(routes->captures);
+        http->uploads = routes->uploads;
+    }
+    for (size_t i = 0; questions[i].path; i++) {
+        assert(count + 1 < SLOW_ROUTES_MAX);
+        routes->slow_routes[count++] = questions[i];
+    }
+    http->slow_routes = routes->slow_routes;
 }
 
 static int start(struct ntk_routes *routes, const struct ntk_http_options *options,
@@ -184,7 +211,7 @@ int ntk_routes_create(const struct ntk_routes_options *options, struct ntk_route
         }
         memcpy(routes->routes + count, table, sizeof table);
         http.routes = routes->routes;
-        http.slow_routes = ntk_api_routes_get(routes->api);
+        add_slow_routes(routes, &http);
         http.guard = routes->guard;
         ret = start(routes, &http, err);
     }
@@ -207,6 +234,7 @@ void ntk_routes_destroy(struct ntk_routes *routes)
     }
     ntk_http_server_destroy(routes->server);
     ntk_api_destroy(routes->api);
+    ntk_captures_http_destroy(routes->captures);
     ntk_http_files_destroy(routes->page);
     ntk_http_guard_destroy(routes->guard);
     ntk_http_body_unref(routes->last);

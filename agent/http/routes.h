@@ -7,6 +7,7 @@
  *   /api/v1/report   the last report
  *   /api/v1/stream   the last report and all that follow, a line each: what stdout gets
  *   /api/v1/live     the same with nothing left out, whatever --omit and --max-line say
+ *   /api/v1/captures recordings of processes here, where they are allowed (hang/captures_http.h)
  *   /api/v1/...      questions to the database (api.h)
  *   /-/healthy /-/ready
  *
@@ -28,15 +29,17 @@
 extern "C" {
 #endif
 
+struct ntk_captures_options;
 struct ntk_routes;
 
 struct ntk_routes_options {
-    const char *address;                /* "[ADDR:]PORT", on loopback without ADDR */
-    const char *host_names;             /* that it is asked by besides its own, or NULL */
-    const char *token_path;             /* NULL: no token */
-    const char *db_path;                /* NULL: no history */
-    struct ntk_http_security *security; /* NULL: none */
-    struct ntk_outputs *outputs;        /* answer where their pages are */
+    const char *address;                         /* "[ADDR:]PORT", on loopback without ADDR */
+    const char *host_names;                      /* that it is asked by besides its own, or NULL */
+    const char *token_path;                      /* NULL: no token */
+    const char *db_path;                         /* NULL: no history */
+    const struct ntk_captures_options *captures; /* for whoever asks; NULL: nobody may */
+    struct ntk_http_security *security;          /* NULL: none */
+    struct ntk_outputs *outputs;                 /* answer where their pages are */
 };
 
 int ntk_routes_create(const struct ntk_routes_options *options, struct ntk_routes **out_routes,

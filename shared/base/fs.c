@@ -5,10 +5,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define NO_OFFSET NTK_ERR_NO_OFFSET
@@ -331,6 +334,52 @@ const char *ntk_fs_temporary_folder(void)
         return folder;
     }
     return access("/var/tmp", W_OK | X_OK) == 0 ? "/var/tmp" : "/tmp";
+}
+
+/* Part by part, for kernels and sandboxes without openat2(). */
+static int open_by_parts(int folder, const char *path, int flags)
+{
+    char copy[PATH_MAX];
+    char *rest = copy;
+    char *part;
+    int at = dup(folder);
+
+    if (strlen(path) >= sizeof copy) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    memcpy(copy, path, strlen(path) + 1);
+    while (at >= 0 && (part = strsep(&rest, "/"))) {
+        bool is_last = !rest;
+        int next = -1;
+
+        if (strcmp(part, "..") == 0) {
+            errno = EXDEV;
+        } else {
+            next = openat(at, *part ? part : ".",
+                          is_last ? flags : O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        }
+        int error = errno;
+        close(at);
+        errno = error;
+        at = next;
+    }
+    return at;
+}
+
+int ntk_fs_open_below(int folder, const char *path, int flags)
+{
+    struct open_how how = {
+        .flags = (uint64_t)(flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK),
+        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+    };
+    long fd =
+        path[0] == '/' ? (errno = EXDEV, -1) : syscall(SYS_openat2, folder, path, &how, sizeof how);
+
+    if (fd < 0 && (errno == ENOSYS || errno == EPERM || errno == EINVAL)) {
+        return open_by_parts(folder, path, (int)how.flags);
+    }
+    return (int)fd;
 }
 
 int ntk_fs_pwrite(int fd, const void *bytes, size_t bytes_count, uint64_t offset)

@@ -39,6 +39,9 @@ int ntk_fs_open_unnamed(const char *folder, struct ntk_err *err);
 /* Where large temporary files go: $TMPDIR, else /var/tmp (which lies on a disk), else /tmp.
  * Borrowed. */
 const char *ntk_fs_temporary_folder(void);
+/* Opens what lies below the folder, through no symbolic link and never outside of it. The
+ * descriptor, or -1 with errno; no sentence. */
+int ntk_fs_open_below(int folder, const char *path, int flags);
 /* pwrite() of all of it: 0 or -errno; no sentence. */
 int ntk_fs_pwrite(int fd, const void *bytes, size_t bytes_count, uint64_t offset);
 /* pread() of all of it; -EIO when the file ends before; no sentence. */

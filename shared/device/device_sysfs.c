@@ -5,30 +5,15 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "shared/base/fs.h"
 #include "shared/base/str.h"
 
 #define YOUNG_SECONDS 2
-
-int sysfs_open_below(int folder, const char *path, int flags)
-{
-    struct open_how how = {
-        .flags = (uint64_t)(flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK),
-        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
-    };
-    long fd = syscall(SYS_openat2, folder, path, &how, sizeof how);
-
-    if (fd < 0 && (errno == ENOSYS || errno == EPERM || errno == EINVAL)) {
-        return openat(folder, path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    }
-    return (int)fd;
-}
 
 static struct leaf *find_leaf(const struct ntk_sysfs *sysfs, uint16_t device, enum leaf_kind kind)
 {

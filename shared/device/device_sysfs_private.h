@@ -89,9 +89,6 @@ struct ntk_sysfs {
     bool young; /* walked while it may still have been in the making */
 };
 
-/* Below `folder` only, through no symbolic link; where the kernel cannot promise that, not through
- * the last component at least. */
-int sysfs_open_below(int folder, const char *path, int flags);
 /* Finds the leaves of all devices and reads the infos among them; 0 or -ENOMEM. */
 int sysfs_walk_devices(struct ntk_sysfs *sysfs);
 /* A leaf that tells what a device is goes into its ntk_device_info; others do nothing. */

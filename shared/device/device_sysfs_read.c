@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "shared/base/fs.h"
 #include "shared/base/str.h"
 
 #define LINK_READS 5    /* each fifth of those that only look for faults */
@@ -26,7 +27,7 @@ static ssize_t read_leaf(struct ntk_sysfs *sysfs, struct leaf *leaf, char *buf, 
     int fd = leaf->fd;
 
     if (fd < 0) {
-        fd = sysfs_open_below(sysfs->folder, leaf->path, O_RDONLY);
+        fd = ntk_fs_open_below(sysfs->folder, leaf->path, O_RDONLY);
         if (fd < 0) {
             return -errno;
         }

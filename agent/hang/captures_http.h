@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * captures_http - captures that somebody else asks this machine's agent for: neuron-profile trigger
+ * --host.
+ *
+ *   PUT /api/v1/captures?job=NAME|pid=PID&look=1
+ *   PUT /api/v1/captures?job=NAME|pid=PID&at=K&executions=N&timeout_ms=T&size=BYTES[&instead_of=ID]
+ *                                       begins it: 202 {"id": ...}
+ *   GET /api/v1/captures/ID             "state": running or done, "exit_code", "answer" (what the
+ *                                       program said), "files": [{"name", "bytes"}]
+ *   GET /api/v1/captures/ID/file?name=NAME&offset=N
+ *                                       bytes from there on, at most NTK_CAPTURES_HTTP_BYTES
+ *
+ * Each is one run of 'neuron-profile trigger'; what it records lies beside what the agent keeps by
+ * itself, within the same bound. docs/formats/http-api.md has the answers.
+ *
+ * Owner:   create / destroy; the options are borrowed. A run that is under way ends by itself.
+ * Threads: the routes run on the server's two threads; destroy when the server is gone.
+ */
+#ifndef NTK_AGENT_HANG_CAPTURES_HTTP_H
+#define NTK_AGENT_HANG_CAPTURES_HTTP_H
+
+#include "agent/hang/captures.h"
+#include "shared/http/http_server.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_CAPTURES_HTTP_PATH "/api/v1/captures"
+#define NTK_CAPTURES_HTTP_MAX 16         /* that are remembered; the oldest that is done goes */
+#define NTK_CAPTURES_HTTP_RUNS_MAX 4     /* at once; more are answered 429 */
+#define NTK_CAPTURES_HTTP_FILES_MAX 4096 /* of one that are told */
+#define NTK_CAPTURES_HTTP_BYTES ((size_t)4 * 1024 * 1024)
+#define NTK_CAPTURES_HTTP_TIMEOUT_NS (600 * NTK_NS_PER_SECOND) /* at most */
+
+struct ntk_captures_http;
+
+/* NULL without memory. */
+struct ntk_captures_http *ntk_captures_http_create(const struct ntk_captures_options *options);
+void ntk_captures_http_destroy(struct ntk_captures_http *captures);
+
+/* For ntk_http_options. */
+struct ntk_http_upload ntk_captures_http_upload(struct ntk_captures_http *captures);
+struct ntk_http_route ntk_captures_http_route(struct ntk_captures_http *captures);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

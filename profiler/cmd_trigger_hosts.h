@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd_trigger_hosts - neuron-profile trigger --host: processes of many machines record the same
+ * executions, through the agents there, and their files come here.
+ *
+ * First each agent says where its processes are; then all are told the same first execution, far
+ * enough ahead. One that hears of it too late has all of them begin again, further ahead.
+ *
+ * Threads: one.
+ */
+#ifndef NTK_PROFILER_CMD_TRIGGER_HOSTS_H
+#define NTK_PROFILER_CMD_TRIGGER_HOSTS_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/hosts/hosts.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_TRIGGER_HOSTS_MAX 1024u
+#define NTK_TRIGGER_HOSTS_FILES_MAX 4096u /* of one host */
+
+struct ntk_trigger_hosts_options {
+    const char *const *names;
+    size_t count;
+    const struct ntk_hosts_remote *remote;
+    const char *job; /* NULL: pid */
+    uint64_t pid;
+    uint64_t executions;
+    uint64_t at_execution; /* 0: one that all have before them */
+    uint64_t timeout_ns;
+    uint64_t keep_bytes; /* of the captures of one process */
+    const char *folder;  /* a folder in it for each host */
+    bool only_look;
+    bool json;
+    const volatile sig_atomic_t *is_interrupted;
+};
+
+/* The exit code: 0 when all machines recorded all. */
+int ntk_trigger_hosts(const struct ntk_trigger_hosts_options *options);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
