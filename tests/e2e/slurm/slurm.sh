@@ -154,11 +154,13 @@ wait_for late_is_alone
 wait_for is_done "$late"
 scancel "$late"
 wait_for holds ""
+wait_for agrees "$late" 10
 killed=$(submit --gres=gpu:1 job 10)
 wait_for holds "0:$killed:$user"
 scancel --batch --signal=KILL "$killed"
 wait_for holds ""
 wait_for node_is idle
+wait_for agrees "$killed" 0 # it was never told to begin
 
 # Tasks of a step share the cores of the job.
 srun --quiet --ntasks=2 --gres=gpu:1 --output=task.%t sh -c 'echo $NEURON_RT_VISIBLE_CORES'
@@ -182,4 +184,5 @@ NEURON_SOFT_FAULT=hbm-ue:at=1 srun --quiet --gres=gpu:1 neuron-bench exec memcpy
 wait_for node_is drained
 scontrol show node trn1 | greps 'Reason=neuron0 is unhealthy: hbm_uncorrectable' || fail "the node does not say why it is drained"
 next=$(submit --gres=gpu:1 job 1)
-node_is drained >/dev/null && [ "$(squeue --noheader --job="$next" --format=%T)" = PENDING ] || fail "a job on a drained node"
+waits_for_the_node() { squeue --noheader --job="$next" --format='%T %r' | greps '^PENDING .*DRAINED' && echo yes; }
+wait_for waits_for_the_node
