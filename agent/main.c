@@ -45,6 +45,7 @@ static bool arg_no_imds;
 static bool arg_schema;
 static bool arg_k8s_info;
 static bool arg_attach;
+static uint64_t arg_canary_ns;
 static struct ntk_pods_options pod_options;
 /* Those of --k8s-resource behind the known ones. */
 static struct ntk_pod_resource pod_resources[NTK_POD_RESOURCES_MAX + 1];
@@ -212,6 +213,10 @@ static const struct ntk_opt last_rows[] = {
       "watch jobs that run with the vendor's runtime and without our hooks, as neuron-monitor "
       "attach "
       "--all does; needs privileges" },
+    { 0, "canary", "TIME", NTK_OPT_DURATION, &arg_canary_ns,
+      "look for silent data corruption: each so often run a program with a known answer on each "
+      "core that nobody has, as neuron-monitor diag --canary does",
+      .is_above_zero = true },
     { 0, "command-lines", 0, NTK_OPT_FLAG, &options.command_lines,
       "tell the arguments of applications too, not only what program they are; arguments may hold "
       "secrets" },
@@ -502,13 +507,18 @@ int main(int argc, char **argv)
         ntk_monitor_config_fini(&config);
         return ntk_log_failure(NULL, &err);
     }
-    struct ntk_attach_child attacher = { 0 };
+    struct ntk_child_tied attacher = { 0 };
+    struct ntk_child_tied canary = { 0 };
     struct ntk_err attach_err = { 0 };
     if (arg_attach && ntk_attach_child_start(&attacher, &attach_err) < 0) {
         ntk_log_warn("attach", "%s", attach_err.text);
     }
+    if (arg_canary_ns && ntk_diag_canary_start(arg_canary_ns, &canary, &attach_err) < 0) {
+        ntk_log_warn("canary", "%s", attach_err.text);
+    }
     int ret = ntk_monitor_run(monitor, &err);
-    ntk_attach_child_stop(&attacher);
+    ntk_child_tied_stop(&canary);
+    ntk_child_tied_stop(&attacher);
     struct ntk_err store_err = { 0 };
     int closed = ntk_monitor_destroy(monitor, &store_err);
     ntk_http_security_close(options.exporter.security);

@@ -46,6 +46,7 @@ static bool arg_print_thresholds;
 static bool arg_strict;
 static bool arg_canary;
 static uint64_t arg_interval_ns;
+static bool arg_ends_with_stdin;
 static uint64_t arg_rounds;
 static struct ntk_diag diag = {
     .plan = { .duration_ns = 0,
@@ -79,6 +80,7 @@ static const struct ntk_opt option_rows[] = {
     { 0, "interval", "TIME", NTK_OPT_DURATION, &arg_interval_ns,
       "between two programs on a core, default 60s", .is_above_zero = true },
     { 0, "rounds", "N", NTK_OPT_U64, &arg_rounds, "end after so many", .is_above_zero = true },
+    { 0, NTK_DIAG_CHILD_OPTION, 0, NTK_OPT_FLAG, &arg_ends_with_stdin, NULL },
     { 0, "Results", 0, NTK_OPT_HEADING, 0, 0 },
     { 'j', "json", 0, NTK_OPT_FLAG, &arg_json, "a JSON object with all results" },
     { 0, "strict", 0, NTK_OPT_FLAG, &arg_strict, "a warning is a failure: exit code 1" },
@@ -427,8 +429,13 @@ static int diagnose(struct ntk_device_source *source)
         return 2;
     }
     if (arg_canary) {
-        return ntk_diag_canary(&diag, arg_interval_ns ? arg_interval_ns : CANARY_DEFAULT_NS,
-                               arg_rounds, arg_json);
+        const struct ntk_diag_canary_options options = { .interval_ns = arg_interval_ns
+                                                                            ? arg_interval_ns
+                                                                            : CANARY_DEFAULT_NS,
+                                                         .rounds = arg_rounds,
+                                                         .json = arg_json,
+                                                         .ends_with_stdin = arg_ends_with_stdin };
+        return ntk_diag_canary(&diag, &options);
     }
     if (diag.plan.level >= 2 && diag.core_count > 0 && cores_await(&err) < 0) {
         (void)ntk_log_failure("diag", &err);

@@ -19,6 +19,7 @@
 
 #include "agent/diag/diag_thresholds.h"
 #include "shared/base/buf.h"
+#include "shared/base/child.h"
 #include "shared/base/err.h"
 #include "shared/base/vec.h"
 #include "shared/device/device.h"
@@ -196,9 +197,20 @@ void ntk_diag_findings_look(struct ntk_diag *diag);
 
 /* ---- the canary ---- */
 
-/* Runs known answers on cores that nobody has, one a core and interval, until it is stopped or the
- * rounds are over (0: never). The exit code. */
-int ntk_diag_canary(struct ntk_diag *diag, uint64_t interval_ns, uint64_t rounds, bool json);
+#define NTK_DIAG_CHILD_OPTION "end-with-stdin" /* of who is the agent's child; in no help */
+
+/* Runs known answers on cores that nobody has, one a core and interval, until it is stopped, its
+ * standard input ends where it is tied to that, or the rounds are over (0: never). The exit code. */
+struct ntk_diag_canary_options {
+    uint64_t interval_ns;
+    uint64_t rounds;
+    bool json;
+    bool ends_with_stdin;
+};
+int ntk_diag_canary(struct ntk_diag *diag, const struct ntk_diag_canary_options *options);
+/* The same as a child of the agent. */
+int ntk_diag_canary_start(uint64_t interval_ns, struct ntk_child_tied *out_child,
+                          struct ntk_err *err);
 
 /* ---- output ---- */
 

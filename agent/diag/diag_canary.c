@@ -2,11 +2,13 @@
 /* diag_canary - known answers on cores that nobody has, again and again. */
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "agent/diag/diag.h"
 #include "shared/base/clock.h"
@@ -15,6 +17,7 @@
 #include "shared/base/timestamp.h"
 
 static volatile sig_atomic_t is_stopped;
+static bool ends_with_stdin;
 
 static void stop(int number)
 {
@@ -74,10 +77,22 @@ static int results_tell(const struct ntk_diag *diag, bool json, struct counts *c
     return ret;
 }
 
+static bool goes_on(void)
+{
+    struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+    char ignored[64];
+
+    if (ends_with_stdin && poll(&input, 1, 0) > 0 &&
+        read(STDIN_FILENO, ignored, sizeof ignored) <= 0) {
+        is_stopped = 1;
+    }
+    return !is_stopped;
+}
+
 /* Until the moment, or until it is stopped. */
 static void sleep_until(uint64_t until_ns)
 {
-    while (!is_stopped) {
+    while (goes_on()) {
         uint64_t now_ns = ntk_clock_monotonic_ns();
         uint64_t left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
         struct timespec pause = { .tv_nsec = 50000000 };
@@ -94,7 +109,7 @@ static void sleep_until(uint64_t until_ns)
 
 static void round_run(struct ntk_diag *diag, uint32_t round, struct counts *counts)
 {
-    for (size_t i = 0; i < diag->core_count && !is_stopped; i++) {
+    for (size_t i = 0; i < diag->core_count && goes_on(); i++) {
         struct ntk_diag_work work = { .job = NTK_DIAG_JOB_CANARY,
                                       .core = diag->cores[i],
                                       .round = round };
@@ -107,13 +122,15 @@ static void round_run(struct ntk_diag *diag, uint32_t round, struct counts *coun
     }
 }
 
-int ntk_diag_canary(struct ntk_diag *diag, uint64_t interval_ns, uint64_t rounds, bool json)
+int ntk_diag_canary(struct ntk_diag *diag, const struct ntk_diag_canary_options *options)
 {
+    uint64_t rounds = options->rounds;
     struct sigaction action = { .sa_handler = stop };
     struct counts counts = { 0 };
     uint64_t begun_ns = ntk_clock_monotonic_ns();
     int ret = 0;
 
+    ends_with_stdin = options->ends_with_stdin;
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
     diag->is_wanted = ntk_diag_owner_is_wanted;
@@ -123,18 +140,34 @@ int ntk_diag_canary(struct ntk_diag *diag, uint64_t interval_ns, uint64_t rounds
         return EXIT_FAILURE;
     }
     for (uint64_t round = 0; ret == 0 && !is_stopped && (rounds == 0 || round < rounds); round++) {
-        sleep_until(begun_ns + round * interval_ns);
+        sleep_until(begun_ns + round * options->interval_ns);
         ntk_vec_clear(&diag->results);
         if (!is_stopped) {
             round_run(diag, (uint32_t)round, &counts);
             ntk_diag_findings_keep(diag, false);
-            ret = results_tell(diag, json, &counts);
+            ret = results_tell(diag, options->json, &counts);
         }
     }
-    if (!json && ret == 0) {
+    if (!options->json && ret == 0) {
         (void)printf("%" PRIu64 " answers were right, %" PRIu64 " wrong; %" PRIu64
                      " times a job had the core, %" PRIu64 " times one came\n",
                      counts.passed, counts.failed, counts.owned, diag->given_back);
     }
     return counts.failed > 0 || ret < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int ntk_diag_canary_start(uint64_t interval_ns, struct ntk_child_tied *out_child,
+                          struct ntk_err *err)
+{
+    char interval[32];
+    char *const argv[] = { (char *)"neuron-monitor",
+                           (char *)"diag",
+                           (char *)"--canary",
+                           (char *)"--interval",
+                           interval,
+                           (char *)"--" NTK_DIAG_CHILD_OPTION,
+                           NULL };
+
+    (void)snprintf(interval, sizeof interval, "%" PRIu64 "ns", interval_ns);
+    return ntk_child_tied_start(argv, out_child, err);
 }

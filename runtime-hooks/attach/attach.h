@@ -14,20 +14,13 @@
 #ifndef NTK_RUNTIME_HOOKS_ATTACH_ATTACH_H
 #define NTK_RUNTIME_HOOKS_ATTACH_ATTACH_H
 
-#include <sys/types.h>
-
+#include "shared/base/child.h"
 #include "shared/base/err.h"
 
 /* The command "neuron-monitor attach"; argv[0] is its own name. Returns the exit code. */
 int ntk_attach_main(int argc, char **argv);
 
 /* That command for all processes, as a child that ends with the caller. Its lines go to stderr. */
-struct ntk_attach_child {
-    pid_t pid; /* 0: none */
-    int lifeline;
-};
-int ntk_attach_child_start(struct ntk_attach_child *out_child, struct ntk_err *err);
-/* Ends it and waits; nothing for a zeroed one. */
-void ntk_attach_child_stop(struct ntk_attach_child *child);
+int ntk_attach_child_start(struct ntk_child_tied *out_child, struct ntk_err *err);
 
 #endif

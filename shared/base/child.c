@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "shared/base/child.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -53,5 +55,49 @@ void ntk_child_program_beside(const char *name, char *buf, size_t buf_bytes)
     (void)snprintf(buf, buf_bytes, "%.*s/%s", slash ? (int)(slash - own) : 0, own, name);
     if (!slash || access(buf, X_OK) != 0) {
         (void)snprintf(buf, buf_bytes, "%s", name);
+    }
+}
+
+int ntk_child_tied_start(char *const *argv, struct ntk_child_tied *out_child, struct ntk_err *err)
+{
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attributes;
+    int ends[2];
+    sigset_t none;
+    pid_t pid;
+
+    if (pipe2(ends, O_CLOEXEC) < 0) {
+        return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot make a pipe: %s",
+                           strerror(errno));
+    }
+    sigemptyset(&none);
+    posix_spawn_file_actions_init(&files);
+    posix_spawnattr_init(&attributes);
+    posix_spawn_file_actions_adddup2(&files, ends[0], STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
+    /* Signals are blocked in the parent's threads; ctrl-c is the parent's, which ends the child. */
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setpgroup(&attributes, 0);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
+    int code = posix_spawn(&pid, "/proc/self/exe", &files, &attributes, argv, environ);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&files);
+    close(ends[0]);
+    if (code != 0) {
+        close(ends[1]);
+        return ntk_err_set(err, -code, NTK_ERR_NO_OFFSET, "cannot start %s once more: %s", argv[0],
+                           strerror(code));
+    }
+    *out_child = (struct ntk_child_tied){ pid, ends[1] };
+    return 0;
+}
+
+void ntk_child_tied_stop(struct ntk_child_tied *child)
+{
+    if (child->pid > 0) {
+        close(child->lifeline); /* the end of its standard input ends it */
+        while (waitpid(child->pid, NULL, 0) < 0 && errno == EINTR) {
+        }
+        child->pid = 0;
     }
 }

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "shared/base/err.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -28,6 +30,17 @@ struct ntk_child {
 
 /* 0 or -errno. */
 int ntk_child_start(const struct ntk_child *child, pid_t *out_pid);
+
+/* This program once more, for a task of its own. It ends when its standard input does, and so with
+ * its parent, whatever ends that; what it says goes to the parent's stderr. */
+struct ntk_child_tied {
+    pid_t pid; /* 0: none */
+    int lifeline;
+};
+/* argv[0] is its name. 0, or -errno with a sentence. */
+int ntk_child_tied_start(char *const *argv, struct ntk_child_tied *out_child, struct ntk_err *err);
+/* Ends it and waits; nothing for a zeroed one. */
+void ntk_child_tied_stop(struct ntk_child_tied *child);
 
 /* The path of a program of ours beside this one, or its name alone where none is there. */
 void ntk_child_program_beside(const char *name, char *buf, size_t buf_bytes);

@@ -44,3 +44,29 @@ has_worker() { [ -n "$(cat /proc/$canary/task/$canary/children)" ] && echo yes; 
 wait_for has_worker
 kill -9 $canary
 neuron-bench exec memcpy.neff --cores 0-1 --count 2 >/dev/null || fail "a core is lost with the canary"
+
+# Beside an agent: what it finds is a verdict in the agent's own reports; it ends with the agent, however that ends.
+neuron-monitor diag -r 2 --memory 4K >/dev/null || fail "the cores are not well in the beginning"
+verdict() { tail -n 2 agent.jsonl | head -n 1 | jq -c '.neuron_ext.devices[0].health | [.verdict, (.reasons[] | .reason)]'; }
+children() { cat "/proc/$agent/task/$agent/children"; }
+start_agent() {
+    : >agent.jsonl
+    "$@" neuron-monitor --period 200ms --canary 100ms >agent.jsonl 2>agent.log &
+    agent=$!
+    pids+=("$agent")
+    has_child() { [ -n "$(children)" ] && echo yes; }
+    wait_for has_child
+    child=$(children)
+}
+is_gone() { kill -0 $child 2>/dev/null || echo yes; }
+start_agent env NEURON_SOFT_FAULT=bit-flip:at=1,core=1
+is_found() { [ "$(verdict)" = '["unhealthy","silent_corruption"]' ] && echo yes; }
+wait_for is_found
+greps 'FAIL core 1 answer ' agent.log || fail "the agent's log says nothing: $(cat agent.log)"
+neuron-bench exec memcpy.neff --cores 0-1 --count 2 >/dev/null || fail "a job is refused a core for the agent's canary"
+kill -TERM "$agent"
+wait "$agent" || fail "the agent ended with $?: $(cat agent.log)"
+wait_for is_gone
+start_agent env
+kill -9 "$agent"
+wait_for is_gone
