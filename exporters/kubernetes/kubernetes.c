@@ -80,6 +80,7 @@ struct kubernetes {
     pthread_cond_t changed;
     struct told condition;
     struct told taints;
+    uint64_t began_ns;
     bool has_wanted;
     struct ntk_node_condition wanted;
     struct ntk_device_verdicts verdicts;
@@ -312,17 +313,21 @@ static int tell_taints(struct kubernetes *state, const struct ntk_device_verdict
 
 /* -- when -------------------------------------------------------------------------------------- */
 
+/* The lock is held. */
 static uint64_t due_ns(const struct kubernetes *state, const struct told *told)
 {
+    uint64_t gap_ns =
+        arg_heartbeat_ns < NTK_KUBERNETES_GAP_NS ? arg_heartbeat_ns : NTK_KUBERNETES_GAP_NS;
+
     if (told->retry_ns) {
         return told->retry_ns;
     }
     if (!told->said_ns) {
-        return 0;
+        /* An agent that has just begun knows nothing yet of what the one before it has told. */
+        bool is_early = strcmp(state->wanted.status, "Unknown") == 0 && !state->in_haste;
+        return is_early ? state->began_ns + gap_ns : 0;
     }
     if (told->is_wanted) {
-        uint64_t gap_ns =
-            arg_heartbeat_ns < NTK_KUBERNETES_GAP_NS ? arg_heartbeat_ns : NTK_KUBERNETES_GAP_NS;
         return state->in_haste ? 0 : told->said_ns + gap_ns;
     }
     return told->said_ns + arg_heartbeat_ns;
@@ -376,13 +381,17 @@ static void *run(void *ctx)
     pthread_mutex_lock(&state->lock);
     while (!state->stopping) {
         uint64_t now_ns = ntk_clock_monotonic_ns();
+
+        if (!state->has_wanted) {
+            (void)ntk_cond_wait_until(&state->changed, &state->lock, NTK_COND_FOREVER);
+            continue;
+        }
         uint64_t condition_ns = arg_condition ? due_ns(state, &state->condition) : UINT64_MAX;
         uint64_t taints_ns = arg_effect ? due_ns(state, &state->taints) : UINT64_MAX;
         uint64_t next_ns = condition_ns < taints_ns ? condition_ns : taints_ns;
 
-        if (!state->has_wanted || next_ns > now_ns) {
-            (void)ntk_cond_wait_until(&state->changed, &state->lock,
-                                      state->has_wanted ? next_ns : NTK_COND_FOREVER);
+        if (next_ns > now_ns) {
+            (void)ntk_cond_wait_until(&state->changed, &state->lock, next_ns);
             continue;
         }
         struct ntk_err condition_err = { 0 };
@@ -464,6 +473,7 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
     if (!state) {
         return ntk_err_no_memory(err);
     }
+    state->began_ns = ntk_clock_monotonic_ns();
     pthread_mutex_init(&state->lock, NULL);
     pthread_cond_init(&state->changed, NULL);
     state->source = (struct ntk_output_source){ MODULE, read_counts, state, NULL };
