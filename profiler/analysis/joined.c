@@ -870,14 +870,13 @@ static void absent_find(struct ntk_rank_list *list, struct ntk_joined *joined)
         joined->absent_count += !is_seen[rank];
     }
     free(is_seen);
+    uint64_t seen = list->ranks.count > 0 ? ranks[0].worker_last : 0;
     for (size_t r = 1; r < list->ranks.count && !joined->has_world; r++) {
-        uint32_t apart = ranks[r].worker - ranks[r - 1].worker;
-
-        if (apart > 1) {
-            joined->absent_first =
-                joined->absent_count ? joined->absent_first : ranks[r - 1].worker + 1;
-            joined->absent_count += apart - 1;
+        if (ranks[r].worker_first > seen + 1) {
+            joined->absent_first = joined->absent_count ? joined->absent_first : (uint32_t)seen + 1;
+            joined->absent_count += ranks[r].worker_first - (seen + 1);
         }
+        seen = ranks[r].worker_last > seen ? ranks[r].worker_last : seen;
     }
 }
 

@@ -22,6 +22,8 @@
 #define FIRSTS_MAX 256U  /* models on cores of one process; later ones are not known */
 #define COMMS_MAX 65536U /* a hostile file names no more */
 #define LIVES_MAX 4096U  /* of one rank; operations of later ones have none */
+#define STREAMS_MAX \
+    256U /* cores of one rank that take part in collectives; with more, each is one */
 
 /* ---- lists ---- */
 
@@ -34,6 +36,7 @@ void ntk_rank_list_init(struct ntk_rank_list *list)
     ntk_vec_init(&list->comms, sizeof(struct ntk_ntrace_comm));
     ntk_vec_init(&list->warnings, sizeof(char *));
     ntk_vec_init(&list->captures, sizeof(struct ntk_rank_capture));
+    ntk_vec_init(&list->aliases, sizeof(struct ntk_rank_alias));
 }
 
 static void rank_fini(struct ntk_rank_ops *rank)
@@ -58,6 +61,7 @@ void ntk_rank_list_fini(struct ntk_rank_list *list)
         free(capture->path);
     }
     ntk_vec_fini(&list->captures);
+    ntk_vec_fini(&list->aliases);
     ntk_vec_fini(&list->ranks);
     ntk_vec_fini(&list->hosts);
     ntk_vec_fini(&list->comms);
@@ -143,8 +147,11 @@ static int64_t comm_of(struct ntk_rank_list *list, const char *name)
 
 /* Of one worker of it. Communicators stand in `life` as comm_of() has them until all is there. */
 struct one {
-    uint32_t worker;
+    uint32_t worker, worker_first, worker_last;
     int64_t begin_ns, end_ns;
+    uint32_t comm; /* of its operations, the first with the greatest world; 0: none is known */
+    bool has_ops;
+    bool is_other; /* its rank is that of another worker, which has all of it */
     struct ntk_sorter ops, runs;
 };
 
@@ -166,6 +173,7 @@ struct reading {
     struct ntk_vec firsts;  /* of struct first */
     struct ntk_vec workers; /* of struct one */
     struct ntk_vec begun;   /* of struct begun, the oldest first */
+    size_t capture_first;   /* of those beside it */
     uint64_t lost, lost_now;
     uint32_t lost_of; /* the core that lost_now is of */
 };
@@ -190,7 +198,7 @@ static void one_init(struct one *one, uint32_t worker)
 {
     const char *folder = ntk_fs_temporary_folder();
 
-    one->worker = worker;
+    *one = (struct one){ .worker = worker, .worker_first = worker, .worker_last = worker };
     one->begin_ns = INT64_MAX;
     one->end_ns = INT64_MIN;
     ntk_sorter_init(&one->ops, sizeof(struct ntk_rank_op), compare_ops, SORTER_BYTES, folder);
@@ -338,19 +346,19 @@ static int ops_store(struct ntk_rank_list *list, struct ntk_rank_ops *rank,
                      const struct ntk_sorted *sorted)
 {
     const struct ntk_rank_op *all = sorted->items;
-    int32_t cores[2] = { -1, -1 };
+    int32_t cores[STREAMS_MAX][2];
     int ret = 0;
 
+    memset(cores, -1, sizeof cores);
     ntk_rank_store_begin(&list->store, &rank->ops);
     for (size_t i = 0; i < sorted->count && ret == 0; i++) {
         struct ntk_rank_op op = all[i];
         struct ntk_rank_life *life = NULL;
 
         behind(sorted, sizeof op, i);
-        if (cores[op.is_barrier] < 0) {
-            cores[op.is_barrier] = op.device_core;
-        }
-        if (op.device_core != cores[op.is_barrier]) {
+        int32_t *core = &cores[op.stream][op.is_barrier];
+        *core = *core < 0 ? op.device_core : *core;
+        if (op.device_core != *core) {
             continue;
         }
         if (op.life > 0 && op.sequence > 0) {
@@ -428,6 +436,10 @@ static int rank_append(struct ntk_rank_list *list, struct ntk_rank_ops *rank,
     ntk_vec_clear(&rank->lives);
     rank->numbered_count = 0;
     rank->has_lost = rank->has_lost || more->has_lost;
+    rank->worker_first =
+        more->worker_first < rank->worker_first ? more->worker_first : rank->worker_first;
+    rank->worker_last =
+        more->worker_last > rank->worker_last ? more->worker_last : rank->worker_last;
     int ret = one_store(list, &one, rank, err);
     ntk_sorter_fini(&one.ops);
     ntk_sorter_fini(&one.runs);
@@ -439,6 +451,8 @@ static int worker_keep(struct reading *reading, struct one *one, size_t host, st
     struct ntk_rank_list *list = reading->list;
     struct ntk_rank_ops *known = rank_find(list, host, one->worker);
     struct ntk_rank_ops rank = { .worker = one->worker,
+                                 .worker_first = one->worker_first,
+                                 .worker_last = one->worker_last,
                                  .host = host,
                                  .has_lost = reading->lost + reading->lost_now > 0 };
 
@@ -544,6 +558,7 @@ static int captures_add(const struct reading *reading, const char *folder,
 static void reading_init(struct reading *reading, struct ntk_rank_list *list)
 {
     *reading = (struct reading){ .list = list, .lost_of = UINT32_MAX };
+    list->trace_count++;
     ntk_vec_init(&reading->workers, sizeof(struct one));
     ntk_vec_init(&reading->begun, sizeof(struct begun));
     ntk_vec_init(&reading->firsts, sizeof(struct first));
@@ -560,15 +575,130 @@ static void reading_fini(struct reading *reading)
     ntk_vec_fini(&reading->firsts);
 }
 
+/* ---- workers of one process ---- */
+
+static int compare_workers(const void *a, const void *b)
+{
+    const struct one *x = a;
+    const struct one *y = b;
+
+    return x->worker < y->worker ? -1 : x->worker > y->worker;
+}
+
+/* Whose communicator is the one that says most of a worker: that of the greatest world. */
+static void comms_note(const struct ntk_rank_list *list, struct one *one, uint32_t comm)
+{
+    const struct ntk_ntrace_comm *all = list->comms.items;
+
+    one->has_ops = true;
+    if (comm > 0 &&
+        (one->comm == 0 || all[comm - 1].world_count > all[one->comm - 1].world_count)) {
+        one->comm = comm;
+    }
+}
+
+/* Which worker is the rank of the process: who meets others, else the first; NULL: several are,
+ * apart. They are sorted. */
+static struct one *lead_find(const struct ntk_vec *workers)
+{
+    struct one *lead = NULL;
+    size_t meeting_count = 0;
+
+    ntk_vec_each(struct one, one, workers) {
+        if (one->has_ops && lead && (one->comm == 0 || one->comm != lead->comm)) {
+            return NULL;
+        }
+        meeting_count += one->has_ops;
+        lead = one->has_ops && !lead ? one : lead;
+    }
+    if (meeting_count > STREAMS_MAX) {
+        return NULL;
+    }
+    return lead || workers->count == 0 ? lead : ntk_vec_at(workers, 0);
+}
+
+/* What one worker did becomes the lead's. */
+static int one_move(struct one *one, struct one *lead, uint8_t stream, struct ntk_err *err)
+{
+    struct ntk_sorted sorted = { 0 };
+    int ret = ntk_sorter_finish(&one->ops, SORTED_HEAP_BYTES, &sorted, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    for (size_t i = 0; i < sorted.count; i++) {
+        struct ntk_rank_op op = ((const struct ntk_rank_op *)sorted.items)[i];
+
+        op.stream = stream;
+        (void)op_add(lead, &op);
+        behind(&sorted, sizeof op, i);
+    }
+    ntk_sorted_fini(&sorted, sizeof(struct ntk_rank_op));
+    ret = ntk_sorter_finish(&one->runs, SORTED_HEAP_BYTES, &sorted, err);
+    if (ret < 0) {
+        return ret;
+    }
+    for (size_t i = 0; i < sorted.count; i++) {
+        const struct ntk_rank_run *run = (const struct ntk_rank_run *)sorted.items + i;
+
+        (void)run_add(lead, run->start_ns, run->end_ns);
+        behind(&sorted, sizeof *run, i);
+    }
+    ntk_sorted_fini(&sorted, sizeof(struct ntk_rank_run));
+    one->is_other = true;
+    return 0;
+}
+
+static int workers_join(struct reading *reading, const NtkNtracePb__Info *info, size_t trace,
+                        struct ntk_err *err)
+{
+    struct ntk_vec *workers = &reading->workers;
+    uint8_t stream = 0;
+
+    ntk_vec_sort(workers, compare_workers);
+    struct one *lead = lead_find(workers);
+    if (!lead) {
+        return 0;
+    }
+    lead->worker_first = ((const struct one *)ntk_vec_at(workers, 0))->worker;
+    lead->worker_last = ((const struct one *)ntk_vec_at(workers, workers->count - 1))->worker;
+    if (info && info->core_count > 0 && info->first_core <= lead->worker_first &&
+        info->core_count - 1 <= UINT32_MAX - info->first_core &&
+        info->first_core + info->core_count - 1 >= lead->worker_last) {
+        lead->worker_first = info->first_core; /* those that did nothing are no other ranks */
+        lead->worker_last = info->first_core + info->core_count - 1;
+    }
+    ntk_vec_each(struct one, one, workers) {
+        const struct ntk_rank_alias alias = { trace, one->worker, lead->worker };
+
+        if (one == lead) {
+            continue;
+        }
+        stream += one->has_ops;
+        int ret = one_move(one, lead, stream, err);
+        if (ret < 0 || ntk_vec_push(&reading->list->aliases, &alias) < 0) {
+            return ret < 0 ? ret : -ENOMEM;
+        }
+    }
+    for (size_t c = reading->capture_first; c < reading->list->captures.count; c++) {
+        struct ntk_rank_capture *capture = ntk_vec_at(&reading->list->captures, c);
+        capture->worker = lead->worker;
+    }
+    return 0;
+}
+
 static int reading_keep(struct reading *reading, const char *folder, const NtkNtracePb__Info *info,
                         struct ntk_err *err)
 {
+    size_t trace = reading->list->trace_count - 1;
     size_t host = 0;
     int ret = host_of(reading->list, info, &host);
 
+    reading->capture_first = reading->list->captures.count;
     ret = ret < 0 ? ret : captures_add(reading, folder, info, host);
+    ret = ret < 0 ? ret : workers_join(reading, info, trace, err);
     ntk_vec_each(struct one, one, &reading->workers) {
-        ret = ret < 0 ? ret : worker_keep(reading, one, host, err);
+        ret = ret < 0 || one->is_other ? ret : worker_keep(reading, one, host, err);
     }
     return ret == -ENOMEM ? ntk_err_no_memory(err) : ret;
 }
@@ -606,6 +736,7 @@ int ntk_rank_list_add(struct ntk_rank_list *list, const struct ntk_system_trace 
         if (runs) {
             (void)run_add(one, (int64_t)span->start_ns, (int64_t)span->end_ns);
         } else {
+            comms_note(list, one, (uint32_t)comm);
             (void)op_add(one, &(struct ntk_rank_op){ .start_ns = (int64_t)span->start_ns,
                                                      .end_ns = (int64_t)span->end_ns,
                                                      .sequence = span->exec_id,
@@ -694,6 +825,9 @@ static int event_take(struct reading *reading, const NtkNtracePb__Trace *piece, 
     }
     /* A clock that was set back in between is no negative time. */
     int64_t end_ns = (int64_t)time_ns > begun.start_ns ? (int64_t)time_ns : begun.start_ns;
+    if (!runs) {
+        comms_note(reading->list, one, begun.comm);
+    }
     return runs ? run_add(one, begun.start_ns, end_ns)
                 : op_add(one, &(struct ntk_rank_op){
                                   .start_ns = begun.start_ns,

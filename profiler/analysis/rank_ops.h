@@ -7,8 +7,10 @@
  * lies in one unnamed temporary file where it is long (rank_store.h), so memory grows with the
  * number of ranks and not with their traces.
  *
- * A rank is a worker of a machine. Several traces of it that follow one another are one rank, which
- * was restarted between them.
+ * A rank is a process of a machine, known by a worker of it: a logical core. Its cores are one rank
+ * unless several of them take part in collectives and do not say that they are the same rank of the
+ * same communicator; then each worker is one. Several traces of a rank that follow one another are
+ * one, which was restarted between them.
  *
  * Owner:   caller's storage; _fini() frees. Threads: one at a time.
  */
@@ -34,7 +36,7 @@ struct ntk_rank_op {
     uint32_t life; /* index into lives of its rank; NTK_RANK_NO_LIFE: no communicator is known */
     uint16_t device_core;
     bool is_barrier;
-    uint8_t reserved;
+    uint8_t stream; /* which of the cores of its rank, as it came */
 };
 
 struct ntk_rank_run {
@@ -54,10 +56,11 @@ struct ntk_rank_life {
 };
 
 struct ntk_rank_ops {
-    uint32_t worker;
-    size_t host;                    /* index */
-    bool is_twice;                  /* several processes were it at once */
-    bool has_lost;                  /* events, of its process */
+    uint32_t worker; /* who takes part in collectives, else the first of its process */
+    uint32_t worker_first, worker_last; /* of the cores of its process that are this rank */
+    size_t host;                        /* index */
+    bool is_twice;                      /* several processes were it at once */
+    bool has_lost;                      /* events, of its process */
     struct ntk_rank_rows ops, runs; /* of struct ntk_rank_op and ntk_rank_run, by start; runs are
                                        apart */
     uint64_t numbered_count;        /* of ops, those with a life */
@@ -77,13 +80,21 @@ struct ntk_rank_host {
 struct ntk_rank_capture {
     char *path;
     size_t host;
-    uint32_t worker;
+    uint32_t worker;      /* of its rank */
     int64_t start_ns;     /* on the clock of its host, where the core began */
     const char *left_out; /* why nothing is known of that; NULL: it is */
 };
 
+/* A core of a process whose rank is another one. */
+struct ntk_rank_alias {
+    size_t trace; /* index, as they were added */
+    uint32_t worker, lead;
+};
+
 struct ntk_rank_list {
     struct ntk_vec captures; /* of struct ntk_rank_capture */
+    struct ntk_vec aliases;  /* of struct ntk_rank_alias, by trace */
+    size_t trace_count;      /* that were added */
     struct ntk_vec hosts;    /* of struct ntk_rank_host, as they came */
     struct ntk_vec ranks;    /* of struct ntk_rank_ops; after _finish() by worker, then host */
     struct ntk_vec comms;    /* of struct ntk_ntrace_comm */

@@ -45,7 +45,7 @@ static bool is_whole(const struct ntk_system_span *span)
 static uint32_t lead_of(const struct ntk_rank_files *files, size_t folder, uint32_t worker)
 {
     ntk_vec_each(const struct ntk_rank_alias, alias, &files->aliases) {
-        if (alias->folder == folder && alias->worker == worker) {
+        if (alias->trace == folder && alias->worker == worker) {
             return alias->lead;
         }
     }
@@ -155,119 +155,6 @@ static uint32_t world_rank_of(const struct ntk_rank_ops *ops, uint32_t world_cou
     return rank;
 }
 
-/* ---- processes of several cores ---- */
-
-static int compare_workers(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a;
-    uint32_t y = *(const uint32_t *)b;
-
-    return x < y ? -1 : x > y;
-}
-
-static const struct ntk_rank_ops *ops_find(const struct ntk_rank_list *list, size_t host,
-                                           uint32_t worker)
-{
-    ntk_vec_each(const struct ntk_rank_ops, ops, &list->ranks) {
-        if (ops->host == host && ops->worker == worker) {
-            return ops;
-        }
-    }
-    return NULL;
-}
-
-/* The workers of a trace, ascending; those that neither execute nor meet anybody are of no rank. */
-static int workers_take(const struct ntk_rank_list *list, const struct ntk_rank_files *files,
-                        size_t folder, struct ntk_vec *workers)
-{
-    const struct ntk_system_trace *trace = files->export->folders[folder].trace;
-    uint32_t known = UINT32_MAX;
-
-    for (size_t i = 0; i < trace->span_count; i++) {
-        uint32_t worker = trace->spans[i].worker;
-        bool is_new = worker != known && ops_find(list, files->hosts[folder], worker);
-
-        known = worker;
-        ntk_vec_each(const uint32_t, of, workers) {
-            is_new = is_new && *of != worker;
-        }
-        if (is_new && ntk_vec_push(workers, &worker) < 0) {
-            return -ENOMEM;
-        }
-    }
-    ntk_vec_sort(workers, compare_workers);
-    return 0;
-}
-
-/* Which of them is the rank: who meets others, else the first; UINT32_MAX: several are, apart. */
-static uint32_t lead_find(const struct ntk_rank_list *list, const struct ntk_rank_files *files,
-                          size_t folder, const struct ntk_vec *workers)
-{
-    const uint32_t *all = workers->items;
-    uint32_t lead = UINT32_MAX;
-    uint32_t rank = UINT32_MAX;
-
-    for (size_t i = 0; i < workers->count; i++) {
-        const struct ntk_rank_ops *ops = ops_find(list, files->hosts[folder], all[i]);
-
-        if (!ops || ops->ops.count == 0) {
-            continue;
-        }
-        uint32_t its = world_rank_of(ops, files->world_count);
-        if (lead != UINT32_MAX && (its == UINT32_MAX || its != rank)) {
-            return UINT32_MAX;
-        }
-        lead = lead == UINT32_MAX ? all[i] : lead;
-        rank = its;
-    }
-    return lead == UINT32_MAX && workers->count > 0 ? all[0] : lead;
-}
-
-static int aliases_make(const struct ntk_rank_list *list, struct ntk_rank_files *files)
-{
-    struct ntk_vec workers;
-    int ret = 0;
-
-    for (size_t f = 0; f < files->export->folder_count && ret == 0; f++) {
-        ntk_vec_init(&workers, sizeof(uint32_t));
-        ret = workers_take(list, files, f, &workers);
-        uint32_t lead = ret == 0 ? lead_find(list, files, f, &workers) : UINT32_MAX;
-        ntk_vec_each(const uint32_t, worker, &workers) {
-            const struct ntk_rank_alias alias = { f, *worker, lead };
-
-            if (ret == 0 && lead != UINT32_MAX && *worker != lead) {
-                ret = ntk_vec_push(&files->aliases, &alias);
-            }
-        }
-        ntk_vec_fini(&workers);
-    }
-    return ret;
-}
-
-/* Whether it is a rank in some process. */
-static bool is_lead(const struct ntk_rank_files *files, const struct ntk_rank_ops *ops)
-{
-    size_t aliased = 0;
-
-    for (size_t f = 0; f < files->export->folder_count; f++) {
-        const struct ntk_system_trace *trace = files->export->folders[f].trace;
-
-        if (files->hosts[f] != ops->host) {
-            continue;
-        }
-        if (lead_of(files, f, ops->worker) != ops->worker) {
-            aliased++;
-            continue;
-        }
-        for (size_t i = 0; i < trace->span_count; i++) {
-            if (trace->spans[i].worker == ops->worker) {
-                return true;
-            }
-        }
-    }
-    return aliased == 0;
-}
-
 static bool is_apart(const struct ntk_vec *ranks)
 {
     const struct ntk_rank *all = ranks->items;
@@ -302,13 +189,8 @@ static void ranks_number(const struct ntk_rank_list *list, struct ntk_rank_files
 
         ntk_vec_clear(&files->ranks);
         ntk_vec_each(const struct ntk_rank_ops, ops, &list->ranks) {
-            struct ntk_rank *rank = is_lead(files, ops)
-                                        ? ntk_vec_add(&files->ranks) /* there was room before */
-                                        : NULL;
+            struct ntk_rank *rank = ntk_vec_add(&files->ranks); /* there was room before */
 
-            if (!rank) {
-                continue;
-            }
             rank->worker = ops->worker;
             rank->host = ops->host;
             rank->number = way == 0   ? world_rank_of(ops, files->world_count)
@@ -344,9 +226,8 @@ static int ranks_make(struct ntk_rank_list *list, struct ntk_rank_files *files, 
         return ntk_err_no_memory(err);
     }
     world_count(list, files);
-    if (aliases_make(list, files) < 0) {
-        return ntk_err_no_memory(err);
-    }
+    files->aliases = list->aliases; /* a folder is a trace, in the same order */
+    ntk_vec_init(&list->aliases, sizeof(struct ntk_rank_alias));
     ranks_number(list, files);
     return 0;
 }

@@ -4,8 +4,7 @@
  * one clock, and the folder that the files go to (docs/formats/rank-traces.md).
  *
  * A rank is a process of a machine, known by a worker of it: a logical core. Several of its cores
- * are one rank unless more than one of them takes part in collectives, as different ranks of the
- * world. Its number is that in the world where traces say one of each
+ * are one rank as rank_ops.h tells. Its number is that in the world where traces say one of each
  * rank, else that of the worker, else its place. Clocks of machines are put on the first one's as
  * joined.h does it.
  *
@@ -36,12 +35,6 @@ struct ntk_rank {
     int64_t offset_ns; /* of its clock; taken off */
     uint64_t lost_count;
     uint64_t partial_count; /* spans without a begin or an end, which files leave out */
-};
-
-/* A core of a process whose rank is another one. */
-struct ntk_rank_alias {
-    size_t folder;
-    uint32_t worker, lead;
 };
 
 struct ntk_rank_files {

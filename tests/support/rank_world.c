@@ -49,13 +49,18 @@ struct out {
     struct ntk_ntrace_event *events;
     size_t count;
     uint64_t tracking_id;
-    uint32_t worker;
+    uint32_t first_core, nc;
 };
+
+static uint32_t cores_of(const struct rank_world *world)
+{
+    return world->cores > 0 ? world->cores : 1;
+}
 
 static bool flush(struct out *out)
 {
-    bool is_good = ntk_ntrace_writer_add_events(&out->writer, 0, out->worker, 0, out->events,
-                                                out->count, NULL) == 0;
+    bool is_good = ntk_ntrace_writer_add_events(&out->writer, out->nc, out->first_core + out->nc, 0,
+                                                out->events, out->count, NULL) == 0;
 
     out->count = 0;
     return is_good;
@@ -76,9 +81,13 @@ static bool event_add(struct out *out, uint8_t kind, uint8_t phase, uint64_t tim
     return true;
 }
 
-static bool span_add(struct out *out, uint8_t kind, uint64_t start_ns, uint64_t end_ns, uint64_t id,
-                     uint32_t name)
+static bool span_add(struct out *out, uint32_t nc, uint8_t kind, uint64_t start_ns, uint64_t end_ns,
+                     uint64_t id, uint32_t name)
 {
+    if (nc != out->nc && !flush(out)) {
+        return false;
+    }
+    out->nc = nc;
     out->tracking_id++;
     return event_add(out, kind, NTK_NTRACE_START, start_ns, 0, name) &&
            event_add(out, kind, NTK_NTRACE_STOP, end_ns, id, name);
@@ -101,8 +110,8 @@ static bool info_write(const struct rank_world *world, const char *folder, uint3
     info.boot_id = id;
     info.host_name = name;
     info.process_id = 1000 + rank;
-    info.core_count = 1;
-    info.first_core = rank % world->per_host;
+    info.core_count = cores_of(world);
+    info.first_core = rank % world->per_host * cores_of(world);
     info.begin_ns = BEGIN_NS;
     info.end_ns = BEGIN_NS + 1;
     return ntk_ntrace_write(path, &info.base, NULL) == 0;
@@ -130,7 +139,7 @@ static bool out_begin(struct out *out, const struct rank_world *world, const cha
     head.n_event_types = TYPES;
     head.names = names;
     head.n_names = 1;
-    *out = (struct out){ .worker = rank % world->per_host };
+    *out = (struct out){ .first_core = rank % world->per_host * cores_of(world) };
     out->events = calloc(PIECE, sizeof *out->events);
     return out->events && ntk_ntrace_writer_begin(&out->writer, path, NULL) == 0 &&
            ntk_ntrace_writer_add(&out->writer, &head.base, NULL) == 0;
@@ -178,11 +187,12 @@ static bool rank_write(struct rank_world *world, const char *folder, uint32_t ra
             uint64_t end_ns = at_ns + run_ns(world, rank, step);
 
             is_good = is_lacking(world, rank, step) ||
-                      span_add(&out, RUNNING, at_ns, end_ns, step + 1, 0);
+                      span_add(&out, i % cores_of(world), RUNNING, at_ns, end_ns, step + 1, 0);
             at_ns = end_ns + host_ns(world, rank, step);
         }
+        uint32_t nc = world->is_spread ? step % cores_of(world) : cores_of(world) - 1;
         is_good = is_good && (is_lacking(world, rank, step) ||
-                              span_add(&out, step % 3 == 2 ? BARRIER : COLLECTIVE, at_ns,
+                              span_add(&out, nc, step % 3 == 2 ? BARRIER : COLLECTIVE, at_ns,
                                        ends_ns[step] + ahead_ns, world->is_numbered ? number : 0,
                                        world->is_numbered));
     }

@@ -18,7 +18,9 @@
 struct rank_world {
     uint32_t ranks, per_host;
     uint32_t collectives;
-    uint32_t runs; /* executions between two collectives */
+    uint32_t runs;  /* executions between two collectives */
+    uint32_t cores; /* of each process, which execute in turns; 0: one */
+    bool is_spread; /* they meet others in turns too; else the last one does */
     uint32_t seed;
     bool is_numbered;      /* events say communicator and number */
     int64_t host_ahead_ns; /* the clock of each host of the one before */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * world_rank RANK RANKS STEPS STEP_MS [FAULT@STEP] [NEFF] [queued] - one rank of a job: each step
- * works for so long, executes the model with the others if there is one, then meets them in a
- * barrier and gathers their bytes; queued: queues a sum and a gathering, both to be waited for. At
- * its step a fault strikes: sleep (for ever), exit, leave, abort, slow (ten times as long from
- * there on).
+ * works for so long, executes the model with the others on its last core if there is one, then
+ * meets them from its first core in a barrier and gathers their bytes; queued: queues a sum and a
+ * gathering, both to be waited for. At its step a fault strikes: sleep (for ever), exit, leave,
+ * abort, slow (ten times as long from there on).
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -73,13 +73,16 @@ static void model_load(struct model *model, const char *path, uint32_t rank, uin
 {
     nrt_tensor_info_array_t *infos = NULL;
     size_t bytes = 0;
+    uint32_t cores = 0;
     void *neff = file_read(path, &bytes);
 
     if (neff == NULL) {
         (void)fprintf(stderr, "world_rank: cannot read %s\n", path);
         exit(1);
     }
-    check(nrt_load_collectives(neff, bytes, 0, 1, rank, ranks, &model->model),
+    check(nrt_get_visible_vnc_count(&cores), "nrt_get_visible_vnc_count");
+    int core = (int)cores - 1;
+    check(nrt_load_collectives(neff, bytes, core, 1, rank, ranks, &model->model),
           "nrt_load_collectives");
     free(neff);
     check(nrt_allocate_tensor_set(&model->inputs), "nrt_allocate_tensor_set");
@@ -89,8 +92,9 @@ static void model_load(struct model *model, const char *path, uint32_t rank, uin
         const nrt_tensor_info_t *info = &infos->tensor_array[i];
         nrt_tensor_t *tensor = NULL;
 
-        check(nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, info->size, info->name, &tensor),
-              "nrt_tensor_allocate");
+        check(
+            nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, core, info->size, info->name, &tensor),
+            "nrt_tensor_allocate");
         check(nrt_add_tensor_to_tensor_set(info->usage == NRT_TENSOR_USAGE_INPUT ? model->inputs
                                                                                  : model->outputs,
                                            info->name, tensor),

@@ -147,6 +147,65 @@ static void sums_are_those_of_the_job(void **state)
     }
 }
 
+/* Cores execute in turns: a rank of several did what one of a single core did. */
+static void cores_of_a_process_are_one_rank(void **state)
+{
+    struct ntk_joined joined;
+
+    (void)state;
+    for (uint32_t cores = 2; cores <= 4; cores++) {
+        for (int turn = 0; turn < 3; turn++) {
+            struct rank_world world = whole;
+
+            world.cores = cores;
+            world.is_numbered = turn > 0;
+            world.is_spread = turn > 1;
+            world.per_host = world.is_numbered ? 4 : 12;
+            struct rank_world_sums sums = join(world, &joined);
+
+            assert_null(joined.unknown);
+            assert_int_equal(joined.rank_count, world.ranks);
+            assert_int_equal(joined.joint_count, world.collectives);
+            assert_int_equal(joined.absent_count + joined.twice_count, 0);
+            assert_int_equal(joined.partial_count + joined.doubted_count, 0);
+            assert_int_equal(joined.total_ns, sums.path_ns);
+            assert_int_equal(sum_of(&joined, NTK_JOINED_RUN), sums.run_ns);
+            assert_int_equal(sum_of(&joined, NTK_JOINED_WAIT), sums.waited_ns);
+            sums_hold(&joined);
+            ntk_joined_fini(&joined);
+        }
+    }
+}
+
+/* A core that did nothing is no other rank; one whose process is not there is. */
+static void a_process_that_is_not_there_lacks_all_its_cores(void **state)
+{
+    struct rank_world world = whole;
+    struct rank_world_sums sums;
+    struct ntk_joined joined;
+    char *folder = folder_new();
+    char path[512];
+
+    (void)state;
+    world.is_numbered = false;
+    world.per_host = world.ranks;
+    world.cores = 4; /* of which the second executes nothing, nor the third */
+    world.runs = 1;
+    assert_true(rank_world_write(&world, folder, &sums));
+    assert_int_equal(join_folder(folder, true, &joined), 0);
+    assert_int_equal(joined.rank_count, world.ranks);
+    assert_int_equal(joined.absent_count, 0);
+    ntk_joined_fini(&joined);
+    (void)snprintf(path, sizeof path, "%s/i-local_pid_5_0/ntrace.pb", folder);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(join_folder(folder, true, &joined), 0);
+    assert_int_equal(joined.rank_count, world.ranks - 1);
+    assert_int_equal(joined.absent_first, 5 * 4);
+    assert_int_equal(joined.absent_count, 4);
+    ntk_joined_fini(&joined);
+    free(folder);
+}
+
 static void clocks_of_hosts_are_found_and_taken_off(void **state)
 {
     struct ntk_joined joined;
@@ -327,6 +386,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_are_those_of_the_job),
+        cmocka_unit_test(cores_of_a_process_are_one_rank),
+        cmocka_unit_test(a_process_that_is_not_there_lacks_all_its_cores),
         cmocka_unit_test(clocks_of_hosts_are_found_and_taken_off),
         cmocka_unit_test(traces_that_lack_collectives_shift_nothing),
         cmocka_unit_test(lists_lie_in_a_file_when_they_are_long),

@@ -71,6 +71,18 @@ python3 "$check" 1 two.kineto two.chakra >said || fail "two cores: $(cat said)"
 jq -e '.distributedInfo.world_size == 1 and ([.traceEvents[] | select(.cat == "kernel") | .args.stream] | length == 40 and (unique | length) == 2)' \
     two.kineto/rank_0.json >/dev/null || fail "executions of two cores: $(cat two.kineto/rank_0.json)"
 
+# ---- of processes that execute on one core and meet from another, too, and the analysis says the same ----
+# shellcheck disable=SC2016
+pairs='for rank in 0 1; do
+        NEURON_RT_VISIBLE_CORES=$((rank * 2))-$((rank * 2 + 1)) "$0" $rank 2 6 4 "" "$1" & ranks="$ranks $!"
+    done; for rank in $ranks; do wait $rank || exit 1; done'
+NEURON_RT_ROOT_COMM_ID=127.0.0.1:46824 neuron-profile inspect -o pairs -- bash -c "$pairs" "$rank" "$PWD/m.neff" >/dev/null 2>err ||
+    fail "inspect pairs: $(cat err)"
+neuron-profile analyze -d pairs --json joined >joined.json || fail "no analysis of pairs"
+jq -e '.joined | .unknown == null and (.workers | length) == 2 and .absent_count == 0' joined.json >/dev/null || fail "pairs: $(cat joined.json)"
+formats 0 pairs
+python3 "$check" 2 pairs.kineto pairs.chakra joined.json >said || fail "pairs: $(cat said)"
+
 # ---- what cannot be written ----
 mkdir full && touch full/other
 for format in kineto chakra; do
