@@ -27,7 +27,7 @@ agent=$!
 pids+=("$agent")
 
 # Any execution takes longer than a microsecond.
-neuron-bench exec m.neff --duration 60s >busy.txt 2>&1 &
+neuron-bench exec m.neff --duration 600s >busy.txt 2>&1 &
 busy=$!
 pids+=("$busy")
 has_captures() { [ "$(find kept -path "*-$1/*.ntff" | wc -l)" -ge "$2" ] && echo yes; }
