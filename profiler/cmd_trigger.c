@@ -105,10 +105,10 @@ static void interrupt(int number)
 
 struct asking {
     struct ntk_trigger_target *targets;
-
     size_t count;
-    uint64_t now;      /* the furthest execution that was begun, at the last look */
-    double per_second; /* how fast they went */
+    struct ntk_vec others; /* struct ntk_trigger_target that cannot be asked: only looked at */
+    uint64_t now;          /* the furthest execution that was begun, at the last look */
+    double per_second;     /* how fast they went */
     uint64_t first;
     char folder[PATH_MAX];
     bool may_try_again; /* with a later one */
@@ -166,14 +166,20 @@ static int targets_take(struct asking *asking, struct ntk_ring_registry *registr
         target.pid = process.pid;
         (void)ntk_str_copy(target.command, sizeof target.command, process.command);
         ret = ntk_trigger_take(&target, ntk_ring_segment_path(segment), err);
-        if (ret == 0 && ntk_vec_push(&found, &target) < 0) {
+        if (ret == -ENOTSUP) { /* another runtime: what its rings have can be kept all the same */
+            target.is_answered = true;
+            target.status = ret;
+            target.err = *err;
+            *err = (struct ntk_err){ 0 };
+            ret = ntk_vec_push(&asking->others, &target) < 0 ? ntk_err_no_memory(err) : 0;
+        } else if (ret == 0 && ntk_vec_push(&found, &target) < 0) {
             ntk_trigger_release(&target);
             ret = ntk_err_no_memory(err);
         }
     }
     asking->targets = found.items;
     asking->count = found.count;
-    if (ret == 0 && found.count == 0) {
+    if (ret == 0 && found.count == 0 && asking->others.count == 0) {
         ret = arg_job ? ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
                                     "no process of the job %s is seen: --job is a tag, or where "
                                     "ranks meet",
@@ -349,7 +355,7 @@ static int record(struct asking *asking, struct ntk_err *err)
 {
     int ret = 0;
 
-    for (unsigned tries = 0; tries < TRIES; tries++) {
+    for (unsigned tries = 0; tries < TRIES && asking->count > 0; tries++) {
         asking->may_try_again = arg_at == 0 && tries + 1 < TRIES;
         ret = first_choose(asking, AHEAD_NS << tries, err);
         if (ret < 0) {
@@ -413,6 +419,56 @@ static void put_json(const struct ntk_trigger_target *target, const char *before
     ntk_json_object_end(json);
 }
 
+/* One process: what it recorded, or why not. The exit code. */
+static int tell_one(const struct asking *asking, struct ntk_trigger_target *target,
+                    struct ntk_json *json)
+{
+    struct ntk_err err = { 0 };
+    char *before = NULL;
+    int code = 0;
+
+    if (!target->is_answered) {
+        target->status =
+            ntk_err_set(&target->err, -ETIMEDOUT, NTK_ERR_NO_OFFSET,
+                        "process %u (%s) did not answer", target->pid, target->command);
+    }
+    if (target->status != -ESRCH) {
+        before = before_save(target, asking->folder, &err);
+    }
+    if (target->status != 0 || target->file_count == 0) {
+        code = 1;
+        if (target->status == 0) {
+            target->status =
+                ntk_err_set(&target->err, -ENODATA, NTK_ERR_NO_OFFSET,
+                            "process %u (%s): no execution from %llu on within the time",
+                            target->pid, target->command, (unsigned long long)asking->first);
+        }
+        (void)ntk_profile_fail(&target->err);
+    }
+    if (target->file_count > 0 && !arg_json) {
+        put_text(target, before);
+    } else if (before && !arg_json) {
+        printf("process %u (%s): no execution, the time before in %s\n", target->pid,
+               target->command, before);
+    }
+    uint64_t had = target->recorded_last - target->recorded_first + 1;
+    if (target->file_count > 0 && had < arg_count) {
+        code = 1;
+        fprintf(stderr,
+                "neuron-profile: process %u (%s): only %llu of %llu executions within the time; "
+                "--timeout gives more\n",
+                target->pid, target->command, (unsigned long long)had,
+                (unsigned long long)arg_count);
+    }
+    if (!before && err.text[0]) {
+        (void)ntk_profile_fail(&err);
+        code = 1;
+    }
+    put_json(target, before, json);
+    free(before);
+    return code;
+}
+
 /* The exit code. */
 static int tell(const struct asking *asking)
 {
@@ -427,46 +483,10 @@ static int tell(const struct asking *asking)
     ntk_json_key_u64(&json, "execution_count", arg_count);
     ntk_json_key_array_begin(&json, "processes");
     for (size_t i = 0; i < asking->count; i++) {
-        struct ntk_trigger_target *target = &asking->targets[i];
-        struct ntk_err err = { 0 };
-        char *before = NULL;
-
-        if (!target->is_answered) {
-            target->status =
-                ntk_err_set(&target->err, -ETIMEDOUT, NTK_ERR_NO_OFFSET,
-                            "process %u (%s) did not answer", target->pid, target->command);
-        }
-        if (target->status != -ESRCH) {
-            before = before_save(target, asking->folder, &err);
-        }
-        if (target->status != 0 || target->file_count == 0) {
-            code = 1;
-            if (target->status == 0) {
-                target->status =
-                    ntk_err_set(&target->err, -ENODATA, NTK_ERR_NO_OFFSET,
-                                "process %u (%s): no execution from %llu on within the time",
-                                target->pid, target->command, (unsigned long long)asking->first);
-            }
-            (void)ntk_profile_fail(&target->err);
-        }
-        if (target->file_count > 0 && !arg_json) {
-            put_text(target, before);
-        }
-        uint64_t had = target->recorded_last - target->recorded_first + 1;
-        if (target->file_count > 0 && had < arg_count) {
-            code = 1;
-            fprintf(stderr,
-                    "neuron-profile: process %u (%s): only %llu of %llu executions within the "
-                    "time; --timeout gives more\n",
-                    target->pid, target->command, (unsigned long long)had,
-                    (unsigned long long)arg_count);
-        }
-        if (!before && err.text[0]) {
-            (void)ntk_profile_fail(&err);
-            code = 1;
-        }
-        put_json(target, before, &json);
-        free(before);
+        code |= tell_one(asking, &asking->targets[i], &json);
+    }
+    ntk_vec_each(struct ntk_trigger_target, target, &asking->others) {
+        code |= tell_one(asking, target, &json);
     }
     ntk_json_array_end(&json);
     ntk_json_object_end(&json);
@@ -551,7 +571,7 @@ static int folder_make(struct asking *asking, struct ntk_err *err)
 int ntk_cmd_trigger(int argc, char **argv)
 {
     struct ntk_ring_registry *registry = NULL;
-    struct asking asking = { 0 };
+    struct asking asking = { .others = NTK_VEC_INIT(struct ntk_trigger_target) };
     struct ntk_err err = { 0 };
     int first = ntk_opt_parse(&program, argc, argv);
 
@@ -598,6 +618,12 @@ int ntk_cmd_trigger(int argc, char **argv)
     ret = ret < 0 ? ret : ntk_ring_registry_poll(registry, NULL, &err);
     ret = ret < 0 ? ret : targets_take(&asking, registry, &err);
     int code = 1;
+    if (arg_look && ret == 0 && asking.count == 0) {
+        const struct ntk_trigger_target *other = ntk_vec_at(&asking.others, 0);
+
+        err = other->err;
+        ret = other->status;
+    }
     if (arg_look) {
         ret = ret < 0 ? ret : first_choose(&asking, AHEAD_NS, &err);
         code = ret < 0 ? tell_failure(&err) : tell_look(&asking);
@@ -610,6 +636,7 @@ int ntk_cmd_trigger(int argc, char **argv)
         ntk_trigger_release(&asking.targets[i]);
     }
     free(asking.targets);
+    ntk_vec_fini(&asking.others);
     ntk_ring_registry_close(registry);
     return code;
 }

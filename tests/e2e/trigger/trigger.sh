@@ -141,3 +141,26 @@ wait "${ranks[@]:0:3}" 2>/dev/null || true
 
 # Hooks that are off, and other runtimes, are nobody to ask.
 NEURON_HOOKS=0 neuron-bench exec m.neff --count 1 >/dev/null || fail "runs without hooks"
+
+# Around another runtime (a stand-in of the vendor's) nobody records on request: the time before is kept, and who can be asked
+# of the same job records all the same.
+if [ -z "${NTK_SANITIZE:-}" ] && [ -e "$NTK_LIB_DIR/libneuron-hooks.so" ]; then # the sanitizer's library must come first
+    export NEURON_PROCESS_TAG=mixed
+    unset NEURON_RT_ROOT_COMM_ID
+    LD_PRELOAD=$NTK_LIB_DIR/libneuron-hooks.so LD_LIBRARY_PATH=$NTK_LIB_DIR/vendor "$rank" 0 1 1000000 2 '' m.neff 2>stand-in.err &
+    vendor=$!
+    "$rank" 0 1 1000000 2 '' m.neff 2>own.err &
+    own=$!
+    pids+=("$vendor" "$own")
+    both_are_told() {
+        code=0
+        neuron-profile trigger --job mixed --executions 2 --timeout 20s -o mixed --json >mixed.json 2>err || code=$?
+        [ $code = 1 ] && jq -e --argjson own "$own" --argjson vendor "$vendor" '(.processes | length) == 2 and
+            (.processes[] | select(.pid == $own) | .error == "" and .file_count == 1) and
+            (.processes[] | select(.pid == $vendor) | .file_count == 0 and .before != null and (.error | contains("only our own runtime records")))' mixed.json >/dev/null && echo yes
+    }
+    wait_for both_are_told
+    [ -n "$(find mixed -path "*_pid_$vendor/*" -name 'ntrace.pb')" ] || fail "nothing of the time before: $(find mixed)"
+    neuron-profile trigger --pid "$vendor" --look >text 2>err && fail "it is said where another runtime is: $(cat text)"
+    grep -q 'only our own runtime records' err || fail "a look at another runtime: $(cat err)"
+fi
