@@ -104,9 +104,10 @@ kill "$serving"
 
 # Bytes on the disk, of series that have many samples: 20 machines, each second, then a block of all.
 unset FLEET_NATIVE
+rm ports
 "$fleet" serve 20 reports.jsonl >ports &
 pids+=($!)
-until [ "$(wc -w <ports)" = 8 ]; do sleep 0.05; done
+until [ -s ports ] && [ "$(wc -w <ports)" = 8 ]; do sleep 0.05; done
 read -ra ports <ports
 settings disk 1s 20
 start disk --web.enable-admin-api

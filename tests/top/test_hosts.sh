@@ -27,6 +27,7 @@ NEURON_HOOKS_DIR=$memory/machine neuron-monitor --once --period 100ms >machine
 
 # fakes MODE...: their names in fakes[].
 fakes() {
+    rm -f ports # what the ones before wrote is there until the shell behind & has begun
     python3 "$NTK_SOURCE_DIR/tests/top/fake_agents.py" report machine "$@" >ports &
     fake=$!
     pids+=("$fake")

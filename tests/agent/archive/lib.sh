@@ -17,6 +17,7 @@ ask() { node "$here/ask.mjs" "$tools" "$@"; }
 make_history() {
     local agent
     history_file=$1
+    rm -f reports
     neuron-packager example attention -o a.neff >/dev/null
     neuron-monitor --db "$1" --no-imds --period 1s >reports 2>agent.err &
     agent=$!

@@ -96,6 +96,7 @@ wait "$bench" 2>/dev/null || true
 # On a terminal a table replaces the one before. A machine that goes is told once and waited for.
 script -qec 'neuron-ls --watch --delay 100ms --count 2' /dev/null </dev/null >terminal
 [ "$(grep -c $'^\e\[H\e\[2Jinstance-type: ' terminal)" = 2 ] || fail "$(cat -v terminal)"
+rm again
 neuron-ls --watch --delay 100ms >again 2>err &
 watcher=$!
 pids+=("$watcher")
