@@ -13,6 +13,7 @@
 #include "shared/base/cond.h"
 #include "shared/base/fs.h"
 #include "shared/base/str.h"
+#include "shared/device/device.h"
 #include "shared/http/http_client.h"
 
 #define TEXT_BYTES NTK_INSTANCE_TEXT_BYTES
@@ -44,31 +45,21 @@ const char *ntk_instance_endpoint_get(bool *out_is_certain)
 
 /* -- DMI --------------------------------------------------------------------------------------- */
 
-static void read_dmi_text(const char *root, const char *name, char text[TEXT_BYTES])
-{
-    char path[1024];
-
-    snprintf(path, sizeof path, "%s/class/dmi/id/%s", root, name);
-    if (ntk_fs_read_text(path, text, TEXT_BYTES) < 0) {
-        text[0] = '\0';
-    }
-}
-
 /* Whether this may be a machine of EC2. */
 static bool read_dmi(const char *root, struct ntk_instance_facts *facts)
 {
+    char path[1024];
     char vendor[TEXT_BYTES];
-    char tag[TEXT_BYTES];
 
-    read_dmi_text(root, "sys_vendor", vendor);
+    snprintf(path, sizeof path, "%s/class/dmi/id/sys_vendor", root);
+    if (ntk_fs_read_text(path, vendor, sizeof vendor) < 0) {
+        return true;
+    }
     if (strcmp(vendor, "Amazon EC2") != 0) {
         return vendor[0] == '\0';
     }
-    read_dmi_text(root, "product_name", facts->type);
-    read_dmi_text(root, "board_asset_tag", tag);
-    if (ntk_str_starts_with(tag, "i-")) {
-        ntk_str_copy(facts->id, sizeof facts->id, tag);
-    }
+    ntk_device_firmware_instance_type(root, facts->type, sizeof facts->type);
+    ntk_device_firmware_instance_id(root, facts->id, sizeof facts->id);
     return true;
 }
 

@@ -117,37 +117,16 @@ bool ntk_aggregate_wants_device_cores(const struct ntk_aggregate *aggregate)
     return aggregate->tree.device_count == 0;
 }
 
-static const struct ntk_machine *find_machine(const struct ntk_aggregate *aggregate,
-                                              const char **out_type)
+static struct ntk_machine_answer find_machine(const struct ntk_aggregate *aggregate)
 {
-    const struct ntk_device_tree *tree = &aggregate->tree;
-    const struct ntk_machine *machine = NULL;
+    struct ntk_machine_answer answer = ntk_machine_of_tree(&aggregate->tree);
 
-    *out_type = "";
-    if (tree->machine_type[0]) {
-        *out_type = tree->machine_type;
-        machine = ntk_machine_find(tree->machine_type);
-    }
-    if (!machine && tree->device_count > 0) {
-        machine = ntk_machine_find_device(tree->devices[0].name);
-    }
     ntk_vec_each(struct runtime_state *, runtime, &aggregate->runtimes) {
-        const char *type = (*runtime)->sample.instance_type;
-
-        if (!(*runtime)->sampled || !type[0] || (machine && (*out_type)[0])) {
-            continue;
-        }
-        /* A process names its machine; a tree, where there is one, has the last word on the
-         * family. */
-        const struct ntk_machine *named = ntk_machine_find(type);
-
-        if (named &&
-            (!machine || strcmp(machine->sysfs_device_name, named->sysfs_device_name) == 0)) {
-            machine = named;
-            *out_type = type;
+        if ((*runtime)->sampled) {
+            ntk_machine_hear(&answer, (*runtime)->sample.instance_type);
         }
     }
-    return machine;
+    return answer;
 }
 
 /* The LNC that a tool shows: what the running processes agree on, else the environment, else the
@@ -175,18 +154,18 @@ void ntk_aggregate_build_hardware(struct ntk_aggregate *aggregate, struct ntk_sn
 {
     struct ntk_hardware *out = &snapshot->hardware;
     const struct ntk_device_tree *tree = &aggregate->tree;
-    const char *type;
-    const struct ntk_machine *machine = find_machine(aggregate, &type);
+    struct ntk_machine_answer answer = find_machine(aggregate);
+    const struct ntk_machine *machine = answer.machine;
 
     out->software = tree->origin == NTK_DEVICE_ORIGIN_SOFTWARE;
-    out->instance_type = ntk_snapshot_text(snapshot, type);
+    out->instance_type = ntk_snapshot_text(snapshot, answer.type);
     out->driver_version = ntk_snapshot_text(snapshot, tree->driver_version);
     out->lnc = choose_lnc(aggregate, machine);
     if (tree->origin != NTK_DEVICE_ORIGIN_NONE && tree->device_count > 0) {
         out->has |= NTK_HARDWARE_HAS_DEVICES;
         out->device_count = (uint32_t)tree->device_count;
         out->cores_per_device = tree->cores_per_device;
-    } else if (machine && type[0]) {
+    } else if (machine && answer.type[0]) {
         out->has |= NTK_HARDWARE_HAS_DEVICES;
         out->device_count = machine->device_count;
         out->cores_per_device = machine->cores_per_device;

@@ -15,6 +15,7 @@
 #include "shared/base/map.h"
 #include "shared/base/vec.h"
 #include "shared/collect/aggregate.h"
+#include "shared/collect/machine.h"
 
 /* Where busy time is among the counts of a core, which baselines and totals share. */
 #define AT_BUSY NTK_CORE_COUNT_AT(busy_ns)

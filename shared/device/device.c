@@ -123,9 +123,13 @@ int ntk_device_source_refresh(struct ntk_device_source *source, struct ntk_err *
     if (origin != NTK_DEVICE_ORIGIN_NONE) {
         ntk_str_copy(source->tree.root, sizeof source->tree.root, root);
     }
-    if (origin == NTK_DEVICE_ORIGIN_SOFTWARE) {
+    if (ntk_device_source_is_software(source)) {
         ntk_device_soft_machine_type(source->hooks_dir, source->tree.machine_type,
                                      sizeof source->tree.machine_type);
+    }
+    if (origin != NTK_DEVICE_ORIGIN_NONE && !source->tree.machine_type[0]) {
+        ntk_device_firmware_instance_type(root, source->tree.machine_type,
+                                          sizeof source->tree.machine_type);
     }
     return 1;
 }
@@ -176,6 +180,13 @@ size_t ntk_device_source_pci(const struct ntk_device_source *source,
     return source->tree.origin == NTK_DEVICE_ORIGIN_NONE
                ? 0
                : ntk_sysfs_pci(source->tree.root, &source->tree, places, capacity);
+}
+
+uint64_t ntk_device_source_nodes(const struct ntk_device_source *source, const char *dev_root)
+{
+    return source->tree.origin == NTK_DEVICE_ORIGIN_DRIVER
+               ? ntk_sysfs_nodes(source->tree.root, &source->tree, dev_root ? dev_root : "/dev")
+               : UINT64_MAX;
 }
 
 void ntk_device_source_server(const struct ntk_device_source *source,

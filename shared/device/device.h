@@ -60,7 +60,8 @@ struct ntk_device_tree {
     char driver_version[NTK_DEVICE_TEXT_BYTES]; /* "2.30.2.0" */
     bool new_layout;                            /* driver 2.31 and later */
     uint64_t identity; /* another driver's, or machine's, has another number */
-    char machine_type[NTK_DEVICE_TEXT_BYTES]; /* "trn1.32xlarge" of a software machine, else "" */
+    char machine_type[NTK_DEVICE_TEXT_BYTES]; /* "trn1.32xlarge": the software machine's, else the
+                                                 firmware's; "" unknown */
     char ultraserver_mode[NTK_DEVICE_TEXT_BYTES];
     struct ntk_device_info *devices; /* by index */
     size_t device_count;
@@ -170,6 +171,13 @@ size_t ntk_device_source_places(const struct ntk_device_source *source,
 size_t ntk_device_source_pci(const struct ntk_device_source *source,
                              struct ntk_device_place *places, size_t capacity);
 
+/*
+ * Bit i: the device with index i has a node below dev_root (NULL: /dev). A container sees the tree
+ * of the whole machine, and nodes of the devices that it may use. All bits for a tree that is not
+ * the driver's, which has no nodes, and where dev_root cannot be listed.
+ */
+uint64_t ntk_device_source_nodes(const struct ntk_device_source *source, const char *dev_root);
+
 /* A server among others: the class files of the tree. */
 struct ntk_device_server {
     bool is_ultraserver;               /* it has modes; the rest is all zero otherwise */
@@ -184,9 +192,8 @@ struct ntk_device_server {
 void ntk_device_source_server(const struct ntk_device_source *source,
                               struct ntk_device_server *out_server);
 
-/* What the firmware says below a root that stands for /sys (NULL: /sys) when it is EC2's:
- * "trn1.32xlarge" and "i-0123456789abcdef0". Elsewhere anything may stand there, and the text is
- * "". */
+/* What the firmware reports below a root that stands for /sys (NULL: /sys) on a machine of EC2:
+ * "trn1.32xlarge" and "i-0123456789abcdef0"; "" on other machines. */
 void ntk_device_firmware_instance_type(const char *root, char *buf, size_t buf_bytes);
 void ntk_device_firmware_instance_id(const char *root, char *buf, size_t buf_bytes);
 

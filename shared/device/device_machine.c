@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "shared/base/str.h"
@@ -16,6 +18,7 @@
 #define PCI_ENTRIES_MAX 65536
 #define PCI_VENDOR "0x1d0f"
 #define NAME_BYTES 320
+#define NODES_LOOKED_MAX 65536
 
 /* The PCI device id of a family, by its device_name; other families: 0. */
 static unsigned int pci_device_id(const char *device_name)
@@ -244,27 +247,87 @@ void ntk_sysfs_server(const char *root, struct ntk_device_server *out_server)
     }
 }
 
+/* /sys/class/dmi/id is a link to the first of these folders. */
+static void read_firmware_text(const char *root, const char *name, char *buf, size_t buf_bytes)
+{
+    static const char *const folders[] = { "devices/virtual/dmi/id", "class/dmi/id" };
+
+    buf[0] = '\0';
+    for (size_t i = 0; i < sizeof folders / sizeof *folders && !buf[0]; i++) {
+        char path[64];
+
+        (void)snprintf(path, sizeof path, "%s/%s", folders[i], name);
+        ntk_sysfs_read_root_text(root ? root : "/sys", path, buf, buf_bytes);
+    }
+}
+
 void ntk_device_firmware_instance_type(const char *root, char *buf, size_t buf_bytes)
 {
+    char vendor[NTK_DEVICE_TEXT_BYTES];
     char text[NTK_DEVICE_TEXT_BYTES];
+    bool is_ec2;
 
-    ntk_str_copy(buf, buf_bytes, "");
-    ntk_sysfs_read_root_text(root ? root : "/sys", "devices/virtual/dmi/id/product_name", text,
-                             sizeof text);
-    if ((ntk_str_starts_with(text, "inf") || ntk_str_starts_with(text, "trn")) &&
-        strchr(text, '.')) {
-        ntk_str_copy(buf, buf_bytes, text);
-    }
+    read_firmware_text(root, "sys_vendor", vendor, sizeof vendor);
+    read_firmware_text(root, "product_name", text, sizeof text);
+    is_ec2 = vendor[0] ? strcmp(vendor, "Amazon EC2") == 0
+                       : ntk_str_starts_with(text, "inf") || ntk_str_starts_with(text, "trn");
+    ntk_str_copy(buf, buf_bytes, is_ec2 && strchr(text, '.') ? text : "");
 }
 
 void ntk_device_firmware_instance_id(const char *root, char *buf, size_t buf_bytes)
 {
     char text[NTK_DEVICE_TEXT_BYTES];
 
-    ntk_str_copy(buf, buf_bytes, "");
-    ntk_sysfs_read_root_text(root ? root : "/sys", "devices/virtual/dmi/id/board_asset_tag", text,
-                             sizeof text);
-    if (ntk_str_starts_with(text, "i-")) {
-        ntk_str_copy(buf, buf_bytes, text);
+    read_firmware_text(root, "board_asset_tag", text, sizeof text);
+    ntk_str_copy(buf, buf_bytes, ntk_str_starts_with(text, "i-") ? text : "");
+}
+
+/* ---- nodes ---- */
+
+/* The device of the node dev_root/name: by its number in the tree, since a container may name a node
+ * as it likes, else by the name. NTK_DEVICES_MAX: none. */
+static uint32_t device_of_node(const char *root, const struct ntk_device_tree *tree, int dev_fd,
+                               const char *name)
+{
+    struct stat status;
+    uint64_t index;
+
+    if (!ntk_str_starts_with(name, "neuron") || ntk_str_parse_u64(name + 6, &index) < 0 ||
+        fstatat(dev_fd, name, &status, 0) < 0) {
+        return NTK_DEVICES_MAX;
     }
+    for (size_t i = 0; S_ISCHR(status.st_mode) && i < tree->device_count; i++) {
+        char path[64];
+        char number[32];
+        char text[NTK_DEVICE_TEXT_BYTES];
+
+        (void)snprintf(path, sizeof path, "devices/virtual/neuron_device/neuron%u/dev",
+                       (unsigned int)tree->devices[i].index);
+        (void)snprintf(number, sizeof number, "%u:%u", major(status.st_rdev),
+                       minor(status.st_rdev));
+        ntk_sysfs_read_root_text(root, path, text, sizeof text);
+        if (strcmp(text, number) == 0) {
+            return tree->devices[i].index;
+        }
+    }
+    return index < NTK_DEVICES_MAX ? (uint32_t)index : NTK_DEVICES_MAX;
+}
+
+uint64_t ntk_sysfs_nodes(const char *root, const struct ntk_device_tree *tree, const char *dev_root)
+{
+    DIR *dir = opendir(dev_root);
+    const struct dirent *entry;
+    uint64_t nodes = 0;
+    size_t looked = 0;
+
+    if (!dir) {
+        return UINT64_MAX;
+    }
+    while (looked++ < NODES_LOOKED_MAX && (entry = readdir(dir))) {
+        uint32_t device = device_of_node(root, tree, dirfd(dir), entry->d_name);
+
+        nodes |= device < NTK_DEVICES_MAX ? UINT64_C(1) << device : 0;
+    }
+    closedir(dir);
+    return nodes;
 }

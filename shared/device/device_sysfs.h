@@ -41,6 +41,9 @@ size_t ntk_sysfs_places(const char *root, bool in_order, const struct ntk_device
 /* See ntk_device_source_pci(). */
 size_t ntk_sysfs_pci(const char *root, const struct ntk_device_tree *tree,
                      struct ntk_device_place *places, size_t capacity);
+/* See ntk_device_source_nodes(). */
+uint64_t ntk_sysfs_nodes(const char *root, const struct ntk_device_tree *tree,
+                         const char *dev_root);
 void ntk_sysfs_server(const char *root, struct ntk_device_server *out_server);
 
 /* Of device_soft.c. */

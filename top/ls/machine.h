@@ -50,6 +50,7 @@ struct ntk_ls_machine {
     struct ntk_device_server server;
     struct ntk_ls_device *devices; /* by index */
     size_t device_count;
+    size_t all_count;             /* also those without a node, which are not listed */
     struct ntk_device_place *pci; /* the Neuron devices of the PCI bus, by address */
     size_t pci_count;
     struct ntk_vec processes;    /* of struct ntk_ls_process, by pid */

@@ -24,7 +24,8 @@
 enum output { OUTPUT_TEXT, OUTPUT_ARRAY, OUTPUT_OBJECT };
 
 static bool arg_wide;
-static bool arg_all;
+static bool arg_all_processes;
+static bool arg_all_devices;
 static bool arg_topology;
 static bool arg_array;
 static bool arg_object;
@@ -36,8 +37,10 @@ static const char *arg_sysfs_root;
 
 static const struct ntk_opt options[] = {
     { 'w', "wide", NULL, NTK_OPT_FLAG, &arg_wide, "cut commands at 80 characters instead of 40" },
-    { 'a', "show-all-procs", NULL, NTK_OPT_FLAG, &arg_all,
+    { 'a', "show-all-procs", NULL, NTK_OPT_FLAG, &arg_all_processes,
       "also processes that use no Neuron runtime, such as neuron-monitor and this one" },
+    { 0, "all", NULL, NTK_OPT_FLAG, &arg_all_devices,
+      "list devices without a node in /dev, too: those that a container may not use" },
     { 't', "topology", NULL, NTK_OPT_FLAG, &arg_topology,
       "devices without processes, then a drawing of their links" },
     { 'j', "json-output", NULL, NTK_OPT_FLAG, &arg_array, "a JSON array of the devices" },
@@ -69,7 +72,7 @@ static enum ntk_ls_form form(void)
     if (arg_topology) {
         return NTK_LS_FORM_TOPOLOGY;
     }
-    if (arg_all) {
+    if (arg_all_processes) {
         return arg_wide ? NTK_LS_FORM_WIDE_ALL : NTK_LS_FORM_ALL;
     }
     return arg_wide ? NTK_LS_FORM_WIDE : NTK_LS_FORM_DEFAULT;
@@ -89,6 +92,7 @@ static void write_machine(const struct ntk_ls_machine *machine, enum output outp
             ntk_ls_topology_write(machine, text);
         }
         ntk_ls_pci_write(machine, text);
+        ntk_ls_hidden_write(machine, text);
         ntk_ls_health_write(machine, text);
     }
 }
@@ -120,7 +124,8 @@ static bool is_missing(int status)
 static int print_once(enum output output, bool is_first, int status_before)
 {
     const struct ntk_ls_read_options read_options = { .sysfs_root = arg_sysfs_root,
-                                                      .all_processes = arg_all };
+                                                      .all_processes = arg_all_processes,
+                                                      .all_devices = arg_all_devices };
     struct ntk_ls_machine machine = { 0 };
     struct ntk_buf text = { 0 };
     struct ntk_err err = { 0 };

@@ -126,7 +126,7 @@ static void add_segment(struct reader *reader, struct ntk_ring_segment *segment,
 }
 
 static int add_segments(struct reader *reader, const struct ntk_ls_read_options *options,
-                        uint32_t *out_lnc, char *out_type, struct ntk_err *err)
+                        uint32_t *out_lnc, struct ntk_machine_answer *answer, struct ntk_err *err)
 {
     const struct ntk_ring_options ring_options = { .folder = options->hooks_dir,
                                                    .proc_root = options->proc_root,
@@ -153,9 +153,7 @@ static int add_segments(struct reader *reader, const struct ntk_ls_read_options 
         ntk_ring_segment_process(segment, &about);
         differ = differ || (agreed != 0 && agreed != about.lnc);
         agreed = about.lnc;
-        if (about.instance_type[0]) {
-            ntk_str_copy(out_type, NTK_DEVICE_TEXT_BYTES, about.instance_type);
-        }
+        ntk_machine_hear(answer, about.instance_type);
         add_segment(reader, segment, &about);
     }
     if ((agreed == 1 || agreed == 2) && !differ) {
@@ -328,12 +326,12 @@ static int compare_processes(const void *a, const void *b)
 }
 
 int ntk_ls_read_processes(const struct ntk_ls_read_options *options, bool is_software,
-                          struct ntk_ls_machine *machine, uint32_t *out_lnc, char *out_type,
-                          struct ntk_err *err)
+                          struct ntk_ls_machine *machine, uint32_t *out_lnc,
+                          struct ntk_machine_answer *answer, struct ntk_err *err)
 {
     struct reader reader = { .proc_root = options->proc_root ? options->proc_root : "/proc",
                              .machine = machine };
-    int ret = add_segments(&reader, options, out_lnc, out_type, err);
+    int ret = add_segments(&reader, options, out_lnc, answer, err);
 
     if (ret < 0) {
         return ret;

@@ -13,13 +13,6 @@
 #include "shared/metrics/snapshot.h"
 #include "top/ls/health.h"
 
-static const struct ntk_machine *find_machine(const struct ntk_ls_machine *machine)
-{
-    const struct ntk_machine *found = ntk_machine_find(machine->instance_type);
-
-    return found ? found : ntk_machine_find_device(machine->devices[0].info.name);
-}
-
 static int read_devices(struct ntk_device_source *source, struct ntk_ls_machine *machine,
                         struct ntk_err *err)
 {
@@ -33,7 +26,7 @@ static int read_devices(struct ntk_device_source *source, struct ntk_ls_machine 
         free(places);
         return ntk_err_no_memory(err);
     }
-    machine->device_count = tree->device_count;
+    machine->device_count = machine->all_count = tree->device_count;
     machine->pci_count = ntk_device_source_pci(source, machine->pci, NTK_DEVICES_MAX);
     ntk_device_source_places(source, places, tree->device_count);
     for (size_t i = 0; i < tree->device_count; i++) {
@@ -46,18 +39,6 @@ static int read_devices(struct ntk_device_source *source, struct ntk_ls_machine 
     return ntk_ls_health_read(source, machine) < 0 ? ntk_err_no_memory(err) : 0;
 }
 
-/* Which machine it is: the software machine says so, the firmware of EC2 does. */
-static void read_identity(const struct ntk_device_tree *tree, struct ntk_ls_machine *machine)
-{
-    if (tree->origin == NTK_DEVICE_ORIGIN_SOFTWARE) {
-        ntk_str_copy(machine->instance_type, sizeof machine->instance_type, tree->machine_type);
-        return;
-    }
-    ntk_device_firmware_instance_type(tree->root, machine->instance_type,
-                                      sizeof machine->instance_type);
-    ntk_device_firmware_instance_id(tree->root, machine->instance_id, sizeof machine->instance_id);
-}
-
 static void number_cores(struct ntk_ls_machine *machine, const struct ntk_machine *row)
 {
     for (size_t i = 0; i < machine->device_count; i++) {
@@ -67,6 +48,27 @@ static void number_cores(struct ntk_ls_machine *machine, const struct ntk_machin
         device->first_core = device->info.index * device->core_count;
         device->memory_bytes = row ? row->stack_bytes * row->stack_count : 0;
     }
+}
+
+/* Devices without a node cannot be used here: those of other containers. */
+static int hide_devices(uint64_t nodes, struct ntk_ls_machine *machine, struct ntk_err *err)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < machine->device_count; i++) {
+        if (nodes >> machine->devices[i].info.index & 1) {
+            machine->devices[kept++] = machine->devices[i];
+        }
+    }
+    if (kept < machine->device_count) {
+        machine->pci_count = 0; /* which of them are of the devices that are left is not known */
+    }
+    machine->device_count = kept;
+    return kept > 0 ? 0
+                    : ntk_err_set(err, -ENODEV, NTK_ERR_NO_OFFSET,
+                                  "the driver has %zu device%s, but /dev has no neuron node: give "
+                                  "the container its devices, or use --all to list them",
+                                  machine->all_count, machine->all_count == 1 ? "" : "s");
 }
 
 /* Why there is no tree: -ENOENT, or -EACCES when there may be one that this user may not read. */
@@ -96,10 +98,9 @@ int ntk_ls_read(const struct ntk_ls_read_options *options, struct ntk_ls_machine
                                                        .hooks_dir = options->hooks_dir,
                                                        .infos_only = true };
     struct ntk_ls_machine machine = { .processes = NTK_VEC_INIT(struct ntk_ls_process) };
-    char runtime_type[NTK_DEVICE_TEXT_BYTES] = "";
     const struct ntk_device_tree *tree;
     struct ntk_device_source *source = NULL;
-    const struct ntk_machine *row;
+    struct ntk_machine_answer answer;
     uint32_t agreed = 0;
     int ret = ntk_device_source_open(&device_options, &source, err);
 
@@ -118,19 +119,26 @@ int ntk_ls_read(const struct ntk_ls_read_options *options, struct ntk_ls_machine
     if (ret < 0) {
         goto out;
     }
-    read_identity(tree, &machine);
+    answer = ntk_machine_of_tree(tree);
+    if (!options->all_devices) {
+        ret = hide_devices(ntk_device_source_nodes(source, options->dev_root), &machine, err);
+        if (ret < 0) {
+            goto out;
+        }
+    }
     ret = ntk_ls_read_processes(options, tree->origin == NTK_DEVICE_ORIGIN_SOFTWARE, &machine,
-                                &agreed, runtime_type, err);
+                                &agreed, &answer, err);
     if (ret < 0) {
         goto out;
     }
-    if (!machine.instance_type[0]) {
-        ntk_str_copy(machine.instance_type, sizeof machine.instance_type, runtime_type);
+    ntk_str_copy(machine.instance_type, sizeof machine.instance_type, answer.type);
+    if (tree->origin != NTK_DEVICE_ORIGIN_SOFTWARE) {
+        ntk_device_firmware_instance_id(tree->root, machine.instance_id,
+                                        sizeof machine.instance_id);
     }
-    row = find_machine(&machine);
-    machine.lnc = agreed != 0 ? agreed : ntk_machine_lnc(row);
-    machine.has_lnc = row && row->lnc_max > 1;
-    number_cores(&machine, row);
+    machine.lnc = agreed != 0 ? agreed : ntk_machine_lnc(answer.machine);
+    machine.has_lnc = answer.machine && answer.machine->lnc_max > 1;
+    number_cores(&machine, answer.machine);
     *out_machine = machine;
     memset(&machine, 0, sizeof machine);
 

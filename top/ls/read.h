@@ -10,6 +10,7 @@
 #define NTK_TOP_LS_READ_H
 
 #include "shared/base/err.h"
+#include "shared/collect/machine.h"
 #include "top/ls/machine.h"
 
 #ifdef __cplusplus
@@ -21,22 +22,25 @@ struct ntk_ls_read_options {
     const char *driver_sysfs; /* NULL: "/sys" (tests) */
     const char *hooks_dir;    /* NULL: as shared/abi/paths.h says */
     const char *proc_root;    /* NULL: "/proc" */
+    const char *dev_root;     /* NULL: "/dev" */
+    bool all_devices;         /* also those without a node */
     bool all_processes;       /* also those that use no runtime: agents, and this one */
 };
 
 /*
- * Fills a zeroed machine. -ENODEV: there is a tree without a device; -ENOENT: there is no tree;
- * -EACCES: nor one that this user may read; -ENOMEM; the machine is then empty.
+ * Fills a zeroed machine. -ENODEV: there is a tree without a device, or none of its devices has a
+ * node; -ENOENT: there is no tree; -EACCES: nor one that this user may read; -ENOMEM; the machine is
+ * then empty.
  */
 int ntk_ls_read(const struct ntk_ls_read_options *options, struct ntk_ls_machine *out_machine,
                 struct ntk_err *err);
 
 /* Inside the module. Adds the processes that use devices of the machine; *out_lnc is the LNC that
- * the running runtimes agree on and *out_type (of NTK_DEVICE_TEXT_BYTES) the instance type of one,
- * else untouched. -ENOMEM. */
+ * the running runtimes agree on, else untouched; *answer hears the instance types that they name.
+ * -ENOMEM. */
 int ntk_ls_read_processes(const struct ntk_ls_read_options *options, bool is_software,
-                          struct ntk_ls_machine *machine, uint32_t *out_lnc, char *out_type,
-                          struct ntk_err *err);
+                          struct ntk_ls_machine *machine, uint32_t *out_lnc,
+                          struct ntk_machine_answer *answer, struct ntk_err *err);
 
 #ifdef __cplusplus
 }

@@ -297,6 +297,14 @@ void ntk_ls_pci_write(const struct ntk_ls_machine *machine, struct ntk_buf *out)
     }
 }
 
+void ntk_ls_hidden_write(const struct ntk_ls_machine *machine, struct ntk_buf *out)
+{
+    if (machine->device_count < machine->all_count) {
+        ntk_buf_add_format(out, "%zu of %zu devices have no node in /dev; --all lists them\n",
+                           machine->all_count - machine->device_count, machine->all_count);
+    }
+}
+
 /* ---- header lines ---- */
 
 void ntk_ls_header_write(const struct ntk_ls_machine *machine, struct ntk_buf *out)

@@ -533,6 +533,62 @@ static void control_characters_do_not_come_through(void **state)
     assert_null(strchr(ntk_device_source_tree(f->source)->devices[0].serial, '\033'));
 }
 
+static const struct ntk_device_tree *open_driver(struct fixture *f)
+{
+    struct ntk_device_options options = { .driver_sysfs = f->root, .hooks_dir = f->folder };
+    struct ntk_err err = { 0 };
+
+    ntk_device_source_close(f->source);
+    f->source = NULL;
+    assert_int_equal(ntk_device_source_open(&options, &f->source, &err), 0);
+    return ntk_device_source_tree(f->source);
+}
+
+static void the_firmware_names_the_machine_of_a_drivers_tree(void **state)
+{
+    struct fixture *f = *state;
+
+    put_device(f, 0, true);
+    assert_string_equal(open_driver(f)->machine_type, "");
+    put_at(f->root, "devices/virtual/dmi/id/product_name", "trn2.3xlarge\n");
+    assert_string_equal(open_driver(f)->machine_type, "trn2.3xlarge");
+    assert_string_equal(open_root(f)->machine_type, "trn2.3xlarge");
+    put_at(f->root, "class/dmi/id/sys_vendor", "LENOVO\n");
+    assert_string_equal(open_driver(f)->machine_type, "");
+}
+
+/* Method: a link to /dev/null is a character device with the number 1:3. */
+static void devices_with_a_node_are_known_by_number_or_name(void **state)
+{
+    struct fixture *f = *state;
+    char *dev = test_scratch_path(f->folder, "dev");
+    char *node = test_scratch_path(dev, "neuron0");
+
+    for (unsigned int i = 0; i < 6; i++) {
+        put_device(f, i, true);
+    }
+    open_driver(f);
+    assert_true(ntk_device_source_nodes(f->source, dev) == UINT64_MAX); /* no such folder */
+    put_at(dev, "null", "");
+    put_at(dev, "neuron", "");
+    put_at(dev, "neuronx1", "");
+    put_at(dev, "neuron64", "");
+    assert_true(ntk_device_source_nodes(f->source, dev) == 0);
+    put_at(dev, "neuron4", "");
+    put_at(dev, "neuron5", "");
+    assert_true(ntk_device_source_nodes(f->source, dev) == 0x30);
+
+    assert_int_equal(symlink("/dev/null", node), 0);
+    assert_true(ntk_device_source_nodes(f->source, dev) == 0x31); /* the tree has no numbers */
+    put_at(f->root, DEVICES "/neuron3/dev", "1:3\n");
+    assert_true(ntk_device_source_nodes(f->source, dev) == 0x38);
+
+    open_root(f); /* a tree that the user named may be of another machine */
+    assert_true(ntk_device_source_nodes(f->source, dev) == UINT64_MAX);
+    free(node);
+    free(dev);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -549,6 +605,8 @@ int main(void)
         TEST(links_fifos_and_folders_in_place_of_leaves_are_not_followed),
         TEST(deep_wide_and_long_trees_are_cut),
         TEST(control_characters_do_not_come_through),
+        TEST(the_firmware_names_the_machine_of_a_drivers_tree),
+        TEST(devices_with_a_node_are_known_by_number_or_name),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

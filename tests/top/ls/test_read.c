@@ -591,6 +591,57 @@ static void a_process_of_an_unknown_machine_is_on_the_tree_s_devices(void **stat
     assert_int_equal(process->cores[1], 1u << 1);
 }
 
+static int read_in_container(struct fixture *f, bool all_devices, struct ntk_err *err)
+{
+    char *dev = test_scratch_path(f->folder, "dev");
+    const struct ntk_ls_read_options options = { .driver_sysfs = f->root,
+                                                 .hooks_dir = f->proc,
+                                                 .proc_root = f->proc,
+                                                 .dev_root = dev,
+                                                 .all_devices = all_devices };
+    int ret;
+
+    ntk_ls_machine_fini(&f->machine);
+    ret = ntk_ls_read(&options, &f->machine, err);
+    free(dev);
+    return ret;
+}
+
+static void a_container_lists_the_devices_that_it_has_nodes_of(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_err err = { 0 };
+    struct ntk_buf text = { 0 };
+
+    put_machine(f, row_of("trn1.32xlarge"));
+    put_at(f->folder, "dev/null", "", 0);
+    assert_int_equal(read_in_container(f, false, &err), -ENODEV);
+    assert_string_equal(err.text,
+                        "the driver has 16 devices, but /dev has no neuron node: give the "
+                        "container its devices, or use --all to list them");
+    assert_int_equal(read_in_container(f, true, &err), 0);
+    assert_int_equal(f->machine.device_count, 16);
+
+    put_at(f->folder, "dev/neuron4", "", 0);
+    put_at(f->folder, "dev/neuron5", "", 0);
+    put_process(f, "4711", "x", 2, "7f00-7f01 r-xp 0 0:0 0 /opt/libnrt.so.1\n", "/dev/neuron5");
+    assert_int_equal(read_in_container(f, false, &err), 0);
+    assert_string_equal(f->machine.instance_type, "trn1.32xlarge");
+    assert_int_equal(f->machine.device_count, 2);
+    assert_int_equal(f->machine.devices[0].info.index, 4);
+    assert_int_equal(f->machine.devices[1].first_core, 10);
+    print_all(&f->machine);
+    ntk_ls_header_write(&f->machine, &text);
+    ntk_ls_table_write(&f->machine, NTK_LS_FORM_DEFAULT, &text);
+    ntk_ls_hidden_write(&f->machine, &text);
+    golden_assert(&text, "container");
+
+    assert_int_equal(read_in_container(f, true, &err), 0);
+    assert_int_equal(f->machine.device_count, 16);
+    ntk_ls_hidden_write(&f->machine, &text);
+    assert_int_equal(text.bytes_count, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -609,6 +660,7 @@ int main(void)
         TEST(missing_leaves_are_empty_cells),
         TEST(infos_are_found_where_no_layout_keeps_them),
         TEST(a_process_of_an_unknown_machine_is_on_the_tree_s_devices),
+        TEST(a_container_lists_the_devices_that_it_has_nodes_of),
     };
 
     (void)setlocale(LC_CTYPE, "C.UTF-8");
