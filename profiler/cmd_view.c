@@ -109,8 +109,9 @@ static const struct ntk_opt_program program = {
              "[-d] FOLDER [-n FILE.neff] [OPTION]...",
     .summary = "Shows what a capture says: times, utilization, traffic, operations.",
     .options = options,
-    .epilogue = "Fields called percent are fractions, 0 to 1. A metric that the files do not\n"
-                "yield is left out.",
+    .epilogue = "Fields called percent are fractions, 0 to 1, and times are seconds; only\n"
+                "summary-text on a terminal has percent and microseconds instead. A metric\n"
+                "that the files do not yield is omitted.",
 };
 
 /* Of the capture, or what it shall be called. */
@@ -409,7 +410,8 @@ int ntk_cmd_view(int argc, char **argv)
         ntk_output_summary_json(&summary, name ? name : "", &text);
         free(name);
     } else {
-        ntk_output_summary_text(&summary, &text);
+        bool is_file = arg_output && strcmp(arg_output, "-") != 0;
+        ntk_output_summary_text(&summary, !is_file && isatty(STDOUT_FILENO), &text);
     }
     code = ntk_profile_put(&text, arg_output);
     ntk_buf_fini(&text);

@@ -14,8 +14,10 @@
 #include "shared/base/buf.h"
 #include "shared/base/json.h"
 
-/* Two columns, name and value, in the order of summary.def; absent metrics are left out. */
-void ntk_output_summary_text(const struct ntk_summary *summary, struct ntk_buf *out);
+/* Two columns, name and value, in the order of summary.def; absent metrics are left out. has_units:
+ * for people, with percent and microseconds; otherwise the same numbers as in the JSON. */
+void ntk_output_summary_text(const struct ntk_summary *summary, bool has_units,
+                             struct ntk_buf *out);
 /* {"<profile name>": {"metric": value, ...}}, with the same keys. */
 void ntk_output_summary_json(const struct ntk_summary *summary, const char *profile_name,
                              struct ntk_buf *out);

@@ -6,9 +6,10 @@
 
 #include "shared/base/json.h"
 
-/* For people, with units; for programs there is JSON. */
-static void add_value(struct ntk_buf *out, const struct ntk_summary_value *value)
+static void add_value(struct ntk_buf *out, const struct ntk_summary_value *value, bool has_units)
 {
+    char number[32];
+
     switch (value->kind) {
     case NTK_SUMMARY_KIND_TEXT:
         ntk_buf_add_text(out, value->text);
@@ -17,21 +18,24 @@ static void add_value(struct ntk_buf *out, const struct ntk_summary_value *value
         ntk_buf_add_u64(out, value->count);
         break;
     case NTK_SUMMARY_KIND_BYTES:
-        ntk_buf_add_format(out, "%llu bytes", (unsigned long long)value->count);
-        break;
-    case NTK_SUMMARY_KIND_SECONDS:
-        ntk_buf_add_format(out, "%.3f us", value->number * 1e6);
-        break;
-    case NTK_SUMMARY_KIND_FRACTION:
-        ntk_buf_add_format(out, "%.2f %%", value->number * 100);
+        ntk_buf_add_u64(out, value->count);
+        ntk_buf_add_text(out, has_units ? " bytes" : "");
         break;
     default:
-        ntk_buf_add_format(out, "%.6g", value->number);
+        if (!has_units) {
+            ntk_buf_add(out, number, ntk_json_format_double(number, sizeof number, value->number));
+        } else if (value->kind == NTK_SUMMARY_KIND_SECONDS) {
+            ntk_buf_add_format(out, "%.3f us", value->number * 1e6);
+        } else if (value->kind == NTK_SUMMARY_KIND_FRACTION) {
+            ntk_buf_add_format(out, "%.2f %%", value->number * 100);
+        } else {
+            ntk_buf_add_format(out, "%.6g", value->number);
+        }
         break;
     }
 }
 
-void ntk_output_summary_text(const struct ntk_summary *summary, struct ntk_buf *out)
+void ntk_output_summary_text(const struct ntk_summary *summary, bool has_units, struct ntk_buf *out)
 {
     size_t width = 0;
 
@@ -47,7 +51,7 @@ void ntk_output_summary_text(const struct ntk_summary *summary, struct ntk_buf *
         }
         ntk_buf_add_text(out, value->name);
         ntk_buf_add_fill(out, ' ', width - strlen(value->name) + 2);
-        add_value(out, value);
+        add_value(out, value, has_units);
         ntk_buf_add_char(out, '\n');
     }
 }

@@ -143,7 +143,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     if (ntk_trace_create_from_ntff(ntff, NULL, NULL, NULL, &trace, NULL) == 0) {
         if (ntk_analysis_summary(trace, &summary) == 0) {
-            ntk_output_summary_text(&summary, &text);
+            ntk_output_summary_text(&summary, false, &text);
             ntk_output_summary_json(&summary, "fuzz", &text);
             ntk_summary_fini(&summary);
         }

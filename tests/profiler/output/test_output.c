@@ -55,13 +55,45 @@ static void summary_text_has_two_columns(void **state)
 {
     struct fixture *f = *state;
 
-    ntk_output_summary_text(&f->summary, &f->text);
+    ntk_output_summary_text(&f->summary, true, &f->text);
     assert_true(strncmp(ntk_buf_text_get(&f->text), "total_time ", 11) == 0);
     expect_text(f, "\ntrace_count                                     14\n");
     expect_text(f, "\ntotal_active_time_percent                       37.50 %\n");
     expect_text(f, "\ninstance_type                                   trn2.3xlarge\n");
     expect_text(f, "\nthrottle_activity_1_avg_util_limit_nc0_percent  50.00 %\n");
     assert_null(strstr(ntk_buf_text_get(&f->text), "weight_size_bytes"));
+}
+
+/* Method: each metric of the JSON, looked up in the text. */
+static void summary_text_without_units_has_the_numbers_of_the_json(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_buf json = { 0 };
+    size_t metrics = 0;
+    char *rest = NULL;
+
+    ntk_output_summary_text(&f->summary, false, &f->text);
+    ntk_output_summary_json(&f->summary, "sample", &json);
+    for (char *line = strtok_r((char *)ntk_buf_text_get(&json), "\n", &rest); line;
+         line = strtok_r(NULL, "\n", &rest)) {
+        char name[128];
+        char value[128];
+        char wanted[300];
+
+        if (sscanf(line, " \"%127[^\"]\": %127[0-9.e+-]", name, value) != 2) {
+            continue; /* a text, or a brace */
+        }
+        metrics++;
+        const char *found = strstr(ntk_buf_text_get(&f->text), name);
+        assert_non_null(found);
+        (void)snprintf(wanted, sizeof wanted, " %s\n", value);
+        const char *end = strchr(found, '\n');
+        if (strncmp(end + 1 - strlen(wanted), wanted, strlen(wanted)) != 0) {
+            fail_msg("%s is not %s in:\n%s", name, value, ntk_buf_text_get(&f->text));
+        }
+    }
+    assert_true(metrics > 20);
+    ntk_buf_fini(&json);
 }
 
 static void summary_json_has_the_same_keys_below_the_profiles_name(void **state)
@@ -127,6 +159,7 @@ int main(void)
         TEST(summary_text_has_two_columns),
         TEST(summary_json_has_the_same_keys_below_the_profiles_name),
         TEST(session_lists_cores_and_opcodes),
+        TEST(summary_text_without_units_has_the_numbers_of_the_json),
         TEST(session_json_names_cycles_and_opcodes),
         TEST(the_same_trace_gives_the_same_bytes),
     };
