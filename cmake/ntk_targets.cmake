@@ -97,6 +97,17 @@ function(ntk_install_vendor_name name vendor_name)
         message(STATUS \"Installing: \${folder}/${vendor_name}\")")
 endfunction()
 
+# A second name of a program, as a link in <build>/bin and where it is installed, with its man page and completions.
+function(ntk_second_name name second)
+    add_custom_command(TARGET ${name} POST_BUILD
+        COMMAND ${CMAKE_COMMAND} -E create_symlink ${name} ${NTK_BIN_DIR}/${second})
+    ntk_install_vendor_name(${name} ${second})
+    set(page ${CMAKE_BINARY_DIR}/share/man/man1/${second}.1)
+    file(CREATE_LINK ${name}.1 ${page} SYMBOLIC)
+    install(FILES ${page} DESTINATION share/man/man1)
+    ntk_install_completions(${name} ${second})
+endfunction()
+
 # A unit of systemd. It names the folder of the programs as @bindir@, which is known when they are installed.
 function(ntk_install_unit unit)
     install(CODE "
@@ -120,10 +131,14 @@ function(ntk_install_man name template)
     install(FILES ${made} DESTINATION share/man/man1)
 endfunction()
 
-# What the program itself prints for each shell, where the shell looks for it.
+# What the program itself prints for each shell, where the shell looks for it; ARGN: for a second name of it.
 function(ntk_install_completions name)
-    foreach(place bash:bash-completion/completions/${name} zsh:zsh/site-functions/_${name}
-                  fish:fish/vendor_completions.d/${name}.fish)
+    set(as ${name})
+    if(ARGN)
+        set(as ${ARGN})
+    endif()
+    foreach(place bash:bash-completion/completions/${as} zsh:zsh/site-functions/_${as}
+                  fish:fish/vendor_completions.d/${as}.fish)
         string(REPLACE ":" ";" place ${place})
         list(GET place 0 shell)
         list(GET place 1 file)
@@ -131,7 +146,7 @@ function(ntk_install_completions name)
         get_filename_component(folder ${made} DIRECTORY)
         file(MAKE_DIRECTORY ${folder})
         add_custom_command(TARGET ${name} POST_BUILD
-            COMMAND $<TARGET_FILE:${name}> --completion ${shell} >${made})
+            COMMAND $<TARGET_FILE:${name}> --completion ${shell} | sed s/${name}/${as}/g >${made})
         get_filename_component(destination share/${file} DIRECTORY)
         install(FILES ${made} DESTINATION ${destination})
     endforeach()

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd_capture - runs a NEFF and records one of its executions; with several workers, in a process
- * each.
+ * cmd_capture - runs a NEFF and records its executions, or some of them; with several workers, in a
+ * process each.
  */
 #include <assert.h>
 #include <errno.h>
@@ -22,7 +22,7 @@
 
 static const char *arg_neff = "file.neff";
 static const char *arg_session;
-static const char *arg_nth;
+static uint64_t arg_nth = 1;
 static const char *arg_type = "profile";
 static const char *arg_mode = "sync";
 static uint64_t arg_executions = 1;
@@ -31,6 +31,8 @@ static bool arg_ignore_errors;
 static bool arg_disable_profile;
 static bool arg_save_output;
 static bool arg_save_output_npy;
+static uint64_t arg_save_nth;
+static const char *arg_write_tensors = "none";
 static bool arg_check_determinism;
 static bool arg_dge;
 static bool arg_single_io;
@@ -63,9 +65,9 @@ static const struct ntk_opt options[] = {
     { 's', "session-file", "FILE", NTK_OPT_TEXT, &arg_session,
       "the file to write (default profile.ntff, of a systrace profile.json)" },
     { 0, "num-exec", "N", NTK_OPT_U64, &arg_executions, "how often to execute (default 1)" },
-    { 0, "profile-nth-exec", "N", NTK_OPT_TEXT, &arg_nth,
-      "record the Nth execution, into FILE_exec_N.ntff; at least so many are made; 0 records "
-      "none" },
+    { 0, "profile-nth-exec", "N", NTK_OPT_U64, &arg_nth,
+      "record every Nth execution (default 1): the first goes to FILE.ntff, a later one to "
+      "FILE_exec_NUMBER.ntff; executes at least N times; 0 records none" },
     { 0, "warmup", "N", NTK_OPT_U64, &arg_warmup,
       "executions before the counted ones (default 0)" },
     { 't', "capture-type", "TYPE", NTK_OPT_TEXT, &arg_type,
@@ -77,9 +79,17 @@ static const struct ntk_opt options[] = {
     { 0, "ignore-exec-errors", NULL, NTK_OPT_FLAG, &arg_ignore_errors,
       "go on when an execution fails" },
     { 0, "disable-profile", NULL, NTK_OPT_FLAG, &arg_disable_profile, "execute, record nothing" },
-    { 0, "save-output", NULL, NTK_OPT_FLAG, &arg_save_output, "write each output to NAME.out" },
+    { 0, "save-output", NULL, NTK_OPT_FLAG, &arg_save_output,
+      "write each output to NAME.out, those of a later execution to NAME.out.NUMBER" },
     { 0, "save-output-npy", NULL, NTK_OPT_FLAG, &arg_save_output_npy,
-      "write each output to NAME.npy" },
+      "write each output to NAME.npy or NAME.npy.NUMBER" },
+    { 0, "save-nth-output", "N", NTK_OPT_U64, &arg_save_nth,
+      "save the outputs of every Nth execution (default 1); executes at least N times",
+      .is_above_zero = true },
+    { 0, "write-tensors-per-exec", "WHICH", NTK_OPT_TEXT, &arg_write_tensors,
+      "write the inputs again before every execution, because an earlier one may have overwritten "
+      "them: none (default), alias or all, which both write all inputs",
+      .choices = "none alias all" },
     { 0, "check-output-determinism", NULL, NTK_OPT_FLAG, &arg_check_determinism,
       "fail when two executions give different outputs" },
     { 0, "enable-dge-notifs", NULL, NTK_OPT_FLAG, &arg_dge,
@@ -122,11 +132,24 @@ static const struct ntk_opt_program program = {
 
 struct plan {
     uint64_t executions; /* counted ones */
-    uint64_t recorded;   /* which of them, from 1; 0 none */
+    uint64_t every;      /* every how many of them are recorded; 0 none */
     bool is_systrace;
     bool is_first; /* worker here: shows how far it is */
     char *path;
 };
+
+/* One worker's inputs; index: among the workers here. */
+struct inputs {
+    uint64_t index;
+    char *const *pairs; /* of name and file */
+    int count;
+};
+
+/* The captures are numbered from 1, as the executions. A system trace is one file. */
+static bool is_recorded(const struct plan *plan, uint64_t number)
+{
+    return !plan->is_systrace && plan->every > 0 && number > 0 && number % plan->every == 0;
+}
 
 /* "run_exec_2.ntff" for "run.ntff", what is "exec". */
 static char *numbered_path(const char *path, const char *what, uint64_t number)
@@ -143,11 +166,15 @@ static char *numbered_path(const char *path, const char *what, uint64_t number)
     return numbered;
 }
 
+/* Of the execution with this number. */
+static char *capture_path(const char *path, uint64_t number)
+{
+    return number == 1 ? strdup(path) : numbered_path(path, "exec", number);
+}
+
 /* 0, or the exit code with the usage error printed. */
 static int make_plan(struct plan *plan)
 {
-    uint64_t nth = 1;
-
     plan->is_systrace = strcmp(arg_type, "systrace") == 0;
     if (!plan->is_systrace && strcmp(arg_type, "profile") != 0) {
         return ntk_opt_usage_error(&program, "unknown capture type '%s': use profile or systrace",
@@ -165,15 +192,22 @@ static int make_plan(struct plan *plan)
     if (arg_executions == 0) {
         return ntk_opt_usage_error(&program, "--num-exec must be at least 1");
     }
-    if (arg_nth && ntk_str_parse_u64(arg_nth, &nth) < 0) {
-        return ntk_opt_usage_error(&program, "--profile-nth-exec takes a number, not '%s'",
-                                   arg_nth);
+    if (arg_save_nth > 0 && !arg_save_output && !arg_save_output_npy) {
+        return ntk_opt_usage_error(&program,
+                                   "--save-nth-output requires --save-output or --save-output-npy");
     }
-    plan->recorded = arg_disable_profile ? 0 : nth;
-    plan->executions = arg_executions > plan->recorded ? arg_executions : plan->recorded;
+    if (strcmp(arg_write_tensors, "none") != 0 && strcmp(arg_write_tensors, "alias") != 0 &&
+        strcmp(arg_write_tensors, "all") != 0) {
+        return ntk_opt_usage_error(
+            &program, "unknown tensors to write per execution '%s': use none, alias or all",
+            arg_write_tensors);
+    }
+    plan->every = arg_disable_profile ? 0 : arg_nth;
+    plan->executions = arg_executions > plan->every ? arg_executions : plan->every;
+    plan->executions = plan->executions > arg_save_nth ? plan->executions : arg_save_nth;
+    arg_save_nth = arg_save_nth > 0 ? arg_save_nth : 1;
     const char *session = plan->is_systrace ? "profile.json" : "profile.ntff";
-    session = arg_session ? arg_session : session;
-    plan->path = arg_nth && plan->recorded ? numbered_path(session, "exec", nth) : strdup(session);
+    plan->path = strdup(arg_session ? arg_session : session);
     return plan->path ? 0 : 1;
 }
 
@@ -192,58 +226,6 @@ static int execute(struct ntk_session *session, bool is_waited, struct ntk_err *
         fprintf(stderr, "neuron-profile: %s; going on\n", ntk_err_format(err, text, sizeof text));
         *err = (struct ntk_err){ 0 };
         ret = 0;
-    }
-    return ret;
-}
-
-static int run(struct ntk_session *session, const struct plan *plan, struct ntk_err *err)
-{
-    struct ntk_progress progress;
-    uint32_t first_crc = 0;
-    uint64_t total = arg_warmup + plan->executions;
-    int ret = 0;
-
-    bool is_queued = strcmp(arg_mode, "async") == 0 && !arg_check_determinism;
-
-    ntk_progress_begin(&progress, "executing");
-    for (uint64_t i = 0; i < total && ret == 0; i++) {
-        bool is_recorded =
-            !plan->is_systrace && plan->recorded && i + 1 == arg_warmup + plan->recorded;
-        /* What was queued before it is none of the record's business. */
-        bool is_before =
-            !plan->is_systrace && plan->recorded && i + 2 == arg_warmup + plan->recorded;
-        if (plan->is_systrace && plan->recorded && i == arg_warmup) {
-            ret = ntk_session_trace_start(session, arg_types, err);
-        }
-        if (is_recorded) {
-            ret = ntk_session_record_start(session, plan->path, err);
-        }
-        if (ret == 0) {
-            ret = execute(session, !is_queued || is_recorded || is_before || i + 1 == total, err);
-        }
-        if (is_recorded) {
-            /* An execution that failed is recorded as well: that is when one wants to see it. */
-            int stopped = ntk_session_record_stop(session, ret < 0 ? NULL : err);
-            ret = ret < 0 ? ret : stopped;
-        }
-        if (ret == 0 && arg_check_determinism) {
-            uint32_t crc = 0;
-            ret = ntk_session_output_crc(session, &crc, err);
-            if (ret == 0 && i > 0 && crc != first_crc) {
-                ret = ntk_err_set(
-                    err, -EILSEQ, NTK_ERR_NO_OFFSET,
-                    "execution %llu gave other outputs than the first (CRC32 %08x, %08x)",
-                    (unsigned long long)i + 1, crc, first_crc);
-            }
-            first_crc = i == 0 ? crc : first_crc;
-        }
-        if (plan->is_first) {
-            ntk_progress_show(&progress, (double)(i + 1) / (double)total);
-        }
-    }
-    ntk_progress_end(&progress);
-    if (ret == 0 && plan->is_systrace && plan->recorded) {
-        ret = ntk_session_trace_stop(session, plan->path, err);
     }
     return ret;
 }
@@ -299,9 +281,120 @@ static int inputs_from_line(struct ntk_session *session, uint64_t index, struct 
     return ret;
 }
 
-/* One worker from begin to end. index: among those here. */
-static int work(struct plan *plan, uint64_t index, char *const *inputs, int input_count,
-                struct ntk_err *err)
+/* All inputs, from where the user said; those nobody named are zero. */
+static int inputs_write(struct ntk_session *session, const struct inputs *inputs,
+                        struct ntk_err *err)
+{
+    int ret = ntk_session_zero_inputs(session, err);
+
+    if (ret == 0) {
+        ret = inputs_set(session, inputs->pairs, inputs->count, err);
+    }
+    if (ret == 0 && arg_multi_input) {
+        ret = inputs_from_line(session, inputs->index, err);
+    }
+    if (ret == 0 && strcmp(arg_io_from, "neff") == 0) {
+        ret = ntk_session_set_inputs_from_neff(session, arg_neff, err);
+    }
+    return ret;
+}
+
+/* ---- executions ---- */
+
+/* Recorded from start to stop; an execution that fails is recorded as well: that is when one wants
+ * to see it. */
+static int execute_recorded(struct ntk_session *session, const struct plan *plan, uint64_t number,
+                            struct ntk_err *err)
+{
+    char *path = capture_path(plan->path, number);
+
+    if (!path) {
+        return ntk_err_no_memory(err);
+    }
+    int ret = ntk_session_record_start(session, path, err);
+    if (ret == 0) {
+        ret = execute(session, true, err);
+        int stopped = ntk_session_record_stop(session, ret < 0 ? NULL : err);
+        ret = ret < 0 ? ret : stopped;
+    }
+    free(path);
+    return ret;
+}
+
+static int check_outputs(struct ntk_session *session, uint64_t index, uint32_t *first_crc,
+                         struct ntk_err *err)
+{
+    uint32_t crc = 0;
+    int ret = ntk_session_output_crc(session, &crc, err);
+
+    if (ret == 0 && index > 0 && crc != *first_crc) {
+        return ntk_err_set(err, -EILSEQ, NTK_ERR_NO_OFFSET,
+                           "execution %" PRIu64
+                           " gave other outputs than the first (CRC32 %08x, %08x)",
+                           index + 1, crc, *first_crc);
+    }
+    *first_crc = index == 0 ? crc : *first_crc;
+    return ret;
+}
+
+static int save_outputs(struct ntk_session *session, uint64_t number, struct ntk_err *err)
+{
+    int ret = arg_save_output ? ntk_session_save_outputs(session, false, number, err) : 0;
+
+    return ret == 0 && arg_save_output_npy ? ntk_session_save_outputs(session, true, number, err)
+                                           : ret;
+}
+
+static int run(struct ntk_session *session, const struct plan *plan, const struct inputs *inputs,
+               struct ntk_err *err)
+{
+    struct ntk_progress progress;
+    uint32_t first_crc = 0;
+    uint64_t total = arg_warmup + plan->executions;
+    bool is_saving = arg_save_output || arg_save_output_npy;
+    bool is_rewriting = strcmp(arg_write_tensors, "none") != 0;
+    /* Executions that touch what the host reads or writes between them cannot queue up. */
+    bool is_queued = strcmp(arg_mode, "async") == 0 && !arg_check_determinism && !is_rewriting;
+    int ret = 0;
+
+    ntk_progress_begin(&progress, "executing");
+    for (uint64_t i = 0; i < total && ret == 0; i++) {
+        uint64_t number = i < arg_warmup ? 0 : i + 1 - arg_warmup; /* of the counted ones */
+        bool is_saved = is_saving && number > 0 && number % arg_save_nth == 0;
+
+        if (plan->is_systrace && plan->every && i == arg_warmup) {
+            ret = ntk_session_trace_start(session, arg_types, err);
+        }
+        if (ret == 0 && is_rewriting && i > 0) {
+            ret = inputs_write(session, inputs, err);
+        }
+        if (ret == 0 && is_recorded(plan, number)) {
+            ret = execute_recorded(session, plan, number, err);
+        } else if (ret == 0) {
+            /* What was queued before a recorded execution is none of the record's business. */
+            bool is_before = i + 1 >= arg_warmup && is_recorded(plan, i + 2 - arg_warmup);
+
+            ret = execute(session, !is_queued || is_saved || is_before || i + 1 == total, err);
+        }
+        if (ret == 0 && arg_check_determinism) {
+            ret = check_outputs(session, i, &first_crc, err);
+        }
+        if (ret == 0 && is_saved) {
+            ret = save_outputs(session, number, err);
+        }
+        if (plan->is_first) {
+            ntk_progress_show(&progress, (double)(i + 1) / (double)total);
+        }
+    }
+    ntk_progress_end(&progress);
+    if (ret == 0 && plan->is_systrace && plan->every) {
+        ret = ntk_session_trace_stop(session, plan->path, err);
+    }
+    return ret;
+}
+
+/* One worker from begin to end. */
+static int work(const struct plan *plan, const struct inputs *inputs, struct ntk_err *err)
 {
     struct ntk_session_options wanted = { .has_single_io = arg_single_io,
                                           .single_io_threshold_bytes = arg_single_io_threshold,
@@ -310,32 +403,39 @@ static int work(struct plan *plan, uint64_t index, char *const *inputs, int inpu
 
     if (arg_workers > 0) {
         wanted.rank_count = (uint32_t)arg_worker_count;
-        wanted.rank = (uint32_t)(arg_worker_start + index);
+        wanted.rank = (uint32_t)(arg_worker_start + inputs->index);
     }
     int ret = ntk_session_open(arg_neff, &wanted, &session, err);
     if (ret == 0) {
-        ret = inputs_set(session, inputs, input_count, err);
-    }
-    if (ret == 0 && arg_multi_input) {
-        ret = inputs_from_line(session, index, err);
-    }
-    if (ret == 0 && strcmp(arg_io_from, "neff") == 0) {
-        ret = ntk_session_set_inputs_from_neff(session, arg_neff, err);
+        ret = inputs_write(session, inputs, err);
     }
     if (ret == 0) {
         ret = ntk_session_meet(session, err);
     }
     if (ret == 0) {
-        ret = run(session, plan, err);
-    }
-    if (ret == 0 && arg_save_output) {
-        ret = ntk_session_save_outputs(session, false, err);
-    }
-    if (ret == 0 && arg_save_output_npy) {
-        ret = ntk_session_save_outputs(session, true, err);
+        ret = run(session, plan, inputs, err);
     }
     ntk_session_close(session);
     return ret;
+}
+
+/* The files that a worker wrote. 0, or the exit code. */
+static int paths_print(const struct plan *plan)
+{
+    if (plan->is_systrace && plan->every) {
+        printf("%s\n", plan->path);
+    }
+    for (uint64_t number = 1; number <= plan->executions; number++) {
+        char *path = is_recorded(plan, number) ? capture_path(plan->path, number) : NULL;
+
+        if (path) {
+            printf("%s\n", path);
+        } else if (is_recorded(plan, number)) {
+            return 1;
+        }
+        free(path);
+    }
+    return 0;
 }
 
 /* ---- several workers ---- */
@@ -369,7 +469,7 @@ static int worker_plan(const struct plan *plan, uint64_t index, struct plan *to)
     assert(plan->path); /* make_plan() came to its end */
     *to = *plan;
     to->is_first = index == 0;
-    to->recorded = is_recording(rank) ? plan->recorded : 0;
+    to->every = is_recording(rank) ? plan->every : 0;
     to->path = numbered_path(plan->path, "rank", rank);
     return to->path ? 0 : -ENOMEM;
 }
@@ -377,8 +477,7 @@ static int worker_plan(const struct plan *plan, uint64_t index, struct plan *to)
 struct crew {
     const struct plan *plan;
     pid_t parent;
-    char *const *inputs;
-    int input_count;
+    const struct inputs *inputs;
 };
 
 /* In the child. */
@@ -386,12 +485,14 @@ static int worker_main(uint64_t index, void *ctx)
 {
     const struct crew *crew = ctx;
     struct ntk_err err = { 0 };
+    struct inputs inputs = *crew->inputs;
     struct plan mine;
 
+    inputs.index = index;
     worker_environment(index, crew->parent);
     int ret = worker_plan(crew->plan, index, &mine);
     if (ret == 0) {
-        ret = work(&mine, index, crew->inputs, crew->input_count, &err);
+        ret = work(&mine, &inputs, &err);
         free(mine.path);
     }
     if (ret < 0) {
@@ -402,9 +503,9 @@ static int worker_main(uint64_t index, void *ctx)
 }
 
 /* Names the files when all have succeeded. */
-static int workers_run(const struct plan *plan, char *const *inputs, int input_count)
+static int workers_run(const struct plan *plan, const struct inputs *inputs)
 {
-    struct crew crew = { plan, getpid(), inputs, input_count };
+    struct crew crew = { plan, getpid(), inputs };
     struct ntk_err err = { 0 };
     int ret = ntk_workers_run(arg_workers, worker_main, &crew, &err);
 
@@ -414,9 +515,7 @@ static int workers_run(const struct plan *plan, char *const *inputs, int input_c
     for (uint64_t i = 0; i < arg_workers && ret == 0; i++) {
         struct plan of = { 0 };
 
-        if (worker_plan(plan, i, &of) == 0 && of.recorded) {
-            printf("%s\n", of.path);
-        }
+        ret = worker_plan(plan, i, &of) == 0 ? paths_print(&of) : 1;
         free(of.path);
     }
     return ret;
@@ -484,15 +583,11 @@ int ntk_cmd_capture(int argc, char **argv)
     if (arg_dge) {
         (void)setenv("NEURON_RT_ENABLE_DGE_NOTIFICATIONS", "1", 1);
     }
+    const struct inputs inputs = { .pairs = argv + first, .count = argc - first };
     if (arg_workers > 0) {
-        code = workers_run(&plan, argv + first, argc - first);
+        code = workers_run(&plan, &inputs);
     } else {
-        int ret = work(&plan, 0, argv + first, argc - first, &err);
-
-        code = ret < 0 ? ntk_profile_fail(&err) : 0;
-        if (ret >= 0 && plan.recorded) {
-            printf("%s\n", plan.path);
-        }
+        code = work(&plan, &inputs, &err) < 0 ? ntk_profile_fail(&err) : paths_print(&plan);
     }
     free(plan.path);
     return code;

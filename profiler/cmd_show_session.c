@@ -35,7 +35,8 @@ static const struct ntk_opt options[] = {
       "instead of the tables: the records of instructions, semaphores, throttling, as in the "
       "file" },
     { 0, "show-dma", NULL, NTK_OPT_FLAG, &arg_dma, "the same with the records of DMA" },
-    { 'e', "show-errors", NULL, NTK_OPT_FLAG, &arg_errors, "the same with the records of errors" },
+    { 'e', "show-errors", NULL, NTK_OPT_FLAG, &arg_errors,
+      "the same with the records of errors; with -j in addition to the tables" },
     NTK_OPT_COMMON,
     { 0 },
 };
@@ -74,7 +75,7 @@ int ntk_cmd_show_session(int argc, char **argv)
     struct ntk_opcode_table opcodes = { 0 };
     struct ntk_buf text = { 0 };
     int first = ntk_opt_parse(&program, argc, argv);
-    bool is_list = arg_instructions || arg_trace || arg_dma || arg_errors;
+    bool is_list = arg_instructions || arg_trace || arg_dma || (arg_errors && !arg_json);
     int code;
 
     if (first < 0) {
@@ -95,7 +96,8 @@ int ntk_cmd_show_session(int argc, char **argv)
     }
     if (is_list && arg_json) {
         return ntk_opt_usage_error(&program,
-                                   "-j lists no single records; view --output-format json does");
+                                   "-j lists no single records but those of --show-errors: use "
+                                   "view --output-format json");
     }
     char *path = ntk_profile_session_path(arg_session);
     const char *neff = arg_neff ? arg_neff : NTK_PROFILE_NO_NEFF; /* it adds nothing here */
@@ -112,7 +114,7 @@ int ntk_cmd_show_session(int argc, char **argv)
     if (ntk_analysis_opcode_table(profile.trace, &opcodes) < 0) {
         text.failed = true;
     } else if (arg_json) {
-        ntk_output_session_json(profile.trace, &opcodes, &text);
+        ntk_output_session_json(profile.trace, &opcodes, arg_errors, &text);
     } else {
         ntk_output_session_text(profile.trace, &opcodes, &text);
     }

@@ -42,6 +42,9 @@ static const char *arg_name;
 static const char *arg_store;
 static bool arg_no_page;
 static bool arg_force;
+static bool arg_pretty;
+static const char *arg_nki_root;
+static const char *arg_framework_root;
 
 static const struct ntk_opt options[] = {
     { 's', "session-file", "FILE", NTK_OPT_TEXT, &arg_session,
@@ -61,6 +64,8 @@ static const struct ntk_opt options[] = {
           "chakra" },
     { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output,
       "write there; - is stdout, which is where summaries go without it" },
+    { 0, "json-pretty-print", NULL, NTK_OPT_FLAG, &arg_pretty,
+      "indent the output of json; summary-json always is" },
     { 0, "html-size", "SIZE", NTK_OPT_BYTES, &arg_html_bytes,
       "largest size of html (16M): the finest levels of zoom that exceed it are left out",
       .is_above_zero = true },
@@ -98,6 +103,9 @@ static const struct ntk_opt options[] = {
       "parquet goes to FOLDER/profiles/global/NAME@latest" },
     { 0, "disable-ui", NULL, NTK_OPT_FLAG, &arg_no_page, "no page, also on a terminal" },
     { 0, "ingest-only", NULL, NTK_OPT_FLAG, &arg_no_page, "the same" },
+    { 0, "nki-source-root", "FOLDER", NTK_OPT_TEXT, &arg_nki_root,
+      "accepted, but ignored with a warning: outputs do not show source lines" },
+    { 0, "framework-source-root", "FOLDER", NTK_OPT_TEXT, &arg_framework_root, "the same" },
     { 0, "force", NULL, NTK_OPT_FLAG, &arg_force, "has no effect: files are always read anew" },
     NTK_OPT_COMMON,
     { 0 },
@@ -182,6 +190,7 @@ static int export_profile(const struct ntk_profile *profile, const struct ntk_ex
         ntk_err_no_memory(&err);
     } else {
         export->has_flows = arg_flows;
+        export->is_pretty = arg_pretty;
         ret = format->write(export, path, &err);
     }
     ntk_export_destroy(export);
@@ -330,6 +339,10 @@ int ntk_cmd_view(int argc, char **argv)
     code = take_operand(argc - first, argv + first);
     if (code) {
         return code;
+    }
+    if (arg_nki_root || arg_framework_root) {
+        fprintf(stderr, "neuron-profile: %s ignored: outputs do not show source lines\n",
+                arg_nki_root ? "--nki-source-root" : "--framework-source-root");
     }
     if (arg_terminology) {
         ntk_output_terminology(&text);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* outputs - what an execution wrote: a sum over it, and files. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,11 +117,12 @@ static int npy_head(const nrt_tensor_info_t *info, struct ntk_buf *out, struct n
     return ntk_buf_ok(out) ? 0 : ntk_err_no_memory(err);
 }
 
-int ntk_session_save_outputs(struct ntk_session *session, bool as_npy, struct ntk_err *err)
+int ntk_session_save_outputs(struct ntk_session *session, bool as_npy, uint64_t number,
+                             struct ntk_err *err)
 {
     for (size_t i = 0; i < session->tensor_count; i++) {
         const struct ntk_session_tensor *tensor = &session->tensors[i];
-        char name[NRT_TENSOR_NAME_MAX + 32];
+        char name[NRT_TENSOR_NAME_MAX + 64];
         struct ntk_buf file = { 0 };
         uint8_t *bytes = NULL;
         int ret;
@@ -136,14 +138,21 @@ int ntk_session_save_outputs(struct ntk_session *session, bool as_npy, struct nt
             if (session->options.rank_count > 0) {
                 snprintf(rank, sizeof rank, "_rank_%u", session->options.rank);
             }
-            snprintf(name, sizeof name, "%s%s.%s", tensor->info->name, rank,
-                     as_npy ? "npy" : "out");
+            char later[24] = "";
+            if (number > 1) {
+                snprintf(later, sizeof later, ".%" PRIu64, number);
+            }
+            snprintf(name, sizeof name, "%s%s.%s%s", tensor->info->name, rank,
+                     as_npy ? "npy" : "out", later);
             for (char *c = name; *c; c++) {
                 *c = *c == '/' ? '_' : *c;
             }
             ntk_buf_add(&file, bytes, tensor->info->size);
             ret = ntk_buf_ok(&file) ? ntk_fs_write(name, file.bytes, file.bytes_count, err)
                                     : ntk_err_no_memory(err);
+        }
+        if (ret == 0) {
+            printf("saved output \"%s\" as \"%s\"\n", tensor->info->name, name);
         }
         free(bytes);
         ntk_buf_fini(&file);

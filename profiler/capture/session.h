@@ -32,10 +32,13 @@ struct ntk_session_options {
     bool is_async; /* executions are queued: ntk_session_drain() waits for them */
 };
 
-/* Loads the NEFF and makes its tensors, all zero. */
+/* Loads the NEFF and makes its tensors; what is in the inputs is not known yet. */
 int ntk_session_open(const char *neff_path, const struct ntk_session_options *options,
                      struct ntk_session **out_session, struct ntk_err *err);
 void ntk_session_close(struct ntk_session *session);
+
+/* Fills all inputs with zeros, also those that were filled before. */
+int ntk_session_zero_inputs(struct ntk_session *session, struct ntk_err *err);
 
 /* Fills an input from a file: the array of a .npy, the bytes of any other. -ENOENT for an unknown
  * name, -EINVAL for a wrong size. */
@@ -72,7 +75,9 @@ int ntk_session_trace_types(struct ntk_buf *out, struct ntk_err *err);
 /* CRC-32 over all outputs, in their order. */
 int ntk_session_output_crc(struct ntk_session *session, uint32_t *out_crc, struct ntk_err *err);
 /* Each output as <name>.out, or <name>.npy, in the current folder; <name>_rank_<rank> of several
- * workers. */
-int ntk_session_save_outputs(struct ntk_session *session, bool as_npy, struct ntk_err *err);
+ * workers; with .<number> at the end of executions after the first. A line on stdout names each:
+ * saved output "<name>" as "<file>". */
+int ntk_session_save_outputs(struct ntk_session *session, bool as_npy, uint64_t number,
+                             struct ntk_err *err);
 
 #endif

@@ -25,7 +25,7 @@ struct ntk_session {
     char *recording; /* the file, while recording */
 };
 
-/* All inputs and outputs of the model, the inputs zero. */
+/* All inputs and outputs of the model. */
 int ntk_session_make_tensors(struct ntk_session *session, struct ntk_err *err);
 void ntk_session_free_tensors(struct ntk_session *session);
 

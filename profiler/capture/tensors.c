@@ -76,17 +76,28 @@ int ntk_session_make_tensors(struct ntk_session *s, struct ntk_err *err)
         if (status != NRT_SUCCESS) {
             return ntk_nrt_fail(&s->nrt, err, status, "nrt_add_tensor_to_tensor_set");
         }
-        if (info->usage == NRT_TENSOR_USAGE_INPUT) {
-            void *zeros = calloc(1, info->size ? info->size : 1);
-            if (!zeros) {
-                return ntk_err_no_memory(err);
-            }
-            status = s->nrt.nrt_tensor_write(tensor->tensor, zeros, 0, info->size);
-            free(zeros);
-            if (status != NRT_SUCCESS) {
-                return ntk_nrt_fail(&s->nrt, err, status, "nrt_tensor_write");
-            }
+    }
+    return 0;
+}
+
+int ntk_session_zero_inputs(struct ntk_session *session, struct ntk_err *err)
+{
+    for (size_t i = 0; i < session->tensor_count; i++) {
+        struct ntk_session_tensor *tensor = &session->tensors[i];
+        if (tensor->info->usage != NRT_TENSOR_USAGE_INPUT) {
+            continue;
         }
+        void *zeros = calloc(1, tensor->info->size ? tensor->info->size : 1);
+        if (!zeros) {
+            return ntk_err_no_memory(err);
+        }
+        NRT_STATUS status =
+            session->nrt.nrt_tensor_write(tensor->tensor, zeros, 0, tensor->info->size);
+        free(zeros);
+        if (status != NRT_SUCCESS) {
+            return ntk_nrt_fail(&session->nrt, err, status, "nrt_tensor_write");
+        }
+        tensor->is_filled = false;
     }
     return 0;
 }

@@ -46,6 +46,7 @@ struct ntk_export {
     size_t capture_count;
     const struct ntk_system_grouping *grouping; /* of formats with lines; NULL: the default */
     bool has_flows;                             /* arrows, where the format has them */
+    bool is_pretty;                             /* a JSON profile with indentation */
 
     const struct ntk_trace *trace;
     const char *profile_name; /* "run" of "/tmp/run.ntff" */

@@ -27,7 +27,9 @@ void ntk_output_summary_members(const struct ntk_summary *summary, struct ntk_js
 /* What a capture holds: file, cores, engines and opcodes. */
 void ntk_output_session_text(const struct ntk_trace *trace, const struct ntk_opcode_table *opcodes,
                              struct ntk_buf *out);
+/* With the records of errors, the first NTK_OUTPUT_ERRORS_MAX of them, when asked for. */
+#define NTK_OUTPUT_ERRORS_MAX 10000
 void ntk_output_session_json(const struct ntk_trace *trace, const struct ntk_opcode_table *opcodes,
-                             struct ntk_buf *out);
+                             bool has_errors, struct ntk_buf *out);
 
 #endif

@@ -22,11 +22,14 @@ struct writer {
 static void prepare_keys(struct writer *writer)
 {
     assert(writer->table->column_count <= NTK_TABLE_COLUMNS_MAX);
+    const char *comma = writer->json.pretty ? ",\n      " : ",";
+    const char *colon = writer->json.pretty ? ": " : ":";
+
     ntk_buf_reset(&writer->keys);
     for (size_t i = 0; i < writer->table->column_count; i++) {
-        ntk_buf_add_char(&writer->keys, ',');
+        ntk_buf_add_text(&writer->keys, comma);
         ntk_json_add_quoted(&writer->keys, writer->table->columns[i].name);
-        ntk_buf_add_char(&writer->keys, ':');
+        ntk_buf_add_text(&writer->keys, colon);
         writer->key_ends[i] = writer->keys.bytes_count;
     }
 }
@@ -72,7 +75,8 @@ static int put_row(void *ctx, const void *row)
     size_t key = 0;
     bool has_cell = false;
 
-    ntk_buf_add_text(buf, writer->has_row ? ",{" : "{");
+    ntk_buf_add_text(buf, writer->has_row ? "," : "");
+    ntk_buf_add_text(buf, writer->json.pretty ? "\n    {" : "{");
     writer->has_row = true;
     for (size_t i = 0; i < writer->table->column_count; key = writer->key_ends[i++]) {
         const struct ntk_column *column = &writer->table->columns[i];
@@ -84,7 +88,7 @@ static int put_row(void *ctx, const void *row)
             has_cell = true;
         }
     }
-    ntk_buf_add_char(buf, '}');
+    ntk_buf_add_text(buf, writer->json.pretty && has_cell ? "\n    }" : "}");
     return ntk_sink_step(writer->sink);
 }
 
@@ -141,7 +145,7 @@ int ntk_export_to_json(const struct ntk_export *export, const char *path, struct
     if (ret < 0) {
         return ret;
     }
-    ntk_json_init(&writer.json, &sink.buf, false);
+    ntk_json_init(&writer.json, &sink.buf, export->is_pretty);
     ntk_json_object_begin(&writer.json);
     for (size_t t = 0; t < table_count && ret == 0; t++) {
         writer.table = &tables[t];

@@ -10,7 +10,6 @@
 
 /* Pages of the file are given back after so many records. */
 #define PIECE_RECORDS ((uint64_t)1 << 16)
-#define RECORD_BYTES ((size_t)16)
 
 int ntk_output_instructions(const struct ntk_trace *trace, struct ntk_sink *sink)
 {
@@ -74,7 +73,7 @@ static void put_dma(struct ntk_buf *out, const struct ntk_ntff_record *record, u
     ntk_buf_add_char(out, '\n');
 }
 
-static const char *source_title(unsigned source)
+const char *ntk_output_source_title(unsigned source)
 {
     return source == NTK_NTFF_ENGINE_AXI ? "DMA" : ntk_ntff_engine_title(source);
 }
@@ -89,10 +88,11 @@ static void put_record(struct ntk_buf *out, const struct ntk_ntff_record *record
         put_slot(out, record, "END");
         break;
     case NTK_NTFF_RECORD_EVENT:
-        ntk_buf_add_format(
-            out, "%-14s  %-7s  %s %u %s = %u%s\n", "CHANGE", source_title(record->engine),
-            record->is_semaphore ? "semaphore" : "event", record->number,
-            ntk_ntff_mode_name(record->mode), record->value, record->has_bit30 ? " (bit 30)" : "");
+        ntk_buf_add_format(out, "%-14s  %-7s  %s %u %s = %u%s\n", "CHANGE",
+                           ntk_output_source_title(record->engine),
+                           record->is_semaphore ? "semaphore" : "event", record->number,
+                           ntk_ntff_mode_name(record->mode), record->value,
+                           record->has_bit30 ? " (bit 30)" : "");
         break;
     case NTK_NTFF_RECORD_DMA_START:
         put_dma(out, record, core, "M2S_SOP");
@@ -108,7 +108,7 @@ static void put_record(struct ntk_buf *out, const struct ntk_ntff_record *record
                            record->throttle_k, record->throttle_n);
         break;
     case NTK_NTFF_RECORD_ERROR:
-        ntk_buf_add_format(out, "%-14s  %-7s  %s", "ERROR", source_title(record->engine),
+        ntk_buf_add_format(out, "%-14s  %-7s  %s", "ERROR", ntk_output_source_title(record->engine),
                            ntk_ntff_error_name(record->error));
         if (record->slot != NTK_NTFF_SLOT_OUTSIDE) {
             ntk_buf_add_format(out, ", pc %u", record->slot);
@@ -131,7 +131,7 @@ static void put_raw(struct ntk_buf *out, const struct ntk_ntff_section *section,
     } else {
         ntk_buf_add_format(out, "%-14s ", "ERROR");
     }
-    for (size_t i = 0; i < RECORD_BYTES; i++) {
+    for (size_t i = 0; i < NTK_OUTPUT_RECORD_BYTES; i++) {
         ntk_buf_add_format(out, i % 4 ? "%02x" : " %02x", bytes[i]);
     }
     ntk_buf_add_char(out, '\n');
@@ -145,7 +145,7 @@ static int put_section(const struct ntk_ntff *ntff, size_t node, size_t index,
     int ret = 0;
 
     for (uint64_t i = 0; i < section->record_count && ret == 0; i++) {
-        const uint8_t *bytes = section->records + i * RECORD_BYTES;
+        const uint8_t *bytes = section->records + i * NTK_OUTPUT_RECORD_BYTES;
         struct ntk_ntff_record record;
         ntk_ntff_record_get(subgraph, section, i, &record);
         bool is_error = section->type == NTK_NTFF_SECTION_ERROR;
@@ -159,8 +159,8 @@ static int put_section(const struct ntk_ntff *ntff, size_t node, size_t index,
         }
         ret = ntk_sink_step(sink);
         if ((i + 1) % PIECE_RECORDS == 0) {
-            ntk_ntff_give_back(ntff, bytes - (PIECE_RECORDS - 1) * RECORD_BYTES,
-                               PIECE_RECORDS * RECORD_BYTES);
+            ntk_ntff_give_back(ntff, bytes - (PIECE_RECORDS - 1) * NTK_OUTPUT_RECORD_BYTES,
+                               PIECE_RECORDS * NTK_OUTPUT_RECORD_BYTES);
         }
     }
     return ret;

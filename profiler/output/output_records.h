@@ -18,6 +18,11 @@
 #define NTK_RECORDS_ERRORS 4u
 #define NTK_RECORDS_ALL 7u
 
+#define NTK_OUTPUT_RECORD_BYTES ((size_t)16)
+
+/* What made a change or an error: an engine, or DMA. */
+const char *ntk_output_source_title(unsigned source);
+
 /* Memory does not grow with the capture. 0 or the sink's failure. */
 int ntk_output_instructions(const struct ntk_trace *trace, struct ntk_sink *sink);
 int ntk_output_records(const struct ntk_ntff *ntff, unsigned what, struct ntk_sink *sink);

@@ -6,6 +6,7 @@
 
 #include "profiler/analysis/executions.h"
 #include "profiler/output/output_cells.h"
+#include "profiler/output/output_records.h"
 #include "shared/base/json.h"
 #include "shared/base/str.h"
 #include "shared/base/units.h"
@@ -183,6 +184,7 @@ static void add_core_json(const struct ntk_trace *trace, size_t index, struct nt
     ntk_json_key_array_begin(json, "Graphs");
     ntk_json_object_begin(json);
     ntk_json_key_text(json, "Name", core->ntff->name);
+    ntk_json_key_u64(json, "NC", core->ntff->core);
     ntk_json_key_u64(json, "NeuronCore", core->ntff->core);
     if (ps) {
         ntk_json_key_u64(json, "CycleCount", ps);
@@ -224,8 +226,57 @@ static void add_core_json(const struct ntk_trace *trace, size_t index, struct nt
     ntk_json_object_end(json);
 }
 
+/* Errors of hardware whose record nobody can explain yet have Raw alone. */
+static void add_error_json(const struct ntk_ntff_section *section, uint64_t index, size_t node,
+                           const struct ntk_ntff_record *record, struct ntk_json *json)
+{
+    ntk_json_object_begin(json);
+    ntk_json_key_u64(json, "NodeId", node);
+    if (record->kind == NTK_NTFF_RECORD_ERROR) {
+        ntk_json_key_i64(json, "TimePs", record->time_ps);
+        ntk_json_key_text(json, "Source", ntk_output_source_title(record->engine));
+        ntk_json_key_text(json, "Error", ntk_ntff_error_name(record->error));
+        if (record->slot != NTK_NTFF_SLOT_OUTSIDE) {
+            ntk_json_key_u64(json, "Pc", record->slot);
+        }
+    } else {
+        const uint8_t *bytes = section->records + index * NTK_OUTPUT_RECORD_BYTES;
+        char text[2 * NTK_OUTPUT_RECORD_BYTES + 1];
+
+        for (size_t i = 0; i < NTK_OUTPUT_RECORD_BYTES; i++) {
+            (void)snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+        }
+        ntk_json_key_text(json, "Raw", text);
+    }
+    ntk_json_object_end(json);
+}
+
+static void add_errors_json(const struct ntk_ntff *ntff, struct ntk_json *json)
+{
+    uint64_t count = 0;
+
+    ntk_json_key_array_begin(json, "Errors");
+    for (size_t g = 0; g < ntff->subgraph_count; g++) {
+        for (size_t s = 0; s < ntff->subgraphs[g].section_count; s++) {
+            const struct ntk_ntff_section *section = &ntff->subgraphs[g].sections[s];
+
+            for (uint64_t i = 0;
+                 section->type == NTK_NTFF_SECTION_ERROR && i < section->record_count; i++) {
+                struct ntk_ntff_record record;
+
+                if (++count <= NTK_OUTPUT_ERRORS_MAX) {
+                    ntk_ntff_record_get(&ntff->subgraphs[g], section, i, &record);
+                    add_error_json(section, i, g, &record, json);
+                }
+            }
+        }
+    }
+    ntk_json_array_end(json);
+    ntk_json_key_u64(json, "ErrorCount", count);
+}
+
 void ntk_output_session_json(const struct ntk_trace *trace, const struct ntk_opcode_table *opcodes,
-                             struct ntk_buf *out)
+                             bool has_errors, struct ntk_buf *out)
 {
     const struct ntk_ntff *ntff = trace->ntff;
     struct ntk_json json;
@@ -265,6 +316,9 @@ void ntk_output_session_json(const struct ntk_trace *trace, const struct ntk_opc
         ntk_json_object_end(&json);
     }
     ntk_json_array_end(&json);
+    if (has_errors) {
+        add_errors_json(ntff, &json);
+    }
     ntk_json_key_array_begin(&json, "Warnings");
     for (size_t i = 0; i < ntff->warning_count; i++) {
         ntk_json_text(&json, ntff->warnings[i]);

@@ -8,7 +8,7 @@ if ! command -v mandoc >/dev/null; then
 fi
 export PATH=$NTK_BIN_DIR:$PATH
 cd "$NTK_BIN_DIR/../share/man/man1" || exit 1
-mapfile -t pages < <(find . -name '*.1' | sort)
+mapfile -t pages < <(find . -name '*.1' -type f | sort)
 [ ${#pages[@]} -ge 8 ] || { echo "only ${#pages[@]} pages are found"; exit 1; }
 heads=$(sed -n 's/^\.TH [A-Z0-9_-]* //p' "${pages[@]}" | sort -u)
 [ "$heads" = '1 "" "Neuron toolkit" "User Commands"' ] || { echo "the pages have different heads and feet: $heads"; exit 1; }
@@ -18,7 +18,7 @@ said=$(mandoc -T lint -W warning "${pages[@]}" 2>&1 | grep -v 'WARNING: missing 
 ! grep -nE '^\.[BIRS][BIRM]? .*[^ ]"[^ "]' "${pages[@]}" || { echo "a quote that does not appear"; exit 1; }
 for page in "${pages[@]}"; do
     name=$(basename "$page" .1)
-    mandoc -T ascii "$page" | sed 's,.\x08,,g' | grep -c "^ *$name *-" >/dev/null || { echo "$page does not begin with its name"; exit 1; }
+    mandoc -T ascii "$page" | sed 's,.\x08,,g' | grep -cE "^ *$name(, [a-z-]+)* *-" >/dev/null || { echo "$page does not begin with its name"; exit 1; }
     for command in "" $("$name" --completion fish | sed -n 's/.*__fish_use_subcommand -a //p'); do
         for option in $("$name" $command --completion words | head -1); do
             sed 's/\\-/-/g' "$page" | grep -q -- "^\\\\fB.*$option" || { echo "$page does not tell $option of $command"; exit 1; }

@@ -2,7 +2,7 @@
 # from there. Nothing outside the scratch folder is touched.
 build=$1
 . "$(dirname "$0")/../e2e/lib.sh"
-programs="neuron-bench neuron-cli neuron-ls neuron-monitor neuron-monitor-cloudwatch neuron-monitor-k8s-info neuron-monitor-otlp neuron-monitor-prometheus neuron-packager neuron-profile neuron-rtd neuron-top popef_dump popef_make popef_run"
+programs="neuron-bench neuron-cli neuron-ls neuron-monitor neuron-monitor-cloudwatch neuron-monitor-k8s-info neuron-monitor-otlp neuron-monitor-prometheus neuron-packager neuron-profile neuron-explorer neuron-rtd neuron-top popef_dump popef_make popef_run"
 
 # has ROOT: every file that users, shells, linkers and the service manager look for.
 has() {

@@ -419,6 +419,133 @@ static void the_nth_execution_has_its_number_in_the_name(void **state)
     free(numbered);
 }
 
+static bool is_there(const struct fixture *f, const char *name)
+{
+    char *path = test_scratch_path(f->folder, name);
+    bool is = access(path, F_OK) == 0;
+
+    (void)unlink(path);
+    free(path);
+    return is;
+}
+
+static void every_nth_execution_is_recorded_in_a_file_with_its_number(void **state)
+{
+    struct fixture *f = *state;
+    struct test_run run =
+        RUN(f, "capture", "-n", f->neff, "-s", f->ntff, "--num-exec=3", "--warmup", "1");
+    const char *first = strstr(run.out, "adder.ntff\n");
+    const char *second = strstr(run.out, "adder_exec_2.ntff\n");
+    const char *third = strstr(run.out, "adder_exec_3.ntff\n");
+
+    assert_int_equal(run.exit_code, 0);
+    assert_true(first && second && third && first < second && second < third);
+    test_run_fini(&run);
+    assert_true(is_there(f, "adder.ntff"));
+    assert_true(is_there(f, "adder_exec_2.ntff"));
+    assert_true(is_there(f, "adder_exec_3.ntff"));
+    expect(RUN(f, "capture", "-n", f->neff, "-s", f->ntff, "--num-exec=5", "--profile-nth-exec=2",
+               "--exec-mode", "async"),
+           0, "");
+    assert_false(is_there(f, "adder.ntff"));
+    assert_true(is_there(f, "adder_exec_2.ntff"));
+    assert_false(is_there(f, "adder_exec_3.ntff"));
+    assert_true(is_there(f, "adder_exec_4.ntff"));
+    assert_false(is_there(f, "adder_exec_5.ntff"));
+    expect(RUN(f, "capture", "-n", f->neff, "-s", f->ntff, "-r", "1", "--num-exec=2"), 0, "");
+    assert_true(is_there(f, "adder_rank_0.ntff"));
+    assert_true(is_there(f, "adder_rank_0_exec_2.ntff"));
+    expect(RUN(f, "capture", "-n", f->neff, "-s", f->ntff, "--profile-nth-exec=0"), 0, "");
+    assert_false(is_there(f, "adder.ntff"));
+}
+
+static void saved_outputs_are_named_with_the_number_of_their_execution(void **state)
+{
+    struct fixture *f = *state;
+    char old[4096];
+
+    assert_non_null(getcwd(old, sizeof old));
+    assert_int_equal(chdir(f->folder), 0);
+    struct test_run run =
+        RUN(f, "capture", "-n", f->neff, "--disable-profile", "--save-output", "--num-exec", "2");
+    assert_int_equal(run.exit_code, 0);
+    assert_string_equal(run.out,
+                        "saved output \"y\" as \"y.out\"\nsaved output \"y\" as \"y.out.2\"\n");
+    test_run_fini(&run);
+    assert_true(is_there(f, "y.out"));
+    assert_true(is_there(f, "y.out.2"));
+    expect(RUN(f, "capture", "-n", f->neff, "--disable-profile", "--save-output-npy", "--num-exec",
+               "3", "--save-nth-output=3"),
+           0, "");
+    assert_false(is_there(f, "y.npy"));
+    assert_false(is_there(f, "y.npy.2"));
+    assert_true(is_there(f, "y.npy.3"));
+    assert_int_equal(chdir(old), 0);
+    expect(RUN(f, "capture", "-n", f->neff, "--save-nth-output=2"), 2,
+           "--save-nth-output requires --save-output");
+}
+
+/* Method: with one buffer for all tensors the output overwrites the input. */
+static void inputs_can_be_written_again_before_each_execution(void **state)
+{
+    struct fixture *f = *state;
+
+    expect(RUN(f, "capture", "-n", f->neff, "--disable-profile", "--single-io", "--num-exec", "3",
+               "--check-output-determinism"),
+           1, "other outputs than the first");
+    expect(RUN(f, "capture", "-n", f->neff, "--disable-profile", "--single-io", "--num-exec", "3",
+               "--check-output-determinism", "--write-tensors-per-exec", "alias"),
+           0, "");
+    expect(RUN(f, "capture", "-n", f->neff, "--write-tensors-per-exec", "some"), 2,
+           "use none, alias or all");
+}
+
+static void errors_are_listed_as_json(void **state)
+{
+    struct fixture *f = *state;
+    struct test_run run = RUN(f, "show-session", "-s", f->sample, "--show-errors", "-j");
+
+    assert_int_equal(run.exit_code, 0);
+    assert_non_null(strstr(run.out, "\"Errors\": ["));
+    assert_non_null(strstr(run.out, "\"NeffNodes\": ["));
+    test_run_fini(&run);
+    expect(RUN(f, "show-session", "-s", f->sample, "--show-dma", "-j"), 2, "-j lists no single");
+}
+
+/* Method: as a reader of the two would compare them, without the blanks. */
+static void a_json_profile_can_be_indented(void **state)
+{
+    struct fixture *f = *state;
+    struct test_run plain =
+        RUN(f, "view", "-s", f->sample, "--output-format", "json", "--output-file", "-");
+    struct test_run pretty = RUN(f, "view", "-s", f->sample, "--output-format", "json",
+                                 "--output-file", "-", "--json-pretty-print");
+    const char *b = pretty.out;
+
+    assert_int_equal(plain.exit_code, 0);
+    assert_non_null(strstr(pretty.out, "\n      \""));
+    for (const char *a = plain.out; *a || *b;) {
+        if (*a == ' ' || *a == '\n') {
+            a++;
+        } else if (*b == ' ' || *b == '\n') {
+            b++;
+        } else {
+            assert_int_equal(*a++, *b++);
+        }
+    }
+    test_run_fini(&plain);
+    test_run_fini(&pretty);
+}
+
+static void folders_of_sources_are_accepted_with_a_warning(void **state)
+{
+    struct fixture *f = *state;
+
+    expect(RUN(f, "view", "-s", f->sample, "--output-format", "summary-json", "--nki-source-root",
+               "src"),
+           0, "--nki-source-root ignored");
+}
+
 static void inputs_come_from_files_and_outputs_go_to_files(void **state)
 {
     struct fixture *f = *state;
@@ -476,6 +603,12 @@ int main(void)
         TEST(a_pair_of_cores_is_one_capture_with_two_subgraphs),
         TEST(the_same_neff_gives_the_same_timeline),
         TEST(the_nth_execution_has_its_number_in_the_name),
+        TEST(every_nth_execution_is_recorded_in_a_file_with_its_number),
+        TEST(saved_outputs_are_named_with_the_number_of_their_execution),
+        TEST(inputs_can_be_written_again_before_each_execution),
+        TEST(errors_are_listed_as_json),
+        TEST(a_json_profile_can_be_indented),
+        TEST(folders_of_sources_are_accepted_with_a_warning),
         TEST(inputs_come_from_files_and_outputs_go_to_files),
     };
 

@@ -149,7 +149,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
         if (ntk_analysis_opcode_table(trace, &opcodes) == 0) {
             ntk_output_session_text(trace, &opcodes, &text);
-            ntk_output_session_json(trace, &opcodes, &text);
+            ntk_output_session_json(trace, &opcodes, true, &text);
             ntk_opcode_table_fini(&opcodes);
         }
         for (size_t c = 0; c < trace->core_count; c++) {

@@ -134,8 +134,10 @@ static void session_json_names_cycles_and_opcodes(void **state)
 {
     struct fixture *f = *state;
 
-    ntk_output_session_json(f->trace, &f->opcodes, &f->text);
+    ntk_output_session_json(f->trace, &f->opcodes, false, &f->text);
+    expect_text(f, "\"NC\": 4,");
     expect_text(f, "\"CycleCount\": 100000000");
+    assert_null(strstr(ntk_buf_text_get(&f->text), "\"Errors\""));
     expect_text(f, "\"opcode\": \"DMA_DIRECT2D\"");
     expect_text(f, "\"Warnings\": []");
 }
@@ -145,8 +147,8 @@ static void the_same_trace_gives_the_same_bytes(void **state)
     struct fixture *f = *state;
     struct ntk_buf again = { 0 };
 
-    ntk_output_session_json(f->trace, &f->opcodes, &f->text);
-    ntk_output_session_json(f->trace, &f->opcodes, &again);
+    ntk_output_session_json(f->trace, &f->opcodes, true, &f->text);
+    ntk_output_session_json(f->trace, &f->opcodes, true, &again);
     assert_int_equal(f->text.bytes_count, again.bytes_count);
     assert_memory_equal(f->text.bytes, again.bytes, again.bytes_count);
     ntk_buf_fini(&again);
@@ -157,9 +159,9 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(summary_text_has_two_columns),
+        TEST(summary_text_without_units_has_the_numbers_of_the_json),
         TEST(summary_json_has_the_same_keys_below_the_profiles_name),
         TEST(session_lists_cores_and_opcodes),
-        TEST(summary_text_without_units_has_the_numbers_of_the_json),
         TEST(session_json_names_cycles_and_opcodes),
         TEST(the_same_trace_gives_the_same_bytes),
     };
