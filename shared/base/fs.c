@@ -136,37 +136,94 @@ int ntk_fs_make_folders(const char *path, mode_t mode, struct ntk_err *err)
     return ret;
 }
 
-/* Removes everything in the folder that fd is; takes fd. */
-static int empty_folder(int fd)
+static bool is_dots(const char *name)
 {
-    DIR *folder = fdopendir(fd);
+    return !strcmp(name, ".") || !strcmp(name, "..");
+}
+
+/* The folder for readdir(); fd stays the caller's. */
+static DIR *open_entries(int fd)
+{
+    int own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *entries = own < 0 ? NULL : fdopendir(own);
+
+    if (!entries && own >= 0) {
+        int code = errno;
+        close(own);
+        errno = code;
+    }
+    return entries;
+}
+
+/* Moves the folder `name` of `from` into `top` under a new name. */
+static int move_up(int from, const char *name, int top, uint64_t *moved)
+{
+    char new_name[32];
+
+    do {
+        (void)snprintf(new_name, sizeof new_name, ".removed-%llu", (unsigned long long)(*moved)++);
+        if (renameat(from, name, top, new_name) == 0) {
+            return 0;
+        }
+    } while (errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR);
+    return errno == ENOENT ? 0 : -errno;
+}
+
+/* Removes a folder in `top`. What is in it goes; folders that are not empty move into `top`, so
+ * that no depth is ever walked. */
+static int remove_folder(int top, const char *name, uint64_t *moved)
+{
     int ret = 0;
 
-    if (!folder) {
+    if (unlinkat(top, name, AT_REMOVEDIR) == 0 || errno == ENOENT) {
+        return 0;
+    }
+    int fd = openat(top, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+    if (!entries) {
         ret = -errno;
-        close(fd);
+        if (fd >= 0) {
+            close(fd);
+        }
         return ret;
     }
-    for (struct dirent *entry; (entry = readdir(folder));) {
-        const char *name = entry->d_name;
-        if (!strcmp(name, ".") || !strcmp(name, "..")) {
+    for (struct dirent *entry; (entry = readdir(entries));) {
+        if (is_dots(entry->d_name) || unlinkat(fd, entry->d_name, 0) == 0 || errno == ENOENT ||
+            unlinkat(fd, entry->d_name, AT_REMOVEDIR) == 0) {
             continue;
         }
-        if (unlinkat(dirfd(folder), name, 0) == 0 || errno == ENOENT) {
-            continue;
-        }
-        int below = openat(dirfd(folder), name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (below < 0) {
-            ret = ret ? ret : -errno;
-            continue;
-        }
-        int below_ret = empty_folder(below);
-        if (below_ret == 0 && unlinkat(dirfd(folder), name, AT_REMOVEDIR) < 0) {
-            below_ret = -errno;
-        }
-        ret = ret ? ret : below_ret;
+        /* Not a folder: why unlink() failed stays the reason. */
+        int moving = errno == ENOTDIR ? -EPERM : move_up(fd, entry->d_name, top, moved);
+        ret = ret ? ret : moving;
     }
-    closedir(folder);
+    closedir(entries);
+    return unlinkat(top, name, AT_REMOVEDIR) == 0 || ret < 0 ? ret : -errno;
+}
+
+/* Removes everything in the folder. Each pass takes one level off; the last one moves nothing. */
+static int empty_folder(int top)
+{
+    uint64_t moved = 0;
+    uint64_t before;
+    int ret = 0;
+
+    do {
+        DIR *entries = open_entries(top);
+
+        if (!entries) {
+            return -errno;
+        }
+        before = moved;
+        for (struct dirent *entry; (entry = readdir(entries));) {
+            if (!is_dots(entry->d_name) && unlinkat(top, entry->d_name, 0) < 0 && errno != ENOENT) {
+                int removing = errno == EISDIR || errno == EPERM
+                                   ? remove_folder(top, entry->d_name, &moved)
+                                   : -errno;
+                ret = ret ? ret : removing;
+            }
+        }
+        closedir(entries);
+    } while (moved > before && ret == 0);
     return ret;
 }
 
@@ -177,6 +234,7 @@ int ntk_fs_remove_tree(const char *path, struct ntk_err *err)
 
     if (fd >= 0) {
         ret = empty_folder(fd);
+        close(fd);
         if (ret == 0 && rmdir(path) < 0) {
             ret = -errno;
         }
@@ -187,6 +245,72 @@ int ntk_fs_remove_tree(const char *path, struct ntk_err *err)
         return ntk_err_set(err, ret, NO_OFFSET, "cannot remove %s: %s", path, strerror(-ret));
     }
     return 0;
+}
+
+/* ---- a bounded walk ---- */
+
+struct walk_state {
+    const struct ntk_fs_walk *walk;
+    size_t entries;
+    bool is_over; /* the callback has enough */
+    char name[PATH_MAX];
+};
+
+/* Takes fd. length: of the path so far. */
+static int walk_folder(struct walk_state *state, int fd, size_t length, unsigned depth)
+{
+    struct stat status;
+    DIR *entries = fstat(fd, &status) == 0 && status.st_uid == geteuid() ? fdopendir(fd) : NULL;
+    int ret = 0;
+
+    if (!entries) {
+        close(fd);
+        return -E2BIG;
+    }
+    for (struct dirent *entry; !state->is_over && (entry = readdir(entries));) {
+        size_t left = sizeof state->name - length;
+
+        if (is_dots(entry->d_name)) {
+            continue;
+        }
+        if (state->entries++ >= state->walk->entries_max) {
+            ret = -E2BIG;
+            break;
+        }
+        int bytes = snprintf(state->name + length, left, "%s%s", length ? "/" : "", entry->d_name);
+        if (bytes < 0 || (size_t)bytes >= left ||
+            fstatat(fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0) {
+            continue;
+        }
+        if (S_ISREG(status.st_mode)) {
+            state->is_over = !state->walk->file(state->name, &status, state->walk->ctx);
+        } else if (S_ISDIR(status.st_mode)) {
+            int below = depth == 0 ? -1
+                                   : openat(fd, entry->d_name,
+                                            O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+            int below_ret =
+                below < 0 ? -E2BIG : walk_folder(state, below, length + (size_t)bytes, depth - 1);
+            ret = ret ? ret : below_ret;
+        }
+    }
+    closedir(entries);
+    return ret;
+}
+
+int ntk_fs_walk(const char *path, const struct ntk_fs_walk *walk)
+{
+    struct walk_state *state = calloc(1, sizeof *state);
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int ret = !state ? -ENOMEM : fd < 0 ? -errno : 0;
+
+    if (ret == 0) {
+        state->walk = walk;
+        ret = walk_folder(state, fd, 0, walk->depth_max);
+    } else if (fd >= 0) {
+        close(fd);
+    }
+    free(state);
+    return ret;
 }
 
 /* A device, a pipe or a socket is written to, never replaced: /dev/null, /dev/stdout. */

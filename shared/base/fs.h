@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "shared/base/buf.h"
@@ -48,8 +49,21 @@ int ntk_fs_pwrite(int fd, const void *bytes, size_t bytes_count, uint64_t offset
 int ntk_fs_pread(int fd, void *bytes, size_t bytes_count, uint64_t offset);
 /* So that this process may have `most` descriptors open, or as many as its hard limit lets it. */
 void ntk_fs_raise_descriptor_limit(uint64_t most);
-/* rm -r that follows no links; a missing path is fine. */
+/* rm -r that follows no links; a missing path is fine. The depth of the tree costs neither stack
+ * nor descriptors. */
 int ntk_fs_remove_tree(const char *path, struct ntk_err *err);
+
+/* A bounded look at a tree that may be large or deep. */
+struct ntk_fs_walk {
+    unsigned depth_max; /* levels of folders below the first one; recursion goes no deeper */
+    size_t entries_max; /* of all folders together */
+    /* Each regular file: its path below the folder; false ends the walk. */
+    bool (*file)(const char *name, const struct stat *status, void *ctx);
+    void *ctx;
+};
+/* Follows no links and enters only folders of this user. 0; -E2BIG when the bounds or another
+ * user's folder hide a part; -errno. No sentence. */
+int ntk_fs_walk(const char *path, const struct ntk_fs_walk *walk);
 
 /*
  * A file that is written under a temporary name in the same folder and renamed when complete.

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -124,6 +125,73 @@ static void folders_are_made_and_removed_as_trees(void **state)
     free(outside);
 }
 
+/* Folders "d" in one another, each with a file. */
+static void make_deep(const char *top, unsigned levels)
+{
+    int at = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    for (unsigned i = 0; i < levels; i++) {
+        assert_int_equal(mkdirat(at, "d", 0700), 0);
+        int below = openat(at, "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        int file = openat(below, "file", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        assert_true(below >= 0 && file >= 0);
+        close(file);
+        close(at);
+        at = below;
+    }
+    close(at);
+}
+
+static void a_deep_tree_is_removed_with_few_descriptors(void **state)
+{
+    char *top = test_scratch_path(*state, "deep");
+    struct rlimit limit;
+    struct rlimit few;
+
+    assert_int_equal(mkdir(top, 0700), 0);
+    make_deep(top, 1000);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    few = limit;
+    few.rlim_cur = 32;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    int ret = ntk_fs_remove_tree(top, NULL);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    assert_int_equal(ret, 0);
+    assert_int_not_equal(access(top, F_OK), 0);
+    free(top);
+}
+
+static bool count_file(const char *name, const struct stat *status, void *ctx)
+{
+    (void)status;
+    assert_non_null(strstr(name, "file"));
+    return ++*(unsigned *)ctx < 100;
+}
+
+static void a_walk_ends_at_its_bounds(void **state)
+{
+    const char *folder = *state;
+    unsigned count = 0;
+    struct ntk_fs_walk walk = {
+        .depth_max = 8, .entries_max = 1000, .file = count_file, .ctx = &count
+    };
+
+    make_deep(folder, 8);
+    assert_int_equal(ntk_fs_walk(folder, &walk), 0);
+    assert_int_equal(count, 8);
+    walk.depth_max = 3;
+    count = 0;
+    assert_int_equal(ntk_fs_walk(folder, &walk), -E2BIG);
+    assert_int_equal(count, 3);
+    walk = (struct ntk_fs_walk){ 8, 5, count_file, &count };
+    assert_int_equal(ntk_fs_walk(folder, &walk), -E2BIG);
+    walk.entries_max = 1000;
+    count = 99; /* the first file is enough */
+    assert_int_equal(ntk_fs_walk(folder, &walk), 0);
+    assert_int_equal(count, 100);
+    assert_int_equal(ntk_fs_walk("/nonexistent", &walk), -ENOENT);
+}
+
 static void short_text_loses_its_line_break(void **state)
 {
     char *path = test_scratch_path(*state, "value");
@@ -187,6 +255,9 @@ int main(void)
                                         remove_scratch),
         cmocka_unit_test_setup_teardown(folders_are_made_and_removed_as_trees, make_scratch,
                                         remove_scratch),
+        cmocka_unit_test_setup_teardown(a_deep_tree_is_removed_with_few_descriptors, make_scratch,
+                                        remove_scratch),
+        cmocka_unit_test_setup_teardown(a_walk_ends_at_its_bounds, make_scratch, remove_scratch),
         cmocka_unit_test_setup_teardown(a_file_without_a_name_is_written_and_read_at_any_place,
                                         make_scratch, remove_scratch),
         cmocka_unit_test_setup_teardown(large_temporary_files_go_where_tmpdir_says, make_scratch,
