@@ -2,14 +2,13 @@
 /* cmd_trigger - running processes record executions, all of them from the same number on. */
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "profiler/cmd.h"
@@ -31,6 +30,8 @@
 #define AHEAD_NS (500 * NTK_NS_PER_MS) /* they have so long until the first execution ... */
 #define TRIES 5                        /* ... at first, each time twice as long */
 #define CANCEL_NS (2 * NTK_NS_PER_SECOND)
+#define HEADS_BYTES \
+    (UINT64_C(64) << 20)      /* of programs and heads of files, which --size leaves out */
 #define BEFORE_EVENTS 200000U /* of each core, of what the rings still have */
 
 static uint64_t arg_pid;
@@ -42,6 +43,7 @@ static uint64_t arg_timeout_ns = 60 * NTK_NS_PER_SECOND;
 static uint64_t arg_bytes = UINT64_C(1) << 30;
 static bool arg_look;
 static bool arg_json;
+static uint64_t arg_parent;
 static struct ntk_hosts_remote remote = { .timeout_ns = NTK_HOSTS_TIMEOUT_NS };
 static struct ntk_vec arg_hosts = NTK_VEC_INIT(const char *);
 
@@ -71,6 +73,8 @@ static const struct ntk_opt options[] = {
     { 0, "look", NULL, NTK_OPT_FLAG, &arg_look,
       "record nothing: say at which execution the processes are" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "a JSON object" },
+    { 0, "parent", "PID", NTK_OPT_U64, &arg_parent,
+      "stop when this process, which started the command, ends", .is_above_zero = true },
     { 0, "Other machines", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "host", "HOST[:PORT]", NTK_OPT_CALL, (void *)(uintptr_t)&call_host,
       "ask the agent there, whose neuron-monitor has --capture-remote; may be repeated: all of "
@@ -266,49 +270,15 @@ static bool goes_on(void *ctx)
     return !is_interrupted && !(asking->may_try_again && is_somebody_late(asking));
 }
 
-/* Where a process can write: another user's, which only root can ask, has a folder of its own. */
-static int folder_of(const struct asking *asking, const struct ntk_trigger_target *target,
-                     char *buf, size_t buf_bytes, struct ntk_err *err)
-{
-    bool is_own = target->uid == geteuid();
-    int bytes = is_own ? snprintf(buf, buf_bytes, "%s", asking->folder)
-                       : snprintf(buf, buf_bytes, "%s/uid_%u", asking->folder, target->uid);
-
-    if (bytes < 0 || (size_t)bytes >= buf_bytes) {
-        return ntk_err_set(err, -ENAMETOOLONG, NTK_ERR_NO_OFFSET,
-                           "%s is too long a name for the processes", asking->folder);
-    }
-    if (is_own) {
-        return 0;
-    }
-    int made = mkdir(buf, 0755) == 0 || errno == EEXIST ? 0 : -errno;
-    int fd = made == 0 ? open(buf, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
-
-    if (fd < 0 || fchown(fd, target->uid, (gid_t)-1) != 0) {
-        (void)ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot give %s to user %u: %s", buf,
-                          target->uid, strerror(errno));
-        if (fd >= 0) {
-            close(fd);
-        }
-        return err->code;
-    }
-    close(fd);
-    return 0;
-}
-
 static void all_record(struct asking *asking)
 {
-    char folder[NTK_TRIGGER_FOLDER_BYTES];
-
     asking->begin_ns = ntk_clock_monotonic_ns();
     for (size_t i = 0; i < asking->count; i++) {
         struct ntk_trigger_target *target = &asking->targets[i];
 
-        target->status = folder_of(asking, target, folder, sizeof folder, &target->err);
-        if (target->status == 0) {
-            ntk_trigger_ask_record(target, asking->first, arg_count, arg_bytes,
-                                   arg_timeout_ns + CANCEL_NS, folder);
-        }
+        ntk_trigger_ask_record(target, asking->first, arg_count, arg_bytes,
+                               arg_timeout_ns + CANCEL_NS,
+                               ntk_trigger_hands_over(target) ? "" : asking->folder);
     }
     ntk_progress_begin(&asking->progress, "waiting for executions (of the time limit)");
     bool is_done =
@@ -329,14 +299,11 @@ static void all_record(struct asking *asking)
 /* What others recorded from a first execution on that somebody has not. */
 static void files_remove(const struct asking *asking)
 {
-    char folder[NTK_TRIGGER_FOLDER_BYTES];
     char pattern[96];
 
     for (size_t i = 0; i < asking->count; i++) {
         const struct ntk_trigger_target *target = &asking->targets[i];
-        struct ntk_err err = { 0 };
-        DIR *files =
-            folder_of(asking, target, folder, sizeof folder, &err) == 0 ? opendir(folder) : NULL;
+        DIR *files = opendir(asking->folder); /* those that are handed over are not there yet */
 
         (void)snprintf(pattern, sizeof pattern, "pid_%u_nc_*_exec_%llu.ntff", target->pid,
                        (unsigned long long)asking->first);
@@ -347,6 +314,36 @@ static void files_remove(const struct asking *asking)
         }
         if (files) {
             closedir(files);
+        }
+    }
+}
+
+/* From processes that cannot write to the folder. */
+static void files_take(const struct asking *asking)
+{
+    for (size_t i = 0; i < asking->count; i++) {
+        struct ntk_trigger_target *target = &asking->targets[i];
+
+        if (!target->is_answered || !ntk_trigger_hands_over(target)) {
+            continue;
+        }
+        if (target->status == -EINVAL) {
+            (void)ntk_err_set(&target->err, -ENOTSUP, NTK_ERR_NO_OFFSET,
+                              "process %u (%s): its runtime is too old to hand files to another "
+                              "user or container; run this as its user",
+                              target->pid, target->command);
+        } else if (target->file_count > 0) {
+            struct ntk_err err = { 0 };
+            uint64_t bytes_max =
+                arg_bytes < UINT64_MAX - HEADS_BYTES ? arg_bytes + HEADS_BYTES : UINT64_MAX;
+            int ret =
+                ntk_trigger_files_take(target, asking->first, bytes_max, asking->folder, &err);
+
+            if (ret < 0) {
+                target->status = ret;
+                target->err = err;
+                target->file_count = 0;
+            }
         }
     }
 }
@@ -363,6 +360,7 @@ static int record(struct asking *asking, struct ntk_err *err)
         }
         all_record(asking);
         if (!asking->may_try_again || is_interrupted || !is_somebody_late(asking)) {
+            files_take(asking);
             return 0;
         }
         files_remove(asking);
@@ -594,6 +592,10 @@ int ntk_cmd_trigger(int argc, char **argv)
     }
     (void)signal(SIGINT, interrupt);
     (void)signal(SIGTERM, interrupt);
+    if (arg_parent > 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+        is_interrupted = getppid() != (pid_t)arg_parent; /* it ended before */
+    }
     if (arg_hosts.count > 0) {
         const struct ntk_trigger_hosts_options hosts = { .names = arg_hosts.items,
                                                          .count = arg_hosts.count,

@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -21,6 +23,7 @@
 
 #define PAGE_BYTES 4096U
 #define LOOK_NS (20 * NTK_NS_PER_MS)
+#define COPY_BYTES ((size_t)1 << 20)
 #define SAVE_NS (60 * NTK_NS_PER_SECOND) /* more for who writes files when the time is over */
 
 /* Also one that is over and not waited for. */
@@ -183,6 +186,7 @@ static void answer_take(struct ntk_trigger_target *target)
     target->file_bytes = trigger->file_bytes;
     target->recorded_first = trigger->recorded_first;
     target->recorded_last = trigger->recorded_last;
+    memcpy(target->files, trigger->files, sizeof target->files);
     if (target->status != 0) {
         memcpy(text, trigger->text, sizeof text);
         text[sizeof text - 1] = '\0';
@@ -191,6 +195,104 @@ static void answer_take(struct ntk_trigger_target *target)
                     target->pid, target->command, text);
     }
 }
+
+/* ---- files that are handed over -------------------------------------------------------------- */
+
+bool ntk_trigger_hands_over(const struct ntk_trigger_target *target)
+{
+    struct stat own;
+    struct stat its;
+    char path[48];
+
+    (void)snprintf(path, sizeof path, "/proc/%u/ns/mnt", target->pid);
+    return target->uid != geteuid() || (stat("/proc/self/ns/mnt", &own) == 0 &&
+                                        stat(path, &its) == 0 && own.st_ino != its.st_ino);
+}
+
+/* What the process keeps open under this number, if that is a file of its user without a name:
+ * anything else may be there, and opening a pipe or a device would have effects. */
+static int held_open(const struct ntk_trigger_target *target, unsigned number, struct ntk_err *err)
+{
+    struct stat status;
+    char path[64];
+
+    (void)snprintf(path, sizeof path, "/proc/%u/fd/%u", target->pid, number);
+    int place = open(path, O_PATH | O_CLOEXEC);
+    int fd = -1;
+    bool is_file = place >= 0 && fstat(place, &status) == 0 && S_ISREG(status.st_mode) &&
+                   status.st_uid == target->uid && status.st_nlink == 0;
+
+    if (is_file) {
+        (void)snprintf(path, sizeof path, "/proc/self/fd/%d", place);
+        fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    }
+    int code = place < 0 || is_file ? errno : EBADF;
+    if (place >= 0) {
+        close(place);
+    }
+    return fd >= 0 ? fd
+                   : ntk_err_set(err, -code, NTK_ERR_NO_OFFSET,
+                                 "process %u (%s): cannot open its file %u: %s", target->pid,
+                                 target->command, number, strerror(code));
+}
+
+/* At most *left bytes, of which it takes what it copied. */
+static int file_copy(int from, const char *path, uint64_t *left, struct ntk_err *err)
+{
+    int to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    char *room = malloc(COPY_BYTES);
+    uint64_t at = 0;
+    int ret = to < 0 ? -errno : room ? 0 : -ENOMEM;
+
+    while (ret == 0) {
+        ssize_t bytes = pread(from, room, COPY_BYTES, (off_t)at);
+
+        if (bytes <= 0) {
+            ret = bytes < 0 ? -errno : 0;
+            break;
+        }
+        ret = (uint64_t)bytes > *left ? -EFBIG : ntk_fs_pwrite(to, room, (size_t)bytes, at);
+        *left -= ret == 0 ? (uint64_t)bytes : 0;
+        at += (uint64_t)bytes;
+    }
+    free(room);
+    if (to >= 0) {
+        close(to);
+        if (ret < 0) {
+            (void)unlink(path);
+        }
+    }
+    return ret < 0 ? ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot write %s: %s", path,
+                                 strerror(-ret))
+                   : 0;
+}
+
+int ntk_trigger_files_take(struct ntk_trigger_target *target, uint64_t first, uint64_t bytes_max,
+                           const char *folder, struct ntk_err *err)
+{
+    uint32_t count =
+        target->file_count < NTK_TRIGGER_FILES_MAX ? target->file_count : NTK_TRIGGER_FILES_MAX;
+    uint64_t left = bytes_max;
+    char path[PATH_MAX];
+    int ret = 0;
+
+    for (uint32_t i = 0; i < count && ret == 0; i++) {
+        int fd = held_open(target, target->files[i] & 0xffffff, err);
+
+        (void)snprintf(path, sizeof path, "%s/pid_%u_nc_%u_exec_%llu.ntff", folder, target->pid,
+                       target->files[i] >> 24, (unsigned long long)first);
+        ret = fd < 0 ? fd : file_copy(fd, path, &left, err);
+        if (fd >= 0) {
+            close(fd);
+        }
+    }
+    target->file_bytes = bytes_max - left;
+    ntk_trigger_ask(target, NTK_TRIGGER_CANCEL); /* it closes them; its answer stays ours */
+    target->is_answered = true;
+    return ret;
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
 
 /* True when there is nothing to wait for any more. */
 static bool look(struct ntk_trigger_target *target)

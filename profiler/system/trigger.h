@@ -37,6 +37,7 @@ struct ntk_trigger_target {
     uint64_t execution, file_bytes;
     uint64_t recorded_first, recorded_last; /* 0: none */
     uint32_t file_count;
+    uint32_t files[NTK_TRIGGER_FILES_MAX]; /* of one that hands over */
 };
 
 /* Takes the word of a process whose segment is this file. -EACCES: of another user; -ENOTSUP:
@@ -49,6 +50,14 @@ void ntk_trigger_release(struct ntk_trigger_target *target);
 void ntk_trigger_ask(struct ntk_trigger_target *target, enum ntk_trigger_command command);
 void ntk_trigger_ask_record(struct ntk_trigger_target *target, uint64_t first, uint64_t count,
                             uint64_t bytes_max, uint64_t timeout_ns, const char *folder);
+
+/* Whether the process cannot write where this one can: another user's, or one in another mount
+ * namespace. Then folder is "" above, and the files are taken over by the next function. */
+bool ntk_trigger_hands_over(const struct ntk_trigger_target *target);
+/* Copies the files that it answered with into the folder, as this user's: at most bytes_max
+ * together (-EFBIG), of what the process owns and nothing else. Then the process closes them. */
+int ntk_trigger_files_take(struct ntk_trigger_target *target, uint64_t first, uint64_t bytes_max,
+                           const char *folder, struct ntk_err *err);
 
 /* Until all have answered or died, the time is over (who writes files by then has more), or goes_on
  * (NULL: always) says false; true when all have. Who died has -ESRCH. */

@@ -2,9 +2,11 @@
 #include "runtime-hooks/libnrt/nrt_trigger.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -14,6 +16,7 @@
 #include "runtime-hooks/core/core_thread.h"
 #include "shared/abi/segment_abi.h"
 #include "shared/base/clock.h"
+#include "shared/base/fs.h"
 
 #define LOOK_NS (5 * NTK_NS_PER_MS) /* while a recording waits or runs */
 #define PATH_BYTES (NTK_TRIGGER_FOLDER_BYTES + 96)
@@ -23,12 +26,15 @@ static struct {
     struct ntk_segment_trigger *trigger; /* NULL: nobody listens */
     pthread_t thread;
     _Atomic bool is_over;
+    /* Files of the last recording that another user takes over: they have no names any more. */
+    int held[NTK_TRIGGER_FILES_MAX];
+    uint32_t held_count;
 } listener;
 
-/* Shared: who asks is another process. timeout NULL: for ever. */
-static void word_wait(uint32_t *word, uint32_t value, const struct timespec *timeout)
+/* Shared: who asks is another process. timeout NULL: for ever. False when that is over. */
+static bool word_wait(uint32_t *word, uint32_t value, const struct timespec *timeout)
 {
-    (void)syscall(SYS_futex, word, FUTEX_WAIT, value, timeout, NULL, 0);
+    return syscall(SYS_futex, word, FUTEX_WAIT, value, timeout, NULL, 0) == 0 || errno != ETIMEDOUT;
 }
 
 static void word_wake(uint32_t *word)
@@ -73,13 +79,58 @@ static void executions_wait(const struct ntk_segment_trigger *trigger, uint32_t 
     while (!atomic_load(&listener.is_over) && asked(trigger) == number &&
            ntk_core_executions_ended(listener.core) < count &&
            (timeout_ns == 0 || ntk_clock_monotonic_ns() - begin_ns < timeout_ns)) {
-        word_wait((uint32_t *)&trigger->asked, number, &look);
+        (void)word_wait((uint32_t *)&trigger->asked, number, &look);
+    }
+}
+
+/* ---- files for another user ------------------------------------------------------------------ */
+
+/*
+ * Who asks may be another user, or live in another mount namespace: then no folder suits both. The
+ * files are written to a private folder of this user, opened, and unlinked. Whoever asked opens
+ * them in /proc/PID/fd. So nothing that this user owns lies in a folder of the other one.
+ */
+static int hold_folder_make(char *folder, size_t folder_bytes, struct ntk_err *err)
+{
+    int bytes =
+        snprintf(folder, folder_bytes, "%s/neuron-trigger-XXXXXX", ntk_fs_temporary_folder());
+
+    if (bytes < 0 || (size_t)bytes >= folder_bytes || !mkdtemp(folder)) {
+        return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot create a folder in %s: %s",
+                           ntk_fs_temporary_folder(), strerror(errno));
+    }
+    return 0;
+}
+
+static int hold(struct ntk_segment_trigger *trigger, const char *path, uint32_t core,
+                struct ntk_err *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int ret = fd < 0 ? -errno : 0;
+
+    (void)unlink(path);
+    if (fd >= 0 && (listener.held_count == NTK_TRIGGER_FILES_MAX || fd >= 1 << 24)) {
+        close(fd);
+        ret = -EMFILE;
+    }
+    if (ret < 0) {
+        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot open %s: %s", path, strerror(-ret));
+    }
+    trigger->files[listener.held_count] = core << 24 | (uint32_t)fd;
+    listener.held[listener.held_count++] = fd;
+    return 0;
+}
+
+static void held_close(void)
+{
+    while (listener.held_count > 0) {
+        close(listener.held[--listener.held_count]);
     }
 }
 
 /* Stops the recorder of a core and writes what it has. 0: nothing ran there; 1 with a file; 2 with
  * one that lacks records, which err says; -errno. */
-static int core_save(struct ntk_segment_trigger *trigger, const char *folder, uint32_t pid,
+static int core_save(struct ntk_segment_trigger *trigger, const char *folder, bool is_held,
                      uint32_t nc, uint64_t first, struct ntk_err *err)
 {
     uint64_t lowest = 0;
@@ -92,7 +143,7 @@ static int core_save(struct ntk_segment_trigger *trigger, const char *folder, ui
     if (ret < 0) {
         return ret;
     }
-    (void)snprintf(path, sizeof path, "%s/pid_%u_nc_%u_exec_%llu.ntff", folder, pid,
+    (void)snprintf(path, sizeof path, "%s/pid_%u_nc_%u_exec_%llu.ntff", folder, trigger->pid,
                    ntk_core_global(listener.core, nc), (unsigned long long)first);
     ret = ntk_core_recording_save(recording, path, err);
     ntk_core_recording_range(recording, &lowest, &highest);
@@ -102,6 +153,11 @@ static int core_save(struct ntk_segment_trigger *trigger, const char *folder, ui
     }
     trigger->file_count++;
     trigger->file_bytes += stat(path, &status) == 0 ? (uint64_t)status.st_size : 0;
+    int held = is_held ? hold(trigger, path, ntk_core_global(listener.core, nc), err) : 0;
+    if (held < 0) {
+        trigger->file_count--;
+        return held;
+    }
     if (trigger->recorded_first == 0 || lowest < trigger->recorded_first) {
         trigger->recorded_first = lowest;
     }
@@ -125,8 +181,9 @@ static void core_drop(uint32_t nc)
 
 static bool makes_sense(const char *folder, uint64_t first, uint64_t count)
 {
-    return folder[0] == '/' && memchr(folder, '\0', NTK_TRIGGER_FOLDER_BYTES) && count > 0 &&
-           count <= NTK_TRIGGER_EXECUTIONS_MAX && first > 0 && first <= UINT64_MAX - count;
+    return (folder[0] == '/' || !folder[0]) && memchr(folder, '\0', NTK_TRIGGER_FOLDER_BYTES) &&
+           count > 0 && count <= NTK_TRIGGER_EXECUTIONS_MAX && first > 0 &&
+           first <= UINT64_MAX - count;
 }
 
 /* Of each kind of records; 0: no bound. */
@@ -142,7 +199,6 @@ static void record(struct ntk_segment_trigger *trigger, uint32_t number)
     char folder[NTK_TRIGGER_FOLDER_BYTES];
     uint64_t first = trigger->first_execution;
     uint64_t count = trigger->execution_count;
-    uint32_t pid = trigger->pid;
     uint32_t cores = ntk_core_count(listener.core);
     uint64_t each = bytes_of_core(trigger->bytes_max, cores);
     struct ntk_core_recorder_options options = { .keeps = NTK_CORE_KEEPS_ALL,
@@ -158,6 +214,11 @@ static void record(struct ntk_segment_trigger *trigger, uint32_t number)
     memcpy(folder, trigger->folder, sizeof folder);
     if (!makes_sense(folder, first, count)) {
         answer_set(trigger, -EINVAL, "the request makes no sense");
+        return;
+    }
+    bool is_held = !folder[0];
+    if (is_held && (ret = hold_folder_make(folder, sizeof folder, &err)) < 0) {
+        answer_set(trigger, ret, err.text);
         return;
     }
     bool is_late = ntk_core_execution_last(listener.core) >= first;
@@ -184,7 +245,7 @@ static void record(struct ntk_segment_trigger *trigger, uint32_t number)
     }
     for (uint32_t nc = 0; nc < started && !is_late; nc++) {
         struct ntk_err own = { 0 };
-        int saved = core_save(trigger, folder, pid, nc, first, &own);
+        int saved = core_save(trigger, folder, is_held, nc, first, &own);
 
         if (saved < 0 && ret >= 0) {
             ret = saved;
@@ -195,6 +256,9 @@ static void record(struct ntk_segment_trigger *trigger, uint32_t number)
         }
     }
     __atomic_store_n(&trigger->saving, 0, __ATOMIC_RELEASE);
+    if (is_held) {
+        (void)rmdir(folder);
+    }
     if (ret == 0 && trigger->file_count == 0) {
         ret = ntk_err_set(&err, -ENODATA, NTK_ERR_NO_OFFSET,
                           "no execution from %llu on within the time; the last one was %llu",
@@ -211,12 +275,16 @@ static void *listen_run(void *ctx)
     (void)ctx;
     __atomic_store_n(&trigger->listening, 1, __ATOMIC_RELEASE);
     while (!atomic_load(&listener.is_over)) {
+        const struct timespec holding = { .tv_sec = NTK_TRIGGER_HOLD_SECONDS };
         uint32_t now = asked(trigger);
 
         if (now == number) {
-            word_wait(&trigger->asked, number, NULL);
+            if (!word_wait(&trigger->asked, number, listener.held_count > 0 ? &holding : NULL)) {
+                held_close();
+            }
             continue;
         }
+        held_close();
         number = now;
         if (trigger->command == NTK_TRIGGER_RECORD) {
             record(trigger, number);
@@ -225,6 +293,7 @@ static void *listen_run(void *ctx)
         } /* what a recording that was cancelled answered stays */
         answer(trigger, number);
     }
+    held_close();
     __atomic_store_n(&trigger->listening, 0, __ATOMIC_RELEASE);
     return NULL;
 }
@@ -255,4 +324,5 @@ void nrt_trigger_stop(void)
 void nrt_trigger_forget(void)
 {
     listener.trigger = NULL;
+    held_close();
 }

@@ -483,6 +483,8 @@ static_assert(offsetof(struct ntk_segment_comm, errors) == 192, "segment ABI 1")
 #define NTK_TRIGGER_FOLDER_BYTES 512
 #define NTK_TRIGGER_TEXT_BYTES 256
 #define NTK_TRIGGER_EXECUTIONS_MAX 100000 /* of one request */
+#define NTK_TRIGGER_FILES_MAX (NTK_TRIGGER_FOLDER_BYTES / 4)
+#define NTK_TRIGGER_HOLD_SECONDS 60 /* for whoever asked to open the files */
 enum ntk_trigger_command {
     NTK_TRIGGER_LOOK = 1,   /* answer with the number of the execution that began last */
     NTK_TRIGGER_RECORD = 2, /* record executions, answer when all of them are in files */
@@ -512,13 +514,19 @@ struct ntk_segment_trigger {
     uint64_t recorded_last;
     uint32_t saving; /* 1 while files are written: an answer comes, however long that takes */
     uint8_t reserved_3[20];
-    char folder[NTK_TRIGGER_FOLDER_BYTES]; /* of who asks: an absolute path, NUL-ended */
-    char text[NTK_TRIGGER_TEXT_BYTES];     /* of the process */
+    union {
+        char folder[NTK_TRIGGER_FOLDER_BYTES]; /* of who asks: an absolute path, NUL-ended, or "" */
+        /* Where it is "", of the process: core << 24 | descriptor of each file, which has no name
+         * any more. They stay open until the next request, at most NTK_TRIGGER_HOLD_SECONDS. */
+        uint32_t files[NTK_TRIGGER_FILES_MAX];
+    };
+    char text[NTK_TRIGGER_TEXT_BYTES]; /* of the process */
 };
 static_assert(sizeof(struct ntk_segment_trigger) == 960, "segment ABI 1");
 static_assert(offsetof(struct ntk_segment_trigger, command) == 64, "segment ABI 1");
 static_assert(offsetof(struct ntk_segment_trigger, status) == 128, "segment ABI 1");
 static_assert(offsetof(struct ntk_segment_trigger, folder) == 192, "segment ABI 1");
+static_assert(offsetof(struct ntk_segment_trigger, files) == 192, "segment ABI 1");
 
 enum ntk_ring_state { NTK_RING_UNUSED = 0, NTK_RING_READY = 1 };
 

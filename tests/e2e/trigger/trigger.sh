@@ -74,8 +74,8 @@ code=0
 neuron-profile trigger --pid "${ranks[1]}" --executions 100001 2>err || code=$?
 [ $code = 2 ] && grep -q 'at most 100000' err || fail "too many: $code $(cat err)"
 
-# Root asks for another user's process: what that writes lies in a folder that is the user's. The other way round nothing
-# is seen: a segment is for its owner.
+# Root asks for another user's process: what that recorded becomes root's, with the three powers that the unit leaves it.
+# The process cannot even reach the folder. The other way round nothing is seen: a segment is for its owner.
 if [ "$(id -u)" = 0 ]; then
     mkdir -m 1777 "$memory/all" theirs
     chmod 755 "$memory" .
@@ -85,11 +85,16 @@ if [ "$(id -u)" = 0 ]; then
     NEURON_HOOKS_DIR=$memory/all neuron-bench exec m.neff --duration 60s --cores 4 >own.out 2>own.err &
     own=$!
     pids+=("$own")
-    of_tag() { NEURON_HOOKS_DIR=$memory/all neuron-profile trigger "$@" >text 2>err; }
+    powers=-all,+dac_override,+dac_read_search,+sys_ptrace
+    of_tag() { (umask 027 && NEURON_HOOKS_DIR=$memory/all setpriv --inh-caps -all --bounding-set $powers neuron-profile trigger "$@" >text 2>err); }
     other() { pgrep -u 65534 -f 'bench exec m.neff --duration 60s' | head -1; }
     is_asked() { of_tag --pid "$(other)" --timeout 10s -o for-root && echo yes; }
     wait_for is_asked
-    [ "$(stat -c %u for-root/uid_65534 for-root/uid_65534/*.ntff | sort -u)" = 65534 ] || fail "not theirs: $(ls -lR for-root) $(cat text err)"
+    [ "$(find for-root ! -user 0)" = "" ] && [ "$(stat -c '%h %a' for-root/pid_"$(other)"_*.ntff | sort -u)" = '1 640' ] ||
+        fail "not root's alone: $(ls -lR for-root) $(cat text err)"
+    neuron-profile query -s "$(ls for-root/*.ntff | head -1)" -n m.neff --json 'SELECT count(*) AS n FROM Instruction' | jq -e '.[0].n > 10' >/dev/null || fail "an empty file"
+    keeps_nothing() { [ -z "$(find "/proc/$(other)/fd" -lname '*neuron-trigger*')" ] && [ -z "$(find "${TMPDIR:-/tmp}" /var/tmp -maxdepth 1 -name 'neuron-trigger-*' -user 65534)" ] && echo yes; }
+    wait_for keeps_nothing
     of_tag --pid "$own" -o own || fail "one's own: $(cat text err)"
     [ "$(ls own/*.ntff | wc -l)" -gt 0 ] || fail "one's own: $(ls own)"
     code=0
