@@ -188,9 +188,11 @@ static const struct ntk_opt last_rows[] = {
       "when: of hang, slow, stuck, ecc and p99=TIME, separated by commas; default "
       "hang,slow,stuck,ecc" },
     { 0, "capture-every", "TIME", NTK_OPT_DURATION, &capture_options.every_ns,
-      "of one reason at most one in so long; default 10m", .is_above_zero = true },
+      "at most one capture per reason and user in TIME (default 10m)", .is_above_zero = true },
     { 0, "capture-size", "BYTES", NTK_OPT_BYTES, &capture_options.keep_bytes,
-      "of all together, the oldest goes first; default 1G", .is_above_zero = true },
+      "keep at most this much of all captures (default 1G); the user with the most bytes loses the "
+      "oldest one first",
+      .is_above_zero = true },
     { 0, "capture-remote", 0, NTK_OPT_FLAG, &capture_options.is_remote,
       "who has the token of --http may ask for captures, too (neuron-profile trigger --host); "
       "nothing else is kept then but what --capture-on says" },

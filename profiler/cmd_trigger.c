@@ -44,6 +44,7 @@ static uint64_t arg_bytes = UINT64_C(1) << 30;
 static bool arg_look;
 static bool arg_json;
 static uint64_t arg_parent;
+static uint64_t arg_user = UINT64_MAX; /* any */
 static struct ntk_hosts_remote remote = { .timeout_ns = NTK_HOSTS_TIMEOUT_NS };
 static struct ntk_vec arg_hosts = NTK_VEC_INIT(const char *);
 
@@ -57,6 +58,7 @@ static const struct ntk_opt options[] = {
     { 'p', "pid", "PID", NTK_OPT_U64, &arg_pid, "the process", .is_above_zero = true },
     { 0, "job", "NAME", NTK_OPT_TEXT, &arg_job,
       "all processes with this tag, or whose ranks meet at this place" },
+    { 0, "user", "UID", NTK_OPT_U64, &arg_user, "only processes of this user" },
     { 0, "executions", "N", NTK_OPT_U64, &arg_count, "record so many, default 1, at most 100000",
       .is_above_zero = true },
     { 0, "at-execution", "K", NTK_OPT_U64, &arg_at,
@@ -163,7 +165,8 @@ static int targets_take(struct asking *asking, struct ntk_ring_registry *registr
 
         ntk_ring_segment_process(segment, &process);
         bool is_wanted = is_of_job(segment, &process, &target.rank);
-        if (ntk_ring_segment_state(segment) != NTK_SEGMENT_ALIVE ||
+        bool is_users = arg_user == UINT64_MAX || process.uid == arg_user;
+        if (ntk_ring_segment_state(segment) != NTK_SEGMENT_ALIVE || !is_users ||
             !(is_wanted || (arg_pid > 0 && process.pid == arg_pid))) {
             continue;
         }

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/hang/captures.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "agent/hang/captures_room.h"
 #include "shared/base/child.h"
 #include "shared/base/clock.h"
 #include "shared/base/fs.h"
@@ -26,21 +24,37 @@
 #define EVERY_NS (600 * NTK_NS_PER_SECOND)
 #define FAILED_SHARE 10        /* of that, after one that failed */
 #define P99_EXECUTIONS_MIN 20U /* of a period: with fewer it is the slowest one */
-#define STAMP_BYTES 16         /* 20261124T010000Z, which begins the name of each folder */
+#define RUNS_MAX 8             /* at once, one per user */
+#define USERS_MAX 64           /* with a budget; of more, the one who waited longest begins anew */
+#define RUN_NS (180 * NTK_NS_PER_SECOND) /* a run takes no longer, or it is killed */
+#define STOP_NS NTK_NS_PER_SECOND        /* for runs to stop when the agent does */
 
 const char *const ntk_captures_reason_names[NTK_CAPTURES_REASON_COUNT] = { "hang", "slow", "stuck",
                                                                            "ecc", "p99" };
 
-struct ntk_captures {
-    const struct ntk_captures_options *options;
-    uint64_t every_ns, keep_bytes;
-    char program[PATH_MAX];
+/* What a user may still have. */
+struct budget {
+    uint32_t uid;
+    uint64_t used_ns;                             /* 0: this one is free */
     uint64_t taken_ns[NTK_CAPTURES_REASON_COUNT]; /* 0: never */
     uint64_t left_out[NTK_CAPTURES_REASON_COUNT]; /* since */
-    size_t process_count;                         /* of the last period */
-    pid_t running;                                /* 0: none */
-    enum ntk_captures_reason running_reason;
-    char folder[PATH_MAX]; /* of that */
+};
+
+struct run {
+    pid_t pid; /* 0: none */
+    uint32_t uid;
+    enum ntk_captures_reason reason;
+    uint64_t end_ns; /* killed then */
+    char folder[PATH_MAX];
+};
+
+struct ntk_captures {
+    const struct ntk_captures_options *options;
+    uint64_t every_ns;
+    char program[PATH_MAX];
+    size_t process_count; /* of the last period */
+    struct budget budgets[USERS_MAX];
+    struct run runs[RUNS_MAX];
 };
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -92,73 +106,9 @@ int ntk_captures_parse(const char *list, struct ntk_captures_options *options, s
     return ret;
 }
 
-/* ---- room ------------------------------------------------------------------------------------ */
-
-static _Thread_local uint64_t counted_bytes;
-
-static int count_file(const char *path, const struct stat *status, int type, struct FTW *where)
+uint64_t ntk_captures_keep_bytes(const struct ntk_captures_options *options)
 {
-    (void)path;
-    (void)where;
-    counted_bytes += type == FTW_F ? (uint64_t)status->st_blocks * 512 : 0;
-    return 0;
-}
-
-static uint64_t bytes_of(const char *path)
-{
-    counted_bytes = 0;
-    (void)nftw(path, count_file, 8, FTW_PHYS);
-    return counted_bytes;
-}
-
-/* Only what an agent has made, by its name: "20261124T010000Z-hang". */
-static int is_ours(const struct dirent *entry)
-{
-    const char *name = entry->d_name;
-    size_t digits = strspn(name, "0123456789");
-
-    return digits == 8 && name[8] == 'T' && strspn(name + 9, "0123456789") == 6 &&
-           name[15] == 'Z' && name[STAMP_BYTES] == '-';
-}
-
-/* The oldest go, as their names tell, until the rest is within the bound; the last one stays. */
-void ntk_captures_make_room(const struct ntk_captures_options *options)
-{
-    uint64_t keep_bytes = options->keep_bytes > 0 ? options->keep_bytes : NTK_CAPTURES_KEEP_BYTES;
-    struct dirent **entries = NULL;
-    int count = scandir(options->folder, &entries, is_ours, alphasort);
-    uint64_t bytes = 0;
-
-    for (int i = count - 1; i >= 0; i--) {
-        char path[PATH_MAX];
-        struct ntk_err err = { 0 };
-
-        if ((size_t)snprintf(path, sizeof path, "%s/%s", options->folder, entries[i]->d_name) <
-            sizeof path) {
-            bytes += bytes_of(path);
-            if (bytes > keep_bytes && i < count - 1 && ntk_fs_remove_tree(path, &err) < 0) {
-                ntk_log_warn(MODULE, "%s", err.text);
-            }
-        }
-        free(entries[i]);
-    }
-    free(entries);
-}
-
-int ntk_captures_make_folder(const struct ntk_captures_options *options, const char *what,
-                             char *buf, size_t buf_bytes, struct ntk_err *err)
-{
-    time_t now = time(NULL);
-    char stamp[32];
-    struct tm utc;
-
-    gmtime_r(&now, &utc);
-    (void)strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", &utc);
-    if ((size_t)snprintf(buf, buf_bytes, "%s/%s-%s", options->folder, stamp, what) >= buf_bytes) {
-        return ntk_err_set(err, -ENAMETOOLONG, NTK_ERR_NO_OFFSET, "%s is too long a name",
-                           options->folder);
-    }
-    return ntk_fs_make_folders(buf, 0755, err);
+    return options->keep_bytes > 0 ? options->keep_bytes : NTK_CAPTURES_KEEP_BYTES;
 }
 
 /* ---- a run ----------------------------------------------------------------------------------- */
@@ -178,7 +128,6 @@ int ntk_captures_create(const struct ntk_captures_options *options,
     }
     captures->options = options;
     captures->every_ns = options->every_ns > 0 ? options->every_ns : EVERY_NS;
-    captures->keep_bytes = options->keep_bytes > 0 ? options->keep_bytes : NTK_CAPTURES_KEEP_BYTES;
     ntk_child_program_beside("neuron-profile", captures->program, sizeof captures->program);
     *out_captures = captures;
     return 0;
@@ -186,7 +135,51 @@ int ntk_captures_create(const struct ntk_captures_options *options,
 
 void ntk_captures_destroy(struct ntk_captures *captures)
 {
-    free(captures);
+    pid_t pids[RUNS_MAX];
+
+    if (captures) {
+        for (size_t i = 0; i < RUNS_MAX; i++) {
+            pids[i] = captures->runs[i].pid;
+        }
+        ntk_child_stop(pids, RUNS_MAX, STOP_NS);
+        free(captures);
+    }
+}
+
+static struct budget *budget_of(struct ntk_captures *captures, uint32_t uid, uint64_t now_ns)
+{
+    struct budget *budget = &captures->budgets[0];
+
+    for (size_t i = 0; i < USERS_MAX; i++) {
+        struct budget *other = &captures->budgets[i];
+
+        if (other->used_ns > 0 && other->uid == uid) {
+            budget = other;
+            break;
+        }
+        budget = other->used_ns < budget->used_ns ? other : budget;
+    }
+    if (budget->used_ns == 0 || budget->uid != uid) {
+        *budget = (struct budget){ .uid = uid };
+    }
+    budget->used_ns = now_ns;
+    return budget;
+}
+
+/* A place for one more of the user. NULL: none, or one runs already. */
+static struct run *find_place(struct ntk_captures *captures, uint32_t uid)
+{
+    struct run *place = NULL;
+
+    for (size_t i = 0; i < RUNS_MAX; i++) {
+        struct run *run = &captures->runs[i];
+
+        if (run->pid > 0 && run->uid == uid) {
+            return NULL;
+        }
+        place = run->pid == 0 ? run : place;
+    }
+    return place;
 }
 
 /* Where nothing goes on there is nothing to wait for but the time before. */
@@ -196,27 +189,34 @@ static const char *timeout_of(enum ntk_captures_reason reason)
 }
 
 /* As much as the whole may have, for the processes that there are. */
-static int run(struct ntk_captures *captures, enum ntk_captures_reason reason, const char *job,
-               const char *pid)
+static int start(struct ntk_captures *captures, struct run *run, const char *job, const char *pid)
 {
     char log[PATH_MAX + 16];
     char size[24];
+    char user[16];
+    char parent[16];
 
-    (void)snprintf(log, sizeof log, "%s/trigger.log", captures->folder);
+    (void)snprintf(log, sizeof log, "%s/trigger.log", run->folder);
     (void)snprintf(size, sizeof size, "%" PRIu64,
-                   captures->keep_bytes / (captures->process_count + 1) + 1);
+                   ntk_captures_keep_bytes(captures->options) / (captures->process_count + 1) + 1);
+    (void)snprintf(user, sizeof user, "%" PRIu32, run->uid);
+    (void)snprintf(parent, sizeof parent, "%d", (int)getpid());
     char *const argv[] = { (char *)"neuron-profile",
                            (char *)"trigger",
                            (char *)(job[0] ? "--job" : "--pid"),
                            (char *)(job[0] ? job : pid),
+                           (char *)"--user",
+                           user,
                            (char *)"--executions",
                            (char *)"3",
                            (char *)"--size",
                            size,
                            (char *)"--timeout",
-                           (char *)timeout_of(reason),
+                           (char *)timeout_of(run->reason),
                            (char *)"--output",
-                           captures->folder,
+                           run->folder,
+                           (char *)"--parent",
+                           parent,
                            NULL };
     struct ntk_child child = {
         .program = captures->program, .argv = argv, .has_files = true, .takes_errors = true
@@ -225,16 +225,14 @@ static int run(struct ntk_captures *captures, enum ntk_captures_reason reason, c
     if (child.output < 0) {
         return -errno;
     }
-    int ret = ntk_child_start(&child, &captures->running);
+    int ret = ntk_child_start(&child, &run->pid);
     close(child.output);
-    if (ret < 0) {
-        captures->running = 0;
-    }
+    run->pid = ret < 0 ? 0 : run->pid;
     return ret;
 }
 
 void ntk_captures_take(struct ntk_captures *captures, enum ntk_captures_reason reason,
-                       const char *job, uint32_t pid)
+                       const char *job, uint32_t pid, uint32_t uid)
 {
     uint64_t now_ns = ntk_clock_monotonic_ns();
     struct ntk_err err = { 0 };
@@ -243,61 +241,78 @@ void ntk_captures_take(struct ntk_captures *captures, enum ntk_captures_reason r
     if (!captures || !captures->options->is_wanted[reason]) {
         return;
     }
-    if (captures->running > 0 || (captures->taken_ns[reason] > 0 &&
-                                  now_ns - captures->taken_ns[reason] < captures->every_ns)) {
-        captures->left_out[reason]++;
+    struct budget *budget = budget_of(captures, uid, now_ns);
+    struct run *run = find_place(captures, uid);
+    if (!run ||
+        (budget->taken_ns[reason] > 0 && now_ns - budget->taken_ns[reason] < captures->every_ns)) {
+        budget->left_out[reason]++;
         return;
     }
     (void)snprintf(pid_text, sizeof pid_text, "%u", pid);
-    int ret = ntk_captures_make_folder(captures->options, ntk_captures_reason_names[reason],
-                                       captures->folder, sizeof captures->folder, &err);
-    if (ret == 0 && (ret = run(captures, reason, job, pid_text)) < 0) {
+    run->uid = uid;
+    run->reason = reason;
+    run->end_ns = now_ns + RUN_NS;
+    int ret = ntk_captures_room_begin(captures->options->folder, ntk_captures_reason_names[reason],
+                                      uid, run->folder, sizeof run->folder, &err);
+    if (ret == 0 && (ret = start(captures, run, job, pid_text)) < 0) {
         ntk_err_set(&err, ret, NTK_ERR_NO_OFFSET, "cannot run %s: %s", captures->program,
                     strerror(-ret));
     }
-    captures->taken_ns[reason] = now_ns;
-    captures->running_reason = reason;
+    budget->taken_ns[reason] = now_ns;
     if (ret < 0) {
         struct ntk_err ignored = { 0 };
 
-        (void)ntk_fs_remove_tree(captures->folder, &ignored);
+        (void)ntk_fs_remove_tree(run->folder, &ignored);
+        ntk_captures_room_end(captures->options->folder, run->folder,
+                              ntk_captures_keep_bytes(captures->options));
         ntk_log_warn(MODULE, "nothing is kept of what happened (%s): %s",
                      ntk_captures_reason_names[reason], err.text);
         return;
     }
     ntk_log_warn(MODULE, "%s: %s %s is captured to %s", ntk_captures_reason_names[reason],
-                 job[0] ? "the job at" : "process", job[0] ? job : pid_text, captures->folder);
-    if (captures->left_out[reason] > 0) {
-        ntk_log_warn(MODULE, "%s: since the capture before, %llu times more it was not captured",
+                 job[0] ? "the job at" : "process", job[0] ? job : pid_text, run->folder);
+    if (budget->left_out[reason] > 0) {
+        ntk_log_warn(MODULE,
+                     "%s: since the capture before, %llu times more it was not captured for user "
+                     "%" PRIu32,
                      ntk_captures_reason_names[reason],
-                     (unsigned long long)captures->left_out[reason]);
+                     (unsigned long long)budget->left_out[reason], uid);
     }
-    captures->left_out[reason] = 0;
+    budget->left_out[reason] = 0;
 }
 
 /* ---- each period ----------------------------------------------------------------------------- */
 
 /* What could not be had is tried again sooner. */
-static void fail_note(struct ntk_captures *captures, enum ntk_captures_reason reason)
+static void fail_note(struct ntk_captures *captures, const struct run *run)
 {
+    struct budget *budget = budget_of(captures, run->uid, ntk_clock_monotonic_ns());
+    uint64_t *taken_ns = &budget->taken_ns[run->reason];
     uint64_t less_ns = captures->every_ns - captures->every_ns / FAILED_SHARE;
 
-    captures->taken_ns[reason] -=
-        captures->taken_ns[reason] > less_ns ? less_ns : captures->taken_ns[reason] - 1;
+    *taken_ns -= *taken_ns > less_ns ? less_ns : *taken_ns > 0;
 }
 
-static void run_look(struct ntk_captures *captures)
+static void run_look(struct ntk_captures *captures, struct run *run)
 {
     int status = 0;
 
-    if (captures->running > 0 && waitpid(captures->running, &status, WNOHANG) != 0) {
-        captures->running = 0;
-        if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-            ntk_log_warn(MODULE, "not all of it could be had: %s/trigger.log", captures->folder);
-            fail_note(captures, captures->running_reason);
-        }
-        ntk_captures_make_room(captures->options);
+    if (run->pid == 0) {
+        return;
     }
+    if (waitpid(run->pid, &status, WNOHANG) == 0) {
+        if (ntk_clock_monotonic_ns() > run->end_ns) {
+            (void)kill(run->pid, SIGKILL); /* a file system of its job may keep it for ever */
+        }
+        return;
+    }
+    run->pid = 0;
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+        ntk_log_warn(MODULE, "not all of it could be had: %s/trigger.log", run->folder);
+        fail_note(captures, run);
+    }
+    ntk_captures_room_end(captures->options->folder, run->folder,
+                          ntk_captures_keep_bytes(captures->options));
 }
 
 static bool has_error(const struct ntk_device_sample *device)
@@ -307,8 +322,9 @@ static bool has_error(const struct ntk_device_sample *device)
            device->ecc[NTK_ECC_MEM_REPAIRABLE].period > 0;
 }
 
-/* The first process with a core of the device. */
-static uint32_t user_of(const struct ntk_snapshot *snapshot, const struct ntk_device_sample *device)
+/* The first process with a core of the device. NULL: none. */
+static const struct ntk_runtime_sample *holder_of(const struct ntk_snapshot *snapshot,
+                                                  const struct ntk_device_sample *device)
 {
     uint32_t per_device = snapshot->hardware.cores_per_device;
 
@@ -317,11 +333,11 @@ static uint32_t user_of(const struct ntk_snapshot *snapshot, const struct ntk_de
 
         for (size_t c = 0; c < runtime->core_count && !runtime->ended; c++) {
             if (runtime->cores[c].core / per_device == device->index) {
-                return runtime->pid;
+                return runtime;
             }
         }
     }
-    return 0;
+    return NULL;
 }
 
 void ntk_captures_look(struct ntk_captures *captures, const struct ntk_snapshot *snapshot)
@@ -329,15 +345,17 @@ void ntk_captures_look(struct ntk_captures *captures, const struct ntk_snapshot 
     if (!captures) {
         return;
     }
-    run_look(captures);
+    for (size_t i = 0; i < RUNS_MAX; i++) {
+        run_look(captures, &captures->runs[i]);
+    }
     captures->process_count = snapshot->runtime_count;
     for (size_t i = 0; i < snapshot->device_count && captures->options->is_wanted[NTK_CAPTURES_ECC];
          i++) {
-        uint32_t pid =
-            has_error(&snapshot->devices[i]) ? user_of(snapshot, &snapshot->devices[i]) : 0;
+        const struct ntk_runtime_sample *holder =
+            has_error(&snapshot->devices[i]) ? holder_of(snapshot, &snapshot->devices[i]) : NULL;
 
-        if (pid > 0) {
-            ntk_captures_take(captures, NTK_CAPTURES_ECC, "", pid);
+        if (holder) {
+            ntk_captures_take(captures, NTK_CAPTURES_ECC, "", holder->pid, holder->uid);
         }
     }
     for (size_t i = 0;
@@ -348,7 +366,7 @@ void ntk_captures_look(struct ntk_captures *captures, const struct ntk_snapshot 
         if (!runtime->ended && runtime->total_latency.count >= P99_EXECUTIONS_MIN &&
             ntk_histogram_percentile(&runtime->total_latency, 99, &p99_ns) &&
             p99_ns > (double)captures->options->p99_ns) {
-            ntk_captures_take(captures, NTK_CAPTURES_P99, "", runtime->pid);
+            ntk_captures_take(captures, NTK_CAPTURES_P99, "", runtime->pid, runtime->uid);
         }
     }
 }

@@ -3,11 +3,11 @@
  * captures - what an agent keeps by itself when something happens on its machine: captures of the
  * processes that it happens to, with the time before, each in a folder of its own.
  *
- * Each is one run of 'neuron-profile trigger', at most one at a time, and for each reason at most
- * one in a while, sooner after one that failed; what is not kept for that is counted and said with
- * the next one. Folders together have a bound, the oldest goes first.
+ * Each is one run of 'neuron-profile trigger'. Every user has a private budget: one run at a time,
+ * and for each reason at most one in a while, sooner after one that failed. What is not kept for
+ * that is counted and said with the user's next one. captures_room.h bounds the folders together.
  *
- * Owner:   ntk_captures_create() allocates, _destroy() frees and leaves a run to itself.
+ * Owner:   ntk_captures_create() allocates, _destroy() stops the runs and frees.
  * Threads: one.
  */
 #ifndef NTK_AGENT_HANG_CAPTURES_H
@@ -38,21 +38,13 @@ struct ntk_captures_options {
     bool is_wanted[NTK_CAPTURES_REASON_COUNT];
     uint64_t p99_ns;
     const char *folder;  /* NULL: nothing is kept */
-    uint64_t every_ns;   /* of one reason; 0: ten minutes */
+    uint64_t every_ns;   /* of one reason and user; 0: ten minutes */
     uint64_t keep_bytes; /* of all; 0: 1 GiB */
     bool is_remote;      /* whoever has the token may ask for some, too */
 };
 
 /* "hang,slow,p99=50ms". -EINVAL with a sentence. */
 int ntk_captures_parse(const char *list, struct ntk_captures_options *options, struct ntk_err *err);
-
-#define NTK_CAPTURES_KEEP_BYTES (UINT64_C(1) << 30) /* of all, unless somebody says otherwise */
-
-/* A folder for one more, named by the time and by what it is. */
-int ntk_captures_make_folder(const struct ntk_captures_options *options, const char *what,
-                             char *buf, size_t buf_bytes, struct ntk_err *err);
-/* The oldest go until all are within the bound. */
-void ntk_captures_make_room(const struct ntk_captures_options *options);
 
 struct ntk_captures;
 
@@ -61,10 +53,12 @@ int ntk_captures_create(const struct ntk_captures_options *options,
                         struct ntk_captures **out_captures, struct ntk_err *err);
 void ntk_captures_destroy(struct ntk_captures *captures);
 
-/* Of all processes whose ranks meet there, or where that is "" of this process. captures may be
- * NULL. */
+/* Of all processes of the user whose ranks meet there, or where that is "" of this process of the
+ * user. captures may be NULL. */
 void ntk_captures_take(struct ntk_captures *captures, enum ntk_captures_reason reason,
-                       const char *job, uint32_t pid);
+                       const char *job, uint32_t pid, uint32_t uid);
+/* The bound of all captures together. */
+uint64_t ntk_captures_keep_bytes(const struct ntk_captures_options *options);
 /* Each period: what only figures tell, and what became of the last run. */
 void ntk_captures_look(struct ntk_captures *captures, const struct ntk_snapshot *snapshot);
 

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/hang/captures_room.h"
 #include "shared/base/child.h"
 #include "shared/base/clock.h"
 #include "shared/base/fs.h"
@@ -24,7 +24,9 @@
 #define MODULE "captures"
 #define ID_BYTES 48
 #define ANSWER_BYTES_MAX ((size_t)4 * 1024 * 1024)
-#define DEPTH_MAX 8
+#define DEPTH_MAX 8 /* of the files of one that are listed */
+#define ENTRIES_MAX 20000
+#define STOP_NS NTK_NS_PER_SECOND /* for runs to stop when the agent does */
 
 /* What is asked for, as text: it becomes arguments of a program. */
 struct wish {
@@ -100,10 +102,9 @@ static void read_wish(struct wish *wish, const struct ntk_http_request *request)
     const char *job = ntk_http_request_query_get(request, "job");
     const char *pid = ntk_http_request_query_get(request, "pid");
     const char *before = ntk_http_request_query_get(request, "instead_of");
-    uint64_t keep_bytes = wish->captures->options->keep_bytes;
+    uint64_t keep_bytes = ntk_captures_keep_bytes(wish->captures->options);
     uint64_t number, at, executions, timeout_ms, size;
 
-    keep_bytes = keep_bytes > 0 ? keep_bytes : NTK_CAPTURES_KEEP_BYTES;
     wish->is_look = ntk_http_request_query_get(request, "look") != NULL;
     wish->status = 400;
     if (!job == !pid) {
@@ -183,7 +184,8 @@ static bool is_done(struct ntk_captures_http *captures, struct run *run)
         run->pid = 0;
         run->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
         if (run->folder[0]) {
-            ntk_captures_make_room(captures->options);
+            ntk_captures_room_end(captures->options->folder, run->folder,
+                                  ntk_captures_keep_bytes(captures->options));
         }
     }
     return run->pid == 0;
@@ -222,12 +224,16 @@ static struct run *find_place(struct ntk_captures_http *captures)
 static int start(struct ntk_captures_http *captures, const struct wish *wish, struct run *run)
 {
     char *argv[24];
+    char parent[16];
     size_t count = 0;
     struct ntk_child child = { .program = captures->program, .argv = argv, .has_files = true };
 
     argv[count++] = (char *)"neuron-profile";
     argv[count++] = (char *)"trigger";
     argv[count++] = (char *)"--json";
+    argv[count++] = (char *)"--parent";
+    argv[count++] = parent;
+    (void)snprintf(parent, sizeof parent, "%d", (int)getpid());
     argv[count++] = (char *)(wish->job[0] ? "--job" : "--pid");
     argv[count++] = (char *)(wish->job[0] ? wish->job : wish->pid);
     if (wish->is_look) {
@@ -291,8 +297,8 @@ static void finish(void *upload, struct ntk_http_response *response)
     if (wish->is_look) {
         (void)snprintf(run->id, sizeof run->id, "look-%llu", (unsigned long long)run->began);
     } else {
-        ret = ntk_captures_make_folder(captures->options, what, run->folder, sizeof run->folder,
-                                       &err);
+        ret = ntk_captures_room_begin(captures->options->folder, what, geteuid(), run->folder,
+                                      sizeof run->folder, &err);
         (void)ntk_str_copy(run->id, sizeof run->id, ntk_str_base_name(run->folder));
     }
     if (ret >= 0 && (ret = start(captures, wish, run)) < 0) {
@@ -325,23 +331,20 @@ static void end(void *upload)
 
 /* -- what became of one ------------------------------------------------------------------------ */
 
-static _Thread_local struct {
+struct listing {
     struct ntk_json *json;
-    size_t folder_bytes;
     size_t count;
-} listing;
+};
 
-static int list_file(const char *path, const struct stat *status, int type, struct FTW *where)
+static bool list_file(const char *name, const struct stat *status, void *ctx)
 {
-    (void)where;
-    if (type == FTW_F && S_ISREG(status->st_mode) &&
-        listing.count++ < NTK_CAPTURES_HTTP_FILES_MAX) {
-        ntk_json_object_begin(listing.json);
-        ntk_json_key_text(listing.json, "name", path + listing.folder_bytes + 1);
-        ntk_json_key_u64(listing.json, "bytes", (uint64_t)status->st_size);
-        ntk_json_object_end(listing.json);
-    }
-    return 0;
+    struct listing *listing = ctx;
+
+    ntk_json_object_begin(listing->json);
+    ntk_json_key_text(listing->json, "name", name);
+    ntk_json_key_u64(listing->json, "bytes", (uint64_t)status->st_size);
+    ntk_json_object_end(listing->json);
+    return ++listing->count < NTK_CAPTURES_HTTP_FILES_MAX;
 }
 
 /* What the program said is JSON of ours; where it is not, there is no answer. */
@@ -381,10 +384,10 @@ static void answer_state(struct ntk_captures_http *captures, struct run *run,
         put_answer(run, &json);
         ntk_json_key_array_begin(&json, "files");
         if (run->folder[0]) {
-            listing.json = &json;
-            listing.folder_bytes = strlen(run->folder);
-            listing.count = 0;
-            (void)nftw(run->folder, list_file, DEPTH_MAX, FTW_PHYS);
+            struct listing listing = { .json = &json };
+            const struct ntk_fs_walk walk = { DEPTH_MAX, ENTRIES_MAX, list_file, &listing };
+
+            (void)ntk_fs_walk(run->folder, &walk);
         }
         ntk_json_array_end(&json);
     }
@@ -479,9 +482,16 @@ struct ntk_captures_http *ntk_captures_http_create(const struct ntk_captures_opt
 
 void ntk_captures_http_destroy(struct ntk_captures_http *captures)
 {
-    for (size_t i = 0; captures && i < NTK_CAPTURES_HTTP_MAX; i++) {
+    pid_t pids[NTK_CAPTURES_HTTP_MAX];
+
+    if (!captures) {
+        return;
+    }
+    for (size_t i = 0; i < NTK_CAPTURES_HTTP_MAX; i++) {
+        pids[i] = captures->runs[i].pid;
         forget(&captures->runs[i]);
     }
+    ntk_child_stop(pids, NTK_CAPTURES_HTTP_MAX, STOP_NS);
     free(captures);
 }
 

@@ -14,7 +14,7 @@
  * Each is one run of 'neuron-profile trigger'; what it records lies beside what the agent keeps by
  * itself, within the same bound. docs/formats/http-api.md has the answers.
  *
- * Owner:   create / destroy; the options are borrowed. A run that is under way ends by itself.
+ * Owner:   create / destroy; the options are borrowed. Runs that are under way are stopped.
  * Threads: the routes run on the server's two threads; destroy when the server is gone.
  */
 #ifndef NTK_AGENT_HANG_CAPTURES_HTTP_H

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "shared/base/log.h"
 #include "agent/hang/captures.h"
@@ -69,6 +70,24 @@ bool ntk_hang_watch_has_ranks(const struct ntk_hang_watch *watch)
     return watch->has_ranks;
 }
 
+/* Of ranks: a process of their user. Of a lost one nothing is left to capture. */
+static void capture(struct ntk_hang_watch *watch, const struct ntk_snapshot *snapshot,
+                    enum ntk_captures_reason reason, const char *rendezvous, uint32_t pid)
+{
+    const struct ntk_runtime_sample *runtime = ntk_hang_runtime(snapshot, pid);
+
+    for (size_t i = 0; !runtime && i < snapshot->runtime_count; i++) {
+        for (size_t k = 0; k < snapshot->runtimes[i].rank_count; k++) {
+            if (strcmp(snapshot->runtimes[i].ranks[k].rendezvous, rendezvous) == 0) {
+                runtime = &snapshot->runtimes[i];
+            }
+        }
+    }
+    if (runtime) {
+        ntk_captures_take(watch->captures, reason, rendezvous, runtime->pid, runtime->uid);
+    }
+}
+
 static void say(const struct ntk_comm_verdict *verdict)
 {
     struct ntk_buf text = { 0 };
@@ -122,8 +141,8 @@ static void say_pace(struct ntk_hang_watch *watch, const struct ntk_snapshot *sn
                      ntk_units_duration(interval, sizeof interval, verdict->interval_ns),
                      ntk_pace_where_names[verdict->where]);
         (void)ntk_map_put_number(&watch->said_slow, verdict->key, (void *)now);
-        ntk_captures_take(watch->captures, NTK_CAPTURES_SLOW,
-                          ntk_hang_rendezvous(snapshot, verdict->key), verdict->slow->pid);
+        capture(watch, snapshot, NTK_CAPTURES_SLOW, ntk_hang_rendezvous(snapshot, verdict->key),
+                verdict->slow->pid);
     } else {
         ntk_log_warn(MODULE, "rank %u of %u is slow no more", (uint32_t)before - 1,
                      verdict->rank_count);
@@ -255,7 +274,8 @@ static bool watch_stuck(struct ntk_hang_watch *watch, const struct ntk_snapshot 
             ntk_hang_write_stuck(row, &text);
             ntk_log_warn(MODULE, "%s", ntk_buf_text_get(&text));
             ntk_buf_fini(&text);
-            ntk_captures_take(watch->captures, NTK_CAPTURES_STUCK, "", row->runtime->pid);
+            ntk_captures_take(watch->captures, NTK_CAPTURES_STUCK, "", row->runtime->pid,
+                              row->runtime->uid);
             is_changed = true;
         }
         (void)ntk_map_put_number(&now, key, watch);
@@ -300,8 +320,8 @@ bool ntk_hang_watch_put(struct ntk_hang_watch *watch, struct ntk_snapshot *snaps
         if (has_trouble) {
             say(verdict);
             if (verdict->kind == NTK_COMM_HANGS) {
-                ntk_captures_take(watch->captures, NTK_CAPTURES_HANG,
-                                  verdict->first->sample->rendezvous, verdict->first->pid);
+                capture(watch, snapshot, NTK_CAPTURES_HANG, verdict->first->sample->rendezvous,
+                        verdict->first->pid);
             }
             (void)ntk_map_put_number(&watch->said, key, (void *)now);
         } else {

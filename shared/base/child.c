@@ -11,6 +11,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "shared/base/clock.h"
+
+#define STOP_MAX 64                       /* children that one call stops */
+#define STOP_STEP_NS (10 * NTK_NS_PER_MS) /* between two looks at them */
+#define KILL_NS (500 * NTK_NS_PER_MS)     /* after SIGKILL; one on a dead mount stays longer */
+
 extern char **environ;
 
 int ntk_child_start(const struct ntk_child *child, pid_t *out_pid)
@@ -44,6 +50,46 @@ int ntk_child_start(const struct ntk_child *child, pid_t *out_pid)
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&files);
     return -code;
+}
+
+/* How many of them are left after at most this long. */
+static size_t wait_for_some(const pid_t *pids, bool *is_gone, size_t count, uint64_t most_ns)
+{
+    uint64_t end_ns = ntk_clock_monotonic_ns() + most_ns;
+
+    for (;;) {
+        size_t left = 0;
+
+        for (size_t i = 0; i < count; i++) {
+            is_gone[i] = is_gone[i] || pids[i] <= 0 || waitpid(pids[i], NULL, WNOHANG) != 0;
+            left += !is_gone[i];
+        }
+        if (left == 0 || ntk_clock_monotonic_ns() >= end_ns) {
+            return left;
+        }
+        usleep(STOP_STEP_NS / NTK_NS_PER_US);
+    }
+}
+
+void ntk_child_stop(const pid_t *pids, size_t count, uint64_t grace_ns)
+{
+    bool is_gone[STOP_MAX] = { false };
+
+    count = count < STOP_MAX ? count : STOP_MAX;
+    for (size_t i = 0; i < count; i++) {
+        if (pids[i] > 0) {
+            (void)kill(pids[i], SIGTERM);
+        }
+    }
+    if (wait_for_some(pids, is_gone, count, grace_ns) == 0) {
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (!is_gone[i]) {
+            (void)kill(pids[i], SIGKILL);
+        }
+    }
+    (void)wait_for_some(pids, is_gone, count, KILL_NS);
 }
 
 void ntk_child_program_beside(const char *name, char *buf, size_t buf_bytes)

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "shared/base/err.h"
@@ -30,6 +31,10 @@ struct ntk_child {
 
 /* 0 or -errno. */
 int ntk_child_start(const struct ntk_child *child, pid_t *out_pid);
+
+/* SIGTERM to each (0: none) and, to those that stay longer than grace_ns, SIGKILL; waits for them,
+ * but not for one that the kernel keeps. */
+void ntk_child_stop(const pid_t *pids, size_t count, uint64_t grace_ns);
 
 /* This program once more, for a task of its own. It ends when its standard input does, and so with
  * its parent, whatever ends that; what it says goes to the parent's stderr. */

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of captures: whose are taken, and which of them stay. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/hang/captures.h"
+#include "agent/hang/captures_room.h"
+#include "shared/base/fs.h"
+#include "shared/base/log.h"
+#include "tests/support/scratch.h"
+#include "tests/support/unit.h"
+
+#define MIB ((uint64_t)1 << 20)
+
+static int make_scratch(void **state)
+{
+    *state = test_scratch_create();
+    return 0;
+}
+
+static int remove_scratch(void **state)
+{
+    test_scratch_destroy(*state);
+    return 0;
+}
+
+/* A folder with a file of so many bytes. */
+static void make_capture(const char *folder, const char *name, size_t bytes)
+{
+    char path[512];
+    char *content = calloc(1, bytes + 1);
+
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    assert_int_equal(ntk_fs_make_folders(path, 0755, NULL), 0);
+    (void)snprintf(path, sizeof path, "%s/%s/a.ntff", folder, name);
+    assert_int_equal(ntk_fs_write(path, content, bytes, NULL), 0);
+    free(content);
+}
+
+static bool is_there(const char *folder, const char *name)
+{
+    char path[512];
+
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    return access(path, F_OK) == 0;
+}
+
+static void a_user_displaces_own_captures_only(void **state)
+{
+    const char *folder = *state;
+
+    make_capture(folder, "20260101T000000Z-hang-uid_1001", MIB);
+    make_capture(folder, "20260102T000000Z-hang-uid_1002", MIB);
+    make_capture(folder, "20260103T000000Z-slow-uid_1002", MIB);
+    make_capture(folder, "20260104T000000Z-p99-uid_1002", MIB);
+    ntk_captures_room_make(folder, 5 * MIB / 2);
+    assert_true(is_there(folder, "20260101T000000Z-hang-uid_1001"));
+    assert_false(is_there(folder, "20260102T000000Z-hang-uid_1002"));
+    assert_false(is_there(folder, "20260103T000000Z-slow-uid_1002"));
+    assert_true(is_there(folder, "20260104T000000Z-p99-uid_1002"));
+}
+
+static void a_capture_counts_as_it_was_written(void **state)
+{
+    const char *folder = *state;
+    uint8_t *ledger;
+    size_t bytes;
+    char path[512];
+
+    make_capture(folder, "20260101T000000Z-hang", MIB);
+    make_capture(folder, "20260102T000000Z-hang", MIB);
+    ntk_captures_room_make(folder, 4 * MIB);
+    make_capture(folder, "20260101T000000Z-hang", 4 * MIB); /* nobody measures it again */
+    ntk_captures_room_make(folder, 4 * MIB);
+    assert_true(is_there(folder, "20260101T000000Z-hang"));
+    (void)snprintf(path, sizeof path, "%s/" NTK_CAPTURES_LEDGER, folder);
+    assert_int_equal(ntk_fs_read(path, 4096, &ledger, &bytes, NULL), 0);
+    assert_non_null(strstr((char *)ledger, "20260101T000000Z-hang 105"));
+    free(ledger);
+}
+
+/* Method: folders 2000 levels deep, as a captured user could make them where an older agent gave it
+ * a folder, with a stack and descriptors that recursion would exceed. */
+static void a_deep_capture_is_neither_walked_nor_kept(void **state)
+{
+    const char *folder = *state;
+    char path[512];
+
+    make_capture(folder, "20260101T000000Z-hang", 1);
+    (void)snprintf(path, sizeof path, "%s/20260101T000000Z-hang", folder);
+    int at = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (unsigned i = 0; i < 2000; i++) {
+        assert_int_equal(mkdirat(at, "d", 0700), 0);
+        int below = openat(at, "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        close(at);
+        at = below;
+    }
+    close(at);
+    make_capture(folder, "20260102T000000Z-hang", 1);
+    ntk_captures_room_make(folder, MIB);
+    assert_false(is_there(folder, "20260101T000000Z-hang"));
+    assert_true(is_there(folder, "20260102T000000Z-hang"));
+}
+
+/* ---- whose ---- */
+
+static unsigned count_folders(const char *folder, const char *end)
+{
+    char pattern[512];
+    unsigned count = 0;
+
+    (void)snprintf(pattern, sizeof pattern, "ls -d %s/*%s 2>/dev/null", folder, end);
+    FILE *names = popen(pattern, "r");
+    for (int c; names && (c = fgetc(names)) != EOF;) {
+        count += c == '\n';
+    }
+    pclose(names);
+    return count;
+}
+
+/* A neuron-profile that never ends says its number and its arguments. */
+static char *make_program(const char *folder)
+{
+    static const char script[] = "#!/bin/sh\necho $$ \"$@\"\nexec sleep 1000\n";
+    char *old = strdup(getenv("PATH"));
+    char path[512];
+
+    (void)snprintf(path, sizeof path, "%s/neuron-profile", folder);
+    assert_int_equal(ntk_fs_write(path, script, sizeof script - 1, NULL), 0);
+    assert_int_equal(chmod(path, 0755), 0);
+    (void)snprintf(path, sizeof path, "%s:%s", folder, old);
+    setenv("PATH", path, 1);
+    return old;
+}
+
+/* The first line of trigger.log below the only folder with this end. */
+static int read_pid(const char *folder, const char *end, char *line, size_t line_bytes)
+{
+    char command[512];
+
+    for (unsigned i = 0; i < 1000; i++) {
+        (void)snprintf(command, sizeof command, "cat %s/*%s/trigger.log", folder, end);
+        FILE *log = popen(command, "r");
+        bool is_read = log && fgets(line, (int)line_bytes, log);
+        pclose(log);
+        if (is_read) {
+            return atoi(line);
+        }
+        usleep(10000);
+    }
+    fail_msg("no run of %s", end);
+    return 0;
+}
+
+static void users_do_not_share_a_budget(void **state)
+{
+    const char *folder = *state;
+    char kept[512];
+    char line[1024];
+    char expected[32];
+    struct ntk_captures *captures;
+    struct ntk_captures_options options = {
+        .is_wanted = { [NTK_CAPTURES_STUCK] = true, [NTK_CAPTURES_ECC] = true }, .folder = kept
+    };
+    char *old_path = make_program(folder);
+
+    (void)snprintf(kept, sizeof kept, "%s/kept", folder);
+    ntk_log_set_level(NTK_LOG_ERROR);
+    assert_int_equal(ntk_captures_create(&options, &captures, NULL), 0);
+    ntk_captures_take(captures, NTK_CAPTURES_STUCK, "", 11, 1001);
+    ntk_captures_take(captures, NTK_CAPTURES_STUCK, "", 12, 1001); /* too soon */
+    ntk_captures_take(captures, NTK_CAPTURES_ECC, "", 12, 1001);   /* one runs */
+    ntk_captures_take(captures, NTK_CAPTURES_STUCK, "", 21, 1002);
+    assert_int_equal(count_folders(kept, "-uid_1001"), 1);
+    assert_int_equal(count_folders(kept, "-uid_1002"), 1);
+
+    int first = read_pid(kept, "-uid_1001", line, sizeof line);
+    assert_non_null(strstr(line, "--pid 11 --user 1001 "));
+    (void)snprintf(expected, sizeof expected, "--parent %d", (int)getpid());
+    assert_non_null(strstr(line, expected));
+    int second = read_pid(kept, "-uid_1002", line, sizeof line);
+    ntk_captures_destroy(captures); /* nothing that it started stays */
+    assert_int_equal(kill(first, 0), -1);
+    assert_int_equal(errno, ESRCH);
+    assert_int_equal(kill(second, 0), -1);
+    setenv("PATH", old_path, 1);
+    free(old_path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_user_displaces_own_captures_only, make_scratch,
+                                        remove_scratch),
+        cmocka_unit_test_setup_teardown(a_capture_counts_as_it_was_written, make_scratch,
+                                        remove_scratch),
+        cmocka_unit_test_setup_teardown(a_deep_capture_is_neither_walked_nor_kept, make_scratch,
+                                        remove_scratch),
+        cmocka_unit_test_setup_teardown(users_do_not_share_a_budget, make_scratch, remove_scratch),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
