@@ -63,14 +63,16 @@ static int statement_next(sqlite3 *db, const char **inout_sql, sqlite3_stmt **ou
     return code;
 }
 
+/* Under the authorizer from here to the end of its life, but for the rows of the tables: some
+ * statements act when they are prepared, some prepare others when they are stepped. */
 static int prepare(struct query *query, const char *sql, struct ntk_err *err)
 {
     sqlite3_stmt *second = NULL;
 
     sqlite3_set_authorizer(query->db, authorize, query);
     int code = statement_next(query->db, &sql, &query->select);
-    sqlite3_set_authorizer(query->db, NULL, NULL);
-    if (code == SQLITE_AUTH) {
+    /* VACUUM INTO asks the authorizer nothing before it runs. */
+    if (code == SQLITE_AUTH || (query->select && !sqlite3_stmt_readonly(query->select))) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
                            "a query only reads the tables of the capture: use one SELECT");
     }
@@ -264,7 +266,9 @@ int ntk_query_run(const struct ntk_export *export, const char *sql, enum ntk_que
         ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot make a database: %s", strerror(-ret));
     }
     ret = ret < 0 ? ret : prepare(&query, sql, err);
+    sqlite3_set_authorizer(query.db, NULL, NULL);
     ret = ret < 0 ? ret : fill(&query, export, err);
+    sqlite3_set_authorizer(query.db, authorize, &query);
     ret = ret < 0 ? ret : answer(&query, format, sink, err);
     sqlite3_finalize(query.select);
     sqlite3_close(query.db);

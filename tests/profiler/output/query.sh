@@ -59,6 +59,12 @@ refused 'use one SELECT' 'DELETE FROM Instruction'
 refused 'use one SELECT' "ATTACH '/etc/passwd' AS p"
 refused 'use one SELECT' 'PRAGMA writable_schema = 1'
 refused 'use one SELECT' 'CREATE TABLE t (x)'
+refused 'use one SELECT' "VACUUM INTO '$PWD/stolen'"
+refused 'use one SELECT' VACUUM
+refused 'one statement' "SELECT 1; VACUUM INTO '$PWD/stolen'"
+refused 'one statement' "SELECT 1; PRAGMA temp_store_directory = '$PWD'"
+refused 'not authorized' 'SELECT * FROM pragma_database_list'
+[ ! -e stolen ] || fail "a query wrote a file"
 refused 'authorized' "SELECT load_extension('/tmp/x.so')"
 refused 'columns' 'SELECT * FROM Instruction, DmaPacket'
 status() {
