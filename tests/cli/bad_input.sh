@@ -2,6 +2,7 @@
 # bad_input - every program and what the world may do to it: one sentence that names the thing, the right exit
 # code, and nothing lost that was there before. A row: exit code, pattern of the sentence, command.
 set -u
+. "$NTK_SOURCE_DIR/tests/support/others.sh"
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/ntk-cli-XXXXXX")
 export PATH=$NTK_BIN_DIR:$PATH LC_ALL=C.UTF-8 NEURON_SOFT_INSTANCE=trn1.2xlarge NEURON_HOOKS_DIR=$scratch/hooks
 unset NEURON_HOOKS NEURON_LIBNRT NEURON_RT_VISIBLE_CORES NEURON_RT_NUM_CORES
@@ -153,26 +154,23 @@ wait $server
 server=
 
 # ---- no permission; root has to become somebody first ----
-as_nobody=
-if [ "$(id -u)" = 0 ]; then
-    as_nobody="setpriv --reuid=65534 --regid=65534 --clear-groups"
-    command -v setpriv >/dev/null && $as_nobody test -x "$NTK_BIN_DIR/neuron-top" || as_nobody=none
+if [ "$(id -u)" != 0 ]; then
+    as_nobody=()
+else
+    open_to_others "$scratch"
 fi
-if [ "$as_nobody" != none ]; then
-    chmod 755 "$scratch"
-    mkdir -m 000 denied
-    cp good.neff secret.neff
-    chmod 000 secret.neff
-    row 1 "secret.neff: Permission denied" $as_nobody neuron-packager info secret.neff
-    row 1 "denied/o.neff: Permission denied" $as_nobody neuron-packager example mlp -o denied/o.neff
-    export NEURON_HOOKS_DIR=$scratch/denied
-    row 1 "" $as_nobody neuron-bench exec good.neff --count 1
-    grep -q "$scratch/denied/.*Permission denied" err || complain "neuron-bench does not name the folder"
-    # Watching goes on with what can be seen.
-    row 0 "$scratch/denied: Permission denied" $as_nobody neuron-monitor --once --period 100ms
-    row 0 "$scratch/denied: Permission denied" $as_nobody neuron-top --once
-    export NEURON_HOOKS_DIR=$scratch/hooks
-fi
+mkdir -m 000 denied
+cp good.neff secret.neff
+chmod 000 secret.neff
+row 1 "secret.neff: Permission denied" "${as_nobody[@]}" neuron-packager info secret.neff
+row 1 "denied/o.neff: Permission denied" "${as_nobody[@]}" neuron-packager example mlp -o denied/o.neff
+export NEURON_HOOKS_DIR=$scratch/denied
+row 1 "" "${as_nobody[@]}" neuron-bench exec good.neff --count 1
+grep -q "$scratch/denied/.*Permission denied" err || complain "neuron-bench does not name the folder"
+# Watching goes on with what can be seen.
+row 0 "$scratch/denied: Permission denied" "${as_nobody[@]}" neuron-monitor --once --period 100ms
+row 0 "$scratch/denied: Permission denied" "${as_nobody[@]}" neuron-top --once
+export NEURON_HOOKS_DIR=$scratch/hooks
 
 # ---- screens that are none ----
 row 1 "is not a terminal; --once or --batch" neuron-top

@@ -13,7 +13,7 @@ mkdir -m 700 "$scratch/hooks"
 export PATH=$NTK_BIN_DIR:$PATH NEURON_HOOKS_DIR=$scratch/hooks NEURON_SOFT_INSTANCE=trn1.2xlarge NEURON_RT_LOG_LEVEL=NONE
 unset NEURON_HOOKS NEURON_LIBNRT NEURON_RT_VISIBLE_CORES NEURON_RT_NUM_CORES
 if [ "${1:-}" = inputs ]; then
-    command -v openssl >/dev/null || exit 77
+    command -v openssl >/dev/null || { echo "skipped: openssl is missing"; exit 77; }
     PYTHONDONTWRITEBYTECODE=1 python3 "$here/hostile_inputs.py" "$scratch"
     exit
 fi

@@ -3,7 +3,7 @@
 # version of the programs); and every option of a table has its entry.
 set -u
 if ! command -v mandoc >/dev/null; then
-    echo "mandoc is not installed"
+    echo "skipped: mandoc is missing"
     exit 77
 fi
 export PATH=$NTK_BIN_DIR:$PATH

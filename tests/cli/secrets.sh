@@ -2,7 +2,7 @@
 # secrets - a program that is given keys, tokens or passwords leaves no core file with them.
 . "$(dirname "$0")/../e2e/lib.sh"
 ulimit -Sc "$(ulimit -Hc)"
-[ "$(ulimit -Sc)" != 0 ] || { echo "no core files here at all"; exit 77; }
+[ "$(ulimit -Sc)" != 0 ] || skip "core files are off on this machine"
 mkfifo reports
 exec 9<>reports
 echo 0123456789abcdef0123456789abcdef >token

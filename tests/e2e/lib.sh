@@ -2,6 +2,7 @@
 # small software machine. At the end, whatever ends the script, both are gone with every process that was started with
 # this hooks folder.
 set -euo pipefail
+. "$NTK_SOURCE_DIR/tests/support/others.sh"
 export PATH=$NTK_BIN_DIR:$PATH
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/ntk-test-XXXXXX")
 # Hooks folders lie in memory where there is some to spare, as of test_scratch_in_memory(): device trees are hundreds of
@@ -40,17 +41,45 @@ finish() {
 trap finish EXIT
 cd "$scratch"
 
+# skip REASON: ends the test as skipped; ./dev test prints the reason at its end.
+skip() {
+    echo "skipped: $*"
+    exit 77
+}
+
 # needs PROGRAM...: skips the test where one is missing.
 needs() {
     local program
-    for program in "$@"; do command -v "$program" >/dev/null || exit 77; done
+    for program in "$@"; do command -v "$program" >/dev/null || skip "$program is missing"; done
 }
+
+# needs_python MODULE...: $python is an interpreter that has them all; the distribution's has those of packages, another
+# one may come first in the path.
+needs_python() {
+    local IFS=,
+    for python in python3 /usr/bin/python3; do
+        ! "$python" -c "import $*" 2>/dev/null || return 0
+    done
+    skip "no Python with $*"
+}
+
+# needs_npm PACKAGE...: $tools is a folder of node modules that has them all.
+needs_npm() {
+    local package
+    needs node
+    tools=$NTK_SOURCE_DIR/build/tools/npm
+    for package in "$@"; do
+        [ -d "$tools/node_modules/$package" ] || skip "$package is not below build/tools/npm (./dev test installs it)"
+    done
+}
+
+# skip_sanitized: where a job preloads our library, or loads one that is not the program's first.
+skip_sanitized() { [ -z "${NTK_SANITIZE:-}" ] || skip "a sanitizer's runtime must be the first library of a process"; }
 
 # $browser is a Chromium that needs no screen; skips the test where there is none.
 needs_browser() {
     browser=$(command -v chromium-headless-shell || command -v chromium) || {
-        echo "no Chromium"
-        exit 77
+        skip "Chromium is missing"
     }
 }
 
@@ -62,9 +91,11 @@ fail() {
 # greps GREP-ARGUMENT...: as grep -q behind a pipe, but it reads to the end, so that the writer does not fail.
 greps() { grep -c "$@" >/dev/null; }
 
-# Polls a command until it prints yes, at most 90 s.
+# Polls a command until it prints yes. When patience has run out the run is broken; it never decides whether something
+# is fast enough.
+patience=$((120 * ${NTK_TEST_PATIENCE:-1}))
 wait_for() {
-    local end=$((SECONDS + 90))
+    local end=$((SECONDS + patience))
     until [ "$("$@" 2>/dev/null || true)" = yes ]; do
         [ $SECONDS -lt $end ] || fail "waited in vain for: $*"
         sleep 0.05
@@ -90,7 +121,7 @@ completed_in_reports() {
 valid_reports() {
     local code=0
     neuron-monitor --schema >report.schema.json || fail "there is no schema"
-    python3 "$NTK_SOURCE_DIR/tests/support/valid_reports.py" report.schema.json "$@" >schema.out ||
+    "${python:-python3}" "$NTK_SOURCE_DIR/tests/support/valid_reports.py" report.schema.json "$@" >schema.out ||
         code=$?
     [ $code = 0 ] || [ $code = 77 ] || fail "$(head -5 schema.out)"
 }

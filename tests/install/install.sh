@@ -61,7 +61,7 @@ if command -v systemd-analyze >/dev/null; then
     done
 fi
 
-command -v dpkg-shlibdeps >/dev/null || exit 77
+needs dpkg-shlibdeps
 (cd "$scratch" && cpack --config "$build/CPackConfig.cmake" -B "$scratch/packages" >cpack.log 2>&1) ||
     fail "$(tail -5 cpack.log)"
 deb=$(ls packages/*.deb)

@@ -9,7 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define RECEIVE_MS 60000
+#include "shared/base/clock.h"
+#include "tests/support/process.h"
 
 static void give_up(const char *what)
 {
@@ -67,7 +68,7 @@ uint64_t observed_receive(struct observed *side)
     int ready;
 
     do {
-        ready = poll(&descriptor, 1, RECEIVE_MS);
+        ready = poll(&descriptor, 1, (int)(test_patience_ns() / NTK_NS_PER_MS));
     } while (ready < 0 && errno == EINTR);
     if (ready != 1 || read(side->in, &value, sizeof value) != (ssize_t)sizeof value) {
         give_up("nothing to receive");

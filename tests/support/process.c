@@ -140,9 +140,16 @@ int test_stop_program(pid_t pid, int signal_number)
     return exit_code_of(pid);
 }
 
-int test_wait_until(int (*condition)(void *ctx), void *ctx, double seconds)
+uint64_t test_patience_ns(void)
 {
-    uint64_t end_ns = ntk_clock_monotonic_ns() + (uint64_t)(seconds * 1e9);
+    const char *factor = getenv("NTK_TEST_PATIENCE");
+
+    return 120 * NTK_NS_PER_SECOND * (factor && atoi(factor) > 0 ? (uint64_t)atoi(factor) : 1);
+}
+
+int test_wait_until(int (*condition)(void *ctx), void *ctx)
+{
+    uint64_t end_ns = ntk_clock_monotonic_ns() + test_patience_ns();
 
     for (;;) {
         if (condition(ctx)) {

@@ -6,6 +6,7 @@
 #define NTK_TESTS_SUPPORT_PROCESS_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct test_run {
@@ -26,7 +27,12 @@ pid_t test_start_program(const char *const *argv, const char *const *environment
                          const char *out_path);
 /* Sends the signal (0 for none) and waits; the exit code as in struct test_run. */
 int test_stop_program(pid_t pid, int signal_number);
-/* Polls until the condition is true or the time is over; 1 or 0. No test needs a bare sleep. */
-int test_wait_until(int (*condition)(void *ctx), void *ctx, double seconds);
+/*
+ * How long a test waits for a state before it calls the run broken: 120 s times $NTK_TEST_PATIENCE. It never
+ * decides whether what is tested is fast enough.
+ */
+uint64_t test_patience_ns(void);
+/* Polls until the condition is true: 1, or 0 when patience has run out. No test needs a bare sleep. */
+int test_wait_until(int (*condition)(void *ctx), void *ctx);
 
 #endif

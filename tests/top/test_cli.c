@@ -189,7 +189,7 @@ static void a_reader_that_leaves_and_signals_end_it_well(void **state)
 
         (void)remove(out);
         pid = test_start_program(argv, f->environment, out);
-        assert_true(test_wait_until(has_output, out, 20));
+        assert_true(test_wait_until(has_output, out));
         assert_int_equal(test_stop_program(pid, signals[i]), 0);
         free(out);
     }

@@ -13,12 +13,7 @@ make_history now.db
 make_old() {
     cp now.db "$1"
     rm -f "$1"-* "$1.archive"
-    sqlite3 "$1" "$(for column in machine_sample.time_ns device_sample.time_ns process_sample.time_ns core_sample.time_ns \
-        execution_sample.time_ns model_sample.time_ns memory_sample.time_ns memory_log.time_ns error_log.time_ns model_log.time_ns \
-        mark_log.time_ns device_health.time_ns unwatched.time_ns machine.since_ns device.since_ns process.first_seen_ns process.last_seen_ns \
-        model.first_seen_ns model.last_seen_ns; do
-        echo "update ${column%.*} set ${column#*.} = ${column#*.} - 2 * 86400000000000;"
-    done)" || fail "no old database"
+    move_history "$1" "2 * 86400000000000"
 }
 start() { # DATABASE PLACE ARGUMENT...
     local db=$1 place=$2

@@ -213,7 +213,7 @@ static void everything_that_the_service_tells_is_known(void **state)
 
     start(&s);
     create(f, s.endpoint, true);
-    assert_true(test_wait_until(is_told, f, 30));
+    assert_true(test_wait_until(is_told, f));
     const struct ntk_instance *instance = look(f);
     assert_string_equal(instance->name, "trainer 7");
     assert_string_equal(instance->id, "i-0f00000000000c0de");
@@ -243,7 +243,7 @@ static void a_program_that_cannot_ask_is_done_without(void **state)
         program = programs[i];
         start(&s);
         create(f, s.endpoint, true);
-        assert_true(test_wait_until(is_told, f, 30));
+        assert_true(test_wait_until(is_told, f));
         assert_string_equal(look(f)->id, "i-0f00000000000c0de");
         ntk_instance_source_destroy(f->source);
         f->source = NULL;
@@ -259,7 +259,7 @@ static void a_service_that_comes_late_is_asked_again(void **state)
 
     start(&s);
     create(f, s.endpoint, true);
-    assert_true(test_wait_until(is_told, f, 30));
+    assert_true(test_wait_until(is_told, f));
     assert_string_equal(look(f)->error, "");
     stop(&s);
 }
@@ -271,7 +271,7 @@ static void tags_that_are_not_allowed_are_no_error(void **state)
 
     start(&s);
     create(f, s.endpoint, true);
-    assert_true(test_wait_until(is_told, f, 30));
+    assert_true(test_wait_until(is_told, f));
     assert_string_equal(look(f)->name, "");
     assert_string_equal(look(f)->error, "");
     stop(&s);
@@ -284,7 +284,7 @@ static void what_every_machine_has_and_is_missing_is_an_error(void **state)
 
     start(&s);
     create(f, s.endpoint, true);
-    assert_true(test_wait_until(has_error, f, 30));
+    assert_true(test_wait_until(has_error, f));
     assert_string_equal(look(f)->error,
                         "the instance metadata service answers 404 to meta-data/ami-id");
     assert_string_equal(look(f)->id, "i-0f00000000000c0de"); /* the rest stands */
@@ -325,7 +325,7 @@ static void hostile_answers_stay_texts(void **state)
 
     start(&s);
     create(f, s.endpoint, true);
-    assert_true(test_wait_until(has_error, f, 30));
+    assert_true(test_wait_until(has_error, f));
     assert_string_equal(look(f)->id, "i-1");
     assert_string_equal(look(f)->type, "\xef\xbf\xbd\xef\xbf\xbd");
     assert_non_null(strstr(look(f)->error, "an invalid MAC address"));

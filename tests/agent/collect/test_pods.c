@@ -74,7 +74,7 @@ static int has_two_more_rounds(void *ctx)
 static void wait_for_round(struct fixture *f)
 {
     f->rounds = ntk_pods_rounds(f->pods);
-    assert_true(test_wait_until(has_two_more_rounds, f, 30));
+    assert_true(test_wait_until(has_two_more_rounds, f));
 }
 
 static void set_pods(struct fixture *f, struct ntk_buf *message)
@@ -347,7 +347,7 @@ static void neither_a_report_nor_the_end_waits_for_a_silent_kubelet(void **state
     fake_kubelet_start(&f->kubelet, f->socket_path);
     fake_kubelet_set(&f->kubelet, FAKE_KUBELET_SILENT, "", 0);
     assert_int_equal(ntk_pods_create(&options, &f->pods, NULL), 0);
-    assert_true(test_wait_until(was_asked, f, 30));
+    assert_true(test_wait_until(was_asked, f));
     struct ntk_snapshot *snapshot = machine(1, 0, 1);
     ntk_pods_get(snapshot, f->pods);
     assert_pod(snapshot, "", "", "");

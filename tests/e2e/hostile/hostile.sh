@@ -3,13 +3,13 @@
 # and short: reports, page and database have each of its executions, once, and the others cost bounded memory and time. In a
 # mount namespace of its own, since folders of several users lie in /dev/shm.
 if [ -z "${NTK_HOSTILE_APART:-}" ]; then
-    [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null || { echo "only root can be several users"; exit 77; }
+    [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null || { echo "skipped: only root can be several users"; exit 77; }
     NTK_HOSTILE_APART=1 exec unshare -m --propagation private bash "$0"
 fi
-mount -t tmpfs -o mode=1777,size=4g tmpfs /dev/shm || exit 77
+mount -t tmpfs -o mode=1777,size=4g tmpfs /dev/shm || { echo "skipped: cannot mount a tmpfs"; exit 77; }
 . "$(dirname "$0")/../lib.sh"
 needs jq sqlite3 setpriv curl
-chmod 755 "$scratch"
+open_to_others "$scratch"
 seconds=${NTK_HOSTILE_SECONDS:-4}
 
 neuron-packager example memcpy -o memcpy.neff
@@ -23,8 +23,8 @@ cp "$(segment)" template
 kill -9 "$template_job"
 wait "$template_job" 2>/dev/null || true
 honest() { # USER TAG ARGUMENT...
-    env -u NEURON_HOOKS_DIR NEURON_SOFT_INSTANCE=trn1.2xlarge NEURON_PROCESS_TAG="$2" setpriv --reuid "$1" --regid "$1" \
-        --clear-groups "$NTK_BIN_DIR/neuron-bench" exec "$scratch/memcpy.neff" "${@:3}"
+    env -u NEURON_HOOKS_DIR NEURON_SOFT_INSTANCE=trn1.2xlarge NEURON_PROCESS_TAG="$2" \
+        setpriv --reuid "$1" --regid "$1" --clear-groups neuron-bench exec "$scratch/memcpy.neff" "${@:3}"
 }
 
 ( # the agent has to ask for more descriptors

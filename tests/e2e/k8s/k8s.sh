@@ -3,8 +3,7 @@
 # each running application is, also through a pipe, and a kubelet that goes takes the labels with it.
 . "$(dirname "$0")/../lib.sh"
 needs jq curl python3
-# The distribution's, for which packages are; another one may come first in the path.
-python=$(for each in /usr/bin/python3 python3; do "$each" -c 'import grpc' 2>/dev/null && echo "$each" && break; done) || exit 77
+needs_python grpc
 
 "$python" "$(dirname "$0")/kubelet.py" "$scratch/kubelet.sock" 0 1 >kubelet.out 2>kubelet.err &
 kubelet=$!

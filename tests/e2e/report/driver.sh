@@ -5,7 +5,7 @@
 [ ! -w /dev/shm ] || export TMPDIR=/dev/shm
 . "$(dirname "$0")/../lib.sh"
 needs jq
-python3 -c 'import jsonschema' 2>/dev/null || exit 77
+needs_python jsonschema
 
 is_up() { [ "$(wc -l <out.jsonl)" -ge 2 ] && echo yes; }
 lines() { sed '$d' out.jsonl; } # the last one may be half written

@@ -3,7 +3,7 @@
 # physical cores to a logical one; every line is what the schema says.
 . "$(dirname "$0")/../lib.sh"
 needs jq
-python3 -c 'import jsonschema' 2>/dev/null || exit 77
+needs_python jsonschema
 
 report() { neuron-monitor --once --period 200ms "$@"; }
 # A report over which both applications executed; in plain.json by their tags, not by who was first.

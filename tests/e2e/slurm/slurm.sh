@@ -6,7 +6,8 @@ needs jq curl flock sbatch scontrol python3
 tools=$(command -v sbatch)
 tools=${tools%/usr/bin/sbatch} # where the packages are: / or a folder they were unpacked into
 libraries=$(dirname "$(find "$tools/usr/lib" -path '*/slurm-wlm/auth_none.so' | head -1)")
-[ -x "$tools/usr/sbin/slurmctld-wlm" ] && [ -x "$tools/usr/sbin/slurmd-wlm" ] && [ -s "$libraries/libslurmfull.so" ] || exit 77
+[ -x "$tools/usr/sbin/slurmctld-wlm" ] && [ -x "$tools/usr/sbin/slurmd-wlm" ] && [ -s "$libraries/libslurmfull.so" ] ||
+    skip "slurmctld and slurmd are missing"
 export LD_LIBRARY_PATH=$libraries:$(dirname "$libraries")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export SLURM_CONF=$scratch/slurm.conf NEURON_SOFT_INSTANCE=trn1.32xlarge
 unset NEURON_RT_VISIBLE_CORES CUDA_VISIBLE_DEVICES

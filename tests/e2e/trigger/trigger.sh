@@ -78,8 +78,9 @@ neuron-profile trigger --pid "${ranks[1]}" --executions 100001 2>err || code=$?
 # The process cannot even reach the folder. The other way round nothing is seen: a segment is for its owner.
 if [ "$(id -u)" = 0 ]; then
     mkdir -m 1777 "$memory/all" theirs
-    chmod 755 "$memory" .
-    as_other() { setpriv --reuid 65534 --regid 65534 --clear-groups env -u NEURON_RT_ROOT_COMM_ID NEURON_HOOKS_DIR="$memory/all" "$@"; }
+    chmod 755 "$memory"
+    open_to_others "$scratch"
+    as_other() { as_user 65534 env -u NEURON_RT_ROOT_COMM_ID NEURON_HOOKS_DIR="$memory/all" "$@"; }
     as_other neuron-bench exec m.neff --duration 60s >theirs/out 2>theirs/err &
     pids+=("$!")
     NEURON_HOOKS_DIR=$memory/all neuron-bench exec m.neff --duration 60s --cores 4 >own.out 2>own.err &

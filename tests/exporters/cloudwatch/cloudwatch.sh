@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../../e2e/lib.sh"
 here=$(dirname "$(readlink -f "$BASH_SOURCE")")
 needs neuron-monitor-cloudwatch neuron-bench jq
-/usr/bin/python3 -c 'import botocore' 2>/dev/null || exit 77
+needs_python botocore
 unset "${!AWS_@}" http_proxy https_proxy all_proxy
 export HOME=$scratch AWS_EC2_METADATA_DISABLED=true
 

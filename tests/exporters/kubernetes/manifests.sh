@@ -2,12 +2,9 @@
 # manifests - the example manifests ask for little and fit together and neuron-monitor; the check itself
 # notices what is spoilt. kubeconform looks at them too where it is there.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
-needs python3
 here=$NTK_SOURCE_DIR/tests/exporters/kubernetes
 folder=$NTK_SOURCE_DIR/exporters/kubernetes
-python=$(for modules in 'yaml, jsonschema' yaml; do
-    for each in python3 /usr/bin/python3; do "$each" -c "import $modules" 2>/dev/null && echo "$each" && exit; done
-done; exit 1) || exit 77
+needs_python yaml
 
 neuron-monitor --help >help
 # spoilt SED WORDS: the manifests after the edit are refused with the words.

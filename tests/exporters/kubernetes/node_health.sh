@@ -4,12 +4,8 @@
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 needs jq node openssl
 here=$NTK_SOURCE_DIR/tests/exporters/kubernetes
-tools=$NTK_SOURCE_DIR/build/tools/npm
-if [ ! -d "$tools/node_modules/@kubernetes/client-node" ]; then
-    echo "node_health: skipped: @kubernetes/client-node is not below build/tools/npm (./dev test gets it)"
-    exit 77
-fi
-python=$(for each in python3 /usr/bin/python3; do "$each" -c 'import yaml' 2>/dev/null && echo "$each" && break; done) || exit 77
+needs_npm @kubernetes/client-node
+needs_python yaml
 export NEURON_SOFT_INSTANCE=trn1.32xlarge
 node=ip-10-0-0-1.ec2.internal
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 \

@@ -132,7 +132,7 @@ static void push(struct fixture *f, int snapshots, const int *statuses, const ch
         assert_int_equal(ntk_exporter_remote_write.put(f->state, snapshot, &err), 0);
         ntk_snapshot_destroy(snapshot);
     }
-    assert_true(test_wait_until(has_all, &f->receiver, 60));
+    assert_true(test_wait_until(has_all, &f->receiver));
     assert_int_equal(pthread_join(f->receiver.thread, NULL), 0);
     int drained;
     do {

@@ -147,7 +147,7 @@ static void test_partly_refused(void **state)
     create(f);
     put(f, "abcde");
     put(f, "ab");
-    assert_true(test_wait_until(is_drained, f, 30));
+    assert_true(test_wait_until(is_drained, f));
     struct ntk_outbox_counts counts = ntk_outbox_counts_get(f->outbox);
     assert_int_equal(counts.sent_items, 2);
     assert_int_equal(counts.refused_items, 5);
@@ -164,7 +164,7 @@ static void test_in_order(void **state)
     for (int i = 0; i < 26; i++) {
         put(f, (char[]){ (char)('a' + i), '\0' });
     }
-    assert_true(test_wait_until(is_drained, f, 30));
+    assert_true(test_wait_until(is_drained, f));
     assert_int_equal(ntk_outbox_drain(f->outbox, false, &err), 1);
     assert_string_equal(f->peer.taken, "abcdefghijklmnopqrstuvwxyz");
     assert_int_equal(ntk_outbox_counts_get(f->outbox).sent_items, 26);
@@ -178,10 +178,10 @@ static void test_again_until_it_is_taken(void **state)
     create(f);
     put(f, "a");
     put(f, "b");
-    assert_true(test_wait_until(was_tried, f, 30));
+    assert_true(test_wait_until(was_tried, f));
     assert_int_equal(ntk_outbox_counts_get(f->outbox).waiting_items, 2);
     atomic_store(&f->peer.result, NTK_OUTBOX_SENT);
-    assert_true(test_wait_until(is_drained, f, 30));
+    assert_true(test_wait_until(is_drained, f));
     assert_string_equal(f->peer.taken, "ab");
     struct ntk_outbox_counts counts = ntk_outbox_counts_get(f->outbox);
     assert_true(counts.retry_count >= 2);
@@ -195,10 +195,10 @@ static void test_refused_is_dropped(void **state)
     atomic_store(&f->peer.result, NTK_OUTBOX_REFUSED);
     create(f);
     put(f, "abc");
-    assert_true(test_wait_until(is_drained, f, 30));
+    assert_true(test_wait_until(is_drained, f));
     atomic_store(&f->peer.result, NTK_OUTBOX_SENT);
     put(f, "d");
-    assert_true(test_wait_until(is_drained, f, 30));
+    assert_true(test_wait_until(is_drained, f));
     assert_string_equal(f->peer.taken, "d");
     assert_int_equal(ntk_outbox_counts_get(f->outbox).refused_items, 3);
 }
@@ -221,7 +221,7 @@ static void test_the_process_can_tell_of_it(void **state)
     create(f);
     put(f, "abc");
     put(f, "de");
-    assert_true(test_wait_until(waits_in_spool, f, 30));
+    assert_true(test_wait_until(waits_in_spool, f));
     assert_int_equal(ntk_output_counts_read(rows), 1);
     assert_string_equal(rows[0].name, "peer");
     assert_int_equal(rows[0].memory_items, 0);
@@ -229,7 +229,7 @@ static void test_the_process_can_tell_of_it(void **state)
     assert_int_equal(rows[0].sent_items, 0);
 
     atomic_store(&f->peer.result, NTK_OUTBOX_SENT);
-    assert_true(test_wait_until(is_drained, f, 30));
+    assert_true(test_wait_until(is_drained, f));
     assert_int_equal(ntk_output_counts_read(rows), 1);
     assert_int_equal(rows[0].sent_items, 5);
     assert_int_equal(rows[0].lost_items + rows[0].refused_items, 0);
@@ -248,7 +248,7 @@ static void test_memory_is_bounded(void **state)
     f->options.memory_bytes_max = 4;
     create(f);
     put(f, "a");
-    assert_true(test_wait_until(was_tried, f, 30)); /* it is being sent */
+    assert_true(test_wait_until(was_tried, f)); /* it is being sent */
     put(f, "bcd");
     put(f, "ef");
     struct ntk_outbox_counts counts = ntk_outbox_counts_get(f->outbox);
@@ -273,7 +273,7 @@ static void test_spool_over_runs(void **state)
     f->options.memory_bytes_max = 4;
     create(f);
     put(f, "a");
-    assert_true(test_wait_until(was_tried, f, 30));
+    assert_true(test_wait_until(was_tried, f));
     put(f, "bb");
     put(f, "ccc"); /* beyond the memory */
     put(f, "d");   /* behind the spool */
@@ -288,7 +288,7 @@ static void test_spool_over_runs(void **state)
     create(f);
     atomic_store(&f->peer.result, NTK_OUTBOX_SENT);
     put(f, "f");
-    assert_true(test_wait_until(is_drained, f, 30));
+    assert_true(test_wait_until(is_drained, f));
     assert_string_equal(f->peer.taken, "abbcccdef");
     assert_int_equal(ntk_outbox_counts_get(f->outbox).lost_items, 0);
 }
@@ -353,11 +353,11 @@ static void test_sent_though_its_file_is_gone(void **state)
     atomic_store(&f->peer.result, NTK_OUTBOX_RETRY);
     create(f);
     put(f, "123");
-    assert_true(test_wait_until(was_tried_once, f, 30)); /* from now on it lies in the spool */
+    assert_true(test_wait_until(was_tried_once, f)); /* from now on it lies in the spool */
     put(f, "4567");
     assert_int_equal(ntk_outbox_counts_get(f->outbox).lost_items, 3);
     atomic_store(&f->peer.result, NTK_OUTBOX_SENT);
-    assert_true(test_wait_until(is_drained, f, 30));
+    assert_true(test_wait_until(is_drained, f));
     struct ntk_outbox_counts counts = ntk_outbox_counts_get(f->outbox);
     assert_string_equal(f->peer.taken, "1234567");
     assert_int_equal(counts.sent_items, 7);
@@ -385,7 +385,7 @@ static void test_power_cut(void **state)
     put(f, "a");
     put(f, "b");
     put(f, "c");
-    assert_true(test_wait_until(is_safe, &all, 30));
+    assert_true(test_wait_until(is_safe, &all));
     assert_int_equal(ntk_outbox_counts_get(f->outbox).waiting_items, 3); /* none of them twice */
     char *copy = test_scratch_path(f->folder, "after");
     assert_int_equal(mkdir(copy, 0700), 0);
@@ -393,7 +393,7 @@ static void test_power_cut(void **state)
     f->options.spool_folder = copy;
     atomic_store(&f->peer.result, NTK_OUTBOX_SENT);
     create(f);
-    assert_true(test_wait_until(is_drained, f, 30));
+    assert_true(test_wait_until(is_drained, f));
     assert_string_equal(f->peer.taken, "abc");
     ntk_outbox_destroy(f->outbox);
     f->outbox = NULL;
@@ -413,7 +413,7 @@ static void test_end_while_sending(void **state)
     f->options.spool_folder = f->spool;
     create(f); /* ends the first: the peer takes "a" (or nothing, when it was not begun) */
     peer_cancel(&f->peer);
-    assert_true(test_wait_until(is_drained, f, 30));
+    assert_true(test_wait_until(is_drained, f));
     assert_string_equal(f->peer.taken, "ab");
 }
 
@@ -423,7 +423,7 @@ static void send_three_times(struct fixture *f)
     atomic_store(&f->peer.result, NTK_OUTBOX_RETRY);
     create(f);
     put(f, "a");
-    assert_true(test_wait_until(was_tried, f, 30));
+    assert_true(test_wait_until(was_tried, f));
     ntk_outbox_destroy(f->outbox); /* the peer's notes are ours now */
     f->outbox = NULL;
 }
@@ -444,7 +444,7 @@ static void test_pauses_are_bounded(void **state)
     atomic_store(&f->peer.result, NTK_OUTBOX_RETRY);
     create(f);
     put(f, "a");
-    assert_true(test_wait_until(was_tried_often, f, 30));
+    assert_true(test_wait_until(was_tried_often, f));
 }
 
 /* Lower bounds only: a slow machine waits longer. Pauses vary by an eighth. */

@@ -2,12 +2,8 @@
 # readers - exported profiles in the programs that people read them with (docs/decisions/testing.md).
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 here=$NTK_SOURCE_DIR/tests/profiler/output
-tools=$NTK_SOURCE_DIR/build/tools/npm
-needs node jq
-if [ ! -d "$tools/node_modules/hyparquet" ]; then
-    echo "readers: skipped: DuckDB, hyparquet and the trace processor are not below build/tools/npm (./dev test gets them)"
-    exit 77
-fi
+needs jq
+needs_npm @duckdb/node-api hyparquet
 cp "$NTK_SOURCE_DIR/tests/corpus/ntff/sample_v6.ntff" .
 neuron-packager example memcpy -o big.neff -s 4096 -r 1000 >/dev/null
 neuron-profile capture -n big.neff -s big.ntff >/dev/null 2>&1 || fail "no capture"

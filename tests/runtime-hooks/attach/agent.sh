@@ -6,8 +6,7 @@
 needs jq sqlite3 curl
 neuron-monitor attach 1 2>may.err || true
 grep -q 'cannot attach to 1' may.err || {
-    cat may.err
-    exit 77
+    skip "$(cat may.err)"
 }
 
 head -c 1024 /dev/zero >model.neff
@@ -68,13 +67,13 @@ detached() { grep -c "^detached from $pid .*saw 4[0-9] calls that execute" agent
 wait_for detached
 tell "exec 5 0 1000"
 
-# Nobody's rights: the programs must be readable for nobody, which a home folder is not.
-if command -v setpriv >/dev/null && setpriv --reuid 65534 --regid 65534 --clear-groups \
-    neuron-monitor --version >/dev/null 2>&1; then
+# A user without any right. Only root could attach up to here.
+if [ "$(id -u)" = 0 ]; then
+    open_to_others "$scratch"
     mkdir -m 777 nobody
-    chmod 755 . "$memory"
+    chmod 755 "$memory"
     export NEURON_HOOKS_DIR=$PWD/nobody
-    setpriv --reuid 65534 --regid 65534 --clear-groups neuron-monitor --attach --no-imds --period 300ms --count 2 \
+    as_user 65534 neuron-monitor --attach --no-imds --period 300ms --count 2 \
         >nobody.reports 2>nobody.err || fail "the agent ended: $(cat nobody.err)"
     [ "$(wc -l <nobody.reports)" = 2 ] || fail "no two reports without the privilege"
     [ "$(grep -c attach nobody.err)" = 1 ] || fail "not one sentence: $(cat nobody.err)"

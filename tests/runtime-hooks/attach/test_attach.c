@@ -25,8 +25,6 @@
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
-#define WAIT_S 30.0
-
 struct fixture {
     char *folder;
     char *hooks;
@@ -122,7 +120,7 @@ static void expect_said(const struct fixture *f, const char *text)
 {
     struct saying saying = { .f = f, .text = text };
 
-    if (!test_wait_until(is_said, &saying, WAIT_S)) {
+    if (!test_wait_until(is_said, &saying)) {
         fail_msg("'%s' was not said: %s", text, read_file(f->err));
     }
 }
@@ -161,7 +159,7 @@ static void start_attach_to(struct fixture *f, const char *whom, const char *con
         execv(program, (char **)(uintptr_t)argv);
         _exit(127);
     }
-    if (!test_wait_until(has_attached, f, WAIT_S)) {
+    if (!test_wait_until(has_attached, f)) {
         fail_msg("not attached: %s", read_file(f->err));
     }
 }
@@ -292,7 +290,7 @@ static void expect_completed(struct fixture *f, uint64_t completed)
     struct expectation expected = { .f = f, .completed = completed };
     struct seen seen;
 
-    if (!test_wait_until(has_completed, &expected, WAIT_S)) {
+    if (!test_wait_until(has_completed, &expected)) {
         see(f, &seen);
         fail_msg("%llu of %llu executions, %llu in flight; %s",
                  (unsigned long long)seen.outcome[NTK_OUTCOME_COMPLETED],
@@ -309,7 +307,7 @@ static void expect_completed_beside(struct fixture *f, uint64_t completed)
     struct expectation expected = { .f = f, .completed = completed };
     struct seen seen;
 
-    assert_true(test_wait_until(has_that_many, &expected, WAIT_S));
+    assert_true(test_wait_until(has_that_many, &expected));
     see(f, &seen);
     assert_int_equal(seen.outcome[NTK_OUTCOME_COMPLETED], completed);
 }
@@ -338,7 +336,7 @@ static void expect_tensors(struct fixture *f, uint64_t bytes)
 {
     struct expectation expected = { .f = f, .bytes = bytes };
 
-    if (!test_wait_until(has_bytes, &expected, WAIT_S)) {
+    if (!test_wait_until(has_bytes, &expected)) {
         fail_msg("%llu bytes of tensors, not %llu",
                  (unsigned long long)tensor_bytes(f, NTK_MEMORY_TENSORS),
                  (unsigned long long)bytes);
@@ -673,7 +671,7 @@ static void executions_that_are_too_short_are_left_alone(void **state)
     load(f, "load", 0);
     start_attach(f, NULL);
     tell(f, "exec 5000 0 1");
-    assert_true(test_wait_until(has_flag, &expected, WAIT_S));
+    assert_true(test_wait_until(has_flag, &expected));
     tell(f, "exec 10 0 1000");
     tell(f, "alloc 0 0 77"); /* the rest is looked at */
     expect_tensors(f, 77);
@@ -695,7 +693,7 @@ static void what_is_given_up_hides_no_other_call(void **state)
     load(f, "load", 0);
     start_attach(f, NULL);
     tell(f, "exec 2000000 0 1");
-    assert_true(test_wait_until(has_flag, &expected, WAIT_S));
+    assert_true(test_wait_until(has_flag, &expected));
     tell(f, "deep alloc 0 0 77");
     expect_tensors(f, 77);
 }
@@ -720,7 +718,7 @@ static void a_thread_that_ends_in_an_execution_keeps_no_core_busy(void **state)
     tell(f, "end");
     tell(f, "exec 5 0 1000");
     expect_completed_beside(f, 5);
-    assert_true(test_wait_until(has_none_in_flight, f, WAIT_S));
+    assert_true(test_wait_until(has_none_in_flight, f));
     see(f, &seen);
     assert_int_equal(seen.histogram, 5);
     assert_true(seen.busy_ns < 1000000000u);
@@ -752,7 +750,7 @@ static void a_job_that_executes_another_program_is_attached_to_anew(void **state
     expect_tensors(f, 4096);
     assert_true(dprintf(f->to_job, "again\n") > 0);
     tell(f, "");
-    assert_true(test_wait_until(is_attached_again, f, WAIT_S));
+    assert_true(test_wait_until(is_attached_again, f));
     tell(f, "init");
     load(f, "load", 0);
     tell(f, "alloc 0 0 50");
@@ -797,7 +795,7 @@ static void executions_without_room_to_be_noted_are_lost_and_counted(void **stat
     start_attach(f, options);
     tell(f, "crowd 5000 4000000"); /* of 4,096 */
     tell(f, "exec 1 0 1000");
-    assert_true(test_wait_until(has_the_crowd, f, WAIT_S));
+    assert_true(test_wait_until(has_the_crowd, f));
     assert_int_equal(counted_and_lost(f, &counted), 5001);
     assert_true(counted >= 4097);
 }
@@ -811,7 +809,7 @@ static void executions_that_end_after_their_calls_are_not_counted(void **state)
     start_attach(f, NULL);
     tell(f, "init");
     tell(f, "async");
-    assert_true(test_wait_until(has_flag, &expected, WAIT_S));
+    assert_true(test_wait_until(has_flag, &expected));
     expect_said(f, "nrta_execute_schedule");
 }
 
@@ -829,7 +827,7 @@ static void nothing_is_left_in_a_job_that_is_let_go(void **state)
     assert_int_equal(end_attach(f, SIGINT), 0);
     assert_true(code_is_its_own(f));
     tell(f, ""); /* the answer to the line before */
-    assert_true(test_wait_until(has_no_segment, f, WAIT_S));
+    assert_true(test_wait_until(has_no_segment, f));
     tell(f, "exec 3 0 1000");
     assert_int_equal(end_job(f), 0);
 }
@@ -857,18 +855,18 @@ static void nothing_is_left_when_the_program_is_killed(void **state)
     writer = writer_of(f);
     assert_true(dprintf(f->to_job, "threads 4 40 5000\n") > 0);
     assert_int_equal(end_attach(f, SIGKILL), 128 + SIGKILL);
-    assert_true(test_wait_until(writer_is_gone, &writer, WAIT_S));
-    assert_true(test_wait_until(code_is_restored, f, WAIT_S));
+    assert_true(test_wait_until(writer_is_gone, &writer));
+    assert_true(test_wait_until(code_is_restored, f));
     tell(f, "");
-    assert_true(test_wait_until(has_no_segment, f, WAIT_S));
+    assert_true(test_wait_until(has_no_segment, f));
 
     start_attach(f, NULL); /* and the writer alone */
     writer = writer_of(f);
     assert_true(dprintf(f->to_job, "threads 4 40 5000\n") > 0);
     assert_int_equal(kill(writer, SIGKILL), 0);
     assert_int_equal(end_attach(f, 0), 1);
-    assert_true(test_wait_until(code_is_restored, f, WAIT_S));
-    assert_true(test_wait_until(has_no_segment, f, WAIT_S));
+    assert_true(test_wait_until(code_is_restored, f));
+    assert_true(test_wait_until(has_no_segment, f));
     tell(f, "");
     tell(f, "exec 3 0 1000");
     assert_int_equal(end_job(f), 0);
@@ -885,7 +883,7 @@ static void a_job_that_is_killed_ends_its_segment(void **state)
     assert_true(dprintf(f->to_job, "threads 4 40 5000\n") > 0);
     assert_int_equal(test_stop_program(f->job, SIGKILL), 128 + SIGKILL);
     assert_int_equal(end_attach(f, 0), 0);
-    assert_true(test_wait_until(has_no_segment, f, WAIT_S));
+    assert_true(test_wait_until(has_no_segment, f));
     f->job = 0;
 }
 

@@ -254,7 +254,7 @@ static void a_fault_is_in_the_tree_before_the_next_round(void **state)
         core_adder_init(f, &adder, NULL, &place);
         unsigned long long heartbeat = hardware_leaf(f, "health_status/healthcheck_heartbeat");
         assert_int_equal(core_adder_run(f, &adder, 1), NTK_CORE_HBM_ERROR);
-        assert_true(test_wait_until(has_ecc, &wait, 30.0));
+        assert_true(test_wait_until(has_ecc, &wait));
         before_round += hardware_leaf(f, "health_status/healthcheck_heartbeat") == heartbeat;
         core_adder_fini(&adder);
     }

@@ -208,7 +208,7 @@ static void the_next_process_takes_over_when_the_publisher_is_killed(void **stat
     assert_int_equal(observed_finish(&first, SIGKILL), 128 + SIGKILL);
     observed_send(&second, 1);
     assert_int_equal(observed_receive(&second), 1);
-    assert_true(test_wait_until(tensor_shows, NULL, 30.0));
+    assert_true(test_wait_until(tensor_shows, NULL));
     observed_send(&second, 1);
     assert_int_equal(observed_finish(&second, 0), 0);
 }
@@ -243,7 +243,7 @@ static bool will_show(const char *path, uint64_t value)
 {
     struct expected expected = { path, value };
 
-    return test_wait_until(shows, &expected, 30.0);
+    return test_wait_until(shows, &expected);
 }
 
 #define TENSORS DEVICES "neuron0/neuron_core1/stats/memory_usage/device_mem/tensors/"
@@ -384,7 +384,7 @@ static void counters_that_come_later_change_the_time_of_the_folder(void **state)
     options.machine.instance.value = "trn1.32xlarge";
     struct observed other = observed_start(folder, holder, &core);
     assert_int_equal(observed_receive(&other), 1);
-    assert_true(test_wait_until(folder_is_the_youngest, NULL, 30.0));
+    assert_true(test_wait_until(folder_is_the_youngest, NULL));
     observed_send(&other, 1);
     observed_send(&other, 1);
     assert_int_equal(observed_finish(&other, 0), 0);

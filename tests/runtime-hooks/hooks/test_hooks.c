@@ -1287,7 +1287,7 @@ static void a_record_in_a_signal_handler_is_published_or_counted_dropped(void **
     segment = only_segment(f);
     if (!test_is_emulated() && (sanitizer == NULL || strcmp(sanitizer, "thread") != 0)) {
         /* Both of them delay signals. */
-        assert_int_equal(test_wait_until(has_dropped_in_a_signal, segment, 60), 1);
+        assert_int_equal(test_wait_until(has_dropped_in_a_signal, segment), 1);
     }
     observed_send(&child, 0);
     marks = observed_receive(&child);

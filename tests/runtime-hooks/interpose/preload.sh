@@ -4,7 +4,7 @@
 # shellcheck source=tests/e2e/lib.sh
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 needs jq nm
-[ -z "${NTK_SANITIZE:-}" ] || exit 77 # the sanitizer's library must come first, and does not
+skip_sanitized
 hooks=$NTK_LIB_DIR/libneuron-hooks.so
 export NEURON_LIBNRT=libnrt.so.1
 

@@ -223,7 +223,7 @@ static void reports_count_what_the_queues_refused(void **state)
     adder_init(&loaded, 0);
     seen_init(&seen, 0);
     assert_int_equal(nrt_register_async_exec_callback(on_end, &seen), NRT_SUCCESS);
-    assert_true(test_wait_until(reports_came, &reports, 60));
+    assert_true(test_wait_until(reports_came, &reports));
     for (int i = 0; i < 8; i++) {
         refused += nrt_execute(loaded.model, loaded.inputs, loaded.outputs) == NRT_QUEUE_FULL;
     }
@@ -238,7 +238,7 @@ static void reports_count_what_the_queues_refused(void **state)
         refused += status == NRT_QUEUE_FULL;
     }
     reports.wanted = refused;
-    (void)test_wait_until(reports_came, &reports, 20);
+    (void)test_wait_until(reports_came, &reports);
     assert_int_equal(test_stop_program(pid, SIGTERM), 0);
     assert_int_equal(reports.sum, refused);
     loaded_fini(&loaded);

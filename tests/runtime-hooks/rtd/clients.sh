@@ -1,12 +1,7 @@
 #!/bin/bash
 # clients - neuron-rtd in clients of gRPC that are not the C core's: those of node.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
-tools=$NTK_SOURCE_DIR/build/tools/npm
-needs node
-if [ ! -d "$tools/node_modules/grpc-js-reflection-client" ]; then
-    echo "clients: skipped: gRPC for node is not below build/tools/npm (./dev test gets it)"
-    exit 77
-fi
+needs_npm grpc-js-reflection-client
 export NEURON_SOFT_INSTANCE=inf1.6xlarge
 neuron-packager example memcpy --size 64 -o model.neff
 neuron-rtd -x -g "$scratch/neuron.sock" 2>rtd.log &

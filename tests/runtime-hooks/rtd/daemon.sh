@@ -2,8 +2,7 @@
 # daemon listen, and the folder "generated" has the messages of its definition for Python.
 . "$(dirname "$0")/../../e2e/lib.sh"
 needs protoc
-# The distribution's, for which packages are; another one may come first in the path.
-python=$(for each in /usr/bin/python3 python3; do "$each" -c 'import grpc' 2>/dev/null && echo "$each" && break; done) || exit 77
+needs_python grpc
 export NEURON_SOFT_INSTANCE=inf1.6xlarge
 socket=$scratch/neuron.sock
 

@@ -2,7 +2,7 @@
 # wire.sh SCRIPT... - neuron-rtd below gRPC: vectors of its definition byte for byte, clients that no framework is, and
 # clients that are killed. A daemon for each.
 . "$(dirname "$0")/../../e2e/lib.sh"
-python=$(for each in /usr/bin/python3 python3; do "$each" -c 'import h2' 2>/dev/null && echo "$each" && break; done) || exit 77
+needs_python h2
 export NEURON_SOFT_INSTANCE=inf1.6xlarge NEURON_SOFT_PACE=1
 here=$(cd "$(dirname "$0")" && pwd)
 socket=$scratch/neuron.sock

@@ -168,7 +168,7 @@ static void test_agent(void **state)
     pid_t pid = test_start_program(argv, environment, NULL);
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         hearing.line = expected[i];
-        assert_true(test_wait_until(has_heard, &hearing, 60));
+        assert_true(test_wait_until(has_heard, &hearing));
     }
     assert_int_equal(test_stop_program(pid, SIGTERM), 0);
     hearing.line = "STOPPING=1\n";

@@ -433,7 +433,7 @@ static void a_killed_process_is_ended_once_with_its_last_counts_and_events(void 
     child_end(&child, SIGKILL);
 
     /* the last counts are in the snapshot that says `ended`, wherever the drains fall */
-    assert_true(test_wait_until(drained_until_ended, f, 20));
+    assert_true(test_wait_until(drained_until_ended, f));
     runtime = &f->snapshot->runtimes[0];
     assert_true(runtime->ended);
     assert_int_equal(runtime->outcome[NTK_OUTCOME_COMPLETED].total, 17);
@@ -459,7 +459,7 @@ static void a_clean_end_is_told_by_a_collector_that_only_watches(void **state)
     assert_int_equal(f->snapshot->runtime_count, 1);
     child_tell(&child, COMMAND_EXECUTE, 5);
     child_end(&child, 0);
-    assert_true(test_wait_until(drained_until_ended, f, 20));
+    assert_true(test_wait_until(drained_until_ended, f));
     assert_int_equal(f->snapshot->runtimes[0].outcome[NTK_OUTCOME_COMPLETED].total, 5);
     poll_collector(f);
     assert_int_equal(f->snapshot->runtime_count, 0);
@@ -680,7 +680,7 @@ static void processes_that_come_and_go_lose_no_count(void **state)
         child_tell(&child, COMMAND_EXECUTE, i);
         expected += i;
         child_end(&child, i % 2 ? SIGKILL : 0);
-        assert_true(test_wait_until(drained_until_ended, f, 20));
+        assert_true(test_wait_until(drained_until_ended, f));
         assert_int_equal(f->snapshot->outcome[NTK_OUTCOME_COMPLETED].total, expected);
     }
     poll_collector(f);
@@ -740,7 +740,7 @@ static void a_process_that_closes_and_begins_again_loses_no_count(void **state)
         sum += completed_of_period(f);
         assert_int_equal(sum, 16);
         child_end(&child, SIGKILL);
-        assert_true(test_wait_until(drained_until_ended, f, 20));
+        assert_true(test_wait_until(drained_until_ended, f));
         ntk_collector_destroy(f->collector);
         f->collector = NULL;
     }

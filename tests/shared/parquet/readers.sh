@@ -2,12 +2,7 @@
 # readers - files of the Parquet writer in DuckDB and hyparquet: every kind of value, absence, dictionaries, statistics.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 here=$NTK_SOURCE_DIR/tests/shared/parquet
-tools=$NTK_SOURCE_DIR/build/tools/npm
-needs node
-[ -d "$tools/node_modules/hyparquet-compressors" ] || {
-    echo "readers: skipped: DuckDB and hyparquet are not below build/tools/npm (./dev test gets them)"
-    exit 77
-}
+needs_npm @duckdb/node-api hyparquet-compressors
 make=$NTK_BIN_DIR/../tests/tests_parquet_make
 for rows in 0 1 7 1000 260000; do
     for codec in zstd snappy; do

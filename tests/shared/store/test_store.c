@@ -25,7 +25,6 @@
 
 #define T0 UINT64_C(1700000000000000000)
 #define SECOND UINT64_C(1000000000)
-#define WAIT_SECONDS 60 /* for what comes at once, unless the machine is busy with something else */
 #define MINUTE_0 UINT64_C(1700000040000000000) /* on the minute */
 
 static int take_text(size_t count, const char *const *names, const char *const *values, void *ctx)
@@ -537,12 +536,12 @@ static void a_full_disk_stops_storing_and_loses_nothing_when_it_comes_back(void 
         for (int i = 0; i < 10; i++) {
             put(store, &period);
         }
-        if (!test_wait_until(is_failing, store, WAIT_SECONDS)) {
+        if (!test_wait_until(is_failing, store)) {
             _exit(11);
         }
         limit.rlim_cur = RLIM_INFINITY;
         setrlimit(RLIMIT_FSIZE, &limit);
-        if (!test_wait_until(has_stored_all, store, WAIT_SECONDS)) {
+        if (!test_wait_until(has_stored_all, store)) {
             _exit(12);
         }
         _exit(ntk_store_close(store, NULL) == 0 ? 0 : 13);
@@ -617,7 +616,7 @@ static void overflow(const char *path, size_t joined_bytes, uint64_t joined, uin
         }
         setrlimit(RLIMIT_FSIZE, &limit);
         put(store, &period);
-        if (!test_wait_until(is_failing, store, WAIT_SECONDS)) {
+        if (!test_wait_until(is_failing, store)) {
             _exit(11);
         }
         for (int i = 1; i < NTK_STORE_QUEUE_MAX + 6; i++) {
@@ -719,7 +718,7 @@ static void store_one(const struct fixture *f, struct ntk_store_status *out_stat
     struct ntk_store *store = open_store(f->path);
 
     put(store, &period);
-    assert_true(test_wait_until(has_stored_one, store, WAIT_SECONDS));
+    assert_true(test_wait_until(has_stored_one, store));
     ntk_store_status_get(store, out_status);
     assert_false(out_status->failing);
     assert_int_equal(out_status->snapshots_lost, 0);
@@ -798,7 +797,7 @@ static void a_reader_that_holds_a_transaction_does_not_block_the_writer(void **s
     sqlite3_stmt *statement;
 
     put(store, &period);
-    assert_true(test_wait_until(has_stored_one, store, WAIT_SECONDS));
+    assert_true(test_wait_until(has_stored_one, store));
     assert_int_equal(sqlite3_open_v2(f->path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
     assert_int_equal(sqlite3_exec(db, "BEGIN", NULL, NULL, NULL), SQLITE_OK);
     sqlite3_prepare_v2(db, "SELECT count(*) FROM machine_sample", -1, &statement, NULL);
@@ -809,12 +808,12 @@ static void a_reader_that_holds_a_transaction_does_not_block_the_writer(void **s
         put(store, &period);
         wait_for_room(store);
     }
-    assert_true(test_wait_until(has_stored_all, store, WAIT_SECONDS));
+    assert_true(test_wait_until(has_stored_all, store));
     sqlite3_reset(statement);
     assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
     assert_int_equal(sqlite3_column_int(statement, 0), 1);
     assert_string_equal(ask(f->path, "SELECT count(*) FROM machine_sample"), "301");
-    assert_true(test_wait_until(has_six_minutes, f->path, WAIT_SECONDS));
+    assert_true(test_wait_until(has_six_minutes, f->path));
     sqlite3_finalize(statement);
     sqlite3_close(db);
     assert_int_equal(ntk_store_close(store, NULL), 0);

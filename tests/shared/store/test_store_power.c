@@ -90,7 +90,7 @@ static void go_on(const char *path)
         fail_msg("%s", err.text);
     }
     put(store, &period);
-    assert_true(test_wait_until(is_reached, &(struct wait){ store, 1, false }, 20));
+    assert_true(test_wait_until(is_reached, &(struct wait){ store, 1, false }));
     ntk_store_status_get(store, &status);
     assert_int_equal(status.set_aside_count, 0);
     assert_int_equal(ntk_store_close(store, NULL), 0);
@@ -109,14 +109,14 @@ static void a_power_cut_loses_nothing_that_was_committed(void **state)
     assert_int_equal(ntk_store_open(path, &options, &store, NULL), 0);
     for (uint64_t i = 1; i <= PERIODS; i++) {
         put(store, &period);
-        assert_true(test_wait_until(is_reached, &(struct wait){ store, i, false }, 20));
+        assert_true(test_wait_until(is_reached, &(struct wait){ store, i, false }));
         power_vfs_mark(i);
         if (i == PERIODS / 2) {
             /* An agent that ends and begins: the log goes into the file and away. */
             assert_int_equal(ntk_store_close(store, NULL), 0);
             assert_int_equal(ntk_store_open(path, &options, &store, NULL), 0);
             put(store, &period);
-            assert_true(test_wait_until(is_reached, &(struct wait){ store, 1, false }, 20));
+            assert_true(test_wait_until(is_reached, &(struct wait){ store, 1, false }));
             power_vfs_mark(++i);
             assert_int_equal(ntk_store_close(store, NULL), 0);
             break;
@@ -161,16 +161,16 @@ static void a_read_only_disk_is_said_and_can_be_read(void **state)
     power_vfs_record(path);
     assert_int_equal(ntk_store_open(path, &options, &store, &err), 0);
     put(store, &period);
-    assert_true(test_wait_until(is_reached, &(struct wait){ store, 1, false }, 20));
+    assert_true(test_wait_until(is_reached, &(struct wait){ store, 1, false }));
     /* The disk turns read-only: said, kept in memory, stored when it is back. */
     power_vfs_set_read_only(true);
     put(store, &period);
-    assert_true(test_wait_until(is_reached, &(struct wait){ store, 1, true }, 20));
+    assert_true(test_wait_until(is_reached, &(struct wait){ store, 1, true }));
     ntk_store_status_get(store, &status);
     assert_true(strlen(status.text) > 0);
     assert_int_equal(status.set_aside_count, 0);
     power_vfs_set_read_only(false);
-    assert_true(test_wait_until(is_reached, &(struct wait){ store, 2, false }, 20));
+    assert_true(test_wait_until(is_reached, &(struct wait){ store, 2, false }));
     assert_int_equal(ntk_store_close(store, &err), 0);
 
     /* Nobody can write here: an agent says so, a reader reads. */

@@ -267,7 +267,7 @@ int main(void)
     };
 
     if (!setlocale(LC_CTYPE, "C.UTF-8")) {
-        return 77;
+        return test_skip("no locale C.UTF-8");
     }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

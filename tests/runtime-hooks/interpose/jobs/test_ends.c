@@ -12,7 +12,6 @@
 #include "tests/support/process.h"
 #include "tests/support/unit.h"
 
-#define SECONDS_MAX 30.0
 #define HANG "NEURON_SOFT_FAULT=hang:at=6", "NEURON_RT_EXEC_TIMEOUT=60"
 
 struct waited {
@@ -55,7 +54,7 @@ static void end_check(const struct end *end, enum job_means means)
     print_message("%s, means %d\n", end->job.name, (int)means);
     struct waited waited = { .pid = job_start(&end->job, means) };
     if (end->is_inside) {
-        assert_true(test_wait_until(is_inside, &waited, SECONDS_MAX));
+        assert_true(test_wait_until(is_inside, &waited));
         assert_int_equal(waited.look.state, NTK_SEGMENT_ALIVE);
     }
     if (end->signals[1]) {
@@ -67,10 +66,10 @@ static void end_check(const struct end *end, enum job_means means)
     }
     int last = end->signals[1] ? end->signals[1] : end->signals[0];
     assert_int_equal(test_stop_program(waited.pid, last), end->exit_code);
-    assert_true(test_wait_until(has_ended, &waited, SECONDS_MAX));
+    assert_true(test_wait_until(has_ended, &waited));
     assert_int_equal(waited.look.completed, 5);
     assert_false(waited.look.is_clean);
-    assert_true(test_wait_until(is_gone, &waited, SECONDS_MAX));
+    assert_true(test_wait_until(is_gone, &waited));
 }
 
 static void jobs_that_end_inside_a_call_are_counted_until_then(void **state)
@@ -111,9 +110,9 @@ static void a_runtime_that_is_opened_a_thousand_times_is_counted(void **state)
 
     (void)state;
     struct waited waited = { .pid = job_start(&job, JOB_PRELOAD) };
-    assert_true(test_wait_until(has_executed, &waited, SECONDS_MAX));
+    assert_true(test_wait_until(has_executed, &waited));
     assert_int_equal(test_stop_program(waited.pid, SIGTERM), 128 + SIGTERM);
-    assert_true(test_wait_until(is_gone, &waited, SECONDS_MAX));
+    assert_true(test_wait_until(is_gone, &waited));
 }
 
 static void ten_thousand_children_are_no_processes_of_the_runtime(void **state)
@@ -136,9 +135,8 @@ int main(void)
         cmocka_unit_test(ten_thousand_children_are_no_processes_of_the_runtime),
     };
 
-    const char *sanitizer = getenv("NTK_SANITIZE");
-    if (sanitizer && sanitizer[0]) {
-        return 77; /* a sanitizer's runtime comes first in a process, or ends it */
+    if (test_is_sanitized()) {
+        return test_skip("a sanitizer's runtime must be the first library of a process");
     }
     return cmocka_run_group_tests_name("ends", tests, job_setup, job_teardown);
 }

@@ -4,7 +4,7 @@
 # shellcheck source=tests/e2e/lib.sh
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 needs jq curl
-[ -z "${NTK_SANITIZE:-}" ] || { echo "a sanitizer's runtime comes first in a process, or ends it"; exit 77; }
+skip_sanitized
 client=$NTK_BUILD_DIR/tests/interpose/linked
 "$NTK_BUILD_DIR/tests/tests_make_model" adder.neff
 neuron-packager example nan -o nan.neff >/dev/null

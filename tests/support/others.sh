@@ -1,0 +1,17 @@
+# others.sh - what tests need that play other users; sourced.
+
+# open_to_others FOLDER: copies the programs and libraries to FOLDER/others, which any user can enter wherever the checkout
+# lies, and has $NTK_BIN_DIR, $NTK_LIB_DIR and PATH name the copies.
+open_to_others() {
+    local others=$1/others
+    chmod 755 "$1"
+    mkdir -m 755 "$others"
+    cp -RP "$NTK_BIN_DIR" "$others/bin"
+    cp -RP "$NTK_LIB_DIR" "$others/lib"
+    chmod -R a+rX "$others"
+    export NTK_BIN_DIR=$others/bin NTK_LIB_DIR=$others/lib PATH=$others/bin:$PATH
+}
+
+# as_user UID COMMAND...; "${as_nobody[@]}" COMMAND... where a function cannot be called.
+as_nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+as_user() { setpriv --reuid "$1" --regid "$1" --clear-groups "${@:2}"; }
