@@ -127,7 +127,10 @@ static const struct ntk_opt_program program = {
         "Executes a NEFF on a NeuronCore and records what the core does. Inputs are zero, or "
         "read from the FILE given for their NAME (raw bytes, or .npy).",
     .options = options,
-    .epilogue = "NEURON_LIBNRT names another libnrt.so.1 than the one beside this program.",
+    .epilogue =
+        "The library is $NEURON_LIBNRT, else the loader's libnrt.so.1, else the one in\n"
+        "/opt/aws/neuron/lib, else, on a machine without a Neuron driver, the software runtime\n"
+        "of this installation. It is printed on stderr.",
 };
 
 struct plan {
@@ -406,6 +409,9 @@ static int work(const struct plan *plan, const struct inputs *inputs, struct ntk
         wanted.rank = (uint32_t)(arg_worker_start + inputs->index);
     }
     int ret = ntk_session_open(arg_neff, &wanted, &session, err);
+    if (ret == 0 && plan->is_first) {
+        fprintf(stderr, "neuron-profile: library %s\n", ntk_session_library(session));
+    }
     if (ret == 0) {
         ret = inputs_write(session, inputs, err);
     }

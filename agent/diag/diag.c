@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "shared/abi/driver.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
 #include "shared/base/opt.h"
@@ -184,12 +185,21 @@ static void runtime_look(void)
         ntk_diag_result_make(NTK_DIAG_RUNTIME_TEST, NTK_DIAG_PASS, -1, -1);
 
     ntk_diag_run(&diag, &work, 1, 1);
-    if (diag.results.count == before) {
-        ntk_diag_say(&result, "%s, %u %s",
-                     diag.machine.runtime[0] ? diag.machine.runtime : "of unknown version",
-                     diag.machine.core_count, diag.machine.core_count == 1 ? "core" : "cores");
-        ntk_diag_add(&diag, &result);
+    if (diag.results.count > before) {
+        return;
     }
+    if (diag.machine.is_software && diag.plan.has_driver) {
+        result.verdict = NTK_DIAG_FAIL;
+        ntk_diag_say(&result, "%.200s is the software runtime: it does not use the devices",
+                     diag.machine.library);
+    } else {
+        ntk_diag_say(&result, "%s, %u %s, %.200s%s",
+                     diag.machine.runtime[0] ? diag.machine.runtime : "unknown version",
+                     diag.machine.core_count, diag.machine.core_count == 1 ? "core" : "cores",
+                     diag.machine.library, diag.machine.is_software ? " (software)" : "");
+        diag.has_runtime = true;
+    }
+    ntk_diag_add(&diag, &result);
 }
 
 static void machine_look(struct ntk_device_source *source)
@@ -204,6 +214,8 @@ static void machine_look(struct ntk_device_source *source)
     }
     diag.machine.device_count = (uint32_t)tree->device_count;
     diag.plan.is_software = ntk_device_source_is_software(source);
+    diag.plan.has_driver = (tree->origin != NTK_DEVICE_ORIGIN_NONE && !diag.plan.is_software) ||
+                           (!diag.plan.sysfs_root && ntk_driver_is_loaded("/sys"));
     diag.plan.cores_per_device = 1;
     diag.plan.lnc = 1;
     runtime_look();
@@ -428,6 +440,13 @@ static int diagnose(struct ntk_device_source *source)
     if (!cores_choose()) {
         return 2;
     }
+    if (arg_canary && !diag.has_runtime) {
+        const struct ntk_diag_result *results = diag.results.items;
+
+        ntk_log_error("diag", "no runtime for the canary: %s",
+                      results[diag.results.count - 1].reason);
+        return EXIT_FAILURE;
+    }
     if (arg_canary) {
         const struct ntk_diag_canary_options options = { .interval_ns = arg_interval_ns
                                                                             ? arg_interval_ns
@@ -442,7 +461,7 @@ static int diagnose(struct ntk_device_source *source)
         return EXIT_NOTHING;
     }
     ntk_diag_host(&diag, source);
-    if (diag.plan.level >= 2 && diag.core_count > 0) {
+    if (diag.plan.level >= 2 && diag.core_count > 0 && diag.has_runtime) {
         levels_run(source);
     }
     ntk_diag_findings_look(&diag);

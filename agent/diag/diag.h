@@ -88,6 +88,7 @@ struct ntk_diag_plan {
     const char *neff;    /* a program of the user's that shall give the same each time */
     const char *sysfs_root;
     bool is_software;          /* software NeuronCores: programs of ours can run */
+    bool has_driver;           /* tests of the software runtime would say nothing about devices */
     uint32_t tensor_columns;   /* of the smallest tensor engine */
     uint32_t cores_per_device; /* logical */
     uint32_t lnc;
@@ -96,6 +97,8 @@ struct ntk_diag_plan {
 struct ntk_diag_machine {
     char type[NTK_DEVICE_TEXT_BYTES]; /* "trn1.32xlarge"; "" unknown */
     char runtime[64];                 /* its version; "" unknown */
+    char library[512];                /* its file */
+    bool is_software;                 /* the library computes on software NeuronCores */
     uint32_t device_count;
     uint32_t core_count; /* logical */
 };
@@ -103,6 +106,7 @@ struct ntk_diag_machine {
 struct ntk_diag {
     struct ntk_diag_plan plan;
     struct ntk_diag_machine machine;
+    bool has_runtime; /* one that can test the cores */
     struct ntk_diag_thresholds thresholds;
     uint32_t cores[NTK_DIAG_CORES_MAX]; /* that are tested, ascending, logical */
     size_t core_count;

@@ -113,6 +113,8 @@ static void message_take(struct ntk_diag *diag, struct worker *worker,
     case NTK_DIAG_MACHINE:
         worker->is_in_test = false;
         memcpy(diag->machine.runtime, message->machine.runtime, sizeof diag->machine.runtime);
+        memcpy(diag->machine.library, message->machine.library, sizeof diag->machine.library);
+        diag->machine.is_software = message->machine.is_software;
         diag->machine.core_count = message->machine.core_count;
         break;
     default:

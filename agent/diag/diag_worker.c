@@ -506,6 +506,8 @@ static int look(struct ntk_diag_worker *worker)
     nrt_version_t version = { 0 };
     uint32_t cores = 0;
 
+    (void)ntk_str_copy(message.machine.library, sizeof message.machine.library, worker->nrt.path);
+    message.machine.is_software = worker->nrt.is_software;
     if (worker->nrt.nrt_get_version &&
         worker->nrt.nrt_get_version(&version, sizeof version) == NRT_SUCCESS) {
         (void)snprintf(message.machine.runtime, sizeof message.machine.runtime,
@@ -561,7 +563,7 @@ int ntk_diag_worker(const struct ntk_diag_plan *plan, const struct ntk_diag_work
         result.device = -1;
         result.core = -1;
     }
-    if (ntk_nrt_open(&worker.nrt, &err) < 0) {
+    if (ntk_nrt_open_on(plan->has_driver, &worker.nrt, &err) < 0) {
         result.verdict = NTK_DIAG_FAIL;
         ntk_diag_say(&result, "%.300s", err.text);
         ntk_diag_worker_tell(&worker, &result);

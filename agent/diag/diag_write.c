@@ -218,6 +218,8 @@ void ntk_diag_write_json(const struct ntk_diag *diag, struct ntk_buf *out)
     ntk_json_key_text(&json, "machine", diag->machine.type);
     ntk_json_key_bool(&json, "software", diag->plan.is_software);
     ntk_json_key_text(&json, "runtime_version", diag->machine.runtime);
+    ntk_json_key_text(&json, "runtime_library", diag->machine.library);
+    ntk_json_key_bool(&json, "runtime_software", diag->machine.is_software);
     ntk_json_key_u64(&json, "device_count", diag->machine.device_count);
     ntk_json_key_u64(&json, "core_count", diag->machine.core_count);
     ntk_json_key_array_begin(&json, "tests");

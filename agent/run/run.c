@@ -10,7 +10,8 @@
 #include <unistd.h>
 
 #include "agent/run/run_program.h"
-#include "agent/run/run_runtime.h"
+#include "runtime-hooks/nrt/nrt_search.h"
+#include "shared/abi/driver.h"
 #include "shared/base/log.h"
 #include "shared/base/opt.h"
 #include "shared/base/str.h"
@@ -30,7 +31,7 @@ static const struct ntk_opt option_rows[] = {
     { 0, "tag", "TEXT", NTK_OPT_TEXT, &arg_tag,
       "what the application is called in reports (NEURON_PROCESS_TAG)" },
     { 0, "libnrt", "FILE", NTK_OPT_TEXT, &arg_libnrt,
-      "the runtime to stand around (NEURON_HOOKS_LIBNRT), where the loader would not find it" },
+      "the runtime that the hooks stand around (NEURON_HOOKS_LIBNRT)" },
     NTK_OPT_COMMON_COMPLETION,
     NTK_OPT_COMMON_VERSION,
     NTK_OPT_COMMON_HELP,
@@ -69,26 +70,25 @@ static bool is_readable(const char *path)
     return access(path, R_OK) == 0;
 }
 
-/* The library beside this program, or where libraries are installed. */
+/* In lib/neuron-hooks where this program is installed, in lib next to bin in a build tree, or where
+ * libraries are installed. Not in a folder of the loader: the hooks have the soname of the runtime,
+ * so ldconfig would make them the runtime of every program. */
 static bool hooks_find(const struct way *way, char path[PATH_MAX])
 {
-    static const char *const folders[] = { "/usr/local/lib", "/usr/lib", "/usr/lib64" };
     char self[PATH_MAX];
+    const char *const prefixes[] = { self, "/usr/local", "/usr" };
     ssize_t bytes = readlink("/proc/self/exe", self, sizeof self - 1);
 
-    if (bytes > 0) {
-        self[bytes] = '\0';
-        for (int i = 0; i < 2 && strrchr(self, '/'); i++) {
-            *strrchr(self, '/') = '\0';
-        }
-        if (snprintf(path, PATH_MAX, "%s/lib/%s", self, way->library) < PATH_MAX &&
-            is_readable(path)) {
-            return true;
-        }
+    self[bytes > 0 ? bytes : 0] = '\0';
+    for (int i = 0; i < 2 && strrchr(self, '/'); i++) {
+        *strrchr(self, '/') = '\0';
     }
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        if (snprintf(path, PATH_MAX, "%s/%s", folders[i], way->library) < PATH_MAX &&
-            is_readable(path)) {
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+        if ((snprintf(path, PATH_MAX, "%s/lib/neuron-hooks/%s", prefixes[i], way->library) <
+                 PATH_MAX &&
+             is_readable(path)) ||
+            (snprintf(path, PATH_MAX, "%s/lib/%s", prefixes[i], way->library) < PATH_MAX &&
+             is_readable(path))) {
             return true;
         }
     }
@@ -134,35 +134,82 @@ static int variable_add(const struct way *way, const char *hooks, const char *sa
     return ret;
 }
 
-/* The runtime that the hooks will stand around; false when there is none, which is said. */
+/* What the hooks will stand around in the process of the command. */
+struct runtime {
+    char path[PATH_MAX]; /* "": none; processes that the command starts may find one */
+    bool is_chosen;      /* the hooks would find another by themselves */
+};
+
+/* False when --libnrt names none, which is reported. */
 static bool runtime_find(const struct ntk_run_program *command, const char *hooks,
-                         char runtime[PATH_MAX])
+                         struct runtime *out_runtime)
 {
     const char *named = arg_libnrt ? arg_libnrt : getenv("NEURON_HOOKS_LIBNRT");
+    bool has_driver = ntk_driver_is_loaded("/sys");
+    struct ntk_nrt_search search = { .program = command->path,
+                                     .paths = command->paths,
+                                     .paths_come_first = command->paths_come_first,
+                                     .vendor_comes_first = true,
+                                     .skips_software = has_driver,
+                                     .hooks = hooks };
+    char unchosen[PATH_MAX];
 
-    if (named && ntk_run_runtime_is_one(named, hooks)) {
-        return ntk_str_copy(runtime, PATH_MAX, named);
+    if (named && ntk_nrt_is_runtime(named, hooks)) {
+        out_runtime->is_chosen = arg_libnrt != NULL;
+        return ntk_str_copy(out_runtime->path, PATH_MAX, named);
     }
     if (arg_libnrt) {
-        ntk_log_warn(NULL, "%s is no " NTK_RUN_RUNTIME_NAME ": %s runs unseen", arg_libnrt,
+        ntk_log_warn(NULL, "%s is not a " NTK_NRT_SONAME ": %s runs unseen", arg_libnrt,
                      command->path);
         return false;
     }
-    if (!ntk_run_runtime_find(command, hooks, runtime)) {
+    bool is_found = ntk_nrt_search(&search, out_runtime->path);
+    search.skips_software = false;
+    bool is_software =
+        has_driver && ntk_nrt_search(&search, unchosen) && ntk_nrt_is_software(unchosen);
+    out_runtime->is_chosen = is_found && is_software;
+    if (is_software && !is_found) {
         ntk_log_warn(NULL,
-                     "there is no " NTK_RUN_RUNTIME_NAME " where %s would find it: it runs unseen; "
-                     "--libnrt names one",
+                     "%s is the software runtime, but this machine has a Neuron driver: "
+                     "install the vendor's runtime, or use --libnrt",
+                     unchosen);
+    } else if (!is_found) {
+        out_runtime->path[0] = '\0';
+        ntk_log_warn(NULL,
+                     NTK_NRT_SONAME " not found for %s: only processes that it starts and "
+                                    "that find one are seen (or use --libnrt)",
                      command->path);
-        return false;
     }
     return true;
+}
+
+/* The hooks in the environment, and in front of a runtime that has calls which they lack this
+ * runtime as well: a program that binds all its calls when it starts finds the newer ones. */
+static bool environment_set(const struct ntk_run_program *command, char hooks[][PATH_MAX],
+                            size_t way_count, const struct runtime *runtime)
+{
+    /* Children may have other working folders. */
+    char *whole = runtime->path[0] ? realpath(runtime->path, NULL) : NULL;
+    bool is_set = runtime->path[0] == '\0' || whole;
+    bool is_behind =
+        whole && !strpbrk(whole, PRELOAD->separators) && ntk_nrt_has_more(runtime->path, hooks[0]);
+
+    if (whole && runtime->is_chosen) {
+        is_set = setenv("NEURON_HOOKS_LIBNRT", whole, 1) == 0;
+    }
+    for (size_t i = 0; is_set && i < way_count; i++) {
+        is_set = variable_add(&ways[i], hooks[i], command->sanitizer) == 0;
+    }
+    is_set = is_set && (!is_behind || variable_add(PRELOAD, whole, "") == 0);
+    free(whole);
+    return is_set;
 }
 
 /* Sets what has the hooks loaded, or says why not. */
 static void hooks_put(const struct ntk_run_program *command)
 {
     static char hooks[2][PATH_MAX];
-    static char runtime[PATH_MAX];
+    static struct runtime runtime;
     size_t way_count = arg_audit ? 2 : 1;
     const char *obstacle = ntk_run_program_obstacle(command);
 
@@ -172,8 +219,8 @@ static void hooks_put(const struct ntk_run_program *command)
     }
     for (size_t i = 0; i < way_count; i++) {
         if (!hooks_find(&ways[i], hooks[i])) {
-            ntk_log_warn(NULL, "%s is not installed beside this program: %s runs unseen",
-                         ways[i].library, command->path);
+            ntk_log_warn(NULL, "%s is not installed: %s runs unseen", ways[i].library,
+                         command->path);
             return;
         }
         if (strpbrk(hooks[i], PRELOAD->separators)) {
@@ -184,21 +231,15 @@ static void hooks_put(const struct ntk_run_program *command)
             return;
         }
     }
-    if (!runtime_find(command, hooks[0], runtime)) {
+    if (command->loader[0] == '\0' && !ntk_run_program_is_loader(command)) {
+        ntk_log_warn(NULL, "%s is linked statically: only processes that it starts are seen",
+                     command->path);
+    } else if (!runtime_find(command, hooks[0], &runtime)) {
         return;
     }
-    /* A program that binds all its calls when it starts has to find the newer ones then. */
-    bool is_behind = ntk_run_runtime_has_more(runtime, hooks[0]);
-    char *whole = realpath(runtime, NULL); /* children may stand in other folders */
-    is_behind = is_behind && whole && !strpbrk(whole, PRELOAD->separators);
-    bool is_set = whole && (!arg_libnrt || setenv("NEURON_HOOKS_LIBNRT", whole, 1) == 0);
-    for (size_t i = 0; is_set && i < way_count; i++) {
-        is_set = variable_add(&ways[i], hooks[i], command->sanitizer) == 0;
-    }
-    if (!is_set || (is_behind && variable_add(PRELOAD, whole, "") < 0)) {
+    if (!environment_set(command, hooks, way_count, &runtime)) {
         ntk_log_warn(NULL, "out of memory: %s runs unseen", command->path);
     }
-    free(whole);
 }
 
 int ntk_run_main(int argc, char **argv)

@@ -137,6 +137,11 @@ static bool is_privileged(const char *path)
            (getuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0);
 }
 
+bool ntk_run_program_is_loader(const struct ntk_run_program *program)
+{
+    return ntk_str_starts_with(ntk_str_base_name(program->path), "ld-linux");
+}
+
 const char *ntk_run_program_obstacle(const struct ntk_run_program *program)
 {
     if (is_privileged(program->path)) {
@@ -149,12 +154,6 @@ const char *ntk_run_program_obstacle(const struct ntk_run_program *program)
     }
     if (!program->is_ours) {
         return "is a program of another machine";
-    }
-    if (ntk_str_starts_with(ntk_str_base_name(program->path), "ld-linux")) {
-        return NULL; /* the loader itself, called by name */
-    }
-    if (program->loader[0] == '\0') {
-        return "is linked statically";
     }
     if (ntk_str_starts_with(ntk_str_base_name(program->loader), "ld-musl")) {
         return "is a program of the musl C library, which has no runtime of the vendor's";

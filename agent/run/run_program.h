@@ -29,7 +29,10 @@ struct ntk_run_program {
 /* As execvp() looks for it. -ENOENT, -EACCES. A file that is neither ELF nor script is the
  * shell's. */
 int ntk_run_program_find(const char *name, struct ntk_run_program *out, struct ntk_err *err);
-/* Why nothing can be loaded into its process, such as "is linked statically"; NULL when it can. */
+/* Whether it is the loader, called by its name. */
+bool ntk_run_program_is_loader(const struct ntk_run_program *program);
+/* Why no library can be loaded into its process or those that it starts, such as "is a program of
+ * another machine"; NULL when one can. */
 const char *ntk_run_program_obstacle(const struct ntk_run_program *program);
 
 #endif

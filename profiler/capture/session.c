@@ -48,6 +48,11 @@ static NRT_STATUS load(struct ntk_session *s, const void *neff, size_t bytes)
                : s->nrt.nrt_load(neff, bytes, 0, -1, &s->model);
 }
 
+const char *ntk_session_library(const struct ntk_session *session)
+{
+    return session->library;
+}
+
 int ntk_session_open(const char *neff_path, const struct ntk_session_options *options,
                      struct ntk_session **out_session, struct ntk_err *err)
 {
@@ -79,6 +84,7 @@ int ntk_session_open(const char *neff_path, const struct ntk_session_options *op
     if (ret < 0) {
         goto out;
     }
+    (void)ntk_nrt_format(&s->nrt, s->library, sizeof s->library);
     s->options = *options;
     if (options->rank_count > 0 && (!s->nrt.nrt_load_collectives || !s->nrt.nrt_barrier)) {
         ret = ntk_nrt_lacks(err, "nrt_load_collectives");
@@ -101,7 +107,8 @@ int ntk_session_open(const char *neff_path, const struct ntk_session_options *op
     }
     status = s->nrt.nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "");
     if (status != NRT_SUCCESS) {
-        ret = ntk_nrt_fail(&s->nrt, err, status, "nrt_init");
+        ret = ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "nrt_init failed: %s (%d), library %s",
+                          ntk_nrt_status_name(&s->nrt, status), (int)status, s->library);
         goto out;
     }
     s->is_initialised = true;

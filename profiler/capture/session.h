@@ -3,8 +3,8 @@
  * session - one NEFF on one core through libnrt, from load to unload, recorded between start and
  * stop.
  *
- * libnrt.so.1 is opened when the session is: $NEURON_LIBNRT, else the one beside this program
- * (../lib), else the system's. So the same session runs on software cores and on hardware.
+ * libnrt.so.1 is opened when the session is (runtime-hooks/nrt/nrt_library.h). So the same session
+ * runs on software cores and on hardware.
  *
  * Owner:   ntk_session_open() allocates, ntk_session_close() frees, unloads and closes the runtime.
  * Threads: one session per process, used by one thread.
@@ -39,6 +39,9 @@ void ntk_session_close(struct ntk_session *session);
 
 /* Fills all inputs with zeros, also those that were filled before. */
 int ntk_session_zero_inputs(struct ntk_session *session, struct ntk_err *err);
+
+/* The runtime's file, followed by " (software)" where that is true; lives as long as the session. */
+const char *ntk_session_library(const struct ntk_session *session);
 
 /* Fills an input from a file: the array of a .npy, the bytes of any other. -ENOENT for an unknown
  * name, -EINVAL for a wrong size. */

@@ -14,6 +14,7 @@ struct ntk_session_tensor {
 
 struct ntk_session {
     struct ntk_nrt nrt;
+    char library[NTK_NRT_TEXT_BYTES];
     struct ntk_session_options options;
     nrt_tensor_t *shared; /* what all large tensors are slices of */
     bool is_initialised;

@@ -86,8 +86,10 @@ static const struct ntk_opt_program main_program = {
     .summary = "Runs NEFFs on NeuronCores through libnrt.so.1 as a load generator.",
     .options = main_options,
     .stop_at_operand = true,
-    .epilogue = "The library is $NEURON_LIBNRT, else ../lib/libnrt.so.1 beside this program, else\n"
-                "the loader's, else the one below /opt/aws/neuron/lib.",
+    .epilogue =
+        "The library is $NEURON_LIBNRT, else the loader's libnrt.so.1, else the one in\n"
+        "/opt/aws/neuron/lib, else, on a machine without a Neuron driver, the software runtime\n"
+        "of this installation.",
     .subcommands = subcommands,
 };
 
@@ -149,6 +151,8 @@ static void print_json(const struct ntk_nrt *nrt, const struct bench_exec *bench
     ntk_json_init(&json, &buf, false);
     ntk_json_object_begin(&json);
     ntk_json_key_text(&json, "file", bench->path);
+    ntk_json_key_text(&json, "library", nrt->path);
+    ntk_json_key_bool(&json, "software", nrt->is_software);
     ntk_json_key_text(&json, "cores", cores_text ? cores_text : "");
     ntk_json_key_u64(&json, "core_count", bench->core_count);
     ntk_json_key_u64(&json, "threads", bench->thread_count);
@@ -189,8 +193,8 @@ static void print_text(const struct ntk_nrt *nrt, const struct bench_exec *bench
         { "p99", result->p99_ns },         { "p99.9", result->p999_ns },
         { "max", (double)result->max_ns },
     };
+    char library[NTK_NRT_TEXT_BYTES];
     char text[NTK_UNITS_TEXT_BYTES];
-
     char number[16] = "";
 
     if (!cores_text) {
@@ -200,6 +204,7 @@ static void print_text(const struct ntk_nrt *nrt, const struct bench_exec *bench
                  bench->core_count == 1 ? "" : "s", cores_text ? " " : "",
                  cores_text ? cores_text : "", bench->thread_count,
                  bench->thread_count == 1 ? "" : "s", (double)result->elapsed_ns / 1e9);
+    (void)printf("library     %s\n", ntk_nrt_format(nrt, library, sizeof library));
     (void)printf("executions  %llu", (unsigned long long)result->executions);
     if (!result->is_estimated) {
         (void)printf(" (%.1f/s)", per_second(result));
@@ -259,7 +264,8 @@ static int command_exec(int argc, char **argv)
     }
     NRT_STATUS status = nrt.nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "");
     if (status != NRT_SUCCESS) {
-        ntk_log_error("exec", "nrt_init failed: %s", ntk_nrt_status_name(&nrt, status));
+        ntk_log_error("exec", "%s: nrt_init failed: %s", nrt.path,
+                      ntk_nrt_status_name(&nrt, status));
         return 1;
     }
     sigemptyset(&action.sa_mask);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The path of the library that we stand in front of: the places of ld.so(8), in its order.
+ * The path of the library that we stand in front of: the places of ld.so(8), in its order, and the
+ * vendor's folder before those that the job does not name itself.
  */
 #include "runtime-hooks/interpose/real.h"
 
@@ -225,14 +226,14 @@ static bool cache_has(char path[PATH_MAX])
 
 /* ---- all of them ---- */
 
-/* Where loaders look without a list, as distributions build them, and the vendor's. */
+/* Where loaders look without a list, as distributions build them. */
 #if defined(__aarch64__)
 #define MULTIARCH "aarch64-linux-gnu"
 #else
 #define MULTIARCH "x86_64-linux-gnu"
 #endif
 static const char folders[] =
-    "/lib/" MULTIARCH ":/usr/lib/" MULTIARCH ":/lib64:/usr/lib64:/lib:/usr/lib:" VENDOR_FOLDER;
+    "/lib/" MULTIARCH ":/usr/lib/" MULTIARCH ":/lib64:/usr/lib64:/lib:/usr/lib";
 
 bool interpose_real_find(char path[PATH_MAX])
 {
@@ -246,6 +247,7 @@ bool interpose_real_find(char path[PATH_MAX])
     return objects_have(WHERE_LOADED, path) || objects_have(WHERE_RPATH, path) ||
            (library_path && library_path[0] != '\0' &&
             list_has(&program, library_path, ":;", path)) ||
-           objects_have(WHERE_RUNPATH, path) || cache_has(path) ||
+           objects_have(WHERE_RUNPATH, path) ||
+           folder_has(VENDOR_FOLDER, sizeof VENDOR_FOLDER - 1, path) || cache_has(path) ||
            list_has(NULL, folders, ":", path);
 }

@@ -17,6 +17,7 @@
 #include "runtime-hooks/libnrt/nrt_sendrecv.h"
 #include "runtime-hooks/libnrt/nrt_status_map.h"
 #include "runtime-hooks/libnrt/nrt_trigger.h"
+#include "shared/abi/driver.h"
 #include "shared/base/quiet.h"
 
 enum state {
@@ -220,6 +221,11 @@ static NRT_STATUS front_open(nrt_framework_type_t framework, const char *fw_vers
         return open_failed("nrt_init", ret, &err);
     }
     state = STATE_OPEN;
+    if (nrt_identity_is_software && ntk_driver_is_loaded("/sys")) {
+        nrt_log_error("nrt_init",
+                      "this machine has a Neuron driver, but this process runs on software "
+                      "NeuronCores: its libnrt.so.1 is not the vendor's");
+    }
     nrt_inspect_opened(core);
     nrt_trigger_start(core);
     nrt_log_info("nrt_init", "%u NeuronCores of a software %s, first %u", ntk_core_count(core),

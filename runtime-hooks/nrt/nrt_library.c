@@ -3,54 +3,116 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <limits.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define SONAME "libnrt.so.1"
-#define BESIDE "/../lib/" SONAME
+#include "shared/abi/driver.h"
+#include "shared/base/str.h"
 
-/* The library beside this program, where there is one. */
-static bool beside_get(char path[PATH_MAX + sizeof BESIDE])
+#define HOOKS_MARKER "neuron_hooks_marker" /* runtime-hooks/interpose/marker.h */
+#define PRIVATE_NAME "neuron-soft/" NTK_NRT_SONAME
+
+/* Our software runtime: <prefix>/lib/neuron-soft where this program is installed, lib next to bin
+ * in a build tree. */
+static bool private_find(char path[PATH_MAX])
 {
-    ssize_t bytes = readlink("/proc/self/exe", path, PATH_MAX);
+    static const char *const names[] = { PRIVATE_NAME, NTK_NRT_SONAME };
+    char self[PATH_MAX];
+    ssize_t bytes = readlink("/proc/self/exe", self, sizeof self - 1);
 
-    if (bytes <= 0) {
-        return false;
+    self[bytes > 0 ? bytes : 0] = '\0';
+    for (int i = 0; i < 2 && strrchr(self, '/'); i++) {
+        *strrchr(self, '/') = '\0';
     }
-    path[bytes] = '\0';
-    char *slash = strrchr(path, '/');
-    if (!slash) {
-        return false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (snprintf(path, PATH_MAX, "%s/lib/%s", self, names[i]) < PATH_MAX &&
+            access(path, F_OK) == 0) {
+            return true;
+        }
     }
-    memcpy(slash, BESIDE, sizeof BESIDE);
-    return access(path, F_OK) == 0;
+    return false;
 }
 
-static void *library_open(struct ntk_err *err)
+static bool is_hooks(void *library)
+{
+    return dlsym(library, HOOKS_MARKER) != NULL;
+}
+
+static void path_get(void *library, char path[PATH_MAX])
+{
+    const struct link_map *map = NULL;
+
+    if (dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map) {
+        (void)ntk_str_copy(path, PATH_MAX, map->l_name);
+    }
+}
+
+/* The path of the library without NEURON_LIBNRT, of which there may be none. */
+static bool path_find(bool has_driver, bool has_hooks, char path[PATH_MAX])
+{
+    struct ntk_nrt_search search = { .program = "", .skips_software = has_driver };
+    const char *behind = has_hooks ? secure_getenv("NEURON_HOOKS_LIBNRT") : NULL;
+
+    if (behind && ntk_nrt_is_runtime(behind, NULL)) {
+        return ntk_str_copy(path, PATH_MAX, behind);
+    }
+    return ntk_nrt_search(&search, path) || (!has_driver && private_find(path));
+}
+
+static int not_found(bool has_driver, struct ntk_err *err)
+{
+    return ntk_err_set(err, -ELIBACC, NTK_ERR_NO_OFFSET,
+                       has_driver ? NTK_NRT_SONAME
+                           " not found: this machine has a Neuron driver, which needs the vendor's "
+                           "runtime (install it, or set NEURON_LIBNRT)"
+                                  : NTK_NRT_SONAME " not found (set NEURON_LIBNRT)");
+}
+
+/* The path, through the hooks where these are what the loader has or finds by the name. Our own
+ * runtime needs none. On a machine with a driver it is not even loaded on the way. */
+static void *path_open(bool has_driver, const char *path)
+{
+    static const struct ntk_nrt_search of_loader = { .program = "" };
+    char first[PATH_MAX];
+    void *library = NULL;
+
+    if (!ntk_nrt_is_software(path) &&
+        !(has_driver && ntk_nrt_search(&of_loader, first) && ntk_nrt_is_software(first))) {
+        library = dlopen(NTK_NRT_SONAME, RTLD_NOW | RTLD_LOCAL);
+    }
+    return library ? library : dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+static void *library_open(bool has_driver, struct ntk_nrt *nrt, struct ntk_err *err)
 {
     const char *named = getenv("NEURON_LIBNRT");
-    char beside[PATH_MAX + sizeof BESIDE];
     void *library = NULL;
 
     if (named && named[0]) {
         library = dlopen(named, RTLD_NOW | RTLD_LOCAL);
-    } else if (beside_get(beside)) {
-        library = dlopen(beside, RTLD_NOW | RTLD_LOCAL);
     } else {
-        library = dlopen(SONAME, RTLD_NOW | RTLD_LOCAL);
-        if (!library) {
-            library = dlopen("/opt/aws/neuron/lib/" SONAME, RTLD_NOW | RTLD_LOCAL);
+        library = dlopen(NTK_NRT_SONAME, RTLD_NOW | RTLD_NOLOAD);
+        if (!library || is_hooks(library)) {
+            if (!path_find(has_driver, library, nrt->path)) {
+                (void)not_found(has_driver, err);
+                return NULL;
+            }
+            library = path_open(has_driver, nrt->path);
         }
     }
     if (!library) {
         const char *reason = dlerror();
 
         ntk_err_set(err, -ELIBACC, NTK_ERR_NO_OFFSET,
-                    "cannot open " SONAME ": %s (NEURON_LIBNRT names the library)",
+                    "cannot open " NTK_NRT_SONAME ": %s (NEURON_LIBNRT names the library)",
                     reason ? reason : "unknown error");
+        return NULL;
+    }
+    if (!is_hooks(library) || (nrt->path[0] == '\0' && !path_find(has_driver, true, nrt->path))) {
+        path_get(library, nrt->path);
     }
     return library;
 }
@@ -70,16 +132,28 @@ static int calls_find(struct ntk_nrt *nrt, void *library, struct ntk_err *err)
     return 0;
 }
 
-int ntk_nrt_open(struct ntk_nrt *out_nrt, struct ntk_err *err)
+int ntk_nrt_open_on(bool has_driver, struct ntk_nrt *out_nrt, struct ntk_err *err)
 {
     struct ntk_nrt nrt = { 0 };
-    void *library = library_open(err);
+    void *library = library_open(has_driver, &nrt, err);
     int ret = library ? calls_find(&nrt, library, err) : -ELIBACC;
 
     if (ret == 0) {
+        nrt.is_software = ntk_nrt_is_software(nrt.path);
         *out_nrt = nrt;
     }
     return ret;
+}
+
+int ntk_nrt_open(struct ntk_nrt *out_nrt, struct ntk_err *err)
+{
+    return ntk_nrt_open_on(ntk_driver_is_loaded("/sys"), out_nrt, err);
+}
+
+const char *ntk_nrt_format(const struct ntk_nrt *nrt, char *buf, size_t buf_bytes)
+{
+    (void)snprintf(buf, buf_bytes, "%s%s", nrt->path, nrt->is_software ? " (software)" : "");
+    return buf;
 }
 
 const char *ntk_nrt_status_name(const struct ntk_nrt *nrt, NRT_STATUS status)

@@ -3,8 +3,10 @@
  * nrt_library - libnrt.so.1 opened at run time, ours or the vendor's, with the calls that our
  * programs use.
  *
- * The library is $NEURON_LIBNRT when set, else the one beside the program (../lib), else the
- * loader's, else the one where the vendor installs it.
+ * The library is $NEURON_LIBNRT when set, else the loader's, else the vendor's in
+ * /opt/aws/neuron/lib, else our software runtime. The last is never chosen on a machine with a
+ * Neuron driver: results of software cores must not pass for those of hardware. Programs print
+ * ntk_nrt_format() of what they use.
  *
  * Owner:   caller's storage. The library stays open until the process ends: it may have threads
  *          that end on their own.
@@ -20,6 +22,7 @@
 #include "nrt/nrt_profile.h"
 #include "nrt/nrt_sys_trace.h"
 #include "nrt/nrt_version.h"
+#include "runtime-hooks/nrt/nrt_search.h"
 #include "shared/base/err.h"
 
 /* One row per call: the table is the struct and the list of symbols. */
@@ -67,15 +70,23 @@
     X(nrt_sys_trace_fetch_events)                              \
     X(nrt_sys_trace_buffer_free)
 
+#define NTK_NRT_TEXT_BYTES (PATH_MAX + 16)
+
 struct ntk_nrt {
 #define MEMBER(name) __typeof__(name) *name;
     NTK_NRT_CALLS(MEMBER)
     NTK_NRT_OPTIONAL_CALLS(MEMBER)
 #undef MEMBER
+    char path[PATH_MAX]; /* the runtime's file; with preloaded hooks, the one behind them */
+    bool is_software;
 };
 
 /* -ELIBACC when no library opens, with the loader's reason; -ENOSYS when it lacks a call. */
 int ntk_nrt_open(struct ntk_nrt *out_nrt, struct ntk_err *err);
+/* The same for a caller that knows whether the machine has a Neuron driver. */
+int ntk_nrt_open_on(bool has_driver, struct ntk_nrt *out_nrt, struct ntk_err *err);
+/* "/opt/aws/neuron/lib/libnrt.so.1", followed by " (software)" where that is true. Returns buf. */
+const char *ntk_nrt_format(const struct ntk_nrt *nrt, char *buf, size_t buf_bytes);
 /* The name of a status, "NRT_STATUS 5" from a library that cannot tell; static or of the calling
  * thread. */
 const char *ntk_nrt_status_name(const struct ntk_nrt *nrt, NRT_STATUS status);

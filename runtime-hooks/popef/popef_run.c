@@ -182,6 +182,8 @@ static void print_json(const struct run_device *device, const struct run_result 
     ntk_json_init(&json, &buf, false);
     ntk_json_object_begin(&json);
     ntk_json_key_text(&json, "executable", popef_model_metadata(device->model)->executable);
+    ntk_json_key_text(&json, "library", device->nrt.path);
+    ntk_json_key_bool(&json, "software", device->nrt.is_software);
     ntk_json_key_u64(&json, "replicas", device->replica_count);
     ntk_json_key_u64(&json, "core_count", cores);
     ntk_json_key_u64(&json, "calls", result->calls);
@@ -217,8 +219,11 @@ static void print_json(const struct run_device *device, const struct run_result 
 static void print_text(const struct run_device *device, const struct run_result *result,
                        uint32_t cores, double seconds)
 {
+    char library[NTK_NRT_TEXT_BYTES];
     struct ntk_buf buf = { 0 };
 
+    ntk_buf_add_format(&buf, "library     %s\n",
+                       ntk_nrt_format(&device->nrt, library, sizeof library));
     ntk_buf_add_text(&buf, "executable  ");
     ntk_buf_add_clean(&buf, popef_model_metadata(device->model)->executable);
     ntk_buf_add_format(&buf,

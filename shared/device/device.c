@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "shared/abi/driver.h"
 #include "shared/base/str.h"
 #include "shared/device/device_sysfs.h"
 
@@ -69,7 +70,7 @@ static bool has_tree(const char *root)
     char path[1024];
     struct stat status;
 
-    snprintf(path, sizeof path, "%s/devices/virtual/neuron_device", root);
+    snprintf(path, sizeof path, "%s/" NTK_DRIVER_TREE, root);
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 

@@ -16,7 +16,13 @@ has() {
             grep -q "$program" "$1/share/$file" || fail "$1/share/$file is missing or not of $program"
         done
     done
-    [ "$(readlink "$1/lib/libnrt.so.1")" != "" ] || fail "$1/lib/libnrt.so.1 is not a link"
+    [ "$(readlink "$1/lib/neuron-soft/libnrt.so.1")" != "" ] || fail "$1/lib/neuron-soft/libnrt.so.1 is not a link"
+    [ -e "$1/lib/neuron-hooks/libneuron-hooks.so" ] && [ "$(readlink -e "$1/lib/neuron-hooks/libnrt.so.1")" != "" ] ||
+        fail "$1 has no hooks"
+    # What ldconfig makes of the folder: nothing that a job would take for the vendor's runtime.
+    mkdir -p "$scratch/ldconfig" && rm -f "$scratch"/ldconfig/* && cp -P "$1"/lib/*.so* "$scratch/ldconfig"
+    (PATH=$PATH:/usr/sbin:/sbin && unset -f ldconfig && command -p ldconfig -n "$scratch/ldconfig") || fail "ldconfig fails"
+    [ ! -e "$scratch/ldconfig/libnrt.so.1" ] || fail "the loader finds $(readlink -f "$scratch/ldconfig/libnrt.so.1") as libnrt.so.1"
     for program in neuron-monitor-cloudwatch neuron-monitor-k8s-info neuron-monitor-prometheus; do
         [ "$(readlink "$1/bin/$program.py")" = $program ] || fail "$1 lacks the vendor's name of $program"
     done
@@ -38,11 +44,12 @@ has() {
 
 # runs ROOT: a report and a model, with nothing but what is installed below ROOT.
 runs() {
-    env -u NTK_LIB_DIR LD_LIBRARY_PATH="$1/lib" PATH="$1/bin:/usr/bin:/bin" bash -euc '
+    env -u NTK_LIB_DIR -u NEURON_LIBNRT LD_LIBRARY_PATH="$1/lib" PATH="$1/bin:/usr/bin:/bin" bash -euc '
+        neuron-packager example mlp -o mlp.neff
         neuron-monitor --once --period 100ms | jq -e .neuron_hardware_info >/dev/null
-        neuron-bench --help >/dev/null
+        neuron-bench exec mlp.neff --count 1 | grep -x "library     $0/lib/neuron-soft/libnrt.so.1 (software)"
         neuron-ls --version
-        neuron-top --version' || fail "what is installed in $1 does not run"
+        neuron-top --version' "$1" || fail "what is installed in $1 does not run"
 }
 
 DESTDIR=$scratch/dest cmake --install "$build" --prefix /opt/ntk >install.log || fail "$(tail -5 install.log)"
@@ -84,7 +91,7 @@ in_root() {
         >dpkg.log 2>&1 || fail "$(tail -5 dpkg.log)"
 }
 in_root -i "$deb"
-[ -e ldconfig-ran ] || fail "the linker's cache does not learn of libnrt.so.1"
+[ -e ldconfig-ran ] || fail "the linker's cache does not learn of libpopef.so.1"
 has root/usr /usr
 runs "$scratch/root/usr"
 in_root -r neuron-toolkit

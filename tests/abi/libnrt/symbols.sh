@@ -1,6 +1,6 @@
 #!/bin/bash
 # What leaves libnrt.so.1: soname, version nodes, every row of the table of calls under its node and
-# nothing else but what marks of programs need; the public headers and docs/libnrt-status.md name the same functions.
+# nothing else but what marks of programs need and its own mark; the public headers and docs/libnrt-status.md name the same functions.
 set -u
 library=$1
 headers=$2
@@ -23,7 +23,8 @@ tabled=$(awk '{ version[NR] = $2; name[NR] = $1; if ($2 == "_3") newer[$1] = 1 }
     <<<"$rows" | LC_ALL=C sort)
 marks=$(grep -oE '^neuron_mark_[a-z]+@@HOOKS_1$' <<<"$exported" | tr '\n' ' ')
 [ "$marks" = "neuron_mark_now@@HOOKS_1 neuron_mark_write@@HOOKS_1 " ] || bad "of marks it exports $marks"
-exported=$(grep -v '^neuron_mark_' <<<"$exported")
+grep -qx 'neuron_soft_runtime@@HOOKS_1' <<<"$exported" || bad "the software runtime has no mark"
+exported=$(grep -vE '^neuron_(mark_|soft_runtime@)' <<<"$exported")
 diff <(echo "$tabled") <(echo "$exported") || bad "rows of the table (<) and exported functions (>) differ"
 names=$(cut -d' ' -f1 <<<"$rows" | LC_ALL=C sort -u)
 declared=$(cat "$headers"/nrt/*.h | tr '\n' ' ' | sed 's|/\*[^*]*\*\+\([^/*][^*]*\*\+\)*/||g' |

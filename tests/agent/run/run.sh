@@ -61,22 +61,27 @@ runs 7 "$NTK_LIB_DIR/libneuron-hooks.so:$newer" '' env LD_LIBRARY_PATH="$NTK_LIB
 sh -c 'echo $$; exec "$0" run -- sh -c "echo \$\$"' "$monitor" >out
 [ "$(uniq out | wc -l)" = 1 ] || fail "the command is another process: $(cat out)"
 
-# ---- who is left alone ----
-nowhere='there is no libnrt.so.1 where .* would find it: it runs unseen; --libnrt names one$'
-runs 7 nothing "$nowhere" env LD_LIBRARY_PATH=empty $monitor run ./still
+# ---- only children find a runtime ----
+nowhere='libnrt.so.1 not found for .*: only processes that it starts and that find one are seen \(or use --libnrt\)$'
+runs 7 "$hooks" "$nowhere" env LD_LIBRARY_PATH=empty $monitor run ./still
+printf '#!/bin/sh\nLD_LIBRARY_PATH=%s/runtime exec ./still\n' "$scratch" >wrap.sh
+chmod +x wrap.sh
+runs 7 "$hooks" "$nowhere" env -u LD_LIBRARY_PATH $monitor run -- ./wrap.sh
 ln "$hooks" empty/libnrt.so.1
-runs 7 nothing "$nowhere" env LD_LIBRARY_PATH=empty $monitor run ./still
-cp "$NTK_LIB_DIR/libneuron-hooks.so" copy.so
-runs 7 nothing "copy.so is no libnrt.so.1: ./still runs unseen$" $monitor run --libnrt copy.so ./still
+runs 7 "$hooks" "$nowhere" env LD_LIBRARY_PATH=empty $monitor run ./still
 "$cc" -shared -o other.so -x c - </dev/null
 mkdir no_runtime
 cp other.so no_runtime/libnrt.so.1
-runs 7 nothing "other.so is no libnrt.so.1: ./still runs unseen$" $monitor run --libnrt other.so ./still
-runs 7 nothing "$nowhere" env LD_LIBRARY_PATH=no_runtime $monitor run ./still
-runs 7 nothing "$scratch/out is no libnrt.so.1: ./still runs unseen$" $monitor run --libnrt "$scratch/out" ./still
+runs 7 "$hooks" "$nowhere" env LD_LIBRARY_PATH=no_runtime $monitor run ./still
 if "$cc" -static -o static "$NTK_SOURCE_DIR/tests/agent/run/still.c" 2>/dev/null; then
-    runs 7 nothing './static is linked statically: it runs unseen$' $monitor run ./static
+    runs 7 "$hooks" './static is linked statically: only processes that it starts are seen$' $monitor run ./static
 fi
+
+# ---- who is left alone ----
+cp "$NTK_LIB_DIR/libneuron-hooks.so" copy.so
+runs 7 nothing "copy.so is not a libnrt.so.1: ./still runs unseen$" $monitor run --libnrt copy.so ./still
+runs 7 nothing "other.so is not a libnrt.so.1: ./still runs unseen$" $monitor run --libnrt other.so ./still
+runs 7 nothing "$scratch/out is not a libnrt.so.1: ./still runs unseen$" $monitor run --libnrt "$scratch/out" ./still
 if musl-gcc -o musl_own "$NTK_SOURCE_DIR/tests/agent/run/still.c" 2>/dev/null; then
     runs 7 nothing './musl_own is a program of the musl C library, .*: it runs unseen$' $monitor run ./musl_own
 fi
@@ -111,7 +116,7 @@ cp bin/neuron-monitor "with blank/bin"
 cp "$hooks" "with blank/lib"
 runs 7 nothing 'the loader takes no path with blanks' "with blank/bin/neuron-monitor" run ./still
 rm lib/libneuron-hooks.so
-runs 7 nothing 'libneuron-hooks.so is not installed beside this program: ./still runs unseen$' $monitor run ./still
+runs 7 nothing 'libneuron-hooks.so is not installed: ./still runs unseen$' $monitor run ./still
 
 # ---- there is nothing to run ----
 runs 127 '' 'cannot run no-such: No such file or directory$' $monitor run no-such

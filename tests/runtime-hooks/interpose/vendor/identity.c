@@ -3,3 +3,4 @@
 #include "runtime-hooks/libnrt/nrt_identity.h"
 
 const char nrt_identity_detail[] = "stand-in of another runtime";
+const bool nrt_identity_is_software = false;

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * nrt_search - finds the libnrt.so.1 that a program would load, without loading it.
+ *
+ * Threads: one at a time.
+ */
+#ifndef NTK_RUNTIME_HOOKS_NRT_NRT_SEARCH_H
+#define NTK_RUNTIME_HOOKS_NRT_NRT_SEARCH_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+#define NTK_NRT_SONAME "libnrt.so.1"
+#define NTK_NRT_VENDOR_FOLDER "/opt/aws/neuron/lib"
+
+struct ntk_nrt_search {
+    const char *program;       /* its file, for $ORIGIN in paths */
+    const char *paths;         /* DT_RUNPATH or DT_RPATH of the program; NULL none */
+    bool paths_come_first;     /* a DT_RPATH: searched before LD_LIBRARY_PATH */
+    const char *vendor_folder; /* NULL: NTK_NRT_VENDOR_FOLDER */
+    bool vendor_comes_first;   /* before the cache and folders of the loader, else after them */
+    bool skips_software;       /* ignore our software runtime wherever it is installed */
+    const char *hooks;         /* the file of our hooks, which has the same soname; NULL none */
+};
+
+/* Searches in the order of the loader: the program's DT_RPATH, LD_LIBRARY_PATH, its DT_RUNPATH,
+ * the loader's cache, its default folders. */
+bool ntk_nrt_search(const struct ntk_nrt_search *search, char out_path[PATH_MAX]);
+
+/* Whether the file is a runtime, and neither the hooks nor a copy of them. */
+bool ntk_nrt_is_runtime(const char *path, const char *hooks);
+/* Whether the file is our runtime, which computes on software NeuronCores. */
+bool ntk_nrt_is_software(const char *path);
+/* Whether the runtime exports calls that the hooks lack, as a later release does. */
+bool ntk_nrt_has_more(const char *path, const char *hooks);
+
+#endif
