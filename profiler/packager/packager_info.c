@@ -37,7 +37,6 @@ struct facts {
     const struct ntk_neff *neff;
     char hash[65];
     char uuid[33];
-    bool hash_matches;
 };
 
 static const char *encoding_text(const struct ntk_neff *neff)
@@ -273,6 +272,12 @@ static void json_debug_members(const struct ntk_neff *neff, struct ntk_json *jso
     ntk_json_array_end(json);
 }
 
+static const char *const hash_texts[] = {
+    [NTK_NEFF_HASH_MATCHES] = "yes",
+    [NTK_NEFF_HASH_DIFFERS] = "no",
+    [NTK_NEFF_HASH_OTHER_KIND] = "not checked (hash of another kind, as vendor compilers store it)",
+};
+
 static void print_text(const struct facts *facts)
 {
     const struct ntk_neff *neff = facts->neff;
@@ -288,7 +293,7 @@ static void print_text(const struct facts *facts)
     print_line("Build version:",
                header->build_version[0] ? header->build_version : neff->info.tool_version);
     print_line("Hash:", facts->hash);
-    print_line("Hash matches:", facts->hash_matches ? "yes" : "no");
+    print_line("Hash matches:", hash_texts[facts->neff->hash]);
     print_line("UUID:", facts->uuid);
     print_line("Network Name:", header->name);
     print_line("Enabled Features:", ntk_buf_text_get(&features));
@@ -358,7 +363,12 @@ static void print_json(const struct facts *facts)
                       header->build_version[0] ? header->build_version : neff->info.tool_version);
     ntk_json_key_u64(&json, "num_tpb", header->num_tpb);
     ntk_json_key_text(&json, "hash", facts->hash);
-    ntk_json_key_bool(&json, "hash_matches", facts->hash_matches);
+    ntk_json_key(&json, "hash_matches");
+    if (facts->neff->hash == NTK_NEFF_HASH_OTHER_KIND) {
+        ntk_json_null(&json);
+    } else {
+        ntk_json_bool(&json, facts->neff->hash == NTK_NEFF_HASH_MATCHES);
+    }
     ntk_json_key_text(&json, "uuid", facts->uuid);
     ntk_json_key_text(&json, "name", name);
     ntk_json_key_u64(&json, "requested_tpb_count", header->requested_tpb_count);
@@ -390,7 +400,7 @@ static void print_json(const struct facts *facts)
 int packager_info(int argc, char **argv)
 {
     struct ntk_neff *neff = NULL;
-    enum ntk_neff_hash hash = NTK_NEFF_HASH_DIFFERS;
+    const struct ntk_neff_open_options wanted = { .check_hash = true };
     struct ntk_err err = { 0 };
     struct facts facts;
     uint8_t *bytes = NULL;
@@ -406,10 +416,7 @@ int packager_info(int argc, char **argv)
     if (ret < 0) {
         return packager_fail(&err);
     }
-    ret = ntk_neff_open_bytes(bytes, count, &neff, &err);
-    if (ret == 0) {
-        ret = ntk_neff_hash_check(bytes, count, &hash, &err);
-    }
+    ret = ntk_neff_open_with(bytes, count, &wanted, &neff, &err);
     free(bytes);
     if (ret < 0) {
         ntk_neff_close(neff);
@@ -417,7 +424,6 @@ int packager_info(int argc, char **argv)
         return packager_fail(&err);
     }
     facts.neff = neff;
-    facts.hash_matches = hash == NTK_NEFF_HASH_MATCHES;
     ntk_str_hex(facts.hash, neff->header.hash, neff->header.pkg_version == 1 ? 32 : 16);
     ntk_str_hex(facts.uuid, neff->header.uuid, 16);
     if (as_json) {

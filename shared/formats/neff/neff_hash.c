@@ -97,6 +97,23 @@ int neff_hasher_finish(struct neff_hasher *hasher, enum ntk_neff_hash *out_hash,
     return 0;
 }
 
+/* A version with the revision of its source, "2.23.6484.0+3b612583", as compilers of the vendor have
+ * it and we never do. */
+static bool is_of_a_compiler(const char *version)
+{
+    const char *revision = strchr(version, '+');
+    size_t digits = revision ? strspn(revision + 1, "0123456789abcdef") : 0;
+
+    return digits >= 7 && revision[1 + digits] == '\0' &&
+           strspn(version, "0123456789.abcdevr") == (size_t)(revision - version);
+}
+
+bool neff_hash_is_other_kind(const struct ntk_neff *neff)
+{
+    return neff->header.pkg_version == 2 && (is_of_a_compiler(neff->header.build_version) ||
+                                             is_of_a_compiler(neff->info.tool_version));
+}
+
 int ntk_neff_hash_check(const void *bytes, size_t bytes_count, enum ntk_neff_hash *out_hash,
                         struct ntk_err *err)
 {

@@ -226,6 +226,10 @@ int ntk_neff_open_with(const void *bytes, size_t bytes_count,
         (ret = read_info(&r)) < 0 || (ret = neff_read_graph(&r)) < 0) {
         goto out;
     }
+    if (options->check_hash && neff->hash == NTK_NEFF_HASH_DIFFERS &&
+        neff_hash_is_other_kind(neff)) {
+        neff->hash = NTK_NEFF_HASH_OTHER_KIND;
+    }
     parsed_drop(r.data);
 
     *out_neff = neff;

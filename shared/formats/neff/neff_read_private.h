@@ -110,6 +110,8 @@ int neff_hasher_init(struct neff_hasher *hasher, const struct ntk_neff_header *h
 void neff_hasher_continue(struct neff_hasher *hasher, size_t count);
 int neff_hasher_finish(struct neff_hasher *hasher, enum ntk_neff_hash *out_hash,
                        struct ntk_err *err);
+/* Whether a hash that differs in this file, whose info.json is read, is of another kind. */
+bool neff_hash_is_other_kind(const struct ntk_neff *neff);
 void neff_hasher_fini(struct neff_hasher *hasher);
 
 /* neff_read_members.c: the members of the archive, as far as they are needed, hashed and landed on

@@ -544,6 +544,39 @@ static void the_hash_fits_and_a_changed_payload_does_not(void **state)
     }
 }
 
+/* Method: a byte of the stored hash spoilt, in files of ours and of a compiler. */
+static void a_vendors_hash_is_of_another_kind(void **state)
+{
+    static const struct {
+        struct ntk_neff_build_options options;
+        enum ntk_neff_hash hash;
+    } kinds[] = {
+        { { .pkg_version = 2 }, NTK_NEFF_HASH_DIFFERS },
+        { { .pkg_version = 2, .tool_version = "0.1+dirty" }, NTK_NEFF_HASH_DIFFERS },
+        { { .pkg_version = 1, .tool_version = "2.23.6484.0+3b612583" }, NTK_NEFF_HASH_DIFFERS },
+        { { .pkg_version = 2, .tool_version = "2.23.6484.0+3b612583" }, NTK_NEFF_HASH_OTHER_KIND },
+        { { .pkg_version = 2, .tool_version = "2.0.99229.0a0+1897edc9" }, NTK_NEFF_HASH_OTHER_KIND }
+    };
+    const struct ntk_neff_open_options checked = { .check_hash = true };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        uint8_t *bytes;
+        size_t count;
+        struct ntk_neff *neff = finish(adder(&kinds[i].options, 1), &bytes, &count);
+
+        ntk_neff_close(neff);
+        assert_int_equal(ntk_neff_open_with(bytes, count, &checked, &neff, NULL), 0);
+        assert_int_equal(neff->hash, NTK_NEFF_HASH_MATCHES);
+        ntk_neff_close(neff);
+        bytes[172] ^= 1;
+        assert_int_equal(ntk_neff_open_with(bytes, count, &checked, &neff, NULL), 0);
+        assert_int_equal(neff->hash, kinds[i].hash);
+        ntk_neff_close(neff);
+        free(bytes);
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -561,6 +594,7 @@ int main(void)
         cmocka_unit_test(a_tensor_made_twice_is_refused),
         cmocka_unit_test(a_file_appears_whole_or_not_at_all),
         cmocka_unit_test(the_hash_fits_and_a_changed_payload_does_not),
+        cmocka_unit_test(a_vendors_hash_is_of_another_kind),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
