@@ -58,6 +58,16 @@ static void say_if_neff(const char *path, struct ntk_err *err)
     }
 }
 
+/* What a folder of an inspection has beside captures. */
+static void say_if_trace(const char *path, struct ntk_err *err)
+{
+    if (ntk_session_is_trace_file(path)) {
+        ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
+                    "%s is part of a system trace, not a capture (NTFF): pass its folder with -d",
+                    path);
+    }
+}
+
 static void say_if_ntff(const char *path, struct ntk_err *err)
 {
     struct ntk_ntff *ntff;
@@ -164,6 +174,9 @@ int ntk_profile_open_files(const char *ntff_path, const char *neff_path,
     int ret = ntk_ntff_open(ntff_path, &profile.ntff, &err);
 
     if (ret < 0) {
+        if (ret == -EBADMSG || ret == -ENOTSUP) {
+            say_if_trace(ntff_path, &err);
+        }
         say_if_neff(ntff_path, &err);
     } else {
         profile.ntff_path = strdup(ntff_path);

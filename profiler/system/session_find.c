@@ -3,11 +3,14 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "shared/base/fs.h"
 #include "shared/base/str.h"
 
 #define DEPTH_MAX 3 /* output folder, process, time */
@@ -21,6 +24,33 @@ static bool is_session_file(const char *name)
 {
     return strcmp(name, "ntrace.pb") == 0 || strcmp(name, "trace_info.pb") == 0 ||
            ntk_str_ends_with(name, ".ntff");
+}
+
+bool ntk_session_is_trace_file(const char *path)
+{
+    static const char *const names[] = { "ntrace.pb", "trace_info.pb", "cpu_util.pb",
+                                         "host_mem.pb" };
+    const char *name = ntk_str_base_name(path);
+    struct stat status;
+    uint8_t b[8];
+    bool is_read = false;
+    int fd;
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(name, names[i]) == 0) {
+            return true;
+        }
+    }
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd >= 0) {
+        is_read = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+                  ntk_fs_pread(fd, b, sizeof b, 0) == 0;
+        close(fd);
+    }
+    /* Ours: field 1 is the version, 2 a text. The vendor's: field 1 the version, 2 a number; or
+     * records after their length of less than 1 MiB, with the time (field 2) or a number first. */
+    return is_read && ((b[0] == 0x08 && b[1] <= 3 && (b[2] == 0x12 || b[2] == 0x10)) ||
+                       (b[0] && b[2] < 0x10 && b[3] == 0 && (b[4] == 0x08 || b[4] == 0x10)));
 }
 
 static int path_add(struct ntk_vec *paths, const char *path)

@@ -10,10 +10,16 @@
 #ifndef NTK_PROFILER_SYSTEM_SESSION_FIND_H
 #define NTK_PROFILER_SYSTEM_SESSION_FIND_H
 
+#include <stdbool.h>
+
 #include "shared/base/err.h"
 #include "shared/base/vec.h"
 
 #define NTK_SESSION_FOLDERS_MAX 4096U
+
+/* Whether the file is part of a system trace, by its name or, where that is another, by how it
+ * begins: ours, or the vendor's. */
+bool ntk_session_is_trace_file(const char *path);
 
 /* Adds paths (char *, malloc'ed) to *out_paths, sorted. -ENOENT with a sentence when there is
  * none. */

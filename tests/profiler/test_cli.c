@@ -145,6 +145,46 @@ static void bad_files_are_one_sentence_and_exit_code_1(void **state)
     assert_int_equal(access(f->ntff, F_OK), -1);
 }
 
+static void put(const struct fixture *f, const char *name, const void *bytes, size_t count)
+{
+    char *path = test_scratch_path(f->folder, name);
+
+    assert_int_equal(ntk_fs_write(path, bytes, count, NULL), 0);
+    free(path);
+}
+
+/* Method: how such files begin, ours and the vendor's, under their own name and under others. */
+static void a_part_of_a_system_trace_is_named_and_belongs_to_d(void **state)
+{
+    static const uint8_t ours[] = "\x08\x01\x12\x0fnc_exec_running";
+    static const uint8_t vendors[] = "\x4f\x00\x00\x00\x10\x83\xcf\xb5\xc6\xe6\xc7\xf3\xcd\x18";
+    static const uint8_t vendors_info[] = "\x08\x02\x10\x87\xc6\x2b\x22\x13i-0";
+    struct fixture *f = *state;
+    static const struct {
+        const char *name;
+        const uint8_t *bytes;
+        size_t count;
+    } files[] = { { "ntrace.pb", (const uint8_t *)"", 0 },
+                  { "trace_info.pb", ours, 3 },
+                  { "ours.trace", ours, sizeof ours },
+                  { "theirs.trace", vendors, sizeof vendors },
+                  { "theirs.info", vendors_info, sizeof vendors_info } };
+
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char *path = test_scratch_path(f->folder, files[i].name);
+
+        put(f, files[i].name, files[i].bytes, files[i].count);
+        expect(RUN(f, "show-session", "-s", path), 1, "is part of a system trace");
+        expect(RUN(f, "view", path), 1, "pass its folder with -d");
+        free(path);
+    }
+    put(f, "other.ntff", "\x08no capture at all, and no trace", 32);
+    char *other = test_scratch_path(f->folder, "other.ntff");
+    expect(RUN(f, "show-session", "-s", other), 1, "not an NTFF capture");
+    free(other);
+    expect(RUN(f, "show-session", "-s", f->neff), 1, "is a NEFF, not a capture");
+}
+
 static void a_cut_capture_is_shown_with_a_warning(void **state)
 {
     struct fixture *f = *state;
@@ -594,6 +634,7 @@ int main(void)
         TEST(wrong_usage_is_one_line_and_exit_code_2),
         TEST(help_is_on_stdout),
         TEST(bad_files_are_one_sentence_and_exit_code_1),
+        TEST(a_part_of_a_system_trace_is_named_and_belongs_to_d),
         TEST(a_cut_capture_is_shown_with_a_warning),
         TEST(a_summary_adds_up_no_half_of_the_records),
         TEST(a_capture_that_does_not_tell_its_neff_is_shown_with_a_warning),
