@@ -3,6 +3,7 @@
 #include "shared/collect/aggregate_state.h"
 
 #include <errno.h>
+#include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,9 +19,25 @@ static bool is_of(const struct rank_state *state, const struct ntk_ring_comm *co
            state->join_realtime_ns == comm->join_realtime_ns;
 }
 
+/* The key in a segment is whatever its owner wrote. The snapshot's key also covers the owner of the
+ * file, one-way, so that no user can write a key that becomes another user's communicator. */
+static int owned_key(uint64_t key, uint32_t uid, uint64_t *out_key)
+{
+    const uint64_t words[2] = { key, uid };
+    uint64_t digest[EVP_MAX_MD_SIZE / sizeof(uint64_t)];
+
+    if (EVP_Digest(words, sizeof words, (void *)digest, NULL, EVP_sha256(), NULL) != 1) {
+        return -ENOMEM;
+    }
+    *out_key = digest[0] != 0 ? digest[0] : 1;
+    return 0;
+}
+
 /* Made when it is first asked for; NULL without memory. */
 static struct rank_state *state_of(struct runtime_state *runtime, const struct ntk_ring_comm *comm)
 {
+    uint64_t key;
+
     struct rank_state *state;
 
     ntk_vec_each(struct rank_state, known, &runtime->ranks) {
@@ -28,9 +45,13 @@ static struct rank_state *state_of(struct runtime_state *runtime, const struct n
             return known;
         }
     }
+    if (owned_key(comm->key, runtime->process.uid, &key) < 0) {
+        return NULL;
+    }
     state = ntk_vec_add(&runtime->ranks);
     if (state) {
         state->key = comm->key;
+        state->owned_key = key;
         state->join_realtime_ns = comm->join_realtime_ns;
         state->rank = comm->rank;
     }
@@ -83,9 +104,10 @@ static const char *text_of(struct ntk_aggregate *aggregate,
 }
 
 static void take_rank(struct ntk_aggregate *aggregate, const struct ntk_runtime_reading *reading,
-                      const struct ntk_ring_comm *comm, struct ntk_rank_sample *out)
+                      const struct ntk_ring_comm *comm, const struct rank_state *state,
+                      struct ntk_rank_sample *out)
 {
-    out->key = comm->key;
+    out->key = state->owned_key;
     out->state = comm->state == NTK_COMM_JOINED   ? NTK_RANK_JOINED
                  : comm->state == NTK_COMM_BROKEN ? NTK_RANK_BROKEN
                                                   : NTK_RANK_LEFT;
@@ -232,7 +254,7 @@ int ntk_aggregate_take_ranks(struct ntk_aggregate *aggregate, struct runtime_sta
         if (!state || !ranks) {
             return -ENOMEM;
         }
-        take_rank(aggregate, reading, &reading->comms[i], &ranks[i]);
+        take_rank(aggregate, reading, &reading->comms[i], state, &ranks[i]);
         take_counts(&reading->comms[i], state, &ranks[i]);
         for (size_t k = 0; k < out->core_count; k++) {
             core_add(&ranks[i], &out->cores[k]);

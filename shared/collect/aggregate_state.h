@@ -71,7 +71,8 @@ struct model_state {
 
 /* What of a communicator was told already. */
 struct rank_state {
-    uint64_t key;
+    uint64_t key;       /* as the segment has it */
+    uint64_t owned_key; /* as snapshots have it: of this communicator of this owner */
     uint64_t join_realtime_ns;
     uint32_t rank;
     bool seen; /* in this round */

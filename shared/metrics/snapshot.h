@@ -332,7 +332,7 @@ extern const char *const ntk_collective_names[NTK_COLLECTIVE_COUNT];
 
 struct ntk_rank_sample {
     uint32_t has;
-    uint64_t key; /* the same for all ranks of the communicator, on every host */
+    uint64_t key; /* the same for all ranks of the communicator that one user runs, on every host */
     enum ntk_rank_state state;
     uint32_t rank, rank_count; /* in the communicator */
     uint32_t world_rank, world_count;

@@ -1,0 +1,38 @@
+#!/bin/bash
+# owners - two users run jobs with the same names, and one of them forges what a segment may say: each job keeps its own
+# ranks, totals and captures, and no device is judged by a process that does not hold its cores. In a mount namespace of its
+# own, since folders of several users lie in /dev/shm.
+if [ -z "${NTK_OWNERS_APART:-}" ]; then
+    [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null || { echo "only root can be several users"; exit 77; }
+    NTK_OWNERS_APART=1 exec unshare -m --propagation private bash "$0"
+fi
+mount -t tmpfs -o mode=1777,size=2g tmpfs /dev/shm || exit 77
+. "$(dirname "$0")/../lib.sh"
+needs jq setpriv curl
+chmod 755 "$scratch"
+export NEURON_RT_LOG_LEVEL=QUIET
+export -n NEURON_HOOKS_DIR # each user has a folder
+rank=$NTK_BIN_DIR/../tests/tests_e2e_world_rank
+
+as() { # USER COMMAND...: in the background
+    setpriv --reuid "$1" --regid "$1" --clear-groups env NEURON_RT_NUM_CORES=1 NEURON_PROCESS_TAG=job \
+        NEURON_RT_ROOT_COMM_ID=127.0.0.1:46834 "${@:2}" &
+    pids+=("$!")
+}
+# world USER [FAULT]: two ranks at the default place; rank 1 has the fault.
+world() {
+    as "$1" "$rank" 0 2 1000000 5
+    as "$1" "$rank" 1 2 1000000 5 "${2:-}"
+}
+neuron-packager example mlp -s 128 -o m.neff >/dev/null
+chmod 644 m.neff
+
+# One user's ranks wait for each other; the other user's ranks at the same place go on. They are two communicators.
+world 1001 sleep@20 2>/dev/null
+hangs() {
+    neuron-monitor hang --json --all --after 300ms >hang.json || true
+    [ "$(jq -r '[.communicators[] | "\(.verdict) \([.ranks[].where] | join(" "))"] | sort | join(", ")' hang.json)" = "$1" ] && echo yes
+}
+wait_for hangs "hangs arrived elsewhere"
+world 1002 2>/dev/null
+wait_for hangs "goes_on arrived arrived, hangs arrived elsewhere"
