@@ -6,6 +6,7 @@
 #
 #   NEURON_SLURM_FOLDER        the job-mapping folder; default /run/neuron/jobs
 #   NEURON_SLURM_UNIT          what an index of a GRES is: device (default) or core (logical, of the machine)
+#   NEURON_SLURM_DEVICES       devices of an index, where gres.conf makes one GRES of several (MultipleFiles); default 1
 #   NEURON_SLURM_CORES         logical cores of a device, for cores; default what neuron-ls says
 #   NEURON_SLURM_WITHOUT_GRES  what a job holds that asked for none: none (default) or all
 #   NEURON_SLURM_NAMES         off (default), or squeue: the prolog asks slurmctld for the name of the job
@@ -31,6 +32,9 @@ expand() {
         /^[0-9]+$/ { print $1 + 0; next }
         /^[0-9]+-[0-9]+$/ { for (i = $1 + 0; i <= $2 + 0 && i < $1 + 1024; i++) print i }' | head -n 1024
 }
+
+# The devices of a list of indices.
+devices() { expand "$1" | awk -v devices="${NEURON_SLURM_DEVICES:-1}" '{ for (i = 0; i < devices; i++) print $1 * devices + i }'; }
 
 cores_of_a_device() {
     if [ -n "${NEURON_SLURM_CORES:-}" ]; then
@@ -68,7 +72,7 @@ indices_of_job() {
 cores_of_job() {
     case ${NEURON_SLURM_UNIT:-device} in
     core) expand "$(indices_of_job)" ;;
-    *) expand "$(indices_of_job)" | with_cores '{ for (i = 0; i < cores; i++) print $1 * cores + i }' ;;
+    *) devices "$(indices_of_job)" | with_cores '{ for (i = 0; i < cores; i++) print $1 * cores + i }' ;;
     esac
 }
 
@@ -78,12 +82,12 @@ files_of_job() {
     if [ -n "$indices" ]; then
         case ${NEURON_SLURM_UNIT:-device} in
         core) expand "$indices" | files_of_cores ;;
-        *) expand "$indices" ;;
+        *) devices "$indices" ;;
         esac
     elif [ -n "${NEURON_RT_VISIBLE_CORES:-}" ]; then
         expand "$NEURON_RT_VISIBLE_CORES" | files_of_cores
     elif [ -n "${CUDA_VISIBLE_DEVICES:-}" ]; then
-        expand "$CUDA_VISIBLE_DEVICES"
+        devices "$CUDA_VISIBLE_DEVICES"
     elif [ "${NEURON_SLURM_WITHOUT_GRES:-none}" = all ]; then
         for device in /dev/neuron[0-9]*; do
             [ ! -e "$device" ] || printf '%s\n' "${device##*neuron}"

@@ -65,7 +65,9 @@ static int visible_cores_get(const char *text, struct ntk_core_options *options,
     for (size_t i = 1; i < count; i++) {
         if (cores[i] != cores[i - 1] + 1) {
             return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                               "NEURON_RT_VISIBLE_CORES=%s: the cores must be contiguous", text);
+                               "NEURON_RT_VISIBLE_CORES=%s: the cores must be contiguous "
+                               "(start a process for each range)",
+                               text);
         }
     }
     options->exact = true;
