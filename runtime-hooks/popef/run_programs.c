@@ -1,67 +1,51 @@
 /* SPDX-License-Identifier: MIT */
 /* run_programs - what an executable holds: a tar of programs.json and the NEFFs that it names. */
 #include <errno.h>
+#include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime-hooks/popef/run.h"
-#include "shared/base/memory.h"
+#include "shared/base/json_place.h"
 #include "shared/base/str.h"
 #include "shared/formats/neff/neff.h"
 #include "shared/formats/neff/neff_layout.h"
 
-#define READ_BYTES ((size_t)1 << 20)
 #define LIST_NAME "programs.json"
 #define LIST_VERSION 1
 
 #define BAD(...) ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, __VA_ARGS__)
 
-/* All of it, in memory that grows with what is really there: the announced size may be a lie. */
-static int blob_read(const struct popef_reader *reader, const struct popef_blob *blob,
-                     uint8_t **out_bytes, size_t *out_count, struct ntk_err *err)
+static int64_t blob_read(void *ctx, void *to, size_t bytes_count, struct ntk_err *err)
 {
     struct popef_error popef_err = { 0 };
+    int64_t got = popef_stream_read(ctx, to, bytes_count, &popef_err);
+
+    return got < 0 ? BAD("%s", popef_err.text) : got;
+}
+
+/* The archive goes from the file through zlib to its members: nothing else of it is in memory. */
+static int archive_read(const struct popef_reader *reader, const struct popef_blob *blob,
+                        uint64_t limit, struct ntk_tar *out_archive, struct ntk_err *err)
+{
+    struct ntk_tar_limits limits = { limit, 4096, 1024 };
+    struct popef_error popef_err = { 0 };
     struct popef_stream *stream = NULL;
-    uint8_t *bytes = NULL;
-    size_t count = 0;
-    size_t capacity = 0;
-    int64_t got = popef_reader_open_stream(reader, blob, &stream, &popef_err);
-    int ret = 0;
+    int ret;
 
-    if (got == 0 && blob->available_read_size > ntk_memory_available() / 2) {
-        ret = ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET,
-                          "executable \"%s\" of %llu bytes does not fit into memory", blob->name,
-                          (unsigned long long)blob->available_read_size);
+    if (blob->data_size > limit) {
+        return ntk_err_set(err, -EFBIG, NTK_ERR_NO_OFFSET,
+                           "%" PRIu64 " bytes of data in %" PRIu64 " stored bytes, more than the "
+                           "%" PRIu64 " allowed (4 times the stored size + 64 MiB)",
+                           blob->data_size, blob->available_read_size, limit);
     }
-    while (ret == 0 && got >= 0) {
-        if (capacity - count < READ_BYTES) {
-            uint8_t *more = realloc(bytes, capacity ? capacity * 2 : 2 * READ_BYTES);
-
-            if (!more) {
-                ret = ntk_err_no_memory(err);
-                break;
-            }
-            bytes = more;
-            capacity = capacity ? capacity * 2 : 2 * READ_BYTES;
-        }
-        got = popef_stream_read(stream, bytes + count, READ_BYTES, &popef_err);
-        if (got == 0) {
-            break;
-        }
-        count += got > 0 ? (size_t)got : 0;
+    if (popef_reader_open_stream(reader, blob, &stream, &popef_err) < 0) {
+        return BAD("%s", popef_err.text);
     }
+    ret = ntk_tar_read_stream(blob_read, stream, blob->data_size, &limits, out_archive, err);
     popef_stream_close(stream);
-    if (ret == 0 && got < 0) {
-        ret = BAD("%s", popef_err.text);
-    }
-    if (ret < 0) {
-        free(bytes);
-        return ret;
-    }
-    *out_bytes = bytes;
-    *out_count = count;
-    return 0;
+    return ret;
 }
 
 static const struct ntk_tar_member *member_get(const struct ntk_tar *tar, const char *name)
@@ -156,17 +140,10 @@ int run_programs_read(const struct popef_reader *reader, const struct popef_blob
                       struct run_programs *out, struct ntk_err *err)
 {
     struct run_programs programs = { .list = NTK_VEC_INIT(struct run_program) };
-    struct ntk_tar_limits limits = { ntk_memory_available() / 2, 4096, 1024 };
+    uint64_t limit = executable->available_read_size * 4 + (UINT64_C(64) << 20);
     const struct ntk_tar_member *list = NULL;
-    uint8_t *bytes = NULL;
-    size_t count = 0;
-    int ret = blob_read(reader, executable, &bytes, &count, err);
+    int ret = archive_read(reader, executable, limit, &programs.archive, err);
 
-    if (ret < 0) {
-        return ret;
-    }
-    ret = ntk_tar_read(bytes, count, &limits, &programs.archive, err);
-    free(bytes);
     if (ret == 0) {
         list = member_get(&programs.archive, LIST_NAME);
     }
@@ -175,7 +152,12 @@ int run_programs_read(const struct popef_reader *reader, const struct popef_blob
                   "): it can be listed, not run");
     }
     if (ret == 0 && list) {
-        ret = list_read(&programs, list, err);
+        for (size_t i = 0; i < programs.archive.member_count; i++) {
+            limit -= programs.archive.members[i].bytes_count; /* together at most that */
+        }
+        ret = ntk_json_tree_bytes((const char *)list->bytes, list->bytes_count) <= limit
+                  ? list_read(&programs, list, err)
+                  : BAD(LIST_NAME " of %zu bytes is too large", list->bytes_count);
     }
     if (ret < 0) {
         ntk_err_prefix(err, "executable \"%s\"", executable->name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* json_place - on which line of a JSON text a value stands. */
+/* json_place - where in a JSON text a value stands, and what its tree would cost. */
 #include "shared/base/json_place.h"
 
 #include <stdbool.h>
@@ -126,4 +126,81 @@ unsigned int ntk_json_line_of(const char *text, size_t text_bytes, const char *p
         line += *at == '\n';
     }
     return line;
+}
+
+uint64_t ntk_json_tree_bytes(const char *text, size_t text_bytes)
+{
+    static const uint8_t costs[256] = { [','] = 80, [':'] = 96, ['['] = 136, ['{'] = 232 };
+    uint64_t sum = text_bytes + 256;
+
+    for (size_t i = 0; i < text_bytes; i++) {
+        sum += costs[(uint8_t)text[i]];
+    }
+    return sum;
+}
+
+bool ntk_json_list_find(const char *text, size_t text_bytes, const char *key,
+                        struct ntk_json_list *out_list)
+{
+    struct scan scan = { text, text + text_bytes };
+    const char *place;
+
+    if (!enter_key(&scan, key, strlen(key), &place) || peek(&scan) != '[') {
+        return false;
+    }
+    *out_list = (struct ntk_json_list){ .text = scan.at };
+    skip_value(&scan);
+    out_list->text_bytes = (size_t)(scan.at - out_list->text);
+    return scan.at[-1] == ']';
+}
+
+static void skip_blanks(struct scan *scan)
+{
+    while (scan->at < scan->end && is_one_of(*scan->at, " \t\r\n")) {
+        scan->at++;
+    }
+}
+
+bool ntk_json_list_next(struct ntk_json_list *list, const char **out_text, size_t *out_bytes)
+{
+    struct scan scan = { list->next, list->text + list->text_bytes - 1 }; /* without the ']' */
+
+    if (!list->next) {
+        scan.at = list->text + 1;
+        skip_blanks(&scan);
+        if (scan.at == scan.end) {
+            return false;
+        }
+    } else if (scan.at == scan.end) {
+        return false;
+    } else if (*scan.at != ',') {
+        *out_text = scan.at;
+        *out_bytes = 0;
+        list->next = scan.end;
+        return true;
+    } else {
+        scan.at++;
+        skip_blanks(&scan);
+    }
+    *out_text = scan.at;
+    if (scan.at < scan.end && *scan.at != ',') {
+        skip_value(&scan);
+    }
+    *out_bytes = (size_t)(scan.at - *out_text);
+    skip_blanks(&scan);
+    list->next = scan.at;
+    return true;
+}
+
+size_t ntk_json_list_count(struct ntk_json_list *list)
+{
+    const char *text;
+    size_t bytes;
+    size_t count = 0;
+
+    for (list->next = NULL; ntk_json_list_next(list, &text, &bytes);) {
+        count++;
+    }
+    list->next = NULL;
+    return count;
 }

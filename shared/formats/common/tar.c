@@ -82,9 +82,15 @@ struct tar_reader {
     struct archive *archive;
     const struct ntk_tar_limits *limits;
     const struct ntk_tar_hooks *hooks; /* NULL: none */
-    const uint8_t *bytes;              /* of the input */
+    const uint8_t *bytes;              /* of the input; NULL: it is a stream */
     size_t bytes_count;
     size_t given; /* of them, to libarchive or zlib */
+    int64_t (*read)(void *ctx, void *to, size_t bytes_count, struct ntk_err *err);
+    void *read_ctx;
+    uint8_t *block;      /* of a stream: BLOCK_BYTES */
+    size_t block_filled; /* read to find out what it is, not given yet */
+    int read_failed;     /* read_err says why */
+    struct ntk_err read_err;
     uint64_t left;
     bool is_limited; /* left began as the caller's limit */
     size_t names_left;
@@ -263,6 +269,22 @@ static int read_member(struct tar_reader *r, struct archive_entry *entry)
     return read_data(r, member, (uint64_t)size);
 }
 
+/* Reads of a stream until the block holds count bytes; how many there are. */
+static size_t fill_block(struct tar_reader *r, size_t count)
+{
+    while (r->block_filled < count && r->read_failed == 0) {
+        int64_t got =
+            r->read(r->read_ctx, r->block + r->block_filled, count - r->block_filled, &r->read_err);
+
+        if (got <= 0) {
+            r->read_failed = (int)got;
+            break;
+        }
+        r->block_filled += (size_t)got;
+    }
+    return r->block_filled;
+}
+
 /* The next block of the input, at most BLOCK_BYTES. */
 static size_t next_block(struct tar_reader *r, const uint8_t **out_block)
 {
@@ -271,7 +293,11 @@ static size_t next_block(struct tar_reader *r, const uint8_t **out_block)
     if (count > BLOCK_BYTES) {
         count = BLOCK_BYTES;
     }
-    *out_block = r->bytes + r->given;
+    if (r->read) {
+        count = fill_block(r, count);
+        r->block_filled = 0;
+    }
+    *out_block = r->read ? r->block : r->bytes + r->given;
     r->given += count;
     if (r->hooks && r->hooks->consume) {
         r->hooks->consume(r->hooks->ctx, r->given);
@@ -304,10 +330,26 @@ static la_ssize_t give_block(struct archive *archive, void *ctx, const void **ou
 /* A stream has ended: another one may follow at once, everything else is not ours. */
 static bool another_stream(struct tar_reader *r)
 {
-    size_t next = r->given - r->gzip.avail_in;
+    const uint8_t *next = r->gzip.next_in;
+    size_t left = r->gzip.avail_in;
 
-    return r->bytes_count - next >= 2 && r->bytes[next] == 0x1f && r->bytes[next + 1] == 0x8b &&
-           inflateReset(&r->gzip) == Z_OK;
+    if (!r->read) {
+        left += r->bytes_count - r->given;
+    } else if (left < 2) {
+        size_t more = r->bytes_count - r->given < BLOCK_BYTES - left ? r->bytes_count - r->given
+                                                                     : BLOCK_BYTES - left;
+
+        memmove(r->block, next, left);
+        r->block_filled = left;
+        more = fill_block(r, left + more) - left;
+        r->block_filled = 0;
+        r->given += more;
+        left += more;
+        next = r->block;
+        r->gzip.next_in = r->block;
+        r->gzip.avail_in = (uInt)left;
+    }
+    return left >= 2 && next[0] == 0x1f && next[1] == 0x8b && inflateReset(&r->gzip) == Z_OK;
 }
 
 /* Up to BLOCK_BYTES inflated bytes, 0 at the end; zlib compares checksum and length of each
@@ -381,79 +423,131 @@ static int open_input(struct tar_reader *r, bool is_compressed)
     return ret == ARCHIVE_OK ? 0 : archive_failed(r->archive, r->err);
 }
 
-int ntk_tar_read_with(const void *bytes, size_t bytes_count, const struct ntk_tar_limits *limits,
-                      const struct ntk_tar_hooks *hooks, struct ntk_tar *out_tar,
-                      struct ntk_err *err)
+static int read_members(struct tar_reader *r)
 {
-    const uint8_t *start = bytes;
-    bool is_compressed = bytes_count >= 2 && start[0] == 0x1f && start[1] == 0x8b;
-    struct tar_reader r = { .archive = archive_read_new(),
-                            .limits = limits,
-                            .hooks = hooks,
-                            .bytes = bytes,
-                            .bytes_count = bytes_count,
-                            .left = bytes_count,
-                            .names_left = NAMES_BYTES_MAX,
-                            .header_left = UINT64_MAX,
-                            .members = NTK_VEC_INIT(struct ntk_tar_member),
-                            .err = err };
     struct archive_entry *entry;
     int ret;
 
-    if (!r.archive) {
-        return ntk_err_no_memory(err);
-    }
-    if (is_compressed) {
-        r.left *= INFLATION_MAX;
-    }
-    if (r.left > limits->total_bytes) {
-        r.left = limits->total_bytes;
-        r.is_limited = true;
-    }
-    ret = open_input(&r, is_compressed);
-    if (ret < 0) {
-        goto out;
-    }
-
     for (;;) {
-        r.header_left = HEADER_BYTES_MAX;
-        ret = archive_read_next_header(r.archive, &entry);
-        r.header_left = UINT64_MAX;
+        r->header_left = HEADER_BYTES_MAX;
+        ret = archive_read_next_header(r->archive, &entry);
+        r->header_left = UINT64_MAX;
         if (ret == ARCHIVE_EOF) {
             break;
         }
         if (ret != ARCHIVE_OK && ret != ARCHIVE_WARN) {
-            ret = archive_failed(r.archive, err);
-            goto out;
+            return archive_failed(r->archive, r->err);
         }
-        ret = read_member(&r, entry);
+        ret = read_member(r, entry);
         if (ret < 0) {
-            goto out;
+            return ret;
         }
     }
-    if (r.members.count == 0) {
-        ret = ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "the archive is empty");
+    return r->members.count > 0
+               ? 0
+               : ntk_err_set(r->err, -EBADMSG, NTK_ERR_NO_OFFSET, "the archive is empty");
+}
+
+/* What follows the archive in a stream: its reader checks sums at the very end. */
+static void read_rest(struct tar_reader *r)
+{
+    while (r->given < r->bytes_count) {
+        const uint8_t *block;
+
+        if (next_block(r, &block) == 0) {
+            return;
+        }
+    }
+}
+
+static int read_archive(struct tar_reader *r, struct ntk_tar *out_tar)
+{
+    const uint8_t *start = r->bytes;
+    size_t start_bytes = r->bytes_count;
+    bool is_compressed;
+    int ret;
+
+    r->archive = archive_read_new();
+    r->block = r->read ? malloc(BLOCK_BYTES) : NULL;
+    if (!r->archive || (r->read && !r->block)) {
+        ret = ntk_err_no_memory(r->err);
         goto out;
     }
-    if (is_compressed) {
-        ret = inflate_rest(&r);
-        if (ret < 0) {
-            goto out;
-        }
+    if (r->read) {
+        start_bytes = fill_block(r, r->bytes_count < 2 ? r->bytes_count : 2);
+        start = r->block;
+    }
+    is_compressed = start_bytes >= 2 && start[0] == 0x1f && start[1] == 0x8b;
+    r->left = r->bytes_count;
+    if (is_compressed && __builtin_mul_overflow(r->left, INFLATION_MAX, &r->left)) {
+        r->left = UINT64_MAX;
+    }
+    if (r->left > r->limits->total_bytes) {
+        r->left = r->limits->total_bytes;
+        r->is_limited = true;
+    }
+    if ((ret = open_input(r, is_compressed)) < 0 || (ret = read_members(r)) < 0 ||
+        (is_compressed && (ret = inflate_rest(r)) < 0)) {
+        goto out;
+    }
+    if (r->read) {
+        read_rest(r);
+    }
+    if (r->read_failed < 0) {
+        goto out;
     }
 
-    *out_tar = (struct ntk_tar){ r.members.items, r.members.count, is_compressed };
-    r.members = (struct ntk_vec)NTK_VEC_INIT(struct ntk_tar_member);
-    ret = 0;
+    *out_tar = (struct ntk_tar){ r->members.items, r->members.count, is_compressed };
+    r->members = (struct ntk_vec)NTK_VEC_INIT(struct ntk_tar_member);
 
 out:
-    members_free(r.members.items, r.members.count);
-    archive_read_free(r.archive);
-    if (r.is_gzip_begun) {
-        (void)inflateEnd(&r.gzip);
+    if (r->read_failed < 0) {
+        ret = r->read_failed;
+        if (r->err) {
+            *r->err = r->read_err;
+        }
     }
-    free(r.inflated);
+    members_free(r->members.items, r->members.count);
+    archive_read_free(r->archive);
+    if (r->is_gzip_begun) {
+        (void)inflateEnd(&r->gzip);
+    }
+    free(r->inflated);
+    free(r->block);
     return ret;
+}
+
+int ntk_tar_read_with(const void *bytes, size_t bytes_count, const struct ntk_tar_limits *limits,
+                      const struct ntk_tar_hooks *hooks, struct ntk_tar *out_tar,
+                      struct ntk_err *err)
+{
+    struct tar_reader r = { .limits = limits,
+                            .hooks = hooks,
+                            .bytes = bytes,
+                            .bytes_count = bytes_count,
+                            .names_left = NAMES_BYTES_MAX,
+                            .header_left = UINT64_MAX,
+                            .members = NTK_VEC_INIT(struct ntk_tar_member),
+                            .err = err };
+
+    return read_archive(&r, out_tar);
+}
+
+int ntk_tar_read_stream(int64_t (*read)(void *ctx, void *to, size_t bytes_count,
+                                        struct ntk_err *err),
+                        void *ctx, uint64_t bytes_count, const struct ntk_tar_limits *limits,
+                        struct ntk_tar *out_tar, struct ntk_err *err)
+{
+    struct tar_reader r = { .limits = limits,
+                            .read = read,
+                            .read_ctx = ctx,
+                            .bytes_count = bytes_count,
+                            .names_left = NAMES_BYTES_MAX,
+                            .header_left = UINT64_MAX,
+                            .members = NTK_VEC_INIT(struct ntk_tar_member),
+                            .err = err };
+
+    return read_archive(&r, out_tar);
 }
 
 int ntk_tar_read(const void *bytes, size_t bytes_count, const struct ntk_tar_limits *limits,

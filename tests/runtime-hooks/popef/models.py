@@ -2,11 +2,13 @@
 """models - files of the encoding OPEF 1, made by hand: what popef_run must and must not run.
 
 Usage: models.py: writes them into the working folder. The bytes are those of docs/formats/popef.md, not those of our writer."""
+import gzip
 import io
 import json
 import struct
 import sys
 import tarfile
+import zlib
 
 TYPES = {"F32": 3, "U8": 6}
 
@@ -26,6 +28,13 @@ def info(kind, shape):
 def blob(kind, head, data=b""):
     return (b"OPEF" + struct.pack("<HHIIQQQQ", 1, 0, kind, 6, 56 + (len(head) + 7) // 8 * 8 + len(data), len(head), len(data), len(data))
             + b"ours-1\0\0" + head + bytes(-len(head) % 8) + data)
+
+
+def compressed(name, data):
+    """An executable whose data is a zlib stream."""
+    stored, head = zlib.compress(data, 1), text(name)
+    return (b"OPEF" + struct.pack("<HHIIQQQQ", 1, 1, 0, 6, 56 + (len(head) + 7) // 8 * 8 + len(stored), len(head), len(stored), len(data))
+            + b"ours-1\0\0" + head + bytes(-len(head) % 8) + stored)
 
 
 def archive(members):
@@ -113,6 +122,9 @@ def main():
     write("number.popef", executable({"five": {"kind": "copy_in"}}, {}), metadata([], [], [], []))
     write("version.popef", executable({}, {}, document={"version": 2, "programs": {}}), metadata([], [], [], []))
     write("json.popef", blob(0, text("m"), archive({"programs.json": b"[1"})), metadata([], [], [], []))
+    # 70 MiB in a small file: inflated once, and twice.
+    write("inflates.popef", compressed("m", archive({"a.neff": bytes(70 << 20)})), metadata([], [], [5], []))
+    write("nested.popef", compressed("m", gzip.compress(archive({"a.neff": bytes(70 << 20)}), 1)), metadata([], [], [5], []))
     write("no_neff.popef", executable(one, {"a.neff": b"not a NEFF"}), metadata([], [], [5], []))
 
 

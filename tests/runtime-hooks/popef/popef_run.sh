@@ -147,6 +147,8 @@ refused kind 'program 5 is of no kind that is known: spell'
 refused number '"five" is not the number of a program'
 refused version 'programs.json is not of version 1'
 refused json 'programs.json: line 1'
+refused inflates 'more than the'
+refused nested 'more than the members of one file may have together'
 refused no_neff 'cannot load program 5 on core 0'
 head -c 3000 plain.popef >cut.popef
 refused cut 'truncated blob at offset 0'

@@ -2,6 +2,7 @@
 /* Method: one text over many lines, and places in it. */
 #include "shared/base/json_place.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,11 +68,56 @@ static void any_bytes_have_some_line(void **state)
     assert_int_equal(ntk_json_line_of("{\"a\":}", 6, "a[1].b", "c"), 1);
 }
 
+/* The elements of the list "a", each after a bar. */
+static const char *elements_of(const char *json)
+{
+    static char out[256];
+    struct ntk_json_list list;
+    const char *element;
+    size_t bytes;
+    size_t count = 0;
+    size_t filled = 0;
+
+    if (!ntk_json_list_find(json, strlen(json), "a", &list)) {
+        return "none";
+    }
+    out[0] = '\0';
+    while (ntk_json_list_next(&list, &element, &bytes)) {
+        filled += (size_t)snprintf(out + filled, sizeof out - filled, "|%.*s", (int)bytes, element);
+        count++;
+    }
+    assert_int_equal(ntk_json_list_count(&list), count);
+    return out;
+}
+
+static void a_list_gives_its_elements_one_at_a_time(void **state)
+{
+    static const char *const texts[][2] = {
+        { "{\"a\":[]}", "" },
+        { "{\"b\":[9], \"a\" : [ {\"x\":[1,2]} , \"],\" ,3 ] }", "|{\"x\":[1,2]}|\"],\"|3" },
+        { "{\"a\":[[1],[2]]}", "|[1]|[2]" },
+        { "{\"b\":[1]}", "none" },
+        { "{\"a\":{}}", "none" },
+        { "{\"a\":[1", "none" },
+        /* What is missing, or is no comma, is an element that no parser takes. */
+        { "{\"a\":[1,]}", "|1|" },
+        { "{\"a\":[,1]}", "||1" },
+        { "{\"a\":[1x 2]}", "|1x|" },
+        { "{\"a\":[{}{}]}", "|{}|" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        assert_string_equal(elements_of(texts[i][0]), texts[i][1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_place_has_the_line_of_its_key_or_item),
         cmocka_unit_test(any_bytes_have_some_line),
+        cmocka_unit_test(a_list_gives_its_elements_one_at_a_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

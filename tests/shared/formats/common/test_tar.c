@@ -179,6 +179,65 @@ static void archives_cut_off_never_look_whole(void **state)
     }
 }
 
+/* Bytes that come in pieces, and may fail on the way. */
+struct pieces {
+    const uint8_t *bytes;
+    size_t count, piece, fail_at;
+};
+
+static int64_t next_piece(void *ctx, void *to, size_t bytes_count, struct ntk_err *err)
+{
+    struct pieces *p = ctx;
+    size_t take = p->count < p->piece ? p->count : p->piece;
+
+    take = take < bytes_count ? take : bytes_count;
+    if (p->fail_at < take) {
+        return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "the disk is gone");
+    }
+    p->fail_at -= take;
+    memcpy(to, p->bytes, take);
+    p->bytes += take;
+    p->count -= take;
+    return (int64_t)take;
+}
+
+/* Method: compressed and plain, in pieces of every size up to 70; then one that fails. */
+static void a_stream_gives_the_same_members(void **state)
+{
+    char text[3000];
+    struct ntk_tar_source members[2] = { { "a", text, sizeof text }, { "b", "0123456789", 10 } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof text; i++) {
+        text[i] = (char)(i * i % 251);
+    }
+    for (int compress = 0; compress < 2; compress++) {
+        uint8_t *bytes;
+        size_t count;
+
+        assert_int_equal(ntk_tar_write(members, 2, compress, 0, &bytes, &count, NULL), 0);
+        for (size_t piece = 1; piece <= 70; piece++) {
+            struct pieces pieces = { bytes, count, piece, SIZE_MAX };
+            struct ntk_tar tar = { 0 };
+            struct ntk_err err = { 0 };
+
+            assert_int_equal(ntk_tar_read_stream(next_piece, &pieces, count, &limits, &tar, NULL),
+                             0);
+            assert_int_equal(pieces.count, 0);
+            assert_int_equal(tar.member_count, 2);
+            assert_memory_equal(tar.members[0].bytes, text, sizeof text);
+            assert_memory_equal(tar.members[1].bytes, "0123456789", 10);
+            ntk_tar_fini(&tar);
+
+            pieces = (struct pieces){ bytes, count, piece, count * piece / 71 };
+            assert_int_equal(ntk_tar_read_stream(next_piece, &pieces, count, &limits, &tar, &err),
+                             -EIO);
+            assert_string_equal(err.text, "the disk is gone");
+        }
+        free(bytes);
+    }
+}
+
 static void what_follows_the_gzip_stream_is_ignored(void **state)
 {
     struct ntk_tar_source member = { "member", "0123456789", 10 };
@@ -301,6 +360,7 @@ int main(void)
         cmocka_unit_test(a_size_beyond_the_archive_is_refused_before_it_is_allocated),
         cmocka_unit_test(limits_hold),
         cmocka_unit_test(archives_cut_off_never_look_whole),
+        cmocka_unit_test(a_stream_gives_the_same_members),
         cmocka_unit_test(what_follows_the_gzip_stream_is_ignored),
         cmocka_unit_test(a_flipped_bit_does_not_go_unseen),
         cmocka_unit_test(a_stream_may_come_in_parts),
