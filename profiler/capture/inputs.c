@@ -94,7 +94,9 @@ static int fill_from_member(struct ntk_session *session, struct ntk_session_tens
 int ntk_session_set_inputs_from_neff(struct ntk_session *session, const char *neff_path,
                                      struct ntk_err *err)
 {
-    struct ntk_neff_open_options options = { .leave_constants = true, .keep_inputs = true };
+    struct ntk_neff_open_options options = { .leave_constants = true,
+                                             .leave_code = true,
+                                             .keep_inputs = true };
     struct ntk_neff *neff = NULL;
     uint8_t *bytes = NULL;
     size_t count = 0;

@@ -399,8 +399,10 @@ static void print_json(const struct facts *facts)
 
 int packager_info(int argc, char **argv)
 {
+    static const struct ntk_neff_open_options wanted = { .check_hash = true,
+                                                         .leave_constants = true,
+                                                         .leave_code = true };
     struct ntk_neff *neff = NULL;
-    const struct ntk_neff_open_options wanted = { .check_hash = true };
     struct ntk_err err = { 0 };
     struct facts facts;
     uint8_t *bytes = NULL;

@@ -12,6 +12,9 @@ int packager_members_read(const char *path, const struct ntk_tar_hooks *hooks,
 {
     struct ntk_tar_limits limits = { NTK_NEFF_INFLATED_BYTES_MAX, NTK_NEFF_MEMBERS_MAX,
                                      NTK_NEFF_MEMBER_NAME_MAX };
+    static const struct ntk_neff_open_options look = { .leave_constants = true,
+                                                       .leave_code = true };
+    struct ntk_neff *neff = NULL;
     uint8_t *bytes = NULL;
     size_t count;
     int ret = ntk_fs_read(path, NTK_NEFF_FILE_BYTES_MAX, &bytes, &count, err);
@@ -19,12 +22,15 @@ int packager_members_read(const char *path, const struct ntk_tar_hooks *hooks,
     if (ret < 0) {
         return ret;
     }
-    /* Who copies members has them as they are, packed, and read again to see that they are
-     * sound. */
+    ret = ntk_neff_read_header(bytes, count, out_header, err);
+    /* A command that copies members holds them as they are, packed, and read again. What the reader
+     * refuses is not worth that memory. */
+    if (ret == 0 && !hooks && (ret = ntk_neff_open_with(bytes, count, &look, &neff, err)) == 0) {
+        ntk_neff_close(neff);
+    }
     if (!hooks && ntk_memory_available() / 4 < limits.total_bytes) {
         limits.total_bytes = ntk_memory_available() / 4;
     }
-    ret = ntk_neff_read_header(bytes, count, out_header, err);
     if (ret == 0) {
         ret = ntk_tar_read_with(bytes + out_header->header_size, (size_t)out_header->data_size,
                                 &limits, hooks, out_tar, err);

@@ -220,11 +220,13 @@ static void result_sum(struct worker *workers, uint32_t count, struct bench_resu
 /* Only our runtime loads a program that it cannot execute, and only when asked to. */
 static bool is_opaque(const uint8_t *bytes, size_t bytes_count)
 {
+    static const struct ntk_neff_open_options look = { .leave_constants = true,
+                                                       .leave_code = true };
     struct ntk_neff *neff = NULL;
     bool is_asked = false;
 
     if (ntk_env_bool("NEURON_SOFT_OPAQUE", &is_asked, NULL) < 0 || !is_asked ||
-        ntk_neff_open_bytes(bytes, bytes_count, &neff, NULL) < 0) {
+        ntk_neff_open_with(bytes, bytes_count, &look, &neff, NULL) < 0) {
         return false;
     }
     bool is_vendor = neff->is_vendor;

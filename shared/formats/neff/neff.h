@@ -391,6 +391,7 @@ struct ntk_neff_open_options {
     const struct ntk_neff_landing *landing; /* NULL: all bytes are the reader's */
     bool check_hash;                        /* in the same pass; the result is neff->hash */
     bool leave_constants;                   /* their bytes are not needed */
+    bool leave_code;                        /* nor those of engines: code may be NULL */
     bool keep_inputs;                       /* members below inputs/ are needed */
     bool keep_debug;                        /* the .dbg members are, see neff_debug.h */
 };
@@ -398,6 +399,11 @@ struct ntk_neff_open_options {
 int ntk_neff_open_with(const void *bytes, size_t bytes_count,
                        const struct ntk_neff_open_options *options, struct ntk_neff **out_neff,
                        struct ntk_err *err);
+
+/* Memory that records made from its members may still take: what is read of a NEFF and not needed
+ * on a core stays within NTK_NEFF_MEMORY_TEXT. */
+#define NTK_NEFF_MEMORY_TEXT "the memory for a NEFF of this size (4 times its size + 64 MiB)"
+uint64_t ntk_neff_memory_left(const struct ntk_neff *neff);
 
 /* The fields as they stand in the first NTK_NEFF_HEADER_BYTES of a file, unchecked. */
 struct ntk_neff_header ntk_neff_header_of(const uint8_t *bytes);

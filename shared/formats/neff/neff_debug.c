@@ -45,6 +45,7 @@ struct reader {
     struct ntk_vec predecessors; /* struct ntk_neff_predecessor */
     struct ntk_vec penguins;     /* struct penguin */
     struct ntk_buf texts;
+    uint64_t memory_left; /* all lists may take */
     /* The member that is read. */
     const struct ntk_neff_member *member;
     struct ntk_vec slots;
@@ -248,6 +249,17 @@ static int read_penguin_entry(struct reader *r, const struct ntk_protobuf_field 
     return add_text(r, &fields[FIELD_TEXT], &to->text_at);
 }
 
+/* Lists grow by doubling. */
+static bool is_too_large(const struct reader *r)
+{
+    uint64_t bytes = r->instructions.count * sizeof(struct ntk_neff_debug_instruction) +
+                     r->predecessors.count * sizeof(struct ntk_neff_predecessor) +
+                     r->penguins.count * sizeof(struct penguin) +
+                     r->slots.count * sizeof(uint64_t) + r->texts.bytes_count;
+
+    return bytes > r->memory_left / 2;
+}
+
 /* Every entry of a member. */
 static int read_member(struct reader *r, const struct ntk_neff_member *member,
                        int (*read_entry)(struct reader *r, const struct ntk_protobuf_field *entry))
@@ -273,6 +285,10 @@ static int read_member(struct reader *r, const struct ntk_neff_member *member,
             return damaged(r, member->bytes + position, "there are more than 16777216 entries");
         }
         ret = read_entry(r, &field);
+        if (ret == 0 && is_too_large(r)) {
+            ret = ntk_err_set(r->err, -ENOMEM, NTK_ERR_NO_OFFSET,
+                              "%s exceeds " NTK_NEFF_MEMORY_TEXT, member->name);
+        }
     }
     if (ret == 0 && position != member->bytes_count) {
         ret = damaged(r, member->bytes + position, "it does not end with a whole field");
@@ -406,6 +422,7 @@ int ntk_neff_debug_create(const struct ntk_neff *neff, const struct ntk_neff_sub
     struct reader r = { .instructions = NTK_VEC_INIT(struct ntk_neff_debug_instruction),
                         .predecessors = NTK_VEC_INIT(struct ntk_neff_predecessor),
                         .penguins = NTK_VEC_INIT(struct penguin),
+                        .memory_left = ntk_neff_memory_left(neff),
                         .err = err };
     char name[64];
     bool is_any = false;

@@ -163,7 +163,7 @@ static int read_info(struct reader *r)
         ret = neff_get_u32(r, json, what, "num_tpb_requested", UINT32_MAX, 0,
                            &info->num_tpb_requested);
     }
-    json_decref(json);
+    neff_json_drop(r, json);
     return ret;
 }
 
@@ -175,6 +175,7 @@ static void parsed_drop(struct neff_private *data)
         json_decref(entry->value);
     }
     ntk_map_fini(&data->parsed);
+    ntk_map_fini(&data->costs);
 }
 
 void ntk_neff_close(struct ntk_neff *neff)
@@ -188,6 +189,7 @@ void ntk_neff_close(struct ntk_neff *neff)
     if (data) {
         ntk_tar_fini(&data->tar);
         ntk_map_fini(&data->members);
+        ntk_map_fini(&data->filled);
         parsed_drop(data);
         for (size_t i = 0; i < data->blocks.count; i++) {
             free(*(void **)ntk_vec_at(&data->blocks, i));
@@ -198,11 +200,18 @@ void ntk_neff_close(struct ntk_neff *neff)
     free(neff);
 }
 
+uint64_t ntk_neff_memory_left(const struct ntk_neff *neff)
+{
+    return ((const struct neff_private *)neff->private_data)->budget;
+}
+
 int ntk_neff_open_with(const void *bytes, size_t bytes_count,
                        const struct ntk_neff_open_options *options, struct ntk_neff **out_neff,
                        struct ntk_err *err)
 {
-    struct reader r = { .err = err, .leave_constants = options->leave_constants };
+    struct reader r = { .err = err,
+                        .leave_constants = options->leave_constants,
+                        .leave_code = options->leave_code };
     struct ntk_neff_header header = { 0 };
     struct ntk_neff *neff;
     int ret = ntk_neff_read_header(bytes, bytes_count, &header, err);
@@ -218,6 +227,8 @@ int ntk_neff_open_with(const void *bytes, size_t bytes_count,
         return NO_MEMORY(&r);
     }
     neff->private_data = r.data;
+    r.data->budget = NEFF_BUDGET(bytes_count);
+    r.data->work = 8 * r.data->budget;
     ntk_vec_init(&r.data->blocks, sizeof(void *));
     r.neff = neff;
     neff->header = header;

@@ -486,12 +486,42 @@ static int read_remote_semaphores(const struct group_reader *g, const json_t *js
     return 0;
 }
 
-int neff_read_group(struct group_reader *g, const json_t *json, struct ntk_neff_dma_group *group)
+static int read_transfers(const struct group_reader *g, struct ntk_json_list *list,
+                          struct ntk_neff_dma_group *group)
 {
-    const json_t *list;
+    size_t count = ntk_json_list_count(list);
+    const char *text;
+    size_t bytes;
+
+    if (count > ARRAY_MAX) {
+        return BAD(g->r, "%s: desc has %zu elements, more than %d", g->where, count, ARRAY_MAX);
+    }
+    group->transfers = neff_keep(g->r, count, sizeof *group->transfers);
+    if (!group->transfers) {
+        return NO_MEMORY(g->r);
+    }
+    group->transfer_count = (uint32_t)count;
+    for (size_t i = 0; ntk_json_list_next(list, &text, &bytes); i++) {
+        json_t *json = NULL;
+        int ret = neff_parse_text(g->r, g->where, text, bytes, &json);
+
+        if (ret == 0) {
+            ret = read_transfer(g, json, &group->transfers[i]);
+        }
+        neff_json_drop(g->r, json);
+        if (ret < 0) {
+            return ret;
+        }
+    }
+    return 0;
+}
+
+static int read_group(struct group_reader *g, const json_t *json, struct ntk_json_list *transfers,
+                      struct ntk_neff_dma_group *group)
+{
     int ret;
 
-    if (!json_is_object(json) || !json_object_get(json, "id")) {
+    if (!json_object_get(json, "id")) {
         return BAD(g->r, "%s: a descriptor group without an id", g->where);
     }
     ret = neff_get_u32(g->r, json, g->where, "id", UINT32_MAX - 1, 0, &group->id);
@@ -507,21 +537,26 @@ int neff_read_group(struct group_reader *g, const json_t *json, struct ntk_neff_
         (ret = read_remote_semaphores(g, json, group)) < 0 ||
         (ret = neff_get_text(g->r, json, g->where, "function_start", "", &group->function_start)) <
             0 ||
-        (ret = neff_get_text(g->r, json, g->where, "#comment", "", &group->comment)) < 0 ||
-        (ret = neff_get_array(g->r, json, g->where, "desc", true, ARRAY_MAX, &list,
-                              &group->transfer_count)) < 0) {
+        (ret = neff_get_text(g->r, json, g->where, "#comment", "", &group->comment)) < 0) {
         return ret;
     }
+    if (!transfers->text) {
+        return BAD(g->r, "%s: desc is not a list", g->where);
+    }
     group->section_start = neff_is_true(json_object_get(json, "section_start_desc"));
-    group->transfers = neff_keep(g->r, group->transfer_count, sizeof *group->transfers);
-    if (!group->transfers) {
-        return NO_MEMORY(g->r);
+    return read_transfers(g, transfers, group);
+}
+
+int neff_read_group(struct group_reader *g, const char *text, size_t bytes_count,
+                    struct ntk_neff_dma_group *group)
+{
+    struct ntk_json_list transfers;
+    json_t *json = NULL;
+    int ret = neff_parse_apart(g->r, g->where, text, bytes_count, "desc", &json, &transfers);
+
+    if (ret == 0) {
+        ret = read_group(g, json, &transfers, group);
     }
-    for (uint32_t i = 0; i < group->transfer_count; i++) {
-        ret = read_transfer(g, json_array_get(list, i), &group->transfers[i]);
-        if (ret < 0) {
-            return ret;
-        }
-    }
-    return 0;
+    neff_json_drop(g->r, json);
+    return ret;
 }

@@ -41,7 +41,7 @@ static int read_kelf(struct reader *r, const char *file_name, struct ntk_neff_ke
     }
 
 out:
-    json_decref(json);
+    neff_json_drop(r, json);
     return ret;
 }
 
@@ -258,25 +258,37 @@ static int read_node(struct graph_reader *g, const json_t *json, uint32_t index)
     return node->kind == NTK_NEFF_NODE_CORE ? read_kelf_of_node(r, attrs, node) : 0;
 }
 
-/* The size that def.json gives to an input or output of this name; 0 when no program has it. */
-static uint64_t var_bytes(const struct ntk_neff *neff, const char *name,
-                          enum ntk_neff_var_type type)
+/* What def.json says of inputs or outputs, by name: the first variable of all programs. */
+static int map_vars(struct reader *r, enum ntk_neff_var_type type, struct ntk_map *out_vars)
 {
+    const struct ntk_neff *neff = r->neff;
+
     for (uint32_t k = 0; k < neff->kelf_count; k++) {
         for (uint32_t s = 0; s < neff->kelfs[k].subgraph_count; s++) {
-            const struct ntk_neff_var *var =
-                ntk_neff_var_by_name(&neff->kelfs[k].subgraphs[s], name);
+            const struct ntk_neff_subgraph *subgraph = &neff->kelfs[k].subgraphs[s];
 
-            if (var && var->type == type) {
-                return var->bytes_count;
+            for (uint32_t v = 0; v < subgraph->var_count; v++) {
+                struct ntk_neff_var *var = &subgraph->vars[v];
+
+                if (var->type == type && !ntk_map_get(out_vars, var->name) &&
+                    ntk_map_put(out_vars, var->name, var) < 0) {
+                    return NO_MEMORY(r);
+                }
             }
         }
     }
     return 0;
 }
 
+static uint64_t var_bytes(const struct ntk_map *vars, const char *name)
+{
+    const struct ntk_neff_var *var = ntk_map_get(vars, name);
+
+    return var ? var->bytes_count : 0;
+}
+
 static void fill_io(const struct ntk_neff *neff, struct ntk_neff_entry entry,
-                    enum ntk_neff_var_type type, struct ntk_neff_io *io)
+                    const struct ntk_map *vars, struct ntk_neff_io *io)
 {
     const struct ntk_neff_tensor *tensor = ntk_neff_tensor_get(neff, entry);
 
@@ -284,17 +296,67 @@ static void fill_io(const struct ntk_neff *neff, struct ntk_neff_entry entry,
     io->dtype = tensor->dtype;
     io->dim_count = tensor->dim_count;
     memcpy(io->dims, tensor->dims, sizeof io->dims);
-    io->bytes_count = var_bytes(neff, tensor->name, type);
+    io->bytes_count = var_bytes(vars, tensor->name);
     if (io->bytes_count == 0) {
         io->bytes_count = tensor->bytes_count;
     }
     io->entry = entry;
 }
 
+static int read_inputs(struct reader *r, const struct ntk_map *vars, struct ntk_map *names)
+{
+    struct ntk_neff *neff = r->neff;
+
+    for (uint32_t i = 0; i < neff->node_count; i++) {
+        struct ntk_neff_node *node = &neff->nodes[i];
+
+        if (node->kind == NTK_NEFF_NODE_INPUT ||
+            (node->kind == NTK_NEFF_NODE_PARAM && !node->value &&
+             var_bytes(vars, node->name) > 0)) {
+            if (ntk_map_get(names, node->outputs[0].name)) {
+                return BAD(r, "%s: two inputs are called %s", graph_file, node->name);
+            }
+            if (ntk_map_put(names, node->outputs[0].name, node) < 0) {
+                return NO_MEMORY(r);
+            }
+            fill_io(neff, (struct ntk_neff_entry){ i, 0 }, vars,
+                    &neff->inputs[neff->input_count++]);
+        }
+    }
+    return 0;
+}
+
+static int read_heads(struct graph_reader *g, const json_t *heads, uint32_t head_count,
+                      const struct ntk_map *vars, struct ntk_map *names)
+{
+    struct ntk_neff *neff = g->r->neff;
+
+    for (uint32_t i = 0; i < head_count; i++) {
+        struct ntk_neff_entry entry;
+        int ret = read_entry(g, json_array_get(heads, i), neff->node_count, &entry);
+
+        if (ret < 0) {
+            return ret;
+        }
+        const char *name = ntk_neff_tensor_get(neff, entry)->name;
+        if (!ntk_map_get(names, name)) {
+            if (ntk_map_put(names, name, neff) < 0) {
+                return NO_MEMORY(g->r);
+            }
+            fill_io(neff, entry, vars, &neff->outputs[neff->output_count++]);
+        }
+    }
+    return 0;
+}
+
 static int read_io(struct graph_reader *g)
 {
     struct reader *r = g->r;
     struct ntk_neff *neff = r->neff;
+    struct ntk_map inputs = { 0 }; /* variables */
+    struct ntk_map outputs = { 0 };
+    struct ntk_map input_names = { 0 };
+    struct ntk_map output_names = { 0 };
     const json_t *heads;
     uint32_t head_count;
     int ret;
@@ -308,38 +370,16 @@ static int read_io(struct graph_reader *g)
     if (!neff->inputs || !neff->outputs) {
         return NO_MEMORY(r);
     }
-    for (uint32_t i = 0; i < neff->node_count; i++) {
-        const struct ntk_neff_node *node = &neff->nodes[i];
-
-        if (node->kind == NTK_NEFF_NODE_INPUT ||
-            (node->kind == NTK_NEFF_NODE_PARAM && !node->value &&
-             var_bytes(neff, node->name, NTK_NEFF_VAR_INPUT) > 0)) {
-            for (uint32_t k = 0; k < neff->input_count; k++) {
-                if (strcmp(neff->inputs[k].name, node->outputs[0].name) == 0) {
-                    return BAD(r, "%s: two inputs are called %s", graph_file, node->name);
-                }
-            }
-            fill_io(neff, (struct ntk_neff_entry){ i, 0 }, NTK_NEFF_VAR_INPUT,
-                    &neff->inputs[neff->input_count++]);
-        }
+    if ((ret = map_vars(r, NTK_NEFF_VAR_INPUT, &inputs)) == 0 &&
+        (ret = map_vars(r, NTK_NEFF_VAR_OUTPUT, &outputs)) == 0 &&
+        (ret = read_inputs(r, &inputs, &input_names)) == 0) {
+        ret = read_heads(g, heads, head_count, &outputs, &output_names);
     }
-    for (uint32_t i = 0; i < head_count; i++) {
-        struct ntk_neff_entry entry;
-        uint32_t k = 0;
-
-        ret = read_entry(g, json_array_get(heads, i), neff->node_count, &entry);
-        if (ret < 0) {
-            return ret;
-        }
-        while (k < neff->output_count &&
-               strcmp(neff->outputs[k].name, ntk_neff_tensor_get(neff, entry)->name) != 0) {
-            k++;
-        }
-        if (k == neff->output_count) {
-            fill_io(neff, entry, NTK_NEFF_VAR_OUTPUT, &neff->outputs[neff->output_count++]);
-        }
-    }
-    return 0;
+    ntk_map_fini(&inputs);
+    ntk_map_fini(&outputs);
+    ntk_map_fini(&input_names);
+    ntk_map_fini(&output_names);
+    return ret;
 }
 
 int neff_read_graph(struct reader *r)
@@ -394,6 +434,6 @@ int neff_read_graph(struct reader *r)
     ret = read_io(&g);
 
 out:
-    json_decref(json);
+    neff_json_drop(r, json);
     return ret;
 }

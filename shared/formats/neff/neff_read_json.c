@@ -12,6 +12,26 @@
 
 /* ---- memory that lives as long as the NEFF ---- */
 
+bool neff_budget_take(struct reader *r, uint64_t bytes)
+{
+    if (bytes > r->data->budget) {
+        r->is_over_budget = true;
+        return false;
+    }
+    r->data->budget -= bytes;
+    return true;
+}
+
+void neff_no_memory(struct reader *r)
+{
+    if (r->is_over_budget) {
+        (void)ntk_err_set(r->err, -ENOMEM, NTK_ERR_NO_OFFSET,
+                          "the content exceeds " NTK_NEFF_MEMORY_TEXT);
+    } else {
+        (void)ntk_err_no_memory(r->err);
+    }
+}
+
 void *neff_keep(struct reader *r, size_t count, size_t bytes)
 {
     struct neff_private *data = r->data;
@@ -27,7 +47,7 @@ void *neff_keep(struct reader *r, size_t count, size_t bytes)
     }
     if (data->blocks.count == 0 || total > data->block_bytes - data->block_used) {
         size_t block_bytes = total > BLOCK_BYTES ? total : BLOCK_BYTES;
-        void *block = calloc(1, block_bytes);
+        void *block = neff_budget_take(r, block_bytes) ? calloc(1, block_bytes) : NULL;
 
         if (!block || ntk_vec_push(&data->blocks, &block) < 0) {
             free(block);
@@ -187,63 +207,152 @@ int neff_get_texts(struct reader *r, const json_t *object, const char *what, con
     return 0;
 }
 
-/* What a tree of jansson takes at most, by the characters that begin its values. Those in texts
- * count too. */
-static uint64_t tree_bytes(const uint8_t *text, size_t bytes_count)
+static int is_json_affordable(struct reader *r, const char *where, const char *text, size_t bytes,
+                              uint64_t *out_cost)
 {
-    static const uint8_t costs[256] = { [','] = 80, [':'] = 96, ['['] = 136, ['{'] = 232 };
-    uint64_t sum = bytes_count + 256;
-
-    for (size_t i = 0; i < bytes_count; i++) {
-        sum += costs[text[i]];
-    }
-    return sum;
-}
-
-int neff_parse(struct reader *r, const struct ntk_neff_member *member, json_t **out)
-{
-    json_error_t error;
-
-    if (member->bytes_count > NTK_NEFF_JSON_BYTES_MAX) {
-        (void)ntk_err_set(r->err, -EFBIG, NTK_ERR_NO_OFFSET, "%s is too large for JSON",
-                          member->name);
-        return -EFBIG;
-    }
-    if (!neff_memory_has(r, tree_bytes(member->bytes, member->bytes_count))) {
+    *out_cost = ntk_json_tree_bytes(text, bytes);
+    if (*out_cost > r->data->budget || bytes > r->data->work) {
         (void)ntk_err_set(r->err, -ENOMEM, NTK_ERR_NO_OFFSET,
-                          "%s of %zu bytes takes more memory than is free", member->name,
-                          member->bytes_count);
+                          "%s: %zu bytes of JSON exceed " NTK_NEFF_MEMORY_TEXT, where, bytes);
         return -ENOMEM;
     }
-    *out = json_loadb((const char *)member->bytes, member->bytes_count, 0, &error);
+    if (!neff_memory_has(r, *out_cost)) {
+        (void)ntk_err_set(r->err, -ENOMEM, NTK_ERR_NO_OFFSET,
+                          "%s of %zu bytes takes more memory than is free", where, bytes);
+        return -ENOMEM;
+    }
+    r->data->work -= bytes;
+    return 0;
+}
+
+int neff_parse_text(struct reader *r, const char *where, const char *text, size_t bytes_count,
+                    json_t **out)
+{
+    json_error_t error;
+    uint64_t cost;
+    int ret = is_json_affordable(r, where, text, bytes_count, &cost);
+
+    if (ret < 0) {
+        return ret;
+    }
+    *out = json_loadb(text, bytes_count, JSON_DECODE_ANY, &error);
     if (!*out) {
         if (json_error_code(&error) == json_error_out_of_memory) {
             return NO_MEMORY(r);
         }
         (void)ntk_err_set(r->err, -EBADMSG, error.position > 0 ? (uint64_t)error.position : 0,
-                          "%s: %s", member->name, error.text);
+                          "%s: %s", where, error.text);
         return -EBADMSG;
     }
-    if (!json_is_object(*out)) {
+    if (ntk_map_put_number(&r->data->costs, (uintptr_t)*out, (void *)(uintptr_t)cost) < 0) {
         json_decref(*out);
         *out = NULL;
-        return BAD(r, "%s: not a JSON object", member->name);
+        return NO_MEMORY(r);
+    }
+    r->data->budget -= cost;
+    return 0;
+}
+
+void neff_json_drop(struct reader *r, json_t *json)
+{
+    if (json) {
+        r->data->budget += (uintptr_t)ntk_map_remove_number(&r->data->costs, (uintptr_t)json);
+        json_decref(json);
+    }
+}
+
+static int parse_object(struct reader *r, const char *where, const char *text, size_t bytes_count,
+                        json_t **out)
+{
+    int ret;
+
+    if (bytes_count > NTK_NEFF_JSON_BYTES_MAX) {
+        (void)ntk_err_set(r->err, -EFBIG, NTK_ERR_NO_OFFSET, "%s is too large for JSON", where);
+        return -EFBIG;
+    }
+    ret = neff_parse_text(r, where, text, bytes_count, out);
+    if (ret == 0 && !json_is_object(*out)) {
+        neff_json_drop(r, *out);
+        *out = NULL;
+        ret = BAD(r, "%s: not a JSON object", where);
+    }
+    return ret;
+}
+
+int neff_parse(struct reader *r, const struct ntk_neff_member *member, json_t **out)
+{
+    return parse_object(r, member->name, (const char *)member->bytes, member->bytes_count, out);
+}
+
+int neff_parse_apart(struct reader *r, const char *where, const char *text, size_t bytes_count,
+                     const char *key, json_t **out, struct ntk_json_list *out_list)
+{
+    struct ntk_json_list list;
+    char *rest;
+    size_t before;
+    size_t after;
+    int ret;
+
+    *out_list = (struct ntk_json_list){ .text = NULL };
+    if (!ntk_json_list_find(text, bytes_count, key, &list)) {
+        return parse_object(r, where, text, bytes_count, out);
+    }
+    before = (size_t)(list.text - text);
+    after = bytes_count - before - list.text_bytes;
+    rest = malloc(before + 2 + after);
+    if (!rest) {
+        return NO_MEMORY(r);
+    }
+    memcpy(rest, text, before);
+    memcpy(rest + before, "[]", 2);
+    memcpy(rest + before + 2, list.text + list.text_bytes, after);
+    ret = parse_object(r, where, rest, before + 2 + after, out);
+    free(rest);
+    if (ret < 0) {
+        return ret;
+    }
+    if (json_array_size(json_object_get(*out, key)) > 0) {
+        neff_json_drop(r, *out);
+        *out = NULL;
+        return BAD(r, "%s: duplicate key \"%s\"", where, key);
+    }
+    *out_list = list;
+    return 0;
+}
+
+static int member_of(struct reader *r, const char *name, const struct ntk_neff_member **out)
+{
+    *out = ntk_neff_member_get(r->neff, name);
+    if (!*out) {
+        return BAD(r, "the archive has no %s", name);
+    }
+    if (!(*out)->bytes) {
+        return BAD(r, "%s: %zu bytes that no other member names", name, (*out)->bytes_count);
     }
     return 0;
 }
 
 int neff_load_json(struct reader *r, const char *name, json_t **out)
 {
-    const struct ntk_neff_member *member = ntk_neff_member_get(r->neff, name);
+    const struct ntk_neff_member *member;
+    int ret = member_of(r, name, &member);
 
-    if (!member) {
-        return BAD(r, "the archive has no %s", name);
-    }
-    if (!member->bytes) {
-        return BAD(r, "%s: %zu bytes that no other member names", name, member->bytes_count);
+    if (ret < 0) {
+        return ret;
     }
     *out = ntk_map_remove_number(&r->data->parsed, (uintptr_t)member->bytes);
     return *out ? 0 : neff_parse(r, member, out);
+}
+
+int neff_load_json_apart(struct reader *r, const char *name, const char *key, json_t **out,
+                         struct ntk_json_list *out_list)
+{
+    const struct ntk_neff_member *member;
+    int ret = member_of(r, name, &member);
+
+    return ret < 0 ? ret
+                   : neff_parse_apart(r, name, (const char *)member->bytes, member->bytes_count,
+                                      key, out, out_list);
 }
 
 const char *neff_folder_of(struct reader *r, const char *path)

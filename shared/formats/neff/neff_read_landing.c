@@ -33,7 +33,7 @@ void neff_lander_note(struct neff_lander *lander, const struct ntk_neff_member *
     (void)neff_parse(r, member, &def);
     r->err = err;
     if (!def || ntk_map_put_number(&r->data->parsed, (uintptr_t)member->bytes, def) < 0) {
-        json_decref(def);
+        neff_json_drop(r, def);
         return;
     }
     json_object_foreach(json_object_get(def, "var"), name, var)

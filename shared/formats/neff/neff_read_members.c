@@ -6,10 +6,12 @@
  * the first pass keeps what fits into a room that goes by the size of the payload. Where that was
  * not all, the members that are named, from neff.json downwards, are fetched by further passes, one
  * for each step of the way; what nobody names never is in memory. All of it must fit into what the
- * machine has free.
+ * machine has free. Constants, code and inputs may have any size below that, since a core needs all
+ * of it; everything else must fit into the budget of the NEFF.
  */
 #include "shared/formats/neff/neff_read_private.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +26,9 @@
 /* neff.json, kelf, def.json, engine JSON, and the tables that this one names */
 #define STEPS_MAX 8
 
+/* What a member is wanted for; the larger one counts. */
+enum want { WANT_NOTHING, WANT_CONTENT, WANT_PAYLOAD };
+
 /* One look at the archive. */
 struct look {
     struct reader *r;
@@ -33,9 +38,10 @@ struct look {
     struct neff_hasher hasher;
     uint64_t room;     /* left for members that nobody named yet */
     bool has_left_out; /* something did not find room */
-    bool *wanted;      /* by index; NULL in the first pass */
+    uint8_t *wanted;   /* enum want by index; NULL in the first pass */
     bool *walked;
-    const char *refused; /* kept; a member that is wanted and larger than the memory */
+    const char *refused;   /* kept; a member that is wanted and larger than the memory */
+    bool is_refused_by_us; /* ... than the budget */
 };
 
 static const struct ntk_tar_limits limits = { NTK_NEFF_INFLATED_BYTES_MAX, NTK_NEFF_MEMBERS_MAX,
@@ -79,18 +85,38 @@ static bool look_keep(void *ctx, size_t index, const char *name, uint64_t bytes_
     struct look *look = ctx;
 
     if (look->wanted) {
-        if (look->wanted[index] && !neff_memory_take(look->r, bytes_count)) {
+        bool is_over = look->wanted[index] == WANT_CONTENT && bytes_count > look->r->data->budget;
+
+        if (look->wanted[index] && (is_over || !neff_memory_take(look->r, bytes_count))) {
+            look->is_refused_by_us |= !look->refused && is_over;
             look->refused = look->refused ? look->refused : neff_keep_text(look->r, name);
             return false;
         }
+        look->r->data->budget -= look->wanted[index] == WANT_CONTENT ? bytes_count : 0;
         return look->wanted[index];
     }
-    if (bytes_count > look->room || !neff_memory_take(look->r, bytes_count)) {
+    if (bytes_count > look->room || bytes_count > look->r->data->budget ||
+        !neff_memory_take(look->r, bytes_count)) {
         look->has_left_out = true;
         return false;
     }
     look->room -= bytes_count;
+    look->r->data->budget -= bytes_count;
     return true;
+}
+
+/* Of code that is not needed only this is: whether there is any. */
+static int look_pass(void *ctx, const char *name, const uint8_t *block, size_t bytes_count,
+                     bool is_last, struct ntk_err *err)
+{
+    struct look *look = ctx;
+    struct ntk_map *filled = &look->r->data->filled;
+
+    (void)is_last;
+    if (neff_is_all_zero(block, bytes_count) || ntk_map_get(filled, name)) {
+        return 0;
+    }
+    return ntk_map_put(filled, name, look) < 0 ? ntk_err_no_memory(err) : 0;
 }
 
 /* Reads the archive; the first time all of it goes through the hash. */
@@ -102,6 +128,7 @@ static int look_read(struct look *look, struct ntk_tar *out_tar)
                                    .land_bytes_min =
                                        options->landing ? options->landing->bytes_min : 0,
                                    .keep = look_keep,
+                                   .pass = options->leave_code && !look->wanted ? look_pass : NULL,
                                    .consume = check_hash ? look_consume : NULL,
                                    .ctx = look };
     size_t payload_bytes = (size_t)look->r->neff->header.data_size;
@@ -111,76 +138,88 @@ static int look_read(struct look *look, struct ntk_tar *out_tar)
 
 /* ---- members that are named ---- */
 
-static void want(struct look *look, const char *name)
+static void want(struct look *look, const char *name, enum want how)
 {
     const struct ntk_neff_member *member = ntk_neff_member_get(look->r->neff, name);
 
     if (member) {
-        look->wanted[member - look->r->neff->members] = true;
+        uint8_t *wanted = &look->wanted[member - look->r->neff->members];
+        *wanted = how > *wanted ? how : *wanted;
     }
 }
 
-static int want_below(struct look *look, const char *folder, const char *name)
+static void want_below(struct look *look, const char *folder, const char *name, enum want how)
 {
-    const char *path = neff_join(look->r, folder, name);
+    char path[NTK_NEFF_MEMBER_NAME_MAX + 1];
+    size_t bytes =
+        (size_t)snprintf(path, sizeof path, "%s%s%s", folder, folder[0] ? "/" : "", name);
 
-    if (!path) {
-        return NO_MEMORY(look->r);
+    if (bytes < sizeof path) {
+        want(look, path, how);
     }
-    want(look, path);
-    return 0;
+}
+
+/* What texts below this key name, seen from who wants what it holds `how`. */
+static enum want want_of(const struct look *look, const char *key, enum want how)
+{
+    if (neff_is_code_key(key)) {
+        return look->options->leave_code ? WANT_NOTHING : WANT_PAYLOAD;
+    }
+    /* Constants of a definition, code of a CPU node: for who runs it. */
+    if (strcmp(key, "var") == 0 || strcmp(key, "library") == 0 || strcmp(key, "file_name") == 0) {
+        return look->options->leave_constants ? WANT_NOTHING : WANT_PAYLOAD;
+    }
+    /* Debug members are wanted by their names, for whoever wants them. */
+    return ntk_str_ends_with(key, "_dbg") ? WANT_NOTHING : how;
 }
 
 /* Every text that is the name of a member, seen from the folder of the JSON or from the root. */
-static int walk(struct look *look, const char *folder, const json_t *value)
+static void walk(struct look *look, const char *folder, const json_t *value, enum want how)
 {
     const char *text = json_string_value(value);
     const char *key;
     json_t *below;
     size_t index;
 
+    if (how == WANT_NOTHING) {
+        return;
+    }
     if (text) {
-        want(look, text);
-        return folder[0] ? want_below(look, folder, text) : 0;
+        want(look, text, how);
+        if (folder[0]) {
+            want_below(look, folder, text, how);
+        }
     }
     json_array_foreach(value, index, below)
     {
-        int ret = walk(look, folder, below);
-        if (ret < 0) {
-            return ret;
-        }
+        walk(look, folder, below, how);
     }
     json_object_foreach((json_t *)(uintptr_t)value, key, below)
     {
-        /* Constants of a definition, code of a CPU node: for who runs it. */
-        bool is_left = look->options->leave_constants &&
-                       (strcmp(key, "var") == 0 || strcmp(key, "library") == 0 ||
-                        strcmp(key, "file_name") == 0);
-        int ret = is_left ? 0 : walk(look, folder, below);
-        if (ret < 0) {
-            return ret;
-        }
+        walk(look, folder, below, want_of(look, key, how));
     }
-    return 0;
 }
 
 static int walk_member(struct look *look, const struct ntk_neff_member *member)
 {
     struct reader *r = look->r;
     const char *folder = neff_folder_of(r, member->name);
+    struct ntk_json_list transfers; /* name no members */
     json_t *json = NULL;
-    int ret = folder ? neff_parse(r, member, &json) : NO_MEMORY(r);
+    int ret = folder ? neff_parse_apart(r, member->name, (const char *)member->bytes,
+                                        member->bytes_count, "dma", &json, &transfers)
+                     : NO_MEMORY(r);
 
     if (ret < 0) {
         return ret;
     }
-    ret = walk(look, folder, json);
-    json_decref(json);
-    if (ret == 0 && strcmp(ntk_str_base_name(member->name), "def.json") == 0) {
+    walk(look, folder, json, WANT_CONTENT);
+    neff_json_drop(r, json);
+    if (strcmp(ntk_str_base_name(member->name), "def.json") == 0) {
         neff_lander_note(&look->lander, member);
-        ret = want_below(look, folder, "tensor_map.json"); /* its name stands nowhere */
+        want_below(look, folder, "tensor_map.json", WANT_CONTENT); /* its name stands nowhere */
     }
-    return ret;
+    return 0;
 }
 
 /* Walks the JSON that is wanted and there. True: there was some. */
@@ -210,8 +249,8 @@ static int fetch(struct look *look)
 {
     struct ntk_tar *tar = &look->r->data->tar;
     struct ntk_tar again = { 0 };
-    bool *wanted = look->wanted;
-    bool *missing = neff_keep(look->r, tar->member_count, sizeof *missing);
+    uint8_t *wanted = look->wanted;
+    uint8_t *missing = neff_keep(look->r, tar->member_count, sizeof *missing);
     bool is_any = false;
     int ret;
 
@@ -219,7 +258,7 @@ static int fetch(struct look *look)
         return NO_MEMORY(look->r);
     }
     for (size_t i = 0; i < tar->member_count; i++) {
-        missing[i] = wanted[i] && tar->members[i].is_left_out;
+        missing[i] = tar->members[i].is_left_out ? wanted[i] : WANT_NOTHING;
         is_any |= missing[i];
     }
     if (!is_any) {
@@ -230,7 +269,9 @@ static int fetch(struct look *look)
     look->wanted = wanted;
     if (ret == 0 && look->refused) {
         (void)ntk_err_set(look->r->err, -ENOMEM, NTK_ERR_NO_OFFSET,
-                          "%s does not fit into the memory that is free", look->refused);
+                          look->is_refused_by_us ? "%s exceeds " NTK_NEFF_MEMORY_TEXT
+                                                 : "%s does not fit into the memory that is free",
+                          look->refused);
         ret = -ENOMEM;
     }
     for (size_t i = 0; ret == 0 && i < tar->member_count; i++) {
@@ -262,13 +303,16 @@ static int fetch_named(struct look *look)
     if (!look->wanted || !look->walked) {
         return NO_MEMORY(look->r);
     }
-    want(look, "neff.json");
-    want(look, "info.json");
+    want(look, "neff.json", WANT_CONTENT);
+    want(look, "info.json", WANT_CONTENT);
     for (uint32_t i = 0; i < neff->member_count; i++) {
         const char *name = neff->members[i].name;
 
-        look->wanted[i] |= look->options->keep_inputs && ntk_str_starts_with(name, "inputs/");
-        look->wanted[i] |= look->options->keep_debug && is_dbg(name);
+        if (look->options->keep_inputs && ntk_str_starts_with(name, "inputs/")) {
+            look->wanted[i] = WANT_PAYLOAD;
+        } else if (look->options->keep_debug && is_dbg(name)) {
+            look->wanted[i] = WANT_CONTENT;
+        }
     }
     for (int step = 0; step < STEPS_MAX && is_any && ret == 0; step++) {
         is_any = false;

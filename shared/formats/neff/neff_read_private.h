@@ -11,6 +11,7 @@
 #include <jansson.h>
 #include <openssl/evp.h>
 
+#include "shared/base/json_place.h"
 #include "shared/base/map.h"
 #include "shared/base/vec.h"
 #include "shared/formats/common/tar.h"
@@ -25,6 +26,10 @@ struct neff_private {
     struct ntk_tar tar;
     struct ntk_map members;
     struct ntk_map parsed; /* json_t * of members that were parsed early, by their bytes */
+    struct ntk_map costs;  /* memory of each tree that is there, by its json_t * */
+    struct ntk_map filled; /* members that were left out and are not all zeros, by name */
+    uint64_t budget;       /* memory that texts, trees and records may still take */
+    uint64_t work;         /* bytes of JSON that may still be parsed: one text may be named often */
     struct ntk_vec blocks; /* void *: what strings and arrays lie in */
     size_t block_used;     /* of the last block */
     size_t block_bytes;
@@ -36,6 +41,8 @@ struct reader {
     struct neff_private *data;
     struct ntk_err *err;
     bool leave_constants;
+    bool leave_code;
+    bool is_over_budget;
     uint64_t memory_taken; /* by members */
     uint64_t memory_limit; /* of it; 0: not asked for yet */
 };
@@ -43,7 +50,7 @@ struct reader {
 /* The code is spelt out, so that whoever reads the code (a tool too) sees that it is negative. */
 #define BAD(r, ...) \
     ((void)ntk_err_set((r)->err, -EBADMSG, NTK_ERR_NO_OFFSET, __VA_ARGS__), -EBADMSG)
-#define NO_MEMORY(r) ((void)ntk_err_no_memory((r)->err), -ENOMEM)
+#define NO_MEMORY(r) (neff_no_memory(r), -ENOMEM)
 
 struct group_reader {
     struct reader *r;
@@ -53,14 +60,23 @@ struct group_reader {
     uint32_t group;
 };
 
-/* Zeroed memory that lives as long as the NEFF; NULL without any. */
+/* Says whether the machine has no more memory, or the budget of the NEFF is used up. */
+void neff_no_memory(struct reader *r);
+/* What texts, trees and records of a NEFF of this size may take: with the file itself 4 times its
+ * size and 64 MiB. What a good one holds needs less; only one that is made for it needs more. */
+#define NEFF_BUDGET(file_bytes) ((file_bytes)*3 + (UINT64_C(56) << 20))
+bool neff_budget_take(struct reader *r, uint64_t bytes);
 /* neff_read_subgraph.c: the content of a constant whose file_name is seen from this folder; `where`
  * is who has it, for sentences. A size of 0 becomes that of the file. */
 int neff_read_constant(struct reader *r, const char *where, const char *folder,
                        struct ntk_neff_var *var);
+/* neff_read_subgraph.c: whether this key of a def.json or engine JSON names the code of an engine. */
+bool neff_is_code_key(const char *key);
+bool neff_is_all_zero(const uint8_t *bytes, size_t count);
 /* neff_read_tables.c: dve_tables of an engine JSON in this folder. */
 int neff_read_tables(struct reader *r, const json_t *json, const char *where, const char *folder,
                      struct ntk_neff_engine *engine);
+/* Zeroed memory that lives as long as the NEFF; NULL without any. */
 void *neff_keep(struct reader *r, size_t count, size_t bytes);
 const char *neff_keep_text(struct reader *r, const char *text);
 /* Integers, integral reals and numbers in texts. */
@@ -79,11 +95,21 @@ int neff_get_array(struct reader *r, const json_t *object, const char *what, con
                    bool required, size_t max, const json_t **out, uint32_t *out_count);
 int neff_get_texts(struct reader *r, const json_t *object, const char *what, const char *key,
                    const char ***out, uint32_t *out_count);
-/* Parses a member, unless the tree would not fit into the memory; the caller gives it back with
- * json_decref. */
+/* Parses a member, unless the tree would not fit into the memory; neff_json_drop() gives it back.
+ */
 int neff_parse(struct reader *r, const struct ntk_neff_member *member, json_t **out);
 /* The same, by name. */
 int neff_load_json(struct reader *r, const char *name, json_t **out);
+/* The same, except for the elements of one list, which may be most of it: they are parsed one at a
+ * time by neff_parse_apart(). list->text is NULL when there is no such list. */
+int neff_load_json_apart(struct reader *r, const char *name, const char *key, json_t **out,
+                         struct ntk_json_list *out_list);
+int neff_parse_apart(struct reader *r, const char *where, const char *text, size_t bytes_count,
+                     const char *key, json_t **out, struct ntk_json_list *out_list);
+/* One element; an object. */
+int neff_parse_text(struct reader *r, const char *where, const char *text, size_t bytes_count,
+                    json_t **out);
+void neff_json_drop(struct reader *r, json_t *json); /* NULL is fine */
 /* "folder/name", kept. */
 const char *neff_join(struct reader *r, const char *folder, const char *name);
 /* "sg00" of "sg00/def.json", kept; "" of "def.json". */
@@ -141,7 +167,8 @@ void neff_lander_fini(struct neff_lander *lander);
 int neff_read_graph(struct reader *r);
 
 /* neff_read_dma.c: one descriptor group of an engine JSON. */
-int neff_read_group(struct group_reader *g, const json_t *json, struct ntk_neff_dma_group *group);
+int neff_read_group(struct group_reader *g, const char *text, size_t bytes_count,
+                    struct ntk_neff_dma_group *group);
 
 /* neff_read_triggers.c: groups of one id in one function are equally many descriptors. */
 int neff_check_triggers(const struct group_reader *g, const struct ntk_neff_engine *engine);

@@ -384,7 +384,13 @@ out:
 
 /* ---- engines ---- */
 
-static bool all_zero(const uint8_t *bytes, size_t count)
+bool neff_is_code_key(const char *key)
+{
+    return strcmp(key, "instr") == 0 ||
+           neff_lookup(key, engine_code_keys, COUNT_OF(engine_code_keys)) >= 0;
+}
+
+bool neff_is_all_zero(const uint8_t *bytes, size_t count)
 {
     return count == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, count - 1) == 0);
 }
@@ -418,14 +424,17 @@ static int read_engine_json(struct reader *r, const struct ntk_neff_subgraph *su
 {
     const char *where = neff_join(r, subgraph->folder, engine->json_name);
     struct group_reader g = { r, subgraph, vars, where, 0 };
-    const json_t *list;
+    struct ntk_json_list list;
+    const char *text;
+    size_t bytes;
+    size_t count;
     json_t *json;
     int ret;
 
     if (!where) {
         return NO_MEMORY(r);
     }
-    ret = neff_load_json(r, where, &json);
+    ret = neff_load_json_apart(r, where, "dma", &json, &list);
     if (ret < 0) {
         return ret;
     }
@@ -435,26 +444,32 @@ static int read_engine_json(struct reader *r, const struct ntk_neff_subgraph *su
         (ret = neff_get_texts(r, json, where, "activation_function_sets", &engine->sets,
                               &engine->set_count)) < 0 ||
         (ret = neff_get_text(r, json, where, "act_info", NULL, &engine->act_info_name)) < 0 ||
-        (ret = neff_read_tables(r, json, where, subgraph->folder, engine)) < 0 ||
-        (ret = neff_get_array(r, json, where, "dma", false, ARRAY_MAX, &list,
-                              &engine->group_count)) < 0) {
+        (ret = neff_read_tables(r, json, where, subgraph->folder, engine)) < 0) {
         goto out;
     }
-    engine->groups = neff_keep(r, engine->group_count, sizeof *engine->groups);
+    if (!list.text && json_object_get(json, "dma")) {
+        ret = BAD(r, "%s: dma is not a list", where);
+        goto out;
+    }
+    count = list.text ? ntk_json_list_count(&list) : 0;
+    engine->groups = count <= ARRAY_MAX ? neff_keep(r, count, sizeof *engine->groups) : NULL;
     if (!engine->groups) {
-        ret = NO_MEMORY(r);
+        ret = count <= ARRAY_MAX
+                  ? NO_MEMORY(r)
+                  : BAD(r, "%s: dma has %zu elements, more than %d", where, count, ARRAY_MAX);
         goto out;
     }
-    for (uint32_t i = 0; i < engine->group_count; i++) {
-        ret = neff_read_group(&g, json_array_get(list, i), &engine->groups[i]);
+    while (list.text && ntk_json_list_next(&list, &text, &bytes)) {
+        ret = neff_read_group(&g, text, bytes, &engine->groups[engine->group_count]);
         if (ret < 0) {
             goto out;
         }
+        engine->group_count++;
     }
     ret = neff_check_triggers(&g, engine);
 
 out:
-    json_decref(json);
+    neff_json_drop(r, json);
     return ret;
 }
 
@@ -491,7 +506,7 @@ static int read_engine(struct reader *r, struct ntk_neff_subgraph *subgraph, con
     if (!member) {
         return BAD(r, "the archive has no %s", path);
     }
-    if (!member->bytes) {
+    if (!member->bytes && !r->leave_code) {
         return BAD(r, "%s: %zu bytes that no other member names", path, member->bytes_count);
     }
     if (member->bytes_count % NTK_ISA_SLOT_BYTES != 0) {
@@ -500,7 +515,8 @@ static int read_engine(struct reader *r, struct ntk_neff_subgraph *subgraph, con
     }
     engine->code = member->bytes;
     engine->code_bytes = member->bytes_count;
-    engine->is_empty = all_zero(member->bytes, member->bytes_count);
+    engine->is_empty = member->bytes ? neff_is_all_zero(member->bytes, member->bytes_count)
+                                     : !ntk_map_get(&r->data->filled, member->name);
     if (!engine->is_empty && engine->nsx_version == 0) {
         r->neff->is_vendor = true;
     }
@@ -574,7 +590,7 @@ static int read_act_info(struct reader *r, struct ntk_neff_subgraph *subgraph)
     }
 
 out:
-    json_decref(json);
+    neff_json_drop(r, json);
     return ret;
 }
 
@@ -626,7 +642,7 @@ static int read_tensor_map(struct reader *r, struct ntk_neff_subgraph *subgraph)
     }
 
 out:
-    json_decref(json);
+    neff_json_drop(r, json);
     return ret;
 }
 
@@ -752,6 +768,6 @@ int neff_read_subgraph(struct reader *r, const json_t *row, const char *where,
 
 out:
     ntk_map_fini(&vars);
-    json_decref(def);
+    neff_json_drop(r, def);
     return ret;
 }

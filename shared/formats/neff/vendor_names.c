@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/base/json_place.h"
+
 /* Semaphores that the vendor's runtime gives to engines in each program. */
 static const struct {
     uint8_t number;
@@ -78,7 +80,9 @@ static int name_functions(struct ntk_vendor_names *names, const struct ntk_neff 
         char path[NTK_NEFF_MEMBER_NAME_MAX + 8];
         snprintf(path, sizeof path, "%s/%s.json", subgraph->folder, engine->sets[s]);
         const struct ntk_neff_member *member = ntk_neff_member_get(neff, path);
-        if (member && member->bytes && !member->is_landed) {
+        if (member && member->bytes && !member->is_landed &&
+            ntk_json_tree_bytes((const char *)member->bytes, member->bytes_count) <=
+                ntk_neff_memory_left(neff)) {
             ret = ntk_vendor_names_add_set(names, member->bytes, member->bytes_count);
         }
     }

@@ -178,7 +178,7 @@ static void what_is_named_is_there_wherever_it_stands(void **state)
 
         archive_make(&a, 26 * MIB);
         put_zeros_first(&a, names, 3, zeros, 8 * MIB);
-        pad(&a, large[i], 25 * MIB);
+        pad(&a, large[i], 12 * MIB);
         bytes = archive_pack(&a, &count);
         if (ntk_neff_open_bytes(bytes, count, &neff, &err) != 0) {
             fail_msg("%s", err.text);
@@ -220,7 +220,7 @@ static void a_constant_that_is_fetched_later_lands_too(void **state)
 
     archive_make(&a, 26 * MIB);
     put_zeros_first(&a, names, 3, zeros, 8 * MIB);
-    pad(&a, "sg00/def.json", 25 * MIB);
+    pad(&a, "sg00/def.json", 12 * MIB);
     bytes = archive_pack(&a, &count);
     assert_int_equal(ntk_neff_open_with(bytes, count, &options, &neff, NULL), 0);
     assert_int_equal(neff->hash, NTK_NEFF_HASH_MATCHES);
@@ -299,9 +299,114 @@ static void what_does_not_fit_into_the_memory_is_refused(void **state)
     free(bytes);
 }
 
+/* A member with one more key, whose value is a list of so many elements. */
+static void add_list(struct archive *a, const char *name, const char *key, const char *element,
+                     size_t count)
+{
+    size_t element_bytes = strlen(element);
+    char *to;
+
+    pad(a, name, count * element_bytes + 64);
+    to = a->padded + sprintf(a->padded, "{\"%s\":[%s", key, element + 1);
+    for (size_t k = 1; k < count; k++) {
+        memcpy(to, element, element_bytes);
+        to += element_bytes;
+    }
+    memcpy(to, "],", 2);
+    *strchr(to + 2, '{') = ' ';
+}
+
+static const struct ntk_neff_open_options look_only = { .leave_constants = true,
+                                                        .leave_code = true };
+
+static int is_refused_in_little_memory(const uint8_t *bytes, size_t count)
+{
+    struct ntk_err err = { 0 };
+    struct ntk_neff *neff = NULL;
+    long before = peak_kib();
+    int ret = ntk_neff_open_with(bytes, count, &look_only, &neff, &err);
+    long grown = peak_kib() - before;
+
+    ntk_neff_close(neff);
+    if (ret != -ENOMEM || !strstr(err.text, NTK_NEFF_MEMORY_TEXT) ||
+        grown > (long)(4 * count / 1024 + 64 * 1024)) {
+        (void)fprintf(stderr, "%d: %s; %ld KiB for a file of %zu bytes\n", ret, err.text, grown,
+                      count);
+        return 1;
+    }
+    return 0;
+}
+
+/* Method: a list of small values that packs a thousandfold, in each JSON member that is read. */
+static void json_stays_within_what_the_size_of_the_file_allows(void **state)
+{
+    static const struct {
+        const char *member, *key, *element;
+    } bombs[] = {
+        { "neff.json", "a", ",[]" },      { "info.json", "a", ",{}" },
+        { "kelf-0.json", "a", ",0" },     { "sg00/def.json", "a", ",\"\"" },
+        { "sg00/PE.json", "dma", ",{}" }, { "sg00/PE.json", "a", ",[0]" },
+    };
+
+    for (size_t i = 0; i < sizeof bombs / sizeof bombs[0]; i++) {
+        struct archive a = { .count = 0 };
+        uint8_t *bytes;
+        size_t count;
+
+        archive_make(&a, 64);
+        add_list(&a, bombs[i].member, bombs[i].key, bombs[i].element,
+                 4 * MIB / strlen(bombs[i].element));
+        bytes = archive_pack(&a, &count);
+        if (in_child(is_refused_in_little_memory, bytes, count) != 0) {
+            fail_msg("%s", bombs[i].member);
+        }
+        free(bytes);
+    }
+}
+
+static int looks_at_code_in_little_memory(const uint8_t *bytes, size_t count)
+{
+    struct ntk_neff *neff = NULL;
+    long before = peak_kib();
+    int ret = ntk_neff_open_with(bytes, count, &look_only, &neff, NULL);
+    int bad = ret != 0 || peak_kib() - before > (long)(4 * count / 1024 + 64 * 1024);
+
+    if (neff) {
+        const struct ntk_neff_engine *pe = &neff->kelfs[0].subgraphs[0].engines[NTK_ISA_ENGINE_PE];
+
+        bad |= pe->code || pe->code_bytes != 80 * MIB || pe->is_empty;
+    }
+    ntk_neff_close(neff);
+    return bad;
+}
+
+/* Method: code that packs a thousandfold, of which only the last byte is not zero. */
+static void code_is_not_in_memory_for_who_only_looks(void **state)
+{
+    struct archive a = { .count = 0 };
+    char *code = calloc(1, 80 * MIB);
+    uint8_t *bytes;
+    size_t count;
+
+    code[80 * MIB - 1] = 1;
+    archive_make(&a, 64);
+    for (size_t i = 0; i < a.count; i++) {
+        if (strcmp(a.members[i].name, "sg00/PE.bin") == 0) {
+            a.members[i].bytes = code;
+            a.members[i].bytes_count = 80 * MIB;
+        }
+    }
+    bytes = archive_pack(&a, &count);
+    free(code);
+    assert_int_equal(in_child(looks_at_code_in_little_memory, bytes, count), 0);
+    free(bytes);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(json_stays_within_what_the_size_of_the_file_allows),
+        cmocka_unit_test(code_is_not_in_memory_for_who_only_looks),
         cmocka_unit_test(what_nobody_names_is_not_in_memory),
         cmocka_unit_test(what_is_named_is_there_wherever_it_stands),
         cmocka_unit_test(a_constant_that_is_fetched_later_lands_too),
