@@ -19,7 +19,7 @@
 
 #define NRT_CALL(result, name, parameters, arguments)   \
     FORWARD(CALL_##name, result, parameters, arguments) \
-    result name parameters __attribute__((ifunc("pick_CALL_" #name)));
+    result name parameters __attribute__((alias("forward_CALL_" #name)));
 
 /* How the version is bound to a name: one that the other form has too is not the default. */
 #define BIND_nrta_cc_prepare "@"
@@ -35,12 +35,20 @@
 #define BIND_nrta_tensor_read "@"
 #define BIND_nrta_tensor_write "@"
 
-#define NRT_CALL_2(result, name, parameters, arguments)                             \
-    FORWARD(CALL_2_##name, result, parameters, arguments)                           \
-    result export_2_##name parameters __attribute__((ifunc("pick_CALL_2_" #name))); \
+#define NRT_CALL_2(result, name, parameters, arguments)                                \
+    FORWARD(CALL_2_##name, result, parameters, arguments)                              \
+    result export_2_##name parameters __attribute__((alias("forward_CALL_2_" #name))); \
     __asm__(".symver export_2_" #name "," #name BIND_##name INTERPOSE_NODE_2);
 #include "runtime-hooks/nrt/nrt_calls.def"
 #pragma GCC visibility pop
+
+#define EXPORT(call) \
+    [call] = { (interpose_function)forward_##call, (interpose_function)pick_##call },
+const struct interpose_export interpose_exports_2[INTERPOSE_CALLS] = {
+#define NRT_CALL(result, name, parameters, arguments) EXPORT(CALL_##name)
+#define NRT_CALL_2(result, name, parameters, arguments) EXPORT(CALL_2_##name)
+#include "runtime-hooks/nrt/nrt_calls.def"
+};
 
 const interpose_function interpose_absent_2[INTERPOSE_CALLS] = {
 #define NRT_CALL(result, name, parameters, arguments) \

@@ -12,12 +12,19 @@
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-#define NRT_CALL_3(result, name, parameters, arguments)                             \
-    FORWARD(CALL_3_##name, result, parameters, arguments)                           \
-    result export_3_##name parameters __attribute__((ifunc("pick_CALL_3_" #name))); \
+#define NRT_CALL_3(result, name, parameters, arguments)                                \
+    FORWARD(CALL_3_##name, result, parameters, arguments)                              \
+    result export_3_##name parameters __attribute__((alias("forward_CALL_3_" #name))); \
     __asm__(".symver export_3_" #name "," #name "@@" INTERPOSE_NODE_3);
 #include "runtime-hooks/nrt/nrt_calls.def"
 #pragma GCC visibility pop
+
+#define EXPORT(call) \
+    [call] = { (interpose_function)forward_##call, (interpose_function)pick_##call },
+const struct interpose_export interpose_exports_3[INTERPOSE_CALLS] = {
+#define NRT_CALL_3(result, name, parameters, arguments) EXPORT(CALL_3_##name)
+#include "runtime-hooks/nrt/nrt_calls.def"
+};
 
 const interpose_function interpose_absent_3[INTERPOSE_CALLS] = {
 #define NRT_CALL_3(result, name, parameters, arguments) \

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "runtime-hooks/interpose/early.h"
 #include "runtime-hooks/interpose/forward.h"
 #pragma GCC visibility push(default)
 #include "runtime-hooks/interpose/marker.h"
@@ -27,23 +28,54 @@ const interpose_function interpose_observed[INTERPOSE_CALLS] = {
 const char neuron_hooks_marker[] = NTK_VERSION;
 #pragma GCC visibility pop
 
-/* Set when the C library and ourselves can be used freely. */
+/* Set when the C library can be used freely. */
 static uint32_t is_started;
 
-__attribute__((constructor)) static void start(void)
+interpose_function interpose_pick(enum interpose_call call, interpose_function forward)
 {
-    __atomic_store_n(&is_started, 1u, __ATOMIC_RELEASE);
-}
-
-/* While a program starts no file is read: each name is there, and what the runtime lacks fails when
- * called. */
-__attribute__((no_sanitize("address", "undefined", "thread"))) interpose_function
-interpose_pick(enum interpose_call call, interpose_function forward)
-{
-    if (__atomic_load_n(&is_started, __ATOMIC_ACQUIRE) != 0 && !interpose_real_file_has(call)) {
+    interpose_real_look(true);
+    if (interpose_exports_lack(call)) {
         return NULL;
     }
     return interpose_observed[call] ? interpose_observed[call] : forward;
+}
+
+/* From here on a client may ask for any name. */
+static void names_show(void)
+{
+    interpose_real_look(false);
+    __atomic_store_n(&is_started, 1u, __ATOMIC_RELEASE);
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+/* Nothing instrumented runs before the constructors of the sanitizer's library. */
+#define NAMES_BEGIN names_show
+#else
+/* The loader asks which function this is when it relocates us, before it relocates the objects that
+ * need us. Those bind what they find then. Where no object does, weak references of the program
+ * find nothing without us. */
+static void (*names_pick(void))(void)
+{
+    struct interpose_absent absent;
+
+    if (!interpose_early_is_safe()) {
+        return names_show;
+    }
+    bool is_needed = interpose_real_is_needed();
+    memset(&absent, is_needed ? 0 : 0xff, sizeof absent);
+    interpose_exports_show(&absent, !is_needed);
+    if (is_needed) {
+        interpose_real_look(false);
+    }
+    return names_show;
+}
+static void names_begin(void) __attribute__((ifunc("names_pick")));
+#define NAMES_BEGIN names_begin
+#endif
+
+__attribute__((constructor)) static void start(void)
+{
+    NAMES_BEGIN();
 }
 
 void *neuron_hooks_wrapper(const char *path, uintptr_t base, const char *name, const char *version)

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -11,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime-hooks/interpose/early.h"
+#include "runtime-hooks/interpose/exports.h"
 #include "shared/formats/elf/elf_file.h"
 
 /* How long a fork waits for a thread that opens the library: 2 s. It may wait for us, in a
@@ -49,9 +52,9 @@ static bool is_published; /* one that is open */
 static uint32_t opening_count;
 static __thread bool is_opening __attribute__((tls_model("initial-exec")));
 
-/* What the file exports, a bit per call. */
-static uint64_t file_calls[(INTERPOSE_CALLS + 63) / 64];
-static uint32_t file_is_read;
+/* The library that our names show, once that is certain: the one that will be opened. */
+static char decided_path[PATH_MAX];
+static uint32_t is_decided;
 
 static interpose_function absent_get(enum interpose_call call)
 {
@@ -127,9 +130,16 @@ static void calls_find(void *handle, const char *path, struct library *library)
     ntk_elf_file_close(&file);
 }
 
+static void absent_add(struct interpose_absent *absent, uint32_t call)
+{
+    absent->words[call / 64] |= (uint64_t)1 << call % 64;
+}
+
 /* The first that is open stays; until then each call fails. */
 static void publish(const struct library *library)
 {
+    struct interpose_absent absent = { 0 };
+
     pthread_mutex_lock(&publishing);
     if (!is_published) {
         interpose_real_is_form_2 = library->is_form_2;
@@ -138,22 +148,31 @@ static void publish(const struct library *library)
 
             __atomic_store_n(&interpose_real[i], function ? function : absent_get(i),
                              __ATOMIC_RELEASE);
+            if (!function) {
+                absent_add(&absent, i);
+            }
         }
-        is_published = library->is_open;
+        __atomic_store_n(&is_published, library->is_open, __ATOMIC_RELEASE);
+        if (library->is_open) {
+            interpose_exports_show(&absent, true);
+        }
     }
     pthread_mutex_unlock(&publishing);
 }
 
 static void library_find(struct library *library)
 {
-    const char *named = secure_getenv("NEURON_HOOKS_LIBNRT");
+    const char *named = interpose_early_getenv("NEURON_HOOKS_LIBNRT");
+    bool is_certain;
     char path[PATH_MAX];
     void *handle;
 
     if (named && named[0] == '\0') {
         named = NULL;
     }
-    if (!interpose_real_find(path)) {
+    if (__atomic_load_n(&is_decided, __ATOMIC_ACQUIRE) != 0) {
+        memcpy(path, decided_path, sizeof path);
+    } else if (!interpose_real_find(path, &is_certain)) {
         say("there is no libnrt.so.1 behind the hooks; every call fails (NEURON_HOOKS_LIBNRT ",
             named ? "is " : "names it", named ? named : "", named ? ", which is none)" : ")");
         return;
@@ -252,31 +271,98 @@ bool interpose_real_has(enum interpose_call call)
     return interpose_real_get(call) != absent_get(call);
 }
 
-/* Two threads that come first both read; they find the same. */
-static bool file_read(void)
+static int loads_count(struct dl_phdr_info *info, size_t bytes, void *context)
 {
-    struct ntk_elf_export export;
-    struct ntk_elf_file file;
-    char path[PATH_MAX];
-
-    if (!interpose_real_find(path) || ntk_elf_file_open(&file, path) < 0) {
-        return false;
-    }
-    for (uint32_t i = 0; i < INTERPOSE_CALLS; i++) {
-        if (ntk_elf_file_find(&file, interpose_calls[i].name, interpose_calls[i].version,
-                              &export)) {
-            (void)__atomic_fetch_or(&file_calls[i / 64], (uint64_t)1 << i % 64, __ATOMIC_RELAXED);
-        }
-    }
-    ntk_elf_file_close(&file);
-    __atomic_store_n(&file_is_read, 1u, __ATOMIC_RELEASE);
-    return true;
+    (void)bytes;
+    *(uint64_t *)context = info->dlpi_adds;
+    return 1;
 }
 
-bool interpose_real_file_has(enum interpose_call call)
+#define NAME_BUCKETS 256
+
+static uint32_t name_bucket(const char *name)
 {
-    if (__atomic_load_n(&file_is_read, __ATOMIC_ACQUIRE) == 0 && !file_read()) {
-        return true;
+    uint32_t hash = 0;
+
+    for (; *name != '\0'; name++) {
+        hash = hash * 31 + (uint8_t)*name;
     }
-    return (__atomic_load_n(&file_calls[call / 64], __ATOMIC_RELAXED) >> call % 64 & 1) != 0;
+    return hash % NAME_BUCKETS;
+}
+
+/* Every program that is preloaded with us waits for this: one pass over the exports of the file. */
+static void file_calls(const struct ntk_elf_file *file, struct interpose_absent *out_absent)
+{
+    uint16_t first[NAME_BUCKETS] = { 0 }; /* a call + 1 */
+    uint16_t next[INTERPOSE_CALLS];
+    struct ntk_elf_export export;
+
+    for (uint32_t i = 0; i < INTERPOSE_CALLS; i++) {
+        uint32_t bucket = name_bucket(interpose_calls[i].name);
+
+        absent_add(out_absent, i);
+        next[i] = first[bucket];
+        first[bucket] = (uint16_t)(i + 1);
+    }
+    for (size_t s = 0; s < file->symbol_count; s++) {
+        if (!ntk_elf_file_export(file, s, &export)) {
+            continue;
+        }
+        for (uint32_t i = first[name_bucket(export.name)]; i != 0; i = next[i - 1]) {
+            const struct interpose_call_row *call = &interpose_calls[i - 1];
+
+            if (strcmp(call->name, export.name) == 0 &&
+                (!file->is_versioned || strcmp(call->version, export.version) == 0)) {
+                out_absent->words[(i - 1) / 64] &= ~((uint64_t)1 << (i - 1) % 64);
+            }
+        }
+    }
+}
+
+/* Two threads that come first both read; they find the same. False: there is no library. */
+static bool file_look(bool is_taken)
+{
+    struct interpose_absent absent = { 0 };
+    struct ntk_elf_file file;
+    bool is_certain;
+    char path[PATH_MAX];
+    bool is_found = interpose_real_find(path, &is_certain) && ntk_elf_file_open(&file, path) == 0;
+
+    if (is_found) {
+        file_calls(&file, &absent);
+        ntk_elf_file_close(&file);
+    }
+    is_certain = is_found && (is_certain || is_taken);
+    pthread_mutex_lock(&publishing);
+    if (!is_published && is_decided == 0) {
+        interpose_exports_show(&absent, is_certain);
+        if (is_certain) {
+            memcpy(decided_path, path, sizeof path);
+            __atomic_store_n(&is_decided, 1u, __ATOMIC_RELEASE);
+        }
+    }
+    pthread_mutex_unlock(&publishing);
+    return is_found;
+}
+
+void interpose_real_look(bool is_asked)
+{
+    static uint64_t seen_loads;
+    static uint32_t was_found;
+    uint64_t loads = 0;
+    int error = errno;
+    int cancel_state;
+
+    if (__atomic_load_n(&is_published, __ATOMIC_ACQUIRE) ||
+        __atomic_load_n(&is_decided, __ATOMIC_ACQUIRE) != 0) {
+        return;
+    }
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    (void)dl_iterate_phdr(loads_count, &loads);
+    bool is_new = __atomic_exchange_n(&seen_loads, loads, __ATOMIC_ACQ_REL) != loads;
+    if (is_new || (is_asked && __atomic_load_n(&was_found, __ATOMIC_RELAXED) != 0)) {
+        __atomic_store_n(&was_found, file_look(!is_new), __ATOMIC_RELAXED);
+    }
+    (void)pthread_setcancelstate(cancel_state, NULL);
+    errno = error;
 }

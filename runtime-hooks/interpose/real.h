@@ -45,8 +45,10 @@ extern bool interpose_real_is_form_2;
 
 /* Whether the library has the call; opens it. */
 bool interpose_real_has(enum interpose_call call);
-/* The same out of the file, for whoever may not open anything; true where no library is found. */
-bool interpose_real_file_has(enum interpose_call call);
+/* Shows under our names the calls of the library that would be opened now; reads its file, opens
+ * nothing through the loader. is_asked: by a client. One that asks although no object was loaded
+ * since the last time has a handle, for which the loader would have loaded that library: it stays. */
+void interpose_real_look(bool is_asked);
 
 /* forward_2.c, forward_3.c: what answers for a call that is not there, each for its form; else
  * NULL. */
@@ -64,7 +66,11 @@ void interpose_real_after_fork(void);
 /* fork.c: from now on. */
 void interpose_fork_watch(void);
 
-/* real_search.c: the path; false: there is none. Allocates nothing. */
-bool interpose_real_find(char path[PATH_MAX]);
+/* real_search.c: the path; false: there is none. out_is_certain: it is named, or the loader has
+ * been asked for a libnrt.so.1 already, so that a library which comes later changes nothing.
+ * Allocates nothing. */
+bool interpose_real_find(char path[PATH_MAX], bool *out_is_certain);
+/* Whether a loaded object names libnrt.so.1, or is another one. */
+bool interpose_real_is_needed(void);
 
 #endif

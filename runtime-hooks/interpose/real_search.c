@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime-hooks/interpose/early.h"
 #include "runtime-hooks/interpose/marker.h"
 #include "shared/formats/elf/elf_file.h"
 #include "shared/formats/elf/ld_cache.h"
@@ -42,12 +43,16 @@ static bool folder_has(const char *folder, size_t bytes, char path[PATH_MAX])
 
 /* ---- paths of loaded objects ---- */
 
+/* The linker's: the image that this is in. */
+extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
+
 struct object {
     const char *path; /* "" is the program */
     const char *soname;
     const char *rpath;
     const char *runpath;
     bool needs_us;
+    bool is_of_name; /* another libnrt.so.1 */
 };
 
 /* What the dynamic section of a loaded object says; false: nothing. */
@@ -84,6 +89,8 @@ static bool object_read(const struct dl_phdr_info *info, struct object *out_obje
             out_object->needs_us = true;
         }
     }
+    out_object->is_of_name = out_object->soname && strcmp(out_object->soname, SONAME) == 0 &&
+                             info->dlpi_addr != (uintptr_t)&__ehdr_start;
     return true;
 }
 
@@ -182,10 +189,8 @@ static int object_visit(struct dl_phdr_info *info, size_t bytes, void *context)
         return 0;
     }
     if (walk->where == WHERE_LOADED) {
-        if (!object.soname || strcmp(object.soname, SONAME) != 0 || !is_runtime(object.path)) {
-            return 0;
-        }
-        return snprintf(walk->path, PATH_MAX, "%s", object.path) < PATH_MAX;
+        return object.is_of_name && is_runtime(object.path) &&
+               snprintf(walk->path, PATH_MAX, "%s", object.path) < PATH_MAX;
     }
     if (object.needs_us != walk->needs_us) {
         return 0;
@@ -205,6 +210,20 @@ static bool objects_have(enum where where, char path[PATH_MAX])
     }
     walk.needs_us = false;
     return where != WHERE_LOADED && dl_iterate_phdr(object_visit, &walk) != 0;
+}
+
+static int need_visit(struct dl_phdr_info *info, size_t bytes, void *context)
+{
+    struct object object;
+
+    (void)bytes;
+    (void)context;
+    return object_read(info, &object) && (object.needs_us || object.is_of_name);
+}
+
+bool interpose_real_is_needed(void)
+{
+    return dl_iterate_phdr(need_visit, NULL) != 0;
 }
 
 /* ---- the loader's cache ---- */
@@ -235,15 +254,17 @@ static bool cache_has(char path[PATH_MAX])
 static const char folders[] =
     "/lib/" MULTIARCH ":/usr/lib/" MULTIARCH ":/lib64:/usr/lib64:/lib:/usr/lib";
 
-bool interpose_real_find(char path[PATH_MAX])
+bool interpose_real_find(char path[PATH_MAX], bool *out_is_certain)
 {
     static const struct object program = { .path = "" };
-    const char *named = secure_getenv("NEURON_HOOKS_LIBNRT");
-    const char *library_path = secure_getenv("LD_LIBRARY_PATH");
+    const char *named = interpose_early_getenv("NEURON_HOOKS_LIBNRT");
+    const char *library_path = interpose_early_getenv("LD_LIBRARY_PATH");
 
+    *out_is_certain = true;
     if (named && named[0] != '\0' && is_runtime(named)) {
         return snprintf(path, PATH_MAX, "%s", named) < PATH_MAX;
     }
+    *out_is_certain = interpose_real_is_needed();
     return objects_have(WHERE_LOADED, path) || objects_have(WHERE_RPATH, path) ||
            (library_path && library_path[0] != '\0' &&
             list_has(&program, library_path, ":;", path)) ||

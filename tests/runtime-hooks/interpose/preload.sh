@@ -12,7 +12,7 @@ segments() { find "$NEURON_HOOKS_DIR" -maxdepth 1 -name "$1-*" | wc -l; }
 preloaded=(env "LD_PRELOAD=$hooks")
 
 # Every name of the table under its version.
-exports=$(nm -D --defined-only --with-symbol-versions "$hooks" | awk '$2 == "i"' | wc -l)
+exports=$(nm -D --defined-only --with-symbol-versions "$hooks" | awk '$2 == "T" && $3 ~ /@NRT_|@@NRT_/' | wc -l)
 rows=$(grep -cE '^NRT_CALL(_[23])?\(.*, ' "$NTK_SOURCE_DIR/runtime-hooks/nrt/nrt_calls.def")
 [ "$exports" = "$rows" ] || fail "$exports names of $rows"
 

@@ -101,7 +101,9 @@ static const char *found(const char *named, const char *library_path)
     if (library_path) {
         (void)setenv("LD_LIBRARY_PATH", library_path, 1);
     }
-    return interpose_real_find(path) ? path : "";
+    bool is_certain;
+
+    return interpose_real_find(path, &is_certain) ? path : "";
 }
 
 /* What this machine has by itself. */

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * exports - which of our names the loader finds.
+ *
+ * A client that asks for a name, or refers to it weakly, must get the answer that the runtime
+ * itself would give. An indirect function cannot say "absent": dlsym() returns its NULL without an
+ * error, and callers that then read dlerror() crash. So names that the runtime lacks are hidden in
+ * our own table of symbols, as it lies in the memory of this process.
+ *
+ * Threads: _show() one at a time; _lacks() any.
+ */
+#ifndef NTK_RUNTIME_HOOKS_INTERPOSE_EXPORTS_H
+#define NTK_RUNTIME_HOOKS_INTERPOSE_EXPORTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "runtime-hooks/interpose/calls.h"
+
+/* Set when the calls are absent from the runtime. */
+struct interpose_absent {
+    uint64_t words[(INTERPOSE_CALLS + 63) / 64];
+};
+
+static inline bool interpose_absent_has(const struct interpose_absent *absent, uint32_t call)
+{
+    return (__atomic_load_n(&absent->words[call / 64], __ATOMIC_RELAXED) >> call % 64 & 1) != 0;
+}
+
+/*
+ * Hides the absent calls and shows the others. From the first time on each name is an indirect
+ * function. is_certain: no other runtime can come; else references that name a version still find
+ * the name, and the loader asks interpose_pick() whether the runtime of that moment has it.
+ */
+void interpose_exports_show(const struct interpose_absent *absent, bool is_certain);
+/* Whether the latest _show() listed the call as absent. */
+bool interpose_exports_lack(enum interpose_call call);
+
+/* forward_2.c, forward_3.c: the exported function of a call, and the one that the loader asks which
+ * function it is; NULL in the table of the other form. */
+struct interpose_export {
+    interpose_function forward;
+    interpose_function pick;
+};
+extern const struct interpose_export interpose_exports_2[INTERPOSE_CALLS];
+extern const struct interpose_export interpose_exports_3[INTERPOSE_CALLS];
+
+#endif

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT */
+/* Names of a runtime without a library that needs it, and of one that is opened. */
+#include "tests/runtime-hooks/interpose/client/names.h"
+
+int main(void)
+{
+    names_print_weak();
+    return names_print_symbols();
+}
