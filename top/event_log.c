@@ -49,30 +49,55 @@ static void fill_names(struct ntk_top_event *event, const struct ntk_snapshot *s
     event->sample.tag = NULL;
 }
 
+static int add(struct ntk_top_event_log *log, const struct ntk_snapshot *snapshot,
+               const struct ntk_event_sample *sample)
+{
+    struct ntk_top_event *event;
+
+    if (!log->events) {
+        log->events = calloc(NTK_TOP_EVENTS_MAX, sizeof *log->events);
+        if (!log->events) {
+            return -ENOMEM;
+        }
+    }
+    event = &log->events[log->count % NTK_TOP_EVENTS_MAX];
+    *event = (struct ntk_top_event){ .sample = *sample, .number = ++log->count };
+    event->sample.name = NULL;
+    ntk_str_copy(event->name, sizeof event->name, sample->name ? sample->name : "");
+    fill_names(event, snapshot);
+    return 0;
+}
+
 int ntk_top_event_log_add(struct ntk_top_event_log *log, const struct ntk_snapshot *snapshot)
 {
+    int ret = 0;
+
     if (snapshot->realtime_ns < log->realtime_ns) {
         log->count = log->lost = log->unlisted = 0;
     }
     log->realtime_ns = snapshot->realtime_ns;
     log->lost += snapshot->events_lost.period;
     log->unlisted += snapshot->events_unlisted;
-    if (snapshot->event_count > 0 && !log->events) {
-        log->events = calloc(NTK_TOP_EVENTS_MAX, sizeof *log->events);
-        if (!log->events) {
-            return -ENOMEM;
-        }
+    for (size_t i = 0; ret == 0 && i < snapshot->event_count; i++) {
+        ret = add(log, snapshot, &snapshot->events[i]);
     }
-    for (size_t i = 0; i < snapshot->event_count; i++) {
-        const struct ntk_event_sample *sample = &snapshot->events[i];
-        struct ntk_top_event *event = &log->events[log->count % NTK_TOP_EVENTS_MAX];
+    for (size_t i = 0; ret == 0 && i < snapshot->runtime_count; i++) {
+        const struct ntk_runtime_sample *runtime = &snapshot->runtimes[i];
+        const struct ntk_event_sample end = {
+            .realtime_ns = snapshot->realtime_ns,
+            .kind = NTK_TOP_EVENT_END,
+            .pid = runtime->pid,
+            .header_pid = runtime->header_pid,
+            .uid = runtime->uid,
+            .start_time = runtime->start_time,
+            .value = runtime->killed,
+            .name = runtime->command,
+            .core = (uint16_t)(runtime->core_count == 1 ? runtime->cores[0].core : NTK_NO_CORE),
+        };
 
-        *event = (struct ntk_top_event){ .sample = *sample, .number = ++log->count };
-        event->sample.name = NULL;
-        ntk_str_copy(event->name, sizeof event->name, sample->name ? sample->name : "");
-        fill_names(event, snapshot);
+        ret = runtime->ended ? add(log, snapshot, &end) : 0;
     }
-    return 0;
+    return ret;
 }
 
 size_t ntk_top_event_log_kept(const struct ntk_top_event_log *log)

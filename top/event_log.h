@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * event_log - the last events that snapshots listed, kept beyond them: memory log, errors, loads,
- * marks.
+ * marks; and the ends of applications.
  *
  * Bounded: the oldest go first. Time that goes back (a recording was rewound) starts it anew.
  *
@@ -15,6 +15,9 @@
 #define NTK_TOP_EVENTS_MAX 8192
 #define NTK_TOP_EVENT_NAME_BYTES 96
 #define NTK_TOP_EVENT_TAG_BYTES 64
+
+/* A kind beyond those of segments: an application ended; its value is 1 where it was killed. */
+#define NTK_TOP_EVENT_END NTK_EVENT_KIND_COUNT
 
 struct ntk_top_event {
     struct ntk_event_sample sample;      /* its name is NULL: see below */

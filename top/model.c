@@ -175,6 +175,9 @@ static bool find_core(const struct ntk_top_model *model, const struct ntk_runtim
                       uint32_t logical, struct ntk_core_sample *out)
 {
     if (find_listed(model, runtime, logical, out) && out->has != 0) {
+        if (ntk_top_model_alerts_core(model, logical) == NTK_TOP_CORE_DEAD) {
+            out->utilization = 0; /* what fails there does no work */
+        }
         return true;
     }
     *out = (struct ntk_core_sample){ .core = logical, .has = runtime ? 0 : model->idle_has };

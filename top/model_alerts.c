@@ -32,9 +32,14 @@ static int fit(struct ntk_top_model *model)
     struct ntk_top_alerts *alerts = &model->alerts;
     uint32_t core_count = model->device_count * model->cores_per_device;
 
-    if (alerts->core_count != core_count || alerts->lnc != model->lnc ||
-        model->snapshot->realtime_ns < alerts->last_ns) {
-        ntk_top_model_alerts_fini(alerts);
+    bool is_rewound = model->snapshot->realtime_ns < alerts->last_ns;
+
+    if (is_rewound) {
+        alerts->killed.count = 0;
+    }
+    if (is_rewound || alerts->core_count != core_count || alerts->lnc != model->lnc) {
+        free(alerts->cores);
+        alerts->core_count = 0;
         alerts->cores = calloc(core_count + 1, sizeof *alerts->cores);
         if (!alerts->cores) {
             return -ENOMEM;
@@ -70,8 +75,10 @@ static void observe_core(const struct ntk_snapshot *snapshot, const struct ntk_c
     uint64_t since_ns = now_ns - (snapshot->period_ns < now_ns ? snapshot->period_ns : now_ns);
     uint64_t running_ns = sample->running_ns < now_ns ? sample->running_ns : 0;
 
-    if (sample->error_class[NTK_ERROR_HARDWARE].period > 0 ||
-        sample->outcome[NTK_OUTCOME_TIMED_OUT].period > 0) {
+    if (sample->failing_since_ns > 0) { /* the application says it, to every viewer alike */
+        core->dead_since_ns = sample->failing_since_ns < now_ns ? sample->failing_since_ns : now_ns;
+    } else if (sample->error_class[NTK_ERROR_HARDWARE].period > 0 ||
+               sample->outcome[NTK_OUTCOME_TIMED_OUT].period > 0) {
         core->dead_since_ns = core->dead_since_ns > 0 ? core->dead_since_ns : now_ns;
     } else if (sample->outcome[NTK_OUTCOME_COMPLETED].period > 0) {
         core->dead_since_ns = 0;
@@ -86,6 +93,27 @@ static void observe_core(const struct ntk_snapshot *snapshot, const struct ntk_c
     }
 }
 
+static bool is_killed_recently(const struct ntk_top_alerts *alerts)
+{
+    return alerts->killed.count > 0 &&
+           alerts->killed.at_ns + NTK_TOP_ALERTS_RECENT_NS > alerts->last_ns;
+}
+
+static void observe_ends(const struct ntk_snapshot *snapshot, struct ntk_top_alerts *alerts)
+{
+    for (size_t r = 0; r < snapshot->runtime_count; r++) {
+        const struct ntk_runtime_sample *runtime = &snapshot->runtimes[r];
+
+        if (runtime->killed) {
+            alerts->killed.count = is_killed_recently(alerts) ? alerts->killed.count + 1 : 1;
+            alerts->killed.pid = runtime->pid;
+            alerts->killed.at_ns = snapshot->realtime_ns;
+            ntk_str_copy_clean(alerts->killed.tag, sizeof alerts->killed.tag, runtime->tag,
+                               strlen(runtime->tag));
+        }
+    }
+}
+
 int ntk_top_model_alerts_observe(struct ntk_top_model *model)
 {
     struct ntk_top_alerts *alerts = &model->alerts;
@@ -93,6 +121,7 @@ int ntk_top_model_alerts_observe(struct ntk_top_model *model)
     if (fit(model) < 0) {
         return -ENOMEM;
     }
+    observe_ends(model->snapshot, alerts);
     for (uint32_t i = 0; i < alerts->core_count; i++) {
         struct ntk_core_sample sample;
 
@@ -141,15 +170,15 @@ static void begin_part(struct ntk_buf *line)
     ntk_buf_add_text(line, line->bytes_count > 0 ? "; " : "");
 }
 
-/* "since 18:02:11", local time. */
-static void add_since(struct ntk_buf *line, uint64_t since_ns)
+/* " since 18:02:11", local time. */
+static void add_time(struct ntk_buf *line, const char *word, uint64_t at_ns)
 {
-    time_t seconds = (time_t)(since_ns / NTK_NS_PER_SECOND);
+    time_t seconds = (time_t)(at_ns / NTK_NS_PER_SECOND);
     struct tm date;
     char text[32];
 
-    if (localtime_r(&seconds, &date) && strftime(text, sizeof text, " since %H:%M:%S", &date) > 0) {
-        ntk_buf_add_text(line, text);
+    if (localtime_r(&seconds, &date) && strftime(text, sizeof text, "%H:%M:%S", &date) > 0) {
+        ntk_buf_add_format(line, " %s %s", word, text);
     }
 }
 
@@ -181,7 +210,7 @@ static void add_cores(const struct ntk_top_model *model, enum ntk_top_core_state
     }
     if (count > 0) {
         ntk_buf_add_text(line, words);
-        add_since(line, since_ns);
+        add_time(line, "since", since_ns);
     }
 }
 
@@ -258,7 +287,7 @@ static void add_devices(const struct ntk_top_model *model, struct ntk_buf *line)
     begin_part(line);
     ntk_buf_add_format(line, "ND%u %s", worst->index,
                        worst->verdict == NTK_HEALTH_UNHEALTHY ? "unhealthy" : "of unknown health");
-    add_since(line, worst->verdict_since_ns);
+    add_time(line, "since", worst->verdict_since_ns);
     ntk_buf_add_format(line, " (%s: %s)", ntk_health_worst(worst)->name,
                        ntk_health_actions[ntk_health_action_of(worst)].sentence);
     if (count > 1) {
@@ -266,11 +295,37 @@ static void add_devices(const struct ntk_top_model *model, struct ntk_buf *line)
     }
 }
 
+/* ", the last 5s ago" */
+static void add_last(uint64_t ago_ns, struct ntk_buf *line)
+{
+    char ago[NTK_TOP_FORMAT_BYTES];
+
+    if (ago_ns >= NTK_NS_PER_SECOND) {
+        ntk_buf_add_format(
+            line, ", the last %s ago",
+            ntk_top_format_delay(ago, ago_ns / NTK_NS_PER_SECOND * NTK_NS_PER_SECOND));
+    }
+}
+
+/* "trainer (pid 4711) killed or crashed at 18:02:11 and 2 more" */
+static void add_killed(const struct ntk_top_alerts *alerts, struct ntk_buf *line)
+{
+    if (!is_killed_recently(alerts)) {
+        return;
+    }
+    begin_part(line);
+    ntk_buf_add_format(line, "%s (pid %u) killed or crashed", alerts->killed.tag,
+                       alerts->killed.pid);
+    add_time(line, "at", alerts->killed.at_ns);
+    if (alerts->killed.count > 1) {
+        ntk_buf_add_format(line, " and %u more", alerts->killed.count - 1);
+    }
+}
+
 void ntk_top_model_alerts_project(struct ntk_top_model *model)
 {
     struct ntk_top_errors_news news;
     struct ntk_buf line = { 0 };
-    char ago[NTK_TOP_FORMAT_BYTES];
 
     model->alert[0] = '\0';
     if (!model->snapshot) {
@@ -289,6 +344,7 @@ void ntk_top_model_alerts_project(struct ntk_top_model *model)
             ntk_buf_add_format(&line, " and %u more", news.device_count - 1);
         }
     }
+    add_killed(&model->alerts, &line);
     if (news.executions > 0) {
         begin_part(&line);
         ntk_buf_add_format(&line, "%llu failed execution%s of %s",
@@ -297,11 +353,7 @@ void ntk_top_model_alerts_project(struct ntk_top_model *model)
         if (news.tag_count > 1) {
             ntk_buf_add_format(&line, " and %u more", news.tag_count - 1);
         }
-        if (news.ago_ns >= NTK_NS_PER_SECOND) {
-            ntk_buf_add_format(
-                &line, ", the last %s ago",
-                ntk_top_format_delay(ago, news.ago_ns / NTK_NS_PER_SECOND * NTK_NS_PER_SECOND));
-        }
+        add_last(news.ago_ns, &line);
     }
     if (ntk_buf_ok(&line) && line.bytes_count > 0) {
         ntk_str_copy(model->alert, sizeof model->alert, ntk_buf_text_get(&line));

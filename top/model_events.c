@@ -10,12 +10,13 @@
 
 #define PREFIX "execute_" /* of names in the device tree: all here are of executions */
 
-static const char *const kind_names[NTK_EVENT_KIND_COUNT] = {
+static const char *const kind_names[NTK_TOP_EVENT_END + 1] = {
     [NTK_EVENT_MEM_ALLOC] = "alloc",       [NTK_EVENT_MEM_FREE] = "free",
     [NTK_EVENT_MODEL_LOAD] = "load",       [NTK_EVENT_MODEL_UNLOAD] = "unload",
     [NTK_EVENT_ERROR] = "error",           [NTK_EVENT_PROFILE_START] = "profile",
     [NTK_EVENT_PROFILE_STOP] = "profiled", [NTK_EVENT_MARK] = "mark",
     [NTK_EVENT_MODEL_START] = "start",     [NTK_EVENT_MODEL_STOP] = "stop",
+    [NTK_TOP_EVENT_END] = "end",
 };
 
 static const char *const error_code_names[NTK_ERROR_CODE_COUNT] = {
@@ -87,6 +88,8 @@ static const char *what(const struct ntk_top_model *model, struct ntk_top_table 
         return sample->value > 0
                    ? ntk_top_table_text(table, "%llu", (unsigned long long)sample->value)
                    : "";
+    case NTK_TOP_EVENT_END:
+        return sample->value > 0 ? "killed or crashed" : "";
     default:
         return "";
     }
@@ -112,8 +115,8 @@ static void fill(const struct ntk_top_model *model, struct ntk_top_table *table,
 
     cells[NTK_TOP_EVENTS_TIME] = ntk_top_cell_number((double)sample->realtime_ns);
     cells[NTK_TOP_EVENTS_KIND] = ntk_top_cell_text(
-        sample->kind < NTK_EVENT_KIND_COUNT && kind_names[sample->kind] ? kind_names[sample->kind]
-                                                                        : "");
+        sample->kind <= NTK_TOP_EVENT_END && kind_names[sample->kind] ? kind_names[sample->kind]
+                                                                      : "");
     cells[NTK_TOP_EVENTS_APP] = keep(table, event->tag);
     if (sample->core != NTK_NO_CORE) {
         uint32_t core = sample->core / model->lnc;
@@ -165,9 +168,11 @@ static size_t tab_of(const struct ntk_snapshot *snapshot, const struct ntk_event
 /* What failed nothing, such as a corrected bit, is a warning. */
 static enum ntk_top_row_kind kind_of(const struct ntk_event_sample *sample)
 {
-    return sample->nrt_status != 0           ? NTK_TOP_ROW_ERROR
-           : sample->kind == NTK_EVENT_ERROR ? NTK_TOP_ROW_WARNING
-                                             : NTK_TOP_ROW_NORMAL;
+    bool is_killed = sample->kind == NTK_TOP_EVENT_END && sample->value > 0;
+
+    return sample->nrt_status != 0 || is_killed ? NTK_TOP_ROW_ERROR
+           : sample->kind == NTK_EVENT_ERROR    ? NTK_TOP_ROW_WARNING
+                                                : NTK_TOP_ROW_NORMAL;
 }
 
 int ntk_top_model_events_observe(struct ntk_top_model *model)

@@ -7,6 +7,7 @@
 
 #include "shared/base/clock.h"
 #include "top/cells.h"
+#include "top/model_alerts.h"
 
 #define CONTAINER_CELLS 12                /* of the id: what container tools show */
 #define TICK_NS (NTK_NS_PER_SECOND / 100) /* of /proc: USER_HZ, 100 wherever there are devices */
@@ -98,7 +99,11 @@ static void fill_cores(struct ntk_top_model *model, struct ntk_top_table *table,
     for (size_t c = 0; c < runtime->core_count; c++) {
         const struct ntk_core_sample core = ntk_snapshot_watched_core(&runtime->cores[c]);
 
-        busy += core.has & NTK_CORE_HAS_BUSY ? core.utilization : 0;
+        busy +=
+            core.has & NTK_CORE_HAS_BUSY &&
+                    ntk_top_model_alerts_core(model, core.core / model->lnc) != NTK_TOP_CORE_DEAD
+                ? core.utilization
+                : 0;
         busy_count += (core.has & NTK_CORE_HAS_BUSY) != 0;
         is_estimated = is_estimated || core.busy_of_calls;
         if (core.has & NTK_CORE_HAS_EFFECTIVE_FLOPS) {

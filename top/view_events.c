@@ -10,12 +10,13 @@
 static const struct ntk_top_column items[] = {
     [NTK_TOP_EVENTS_TIME] = { "TIME", "when it happened, local time", NTK_TOP_AS_TIME, 12, 0, 0 },
     [NTK_TOP_EVENTS_KIND] = { "EVENT",
-                              "alloc, free, load, unload, start, stop, error, profile, mark",
+                              "alloc, free, load, unload, start, stop, error, profile, mark, end",
                               NTK_TOP_AS_TEXT, 8, 0, 0 },
     [NTK_TOP_EVENTS_APP] = { "APP", "tag of the application", NTK_TOP_AS_TEXT, 12, 8, 0 },
     [NTK_TOP_EVENTS_CORE] = { "CORE", "device and core in it", NTK_TOP_AS_TEXT, 8, 0,
                               NTK_TOP_COLUMN_BY_VALUE | NTK_TOP_COLUMN_ASCENDING },
-    [NTK_TOP_EVENTS_WHAT] = { "WHAT", "use of the memory; kind and status of an error",
+    [NTK_TOP_EVENTS_WHAT] = { "WHAT",
+                              "use of the memory; kind and status of an error; killed or crashed",
                               NTK_TOP_AS_TEXT, 16, 40, NTK_TOP_COLUMN_FIRST },
     [NTK_TOP_EVENTS_BYTES] = { "BYTES", "allocated, freed, loaded, written", NTK_TOP_AS_BYTES, 8, 0,
                                0 },
@@ -58,9 +59,9 @@ static void draw_head(const struct ntk_top_model *model, struct ntk_screen *scre
                                     ", the last %d are kept", NTK_TOP_EVENTS_MAX);
     }
     if (log->unlisted > 0) {
-        column += ntk_screen_format(screen, row, column, screen->columns, NTK_STYLE_WARNING,
-                                    ", %llu more than there was room for",
-                                    (unsigned long long)log->unlisted);
+        column +=
+            ntk_screen_format(screen, row, column, screen->columns, NTK_STYLE_WARNING,
+                              ", %llu more are not listed", (unsigned long long)log->unlisted);
     }
     if (log->lost > 0) {
         ntk_screen_format(screen, row, column, screen->columns, NTK_STYLE_WARNING,

@@ -13,6 +13,7 @@
 #include "top/cells.h"
 #include "top/format.h"
 #include "top/graph.h"
+#include "top/model_alerts.h"
 #include "top/model_events.h"
 #include "top/model_graphs.h"
 #include "top/model_models.h"
@@ -227,7 +228,10 @@ static void draw_cores(struct pen *pen, struct ntk_top_model *model,
             continue;
         }
         if (core.has & NTK_CORE_HAS_BUSY) {
-            busy = (struct ntk_top_number){ 100 * core.utilization, true, core.busy_of_calls };
+            bool is_dead = ntk_top_model_alerts_core(model, cores[i]) == NTK_TOP_CORE_DEAD;
+
+            busy = (struct ntk_top_number){ is_dead ? 0 : 100 * core.utilization, true,
+                                            core.busy_of_calls };
         }
         row = row_of(pen, pen->line);
         used = model->cores_per_device > 0

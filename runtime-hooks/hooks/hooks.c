@@ -602,11 +602,30 @@ static void histogram_add(struct ntk_histogram_pair *pair, const struct exec_spa
     }
 }
 
+#define STATUS_CORE_DEAD 101 /* a hardware error came before */
+
+void hooks_note_end(struct ntk_segment_core *block, uint32_t status, uint64_t now)
+{
+    uint64_t since = ntk_abi_load(&block->failing_since_ticks);
+
+    if (status == 0) {
+        if (hooks_unlikely(since != 0)) {
+            ntk_abi_store(&block->failing_since_ticks, 0);
+        }
+    } else if (since == 0 && (status == STATUS_CORE_DEAD ||
+                              ntk_error_class_of_status(status) == NTK_ERROR_HARDWARE ||
+                              ntk_outcome_of_status(status) == NTK_OUTCOME_TIMED_OUT)) {
+        ntk_abi_store(&block->failing_since_ticks, now);
+    }
+}
+
 /* Completed ones as the only writer; others from any thread. */
-static void count_outcome(struct ntk_segment_core *block, uint32_t status, uint64_t runs)
+static void count_outcome(struct ntk_segment_core *block, uint32_t status, uint64_t runs,
+                          uint64_t now)
 {
     enum ntk_error_class error_class = ntk_error_class_of_status(status);
 
+    hooks_note_end(block, status, now);
     if (hooks_likely(status == 0)) {
         count(&block->outcome[NTK_OUTCOME_COMPLETED], runs, 0);
         count(&block->status[NTK_STATUS_SUCCESS], runs, 0);
@@ -735,7 +754,7 @@ static void count_part(const struct ntk_hooks_exec *exec, struct ntk_segment_mod
 
 /* With the lock of the first core: what its execution and its model count. */
 static void count_execution(const struct ntk_hooks_exec *exec, const struct exec_span *span,
-                            uint64_t flops)
+                            uint64_t flops, uint64_t core_end)
 {
     struct ntk_segment_core *block = &hooks.segment.cores[exec->core];
     struct ntk_segment_model *entry = model_entry(exec->model);
@@ -745,7 +764,7 @@ static void count_execution(const struct ntk_hooks_exec *exec, const struct exec
         count_part(exec, entry, flops);
         return;
     }
-    count_outcome(block, exec->status, span->runs);
+    count_outcome(block, exec->status, span->runs, core_end);
     if (hooks_likely(ntk_abi_load(&block->histogram) != 0) && hooks_likely(!span->is_unknown) &&
         !(entry != NULL && hooks_unlikely(entry->flags & NTK_PROCESS_ESTIMATED))) {
         histogram_add(&hooks.segment.histograms[exec->core], span, 0);
@@ -809,7 +828,7 @@ void ntk_hooks_exec_end(const struct ntk_hooks_exec *exec)
         return;
     }
     flops += end_on_core(exec, 0, core_end);
-    count_execution(exec, &span, flops);
+    count_execution(exec, &span, flops, core_end);
     core_unlock(exec->core);
     if (model_entry(exec->model) != NULL && !exec->is_part &&
         hooks_unlikely(model_entry(exec->model)->flags & NTK_PROCESS_RANK)) {
@@ -856,7 +875,7 @@ void ntk_hooks_exec_refused(const struct ntk_hooks_exec *exec)
     if (exec->status != 0) {
         struct ntk_segment_model *entry = model_entry(exec->model);
 
-        count_outcome(&hooks.segment.cores[exec->core], exec->status, 1);
+        count_outcome(&hooks.segment.cores[exec->core], exec->status, 1, now);
         if (entry != NULL) {
             ntk_abi_add_shared(&entry->errors, 1);
         }

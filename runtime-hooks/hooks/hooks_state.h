@@ -148,6 +148,9 @@ static inline uint64_t hooks_span_ticks(uint64_t start_ticks, uint64_t end_ticks
     return end_ticks > start_ticks ? end_ticks - start_ticks : 0;
 }
 
+/* An execution ended on the core: since when do they fail there. */
+void hooks_note_end(struct ntk_segment_core *block, uint32_t status, uint64_t now);
+
 static inline void hooks_record(uint16_t kind, uint16_t flags, uint16_t core, uint64_t start_ticks,
                                 uint64_t word_0, uint64_t word_1, uint64_t word_2, uint64_t word_3,
                                 uint64_t word_4)

@@ -253,7 +253,9 @@ struct ntk_segment_core {
     uint32_t logical; /* global logical core by the owner's LNC */
     uint32_t reserved_0;
     uint64_t current_model; /* model id of the execution on the core, 0 none; a hint */
-    uint64_t reserved_1;
+    /* Raw clock of the first execution that ended with a hardware error or timed out since one
+     * completed; 0 none. Not under seq. */
+    uint64_t failing_since_ticks;
     /* lines 1 and further: counters since the process began */
 #define NTK_CORE_BUSY(...)
 #define NTK_CORE_COUNT(id, member, list, ...) uint64_t member NTK_CORE_SLOTS_##list;

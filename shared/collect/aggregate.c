@@ -143,6 +143,7 @@ static void build_events(struct ntk_aggregate *aggregate, struct ntk_snapshot *s
     snapshot->events_unlisted = aggregate->events_unlisted;
     aggregate->events_unlisted = 0;
     ntk_vec_clear(&aggregate->events);
+    aggregate->events_generation++;
 }
 
 /* ---- the end of the period ---- */

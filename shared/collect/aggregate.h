@@ -173,8 +173,13 @@ void ntk_aggregate_process_describe(struct ntk_aggregate *aggregate, size_t inde
  * are the caller's to fill before the next call; texts by ntk_aggregate_event_text(). */
 struct ntk_event_sample *ntk_aggregate_event(struct ntk_aggregate *aggregate,
                                              struct ntk_process_key key, bool is_error);
-/* One that the caller does not list, by a rule of its own. */
-void ntk_aggregate_event_unlisted(struct ntk_aggregate *aggregate);
+/* A number of a record that stays until the period ends or the list is shortened. */
+uint64_t ntk_aggregate_event_number(const struct ntk_aggregate *aggregate,
+                                    const struct ntk_event_sample *event);
+/* The record of this number for another event, as if it were new: what it said counts as unlisted.
+ * NULL when the number is not valid any more. */
+struct ntk_event_sample *ntk_aggregate_event_again(struct ntk_aggregate *aggregate,
+                                                   struct ntk_process_key key, uint64_t number);
 const char *ntk_aggregate_event_text(struct ntk_aggregate *aggregate, const char *text);
 
 /* ---- the end of the period ---- */

@@ -161,6 +161,9 @@ static void take_core(struct ntk_aggregate *aggregate, const struct ntk_runtime_
         machine->in_flight += core->in_flight;
         machine->running_ns =
             out->running_ns > machine->running_ns ? out->running_ns : machine->running_ns;
+        out->failing_since_ns = core->owned ? core->failing_since_ns : 0;
+        machine->failing_since_ns =
+            ntk_snapshot_earlier(machine->failing_since_ns, out->failing_since_ns);
     }
     if (!core->has_histogram || aggregate->no_latency || !(told & NTK_CORE_HAS_LATENCY)) {
         out->has &= ~(uint32_t)(NTK_CORE_HAS_LATENCY | NTK_CORE_HAS_DEVICE_LATENCY);

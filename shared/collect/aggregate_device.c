@@ -414,6 +414,7 @@ void ntk_aggregate_build_cores(struct ntk_aggregate *aggregate, struct ntk_snaps
             out->busy_of_calls = busy_of_calls;
             out->in_flight = core->in_flight;
             out->running_ns = core->running_ns;
+            out->failing_since_ns = core->failing_since_ns;
             out->utilization =
                 ntk_aggregate_share(core->period[AT_BUSY] - core->unwatched[AT_BUSY],
                                     core->window_known ? core->window_ns : snapshot->period_ns);
@@ -428,6 +429,6 @@ void ntk_aggregate_build_cores(struct ntk_aggregate *aggregate, struct ntk_snaps
         }
         core->busy = core->window_known = false;
         core->window_ns = 0;
-        core->in_flight = core->running_ns = 0;
+        core->in_flight = core->running_ns = core->failing_since_ns = 0;
     }
 }

@@ -93,6 +93,7 @@ static void take_identity(struct ntk_aggregate *aggregate, struct runtime_state 
     out->cores_guessed = process->flags & NTK_PROCESS_CORES_GUESSED;
     out->no_executions = process->flags & NTK_PROCESS_NO_EXECUTIONS;
     out->ended = reading->ended;
+    out->killed = reading->ended && !process->clean_exit;
     out->lnc = process->lnc == 2 ? 2 : 1;
     out->tag = process->tag[0] ? ntk_snapshot_text(pending, process->tag)
                                : ntk_snapshot_format(pending, "%u", process->pid);

@@ -162,6 +162,7 @@ struct machine_core {
     uint64_t tree_cleared[NTK_CORE_COUNTS]; /* ... and in period[] is what it began anew with */
     uint64_t in_flight;
     uint64_t running_ns;
+    uint64_t failing_since_ns;
     bool busy;             /* in this period, as segments tell ... */
     bool window_known;     /* ... all of which were read at both its ends, */
     uint64_t window_ns;    /* ... so far apart */
@@ -190,6 +191,7 @@ struct ntk_aggregate {
         events_taken; /* in this period: how many, by process and whether they are errors */
     bool lists_events;
     bool no_latency;
+    uint32_t events_generation; /* another one when places in the list change */
     uint64_t events_unlisted;
     uint64_t events_read_total;
     uint64_t events_lost_total;

@@ -142,7 +142,18 @@ void ntk_aggregate_keep_events(struct ntk_aggregate *aggregate)
     size_t count = events->count;
 
     events->count = ntk_snapshot_keep_events(events->items, count, aggregate->options.events_max);
+    aggregate->events_generation += events->count < count;
     aggregate->events_unlisted += count - events->count;
+}
+
+static struct ntk_event_sample empty_event(struct ntk_process_key key)
+{
+    return (struct ntk_event_sample){ .header_pid = key.header_pid,
+                                      .uid = key.uid,
+                                      .start_time = key.start_time,
+                                      .name = "",
+                                      .core = NTK_NO_CORE,
+                                      .error_class = NTK_ERROR_CLASS_NONE };
 }
 
 struct ntk_event_sample *ntk_aggregate_event(struct ntk_aggregate *aggregate,
@@ -163,18 +174,30 @@ struct ntk_event_sample *ntk_aggregate_event(struct ntk_aggregate *aggregate,
         return NULL;
     }
     user->events++;
-    *event = (struct ntk_event_sample){ .header_pid = key.header_pid,
-                                        .uid = key.uid,
-                                        .start_time = key.start_time,
-                                        .name = "",
-                                        .core = NTK_NO_CORE,
-                                        .error_class = NTK_ERROR_CLASS_NONE };
+    *event = empty_event(key);
     return event;
 }
 
-void ntk_aggregate_event_unlisted(struct ntk_aggregate *aggregate)
+uint64_t ntk_aggregate_event_number(const struct ntk_aggregate *aggregate,
+                                    const struct ntk_event_sample *event)
 {
-    aggregate->events_unlisted++;
+    const struct ntk_event_sample *events = aggregate->events.items;
+
+    return (uint64_t)aggregate->events_generation << 32 | (uint32_t)(event - events);
+}
+
+struct ntk_event_sample *ntk_aggregate_event_again(struct ntk_aggregate *aggregate,
+                                                   struct ntk_process_key key, uint64_t number)
+{
+    struct ntk_event_sample *event = NULL;
+
+    if (number >> 32 == aggregate->events_generation &&
+        (uint32_t)number < aggregate->events.count) {
+        event = ntk_vec_at(&aggregate->events, (uint32_t)number);
+        *event = empty_event(key);
+        aggregate->events_unlisted++;
+    }
+    return event;
 }
 
 /* Who has no row is named by no event either. */

@@ -44,9 +44,9 @@ extern "C" {
 /* Events of the memory log, loads and errors that one snapshot lists at most by default. */
 #define NTK_COLLECT_EVENTS_MAX 16384
 /* Executions that failed are listed as errors too, of each process so many at first and then one a
- * period; the rest only counts. A job that fails for days must not push out what else is stored.
- * The same holds for each kind of error of the hardware, by process and device: the rest of those
- * is counted as not listed. */
+ * period, the newest of it. A job that fails for days must not push out what else is stored. The
+ * same holds for each kind of error of the hardware, by process and device. The rest counts as not
+ * listed. */
 #define NTK_COLLECT_FAILURES_MAX 16
 
 /* Between two looks at what tells of faults of devices; cores' counters, which are many, every

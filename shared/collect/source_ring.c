@@ -21,6 +21,8 @@
 /* Records of one user's processes that a look takes: nobody keeps it from the rings of others. */
 #define RECORDS_OF_USER (1u << 20)
 
+#define ERROR_GROUPS_MAX 16384
+
 struct source_ring {
     struct ntk_ring_registry *registry;
     bool no_events;
@@ -30,7 +32,7 @@ struct source_ring {
     char note[256];
     struct ntk_aggregate *aggregate; /* of the drain that runs */
     struct ntk_map records_taken;    /* ... the number of them, by uid */
-    struct ntk_map errors_listed;    /* not forgotten yet, by error_number() */
+    struct ntk_map errors;           /* struct error_group, by error_number() */
     uint64_t sequence;               /* of the last snapshot */
     uint64_t ended[SNAPSHOTS_KEPT];  /* by its number: how many processes had ended in it, ever */
     char key[KEY_BYTES];
@@ -165,30 +167,45 @@ static uint64_t error_number(const struct source_ring *source,
     return number;
 }
 
-/* False when it is no error, or one more of its kind may be listed. */
-static bool is_error_too_many(struct source_ring *source, const struct ntk_ring_segment *segment,
-                              const struct ntk_slot *slot)
+/* Errors of one number, of which the newest of a period are listed. */
+struct error_group {
+    uint32_t spent;                            /* listed in periods before, not forgotten yet */
+    uint32_t count;                            /* in this period */
+    uint64_t events[NTK_COLLECT_FAILURES_MAX]; /* numbers of those that are listed, a ring */
+};
+
+static uint32_t room_of(const struct error_group *group)
 {
-    if (slot->kind != NTK_EVENT_EXEC && slot->kind != NTK_EVENT_ERROR) {
-        return false;
-    }
-    uint64_t number = error_number(source, segment, slot);
-    uintptr_t listed = (uintptr_t)ntk_map_get_number(&source->errors_listed, number);
-    return listed >= NTK_COLLECT_FAILURES_MAX ||
-           ntk_map_put_number(&source->errors_listed, number, (void *)(listed + 1)) < 0;
+    return NTK_COLLECT_FAILURES_MAX - group->spent;
 }
 
-/* One of each kind. */
+/* NULL where there is no room: then only the bounds of the list hold. */
+static struct error_group *group_of(struct source_ring *source, uint64_t number)
+{
+    struct error_group *group = ntk_map_get_number(&source->errors, number);
+
+    if (!group && source->errors.count < ERROR_GROUPS_MAX) {
+        group = calloc(1, sizeof *group);
+        if (group && ntk_map_put_number(&source->errors, number, group) < 0) {
+            free(group);
+            return NULL;
+        }
+    }
+    return group;
+}
+
+/* The period ends: of each number one is forgotten, so that the next period has room. */
 static void forget_errors(struct source_ring *source)
 {
-    struct ntk_map *listed = &source->errors_listed;
+    for (size_t i = source->errors.count; i-- > 0;) {
+        struct ntk_map_entry *entry = &source->errors.entries[i];
+        struct error_group *group = entry->value;
 
-    for (size_t i = listed->count; i-- > 0;) {
-        struct ntk_map_entry *entry = &listed->entries[i];
-
-        entry->value = (void *)((uintptr_t)entry->value - 1);
-        if (!entry->value) {
-            ntk_map_remove_number(listed, entry->number);
+        group->spent += group->count < room_of(group) ? group->count : room_of(group);
+        group->count = 0;
+        if (group->spent-- <= 1) {
+            ntk_map_remove_number(&source->errors, entry->number);
+            free(group);
         }
     }
 }
@@ -274,6 +291,36 @@ static void fill_event(const struct ntk_ring_segment *segment, const struct ntk_
     }
 }
 
+/* Where the record goes: a new place in the list, or that of the oldest of its errors. NULL: it has
+ * none and is counted. */
+static struct ntk_event_sample *take_event(struct source_ring *source,
+                                           const struct ntk_ring_segment *segment,
+                                           const struct ntk_slot *slot, bool *out_replaces)
+{
+    const struct ntk_process_key key = { source->process.own_pid, source->process.uid,
+                                         source->process.start_time };
+    bool is_error = slot->kind == NTK_EVENT_EXEC || slot->kind == NTK_EVENT_ERROR;
+    struct error_group *group =
+        is_error ? group_of(source, error_number(source, segment, slot)) : NULL;
+    struct ntk_event_sample *event = NULL;
+    uint64_t *place = NULL;
+
+    if (group) {
+        place = &group->events[group->count % room_of(group)];
+        *out_replaces = group->count++ >= room_of(group);
+        if (*out_replaces) {
+            event = ntk_aggregate_event_again(source->aggregate, key, *place);
+        }
+    }
+    if (!event) {
+        event = ntk_aggregate_event(source->aggregate, key, is_error);
+    }
+    if (event && place) {
+        *place = ntk_aggregate_event_number(source->aggregate, event);
+    }
+    return event;
+}
+
 static void take_batch(const struct ntk_ring_segment *segment, const struct ntk_slot *slots,
                        size_t count, void *ctx)
 {
@@ -298,19 +345,11 @@ static void take_batch(const struct ntk_ring_segment *segment, const struct ntk_
             continue;
         }
         bool is_failure = slot->kind == NTK_EVENT_EXEC; /* an error when it ended */
-        if (is_error_too_many(source, segment, slot)) {
-            if (!is_failure) { /* those count as outcomes */
-                ntk_aggregate_event_unlisted(source->aggregate);
-                ntk_aggregate_failure(source->aggregate, slot->core, NTK_WORD_HI(slot->word[1]),
-                                      false);
-            }
-            continue;
+        bool replaces = false;
+        event = take_event(source, segment, slot, &replaces);
+        if (replaces && !is_failure) { /* those count as outcomes */
+            ntk_aggregate_failure(source->aggregate, slot->core, NTK_WORD_HI(slot->word[1]), false);
         }
-        event = ntk_aggregate_event(source->aggregate,
-                                    (struct ntk_process_key){ source->process.own_pid,
-                                                              source->process.uid,
-                                                              source->process.start_time },
-                                    is_failure || slot->kind == NTK_EVENT_ERROR);
         if (!event) {
             continue;
         }
@@ -318,7 +357,7 @@ static void take_batch(const struct ntk_ring_segment *segment, const struct ntk_
             ntk_ring_segment_realtime_ns(segment, slot->start_ticks + (is_failure ? duration : 0));
         event->duration_ns = is_failure ? 0 : ntk_ring_segment_ticks_to_ns(segment, duration);
         fill_event(segment, slot, source, event);
-        if (event->kind == NTK_EVENT_ERROR) {
+        if (event->kind == NTK_EVENT_ERROR && !replaces) {
             /* A fault has a record of its own, without a class, before that of its execution. */
             ntk_aggregate_failure(source->aggregate, event->core, event->nrt_status,
                                   event->error_class != NTK_ERROR_CLASS_NONE);
@@ -444,7 +483,6 @@ static int source_ring_sample(void *state, struct ntk_aggregate *aggregate, uint
     int ret;
 
     begin_drain(source, aggregate);
-    forget_errors(source);
     ret = look(source, aggregate, monotonic_ns, &events, err);
     if (ret < 0) {
         return ret;
@@ -462,6 +500,7 @@ static int source_ring_sample(void *state, struct ntk_aggregate *aggregate, uint
             }
         }
     }
+    forget_errors(source);
     source->ended[++source->sequence % SNAPSHOTS_KEPT] =
         ntk_ring_registry_ended_count(source->registry);
     return 0;
@@ -482,7 +521,10 @@ static void source_ring_destroy(void *state)
 
     ntk_ring_registry_close(source->registry);
     ntk_map_fini(&source->records_taken);
-    ntk_map_fini(&source->errors_listed);
+    ntk_map_each(entry, &source->errors) {
+        free(entry->value);
+    }
+    ntk_map_fini(&source->errors);
     free(source);
 }
 

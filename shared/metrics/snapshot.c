@@ -503,6 +503,7 @@ void ntk_snapshot_add_core(struct ntk_core_sample *into, const struct ntk_core_s
     }
     into->in_flight += from->in_flight;
     into->running_ns = from->running_ns > into->running_ns ? from->running_ns : into->running_ns;
+    into->failing_since_ns = ntk_snapshot_earlier(into->failing_since_ns, from->failing_since_ns);
     if (into->total_latency.count == 0) {
         into->total_latency = from->total_latency;
     }

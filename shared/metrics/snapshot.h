@@ -216,6 +216,9 @@ struct ntk_core_sample {
     bool busy_of_calls;
     uint64_t in_flight;  /* now */
     uint64_t running_ns; /* since the last execution began or ended, while one is in flight */
+    /* 1970: of a core that is held, when an execution first failed, by a hardware error or a
+     * timeout, since one completed; 0 none did, or the writer of the segment does not record it. */
+    uint64_t failing_since_ns;
     /* Of a runtime that has the core: for how long nothing ran for it, 0 while something does; on
      * the first core of a logical one. Not known of who counts no executions, or not those that end
      * after their calls. */
@@ -516,6 +519,7 @@ struct ntk_runtime_sample {
     bool cores_guessed;    /* nobody said which cores are its own: those listed are a guess */
     bool no_executions;    /* too frequent for its hooks to look at: not counted, not timed */
     bool ended;            /* its last snapshot: last differences, memory 0 */
+    bool killed;           /* ended, without having closed its runtime: killed, or crashed */
     bool first;            /* its first snapshot of this collector */
     bool by_address;       /* a configuration asked for it by its address, which is its tag */
     const char *tag;       /* NEURON_PROCESS_TAG, else pid as text */
@@ -764,7 +768,7 @@ void ntk_snapshot_set_jobs(struct ntk_snapshot *snapshot, const struct ntk_jobs 
 bool ntk_snapshot_event_is_memory(const struct ntk_event_sample *event);
 /* Leaves `room` of the events at most, in their order, and says how many: errors stay first and the
  * log of memory goes first; of each kind every user has as many as the others, and of those every
- * process, as far as they have so many. */
+ * process, as far as they have so many; of each process the newest stay. */
 size_t ntk_snapshot_keep_events(struct ntk_event_sample *events, size_t count, size_t room);
 /* Sets the events of `to`: both lists, bounded; what is left out counts as unlisted. The lists may
  * be of `to` itself; texts are copied. */
@@ -773,6 +777,12 @@ void ntk_snapshot_join_events(struct ntk_snapshot *to, const struct ntk_event_sa
                               size_t newer_count);
 
 /* ---- views ---- */
+
+/* Of two moments, 0 for none. */
+static inline uint64_t ntk_snapshot_earlier(uint64_t a, uint64_t b)
+{
+    return a == 0 || (b != 0 && b < a) ? b : a;
+}
 
 /*
  * The logical core `logical` (global) out of physical ones: utilization and the busy times (core

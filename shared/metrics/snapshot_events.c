@@ -14,9 +14,9 @@ bool ntk_snapshot_event_is_memory(const struct ntk_event_sample *event)
 enum class { ERROR, OTHER, MEMORY };
 
 struct rank {
-    const struct ntk_event_sample *event; /* in the list: who is earlier, stays */
+    const struct ntk_event_sample *event; /* in the list */
     enum class class;
-    size_t turn; /* so many of the same stand before it: of its process, then of its user */
+    size_t turn; /* so many of the same are newer: of its process, then of its user */
 };
 
 static enum class class_of(const struct ntk_event_sample *event) {
@@ -30,6 +30,14 @@ static enum class class_of(const struct ntk_event_sample *event) {
         return (a) < (b) ? -1 : 1; \
     }
 
+/* The newest first; of one moment, those later in the list. */
+static int compare_by_age(const struct rank *x, const struct rank *y)
+{
+    COMPARE(y->event->realtime_ns, x->event->realtime_ns)
+    COMPARE(y->event, x->event)
+    return 0;
+}
+
 static int compare_in_processes(const void *a, const void *b)
 {
     const struct rank *x = a;
@@ -39,8 +47,7 @@ static int compare_in_processes(const void *a, const void *b)
     COMPARE(x->event->start_time, y->event->start_time)
     COMPARE(x->event->header_pid, y->event->header_pid)
     COMPARE(x->class, y->class)
-    COMPARE(x->event, y->event)
-    return 0;
+    return compare_by_age(x, y);
 }
 
 static int compare_in_users(const void *a, const void *b)
@@ -51,8 +58,7 @@ static int compare_in_users(const void *a, const void *b)
     COMPARE(x->event->uid, y->event->uid)
     COMPARE(x->class, y->class)
     COMPARE(x->turn, y->turn)
-    COMPARE(x->event, y->event)
-    return 0;
+    return compare_by_age(x, y);
 }
 
 static int compare_in_all(const void *a, const void *b)
@@ -62,8 +68,7 @@ static int compare_in_all(const void *a, const void *b)
 
     COMPARE(x->class, y->class)
     COMPARE(x->turn, y->turn)
-    COMPARE(x->event, y->event)
-    return 0;
+    return compare_by_age(x, y);
 }
 
 static int compare_by_place(const void *a, const void *b)

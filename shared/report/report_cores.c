@@ -17,6 +17,7 @@ const struct report_field report_fields_core_state[] = {
     REPORT_ROW("busy_of_calls", REPORT_BOOL, AT(busy_of_calls), .sparse = true),
     REPORT_ROW("in_flight", REPORT_U64, AT(in_flight), .has = NTK_CORE_HAS_EXECUTIONS),
     REPORT_ROW("running_ns", REPORT_U64, AT(running_ns), .sparse = true),
+    REPORT_ROW("failing_since_ns", REPORT_U64, AT(failing_since_ns), .sparse = true),
     REPORT_ROW("held_idle_ns", REPORT_U64, AT(held_idle_ns), .has = NTK_CORE_HAS_HELD_IDLE),
     REPORT_ROW("longest_ns", REPORT_U64, AT(longest_ns), .sparse = true),
     REPORT_END,

@@ -235,6 +235,9 @@ void report_write_runtime(struct report_writer *w, const struct ntk_runtime_samp
     ntk_json_object_end(&w->json);
     if (runtime->ended && !w->options->vendor_only) {
         ntk_json_key_bool(&w->json, "ended", true);
+        if (runtime->killed) {
+            ntk_json_key_bool(&w->json, "killed", true);
+        }
         if (runtime->first) {
             ntk_json_key_bool(&w->json, "first", true);
         }
@@ -290,6 +293,7 @@ void report_read_runtime(struct ntk_snapshot *snapshot, struct ntk_runtime_sampl
         report_get_u32(runtime->by_address && report_has(ext, "pid") ? ext : object, "pid");
     runtime->header_pid = runtime->pid;
     runtime->ended = report_get_bool(object, "ended");
+    runtime->killed = runtime->ended && report_get_bool(object, "killed");
     runtime->first = report_get_bool(object, "first");
     for (int i = 0; i < NTK_RUNTIME_GROUP_COUNT; i++) {
         group[i] = report_get_object(report, ntk_runtime_group_names[i]);

@@ -157,6 +157,9 @@ struct ntk_ring_core {
     uint64_t busy_ns; /* with what runs now counted up to now: */
     uint64_t read_monotonic_ns;
     uint64_t current_model;
+    /* 1970: when an execution first failed, by a hardware error or a timeout, since one completed;
+     * 0 none did, or the writer is older. */
+    uint64_t failing_since_ns;
     struct ntk_segment_core counters;
 };
 

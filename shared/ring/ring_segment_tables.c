@@ -65,6 +65,10 @@ size_t ntk_ring_segment_cores(struct ntk_ring_segment *segment, struct ntk_ring_
         out->in_flight = segment->state == NTK_SEGMENT_ALIVE ? seen->in_flight : 0;
         out->current_model = seen->current_model;
         out->running_ns = out->idle_ns = 0;
+        out->failing_since_ns =
+            out->counters.failing_since_ticks != 0
+                ? ntk_ring_segment_realtime_ns(segment, out->counters.failing_since_ticks)
+                : 0;
         if (out->owned && out->in_flight == 0) {
             uint64_t began_ns = segment->process.clock.monotonic_ns;
 

@@ -45,6 +45,7 @@ static void fill_core(struct ntk_core_sample *core, uint32_t number, uint32_t sh
     core->busy_ns = count(share * 125000000ull);
     core->in_flight = share ? 1 : 0;
     core->running_ns = share ? 250 : 0;
+    core->failing_since_ns = share ? 1700000000 : 0;
     for (uint32_t i = 0; i < NTK_ENGINE_COUNT; i++) {
         core->engine_busy_ns[i] = count((uint64_t)share * 1000000u * (i + 1));
     }

@@ -478,6 +478,67 @@ static void a_core_that_is_dead_or_stuck_is_told_until_it_works_again(void **sta
     ntk_top_model_destroy(model);
 }
 
+/* Method: two viewers, of which the second begins ten seconds after the first. */
+static void every_viewer_shows_the_same_moment_since_which_a_core_is_dead(void **state)
+{
+    (void)state;
+    setenv("TZ", "UTC", 1);
+    tzset();
+    for (uint64_t begin = 3; begin <= 13; begin += 10) {
+        struct ntk_top_model *model = NULL;
+
+        assert_int_equal(ntk_top_model_create(&model, NULL), 0);
+        for (uint64_t second = begin; second < begin + 2; second++) {
+            struct ntk_snapshot *snapshot = snapshot_at(second);
+
+            nothing_ended(&snapshot->cores[0], 1);
+            snapshot->cores[0].failing_since_ns = UINT64_C(1700000002000000000);
+            assert_int_equal(ntk_top_model_update(model, snapshot, NULL), 0);
+            assert_string_equal(model->alert, "ND0 NC0 dead since 22:13:22");
+            assert_true(model->cores[0].busy_percent.present);
+            assert_true(model->cores[0].busy_percent.value == 0); /* though it is busy failing */
+        }
+        assert_int_equal(ntk_top_model_update(model, snapshot_at(begin + 2), NULL), 0);
+        assert_string_equal(model->alert, "");
+        assert_true(model->cores[0].busy_percent.value == 100);
+        ntk_top_model_destroy(model);
+    }
+}
+
+static void an_application_that_was_killed_is_told_for_a_while(void **state)
+{
+    struct ntk_top_model *model = NULL;
+    struct ntk_snapshot *snapshot;
+
+    (void)state;
+    setenv("TZ", "UTC", 1);
+    tzset();
+    assert_int_equal(ntk_top_model_create(&model, NULL), 0);
+    model->version = "1.2.3";
+    snapshot = snapshot_at(0);
+    snapshot->runtimes[1].ended = true; /* it closed its runtime */
+    assert_int_equal(ntk_top_model_update(model, snapshot, NULL), 0);
+    assert_string_equal(model->alert, "");
+    snapshot = snapshot_at(1);
+    snapshot->runtimes[0].ended = snapshot->runtimes[0].killed = true;
+    assert_int_equal(ntk_top_model_update(model, snapshot, NULL), 0);
+    assert_string_equal(model->alert, "7286 (pid 7286) killed or crashed at 22:13:21");
+    snapshot = snapshot_at(60);
+    snapshot->runtimes[1].ended = snapshot->runtimes[1].killed = true;
+    assert_int_equal(ntk_top_model_update(model, snapshot, NULL), 0);
+    assert_string_equal(model->alert, "7287 (pid 7287) killed or crashed at 22:14:20 and 1 more");
+    assert_int_equal(press(model, 'l'), NTK_TOP_REDRAW);
+    scene_assert_screen(model, 24, 100, true, "events_killed_100x24");
+    snapshot = snapshot_at(61);
+    snapshot->hardware.device_count = 0; /* only the application knew the machine */
+    snapshot->runtime_count = 0;
+    assert_int_equal(ntk_top_model_update(model, snapshot, NULL), 0);
+    assert_non_null(strstr(model->alert, "killed or crashed"));
+    assert_int_equal(ntk_top_model_update(model, snapshot_at(120), NULL), 0);
+    assert_string_equal(model->alert, "");
+    ntk_top_model_destroy(model);
+}
+
 /* Method: two devices that are not well, one of which is only worth knowing about, and one that
  * is. */
 static void a_device_that_is_not_healthy_is_told_with_what_to_do(void **state)
@@ -618,6 +679,8 @@ int main(void)
         cmocka_unit_test(cores_that_a_report_does_not_list_are_idle),
         cmocka_unit_test(a_core_that_is_held_and_runs_nothing_says_how_long),
         cmocka_unit_test(a_core_that_is_dead_or_stuck_is_told_until_it_works_again),
+        cmocka_unit_test(every_viewer_shows_the_same_moment_since_which_a_core_is_dead),
+        cmocka_unit_test(an_application_that_was_killed_is_told_for_a_while),
         cmocka_unit_test(a_device_that_is_not_healthy_is_told_with_what_to_do),
         cmocka_unit_test(what_may_run_unseen_is_no_zero),
         cmocka_unit_test(the_help_page_hides_everything_else),

@@ -188,8 +188,9 @@ kill -KILL "${pids[${middle#app}]}"
 wait "${pids[${middle#app}]}" 2>/dev/null || true
 # A picture may be caught half drawn, from the top down: that a row is missing says nothing, that the others moved up does.
 first=$(line 4 | awk '{print $3}')
-two_left() { [ "$(screen | sed -n '4,6p' | awk '{print $3}' | xargs)" = "$first $last" ] && echo yes; }
+two_left() { [ "$(screen | awk '$3 ~ /^app[0-9]/ { print $3 }' | xargs)" = "$first $last" ] && echo yes; }
 wait_for two_left
+sees "what was killed" "^$middle (pid [0-9]*) killed or crashed at "
 key i
 sees "the neighbour is selected" ">\[.\]:$last<"
 key l

@@ -387,6 +387,7 @@ static void every_execution_has_one_outcome_and_at_most_one_error_class(void **s
     assert_memory_equal(core.counters.error_class, class, sizeof class);
     assert_int_equal(sum(core.counters.status, NTK_STATUS_COUNT), STATUS_COUNT);
     assert_int_equal(core.counters.status[NTK_STATUS_HW_DMA_ABORT], 1);
+    assert_true(core.failing_since_ns > 0);
     assert_int_equal(core.counters.status[NTK_STATUS_INVALID], 2);
     assert_int_equal(core.counters.flops, 1000 * on_core);
     assert_int_equal(core.counters.effective_flops, 900 * on_core);

@@ -31,6 +31,7 @@ enum command {
     COMMAND_BURN,    /* argument milliseconds of CPU time */
     COMMAND_AGAIN,   /* detaches, and attaches again */
     COMMAND_TURN,    /* the model is started, and stopped with NRT_STATUS 1201 */
+    COMMAND_DIE,     /* argument executions with NRT_STATUS 101: the core is dead */
     COMMAND_EXIT,
 };
 
@@ -110,9 +111,13 @@ static int run_child(struct observed *side, void *ctx)
                 ntk_hooks_error(&error);
             }
         }
-        bool executes = command == COMMAND_EXECUTE || command == COMMAND_FAIL;
+        bool executes =
+            command == COMMAND_EXECUTE || command == COMMAND_FAIL || command == COMMAND_DIE;
         for (uint32_t i = 0; executes && i < argument; i++) {
-            observed_mlp_execute(ref, ++execution, command == COMMAND_FAIL ? 1003 : 0);
+            observed_mlp_execute(ref, ++execution,
+                                 command == COMMAND_FAIL  ? 1003
+                                 : command == COMMAND_DIE ? 101
+                                                          : 0);
         }
     }
     ntk_hooks_detach();
@@ -338,7 +343,7 @@ static size_t errors_listed(const struct fixture *f, uint64_t first_execution)
     return count;
 }
 
-static void executions_that_fail_are_errors_and_a_bounded_number_is_listed(void **state)
+static void of_executions_that_fail_the_newest_are_listed_and_the_rest_counted(void **state)
 {
     struct fixture *f = *state;
     struct observed child;
@@ -351,19 +356,53 @@ static void executions_that_fail_are_errors_and_a_bounded_number_is_listed(void 
     assert_int_equal(errors_listed(f, 8), 3);
     child_tell(&child, COMMAND_FAIL, 1000);
     poll_collector(f);
-    assert_int_equal(errors_listed(f, 11), NTK_COLLECT_FAILURES_MAX - 2); /* a period passed */
+    assert_int_equal(f->snapshot->events_unlisted, 1000 - (NTK_COLLECT_FAILURES_MAX - 2));
+    assert_int_equal(errors_listed(f, 1011 - (NTK_COLLECT_FAILURES_MAX - 2)),
+                     NTK_COLLECT_FAILURES_MAX - 2); /* a period passed */
     assert_int_equal(f->snapshot->runtimes[0].error_class[NTK_ERROR_NUMERICAL].period, 1000);
     child_tell(&child, COMMAND_FAIL, 1000);
     poll_collector(f);
-    assert_int_equal(errors_listed(f, 1011), 1);
-    assert_int_equal(f->snapshot->events_unlisted, 0); /* by rule, not for want of room */
+    assert_int_equal(errors_listed(f, 2010), 1);
+    assert_int_equal(f->snapshot->events_unlisted, 999);
     for (size_t i = 0; i < NTK_COLLECT_FAILURES_MAX; i++) {
         poll_collector(f);
         assert_int_equal(f->snapshot->event_count, 0);
     }
     child_tell(&child, COMMAND_FAIL, 1000);
     poll_collector(f);
-    assert_int_equal(errors_listed(f, 2011), NTK_COLLECT_FAILURES_MAX);
+    assert_int_equal(errors_listed(f, 3011 - NTK_COLLECT_FAILURES_MAX), NTK_COLLECT_FAILURES_MAX);
+    child_end(&child, 0);
+}
+
+/* Method: a second collector begins while executions fail; both say the same moment. */
+static void since_when_a_core_fails_is_told_alike_to_all(void **state)
+{
+    struct fixture *f = *state;
+    struct observed child;
+    uint64_t since_ns;
+    uint64_t before_ns;
+
+    collector_open(f, (struct ntk_collector_options){ .reap = true });
+    child = child_start();
+    child_tell(&child, COMMAND_EXECUTE, 1);
+    child_tell(&child, COMMAND_FAIL, 1); /* wrong numbers kill no core */
+    poll_collector(f);
+    assert_int_equal(f->snapshot->runtimes[0].cores[0].failing_since_ns, 0);
+    before_ns = f->snapshot->realtime_ns;
+    child_tell(&child, COMMAND_DIE, 1);
+    poll_collector(f);
+    since_ns = f->snapshot->runtimes[0].cores[0].failing_since_ns;
+    assert_true(since_ns + NTK_NS_PER_MS > before_ns);
+    assert_true(since_ns < f->snapshot->realtime_ns + NTK_NS_PER_MS);
+    child_tell(&child, COMMAND_DIE, 5);
+    ntk_collector_destroy(f->collector);
+    collector_open(f, (struct ntk_collector_options){ .reap = true });
+    poll_collector(f);
+    uint64_t again_ns = f->snapshot->runtimes[0].cores[0].failing_since_ns;
+    assert_true(again_ns + NTK_NS_PER_MS > since_ns && again_ns < since_ns + NTK_NS_PER_MS);
+    child_tell(&child, COMMAND_EXECUTE, 1);
+    poll_collector(f);
+    assert_int_equal(f->snapshot->runtimes[0].cores[0].failing_since_ns, 0);
     child_end(&child, 0);
 }
 
@@ -436,6 +475,7 @@ static void a_killed_process_is_ended_once_with_its_last_counts_and_events(void 
     assert_true(test_wait_until(drained_until_ended, f));
     runtime = &f->snapshot->runtimes[0];
     assert_true(runtime->ended);
+    assert_true(runtime->killed);
     assert_int_equal(runtime->outcome[NTK_OUTCOME_COMPLETED].total, 17);
     assert_int_equal(runtime->in_flight, 0);
     assert_int_equal(runtime->memory_count, 0);
@@ -763,7 +803,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(executions_of_all_periods_add_up),
         TEST(the_events_of_the_period_say_what_happened),
-        TEST(executions_that_fail_are_errors_and_a_bounded_number_is_listed),
+        TEST(since_when_a_core_fails_is_told_alike_to_all),
+        TEST(of_executions_that_fail_the_newest_are_listed_and_the_rest_counted),
         TEST(errors_of_the_hardware_are_listed_in_bounds_and_the_rest_counted),
         TEST(a_killed_process_is_ended_once_with_its_last_counts_and_events),
         TEST(a_clean_end_is_told_by_a_collector_that_only_watches),

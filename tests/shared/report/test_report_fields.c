@@ -126,6 +126,7 @@ static const struct member {
     M(place, RATIO, ntk_core_sample, utilization), M(place, U64, ntk_core_sample, in_flight), \
         M(place, BOOL, ntk_core_sample, busy_of_calls),                                       \
         M(place, U64, ntk_core_sample, running_ns),                                           \
+        M(place, U64, ntk_core_sample, failing_since_ns),                                     \
         M(place, COUNT, ntk_core_sample, engine_busy_ns[NTK_ENGINE_COUNT - 1]),               \
         M(place, COUNT, ntk_core_sample, outcome[1]),                                         \
         M(place, COUNT, ntk_core_sample, error_class[2])
