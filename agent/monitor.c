@@ -559,6 +559,7 @@ static int open_collector(struct ntk_monitor *monitor, struct ntk_err *err)
         options.pods_ctx = monitor->pods;
     }
     if (monitor->options->job_mapping) {
+        .ecc_get = monitor->totals ? ntk_store_reader_ecc_get : NULL,
         ret = ntk_jobs_create(monitor->options->job_mapping, NULL, &monitor->jobs, err);
         if (ret < 0) {
             return ret;

@@ -604,6 +604,12 @@ static void update_devices(struct ntk_prometheus_page *page, const struct ntk_sn
             for (int k = 0; k < NTK_ECC_COUNT; k++) {
                 device->ecc[k] += sample->ecc[k].period;
             }
+            if (sample->has & NTK_DEVICE_HAS_ECC_TOTAL) {
+                device->ecc_total_has = sample->ecc_has;
+                for (int k = 0; k < NTK_ECC_COUNT; k++) {
+                    device->ecc_total[k] = sample->ecc[k].total;
+                }
+            }
         }
         if (sample->has & (NTK_DEVICE_HAS_MEMORY_CAPACITY | NTK_DEVICE_HAS_MEMORY_USED)) {
             device->stack_count = sample->stack_count < NTK_SNAPSHOT_STACKS_MAX

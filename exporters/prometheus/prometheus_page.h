@@ -146,6 +146,8 @@ struct ntk_prometheus_device {
     uint32_t has;     /* enum ntk_device_has */
     uint32_t ecc_has; /* bit i: ecc[i] is counted */
     uint64_t ecc[NTK_ECC_COUNT];
+    uint32_t ecc_total_has; /* likewise, of ecc_total[] */
+    uint64_t ecc_total[NTK_ECC_COUNT];
     uint32_t stack_count;
     uint64_t stack_capacity_bytes[NTK_SNAPSHOT_STACKS_MAX];
     uint64_t stack_used_bytes[NTK_SNAPSHOT_STACKS_MAX];

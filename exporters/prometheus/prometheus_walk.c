@@ -566,15 +566,41 @@ static void memory_peak(struct walk *e)
     fine_memory(e, true);
 }
 
+/* The driver's counter, or what reports that do not have it add up to. False: nobody counts. */
+static bool ecc_total(const struct ntk_prometheus_device *device, int kind, uint64_t *out)
+{
+    bool is_total = device->ecc_total_has >> kind & 1;
+
+    *out = is_total ? device->ecc_total[kind] : device->ecc[kind];
+    return is_total || device->ecc_has >> kind & 1;
+}
+
+static void ecc_totals(struct walk *e)
+{
+    for (size_t i = 0; i < e->page->device_sample_count; i++) {
+        const struct ntk_prometheus_device *device = &e->page->devices[i];
+        struct number number = number_text(device->index);
+        uint64_t total;
+        e->owner = &device->owner;
+        for (int k = 0; k < NTK_ECC_COUNT; k++) {
+            if (ecc_total(device, k, &total)) {
+                sample_u64(e,
+                           LABELS({ "event_type", ntk_ecc_names[k] },
+                                  { "neuron_device_index", number.text }),
+                           total);
+            }
+        }
+    }
+}
+
 static void ecc_repairable(struct walk *e)
 {
     for (size_t i = 0; i < e->page->device_sample_count; i++) {
         const struct ntk_prometheus_device *device = &e->page->devices[i];
         struct number number = number_text(device->index);
         e->owner = &device->owner;
-        if (device->ecc_has & 1u << NTK_ECC_MEM_REPAIRABLE) {
-            sample_u64(e, LABELS({ "neuron_device_index", number.text }),
-                       device->ecc[NTK_ECC_MEM_REPAIRABLE]);
+        if (ecc_total(device, NTK_ECC_MEM_REPAIRABLE, &total)) {
+            sample_u64(e, LABELS({ "neuron_device_index", number.text }), total);
         }
     }
 }
@@ -1087,6 +1113,7 @@ static void (*const walk_family[NTK_METRIC_COUNT])(struct walk *e) = {
     [NTK_METRIC_COLLECTIVE_TIME] = collective_time,
     [NTK_METRIC_COLLECTIVE_WAIT] = collective_wait,
     [NTK_METRIC_COLLECTIVE_AGE] = collective_age,
+    [NTK_METRIC_DEVICE_ECC] = ecc_totals,
     [NTK_METRIC_RANK_TROUBLE] = rank_troubles,
     [NTK_METRIC_JOB_INFO] = job_info,
     [NTK_METRIC_DEVICE_JOB_INFO] = device_job_info,

@@ -26,6 +26,35 @@ static const struct ntk_device_value *ecc_value(const struct ntk_device_reading 
     }
 }
 
+/* The first reading of a counter. One of a tree that appeared counts from 0; else its total goes on
+ * from what is stored, if it is. */
+static void begin_ecc(struct device_state *state, const struct ntk_ecc_stored *stored, int ecc,
+                      uint64_t value, bool appeared)
+{
+    bool is_stored = stored->has >> ecc & 1;
+
+    state->known[ecc] = true;
+    state->base[ecc] = appeared ? 0 : value;
+    state->total[ecc] = is_stored ? stored->total[ecc] : state->base[ecc];
+    if (is_stored && !appeared) {
+        state->unwatched[ecc] = ntk_aggregate_difference(value, stored->counter[ecc]);
+        state->total[ecc] += state->unwatched[ecc];
+    }
+}
+
+static struct ntk_ecc_stored stored_ecc(const struct ntk_aggregate *aggregate, uint32_t device)
+{
+    const struct ntk_collector_options *collector = aggregate->options.collector;
+    struct ntk_ecc_stored stored = { 0 };
+
+    if (!collector || !collector->ecc_get ||
+        !collector->ecc_get(aggregate->boot_id ? aggregate->boot_id : "", device, &stored,
+                            collector->totals_ctx)) {
+        stored.has = 0;
+    }
+    return stored;
+}
+
 void ntk_aggregate_devices(struct ntk_aggregate *aggregate, const struct ntk_device_tree *tree,
                            bool appeared, const struct ntk_device_reading *readings, size_t count)
 {
@@ -41,6 +70,8 @@ void ntk_aggregate_devices(struct ntk_aggregate *aggregate, const struct ntk_dev
     for (size_t i = 0; i < aggregate->reading_count; i++) {
         uint32_t index = readings[i].index;
         struct device_state *state;
+        struct ntk_ecc_stored stored;
+        bool is_asked = false;
 
         aggregate->readings[i] = readings[i];
         if (index >= NTK_DEVICES_MAX) {
@@ -51,8 +82,11 @@ void ntk_aggregate_devices(struct ntk_aggregate *aggregate, const struct ntk_dev
             const struct ntk_device_value *value = ecc_value(&readings[i], (enum ntk_ecc)ecc);
 
             if (value->present && !state->known[ecc]) {
-                state->known[ecc] = true;
-                state->base[ecc] = appeared ? 0 : value->value;
+                if (!is_asked) {
+                    stored = stored_ecc(aggregate, index);
+                    is_asked = true;
+                }
+                begin_ecc(state, &stored, ecc, value->value, appeared);
             }
         }
         for (uint32_t c = 0; c < tree->cores_per_device && c < NTK_DEVICE_CORES_MAX; c++) {
@@ -352,9 +386,13 @@ static void build_tree_devices(struct ntk_aggregate *aggregate, struct ntk_snaps
             if (value->present && state->known[ecc]) {
                 out->has |= NTK_DEVICE_HAS_ECC | NTK_DEVICE_HAS_ECC_TOTAL;
                 out->ecc_has |= 1u << ecc;
-                out->ecc[ecc].total = value->value;
                 out->ecc[ecc].period = ntk_aggregate_difference(value->value, state->base[ecc]);
+                state->total[ecc] += out->ecc[ecc].period;
+                out->ecc[ecc].total = state->total[ecc];
+                out->ecc_counter[ecc] = value->value;
+                out->ecc_unwatched[ecc] = state->unwatched[ecc];
                 state->base[ecc] = value->value;
+                state->unwatched[ecc] = 0;
             }
         }
         if (aggregate->readings[i].has_power) {

@@ -140,6 +140,8 @@ struct tag_state {
 struct device_state {
     bool known[NTK_ECC_COUNT];
     uint64_t base[NTK_ECC_COUNT];
+    uint64_t total[NTK_ECC_COUNT];
+    uint64_t unwatched[NTK_ECC_COUNT]; /* of the period to come */
 };
 
 /* What a core of the machine did, as segments and tree tell: aggregate_told.c says which is

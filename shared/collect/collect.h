@@ -75,7 +75,10 @@ struct ntk_collector_options {
     bool (*totals_get)(const char *boot_id, struct ntk_process_key key, uint64_t began_ns,
                        struct ntk_core_sample *cores, size_t capacity, size_t *out_count,
                        void *ctx);
-    void *totals_ctx;
+    /* Stored of the ECC counters of a device, whose totals continue from there; what they rose
+     * since is `ecc_unwatched` in the first period. False when nothing is stored. May be NULL. */
+    bool (*ecc_get)(const char *boot_id, uint32_t device, struct ntk_ecc_stored *out, void *ctx);
+    void *totals_ctx; /* of both */
     /* Fills snapshot->instance with what is known of where the machine runs, at each poll; it does
      * not wait. May be NULL. On a software machine the type is the machine's and there is no
      * error. */

@@ -123,6 +123,13 @@ enum ntk_ecc {
 extern const char *const ntk_ecc_names[NTK_ECC_COUNT]; /* "mem_ecc_corrected" ... */
 
 /* What an error event is of: ECC by the names above, "device_reset", "" an execution, whose status
+/* What was known of a device before. */
+struct ntk_ecc_stored {
+    uint32_t has;                    /* bit i tells of the rest's [i] */
+    uint64_t counter[NTK_ECC_COUNT]; /* the driver's; 0 where the machine was booted since */
+    uint64_t total[NTK_ECC_COUNT];
+};
+
  * says it. */
 extern const char *const ntk_error_code_names[NTK_ERROR_CODE_COUNT];
 
@@ -161,7 +168,13 @@ struct ntk_device_sample {
     uint64_t stack_capacity_bytes[NTK_SNAPSHOT_STACKS_MAX];
     uint64_t stack_used_bytes[NTK_SNAPSHOT_STACKS_MAX];
     uint32_t ecc_has;
-    struct ntk_count ecc[NTK_ECC_COUNT];        /* total: the driver's, since it was loaded */
+    /* total: the driver's counter; it continues when the driver is loaded again and, with stored
+     * totals, when the agent is started again. */
+    struct ntk_count ecc[NTK_ECC_COUNT];
+    uint64_t ecc_counter[NTK_ECC_COUNT]; /* as the driver has it now */
+    /* In the first period of an agent that continues stored totals: what the driver counted while
+     * no agent was running. In totals, not in periods. */
+    uint64_t ecc_unwatched[NTK_ECC_COUNT];
     uint64_t power_time_seconds;                /* Unix time of the minute */
     double power_min, power_max, power_average; /* ratios of the maximum power */
     uint32_t verdict;                           /* enum ntk_health_verdict */

@@ -446,6 +446,7 @@ static void merge_devices(struct ntk_snapshot *s, const struct ntk_snapshot *old
             if (older->devices[k].index == devices[i].index) {
                 for (int e = 0; e < NTK_ECC_COUNT; e++) {
                     add(&devices[i].ecc[e], older->devices[k].ecc[e]);
+                    devices[i].ecc_unwatched[e] += older->devices[k].ecc_unwatched[e];
                 }
             }
         }

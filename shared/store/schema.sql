@@ -82,6 +82,16 @@ CREATE TABLE device_sample (
     PRIMARY KEY (time_ns, device)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE ecc_total (
+    device INTEGER NOT NULL,
+    event TEXT NOT NULL,
+    boot_id TEXT NOT NULL,
+    time_ns INTEGER NOT NULL,
+    counter INTEGER NOT NULL,
+    total INTEGER NOT NULL,
+    PRIMARY KEY (device, event)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE process_sample (
     time_ns INTEGER NOT NULL,
     process_id INTEGER NOT NULL REFERENCES process,

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "shared/store/store.h"
+#include "shared/store/store_ecc.h"
 #include "shared/store/store_histogram.h"
 #include "shared/store/store_reader_state.h"
 #include "shared/store/store_sql.h"
@@ -215,6 +216,14 @@ bool ntk_store_reader_totals_get(const char *boot_id, struct ntk_process_key key
     sqlite3_clear_bindings(statement);
     *out_count = count;
     return count > 0;
+}
+
+bool ntk_store_reader_ecc_get(const char *boot_id, uint32_t device, struct ntk_ecc_stored *out,
+                              void *ctx)
+{
+    struct ntk_store_reader *reader = ctx;
+
+    return ntk_store_ecc_read(reader->db, boot_id, device, out);
 }
 
 int ntk_store_reader_query(struct ntk_store_reader *reader, const char *sql, ntk_store_row row,

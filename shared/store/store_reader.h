@@ -54,6 +54,10 @@ bool ntk_store_reader_totals_get(const char *boot_id, struct ntk_process_key key
                                  struct ntk_core_sample *cores, size_t capacity, size_t *out_count,
                                  void *ctx);
 
+/* The ECC counters stored of a device: what ntk_collector_options.ecc_get asks, likewise. */
+bool ntk_store_reader_ecc_get(const char *boot_id, uint32_t device, struct ntk_ecc_stored *out,
+                              void *ctx);
+
 /*
  * Everything that was ever counted of executions and cores as one period: a runtime per tag
  * (by_process: per process), the cores of the machine, the sums. For counters that shall go on

@@ -72,6 +72,7 @@ void ntk_store_rows_forget(struct ntk_store_rows *rows)
     ntk_map_fini(&rows->processes);
     ntk_buf_reset(&rows->machine.written);
     ntk_store_health_reset(&rows->health);
+    ntk_store_ecc_reset(&rows->ecc);
     ntk_store_verdicts_reset(&rows->verdicts);
     ntk_store_jobs_reset(&rows->jobs);
 }
@@ -291,7 +292,7 @@ static int write_devices(struct ntk_store_rows *rows, const struct ntk_snapshot 
         }
         for (size_t e = 0; e < NTK_ECC_COUNT; e++) {
             bool known = (device->has & NTK_DEVICE_HAS_ECC) && (device->ecc_has >> e & 1);
-            ntk_rows_bind_known(&binder, known, device->ecc[e].period);
+            ntk_rows_bind_known(&binder, known, device->ecc[e].period + device->ecc_unwatched[e]);
         }
         bool has_power = device->has & NTK_DEVICE_HAS_POWER;
         double power = device->power_average > 0 ? device->power_average : 0;
@@ -321,6 +322,9 @@ int ntk_store_rows_write(struct ntk_store_rows *rows, const struct ntk_snapshot 
     }
     if (ret == 0) {
         ret = ntk_store_health_write(&rows->health, rows->db, snapshot, &rows->row_count, err);
+    }
+    if (ret == 0) {
+        ret = ntk_store_ecc_write(&rows->ecc, rows->db, snapshot, &rows->row_count, err);
     }
     if (ret == 0) {
         ret = ntk_store_verdicts_write(&rows->verdicts, rows->db, snapshot, &rows->row_count, err);

@@ -15,6 +15,7 @@
 
 #include "shared/base/buf.h"
 #include "shared/base/map.h"
+#include "shared/store/store_ecc.h"
 #include "shared/store/store_health.h"
 #include "shared/store/store_jobs.h"
 #include "shared/store/store_machine.h"
@@ -80,6 +81,7 @@ struct ntk_store_rows {
     struct ntk_map processes; /* process_key() -> struct ntk_rows_process */
     struct ntk_store_machine machine;
     struct ntk_store_health health;
+    struct ntk_store_ecc ecc;
     struct ntk_store_verdicts verdicts;
     struct ntk_store_jobs jobs;
     uint64_t generation;

@@ -63,6 +63,24 @@ kill "$agent"
 wait "$agent" || fail "the agent failed: $(cat many.log)"
 jq -se "[.[].neuron_ext.events // [] | .[] | select(.pid == $only)] | length > 0" many.jsonl >/dev/null || fail "reports hide the only error"
 
+# What the driver counts while no agent runs is in the totals and in the database; the vendor's series counts periods only.
+wait "$many" || true
+before=$(in_tree mem_ecc_corrected)
+in_rows() { sqlite3 -readonly many.db "SELECT sum(mem_ecc_corrected) FROM device_sample WHERE device = 0"; }
+rows=$(in_rows)
+known=$(sqlite3 -readonly many.db "SELECT counter FROM ecc_total WHERE device = 0 AND event = 'mem_ecc_corrected'")
+NEURON_RT_LOG_LEVEL=QUIET NEURON_SOFT_FAULT='mem-ecc-corrected:every=1' neuron-bench exec memcpy.neff --cores 0 --count 12 >/dev/null
+wait_for is $((before + 12)) in_tree mem_ecc_corrected
+neuron-monitor --db many.db --prometheus 127.0.0.1:0 --verbose 1 >again.jsonl 2>again.log &
+pids+=($!)
+again=$!
+port() { sed -n 's/.*serving metrics at port //p' again.log; }
+wait_for is $((before + 12)) metric neurondevice_ecc_events_total mem_ecc_corrected
+[ "$(metric hardware_ecc_events_total mem_ecc_corrected)" = 0 ] || fail "the vendor's series counts what was before"
+wait_for is $((rows + before + 12 - known)) in_rows
+kill "$again"
+wait "$again" || fail "the agent failed: $(cat again.log)"
+
 # A core that hangs is busy for as long as the limit says, with one execution in it and none that ended; then
 # the execution has timed out.
 hangs() { # the utilization of core 1 while nothing has ended there yet

@@ -39,6 +39,7 @@ struct fixture {
     struct ntk_core_sample stored[2];
     size_t stored_count;
     uint64_t stored_began_ns; /* 0: of any */
+    struct ntk_ecc_stored stored_ecc;
 };
 
 static int fake_core_histogram(void *ctx, uint16_t core, struct ntk_ring_histogram *out)
@@ -179,6 +180,16 @@ static bool stored_totals(const char *boot_id, struct ntk_process_key key, uint6
     return f->stored_count > 0;
 }
 
+static bool stored_ecc(const char *boot_id, uint32_t device, struct ntk_ecc_stored *out, void *ctx)
+{
+    const struct fixture *f = ctx;
+
+    assert_string_equal(boot_id, "boot");
+    assert_int_equal(device, 0);
+    *out = f->stored_ecc;
+    return out->has != 0;
+}
+
 static int setup(void **state)
 {
     struct fixture *f = calloc(1, sizeof *f);
@@ -190,6 +201,7 @@ static int setup(void **state)
         return -1;
     }
     f->collector.totals_get = stored_totals;
+    f->collector.ecc_get = stored_ecc;
     f->collector.totals_ctx = f;
     options.collector = &f->collector;
     f->now = BEGIN;
@@ -957,8 +969,43 @@ static void ecc_is_the_difference_of_the_period_and_adds_up_since_the_start(void
     ntk_aggregate_devices(f->aggregate, &tree, false, &reading, 1);
     device = &finish(f)->devices[0];
     assert_int_equal(device->ecc[NTK_ECC_MEM_UNCORRECTED].period, 2);
+    assert_int_equal(device->ecc[NTK_ECC_MEM_UNCORRECTED].total, 22);
+    assert_int_equal(device->ecc_counter[NTK_ECC_MEM_UNCORRECTED], 2);
     assert_int_equal(f->snapshot->hardware.device_memory_bytes, UINT64_C(34359738368));
     assert_string_equal(f->snapshot->hardware.device_type, "trainium");
+}
+
+/* Method: 12 errors while no agent ran; then the same after a reboot, which the store shows as a
+ * counter of 0. */
+static void ecc_while_no_agent_ran_is_in_totals_and_in_no_period(void **state)
+{
+    struct ntk_device_info info = { .index = 0, .core_count = 2, .name = "Trainium1" };
+    struct ntk_device_tree tree = { .origin = NTK_DEVICE_ORIGIN_DRIVER,
+                                    .devices = &info,
+                                    .device_count = 1,
+                                    .cores_per_device = 2 };
+    const struct ntk_device_reading reading = { .mem_ecc_corrected = { 17, true },
+                                                .sram_ecc_corrected = { 4, true } };
+
+    for (uint64_t counter = 0; counter <= 5; counter += 5) {
+        struct fixture *f;
+        assert_int_equal(setup((void **)&f), 0);
+        f->stored_ecc.has = 1u << NTK_ECC_MEM_CORRECTED;
+        f->stored_ecc.counter[NTK_ECC_MEM_CORRECTED] = counter;
+        f->stored_ecc.total[NTK_ECC_MEM_CORRECTED] = 105;
+        for (int period = 0; period < 2; period++) {
+            ntk_aggregate_devices(f->aggregate, &tree, false, &reading, 1);
+            const struct ntk_device_sample *device = &finish(f)->devices[0];
+            assert_int_equal(device->ecc[NTK_ECC_MEM_CORRECTED].period, 0);
+            assert_int_equal(device->ecc_unwatched[NTK_ECC_MEM_CORRECTED],
+                             period == 0 ? 17 - counter : 0);
+            assert_int_equal(device->ecc[NTK_ECC_MEM_CORRECTED].total, 105 + 17 - counter);
+            assert_int_equal(device->ecc_unwatched[NTK_ECC_SRAM_CORRECTED], 0); /* not stored */
+            assert_int_equal(device->ecc[NTK_ECC_SRAM_CORRECTED].total, 4);
+        }
+        assert_int_equal(teardown((void **)&f), 0);
+    }
+    (void)state;
 }
 
 /* Method: a driver's tree and no segment; then a segment comes that counts the same core. */
@@ -1756,6 +1803,7 @@ int main(void)
         TEST(memory_groups_keep_the_highest_sum_seen),
         TEST(hooks_around_another_runtime_leave_the_inside_absent),
         TEST(ecc_is_the_difference_of_the_period_and_adds_up_since_the_start),
+        cmocka_unit_test(ecc_while_no_agent_ran_is_in_totals_and_in_no_period),
         TEST(cores_without_a_segment_are_told_by_the_tree),
         TEST(the_driver_is_believed_about_the_core_and_the_calls_about_what_they_returned),
         TEST(without_a_counter_of_the_driver_busy_time_is_that_of_calls_and_says_so),

@@ -203,6 +203,59 @@ static uint64_t total_of(const char *path, uint64_t began_ns)
     return total;
 }
 
+/* Stores a period of one device. */
+static void put_ecc(struct ntk_store *store, uint64_t time_ns, const char *boot_id,
+                    uint64_t counter, uint64_t total, uint64_t period, uint64_t unwatched)
+{
+    struct ntk_snapshot *snapshot = ntk_snapshot_create();
+    struct ntk_device_sample *device = ntk_snapshot_alloc_devices(snapshot, 1);
+
+    snapshot->realtime_ns = time_ns;
+    snapshot->period_ns = SECOND;
+    snapshot->boot_id = boot_id;
+    device->index = 3;
+    device->has = NTK_DEVICE_HAS_ECC | NTK_DEVICE_HAS_ECC_TOTAL;
+    device->ecc_has = 1u << NTK_ECC_MEM_CORRECTED;
+    device->ecc[NTK_ECC_MEM_CORRECTED] = (struct ntk_count){ period, total };
+    device->ecc_counter[NTK_ECC_MEM_CORRECTED] = counter;
+    device->ecc_unwatched[NTK_ECC_MEM_CORRECTED] = unwatched;
+    ntk_store_put(store, snapshot);
+    ntk_snapshot_destroy(snapshot);
+}
+
+static void assert_stored_ecc(const char *path, const char *boot_id, uint64_t counter,
+                              uint64_t total)
+{
+    struct ntk_store_reader *reader;
+    struct ntk_ecc_stored stored;
+
+    assert_int_equal(ntk_store_reader_open(path, &reader, NULL), 0);
+    assert_false(ntk_store_reader_ecc_get(boot_id, 2, &stored, reader));
+    assert_true(ntk_store_reader_ecc_get(boot_id, 3, &stored, reader));
+    assert_int_equal(stored.has, 1u << NTK_ECC_MEM_CORRECTED);
+    assert_int_equal(stored.counter[NTK_ECC_MEM_CORRECTED], counter);
+    assert_int_equal(stored.total[NTK_ECC_MEM_CORRECTED], total);
+    ntk_store_reader_close(reader);
+}
+
+static void ecc_counters_continue_and_the_day_has_what_happened_without_an_agent(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_store *store = open_store(f->path);
+
+    put_ecc(store, T0, "boot", 5, 5, 0, 0);
+    put_ecc(store, T0 + SECOND, "boot", 7, 7, 2, 0);
+    assert_int_equal(ntk_store_close(store, NULL), 0);
+    assert_stored_ecc(f->path, "boot", 7, 7);
+    assert_stored_ecc(f->path, "another boot", 0, 7); /* the driver counts from 0 again */
+    store = open_store(f->path);
+    put_ecc(store, T0 + 60 * SECOND, "boot", 19, 19, 0, 12);
+    assert_int_equal(ntk_store_close(store, NULL), 0);
+    assert_stored_ecc(f->path, "boot", 19, 19);
+    assert_string_equal(ask_sqlite(f->path, "SELECT sum(mem_ecc_corrected) FROM device_sample"),
+                        "14");
+}
+
 static void begin_life(struct test_period *period, uint64_t began_ns, uint64_t completed)
 {
     period->began_ns = began_ns;
@@ -866,6 +919,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_was_put_in_is_found, set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             a_writer_that_starts_again_goes_on_where_the_last_one_stopped, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            ecc_counters_continue_and_the_day_has_what_happened_without_an_agent, set_up,
+            tear_down),
         cmocka_unit_test_setup_teardown(what_a_process_did_is_the_sum_of_its_lives, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(counts_without_measure_keep_nobody_from_the_totals, set_up,

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store_ecc - the ECC counters of devices as rows of ecc_total, written when one changed: the next
+ * agent continues from them.
+ *
+ * Owner:   caller's storage, zeroed: nothing written yet.
+ * Threads: the writer's; ntk_store_ecc_read() the reader's.
+ */
+#ifndef NTK_SHARED_STORE_STORE_ECC_H
+#define NTK_SHARED_STORE_STORE_ECC_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shared/base/err.h"
+#include "shared/metrics/snapshot.h"
+
+struct ntk_store_ecc {
+    struct {
+        bool is_written;
+        uint64_t counter;
+        uint64_t total;
+    } rows[NTK_SNAPSHOT_DEVICES_MAX][NTK_ECC_COUNT];
+};
+
+/* What was written is no longer there. */
+void ntk_store_ecc_reset(struct ntk_store_ecc *ecc);
+/* Adds the number of rows written to *row_count. */
+int ntk_store_ecc_write(struct ntk_store_ecc *ecc, sqlite3 *db, const struct ntk_snapshot *snapshot,
+                        uint64_t *row_count, struct ntk_err *err);
+/* False when nothing is stored of the device. */
+bool ntk_store_ecc_read(sqlite3 *db, const char *boot_id, uint32_t device,
+                        struct ntk_ecc_stored *out);
+
+#endif
