@@ -66,7 +66,7 @@ struct ntk_monitor_config {
 
 /* Nothing asked for; as after _fini. */
 void ntk_monitor_config_init(struct ntk_monitor_config *config);
-/* All groups of everyone with one period. */
+/* All groups of everyone with one period; self_stats only a file asks for. */
 void ntk_monitor_config_default(struct ntk_monitor_config *config, uint64_t period_ns);
 /* The file's. The sentence names file, line and key of what is wrong; unknown keys, keys that stand
  * twice and values of another type or out of bounds are. Warnings (a period that was raised, a key

@@ -72,6 +72,9 @@ struct ntk_system_reading {
     uint64_t memory_used_bytes;
     uint64_t swap_total_bytes;
     uint64_t swap_used_bytes;
+    uint64_t self_user_ns; /* of the process that collects, cumulative */
+    uint64_t self_system_ns;
+    uint64_t self_memory_bytes;
 };
 
 void ntk_aggregate_system(struct ntk_aggregate *aggregate,

@@ -21,6 +21,10 @@ void ntk_aggregate_system(struct ntk_aggregate *aggregate, const struct ntk_syst
     for (size_t i = 0; i < count; i++) {
         ntk_vec_push(&aggregate->system_cpus, &reading->cpus[i]);
     }
+    if (!aggregate->self_user_base_ns && !aggregate->self_system_base_ns) {
+        aggregate->self_user_base_ns = reading->self_user_ns;
+        aggregate->self_system_base_ns = reading->self_system_ns;
+    }
     aggregate->has_system = true;
     if (!aggregate->has_system_base && (reading->has & NTK_SYSTEM_HAS_CPU)) {
         aggregate->system_average_base = reading->average;
@@ -64,6 +68,28 @@ static const struct ntk_cpu_reading *find_cpu(const struct ntk_vec *cpus, size_t
     return NULL;
 }
 
+/* Of all CPUs, as the usage of runtimes. */
+static double self_share(uint64_t now_ns, uint64_t *base_ns, double whole_ns)
+{
+    uint64_t ns = ntk_aggregate_advance(now_ns, *base_ns);
+
+    *base_ns = now_ns;
+    return whole_ns > 0 && (double)ns < whole_ns ? (double)ns / whole_ns : whole_ns > 0;
+}
+
+static void build_self(struct ntk_aggregate *aggregate, struct ntk_snapshot *snapshot)
+{
+    const struct ntk_system_reading *now = &aggregate->system;
+    double whole_ns = (double)snapshot->period_ns *
+                      (double)(aggregate->system_cpus.count > 0 ? aggregate->system_cpus.count : 1);
+    struct ntk_system_sample *out = &snapshot->system;
+
+    out->self_cpu_user = self_share(now->self_user_ns, &aggregate->self_user_base_ns, whole_ns);
+    out->self_cpu_system =
+        self_share(now->self_system_ns, &aggregate->self_system_base_ns, whole_ns);
+    out->self_memory_bytes = now->self_memory_bytes;
+}
+
 void ntk_aggregate_build_system(struct ntk_aggregate *aggregate, struct ntk_snapshot *snapshot)
 {
     const struct ntk_system_reading *now = &aggregate->system;
@@ -79,6 +105,7 @@ void ntk_aggregate_build_system(struct ntk_aggregate *aggregate, struct ntk_snap
     out->memory_used_bytes = now->memory_used_bytes;
     out->swap_total_bytes = now->swap_total_bytes;
     out->swap_used_bytes = now->swap_used_bytes;
+    build_self(aggregate, snapshot);
     if ((now->has & NTK_SYSTEM_HAS_CPU) && aggregate->has_system_base) {
         const struct ntk_cpu_reading *cpus = aggregate->system_cpus.items;
 

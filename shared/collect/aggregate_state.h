@@ -219,6 +219,8 @@ struct ntk_aggregate {
     struct ntk_cpu_reading system_average_base;
     struct ntk_vec system_base; /* struct ntk_cpu_reading */
     uint64_t switches_base;
+    uint64_t self_user_base_ns;
+    uint64_t self_system_base_ns;
 
     /* scratch */
     struct ntk_ring_histogram histogram;

@@ -6,9 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "shared/base/clock.h"
+#include "shared/base/fs.h"
 #include "shared/base/str.h"
 #include "shared/base/vec.h"
 #include "shared/collect/cgroup.h"
@@ -181,6 +184,28 @@ static ssize_t read_host_file(struct source_proc *source, int *fd, const char *n
     return got;
 }
 
+static uint64_t ns_of(struct timeval time)
+{
+    return (uint64_t)time.tv_sec * NTK_NS_PER_SECOND + (uint64_t)time.tv_usec * 1000;
+}
+
+/* This process, whatever /proc is looked at. */
+static void read_self(struct ntk_system_reading *out)
+{
+    struct rusage usage;
+    char text[128];
+    unsigned long long pages;
+
+    if (getrusage(RUSAGE_SELF, &usage) == 0 &&
+        ntk_fs_read_text("/proc/self/statm", text, sizeof text) > 0 &&
+        sscanf(text, "%*u %llu", &pages) == 1) {
+        out->self_user_ns = ns_of(usage.ru_utime);
+        out->self_system_ns = ns_of(usage.ru_stime);
+        out->self_memory_bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE);
+        out->has |= NTK_SYSTEM_HAS_SELF;
+    }
+}
+
 static void sample_host(struct source_proc *source, struct ntk_aggregate *aggregate)
 {
     struct ntk_system_reading reading = { 0 };
@@ -194,6 +219,7 @@ static void sample_host(struct source_proc *source, struct ntk_aggregate *aggreg
     if (read_host_file(source, &source->stat, "stat", cpu_error, sizeof cpu_error) >= 0) {
         read_cpus(source, &reading);
     }
+    read_self(&reading);
     reading.cpu_error = cpu_error;
     reading.memory_error = memory_error;
     ntk_aggregate_system(aggregate, &reading);

@@ -19,6 +19,7 @@ const char *const ntk_runtime_group_names[NTK_RUNTIME_GROUP_COUNT] = {
 const char *const ntk_system_group_names[NTK_SYSTEM_GROUP_COUNT] = {
     "memory_info",
     "neuron_hw_counters",
+    "self_stats",
     "vcpu_usage",
 };
 
@@ -130,6 +131,7 @@ static void set_empty_texts(struct ntk_snapshot *snapshot)
     snapshot->system.cpu_error = snapshot->system.memory_error = "";
     snapshot->k8s = (struct ntk_k8s){ .period_ns = NTK_GROUP_ABSENT, .error = "" };
     snapshot->jobs.error = "";
+    snapshot->group_period_ns[NTK_SYSTEM_GROUP_SELF] = NTK_GROUP_ABSENT; /* only asked for */
 }
 
 struct ntk_snapshot *ntk_snapshot_create(void)

@@ -58,7 +58,8 @@ enum ntk_runtime_group {
 enum ntk_system_group {
     NTK_SYSTEM_GROUP_MEMORY = 0, /* memory_info */
     NTK_SYSTEM_GROUP_ECC = 1,    /* neuron_hw_counters */
-    NTK_SYSTEM_GROUP_CPU = 2,    /* vcpu_usage */
+    NTK_SYSTEM_GROUP_SELF = 2,   /* self_stats; only where the configuration names it */
+    NTK_SYSTEM_GROUP_CPU = 3,    /* vcpu_usage */
     NTK_SYSTEM_GROUP_COUNT
 };
 extern const char *const ntk_runtime_group_names[NTK_RUNTIME_GROUP_COUNT];
@@ -601,6 +602,7 @@ enum ntk_system_has {
     NTK_SYSTEM_HAS_CPU = 1u << 0,
     NTK_SYSTEM_HAS_MEMORY = 1u << 1,
     NTK_SYSTEM_HAS_CONTEXT_SWITCHES = 1u << 2,
+    NTK_SYSTEM_HAS_SELF = 1u << 3,
 };
 
 struct ntk_cpu_sample {
@@ -620,6 +622,9 @@ struct ntk_system_sample {
     uint64_t memory_used_bytes; /* total - available */
     uint64_t swap_total_bytes;
     uint64_t swap_used_bytes;
+    double self_cpu_user; /* of the process that collects; ratios of all CPUs */
+    double self_cpu_system;
+    uint64_t self_memory_bytes; /* resident */
 };
 
 /* ---- events of the period: memory log, model loads, errors, profile start/stop, marks ---- */

@@ -463,6 +463,10 @@ static void merge_system(struct ntk_snapshot *s, const struct ntk_snapshot *olde
     system->cpu_error = ntk_snapshot_text(s, newer->system.cpu_error);
     system->memory_error = ntk_snapshot_text(s, newer->system.memory_error);
     system->context_switches += before->context_switches;
+    if (before->has & NTK_SYSTEM_HAS_SELF) {
+        system->self_cpu_user = mix(w, before->self_cpu_user, system->self_cpu_user);
+        system->self_cpu_system = mix(w, before->self_cpu_system, system->self_cpu_system);
+    }
     system->cpus =
         copy_array(s, newer->system.cpus, newer->system.cpu_count, sizeof *newer->system.cpus);
     if (!(before->has & NTK_SYSTEM_HAS_CPU) || !system->cpus) {

@@ -19,6 +19,15 @@ const struct report_field report_fields_cpu_average[] = {
                .names = ntk_cpu_field_names),
     REPORT_END,
 };
+const struct report_field report_fields_self_cpu[] = {
+    REPORT_ROW("user", REPORT_PERCENT, AT(self_cpu_user)),
+    REPORT_ROW("system", REPORT_PERCENT, AT(self_cpu_system)),
+    REPORT_END,
+};
+const struct report_field report_fields_self_stats[] = {
+    REPORT_ROW("memory_used_bytes", REPORT_U64, AT(self_memory_bytes)),
+    REPORT_END,
+};
 /* Behind the CPUs. */
 const struct report_field report_fields_cpus[] = {
     REPORT_ROW("context_switch_count", REPORT_U64, AT(context_switches)),
@@ -110,6 +119,35 @@ static void read_devices(struct ntk_snapshot *snapshot, const json_t *group, con
         if (more) {
             report_read_ext_device(snapshot, &devices[i], more);
         }
+    }
+}
+
+/* -- self_stats: the monitor itself ------------------------------------------------------------ */
+
+static void write_self(struct report_writer *w)
+{
+    const struct ntk_system_sample *system = &w->snapshot->system;
+
+    ntk_json_key_object_begin(&w->json, ntk_system_group_names[NTK_SYSTEM_GROUP_SELF]);
+    report_write_period(w, w->snapshot->group_period_ns[NTK_SYSTEM_GROUP_SELF]);
+    report_write_fields(w, report_fields_self_stats, system);
+    ntk_json_key_object_begin(&w->json, "vcpu_usage");
+    report_write_fields(w, report_fields_self_cpu, system);
+    ntk_json_object_end(&w->json);
+    report_key_text(w, "error", system->has & NTK_SYSTEM_HAS_SELF ? "" : "cannot read /proc/self");
+    ntk_json_object_end(&w->json);
+}
+
+static void read_self(struct ntk_snapshot *snapshot, const json_t *group)
+{
+    struct ntk_system_sample *system = &snapshot->system;
+
+    if (report_get_object(group, "vcpu_usage") &&
+        report_get_text(snapshot, group, "error")[0] == '\0') {
+        report_read_fields(snapshot, group, report_fields_self_stats, system);
+        report_read_fields(snapshot, report_get_object(group, "vcpu_usage"), report_fields_self_cpu,
+                           system);
+        system->has |= NTK_SYSTEM_HAS_SELF;
     }
 }
 
@@ -236,6 +274,9 @@ void report_write_system(struct report_writer *w)
     if (is_due(w, NTK_SYSTEM_GROUP_ECC)) {
         write_counters(w);
     }
+    if (is_due(w, NTK_SYSTEM_GROUP_SELF)) {
+        write_self(w);
+    }
     if (is_due(w, NTK_SYSTEM_GROUP_CPU) &&
         (system->has & NTK_SYSTEM_HAS_CPU || system->cpu_error[0])) {
         write_cpu(w);
@@ -253,5 +294,6 @@ void report_read_system(struct ntk_snapshot *snapshot, const json_t *data, const
     }
     read_memory(snapshot, group[NTK_SYSTEM_GROUP_MEMORY]);
     read_devices(snapshot, group[NTK_SYSTEM_GROUP_ECC], ext);
+    read_self(snapshot, group[NTK_SYSTEM_GROUP_SELF]);
     read_cpu(snapshot, group[NTK_SYSTEM_GROUP_CPU]);
 }

@@ -63,7 +63,7 @@ static void the_default_is_every_group_of_everyone(void **state)
         assert_int_equal(runtime_ns("anything", k), 5 * SECOND);
     }
     for (int k = 0; k < NTK_SYSTEM_GROUP_COUNT; k++) {
-        assert_int_equal(system_ns(k), 5 * SECOND);
+        assert_int_equal(system_ns(k), k == NTK_SYSTEM_GROUP_SELF ? 0 : 5 * SECOND);
     }
     ntk_monitor_config_fini(&config);
 }
@@ -74,7 +74,7 @@ static void periods_are_inherited_from_the_enclosing_object(void **state)
         "{\"period\":\"1s\",\"neuron_runtimes\":[{\"tag_filter\":\".*\",\"metrics\":["
         "{\"type\":\"neuroncore_counters\"},{\"type\":\"memory_used\",\"period\":\"500ms\"}]},"
         "{\"tag_filter\":\"^b\",\"period\":\"7s\",\"metrics\":[{\"type\":\"execution_stats\"}]}],"
-        "\"system_metrics\":[{\"type\":\"vcpu_usage\"},"
+        "\"system_metrics\":[{\"type\":\"vcpu_usage\"},{\"type\":\"self_stats\"},"
         "{\"period\":\"2s\",\"type\":\"neuron_hw_counters\"}]}");
     assert_int_equal(config.period_count, 4);
     assert_int_equal(runtime_ns("a", NTK_RUNTIME_GROUP_CORES), SECOND);
@@ -83,6 +83,7 @@ static void periods_are_inherited_from_the_enclosing_object(void **state)
     assert_int_equal(runtime_ns("b", NTK_RUNTIME_GROUP_EXECUTIONS), 7 * SECOND);
     assert_int_equal(runtime_ns("b", NTK_RUNTIME_GROUP_CPU), 0);
     assert_int_equal(system_ns(NTK_SYSTEM_GROUP_CPU), SECOND);
+    assert_int_equal(system_ns(NTK_SYSTEM_GROUP_SELF), SECOND);
     assert_int_equal(system_ns(NTK_SYSTEM_GROUP_ECC), 2 * SECOND);
     assert_int_equal(system_ns(NTK_SYSTEM_GROUP_MEMORY), 0);
     ntk_monitor_config_fini(&config);
@@ -242,7 +243,7 @@ static void each_wrong_text_is_refused_with_its_place(void **state)
           "line 1: neuron_runtimes[0].metrics[0].period: a string such as \"5s\" expected" },
         { "{\"system_metrics\":[{\"type\":\"gpu_usage\"}]}",
           "line 1: system_metrics[0].type: unknown metric type 'gpu_usage'; known are memory_info, "
-          "neuron_hw_counters, vcpu_usage" },
+          "neuron_hw_counters, self_stats, vcpu_usage" },
         { "{\"system_metrics\":[{\"type\":\"memory_used\"}]}",
           "line 1: system_metrics[0].type: 'memory_used' belongs in "
           "neuron_runtimes[].metrics, not here" },
@@ -277,7 +278,7 @@ static void each_wrong_text_is_refused_with_its_place(void **state)
           "line 4: system_metrics[1]: unknown key 'every'; known are type, period" },
         { "{\"system_metrics\":[\n{\"type\":\n\"gpu\"}]}",
           "line 2: system_metrics[0].type: unknown metric type 'gpu'; known are memory_info, "
-          "neuron_hw_counters, vcpu_usage" },
+          "neuron_hw_counters, self_stats, vcpu_usage" },
         { "{\"period\":\"1s\",\n\"period\":\"2s\"}",
           "line 2, column 8: duplicate object key near '\"period\"'" },
     };
