@@ -21,6 +21,7 @@
 #include "agent/http/routes.h"
 #include "agent/loop.h"
 #include "agent/outputs.h"
+#include "agent/refresh.h"
 #include "agent/report/monitor_schedule.h"
 #include "agent/report/monitor_stream.h"
 #include "shared/base/clock.h"
@@ -60,6 +61,7 @@ struct ntk_monitor {
     struct ntk_monitor_config *config; /* read by SIGHUP; NULL: that of the options */
     struct ntk_monitor_stream *stream;
     struct ntk_outputs outputs;
+    struct ntk_refresh *refresh; /* of pages */
     struct ntk_routes *routes;
     struct ntk_buf line;
     struct ntk_buf full_line; /* of the page, where line leaves something out */
@@ -276,7 +278,7 @@ static void publish(struct ntk_monitor *monitor, const struct ntk_snapshot *repo
     bool cut = false;
 
     monitor->reports++;
-    ntk_outputs_put(&monitor->outputs, report);
+    ntk_outputs_put(&monitor->outputs, report, false);
     ntk_buf_reset(&monitor->line);
     if (monitor->routes) {
         publish_http(monitor, report, &cut);
@@ -370,9 +372,21 @@ static bool watch_ranks(struct ntk_monitor *monitor, struct ntk_snapshot *snapsh
     return is_changed;
 }
 
-/* One snapshot to everyone; all: whatever was not reported yet is due. It is too when the health of
- * a device changed, or a rank was lost. */
-static void take_period(struct ntk_monitor *monitor, bool all)
+static void publish_page(struct ntk_monitor *monitor, bool is_wanted)
+{
+    const struct ntk_snapshot *page =
+        ntk_monitor_schedule_page_take(monitor->schedule, ntk_clock_monotonic_ns(), is_wanted);
+
+    if (page) {
+        ntk_outputs_put(&monitor->outputs, page, true);
+        ntk_refresh_done(monitor->refresh);
+    }
+}
+
+/* One snapshot to everyone. What was not reported yet is urgent when the health of a device
+ * changed, or a rank was lost. */
+static void take_period(struct ntk_monitor *monitor, enum ntk_monitor_urgency urgency,
+                        bool page_is_wanted)
 {
     struct ntk_snapshot *snapshot = NULL;
     struct ntk_err err = { 0 };
@@ -387,21 +401,23 @@ static void take_period(struct ntk_monitor *monitor, bool all)
     }
     monitor->said_collect = false;
     watch_note(monitor);
-    all = ntk_collector_health_changed(monitor->collector) || all;
+    bool is_changed = ntk_collector_health_changed(monitor->collector);
     say_health(monitor, snapshot);
-    all = watch_ranks(monitor, snapshot) || all;
+    is_changed = watch_ranks(monitor, snapshot) || is_changed;
+    urgency = is_changed && urgency == NTK_MONITOR_ON_TIME ? NTK_MONITOR_SOON : urgency;
     if (monitor->store) {
         ntk_store_put(monitor->store, snapshot);
         monitor->sequence = snapshot->sequence;
         watch_store(monitor);
     }
-    ret = ntk_monitor_schedule_put(monitor->schedule, snapshot, ntk_clock_monotonic_ns(), all);
+    ret = ntk_monitor_schedule_put(monitor->schedule, snapshot, ntk_clock_monotonic_ns(), urgency);
     ntk_snapshot_destroy(snapshot);
     if (ret < 0) {
         ntk_log_warn(MODULE, "out of memory: a report is lost");
     } else if (ret == 1) {
         publish(monitor, ntk_monitor_schedule_report_get(monitor->schedule));
     }
+    publish_page(monitor, page_is_wanted || is_changed);
 }
 
 /* Ends the loop when all reports are written, else waits for the next. */
@@ -424,7 +440,17 @@ static void on_report(uint32_t times, void *ctx)
     struct ntk_monitor *monitor = ctx;
 
     (void)times;
-    take_period(monitor, false);
+    take_period(monitor, NTK_MONITOR_ON_TIME, false);
+    go_on(monitor);
+}
+
+static void on_refresh(uint32_t events, void *ctx)
+{
+    struct ntk_monitor *monitor = ctx;
+
+    (void)events;
+    take_period(monitor, NTK_MONITOR_ON_TIME, true);
+    ntk_refresh_done(monitor->refresh); /* also when there is nothing new */
     go_on(monitor);
 }
 
@@ -440,7 +466,7 @@ static void reload(struct ntk_monitor *monitor)
         free(config);
         return;
     }
-    take_period(monitor, true);
+    take_period(monitor, NTK_MONITOR_NOW, false);
     if (config->k8s_info !=
         (monitor->config ? monitor->config : monitor->options->config)->k8s_info) {
         ntk_log_warn(MODULE,
@@ -467,7 +493,7 @@ static void on_drain(uint32_t times, void *ctx)
         check_stdout(monitor, ntk_monitor_stream_flush(monitor->stream));
     }
     if (ntk_collector_health_changed(monitor->collector)) {
-        take_period(monitor, true);
+        take_period(monitor, NTK_MONITOR_SOON, true);
         go_on(monitor);
     }
     /* Twice as long while nothing comes: an idle machine costs ten wakeups a second. */
@@ -494,7 +520,7 @@ static void on_signal(uint32_t signal_number, void *ctx)
     ntk_service_stopping(monitor->service);
     if (monitor->store) {
         /* What the store has, the reports shall have too: the next run goes on from there. */
-        take_period(monitor, true);
+        take_period(monitor, NTK_MONITOR_NOW, false);
     }
     finish(monitor, 0);
 }
@@ -533,6 +559,7 @@ static int open_collector(struct ntk_monitor *monitor, struct ntk_err *err)
         .reap = true,
         .command_lines = monitor->options->command_lines,
         .totals_get = monitor->totals ? ntk_store_reader_totals_get : NULL,
+        .ecc_get = monitor->totals ? ntk_store_reader_ecc_get : NULL,
         .totals_ctx = monitor->totals,
     };
     const struct ntk_instance_options instance = {
@@ -559,7 +586,6 @@ static int open_collector(struct ntk_monitor *monitor, struct ntk_err *err)
         options.pods_ctx = monitor->pods;
     }
     if (monitor->options->job_mapping) {
-        .ecc_get = monitor->totals ? ntk_store_reader_ecc_get : NULL,
         ret = ntk_jobs_create(monitor->options->job_mapping, NULL, &monitor->jobs, err);
         if (ret < 0) {
             return ret;
@@ -575,7 +601,17 @@ static int open_collector(struct ntk_monitor *monitor, struct ntk_err *err)
 static int open_outputs(struct ntk_monitor *monitor, struct ntk_err *err)
 {
     const struct ntk_monitor_options *options = monitor->options;
-    int ret = ntk_outputs_open(&monitor->outputs, &options->exporter, options->http, err);
+    struct ntk_exporter_options exporter = options->exporter;
+    /* What is collected for a page is a row in the database, too. */
+    int ret =
+        ntk_refresh_create(monitor->store ? NTK_MONITOR_STORE_PERIOD_NS : NTK_MONITOR_SHORTEST_NS,
+                           &monitor->refresh, err);
+
+    if (ret >= 0) {
+        exporter.refresh = ntk_refresh_wait;
+        exporter.refresh_ctx = monitor->refresh;
+        ret = ntk_outputs_open(&monitor->outputs, &exporter, options->http, err);
+    }
 
     if (ret >= 0 && options->http) {
         const struct ntk_routes_options routes = {
@@ -631,6 +667,10 @@ static int open_watches(struct ntk_monitor *monitor, struct ntk_err *err)
         }
         ntk_loop_timer_set(timer, 1, ntk_service_feed_period_ns(monitor->service));
     }
+    if (!ntk_loop_watch_fd(monitor->loop, ntk_refresh_fd_get(monitor->refresh), EPOLLIN, on_refresh,
+                           monitor)) {
+        return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "epoll: %s", strerror(errno));
+    }
     if (monitor->stream) {
         monitor->stdout_watch = ntk_loop_watch_fd(
             monitor->loop, ntk_monitor_stream_fd_get(monitor->stream), 0, on_stdout, monitor);
@@ -664,7 +704,8 @@ int ntk_monitor_create(const struct ntk_monitor_options *options, struct ntk_mon
         monitor->ranks = ntk_hang_watch_create();
         monitor->schedule = ntk_monitor_schedule_create(
             options->config, monitor->store ? NTK_MONITOR_STORE_PERIOD_NS : 0,
-            ntk_clock_monotonic_ns(), options->skip_first);
+            ntk_outputs_have_pages(&monitor->outputs), ntk_clock_monotonic_ns(),
+            options->skip_first);
         ret = monitor->schedule && monitor->ranks ? 0 : ntk_err_no_memory(err);
     }
     if (ret >= 0 && options->captures) {
@@ -688,6 +729,7 @@ int ntk_monitor_run(struct ntk_monitor *monitor, struct ntk_err *err)
     ntk_loop_timer_set(monitor->drain_timer, ntk_clock_monotonic_ns() + monitor->drain_ns, 0);
     ntk_service_ready(monitor->service, "collecting");
     int ret = ntk_loop_run(monitor->loop, &monitor->err);
+    ntk_refresh_close(monitor->refresh);
     if (ret < 0) {
         *err = monitor->err;
         return ret;
@@ -714,6 +756,7 @@ int ntk_monitor_destroy(struct ntk_monitor *monitor, struct ntk_err *err)
     }
     ntk_routes_destroy(monitor->routes);
     ntk_outputs_fini(&monitor->outputs);
+    ntk_refresh_destroy(monitor->refresh);
     ntk_monitor_schedule_destroy(monitor->schedule);
     ntk_hang_watch_destroy(monitor->ranks);
     ntk_captures_destroy(monitor->captures);

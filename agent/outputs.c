@@ -28,17 +28,41 @@ int ntk_outputs_open(struct ntk_outputs *outputs, const struct ntk_exporter_opti
     return 0;
 }
 
-void ntk_outputs_put(struct ntk_outputs *outputs, const struct ntk_snapshot *snapshot)
+void ntk_outputs_put(struct ntk_outputs *outputs, const struct ntk_snapshot *snapshot, bool is_page)
 {
     for (size_t i = 0; i < outputs->count; i++) {
         struct ntk_output *output = &outputs->rows[i];
         struct ntk_err err = { 0 };
+        if (is_page != (output->exporter->path != NULL)) {
+            continue;
+        }
         int ret = output->exporter->put(output->state, snapshot, &err);
         if (ret < 0 && !output->said) {
             ntk_log_warn(output->exporter->name, "%s", err.text);
         }
         output->said = ret < 0;
     }
+}
+
+bool ntk_outputs_have_pages(const struct ntk_outputs *outputs)
+{
+    for (size_t i = 0; i < outputs->count; i++) {
+        if (outputs->rows[i].exporter->path) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool ntk_outputs_are_stale(const struct ntk_outputs *outputs)
+{
+    for (size_t i = 0; i < outputs->count; i++) {
+        const struct ntk_output *output = &outputs->rows[i];
+        if (output->exporter->is_stale && output->exporter->is_stale(output->state)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 void ntk_outputs_resume(struct ntk_outputs *outputs, const struct ntk_snapshot *totals)

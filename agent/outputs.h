@@ -34,8 +34,13 @@ int ntk_outputs_open(struct ntk_outputs *outputs, const struct ntk_exporter_opti
                      bool with_pages, struct ntk_err *err);
 /* What an earlier agent counted, before the first put. */
 void ntk_outputs_resume(struct ntk_outputs *outputs, const struct ntk_snapshot *totals);
-/* A failure is logged once and hides nothing from the others. */
-void ntk_outputs_put(struct ntk_outputs *outputs, const struct ntk_snapshot *snapshot);
+/* A page to those that have one, a report to the others. A failure is logged once and hides nothing
+ * from the others. */
+void ntk_outputs_put(struct ntk_outputs *outputs, const struct ntk_snapshot *snapshot,
+                     bool is_page);
+bool ntk_outputs_have_pages(const struct ntk_outputs *outputs);
+/* Whether what is served is too old to be believed. Any thread. */
+bool ntk_outputs_are_stale(const struct ntk_outputs *outputs);
 /* Waits, within what each exporter allows itself, until nothing is left to send. Once
  * is_in_haste(ctx) says so, it waits no more. 0, or the first failure with its sentence; the
  * others' are logged. */

@@ -40,6 +40,10 @@ struct ntk_exporter_options {
     struct ntk_http_security *security; /* of a server of its own; borrowed; NULL: none */
     const char
         *host_names; /* by which such a server is asked besides its own, with commas; NULL: none */
+    /* Of a page that is asked for: has a newer snapshot put if the last one is not fresh, and waits
+     * a bounded time for it. Called on the server's thread. NULL: snapshots come by themselves. */
+    void (*refresh)(void *ctx);
+    void *refresh_ctx;
 };
 
 /* Rows of a program's table that fill such a struct; the labels are those of ntk_labels_option. */
@@ -78,10 +82,14 @@ struct ntk_exporter {
      * nothing is sent. */
     int (*resume)(void *state, const struct ntk_snapshot *totals, struct ntk_err *err);
     /* Where the agent's own HTTP port, if it has one, asks for an answer, on the server's thread;
-     * such an exporter is also made when nobody asks for it otherwise. */
+     * such an exporter is also made when nobody asks for it otherwise. It is put pages, not
+     * reports: every group, as often as it refreshes. */
     const char *path;
     void (*answer)(void *state, const struct ntk_http_request *request,
                    struct ntk_http_response *response);
+    /* Whether what answer() has is too old to be believed: no put came for three periods. Any
+     * thread. */
+    bool (*is_stale)(void *state);
     /* After the last put: 1 when nothing is left to send, 0 when to ask again soon (never in
      * haste), negative with a sentence when something is lost. */
     int (*drain)(void *state, bool in_haste, struct ntk_err *err);

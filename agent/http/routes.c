@@ -17,7 +17,10 @@
 #define LOOPBACK "127.0.0.1"
 #define SLOW_ROUTES_MAX 32
 
+static const char stale_text[] = "no report for three periods\n";
+
 struct ntk_routes {
+    const struct ntk_outputs *outputs; /* which know whether reports still come */
     struct ntk_http_route routes[NTK_EXPORTER_COUNT + 8];
     struct ntk_http_route slow_routes[SLOW_ROUTES_MAX];
     struct ntk_http_upload uploads[2];
@@ -41,9 +44,24 @@ static void answer_output(const struct ntk_http_request *request,
     output->exporter->answer(output->state, request, response);
 }
 
+/* Old values are not answered as new ones. */
+static bool refuse_stale(const struct ntk_routes *routes, struct ntk_http_response *response)
+{
+    bool is_stale = ntk_outputs_are_stale(routes->outputs);
+
+    if (is_stale) {
+        response->status = 503;
+        response->text = stale_text;
+    }
+    return is_stale;
+}
+
 static void answer_body(struct ntk_routes *routes, struct ntk_http_body *const *body,
                         struct ntk_http_response *response)
 {
+    if (refuse_stale(routes, response)) {
+        return;
+    }
     pthread_mutex_lock(&routes->lock);
     response->body = ntk_http_body_ref(*body);
     pthread_mutex_unlock(&routes->lock);
@@ -76,6 +94,9 @@ static void answer_ranks(const struct ntk_http_request *request, struct ntk_http
 static void answer_feed(struct ntk_routes *routes, struct ntk_http_feed **feed,
                         struct ntk_http_response *response)
 {
+    if (refuse_stale(routes, response)) {
+        return;
+    }
     pthread_mutex_lock(&routes->lock); /* the server answers before the feeds are there */
     response->feed = *feed;
     pthread_mutex_unlock(&routes->lock);
@@ -113,6 +134,9 @@ static void answer_ready(const struct ntk_http_request *request, struct ntk_http
     struct ntk_routes *routes = ctx;
 
     (void)request;
+    if (refuse_stale(routes, response)) {
+        return;
+    }
     pthread_mutex_lock(&routes->lock);
     response->status = routes->last ? 200 : 503;
     pthread_mutex_unlock(&routes->lock);
@@ -188,6 +212,7 @@ int ntk_routes_create(const struct ntk_routes_options *options, struct ntk_route
     if (!routes) {
         return ntk_err_no_memory(err);
     }
+    routes->outputs = options->outputs;
     pthread_mutex_init(&routes->lock, NULL);
     int ret = create_parts(routes, options, &http.address, err);
     if (ret >= 0) {

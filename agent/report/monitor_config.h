@@ -3,7 +3,7 @@
  * monitor_config - which groups are reported for whom, and how often.
  *
  * Reads neuron-monitor's configuration file (JSON) or makes the default of a run without one:
- * every group of every application each 5 s. The result is a table of distinct periods and, per
+ * every group of every application every 5 s. The result is a table of distinct periods and, per
  * filter of applications and for the system, which period each group has.
  *
  * Owner:   caller's storage; ntk_monitor_config_fini() frees. A zeroed struct can be finished.

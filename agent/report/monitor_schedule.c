@@ -25,7 +25,11 @@ struct ntk_monitor_schedule {
     size_t window_count;
     struct window poll;     /* for others than the report */
     struct window reported; /* since the last report: what no group has */
+    struct window page;     /* every group, since the last page; every_ns 0: no pages */
+    uint64_t urgent_ns;     /* everything is due then; 0: nothing is urgent */
     uint64_t sequence;
+    struct ntk_snapshot *page_report; /* borrows from page_held */
+    const struct ntk_snapshot *page_held;
     struct ntk_snapshot *report; /* borrows from held[] */
     const struct ntk_snapshot *held[NTK_MONITOR_PERIODS_MAX + 1];
     size_t held_count;
@@ -41,30 +45,59 @@ static void release_report(struct ntk_monitor_schedule *schedule)
     schedule->held_count = 0;
 }
 
+static void release_page(struct ntk_monitor_schedule *schedule)
+{
+    ntk_snapshot_destroy(schedule->page_report);
+    ntk_snapshot_destroy(schedule->page_held);
+    schedule->page_report = NULL;
+    schedule->page_held = NULL;
+}
+
+static uint64_t shortest_period(const struct ntk_monitor_schedule *schedule)
+{
+    uint64_t shortest_ns = NTK_MONITOR_PERIOD_MAX_NS;
+
+    for (size_t i = 0; i < schedule->window_count; i++) {
+        if (schedule->windows[i].every_ns < shortest_ns) {
+            shortest_ns = schedule->windows[i].every_ns;
+        }
+    }
+    return shortest_ns;
+}
+
 static void begin_windows(struct ntk_monitor_schedule *schedule,
                           const struct ntk_monitor_config *config, uint64_t now_ns, bool skip_first)
 {
     schedule->config = config;
+    schedule->urgent_ns = 0;
     schedule->window_count = config->period_count;
     for (size_t i = 0; i < schedule->window_count; i++) {
         schedule->windows[i] =
             (struct window){ .every_ns = config->periods_ns[i],
                              .due_ns = now_ns + (skip_first ? config->periods_ns[i] : 0) };
     }
+    if (schedule->page.every_ns) {
+        uint64_t every_ns = shortest_period(schedule);
+        schedule->page.every_ns = every_ns < NTK_MONITOR_SHORTEST_NS ? NTK_MONITOR_SHORTEST_NS
+                                  : every_ns > NTK_MONITOR_PAGE_NS   ? NTK_MONITOR_PAGE_NS
+                                                                     : every_ns;
+        schedule->page.due_ns = now_ns + (skip_first ? schedule->page.every_ns : 0);
+    }
 }
 
 struct ntk_monitor_schedule *ntk_monitor_schedule_create(const struct ntk_monitor_config *config,
-                                                         uint64_t poll_ns, uint64_t now_ns,
-                                                         bool skip_first)
+                                                         uint64_t poll_ns, bool has_pages,
+                                                         uint64_t now_ns, bool skip_first)
 {
     struct ntk_monitor_schedule *schedule = calloc(1, sizeof *schedule);
 
     if (!schedule) {
         return NULL;
     }
-    if (poll_ns > 0 && !skip_first) {
-        now_ns += poll_ns < NTK_MONITOR_FIRST_NS ? poll_ns : NTK_MONITOR_FIRST_NS;
+    if (!skip_first) {
+        now_ns += NTK_MONITOR_SHORTEST_NS;
     }
+    schedule->page.every_ns = has_pages;
     begin_windows(schedule, config, now_ns, skip_first);
     schedule->poll.every_ns = poll_ns;
     schedule->poll.due_ns = now_ns + (skip_first ? poll_ns : 0);
@@ -91,19 +124,44 @@ void ntk_monitor_schedule_destroy(struct ntk_monitor_schedule *schedule)
         ntk_snapshot_destroy(schedule->windows[i].covered);
     }
     ntk_snapshot_destroy(schedule->reported.covered);
+    ntk_snapshot_destroy(schedule->page.covered);
+    release_page(schedule);
     free(schedule);
+}
+
+static uint64_t sooner(uint64_t next_ns, const struct window *window)
+{
+    return window->every_ns && window->due_ns < next_ns ? window->due_ns : next_ns;
 }
 
 uint64_t ntk_monitor_schedule_next_ns(const struct ntk_monitor_schedule *schedule)
 {
-    uint64_t next = schedule->poll.every_ns ? schedule->poll.due_ns : UINT64_MAX;
+    uint64_t next = schedule->urgent_ns ? schedule->urgent_ns : UINT64_MAX;
 
+    next = sooner(sooner(next, &schedule->poll), &schedule->page);
     for (size_t i = 0; i < schedule->window_count; i++) {
-        if (schedule->windows[i].due_ns < next) {
-            next = schedule->windows[i].due_ns;
-        }
+        next = sooner(next, &schedule->windows[i]);
     }
     return next;
+}
+
+static uint64_t covered_ns(const struct window *window)
+{
+    return window->covered ? window->covered->period_ns : 0;
+}
+
+/* Whether its rates and shares would be right. */
+static bool is_long_enough(const struct window *window, uint64_t every_ns)
+{
+    uint64_t least_ns = every_ns / 2;
+
+    least_ns = least_ns < NTK_MONITOR_SHORTEST_NS ? least_ns : NTK_MONITOR_SHORTEST_NS;
+    return covered_ns(window) + SLACK_NS >= least_ns;
+}
+
+static bool is_due(const struct window *window, uint64_t now_ns)
+{
+    return window->due_ns <= now_ns + SLACK_NS && is_long_enough(window, window->every_ns);
 }
 
 /* Moves due_ns to the first point of the grid after now. */
@@ -169,9 +227,19 @@ static void take_group(struct ntk_runtime_sample *to, const struct ntk_runtime_s
     }
 }
 
+/* What a group with this period covers in the report or page; NULL when it is not due. */
+static const struct ntk_snapshot *covered_of(const struct ntk_monitor_schedule *schedule,
+                                             int period, bool is_page)
+{
+    return period == NTK_MONITOR_NOT_ASKED ? NULL
+           : is_page                       ? schedule->page.covered
+           : schedule->windows[period].due ? schedule->windows[period].covered
+                                           : NULL;
+}
+
 /* Fills to, whose base is the newest sample of the runtime; false when it is not to be listed. */
 static bool fill_runtime(const struct ntk_monitor_schedule *schedule, struct ntk_runtime_sample *to,
-                         bool is_new)
+                         bool is_new, bool is_page)
 {
     static const uint32_t has_of_group[NTK_RUNTIME_GROUP_COUNT] = {
         NTK_RUNTIME_HAS_EXECUTIONS | NTK_RUNTIME_HAS_IN_FLIGHT,
@@ -186,29 +254,28 @@ static bool fill_runtime(const struct ntk_monitor_schedule *schedule, struct ntk
     }
     to->by_address = groups.by_address;
     for (int i = 0; i < NTK_RUNTIME_GROUP_COUNT; i++) {
-        const struct window *window =
-            groups.period[i] == NTK_MONITOR_NOT_ASKED ? NULL : &schedule->windows[groups.period[i]];
+        const struct ntk_snapshot *covered = covered_of(schedule, groups.period[i], is_page);
         const struct ntk_runtime_sample *from =
-            window && window->due ? ntk_snapshot_find_runtime(window->covered, &base) : NULL;
+            covered ? ntk_snapshot_find_runtime(covered, &base) : NULL;
         to->group_period_ns[i] = NTK_GROUP_ABSENT;
         to->has &= ~has_of_group[i];
         if (from) {
             take_group(to, from, i);
             to->has |= from->has & has_of_group[i];
-            to->group_period_ns[i] = window->covered->period_ns;
+            to->group_period_ns[i] = covered->period_ns;
             any = true;
         }
     }
     return is_new || any;
 }
 
-static int make_runtimes(struct ntk_monitor_schedule *schedule, const struct ntk_snapshot *base)
+static int make_runtimes(const struct ntk_monitor_schedule *schedule, struct ntk_snapshot *report,
+                         const struct ntk_snapshot *base, bool is_page)
 {
-    struct ntk_snapshot *report = schedule->report;
     size_t room = base->runtime_count;
     size_t count = 0;
 
-    for (size_t i = 0; i < schedule->window_count; i++) {
+    for (size_t i = 0; i < schedule->window_count && !is_page; i++) {
         room += schedule->windows[i].due ? schedule->windows[i].covered->runtime_count : 0;
     }
     struct ntk_runtime_sample *runtimes = ntk_snapshot_alloc_runtimes(report, room);
@@ -217,17 +284,17 @@ static int make_runtimes(struct ntk_monitor_schedule *schedule, const struct ntk
     }
     for (size_t i = 0; i < base->runtime_count; i++) {
         runtimes[count] = base->runtimes[i];
-        count += fill_runtime(schedule, &runtimes[count], true);
+        count += fill_runtime(schedule, &runtimes[count], true, is_page);
     }
     report->runtime_count = count;
     /* Those that ended before the last report, with groups that were not due then. */
-    for (size_t k = 0; k < schedule->window_count; k++) {
+    for (size_t k = 0; k < schedule->window_count && !is_page; k++) {
         const struct ntk_snapshot *covered = schedule->windows[k].covered;
         for (size_t i = 0; schedule->windows[k].due && i < covered->runtime_count; i++) {
             if (!ntk_snapshot_find_runtime(base, &covered->runtimes[i]) &&
                 !ntk_snapshot_find_runtime(report, &covered->runtimes[i])) {
                 runtimes[count] = covered->runtimes[i];
-                count += fill_runtime(schedule, &runtimes[count], false);
+                count += fill_runtime(schedule, &runtimes[count], false, false);
                 report->runtime_count = count;
             }
         }
@@ -235,56 +302,90 @@ static int make_runtimes(struct ntk_monitor_schedule *schedule, const struct ntk
     return 0;
 }
 
-static void make_system(struct ntk_monitor_schedule *schedule)
+static void take_self(struct ntk_system_sample *to, const struct ntk_system_sample *from)
 {
-    struct ntk_snapshot *report = schedule->report;
-
-    for (int i = 0; i < NTK_SYSTEM_GROUP_COUNT; i++) {
-        int index = schedule->config->system_period[i];
-        const struct window *window =
-            index == NTK_MONITOR_NOT_ASKED ? NULL : &schedule->windows[index];
-        report->group_period_ns[i] = NTK_GROUP_ABSENT;
-        if (!window || !window->due) {
-            continue;
-        }
-        report->group_period_ns[i] = window->covered->period_ns;
-        if (i == NTK_SYSTEM_GROUP_CPU) {
-            report->system = window->covered->system;
-        } else if (i == NTK_SYSTEM_GROUP_ECC) {
-            report->devices = window->covered->devices;
-            report->device_count = window->covered->device_count;
-        }
-    }
+    to->self_cpu_user = from->self_cpu_user;
+    to->self_cpu_system = from->self_cpu_system;
+    to->self_memory_bytes = from->self_memory_bytes;
 }
 
-static int make_report(struct ntk_monitor_schedule *schedule)
+static void make_system(const struct ntk_monitor_schedule *schedule, struct ntk_snapshot *report,
+                        bool is_page)
 {
-    const struct ntk_snapshot *base = schedule->reported.covered;
+    const struct ntk_system_sample *self = &report->system;
 
-    schedule->report = ntk_snapshot_create();
-    if (!schedule->report) {
-        return -ENOMEM;
+    for (int i = 0; i < NTK_SYSTEM_GROUP_COUNT; i++) {
+        const struct ntk_snapshot *covered =
+            covered_of(schedule, schedule->config->system_period[i], is_page);
+        report->group_period_ns[i] = covered ? covered->period_ns : NTK_GROUP_ABSENT;
+        if (!covered) {
+            continue;
+        }
+        if (i == NTK_SYSTEM_GROUP_CPU) {
+            report->system = covered->system;
+        } else if (i == NTK_SYSTEM_GROUP_SELF) {
+            self = &covered->system;
+        } else if (i == NTK_SYSTEM_GROUP_ECC) {
+            report->devices = covered->devices;
+            report->device_count = covered->device_count;
+        }
     }
-    *schedule->report = *base; /* borrows; held[] keeps it alive */
-    schedule->report->sequence = ++schedule->sequence;
-    int ret = make_runtimes(schedule, base);
-    make_system(schedule);
-    return ret;
+    take_self(&report->system, self);
+}
+
+/* Of base, which it borrows; NULL without memory. */
+static struct ntk_snapshot *make_report(const struct ntk_monitor_schedule *schedule,
+                                        const struct ntk_snapshot *base, bool is_page)
+{
+    struct ntk_snapshot *report = ntk_snapshot_create();
+
+    if (!report) {
+        return NULL;
+    }
+    *report = *base;
+    report->sequence = schedule->sequence;
+    report->every_ns = is_page ? schedule->page.every_ns : shortest_period(schedule);
+    if (make_runtimes(schedule, report, base, is_page) < 0) {
+        ntk_snapshot_destroy(report);
+        return NULL;
+    }
+    make_system(schedule, report, is_page);
+    return report;
+}
+
+/* Whether everything is due. What is urgent may have to wait until its report covers enough. */
+static bool is_all_due(struct ntk_monitor_schedule *schedule, uint64_t now_ns,
+                       enum ntk_monitor_urgency urgency)
+{
+    bool is_urgent = urgency != NTK_MONITOR_ON_TIME || schedule->urgent_ns;
+    uint64_t rest_ns = covered_ns(&schedule->reported) < NTK_MONITOR_SHORTEST_NS
+                           ? NTK_MONITOR_SHORTEST_NS - covered_ns(&schedule->reported)
+                           : 0;
+    bool all = is_urgent && (urgency == NTK_MONITOR_NOW || rest_ns <= SLACK_NS);
+
+    schedule->urgent_ns = is_urgent && !all ? now_ns + rest_ns : 0;
+    return all;
 }
 
 int ntk_monitor_schedule_put(struct ntk_monitor_schedule *schedule,
-                             const struct ntk_snapshot *snapshot, uint64_t now_ns, bool all)
+                             const struct ntk_snapshot *snapshot, uint64_t now_ns,
+                             enum ntk_monitor_urgency urgency)
 {
     bool any = false;
     int ret;
 
     release_report(schedule);
     ret = cover(&schedule->reported, snapshot);
+    if (schedule->page.every_ns) {
+        int covered = cover(&schedule->page, snapshot);
+        ret = covered < 0 ? covered : ret;
+    }
+    bool all = is_all_due(schedule, now_ns, urgency);
     for (size_t i = 0; i < schedule->window_count; i++) {
         struct window *window = &schedule->windows[i];
         int covered = cover(window, snapshot);
         ret = covered < 0 ? covered : ret;
-        window->due = all || window->due_ns <= now_ns + SLACK_NS;
+        window->due = all || is_due(window, now_ns);
         any = any || window->due;
         advance(window, now_ns);
     }
@@ -294,7 +395,8 @@ int ntk_monitor_schedule_put(struct ntk_monitor_schedule *schedule,
     if (!any) {
         return ret;
     }
-    int made = make_report(schedule);
+    schedule->sequence++;
+    schedule->report = make_report(schedule, schedule->reported.covered, false);
     /* What the report borrows is held until the next put, its windows begin anew. */
     for (size_t i = 0; i < schedule->window_count; i++) {
         if (schedule->windows[i].due) {
@@ -304,11 +406,31 @@ int ntk_monitor_schedule_put(struct ntk_monitor_schedule *schedule,
     }
     schedule->held[schedule->held_count++] = schedule->reported.covered;
     schedule->reported.covered = NULL;
-    if (made < 0) {
+    if (!schedule->report) {
         release_report(schedule);
-        return made;
+        return -ENOMEM;
     }
     return 1;
+}
+
+const struct ntk_snapshot *ntk_monitor_schedule_page_take(struct ntk_monitor_schedule *schedule,
+                                                          uint64_t now_ns, bool is_wanted)
+{
+    struct window *page = &schedule->page;
+
+    release_page(schedule);
+    if (!page->every_ns || !page->covered) {
+        return NULL;
+    }
+    bool due = is_due(page, now_ns) ||
+               (is_wanted && covered_ns(page) + SLACK_NS >= NTK_MONITOR_SHORTEST_NS);
+    advance(page, now_ns);
+    if (due) {
+        schedule->page_report = make_report(schedule, page->covered, true);
+        schedule->page_held = page->covered;
+        page->covered = NULL;
+    }
+    return schedule->page_report;
 }
 
 const struct ntk_snapshot *

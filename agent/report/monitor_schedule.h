@@ -8,6 +8,9 @@
  * snapshot: the groups that are due with their periods, the applications that a filter lets
  * through.
  *
+ * Pages are separate from reports: a page is a report of every group that the configuration has,
+ * over the time since the last page, whatever the groups' periods are.
+ *
  * Owner:   ntk_monitor_schedule_create() / _destroy(); config is borrowed for that time.
  * Threads: one.
  */
@@ -26,17 +29,20 @@ extern "C" {
 
 struct ntk_monitor_schedule;
 
-/* The first period of others, when the first report need not wait longer. Counters are read some
- * milliseconds off the ends of a period, and one execution in one millisecond is a thousand a
- * second: the rates of a shorter period would be wrong. */
-#define NTK_MONITOR_FIRST_NS (250 * NTK_NS_PER_MS)
+/* The shortest time that a report or page covers. Counters are read some milliseconds off the ends
+ * of a period, and one execution in one millisecond is a thousand per second: the rates of a
+ * shorter period would be wrong, and a core would be busy for 0 or 100 % of it. */
+#define NTK_MONITOR_SHORTEST_NS (250 * NTK_NS_PER_MS)
+/* The longest time between two pages: gauges of a page are means over it. */
+#define NTK_MONITOR_PAGE_NS (5 * NTK_NS_PER_SECOND)
 
-/* poll_ns: take a snapshot at least this often for others, 0 when only reports count. now_ns: when
- * the collector began. The first report is due at now_ns, with others NTK_MONITOR_FIRST_NS later,
- * with skip_first a period later. No snapshot is wanted before. NULL without memory. */
+/* poll_ns: take a snapshot at least this often for others, 0 when only reports count. has_pages:
+ * and often enough for a page every NTK_MONITOR_PAGE_NS. now_ns: when the collector began. The
+ * first report is due NTK_MONITOR_SHORTEST_NS later, with skip_first a period later. No snapshot is
+ * wanted before. NULL without memory. */
 struct ntk_monitor_schedule *ntk_monitor_schedule_create(const struct ntk_monitor_config *config,
-                                                         uint64_t poll_ns, uint64_t now_ns,
-                                                         bool skip_first);
+                                                         uint64_t poll_ns, bool has_pages,
+                                                         uint64_t now_ns, bool skip_first);
 void ntk_monitor_schedule_destroy(struct ntk_monitor_schedule *schedule);
 
 /* Another configuration from now on, borrowed like the first; what the old one covered since its
@@ -47,14 +53,25 @@ void ntk_monitor_schedule_configure(struct ntk_monitor_schedule *schedule,
 /* When the next snapshot is wanted (CLOCK_MONOTONIC). */
 uint64_t ntk_monitor_schedule_next_ns(const struct ntk_monitor_schedule *schedule);
 
-/* Takes a share of the snapshot. 1 when a report is due (or all is true: everything that was not
- * reported yet is due now), 0 when not, -ENOMEM. A wakeup that comes late moves nothing: periods
- * stay on their grid, and missed points are left out. */
+enum ntk_monitor_urgency {
+    NTK_MONITOR_ON_TIME,
+    NTK_MONITOR_SOON, /* everything is due as soon as it covers NTK_MONITOR_SHORTEST_NS */
+    NTK_MONITOR_NOW,  /* everything that was not reported yet is due now */
+};
+/* Takes a share of the snapshot. 1 when a report is due, 0 when not, -ENOMEM. A wakeup that comes
+ * late moves nothing: periods stay on their grid, and missed points are left out; so is a point
+ * that would make a period shorter than NTK_MONITOR_SHORTEST_NS. */
 int ntk_monitor_schedule_put(struct ntk_monitor_schedule *schedule,
-                             const struct ntk_snapshot *snapshot, uint64_t now_ns, bool all);
+                             const struct ntk_snapshot *snapshot, uint64_t now_ns,
+                             enum ntk_monitor_urgency urgency);
 /* The report that put() announced; borrowed until the next put. */
 const struct ntk_snapshot *
 ntk_monitor_schedule_report_get(const struct ntk_monitor_schedule *schedule);
+
+/* The page, if it is due or, with is_wanted, covers at least NTK_MONITOR_SHORTEST_NS; the next one
+ * begins. NULL: neither, no pages, or no memory. Borrowed until the next call. */
+const struct ntk_snapshot *ntk_monitor_schedule_page_take(struct ntk_monitor_schedule *schedule,
+                                                          uint64_t now_ns, bool is_wanted);
 
 #ifdef __cplusplus
 }

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prometheus - when and where: the page is encoded when somebody asks, once per snapshot and form,
- * and whoever asks gets these bytes, on every path of a port of its own and wherever the agent
- * mounts answer(). Without a scraper a period costs nothing but adding up.
+ * prometheus - when and where: the page is encoded on request, on every path of a port of its own
+ * and wherever the agent mounts answer(). Requests within TEXT_NS get the same bytes. Without a
+ * scraper a period costs nothing but adding up.
+ *
+ * A page never shows old values as new: its source is asked for newer ones first, where it can be;
+ * it says how old they are; and after three periods without a report it has no values any more.
  */
 #include "exporters/prometheus/prometheus.h"
 
@@ -13,13 +16,24 @@
 #include "exporters/prometheus/prometheus_encode.h"
 #include "exporters/prometheus/prometheus_negotiate.h"
 #include "exporters/prometheus/prometheus_page.h"
+#include "shared/base/clock.h"
 #include "shared/base/log.h"
 #include "shared/http/http_guard.h"
 #include "shared/http/http_server.h"
+#include "shared/metrics/snapshot.h"
 
 /* Scrapes that still have the last counts of an application: the one that may be under way, and the
  * next. */
 #define LAST_SCRAPES 2
+
+/* So long a text is served, unless a snapshot comes. */
+#define TEXT_NS (250 * NTK_NS_PER_MS)
+/* Reports that are missed before the page is stale. A period counts as at least a second: reading
+ * a machine may take that long. */
+#define STALE_PERIODS 3
+#define PERIOD_NS_MIN NTK_NS_PER_SECOND
+/* Of the first report of a program that does not say when the next one comes. */
+#define PERIOD_NS_UNKNOWN (60 * NTK_NS_PER_SECOND)
 
 const char *ntk_prometheus_address;
 
@@ -53,9 +67,41 @@ struct prometheus {
     pthread_mutex_t lock; /* everything below */
     struct ntk_prometheus_page page;
     bool has_snapshot;
+    uint64_t put_ns;   /* when it came, CLOCK_MONOTONIC */
+    uint64_t gap_ns;   /* between the last two; 0: there was one */
+    uint64_t told_ns;  /* period that the last one covers */
+    uint64_t every_ns; /* when it says that the next one comes; 0: it does not */
+    uint64_t text_ns;  /* when the first of the texts was made */
+    void (*refresh)(void *ctx);
+    void *refresh_ctx;
     /* Of the last snapshot, by form and whether it is gzip; NULL until somebody asks. */
     struct ntk_http_body *text[NTK_PROMETHEUS_FORMAT_COUNT][2];
 };
+
+/* The longest time in which the next report is expected. */
+static uint64_t period_ns(const struct prometheus *prometheus)
+{
+    uint64_t longest_ns = prometheus->every_ns;
+
+    if (!longest_ns) { /* another program's: as long as the last one took, or says */
+        longest_ns = prometheus->gap_ns ? prometheus->gap_ns : PERIOD_NS_UNKNOWN;
+        longest_ns = longest_ns > prometheus->told_ns ? longest_ns : prometheus->told_ns;
+    }
+    return longest_ns > PERIOD_NS_MIN ? longest_ns : PERIOD_NS_MIN;
+}
+
+/* The lock is held. */
+static void update_age(struct prometheus *prometheus, uint64_t now_ns)
+{
+    uint64_t age_ns = prometheus->has_snapshot ? now_ns - prometheus->put_ns : 0;
+
+    prometheus->page.age = (struct ntk_prometheus_age){
+        .is_known = prometheus->has_snapshot,
+        .is_stale = age_ns > STALE_PERIODS * period_ns(prometheus),
+        .seconds = (double)age_ns / (double)NTK_NS_PER_SECOND,
+        .period_seconds = (double)period_ns(prometheus) / (double)NTK_NS_PER_SECOND,
+    };
+}
 
 /* The lock is held. NULL without memory. */
 static struct ntk_http_body *text_get(struct prometheus *prometheus,
@@ -65,7 +111,11 @@ static struct ntk_http_body *text_get(struct prometheus *prometheus,
 
     if (!text[0]) {
         struct ntk_buf buf = { 0 };
-        ntk_prometheus_page_update_process(&prometheus->page);
+        if (!prometheus->text_ns) {
+            prometheus->text_ns = ntk_clock_monotonic_ns();
+            update_age(prometheus, prometheus->text_ns);
+            ntk_prometheus_page_update_process(&prometheus->page);
+        }
         ntk_prometheus_encode(&prometheus->page, format, prometheus->vendor_only, &buf);
         text[0] = ntk_http_body_create(&buf);
     }
@@ -78,6 +128,7 @@ static struct ntk_http_body *text_get(struct prometheus *prometheus,
 /* The lock is held. */
 static void text_forget(struct prometheus *prometheus)
 {
+    prometheus->text_ns = 0;
     for (int format = 0; format < NTK_PROMETHEUS_FORMAT_COUNT; format++) {
         for (int gzip = 0; gzip < 2; gzip++) {
             ntk_http_body_unref(prometheus->text[format][gzip]);
@@ -95,8 +146,14 @@ static void answer_metrics(void *state, const struct ntk_http_request *request,
     bool gzip =
         ntk_prometheus_negotiate_gzip(ntk_http_request_header_get(request, "Accept-Encoding"));
 
+    if (prometheus->refresh) {
+        prometheus->refresh(prometheus->refresh_ctx);
+    }
     pthread_mutex_lock(&prometheus->lock);
     bool has_snapshot = prometheus->has_snapshot;
+    if (ntk_clock_monotonic_ns() - prometheus->text_ns > TEXT_NS) {
+        text_forget(prometheus);
+    }
     response->body = has_snapshot ? text_get(prometheus, format, gzip) : NULL;
     if (response->body && ntk_prometheus_page_told(&prometheus->page)) {
         text_forget(prometheus); /* the answer is another holder of its own */
@@ -133,10 +190,24 @@ static void route_ready(const struct ntk_http_request *request, struct ntk_http_
 
     (void)request;
     pthread_mutex_lock(&prometheus->lock);
-    bool ready = prometheus->has_snapshot;
+    update_age(prometheus, ntk_clock_monotonic_ns());
+    struct ntk_prometheus_age age = prometheus->page.age;
     pthread_mutex_unlock(&prometheus->lock);
-    response->status = ready ? 200 : 503;
-    response->text = ready ? "neuron-monitor is ready\n" : "no report yet\n";
+    response->status = age.is_known && !age.is_stale ? 200 : 503;
+    response->text = !age.is_known  ? "no report yet\n"
+                     : age.is_stale ? "no report for three periods\n"
+                                    : "neuron-monitor is ready\n";
+}
+
+static bool is_stale(void *state)
+{
+    struct prometheus *prometheus = state;
+
+    pthread_mutex_lock(&prometheus->lock);
+    update_age(prometheus, ntk_clock_monotonic_ns());
+    bool stale = prometheus->page.age.is_stale;
+    pthread_mutex_unlock(&prometheus->lock);
+    return stale;
 }
 
 static void destroy(void *state)
@@ -165,6 +236,8 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
     }
     pthread_mutex_init(&prometheus->lock, NULL);
     prometheus->vendor_only = options->vendor_only;
+    prometheus->refresh = options->refresh;
+    prometheus->refresh_ctx = options->refresh_ctx;
     prometheus->page.has_pid_label = options->pid_label;
     prometheus->page.labels = options->labels;
     prometheus->page.names = options->names ? *options->names : 0;
@@ -219,10 +292,15 @@ static int resume(void *ctx, const struct ntk_snapshot *totals, struct ntk_err *
 static int put(void *state, const struct ntk_snapshot *snapshot, struct ntk_err *err)
 {
     struct prometheus *prometheus = state;
+    uint64_t now_ns = ntk_clock_monotonic_ns();
 
     pthread_mutex_lock(&prometheus->lock);
     int ret = ntk_prometheus_page_update(&prometheus->page, snapshot);
     text_forget(prometheus);
+    prometheus->gap_ns = prometheus->has_snapshot ? now_ns - prometheus->put_ns : 0;
+    prometheus->put_ns = now_ns;
+    prometheus->told_ns = snapshot->period_ns;
+    prometheus->every_ns = snapshot->every_ns;
     prometheus->has_snapshot = true;
     pthread_mutex_unlock(&prometheus->lock);
     return ret < 0 ? ntk_err_set(err, ret, NTK_ERR_NO_OFFSET,
@@ -247,5 +325,6 @@ const struct ntk_exporter ntk_exporter_prometheus = {
     .resume = resume,
     .path = "/metrics",
     .answer = answer_metrics,
+    .is_stale = is_stale,
     .destroy = destroy,
 };

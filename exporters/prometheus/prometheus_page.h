@@ -193,6 +193,14 @@ struct ntk_prometheus_process { /* the exporter itself */
     uint64_t max_fds;
 };
 
+/* How old what the page shows is. A stale page tells of the program alone. */
+struct ntk_prometheus_age {
+    bool is_known; /* of a page that is asked for; one that is pushed is new */
+    bool is_stale;
+    double seconds;
+    double period_seconds; /* the longest time to the next report */
+};
+
 struct ntk_prometheus_efa_port {
     char device[NTK_PROMETHEUS_LABEL_BYTES];
     uint32_t port;
@@ -209,8 +217,9 @@ struct ntk_prometheus_page {
     uint64_t last_looks; /* set before the first update: how often last counts are told still */
     size_t fine_count;   /* of these */
     uint64_t now_ns;     /* of the last update, Unix time */
-    uint64_t told;       /* how often it was scraped or pushed */
-    uint64_t sequence;   /* updates so far */
+    struct ntk_prometheus_age age; /* set by who serves the page */
+    uint64_t told;                 /* how often it was scraped or pushed */
+    uint64_t sequence;             /* updates so far */
     double created_seconds;
     uint64_t began_ns;   /* Unix time since when it counts */
     struct ntk_map tags; /* by tag, pod and (with has_pid_label) pid: struct ntk_prometheus_tag */

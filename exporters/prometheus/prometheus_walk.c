@@ -598,6 +598,7 @@ static void ecc_repairable(struct walk *e)
     for (size_t i = 0; i < e->page->device_sample_count; i++) {
         const struct ntk_prometheus_device *device = &e->page->devices[i];
         struct number number = number_text(device->index);
+        uint64_t total;
         e->owner = &device->owner;
         if (ecc_total(device, NTK_ECC_MEM_REPAIRABLE, &total)) {
             sample_u64(e, LABELS({ "neuron_device_index", number.text }), total);
@@ -1058,6 +1059,20 @@ static void collect_duration(struct walk *e)
     sample(e, NO_LABELS, e->page->collect_seconds);
 }
 
+static void report_age(struct walk *e)
+{
+    if (e->page->age.is_known) {
+        sample(e, NO_LABELS, e->page->age.seconds);
+    }
+}
+
+static void report_period(struct walk *e)
+{
+    if (e->page->age.is_known) {
+        sample(e, NO_LABELS, e->page->age.period_seconds);
+    }
+}
+
 /* Families that are not here are not on a page; those without a name are for the names of others
  * alone. */
 static void (*const walk_family[NTK_METRIC_COUNT])(struct walk *e) = {
@@ -1098,6 +1113,7 @@ static void (*const walk_family[NTK_METRIC_COUNT])(struct walk *e) = {
     [NTK_METRIC_MEMORY_PEAK] = memory_peak,
     [NTK_METRIC_DEVICE_MEMORY_USED] = device_memory_used,
     [NTK_METRIC_DEVICE_MEMORY_CAPACITY] = device_memory_capacity,
+    [NTK_METRIC_DEVICE_ECC] = ecc_totals,
     [NTK_METRIC_DEVICE_ECC_REPAIRABLE] = ecc_repairable,
     [NTK_METRIC_DEVICE_HEALTH] = health_status,
     [NTK_METRIC_DEVICE_HEALTH_REASON] = health_reasons,
@@ -1113,7 +1129,6 @@ static void (*const walk_family[NTK_METRIC_COUNT])(struct walk *e) = {
     [NTK_METRIC_COLLECTIVE_TIME] = collective_time,
     [NTK_METRIC_COLLECTIVE_WAIT] = collective_wait,
     [NTK_METRIC_COLLECTIVE_AGE] = collective_age,
-    [NTK_METRIC_DEVICE_ECC] = ecc_totals,
     [NTK_METRIC_RANK_TROUBLE] = rank_troubles,
     [NTK_METRIC_JOB_INFO] = job_info,
     [NTK_METRIC_DEVICE_JOB_INFO] = device_job_info,
@@ -1124,6 +1139,8 @@ static void (*const walk_family[NTK_METRIC_COUNT])(struct walk *e) = {
     [NTK_METRIC_OUTPUT_RETRIES] = output_retries,
     [NTK_METRIC_OUTPUT_WAITING] = output_waiting,
     [NTK_METRIC_BUILD_INFO] = build_info,
+    [NTK_METRIC_REPORT_AGE] = report_age,
+    [NTK_METRIC_REPORT_PERIOD] = report_period,
     [NTK_METRIC_COLLECT_DURATION] = collect_duration,
 };
 
@@ -1173,9 +1190,29 @@ const struct ntk_metric_row *ntk_prometheus_family_get(size_t family)
                : &ntk_name_get(family - NTK_PROMETHEUS_OWN_FAMILIES)->metric;
 }
 
+/* Of the program that serves the page, not of the machine. */
+static bool is_of_program(size_t family)
+{
+    switch (family) {
+    case NTK_METRIC_OUTPUT_CUT:
+    case NTK_METRIC_OUTPUT_ITEMS:
+    case NTK_METRIC_OUTPUT_RETRIES:
+    case NTK_METRIC_OUTPUT_WAITING:
+    case NTK_METRIC_BUILD_INFO:
+    case NTK_METRIC_REPORT_AGE:
+    case NTK_METRIC_REPORT_PERIOD:
+        return true;
+    default:
+        return family >= NTK_METRIC_COUNT && family < NTK_PROMETHEUS_OWN_FAMILIES;
+    }
+}
+
 bool ntk_prometheus_is_shown(const struct ntk_prometheus_page *page, bool vendor_only,
                              size_t family)
 {
+    if (page->age.is_stale && !is_of_program(family)) {
+        return false;
+    }
     return ntk_names_have(page->names, vendor_only, ntk_prometheus_family_get(family));
 }
 

@@ -123,7 +123,6 @@ enum ntk_ecc {
 };
 extern const char *const ntk_ecc_names[NTK_ECC_COUNT]; /* "mem_ecc_corrected" ... */
 
-/* What an error event is of: ECC by the names above, "device_reset", "" an execution, whose status
 /* What was known of a device before. */
 struct ntk_ecc_stored {
     uint32_t has;                    /* bit i tells of the rest's [i] */
@@ -131,6 +130,7 @@ struct ntk_ecc_stored {
     uint64_t total[NTK_ECC_COUNT];
 };
 
+/* What an error event is of: ECC by the names above, "device_reset", "" an execution, whose status
  * says it. */
 extern const char *const ntk_error_code_names[NTK_ERROR_CODE_COUNT];
 
@@ -694,6 +694,7 @@ struct ntk_snapshot {
     uint64_t realtime_ns;  /* end of the period, since 1970 UTC */
     uint64_t monotonic_ns; /* the same moment */
     uint64_t period_ns;    /* really covered; of the first snapshot: since the collector began */
+    uint64_t every_ns;     /* of a report: the longest time to the next one; 0 unknown */
     const char *boot_id;
     const char *host_name;
 

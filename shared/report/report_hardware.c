@@ -78,6 +78,7 @@ const struct report_field report_fields_health_reason[] = {
 const struct report_field report_fields_machine_ext[] = {
     REPORT_ROW("time_ns", REPORT_U64, AT(realtime_ns), .sparse = true),
     REPORT_ROW("period_ns", REPORT_U64, AT(period_ns)),
+    REPORT_ROW("every_ns", REPORT_U64, AT(every_ns), .sparse = true),
     REPORT_ROW("host_name", REPORT_TEXT, AT(host_name), .sparse = true),
     REPORT_ROW("boot_id", REPORT_TEXT, AT(boot_id), .sparse = true),
     REPORT_ROW("events_read", REPORT_COUNT, AT(events_read)),

@@ -22,13 +22,14 @@ static void configure(const char *text)
 }
 
 /* One period of the sample machine to the schedule; returns what put() says. */
-static int put(struct ntk_monitor_schedule *schedule, uint64_t now_ns, uint64_t period_ns, bool all)
+static int put(struct ntk_monitor_schedule *schedule, uint64_t now_ns, uint64_t period_ns,
+               enum ntk_monitor_urgency urgency)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
 
     snapshot->period_ns = period_ns;
     snapshot->group_period_ns[NTK_SYSTEM_GROUP_ECC] = 0;
-    int ret = ntk_monitor_schedule_put(schedule, snapshot, now_ns, all);
+    int ret = ntk_monitor_schedule_put(schedule, snapshot, now_ns, urgency);
     ntk_snapshot_destroy(snapshot);
     return ret;
 }
@@ -47,11 +48,12 @@ static void with_one_period_each_snapshot_is_a_report_of_everything(void **state
 {
     ntk_monitor_config_default(&config, 5 * SECOND);
     struct ntk_monitor_schedule *schedule =
-        ntk_monitor_schedule_create(&config, 0, 100 * SECOND, false);
+        ntk_monitor_schedule_create(&config, 0, false, 100 * SECOND, false);
 
-    assert_int_equal(ntk_monitor_schedule_next_ns(schedule), 100 * SECOND);
+    uint64_t first = 100 * SECOND + NTK_MONITOR_SHORTEST_NS;
+    assert_int_equal(ntk_monitor_schedule_next_ns(schedule), first);
     for (uint64_t i = 0; i < 3; i++) {
-        assert_int_equal(put(schedule, (100 + 5 * i) * SECOND, 5 * SECOND, false), 1);
+        assert_int_equal(put(schedule, first + 5 * i * SECOND, 5 * SECOND, NTK_MONITOR_ON_TIME), 1);
         const struct ntk_snapshot *report = ntk_monitor_schedule_report_get(schedule);
         const struct ntk_runtime_sample *runtime = runtime_of(report, 41210);
         assert_int_equal(report->sequence, i + 1);
@@ -60,7 +62,8 @@ static void with_one_period_each_snapshot_is_a_report_of_everything(void **state
             assert_int_equal(runtime->group_period_ns[k], 5 * SECOND);
         }
         assert_int_equal(runtime->outcome[0].period, 70);
-        assert_int_equal(ntk_monitor_schedule_next_ns(schedule), (105 + 5 * i) * SECOND);
+        assert_int_equal(report->every_ns, 5 * SECOND);
+        assert_int_equal(ntk_monitor_schedule_next_ns(schedule), first + 5 * (i + 1) * SECOND);
     }
     ntk_monitor_schedule_destroy(schedule);
     ntk_monitor_config_fini(&config);
@@ -70,11 +73,12 @@ static void periods_stay_on_their_grid_when_a_wakeup_is_late(void **state)
 {
     ntk_monitor_config_default(&config, SECOND);
     struct ntk_monitor_schedule *schedule =
-        ntk_monitor_schedule_create(&config, 0, 10 * SECOND, false);
+        ntk_monitor_schedule_create(&config, 0, false, 9 * SECOND, true);
 
-    put(schedule, 10 * SECOND + SECOND / 4, SECOND, false);
+    put(schedule, 10 * SECOND + SECOND / 4, SECOND, NTK_MONITOR_ON_TIME);
     assert_int_equal(ntk_monitor_schedule_next_ns(schedule), 11 * SECOND);
-    put(schedule, 14 * SECOND + SECOND / 2, SECOND, false); /* suspended: the points are left out */
+    put(schedule, 14 * SECOND + SECOND / 2, SECOND,
+        NTK_MONITOR_ON_TIME); /* suspended: the points are left out */
     assert_int_equal(ntk_monitor_schedule_next_ns(schedule), 15 * SECOND);
     ntk_monitor_schedule_destroy(schedule);
     ntk_monitor_config_fini(&config);
@@ -92,9 +96,9 @@ static void every_group_covers_exactly_its_own_period(void **state)
               "\"period\":\"2s\"},{\"type\":\"neuroncore_counters\",\"period\":\"3s\"},"
               "{\"type\":\"memory_used\"}]}],"
               "\"system_metrics\":[{\"type\":\"neuron_hw_counters\",\"period\":\"2s\"}]}");
-    struct ntk_monitor_schedule *schedule = ntk_monitor_schedule_create(&config, 0, 0, true);
+    struct ntk_monitor_schedule *schedule = ntk_monitor_schedule_create(&config, 0, false, 0, true);
     for (uint64_t now = 1; now <= 12; now++) {
-        assert_int_equal(put(schedule, now * SECOND, SECOND, false), 1);
+        assert_int_equal(put(schedule, now * SECOND, SECOND, NTK_MONITOR_ON_TIME), 1);
         const struct ntk_snapshot *report = ntk_monitor_schedule_report_get(schedule);
         const struct ntk_runtime_sample *runtime = runtime_of(report, 41210);
         assert_int_equal(runtime->group_period_ns[NTK_RUNTIME_GROUP_EXECUTIONS],
@@ -131,9 +135,9 @@ static void another_configuration_goes_on_without_loss_and_with_the_same_numbers
 
     configure(
         "{\"period\":\"3s\",\"neuron_runtimes\":[{\"metrics\":[{\"type\":\"execution_stats\"}]}]}");
-    struct ntk_monitor_schedule *schedule = ntk_monitor_schedule_create(&config, 0, 0, true);
-    assert_int_equal(put(schedule, 1 * SECOND, SECOND, false), 0);
-    assert_int_equal(put(schedule, 2 * SECOND, SECOND, true), 1);
+    struct ntk_monitor_schedule *schedule = ntk_monitor_schedule_create(&config, 0, false, 0, true);
+    assert_int_equal(put(schedule, 1 * SECOND, SECOND, NTK_MONITOR_ON_TIME), 0);
+    assert_int_equal(put(schedule, 2 * SECOND, SECOND, NTK_MONITOR_NOW), 1);
     const struct ntk_snapshot *report = ntk_monitor_schedule_report_get(schedule);
     assert_int_equal(report->sequence, 1);
     assert_int_equal(runtime_of(report, 41210)->outcome[0].period, 2 * 70);
@@ -142,7 +146,7 @@ static void another_configuration_goes_on_without_loss_and_with_the_same_numbers
     ntk_monitor_schedule_configure(schedule, &other, 2 * SECOND);
     ntk_monitor_config_fini(&config);
     assert_int_equal(ntk_monitor_schedule_next_ns(schedule), 3 * SECOND);
-    assert_int_equal(put(schedule, 3 * SECOND, SECOND, false), 1);
+    assert_int_equal(put(schedule, 3 * SECOND, SECOND, NTK_MONITOR_ON_TIME), 1);
     report = ntk_monitor_schedule_report_get(schedule);
     assert_int_equal(report->sequence, 2);
     assert_int_equal(runtime_of(report, 41210)->outcome[0].period, 70);
@@ -156,9 +160,10 @@ static void polls_for_others_are_no_reports_but_count(void **state)
     uint64_t executions = 0;
 
     ntk_monitor_config_default(&config, 5 * SECOND);
-    struct ntk_monitor_schedule *schedule = ntk_monitor_schedule_create(&config, SECOND, 0, true);
+    struct ntk_monitor_schedule *schedule =
+        ntk_monitor_schedule_create(&config, SECOND, false, 0, true);
     for (uint64_t now = 1; now <= 11; now++) {
-        int ret = put(schedule, now * SECOND, SECOND, false);
+        int ret = put(schedule, now * SECOND, SECOND, NTK_MONITOR_ON_TIME);
         assert_int_equal(ret, now % 5 == 0);
         assert_int_equal(ntk_monitor_schedule_next_ns(schedule), (now + 1) * SECOND);
         if (ret == 1) {
@@ -167,30 +172,90 @@ static void polls_for_others_are_no_reports_but_count(void **state)
             assert_int_equal(report->period_ns, 5 * SECOND);
         }
     }
-    assert_int_equal(put(schedule, 11 * SECOND + SECOND / 2, SECOND / 2, true), 1);
+    assert_int_equal(put(schedule, 11 * SECOND + SECOND / 2, SECOND / 2, NTK_MONITOR_NOW), 1);
     executions += runtime_of(ntk_monitor_schedule_report_get(schedule), 41210)->outcome[0].period;
     assert_int_equal(executions, 12 * 70);
     ntk_monitor_schedule_destroy(schedule);
     ntk_monitor_config_fini(&config);
 }
 
-/* Method: first snapshots over no time would make rates of single executions and of reading's
- * delays. */
-static void no_first_period_of_others_is_too_short_for_rates(void **state)
+/* Method: a report over no time would make rates of single executions and of reading's delays. */
+static void no_first_period_is_too_short_for_rates(void **state)
 {
     ntk_monitor_config_default(&config, 5 * SECOND);
     struct ntk_monitor_schedule *schedule =
-        ntk_monitor_schedule_create(&config, SECOND, 100 * SECOND, false);
+        ntk_monitor_schedule_create(&config, SECOND, false, 100 * SECOND, false);
     uint64_t first = ntk_monitor_schedule_next_ns(schedule);
-    assert_int_equal(first, 100 * SECOND + NTK_MONITOR_FIRST_NS);
-    assert_int_equal(put(schedule, first, NTK_MONITOR_FIRST_NS, false), 1);
+    assert_int_equal(first, 100 * SECOND + NTK_MONITOR_SHORTEST_NS);
+    assert_int_equal(put(schedule, first, NTK_MONITOR_SHORTEST_NS, NTK_MONITOR_ON_TIME), 1);
     assert_int_equal(ntk_monitor_schedule_next_ns(schedule), first + SECOND);
     ntk_monitor_schedule_destroy(schedule);
 
-    schedule = ntk_monitor_schedule_create(&config, SECOND, 100 * SECOND, true);
+    schedule = ntk_monitor_schedule_create(&config, SECOND, false, 100 * SECOND, true);
     assert_int_equal(ntk_monitor_schedule_next_ns(schedule), 101 * SECOND);
-    assert_int_equal(put(schedule, 101 * SECOND, SECOND, false), 0);
+    assert_int_equal(put(schedule, 101 * SECOND, SECOND, NTK_MONITOR_ON_TIME), 0);
     assert_int_equal(ntk_monitor_schedule_next_ns(schedule), 102 * SECOND);
+    ntk_monitor_schedule_destroy(schedule);
+    ntk_monitor_config_fini(&config);
+}
+
+/* Method: something urgent just before a report is due, and just after. */
+static void what_is_urgent_is_reported_soon_and_no_report_covers_too_little(void **state)
+{
+    ntk_monitor_config_default(&config, 5 * SECOND);
+    struct ntk_monitor_schedule *schedule = ntk_monitor_schedule_create(&config, 0, false, 0, true);
+
+    assert_int_equal(put(schedule, 4990 * NTK_NS_PER_MS, 4990 * NTK_NS_PER_MS, NTK_MONITOR_SOON),
+                     1);
+    /* The point of the grid that follows in 10 ms is left out. */
+    assert_int_equal(put(schedule, 5 * SECOND, 10 * NTK_NS_PER_MS, NTK_MONITOR_ON_TIME), 0);
+    assert_int_equal(ntk_monitor_schedule_next_ns(schedule), 10 * SECOND);
+    assert_int_equal(put(schedule, 5100 * NTK_NS_PER_MS, 100 * NTK_NS_PER_MS, NTK_MONITOR_SOON), 0);
+    assert_int_equal(ntk_monitor_schedule_next_ns(schedule), 5240 * NTK_NS_PER_MS);
+    assert_int_equal(put(schedule, 5240 * NTK_NS_PER_MS, 140 * NTK_NS_PER_MS, NTK_MONITOR_ON_TIME),
+                     1);
+    const struct ntk_snapshot *report = ntk_monitor_schedule_report_get(schedule);
+    assert_int_equal(report->period_ns, NTK_MONITOR_SHORTEST_NS);
+    assert_int_equal(runtime_of(report, 41210)->outcome[0].period, 3 * 70);
+    assert_int_equal(ntk_monitor_schedule_next_ns(schedule), 10 * SECOND);
+    ntk_monitor_schedule_destroy(schedule);
+    ntk_monitor_config_fini(&config);
+}
+
+/* Method: reports of an hour; pages come by themselves and when they are asked for, and all pages
+ * together count what all reports do. */
+static void pages_are_fresh_however_long_the_reports_take(void **state)
+{
+    uint64_t executions = 0;
+
+    configure("{\"period\":\"1h\",\"neuron_runtimes\":[{\"tag_filter\":\"^bert\",\"metrics\":["
+              "{\"type\":\"execution_stats\"}]}],"
+              "\"system_metrics\":[{\"type\":\"neuron_hw_counters\",\"period\":\"2h\"}]}");
+    struct ntk_monitor_schedule *schedule = ntk_monitor_schedule_create(&config, 0, true, 0, true);
+    assert_int_equal(ntk_monitor_schedule_next_ns(schedule), NTK_MONITOR_PAGE_NS);
+    assert_null(ntk_monitor_schedule_page_take(schedule, 0, true));
+    for (uint64_t now = 1; now <= 12; now++) {
+        bool is_wanted = now == 7 || now == 11;
+        bool is_due = now % 5 == 0 || is_wanted;
+        assert_int_equal(put(schedule, now * SECOND, SECOND, NTK_MONITOR_ON_TIME), 0);
+        const struct ntk_snapshot *page =
+            ntk_monitor_schedule_page_take(schedule, now * SECOND, is_wanted);
+        assert_int_equal(page != NULL, is_due);
+        if (page) {
+            executions += runtime_of(page, 41210)->outcome[0].period;
+            assert_int_equal(page->runtime_count, 1); /* as the configuration has it */
+            assert_int_equal(page->runtimes[0].has & NTK_RUNTIME_HAS_MEMORY, 0);
+            assert_true(page->group_period_ns[NTK_SYSTEM_GROUP_ECC] != NTK_GROUP_ABSENT);
+            assert_int_equal(page->every_ns, NTK_MONITOR_PAGE_NS);
+        }
+    }
+    assert_int_equal(executions, 11 * 70);
+    /* One that was just made is served again. */
+    assert_int_equal(put(schedule, 12100 * NTK_NS_PER_MS, 100 * NTK_NS_PER_MS, NTK_MONITOR_NOW), 1);
+    assert_non_null(ntk_monitor_schedule_page_take(schedule, 12100 * NTK_NS_PER_MS, true));
+    assert_int_equal(put(schedule, 12200 * NTK_NS_PER_MS, 100 * NTK_NS_PER_MS, NTK_MONITOR_ON_TIME),
+                     0);
+    assert_null(ntk_monitor_schedule_page_take(schedule, 12200 * NTK_NS_PER_MS, true));
     ntk_monitor_schedule_destroy(schedule);
     ntk_monitor_config_fini(&config);
 }
@@ -199,8 +264,8 @@ static void only_applications_that_a_filter_lets_through_are_listed(void **state
 {
     configure("{\"neuron_runtimes\":[{\"tag_filter\":\"^bert\",\"metrics\":["
               "{\"type\":\"execution_stats\"}]}]}");
-    struct ntk_monitor_schedule *schedule = ntk_monitor_schedule_create(&config, 0, 0, false);
-    assert_int_equal(put(schedule, 0, SECOND, false), 1);
+    struct ntk_monitor_schedule *schedule = ntk_monitor_schedule_create(&config, 0, false, 0, true);
+    assert_int_equal(put(schedule, 5 * SECOND, SECOND, NTK_MONITOR_ON_TIME), 1);
     const struct ntk_snapshot *report = ntk_monitor_schedule_report_get(schedule);
     assert_int_equal(report->runtime_count, 1);
     assert_int_equal(report->runtimes[0].pid, 41210);
@@ -214,8 +279,8 @@ static void a_daemon_that_is_named_by_its_address_is_listed_by_it(void **state)
 {
     configure("{\"neuron_runtimes\":[{\"address\":\"bert \\\"serve\\\"\",\"metrics\":["
               "{\"type\":\"execution_stats\"}]}]}");
-    struct ntk_monitor_schedule *schedule = ntk_monitor_schedule_create(&config, 0, 0, false);
-    assert_int_equal(put(schedule, 0, SECOND, false), 1);
+    struct ntk_monitor_schedule *schedule = ntk_monitor_schedule_create(&config, 0, false, 0, true);
+    assert_int_equal(put(schedule, 5 * SECOND, SECOND, NTK_MONITOR_ON_TIME), 1);
     const struct ntk_snapshot *report = ntk_monitor_schedule_report_get(schedule);
     assert_int_equal(report->runtime_count, 1);
     assert_true(report->runtimes[0].by_address);
@@ -228,12 +293,13 @@ static void the_last_counts_of_an_ended_runtime_come_with_the_longer_period(void
 {
     configure("{\"period\":\"1s\",\"neuron_runtimes\":[{\"metrics\":[{\"type\":\"execution_stats\","
               "\"period\":\"4s\"},{\"type\":\"memory_used\"}]}]}");
-    struct ntk_monitor_schedule *schedule = ntk_monitor_schedule_create(&config, 0, 0, true);
-    put(schedule, 1 * SECOND, SECOND, false);
+    struct ntk_monitor_schedule *schedule = ntk_monitor_schedule_create(&config, 0, false, 0, true);
+    put(schedule, 1 * SECOND, SECOND, NTK_MONITOR_ON_TIME);
     for (uint64_t now = 2; now <= 4; now++) {
         struct ntk_snapshot *idle = test_idle_snapshot();
         idle->period_ns = SECOND;
-        assert_int_equal(ntk_monitor_schedule_put(schedule, idle, now * SECOND, false), 1);
+        assert_int_equal(
+            ntk_monitor_schedule_put(schedule, idle, now * SECOND, NTK_MONITOR_ON_TIME), 1);
         ntk_snapshot_destroy(idle);
         const struct ntk_snapshot *report = ntk_monitor_schedule_report_get(schedule);
         assert_int_equal(report->runtime_count, now == 4 ? 2 : 0);
@@ -255,7 +321,9 @@ int main(void)
         cmocka_unit_test(every_group_covers_exactly_its_own_period),
         cmocka_unit_test(another_configuration_goes_on_without_loss_and_with_the_same_numbers),
         cmocka_unit_test(polls_for_others_are_no_reports_but_count),
-        cmocka_unit_test(no_first_period_of_others_is_too_short_for_rates),
+        cmocka_unit_test(no_first_period_is_too_short_for_rates),
+        cmocka_unit_test(what_is_urgent_is_reported_soon_and_no_report_covers_too_little),
+        cmocka_unit_test(pages_are_fresh_however_long_the_reports_take),
         cmocka_unit_test(only_applications_that_a_filter_lets_through_are_listed),
         cmocka_unit_test(a_daemon_that_is_named_by_its_address_is_listed_by_it),
         cmocka_unit_test(the_last_counts_of_an_ended_runtime_come_with_the_longer_period),

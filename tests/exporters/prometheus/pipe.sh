@@ -4,8 +4,9 @@
 here=$(dirname "$(readlink -f "$BASH_SOURCE")")
 needs neuron-monitor neuron-monitor-prometheus curl openssl
 
-# One: a page that changes between two questions of this script would be no surprise.
-neuron-monitor --count 1 --period 100ms >reports
+# One: a page that changes between two questions of this script would be no surprise. It says that the next one comes in
+# an hour, so that it does not become stale.
+neuron-monitor --count 1 --period 100ms | sed 's/"every_ns":[0-9]*/"every_ns":3600000000000/' >reports
 # start NAME OPTION...: serves the report, and the input stays open. The port is in $port.
 start() {
     local name=$1
@@ -30,9 +31,10 @@ wait_for ready "http://127.0.0.1:$port/-/ready"
 for path in / /metrics /anything; do
     get "http://127.0.0.1:$port$path" | greps '^# TYPE system_memory_total_bytes gauge' || fail "no page at $path"
 done
-curl -s "http://127.0.0.1:$port/metrics" -o text
+aside='^process_|^neuron_monitor_report_age_seconds{' # changes with the time
+curl -s "http://127.0.0.1:$port/metrics" | grep -Ev "$aside" >text
 curl -s "http://127.0.0.1:$port/metrics" -H 'Accept-Encoding: gzip' -o text.gz
-gzip -dc text.gz | cmp - text || fail "the page as gzip is another page"
+gzip -dc text.gz | grep -Ev "$aside" | cmp - text || fail "the page as gzip is another page"
 curl -s "http://127.0.0.1:$port/metrics" -H 'Accept: application/openmetrics-text' -D open.head -o open
 grep -qi '^content-type: application/openmetrics-text; version=1.0.0' open.head || fail "$(cat open.head)"
 [ "$(tail -n 1 open)" = '# EOF' ] || fail "OpenMetrics without an end"
@@ -43,6 +45,35 @@ echo 'no report' >&7
 exec 7>&-
 wait "$last" || fail "the end of the input is not a failure: $(cat plain.err)"
 grep -q 'line 2 is skipped' plain.err || fail "the bad line is not told: $(cat plain.err)"
+
+# A program that hangs: after three periods without a report its values are not served as new ones.
+start stale
+series() { curl -s "http://127.0.0.1:$port/metrics" | grep -c "^$1" || true; }
+[ "$(series system_vcpu_count)" = 1 ] || fail "no page"
+sed 's/"every_ns":[0-9]*/"every_ns":1000000/' reports >&7
+hangs() { [ "$(curl -s -o stale.ready -w '%{http_code}' "http://127.0.0.1:$port/-/ready")" = 503 ] && echo yes; }
+wait_for hangs
+grep -q '^no report for three periods' stale.ready || fail "$(cat stale.ready)"
+[ "$(series system_vcpu_count) $(series neuron_monitor_report_age_seconds)" = '0 1' ] || fail "old values are served"
+cat reports >&7
+wait_for ready "http://127.0.0.1:$port/-/ready"
+[ "$(series system_vcpu_count)" = 1 ] || fail "reports came again and the page stays empty"
+exec 7>&-
+wait "$last" || fail "the end of the input is not a failure: $(cat stale.err)"
+
+# The agent's own page is collected for the request, however long the period of the reports is.
+neuron-monitor --period 1h --no-imds --quiet --prometheus 127.0.0.1:0 --verbose 1 2>long.err &
+pids+=($!)
+listens() { sed -n 's/.*serving metrics at port //p' long.err | grep -q . && echo yes; }
+wait_for listens
+port=$(sed -n 's/.*serving metrics at port //p' long.err)
+wait_for ready "http://127.0.0.1:$port/-/ready"
+ages() { curl -s "http://127.0.0.1:$port/metrics" | sed -n 's/^neuron_monitor_report_age_seconds{.*} //p'; }
+is_older() { [ "$(ages | tr -d .e-)" -gt 0 ] && echo yes; } # a page that was served before ...
+is_newer() { awk -v "old=$old" -v "age=$(ages)" 'BEGIN { exit !(age < old) }' && echo yes; } # ... and one that is newer
+wait_for is_older
+old=$(ages)
+wait_for is_newer
 
 # By a foreign name it is asked on loopback only where that name is said; a port for others knows no names.
 asked() { curl -s -o /dev/null -w '%{http_code}' -H "Host: $1" "http://127.0.0.1:$port/metrics"; }

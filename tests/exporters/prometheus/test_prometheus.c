@@ -267,7 +267,7 @@ static void counters_add_up_over_snapshots(void **state)
                       "region=\"\",status_type=\"completed\",subnet_id=\"\"} 231");
     assert_line(text,
                 "neurondevice_mem_ecc_repairable_uncorrected_total{availability_zone=\"\"," I_HEAD
-                "neuron_device_index=\"0\",region=\"\",subnet_id=\"\"} 15");
+                "neuron_device_index=\"0\",region=\"\",subnet_id=\"\"} 104");
     free(text);
     text = encode(true);
     assert_no(text, "repairable"); /* readers of the vendor's page have no name for it */
@@ -312,6 +312,59 @@ static void ecc_that_a_driver_does_not_count_is_zero_as_in_reports(void **state)
         assert_no(text, "repairable");
         free(text);
         ntk_prometheus_page_fini(&page);
+    }
+}
+
+/* Method: the driver's counter ran ahead of the periods of this page. */
+static void ecc_totals_are_the_drivers_and_the_vendors_series_counts_periods(void **state)
+{
+    for (int piped = 0; piped < 2; piped++) {
+        struct ntk_snapshot *snapshot = sample(1);
+        snapshot->devices[0].has |= NTK_DEVICE_HAS_ECC_TOTAL;
+        snapshot->devices[0].ecc[NTK_ECC_MEM_CORRECTED] = (struct ntk_count){ 1, 117 };
+        update(piped ? through_a_pipe(snapshot) : snapshot);
+        char *text = encode(false);
+        assert_line(text, "neurondevice_ecc_events_total{availability_zone=\"\",event_type="
+                          "\"mem_ecc_corrected\"," I_HEAD
+                          "neuron_device_index=\"0\",region=\"\",subnet_id=\"\"} 117");
+        assert_line(text, "hardware_ecc_events_total{availability_zone=\"\",event_type="
+                          "\"mem_ecc_corrected\"," I_HEAD
+                          "neuron_device_index=\"0\",region=\"\",subnet_id=\"\"} 1");
+        free(text);
+        ntk_prometheus_page_fini(&page);
+    }
+}
+
+/* Method: the age as who serves the page sets it. */
+static void a_stale_page_tells_of_the_program_alone(void **state)
+{
+    update(sample(1));
+    char *text = encode(false);
+    assert_no(text, "neuron_monitor_report_age_seconds{"); /* of a page that is pushed: none */
+    free(text);
+    page.age = (struct ntk_prometheus_age){ .is_known = true, .seconds = 7.5, .period_seconds = 5 };
+    text = encode(false);
+    assert_line(text, "neuron_monitor_report_age_seconds{availability_zone=\"\"," I_HEAD
+                      "region=\"\",subnet_id=\"\"} 7.5");
+    assert_line(text, "neuron_monitor_report_period_seconds{availability_zone=\"\"," I_HEAD
+                      "region=\"\",subnet_id=\"\"} 5");
+    assert_non_null(strstr(text, "neuroncore_utilization_ratio{"));
+    free(text);
+    page.age.is_stale = true;
+    page.age.seconds = 16;
+    ntk_prometheus_page_update_process(&page);
+    for (int format = 0; format < NTK_PROMETHEUS_PROTOBUF; format++) {
+        text = encode_as((enum ntk_prometheus_format)format, false);
+        assert_non_null(strstr(text, "neuron_monitor_report_age_seconds{"));
+        for (char *line = text, *next; line && *line; line = next) {
+            next = strchr(line, '\n');
+            next = next ? next + 1 : NULL;
+            if (*line != '#' && strncmp(line, "process_", 8) != 0 &&
+                strncmp(line, "neuron_monitor_", 15) != 0) {
+                fail_msg("a stale page has %.80s", line);
+            }
+        }
+        free(text);
     }
 }
 
@@ -967,6 +1020,8 @@ int main(void)
         CASE(series_before_the_machine_end_when_it_comes),
         CASE(labels_of_the_user_are_on_every_series),
         CASE(ecc_that_a_driver_does_not_count_is_zero_as_in_reports),
+        CASE(ecc_totals_are_the_drivers_and_the_vendors_series_counts_periods),
+        CASE(a_stale_page_tells_of_the_program_alone),
         CASE(a_report_that_lists_memory_by_core_has_memory_of_these_cores_only),
         CASE(gauges_of_a_runtime_go_with_its_last_report_and_its_last_counts_are_told),
         CASE(a_runtime_that_was_in_no_other_report_has_gauges_in_its_last),

@@ -329,6 +329,28 @@ static void the_vendor_form_gives_what_it_holds(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
+static void what_the_monitor_uses_itself_and_when_it_reports_come_back(void **state)
+{
+    struct ntk_snapshot *snapshot = test_sample_snapshot(1);
+    snapshot->every_ns = 60000000000;
+    snapshot->group_period_ns[NTK_SYSTEM_GROUP_SELF] = 1000000000;
+    snapshot->system.has |= NTK_SYSTEM_HAS_SELF;
+    snapshot->system.self_cpu_user = 0.25;
+    snapshot->system.self_cpu_system = 0.125;
+    snapshot->system.self_memory_bytes = 4096;
+    char *line = write_line(snapshot, &(struct ntk_report_options){ .pretty = false });
+    assert_non_null(strstr(line, "\"self_stats\":{\"period\":1,\"memory_used_bytes\":4096,"
+                                 "\"vcpu_usage\":{\"user\":25,\"system\":12.5},\"error\":\"\"}"));
+    struct ntk_snapshot *back = read_line(line);
+    assert_int_equal(back->every_ns, 60000000000);
+    assert_true(back->system.has & NTK_SYSTEM_HAS_SELF);
+    assert_int_equal(back->system.self_memory_bytes, 4096);
+    assert_true(back->system.self_cpu_user > 0.249 && back->system.self_cpu_user < 0.251);
+    free(line);
+    ntk_snapshot_destroy(back);
+    ntk_snapshot_destroy(snapshot);
+}
+
 static void a_group_with_an_error_has_no_numbers(void **state)
 {
     struct ntk_snapshot *back =
@@ -548,6 +570,7 @@ int main(void)
         cmocka_unit_test(events_come_back_and_the_log_of_memory_goes_first),
         cmocka_unit_test(nonsense_among_events_is_left_out),
         cmocka_unit_test(the_vendor_form_gives_what_it_holds),
+        cmocka_unit_test(what_the_monitor_uses_itself_and_when_it_reports_come_back),
         cmocka_unit_test(a_group_with_an_error_has_no_numbers),
         cmocka_unit_test(what_is_no_report_is_refused_with_a_sentence),
         cmocka_unit_test(hostile_values_are_skipped),

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: a thread that waits as a server's does, and this one in place of the loop. */
+#include "agent/refresh.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "shared/base/clock.h"
+#include "tests/support/unit.h"
+
+static void *wait_in_thread(void *refresh)
+{
+    ntk_refresh_wait(refresh);
+    return NULL;
+}
+
+static bool is_asked(const struct ntk_refresh *refresh, int timeout_ms)
+{
+    struct pollfd fd = { ntk_refresh_fd_get(refresh), POLLIN, 0 };
+
+    return poll(&fd, 1, timeout_ms) == 1;
+}
+
+static void a_page_waits_for_newer_figures_and_not_when_they_are_fresh(void **state)
+{
+    struct ntk_refresh *refresh;
+    pthread_t thread;
+
+    assert_int_equal(ntk_refresh_create(3600 * NTK_NS_PER_SECOND, &refresh, NULL), 0);
+    assert_int_equal(pthread_create(&thread, NULL, wait_in_thread, refresh), 0);
+    assert_true(is_asked(refresh, 60000));
+    ntk_refresh_done(refresh);
+    pthread_join(thread, NULL);
+    assert_false(is_asked(refresh, 0));
+    ntk_refresh_wait(refresh);
+    assert_false(is_asked(refresh, 0));
+    ntk_refresh_close(refresh);
+    ntk_refresh_destroy(refresh);
+}
+
+static void a_loop_that_hangs_delays_one_page(void **state)
+{
+    struct ntk_refresh *refresh;
+
+    assert_int_equal(ntk_refresh_create(1, &refresh, NULL), 0);
+    ntk_refresh_wait(refresh); /* the loop does not come */
+    uint64_t before_ns = ntk_clock_monotonic_ns();
+    for (int i = 0; i < 1000; i++) {
+        ntk_refresh_wait(refresh);
+    }
+    assert_true(ntk_clock_monotonic_ns() - before_ns < 1000 * NTK_REFRESH_WAIT_NS / 2);
+    ntk_refresh_done(refresh); /* it comes; from now on pages wait again */
+    assert_false(is_asked(refresh, 0));
+    ntk_refresh_wait(refresh);
+    assert_true(is_asked(refresh, 0));
+    ntk_refresh_close(refresh);
+    ntk_refresh_destroy(refresh);
+}
+
+static void no_page_waits_at_the_end(void **state)
+{
+    struct ntk_refresh *refresh;
+    pthread_t thread;
+
+    assert_int_equal(ntk_refresh_create(1, &refresh, NULL), 0);
+    assert_int_equal(pthread_create(&thread, NULL, wait_in_thread, refresh), 0);
+    assert_true(is_asked(refresh, 60000));
+    ntk_refresh_close(refresh);
+    pthread_join(thread, NULL);
+    ntk_refresh_destroy(refresh);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_page_waits_for_newer_figures_and_not_when_they_are_fresh),
+        cmocka_unit_test(a_loop_that_hangs_delays_one_page),
+        cmocka_unit_test(no_page_waits_at_the_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
