@@ -13,6 +13,7 @@
 #include "shared/base/log.h"
 #include "shared/base/opt.h"
 #include "shared/base/str.h"
+#include "shared/device/soft_holder.h"
 #include "shared/metrics/snapshot.h"
 
 #define EXIT_NOTHING 3                /* could not be tested */
@@ -309,7 +310,7 @@ static int cores_await(struct ntk_err *err)
     while (core_find_owned(&core, &owner)) {
         char who[128] = "a process of another container";
 
-        if (owner.pid != UINT32_MAX) {
+        if (owner.pid != NTK_SOFT_HOLDER_ELSEWHERE) {
             (void)snprintf(who, sizeof who, "process %u%s%s%s", owner.pid,
                            owner.command[0] ? " (" : "", owner.command,
                            owner.command[0] ? ")" : "");

@@ -10,54 +10,11 @@
 
 #include "agent/diag/diag.h"
 #include "shared/abi/soft_abi.h"
-#include "shared/base/fs.h"
+#include "shared/base/process.h"
 #include "shared/base/str.h"
+#include "shared/device/soft_holder.h"
 
 #define FILES_MAX 65536u /* of a process */
-
-static void command_read(struct ntk_diag_owner *owner)
-{
-    char path[64];
-    char text[64] = "";
-
-    (void)snprintf(path, sizeof path, "/proc/%u/comm", owner->pid);
-    if (ntk_fs_read_text(path, text, sizeof text) > 0) {
-        ntk_str_copy_clean(owner->command, sizeof owner->command, text, strlen(text));
-    }
-}
-
-static int lock_file_open(int flags)
-{
-    char folder[NTK_PATH_BYTES];
-    char path[NTK_PATH_BYTES + 32];
-
-    if (ntk_paths_soft_dir(folder, sizeof folder) < 0) {
-        return -1;
-    }
-    (void)snprintf(path, sizeof path, "%s/" NTK_SOFT_LOCK_NAME, folder);
-    return open(path, flags | O_CLOEXEC | O_NOFOLLOW);
-}
-
-/* The lock of a physical core of the software machine. Whoever only asks needs no right to
- * write. */
-static uint32_t lock_holder(uint32_t first, uint32_t count)
-{
-    struct flock lock = {
-        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = first, .l_len = count
-    };
-    uint32_t pid = 0;
-    int fd = lock_file_open(O_RDONLY);
-
-    if (fd < 0) {
-        return 0;
-    }
-    if (fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK) {
-        /* 0: of another namespace of pids, which has no number here. */
-        pid = lock.l_pid > 0 ? (uint32_t)lock.l_pid : UINT32_MAX;
-    }
-    close(fd);
-    return pid;
-}
 
 static bool has_open(const char *pid, const char *node)
 {
@@ -110,22 +67,25 @@ static uint32_t node_holder(uint32_t device, uint32_t except)
 
 struct ntk_diag_owner ntk_diag_owner_of(const struct ntk_diag_plan *plan, uint32_t core)
 {
+    struct ntk_process process;
     struct ntk_diag_owner owner = {
-        .pid = plan->is_software ? lock_holder(core * plan->lnc, plan->lnc)
+        .pid = plan->is_software ? ntk_soft_lock_holder(NULL, core * plan->lnc, plan->lnc)
                                  : node_holder(core / plan->cores_per_device, 0),
     };
 
-    if (owner.pid != 0) {
-        command_read(&owner);
+    if (owner.pid != 0 && owner.pid != NTK_SOFT_HOLDER_ELSEWHERE &&
+        ntk_process_read(NULL, owner.pid, &process) == 0) {
+        ntk_str_copy(owner.command, sizeof owner.command, process.name);
     }
     return owner;
 }
 
 bool ntk_diag_owner_is_wanted(const struct ntk_diag_plan *plan, uint32_t core, uint32_t worker)
 {
-    uint32_t pid = plan->is_software
-                       ? lock_holder(NTK_SOFT_LOCK_WANTED + core * plan->lnc, plan->lnc)
-                       : node_holder(core / plan->cores_per_device, worker);
+    uint32_t pid =
+        plan->is_software
+            ? ntk_soft_lock_holder(NULL, NTK_SOFT_LOCK_WANTED + core * plan->lnc, plan->lnc)
+            : node_holder(core / plan->cores_per_device, worker);
 
     return pid != 0 && pid != worker; /* the worker itself wanted it, a moment ago */
 }
@@ -136,7 +96,7 @@ bool ntk_diag_owner_yield(const struct ntk_diag_plan *plan, uint32_t core)
                           .l_whence = SEEK_SET,
                           .l_start = NTK_SOFT_LOCK_YIELDS + core * plan->lnc,
                           .l_len = plan->lnc };
-    int fd = plan->is_software ? lock_file_open(O_RDWR) : -1;
+    int fd = plan->is_software ? ntk_soft_lock_open(NULL, O_RDWR) : -1;
 
     if (fd < 0) {
         return true;

@@ -14,7 +14,9 @@
 #include "runtime-hooks/core/core_debug.h"
 #include "runtime-hooks/core/core_publish.h"
 #include "runtime-hooks/core/core_trace.h"
+#include "shared/base/buf.h"
 #include "shared/base/clock.h"
+#include "shared/base/process.h"
 #include "shared/base/str.h"
 
 /* Between the seeds of two cores: neighbouring seeds on neighbouring cores are not one. */
@@ -22,6 +24,7 @@
 /* How long those who give way may take to leave a core, and between two looks. */
 #define YIELD_NS (5 * NTK_NS_PER_SECOND)
 #define YIELD_PAUSE_NS 500000L
+#define HOLDERS_MAX 3 /* that a message names */
 
 static _Atomic uint32_t next_model_id = NTK_MODEL_ID_FIRST;
 static struct ntk_core *forgotten_core;
@@ -159,14 +162,15 @@ static void logical_cores_unlock(struct ntk_core *core, uint32_t first, uint32_t
     }
 }
 
-static bool logical_core_is_free(const struct ntk_core *core, uint32_t logical)
+/* As ntk_core_soft_holder(). */
+static int logical_core_holder(const struct ntk_core *core, uint32_t logical)
 {
-    for (uint32_t i = 0; i < core->lnc; i++) {
-        if (ntk_core_soft_holder(core->soft, logical * core->lnc + i) != 0) {
-            return false;
-        }
+    int pid = 0;
+
+    for (uint32_t i = 0; i < core->lnc && pid == 0; i++) {
+        pid = ntk_core_soft_holder(core->soft, logical * core->lnc + i);
     }
-    return true;
+    return pid;
 }
 
 /* Waits until those who give way (a canary of neuron-monitor diag) have left the cores, which are
@@ -180,6 +184,57 @@ static void cores_await(struct ntk_core *core, uint32_t first, uint32_t count)
     while (ntk_core_soft_yields(core->soft, first, count) && ntk_clock_monotonic_ns() < until_ns) {
         (void)nanosleep(&pause, NULL);
     }
+}
+
+/* "; nc0-nc1: process 4711 (python3) of alice since ..., nc4: ...". Three of them are named. */
+static void holders_format(const struct ntk_core *core, uint32_t from, uint32_t to,
+                           struct ntk_buf *out)
+{
+    uint32_t named = 0;
+    uint32_t next;
+
+    for (uint32_t l = from; l < to && named <= HOLDERS_MAX; l = next) {
+        int pid = logical_core_holder(core, l);
+        struct ntk_process process;
+        char text[NTK_PROCESS_TEXT_BYTES] = "a process of another container";
+        char last[16] = "";
+
+        next = l + 1;
+        while (pid != 0 && next < to && logical_core_holder(core, next) == pid) {
+            next++;
+        }
+        if (pid == 0) {
+            continue;
+        }
+        if (named++ == HOLDERS_MAX) {
+            ntk_buf_add_text(out, ", ...");
+            break;
+        }
+        if (pid > 0 && ntk_process_read(NULL, (uint32_t)pid, &process) == 0) {
+            const uint64_t *since_ns = &core->soft->state->core[l * core->lnc].owner_since_ns;
+
+            (void)ntk_process_format(&process, ntk_abi_load(since_ns), text, sizeof text);
+        } else if (pid > 0) {
+            (void)snprintf(text, sizeof text, "process %d", pid);
+        }
+        if (next > l + 1) {
+            (void)snprintf(last, sizeof last, "-nc%u", next - 1);
+        }
+        ntk_buf_add_format(out, "%s nc%u%s: %s", named > 1 ? "," : ";", l, last, text);
+    }
+}
+
+static int cores_busy(const struct ntk_core *core, uint32_t from, uint32_t to, uint32_t last,
+                      uint32_t free_count, struct ntk_err *err)
+{
+    struct ntk_buf holders = { 0 };
+
+    holders_format(core, from, to, &holders);
+    int ret = ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET,
+                          "NeuronCore(s) not available - Requested:nc%u-nc%u Available:%u%s", from,
+                          last, free_count, ntk_buf_ok(&holders) ? ntk_buf_text_get(&holders) : "");
+    ntk_buf_fini(&holders);
+    return ret;
 }
 
 /* Chooses and locks first_core .. first_core + core_count - 1. */
@@ -208,7 +263,7 @@ static int cores_choose(struct ntk_core *core, struct ntk_err *err)
 
         free_count = 0;
         for (uint32_t l = from; l < to; l++) {
-            run = logical_core_is_free(core, l) ? run + 1 : 0;
+            run = logical_core_holder(core, l) == 0 ? run + 1 : 0;
             free_count += run > 0 ? 1 : 0;
             if (run > best_count && (wanted == 0 || best_count < wanted)) {
                 best_count = run;
@@ -236,9 +291,7 @@ static int cores_choose(struct ntk_core *core, struct ntk_err *err)
         /* Somebody was faster: look again. */
     }
     uint32_t last = options->exact ? to - 1 : from + (wanted > 0 ? wanted : 1) - 1;
-    return ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET,
-                       "NeuronCore(s) not available - Requested:nc%u-nc%u Available:%u", from, last,
-                       free_count);
+    return cores_busy(core, from, to, last, free_count, err);
 }
 
 static int cores_lock(struct ntk_core *core, struct ntk_err *err)
@@ -321,6 +374,8 @@ static int nc_open(struct ntk_core *core, uint32_t nc_index, struct ntk_err *err
                                                    .bytes = NTK_CORE_UCODE_BYTES,
                                                    .name = "microcode" };
 
+            ntk_abi_store(&core->soft->state->core[physical].owner_since_ns,
+                          ntk_clock_realtime_ns());
             ntk_abi_store(&core->soft->state->core[physical].owner_pid, core->soft->process->pid);
             ntk_hooks_core_claim((uint16_t)physical, core->first_core + nc_index, i == 0);
             ret = core_memory_take(core, &request, &nc->ucode[i], err);

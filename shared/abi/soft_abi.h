@@ -125,8 +125,9 @@ static_assert(offsetof(struct ntk_soft_device, host_memory) == 192, "soft.state 
 
 /* One physical core, 2,048 bytes. */
 struct ntk_soft_core {
-    uint64_t owner_pid; /* a hint; the lock is the truth */
-    uint64_t reserved_0[7];
+    uint64_t owner_pid;      /* a hint; the lock is the truth */
+    uint64_t owner_since_ns; /* since 1970: when that process took the core; 0 unknown */
+    uint64_t reserved_0[6];
     struct ntk_soft_count status[32]; /* enum ntk_status_counter */
     struct ntk_soft_count model_load_count;
     struct ntk_soft_count inference_count;

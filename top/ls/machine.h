@@ -35,8 +35,11 @@ struct ntk_ls_process {
     char runtime_version[NTK_DEVICE_TEXT_BYTES]; /* of a runtime whose version is known */
     char command[NTK_LS_COMMAND_BYTES];
     bool has_segment;
-    uint32_t flags;   /* ... enum ntk_process_flags of it */
-    uint64_t devices; /* bit per index of a device that it uses */
+    uint32_t flags;    /* ... enum ntk_process_flags of it */
+    uint64_t since_ns; /* ... when it took its cores; since 1970 */
+    uint64_t idle_ns;  /* ... since its last execution ended; 0 while one runs */
+    uint64_t devices;  /* bit per index of a device that it uses */
+    uint64_t nodes;    /* ... of which it has the node open */
     uint8_t
         cores[NTK_DEVICES_MAX]; /* physical cores that it owns, bit per core, by index of device */
 };
@@ -45,6 +48,7 @@ struct ntk_ls_machine {
     char instance_type[NTK_DEVICE_TEXT_BYTES];
     char instance_id[NTK_DEVICE_TEXT_BYTES];
     char driver_version[NTK_DEVICE_TEXT_BYTES];
+    bool is_software;
     uint32_t lnc; /* physical cores per logical core: 1 or 2 */
     bool has_lnc; /* the family knows logical cores of two */
     struct ntk_device_server server;

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -17,6 +18,9 @@
 #include "top/ls/read.h"
 #include "top/ls/table.h"
 #include "top/ls/topology.h"
+#include "top/ls/why.h"
+
+#define EXIT_HELD 3
 
 #define DELAY_MIN_NS (100 * NTK_NS_PER_MS)
 #define DELAY_MAX_NS (3600 * NTK_NS_PER_SECOND)
@@ -30,6 +34,7 @@ static bool arg_topology;
 static bool arg_array;
 static bool arg_object;
 static const char *arg_format;
+static const char *arg_why;
 static bool arg_watch;
 static uint64_t arg_delay_ns = NTK_NS_PER_SECOND;
 static uint64_t arg_count;
@@ -49,6 +54,8 @@ static const struct ntk_opt options[] = {
       "(default), the table",
       "json text" },
     { 0, "json", NULL, NTK_OPT_FLAG, &arg_object, "the same as --output-format json" },
+    { 0, "why", "LIST", NTK_OPT_TEXT, &arg_why,
+      "print which processes hold these logical cores, such as 0-3, and exit" },
     { 0, "watch", NULL, NTK_OPT_FLAG, &arg_watch, "print again and again until interrupted" },
     { 'd', "delay", "TIME", NTK_OPT_DURATION, &arg_delay_ns,
       "time between two outputs of --watch, 100ms to 1h (default 1s)" },
@@ -201,6 +208,30 @@ static int watch(enum output output)
     return ret == -EPIPE ? 0 : ret < 0;
 }
 
+/* The exit code. */
+static int why(bool as_json)
+{
+    const struct ntk_ls_read_options read_options = { .sysfs_root = arg_sysfs_root,
+                                                      .all_devices = arg_all_devices };
+    struct ntk_buf text = { 0 };
+    struct ntk_err err = { 0 };
+    bool is_free = false;
+    int ret = ntk_ls_why(&read_options, arg_why, as_json, &text, &is_free, &err);
+
+    if (ret == -EINVAL) {
+        return ntk_opt_usage_error(&program, "%s", err.text);
+    }
+    if (ret < 0) {
+        say_why(ret, &err);
+    } else if (!ntk_buf_ok(&text) || fputs(ntk_buf_text_get(&text), stdout) < 0 ||
+               fflush(stdout) != 0) {
+        ret = -errno;
+        ntk_log_error("", "cannot write to stdout: %s", strerror(errno));
+    }
+    ntk_buf_fini(&text);
+    return ret < 0 ? EXIT_FAILURE : is_free ? EXIT_SUCCESS : EXIT_HELD;
+}
+
 static int check_arguments(enum output *out_output)
 {
     if (arg_format && strcmp(arg_format, "json") != 0 && strcmp(arg_format, "text") != 0) {
@@ -215,6 +246,10 @@ static int check_arguments(enum output *out_output)
     }
     if (arg_delay_ns < DELAY_MIN_NS || arg_delay_ns > DELAY_MAX_NS) {
         return ntk_opt_usage_error(&program, "--delay must be between 100ms and 1h");
+    }
+    if (arg_why && (arg_watch || arg_array || arg_topology)) {
+        return ntk_opt_usage_error(&program,
+                                   "--why excludes --watch, --json-output and --topology");
     }
     if (arg_count > 0 && !arg_watch) {
         return ntk_opt_usage_error(&program, "--count needs --watch");
@@ -245,6 +280,9 @@ int main(int argc, char **argv)
     /* Texts are UTF-8 whatever the locale says; only their widths are asked of it. */
     if (!setlocale(LC_CTYPE, "C.UTF-8")) {
         (void)setlocale(LC_CTYPE, "");
+    }
+    if (arg_why) {
+        return why(output == OUTPUT_OBJECT);
     }
     if (arg_watch) {
         return watch(output);

@@ -95,6 +95,7 @@ static void add_segment(struct reader *reader, struct ntk_ring_segment *segment,
     struct ntk_ring_core cores[NTK_SEGMENT_CORES];
     size_t count = ntk_ring_segment_cores(segment, cores, NTK_SEGMENT_CORES);
     struct ntk_ls_process *process = NULL;
+    uint64_t idle_ns = UINT64_MAX;
     uint32_t per_device = about->cores_per_device;
 
     /* Hooks beside another runtime may not know the machine. */
@@ -112,8 +113,13 @@ static void add_segment(struct reader *reader, struct ntk_ring_segment *segment,
             return;
         }
         use(process, cores[i].core / per_device, cores[i].core % per_device);
+        idle_ns = cores[i].in_flight > 0       ? 0
+                  : idle_ns < cores[i].idle_ns ? idle_ns
+                                               : cores[i].idle_ns;
     }
     if (process) {
+        process->idle_ns = idle_ns;
+        process->since_ns = about->clock.realtime_ns;
         process->is_runtime = true;
         process->has_segment = true;
         process->flags = about->flags;
@@ -178,8 +184,9 @@ static int device_of_link(const char *target)
                : -1;
 }
 
-/* Bit per device that the process has open; all of them for an agent. */
-static uint64_t held_devices(const struct reader *reader, const char *pid)
+/* Bit per device that the process has open; all of them for an agent. *out_nodes: only the
+ * former. */
+static uint64_t held_devices(const struct reader *reader, const char *pid, uint64_t *out_nodes)
 {
     char path[PATH_BYTES];
     const struct dirent *entry;
@@ -204,6 +211,7 @@ static uint64_t held_devices(const struct reader *reader, const char *pid)
         device = device_of_link(target);
         if (device >= 0) {
             held |= UINT64_C(1) << device;
+            *out_nodes |= UINT64_C(1) << device;
         } else if (reader->mark[0] && strcmp(target, reader->mark) == 0) {
             held |= reader->all_devices;
         }
@@ -266,6 +274,7 @@ static void add_holders(struct reader *reader, bool all)
         struct ntk_ls_process *process;
         uint64_t pid;
         uint64_t held;
+        uint64_t nodes = 0;
         bool is_runtime;
         char version[NTK_DEVICE_TEXT_BYTES] = "";
 
@@ -273,7 +282,7 @@ static void add_holders(struct reader *reader, bool all)
             ntk_str_parse_u64(entry->d_name, &pid) < 0 || pid == 0 || pid > INT32_MAX) {
             continue;
         }
-        held = held_devices(reader, entry->d_name);
+        held = held_devices(reader, entry->d_name, &nodes);
         if (held == 0) {
             continue;
         }
@@ -287,6 +296,7 @@ static void add_holders(struct reader *reader, bool all)
         if (process) {
             process->is_runtime = is_runtime;
             process->devices |= held;
+            process->nodes |= nodes;
             if (!process->runtime_version[0]) {
                 ntk_str_copy(process->runtime_version, sizeof process->runtime_version, version);
             }

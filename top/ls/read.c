@@ -119,6 +119,7 @@ int ntk_ls_read(const struct ntk_ls_read_options *options, struct ntk_ls_machine
     if (ret < 0) {
         goto out;
     }
+    machine.is_software = ntk_device_source_is_software(source);
     answer = ntk_machine_of_tree(tree);
     if (!options->all_devices) {
         ret = hide_devices(ntk_device_source_nodes(source, options->dev_root), &machine, err);

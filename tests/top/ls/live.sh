@@ -54,6 +54,25 @@ wait_for whole
 neuron-ls --json | jq -e --argjson pid "$bench" '.neuron_devices[0].neuron_processes[0] |
     .pid == $pid and .neuroncore_ids == [1] and (.command_line | endswith("--duration 60"))' >/dev/null ||
     fail "$(neuron-ls --json)"
+# Who holds a core, before a start as in the error of one.
+code 3 neuron-ls --why 0-1
+printf 'core 0 free\ncore 1 held by process %s (neuron-bench) of %s since T\nneuron-bench exec memcpy.neff --cores 1 --rate 20 --duration 60\n' \
+    $bench "$(id -un)" >expected
+sed 's/  */ /g; s/^ //; s/since 20.*Z$/since T/' out | diff expected - || fail "--why 0-1"
+code 3 neuron-ls --why 1 --json
+jq -e --argjson pid $bench '.neuroncores[0] | .core == 1 and .state == "held" and (.holders[0] | .pid == $pid and .known_by == "lock" and .stale == null)' out >/dev/null ||
+    fail "$(cat out)"
+code 0 neuron-ls --why 0
+for wrong in '--why 2' '--why x' '--why 0 --watch'; do
+    # shellcheck disable=SC2086
+    code 2 neuron-ls $wrong
+done
+code 1 neuron-bench exec memcpy.neff --cores 0-1 --count 1
+grep -qE "NeuronCore\\(s\\) not available - Requested:nc0-nc1 Available:1; nc1: process $bench \\(neuron-bench\\) of $(id -un) since 20[0-9T:-]*Z " err || fail "$(cat err)"
+kill -STOP $bench
+is_stopped() { { neuron-ls --why 1 || true; } | greps 'stale? stopped$' && echo yes; }
+wait_for is_stopped
+kill -CONT $bench
 neuron-ls -a | greps "| neuron-ls -a  *| NA  *|" || fail "-a does not show itself: $(neuron-ls -a)"
 neuron-ls -a -j | jq -e '.[0].neuron_processes | map(.neuron_runtime_version) | sort == ["2.31.24.0", "NA"]' >/dev/null ||
     fail "-a -j: $(neuron-ls -a -j)"

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * process - what /proc says of a process, for a sentence that names it.
+ *
+ * Threads: any.
+ */
+#ifndef NTK_SHARED_BASE_PROCESS_H
+#define NTK_SHARED_BASE_PROCESS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Texts have no control characters. */
+struct ntk_process {
+    uint32_t pid;
+    uint32_t parent;
+    uint32_t uid;
+    char state;        /* of proc(5): 'R', 'S', 'T' ... */
+    char name[64];     /* of its command, without arguments */
+    char user[64];     /* its number where it has no name */
+    uint64_t start_ns; /* since 1970; 0 unknown */
+};
+
+/* proc: NULL "/proc". -ESRCH when there is no such process to be seen. */
+int ntk_process_read(const char *proc, uint32_t pid, struct ntk_process *out);
+
+#define NTK_PROCESS_TEXT_BYTES 256
+/* "process 4711 (python3) of alice since 2026-11-28T13:02:11Z". since_ns: of what is reported; 0:
+ * the start of the process. Returns buf. */
+const char *ntk_process_format(const struct ntk_process *process, uint64_t since_ns, char *buf,
+                               size_t buf_bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

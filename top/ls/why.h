@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * why - who holds logical cores: before a start, what "NeuronCore(s) not available" would name.
+ *
+ * Holders come from the locks of the software machine, from segments, and from whoever has a
+ * device's node open. Each comes with the sign that it may be a stale one.
+ *
+ * Threads: one.
+ */
+#ifndef NTK_TOP_LS_WHY_H
+#define NTK_TOP_LS_WHY_H
+
+#include "shared/base/buf.h"
+#include "top/ls/read.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* cores: a list such as "0-3,8". Adds lines, or a JSON object, to out. *out_is_free: every core is
+ * known to be free. -EINVAL for a list that is none or names no core of this machine; else as
+ * ntk_ls_read(). */
+int ntk_ls_why(const struct ntk_ls_read_options *options, const char *cores, bool as_json,
+               struct ntk_buf *out, bool *out_is_free, struct ntk_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
