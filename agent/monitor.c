@@ -18,17 +18,21 @@
 #include "agent/collect/pods.h"
 #include "agent/hang/captures.h"
 #include "agent/hang/hang_watch.h"
+#include "agent/health/health.h"
+#include "agent/http/local.h"
 #include "agent/http/routes.h"
 #include "agent/loop.h"
 #include "agent/outputs.h"
 #include "agent/refresh.h"
 #include "agent/report/monitor_schedule.h"
 #include "agent/report/monitor_stream.h"
+#include "shared/abi/paths.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
 #include "shared/base/service_notify.h"
 #include "shared/base/str.h"
 #include "shared/collect/collect.h"
+#include "shared/hosts/hosts.h"
 #include "shared/store/store.h"
 #include "shared/store/store_reader.h"
 
@@ -63,6 +67,7 @@ struct ntk_monitor {
     struct ntk_outputs outputs;
     struct ntk_refresh *refresh; /* of pages */
     struct ntk_routes *routes;
+    struct ntk_local *local; /* NULL: programs of this machine are not answered */
     struct ntk_buf line;
     struct ntk_buf full_line; /* of the page, where line leaves something out */
     uint64_t reports;
@@ -366,8 +371,16 @@ static bool watch_ranks(struct ntk_monitor *monitor, struct ntk_snapshot *snapsh
     bool is_changed = ntk_hang_watch_put(monitor->ranks, snapshot);
 
     ntk_captures_look(monitor->captures, snapshot);
-    if (monitor->routes && ntk_hang_ranks_write(snapshot, &monitor->line)) {
-        ntk_routes_ranks_put(monitor->routes, &monitor->line);
+    if ((monitor->routes || monitor->local) && ntk_hang_ranks_write(snapshot, &monitor->line)) {
+        if (monitor->routes) {
+            ntk_routes_ranks_put(monitor->routes, &monitor->line);
+        }
+        if (monitor->local) {
+            ntk_local_put(monitor->local, NTK_LOCAL_RANKS, &monitor->line);
+        }
+    }
+    if (monitor->local && ntk_health_line_write(snapshot, &monitor->line)) {
+        ntk_local_put(monitor->local, NTK_LOCAL_DEVICES, &monitor->line);
     }
     return is_changed;
 }
@@ -632,6 +645,30 @@ static int open_outputs(struct ntk_monitor *monitor, struct ntk_err *err)
     return options->quiet ? 0 : ntk_monitor_stream_create(STDOUT_FILENO, &monitor->stream, err);
 }
 
+/* Not of one that ends soon, and not of a tree that is not this machine's. Several agents may run:
+ * one of them answers. */
+static void open_local(struct ntk_monitor *monitor)
+{
+    const struct ntk_monitor_options *options = monitor->options;
+    char path[NTK_PATH_BYTES];
+    struct ntk_err err = { 0 };
+
+    if (options->report_count || (options->sysfs_root && !ntk_paths_hooks_dir_variable()) ||
+        !ntk_hosts_agent_path(path, sizeof path)) {
+        return;
+    }
+    const struct ntk_local_options local = { .path = path,
+                                             .refresh = ntk_refresh_wait,
+                                             .refresh_ctx = monitor->refresh };
+    int ret = ntk_local_create(&local, &monitor->local, &err);
+    if (ret < 0) {
+        bool is_expected = ret == -EADDRINUSE || ret == -EACCES || ret == -ENOENT;
+
+        ntk_log_write(is_expected ? NTK_LOG_INFO : NTK_LOG_WARN, MODULE,
+                      "%s; local health, hang and slow read shared memory instead", err.text);
+    }
+}
+
 /* Counters of the page go on from what is stored, as reports and rows do. */
 static void resume_outputs(struct ntk_monitor *monitor)
 {
@@ -700,6 +737,7 @@ int ntk_monitor_create(const struct ntk_monitor_options *options, struct ntk_mon
     ret = ret < 0 ? ret : open_collector(monitor, err);
     ret = ret < 0 ? ret : open_watches(monitor, err);
     if (ret >= 0) {
+        open_local(monitor);
         resume_outputs(monitor);
         monitor->ranks = ntk_hang_watch_create();
         monitor->schedule = ntk_monitor_schedule_create(
@@ -755,6 +793,7 @@ int ntk_monitor_destroy(struct ntk_monitor *monitor, struct ntk_err *err)
         return 0;
     }
     ntk_routes_destroy(monitor->routes);
+    ntk_local_destroy(monitor->local);
     ntk_outputs_fini(&monitor->outputs);
     ntk_refresh_destroy(monitor->refresh);
     ntk_monitor_schedule_destroy(monitor->schedule);

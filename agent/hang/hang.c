@@ -46,7 +46,8 @@ static const struct ntk_opt_program program = {
     .options = option_rows,
     .epilogue =
         "The exit code is 0 when nothing hangs, 1 when something does or is broken, 3 when\n"
-        "nobody could be asked.",
+        "nobody could be asked. Of this machine its agent is asked first, which remembers\n"
+        "processes that died; else the shared memory of processes is read.",
 };
 
 /* Those of the view are what counts. */
@@ -71,8 +72,12 @@ static int hosts_ask(struct ntk_host *hosts, size_t count, bool is_here, struct 
     for (size_t i = 0; i < count; i++) {
         ntk_host_fini(&hosts[i]);
     }
-    return is_here ? ntk_hang_look(hosts, 0, 1, NULL, NULL, err)
-                   : ntk_hosts_ask(hosts, count, NTK_HOSTS_RANKS, &arg_remote, err);
+    if (!is_here) {
+        return ntk_hosts_ask(hosts, count, NTK_HOSTS_RANKS, &arg_remote, err);
+    }
+    return ntk_hosts_agent_ask(hosts, NTK_HOSTS_RANKS, &arg_remote)
+               ? 0
+               : ntk_hang_look(hosts, 0, 1, NULL, NULL, err);
 }
 
 /* One look: rows of all hosts that answered, judged. */
@@ -120,6 +125,7 @@ static int print(void)
         ntk_hang_write_json(&view, &out);
     } else {
         ntk_hang_write_text(&view, isatty(STDOUT_FILENO) && !getenv("NO_COLOR"), &out);
+        ntk_hang_write_source(view.hosts, &out);
     }
     int ret = ntk_hang_print(&out, "hang");
     ntk_buf_fini(&out);

@@ -18,6 +18,7 @@
 
 #include "shared/base/buf.h"
 #include "shared/base/err.h"
+#include "shared/base/json.h"
 #include "shared/hosts/hosts.h"
 #include "shared/metrics/ranks.h"
 #include "shared/metrics/stuck.h"
@@ -36,6 +37,10 @@ size_t ntk_hang_answers_say(const struct ntk_host *hosts, size_t count, const ch
 /* names NULL: this machine, count is 1; else borrowed. NULL without memory. */
 struct ntk_host *ntk_hang_hosts_create(char *const *names, size_t count, struct ntk_err *err);
 void ntk_hang_hosts_destroy(struct ntk_host *hosts, size_t count);
+/* Of this machine, for people: "source: ..."; nothing of others. */
+void ntk_hang_write_source(const struct ntk_host *hosts, struct ntk_buf *out);
+/* The same in the object of a host: "source". */
+void ntk_hang_write_source_json(struct ntk_json *json, const struct ntk_host *host);
 /* To stdout; the exit code of that, with a sentence where it failed. */
 int ntk_hang_print(const struct ntk_buf *out, const char *module);
 

@@ -48,6 +48,28 @@ int ntk_hang_print(const struct ntk_buf *out, const char *module)
     return EXIT_SUCCESS;
 }
 
+void ntk_hang_write_source(const struct ntk_host *hosts, struct ntk_buf *out)
+{
+    if (hosts[0].name[0]) {
+        return;
+    }
+    ntk_buf_add_text(out, hosts[0].is_segments ? "source: shared memory of the processes ("
+                                               : "source: the agent of this machine");
+    if (hosts[0].is_segments) {
+        ntk_buf_add_clean(out, hosts[0].no_agent[0] ? hosts[0].no_agent : "the agent is not asked");
+        ntk_buf_add_char(out, ')');
+    }
+    ntk_buf_add_char(out, '\n');
+}
+
+void ntk_hang_write_source_json(struct ntk_json *json, const struct ntk_host *host)
+{
+    ntk_json_key_text(json, "source", host->is_segments ? "segments" : "agent");
+    if (host->no_agent[0]) {
+        ntk_json_key_text(json, "no_agent", host->no_agent);
+    }
+}
+
 size_t ntk_hang_answers_say(const struct ntk_host *hosts, size_t count, const char *module)
 {
     size_t answers = 0;
@@ -69,6 +91,7 @@ int ntk_hang_look(struct ntk_host *host, uint64_t window_ns, unsigned periods,
     struct ntk_collector *collector = NULL;
     int ret = ntk_collector_create(&options, &collector, err);
 
+    host->is_segments = true;
     for (unsigned p = 0; p < periods && ret == 0; p++) {
         struct ntk_snapshot *snapshot = NULL;
 

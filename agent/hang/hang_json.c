@@ -134,6 +134,7 @@ void ntk_hang_write_json(const struct ntk_hang_view *view, struct ntk_buf *out)
         ntk_json_object_begin(&json);
         ntk_json_key_text(&json, "host", host->name);
         ntk_json_key_text(&json, "error", host->err.text);
+        ntk_hang_write_source_json(&json, host);
         if (host->name[0] && host->snapshot && host->clock.error_ns != NTK_RANKS_CLOCK_UNKNOWN) {
             ntk_json_key_i64(&json, "clock_ahead_ns", host->clock.ahead_ns);
             ntk_json_key_u64(&json, "clock_error_ns", host->clock.error_ns);

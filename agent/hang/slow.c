@@ -80,7 +80,7 @@ static int look(struct ntk_host *hosts, size_t count, bool is_here, struct ntk_p
 {
     int ret = 0;
 
-    if (!is_here) {
+    if (!is_here || ntk_hosts_agent_ask(hosts, NTK_HOSTS_RANKS, &arg_remote)) {
         ret = watch(hosts, count, pace, err);
     } else {
         ret = ntk_hang_look(hosts, arg_for_ns, PERIODS, period_add, pace, err);
@@ -99,6 +99,7 @@ static int print(const struct ntk_pace *pace, const struct ntk_host *hosts, size
         ntk_slow_write_json(pace, hosts, count, &out);
     } else {
         ntk_slow_write_text(pace, arg_all, &out);
+        ntk_hang_write_source(hosts, &out);
     }
     int ret = ntk_hang_print(&out, "slow");
     ntk_buf_fini(&out);

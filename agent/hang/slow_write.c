@@ -114,6 +114,7 @@ void ntk_slow_write_json(const struct ntk_pace *pace, const struct ntk_host *hos
         ntk_json_object_begin(&json);
         ntk_json_key_text(&json, "host", hosts[i].name);
         ntk_json_key_text(&json, "error", hosts[i].err.text);
+        ntk_hang_write_source_json(&json, &hosts[i]);
         ntk_json_object_end(&json);
     }
     ntk_json_array_end(&json);

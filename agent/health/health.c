@@ -34,7 +34,7 @@ static const struct ntk_opt option_rows[] = {
       "with --npd: only these reasons are a problem, such as hbm_uncorrectable,dma_abort" },
     { 0, "This machine", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "for", "TIME", NTK_OPT_DURATION, &arg_for_ns,
-      "look so long, default 1s: counters of cores are a sign when they grow meanwhile",
+      "without an agent, observe for TIME (default 1s): counters of cores that grow are a sign",
       .is_above_zero = true },
     { 0, "sysfs-root", "DIR", NTK_OPT_TEXT, &arg_sysfs_root,
       "look for Neuron devices below this folder instead of /sys" },
@@ -51,7 +51,9 @@ static const struct ntk_opt_program program = {
                "(neuron-monitor --http) are named.",
     .options = option_rows,
     .epilogue = "The exit code is 0 when every device is healthy, 1 when one is unhealthy, 3 when "
-                "one is\nunknown, or a machine has no device or does not answer.\n"
+                "one is\nunknown, or a machine has no device or does not answer. Of this machine "
+                "its agent is\n"
+                "asked first, else the shared memory of processes is read.\n"
                 "neuron-monitor query health has what was before.",
 };
 
@@ -74,7 +76,7 @@ struct ntk_health_node ntk_health_host_judge(const struct ntk_host *host)
     return node;
 }
 
-/* Segments are asked for their counters only: what rings still hold is of any time. */
+/* The agent first: it remembers what was. Segments are asked for their counters only: what rings still hold is of any time. */
 static int look(struct ntk_host *host, struct ntk_err *err)
 {
     const struct ntk_collector_options options = { .sysfs_root = arg_sysfs_root,
@@ -83,6 +85,10 @@ static int look(struct ntk_host *host, struct ntk_err *err)
     struct ntk_collector *collector = NULL;
     struct ntk_snapshot *snapshot = NULL;
     uint64_t end_ns = ntk_clock_monotonic_ns() + arg_for_ns;
+
+    if (!arg_sysfs_root && ntk_hosts_agent_ask(host, NTK_HOSTS_REPORT, &arg_remote)) {
+        return 0;
+    }
     int ret = ntk_collector_create(&options, &collector, err);
 
     while (ret == 0 && ntk_clock_monotonic_ns() < end_ns) {
@@ -96,6 +102,7 @@ static int look(struct ntk_host *host, struct ntk_err *err)
         ret = ntk_collector_poll(collector, &snapshot, err);
     }
     host->snapshot = snapshot;
+    host->is_segments = true;
     ntk_collector_destroy(collector);
     return ret;
 }
@@ -132,6 +139,7 @@ static int print(const struct ntk_host *hosts, size_t count)
         ntk_health_write_json(hosts, count, &out);
     } else {
         ntk_health_write_text(hosts, count, &out);
+        ntk_hang_write_source(hosts, &out);
     }
     int ret = ntk_hang_print(&out, "health");
     ntk_buf_fini(&out);

@@ -40,6 +40,9 @@ enum {
 int ntk_health_write_condition(const struct ntk_host *hosts, size_t count, uint32_t reasons,
                                struct ntk_buf *out);
 
+/* A report of the devices alone, for who asks the agent of this machine; false without memory. */
+bool ntk_health_line_write(const struct ntk_snapshot *snapshot, struct ntk_buf *line);
+
 void ntk_health_write_text(const struct ntk_host *hosts, size_t count, struct ntk_buf *out);
 void ntk_health_write_json(const struct ntk_host *hosts, size_t count, struct ntk_buf *out);
 

@@ -8,6 +8,7 @@
 #include "shared/base/json.h"
 #include "shared/base/text_table.h"
 #include "shared/base/timestamp.h"
+#include "shared/report/report_json.h"
 
 #define LOCAL_CORES_MAX 32u /* bits of ntk_health_sample.cores */
 
@@ -248,6 +249,7 @@ void ntk_health_write_json(const struct ntk_host *hosts, size_t count, struct nt
         ntk_json_object_begin(&json);
         ntk_json_key_text(&json, "host", hosts[h].name);
         ntk_json_key_text(&json, "error", hosts[h].err.text);
+        ntk_hang_write_source_json(&json, &hosts[h]);
         write_verdict(&json, node.verdict, node.action);
         ntk_json_key_array_begin(&json, "devices");
         for (size_t i = 0; snapshot && i < snapshot->device_count; i++) {
@@ -260,4 +262,21 @@ void ntk_health_write_json(const struct ntk_host *hosts, size_t count, struct nt
     write_verdict(&json, all.verdict, all.action);
     ntk_json_object_end(&json);
     ntk_buf_add_char(out, '\n');
+}
+
+bool ntk_health_line_write(const struct ntk_snapshot *snapshot, struct ntk_buf *line)
+{
+    const struct ntk_report_options options = { .timestamps = true };
+    struct ntk_snapshot devices = *snapshot; /* lent: it lives longer */
+
+    devices.runtime_count = 0;
+    devices.tag_count = 0;
+    devices.event_count = 0;
+    devices.lost_rank_count = 0;
+    devices.trouble_count = 0;
+    devices.k8s.core_count = 0;
+    devices.k8s.device_count = 0;
+    devices.jobs.count = 0;
+    ntk_buf_reset(line);
+    return ntk_report_write(&devices, &options, line, NULL) == 0;
 }

@@ -5,9 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "shared/abi/paths.h"
 #include "shared/base/clock.h"
+#include "shared/base/str.h"
 #include "shared/http/http_many.h"
 #include "shared/report/report_json.h"
 
@@ -56,6 +60,7 @@ struct ntk_http_question ntk_hosts_question(const struct ntk_hosts_remote *remot
     return (struct ntk_http_question){ .url = url,
                                        .token_file = remote->token_file,
                                        .ca_file = remote->ca_file,
+                                       .unix_socket_path = remote->unix_path,
                                        .connect_ns = remote->timeout_ns,
                                        .timeout_ns = remote->timeout_ns,
                                        .answer_bytes_max = NTK_HOSTS_ANSWER_BYTES };
@@ -68,6 +73,7 @@ int ntk_hosts_answer_read(const struct ntk_http_answer *answer, struct ntk_snaps
         return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "the answer has status %ld%s",
                            answer->status,
                            answer->status == 401   ? ": it wants a token, see --token-file"
+                           : answer->status == 403 ? ": it answers only root and its own user"
                            : answer->status == 503 ? ": it has no report yet"
                                                    : "");
     }
@@ -150,8 +156,8 @@ static void ask_next(struct asker *asker, size_t place)
 
         asked->host_index = asker->next++;
         asked->asked_ns = ntk_clock_realtime_ns();
-        if (ntk_hosts_url_make(host->name, asker->path, asked->url, sizeof asked->url,
-                               &host->err) == 0 &&
+        if (ntk_hosts_url_make(asker->remote->unix_path ? "localhost" : host->name, asker->path,
+                               asked->url, sizeof asked->url, &host->err) == 0 &&
             ntk_http_many_start(asker->many, place, &question, &host->err) == 0) {
             asker->asking++;
             return;
@@ -170,7 +176,10 @@ static void take(struct asker *asker, const struct ntk_http_many_end *end)
         host->err = end->err;
     } else if (ntk_hosts_answer_read(end->answer, &snapshot, &host->err) == 0 && snapshot) {
         host->snapshot = snapshot;
-        host->clock = ntk_hosts_clock(snapshot, end->answer, asked->asked_ns, answered_ns);
+        host->is_segments = false;
+        host->clock = asker->remote->unix_path
+                          ? (struct ntk_ranks_clock){ 0 }
+                          : ntk_hosts_clock(snapshot, end->answer, asked->asked_ns, answered_ns);
     }
 }
 
@@ -207,4 +216,42 @@ out:
     ntk_http_many_destroy(asker.many);
     free(asker.places);
     return ret;
+}
+
+/* ---- the agent of this machine ---- */
+
+bool ntk_hosts_agent_path(char *buf, size_t buf_bytes)
+{
+    const char *hooks = ntk_paths_hooks_dir_variable();
+    int bytes = snprintf(buf, buf_bytes, "%s/agent.sock", hooks ? hooks : NTK_HOSTS_AGENT_FOLDER);
+
+    return bytes > 0 && (size_t)bytes < buf_bytes;
+}
+
+bool ntk_hosts_agent_ask(struct ntk_host *host, const char *path, struct ntk_hosts_remote *remote)
+{
+    static char unix_path[NTK_PATH_BYTES];
+    struct ntk_err err = { 0 };
+    struct stat status;
+
+    host->no_agent[0] = '\0';
+    remote->unix_path = NULL;
+    if (!ntk_hosts_agent_path(unix_path, sizeof unix_path) || lstat(unix_path, &status) < 0) {
+        (void)snprintf(host->no_agent, sizeof host->no_agent, "no agent runs on this machine");
+        return false;
+    }
+    if (!S_ISSOCK(status.st_mode) || (status.st_uid != 0 && status.st_uid != geteuid())) {
+        (void)snprintf(host->no_agent, sizeof host->no_agent,
+                       "%s is not a socket of root or of this user", unix_path);
+        return false;
+    }
+    remote->unix_path = unix_path;
+    int ret = ntk_hosts_ask(host, 1, path, remote, &err);
+    if (ret == 0 && host->snapshot) {
+        return true;
+    }
+    (void)ntk_str_copy(host->no_agent, sizeof host->no_agent, ret < 0 ? err.text : host->err.text);
+    remote->unix_path = NULL;
+    host->err = (struct ntk_err){ 0 };
+    return false;
 }

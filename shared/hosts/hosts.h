@@ -12,6 +12,7 @@
 #ifndef NTK_SHARED_HOSTS_HOSTS_H
 #define NTK_SHARED_HOSTS_HOSTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -40,13 +41,25 @@ struct ntk_host {
     const struct ntk_snapshot *snapshot; /* NULL: none, see err */
     struct ntk_err err;
     struct ntk_ranks_clock clock;
+    bool is_segments;                  /* read from shared memory here, not from an agent */
+    char no_agent[NTK_ERR_TEXT_BYTES]; /* of this machine: why its agent was not the source */
 };
 
 struct ntk_hosts_remote {
     const char *token_file; /* a bearer token; NULL: none */
     const char *ca_file;    /* PEM; NULL: the system's */
     uint64_t timeout_ns;    /* of one host */
+    const char *unix_path;  /* the agent of this machine, for the host ""; NULL: none */
 };
+
+/* Where the agent of this machine answers: agent.sock in $NEURON_HOOKS_DIR, whose processes are a
+ * machine of their own, else in this folder. */
+#define NTK_HOSTS_AGENT_FOLDER "/run/neuron-monitor"
+/* False when the buffer is too small. */
+bool ntk_hosts_agent_path(char *buf, size_t buf_bytes);
+/* Asks it. False: host->no_agent says why; its snapshot is NULL then. Only a socket of root or of
+ * this user is believed. */
+bool ntk_hosts_agent_ask(struct ntk_host *host, const char *path, struct ntk_hosts_remote *remote);
 
 #define NTK_HOSTS_TIMEOUT_NS (5 * NTK_NS_PER_SECOND) /* unless somebody says otherwise */
 

@@ -5,10 +5,15 @@
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
+
+#include "shared/base/str.h"
 
 #define LISTEN_BACKLOG 128
 
@@ -80,6 +85,57 @@ int ntk_http_listen(const struct ntk_http_address *address, struct ntk_err *err)
                            listen_cause(-fd));
     }
     return fd;
+}
+
+static bool is_served(const struct sockaddr_un *address)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    bool is_reached =
+        fd >= 0 && (connect(fd, (const struct sockaddr *)address, sizeof *address) == 0 ||
+                    errno == EAGAIN || errno == EINPROGRESS);
+
+    if (fd >= 0) {
+        close(fd);
+    }
+    return is_reached;
+}
+
+/* The socket gets its name when it is ready, so that nobody finds one that does not answer. */
+static int listen_as(const struct sockaddr_un *address, struct sockaddr_un *temporary)
+{
+    int bytes = snprintf(temporary->sun_path, sizeof temporary->sun_path, "%s.%d",
+                         address->sun_path, (int)getpid());
+    if (bytes < 0 || (size_t)bytes >= sizeof temporary->sun_path) {
+        return -ENAMETOOLONG;
+    }
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0) {
+        return -errno;
+    }
+    (void)unlink(temporary->sun_path);
+    if (bind(fd, (const struct sockaddr *)temporary, sizeof *temporary) < 0 ||
+        chmod(temporary->sun_path, 0666) < 0 || listen(fd, LISTEN_BACKLOG) < 0 ||
+        rename(temporary->sun_path, address->sun_path) < 0) {
+        int ret = -errno;
+        (void)unlink(temporary->sun_path);
+        close(fd);
+        return ret;
+    }
+    return fd;
+}
+
+int ntk_http_listen_unix(const char *path, struct ntk_err *err)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    struct sockaddr_un temporary = { .sun_family = AF_UNIX };
+    int fd = -ENAMETOOLONG;
+
+    if (ntk_str_copy(address.sun_path, sizeof address.sun_path, path)) {
+        fd = is_served(&address) ? -EADDRINUSE : listen_as(&address, &temporary);
+    }
+    return fd >= 0 ? fd
+                   : ntk_err_set(err, fd, NTK_ERR_NO_OFFSET, "cannot listen on %s: %s", path,
+                                 fd == -EADDRINUSE ? "another process serves it" : strerror(-fd));
 }
 
 uint16_t ntk_http_listen_port_get(int fd)

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "shared/http/http_crowd.h"
@@ -55,6 +56,8 @@ struct ntk_http_server {
     struct ntk_http_feed *feeds;
     struct ntk_http_crowd crowd;
     uint16_t port;
+    char *unix_path;             /* NULL: it has a port */
+    struct stat unix_status;     /* of what is ours there */
     struct ntk_http_worker slow; /* answers the slow routes */
     struct ntk_http_worker gate; /* computes passwords */
 };
@@ -77,6 +80,22 @@ const char *ntk_http_request_query_get(const struct ntk_http_request *request, c
 const char *ntk_http_request_cookie_get(const struct ntk_http_request *request, const char *name)
 {
     return MHD_lookup_connection_value(request->connection, MHD_COOKIE_KIND, name);
+}
+
+bool ntk_http_request_user_get(const struct ntk_http_request *request, uint32_t *out_uid)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    struct ucred peer;
+    socklen_t peer_bytes = sizeof peer;
+
+    /* A socket of IP has one too, of nobody. */
+    if (!info || getsockopt(info->connect_fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_bytes) < 0 ||
+        peer.pid <= 0) {
+        return false;
+    }
+    *out_uid = peer.uid;
+    return true;
 }
 
 struct query_walk {
@@ -778,6 +797,20 @@ static bool start_workers(struct ntk_http_server *server, const struct ntk_http_
            (!options->security || ntk_http_worker_start(&server->gate) == 0);
 }
 
+/* Not what another process put there. */
+static void unix_remove(struct ntk_http_server *server)
+{
+    struct stat status;
+
+    if (server->unix_path && lstat(server->unix_path, &status) == 0 &&
+        status.st_dev == server->unix_status.st_dev &&
+        status.st_ino == server->unix_status.st_ino) {
+        (void)unlink(server->unix_path);
+    }
+    free(server->unix_path);
+    server->unix_path = NULL;
+}
+
 int ntk_http_server_create(const struct ntk_http_options *options,
                            struct ntk_http_server **out_server, struct ntk_err *err)
 {
@@ -786,10 +819,14 @@ int ntk_http_server_create(const struct ntk_http_options *options,
     if (!server) {
         return ntk_err_no_memory(err);
     }
-    int fd = ntk_http_listen(&options->address, err);
+    int fd = options->unix_path ? ntk_http_listen_unix(options->unix_path, err)
+                                : ntk_http_listen(&options->address, err);
     if (fd < 0) {
         free(server);
         return fd;
+    }
+    if (options->unix_path && lstat(options->unix_path, &server->unix_status) == 0) {
+        server->unix_path = strdup(options->unix_path);
     }
     server->routes = options->routes;
     server->uploads = options->uploads;
@@ -802,6 +839,7 @@ int ntk_http_server_create(const struct ntk_http_options *options,
     if (!server->daemon) {
         close(fd);
         stop_workers(server);
+        unix_remove(server);
         free(server);
         return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "the HTTP server does not start");
     }
@@ -817,6 +855,7 @@ void ntk_http_server_destroy(struct ntk_http_server *server)
     for (struct ntk_http_feed *feed = server->feeds; feed; feed = feed->next) {
         ntk_http_feed_close(feed);
     }
+    unix_remove(server);
     stop_workers(server);            /* every connection that waited goes on */
     MHD_stop_daemon(server->daemon); /* closes the socket, joins the thread, frees the readers */
     while (server->feeds) {

@@ -76,6 +76,8 @@ const char *ntk_http_request_cookie_get(const struct ntk_http_request *request, 
 int ntk_http_request_query_each(const struct ntk_http_request *request,
                                 int (*call)(const char *name, const char *value, void *ctx),
                                 void *ctx);
+/* Who asks over a Unix socket; false: it is another kind of socket. */
+bool ntk_http_request_user_get(const struct ntk_http_request *request, uint32_t *out_uid);
 /* Whether Accept-Encoding allows gzip. */
 bool ntk_http_request_takes_gzip(const struct ntk_http_request *request);
 
@@ -125,6 +127,7 @@ struct ntk_http_upload {
 
 struct ntk_http_options {
     struct ntk_http_address address;
+    const char *unix_path; /* a Unix socket instead of an address; removed at the end. NULL: none */
     const struct ntk_http_route *routes;      /* first match wins; ended by a NULL path */
     const struct ntk_http_route *slow_routes; /* likewise, looked at first; NULL: none */
     const struct ntk_http_upload *uploads; /* ended by a NULL path; needs slow_routes; NULL: none */

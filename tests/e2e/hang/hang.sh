@@ -32,7 +32,9 @@ hang() {
 says() { [ "$(hang "${@:2}")" = "$1" ] && echo yes; } # says VALUE JSON-FILTER ARGUMENT...
 wheres='[.ranks[].where] | join(" ")'
 
-[ "$(neuron-monitor hang)" = "no process is a rank of a communicator" ] || fail "said something of nobody"
+neuron-monitor hang >text || fail "nobody hangs"
+[ "$(cat text)" = $'no process is a rank of a communicator\nsource: shared memory of the processes (no agent runs on this machine)' ] ||
+    fail "said something of nobody: $(cat text)"
 
 # A rank that sleeps: within the limit all goes on, beyond it the rank is named, with what it last did and where it waits.
 start 4 5 sleep@20 2
@@ -61,13 +63,17 @@ neuron-monitor hang --after 100ms --job other >/dev/null || code=$?
 stop
 
 # The agent sees it by itself and says so once; asked over HTTP it knows the rank that was killed, which nobody else does.
-neuron-monitor --verbose 1 --http 127.0.0.1:0 >out.jsonl 2>out.log &
-pids+=($!)
 port() { sed -n 's/.*serving at port //p' out.log; }
 has_port() { [ -n "$(port)" ] && echo yes; }
-wait_for has_port
+watch() {
+    neuron-monitor --verbose 1 --http 127.0.0.1:0 >out.jsonl 2>out.log &
+    watcher=$!
+    pids+=("$watcher")
+    wait_for has_port
+    agent=127.0.0.1:$(port)
+}
+watch
 start 3 5
-agent=127.0.0.1:$(port)
 wait_for says goes_on .verdict --all "$agent" # between two operations, too
 neuron-monitor hang --all "$agent" >text
 ! greps "^idle\|the operation itself" text || fail "a job at work: $(cat text)"
@@ -94,6 +100,16 @@ kill -9 "${ranks[1]}"
 wait_for says lost '.ranks[1].where' "$agent"
 [ "$(jq -r '.communicators[0].verdict' hang.json)" = broke ] || fail "a dead rank: $(cat hang.json)"
 [ "$(jq '.communicators[0].ranks[1].pid' hang.json)" = "${ranks[1]}" ] || fail "the dead one: $(cat hang.json)"
+# Asked without a name it is the agent that answers on its machine; another user of it reads segments.
+[ "$(hang '.ranks[1].where')" = lost ] && [ "$(jq -r '.hosts[0] | "\(.host) \(.source)"' hang.json)" = " agent" ] ||
+    fail "the agent of this machine is not asked: $(cat hang.json)"
+neuron-monitor hang >text && fail "a lost rank is no failure"
+greps '^source: the agent of this machine$' text || fail "text: $(cat text)"
+if [ "$(id -u)" = 0 ]; then
+    chmod 755 "$scratch" "$memory" "$NEURON_HOOKS_DIR"
+    setpriv --reuid 65534 --regid 65534 --clear-groups neuron-monitor hang >text || true
+    greps '^source: shared memory of the processes (.* 403: it answers only root and its own user)$' text || fail "another user: $(cat text)"
+fi
 wait_for eval 'grep -q "is over: rank 1 is lost" out.log && echo yes'
 stop
 
@@ -114,6 +130,10 @@ if [ -z "${NTK_SANITIZE:-}" ]; then
     export LD_PRELOAD=$NTK_LIB_DIR/libneuron-hooks.so LD_LIBRARY_PATH=$NTK_LIB_DIR/vendor
     ends_in_order
 fi
+
+kill "$watcher" # what follows is of segments alone
+wait "$watcher" || fail "the agent failed: $(cat out.log)"
+[ ! -e "$NEURON_HOOKS_DIR/agent.sock" ] || fail "its socket stays"
 
 # A model that ranks run together: its executions are what they wait in.
 start 2 5 sleep@10 1 "$scratch/memcpy.neff"
@@ -158,6 +178,7 @@ slow() { neuron-monitor slow --for 2s --json "$@" >slow.json || [ $? = 1 ]; }
 is_slow() { slow "$@" && [ "$(jq -r '.communicators[0].slow | "\(.rank) \(.where)"' slow.json)" = "2 host" ] && echo yes; }
 wait_for is_slow
 [ "$(jq '.communicators[0].slow.pid' slow.json)" = "${ranks[2]}" ] || fail "the slow one: $(cat slow.json)"
+watch
 wait_for is_slow "$agent"
 wait_for eval 'grep -q "rank 2 of 4 (process ${ranks[2]}) is slow: the others wait .* what keeps it: host" out.log && echo yes'
 stop
@@ -171,6 +192,7 @@ wait_for is_slow "$agent"
 slow_link=
 stop
 # An execution of a process that is no rank, which does not end: by its core, here and at an agent, until the process is gone.
+rm "$NEURON_HOOKS_DIR/agent.sock" # the agent still knows the ranks that were killed
 neuron-packager example mlp -s 128 -o lone.neff
 NEURON_RT_EXEC_TIMEOUT=100 NEURON_SOFT_FAULT=hang:at=20 neuron-bench exec lone.neff --count 40 >lone.txt 2>&1 &
 lone=$!

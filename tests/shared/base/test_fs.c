@@ -149,7 +149,7 @@ static void a_deep_tree_is_removed_with_few_descriptors(void **state)
     struct rlimit few;
 
     assert_int_equal(mkdir(top, 0700), 0);
-    make_deep(top, 1000);
+    make_deep(top, 200);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
     few = limit;
     few.rlim_cur = 32;

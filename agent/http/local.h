@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * local - what the agent answers to programs of this machine, over a Unix socket: neuron-monitor
+ * health, hang and slow.
+ *
+ *   /api/v1/report   the devices of the machine, without processes; every user may ask
+ *   /api/v1/ranks    ranks and long executions; root and the agent's user may ask, as others see
+ *                    only segments that are theirs
+ *
+ * Owner:   create / destroy; the path is borrowed.
+ * Threads: put from one thread; answers are given on the server's.
+ */
+#ifndef NTK_AGENT_HTTP_LOCAL_H
+#define NTK_AGENT_HTTP_LOCAL_H
+
+#include "shared/base/buf.h"
+#include "shared/base/err.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum ntk_local_answer { NTK_LOCAL_DEVICES, NTK_LOCAL_RANKS, NTK_LOCAL_ANSWER_COUNT };
+
+struct ntk_local_options {
+    const char *path;
+    void (*refresh)(void *ctx); /* has newer answers put before one is given; NULL: none */
+    void *refresh_ctx;
+};
+
+struct ntk_local;
+
+/* Makes the folder where it is missing. -EADDRINUSE: another agent serves there. */
+int ntk_local_create(const struct ntk_local_options *options, struct ntk_local **out_local,
+                     struct ntk_err *err);
+void ntk_local_destroy(struct ntk_local *local);
+/* What is answered from now on: a report, a whole line, which is copied. */
+void ntk_local_put(struct ntk_local *local, enum ntk_local_answer answer,
+                   const struct ntk_buf *line);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
