@@ -3,11 +3,15 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "shared/kernels/examples.h"
 #include "profiler/packager/packager.h"
 #include "shared/base/opt.h"
 #include "shared/metrics/snapshot.h"
+
+#define COLUMNS 128    /* of a tensor engine */
+#define COLUMNS_MIN 64 /* of the smallest one */
 
 static const char *output;
 static uint64_t size;
@@ -26,7 +30,8 @@ static const struct ntk_opt options[] = {
     { 0, "dtype", "TYPE", NTK_OPT_TEXT, &dtype,
       "type of the numbers, float32 or bfloat16 (the default)" },
     { 0, "target", "NAME", NTK_OPT_TEXT, &target,
-      "generation: sunda, cayman, mariana, or * for any (the default)" },
+      "generation: sunda, cayman, mariana, or * for as many machines as possible; the others are "
+      "listed (default: what runs on the machine that NEURON_SOFT_INSTANCE names)" },
     { 0, "lnc", "N", NTK_OPT_U64, &lnc,
       "physical cores of a logical core: 1 or 2; default: those of the machine that "
       "NEURON_SOFT_INSTANCE names, else 1",
@@ -62,6 +67,57 @@ static const struct ntk_machine *machine_find(void)
     const char *instance = getenv("NEURON_SOFT_INSTANCE");
 
     return instance ? ntk_machine_find(instance) : NULL;
+}
+
+static const char *const machines[] = {
+#define NTK_MACHINE(instance_type, ...) instance_type,
+#include "shared/abi/machine.def"
+};
+#define MACHINES (sizeof machines / sizeof *machines)
+
+/* Why it does not run on a machine; NULL: it runs. */
+static const char *misfit_get(const struct ntk_example *example,
+                              const struct ntk_example_options *built,
+                              const struct ntk_machine *machine)
+{
+    bool is_first = strcmp(machine->core_arch, "NCv1") == 0;
+    uint64_t cores = built->size ? built->size : example->size_default;
+
+    if (example->nodes > 0 && cores > 1 && !is_first) {
+        return "one NeuronCore for each node";
+    }
+    if (built->lnc != machine->lnc_default) {
+        return machine->lnc_default > 1 ? "logical cores of 2; use --lnc 2" : "logical cores of 1";
+    }
+    if (example->nodes > 0 &&
+        cores + example->nodes - 1 > machine->device_count * machine->cores_per_device) {
+        return "too few NeuronCores";
+    }
+    return built->columns > machine->tensor_columns ? "a tensor engine of 64 columns" : NULL;
+}
+
+/* A line for each reason. */
+static void misfits_tell(const struct ntk_example *example, const struct ntk_example_options *built)
+{
+    bool is_told[MACHINES] = { false };
+
+    for (size_t i = 0; i < MACHINES; i++) {
+        const char *reason = misfit_get(example, built, ntk_machine_find(machines[i]));
+
+        if (!reason || is_told[i]) {
+            continue;
+        }
+        fprintf(stderr, "neuron-packager: %s does not run on ", output);
+        for (size_t k = i; k < MACHINES; k++) {
+            const char *other = misfit_get(example, built, ntk_machine_find(machines[k]));
+
+            if (other && strcmp(other, reason) == 0) {
+                fprintf(stderr, "%s%s", k > i ? ", " : "", machines[k]);
+                is_told[k] = true;
+            }
+        }
+        fprintf(stderr, " (%s)\n", reason);
+    }
 }
 
 int packager_example(int argc, char **argv)
@@ -102,6 +158,9 @@ int packager_example(int argc, char **argv)
     wanted.repeat = repeat;
     wanted.lnc = lnc > UINT32_MAX ? UINT32_MAX : lnc > 0 ? (uint32_t)lnc : ntk_machine_lnc(machine);
     wanted.columns = machine ? machine->tensor_columns : 0;
+    if (target && strcmp(target, "*") == 0) {
+        wanted.columns = example->is_wide ? COLUMNS : COLUMNS_MIN;
+    }
     wanted.target = target;
     ret = ntk_example_build(example, &wanted, &build, &err);
     if (ret < 0) {
@@ -109,5 +168,8 @@ int packager_example(int argc, char **argv)
     }
     ret = ntk_neff_build_write(build, output, &err);
     ntk_neff_build_destroy(build);
+    if (ret == 0 && target && strcmp(target, "*") == 0) {
+        misfits_tell(example, &wanted);
+    }
     return ret < 0 ? packager_fail(&err) : 0;
 }

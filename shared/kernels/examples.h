@@ -32,6 +32,8 @@ struct ntk_example {
     uint64_t size_step; /* must be a multiple of */
     bool repeats;       /* takes repeat */
     bool has_dtype;     /* takes dtype */
+    bool is_wide;       /* needs a tensor engine of 128 columns */
+    uint32_t nodes;     /* of a pipeline, whose first one takes `size` NeuronCores; 0: it is none */
     void (*compile)(struct ntk_neff_build *build, const struct ntk_example_options *options);
 };
 

@@ -65,6 +65,7 @@ static const struct {
     { "trn2.48xlarge", 16, 8, 4, 96, TORUS_TRN2 },
     { "trn2n.48xlarge", 16, 8, 4, 96, TORUS_TRN2 },
     { "trn2u.48xlarge", 16, 8, 4, 96, TORUS_TRN2 },
+    { "trn3.3xlarge", 1, 8, 4, 144, ALONE },
     { "trn3.48xlarge", 16, 8, 4, 144, SWITCHED },
     { "trn3pds98.48xlarge", 4, 8, 4, 144, SWITCHED },
     { "mlu100", 1, 4, 4, 16, ALONE },

@@ -49,6 +49,7 @@ static const struct row {
     { "trn2.48xlarge", LINKS_TORUS, 0x7364, false, false },
     { "trn2n.48xlarge", LINKS_TORUS, 0x7364, false, false },
     { "trn2u.48xlarge", LINKS_TORUS, 0x7364, true, false },
+    { "trn3.3xlarge", LINKS_NONE, 0x7464, false, false },
     { "trn3.48xlarge", LINKS_SWITCH, 0x7464, true, false },
     { "trn3pds98.48xlarge", LINKS_SWITCH, 0x7464, true, false },
     { "mlu100", LINKS_NONE, 0x0100, false, false },
