@@ -348,6 +348,7 @@ static const char *find_lonely(const struct outputs *outputs)
         { "--pid-label", options.exporter.pid_label, outputs->metrics, to_export },
         { "--label", ntk_labels_option.count > 0, outputs->metrics, to_export },
         { "--names", ntk_names_option != 0, outputs->metrics, to_export },
+        { "--max-applications", options.exporter.application_max > 0, outputs->metrics, to_export },
         { "--zero-fill", options.exporter.zero_fill, outputs->metrics, to_export },
         { "--capture-on", arg_capture_on, capture_options.folder != NULL,
           "needs --capture-folder" },

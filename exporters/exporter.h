@@ -15,6 +15,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "exporters/labels/labels.h"
 #include "exporters/names/names.h"
@@ -30,11 +31,17 @@ struct ntk_http_security;
 struct ntk_http_request;
 struct ntk_http_response;
 
+/* Applications with series of their own, unless an option says another number. Each has some fifty
+ * series, and as many again for each of its models. */
+#define NTK_EXPORTER_APPLICATIONS 64
+#define NTK_EXPORTER_OTHER "other" /* tag of the rest together */
+
 /* What all of them heed. */
 struct ntk_exporter_options {
     bool vendor_only;                   /* only what the vendor's exporter has */
     const unsigned *names;              /* lists of names, ntk_names_parse(); NULL: our own */
     bool pid_label;                     /* applications of one tag stand apart by their pid */
+    uint64_t application_max;           /* with series of their own; 0: NTK_EXPORTER_APPLICATIONS */
     bool zero_fill;                     /* cores that nobody has are shown at zero */
     const struct ntk_labels *labels;    /* of every series; borrowed; NULL: none */
     struct ntk_http_security *security; /* of a server of its own; borrowed; NULL: none */
@@ -47,24 +54,40 @@ struct ntk_exporter_options {
 };
 
 /* Rows of a program's table that fill such a struct; the labels are those of ntk_labels_option. */
-#define NTK_EXPORTER_OPT(options)                                                  \
-    { 0,                                                                           \
-      "vendor-metrics-only",                                                       \
-      0,                                                                           \
-      NTK_OPT_FLAG,                                                                \
-      &(options).vendor_only,                                                      \
-      "only the metrics that the vendor's exporter has" },                         \
-        { 0,                                                                       \
-          "pid-label",                                                             \
-          0,                                                                       \
-          NTK_OPT_FLAG,                                                            \
-          &(options).pid_label,                                                    \
-          "add the label pid to metrics: applications with one tag stand apart" }, \
-        NTK_NAMES_OPT, NTK_LABELS_OPT,                                             \
-    {                                                                              \
-        0, "zero-fill", 0, NTK_OPT_FLAG, &(options).zero_fill,                     \
-            "show utilization and memory of cores that nobody uses, at zero"       \
+#define NTK_EXPORTER_OPT(options)                                                          \
+    { 0,                                                                                   \
+      "vendor-metrics-only",                                                               \
+      0,                                                                                   \
+      NTK_OPT_FLAG,                                                                        \
+      &(options).vendor_only,                                                              \
+      "only the metrics that the vendor's exporter has" },                                 \
+        { 0,                                                                               \
+          "pid-label",                                                                     \
+          0,                                                                               \
+          NTK_OPT_FLAG,                                                                    \
+          &(options).pid_label,                                                            \
+          "add the label pid to metrics: applications with one tag stand apart" },         \
+        NTK_NAMES_OPT, NTK_LABELS_OPT,                                                     \
+        { 0,                                                                               \
+          "max-applications",                                                              \
+          "N",                                                                             \
+          NTK_OPT_U64,                                                                     \
+          &(options).application_max,                                                      \
+          "give at most N applications series of their own (default 64); the rest shares " \
+          "runtime_tag other",                                                             \
+          .is_above_zero = true },                                                         \
+    {                                                                                      \
+        0, "zero-fill", 0, NTK_OPT_FLAG, &(options).zero_fill,                             \
+            "show utilization and memory of cores that nobody uses, at zero"               \
     }
+
+static inline size_t ntk_exporter_application_max(const struct ntk_exporter_options *options)
+{
+    uint64_t wanted =
+        options->application_max ? options->application_max : NTK_EXPORTER_APPLICATIONS;
+
+    return wanted < SIZE_MAX ? (size_t)wanted : SIZE_MAX;
+}
 
 struct ntk_exporter {
     const char *name; /* in messages */

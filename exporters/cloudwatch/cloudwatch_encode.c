@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporters/exporter.h"
 #include "shared/base/buf.h"
 #include "shared/base/clock.h"
 #include "shared/metrics/snapshot.h"
@@ -407,11 +408,25 @@ static void add_cores(struct adder *adder, const struct ntk_runtime_sample *runt
     }
 }
 
+/* The tag whose series the runtime has. */
+static const char *tag_of(struct adder *adder, const struct ntk_runtime_sample *runtime)
+{
+    static char known[] = "";
+    struct ntk_map *tags = &adder->data->tags;
+
+    if (ntk_map_get(tags, runtime->tag)) {
+        return runtime->tag;
+    }
+    return tags->count < NTK_EXPORTER_APPLICATIONS && ntk_map_put(tags, runtime->tag, known) == 0
+               ? runtime->tag
+               : NTK_EXPORTER_OTHER;
+}
+
 static void add_runtime(struct adder *adder, const struct ntk_runtime_sample *runtime)
 {
     uint32_t lnc = runtime->lnc ? runtime->lnc : 1;
 
-    adder->tag = runtime->tag;
+    adder->tag = tag_of(adder, runtime);
     if (is_due(runtime, NTK_RUNTIME_GROUP_EXECUTIONS, NTK_RUNTIME_HAS_EXECUTIONS)) {
         add_executions(adder, runtime);
     }
@@ -546,4 +561,5 @@ void ntk_cloudwatch_data_fini(struct ntk_cloudwatch_data *data)
         series_destroy(entry->value);
     }
     ntk_map_fini(&data->series);
+    ntk_map_fini(&data->tags);
 }

@@ -85,6 +85,9 @@ struct ntk_cloudwatch_series {
 
 struct ntk_cloudwatch_data {
     struct ntk_map series; /* key: metric and dimensions; value: struct ntk_cloudwatch_series * */
+    /* Tags with series of their own, NTK_EXPORTER_APPLICATIONS at most; further ones share those of
+     * NTK_EXPORTER_OTHER. */
+    struct ntk_map tags;
 };
 
 /* Which metrics: bit i stands for enum ntk_cloudwatch_metric i. */

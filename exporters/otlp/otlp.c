@@ -176,6 +176,7 @@ static int open_state(struct otlp *state, const struct ntk_exporter_options *opt
     if (gethostname(state->host_name, sizeof state->host_name - 1) < 0 || !state->host_name[0]) {
         ntk_str_copy(state->host_name, sizeof state->host_name, "localhost");
     }
+    state->page.application_max = ntk_exporter_application_max(options);
     state->page.has_pid_label = options->pid_label;
     state->page.labels = options->labels;
     state->page.names = options->names ? *options->names : 0;

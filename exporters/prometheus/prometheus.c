@@ -238,6 +238,7 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
     prometheus->vendor_only = options->vendor_only;
     prometheus->refresh = options->refresh;
     prometheus->refresh_ctx = options->refresh_ctx;
+    prometheus->page.application_max = ntk_exporter_application_max(options);
     prometheus->page.has_pid_label = options->pid_label;
     prometheus->page.labels = options->labels;
     prometheus->page.names = options->names ? *options->names : 0;

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "exporters/exporter.h"
 #include "shared/base/clock.h"
 #include "shared/base/fs.h"
 #include "shared/base/str.h"
@@ -94,11 +95,17 @@ static void forget_oldest(struct ntk_prometheus_page *page)
     }
 }
 
+static bool is_shown(const struct ntk_prometheus_tag *tag)
+{
+    return tag && (tag->is_live || tag->is_leaving);
+}
+
 /* NULL when there is no room. */
 static struct ntk_prometheus_tag *find_tag(struct ntk_prometheus_page *page,
                                            const struct ntk_runtime_sample *runtime,
                                            const struct moment *moment)
 {
+    static char other[] = NTK_EXPORTER_OTHER; /* not NULL, as a value of the map */
     uint64_t group_period_ns = runtime->group_period_ns[NTK_RUNTIME_GROUP_EXECUTIONS];
     char name[NTK_PROMETHEUS_LABEL_BYTES];
     char key[NTK_PROMETHEUS_KEY_BYTES];
@@ -121,6 +128,15 @@ static struct ntk_prometheus_tag *find_tag(struct ntk_prometheus_page *page,
                  owner.container_name, owner.pid);
     }
     struct ntk_prometheus_tag *tag = ntk_map_get(&page->tags, key);
+    if (!is_shown(tag) && page->application_max && page->shown_count >= page->application_max) {
+        (void)ntk_map_put(&page->others, key, other);
+        ntk_str_copy(name, sizeof name, other);
+        ntk_str_copy(key, sizeof key, other);
+        owner = (struct ntk_prometheus_owner){ .pid = "" };
+        tag = ntk_map_get(&page->tags, key);
+    } else if (!is_shown(tag)) {
+        page->shown_count++;
+    }
     if (tag) {
         return tag;
     }
@@ -806,6 +822,16 @@ static bool forget_told(struct ntk_prometheus_page *page, uint64_t now_ns)
     return any;
 }
 
+/* Of those with series of their own; the rest is found anew. */
+static void count_shown(struct ntk_prometheus_page *page)
+{
+    page->shown_count = 0;
+    ntk_map_each(entry, &page->tags) {
+        page->shown_count += is_shown(entry->value) && strcmp(entry->key, NTK_EXPORTER_OTHER) != 0;
+    }
+    ntk_map_fini(&page->others);
+}
+
 int ntk_prometheus_page_update(struct ntk_prometheus_page *page,
                                const struct ntk_snapshot *snapshot)
 {
@@ -833,6 +859,7 @@ int ntk_prometheus_page_update(struct ntk_prometheus_page *page,
         page->device_memory_bytes =
             hardware->has & NTK_HARDWARE_HAS_MEMORY ? hardware->device_memory_bytes : 0;
     }
+    count_shown(page);
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
         int added = update_runtime(page, &snapshot->runtimes[i], &moment);
         ret = added < 0 ? added : ret;
@@ -869,8 +896,11 @@ int ntk_prometheus_page_update(struct ntk_prometheus_page *page,
 
 int ntk_prometheus_page_resume(struct ntk_prometheus_page *page, const struct ntk_snapshot *totals)
 {
-    int ret = ntk_prometheus_page_update(page, totals);
+    size_t application_max = page->application_max;
 
+    page->application_max = 0; /* all are remembered, none is on the page */
+    int ret = ntk_prometheus_page_update(page, totals);
+    page->application_max = application_max;
     ntk_map_each(entry, &page->tags) {
         struct ntk_prometheus_tag *tag = entry->value;
         tag->is_live = false;
@@ -890,6 +920,7 @@ void ntk_prometheus_page_fini(struct ntk_prometheus_page *page)
         tag_destroy(page, entry->value);
     }
     ntk_map_fini(&page->tags);
+    ntk_map_fini(&page->others);
     memset(page, 0, sizeof *page);
 }
 

@@ -7,7 +7,8 @@
  * tag stay, where that is asked for, until they were told some times more, for a scrape is rarer
  * than a snapshot and would miss the last of them. They are remembered and go on when the tag comes
  * back. Runtimes of one tag (and pod) share its series: sums, and the largest utilization and
- * percentile.
+ * percentile. When application_max of them are on the page, further ones share the series of
+ * "other" until there is room: the oldest processes come first.
  *
  * Owner:   caller's storage, zeroed or ntk_prometheus_page_fini()ed before first use.
  * Threads: one.
@@ -210,6 +211,10 @@ struct ntk_prometheus_efa_port {
 
 struct ntk_prometheus_page {
     bool keeps_fine_latencies; /* set before the first update: whole histograms too, 18 KiB each */
+    size_t application_max;    /* set before the first update: so many have series of their own, the
+                                  rest shares those of the tag "other"; 0: all have */
+    size_t shown_count;        /* that have */
+    struct ntk_map others;     /* keys of those that do not, in the last update */
     bool has_pid_label;        /* set before the first update: applications of a tag stand apart */
     const struct ntk_labels *labels; /* of every series; NULL: none */
     unsigned names;                  /* lists of names, bits by enum ntk_name_list; 0: our own */

@@ -992,6 +992,13 @@ static void events_read(struct walk *e)
     sample_u64(e, NO_LABELS, e->page->events_read);
 }
 
+static void other_applications(struct walk *e)
+{
+    if (e->page->application_max > 0) {
+        sample_u64(e, NO_LABELS, e->page->others.count);
+    }
+}
+
 static void build_info(struct walk *e)
 {
     visit(e, (struct ntk_prometheus_point){ .labels = LABELS({ "version", NTK_VERSION }),
@@ -1134,6 +1141,7 @@ static void (*const walk_family[NTK_METRIC_COUNT])(struct walk *e) = {
     [NTK_METRIC_DEVICE_JOB_INFO] = device_job_info,
     [NTK_METRIC_EVENTS_LOST] = events_lost,
     [NTK_METRIC_EVENTS_READ] = events_read,
+    [NTK_METRIC_OTHER_APPLICATIONS] = other_applications,
     [NTK_METRIC_OUTPUT_CUT] = output_cut,
     [NTK_METRIC_OUTPUT_ITEMS] = output_items,
     [NTK_METRIC_OUTPUT_RETRIES] = output_retries,

@@ -129,6 +129,7 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
     if (!state) {
         return ntk_err_no_memory(err);
     }
+    state->page.application_max = ntk_exporter_application_max(options);
     state->page.has_pid_label = options->pid_label;
     state->page.labels = options->labels;
     state->page.names = options->names ? *options->names : 0;

@@ -103,7 +103,7 @@ static void a_configuration_that_cannot_be_used_is_one_line_and_1(void **state)
     snprintf(
         expected, sizeof expected,
         "neuron-monitor: %s: line 1: system_metrics[0].type: unknown metric type 'gpu'; known are "
-        "memory_info, neuron_hw_counters, vcpu_usage\n",
+        "memory_info, neuron_hw_counters, self_stats, vcpu_usage\n",
         path);
     expect(f, "-c", path, 1, expected);
 

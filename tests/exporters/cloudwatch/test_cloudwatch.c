@@ -12,6 +12,7 @@
 #include "exporters/cloudwatch/cloudwatch_emf.h"
 #include "exporters/cloudwatch/cloudwatch_gather.h"
 #include "exporters/cloudwatch/cloudwatch_request.h"
+#include "exporters/exporter.h"
 #include "shared/metrics/snapshot.h"
 #include "tests/support/mixed_snapshot.h"
 #include "tests/support/sample_snapshot.h"
@@ -358,9 +359,13 @@ static void requests_stay_within_the_limits_and_lose_nothing(void **state)
         }
         runtimes[i].group_period_ns[NTK_RUNTIME_GROUP_CPU] = 0;
     }
-    snapshot->runtimes = runtimes;
-    snapshot->runtime_count = TAGS;
-    encode(&data, snapshot);
+    snapshot->runtime_count = 1;
+    snapshot->group_period_ns[NTK_SYSTEM_GROUP_MEMORY] = NTK_GROUP_ABSENT;
+    for (int i = 0; i < TAGS; i++) {
+        snapshot->runtimes = &runtimes[i];
+        encode(&data, snapshot);
+        ntk_map_fini(&data.tags); /* as if it were a step of its own: all have series */
+    }
     snapshot->runtime_count = 0;
     snapshot->system.has = NTK_SYSTEM_HAS_MEMORY;
     snapshot->group_period_ns[NTK_SYSTEM_GROUP_MEMORY] = 0;
@@ -468,6 +473,41 @@ static void without_a_step_each_report_goes_by_itself(void **state)
     assert_int_equal(steps.count, 1);
     assert_int_equal(steps.time_ms[0], MINUTE_MS + 123);
     ntk_cloudwatch_gather_fini(&gather);
+}
+
+static void applications_beyond_the_bound_share_series(void **state)
+{
+    enum { APPLICATIONS = 2 * NTK_EXPORTER_APPLICATIONS };
+    struct ntk_cloudwatch_data data = { 0 };
+    struct ntk_snapshot *snapshot = ntk_snapshot_create();
+    struct ntk_runtime_sample *runtimes = ntk_snapshot_alloc_runtimes(snapshot, APPLICATIONS);
+    size_t tags = 0;
+    double others = 0;
+
+    for (size_t i = 0; i < APPLICATIONS; i++) {
+        runtimes[i].has = NTK_RUNTIME_HAS_CPU;
+        runtimes[i].tag = ntk_snapshot_format(snapshot, "tag-%zu", i);
+        runtimes[i].cpu_user = 0.001;
+    }
+    assert_int_equal(
+        ntk_cloudwatch_encode(&data, snapshot, 1u << NTK_CLOUDWATCH_RUNTIME_VCPU_USAGE, NULL), 0);
+    ntk_map_each(entry, &data.series) {
+        const struct ntk_cloudwatch_series *series = entry->value;
+        bool is_user = false;
+        bool is_other = false;
+        for (size_t i = 0; i < series->dimension_count; i++) {
+            is_user = is_user || !strcmp(series->dimensions[i].value, "user");
+            is_other = is_other || !strcmp(series->dimensions[i].value, NTK_EXPORTER_OTHER);
+        }
+        tags += is_user;
+        if (is_user && is_other) {
+            others = ((const struct ntk_cloudwatch_value *)series->values.items)->value;
+        }
+    }
+    assert_int_equal(tags, NTK_EXPORTER_APPLICATIONS + 1);
+    assert_true(others > 6.39 && others < 6.41);
+    ntk_cloudwatch_data_fini(&data);
+    ntk_snapshot_destroy(snapshot);
 }
 
 /* -- lines ------------------------------------------------------------------------------------- */
@@ -661,6 +701,7 @@ int main(void)
         cmocka_unit_test(requests_stay_within_the_limits_and_lose_nothing),
         cmocka_unit_test(a_minute_goes_when_the_next_report_is_beyond_it),
         cmocka_unit_test(without_a_step_each_report_goes_by_itself),
+        cmocka_unit_test(applications_beyond_the_bound_share_series),
         cmocka_unit_test(a_line_has_at_most_100_values_of_a_metric),
         cmocka_unit_test(tags_that_look_alike_are_one_series),
         cmocka_unit_test(answers_have_their_meaning),

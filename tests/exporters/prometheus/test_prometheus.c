@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "exporters/exporter.h"
 #include "shared/base/map.h"
 #include "shared/report/report_json.h"
 #include "tests/support/mixed_snapshot.h"
@@ -834,6 +835,66 @@ static void ended_tags_are_forgotten_oldest_first(void **state)
     assert_non_null(ntk_map_get(&page.tags, "tag-10"));
 }
 
+/* Applications with these tags, 10 executions each. */
+static void update_tags(const char *const *tags, size_t count)
+{
+    struct ntk_snapshot *snapshot = test_idle_snapshot();
+    struct ntk_runtime_sample *runtimes = ntk_snapshot_alloc_runtimes(snapshot, count);
+
+    for (size_t i = 0; i < count; i++) {
+        runtimes[i].has = NTK_RUNTIME_HAS_EXECUTIONS;
+        runtimes[i].tag = tags[i];
+        runtimes[i].outcome[NTK_OUTCOME_COMPLETED].period = 10;
+    }
+    update(snapshot);
+}
+
+static void assert_completed(const char *tag, const char *value)
+{
+    char *text = encode(false);
+    char part[128];
+
+    snprintf(part, sizeof part, "runtime_tag=\"%s\",status_type=\"completed\",subnet_id=\"\"} %s\n",
+             tag, value);
+    if (!strstr(text, part)) {
+        fail_msg("'%s' is not in:\n%s", part, text);
+    }
+    free(text);
+}
+
+static void assert_others(const char *value)
+{
+    char *text = encode(false);
+    const char *line = strstr(text, "\nneuron_monitor_other_applications{");
+
+    assert_non_null(line);
+    assert_int_equal(strncmp(strchr(line + 1, '}') + 2, value, strlen(value)), 0);
+    free(text);
+}
+
+static void applications_beyond_the_bound_share_series_and_are_counted(void **state)
+{
+    static const char *const first[] = { "a", "b", "c", "d", "d", "e" };
+    static const char *const then[] = { "b", "c", "d", "d", "e" };
+
+    page.application_max = 2;
+    update_tags(first, 6);
+    assert_completed("a", "10");
+    assert_completed("b", "10");
+    assert_completed(NTK_EXPORTER_OTHER, "40");
+    assert_others("3\n");
+    update_tags(then, 5); /* a is over: the oldest of the rest has its place in the next one */
+    assert_completed(NTK_EXPORTER_OTHER, "80");
+    update_tags(then, 5);
+    assert_completed("b", "30");
+    assert_completed("c", "10");
+    assert_completed(NTK_EXPORTER_OTHER, "110"); /* counters go on */
+    assert_others("2\n");
+    char *text = encode(false);
+    assert_no(text, "runtime_tag=\"d\"");
+    free(text);
+}
+
 /* promtool knows one finding: the vendor's own name system_vcpu_count. */
 static void the_checker_of_prometheus_finds_nothing(void **state)
 {
@@ -1034,6 +1095,7 @@ int main(void)
         CASE(cores_that_nobody_uses_are_shown_at_zero_when_asked),
         CASE(no_series_stands_twice),
         CASE(hostile_texts_cannot_break_the_page),
+        CASE(applications_beyond_the_bound_share_series_and_are_counted),
         CASE(ended_tags_are_forgotten_oldest_first),
         CASE(the_checker_of_prometheus_finds_nothing),
         CASE(openmetrics_says_the_same),
