@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* report_stream - cuts bytes into lines and lines into snapshots. */
+/*
+ * report_stream - cuts bytes into texts of one report each, and those into snapshots.
+ *
+ * A text ends where its braces do, so a report may have a line, many, or a part of one. Reports that
+ * were cut off, because their writer was killed, must not take the next one with them: a brace that
+ * cannot stand where it does begins a new report, and so does a line that begins with {".
+ */
 #include "shared/report/report_stream.h"
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,17 +21,47 @@
 /* Read at once; a pipe holds that much by default. */
 #define FILL_BYTES (64 * 1024)
 
+/* Objects and arrays in one another; a report has fewer. */
+#define DEPTH_MAX 64
+
+enum where {
+    BETWEEN, /* reports */
+    IN_REPORT,
+    IN_STRING, /* ... of it */
+    IN_ESCAPE, /* ... of that */
+    IN_OTHER,  /* a line that is no report, up to its end */
+    SKIPPING,  /* the rest of what was told: up to a line that begins with a brace */
+};
+
 struct ntk_report_stream {
-    struct ntk_buf buf; /* [line_start, bytes_count) is not used up yet */
-    size_t line_start;  /* first byte of the line that is next */
-    size_t scanned;     /* no '\n' in [line_start, scanned) */
-    bool is_skipping;   /* within a line that is too long, already told */
+    struct ntk_buf buf; /* [text_start, bytes_count) is not used up yet */
+    size_t text_start;
+    size_t scanned;
+    enum where where;
+    unsigned int depth;
+    uint64_t arrays;     /* a bit per depth: it is one, not an object */
+    char before;         /* the byte before `scanned` that is no blank, outside strings */
+    bool is_line_start;  /* `scanned` is the first byte of a line */
+    bool has_ended;      /* no more bytes will come */
+    uint64_t first_line; /* in which the text begins */
     struct ntk_report_stream_counts counts;
+};
+
+/* One text. */
+struct text {
+    const char *bytes;
+    size_t count;
+    uint64_t first_line;
 };
 
 struct ntk_report_stream *ntk_report_stream_create(void)
 {
-    return calloc(1, sizeof(struct ntk_report_stream));
+    struct ntk_report_stream *stream = calloc(1, sizeof *stream);
+
+    if (stream) {
+        stream->is_line_start = true;
+    }
+    return stream;
 }
 
 void ntk_report_stream_destroy(struct ntk_report_stream *stream)
@@ -35,19 +72,19 @@ void ntk_report_stream_destroy(struct ntk_report_stream *stream)
     }
 }
 
-/* Used lines leave the front of the buffer before bytes come to its end. */
+/* Used texts leave the front of the buffer before bytes come to its end. */
 static void compact(struct ntk_report_stream *stream)
 {
-    if (stream->line_start == 0) {
+    if (stream->text_start == 0) {
         return;
     }
-    size_t rest = stream->buf.bytes_count - stream->line_start;
+    size_t rest = stream->buf.bytes_count - stream->text_start;
     if (rest) {
-        memmove(stream->buf.bytes, stream->buf.bytes + stream->line_start, rest);
+        memmove(stream->buf.bytes, stream->buf.bytes + stream->text_start, rest);
     }
     stream->buf.bytes_count = rest;
-    stream->scanned -= stream->line_start;
-    stream->line_start = 0;
+    stream->scanned -= stream->text_start;
+    stream->text_start = 0;
 }
 
 int ntk_report_stream_add(struct ntk_report_stream *stream, const void *bytes, size_t bytes_count)
@@ -85,84 +122,223 @@ ssize_t ntk_report_stream_fill(struct ntk_report_stream *stream, int fd, struct 
 
 void ntk_report_stream_end(struct ntk_report_stream *stream)
 {
-    if (stream->buf.bytes_count > stream->line_start || stream->is_skipping) {
+    if (stream->scanned < stream->buf.bytes_count || !stream->is_line_start) {
         (void)ntk_report_stream_add(stream, "\n", 1);
     }
+    stream->has_ended = true;
 }
 
-/* The next whole line without its '\n': true, or false when there is none yet. */
-static bool take_line(struct ntk_report_stream *stream, const char **out_line, size_t *out_bytes)
+/* ---- texts ---- */
+
+static void step(struct ntk_report_stream *stream, char c)
 {
-    if (stream->scanned >= stream->buf.bytes_count) {
+    stream->counts.line_count += c == '\n';
+    stream->is_line_start = c == '\n';
+    stream->scanned++;
+}
+
+static void begin_text(struct ntk_report_stream *stream, enum where where)
+{
+    stream->where = where;
+    stream->text_start = stream->scanned;
+    stream->first_line = stream->counts.line_count + 1;
+    stream->depth = 0;
+    stream->arrays = 0;
+    stream->before = '\0';
+}
+
+/* The text ends before `scanned`; what comes next is of none. */
+static void end_text(struct ntk_report_stream *stream, struct text *out)
+{
+    *out = (struct text){ stream->buf.bytes + stream->text_start,
+                          stream->scanned - stream->text_start, stream->first_line };
+    stream->text_start = stream->scanned;
+    stream->where = BETWEEN;
+}
+
+/* The report was cut off: it ends at the next line in it that begins with a brace, as far as there
+ * is one, and the scan goes on there. */
+static void end_broken_text(struct ntk_report_stream *stream, struct text *out)
+{
+    const char *text = stream->buf.bytes + stream->text_start;
+    size_t count = stream->scanned - stream->text_start;
+    const char *next = memmem(text + 1, count > 0 ? count - 1 : 0, "\n{", 2);
+
+    if (next) {
+        size_t kept = (size_t)(next + 1 - text);
+
+        for (size_t i = kept; i < count; i++) {
+            stream->counts.line_count -= text[i] == '\n';
+        }
+        stream->scanned = stream->text_start + kept;
+        stream->is_line_start = true;
+    }
+    end_text(stream, out);
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* An array of reports is one after the other, and so are the records of JSON text sequences. */
+static bool is_separator(char c)
+{
+    return is_blank(c) || c == '[' || c == ',' || c == ']' || c == '\x1e';
+}
+
+/* A byte of a report outside strings: true when it ends with it, or *out_is_broken before it. */
+static bool take_byte(struct ntk_report_stream *stream, char c, bool *out_is_broken)
+{
+    bool in_array = stream->depth > 0 && stream->arrays >> (stream->depth - 1) & 1;
+
+    if (c == '{' || c == '[') {
+        bool is_value =
+            stream->depth == 0 ||
+            (in_array ? stream->before == '[' || stream->before == ',' : stream->before == ':');
+
+        if (!is_value || stream->depth >= DEPTH_MAX) {
+            *out_is_broken = true;
+            return true;
+        }
+        stream->arrays &= ~(UINT64_C(1) << stream->depth);
+        stream->arrays |= (uint64_t)(c == '[') << stream->depth++;
+    } else if (c == '}' || c == ']') {
+        stream->depth--;
+    } else if (c == '"') {
+        stream->where = IN_STRING;
+    }
+    stream->before = is_blank(c) ? stream->before : c;
+    step(stream, c);
+    return stream->depth == 0;
+}
+
+/* The next whole text: true, or false when there is none yet. */
+static bool take_text(struct ntk_report_stream *stream, struct text *out)
+{
+    while (stream->scanned < stream->buf.bytes_count) {
+        const char *at = stream->buf.bytes + stream->scanned;
+        bool is_last = stream->scanned + 1 == stream->buf.bytes_count;
+        bool is_broken = false;
+
+        switch (stream->where) {
+        case SKIPPING:
+            if (*at == '{' && stream->is_line_start) {
+                begin_text(stream, IN_REPORT);
+            } else {
+                step(stream, *at);
+                stream->text_start = stream->scanned;
+            }
+            break;
+        case BETWEEN:
+            if (is_separator(*at)) {
+                step(stream, *at);
+                stream->text_start = stream->scanned;
+            } else {
+                begin_text(stream, *at == '{' ? IN_REPORT : IN_OTHER);
+            }
+            break;
+        case IN_OTHER:
+            if (*at == '\n') {
+                end_text(stream, out);
+                return true;
+            }
+            step(stream, *at);
+            break;
+        case IN_STRING:
+            if (*at == '\n') {
+                end_broken_text(stream, out);
+                stream->where =
+                    stream->where == BETWEEN && !stream->is_line_start ? SKIPPING : BETWEEN;
+                return true;
+            }
+            stream->where = *at == '"' ? IN_REPORT : *at == '\\' ? IN_ESCAPE : IN_STRING;
+            step(stream, *at);
+            break;
+        case IN_ESCAPE:
+            stream->where = IN_STRING;
+            if (*at != '\n') {
+                step(stream, *at);
+            }
+            break;
+        case IN_REPORT:
+            if (*at == '{' && stream->is_line_start && stream->depth > 0) {
+                if (is_last && !stream->has_ended) {
+                    return false; /* what follows decides */
+                }
+                is_broken = !is_last && at[1] == '"';
+            }
+            if (is_broken || take_byte(stream, *at, &is_broken)) {
+                if (is_broken) {
+                    end_broken_text(stream, out);
+                } else {
+                    end_text(stream, out);
+                }
+                return true;
+            }
+            break;
+        }
+    }
+    if (stream->has_ended && (stream->where == IN_REPORT || stream->where == IN_STRING)) {
+        end_broken_text(stream, out);
+        return true;
+    }
+    return false;
+}
+
+/* A text without an end in sight: its bytes are not kept. */
+static bool drop_endless_text(struct ntk_report_stream *stream)
+{
+    if (stream->buf.bytes_count - stream->text_start <= NTK_REPORT_READ_BYTES_MAX) {
         return false;
     }
-    char *from = stream->buf.bytes + stream->scanned;
-    char *end = memchr(from, '\n', stream->buf.bytes_count - stream->scanned);
-    if (!end) {
-        stream->scanned = stream->buf.bytes_count;
-        return false;
-    }
-    *out_line = stream->buf.bytes + stream->line_start;
-    *out_bytes = (size_t)(end - *out_line);
-    stream->line_start = (size_t)(end - stream->buf.bytes) + 1;
-    stream->scanned = stream->line_start;
-    stream->counts.line_count++;
+    stream->buf.bytes_count = stream->scanned = stream->text_start;
+    stream->where = SKIPPING;
     return true;
 }
 
-/* A line without an end in sight: its bytes are not kept. */
-static bool drop_endless_line(struct ntk_report_stream *stream)
+/* "line 2 is skipped: unexpected token" */
+static int say_skipped(const struct text *text, int ret, const char *cause, struct ntk_err *err)
 {
-    size_t waiting = stream->buf.bytes_count - stream->line_start;
+    uint64_t last_line = text->first_line;
+    size_t count = text->count;
 
-    if (waiting <= NTK_REPORT_READ_BYTES_MAX && !(stream->is_skipping && waiting)) {
-        return false;
+    while (count > 0 && is_blank(text->bytes[count - 1])) {
+        count--;
     }
-    stream->buf.bytes_count = stream->line_start;
-    stream->scanned = stream->line_start;
-    if (stream->is_skipping) {
-        return false;
+    for (size_t i = 0; i < count; i++) {
+        last_line += text->bytes[i] == '\n';
     }
-    stream->is_skipping = true;
-    return true;
-}
-
-static bool is_blank(const char *line, size_t line_bytes)
-{
-    return line_bytes == 0 || (line_bytes == 1 && line[0] == '\r');
+    return last_line > text->first_line
+               ? ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "lines %llu to %llu are skipped: %s",
+                             (unsigned long long)text->first_line, (unsigned long long)last_line,
+                             cause)
+               : ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "line %llu is skipped: %s",
+                             (unsigned long long)text->first_line, cause);
 }
 
 int ntk_report_stream_next(struct ntk_report_stream *stream, struct ntk_snapshot **out_snapshot,
                            struct ntk_err *err)
 {
-    const char *line;
-    size_t line_bytes;
+    char words[NTK_ERR_TEXT_BYTES];
+    struct ntk_err cause = { 0 };
+    struct text text;
 
-    while (take_line(stream, &line, &line_bytes)) {
-        if (stream->is_skipping) { /* its rest */
-            stream->is_skipping = false;
-            continue;
-        }
-        if (is_blank(line, line_bytes)) {
-            continue;
-        }
-        struct ntk_err cause = { 0 };
-        int ret = ntk_report_read(line, line_bytes, out_snapshot, &cause);
+    if (take_text(stream, &text)) {
+        int ret = ntk_report_read(text.bytes, text.count, out_snapshot, &cause);
+
         if (ret >= 0) {
             stream->counts.report_count++;
             return 1;
         }
         stream->counts.bad_count++;
-        char text[NTK_ERR_TEXT_BYTES];
-        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "line %llu is skipped: %s",
-                           (unsigned long long)stream->counts.line_count,
-                           ntk_err_format(&cause, text, sizeof text));
+        return say_skipped(&text, ret, ntk_err_format(&cause, words, sizeof words), err);
     }
-    if (drop_endless_line(stream)) {
+    if (drop_endless_text(stream)) {
         stream->counts.bad_count++;
-        return ntk_err_set(
-            err, -EBADMSG, NTK_ERR_NO_OFFSET, "line %llu is skipped: longer than %d bytes",
-            (unsigned long long)stream->counts.line_count + 1, NTK_REPORT_READ_BYTES_MAX);
+        text = (struct text){ .first_line = stream->first_line };
+        (void)snprintf(words, sizeof words, "longer than %d bytes", NTK_REPORT_READ_BYTES_MAX);
+        return say_skipped(&text, -EBADMSG, words, err);
     }
     return 0;
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_stream - neuron-monitor's lines as they arrive in pieces, one snapshot per line.
+ * report_stream - neuron-monitor's reports as they arrive in pieces, one snapshot per report.
  *
  *   while ((got = ntk_report_stream_fill(stream, fd, &err)) > 0) {
  *       while ((ret = ntk_report_stream_next(stream, &snapshot, &err)) != 0) {
- *           ...                       // 1: a snapshot, negative: a sentence about one line
+ *           ...                       // 1: a snapshot, negative: a sentence about one text
  *       }
  *   }
  *
- * A line that is no report, or longer than NTK_REPORT_READ_BYTES_MAX, is told once with its number
- * and skipped; the next one is read as if nothing had happened. Empty lines are nothing.
+ * Reports are lines, may be indented over many, or follow one another without a line break or in an
+ * array. What is no report, is cut off, or longer than NTK_REPORT_READ_BYTES_MAX, is told once with
+ * its line and skipped; the next report is read as if nothing had happened. Blanks are nothing.
  *
  * Owner:   create / destroy; a snapshot that next() gave is the caller's (ntk_snapshot_destroy()).
  * Threads: one stream, one thread.
@@ -33,8 +34,8 @@ struct ntk_report_stream;
 /* What went by so far. */
 struct ntk_report_stream_counts {
     uint64_t line_count;   /* lines that ended, empty ones too */
-    uint64_t report_count; /* of them read as reports */
-    uint64_t bad_count;    /* of them skipped with a sentence */
+    uint64_t report_count; /* reports that were read */
+    uint64_t bad_count;    /* texts that were skipped with a sentence */
 };
 
 /* NULL without memory. */
@@ -46,11 +47,12 @@ int ntk_report_stream_add(struct ntk_report_stream *stream, const void *bytes, s
 /* One read() from fd into the stream: bytes read, 0 at the end, -EAGAIN, -EINTR, or another -errno
  * with a sentence. */
 ssize_t ntk_report_stream_fill(struct ntk_report_stream *stream, int fd, struct ntk_err *err);
-/* No more bytes will come: a last line without '\n' counts as one. */
+/* No more bytes will come: a last line without '\n' counts as one, a report without an end as
+ * skipped. */
 void ntk_report_stream_end(struct ntk_report_stream *stream);
 
-/* 1 and a snapshot; 0 when no whole line is left; -EBADMSG with a sentence for a line that was
- * skipped, -ENOMEM. */
+/* 1 and a snapshot; 0 when no whole report is left; -EBADMSG with a sentence for what was skipped,
+ * -ENOMEM. */
 int ntk_report_stream_next(struct ntk_report_stream *stream, struct ntk_snapshot **out_snapshot,
                            struct ntk_err *err);
 

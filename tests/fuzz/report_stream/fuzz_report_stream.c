@@ -54,8 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct ntk_report_stream_counts pieces = read_in_pieces(data + 1, size - 1, data[0] % 64 + 1U);
     struct ntk_report_stream_counts whole = read_in_pieces(data + 1, size - 1, size);
     if (pieces.line_count != whole.line_count || pieces.report_count != whole.report_count ||
-        pieces.bad_count != whole.bad_count ||
-        whole.report_count + whole.bad_count > whole.line_count) {
+        pieces.bad_count != whole.bad_count || whole.report_count + whole.bad_count > size) {
         abort();
     }
     return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: the same lines in pieces of every size, with bad, long, empty and unended ones
- * between. */
+/* Method: the same reports in every form and in pieces of every size, with bad, long, empty and
+ * unended ones between. */
 #include "shared/report/report_stream.h"
 
 #include <errno.h>
@@ -22,6 +22,16 @@ static void add_report(struct ntk_buf *lines, uint64_t sequence)
 
     snapshot->sequence = sequence;
     assert_int_equal(ntk_report_write(snapshot, &options, lines, NULL), 0);
+    ntk_snapshot_destroy(snapshot);
+}
+
+static void add_form(struct ntk_buf *text, uint64_t sequence, bool pretty)
+{
+    const struct ntk_report_options options = { .timestamps = true, .pretty = pretty };
+    struct ntk_snapshot *snapshot = test_idle_snapshot();
+
+    snapshot->sequence = sequence;
+    assert_int_equal(ntk_report_write(snapshot, &options, text, NULL), 0);
     ntk_snapshot_destroy(snapshot);
 }
 
@@ -51,6 +61,45 @@ static void take_all(struct ntk_report_stream *stream, struct seen *seen)
     }
 }
 
+static void read_in_pieces(const struct ntk_buf *text, size_t piece, struct seen *seen)
+{
+    struct ntk_report_stream *stream = ntk_report_stream_create();
+
+    for (size_t at = 0; at < text->bytes_count; at += piece) {
+        size_t rest = text->bytes_count - at;
+
+        assert_int_equal(
+            ntk_report_stream_add(stream, text->bytes + at, rest < piece ? rest : piece), 0);
+        take_all(stream, seen);
+    }
+    ntk_report_stream_end(stream);
+    take_all(stream, seen);
+    ntk_report_stream_destroy(stream);
+}
+
+/* Reports 1 to `count`, and so many texts that are none. */
+static void check_sequences(const struct ntk_buf *text, size_t piece, size_t count,
+                            size_t bad_count)
+{
+    struct seen seen = { 0 };
+
+    read_in_pieces(text, piece, &seen);
+    assert_int_equal(seen.count, count);
+    assert_int_equal(seen.bad_count, bad_count);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(seen.sequences[i], i + 1);
+    }
+}
+
+static void check_the_last(const struct ntk_buf *text, uint64_t sequence)
+{
+    struct seen seen = { 0 };
+
+    read_in_pieces(text, 1 << 20, &seen);
+    assert_true(seen.count > 0);
+    assert_int_equal(seen.sequences[seen.count - 1], sequence);
+}
+
 static void test_any_pieces(void **state)
 {
     struct ntk_buf lines = { 0 };
@@ -70,7 +119,7 @@ static void test_any_pieces(void **state)
                 ntk_report_stream_add(stream, lines.bytes + at, rest < piece ? rest : piece), 0);
             take_all(stream, &seen);
         }
-        assert_int_equal(seen.count, 2);
+        assert_int_equal(seen.count, 3);
         ntk_report_stream_end(stream);
         take_all(stream, &seen);
         assert_int_equal(seen.count, 3);
@@ -86,6 +135,73 @@ static void test_any_pieces(void **state)
         ntk_report_stream_destroy(stream);
     }
     ntk_buf_fini(&lines);
+}
+
+/* The same reports: indented, indented without indent, after one another without a line break, as an
+ * array, as records of a JSON text sequence; in pieces of every size. */
+static void test_any_form(void **state)
+{
+    static const char *const before[] = { "", "", "[", "\x1e" };
+    static const char *const between[] = { "\n", "", ",\n", "\n\x1e" };
+    static const char *const after[] = { "\n", "", "]\n", "\n" };
+
+    (void)state;
+    for (size_t form = 0; form < 8; form++) {
+        const struct ntk_report_options options = { .timestamps = true, .pretty = form >= 4 };
+        struct ntk_buf text = { 0 };
+
+        ntk_buf_add_text(&text, before[form % 4]);
+        for (uint64_t sequence = 1; sequence <= 3; sequence++) {
+            struct ntk_snapshot *snapshot = test_sample_snapshot(1);
+
+            snapshot->sequence = sequence;
+            ntk_buf_add_text(&text, sequence > 1 ? between[form % 4] : "");
+            assert_int_equal(ntk_report_write(snapshot, &options, &text, NULL), 0);
+            while (text.bytes[text.bytes_count - 1] == '\n') {
+                text.bytes_count--;
+            }
+            ntk_snapshot_destroy(snapshot);
+        }
+        ntk_buf_add_text(&text, after[form % 4]);
+        for (size_t piece = 1; piece <= text.bytes_count; piece = piece * 3 + 1) {
+            check_sequences(&text, piece, 3, 0);
+        }
+        ntk_buf_fini(&text);
+    }
+}
+
+/* A writer that was killed leaves a part of a report: what comes after it is read. */
+static void test_a_report_that_is_cut_off(void **state)
+{
+    struct ntk_buf whole = { 0 };
+
+    (void)state;
+    for (int pretty = 0; pretty < 2; pretty++) {
+        const struct ntk_report_options options = { .timestamps = true, .pretty = pretty };
+        struct ntk_snapshot *snapshot = test_sample_snapshot(1);
+
+        assert_int_equal(ntk_report_write(snapshot, &options, &whole, NULL), 0);
+        ntk_snapshot_destroy(snapshot);
+        for (size_t cut = 2; cut + 3 < whole.bytes_count; cut += cut < 200 ? 1 : 149) {
+            for (int line_break = 0; line_break < 2; line_break++) {
+                struct ntk_buf text = { 0 };
+
+                ntk_buf_add(&text, whole.bytes, cut);
+                /* Within a text, or before the value of a key, only a line break tells. */
+                ntk_buf_add_text(&text, line_break ? "\n" : "");
+                for (uint64_t sequence = 1; sequence <= 2; sequence++) {
+                    add_form(&text, sequence, pretty);
+                }
+                if (line_break) {
+                    check_sequences(&text, 1 << 20, 2, 1);
+                } else {
+                    check_the_last(&text, 2);
+                }
+                ntk_buf_fini(&text);
+            }
+        }
+        ntk_buf_fini(&whole);
+    }
 }
 
 static void test_endless_line(void **state)
@@ -141,6 +257,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_any_pieces),
+        cmocka_unit_test(test_any_form),
+        cmocka_unit_test(test_a_report_that_is_cut_off),
         cmocka_unit_test(test_endless_line),
         cmocka_unit_test(test_from_a_descriptor),
     };
