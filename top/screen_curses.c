@@ -18,6 +18,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "shared/base/log.h"
 #include "top/screen.h"
 
 struct curses_screen {
@@ -373,6 +374,23 @@ static bool can_move(void)
     return text != NULL && text != (const char *)-1;
 }
 
+/* The terminal of this process; one of a type that this machine has no description of is taken for
+ * an xterm, which new terminals resemble. */
+static SCREEN *open_terminal(FILE *out, FILE *keys)
+{
+    static const char *const likely[] = { "xterm-256color", "xterm", "vt100" };
+    const char *name = getenv("TERM");
+    SCREEN *terminal = name && name[0] ? newterm(NULL, out, keys) : NULL;
+
+    for (size_t i = 0; !terminal && i < sizeof likely / sizeof *likely; i++) {
+        terminal = newterm(likely[i], out, keys);
+        if (terminal) {
+            ntk_log_info("", "unknown terminal type \"%s\"; using %s", name ? name : "", likely[i]);
+        }
+    }
+    return terminal;
+}
+
 int ntk_screen_curses_create(const struct ntk_screen_look *look, int key_fd,
                              struct ntk_screen **out_screen, struct ntk_err *err)
 {
@@ -387,7 +405,7 @@ int ntk_screen_curses_create(const struct ntk_screen_look *look, int key_fd,
     screen->out = fdopen(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0), "w");
     screen->keys = fdopen(fcntl(key_fd, F_DUPFD_CLOEXEC, 0), "r");
     screen->terminal = screen->keys && screen->out && screen->terminal_fd >= 0
-                           ? newterm(NULL, screen->out, screen->keys)
+                           ? open_terminal(screen->out, screen->keys)
                            : NULL;
     if (screen->terminal && !can_move()) {
         endwin();

@@ -191,8 +191,16 @@ sees "the reason" 'no Neuron driver'
 key q
 sees "the end" 'status=0'
 start small 80 24 TERM=no-such-terminal
-sees "an unknown terminal" 'terminal type "no-such-terminal"'
-sees "its status" 'status=1'
+sees "a frame on an unknown terminal" 'vCPU Utilization'
+tmx capture-pane -e -p -t top | greps $'\e\[[0-9;]*4[1-7]' || fail "no colours on an unknown terminal"
+key q
+sees "its status" 'status=0'
+! screen | greps 'terminal type' || fail "a word about the terminal that nobody asked for"
+options=--verbose start small 80 24 TERM=no-such-terminal
+sees "a frame on an unknown terminal" 'vCPU Utilization'
+key q
+sees "its status" 'status=0'
+sees "what it was taken for" 'unknown terminal type "no-such-terminal"; using xterm-256color'
 
 start small 80 24 TERM=dumb
 sees "a terminal that cannot" 'terminal type "dumb" is unknown or lacks what this program needs'
