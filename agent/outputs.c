@@ -4,6 +4,7 @@
 
 #include <time.h>
 
+#include "shared/base/clock.h"
 #include "shared/base/log.h"
 
 /* Between two looks at what is left. */
@@ -79,21 +80,35 @@ void ntk_outputs_resume(struct ntk_outputs *outputs, const struct ntk_snapshot *
 int ntk_outputs_drain(struct ntk_outputs *outputs, bool (*is_in_haste)(void *ctx), void *ctx,
                       struct ntk_err *err)
 {
+    uint64_t end_ns = ntk_clock_monotonic_ns() + NTK_OUTPUTS_DRAIN_NS;
+    bool is_done[NTK_EXPORTER_COUNT] = { false };
+    size_t left = outputs->count;
     int first = 0;
 
-    for (size_t i = 0; i < outputs->count; i++) {
-        struct ntk_output *output = &outputs->rows[i];
-        struct ntk_err cause = { 0 };
-        int ret = 1;
-        while (output->exporter->drain &&
-               (ret = output->exporter->drain(output->state, is_in_haste(ctx), &cause)) == 0) {
-            nanosleep(&drain_step, NULL);
+    while (left > 0) {
+        bool in_haste = is_in_haste(ctx) || ntk_clock_monotonic_ns() >= end_ns;
+
+        for (size_t i = 0; i < outputs->count; i++) {
+            const struct ntk_output *output = &outputs->rows[i];
+            struct ntk_err cause = { 0 };
+            int ret = 1;
+
+            if (is_done[i] ||
+                (output->exporter->drain &&
+                 (ret = output->exporter->drain(output->state, in_haste, &cause)) == 0)) {
+                continue;
+            }
+            is_done[i] = true;
+            left--;
+            if (ret < 0 && first < 0) {
+                ntk_log_warn(output->exporter->name, "%s", cause.text);
+            } else if (ret < 0) {
+                first = ret;
+                *err = cause;
+            }
         }
-        if (ret < 0 && first < 0) {
-            ntk_log_warn(output->exporter->name, "%s", cause.text);
-        } else if (ret < 0) {
-            first = ret;
-            *err = cause;
+        if (left > 0) {
+            nanosleep(&drain_step, NULL);
         }
     }
     return first;
