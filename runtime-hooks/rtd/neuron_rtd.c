@@ -20,6 +20,7 @@
 #include "runtime-hooks/rtd/rtd_log.h"
 #include "runtime-hooks/rtd/rtd_manager.h"
 #include "runtime-hooks/rtd/rtd_startup.h"
+#include "shared/abi/driver.h"
 #include "shared/base/log.h"
 #include "shared/base/opt.h"
 #include "shared/base/service_notify.h"
@@ -275,6 +276,16 @@ static int run(struct settings *settings)
     return ret < 0 ? fail(&err) : 0;
 }
 
+/* Software cores are not served by accident where clients expect devices. */
+static int driver_check(struct ntk_err *err)
+{
+    return !ntk_driver_is_loaded("/sys") || getenv("NEURON_SOFT_INSTANCE")
+               ? 0
+               : ntk_err_set(err, -EPERM, NTK_ERR_NO_OFFSET,
+                             "this machine has a Neuron driver, and this daemon serves software "
+                             "NeuronCores: set NEURON_SOFT_INSTANCE to start it all the same");
+}
+
 int main(int argc, char **argv)
 {
     static struct settings settings;
@@ -297,7 +308,8 @@ int main(int argc, char **argv)
     (void)mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES_MIN);
     rtd_log_open(RTD_LOG_SOCKET, (int)arg_log_level, arg_console);
     ntk_log_info(MODULE, "[NRTD:nrtd_main] nrtd build using:" RTD_VERSION);
-    int ret = files_read(&settings, &err);
+    int ret = driver_check(&err);
+    ret = ret < 0 ? ret : files_read(&settings, &err);
     ret = ret < 0 ? ret : settings_make(&settings, &err);
     ret = ret < 0 ? ret : ntk_service_create(&settings.service, &err);
     int code = 1;

@@ -71,6 +71,8 @@ refused() {
 refused 'libnrt.so.1 not found: this machine has a Neuron driver' neuron-bench exec memcpy.neff --count 1
 refused 'libnrt.so.1 not found: this machine has a Neuron driver' env LD_LIBRARY_PATH="${soft%/*}" neuron-bench exec memcpy.neff --count 1
 refused 'libnrt.so.1 not found: this machine has a Neuron driver' neuron-profile capture -n memcpy.neff -s memcpy.ntff
+[ ! -x "$NTK_BIN_DIR/neuron-rtd" ] ||
+    refused 'this machine has a Neuron driver, and this daemon serves software NeuronCores' env -u NEURON_SOFT_INSTANCE "$NTK_BIN_DIR/neuron-rtd"
 installed=$soft refused 'libnrt.so.1 not found: this machine has a Neuron driver' neuron-bench exec memcpy.neff --count 1
 for named in '' "$soft"; do
     ! on_hardware env NEURON_LIBNRT="$named" neuron-monitor diag -r 2 --json >out 2>err || fail "diag passes without the vendor's runtime"
