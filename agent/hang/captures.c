@@ -221,7 +221,8 @@ static int start(struct ntk_captures *captures, struct run *run, const char *job
     struct ntk_child child = {
         .program = captures->program, .argv = argv, .has_files = true, .takes_errors = true
     };
-    child.output = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    child.output =
+        open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
     if (child.output < 0) {
         return -errno;
     }

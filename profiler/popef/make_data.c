@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "profiler/popef/make.h"
+#include "shared/base/fs.h"
 #include "shared/base/buf.h"
 #include "shared/base/str.h"
 #include "shared/formats/neff/neff.h"
@@ -118,19 +120,14 @@ static int file_open(struct make_description *d, const char *file, struct make_d
         !(data->path = make_keep(d, path))) {
         return ntk_err_no_memory(err);
     }
-    *out_file = fopen(data->path, "rbe");
-    if (!*out_file || fstat(fileno(*out_file), &status) < 0) {
-        int ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot open %s: %s", data->path,
-                              strerror(errno));
-
-        if (*out_file) {
-            (void)fclose(*out_file);
-        }
-        return ret;
+    int fd = ntk_fs_open_regular(data->path, &status, err);
+    if (fd < 0) {
+        return fd;
     }
-    if (!S_ISREG(status.st_mode)) {
-        (void)fclose(*out_file);
-        return BAD("%s is not a regular file", data->path);
+    *out_file = fdopen(fd, "rb");
+    if (!*out_file) {
+        (void)close(fd);
+        return ntk_err_no_memory(err);
     }
     *out_bytes = (uint64_t)status.st_size;
     return 0;

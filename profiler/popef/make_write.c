@@ -149,7 +149,8 @@ static int bytes_put(struct popef_blob_writer *blob, const void *bytes, size_t c
 static int file_put(struct popef_blob_writer *blob, const struct make_data *data,
                     struct ntk_err *err)
 {
-    FILE *file = fopen(data->path, "rbe");
+    int fd = ntk_fs_open_regular(data->path, NULL, NULL);
+    FILE *file = fd >= 0 ? fdopen(fd, "rb") : NULL;
     uint8_t *piece = malloc(COPY_BYTES);
     int ret = piece ? 0 : ntk_err_no_memory(err);
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "runtime-hooks/env/env.h"
 #include "shared/abi/segment_abi.h"
@@ -238,13 +239,13 @@ uint32_t bench_exec_cores_of(const char *path)
 {
     uint8_t bytes[NTK_NEFF_HEADER_BYTES];
     struct ntk_neff_header header = { 0 };
-    FILE *file = fopen(path, "rbe");
+    int fd = ntk_fs_open_regular(path, NULL, NULL);
 
-    if (file && fread(bytes, 1, sizeof bytes, file) == sizeof bytes) {
+    if (fd >= 0 && ntk_fs_pread(fd, bytes, sizeof bytes, 0) == 0) {
         header = ntk_neff_header_of(bytes);
     }
-    if (file) {
-        (void)fclose(file);
+    if (fd >= 0) {
+        (void)close(fd);
     }
     return header.num_tpb > 1 && header.num_tpb <= BENCH_CORES_MAX ? header.num_tpb : 1;
 }

@@ -160,7 +160,7 @@ int ntk_core_profile_start(struct ntk_core_model *model, const char *path, struc
     }
     if (ret == 0) {
         /* An old capture must not be taken for this one. */
-        int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+        int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0644);
 
         if (fd < 0) {
             ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot write %s: %s", path,

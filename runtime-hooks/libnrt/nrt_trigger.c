@@ -105,7 +105,7 @@ static int hold_folder_make(char *folder, size_t folder_bytes, struct ntk_err *e
 static int hold(struct ntk_segment_trigger *trigger, const char *path, uint32_t core,
                 struct ntk_err *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     int ret = fd < 0 ? -errno : 0;
 
     (void)unlink(path);

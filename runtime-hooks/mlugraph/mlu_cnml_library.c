@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "shared/base/fs.h"
 
 #define CNRT_NAME "libcnrt.so.4"
 #define CNML_NAME "libcnml.so.7"
@@ -45,6 +46,11 @@ static void *library_open(struct ntk_err *err)
     char folder[PATH_MAX];
     void *library = NULL;
 
+    if (named && ntk_fs_may_block(named)) {
+        (void)ntk_err_set(err, -ELIBACC, NTK_ERR_NO_OFFSET,
+                          "cannot open %s: not a regular file (NEURON_LIBCNML names it)", named);
+        return NULL;
+    }
     if (named && named[0]) {
         library = dlopen(named, RTLD_NOW | RTLD_LOCAL);
     } else {

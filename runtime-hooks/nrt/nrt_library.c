@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "shared/abi/driver.h"
+#include "shared/base/fs.h"
 #include "shared/base/str.h"
 
 #define HOOKS_MARKER "neuron_hooks_marker" /* runtime-hooks/interpose/marker.h */
@@ -91,6 +92,11 @@ static void *library_open(bool has_driver, struct ntk_nrt *nrt, struct ntk_err *
     const char *named = getenv("NEURON_LIBNRT");
     void *library = NULL;
 
+    if (named && ntk_fs_may_block(named)) {
+        (void)ntk_err_set(err, -ELIBACC, NTK_ERR_NO_OFFSET,
+                          "cannot open %s: not a regular file (NEURON_LIBNRT names it)", named);
+        return NULL;
+    }
     if (named && named[0]) {
         library = dlopen(named, RTLD_NOW | RTLD_LOCAL);
     } else {

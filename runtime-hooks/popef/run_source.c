@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "runtime-hooks/popef/run.h"
+#include "shared/base/fs.h"
 #include "shared/base/str.h"
 #include "shared/formats/neff/neff.h"
 
@@ -23,13 +24,9 @@ static int file_open(struct run_source *source, const char *path, struct ntk_err
     size_t offset = 0;
 
     source->path = path;
-    source->file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (source->file < 0 || fstat(source->file, &status) < 0) {
-        return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot open %s: %s", path,
-                           strerror(errno));
-    }
-    if (!S_ISREG(status.st_mode)) {
-        return BAD("%s is not a regular file", path);
+    source->file = ntk_fs_open_regular(path, &status, err);
+    if (source->file < 0) {
+        return source->file;
     }
     source->total_bytes = (uint64_t)status.st_size;
     if (!ntk_str_ends_with(path, ".npy")) {

@@ -133,7 +133,7 @@ void rtd_profile_start(struct rtd_manager *manager, struct ntk_rpc_call *call,
 /* The whole file; NULL and a sentence. */
 static uint8_t *file_read(const char *path, size_t *out_bytes, struct ntk_err *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     struct stat status;
     uint8_t *bytes = NULL;
 

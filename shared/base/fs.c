@@ -16,23 +16,45 @@
 
 #define NO_OFFSET NTK_ERR_NO_OFFSET
 
-static int read_open_file(int fd, const char *path, size_t limit_bytes, uint8_t **out_bytes,
-                          size_t *out_count, struct ntk_err *err)
+int ntk_fs_open_regular(const char *path, struct stat *out_status, struct ntk_err *err)
 {
-    struct stat info;
+    struct stat status;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int ret = fd < 0 || fstat(fd, &status) < 0 ? -errno : 0;
 
-    if (fstat(fd, &info) < 0) {
-        return ntk_err_set(err, -errno, NO_OFFSET, "cannot read %s: %s", path, strerror(errno));
+    if (ret < 0) {
+        ret = ntk_err_set(err, ret, NO_OFFSET, "cannot open %s: %s", path, strerror(-ret));
+    } else if (!S_ISREG(status.st_mode)) {
+        ret = ntk_err_set(err, S_ISDIR(status.st_mode) ? -EISDIR : -EINVAL, NO_OFFSET,
+                          "cannot read %s: not a regular file", path);
     }
-    if (!S_ISREG(info.st_mode)) {
-        return ntk_err_set(err, S_ISDIR(info.st_mode) ? -EISDIR : -EINVAL, NO_OFFSET,
-                           "cannot read %s: not a regular file", path);
+    if (ret < 0) {
+        if (fd >= 0) {
+            (void)close(fd);
+        }
+        return ret;
     }
-    if ((uint64_t)info.st_size > limit_bytes) {
-        return ntk_err_set(err, -EFBIG, NO_OFFSET, "cannot read %s: %lld bytes, the limit is %zu",
-                           path, (long long)info.st_size, limit_bytes);
+    if (out_status) {
+        *out_status = status;
     }
-    size_t size = (size_t)info.st_size;
+    return fd;
+}
+
+bool ntk_fs_may_block(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
+static int read_open_file(int fd, const char *path, uint64_t file_bytes, size_t limit_bytes,
+                          uint8_t **out_bytes, size_t *out_count, struct ntk_err *err)
+{
+    if (file_bytes > limit_bytes) {
+        return ntk_err_set(err, -EFBIG, NO_OFFSET, "cannot read %s: %llu bytes, the limit is %zu",
+                           path, (unsigned long long)file_bytes, limit_bytes);
+    }
+    size_t size = (size_t)file_bytes;
     uint8_t *bytes = malloc(size + 1);
     if (!bytes) {
         return ntk_err_set(err, -ENOMEM, NO_OFFSET, "cannot read %s: out of memory", path);
@@ -62,12 +84,14 @@ static int read_open_file(int fd, const char *path, size_t limit_bytes, uint8_t 
 int ntk_fs_read(const char *path, size_t limit_bytes, uint8_t **out_bytes, size_t *out_count,
                 struct ntk_err *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat status;
+    int fd = ntk_fs_open_regular(path, &status, err);
 
     if (fd < 0) {
-        return ntk_err_set(err, -errno, NO_OFFSET, "cannot open %s: %s", path, strerror(errno));
+        return fd;
     }
-    int ret = read_open_file(fd, path, limit_bytes, out_bytes, out_count, err);
+    int ret =
+        read_open_file(fd, path, (uint64_t)status.st_size, limit_bytes, out_bytes, out_count, err);
     close(fd);
     return ret;
 }

@@ -22,6 +22,12 @@
 extern "C" {
 #endif
 
+/* Opens a regular file for reading, and nothing else: a FIFO without a writer is refused at once, not
+ * waited for. The descriptor or -errno; out_status may be NULL. */
+int ntk_fs_open_regular(const char *path, struct stat *out_status, struct ntk_err *err);
+/* Whether the path leads to something that a library which opens it would wait for: neither a regular
+ * file nor a folder nor nothing. */
+bool ntk_fs_may_block(const char *path);
 /* Reads a whole regular file of at most limit_bytes; *out_bytes is freed with free(). A NUL follows
  * the bytes and does not count. -EFBIG when it is larger. */
 int ntk_fs_read(const char *path, size_t limit_bytes, uint8_t **out_bytes, size_t *out_count,

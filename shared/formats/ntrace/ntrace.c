@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "shared/base/fs.h"
 #include "shared/base/vec.h"
 #include "shared/formats/common/protobuf.h"
 
@@ -435,11 +436,9 @@ int ntk_ntrace_each(const char *path, ntk_ntrace_take *take, void *ctx, struct n
 {
     struct each each = { .path = path, .take = take, .ctx = ctx, .err = err };
 
-    each.fd = open(path, O_RDONLY | O_CLOEXEC);
+    each.fd = ntk_fs_open_regular(path, NULL, err);
     if (each.fd < 0) {
-        int code = -errno;
-        return ntk_err_set(err, code, NTK_ERR_NO_OFFSET, "cannot read %s: %s", path,
-                           strerror(-code));
+        return each.fd;
     }
     ntk_vec_init(&each.types, sizeof(char *));
     ntk_vec_init(&each.names, sizeof(char *));

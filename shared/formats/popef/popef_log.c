@@ -36,8 +36,12 @@ static void start(void)
     if (place && strcmp(place, "stdout") == 0) {
         log_fd = STDOUT_FILENO;
     } else if (place && place[0] != '\0' && strcmp(place, "stderr") != 0) {
-        int fd = open(place, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+        /* A FIFO that no process reads is refused, not waited for. */
+        int fd = open(place, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
 
+        if (fd >= 0) {
+            (void)fcntl(fd, F_SETFL, O_WRONLY | O_APPEND);
+        }
         log_fd = fd >= 0 ? fd : STDERR_FILENO;
     }
 }

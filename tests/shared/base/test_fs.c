@@ -80,6 +80,34 @@ static void what_is_no_file_is_written_to_and_not_replaced(void **state)
     free(path);
 }
 
+/* Method: a FIFO that no process writes to; whoever opens it to read would wait for ever. */
+static void a_fifo_is_refused_at_once(void **state)
+{
+    char *path = test_scratch_path(*state, "waits");
+    char *file = test_scratch_path(*state, "file");
+    struct ntk_err err = { 0 };
+    struct stat status;
+    uint8_t *bytes;
+    size_t count;
+
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(ntk_fs_open_regular(path, &status, &err), -EINVAL);
+    assert_non_null(strstr(err.text, "waits: not a regular file"));
+    assert_int_equal(ntk_fs_read(path, 100, &bytes, &count, &err), -EINVAL);
+    assert_true(ntk_fs_may_block(path));
+    assert_int_equal(ntk_fs_open_regular(*state, NULL, NULL), -EISDIR);
+    assert_int_equal(ntk_fs_open_regular(file, NULL, NULL), -ENOENT);
+    assert_false(ntk_fs_may_block(file));
+    assert_int_equal(ntk_fs_write(file, "words", 5, NULL), 0);
+    int fd = ntk_fs_open_regular(file, &status, NULL);
+    assert_true(fd >= 0);
+    assert_int_equal(status.st_size, 5);
+    assert_false(ntk_fs_may_block(file));
+    (void)close(fd);
+    free(file);
+    free(path);
+}
+
 static void a_full_disk_is_an_error_that_names_the_file(void **state)
 {
     struct ntk_fs_replace replace;
@@ -249,6 +277,7 @@ int main(void)
                                         remove_scratch),
         cmocka_unit_test_setup_teardown(an_aborted_replacement_leaves_the_old_file, make_scratch,
                                         remove_scratch),
+        cmocka_unit_test_setup_teardown(a_fifo_is_refused_at_once, make_scratch, remove_scratch),
         cmocka_unit_test_setup_teardown(what_is_no_file_is_written_to_and_not_replaced,
                                         make_scratch, remove_scratch),
         cmocka_unit_test_setup_teardown(a_full_disk_is_an_error_that_names_the_file, make_scratch,
