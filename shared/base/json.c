@@ -81,7 +81,7 @@ void ntk_json_array_end(struct ntk_json *json)
 }
 
 /* What stands for the character at text: "" for itself, else an escape. Its bytes in the text. */
-static size_t escape(const char *text, size_t bytes, char out[8])
+static size_t escape(const char *text, size_t bytes, char out[13])
 {
     static const char special[] = "\"\\\n\t\r";
     static const char letters[] = "\"\\ntr";
@@ -91,9 +91,12 @@ static size_t escape(const char *text, size_t bytes, char out[8])
 
     out[0] = '\0';
     if (found) {
-        (void)snprintf(out, 8, "\\%c", letters[found - special]);
-    } else if (length == 0 || ntk_str_is_unsafe(code)) {
-        (void)snprintf(out, 8, "\\u%04x", length ? (unsigned int)code & 0xffff : 0xfffd);
+        (void)snprintf(out, 13, "\\%c", letters[found - special]);
+    } else if (length == 0 || (ntk_str_is_unsafe(code) && code <= 0xffff)) {
+        (void)snprintf(out, 13, "\\u%04x", length ? (unsigned int)code & 0xffff : 0xfffd);
+    } else if (ntk_str_is_unsafe(code)) {
+        (void)snprintf(out, 13, "\\u%04x\\u%04x", 0xd7c0 + (unsigned int)(code >> 10),
+                       0xdc00 + (unsigned int)code % 0x400);
     }
     return length ? length : 1;
 }
@@ -105,7 +108,7 @@ void ntk_json_add_quoted(struct ntk_buf *buf, const char *text)
 
     ntk_buf_add_char(buf, '"');
     while (text < end) {
-        char escaped[8];
+        char escaped[13];
         unsigned char c = (unsigned char)*text;
 
         if (c >= 0x20 && c < 0x7f && c != '"' && c != '\\') {

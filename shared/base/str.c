@@ -342,8 +342,23 @@ size_t ntk_str_cells(const char *text)
 
 bool ntk_str_is_unsafe(uint32_t code)
 {
-    return code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0x2028 && code <= 0x202e) ||
-           (code >= 0x2066 && code <= 0x2069);
+    /* Unicode: Cc, Zl, Zp, Bidi_Control, Default_Ignorable_Code_Point; in order. */
+    static const struct {
+        uint32_t first, last;
+    } ranges[] = {
+        { 0x00, 0x1f },       { 0x7f, 0x9f },       { 0xad, 0xad },       { 0x34f, 0x34f },
+        { 0x61c, 0x61c },     { 0x115f, 0x1160 },   { 0x17b4, 0x17b5 },   { 0x180b, 0x180f },
+        { 0x200b, 0x200f },   { 0x2028, 0x202e },   { 0x2060, 0x206f },   { 0x3164, 0x3164 },
+        { 0xfe00, 0xfe0f },   { 0xfeff, 0xfeff },   { 0xffa0, 0xffa0 },   { 0xfff0, 0xfffb },
+        { 0x1bca0, 0x1bca3 }, { 0x1d173, 0x1d17a }, { 0xe0000, 0xe0fff },
+    };
+
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges && code >= ranges[i].first; i++) {
+        if (code <= ranges[i].last) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Bytes of the character at text, which has at least one byte. */

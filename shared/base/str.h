@@ -62,8 +62,8 @@ size_t ntk_str_cells(const char *text);
  * json (escapes instead, for every text), labels and attributes of exporters, cells of tables and
  * of terminals, lines printed to stdout. ntk_err cleans what it is given.
  */
-/* C0, DEL, C1, the separators of lines and paragraphs, and what overrides the direction of writing
- * (U+202A to U+202E, U+2066 to U+2069). */
+/* C0, DEL, C1, the separators of lines and paragraphs, what changes the direction of writing, and
+ * what shows nothing (joiners, fillers, selectors, tags): two names must not look the same. */
 bool ntk_str_is_unsafe(uint32_t code);
 /* In place, for fixed fields: each byte of what is unsafe or no UTF-8 becomes '?'. The text ends at
  * a NUL or after bytes; its length. Writes no NUL. */

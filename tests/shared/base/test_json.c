@@ -192,6 +192,10 @@ static void texts_are_utf8_that_no_terminal_obeys(void **state)
     assert_string_equal(ntk_buf_text_get(&buf),
                         "\"\\u001b[2J\\u007f\\u009b\\u202e\\u2069\\ufffd\\ufffd\\ufffd\"");
     ntk_buf_reset(&buf);
+    ntk_json_add_quoted(&buf, "a\xe2\x80\x8b"
+                              "b\xf3\xa0\x80\xa1"); /* U+200B, U+E0021 */
+    assert_string_equal(ntk_buf_text_get(&buf), "\"a\\u200bb\\udb40\\udc21\"");
+    ntk_buf_reset(&buf);
     ntk_json_add_quoted(&buf, "\t\xc3\xa4\xf0\x9f\x98\x80\xe2\x82\xac");
     assert_string_equal(ntk_buf_text_get(&buf), "\"\\t\xc3\xa4\xf0\x9f\x98\x80\xe2\x82\xac\"");
     ntk_buf_fini(&buf);

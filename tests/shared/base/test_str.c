@@ -140,15 +140,31 @@ static void clean_copies_replace_what_is_not_text(void **state)
                             "b");
 }
 
-/* Every code point: Unicode's categories Cc, Zl, Zp and the ten explicit controls of direction,
- * nothing else. */
-static void unsafe_is_what_moves_the_cursor_or_turns_the_line(void **state)
+/* Every code point: Unicode's categories Cc, Zl, Zp, the annotations, Bidi_Control and
+ * Default_Ignorable_Code_Point, nothing else. */
+static void unsafe_is_what_moves_the_cursor_turns_the_line_or_shows_nothing(void **state)
 {
     static const struct {
         uint32_t first;
         uint32_t last;
     } ranges[] = {
-        { 0, 0x1f }, { 0x7f, 0x9f }, { 0x2028, 0x2029 }, { 0x202a, 0x202e }, { 0x2066, 0x2069 }
+        { 0, 0x1f },          { 0x7f, 0x9f }, { 0x2028, 0x2029 },
+        { 0x202a, 0x202e },   { 0xad, 0xad }, /* soft hyphen */
+        { 0x34f, 0x34f },                     /* grapheme joiner */
+        { 0x61c, 0x61c },                     /* Arabic letter mark */
+        { 0x115f, 0x1160 },                   /* Hangul fillers */
+        { 0x17b4, 0x17b5 },                   /* Khmer inherent vowels */
+        { 0x180b, 0x180f },                   /* Mongolian selectors */
+        { 0x200b, 0x200f },                   /* zero width space to right-to-left mark */
+        { 0x2060, 0x206f },                   /* word joiner, invisible operators, isolates */
+        { 0x3164, 0x3164 },                   /* Hangul filler */
+        { 0xfe00, 0xfe0f },                   /* variation selectors */
+        { 0xfeff, 0xfeff },                   /* byte order mark */
+        { 0xffa0, 0xffa0 },                   /* Hangul filler of half width */
+        { 0xfff0, 0xfffb },                   /* unassigned, annotations */
+        { 0x1bca0, 0x1bca3 },                 /* shorthand */
+        { 0x1d173, 0x1d17a },                 /* music */
+        { 0xe0000, 0xe0fff },                 /* tags, selectors */
     };
 
     for (uint32_t code = 0; code <= 0x10ffff; code++) {
@@ -270,7 +286,7 @@ int main(void)
         cmocka_unit_test(booleans_are_0_1_false_true_in_either_case),
         cmocka_unit_test(lists_expand_ranges_within_bounds),
         cmocka_unit_test(clean_copies_replace_what_is_not_text),
-        cmocka_unit_test(unsafe_is_what_moves_the_cursor_or_turns_the_line),
+        cmocka_unit_test(unsafe_is_what_moves_the_cursor_turns_the_line_or_shows_nothing),
         cmocka_unit_test(cleaning_in_place_keeps_the_length),
         cmocka_unit_test(the_base_of_a_path_is_behind_its_last_slash),
         cmocka_unit_test(utf8_is_read_as_it_is_written),
