@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -600,6 +601,26 @@ static bool is_cut_off(struct MHD_Connection *connection, const char *path, bool
     return true;
 }
 
+static enum MHD_Result count_host(void *ctx, enum MHD_ValueKind kind, const char *name,
+                                  const char *value)
+{
+    size_t *count = ctx;
+
+    (void)kind;
+    (void)value;
+    *count += strcasecmp(name, MHD_HTTP_HEADER_HOST) == 0;
+    return MHD_YES;
+}
+
+/* One, or it is not certain which one a proxy before this server went by (RFC 9112, 3.2). */
+static size_t host_count(const struct ntk_http_request *request)
+{
+    size_t count = 0;
+
+    (void)MHD_get_connection_values(request->connection, MHD_HEADER_KIND, count_host, &count);
+    return count;
+}
+
 /* -- uploads ----------------------------------------------------------------------------------- */
 
 static const struct ntk_http_upload *find_upload(const struct ntk_http_server *server,
@@ -640,8 +661,10 @@ static struct job *begin_upload(struct ntk_http_server *server,
                          .request = *request,
                          .upload = upload };
     struct ntk_http_response refused = { 0 }; /* its texts do not last until the body is read */
-    if (server->guard &&
-        !ntk_http_guard_check(server->guard, request, server->port, false, &refused)) {
+    if (host_count(request) > 1) {
+        refuse(&job->answer, MHD_HTTP_BAD_REQUEST);
+    } else if (server->guard &&
+               !ntk_http_guard_check(server->guard, request, server->port, false, &refused)) {
         job->answer = (struct ntk_http_response){ .status = MHD_HTTP_FORBIDDEN,
                                                   .text = "nothing is taken here by that name\n" };
     } else if (!length_of(request, &bytes_count)) {
@@ -711,8 +734,8 @@ static enum MHD_Result answer_request(void *ctx, struct MHD_Connection *connecti
         refusal = job->refusal;
         free_job(job);
         *state = &head_seen;
-    } else if (strcmp(version, MHD_HTTP_VERSION_1_1) == 0 &&
-               !ntk_http_request_header_get(&request, MHD_HTTP_HEADER_HOST)) {
+    } else if (host_count(&request) > 1 ||
+               (strcmp(version, MHD_HTTP_VERSION_1_1) == 0 && host_count(&request) == 0)) {
         refusal = MHD_HTTP_BAD_REQUEST;
     } else if (server->security) {
         refusal = check_client(server, &request, state);

@@ -230,6 +230,26 @@ static void other_methods_and_paths_are_refused(void **state)
     free(answer);
 }
 
+/* A proxy before this server may go by the other one. */
+static void a_second_host_is_refused(void **state)
+{
+    static const char *const heads[] = {
+        "GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\nConnection: close\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: x\r\nhOST: x\r\nConnection: close\r\n\r\n",
+        "GET / HTTP/1.0\r\nHost: x\r\nHost: y\r\n\r\n",
+        "GET / HTTP/1.1\r\nConnection: close\r\n\r\n",
+        "PUT /up HTTP/1.1\r\nHost: x\r\nHost: y\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+    };
+
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+        char *answer = ask(*state, heads[i]);
+
+        assert_contains(answer, "HTTP/1.1 400 ");
+        assert_contains(answer, "one Host");
+        free(answer);
+    }
+}
+
 /* The head, and count bytes of a body. */
 static char *put(const struct fixture *f, const char *path, size_t announced, size_t count)
 {
@@ -622,6 +642,7 @@ int main(void)
         CASE(head_gives_no_body),
         CASE(a_handler_sees_path_header_and_query),
         CASE(other_methods_and_paths_are_refused),
+        CASE(a_second_host_is_refused),
         CASE(what_is_put_is_taken_whole_and_answered),
         CASE(what_is_not_wanted_is_read_and_refused),
         CASE(a_client_that_goes_away_ends_what_it_put),
