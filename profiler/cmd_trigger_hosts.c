@@ -17,6 +17,7 @@
 #include "shared/base/fs.h"
 #include "shared/base/json.h"
 #include "shared/base/str.h"
+#include "shared/base/url.h"
 
 #define CAPTURES "/api/v1/captures"
 #define AHEAD_NS (2 * NTK_NS_PER_SECOND) /* at first, each time twice as long */
@@ -29,7 +30,8 @@
 #define ANSWER_BYTES ((size_t)8 * 1024 * 1024)
 
 struct host {
-    const char *name;
+    const char *address;
+    char name[NTK_URL_SHOWN_BYTES]; /* the same for people */
     struct ntk_http_client *client;
     char id[ID_BYTES];  /* of what it was asked for, "" nothing */
     json_t *state;      /* its last word of it */
@@ -61,7 +63,7 @@ static int ask(struct host *host, const struct ntk_hosts_remote *remote, const c
                const char *path, struct ntk_http_answer *answer)
 {
     char url[NTK_HOSTS_URL_BYTES];
-    int ret = ntk_hosts_url_make(host->name, path, url, sizeof url, &host->err);
+    int ret = ntk_hosts_url_make(host->address, path, url, sizeof url, &host->err);
 
     if (ret < 0) {
         return ret;
@@ -527,7 +529,8 @@ int ntk_trigger_hosts(const struct ntk_trigger_hosts_options *options)
                           NTK_TRIGGER_HOSTS_MAX);
     }
     for (size_t i = 0; i < options->count && ret == 0; i++) {
-        hosts[i].name = options->names[i];
+        hosts[i].address = options->names[i];
+        (void)ntk_url_redact(hosts[i].name, sizeof hosts[i].name, options->names[i]);
         hosts[i].client = ntk_http_client_create();
         ret = hosts[i].client ? 0 : ntk_err_no_memory(&err);
     }

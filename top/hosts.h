@@ -11,11 +11,12 @@
 #include "shared/hosts/hosts_watch.h"
 #include "shared/metrics/ranks.h"
 #include "top/model.h"
+#include "shared/base/url.h"
 
 #define NTK_TOP_HOST_PAST 32u /* rounds */
 
 struct ntk_top_host {
-    const char *name; /* borrowed, as it was asked for */
+    char name[NTK_URL_SHOWN_BYTES]; /* its address for people */
     struct ntk_hosts_state state;
     uint64_t reports;              /* of the state that was looked at before */
     uint64_t taken;                /* of the state that what follows is of */

@@ -14,6 +14,7 @@
 
 #include "shared/base/clock.h"
 #include "shared/base/cond.h"
+#include "shared/base/url.h"
 #include "shared/hosts/hosts.h"
 #include "shared/http/http_client.h"
 #include "top/source.h"
@@ -139,6 +140,8 @@ static const char *connect_note(const struct ntk_top_source *base)
 {
     struct connect_source *source = (struct connect_source *)(uintptr_t)base;
 
+    char shown[NTK_URL_SHOWN_BYTES];
+
     pthread_mutex_lock(&source->lock);
     if (source->trouble[0] && source->heard_ns > 0) {
         uint64_t age_s = (ntk_clock_monotonic_ns() - source->heard_ns) / NTK_NS_PER_SECOND;
@@ -147,8 +150,9 @@ static const char *connect_note(const struct ntk_top_source *base)
                        (unsigned long long)age_s, source->trouble);
     } else {
         (void)snprintf(source->note, sizeof source->note, "%s%s%s",
-                       source->trouble[0] ? source->remote.url : "", source->trouble[0] ? ": " : "",
-                       source->trouble);
+                       source->trouble[0] ? ntk_url_redact(shown, sizeof shown, source->remote.url)
+                                          : "",
+                       source->trouble[0] ? ": " : "", source->trouble);
     }
     pthread_mutex_unlock(&source->lock);
     return source->note;

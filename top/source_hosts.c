@@ -13,6 +13,7 @@
 #include "shared/base/clock.h"
 #include "top/hosts.h"
 #include "top/source.h"
+#include "shared/base/url.h"
 
 #define TIMEOUT_NS (5 * NTK_NS_PER_SECOND)
 #define PERIOD_NS (1 * NTK_NS_PER_SECOND)
@@ -163,7 +164,7 @@ int ntk_top_source_hosts_open(const char *const *names, size_t count,
     }
     source->hosts.count = count;
     for (size_t i = 0; i < count; i++) {
-        source->hosts.items[i].name = names[i];
+        (void)ntk_url_redact(source->hosts.items[i].name, NTK_URL_SHOWN_BYTES, names[i]);
         source->hosts.items[i].verdict = -1;
         source->hosts.items[i].reason = "";
         for (size_t p = 0; p < NTK_TOP_HOST_PAST; p++) {

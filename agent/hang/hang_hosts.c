@@ -20,7 +20,7 @@ struct ntk_host *ntk_hang_hosts_create(char *const *names, size_t count, struct 
         return NULL;
     }
     for (size_t i = 0; i < count; i++) {
-        hosts[i].name = names ? names[i] : "";
+        ntk_host_set(&hosts[i], names ? names[i] : "");
     }
     return hosts;
 }

@@ -9,6 +9,14 @@
 #include <string.h>
 
 #include "shared/base/str.h"
+#include "shared/base/url.h"
+
+static void make_safe(struct ntk_err *err)
+{
+    size_t bytes = ntk_str_clean(err->text, sizeof err->text);
+
+    err->text[ntk_url_redact_text(err->text, bytes)] = '\0';
+}
 
 int ntk_err_set(struct ntk_err *err, int code, uint64_t offset, const char *format, ...)
 {
@@ -20,7 +28,7 @@ int ntk_err_set(struct ntk_err *err, int code, uint64_t offset, const char *form
         va_start(args, format);
         vsnprintf(err->text, sizeof err->text, format, args);
         va_end(args);
-        (void)ntk_str_clean(err->text, sizeof err->text);
+        make_safe(err);
     }
     return code;
 }
@@ -56,7 +64,7 @@ void ntk_err_prefix(struct ntk_err *err, const char *format, ...)
     }
     memcpy(err->text + prefix_bytes + 2, text, text_bytes);
     err->text[prefix_bytes + 2 + text_bytes] = '\0';
-    (void)ntk_str_clean(err->text, sizeof err->text);
+    make_safe(err);
 }
 
 const char *ntk_err_format(const struct ntk_err *err, char *buf, size_t buf_bytes)

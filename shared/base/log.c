@@ -13,6 +13,7 @@
 
 #include "shared/base/err.h"
 #include "shared/base/str.h"
+#include "shared/base/url.h"
 
 #define LINE_BYTES 1024
 
@@ -101,6 +102,7 @@ void ntk_log_write(enum ntk_log_level level, const char *module, const char *for
         at += (size_t)more < room ? (size_t)more : room;
     }
     at = ntk_str_clean(line, at); /* a peer's words stay within their line and the terminal */
+    at = ntk_url_redact_text(line, at);
     if (sink) {
         line[at] = '\0';
         sink(level, module, line);

@@ -12,19 +12,25 @@
 #include "shared/base/log.h"
 #include "shared/base/str.h"
 #include "shared/base/vec.h"
+#include "shared/base/url.h"
 
 #define HELP_COLUMN 28
 #define HELP_WIDTH 80
 
 int ntk_opt_usage_error(const struct ntk_opt_program *program, const char *format, ...)
 {
+    char *text = NULL;
     va_list args;
 
-    fprintf(stderr, "%s: ", program->name);
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    int bytes = vasprintf(&text, format, args);
     va_end(args);
-    fprintf(stderr, "\nTry '%s --help'.\n", program->name);
+    if (bytes >= 0) {
+        bytes = (int)ntk_url_redact_text(text, (size_t)bytes);
+        fprintf(stderr, "%s: %.*s\n", program->name, bytes, text);
+        free(text);
+    }
+    fprintf(stderr, "Try '%s --help'.\n", program->name);
     return 2;
 }
 

@@ -20,6 +20,12 @@
 /* A date is by the kernel's coarse clock, which is a tick behind. */
 #define TICK_NS (20 * NTK_NS_PER_MS)
 
+void ntk_host_set(struct ntk_host *host, const char *address)
+{
+    host->address = address;
+    (void)ntk_url_redact(host->name, sizeof host->name, address);
+}
+
 void ntk_host_fini(struct ntk_host *host)
 {
     ntk_snapshot_destroy(host->snapshot);
@@ -33,10 +39,12 @@ int ntk_hosts_url_make(const char *name, const char *path, char *url, size_t url
     const char *scheme = strstr(name, "://");
     const char *host = scheme ? scheme + 3 : name;
     size_t length = strlen(name);
+    char shown[NTK_URL_SHOWN_BYTES];
 
     if (scheme && strncmp(name, "http://", 7) != 0 && strncmp(name, "https://", 8) != 0) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "'%.200s' is not a URL with http:// or https://", name);
+                           "'%.200s' is not a URL with http:// or https://",
+                           ntk_url_redact(shown, sizeof shown, name));
     }
     while (length > 0 && name[length - 1] == '/') {
         length--;
@@ -46,7 +54,7 @@ int ntk_hosts_url_make(const char *name, const char *path, char *url, size_t url
     if (!scheme && (has_path || !name[0])) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
                            "'%.200s' is neither a URL with http:// or https:// nor HOST:PORT",
-                           name);
+                           ntk_url_redact(shown, sizeof shown, name));
     }
     int bytes = snprintf(url, url_bytes, "%s%.*s%s", scheme ? "" : "http://", (int)length, name,
                          has_path ? "" : path);
@@ -156,7 +164,7 @@ static void ask_next(struct asker *asker, size_t place)
 
         asked->host_index = asker->next++;
         asked->asked_ns = ntk_clock_realtime_ns();
-        if (ntk_hosts_url_make(asker->remote->unix_path ? "localhost" : host->name, asker->path,
+        if (ntk_hosts_url_make(asker->remote->unix_path ? "localhost" : host->address, asker->path,
                                asked->url, sizeof asked->url, &host->err) == 0 &&
             ntk_http_many_start(asker->many, place, &question, &host->err) == 0) {
             asker->asking++;

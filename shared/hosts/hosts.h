@@ -19,6 +19,7 @@
 #include "shared/base/clock.h"
 #include "shared/base/err.h"
 #include "shared/base/opt.h"
+#include "shared/base/url.h"
 #include "shared/http/http_client.h"
 #include "shared/metrics/ranks.h"
 #include "shared/metrics/snapshot.h"
@@ -37,7 +38,8 @@ extern "C" {
 
 /* Of the host's answer, when there is one. */
 struct ntk_host {
-    const char *name;                    /* as it was asked for; "": this machine */
+    const char *address;                 /* as it was asked for, borrowed; "": this machine */
+    char name[NTK_URL_SHOWN_BYTES];      /* the same for people, without a password */
     const struct ntk_snapshot *snapshot; /* NULL: none, see err */
     struct ntk_err err;
     struct ntk_ranks_clock clock;
@@ -90,6 +92,7 @@ int ntk_hosts_url_make(const char *name, const char *path, char *url, size_t url
  * over: snapshot and clock, or err. What they had before is freed. 0 or -ENOMEM. */
 int ntk_hosts_ask(struct ntk_host *hosts, size_t count, const char *path,
                   const struct ntk_hosts_remote *remote, struct ntk_err *err);
+void ntk_host_set(struct ntk_host *host, const char *address);
 void ntk_host_fini(struct ntk_host *host);
 
 /* The parts, for who asks in their own way. What a question to a host has, but for its URL: */

@@ -10,6 +10,7 @@
 
 #include "shared/base/clock.h"
 #include "shared/base/fs.h"
+#include "shared/base/url.h"
 
 #define HEAD_BYTES_MAX ((size_t)64 * 1024)
 #define TOKEN_BYTES 4096
@@ -288,20 +289,11 @@ static const struct {
     { CURLE_OUT_OF_MEMORY, -ENOMEM },
 };
 
-/* Behind a name and a password that stand in it; a wrong one may have an @ too. */
-static const char *shown_url(const char *url)
-{
-    const char *host = strstr(url, "://");
-    const char *at = host ? memrchr(host + 3, '@', strcspn(host + 3, "/?#")) : NULL;
-
-    return at ? at + 1 : url;
-}
-
 static int fail(const struct http_transfer *transfer, CURLcode code, struct ntk_err *err)
 {
-    const char *url = shown_url(transfer->question->url);
+    char shown[NTK_URL_SHOWN_BYTES];
+    const char *url = ntk_url_redact(shown, sizeof shown, transfer->question->url);
     const char *said = transfer->error;
-    int length = (int)strcspn(url, "?#");
     int error = -EIO;
 
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
@@ -309,18 +301,18 @@ static int fail(const struct http_transfer *transfer, CURLcode code, struct ntk_
     }
     if (transfer->is_too_long) {
         return ntk_err_set(err, -EMSGSIZE, NTK_ERR_NO_OFFSET,
-                           "%.*s: the answer is longer than %zu bytes", length, url,
+                           "%s: the answer is longer than %zu bytes", url,
                            transfer->body_bytes_max);
     }
     if (transfer->is_too_late) {
-        return ntk_err_set(err, -ETIMEDOUT, NTK_ERR_NO_OFFSET,
-                           "%.*s: no answer within %llu seconds", length, url,
+        return ntk_err_set(err, -ETIMEDOUT, NTK_ERR_NO_OFFSET, "%s: no answer within %llu seconds",
+                           url,
                            (unsigned long long)(transfer->question->head_ns / NTK_NS_PER_SECOND));
     }
     if (transfer->is_stopped || error == -ECANCELED) {
-        return ntk_err_set(err, -ECANCELED, NTK_ERR_NO_OFFSET, "%.*s: cancelled", length, url);
+        return ntk_err_set(err, -ECANCELED, NTK_ERR_NO_OFFSET, "%s: cancelled", url);
     }
-    return ntk_err_set(err, error, NTK_ERR_NO_OFFSET, "%.*s: %s", length, url,
+    return ntk_err_set(err, error, NTK_ERR_NO_OFFSET, "%s: %s", url,
                        said[0] ? said : curl_easy_strerror(code));
 }
 

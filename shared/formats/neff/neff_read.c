@@ -202,7 +202,9 @@ void ntk_neff_close(struct ntk_neff *neff)
 
 uint64_t ntk_neff_memory_left(const struct ntk_neff *neff)
 {
-    return ((const struct neff_private *)neff->private_data)->budget;
+    const struct neff_private *data = neff->private_data;
+
+    return data ? data->budget : UINT64_MAX; /* one that no file was read for */
 }
 
 int ntk_neff_open_with(const void *bytes, size_t bytes_count,

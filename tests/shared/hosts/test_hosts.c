@@ -126,9 +126,9 @@ static void hostile_and_silent_hosts_keep_nobody_else_from_being_read(void **sta
     (void)state;
     for (size_t i = 0; i < COUNT; i++) {
         peer_start(&peers[i]);
-        hosts[i].name = peers[i].name;
+        ntk_host_set(&hosts[i], peers[i].name);
     }
-    hosts[COUNT].name = "127.0.0.1:1"; /* nobody is there */
+    ntk_host_set(&hosts[COUNT], "127.0.0.1:1"); /* nobody is there */
     assert_int_equal(ntk_hosts_ask(hosts, COUNT + 1, NTK_HOSTS_REPORT, &remote, &err), 0);
     assert_non_null(hosts[0].snapshot);
     assert_true(hosts[0].clock.error_ns == NTK_RANKS_CLOCK_UNKNOWN); /* when is not said */
@@ -219,7 +219,7 @@ static void many_hosts_are_all_asked(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT; i++) {
-        hosts[i].name = i % 2 == 0 ? "127.0.0.1:1" : "no/address";
+        ntk_host_set(&hosts[i], i % 2 == 0 ? "127.0.0.1:1" : "no/address");
     }
     assert_int_equal(ntk_hosts_ask(hosts, COUNT, NTK_HOSTS_RANKS, &remote, &err), 0);
     for (size_t i = 0; i < COUNT; i++) {
