@@ -103,10 +103,13 @@ static void take_work(struct ntk_top_host *host)
     double rate = 0;
     double good = 0;
     bool is_told = false;
+    bool is_partial = false;
 
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
         const struct ntk_runtime_sample *runtime = &snapshot->runtimes[i];
         struct ntk_count outcome[NTK_OUTCOME_COUNT];
+
+        is_partial = is_partial || runtime->no_executions;
 
         if (!(runtime->has & NTK_RUNTIME_HAS_EXECUTIONS)) {
             continue;
@@ -119,8 +122,11 @@ static void take_work(struct ntk_top_host *host)
         good += ntk_snapshot_rate(snapshot, outcome[NTK_OUTCOME_COMPLETED]);
     }
     is_told = is_told || snapshot->runtime_count == 0;
-    host->rate = (struct ntk_top_number){ .value = rate, .present = is_told };
-    host->error_rate = (struct ntk_top_number){ .value = rate - good, .present = is_told };
+    host->rate =
+        (struct ntk_top_number){ .value = rate, .present = is_told, .estimated = is_partial };
+    host->error_rate = (struct ntk_top_number){ .value = rate - good,
+                                                .present = is_told,
+                                                .estimated = is_partial };
 }
 
 static int take_host(struct ntk_top_model *scratch, struct ntk_top_host *host)
@@ -270,8 +276,10 @@ static void fill(const struct ntk_top_model *model, struct ntk_top_table *table,
         host->hbm.present && host->hbm_capacity > 0,
         100.0 * (double)host->hbm.value / (double)(host->hbm_capacity + !host->hbm_capacity));
     cells[NTK_TOP_HOSTS_RATE] = ntk_top_cell_if(host->rate.present, host->rate.value);
+    cells[NTK_TOP_HOSTS_RATE].estimated = host->rate.estimated;
     cells[NTK_TOP_HOSTS_ERROR_RATE] =
         ntk_top_cell_if(host->error_rate.present, host->error_rate.value);
+    cells[NTK_TOP_HOSTS_ERROR_RATE].estimated = host->error_rate.estimated;
     if (host->verdict >= 0) {
         cells[NTK_TOP_HOSTS_HEALTH] = ntk_top_cell_text(ntk_health_verdict_names[host->verdict]);
     }
@@ -362,6 +370,7 @@ static void json_host(struct ntk_json *json, const struct ntk_top_hosts *hosts,
     json_number(json, "hbm_bytes", host->hbm_capacity > 0, (double)host->hbm_capacity);
     json_number(json, "executions_per_second", host->rate.present, host->rate.value);
     json_number(json, "failed_per_second", host->error_rate.present, host->error_rate.value);
+    ntk_json_key_bool(json, "partial_executions", host->rate.present && host->rate.estimated);
     ntk_json_key_text(json, "health",
                       host->verdict >= 0 ? ntk_health_verdict_names[host->verdict] : NULL);
     ntk_json_key_text(json, "health_reason", host->reason[0] ? host->reason : NULL);

@@ -126,7 +126,9 @@ static struct ntk_top_cell hooks(struct ntk_top_table *table,
     return ntk_top_cell_text(
         ntk_top_table_text(table, "%s%s%s", ntk_hooks_kind_names[runtime->hooks],
                            runtime->cores_guessed ? ", cores guessed" : "",
-                           runtime->no_executions ? ", executions not counted" : ""));
+                           runtime->partial_executions ? ", executions counted in part"
+                           : runtime->no_executions    ? ", executions not counted"
+                                                       : ""));
 }
 
 static bool has_failed(const struct ntk_runtime_sample *runtime)

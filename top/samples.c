@@ -142,9 +142,11 @@ static void walk_machine(const struct ntk_top_model *model, struct row *row)
     bool has_memory = (system->has & NTK_SYSTEM_HAS_MEMORY) != 0;
     bool has_devices = model->device_count > 0;
     bool has_executions = ntk_top_model_is_nobody_there(model); /* nobody did nothing */
+    bool is_partial = false;
 
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
         has_executions = has_executions || snapshot->runtimes[i].has & NTK_RUNTIME_HAS_EXECUTIONS;
+        is_partial = is_partial || snapshot->runtimes[i].no_executions;
     }
     set_text(row, COLUMN_machine_time, row->time);
     set_number(row, COLUMN_machine_period_seconds, true,
@@ -187,6 +189,9 @@ static void walk_machine(const struct ntk_top_model *model, struct row *row)
     set_bytes(row, COLUMN_machine_device_scratchpad_bytes,
               memory->device[NTK_TOP_GROUP_SCRATCHPAD]);
     set_text(row, COLUMN_machine_notice, model->notice);
+    if (has_executions) {
+        set_flag(row, COLUMN_machine_partial_executions, is_partial);
+    }
     emit(row, TABLE_machine);
 }
 
@@ -440,6 +445,7 @@ static void walk_applications(const struct ntk_top_model *model, struct row *row
             set_text(row, COLUMN_applications_hooks, ntk_hooks_kind_names[runtime->hooks]);
             set_flag(row, COLUMN_applications_cores_guessed, runtime->cores_guessed);
             set_flag(row, COLUMN_applications_no_executions, runtime->no_executions);
+            set_flag(row, COLUMN_applications_partial_executions, runtime->partial_executions);
         }
         emit(row, TABLE_applications);
     }

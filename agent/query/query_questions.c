@@ -233,10 +233,14 @@ static int add_process(const struct ntk_store_process *process, void *ctx)
     ntk_query_table_add_count(table, true, process->last_seen_ns);
     ntk_query_table_add_count(table, process->ended_ns > 0, process->ended_ns);
     ntk_query_table_add_count(table, true, process->core_count);
-    bool is_counted = process->has_samples && process->counts_executions;
+    bool is_counted = process->has_samples && !process->is_uncounted;
     ntk_query_table_add_count(table, is_counted, process->completed);
     ntk_query_table_add_count(table, is_counted, process->failed);
     ntk_query_table_add_count(table, is_counted, process->unwatched);
+    ntk_query_table_add_text(table, !process->hooks         ? NULL
+                                    : process->is_partial   ? "part"
+                                    : process->is_uncounted ? "none"
+                                                            : "all");
     ntk_query_table_add_text(table, process->hooks);
     ntk_query_table_add_text(table, process->user);
     ntk_query_table_add_text(table, process->container);
@@ -253,9 +257,9 @@ static int answer_processes(const struct ntk_query *query, struct ntk_query_tabl
         { NTK_QUERY_TIME, "first_seen" }, { NTK_QUERY_TIME, "last_seen" },
         { NTK_QUERY_TIME, "ended" },      { NTK_QUERY_COUNT, "cores" },
         { NTK_QUERY_COUNT, "completed" }, { NTK_QUERY_COUNT, "failed" },
-        { NTK_QUERY_COUNT, "unwatched" }, { NTK_QUERY_TEXT, "hooks" },
-        { NTK_QUERY_TEXT, "user" },       { NTK_QUERY_TEXT, "container" },
-        { NTK_QUERY_TEXT, "command" },
+        { NTK_QUERY_COUNT, "unwatched" }, { NTK_QUERY_TEXT, "counted" },
+        { NTK_QUERY_TEXT, "hooks" },      { NTK_QUERY_TEXT, "user" },
+        { NTK_QUERY_TEXT, "container" },  { NTK_QUERY_TEXT, "command" },
     };
 
     add_columns(table, columns, sizeof columns / sizeof *columns);

@@ -480,8 +480,11 @@ static int update_runtime(struct ntk_prometheus_page *page,
         tag->last_sequence = page->sequence;
         tag->is_over = true;
         memset(tag->is_watched, 0, sizeof tag->is_watched);
+        tag->is_uncounted = true;
     }
-    tag->is_watched[runtime->hooks][runtime->cores_guessed][runtime->no_executions] = true;
+    tag->is_uncounted = tag->is_uncounted && runtime->no_executions;
+    int counted = runtime->partial_executions ? 2 : runtime->no_executions;
+    tag->is_watched[runtime->hooks][runtime->cores_guessed][counted] = true;
     tag->is_over = tag->is_over && runtime->ended && !runtime->first;
     if (is_due(runtime, NTK_RUNTIME_GROUP_EXECUTIONS, NTK_RUNTIME_HAS_EXECUTIONS)) {
         add_executions(tag, runtime);

@@ -88,6 +88,8 @@ struct ntk_prometheus_latency { /* of a tag: all models of a name */
     struct ntk_prometheus_latency_series device;
 };
 
+#define NTK_PROMETHEUS_COUNTED 3
+
 struct ntk_prometheus_tag {             /* of a pod, where that is known */
     char key[NTK_PROMETHEUS_KEY_BYTES]; /* in the map of tags */
     char tag[NTK_PROMETHEUS_LABEL_BYTES];
@@ -101,6 +103,7 @@ struct ntk_prometheus_tag {             /* of a pod, where that is known */
     double created_seconds; /* Unix time of its first snapshot */
     uint64_t began_ns;      /* Unix time since when it counts: the begin of that period */
     bool has_executions;
+    bool is_uncounted; /* its executions are not counted any more: counters would look idle */
     uint64_t outcome[NTK_OUTCOME_COUNT];
     uint64_t error_class[NTK_ERROR_CLASS_COUNT];
     bool has_ranks;
@@ -121,9 +124,9 @@ struct ntk_prometheus_tag {             /* of a pod, where that is known */
     /* Sums over its runtimes; nothing told by one that does not tell all: not known. */
     struct ntk_memory_total host;
     struct ntk_memory_total device;
-    /* Of its runtimes: how they are watched, whether their cores are guessed, executions not
-     * counted. */
-    bool is_watched[NTK_HOOKS_KIND_COUNT][2][2];
+    /* Of its runtimes: how they are watched, whether their cores are guessed, which of their
+     * executions are counted: all, none, those until the hooks gave them up. */
+    bool is_watched[NTK_HOOKS_KIND_COUNT][2][NTK_PROMETHEUS_COUNTED];
     struct ntk_vec cores;     /* struct ntk_prometheus_core */
     struct ntk_vec memory;    /* struct ntk_prometheus_memory */
     struct ntk_vec models;    /* struct ntk_prometheus_model */

@@ -283,7 +283,8 @@ static void execution_errors(struct walk *e)
 {
     each_counted_tag(tag)
     {
-        for (int i = 0; i < NTK_ERROR_CLASS_COUNT && tag->has_executions; i++) {
+        for (int i = 0; i < NTK_ERROR_CLASS_COUNT && tag->has_executions && !tag->is_uncounted;
+             i++) {
             counter(e,
                     LABELS({ "error_type", ntk_error_class_names[i] }, { "runtime_tag", tag->tag }),
                     tag->error_class[i], tag->created_seconds, tag->began_ns);
@@ -295,7 +296,7 @@ static void execution_status(struct walk *e)
 {
     each_counted_tag(tag)
     {
-        for (int i = 0; i < NTK_OUTCOME_COUNT && tag->has_executions; i++) {
+        for (int i = 0; i < NTK_OUTCOME_COUNT && tag->has_executions && !tag->is_uncounted; i++) {
             counter(e, LABELS({ "runtime_tag", tag->tag }, { "status_type", ntk_outcome_names[i] }),
                     tag->outcome[i], tag->created_seconds, tag->began_ns);
         }
@@ -306,7 +307,8 @@ static void execution_latency(struct walk *e)
 {
     each_live_tag(tag)
     {
-        for (int i = 0; i < NTK_PERCENTILE_COUNT && tag->has_percentiles; i++) {
+        for (int i = 0; i < NTK_PERCENTILE_COUNT && tag->has_percentiles && !tag->is_uncounted;
+             i++) {
             sample(e,
                    LABELS({ "percentile", ntk_percentile_names[i] }, { "runtime_tag", tag->tag }),
                    tag->percentile_seconds[i]);
@@ -318,7 +320,8 @@ static void device_latency(struct walk *e)
 {
     each_live_tag(tag)
     {
-        for (int i = 0; i < NTK_PERCENTILE_COUNT && tag->has_device_percentiles; i++) {
+        for (int i = 0;
+             i < NTK_PERCENTILE_COUNT && tag->has_device_percentiles && !tag->is_uncounted; i++) {
             sample(e,
                    LABELS({ "percentile", ntk_percentile_names[i] }, { "runtime_tag", tag->tag }),
                    tag->device_percentile_seconds[i]);
@@ -460,6 +463,9 @@ static void latency_histogram(struct walk *e)
 {
     each_counted_tag(tag)
     {
+        if (tag->is_uncounted) {
+            continue;
+        }
         ntk_vec_each(const struct ntk_prometheus_latency, latency, &tag->latencies) {
             latency_series(e, tag, latency->model_name, "total", &latency->total);
             latency_series(e, tag, latency->model_name, "device", &latency->device);
@@ -962,18 +968,19 @@ static void device_job_info(struct walk *e)
 static void runtime_hooks(struct walk *e)
 {
     static const char *const flags[] = { "false", "true" };
+    static const char *const counts[NTK_PROMETHEUS_COUNTED] = { "true", "false", "partly" };
 
     each_live_tag(tag)
     {
-        for (int i = 0; i < NTK_HOOKS_KIND_COUNT * 4; i++) {
-            int kind = i / 4;
-            int guessed = i / 2 % 2;
-            int uncounted = i % 2;
+        for (int i = 0; i < NTK_HOOKS_KIND_COUNT * 2 * NTK_PROMETHEUS_COUNTED; i++) {
+            int kind = i / (2 * NTK_PROMETHEUS_COUNTED);
+            int guessed = i / NTK_PROMETHEUS_COUNTED % 2;
+            int counted = i % NTK_PROMETHEUS_COUNTED;
 
-            if (kind != NTK_HOOKS_UNKNOWN && tag->is_watched[kind][guessed][uncounted]) {
+            if (kind != NTK_HOOKS_UNKNOWN && tag->is_watched[kind][guessed][counted]) {
                 sample_u64(e,
                            LABELS({ "cores_guessed", flags[guessed] },
-                                  { "executions_counted", flags[!uncounted] },
+                                  { "executions_counted", counts[counted] },
                                   { "hooks", ntk_hooks_kind_names[kind] },
                                   { "runtime_tag", tag->tag }),
                            1);

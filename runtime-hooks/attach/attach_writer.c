@@ -529,8 +529,11 @@ enum ntk_attach_end ntk_attach_writer_run(struct ntk_attach_process *process,
     const char *why = work(&writer, process_fd, signals);
     ntk_attach_probes_drop(writer.probes);
     look(&writer);
-    (void)snprintf(rest, sizeof rest, "%s; saw %llu calls that execute", why,
-                   (unsigned long long)writer.counts.exec_count);
+    (void)snprintf(rest, sizeof rest, "%s; saw %llu calls that execute%s", why,
+                   (unsigned long long)writer.counts.exec_count,
+                   writer.has_executions || writer.counts.exec_count == 0
+                       ? ""
+                       : ", then did not look any more");
     say(process, "detached from", rest);
 
 out:

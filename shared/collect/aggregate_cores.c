@@ -259,5 +259,8 @@ int ntk_aggregate_take_cores(struct ntk_aggregate *aggregate, struct runtime_sta
     if (!out->no_executions) {
         out->has |= NTK_RUNTIME_HAS_EXECUTIONS | NTK_RUNTIME_HAS_IN_FLIGHT;
     }
+    for (size_t k = 0; k < NTK_OUTCOME_COUNT && out->no_executions; k++) {
+        out->partial_executions = out->partial_executions || out->outcome[k].total > 0;
+    }
     return 0;
 }

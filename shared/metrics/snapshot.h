@@ -530,15 +530,16 @@ struct ntk_runtime_sample {
     uint32_t uid;        /* owner of the segment */
     bool software;       /* runs on software cores: engines, FLOPs, device latency are known */
     enum ntk_hooks_kind hooks;
-    bool cores_guessed;    /* nobody said which cores are its own: those listed are a guess */
-    bool no_executions;    /* too frequent for its hooks to look at: not counted, not timed */
-    bool ended;            /* its last snapshot: last differences, memory 0 */
-    bool killed;           /* ended, without having closed its runtime: killed, or crashed */
-    bool first;            /* its first snapshot of this collector */
-    bool by_address;       /* a configuration asked for it by its address, which is its tag */
-    const char *tag;       /* NEURON_PROCESS_TAG, else pid as text */
-    const char *error;     /* collection error, "" when fine */
-    const char *cpu_error; /* why CPU and RSS are absent */
+    bool cores_guessed;      /* nobody said which cores are its own: those listed are a guess */
+    bool no_executions;      /* too frequent for its hooks to look at: not counted, not timed */
+    bool partial_executions; /* ... and some were counted before: totals are less than what ran */
+    bool ended;              /* its last snapshot: last differences, memory 0 */
+    bool killed;             /* ended, without having closed its runtime: killed, or crashed */
+    bool first;              /* its first snapshot of this collector */
+    bool by_address;         /* a configuration asked for it by its address, which is its tag */
+    const char *tag;         /* NEURON_PROCESS_TAG, else pid as text */
+    const char *error;       /* collection error, "" when fine */
+    const char *cpu_error;   /* why CPU and RSS are absent */
     const char *command;
     const char *user;      /* user name, else the number as text */
     const char *container; /* container id, "" none */

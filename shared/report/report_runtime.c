@@ -32,6 +32,7 @@ const struct report_field report_fields_runtime_ext[] = {
     REPORT_ROW("software", REPORT_BOOL, AT(software)),
     REPORT_ROW("cores_guessed", REPORT_BOOL, AT(cores_guessed), .sparse = true),
     REPORT_ROW("no_executions", REPORT_BOOL, AT(no_executions), .sparse = true),
+    REPORT_ROW("partial_executions", REPORT_BOOL, AT(partial_executions), .sparse = true),
     REPORT_ROW("lnc", REPORT_U32, AT(lnc)),
     REPORT_ROW("command", REPORT_TEXT, AT(command), .sparse = true),
     REPORT_ROW("user", REPORT_TEXT, AT(user), .sparse = true),

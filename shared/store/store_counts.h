@@ -28,6 +28,16 @@ enum ntk_store_counts {
     NTK_STORE_COUNTS_ALL,
 };
 
+/* Of a process, in the column counts_executions: the executions that its counts have; NULL: not
+ * known. PART: those until its hooks gave them up. */
+enum ntk_store_counted {
+    NTK_STORE_COUNTED_NONE = 0,
+    NTK_STORE_COUNTED_ALL = 1,
+    NTK_STORE_COUNTED_PART = 2,
+};
+/* ... as SQL: not all of them. */
+#define NTK_STORE_UNCOUNTED "counts_executions IN (0, 2)"
+
 bool ntk_store_counts_have(enum ntk_store_counts set, const struct ntk_core_count_row *row);
 /* Adds the text with its sets told. */
 void ntk_store_counts_tell(struct ntk_buf *sql, const char *text);

@@ -212,7 +212,7 @@ static int load_executions(struct jobs_query *query, struct ntk_err *err)
     int c = 1;
 
     ntk_store_counts_tell(&sql,
-                          HOLD "SELECT (SELECT count(*) FROM process WHERE counts_executions = 0"
+                          HOLD "SELECT (SELECT count(*) FROM process WHERE " NTK_STORE_UNCOUNTED
                                " AND process_id IN (SELECT r.process_id FROM ");
     add_rows(query, &sql, NTK_FAMILY_CORE);
     ntk_store_counts_tell(&sql, " r JOIN hold h ON h.core = r.core AND" MEETS

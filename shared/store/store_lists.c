@@ -137,8 +137,9 @@ static void take_process(sqlite3_stmt *statement, struct ntk_store_process *proc
         .failed = (uint64_t)sqlite3_column_int64(statement, 13),
         .unwatched = (uint64_t)sqlite3_column_int64(statement, 14),
         .hooks = (const char *)sqlite3_column_text(statement, 15),
-        .counts_executions = sqlite3_column_type(statement, 16) == SQLITE_NULL ||
-                             sqlite3_column_int(statement, 16) != 0,
+        .is_uncounted = sqlite3_column_type(statement, 16) != SQLITE_NULL &&
+                        sqlite3_column_int(statement, 16) == NTK_STORE_COUNTED_NONE,
+        .is_partial = sqlite3_column_int(statement, 16) == NTK_STORE_COUNTED_PART,
     };
 }
 

@@ -160,7 +160,7 @@ struct ntk_store_executions {
     uint64_t end_ns;
     uint64_t covered_ns; /* 0: a gap, the counts mean nothing */
     uint64_t counted_ns; /* as of a point */
-    uint64_t uncounted;  /* processes whose executions nobody counts: they are in none of these */
+    uint64_t uncounted;  /* processes whose executions are not, or only in part, in these */
     bool is_counted;     /* else there are only such processes, and the counts mean nothing */
     /* With filter.model only completed and failed are known. */
     bool has_outcomes;
@@ -202,9 +202,10 @@ struct ntk_store_process {
     uint64_t rss_bytes_max;
     uint64_t completed;
     uint64_t failed;
-    uint64_t unwatched;     /* of both: ran while no agent was there */
-    const char *hooks;      /* ntk_hooks_kind_names; NULL unknown */
-    bool counts_executions; /* ... of them all that is said above */
+    uint64_t unwatched; /* of both: ran while no agent was there */
+    const char *hooks;  /* ntk_hooks_kind_names; NULL unknown */
+    bool is_uncounted;  /* its executions are not counted: the counts mean nothing */
+    bool is_partial;    /* they were counted for a while: the counts are less than what ran */
 };
 typedef int (*ntk_store_process_row)(const struct ntk_store_process *process, void *ctx);
 /* By first_seen_ns; step_ns of the window is ignored. With a core or a model of the filter those

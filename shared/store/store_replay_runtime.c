@@ -62,8 +62,10 @@ static void take_runtime(const struct ntk_replay *replay, sqlite3_stmt *statemen
     runtime->events_lost.period = ntk_replay_number(statement, 21);
     runtime->hooks = hooks_of((const char *)sqlite3_column_text(statement, 22));
     runtime->cores_guessed = sqlite3_column_int(statement, 23) != 0;
-    runtime->no_executions =
-        ntk_replay_is_known(statement, 24) && sqlite3_column_int(statement, 24) == 0;
+    runtime->partial_executions = sqlite3_column_int(statement, 24) == NTK_STORE_COUNTED_PART;
+    runtime->no_executions = runtime->partial_executions ||
+                             (ntk_replay_is_known(statement, 24) &&
+                              sqlite3_column_int(statement, 24) == NTK_STORE_COUNTED_NONE);
 }
 
 static int load_processes(struct ntk_replay *replay, struct ntk_err *err)

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 
+#include "shared/store/store_counts.h"
 #include "shared/store/store_histogram.h"
 #include "shared/store/store_sql.h"
 
@@ -50,7 +51,11 @@ void ntk_rows_bind_hooks(struct ntk_rows_binder *binder, const struct ntk_runtim
         sqlite3_bind_null(binder->statement, binder->next++);
     }
     ntk_rows_bind_known(binder, is_known, is_known && runtime->cores_guessed);
-    ntk_rows_bind_known(binder, is_known, is_known && !runtime->no_executions);
+    ntk_rows_bind_known(binder, is_known,
+                        !is_known                     ? 0
+                        : runtime->partial_executions ? NTK_STORE_COUNTED_PART
+                        : runtime->no_executions      ? NTK_STORE_COUNTED_NONE
+                                                      : NTK_STORE_COUNTED_ALL);
 }
 
 void ntk_rows_bind_blob(struct ntk_rows_binder *binder, const struct ntk_buf *buf)

@@ -156,8 +156,8 @@ static int load_counting(struct query *query, struct ntk_err *err)
     ntk_buf_add_text(&sql, "SELECT ");
     add_bucket(&sql, query);
     ntk_buf_add_text(&sql,
-                     ", count(DISTINCT CASE WHEN p.counts_executions = 0 THEN process_id END),"
-                     " count(DISTINCT CASE WHEN p.counts_executions IS NOT 0"
+                     ", count(DISTINCT CASE WHEN p." NTK_STORE_UNCOUNTED " THEN process_id END),"
+                     " count(DISTINCT CASE WHEN (p." NTK_STORE_UNCOUNTED ") IS NOT 1"
                      " THEN process_id END) FROM ");
     ntk_store_window_add_rows(&sql, &query->pieces,
                               query->filter->has_core ? NTK_FAMILY_CORE : NTK_FAMILY_PROCESS,

@@ -102,9 +102,9 @@ static void people_read_a_table(void **state)
            "trainer  1077        9.0MB         0B         -\n",
            "memory", "--db", f->path);
     EXPECT("process   pid  first seen            last seen             ended  cores  completed  "
-           "failed  unwatched  hooks  user  container  command\n"
+           "failed  unwatched  counted  hooks  user  container  command\n"
            "trainer  1077  2023-11-14T22:14:01Z  2023-11-14T22:18:00Z  -          2        600  "
-           "     0          0  -      -     -          python train.py\n",
+           "     0          0  -        -      -     -          python train.py\n",
            "processes", "--db", f->path);
 }
 
@@ -164,6 +164,7 @@ static void what_ran_before_the_agent_came_is_said(void **state)
 }
 
 /* The answers about processes that are watched in three ways. */
+static bool is_given_up; /* after the first snapshot the hooks of one process count no more */
 static char *store_mixed(const struct fixture *f, const char *name)
 {
     struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX } };
@@ -174,11 +175,43 @@ static char *store_mixed(const struct fixture *f, const char *name)
     for (uint64_t i = 1; i <= 3; i++) {
         struct ntk_snapshot *snapshot = test_mixed_snapshot();
         snapshot->realtime_ns = T0 + i * SECOND;
+        if (is_given_up && i > 1) {
+            struct ntk_runtime_sample *runtime = &snapshot->runtimes[MIXED_PRELOADED];
+            runtime->no_executions = runtime->partial_executions = true;
+            runtime->has &= ~(uint32_t)NTK_RUNTIME_HAS_EXECUTIONS;
+            runtime->cores[0].has &= ~(uint32_t)NTK_CORE_HAS_EXECUTIONS;
+        }
         ntk_store_put(store, snapshot);
         ntk_snapshot_destroy(snapshot);
     }
     assert_int_equal(ntk_store_close(store, NULL), 0);
     return path;
+}
+
+static void counts_of_executions_that_were_given_up_are_marked(void **state)
+{
+    static const char *const questions[] = { "executions", "processes" };
+    static const char *const marks[] = { "\"uncounted\":1,", "\"counted\":\"part\"," };
+    is_given_up = true;
+    char *path = store_mixed(*state, "given_up.db");
+
+    is_given_up = false;
+    for (size_t i = 0; i < 2; i++) {
+        struct test_run run = RUN(questions[i], "--json", "--db", path, "--process", "preloaded");
+        json_t *rows = json_loads(run.out, 0, NULL);
+        const json_t *row = json_array_get(rows, 0);
+        char *text = json_dumps(rows, JSON_COMPACT);
+
+        assert_int_equal(json_array_size(rows), 1);
+        assert_true(json_integer_value(json_object_get(row, "completed")) > 0);
+        if (!strstr(text, marks[i])) {
+            fail_msg("no %s in %s", marks[i], text);
+        }
+        free(text);
+        json_decref(rows);
+        test_run_fini(&run);
+    }
+    free(path);
 }
 
 static void memory_that_nobody_tells_of_is_a_dash_and_an_estimate_has_a_tilde(void **state)
@@ -519,6 +552,7 @@ int main(void)
         cmocka_unit_test(what_ran_before_the_agent_came_is_said),
         cmocka_unit_test(memory_that_nobody_tells_of_is_a_dash_and_an_estimate_has_a_tilde),
         cmocka_unit_test(executions_that_nobody_counts_are_said_and_are_not_zero),
+        cmocka_unit_test(counts_of_executions_that_were_given_up_are_marked),
         cmocka_unit_test(a_name_that_nobody_knows_is_a_dash),
         cmocka_unit_test(memory_of_a_process_that_was_over_before_it_was_seen_is_not_known),
         cmocka_unit_test(a_gap_is_shown_as_a_gap),

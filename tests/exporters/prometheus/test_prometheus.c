@@ -1053,6 +1053,24 @@ static void what_hooks_around_calls_do_not_know_has_no_series(void **state)
     }
     free(text);
 
+    /* What was counted before the hooks gave up is no total. */
+    struct ntk_snapshot *given_up = test_mixed_snapshot();
+    given_up->runtimes[MIXED_PRELOADED].no_executions = true;
+    given_up->runtimes[MIXED_PRELOADED].partial_executions = true;
+    given_up->runtimes[MIXED_PRELOADED].has &= ~(uint32_t)NTK_RUNTIME_HAS_EXECUTIONS;
+    update(given_up);
+    text = encode(false);
+    assert_null(
+        find_line(text, "execution_status_total", (const char *const[2]){ "\"preloaded\"", "" }));
+    assert_null(find_line(text, "execution_latency_seconds",
+                          (const char *const[2]){ "\"preloaded\"", "" }));
+    assert_null(find_line(text, "neuron_execution_latency_seconds_count",
+                          (const char *const[2]){ "\"preloaded\"", "" }));
+    assert_non_null(
+        find_line(text, "neuron_runtime_hooks_info",
+                  (const char *const[2]){ "executions_counted=\"partly\"", "\"preloaded\"" }));
+    free(text);
+
     /* Nor is a core idle that nobody times. */
     struct ntk_snapshot *untimed = test_mixed_snapshot();
     untimed->cores[MIXED_ATTACHED].has &= ~(uint32_t)NTK_CORE_HAS_BUSY;

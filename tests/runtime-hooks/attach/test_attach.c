@@ -680,6 +680,8 @@ static void executions_that_are_too_short_are_left_alone(void **state)
     assert_int_equal(seen.in_flight, 0);
     expect_said(f, "executions of process ");
     expect_said(f, "more than 1 %");
+    assert_int_equal(end_attach(f, SIGINT), 0);
+    assert_non_null(strstr(read_file(f->out), "calls that execute, then did not look any more"));
 }
 
 /* Calls of a thread that was inside one when they were given up, from further down its stack. */

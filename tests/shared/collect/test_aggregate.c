@@ -1208,6 +1208,23 @@ static void what_the_driver_counted_of_two_processes_is_given_to_neither(void **
     assert_int_equal(f->snapshot->cores[3].effective_flops.period, 77);
 }
 
+static void counts_of_executions_that_are_given_up_are_partial(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *fake = make_foreign(f, 0, 42, NTK_PROCESS_ATTACHED);
+    const struct ntk_runtime_sample *runtime;
+
+    see(f, fake);
+    execute(fake, 3, 1000);
+    sample(f, fake);
+    assert_false(finish(f)->runtimes[0].partial_executions);
+    fake->process.flags |= NTK_PROCESS_NO_EXECUTIONS;
+    sample(f, fake);
+    runtime = &finish(f)->runtimes[0];
+    assert_true(runtime->partial_executions);
+    assert_int_equal(runtime->has & NTK_RUNTIME_HAS_EXECUTIONS, 0);
+}
+
 static void executions_that_are_not_looked_at_are_absent_and_not_zero(void **state)
 {
     struct fixture *f = *state;
@@ -1228,6 +1245,7 @@ static void executions_that_are_not_looked_at_are_absent_and_not_zero(void **sta
     runtime = &finish(f)->runtimes[0];
     assert_int_equal(runtime->hooks, NTK_HOOKS_ATTACHED);
     assert_true(runtime->no_executions);
+    assert_false(runtime->partial_executions);
     assert_true(runtime->cores_guessed);
     assert_int_equal(runtime->has & (NTK_RUNTIME_HAS_EXECUTIONS | NTK_RUNTIME_HAS_IN_FLIGHT), 0);
     assert_int_equal(runtime->cores[0].has,
@@ -1808,6 +1826,7 @@ int main(void)
         TEST(the_driver_is_believed_about_the_core_and_the_calls_about_what_they_returned),
         TEST(without_a_counter_of_the_driver_busy_time_is_that_of_calls_and_says_so),
         TEST(what_the_driver_counted_of_two_processes_is_given_to_neither),
+        TEST(counts_of_executions_that_are_given_up_are_partial),
         TEST(executions_that_are_not_looked_at_are_absent_and_not_zero),
         TEST(a_core_of_another_runtime_is_not_idle_on_the_software_machine),
         TEST(of_another_runtime_stored_totals_go_on_without_what_nobody_watched),

@@ -95,6 +95,7 @@ static const struct member {
     M(RUNTIME, BOOL, ntk_runtime_sample, software),
     M(RUNTIME, BOOL, ntk_runtime_sample, cores_guessed),
     M(RUNTIME, BOOL, ntk_runtime_sample, no_executions),
+    M(RUNTIME, BOOL, ntk_runtime_sample, partial_executions),
     M(RUNTIME, BOOL, ntk_runtime_sample, ended),
     M(RUNTIME, TEXT, ntk_runtime_sample, tag),
     M(RUNTIME, TEXT, ntk_runtime_sample, error),
