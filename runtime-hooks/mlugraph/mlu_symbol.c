@@ -79,6 +79,10 @@ const char *mlu_device_name(int32_t device, char to[MLU_DEVICE_NAME_BYTES])
 
 static void node_fini(struct mlu_node *node)
 {
+    if (node->unknown) {
+        free((char *)node->unknown->name);
+        free(node->unknown);
+    }
     free(node->name);
     free(node->inputs);
     for (uint32_t i = 0; i < node->attr_count; i++) {
@@ -212,6 +216,15 @@ static bool is_in_cycle(uint32_t from, const json_t *nodes)
     return found;
 }
 
+/* Whether the node has that output; an unknown operator has each that is read. */
+static bool has_output(struct mlu_node *node, uint32_t output)
+{
+    if (node->unknown && output >= node->output_count && output < MLU_SYMBOL_OUTPUTS_MAX) {
+        node->output_count = output + 1;
+    }
+    return output < node->output_count;
+}
+
 static int read_inputs(struct reader *r, uint32_t index, struct mlu_node *node, const json_t *nodes,
                        const json_t *json)
 {
@@ -256,8 +269,8 @@ static int read_inputs(struct reader *r, uint32_t index, struct mlu_node *node, 
                              "stand in topological order",
                              index, node->name, i, entry->node);
         }
-        const struct mlu_node *producer = &r->symbol->nodes[entry->node];
-        if (entry->output >= producer->output_count) {
+        struct mlu_node *producer = &r->symbol->nodes[entry->node];
+        if (!has_output(producer, entry->output)) {
             return BAD("node %u \"%s\": input %zu is an output of node %u \"%s\" that is not "
                        "there; it has %u",
                        index, node->name, i, entry->node, producer->name, producer->output_count);
@@ -342,6 +355,22 @@ static int check_input_count(struct reader *r, uint32_t index, const struct mlu_
     return 0;
 }
 
+static int take_unknown(struct reader *r, struct mlu_node *node, const char *op_name)
+{
+    node->unknown = calloc(1, sizeof *node->unknown);
+    char *name = strdup(op_name);
+
+    if (!node->unknown || !name) {
+        free(name);
+        return ntk_err_no_memory(r->err);
+    }
+    *node->unknown =
+        (struct mlu_op){ .name = name, .kind = MLU_OP_KIND_COUNT, .roles = "+", .arguments = "" };
+    node->op = node->unknown;
+    node->output_count = 1;
+    return 0;
+}
+
 static int read_node(struct reader *r, uint32_t index, const json_t *nodes, const json_t *json)
 {
     static const char *const attr_keys[] = { "param", "attr", "attrs" };
@@ -379,10 +408,13 @@ static int read_node(struct reader *r, uint32_t index, const json_t *nodes, cons
                    : 0;
     }
     node->op = mlu_op_find(op_name);
-    if (!node->op) {
+    if (!node->op && !r->options->takes_unknown) {
         return ntk_err_set(r->err, -ENOTSUP, NTK_ERR_NO_OFFSET,
-                           "node %u \"%s\": the operator \"%s\" is not known", index, node->name,
-                           op_name);
+                           "node %u \"%s\": unknown operator \"%s\"", index, node->name, op_name);
+    }
+    ret = node->op ? 0 : take_unknown(r, node, op_name);
+    if (ret < 0) {
+        return ret;
     }
     if (symbol->operator_count == MLU_SYMBOL_OPERATORS_MAX) {
         return TOO_MANY("node %u \"%s\": more than %d operators", index, node->name,
@@ -390,6 +422,9 @@ static int read_node(struct reader *r, uint32_t index, const json_t *nodes, cons
     }
     node->order = symbol->operator_count;
     symbol->operators[symbol->operator_count++] = index;
+    if (node->unknown) {
+        return 0;
+    }
     ret = check_input_count(r, index, node);
     if (ret == 0) {
         ret = count_outputs(r, index, node);
@@ -523,7 +558,7 @@ static int read_heads(struct reader *r, const json_t *root)
             return BAD("head %zu is of a node that is not there; the file has %u", i,
                        symbol->node_count);
         }
-        if (head->output >= symbol->nodes[head->node].output_count) {
+        if (!has_output(&symbol->nodes[head->node], head->output)) {
             return BAD("head %zu is an output of node %u \"%s\" that is not there; it has %u", i,
                        head->node, symbol->nodes[head->node].name,
                        symbol->nodes[head->node].output_count);

@@ -49,6 +49,7 @@ struct mlu_attr {
 struct mlu_node {
     char *name;
     const struct mlu_op *op; /* NULL: a variable */
+    struct mlu_op *unknown;  /* op, when the table has none of that name; owns it and the name */
     uint32_t order;          /* among operators, MLU_SYMBOL_NONE for a variable */
     int32_t device;          /* of an operator: MLU_DEVICE_CPU or the id of an MLU */
     uint32_t output_count;
@@ -72,6 +73,9 @@ struct mlu_symbol {
 struct mlu_symbol_options {
     int32_t device_default;
     const struct ntk_map *groups; /* from the name of a group to the text of a device; NULL: none */
+    /* An unknown operator is one of the CPU: all its inputs arrive at run time, and it has the
+     * outputs that are read. Else the file is refused. */
+    bool takes_unknown;
 };
 
 /* -EBADMSG: not such a file, or one that contradicts itself; -EFBIG: beyond a bound; -ENOTSUP: an

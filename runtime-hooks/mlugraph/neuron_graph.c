@@ -76,10 +76,10 @@ const char *neuron_graph_parse_file(const struct ntk_opt_program *program, int a
     return argv[first];
 }
 
-int neuron_graph_read(const char *path, struct mlu_symbol *out_symbol)
+int neuron_graph_read(const char *path, bool takes_unknown, struct mlu_symbol *out_symbol)
 {
     const struct mlu_symbol_options options = { neuron_graph_devices.device_default,
-                                                &neuron_graph_devices.groups };
+                                                &neuron_graph_devices.groups, takes_unknown };
     struct ntk_err err = { 0 };
 
     return mlu_symbol_read(path, &options, out_symbol, &err) < 0 ? neuron_graph_fail(&err) : 0;

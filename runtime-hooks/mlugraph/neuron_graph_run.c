@@ -308,7 +308,7 @@ int neuron_graph_run(int argc, char **argv)
         path = NULL;
     }
     if (path) {
-        code = neuron_graph_read(path, &symbol);
+        code = neuron_graph_read(path, false, &symbol);
     }
     if (path && code == 0) {
         if (symbol.head_count == 0) {

@@ -5,6 +5,7 @@
 #include "runtime-hooks/mlugraph/mlu_fuse_symbol.h"
 #include "runtime-hooks/mlugraph/neuron_graph.h"
 #include "shared/base/json.h"
+#include "shared/base/log.h"
 
 static bool as_json;
 
@@ -89,6 +90,23 @@ static void put_json(struct ntk_buf *text, const struct mlu_symbol *symbol,
     ntk_buf_add_char(text, '\n');
 }
 
+static void say_unknown(const struct mlu_symbol *symbol)
+{
+    const struct mlu_node *first = NULL;
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < symbol->operator_count; i++) {
+        const struct mlu_node *node = &symbol->nodes[symbol->operators[i]];
+
+        first = first ? first : node->unknown ? node : NULL;
+        count += node->unknown != NULL;
+    }
+    if (first) {
+        ntk_log_warn(NULL, "unknown operators run on the CPU: %u, the first is \"%s\" (%s)", count,
+                     first->name, first->op->name);
+    }
+}
+
 int neuron_graph_segments(int argc, char **argv)
 {
     struct mlu_fuse_symbol fuse = { 0 };
@@ -102,10 +120,11 @@ int neuron_graph_segments(int argc, char **argv)
     if (!path) {
         return code;
     }
-    code = neuron_graph_read(path, &symbol);
+    code = neuron_graph_read(path, true, &symbol);
     if (code != 0) {
         return code;
     }
+    say_unknown(&symbol);
     if (mlu_fuse_symbol_init(&symbol, &fuse, &err) < 0 ||
         mlu_segments_find(&fuse.graph, &segments, &err) < 0) {
         ntk_err_prefix(&err, "%s", path);

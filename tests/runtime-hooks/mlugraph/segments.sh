@@ -64,6 +64,18 @@ symbol m0:e m0:0H
 [ "$("$graph" segments --json net.json)" = '{"operators":[{"name":"n0","op":"Concat","device":"mlu0"},{"name":"n1","op":"Concat","device":"mlu0"}],"segments":[{"device":"mlu0","ops":[0,1],"inputs":[0],"outputs":[1],"fire":0}]}' ] ||
     bad "--json: $("$graph" segments --json net.json)"
 
+# Unknown operators run on the CPU, whatever device they name, and have the outputs that are read.
+cat >warp.json <<'JSON'
+{"nodes": [{"op": "null", "name": "x", "inputs": []}, {"op": "relu", "name": "a", "inputs": [[0,0]]},
+ {"op": "relu", "name": "b", "inputs": [[1,0]]}, {"op": "Warp", "name": "w", "attrs": {"ctx": "mlu0"}, "inputs": [[2,0]]},
+ {"op": "relu", "name": "c", "inputs": [[3,2]]}, {"op": "relu", "name": "d", "inputs": [[4,0]]}], "heads": [[5,0], [3,0]]}
+JSON
+[ "$("$graph" segments warp.json 2>err)" = "device=mlu0 ops=0,1 inputs=0 outputs=1 fire=0
+device=mlu0 ops=3,4 inputs=3 outputs=4 fire=3" ] || bad "an unknown operator: $("$graph" segments warp.json 2>&1)"
+[ "$(cat err)" = 'neuron-graph: unknown operators run on the CPU: 1, the first is "w" (Warp)' ] || bad "an unknown operator: $(cat err)"
+"$graph" segments --json warp.json 2>/dev/null | grep -q '{"name":"w","op":"Warp","device":"cpu"}' || bad "an unknown operator in JSON"
+sed 's/\[3,2\]/[3,1024]/' warp.json >far.json
+
 # refused CODE SENTENCE COMMAND...: one line on stderr (a usage error has a second), nothing on stdout.
 refused() {
     local code=$1 sentence=$2 got
@@ -81,9 +93,10 @@ head -c 100 net.json >cut.json
 head -c 100000 /dev/zero | tr '\0' '[' >deep.json
 : >empty.json
 refused 1 "cycle.json: node 0 \"a\": it depends on itself" "$graph" segments cycle.json
-refused 1 "unknown.json: node 0 \"w\": the operator \"Warp\" is not known" "$graph" segments unknown.json
-refused 1 "escape.json: node 0" "$graph" segments escape.json
+refused 1 "unknown.json: node 0 \"w\": unknown operator \"Warp\"" "$graph" run unknown.json
+refused 1 "escape.json: node 0" "$graph" run escape.json
 grep -q $'\033' err && bad "an escape sequence reached the terminal"
+refused 1 "far.json: node 4 \"c\": input 0 is an output of node 3" "$graph" segments far.json
 refused 1 "cut.json: line 1" "$graph" segments cut.json
 refused 1 "deep.json: line 1" "$graph" segments deep.json
 refused 1 "empty.json: the file is empty" "$graph" segments empty.json

@@ -171,7 +171,7 @@ static void what_is_wrong_is_said(void **state)
         { "{'nodes': [7], 'heads': []}", "node 0 is not an object" },
         { "{'nodes': [{'name': 'x'}], 'heads': []}", "node 0 \"x\": it has no op" },
         { "{'nodes': [{'op': 'Teleport', 'name': 't', 'inputs': []}], 'heads': []}",
-          "node 0 \"t\": the operator \"Teleport\" is not known" },
+          "node 0 \"t\": unknown operator \"Teleport\"" },
         { "{'nodes': [" X ", {'op': 'relu', 'name': 'r', 'inputs': [[5, 0]]}], 'heads': []}",
           "node 1 \"r\": input 0 is of a node that is not there; the file has 2" },
         { "{'nodes': [" X ", {'op': 'relu', 'name': 'r', 'inputs': [[-1, 0]]}], 'heads': []}",
