@@ -262,6 +262,7 @@ static const struct popef_anchor *field_anchors(struct fields *fields, size_t *o
         anchor->is_per_replica = field_bool(fields);
         anchor->use_remote_buffers = field_bool(fields);
         anchor->repeats = field_i64(fields);
+        fields->is_bad = fields->is_bad || anchor->repeats < 0;
         anchor->tensor_info = field_tensor_info(fields);
         anchor->programs = field_programs(fields);
     }

@@ -231,6 +231,9 @@ static int check_metadata(const struct popef_metadata *metadata, struct popef_er
         if (ret == 0 && (unsigned)anchor->type > POPEF_TENSOR_OUTPUT) {
             ret = refuse(err, "anchor", "no type of tensor");
         }
+        if (ret == 0 && anchor->repeats < 0) {
+            ret = refuse(err, "anchor", "negative repeats");
+        }
     }
     const struct popef_program_name **map = ret == 0 ? map_sorted(metadata) : NULL;
     if (ret == 0 && !map) {

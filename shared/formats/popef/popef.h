@@ -169,7 +169,7 @@ struct popef_anchor {
     enum popef_tensor_type type;
     struct popef_programs programs; /* those that move it */
     bool use_remote_buffers;
-    int64_t repeats;
+    int64_t repeats; /* not negative */
 };
 
 struct popef_metadata {

@@ -269,6 +269,21 @@ static void any_byte_may_be_anything(void **state)
     }
 }
 
+static void negative_repeats_are_refused(void **state)
+{
+    static const char handle[] = "h2d_a"; /* before type, two flags and the repeats */
+    uint8_t bytes[VECTOR_BYTES_MAX];
+    size_t count = vector_bytes(4, bytes);
+    uint8_t *repeats = memmem(bytes, count, handle, sizeof handle - 1);
+
+    (void)state;
+    assert_non_null(repeats);
+    repeats += sizeof handle - 1 + 3;
+    assert_int_equal(parse(bytes, count, NULL), 0);
+    repeats[7] = 0x80;
+    assert_true(parse(bytes, count, NULL) < 0);
+}
+
 static void sizes_at_the_limits_of_64_bits_are_refused(void **state)
 {
     static const uint64_t values[] = { UINT64_MAX,        UINT64_MAX - 7,    UINT64_MAX - 48,
@@ -704,6 +719,7 @@ int main(void)
         cmocka_unit_test(the_metadata_vector_has_every_field),
         cmocka_unit_test(a_file_cut_at_any_byte_is_refused_except_between_blobs),
         cmocka_unit_test(any_byte_may_be_anything),
+        cmocka_unit_test(negative_repeats_are_refused),
         cmocka_unit_test(sizes_at_the_limits_of_64_bits_are_refused),
         cmocka_unit_test(each_error_has_its_code_and_sentence),
         cmocka_unit_test(an_executable_without_a_name_is_refused),

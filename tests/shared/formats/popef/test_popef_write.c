@@ -375,6 +375,11 @@ static void programs_are_written_in_their_order(void **state)
     assert_int_equal(popef_writer_write_metadata(writer, &metadata, NULL), 0);
     map[0].index = 5;
     assert_int_equal(popef_writer_write_metadata(writer, &metadata, NULL), -POPEF_ERROR_ARGUMENT);
+    map[0].index = 7;
+    struct popef_anchor anchor = { .tensor_info = { POPEF_F32, 0, { 0 } }, .repeats = -1 };
+    metadata.anchors = &anchor;
+    metadata.anchor_count = 1;
+    assert_int_equal(popef_writer_write_metadata(writer, &metadata, NULL), -POPEF_ERROR_ARGUMENT);
     assert_int_equal(popef_writer_close(writer, NULL), 0);
     assert_int_equal(popef_reader_open(&reader, NULL), 0);
     assert_int_equal(popef_reader_parse_file(reader, path, NULL), 0);
