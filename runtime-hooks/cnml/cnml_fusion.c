@@ -233,6 +233,7 @@ int cnml_fusion_compile(struct cnmlFusionOp *fusion, int core_version, int paral
                                  fusion->outputs, fusion->output_count, name, &fusion->program);
     if (status == CNML_STATUS_SUCCESS) {
         fusion->core_version = core_version;
+        fusion->core_count = fusion->core_count ? fusion->core_count : parallelism;
         for (int i = 0; i < fusion->op_count; i++) {
             cnml_op_mark(fusion->ops[i]);
         }

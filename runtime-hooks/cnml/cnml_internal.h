@@ -193,6 +193,7 @@ struct cnmlBaseOp {
     struct cnmlFusionOp *fusion;  /* that it belongs to; borrowed */
     struct cnml_program *program; /* compiled */
     int core_version;
+    int core_count; /* 0: not said */
 };
 
 struct cnmlFusionOp {
@@ -203,6 +204,7 @@ struct cnmlFusionOp {
     int input_count, output_count;
     struct cnml_program *program;
     int core_version;
+    int core_count; /* 0: not said */
 };
 
 /* Takes references of everything; checks counts, shapes, types. */

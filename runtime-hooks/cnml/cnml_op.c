@@ -278,6 +278,7 @@ int cnml_op_compile(struct cnmlBaseOp *op, int core_version, int parallelism)
                                  cnml_op_rows[op->work.id].name, &op->program);
     if (status == CNML_STATUS_SUCCESS) {
         op->core_version = core_version;
+        op->core_count = op->core_count ? op->core_count : parallelism;
         cnml_op_mark(op);
     }
     return status;

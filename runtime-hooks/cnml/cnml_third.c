@@ -189,24 +189,27 @@ cnmlStatus_t cnmlSetOperationComputingLayout(cnmlBaseOp_t op, cnmlDataOrder_t or
     return op->program ? CNML_STATUS_INVALIDPARAM : CNML_STATUS_SUCCESS;
 }
 
+/* Of an operator, or of a fusion operator: what it is compiled for stays, and may be said again. */
+static cnmlStatus_t value_set(int *value, int now, bool is_compiled)
+{
+    if (is_compiled) {
+        return *value == now ? CNML_STATUS_SUCCESS : CNML_STATUS_INVALIDPARAM;
+    }
+    *value = now;
+    return CNML_STATUS_SUCCESS;
+}
+
 cnmlStatus_t cnmlSetBaseOpCorenum(cnmlBaseOp_t op, int count)
 {
-    if (!op || count < 1) {
-        return CNML_STATUS_INVALIDARG;
-    }
-    return op->program ? CNML_STATUS_INVALIDPARAM : CNML_STATUS_SUCCESS;
+    return op && count >= 1 ? value_set(&op->core_count, count, op->program)
+                            : CNML_STATUS_INVALIDARG;
 }
 
 cnmlStatus_t cnmlSetBaseOpCoreVersion(cnmlBaseOp_t op, cnmlCoreVersion_t version)
 {
-    if (!op || cnml_version_check((int)version) != CNML_STATUS_SUCCESS) {
-        return CNML_STATUS_INVALIDARG;
-    }
-    if (op->program) {
-        return CNML_STATUS_INVALIDPARAM;
-    }
-    op->core_version = (int)version;
-    return CNML_STATUS_SUCCESS;
+    return op && cnml_version_check((int)version) == CNML_STATUS_SUCCESS
+               ? value_set(&op->core_version, (int)version, op->program)
+               : CNML_STATUS_INVALIDARG;
 }
 
 cnmlStatus_t cnmlCompileBaseOp_V2(cnmlBaseOp_t op)
@@ -218,22 +221,15 @@ cnmlStatus_t cnmlCompileBaseOp_V2(cnmlBaseOp_t op)
 
 cnmlStatus_t cnmlSetFusionOpCorenum(cnmlFusionOp_t op, int count)
 {
-    if (!op || count < 1) {
-        return CNML_STATUS_INVALIDARG;
-    }
-    return op->program ? CNML_STATUS_INVALIDPARAM : CNML_STATUS_SUCCESS;
+    return op && count >= 1 ? value_set(&op->core_count, count, op->program)
+                            : CNML_STATUS_INVALIDARG;
 }
 
 cnmlStatus_t cnmlSetFusionOpCoreVersion(cnmlFusionOp_t op, cnmlCoreVersion_t version)
 {
-    if (!op || cnml_version_check((int)version) != CNML_STATUS_SUCCESS) {
-        return CNML_STATUS_INVALIDARG;
-    }
-    if (op->program) {
-        return CNML_STATUS_INVALIDPARAM;
-    }
-    op->core_version = (int)version;
-    return CNML_STATUS_SUCCESS;
+    return op && cnml_version_check((int)version) == CNML_STATUS_SUCCESS
+               ? value_set(&op->core_version, (int)version, op->program)
+               : CNML_STATUS_INVALIDARG;
 }
 
 cnmlStatus_t cnmlCompileFusionOp_V2(cnmlFusionOp_t op)

@@ -83,7 +83,7 @@ static const struct {
     int version_1, version_2, version_3;
 } cards[] = {
     { 5, "MLU100", 8, 1, 1, 3 }, /* CNRT_1H16, CNRT_1H16, CNRT_MLU100 */
-    { 6, "MLU270", 4, 2, 1, 5 }, /* CNRT_CORE_VERSION_UNKNOWN, -, CNRT_MLU270 */
+    { 6, "MLU270", 4, 2, 1, 5 }, /* CNRT_UNKNOWN, -, CNRT_MLU270 */
 };
 
 static size_t card(void)

@@ -80,6 +80,13 @@ int main(void)
     CHECK(cnmlSetBaseOpCorenum(softmax, 4));
     CHECK(cnmlSetBaseOpCoreVersion(softmax, CNML_MLU270));
     CHECK(cnmlCompileBaseOp_V2(softmax));
+    CHECK(cnmlSetBaseOpCorenum(softmax, 4)); /* as clients do before each forward */
+    CHECK(cnmlSetBaseOpCoreVersion(softmax, CNML_MLU270));
+    if (cnmlSetBaseOpCorenum(softmax, 1) != CNML_STATUS_INVALIDPARAM ||
+        cnmlSetBaseOpCoreVersion(softmax, CNML_MLU220) != CNML_STATUS_INVALIDPARAM) {
+        puts("another core number or version after compiling");
+        return 1;
+    }
     CHECK(cnmlCreateFusionOp(&fusion));
     CHECK(cnmlFuseOp(conv, fusion));
     CHECK(cnmlFuseOp(relu, fusion));
@@ -87,6 +94,13 @@ int main(void)
     CHECK(cnmlSetFusionOpCorenum(fusion, 4));
     CHECK(cnmlSetFusionOpCoreVersion(fusion, CNML_MLU270));
     CHECK(cnmlCompileFusionOp_V2(fusion));
+    CHECK(cnmlSetFusionOpCorenum(fusion, 4));
+    CHECK(cnmlSetFusionOpCoreVersion(fusion, CNML_MLU270));
+    if (cnmlSetFusionOpCorenum(fusion, 8) != CNML_STATUS_INVALIDPARAM ||
+        cnmlSetFusionOpCoreVersion(fusion, CNML_MLU220) != CNML_STATUS_INVALIDPARAM) {
+        puts("another core number or version of a compiled fusion");
+        return 1;
+    }
     CHECK(cnrtMalloc(&in_mlu, sizeof in_host));
     CHECK(cnrtMalloc(&out_mlu, sizeof out_host));
     CHECK(cnrtMemcpy(in_mlu, in_host, sizeof in_host, CNRT_MEM_TRANS_DIR_HOST2DEV));

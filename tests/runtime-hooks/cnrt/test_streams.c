@@ -98,7 +98,7 @@ static void the_facts_of_a_device_are_told(void **state)
     assert_int_equal(mib, 16384);
     assert_int_equal(cnrtGetDeviceMemorySize(NULL), CNRT_RET_ERR_INVALID);
     assert_int_equal(cnrtGetHardwareVersion(&version), CNRT_RET_SUCCESS);
-    assert_int_equal(version.core_version, CNRT_CORE_VERSION_UNKNOWN); /* a card after its time */
+    assert_int_equal(version.core_version, CNRT_UNKNOWN); /* a card after its time */
     assert_int_equal(cnrtGetDeviceCapability(&cap, 12345), CNRT_RET_ERR_NODEV);
 }
 

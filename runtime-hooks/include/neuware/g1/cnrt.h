@@ -125,11 +125,7 @@ typedef enum cnrtChannelType {
     CNRT_CHANNEL_TYPE_3 = 3
 } cnrtChannelType_t;
 
-typedef enum cnrtCoreVersion {
-    CNRT_1H8 = 0,
-    CNRT_1H16 = 1,
-    CNRT_CORE_VERSION_UNKNOWN = 2
-} cnrtCoreVersion_t;
+typedef enum cnrtCoreVersion { CNRT_1H8 = 0, CNRT_1H16 = 1, CNRT_UNKNOWN = 2 } cnrtCoreVersion_t;
 
 /* A digit for each dimension, from the slowest to the fastest: N 0, C 1, H 2, W 3. */
 typedef enum cnrtDimOrder { CNRT_NCHW = 0x0123, CNRT_NHWC = 0x0231 } cnrtDimOrder_t;
