@@ -127,10 +127,9 @@ static const struct ntk_opt_program program = {
         "Executes a NEFF on a NeuronCore and records what the core does. Inputs are zero, or "
         "read from the FILE given for their NAME (raw bytes, or .npy).",
     .options = options,
-    .epilogue =
-        "The library is $NEURON_LIBNRT, else the loader's libnrt.so.1, else the one in\n"
-        "/opt/aws/neuron/lib, else, on a machine without a Neuron driver, the software runtime\n"
-        "of this installation. It is printed on stderr.",
+    .epilogue = "The library is $NEURON_LIBNRT, else the loader's libnrt.so.1, else the one in\n"
+                "/opt/aws/neuron/lib, else, on a machine without a Neuron driver, the software\n"
+                "runtime of this installation. It is printed on stderr.",
 };
 
 struct plan {

@@ -74,8 +74,8 @@ static const struct ntk_opt_program program = {
     .summary = "Records what a NEFF does on a NeuronCore, and analyses it.",
     .options = options,
     .stop_at_operand = true,
-    .epilogue =
-        "neuron-profile COMMAND --help explains a command. neuron-explorer is the same program.",
+    .epilogue = "neuron-profile COMMAND --help explains a command. neuron-explorer is another\n"
+                "name of this program.",
     .subcommands = command_names,
 };
 

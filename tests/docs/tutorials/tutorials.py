@@ -4,7 +4,7 @@
 
 A page's blocks marked `console` hold commands after "$ " and, below each, what it prints. All commands of a page run one
 after the other in one scratch folder; a line that ends in a backslash goes on in the next, and a here-document up to its word. --update
-writes into the pages what the commands print.
+writes into the pages what the commands print. The line that names the library lies where the build does and is not shown.
 
 A comment `<!-- picture: FILE.html WIDTHxHEIGHT -->` before an image says of which file that the commands made it is a
 screenshot. Where there is a Chromium the file must show as much again; --update takes the picture anew.
@@ -21,6 +21,7 @@ from browser import Browser  # noqa: E402
 
 FENCE = "```"
 OTHERS = ["../graph.md"]
+LIBRARY = re.compile(r"neuron-\w+: library /.*libnrt\.so\.1 \(software\)$")
 
 # The rows, and the shares beside their names, which come after them.
 DRAWN = """document.documentElement?.dataset.state === 'complete' &&
@@ -69,7 +70,7 @@ def run(command_lines, folder, environment):
         ["bash", "-c", command], cwd=folder, env=environment, timeout=120,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     lines = done.stdout.decode().splitlines()
-    return done.returncode, [line.rstrip() for line in lines]
+    return done.returncode, [line.rstrip() for line in lines if not LIBRARY.match(line)]
 
 
 def screenshot(html, size, png):

@@ -36,20 +36,6 @@ epilog SLURM_JOB_ID=7
 prolog SLURM_JOB_ID=7 'SLURM_JOB_GRES=gpu:trainium:2(IDX:4-5)'
 is $'4: 7\n5: 7'
 epilog SLURM_JOB_ID=7
-# What a task is told of its cores.
-told() { # EXPECTED VARIABLE=VALUE...
-    local said
-    said=$(env NEURON_SLURM_CORES=2 "${@:2}" sh "$scripts/neuron-slurm-task-prolog")
-    [ "$said" = "$1" ] || fail "a task with ${*:2} is told '$said'"
-}
-told 'export NEURON_RT_VISIBLE_CORES=0,1,2,3,6,7' SLURM_JOB_GPUS=0-1,3
-told 'export NEURON_RT_VISIBLE_CORES=6,7' SLURM_JOB_GPUS=0-1,3 SLURM_STEP_GPUS=3
-told 'export NEURON_RT_VISIBLE_CORES=3,6,7' SLURM_JOB_GPUS=0-1,3 SLURM_LOCALID=1 'SLURM_STEP_TASKS_PER_NODE=2(x4)'
-told 'export NEURON_RT_VISIBLE_CORES=6,7' SLURM_JOB_GPUS=3 SLURM_LOCALID=1 SLURM_STEP_TASKS_PER_NODE=3 # no even parts
-told 'export NEURON_RT_VISIBLE_CORES=6,7' SLURM_JOB_GPUS=3 SLURM_LOCALID=1 SLURM_STEP_TASKS_PER_NODE=2,3
-told 'export NEURON_RT_VISIBLE_CORES=5' SLURM_JOB_GPUS=5 NEURON_SLURM_UNIT=core
-told '' SLURM_JOB_GPUS=3 NEURON_RT_VISIBLE_CORES=0
-told '' SLURM_JOB_ID=7
 # What is no job, holds nothing, or cannot be written stops no job.
 prolog SLURM_JOB_ID=7
 prolog SLURM_JOB_GPUS=0
