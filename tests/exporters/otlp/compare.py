@@ -6,7 +6,7 @@ import sys
 from decode import points
 
 INSTANCE = {"availability_zone", "instance_id", "instance_name", "instance_type", "region", "subnet_id", "ultraserver_id"}
-OWN = ("process_", "neuron_monitor_output_")  # of the program, and there are two
+OWN = ("process_", "neuron_monitor_output_", "neuron_monitor_report_")  # of the program, and there are two
 UNITS = {"s": "seconds", "By": "bytes", "1": "ratio"}
 
 

@@ -45,16 +45,17 @@ serve_page() { # REPORTS FILE: the input stays open while the page is fetched
     exec 7>&-
     wait $server || fail "no page: $(cat prometheus.err)"
 }
+steady() { grep -Ev "^(process_|neuron_monitor_report_age_seconds)" "$1"; } # what does not change with the time
 page_has() { # The last report is on it, and no last counts, when four answers are one.
     local at
     at=$(sed -n 's/.* at port //p' prometheus.out)
     curl -sf "http://127.0.0.1:$at/metrics" >"$2" || return 0
-    if [ "$(grep -c . "$2")" -gt 0 ] && cmp -s "$2.before" <(grep -v ^process_ "$2"); then
+    if [ "$(grep -c . "$2")" -gt 0 ] && cmp -s "$2.before" <(steady "$2"); then
         echo >>"$2.same"
     else
         : >"$2.same"
     fi
-    grep -v ^process_ "$2" >"$2.before"
+    steady "$2" >"$2.before"
     [ "$(wc -l <"$2.same")" -lt 3 ] || echo yes
 }
 serve_page reports page.end
