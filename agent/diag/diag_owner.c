@@ -5,57 +5,27 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "agent/diag/diag.h"
 #include "shared/abi/soft_abi.h"
 #include "shared/base/process.h"
 #include "shared/base/str.h"
+#include "shared/device/node_holder.h"
 #include "shared/device/soft_holder.h"
-
-#define FILES_MAX 65536u /* of a process */
-
-static bool has_open(const char *pid, const char *node)
-{
-    char path[300];
-    const struct dirent *entry;
-    size_t looked = 0;
-    bool found = false;
-    DIR *dir;
-
-    (void)snprintf(path, sizeof path, "/proc/%s/fd", pid);
-    dir = opendir(path);
-    if (!dir) {
-        return false; /* another user's */
-    }
-    while (!found && looked++ < FILES_MAX && (entry = readdir(dir))) {
-        char target[64];
-        ssize_t got = readlinkat(dirfd(dir), entry->d_name, target, sizeof target - 1);
-
-        if (got > 0) {
-            target[got] = '\0';
-            found = strcmp(target, node) == 0;
-        }
-    }
-    closedir(dir);
-    return found;
-}
 
 static uint32_t node_holder(uint32_t device, uint32_t except)
 {
-    char node[32];
     const struct dirent *entry;
     uint32_t pid = 0;
     DIR *dir = opendir("/proc");
 
-    (void)snprintf(node, sizeof node, "/dev/neuron%u", device);
     while (dir && pid == 0 && (entry = readdir(dir))) {
         uint64_t number;
 
         if (isdigit((unsigned char)entry->d_name[0]) &&
             ntk_str_parse_u64(entry->d_name, &number) == 0 && number != (uint64_t)getpid() &&
-            number != except && has_open(entry->d_name, node)) {
+            number != except && ntk_device_nodes_open("/proc", (uint32_t)number) >> device & 1) {
             pid = (uint32_t)number;
         }
     }

@@ -32,6 +32,19 @@ static void add_line(struct ntk_buf *out, const char *text)
     ntk_buf_add_format(out, "%s%s\n", line, is_long ? "..." : "");
 }
 
+/* A device that the driver tells nothing of, or none at all. */
+static bool is_unknown(const struct ntk_host *host)
+{
+    const struct ntk_health_sample *worst;
+
+    for (size_t i = 0; host->snapshot && i < host->snapshot->device_count; i++) {
+        if (ntk_health_driver_verdict(&host->snapshot->devices[i], &worst) == NTK_HEALTH_UNKNOWN) {
+            return true;
+        }
+    }
+    return !host->snapshot || host->snapshot->device_count == 0;
+}
+
 /* The first one that counts; NULL: none. */
 static const struct ntk_health_sample *problem_find(const struct ntk_host *host, uint32_t reasons,
                                                     const struct ntk_device_sample **out_device)
@@ -42,7 +55,9 @@ static const struct ntk_health_sample *problem_find(const struct ntk_host *host,
         for (size_t k = 0; k < device->health_count; k++) {
             uint32_t reason = device->health[k].reason;
 
+            /* A process is no witness, unless the user names such a reason. */
             if (reasons & 1u << reason &&
+                (reasons != NTK_HEALTH_ALL_REASONS || !ntk_health_reason_is_of_process(reason)) &&
                 ntk_health_reasons[reason].verdict == NTK_HEALTH_UNHEALTHY) {
                 *out_device = device;
                 return &device->health[k];
@@ -67,7 +82,7 @@ int ntk_health_write_condition(const struct ntk_host *hosts, size_t count, uint3
             add_line(out, text);
             return NTK_HEALTH_CONDITION_PROBLEM;
         }
-        if (!unknown && ntk_health_host_judge(&hosts[h]).verdict == NTK_HEALTH_UNKNOWN) {
+        if (!unknown && is_unknown(&hosts[h])) {
             unknown = &hosts[h];
         }
     }

@@ -116,11 +116,12 @@ replace() {
 # 1 when the node is to be drained.
 check_health() {
     [ "${NEURON_SLURM_HEALTH:-off}" = drain ] || return 0
-    verdict=$(timeout 10 neuron-monitor health --for 500ms 2>/dev/null)
+    # Without what only processes report: a job must not take the node from the others.
+    verdict=$(timeout 10 neuron-monitor health --npd --for 500ms 2>/dev/null)
     code=$?
-    [ $code -le 3 ] || say "the health of the devices is not known: neuron-monitor health ends with $code"
+    [ $code -le 2 ] || say "the health of the devices is not known: neuron-monitor health ends with $code"
     [ $code = 1 ] || return 0 # unknown is no reason to lose a node
-    reason=$(printf '%s\n' "$verdict" | awk '$2 == "unhealthy" { print "neuron" $1 " is unhealthy: " $4; exit }')
+    reason=$(printf '%s\n' "$verdict" | awk -F ': ' 'sub(/^device /, "neuron", $1) { print $1 " is unhealthy: " $2; exit }')
     say "${reason:-a device is unhealthy}: the node is drained"
     if [ -n "${SLURMD_NODENAME:-}" ] && command -v scontrol >/dev/null; then
         scontrol update "NodeName=$SLURMD_NODENAME" State=DRAIN "Reason=${reason:-a Neuron device is unhealthy}" >&2 || true

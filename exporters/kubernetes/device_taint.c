@@ -16,14 +16,13 @@ void ntk_device_verdicts_make(const struct ntk_snapshot *snapshot, struct ntk_de
     memset(out, 0, sizeof *out);
     for (size_t i = 0; i < snapshot->device_count && out->count < NTK_TOPOLOGY_DEVICES_MAX; i++) {
         const struct ntk_device_sample *device = &snapshot->devices[i];
-        bool is_known = device->has & NTK_DEVICE_HAS_HEALTH && device->verdict <= 2;
-        bool has_reason = is_known && device->health_count > 0;
+        const struct ntk_health_sample *worst;
+        enum ntk_health_verdict verdict = ntk_health_driver_verdict(device, &worst);
 
         out->rows[out->count].index = device->index;
-        out->rows[out->count].verdict =
-            is_known ? (enum ntk_health_verdict)device->verdict : NTK_HEALTH_UNKNOWN;
-        out->rows[out->count].reason = has_reason && device->verdict == NTK_HEALTH_UNHEALTHY
-                                           ? (enum ntk_health_reason)device->health[0].reason
+        out->rows[out->count].verdict = verdict;
+        out->rows[out->count].reason = worst && verdict == NTK_HEALTH_UNHEALTHY
+                                           ? (enum ntk_health_reason)worst->reason
                                            : (enum ntk_health_reason)0;
         out->count++;
     }

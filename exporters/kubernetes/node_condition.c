@@ -48,16 +48,17 @@ static void set_reason(struct ntk_node_condition *out, enum ntk_health_reason re
     }
 }
 
-/* One more device with this verdict. */
-static void add_device(struct ntk_node_condition *out, const struct ntk_device_sample *device)
+/* One more device with this verdict, which rests on this reason. */
+static void add_device(struct ntk_node_condition *out, const struct ntk_device_sample *device,
+                       const struct ntk_health_sample *health)
 {
     size_t used = strlen(out->message);
     char text[NTK_HEALTH_SENTENCE_BYTES];
 
-    if (device->health_count == 0) {
+    if (!health) {
         return;
     }
-    ntk_health_reason_format(device->index, device->health[0].reason, text, sizeof text);
+    ntk_health_reason_format(device->index, health->reason, text, sizeof text);
     if (used + 2 + strlen(text) < sizeof out->message) {
         (void)snprintf(out->message + used, sizeof out->message - used, "%s%s", used ? "; " : "",
                        text);
@@ -71,10 +72,9 @@ void ntk_node_condition_make(const struct ntk_snapshot *snapshot, struct ntk_nod
 
     memset(out, 0, sizeof *out);
     for (size_t i = 0; i < snapshot->device_count; i++) {
-        const struct ntk_device_sample *device = &snapshot->devices[i];
-        bool is_known = device->has & NTK_DEVICE_HAS_HEALTH;
+        const struct ntk_health_sample *health;
 
-        ntk_health_node_add(&node, is_known ? device->verdict : NTK_HEALTH_UNKNOWN);
+        ntk_health_node_add(&node, ntk_health_driver_verdict(&snapshot->devices[i], &health));
     }
     if (!node.is_known) {
         node.verdict = NTK_HEALTH_UNKNOWN;
@@ -82,12 +82,12 @@ void ntk_node_condition_make(const struct ntk_snapshot *snapshot, struct ntk_nod
     }
     for (size_t i = 0; i < snapshot->device_count && node.verdict != NTK_HEALTH_HEALTHY; i++) {
         const struct ntk_device_sample *device = &snapshot->devices[i];
+        const struct ntk_health_sample *health;
 
-        if (!(device->has & NTK_DEVICE_HAS_HEALTH) || device->verdict != node.verdict) {
-            continue;
+        if (ntk_health_driver_verdict(device, &health) == node.verdict) {
+            add_device(out, device, health);
+            worst = worst ? worst : health;
         }
-        add_device(out, device);
-        worst = !worst && device->health_count ? device->health : worst;
     }
     out->status = statuses[node.verdict].status;
     ntk_str_copy(out->reason, sizeof out->reason, statuses[node.verdict].reason);

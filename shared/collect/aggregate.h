@@ -97,7 +97,17 @@ struct ntk_health *ntk_aggregate_health(struct ntk_aggregate *aggregate);
 bool ntk_aggregate_has_process(const struct ntk_aggregate *aggregate);
 /* Whether a process is on the software machine. */
 bool ntk_aggregate_has_software_process(const struct ntk_aggregate *aggregate);
-/* An execution on a core (global physical) ended with this status; its counters follow. */
+/* Whether a process has a core (global physical) of the tree: only then is it believed about the
+ * core's health. Without this, as in tests of hand-made readings, it always is. */
+typedef bool ntk_aggregate_has_core(void *ctx, const struct ntk_ring_process *process,
+                                    uint32_t core);
+void ntk_aggregate_set_has_core(struct ntk_aggregate *aggregate, ntk_aggregate_has_core *has_core,
+                                void *ctx);
+/* The process whose records are handed in until the next call; borrowed. key: of its segment. */
+void ntk_aggregate_set_speaker(struct ntk_aggregate *aggregate, const char *key,
+                               const struct ntk_ring_process *process);
+/* An execution of the speaker on a core (global physical) ended with this status; its counters
+ * follow. */
 void ntk_aggregate_failure(struct ntk_aggregate *aggregate, uint32_t core, uint32_t nrt_status,
                            bool is_new);
 /* Whether some core of the machine is known through no segment, so that the tree's counters are

@@ -124,12 +124,55 @@ bool ntk_aggregate_has_process(const struct ntk_aggregate *aggregate)
     return aggregate->runtimes.count > 0;
 }
 
+void ntk_aggregate_set_has_core(struct ntk_aggregate *aggregate, ntk_aggregate_has_core *has_core,
+                                void *ctx)
+{
+    aggregate->has_core = has_core;
+    aggregate->has_core_ctx = ctx;
+}
+
+void ntk_aggregate_set_speaker(struct ntk_aggregate *aggregate, const char *key,
+                               const struct ntk_ring_process *process)
+{
+    aggregate->speaker = process;
+    aggregate->speaker_runtime = ntk_map_get(&aggregate->by_key, key);
+}
+
+void ntk_aggregate_see_held(struct ntk_aggregate *aggregate, struct runtime_state *runtime,
+                            const struct ntk_runtime_reading *reading)
+{
+    for (size_t i = 0; i < reading->core_count; i++) {
+        struct core_state *state = reading->cores[i].owned && !reading->ended
+                                       ? ntk_aggregate_core_state(runtime, reading->cores[i].core)
+                                       : NULL;
+
+        if (state && !state->is_held) {
+            state->is_held = !aggregate->has_core ||
+                             aggregate->has_core(aggregate->has_core_ctx, reading->process,
+                                                 reading->cores[i].core);
+        }
+    }
+}
+
+/* Whether the runtime was seen to have the core; at its end nobody can see that any more. */
+static bool was_held(const struct ntk_aggregate *aggregate, const struct runtime_state *runtime,
+                     uint32_t core)
+{
+    return !aggregate->has_core || (runtime && core < NTK_SEGMENT_CORES && runtime->cores[core] &&
+                                    runtime->cores[core]->is_held);
+}
+
 void ntk_aggregate_failure(struct ntk_aggregate *aggregate, uint32_t core, uint32_t nrt_status,
                            bool is_new)
 {
     uint32_t per_device = aggregate->tree.cores_per_device;
 
-    if (per_device > 0 && core < aggregate->tree.device_count * per_device) {
+    if (per_device == 0 || core >= aggregate->tree.device_count * per_device) {
+        return;
+    }
+    if (was_held(aggregate, aggregate->speaker_runtime, core) ||
+        (aggregate->speaker &&
+         aggregate->has_core(aggregate->has_core_ctx, aggregate->speaker, core))) {
         ntk_health_execution(aggregate->health, core / per_device, core % per_device, nrt_status,
                              is_new, aggregate->moment);
     }
@@ -163,9 +206,19 @@ static struct ntk_machine_answer find_machine(const struct ntk_aggregate *aggreg
     return answer;
 }
 
-/* The LNC that a tool shows: what the running processes agree on, else the environment, else the
- * family's default. */
-static uint32_t choose_lnc(const struct ntk_aggregate *aggregate, const struct ntk_machine *machine)
+static bool holds_some_core(const struct ntk_aggregate *aggregate,
+                            const struct runtime_state *runtime)
+{
+    for (uint32_t core = 0; core < NTK_SEGMENT_CORES; core++) {
+        if (was_held(aggregate, runtime, core)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What the running processes agree on; 0: they do not, or there are none. */
+static uint32_t agreed_lnc(const struct ntk_aggregate *aggregate, bool only_holders)
 {
     uint32_t agreed = 0;
     bool differ = false;
@@ -173,15 +226,23 @@ static uint32_t choose_lnc(const struct ntk_aggregate *aggregate, const struct n
     ntk_vec_each(struct runtime_state *, runtime, &aggregate->runtimes) {
         uint32_t lnc = (*runtime)->sample.lnc;
 
-        if ((*runtime)->sampled && !(*runtime)->ended) {
+        if ((*runtime)->sampled && !(*runtime)->ended &&
+            (!only_holders || holds_some_core(aggregate, *runtime))) {
             differ = differ || (agreed != 0 && agreed != lnc);
             agreed = lnc;
         }
     }
-    if (agreed != 0 && !differ) {
-        return agreed;
-    }
-    return ntk_machine_lnc(machine);
+    return differ ? 0 : agreed;
+}
+
+/* The LNC that a tool shows: what the running processes agree on, those that have cores before
+ * all, else the environment, else the family's default. */
+static uint32_t choose_lnc(const struct ntk_aggregate *aggregate, const struct ntk_machine *machine)
+{
+    uint32_t agreed = agreed_lnc(aggregate, true);
+
+    agreed = agreed ? agreed : agreed_lnc(aggregate, false);
+    return agreed ? agreed : ntk_machine_lnc(machine);
 }
 
 void ntk_aggregate_build_hardware(struct ntk_aggregate *aggregate, struct ntk_snapshot *snapshot)
@@ -282,7 +343,7 @@ static void build_stacks(const struct ntk_aggregate *aggregate, const struct ntk
     }
 }
 
-/* What all processes did on the cores, to who judges. */
+/* What processes did on the cores that they had, to who judges. */
 static void tell_work(struct ntk_aggregate *aggregate, const struct ntk_snapshot *snapshot)
 {
     const struct ntk_health_time now = { snapshot->monotonic_ns, snapshot->realtime_ns };
@@ -292,14 +353,14 @@ static void tell_work(struct ntk_aggregate *aggregate, const struct ntk_snapshot
 
     count = count < NTK_AGGREGATE_CORES_MAX ? count : NTK_AGGREGATE_CORES_MAX;
     memset(work, 0, count * sizeof *work);
-    for (size_t r = 0; r < snapshot->runtime_count; r++) {
-        const struct ntk_runtime_sample *runtime = &snapshot->runtimes[r];
+    ntk_vec_each(struct runtime_state *, runtime, &aggregate->runtimes) {
+        const struct ntk_runtime_sample *sample = &(*runtime)->sample;
 
-        for (size_t c = 0; c < runtime->core_count; c++) {
-            struct ntk_core_sample core = ntk_snapshot_watched_core(&runtime->cores[c]);
+        for (size_t c = 0; (*runtime)->sampled && c < sample->core_count; c++) {
+            struct ntk_core_sample core = ntk_snapshot_watched_core(&sample->cores[c]);
 
-            if (core.core < count) {
-                work[core.core].is_owned = work[core.core].is_owned || !runtime->ended;
+            if (core.core < count && was_held(aggregate, *runtime, core.core)) {
+                work[core.core].is_owned = work[core.core].is_owned || !sample->ended;
                 work[core.core].completed += core.outcome[NTK_OUTCOME_COMPLETED].period;
                 work[core.core].hardware_errors += core.error_class[NTK_ERROR_HARDWARE].period;
                 work[core.core].timeouts += core.outcome[NTK_OUTCOME_TIMED_OUT].period;

@@ -216,6 +216,7 @@ int ntk_aggregate_runtime_first(struct ntk_aggregate *aggregate,
     if (!runtime->key || !runtime->peaks) {
         goto out;
     }
+    ntk_aggregate_see_held(aggregate, runtime, reading);
     if (older) {
         runtime->events_read_base = reading->events_read;
         runtime->events_lost_base = reading->events_lost;

@@ -122,6 +122,7 @@ int ntk_aggregate_runtime(struct ntk_aggregate *aggregate,
     if (runtime->sampled) {
         return 0; /* one per period; an ended process has said all */
     }
+    ntk_aggregate_see_held(aggregate, runtime, reading);
     if (!ntk_aggregate_take_row(aggregate, runtime, reading->process) && !reading->ended) {
         runtime->waits = true; /* its baselines stay: nothing of it is lost */
         return 0;

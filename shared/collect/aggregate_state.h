@@ -44,6 +44,7 @@ struct unwatched {
 
 struct core_state {
     bool known;
+    bool is_held;       /* the process was seen to have it */
     bool moved;         /* the histograms changed last time: read them once more */
     uint64_t read_ns;   /* when the counters were last read; 0 not yet */
     uint64_t window_ns; /* between the readings of this period, 0 when it has no two */
@@ -203,8 +204,12 @@ struct ntk_aggregate {
     uint64_t error_total[NTK_ERROR_CLASS_COUNT];
 
     struct ntk_health *health;
-    struct ntk_health_time moment; /* at which sources read */
-    struct ntk_device_tree tree;   /* devices points to tree_devices */
+    ntk_aggregate_has_core *has_core;
+    void *has_core_ctx;
+    const struct ntk_ring_process *speaker; /* NULL: believed, as without has_core */
+    struct runtime_state *speaker_runtime;  /* NULL: seen for the first time */
+    struct ntk_health_time moment;          /* at which sources read */
+    struct ntk_device_tree tree;            /* devices points to tree_devices */
     struct ntk_device_info tree_devices[NTK_DEVICES_MAX];
     struct ntk_device_reading readings[NTK_DEVICES_MAX];
     size_t reading_count;
@@ -292,6 +297,9 @@ struct ntk_histogram ntk_aggregate_histogram_of(struct ntk_aggregate *aggregate,
 void ntk_aggregate_core_counters(const struct ntk_ring_core *core, uint64_t out[NTK_CORE_COUNTS]);
 /* Made when it is first asked for; NULL for a core that cannot be, or without memory. */
 struct core_state *ntk_aggregate_core_state(struct runtime_state *runtime, uint32_t core);
+/* Remembers which of its cores a living process has. */
+void ntk_aggregate_see_held(struct ntk_aggregate *aggregate, struct runtime_state *runtime,
+                            const struct ntk_runtime_reading *reading);
 int ntk_aggregate_take_cores(struct ntk_aggregate *aggregate, struct runtime_state *runtime,
                              const struct ntk_runtime_reading *reading,
                              struct ntk_runtime_sample *out);

@@ -137,6 +137,8 @@ int ntk_collector_create(const struct ntk_collector_options *options,
     if (ret < 0) {
         goto out;
     }
+    ntk_aggregate_set_has_core(collector->aggregate, ntk_source_device_has_core,
+                               collector->sources[SOURCE_DEVICE].state);
     /*
      * The baselines of the first period. Reading a device tree may take long, so it comes first and
      * the period starts behind it: a core that is busy all the time was busy all the period.

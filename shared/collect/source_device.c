@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "shared/collect/holders.h"
 #include "shared/collect/source.h"
 #include "shared/device/device.h"
 
@@ -29,6 +30,7 @@ struct source_device {
     struct ntk_device_reading *readings; /* NTK_DEVICES_MAX */
     const char *hooks_dir;               /* NULL: found */
     struct ntk_finding findings[NTK_FINDINGS_MAX];
+    struct ntk_holders holders;
 };
 
 /* Who judges hears of another tree before anything is read from it. */
@@ -167,6 +169,7 @@ static void source_device_destroy(void *state)
     struct source_device *source = state;
 
     ntk_device_source_close(source->device);
+    ntk_holders_fini(&source->holders);
     free(source->readings);
     free(source);
 }
@@ -177,6 +180,16 @@ static const struct ntk_collect_source_ops ops = {
     .sample = source_device_sample,
     .destroy = source_device_destroy,
 };
+
+bool ntk_source_device_has_core(void *source_device, const struct ntk_ring_process *process,
+                                uint32_t core)
+{
+    struct source_device *source = source_device;
+
+    return ntk_holders_has(&source->holders, ntk_device_source_tree(source->device),
+                           source->is_software, process->pid, process->uid, core,
+                           ntk_clock_monotonic_ns());
+}
 
 int ntk_source_device_open(const struct ntk_collector_options *options,
                            struct ntk_collect_source *out_source, struct ntk_err *err)
@@ -198,6 +211,7 @@ int ntk_source_device_open(const struct ntk_collector_options *options,
         return ntk_err_no_memory(err);
     }
     source->hooks_dir = options->hooks_dir;
+    ntk_holders_init(&source->holders, options->proc_root, options->hooks_dir);
     ret = ntk_device_source_open(&device_options, &source->device, err);
     if (ret < 0) {
         free(source->readings);

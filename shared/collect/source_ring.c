@@ -377,6 +377,7 @@ static int64_t drain_segment(struct source_ring *source, struct ntk_ring_segment
     if (taken >= RECORDS_OF_USER) {
         return 0;
     }
+    ntk_aggregate_set_speaker(source->aggregate, key_of(source, segment), &source->process);
     size_t count = ntk_ring_segment_drain(segment, RECORDS_OF_USER - taken, take_batch, source);
     (void)ntk_map_put_number(&source->records_taken, uid, (void *)(uintptr_t)(taken + count));
     return (int64_t)count;

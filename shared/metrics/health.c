@@ -56,6 +56,50 @@ const struct ntk_health_reason_row *ntk_health_worst(const struct ntk_device_sam
     return device->health_count > 0 ? &ntk_health_reasons[device->health[0].reason] : NULL;
 }
 
+bool ntk_health_reason_is_of_process(enum ntk_health_reason reason)
+{
+    enum {
+        ECC = 1u << 0,
+        COMPONENT = 1u << 1,
+        STATUS = 1u << 2,
+        PROCESS = 1u << 3,
+        DIAG = 1u << 4
+    };
+    static const struct {
+        enum ntk_health_reason reason;
+        unsigned int origin;
+    } signals[] = {
+#define NTK_HEALTH_SIGNAL(symbol, origin, key, reason, clears) \
+    { NTK_HEALTH_REASON_##reason, origin },
+#include "shared/metrics/health.def"
+    };
+    unsigned int origins = 0;
+
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        origins |= signals[i].reason == reason ? signals[i].origin : 0;
+    }
+    return origins == PROCESS;
+}
+
+enum ntk_health_verdict ntk_health_driver_verdict(const struct ntk_device_sample *device,
+                                                  const struct ntk_health_sample **out_worst)
+{
+    *out_worst = NULL;
+    if (!(device->has & NTK_DEVICE_HAS_HEALTH)) {
+        return NTK_HEALTH_UNKNOWN;
+    }
+    for (size_t i = 0; i < device->health_count; i++) {
+        if (!ntk_health_reason_is_of_process(device->health[i].reason)) {
+            *out_worst = &device->health[i]; /* sorted: the worst first */
+            return ntk_health_reasons[device->health[i].reason].verdict;
+        }
+    }
+    /* A verdict without reasons is believed as it is. */
+    return device->health_count > 0                     ? NTK_HEALTH_HEALTHY
+           : device->verdict < NTK_HEALTH_VERDICT_COUNT ? (enum ntk_health_verdict)device->verdict
+                                                        : NTK_HEALTH_UNKNOWN;
+}
+
 enum ntk_health_action ntk_health_action_of(const struct ntk_device_sample *device)
 {
     enum ntk_health_action action = NTK_HEALTH_ACTION_NONE;

@@ -36,3 +36,26 @@ hangs() {
 wait_for hangs "hangs arrived elsewhere"
 world 1002 2>/dev/null
 wait_for hangs "goes_on arrived arrived, hangs arrived elsewhere"
+
+# A process is believed only about cores that it has, and a node is not taken out of service for what processes say. Here two
+# users share a hooks folder; each has a software machine, and the agent judges root's.
+mkdir -m 1777 "$memory/all"
+chmod 755 "$memory"
+export NEURON_HOOKS_DIR=$memory/all
+neuron-bench machine >/dev/null
+neuron-monitor --period 200ms >reports.jsonl 2>agent.log &
+pids+=("$!")
+wait_for has_reports reports.jsonl
+# fails USER TAG: a job whose execution hangs on core 0 of its machine, as the reports have it.
+fails() {
+    setpriv --reuid "$1" --regid "$1" --clear-groups env NEURON_PROCESS_TAG="$2" NEURON_SOFT_FAULT=hang:at=1 \
+        neuron-bench exec "$scratch/m.neff" -n 2 --cores 0 >bench.out 2>&1 && fail "no execution fails"
+    is_reported() { grep -c "\"neuron_runtime_tag\":\"$1\".*\"timed_out\":1" reports.jsonl >/dev/null && echo yes; }
+    wait_for is_reported "$2"
+}
+verdicts() { jq -r '.neuron_ext.devices[]?.health | "\(.verdict) \([.reasons[]?.reason] | join(" "))"' reports.jsonl | sort -u; }
+fails 1002 forger
+greps -v '^healthy $' <<<"$(verdicts)" && fail "a process of another machine made a device unhealthy: $(verdicts)"
+fails 0 own
+is_unhealthy() { greps '^unhealthy execution_timeout' <<<"$(verdicts)" && echo yes; }
+wait_for is_unhealthy

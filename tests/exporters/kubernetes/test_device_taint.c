@@ -155,6 +155,30 @@ static void a_rule_always_names_one_device(void **state)
     ntk_buf_fini(&body);
 }
 
+static void a_process_alone_taints_no_device(void **state)
+{
+    struct ntk_health_sample health[] = { { .reason = NTK_HEALTH_REASON_CORE_DEAD },
+                                          { .reason = NTK_HEALTH_REASON_DMA_ABORT } };
+    struct ntk_device_sample devices[] = {
+        { .has = NTK_DEVICE_HAS_HEALTH,
+          .verdict = NTK_HEALTH_UNHEALTHY,
+          .health = health,
+          .health_count = 1 },
+        { .has = NTK_DEVICE_HAS_HEALTH,
+          .index = 1,
+          .verdict = NTK_HEALTH_UNHEALTHY,
+          .health = health,
+          .health_count = 2 },
+    };
+    const struct ntk_snapshot snapshot = { .devices = devices, .device_count = 2 };
+    struct ntk_device_verdicts verdicts;
+
+    ntk_device_verdicts_make(&snapshot, &verdicts);
+    assert_int_equal(verdicts.rows[0].verdict, NTK_HEALTH_HEALTHY);
+    assert_int_equal(verdicts.rows[1].verdict, NTK_HEALTH_UNHEALTHY);
+    assert_int_equal(verdicts.rows[1].reason, NTK_HEALTH_REASON_DMA_ABORT);
+}
+
 static void names_that_may_stand_in_a_path(void **state)
 {
     (void)state;
@@ -175,6 +199,7 @@ int main(void)
         cmocka_unit_test(devices_of_others_are_none_of_ours),
         cmocka_unit_test(without_devices_rules_stay),
         cmocka_unit_test(older_forms_of_slices_and_pools_of_parts_are_read),
+        cmocka_unit_test(a_process_alone_taints_no_device),
         cmocka_unit_test(a_rule_always_names_one_device),
         cmocka_unit_test(names_that_may_stand_in_a_path),
     };

@@ -49,6 +49,26 @@ static void the_worst_device_is_the_condition(void **state)
     assert_string_equal(condition.reason, "NeuronHealthIsUnknown");
 }
 
+/* Method: a device that only a process accuses, then one that the driver accuses as well. */
+static void a_process_alone_makes_no_problem_of_a_node(void **state)
+{
+    struct ntk_node_condition condition;
+    struct ntk_health_sample health[] = { { .reason = NTK_HEALTH_REASON_EXECUTION_TIMEOUT },
+                                          { .reason = NTK_HEALTH_REASON_COLLECTIVES_HANG } };
+    struct ntk_device_sample device = { .has = NTK_DEVICE_HAS_HEALTH,
+                                        .verdict = NTK_HEALTH_UNHEALTHY,
+                                        .health = health,
+                                        .health_count = 1 };
+    const struct ntk_snapshot snapshot = { .devices = &device, .device_count = 1 };
+
+    ntk_node_condition_make(&snapshot, &condition);
+    assert_string_equal(condition.status, "False");
+    assert_string_equal(condition.message, "Neuron has no error");
+    device.health_count = 2;
+    ntk_node_condition_make(&snapshot, &condition);
+    assert_string_equal(condition.reason, "NeuronHasError_HANG_ON_COLLECTIVES");
+}
+
 static void no_device_and_one_without_a_verdict_are_unknown(void **state)
 {
     struct ntk_node_condition condition;
@@ -127,6 +147,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_worst_device_is_the_condition),
+        cmocka_unit_test(a_process_alone_makes_no_problem_of_a_node),
         cmocka_unit_test(no_device_and_one_without_a_verdict_are_unknown),
         cmocka_unit_test(many_devices_stay_within_a_message),
         cmocka_unit_test(a_patch_has_a_transition_only_when_there_is_one),

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * holders - whether a process has a core of the machine's tree, so that it is believed about it.
+ *
+ * Any user can write a segment that speaks of any core and names any process. What counts is what
+ * the kernel says: the process has the core's lock (software machine) or the device's node open
+ * (driver), and it runs as the owner of the segment. Not known is no. The owner of a software
+ * machine is always believed about it: the whole tree is that user's file.
+ *
+ * Answers are kept for a moment, so that asking costs little however often a segment makes the
+ * collector ask.
+ *
+ * Threads: one at a time.
+ */
+#ifndef NTK_SHARED_COLLECT_HOLDERS_H
+#define NTK_SHARED_COLLECT_HOLDERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shared/base/map.h"
+#include "shared/device/device.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_HOLDERS_CORES_MAX 1024 /* bytes of soft.lock that are cores */
+
+struct ntk_holders {
+    const char *proc_root; /* borrowed */
+    const char *hooks_dir; /* borrowed; NULL: found */
+    /* Of the software machine. */
+    uint64_t looked_ns;
+    uint32_t cores;
+    uint32_t pids[NTK_HOLDERS_CORES_MAX];
+    bool has_owner;
+    uint32_t owner; /* uid */
+    /* Of a driver: struct holder_process, by pid. */
+    struct ntk_map processes;
+};
+
+void ntk_holders_init(struct ntk_holders *holders, const char *proc_root, const char *hooks_dir);
+void ntk_holders_fini(struct ntk_holders *holders);
+
+/* core: global physical, of this tree. */
+bool ntk_holders_has(struct ntk_holders *holders, const struct ntk_device_tree *tree,
+                     bool is_software, uint32_t pid, uint32_t uid, uint32_t core,
+                     uint64_t monotonic_ns);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: a hand-made /proc with open device nodes, and a lock file whose locks a child has. */
+#include "shared/collect/holders.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "shared/abi/paths.h"
+#include "tests/support/scratch.h"
+#include "tests/support/unit.h"
+
+#define SECOND UINT64_C(1000000000)
+
+static const struct ntk_device_tree tree = { .device_count = 2, .cores_per_device = 2 };
+
+static void process_make(const char *proc, unsigned int pid, unsigned int uid, const char *file)
+{
+    char path[512];
+    FILE *status;
+
+    (void)snprintf(path, sizeof path, "%s/%u", proc, pid);
+    assert_int_equal(mkdir(path, 0700), 0);
+    (void)snprintf(path, sizeof path, "%s/%u/fd", proc, pid);
+    assert_int_equal(mkdir(path, 0700), 0);
+    (void)snprintf(path, sizeof path, "%s/%u/fd/3", proc, pid);
+    assert_int_equal(symlink(file, path), 0);
+    (void)snprintf(path, sizeof path, "%s/%u/status", proc, pid);
+    status = fopen(path, "w");
+    assert_non_null(status);
+    (void)fprintf(status, "Name:\tjob\nUid:\t%u\t%u\t%u\t%u\n", uid, uid, uid, uid);
+    assert_int_equal(fclose(status), 0);
+}
+
+static void a_process_has_the_cores_of_the_devices_it_has_open(void **state)
+{
+    const char *proc = test_scratch_folder;
+    struct ntk_holders holders;
+
+    process_make(proc, 10, 1000, "/dev/neuron1");
+    process_make(proc, 11, 1000, "/dev/null");
+    ntk_holders_init(&holders, proc, NULL);
+    assert_true(ntk_holders_has(&holders, &tree, false, 10, 1000, 2, SECOND));
+    assert_true(ntk_holders_has(&holders, &tree, false, 10, 1000, 3, SECOND));
+    assert_false(ntk_holders_has(&holders, &tree, false, 10, 1000, 1, SECOND));
+    assert_false(ntk_holders_has(&holders, &tree, false, 10, 1000, 4, SECOND));
+    assert_false(ntk_holders_has(&holders, &tree, false, 11, 1000, 2, SECOND));
+    assert_false(ntk_holders_has(&holders, &tree, false, 12, 1000, 2, SECOND));
+    /* A segment of another user that names this process. */
+    assert_false(ntk_holders_has(&holders, &tree, false, 10, 1001, 2, SECOND));
+    ntk_holders_fini(&holders);
+}
+
+static void a_device_that_is_opened_later_is_seen(void **state)
+{
+    const char *proc = test_scratch_folder;
+    struct ntk_holders holders;
+    char path[512];
+
+    process_make(proc, 20, 1000, "/dev/null");
+    ntk_holders_init(&holders, proc, NULL);
+    assert_false(ntk_holders_has(&holders, &tree, false, 20, 1000, 0, SECOND));
+    (void)snprintf(path, sizeof path, "%s/20/fd/4", proc);
+    assert_int_equal(symlink("/dev/neuron0", path), 0);
+    assert_true(ntk_holders_has(&holders, &tree, false, 20, 1000, 0, 2 * SECOND));
+    ntk_holders_fini(&holders);
+}
+
+static void a_core_of_the_software_machine_is_of_who_locked_it(void **state)
+{
+    const char *folder = test_scratch_folder;
+    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 1, .l_len = 2 };
+    struct ntk_holders holders;
+    char path[512];
+    int ready[2];
+    char word;
+
+    (void)snprintf(path, sizeof path, "%s/" NTK_SOFT_LOCK_NAME, folder);
+    assert_int_equal(pipe(ready), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        int fd = open(path, O_RDWR | O_CREAT, 0600);
+        bool is_locked = fd >= 0 && fcntl(fd, F_SETLK, &lock) == 0 && write(ready[1], "", 1) == 1;
+
+        while (is_locked) {
+            pause();
+        }
+        _exit(1);
+    }
+    close(ready[1]);
+    assert_int_equal(read(ready[0], &word, 1), 1);
+    close(ready[0]);
+    ntk_holders_init(&holders, "/proc", folder);
+    /* Its owner owns the machine. */
+    assert_true(ntk_holders_has(&holders, &tree, true, (uint32_t)child, getuid(), 3, SECOND));
+    ntk_holders_fini(&holders);
+    if (chown(path, getuid() + 1, (gid_t)-1) == 0) { /* only root can */
+        ntk_holders_init(&holders, "/proc", folder);
+        for (uint32_t core = 0; core < 4; core++) {
+            assert_int_equal(
+                ntk_holders_has(&holders, &tree, true, (uint32_t)child, getuid(), core, SECOND),
+                core == 1 || core == 2);
+            assert_false(
+                ntk_holders_has(&holders, &tree, true, (uint32_t)getpid(), getuid(), core, SECOND));
+        }
+        assert_false(
+            ntk_holders_has(&holders, &tree, true, (uint32_t)child, getuid() + 2, 1, SECOND));
+    }
+    ntk_holders_fini(&holders);
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_process_has_the_cores_of_the_devices_it_has_open),
+        cmocka_unit_test(a_device_that_is_opened_later_is_seen),
+        cmocka_unit_test(a_core_of_the_software_machine_is_of_who_locked_it),
+    };
+
+    return cmocka_run_group_tests(tests, test_scratch_set_up, test_scratch_tear_down);
+}
