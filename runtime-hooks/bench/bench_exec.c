@@ -16,6 +16,7 @@
 #include "shared/abi/segment_abi.h"
 #include "shared/base/clock.h"
 #include "shared/base/fs.h"
+#include "shared/base/log.h"
 #include "shared/formats/neff/neff.h"
 #include "shared/formats/neff/neff_layout.h"
 
@@ -36,12 +37,74 @@ struct worker {
     uint64_t executions, numerical_errors, errors, sum_ns, min_ns, max_ns;
     NRT_STATUS last_error;
     uint64_t buckets[NTK_HISTOGRAM_BUCKETS];
+    uint32_t core;
+    uint64_t *samples; /* BENCH_SAMPLES_MAX of them; NULL: none are kept */
+    size_t sample_count;
 };
 
 struct shared {
     _Atomic uint64_t started; /* executions begun by all threads */
     uint64_t begin_ns;
 };
+
+/* The bits that stay of random ones: exponents below those of 1 (of 2 in 8 bits), no sign; of
+ * integers the lowest bit. one: the value 1. */
+static const struct type_bits {
+    uint8_t bytes;
+    uint64_t random, one;
+} type_bits[] = {
+    [NRT_DTYPE_UINT64] = { 8, 1, 1 },
+    [NRT_DTYPE_INT64] = { 8, 1, 1 },
+    [NRT_DTYPE_UINT32] = { 4, 1, 1 },
+    [NRT_DTYPE_INT32] = { 4, 1, 1 },
+    [NRT_DTYPE_UINT16] = { 2, 1, 1 },
+    [NRT_DTYPE_INT16] = { 2, 1, 1 },
+    [NRT_DTYPE_UINT8] = { 1, 1, 1 },
+    [NRT_DTYPE_INT8] = { 1, 1, 1 },
+    [NRT_DTYPE_FLOAT32] = { 4, 0x3f7fffff, 0x3f800000 },
+    [NRT_DTYPE_FP32R] = { 4, 0x3f7fffff, 0x3f800000 },
+    [NRT_DTYPE_BFLOAT16] = { 2, 0x3f7f, 0x3f80 },
+    [NRT_DTYPE_FLOAT16] = { 2, 0x3bff, 0x3c00 },
+    [NRT_DTYPE_FP8_E3] = { 1, 0x3f, 0x30 },
+    [NRT_DTYPE_FP8_E4] = { 1, 0x3f, 0x38 },
+    [NRT_DTYPE_FP8_E5] = { 1, 0x3f, 0x3c },
+};
+
+static uint64_t random_next(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+/* A type that is not in the table counts as bytes of 0 and 1. */
+static NRT_STATUS input_fill(const struct worker *worker, const nrt_tensor_info_t *info,
+                             nrt_tensor_t *tensor)
+{
+    static const struct type_bits other = { 1, 1, 1 };
+    const struct type_bits *bits =
+        (size_t)info->dtype < sizeof type_bits / sizeof *type_bits && type_bits[info->dtype].bytes
+            ? &type_bits[info->dtype]
+            : &other;
+    uint8_t *bytes = calloc(1, info->size + sizeof(uint64_t));
+    uint64_t state = UINT64_C(0x9e3779b97f4a7c15);
+
+    if (!bytes) {
+        return NRT_RESOURCE;
+    }
+    for (size_t at = 0; worker->bench->fill != BENCH_FILL_ZEROS && at + bits->bytes <= info->size;
+         at += bits->bytes) {
+        uint64_t value = worker->bench->fill == BENCH_FILL_ONES
+                             ? bits->one
+                             : random_next(&state) >> 8 & bits->random;
+
+        memcpy(bytes + at, &value, bits->bytes); /* little-endian, as we and the device are */
+    }
+    NRT_STATUS status = worker->nrt->nrt_tensor_write(tensor, bytes, 0, info->size);
+    free(bytes);
+    return status;
+}
 
 static int tensors_make(struct worker *worker, int core, struct ntk_err *err)
 {
@@ -69,6 +132,9 @@ static int tensors_make(struct worker *worker, int core, struct ntk_err *err)
             status = nrt->nrt_add_tensor_to_tensor_set(
                 tensor->usage == NRT_TENSOR_USAGE_INPUT ? worker->inputs : worker->outputs,
                 tensor->name, worker->tensors[i]);
+        }
+        if (status == NRT_SUCCESS && tensor->usage == NRT_TENSOR_USAGE_INPUT) {
+            status = input_fill(worker, tensor, worker->tensors[i]);
         }
     }
     if (info) {
@@ -121,6 +187,9 @@ static void execution_count(struct worker *worker, NRT_STATUS status, uint64_t n
         worker->last_error = status;
     }
     worker->buckets[ntk_histogram_bucket(ns)]++;
+    if (worker->samples && worker->sample_count < BENCH_SAMPLES_MAX) {
+        worker->samples[worker->sample_count++] = ns;
+    }
     worker->sum_ns += ns;
     worker->min_ns = ns < worker->min_ns ? ns : worker->min_ns;
     worker->max_ns = ns > worker->max_ns ? ns : worker->max_ns;
@@ -130,6 +199,18 @@ static bool is_the_end(NRT_STATUS status)
 {
     return status == NRT_UNINITIALIZED || status == NRT_CLOSED || status == NRT_INVALID_HANDLE ||
            status == NRT_INVALID || status == NRT_EXEC_UNIT_UNRECOVERABLE;
+}
+
+/* What fails here fails again where it is counted. */
+static void worker_warm(const struct worker *worker)
+{
+    for (uint64_t i = 0; i < worker->bench->warmup &&
+                         !atomic_load_explicit(worker->bench->stop, memory_order_relaxed);
+         i++) {
+        if (is_the_end(worker->nrt->nrt_execute(worker->model, worker->inputs, worker->outputs))) {
+            return;
+        }
+    }
 }
 
 static void *worker_run(void *argument)
@@ -321,6 +402,74 @@ static int workers_run(const struct bench_exec *bench, struct worker *workers,
     return ret;
 }
 
+/* Of the first model, alone. */
+static int profile_record(const struct worker *worker, struct ntk_err *err)
+{
+    const char *path = worker->bench->profile_path;
+    const struct ntk_nrt *nrt = worker->nrt;
+    NRT_STATUS status = nrt->nrt_profile_start(worker->model, path);
+    int ret = 0;
+
+    if (status != NRT_SUCCESS) {
+        ret = ntk_nrt_fail(nrt, err, status, "nrt_profile_start");
+    } else {
+        (void)nrt->nrt_execute(worker->model, worker->inputs, worker->outputs); /* was counted */
+        status = nrt->nrt_profile_stop(path);
+        ret = status == NRT_SUCCESS ? 0 : ntk_nrt_fail(nrt, err, status, "nrt_profile_stop");
+    }
+    if (ret < 0) {
+        ntk_err_prefix(err, "%s", path);
+    }
+    return ret;
+}
+
+/* The measured executions, and the device's side of them. A runtime that cannot say is no error. */
+static int measure(const struct bench_exec *bench, struct worker *workers, struct shared *shared,
+                   struct bench_result *result, struct ntk_err *err)
+{
+    const struct ntk_nrt *nrt = workers[0].nrt;
+    struct ntk_err device_err = { 0 };
+    bool is_traced = bench->has_samples && !result->is_estimated;
+    int ret = is_traced ? bench_device_start(nrt, BENCH_SAMPLES_MAX, &device_err) : 0;
+
+    is_traced = is_traced && ret == 0;
+    ret = workers_run(bench, workers, shared, result, err);
+    if (is_traced) {
+        result->has_device = bench_device_stop(nrt, &result->device, &device_err) == 0;
+    }
+    if (device_err.text[0]) {
+        ntk_log_warn("exec", "no times of the device: %s", device_err.text);
+    }
+    return ret;
+}
+
+static int samples_take(const struct worker *workers, uint32_t count, struct ntk_vec *calls,
+                        struct ntk_err *err)
+{
+    for (uint32_t w = 0; w < count; w++) {
+        for (size_t i = 0; i < workers[w].sample_count; i++) {
+            struct bench_device_time time = { workers[w].core, workers[w].samples[i] };
+
+            if (ntk_vec_push(calls, &time) < 0) {
+                return ntk_err_no_memory(err);
+            }
+        }
+    }
+    return 0;
+}
+
+double bench_result_per_second(const struct bench_result *result)
+{
+    return result->elapsed_ns > 0 ? (double)result->executions / ((double)result->elapsed_ns / 1e9)
+                                  : 0.0;
+}
+
+void bench_result_fini(struct bench_result *result)
+{
+    ntk_vec_fini(&result->calls);
+    bench_device_fini(&result->device);
+}
+
 int bench_exec_run(const struct ntk_nrt *nrt, const struct bench_exec *bench,
                    struct bench_result *out_result, struct ntk_err *err)
 {
@@ -331,6 +480,7 @@ int bench_exec_run(const struct ntk_nrt *nrt, const struct bench_exec *bench,
     struct shared shared = { 0 };
     int ret = 0;
 
+    ntk_vec_init(&result.calls, sizeof(struct bench_device_time));
     if (!workers || !models) {
         free(models);
         free(workers);
@@ -347,19 +497,37 @@ int bench_exec_run(const struct ntk_nrt *nrt, const struct bench_exec *bench,
         workers[i].model = placed->model;
         workers[i].index = i;
         workers[i].min_ns = UINT64_MAX;
-        ret = tensors_make(&workers[i], (int)placed->core, err);
+        workers[i].core = placed->core;
+        if (bench->has_samples) {
+            workers[i].samples = calloc(BENCH_SAMPLES_MAX, sizeof *workers[i].samples);
+            ret = workers[i].samples ? 0 : ntk_err_no_memory(err);
+        }
+        ret = ret < 0 ? ret : tensors_make(&workers[i], (int)placed->core, err);
+    }
+    for (uint32_t i = 0; ret == 0 && i < bench->thread_count; i++) {
+        worker_warm(&workers[i]);
     }
     if (ret == 0) {
-        ret = workers_run(bench, workers, &shared, &result, err);
+        ret = measure(bench, workers, &shared, &result, err);
+    }
+    if (ret == 0) {
+        ret = samples_take(workers, bench->thread_count, &result.calls, err);
+    }
+    if (ret == 0 && bench->profile_path) {
+        ret = profile_record(&workers[0], err);
     }
     if (ret == 0) {
         result_sum(workers, bench->thread_count, &result);
+        result.model_count = model_count;
         *out_result = result;
+    } else {
+        bench_result_fini(&result);
     }
     for (uint32_t i = 0; i < bench->thread_count; i++) {
         if (workers[i].nrt) {
             tensors_free(&workers[i]);
         }
+        free(workers[i].samples);
     }
     for (uint32_t i = 0; i < model_count; i++) {
         (void)nrt->nrt_unload(models[i].model);

@@ -8,9 +8,18 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "runtime-hooks/bench/bench_device.h"
 #include "runtime-hooks/nrt/nrt_library.h"
 
 #define BENCH_CORES_MAX 256
+/* Single latencies that are kept of each thread and of each core: the first, and the newest. */
+#define BENCH_SAMPLES_MAX 100000
+
+enum bench_fill {
+    BENCH_FILL_ZEROS,
+    BENCH_FILL_ONES,   /* the value 1 */
+    BENCH_FILL_RANDOM, /* the same in each run: floats from 0 to below 1 or 2, integers 0 or 1 */
+};
 
 struct bench_exec {
     const char *path;
@@ -19,7 +28,11 @@ struct bench_exec {
     uint32_t thread_count; /* spread over the models */
     uint64_t duration_ns;  /* 0: until count */
     uint64_t count;        /* executions of all threads together; 0: until the time is over */
-    double rate; /* executions per second of all threads together; 0: as fast as it goes */
+    double rate;          /* executions per second of all threads together; 0: as fast as it goes */
+    uint64_t warmup;      /* executions of each thread before the measured ones */
+    enum bench_fill fill; /* of the inputs */
+    bool has_samples;     /* single latencies are kept, of the device too */
+    const char *profile_path; /* one more execution is recorded there at the end; NULL: none */
     const atomic_int *stop;
 };
 
@@ -34,7 +47,16 @@ struct bench_result {
     uint64_t min_ns, max_ns; /* of one call */
     double mean_ns;
     double p50_ns, p90_ns, p99_ns, p999_ns;
+    uint32_t model_count;
+    /* With has_samples: of the calls and, where the runtime can say, of the device. */
+    struct ntk_vec calls; /* struct bench_device_time */
+    struct bench_device device;
+    bool has_device;
 };
+
+/* Completed executions. */
+double bench_result_per_second(const struct bench_result *result);
+void bench_result_fini(struct bench_result *result);
 
 /* NeuronCores that one model of the file takes, by its header; 1 when it cannot be read. */
 uint32_t bench_exec_cores_of(const char *path);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "runtime-hooks/bench/bench_exec.h"
+#include "runtime-hooks/bench/bench_folder.h"
 #include "runtime-hooks/core/core.h"
 #include "runtime-hooks/env/env_soft.h"
 #include "shared/base/buf.h"
@@ -32,6 +33,11 @@ static uint64_t thread_count;
 static uint64_t duration_ns;
 static uint64_t execution_count;
 static double rate;
+static const char *warmup_text = "none";
+static uint64_t fixed_count;
+static const char *fill_text = "zeros";
+static const char *output_folder;
+static bool is_latency_only;
 static bool as_json;
 static bool is_remove;
 
@@ -44,6 +50,20 @@ static const struct ntk_opt exec_options[] = {
       .is_above_zero = true },
     { 'n', "count", "N", NTK_OPT_U64, &execution_count,
       "executions of all threads together, instead of a time", .is_above_zero = true },
+    { 0, "work", "N", NTK_OPT_U64, &execution_count, "the same as --count", .is_above_zero = true },
+    { 'w', "warmup", "N", NTK_OPT_TEXT, &warmup_text,
+      "executions of each thread before the measured ones, or none (default)" },
+    { 0, "fixed-nc-count", "N", NTK_OPT_U64, &fixed_count,
+      "use N NeuronCores, free ones, with a model on each (default: those of one model)",
+      .is_above_zero = true },
+    { 'f', "fill", "VALUES", NTK_OPT_TEXT, &fill_text,
+      "inputs: zeros (default), ones, or random, the same in every run",
+      .choices = "zeros ones random" },
+    { 'o', "output-directory", "FOLDER", NTK_OPT_TEXT, &output_folder,
+      "write FOLDER/NAME_iMODELS_LIBMODE with info.json and single latencies, and "
+      "FOLDER/profile_NAME/profile.ntff with one more execution" },
+    { 0, "enable-only-latency", NULL, NTK_OPT_FLAG, &is_latency_only,
+      "with -o: record no execution" },
     { 'r', "rate", "R", NTK_OPT_DOUBLE, &rate,
       "executions per second of all threads together (default: as fast as it goes)" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &as_json, "print one JSON object" },
@@ -105,8 +125,14 @@ static int cores_choose(const char *path, uint32_t *out_first, uint32_t *out_cou
     size_t count = BENCH_CORES_MAX;
     char range[64];
 
+    if (cores_text && fixed_count > 0) {
+        return ntk_opt_usage_error(&exec_program, "--cores excludes --fixed-nc-count");
+    }
+    if (fixed_count > BENCH_CORES_MAX) {
+        return ntk_opt_usage_error(&exec_program, "--fixed-nc-count is above %d", BENCH_CORES_MAX);
+    }
     if (!cores_text) {
-        *out_count = bench_exec_cores_of(path);
+        *out_count = fixed_count > 0 ? (uint32_t)fixed_count : bench_exec_cores_of(path);
         if (!getenv("NEURON_RT_VISIBLE_CORES") && !getenv("NEURON_RT_NUM_CORES")) {
             (void)snprintf(range, sizeof range, "%u", *out_count);
             (void)setenv("NEURON_RT_NUM_CORES", range, 1);
@@ -135,12 +161,6 @@ static int cores_choose(const char *path, uint32_t *out_first, uint32_t *out_cou
     return 0;
 }
 
-static double per_second(const struct bench_result *result)
-{
-    return result->elapsed_ns > 0 ? (double)result->executions / ((double)result->elapsed_ns / 1e9)
-                                  : 0.0;
-}
-
 static void print_json(const struct ntk_nrt *nrt, const struct bench_exec *bench,
                        const struct bench_result *result)
 {
@@ -164,7 +184,7 @@ static void print_json(const struct ntk_nrt *nrt, const struct bench_exec *bench
     }
     ntk_json_key_bool(&json, "estimated", result->is_estimated);
     if (!result->is_estimated) {
-        ntk_json_key_double(&json, "executions_per_second", per_second(result));
+        ntk_json_key_double(&json, "executions_per_second", bench_result_per_second(result));
         ntk_json_key_object_begin(&json, "latency_ns");
         ntk_json_key_u64(&json, "min", result->min_ns);
         ntk_json_key_double(&json, "mean", result->mean_ns);
@@ -206,7 +226,7 @@ static void print_text(const struct ntk_nrt *nrt, const struct bench_exec *bench
     (void)printf("library     %s\n", ntk_nrt_format(nrt, library, sizeof library));
     (void)printf("executions  %llu", (unsigned long long)result->executions);
     if (!result->is_estimated) {
-        (void)printf(" (%.1f/s)", per_second(result));
+        (void)printf(" (%.1f/s)", bench_result_per_second(result));
     }
     if (result->numerical_errors > 0) {
         (void)printf(", %llu with NaN", (unsigned long long)result->numerical_errors);
@@ -226,6 +246,51 @@ static void print_text(const struct ntk_nrt *nrt, const struct bench_exec *bench
                      ntk_units_duration(text, sizeof text, (uint64_t)columns[i].ns));
     }
     (void)putchar('\n');
+}
+
+/* 0, or the exit code with the usage error printed. */
+static int values_choose(struct bench_exec *bench)
+{
+    static const char *const fills[] = {
+        [BENCH_FILL_ZEROS] = "zeros", [BENCH_FILL_ONES] = "ones", [BENCH_FILL_RANDOM] = "random"
+    };
+    size_t fill = 0;
+
+    if (strcmp(warmup_text, "none") != 0 && ntk_str_parse_u64(warmup_text, &bench->warmup) < 0) {
+        return ntk_opt_usage_error(&exec_program, "--warmup: '%s' is not a number or none",
+                                   warmup_text);
+    }
+    while (fill < sizeof fills / sizeof *fills && strcmp(fills[fill], fill_text) != 0) {
+        fill++;
+    }
+    if (fill == sizeof fills / sizeof *fills) {
+        return ntk_opt_usage_error(&exec_program, "unknown fill '%s': use zeros, ones or random",
+                                   fill_text);
+    }
+    bench->fill = (enum bench_fill)fill;
+    return 0;
+}
+
+/* Runs between nrt_init and nrt_close, and writes what it left. */
+static int run_and_write(const struct ntk_nrt *nrt, struct bench_exec *bench,
+                         struct bench_result *result, struct ntk_err *err)
+{
+    char *profile = NULL;
+
+    bench->has_samples = output_folder != NULL;
+    if (output_folder && !is_latency_only) {
+        profile = bench_folder_profile_path(output_folder, bench->path, err);
+        if (!profile) {
+            return -EIO;
+        }
+    }
+    bench->profile_path = profile;
+    int ret = bench_exec_run(nrt, bench, result, err);
+    if (ret == 0 && output_folder) {
+        ret = bench_folder_write(output_folder, nrt, bench, result, err);
+    }
+    free(profile);
+    return ret;
 }
 
 static int command_exec(int argc, char **argv)
@@ -248,6 +313,7 @@ static int command_exec(int argc, char **argv)
                                    THREADS_MAX);
     }
     int code = cores_choose(argv[first], &bench.first_core, &bench.core_count);
+    code = code ? code : values_choose(&bench);
     if (code != 0) {
         return code;
     }
@@ -270,7 +336,7 @@ static int command_exec(int argc, char **argv)
     sigemptyset(&action.sa_mask);
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
-    int ret = bench_exec_run(&nrt, &bench, &result, &err);
+    int ret = run_and_write(&nrt, &bench, &result, &err);
     nrt.nrt_close();
     if (ret < 0) {
         return ntk_log_failure("exec", &err);
@@ -280,6 +346,7 @@ static int command_exec(int argc, char **argv)
     } else {
         print_text(&nrt, &bench, &result);
     }
+    bench_result_fini(&result);
     if (fflush(stdout) != 0) {
         ntk_err_set(&err, -errno, NTK_ERR_NO_OFFSET, "cannot write to stdout: %s", strerror(errno));
         return ntk_log_failure("exec", &err);

@@ -63,6 +63,7 @@
     X(nrt_sys_trace_config_allocate)                           \
     X(nrt_sys_trace_config_free)                               \
     X(nrt_sys_trace_config_set_capture_enabled_for_event_type) \
+    X(nrt_sys_trace_config_set_max_events_per_nc)              \
     X(nrt_sys_trace_get_event_types)                           \
     X(nrt_sys_trace_free_event_types)                          \
     X(nrt_sys_trace_start)                                     \

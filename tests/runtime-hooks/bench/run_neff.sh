@@ -67,6 +67,29 @@ grep -q 'cannot load ones on core 1: NRT_INVALID' err || bad "the core of a load
         bad "half a pipeline: $(cat err)"
     exit $failed
 ) || failed=1
+# The options and files of the vendor's program: single latencies of the measured executions, by core, in us.
+code 0 "$bench" exec -w 3 -n 8 -t 2 -f random --fixed-nc-count=2 -o results adder.neff --json
+grep -q '"core_count":2,.*"executions":8,"numerical_errors":0,"errors":0,' out || bad "two cores: $(cat out)"
+python3 - results/adder_i2_LIBMODE <<'CHECK' || bad "files of -o: $(find results)"
+import json, sys
+read = lambda name: json.load(open(f"{sys.argv[1]}/{name}.json"))
+info, calls, device = read("info"), read("latency_data")["latency_data"], read("nc_latency_data")["latency_data"]
+assert info["work"] == 8 and info["warmup"] == 3 and info["models"] == 2 and info["throughput"] > 0, info
+assert calls.keys() == device.keys() <= {"0", "1"}, (calls, device)
+for data, percentiles in (calls, info["latency"]), (device, info["nc_latency"]):
+    samples = sorted(us for of_core in data.values() for us in of_core)
+    assert len(samples) == 8 and all(us > 0 for us in samples), data
+    assert percentiles["0"] == samples[0] and percentiles["100"] == samples[-1], (percentiles, samples)
+    assert samples[0] <= percentiles["50"] <= percentiles["99"] <= samples[-1], percentiles
+# An execution takes the same time on every software core: not that of the host.
+assert info["nc_latency"]["0"] == info["nc_latency"]["100"] < info["latency"]["0"], info
+CHECK
+[ -s results/profile_adder/profile.ntff ] || bad "no recorded execution"
+code 0 "$bench" exec --warmup=none --work=2 --enable-only-latency --output-directory=only adder.neff
+[ -s only/adder_i1_LIBMODE/info.json ] && [ ! -e only/profile_adder ] || bad "only latencies: $(find only)"
+code 2 "$bench" exec adder.neff -n 1 --fixed-nc-count 1 -c 0
+code 2 "$bench" exec adder.neff -n 1 -w many
+code 2 "$bench" exec adder.neff -n 1 -f noise
 code 0 "$bench" exec adder.neff --rate 100000 --count 10
 code 0 "$bench" exec adder.neff --duration 50ms
 code 0 "$bench" --help

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bench_folder - the results of a run as files, with the names and units of the vendor's program:
+ *
+ *   FOLDER/NAME_iMODELS_LIBMODE/info.json             percentiles, throughput
+ *                               latency_data.json     single calls, us, by core
+ *                               nc_latency_data.json  single executions on the device, us, by core
+ *   FOLDER/profile_NAME/profile.ntff                  one recorded execution
+ */
+#ifndef NTK_RUNTIME_HOOKS_BENCH_BENCH_FOLDER_H
+#define NTK_RUNTIME_HOOKS_BENCH_BENCH_FOLDER_H
+
+#include "runtime-hooks/bench/bench_exec.h"
+
+/* Where the recorded execution goes; its folder is made. NULL with a sentence; else the
+ * caller's. */
+char *bench_folder_profile_path(const char *folder, const char *neff_path, struct ntk_err *err);
+/* 0 or -errno with a sentence. Where the times mean nothing there are none. */
+int bench_folder_write(const char *folder, const struct ntk_nrt *nrt,
+                       const struct bench_exec *bench, const struct bench_result *result,
+                       struct ntk_err *err);
+
+#endif
