@@ -27,6 +27,7 @@
 #include "shared/base/opt.h"
 #include "shared/base/str.h"
 #include "shared/http/http_address.h"
+#include "shared/http/http_ports.h"
 #include "shared/report/report_schema.h"
 #include "shared/http/http_security.h"
 
@@ -201,7 +202,8 @@ static const struct ntk_opt last_rows[] = {
       "TLS, users and headers of both ports, in the form of the Prometheus family" },
     NTK_EXPORTER_OPT(options.exporter),
     { 0, "http", "[ADDR:]PORT", NTK_OPT_CALL, CALL(call_http),
-      "serve a page on /, /metrics and /api/v1, on 127.0.0.1 if no address is given" },
+      "serve a page on /, /metrics and /api/v1, on 127.0.0.1 if no address is given; "
+      "clients ask port " NTK_HTTP_PORT_TEXT(NTK_HTTP_PORT_AGENT) " of a host" },
     { 0, "http-host", "NAMES", NTK_OPT_TEXT, &options.exporter.host_names,
       "names, separated by commas, by which --http, and an exporter that listens on loopback, may "
       "be "
@@ -285,7 +287,7 @@ static struct ntk_opt_program program = {
              "[OPTION]...\nexport --db FILE --output-folder "
              "PLACE [OPTION]...\nrun [OPTION]... [--] COMMAND "
              "[ARGUMENT]...\nattach PID... [OPTION]...\nhang|slow|health [OPTION]... "
-             "[URL|HOST:PORT]...\ndiag [-r LEVEL] [OPTION]...",
+             "[URL|HOST[:PORT]]...\ndiag [-r LEVEL] [OPTION]...",
     .summary = "Watches applications on Neuron devices and writes a JSON report per period to "
                "stdout, a line each; on request also stores them and serves them over HTTP.",
     .epilogue = "Its other words have a help of their own:"

@@ -12,6 +12,7 @@
 #include "shared/base/opt.h"
 #include "shared/base/str.h"
 #include "shared/base/timestamp.h"
+#include "shared/http/http_ports.h"
 #include "top/host_list.h"
 #include "top/run.h"
 #include "top/samples.h"
@@ -94,8 +95,9 @@ static const struct ntk_opt options[] = {
     { 0, "stdin", NULL, NTK_OPT_FLAG, &arg_stdin,
       "show what neuron-monitor reports on stdin: ssh HOST neuron-monitor | neuron-top --stdin" },
     { 0, "connect", "URL", NTK_OPT_CALL, (void *)(uintptr_t)&call_connect,
-      "show the machine whose neuron-monitor serves http://HOST:PORT (or HOST:PORT); given again: "
-      "a list of such machines, the worst first" },
+      "show the machine whose neuron-monitor serves this URL, or HOST[:PORT] (default "
+      "port " NTK_HTTP_PORT_TEXT(
+          NTK_HTTP_PORT_AGENT) "); given again: a list of such machines, the worst first" },
     { 0, "hosts", "FILE", NTK_OPT_TEXT, &arg_hosts,
       "more of them: a file with one a line; # begins a comment" },
     { 0, "token-file", "FILE", NTK_OPT_TEXT, &arg_remote.token_file,

@@ -37,7 +37,7 @@ static const struct ntk_opt option_rows[] = {
 
 static const struct ntk_opt_program program = {
     .name = "neuron-monitor hang",
-    .usage = "[OPTION]... [URL|HOST:PORT]...",
+    .usage = "[OPTION]... [URL|HOST[:PORT]]...",
     .summary =
         "Tells which collective operations do not go on, which ranks have come, which have not, "
         "and where those are, and which executions of a process alone do not end: on this machine, "

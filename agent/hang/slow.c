@@ -31,7 +31,7 @@ static const struct ntk_opt option_rows[] = {
 
 static const struct ntk_opt_program program = {
     .name = "neuron-monitor slow",
-    .usage = "[OPTION]... [URL|HOST:PORT]...",
+    .usage = "[OPTION]... [URL|HOST[:PORT]]...",
     .summary = "Tells which rank the others of its communicator wait for again and again, how "
                "long each time, and whether its cores are busy longer or its host keeps it: on "
                "this machine, or on those whose agents (neuron-monitor --http) are named.",

@@ -45,7 +45,7 @@ static const struct ntk_opt option_rows[] = {
 
 static const struct ntk_opt_program program = {
     .name = "neuron-monitor health",
-    .usage = "[OPTION]... [URL|HOST:PORT]...",
+    .usage = "[OPTION]... [URL|HOST[:PORT]]...",
     .summary = "Tells whether each device is healthy, unhealthy or unknown, why, on which cores, "
                "and what to do about it: of this machine, or of those whose agents "
                "(neuron-monitor --http) are named.",

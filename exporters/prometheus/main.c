@@ -8,12 +8,13 @@
 #include "exporters/prometheus/prometheus.h"
 #include "shared/base/log.h"
 #include "shared/base/opt.h"
+#include "shared/http/http_ports.h"
 #include "shared/http/http_security.h"
 #include "shared/metrics/snapshot.h"
 
 #define ADDRESS_BYTES 300
 
-static uint64_t arg_port = 8000;
+static uint64_t arg_port = NTK_HTTP_PORT_METRICS;
 static const char *arg_address = "";
 static const char *arg_key_file;
 static const char *arg_cert_file;
@@ -23,7 +24,8 @@ static struct ntk_exporter_options options = { .labels = &ntk_labels_option,
                                                .names = &ntk_names_option };
 
 static const struct ntk_opt option_rows[] = {
-    { 'p', "port", "N", NTK_OPT_U64, &arg_port, "port to listen on; default 8000, 0 for any" },
+    { 'p', "port", "N", NTK_OPT_U64, &arg_port,
+      "port to listen on; default " NTK_HTTP_PORT_TEXT(NTK_HTTP_PORT_METRICS) ", 0 for any" },
     { 0, "address", "ADDR", NTK_OPT_TEXT, &arg_address,
       "address to listen on; default: all of the machine's" },
     { 0, "http-host", "NAMES", NTK_OPT_TEXT, &options.host_names,

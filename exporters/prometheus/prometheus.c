@@ -19,6 +19,7 @@
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
 #include "shared/http/http_guard.h"
+#include "shared/http/http_ports.h"
 #include "shared/http/http_server.h"
 #include "shared/metrics/snapshot.h"
 
@@ -49,7 +50,8 @@ static int (*const call_address)(const char *, struct ntk_err *) = set_address;
 
 static const struct ntk_opt option_rows[] = {
     { 0, "prometheus", "[ADDR]:PORT", NTK_OPT_CALL, (void *)(uintptr_t)&call_address,
-      "serve metrics for Prometheus on / and /metrics" },
+      "serve metrics for Prometheus on / and /metrics, usually on port " NTK_HTTP_PORT_TEXT(
+          NTK_HTTP_PORT_METRICS) },
     { 0 },
 };
 

@@ -13,6 +13,7 @@
 #include "shared/base/clock.h"
 #include "shared/base/str.h"
 #include "shared/http/http_many.h"
+#include "shared/http/http_ports.h"
 #include "shared/report/report_json.h"
 
 /* Asked at the same time; the others when one of these has ended. */
@@ -53,11 +54,14 @@ int ntk_hosts_url_make(const char *name, const char *path, char *url, size_t url
     bool has_path = slash && slash < name + length;
     if (!scheme && (has_path || !name[0])) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "'%.200s' is neither a URL with http:// or https:// nor HOST:PORT",
+                           "'%.200s' is neither a URL with http:// or https:// nor HOST[:PORT]",
                            ntk_url_redact(shown, sizeof shown, name));
     }
-    int bytes = snprintf(url, url_bytes, "%s%.*s%s", scheme ? "" : "http://", (int)length, name,
-                         has_path ? "" : path);
+    /* A URL has the port of its scheme. */
+    bool has_port = scheme || strchr(name[0] == '[' ? strchrnul(name, ']') : name, ':');
+    int bytes =
+        snprintf(url, url_bytes, "%s%.*s%s%s", scheme ? "" : "http://", (int)length, name,
+                 has_port ? "" : ":" NTK_HTTP_PORT_TEXT(NTK_HTTP_PORT_AGENT), has_path ? "" : path);
     return bytes < 0 || (size_t)bytes >= url_bytes
                ? ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "the address is too long")
                : 0;

@@ -82,6 +82,8 @@ static void every_form_of_an_address_leads_to_the_same_agent(void **state)
         { "node1:9000", "http://node1:9000/api/v1/ranks" },
         { "http://node1:9000", "http://node1:9000/api/v1/ranks" },
         { "http://node1:9000//", "http://node1:9000/api/v1/ranks" },
+        { "node1", "http://node1:9482/api/v1/ranks" },
+        { "[::1]", "http://[::1]:9482/api/v1/ranks" },
         { "https://node1", "https://node1/api/v1/ranks" },
         { "[::1]:9000", "http://[::1]:9000/api/v1/ranks" },
         { "http://node1/own/path", "http://node1/own/path" },

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * http_ports - the default ports, once. Files that cannot include this (the unit, the DaemonSet,
+ * documents) name the same numbers; tests/docs/ports compares them.
+ */
+#ifndef NTK_SHARED_HTTP_HTTP_PORTS_H
+#define NTK_SHARED_HTTP_HTTP_PORTS_H
+
+/* Of the agent: page, API and metrics (--http). Clients that are given a host alone ask there. */
+#define NTK_HTTP_PORT_AGENT 9482
+/* Of metrics alone (--prometheus, neuron-monitor-prometheus): the vendor's. */
+#define NTK_HTTP_PORT_METRICS 8000
+
+#define NTK_HTTP_PORT_TEXT_OF(number) #number
+#define NTK_HTTP_PORT_TEXT(number) NTK_HTTP_PORT_TEXT_OF(number)
+
+#endif
