@@ -176,8 +176,9 @@ static bool runtime_find(const struct ntk_run_program *command, const char *hook
     } else if (!is_found) {
         out_runtime->path[0] = '\0';
         ntk_log_warn(NULL,
-                     NTK_NRT_SONAME " not found for %s: only processes that it starts and "
-                                    "that find one are seen (or use --libnrt)",
+                     NTK_NRT_SONAME
+                     " not found for %s: it and the processes that it starts are seen "
+                     "if they find one (or use --libnrt)",
                      command->path);
     }
     return true;

@@ -4,6 +4,8 @@ build=$1
 . "$(dirname "$0")/../e2e/lib.sh"
 programs="neuron-bench neuron-cli neuron-ls neuron-monitor neuron-monitor-cloudwatch neuron-monitor-k8s-info neuron-monitor-otlp neuron-monitor-prometheus neuron-packager neuron-profile neuron-explorer neuron-rtd neuron-top popef_dump popef_make popef_run"
 
+ldconfig=$(PATH=$PATH:/usr/sbin:/sbin command -v ldconfig || true)
+
 # has ROOT: every file that users, shells, linkers and the service manager look for.
 has() {
     local program file
@@ -21,7 +23,7 @@ has() {
         fail "$1 has no hooks"
     # What ldconfig makes of the folder: nothing that a job would take for the vendor's runtime.
     mkdir -p "$scratch/ldconfig" && rm -f "$scratch"/ldconfig/* && cp -P "$1"/lib/*.so* "$scratch/ldconfig"
-    (PATH=$PATH:/usr/sbin:/sbin && unset -f ldconfig && command -p ldconfig -n "$scratch/ldconfig") || fail "ldconfig fails"
+    [ -z "$ldconfig" ] || "$ldconfig" -n "$scratch/ldconfig" || fail "ldconfig fails"
     [ ! -e "$scratch/ldconfig/libnrt.so.1" ] || fail "the loader finds $(readlink -f "$scratch/ldconfig/libnrt.so.1") as libnrt.so.1"
     for program in neuron-monitor-cloudwatch neuron-monitor-k8s-info neuron-monitor-prometheus; do
         [ "$(readlink "$1/bin/$program.py")" = $program ] || fail "$1 lacks the vendor's name of $program"

@@ -62,7 +62,7 @@ sh -c 'echo $$; exec "$0" run -- sh -c "echo \$\$"' "$monitor" >out
 [ "$(uniq out | wc -l)" = 1 ] || fail "the command is another process: $(cat out)"
 
 # ---- only children find a runtime ----
-nowhere='libnrt.so.1 not found for .*: only processes that it starts and that find one are seen \(or use --libnrt\)$'
+nowhere='libnrt.so.1 not found for .*: it and the processes that it starts are seen if they find one \(or use --libnrt\)$'
 runs 7 "$hooks" "$nowhere" env LD_LIBRARY_PATH=empty $monitor run ./still
 printf '#!/bin/sh\nLD_LIBRARY_PATH=%s/runtime exec ./still\n' "$scratch" >wrap.sh
 chmod +x wrap.sh
