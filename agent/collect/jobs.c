@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "shared/base/aside.h"
 #include "shared/base/log.h"
 #include "shared/base/str.h"
 #include "shared/base/vec.h"
@@ -52,6 +53,11 @@ struct ntk_jobs_folder {
     uint64_t reads;
     size_t trouble_count; /* of the look at hand */
     char trouble[NTK_ERR_TEXT_BYTES];
+    /* All of the above is the thread's while it looks; the rest never is. */
+    struct ntk_aside *aside; /* NULL: no thread, so the asking one looks */
+    uint64_t wait_ns;
+    struct ntk_snapshot *kept; /* has the jobs of the last look; NULL: none yet */
+    char hangs[NTK_ERR_TEXT_BYTES];
     char said[NTK_ERR_TEXT_BYTES];
 };
 
@@ -66,20 +72,24 @@ static void add_trouble(struct ntk_jobs_folder *folder, const char *name, const 
     }
 }
 
-/* Once per spell of each. */
-static void tell(struct ntk_jobs_folder *folder)
+static void count_troubles(struct ntk_jobs_folder *folder)
 {
     if (folder->trouble_count > 1) {
         size_t used = strlen(folder->trouble);
         snprintf(folder->trouble + used, sizeof folder->trouble - used, " (and %zu more like it)",
                  folder->trouble_count - 1);
     }
-    if (folder->trouble[0] && strcmp(folder->trouble, folder->said) != 0) {
-        ntk_log_warn(MODULE, "%s", folder->trouble);
-    } else if (!folder->trouble[0] && folder->said[0]) {
+}
+
+/* Once per spell of each. */
+static void tell(struct ntk_jobs_folder *folder, const char *trouble)
+{
+    if (trouble[0] && strcmp(trouble, folder->said) != 0) {
+        ntk_log_warn(MODULE, "%s", trouble);
+    } else if (!trouble[0] && folder->said[0]) {
         ntk_log_warn(MODULE, "%s: every file can be taken again", folder->path);
     }
-    ntk_str_copy(folder->said, sizeof folder->said, folder->trouble);
+    ntk_str_copy(folder->said, sizeof folder->said, trouble);
 }
 
 /* -- files ------------------------------------------------------------------------------------- */
@@ -235,14 +245,17 @@ static void drop_unseen(struct ntk_jobs_folder *folder)
 }
 
 /* Bounded whatever lies in the folder. */
-static void look(struct ntk_jobs_folder *folder)
+static void look(void *ctx)
 {
+    struct ntk_jobs_folder *folder = ctx;
     uint64_t now_ns = folder->clock->realtime_ns(folder->clock->ctx);
     DIR *list = opendir(folder->path);
     const struct dirent *name;
     size_t names = 0;
     size_t taken = 0;
 
+    folder->trouble[0] = '\0';
+    folder->trouble_count = 0;
     ntk_vec_each(struct entry *, entry, &folder->entries) {
         (*entry)->is_seen = false;
     }
@@ -390,24 +403,106 @@ static void set_jobs(const struct ntk_jobs_folder *folder, struct ntk_snapshot *
                                         .count = rows ? folder->job_count : 0 };
 }
 
+static uint32_t *copy_numbers(struct ntk_snapshot *snapshot, const uint32_t *from, size_t count)
+{
+    uint32_t *to = ntk_snapshot_alloc(snapshot, count, sizeof *to);
+
+    if (to) {
+        memcpy(to, from, count * sizeof *to);
+    }
+    return to;
+}
+
+static void copy_jobs(const struct ntk_jobs *from, const char *error, struct ntk_snapshot *snapshot)
+{
+    struct ntk_job *rows = ntk_snapshot_alloc(snapshot, from->count, sizeof *rows);
+
+    for (size_t i = 0; rows && i < from->count; i++) {
+        const struct ntk_job *job = &from->rows[i];
+
+        rows[i] = (struct ntk_job){
+            .id = ntk_snapshot_text(snapshot, job->id),
+            .user = ntk_snapshot_text(snapshot, job->user),
+            .name = ntk_snapshot_text(snapshot, job->name),
+            .partition = ntk_snapshot_text(snapshot, job->partition),
+            .cluster = ntk_snapshot_text(snapshot, job->cluster),
+            .since_realtime_ns = job->since_realtime_ns,
+            .cores = copy_numbers(snapshot, job->cores, job->core_count),
+            .core_count = job->core_count,
+            .devices = copy_numbers(snapshot, job->devices, job->device_count),
+            .device_count = job->device_count,
+        };
+    }
+    snapshot->jobs = (struct ntk_jobs){ .is_asked = true,
+                                        .error = ntk_snapshot_text(snapshot, error),
+                                        .rows = rows,
+                                        .count = rows ? from->count : 0 };
+}
+
+/* What the look found, kept for when the next one does not come back. */
+static void keep_jobs(struct ntk_jobs_folder *folder, const struct ntk_hardware *hardware)
+{
+    struct ntk_snapshot *kept = ntk_snapshot_create();
+
+    folder->job_count = 0;
+    ntk_vec_each(struct entry *, entry, &folder->entries) {
+        add_entry(folder, hardware, *entry);
+    }
+    count_troubles(folder);
+    tell(folder, folder->trouble);
+    if (kept) {
+        set_jobs(folder, kept);
+    }
+    if (kept && ntk_snapshot_ok(kept)) {
+        ntk_snapshot_destroy(folder->kept);
+        folder->kept = kept;
+    } else {
+        ntk_snapshot_destroy(kept); /* without memory those of before stay */
+    }
+}
+
 void ntk_jobs_get(struct ntk_snapshot *snapshot, void *ctx)
 {
+    static const struct ntk_jobs none;
     struct ntk_jobs_folder *folder = ctx;
+    bool is_done = !folder->aside || ntk_aside_ask(folder->aside, folder->wait_ns);
 
-    folder->trouble[0] = '\0';
-    folder->trouble_count = 0;
-    folder->job_count = 0;
-    look(folder);
-    ntk_vec_each(struct entry *, entry, &folder->entries) {
-        add_entry(folder, &snapshot->hardware, *entry);
+    if (!folder->aside) {
+        look(folder);
     }
-    tell(folder);
-    set_jobs(folder, snapshot);
+    if (is_done) {
+        keep_jobs(folder, &snapshot->hardware);
+    } else {
+        tell(folder, folder->hangs);
+    }
+    copy_jobs(folder->kept ? &folder->kept->jobs : &none,
+              !is_done       ? folder->hangs
+              : folder->kept ? folder->kept->jobs.error
+                             : "",
+              snapshot);
+}
+
+void ntk_jobs_set_wait(struct ntk_jobs_folder *folder, uint64_t wait_ns)
+{
+    folder->wait_ns = wait_ns;
 }
 
 uint64_t ntk_jobs_reads(const struct ntk_jobs_folder *folder)
 {
     return folder->reads;
+}
+
+static void release(void *ctx)
+{
+    struct ntk_jobs_folder *folder = ctx;
+
+    ntk_vec_each(struct entry *, entry, &folder->entries) {
+        free(*entry);
+    }
+    ntk_vec_fini(&folder->entries);
+    ntk_snapshot_destroy(folder->kept);
+    free(folder->path);
+    free(folder);
 }
 
 int ntk_jobs_create(const char *path, const struct ntk_clock *clock,
@@ -420,20 +515,20 @@ int ntk_jobs_create(const char *path, const struct ntk_clock *clock,
         return ntk_err_no_memory(err);
     }
     folder->clock = clock ? clock : ntk_clock_system_get();
+    folder->wait_ns = NTK_JOBS_WAIT_NS;
+    (void)snprintf(folder->hangs, sizeof folder->hangs,
+                   "%.160s: the file system does not answer; the jobs of before are kept", path);
     ntk_vec_init(&folder->entries, sizeof(struct entry *));
+    folder->aside = ntk_aside_create(look, release, folder);
     *out_folder = folder;
     return 0;
 }
 
 void ntk_jobs_destroy(struct ntk_jobs_folder *folder)
 {
-    if (!folder) {
-        return;
+    if (folder && folder->aside) {
+        ntk_aside_destroy(folder->aside);
+    } else if (folder) {
+        release(folder);
     }
-    ntk_vec_each(struct entry *, entry, &folder->entries) {
-        free(*entry);
-    }
-    ntk_vec_fini(&folder->entries);
-    free(folder->path);
-    free(folder);
 }

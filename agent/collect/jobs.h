@@ -9,9 +9,12 @@
  * missing folder is no error, for nobody may have run a job yet; a file that cannot be taken is
  * said once, with its name and line, and holds nothing.
  *
+ * A folder on a mount that hangs stops nobody: a thread looks at it. While it does not come back,
+ * the jobs of before stay, with an error that says so.
+ *
  * A job holds a core or device since the time of the file that first named it.
  *
- * Owner:   ntk_jobs_create() / _destroy().
+ * Owner:   ntk_jobs_create() / _destroy(). While the folder hangs, its thread outlives _destroy().
  * Threads: one.
  */
 #ifndef NTK_AGENT_COLLECT_JOBS_H
@@ -31,6 +34,7 @@ extern "C" {
 
 #define NTK_JOBS_FILES_MAX 1024                     /* more are passed over, which is said */
 #define NTK_JOBS_NAMES_MAX 16384                    /* of the folder that are looked at */
+#define NTK_JOBS_WAIT_NS (1 * NTK_NS_PER_SECOND)    /* for the folder, once per spell of hanging */
 #define NTK_JOBS_SETTLED_NS (1 * NTK_NS_PER_SECOND) /* so old a last line without an end is whole */
 
 struct ntk_jobs_folder;
@@ -42,6 +46,8 @@ void ntk_jobs_destroy(struct ntk_jobs_folder *folder);
 
 /* Puts what the folder says now into snapshot->jobs; ctx is the folder. */
 void ntk_jobs_get(struct ntk_snapshot *snapshot, void *ctx);
+/* How long it waits for the folder, for tests. */
+void ntk_jobs_set_wait(struct ntk_jobs_folder *folder, uint64_t wait_ns);
 /* How many files were read so far (for tests). */
 uint64_t ntk_jobs_reads(const struct ntk_jobs_folder *folder);
 

@@ -1,14 +1,37 @@
 /* SPDX-License-Identifier: MIT */
 /* EFA adapters: what their ports have counted. */
 #include <stdlib.h>
+#include <string.h>
 
+#include "shared/base/aside.h"
+#include "shared/base/clock.h"
 #include "shared/collect/source.h"
 #include "shared/device/efa.h"
 
+/* Each read asks the adapter, which may hang: then its ports are absent. */
+#define WAIT_NS NTK_NS_PER_SECOND
+
 struct source_efa {
-    const char *root;
+    struct ntk_aside *aside; /* NULL: no thread, so this one reads */
+    char *root;
+    size_t count;
     struct ntk_efa_reading readings[NTK_EFA_PORTS_MAX];
 };
+
+static void read_ports(void *ctx)
+{
+    struct source_efa *source = ctx;
+
+    source->count = ntk_efa_read(source->root, source->readings, NTK_EFA_PORTS_MAX);
+}
+
+static void release(void *ctx)
+{
+    struct source_efa *source = ctx;
+
+    free(source->root);
+    free(source);
+}
 
 static int source_efa_sample(void *state, struct ntk_aggregate *aggregate, uint64_t now_ns,
                              struct ntk_err *err)
@@ -17,14 +40,25 @@ static int source_efa_sample(void *state, struct ntk_aggregate *aggregate, uint6
 
     (void)now_ns;
     (void)err;
-    ntk_aggregate_set_efa(aggregate, source->readings,
-                          ntk_efa_read(source->root, source->readings, NTK_EFA_PORTS_MAX));
+    if (source->aside && !ntk_aside_ask(source->aside, WAIT_NS)) {
+        return 0;
+    }
+    if (!source->aside) {
+        read_ports(source);
+    }
+    ntk_aggregate_set_efa(aggregate, source->readings, source->count);
     return 0;
 }
 
 static void source_efa_destroy(void *state)
 {
-    free(state);
+    struct source_efa *source = state;
+
+    if (source && source->aside) {
+        ntk_aside_destroy(source->aside);
+    } else if (source) {
+        release(source);
+    }
 }
 
 static const struct ntk_collect_source_ops ops = {
@@ -37,12 +71,15 @@ int ntk_source_efa_open(const struct ntk_collector_options *options,
 {
     struct source_efa *source = calloc(1, sizeof *source);
 
-    if (!source) {
+    const char *root = options->sysfs_root     ? options->sysfs_root
+                       : options->driver_sysfs ? options->driver_sysfs
+                                               : "/sys";
+
+    if (!source || !(source->root = strdup(root))) {
+        free(source);
         return ntk_err_no_memory(err);
     }
-    source->root = options->sysfs_root     ? options->sysfs_root
-                   : options->driver_sysfs ? options->driver_sysfs
-                                           : "/sys";
+    source->aside = ntk_aside_create(read_ports, release, source);
     *out_source = (struct ntk_collect_source){ .ops = &ops, .state = source };
     return 0;
 }

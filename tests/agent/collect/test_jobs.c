@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 #include "tests/support/unit.h"
 
 #define NOW_S 1000000
+#define PATIENCE_NS (60 * NTK_NS_PER_SECOND)
 
 struct fixture {
     char *path;
@@ -36,8 +38,13 @@ static void hear(enum ntk_log_level level, const char *module, const char *text)
     said_count++;
 }
 
+/* A look asks the clock first: where it blocks, the look does. */
+static pthread_mutex_t hanging = PTHREAD_MUTEX_INITIALIZER;
+
 static uint64_t now(void *ctx)
 {
+    pthread_mutex_lock(&hanging);
+    pthread_mutex_unlock(&hanging);
     return *(uint64_t *)ctx;
 }
 
@@ -49,6 +56,7 @@ static int set_up(void **state)
     f->now_ns = NOW_S * NTK_NS_PER_SECOND;
     f->clock = (struct ntk_clock){ .realtime_ns = now, .monotonic_ns = now, .ctx = &f->now_ns };
     assert_int_equal(ntk_jobs_create(f->path, &f->clock, &f->folder, NULL), 0);
+    ntk_jobs_set_wait(f->folder, PATIENCE_NS);
     said[0] = '\0';
     said_count = 0;
     ntk_log_set_sink(hear);
@@ -159,6 +167,29 @@ static void a_folder_that_is_not_there_holds_no_job_and_is_no_error(void **state
     assert_int_equal(ntk_jobs_create("/nonexistent/jobs", &f->clock, &f->folder, NULL), 0);
     assert_jobs(f, "");
     assert_int_equal(said_count, 0);
+}
+
+static void a_folder_that_hangs_stops_nobody_and_loses_no_job(void **state)
+{
+    struct fixture *f = *state;
+
+    put(f, "0", "42\n", 10);
+    assert_jobs(f, "42 : 0 1 / 0 @10\n");
+    pthread_mutex_lock(&hanging);
+    ntk_jobs_set_wait(f->folder, 1);
+    for (int i = 0; i < 2; i++) {
+        assert_jobs(f, "42 : 0 1 / 0 @10\n");
+        assert_non_null(strstr(f->snapshot->jobs.error, "the file system does not answer"));
+        assert_int_equal(said_count, 1);
+        ntk_jobs_set_wait(f->folder, UINT64_MAX); /* it is waited for no more */
+    }
+    drop(f, "0");
+    pthread_mutex_unlock(&hanging);
+    while (look(f)->error[0]) {
+        usleep(1000);
+    }
+    assert_int_equal(f->snapshot->jobs.count, 0);
+    assert_non_null(strstr(said, "every file can be taken again"));
 }
 
 static void jobs_come_and_go_with_their_files(void **state)
@@ -329,6 +360,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_job_has_the_cores_of_its_devices),
         TEST(a_folder_that_is_not_there_holds_no_job_and_is_no_error),
+        TEST(a_folder_that_hangs_stops_nobody_and_loses_no_job),
         TEST(jobs_come_and_go_with_their_files),
         TEST(only_files_that_changed_are_read),
         TEST(what_is_half_written_waits_for_its_end),

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of work that may block for ever. */
+#include "shared/base/aside.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "shared/base/clock.h"
+#include "tests/support/unit.h"
+
+#define PATIENCE_NS (60 * NTK_NS_PER_SECOND)
+
+struct work {
+    pthread_mutex_t hanging; /* held: it blocks */
+    unsigned count;
+    atomic_bool is_released;
+};
+
+static void work_do(void *ctx)
+{
+    struct work *work = ctx;
+
+    pthread_mutex_lock(&work->hanging);
+    pthread_mutex_unlock(&work->hanging);
+    work->count++;
+}
+
+static void work_release(void *ctx)
+{
+    atomic_store(&((struct work *)ctx)->is_released, true);
+}
+
+static void work_is_done_when_it_is_asked_for(void **state)
+{
+    struct work work = { .hanging = PTHREAD_MUTEX_INITIALIZER };
+    struct ntk_aside *aside = ntk_aside_create(work_do, work_release, &work);
+
+    assert_true(ntk_aside_ask(aside, PATIENCE_NS));
+    assert_int_equal(work.count, 1);
+    assert_true(ntk_aside_ask(aside, PATIENCE_NS));
+    assert_int_equal(work.count, 2);
+    ntk_aside_destroy(aside);
+    assert_true(atomic_load(&work.is_released));
+}
+
+static void work_that_blocks_is_waited_for_once(void **state)
+{
+    struct work work = { .hanging = PTHREAD_MUTEX_INITIALIZER };
+    struct ntk_aside *aside = ntk_aside_create(work_do, work_release, &work);
+
+    pthread_mutex_lock(&work.hanging);
+    assert_false(ntk_aside_ask(aside, 1));
+    assert_false(ntk_aside_ask(aside, UINT64_MAX)); /* at once, or this test never ends */
+    pthread_mutex_unlock(&work.hanging);
+    while (!ntk_aside_ask(aside, PATIENCE_NS)) {
+        usleep(1000);
+    }
+    assert_int_equal(work.count, 2); /* what is told is newer than the question */
+    ntk_aside_destroy(aside);
+}
+
+static void work_that_blocks_at_the_end_is_left_to_itself(void **state)
+{
+    static struct work work = { .hanging = PTHREAD_MUTEX_INITIALIZER };
+    struct ntk_aside *aside = ntk_aside_create(work_do, work_release, &work);
+
+    pthread_mutex_lock(&work.hanging);
+    assert_false(ntk_aside_ask(aside, 100 * NTK_NS_PER_MS));
+    ntk_aside_destroy(aside);
+    pthread_mutex_unlock(&work.hanging);
+    while (!atomic_load(&work.is_released)) {
+        usleep(1000);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(work_is_done_when_it_is_asked_for),
+        cmocka_unit_test(work_that_blocks_is_waited_for_once),
+        cmocka_unit_test(work_that_blocks_at_the_end_is_left_to_itself),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
