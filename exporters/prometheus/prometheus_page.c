@@ -454,8 +454,9 @@ static void begin_tag(struct ntk_prometheus_page *page, struct ntk_prometheus_ta
         ntk_vec_clear(&tag->memory);
         ntk_vec_clear(&tag->models);
     }
-    if (is_due(runtime, NTK_RUNTIME_GROUP_CPU, NTK_RUNTIME_HAS_CPU)) {
+    if (runtime->group_period_ns[NTK_RUNTIME_GROUP_CPU] != NTK_GROUP_ABSENT) {
         tag->cpu_user = tag->cpu_system = 0;
+        tag->has_cpu = false; /* due, and perhaps not known */
     }
     if (is_due(runtime, NTK_RUNTIME_GROUP_EXECUTIONS, NTK_RUNTIME_HAS_EXECUTIONS)) {
         tag->in_collective_ns = 0;
@@ -615,6 +616,7 @@ static void update_devices(struct ntk_prometheus_page *page, const struct ntk_sn
         device->power_min = sample->power_min;
         device->power_max = sample->power_max;
         device->power_average = sample->power_average;
+        device->has &= ~(uint32_t)(NTK_DEVICE_HAS_MEMORY_CAPACITY | NTK_DEVICE_HAS_MEMORY_USED);
         device->has |= sample->has & (NTK_DEVICE_HAS_MEMORY_CAPACITY | NTK_DEVICE_HAS_MEMORY_USED);
         if (ecc_due) {
             device->has |=
@@ -757,6 +759,13 @@ static void update_system(struct ntk_prometheus_page *page, const struct ntk_sna
 {
     const struct ntk_system_sample *system = &snapshot->system;
 
+    /* A group that is due and not known has no values; one that is not due keeps its last. */
+    if (snapshot->group_period_ns[NTK_SYSTEM_GROUP_CPU] != NTK_GROUP_ABSENT) {
+        page->has_cpu = page->has_context_switches = false;
+    }
+    if (snapshot->group_period_ns[NTK_SYSTEM_GROUP_MEMORY] != NTK_GROUP_ABSENT) {
+        page->has_memory = false;
+    }
     if (snapshot->group_period_ns[NTK_SYSTEM_GROUP_CPU] != NTK_GROUP_ABSENT &&
         system->has & NTK_SYSTEM_HAS_CPU) {
         const double *share = system->average;

@@ -453,6 +453,36 @@ static void a_group_that_is_not_due_keeps_its_gauges_and_counts_nothing(void **s
     free(text);
 }
 
+/* Method: what could be read in the first period fails in the second one. */
+static void a_group_that_fails_has_no_gauges_of_before(void **state)
+{
+    static const char *const gone[] = { "system_vcpu_count{", "system_vcpu_usage_ratio{",
+                                        "system_memory_used_bytes{",
+                                        "neuron_runtime_vcpu_usage_ratio{",
+                                        "neurondevice_memory_used_bytes{" };
+
+    update(sample(1));
+    char *text = encode(false);
+    for (size_t i = 0; i < sizeof gone / sizeof *gone; i++) {
+        assert_non_null(strstr(text, gone[i]));
+    }
+    free(text);
+    struct ntk_snapshot *snapshot = sample(1);
+    snapshot->system.has = 0;
+    for (size_t i = 0; i < snapshot->runtime_count; i++) {
+        snapshot->runtimes[i].has &= ~(uint32_t)NTK_RUNTIME_HAS_CPU;
+    }
+    for (size_t i = 0; i < snapshot->device_count; i++) {
+        snapshot->devices[i].has &= ~(uint32_t)NTK_DEVICE_HAS_MEMORY_USED;
+    }
+    update(snapshot);
+    text = encode(false);
+    for (size_t i = 0; i < sizeof gone / sizeof *gone; i++) {
+        assert_no(text, gone[i]);
+    }
+    free(text);
+}
+
 static void tell(struct ntk_instance instance, const char *expected)
 {
     struct ntk_snapshot *snapshot = sample(1);
@@ -1095,6 +1125,7 @@ int main(void)
         CASE(the_health_of_a_device_has_reasons_while_it_is_not_well),
         CASE(counters_add_up_over_snapshots),
         CASE(a_group_that_is_not_due_keeps_its_gauges_and_counts_nothing),
+        CASE(a_group_that_fails_has_no_gauges_of_before),
         CASE(labels_of_the_instance_come_late_and_stay),
         CASE(series_before_the_machine_end_when_it_comes),
         CASE(labels_of_the_user_are_on_every_series),
