@@ -173,16 +173,25 @@ static void advance(struct window *window, uint64_t now_ns)
     }
 }
 
-static int cover(struct window *window, const struct ntk_snapshot *snapshot)
+/* Of one put: windows that began together cover the same, so it is merged once for all of them. */
+struct merge {
+    const struct ntk_snapshot *older; /* compared only: it may be gone */
+    const struct ntk_snapshot *merged;
+};
+
+static int cover(struct window *window, const struct ntk_snapshot *snapshot, struct merge *last)
 {
     if (!window->covered) {
         window->covered = ntk_snapshot_share(snapshot);
         return 0;
     }
-    const struct ntk_snapshot *merged = ntk_snapshot_merge(window->covered, snapshot);
+    bool is_same = last->older == window->covered;
+    const struct ntk_snapshot *merged =
+        is_same ? ntk_snapshot_share(last->merged) : ntk_snapshot_merge(window->covered, snapshot);
     if (!merged) {
         return -ENOMEM; /* this window loses the snapshot; the next one goes on */
     }
+    *last = (struct merge){ window->covered, merged };
     ntk_snapshot_destroy(window->covered);
     window->covered = merged;
     return 0;
@@ -371,19 +380,20 @@ int ntk_monitor_schedule_put(struct ntk_monitor_schedule *schedule,
                              const struct ntk_snapshot *snapshot, uint64_t now_ns,
                              enum ntk_monitor_urgency urgency)
 {
+    struct merge last = { NULL, NULL };
     bool any = false;
     int ret;
 
     release_report(schedule);
-    ret = cover(&schedule->reported, snapshot);
+    ret = cover(&schedule->reported, snapshot, &last);
     if (schedule->page.every_ns) {
-        int covered = cover(&schedule->page, snapshot);
+        int covered = cover(&schedule->page, snapshot, &last);
         ret = covered < 0 ? covered : ret;
     }
     bool all = is_all_due(schedule, now_ns, urgency);
     for (size_t i = 0; i < schedule->window_count; i++) {
         struct window *window = &schedule->windows[i];
-        int covered = cover(window, snapshot);
+        int covered = cover(window, snapshot, &last);
         ret = covered < 0 ? covered : ret;
         window->due = all || is_due(window, now_ns);
         any = any || window->due;
