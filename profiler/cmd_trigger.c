@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <limits.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +35,8 @@
 #define HEADS_BYTES \
     (UINT64_C(64) << 20)      /* of programs and heads of files, which --size leaves out */
 #define BEFORE_EVENTS 200000U /* of each core, of what the rings still have */
+#define USERS_MAX 64U         /* asked at once */
+#define POLL_NS (10 * NTK_NS_PER_MS)
 
 static uint64_t arg_pid;
 static const char *arg_job;
@@ -58,7 +62,8 @@ static const struct ntk_opt options[] = {
     { 'p', "pid", "PID", NTK_OPT_U64, &arg_pid, "the process", .is_above_zero = true },
     { 0, "job", "NAME", NTK_OPT_TEXT, &arg_job,
       "all processes with this tag, or whose ranks meet at this place" },
-    { 0, "user", "UID", NTK_OPT_U64, &arg_user, "only processes of this user" },
+    { 0, "user", "UID", NTK_OPT_U64, &arg_user,
+      "only processes of this user; default: jobs of several users are recorded each by itself" },
     { 0, "executions", "N", NTK_OPT_U64, &arg_count, "record so many, default 1, at most 100000",
       .is_above_zero = true },
     { 0, "at-execution", "K", NTK_OPT_U64, &arg_at,
@@ -94,9 +99,12 @@ static const struct ntk_opt_program program = {
     .summary = "Has running processes record executions, all beginning with the same one, and\n"
                "keeps what their rings still have of the time before.",
     .options = options,
-    .epilogue = "A process is asked through its shared memory, so only its owner and root can; it\n"
-                "has to run our runtime. What root has of other users goes to folders uid_UID,\n"
-                "which are theirs. The exit code is 1 when one of them could not record all.",
+    .epilogue =
+        "A process is asked through its shared memory, so only its owner and root can; it\n"
+        "has to run our runtime. Processes of two users are two jobs, whatever their names:\n"
+        "a process that fails affects those of its own user. What root has of other users goes to "
+        "folders uid_UID,\n"
+        "which are theirs. The exit code is 1 when one of them could not record all.",
 };
 
 static volatile sig_atomic_t is_interrupted;
@@ -109,7 +117,15 @@ static void interrupt(int number)
 
 /* ---- who is asked ---------------------------------------------------------------------------- */
 
+/* The processes of one user: those of two are never one job, whatever they call themselves. */
 struct asking {
+    uint32_t uid;
+    pthread_t thread;
+    _Atomic bool is_done;
+    bool is_told;
+    int ret; /* less than 0: nothing came of it, and why */
+    struct ntk_err err;
+    bool is_shown; /* its progress */
     struct ntk_trigger_target *targets;
     size_t count;
     struct ntk_vec others; /* struct ntk_trigger_target that cannot be asked: only looked at */
@@ -120,6 +136,11 @@ struct asking {
     bool may_try_again; /* with a later one */
     struct ntk_progress progress;
     uint64_t begin_ns;
+};
+
+struct askings {
+    struct asking *of[USERS_MAX];
+    size_t count;
 };
 
 static bool is_of_job(struct ntk_ring_segment *segment, const struct ntk_ring_process *process,
@@ -150,15 +171,91 @@ static int compare(const void *a, const void *b)
     return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-/* Takes all that are wanted, or none. */
-static int targets_take(struct asking *asking, struct ntk_ring_registry *registry,
+/* NULL with a sentence. */
+static struct asking *asking_of(struct askings *askings, uint32_t uid, struct ntk_err *err)
+{
+    struct asking *asking;
+
+    for (size_t i = 0; i < askings->count; i++) {
+        if (askings->of[i]->uid == uid) {
+            return askings->of[i];
+        }
+    }
+    if (askings->count == USERS_MAX) {
+        (void)ntk_err_set(err, -E2BIG, NTK_ERR_NO_OFFSET,
+                          "processes of more than %u users match: choose one with --user",
+                          USERS_MAX);
+        return NULL;
+    }
+    asking = calloc(1, sizeof *asking);
+    if (!asking) {
+        (void)ntk_err_no_memory(err);
+        return NULL;
+    }
+    asking->uid = uid;
+    ntk_vec_init(&asking->others, sizeof(struct ntk_trigger_target));
+    askings->of[askings->count++] = asking;
+    return asking;
+}
+
+static void asking_destroy(struct asking *asking)
+{
+    for (size_t i = 0; i < asking->count; i++) {
+        ntk_trigger_release(&asking->targets[i]);
+    }
+    free(asking->targets);
+    ntk_vec_fini(&asking->others);
+    free(asking);
+}
+
+/* Of a user all that are wanted, or none: then asking->ret says so. -ENOMEM. */
+static int target_take(struct asking *asking, struct ntk_trigger_target *target,
+                       const char *segment_path)
+{
+    struct ntk_err err = { 0 };
+    int ret = ntk_trigger_take(target, segment_path, &err);
+
+    if (ret == -ENOTSUP) { /* another runtime: what its rings have can be kept all the same */
+        target->is_answered = true;
+        target->status = ret;
+        target->err = err;
+        return ntk_vec_push(&asking->others, target);
+    }
+    if (ret < 0) {
+        asking->ret = asking->ret < 0 ? asking->ret : ret;
+        asking->err = asking->err.text[0] ? asking->err : err;
+        return 0;
+    }
+    struct ntk_trigger_target *targets =
+        realloc(asking->targets, (asking->count + 1) * sizeof *targets);
+    if (!targets) {
+        ntk_trigger_release(target);
+        return -ENOMEM;
+    }
+    asking->targets = targets;
+    targets[asking->count++] = *target;
+    return 0;
+}
+
+/* The own processes first, then by user. */
+static int compare_askings(const void *a, const void *b)
+{
+    const struct asking *x = *(struct asking *const *)a;
+    const struct asking *y = *(struct asking *const *)b;
+    bool x_is_own = x->uid == geteuid();
+
+    return x_is_own != (y->uid == geteuid()) ? (x_is_own ? -1 : 1)
+           : x->uid < y->uid                 ? -1
+                                             : x->uid > y->uid;
+}
+
+/* By user. What only root could ask does not count where the asker has processes of that name. */
+static int targets_take(struct askings *askings, struct ntk_ring_registry *registry,
                         struct ntk_err *err)
 {
     size_t known = ntk_ring_registry_count(registry);
-    struct ntk_vec found = NTK_VEC_INIT(struct ntk_trigger_target);
-    int ret = 0;
 
-    for (size_t i = 0; i < known && ret == 0; i++) {
+    for (size_t i = 0; i < known; i++) {
         struct ntk_ring_segment *segment = ntk_ring_registry_get(registry, i);
         struct ntk_trigger_target target = { 0 };
         struct ntk_ring_process process;
@@ -170,36 +267,40 @@ static int targets_take(struct asking *asking, struct ntk_ring_registry *registr
             !(is_wanted || (arg_pid > 0 && process.pid == arg_pid))) {
             continue;
         }
+        struct asking *asking = asking_of(askings, process.uid, err);
+        if (!asking) {
+            return err->code;
+        }
         target.pid = process.pid;
+        target.uid = process.uid;
         (void)ntk_str_copy(target.command, sizeof target.command, process.command);
-        ret = ntk_trigger_take(&target, ntk_ring_segment_path(segment), err);
-        if (ret == -ENOTSUP) { /* another runtime: what its rings have can be kept all the same */
-            target.is_answered = true;
-            target.status = ret;
-            target.err = *err;
-            *err = (struct ntk_err){ 0 };
-            ret = ntk_vec_push(&asking->others, &target) < 0 ? ntk_err_no_memory(err) : 0;
-        } else if (ret == 0 && ntk_vec_push(&found, &target) < 0) {
-            ntk_trigger_release(&target);
-            ret = ntk_err_no_memory(err);
+        if (target_take(asking, &target, ntk_ring_segment_path(segment)) < 0) {
+            return ntk_err_no_memory(err);
         }
     }
-    asking->targets = found.items;
-    asking->count = found.count;
-    if (ret == 0 && found.count == 0 && asking->others.count == 0) {
-        ret = arg_job ? ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
-                                    "no process of the job %s is seen: --job is a tag, or where "
-                                    "ranks meet",
-                                    arg_job)
-                      : ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
-                                    "process %llu is not seen: it has not initialised its runtime, "
-                                    "or its hooks are off",
-                                    (unsigned long long)arg_pid);
+    if (askings->count == 0) {
+        return arg_job ? ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
+                                     "no process of the job %s is seen: --job is a tag, or where "
+                                     "ranks meet",
+                                     arg_job)
+                       : ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
+                                     "process %llu is not seen: it has not initialised its "
+                                     "runtime, or its hooks are off",
+                                     (unsigned long long)arg_pid);
     }
-    if (found.count > 1) {
-        qsort(found.items, found.count, sizeof(struct ntk_trigger_target), compare);
+    qsort(askings->of, askings->count, sizeof *askings->of, compare_askings);
+    while (geteuid() != 0 && askings->of[0]->uid == geteuid() && askings->count > 1) {
+        asking_destroy(askings->of[--askings->count]);
     }
-    return ret;
+    for (size_t i = 0; i < askings->count; i++) {
+        struct asking *asking = askings->of[i];
+
+        asking->is_shown = i == 0;
+        if (asking->count > 1) {
+            qsort(asking->targets, asking->count, sizeof *asking->targets, compare);
+        }
+    }
+    return 0;
 }
 
 /* ---- from where on --------------------------------------------------------------------------- */
@@ -268,8 +369,10 @@ static bool goes_on(void *ctx)
 {
     struct asking *asking = ctx;
 
-    ntk_progress_show(&asking->progress, (double)(ntk_clock_monotonic_ns() - asking->begin_ns) /
-                                             (double)arg_timeout_ns);
+    if (asking->is_shown) {
+        ntk_progress_show(&asking->progress, (double)(ntk_clock_monotonic_ns() - asking->begin_ns) /
+                                                 (double)arg_timeout_ns);
+    }
     return !is_interrupted && !(asking->may_try_again && is_somebody_late(asking));
 }
 
@@ -283,10 +386,14 @@ static void all_record(struct asking *asking)
                                arg_timeout_ns + CANCEL_NS,
                                ntk_trigger_hands_over(target) ? "" : asking->folder);
     }
-    ntk_progress_begin(&asking->progress, "waiting for executions (of the time limit)");
+    if (asking->is_shown) {
+        ntk_progress_begin(&asking->progress, "waiting for executions (of the time limit)");
+    }
     bool is_done =
         ntk_trigger_wait(asking->targets, asking->count, arg_timeout_ns, goes_on, asking);
-    ntk_progress_end(&asking->progress);
+    if (asking->is_shown) {
+        ntk_progress_end(&asking->progress);
+    }
     if (is_done) {
         return;
     }
@@ -376,6 +483,8 @@ static char *before_save(const struct ntk_trigger_target *target, const char *fo
                          struct ntk_err *err)
 {
     const struct ntk_live_trace_options live = { .pid = target->pid,
+                                                 .has_owner = true,
+                                                 .owner = target->uid,
                                                  .duration_ns = 1,
                                                  .events_per_core = BEFORE_EVENTS,
                                                  .folder = folder,
@@ -398,15 +507,21 @@ static void put_text(const struct ntk_trigger_target *target, const char *before
            target->file_count == 1 ? "" : "s", before ? before : "none");
 }
 
-static void put_json(const struct ntk_trigger_target *target, const char *before,
-                     struct ntk_json *json)
+static void put_who(const struct ntk_trigger_target *target, struct ntk_json *json)
 {
-    ntk_json_object_begin(json);
     ntk_json_key_u64(json, "pid", target->pid);
+    ntk_json_key_u64(json, "uid", target->uid);
     ntk_json_key_text(json, "command", target->command);
     if (target->rank >= 0) {
         ntk_json_key_i64(json, "rank", target->rank);
     }
+}
+
+static void put_json(const struct ntk_trigger_target *target, const char *before,
+                     struct ntk_json *json)
+{
+    ntk_json_object_begin(json);
+    put_who(target, json);
     if (target->file_count > 0) {
         ntk_json_key_u64(json, "first_execution", target->recorded_first);
         ntk_json_key_u64(json, "last_execution", target->recorded_last);
@@ -470,67 +585,80 @@ static int tell_one(const struct asking *asking, struct ntk_trigger_target *targ
     return code;
 }
 
-/* The exit code. */
-static int tell(const struct asking *asking)
+/* The processes of a user of several, of which nothing came. The exit code. */
+static int tell_none(const struct asking *asking, struct ntk_json *json)
 {
-    struct ntk_buf out = { 0 };
-    struct ntk_json json;
-    int code = 0;
+    struct ntk_err err = { 0 };
 
-    ntk_json_init(&json, &out, true);
-    ntk_json_object_begin(&json);
-    ntk_json_key_text(&json, "folder", asking->folder);
-    ntk_json_key_u64(&json, "first_execution", asking->first);
-    ntk_json_key_u64(&json, "execution_count", arg_count);
-    ntk_json_key_array_begin(&json, "processes");
-    for (size_t i = 0; i < asking->count; i++) {
-        code |= tell_one(asking, &asking->targets[i], &json);
+    (void)ntk_err_set(&err, asking->ret, NTK_ERR_NO_OFFSET, "processes of user %u: %s", asking->uid,
+                      asking->err.text);
+    for (size_t i = 0; i < asking->count && !arg_look; i++) {
+        struct ntk_trigger_target target = asking->targets[i];
+
+        target.status = asking->ret;
+        target.err = asking->err;
+        target.file_count = 0;
+        put_json(&target, NULL, json);
     }
-    ntk_vec_each(struct ntk_trigger_target, target, &asking->others) {
-        code |= tell_one(asking, target, &json);
-    }
-    ntk_json_array_end(&json);
-    ntk_json_object_end(&json);
-    ntk_buf_add_char(&out, '\n');
-    if (arg_json && ntk_profile_put(&out, NULL) != 0) {
-        code = 1;
-    }
-    ntk_buf_fini(&out);
-    return code;
+    return ntk_profile_fail(&err);
 }
 
 /* The exit code. */
-static int tell_look(const struct asking *asking)
+static int tell_records(const struct asking *asking, struct ntk_json *json)
 {
-    struct ntk_buf out = { 0 };
-    struct ntk_json json;
+    int code = 0;
 
-    ntk_json_init(&json, &out, true);
-    ntk_json_object_begin(&json);
-    ntk_json_key_u64(&json, "execution", asking->now);
-    ntk_json_key_double(&json, "executions_per_second", asking->per_second);
-    ntk_json_key_array_begin(&json, "processes");
+    for (size_t i = 0; i < asking->count; i++) {
+        code |= tell_one(asking, &asking->targets[i], json);
+    }
+    ntk_vec_each(struct ntk_trigger_target, target, &asking->others) {
+        code |= tell_one(asking, target, json);
+    }
+    return code;
+}
+
+static int tell_look(const struct asking *asking, struct ntk_json *json)
+{
     for (size_t i = 0; i < asking->count; i++) {
         const struct ntk_trigger_target *target = &asking->targets[i];
 
-        ntk_json_object_begin(&json);
-        ntk_json_key_u64(&json, "pid", target->pid);
-        ntk_json_key_text(&json, "command", target->command);
-        if (target->rank >= 0) {
-            ntk_json_key_i64(&json, "rank", target->rank);
-        }
-        ntk_json_key_u64(&json, "execution", target->execution);
-        ntk_json_object_end(&json);
+        ntk_json_object_begin(json);
+        put_who(target, json);
+        ntk_json_key_u64(json, "execution", target->execution);
+        ntk_json_object_end(json);
         if (!arg_json) {
             printf("process %u (%s): execution %llu\n", target->pid, target->command,
                    (unsigned long long)target->execution);
         }
     }
-    ntk_json_array_end(&json);
-    ntk_json_object_end(&json);
-    ntk_buf_add_char(&out, '\n');
-    int code = arg_json ? ntk_profile_put(&out, NULL) : 0;
-    ntk_buf_fini(&out);
+    return 0;
+}
+
+/* Each user's when they are done, so that nobody waits for the processes of another. The exit
+ * code. */
+static int tell_done(struct askings *askings, struct ntk_json *json)
+{
+    size_t told = 0;
+    int code = 0;
+
+    while (told < askings->count) {
+        for (size_t i = 0; i < askings->count; i++) {
+            struct asking *asking = askings->of[i];
+
+            if (asking->is_told || !atomic_load(&asking->is_done)) {
+                continue;
+            }
+            asking->is_told = true;
+            told++;
+            code |= asking->ret < 0 ? tell_none(asking, json)
+                    : arg_look      ? tell_look(asking, json)
+                                    : tell_records(asking, json);
+            (void)fflush(stdout);
+        }
+        if (told < askings->count) {
+            usleep(POLL_NS / NTK_NS_PER_US);
+        }
+    }
     return code;
 }
 
@@ -553,26 +681,114 @@ static int tell_failure(const struct ntk_err *err)
     return ntk_profile_fail(err);
 }
 
-static int folder_make(struct asking *asking, struct ntk_err *err)
+static int folder_make(struct askings *askings, struct ntk_err *err)
 {
+    char folder[PATH_MAX];
     int ret = ntk_fs_make_folders(arg_folder, 0755, err);
 
     if (ret < 0) {
         return ret;
     }
-    if (!realpath(arg_folder, asking->folder)) {
+    if (!realpath(arg_folder, folder)) {
         return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "%s: %s", arg_folder, strerror(errno));
     }
-    return strlen(asking->folder) < NTK_TRIGGER_FOLDER_BYTES
+    for (size_t i = 0; i < askings->count; i++) {
+        (void)ntk_str_copy(askings->of[i]->folder, sizeof askings->of[i]->folder, folder);
+    }
+    return strlen(folder) < NTK_TRIGGER_FOLDER_BYTES
                ? 0
                : ntk_err_set(err, -ENAMETOOLONG, NTK_ERR_NO_OFFSET,
-                             "%s is too long a name for the processes", asking->folder);
+                             "%s is too long a name for the processes", folder);
+}
+
+/* What is asked of the processes of one user. */
+static void *asking_run(void *ctx)
+{
+    struct asking *asking = ctx;
+
+    if (asking->ret == 0 && arg_look && asking->count == 0) {
+        const struct ntk_trigger_target *other = ntk_vec_at(&asking->others, 0);
+
+        asking->err = other->err;
+        asking->ret = other->status;
+    } else if (asking->ret == 0) {
+        asking->ret =
+            arg_look ? first_choose(asking, AHEAD_NS, &asking->err) : record(asking, &asking->err);
+    }
+    atomic_store(&asking->is_done, true);
+    return NULL;
+}
+
+/* The first one of which something came; NULL: there is none. */
+static const struct asking *first_good(const struct askings *askings)
+{
+    for (size_t i = 0; i < askings->count; i++) {
+        if (askings->of[i]->ret >= 0) {
+            return askings->of[i];
+        }
+    }
+    return NULL;
+}
+
+/* The exit code. */
+static int ask(struct askings *askings)
+{
+    struct ntk_buf out = { 0 };
+    struct ntk_json json;
+
+    /* One user's in this thread: its failure is all there is to say. */
+    if (askings->count == 1) {
+        (void)asking_run(askings->of[0]);
+        if (askings->of[0]->ret < 0) {
+            return tell_failure(&askings->of[0]->err);
+        }
+    }
+    for (size_t i = 0; i < askings->count && askings->count > 1; i++) {
+        struct asking *asking = askings->of[i];
+        int ret = -pthread_create(&asking->thread, NULL, asking_run, asking);
+
+        if (ret < 0) { /* is_done and no thread */
+            asking->ret = ntk_err_set(&asking->err, ret, NTK_ERR_NO_OFFSET,
+                                      "cannot start a thread: %s", strerror(-ret));
+            asking->thread = pthread_self();
+            atomic_store(&asking->is_done, true);
+        }
+    }
+    ntk_json_init(&json, &out, true);
+    ntk_json_object_begin(&json);
+    ntk_json_key_array_begin(&json, "processes");
+    int code = tell_done(askings, &json);
+    ntk_json_array_end(&json);
+    for (size_t i = 0; i < askings->count && askings->count > 1; i++) {
+        if (!pthread_equal(askings->of[i]->thread, pthread_self())) {
+            (void)pthread_join(askings->of[i]->thread, NULL);
+        }
+    }
+    const struct asking *good = first_good(askings);
+    if (!good) {
+        ntk_json_key_text(&json, "error", askings->of[0]->err.text);
+        ntk_json_key_bool(&json, "is_late", askings->of[0]->err.code == -EAGAIN);
+    } else if (arg_look) {
+        ntk_json_key_u64(&json, "execution", good->now);
+        ntk_json_key_double(&json, "executions_per_second", good->per_second);
+    } else {
+        ntk_json_key_text(&json, "folder", good->folder);
+        ntk_json_key_u64(&json, "first_execution", good->first);
+        ntk_json_key_u64(&json, "execution_count", arg_count);
+    }
+    ntk_json_object_end(&json);
+    ntk_buf_add_char(&out, '\n');
+    if (arg_json && ntk_profile_put(&out, NULL) != 0) {
+        code = 1;
+    }
+    ntk_buf_fini(&out);
+    return code;
 }
 
 int ntk_cmd_trigger(int argc, char **argv)
 {
     struct ntk_ring_registry *registry = NULL;
-    struct asking asking = { .others = NTK_VEC_INIT(struct ntk_trigger_target) };
+    struct askings askings = { .count = 0 };
     struct ntk_err err = { 0 };
     int first = ntk_opt_parse(&program, argc, argv);
 
@@ -605,6 +821,7 @@ int ntk_cmd_trigger(int argc, char **argv)
                                                          .remote = &remote,
                                                          .job = arg_job,
                                                          .pid = arg_pid,
+                                                         .uid = arg_user,
                                                          .executions = arg_count,
                                                          .at_execution = arg_at,
                                                          .timeout_ns = arg_timeout_ns,
@@ -621,27 +838,12 @@ int ntk_cmd_trigger(int argc, char **argv)
     int ret = ntk_ring_registry_open(&(struct ntk_ring_options){ .from = NTK_RING_FROM_NOW },
                                      &registry, &err);
     ret = ret < 0 ? ret : ntk_ring_registry_poll(registry, NULL, &err);
-    ret = ret < 0 ? ret : targets_take(&asking, registry, &err);
-    int code = 1;
-    if (arg_look && ret == 0 && asking.count == 0) {
-        const struct ntk_trigger_target *other = ntk_vec_at(&asking.others, 0);
-
-        err = other->err;
-        ret = other->status;
+    ret = ret < 0 ? ret : targets_take(&askings, registry, &err);
+    ret = ret < 0 || arg_look ? ret : folder_make(&askings, &err);
+    int code = ret < 0 ? tell_failure(&err) : ask(&askings);
+    for (size_t i = 0; i < askings.count; i++) {
+        asking_destroy(askings.of[i]);
     }
-    if (arg_look) {
-        ret = ret < 0 ? ret : first_choose(&asking, AHEAD_NS, &err);
-        code = ret < 0 ? tell_failure(&err) : tell_look(&asking);
-    } else {
-        ret = ret < 0 ? ret : folder_make(&asking, &err);
-        ret = ret < 0 ? ret : record(&asking, &err);
-        code = ret < 0 ? tell_failure(&err) : tell(&asking);
-    }
-    for (size_t i = 0; i < asking.count; i++) {
-        ntk_trigger_release(&asking.targets[i]);
-    }
-    free(asking.targets);
-    ntk_vec_fini(&asking.others);
     ntk_ring_registry_close(registry);
     return code;
 }

@@ -152,6 +152,9 @@ static void begin(struct host *host, const struct ntk_trigger_hosts_options *opt
     } else {
         ntk_buf_add_u64(&path, options->pid);
     }
+    if (options->uid != UINT64_MAX) {
+        ntk_buf_add_format(&path, "&user=%llu", (unsigned long long)options->uid);
+    }
     if (before[0]) { /* of a try that did not go well: nobody wants its files */
         ntk_buf_add_format(&path, "&instead_of=%s", before);
     }
@@ -227,6 +230,35 @@ static void take_failure(struct host *host)
     }
 }
 
+/* Processes of two users are no one job: where no user is named, there is only one. */
+static bool users_agree(struct host *hosts, const struct ntk_trigger_hosts_options *options)
+{
+    uint64_t first = UINT64_MAX;
+
+    for (size_t i = 0; i < options->count && options->uid == UINT64_MAX; i++) {
+        const json_t *processes = json_object_get(said_of(&hosts[i]), "processes");
+        json_t *process;
+        size_t k;
+
+        json_array_foreach(processes, k, process)
+        {
+            uint64_t uid = number_of(process, "uid");
+
+            if (first != UINT64_MAX && uid != first) {
+                for (size_t h = 0; h < options->count; h++) {
+                    (void)ntk_err_set(&hosts[h].err, -EINVAL, NTK_ERR_NO_OFFSET,
+                                      "processes of users %llu and %llu match: choose one with "
+                                      "--user",
+                                      (unsigned long long)first, (unsigned long long)uid);
+                }
+                return false;
+            }
+            first = uid;
+        }
+    }
+    return true;
+}
+
 /* ---- where they are -------------------------------------------------------------------------- */
 
 /* Executions that all of them have before them. 0: nobody answered. */
@@ -254,6 +286,9 @@ static uint64_t look(struct host *hosts, const struct ntk_trigger_hosts_options 
             now = at > now ? at : now;
             per_second = rate > per_second ? rate : per_second;
         }
+    }
+    if (!users_agree(hosts, options)) {
+        return 0;
     }
     double ahead = per_second * (double)ahead_ns / (double)NTK_NS_PER_SECOND;
     return has_any && now < UINT64_MAX / 2 && ahead < 1e15 ? now + 1 + (uint64_t)ahead : 0;

@@ -31,6 +31,7 @@ struct ntk_trigger_hosts_options {
     const struct ntk_hosts_remote *remote;
     const char *job; /* NULL: pid */
     uint64_t pid;
+    uint64_t uid; /* only processes of this user; UINT64_MAX: of one user, whoever it is */
     uint64_t executions;
     uint64_t at_execution; /* 0: one that all have before them */
     uint64_t timeout_ns;

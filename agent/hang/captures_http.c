@@ -32,6 +32,7 @@
 struct wish {
     bool is_look;
     char job[256]; /* "": pid */
+    char user[16]; /* uid; "": any */
     char pid[24];
     char at[24];
     char executions[24];
@@ -103,7 +104,7 @@ static void read_wish(struct wish *wish, const struct ntk_http_request *request)
     const char *pid = ntk_http_request_query_get(request, "pid");
     const char *before = ntk_http_request_query_get(request, "instead_of");
     uint64_t keep_bytes = ntk_captures_keep_bytes(wish->captures->options);
-    uint64_t number, at, executions, timeout_ms, size;
+    uint64_t number, user, at, executions, timeout_ms, size;
 
     wish->is_look = ntk_http_request_query_get(request, "look") != NULL;
     wish->status = 400;
@@ -113,6 +114,8 @@ static void read_wish(struct wish *wish, const struct ntk_http_request *request)
         wish->said = "job is no name";
     } else if (!take_number(request, "pid", 1, UINT32_MAX, 0, &number)) {
         wish->said = "pid is no number of a process";
+    } else if (!take_number(request, "user", 0, UINT32_MAX, UINT64_MAX, &user)) {
+        wish->said = "user is no number of a user";
     } else if (!take_number(request, "at", 1, UINT64_MAX, 0, &at) || (at == 0 && !wish->is_look)) {
         wish->said = "at is the first execution, from 1 on";
     } else if (!take_number(request, "executions", 1, 100000, 1, &executions)) {
@@ -127,6 +130,9 @@ static void read_wish(struct wish *wish, const struct ntk_http_request *request)
     } else {
         wish->status = 0;
         (void)snprintf(wish->pid, sizeof wish->pid, "%llu", (unsigned long long)number);
+        if (user != UINT64_MAX) {
+            (void)snprintf(wish->user, sizeof wish->user, "%llu", (unsigned long long)user);
+        }
         (void)snprintf(wish->at, sizeof wish->at, "%llu", (unsigned long long)at);
         (void)snprintf(wish->executions, sizeof wish->executions, "%llu",
                        (unsigned long long)executions);
@@ -236,6 +242,10 @@ static int start(struct ntk_captures_http *captures, const struct wish *wish, st
     (void)snprintf(parent, sizeof parent, "%d", (int)getpid());
     argv[count++] = (char *)(wish->job[0] ? "--job" : "--pid");
     argv[count++] = (char *)(wish->job[0] ? wish->job : wish->pid);
+    if (wish->user[0]) {
+        argv[count++] = (char *)"--user";
+        argv[count++] = (char *)wish->user;
+    }
     if (wish->is_look) {
         argv[count++] = (char *)"--look";
     } else {

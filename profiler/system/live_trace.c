@@ -18,14 +18,17 @@
 #define POLL_NS (50 * NTK_NS_PER_MS)
 #define FOLDERS_OF_A_SECOND 100U
 
-static struct ntk_ring_segment *segment_find(struct ntk_ring_registry *registry, uint32_t pid,
+static struct ntk_ring_segment *segment_find(struct ntk_ring_registry *registry,
+                                             const struct ntk_live_trace_options *options,
                                              struct ntk_ring_process *out_process)
 {
     for (size_t i = 0; i < ntk_ring_registry_count(registry); i++) {
         struct ntk_ring_segment *segment = ntk_ring_registry_get(registry, i);
 
         ntk_ring_segment_process(segment, out_process);
-        if (out_process->pid == pid && ntk_ring_segment_state(segment) == NTK_SEGMENT_ALIVE) {
+        if (out_process->pid == options->pid &&
+            (!options->has_owner || out_process->uid == options->owner) &&
+            ntk_ring_segment_state(segment) == NTK_SEGMENT_ALIVE) {
             return segment;
         }
     }
@@ -197,7 +200,7 @@ int ntk_live_trace_record(const struct ntk_live_trace_options *options,
     ret = ntk_ring_registry_open(&ring, &registry, err);
     ret = ret == 0 ? ntk_ring_registry_poll(registry, NULL, err) : ret;
     if (ret == 0) {
-        records->segment = segment_find(registry, options->pid, &records->process);
+        records->segment = segment_find(registry, options, &records->process);
         if (!records->segment) {
             ret = ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
                               "process %u has no Neuron runtime that can be watched", options->pid);

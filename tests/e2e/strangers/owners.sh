@@ -59,3 +59,37 @@ greps -v '^healthy $' <<<"$(verdicts)" && fail "a process of another machine mad
 fails 0 own
 is_unhealthy() { greps '^unhealthy execution_timeout' <<<"$(verdicts)" && echo yes; }
 wait_for is_unhealthy
+
+# Another user's process with the name of root's job: one that is asked already, one that does not answer. Root's is recorded,
+# and the exit code says that not all were.
+busy() { # USER CORE: the pid of a job that runs on and on is in $job
+    setpriv --reuid "$1" --regid "$1" --clear-groups env NEURON_PROCESS_TAG=same \
+        neuron-bench exec "$scratch/m.neff" --duration 600s --rate 200 --cores "$2" >"$scratch/busy$1.out" 2>&1 &
+    job=$!
+    pids+=("$job")
+}
+busy 0 1
+own=$job
+busy 1002 1
+foreign=$job
+is_seen() { neuron-profile trigger --pid "$1" --look >/dev/null 2>&1 && echo yes; }
+wait_for is_seen "$own"
+wait_for is_seen "$foreign"
+neuron-profile trigger --pid "$foreign" --at-execution 1000000000 --timeout 60s -o held >/dev/null 2>&1 &
+holder=$!
+pids+=("$holder")
+is_held() { neuron-profile trigger --pid "$foreign" --look >text 2>&1 || greps "is asked by process $holder already" text && echo yes; }
+wait_for is_held
+code=0
+neuron-profile trigger --job same -o busy --json >busy.json 2>err || code=$?
+[ $code = 1 ] && jq -e --argjson pid "$own" '.processes | length == 1 and (.[0] | .pid == $pid and .uid == 0 and .file_count == 1 and .error == "")' \
+    busy.json >/dev/null && greps '^neuron-profile: processes of user 1002: .*is asked by process' err || fail "busy: $code $(cat busy.json err)"
+neuron-profile trigger --job same --user 0 -o chosen >text 2>&1 || fail "one user's: $(cat text)"
+kill -9 "$holder"
+kill -STOP "$foreign"
+neuron-profile trigger --job same -o stopped >text 2>err &
+asker=$!
+pids+=("$asker")
+has_own() { greps "^process $own .* in 1 file" text && echo yes; }
+wait_for has_own
+[ ! -s err ] || fail "root's job waited for another user's: $(cat err)"
