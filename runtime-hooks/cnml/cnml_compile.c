@@ -13,6 +13,7 @@
 
 #include "runtime-hooks/cnml/cnml_program.h"
 #include "runtime-hooks/cnrt/cnrt_internal.h"
+#include "shared/base/quiet.h"
 
 /* Of the tensor engine of a card. */
 enum { ARRAY_COLUMNS = 64 };
@@ -355,7 +356,11 @@ static int load(struct compiler *c, struct cnml_program *program, const char *na
     int ret = ntk_neff_build_bytes(c->w.build, &bytes, &count, &err);
 
     if (ret < 0) {
+        struct ntk_quiet quiet;
+
+        ntk_quiet_enter(&quiet);
         (void)fprintf(stderr, "cnml: %s: %s\n", name, err.text);
+        ntk_quiet_leave(&quiet);
         return ret == -ENOMEM ? CNML_STATUS_BADALLOC : CNML_STATUS_UNSUPPORT;
     }
     options.file = bytes;

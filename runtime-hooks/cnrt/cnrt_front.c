@@ -166,7 +166,11 @@ void cnrt_front_channel_set(int channel)
 
 static void say(const char *sentence)
 {
+    struct ntk_quiet quiet;
+
+    ntk_quiet_enter(&quiet);
     (void)fprintf(stderr, "cnrt: %s\n", sentence);
+    ntk_quiet_leave(&quiet);
 }
 
 int cnrt_front_fail(const char *function, int error, const struct ntk_err *err)

@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "runtime-hooks/interpose/execute.h"
 #include "runtime-hooks/interpose/observe.h"
 #include "runtime-hooks/interpose/pending.h"
+#include "runtime-hooks/interpose/say.h"
 
 /* How the detail of the version begins when our own core, with hooks of its own, lies behind us. */
 #define OWN_RUNTIME "software NeuronCores"
@@ -42,18 +42,6 @@ void interpose_process_after_fork(void)
         interpose_captures_after_fork();
         interpose_callbacks_after_fork();
         pending_after_fork();
-    }
-}
-
-static void say(const char *note)
-{
-    char text[512];
-    int bytes = snprintf(text, sizeof text, "libneuron-hooks: %s\n", note);
-
-    if (bytes > 0) {
-        ssize_t ignored = write(STDERR_FILENO, text, strlen(text));
-
-        (void)ignored;
     }
 }
 
@@ -105,7 +93,7 @@ static void attach(nrt_framework_type_t framework, const char *fw_version, const
     (void)ntk_hooks_attach(&config, note, sizeof note);
     if (note[0] != '\0' && !is_said) {
         is_said = true;
-        say(note);
+        INTERPOSE_SAY(note);
     }
     if (!ntk_hooks_counters_on()) {
         return;

@@ -8,20 +8,18 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "runtime-hooks/interpose/early.h"
 #include "runtime-hooks/interpose/exports.h"
+#include "runtime-hooks/interpose/say.h"
 #include "shared/formats/elf/elf_file.h"
 
 /* How long a fork waits for a thread that opens the library: 2 s. It may wait for us, in a
  * constructor that forks. */
 #define FORK_PAUSE_NS 1000000
 #define FORK_PAUSES 2000
-
-#define SAY_PARTS 8
 
 const struct interpose_call_row interpose_calls[INTERPOSE_CALLS] = {
 #define NRT_CALL(result, name, parameters, arguments) [CALL_##name] = { #name, INTERPOSE_NODE_2 },
@@ -61,25 +59,14 @@ static interpose_function absent_get(enum interpose_call call)
     return interpose_absent_2[call] ? interpose_absent_2[call] : interpose_absent_3[call];
 }
 
-/* The first sentence of the process; its parts, up to NULL. No buffer: the first call may come from
- * a thread with a small stack. */
-#define say(...) say_parts((const char *const[]){ "libneuron-hooks: ", __VA_ARGS__, "\n", NULL })
-static void say_parts(const char *const *parts)
-{
-    static uint32_t was_said;
-    struct iovec pieces[SAY_PARTS];
-    int count = 0;
-
-    if (__atomic_exchange_n(&was_said, 1, __ATOMIC_RELAXED) != 0) {
-        return;
-    }
-    for (; count < SAY_PARTS && parts[count]; count++) {
-        pieces[count] = (struct iovec){ (void *)parts[count], strlen(parts[count]) };
-    }
-    ssize_t ignored = writev(STDERR_FILENO, pieces, count);
-
-    (void)ignored;
-}
+/* Only the first sentence of a process. */
+static uint32_t was_said;
+#define say(...)                                                        \
+    do {                                                                \
+        if (__atomic_exchange_n(&was_said, 1, __ATOMIC_RELAXED) == 0) { \
+            INTERPOSE_SAY(__VA_ARGS__);                                 \
+        }                                                               \
+    } while (0)
 
 /* The library of the path, or NULL with the reason said. */
 static void *library_open(const char *path)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "shared/base/err.h"
+#include "shared/base/quiet.h"
 #include "shared/base/str.h"
 #include "shared/base/url.h"
 
@@ -109,8 +110,12 @@ void ntk_log_write(enum ntk_log_level level, const char *module, const char *for
         return;
     }
     line[at++] = '\n';
+    struct ntk_quiet quiet;
+
+    ntk_quiet_enter(&quiet);
     ssize_t written = write(STDERR_FILENO, line, at);
     (void)written; /* nowhere left to say it */
+    ntk_quiet_leave(&quiet);
 }
 
 int ntk_log_failure(const char *module, const struct ntk_err *err)

@@ -5,10 +5,12 @@
  * reads its segment.
  */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "nrt/nrt.h"
@@ -124,6 +126,44 @@ static int child_asks_for_names(struct observed *child, void *ctx)
     observed_send(child, 0);
     (void)observed_receive(child);
     CALL(nrt_close)();
+    return 0;
+}
+
+/* stderr is a file that may not grow. */
+static void fill_stderr(rlim_t bytes)
+{
+    const struct rlimit limit = { bytes, bytes };
+    int fd = open("/tmp", O_TMPFILE | O_WRONLY, 0600);
+
+    CHECK(fd >= 0 && ftruncate(fd, (off_t)bytes) == 0);
+    CHECK(lseek(fd, 0, SEEK_END) == (off_t)bytes && dup2(fd, STDERR_FILENO) == STDERR_FILENO);
+    CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+}
+
+/* There is no room for a segment, which is said. */
+static int child_has_no_file_size(struct observed *child, void *ctx)
+{
+    (void)child;
+    (void)ctx;
+    open_library();
+    fill_stderr(8000000); /* enough for the stand-in, too little for a segment */
+    CHECK(CALL(nrt_init)(NRT_FRAMEWORK_TYPE_NO_FW, "", "") == NRT_SUCCESS);
+    CALL(nrt_close)();
+    return 0;
+}
+
+/* There is no runtime, which is said. */
+static int child_has_no_runtime(struct observed *child, void *ctx)
+{
+    (void)child;
+    (void)ctx;
+    CHECK(setenv("NEURON_HOOKS_LIBNRT", "/nowhere", 1) == 0);
+    char path[512];
+    (void)snprintf(path, sizeof path, "%s/libneuron-hooks.so", getenv("NTK_LIB_DIR"));
+    library = dlopen(path, RTLD_NOW);
+    CHECK(library);
+    fill_stderr(0);
+    CHECK(CALL(nrt_unload)(NULL) != NRT_SUCCESS);
     return 0;
 }
 
@@ -264,6 +304,21 @@ static void threads_that_call_first_find_one_runtime(void **state)
     end(&f);
 }
 
+static void what_we_say_never_ends_the_process(void **state)
+{
+    int (*const children[])(struct observed *, void *) = { child_has_no_file_size,
+                                                           child_has_no_runtime };
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        char *folder = test_scratch_create();
+        struct observed child = observed_start(folder, children[i], NULL);
+
+        assert_int_equal(observed_finish(&child, 0), 0);
+        test_scratch_destroy(folder);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -271,6 +326,7 @@ int main(void)
         cmocka_unit_test(memory_that_a_slice_holds_is_counted_until_the_slice_goes),
         cmocka_unit_test(names_that_the_runtime_lacks_are_not_there),
         cmocka_unit_test(threads_that_call_first_find_one_runtime),
+        cmocka_unit_test(what_we_say_never_ends_the_process),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* say - a line on stderr of somebody else's process, which must not end by it. */
+#ifndef NTK_RUNTIME_HOOKS_INTERPOSE_SAY_H
+#define NTK_RUNTIME_HOOKS_INTERPOSE_SAY_H
+
+/*
+ * Writes the parts, up to NULL, as one line. No heap and no buffer: the first call may come from a
+ * thread with a small stack. A file at the limit of file sizes and a pipe without a reader send the
+ * process no signal.
+ *
+ * Threads: any.
+ */
+void interpose_say(const char *const *parts);
+#define INTERPOSE_SAY(...) \
+    interpose_say((const char *const[]){ "libneuron-hooks: ", __VA_ARGS__, "\n", NULL })
+
+#endif
