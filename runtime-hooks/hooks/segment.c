@@ -32,6 +32,7 @@
 #define FOLDER_ATTEMPTS 3u
 #define SWEEP_ENTRIES 10000u /* files that one start looks at */
 #define SWEEP_AGE_S 60
+#define SWEEP_UNREADY_AGE_S 2    /* when it has no magic, no lock and no process */
 #define SWEEP_FOREIGN_AGE_S 3600 /* when the writer's process cannot be judged from here */
 #define LEFT_FILES_MAX 128u /* segments in a folder, with which one more is not left for a reader */
 #define LEFT_SPACE_TIMES 8u /* its own size must stay free so often */
@@ -132,12 +133,28 @@ static uint64_t rings_bytes_wanted(char *note, size_t note_bytes)
     return (value << shift) / NTK_SLOT_BYTES * NTK_SLOT_BYTES;
 }
 
+/* A writer locks its file right after it made it: without a lock and a magic it was killed before,
+ * or is in between. */
+static int never_became_ready(int fd)
+{
+    uint64_t magic = 0;
+
+    return pread(fd, &magic, sizeof magic, 0) != (ssize_t)sizeof magic || magic == 0;
+}
+
+static int process_runs(unsigned int pid, unsigned long long start_time)
+{
+    char path[64];
+
+    (void)snprintf(path, sizeof path, "/proc/%u/stat", pid);
+    return process_start_time(path) == start_time;
+}
+
 /* Whether the process that wrote this segment may still live although nobody holds byte 0. */
 static int writer_may_live(int fd, time_t age_s)
 {
     struct ntk_segment_header header;
     struct ntk_segment_process process;
-    char path[64];
 
     if (pread(fd, &header, sizeof header, 0) != (ssize_t)sizeof header ||
         header.magic != NTK_SEGMENT_MAGIC ||
@@ -151,8 +168,7 @@ static int writer_may_live(int fd, time_t age_s)
     if (process.pid_namespace != own_pid_namespace()) {
         return age_s < SWEEP_FOREIGN_AGE_S;
     }
-    (void)snprintf(path, sizeof path, "/proc/%u/stat", process.pid);
-    return process_start_time(path) == process.start_time;
+    return process_runs(process.pid, process.start_time);
 }
 
 /* Whether somebody who removes dead segments reads this folder, or will be back soon: see
@@ -196,6 +212,7 @@ static void sweep(int folder, unsigned int own_pid, unsigned long long own_start
         unsigned int pid;
         struct stat status;
         time_t age_s;
+        int is_kept;
         int fd;
 
         if (!ntk_paths_parse_segment_name(entry->d_name, &pid, &start_time) ||
@@ -205,14 +222,16 @@ static void sweep(int folder, unsigned int own_pid, unsigned long long own_start
             continue;
         }
         age_s = time(NULL) - status.st_mtime;
-        if (age_s < SWEEP_AGE_S || (age_s < keep_s && kept++ < LEFT_FILES_MAX)) {
+        is_kept = age_s < SWEEP_AGE_S || (age_s < keep_s && kept++ < LEFT_FILES_MAX);
+        if (is_kept && (age_s < SWEEP_UNREADY_AGE_S || process_runs(pid, start_time))) {
             continue;
         }
         fd = openat(folder, entry->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
         if (fd < 0) {
             continue;
         }
-        if (!lock_test(fd, 0) && !lock_test(fd, 1) && !writer_may_live(fd, age_s)) {
+        if (!lock_test(fd, 0) && !lock_test(fd, 1) &&
+            (is_kept ? never_became_ready(fd) : !writer_may_live(fd, age_s))) {
             (void)unlinkat(folder, entry->d_name, 0);
         }
         close(fd);
@@ -297,16 +316,15 @@ static int open_folder(char *path, size_t path_bytes, char *note, size_t note_by
 static int has_writer(int folder, const char *name)
 {
     int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    uint64_t magic = 0;
     struct stat status;
     int has_writer;
 
     if (fd < 0) {
         return 0;
     }
-    has_writer = lock_test(fd, 0) ||
-                 (fstat(fd, &status) == 0 && time(NULL) - status.st_mtime < SWEEP_AGE_S &&
-                  (pread(fd, &magic, sizeof magic, 0) != (ssize_t)sizeof magic || magic == 0));
+    has_writer =
+        lock_test(fd, 0) || (fstat(fd, &status) == 0 &&
+                             time(NULL) - status.st_mtime < SWEEP_AGE_S && never_became_ready(fd));
     close(fd);
     return has_writer;
 }

@@ -164,6 +164,15 @@ static uint32_t translate_pid(const char *proc_root, const struct ntk_ring_segme
     return found;
 }
 
+bool ntk_ring_liveness_runs(const struct ntk_ring_liveness *liveness, unsigned int pid,
+                            unsigned long long start_time)
+{
+    char text[16];
+
+    (void)snprintf(text, sizeof text, "%u", pid);
+    return start_time_of(liveness->proc_root, text) == start_time;
+}
+
 void ntk_ring_liveness_init(struct ntk_ring_liveness *liveness, const char *proc_root)
 {
     *liveness = (struct ntk_ring_liveness){ .proc_root = proc_root,

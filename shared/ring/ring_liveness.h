@@ -31,6 +31,9 @@ int ntk_ring_liveness_check(const struct ntk_ring_liveness *liveness,
 bool ntk_ring_liveness_has_ended(const struct ntk_ring_liveness *liveness,
                                  struct ntk_ring_segment *segment, uint64_t look);
 
+/* Whether the process of that name runs, as this reader sees it. */
+bool ntk_ring_liveness_runs(const struct ntk_ring_liveness *liveness, unsigned int pid,
+                            unsigned long long start_time);
 /* The pid that holds byte 0 as this process sees it, 0 when nobody does, -1 when its holder has no
  * pid here. */
 int64_t ntk_ring_liveness_holder(int fd);

@@ -30,8 +30,10 @@
 #define WANTED_BYTE 1 /* held by whoever has yet to keep what the file says */
 #define WANTED_NS (60 * NTK_NS_PER_SECOND)
 #define REFUSED_AGAIN_NS (60 * NTK_NS_PER_SECOND)
-#define UNREADY_NS \
-    (60 * NTK_NS_PER_SECOND) /* then a file without its magic was given up by its writer */
+/* Then a file without its magic was given up by its writer: locking it follows its making at once,
+ * so that a second without a lock is enough where the process of its name does not run. */
+#define UNREADY_NS (60 * NTK_NS_PER_SECOND)
+#define UNREADY_DEAD_NS NTK_NS_PER_SECOND
 
 struct ntk_ring_registry {
     struct ntk_ring_options options;
@@ -199,7 +201,11 @@ static bool pass_by(struct ntk_ring_registry *registry, struct ring_folder *fold
 static void await_ready(struct ntk_ring_registry *registry, struct ring_folder *folder,
                         const struct ring_file *file, int fd, const struct stat *status)
 {
-    uint64_t changed_ns = (uint64_t)status->st_mtim.tv_sec * NTK_NS_PER_SECOND;
+    uint64_t changed_ns =
+        (uint64_t)status->st_mtim.tv_sec * NTK_NS_PER_SECOND + (uint64_t)status->st_mtim.tv_nsec;
+    uint64_t now_ns = ntk_clock_realtime_ns();
+    unsigned long long start_time;
+    unsigned int pid;
     struct ring_known_file *known = ntk_ring_known_get(&registry->known, file);
 
     folder->is_left = true;
@@ -209,8 +215,11 @@ static void await_ready(struct ntk_ring_registry *registry, struct ring_folder *
     if (known != NULL) {
         known->looked_ns = registry->poll_ns;
     }
-    if (registry->options.reap && ntk_ring_liveness_holder(fd) == 0 &&
-        ntk_clock_realtime_ns() > changed_ns + UNREADY_NS) {
+    if (registry->options.reap && now_ns > changed_ns + UNREADY_DEAD_NS &&
+        ntk_ring_liveness_holder(fd) == 0 &&
+        (now_ns > changed_ns + UNREADY_NS ||
+         (ntk_paths_parse_segment_name(file->name, &pid, &start_time) &&
+          !ntk_ring_liveness_runs(&registry->liveness, pid, start_time)))) {
         (void)unlinkat(folder->fd, file->name, 0);
     }
 }

@@ -6,6 +6,7 @@
 #include "runtime-hooks/hooks/hooks.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -1549,6 +1550,26 @@ static void a_start_sweeps_old_dead_segments_that_nobody_holds(void **state)
     assert_int_equal(files_in(f->folder), 0);
 }
 
+/* Killed between making its file and the magic: nothing in it is worth a minute. */
+static void a_start_sweeps_what_was_killed_before_it_was_ready(void **state)
+{
+    struct fixture *f = *state;
+    struct observed child;
+    char *path = test_scratch_path(f->folder, "17-1");
+    int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+
+    assert_true(fd >= 0 && ftruncate(fd, 4096) == 0 && close(fd) == 0);
+    child = observed_start(f->folder, child_only_attaches, NULL);
+    assert_int_equal(observed_finish(&child, 0), 0);
+    assert_int_equal(files_in(f->folder), 1); /* its writer may be about to lock it */
+
+    set_age(f->folder, 5);
+    child = observed_start(f->folder, child_only_attaches, NULL);
+    assert_int_equal(observed_finish(&child, 0), 0);
+    assert_int_equal(files_in(f->folder), 0);
+    free(path);
+}
+
 /* As in a container whose first process waits for nobody. */
 static void a_start_sweeps_what_a_killed_process_left_that_nobody_waited_for(void **state)
 {
@@ -1616,6 +1637,7 @@ int main(void)
         TEST(a_daemon_that_closed_all_descriptors_still_lives),
         TEST(after_attach_there_are_no_system_calls_and_no_page_faults),
         TEST(a_start_sweeps_old_dead_segments_that_nobody_holds),
+        TEST(a_start_sweeps_what_was_killed_before_it_was_ready),
         TEST(a_start_sweeps_what_a_killed_process_left_that_nobody_waited_for),
         TEST(a_start_sweeps_nothing_that_lives),
     };

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -19,6 +20,8 @@
 
 #include "runtime-hooks/hooks/hooks.h"
 #include "shared/abi/paths.h"
+#include "shared/abi/process_stat.h"
+#include "shared/base/fs.h"
 #include "tests/support/observed.h"
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
@@ -852,6 +855,37 @@ static void a_file_whose_writer_was_killed_at_its_beginning_is_removed(void **st
     ntk_ring_registry_close(registry);
 }
 
+/* A job that was killed in nrt_init. */
+static void a_file_without_magic_goes_soon_where_its_process_is_over(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_ring_registry *registry = open_registry(f, true, NTK_RING_FROM_OLDEST);
+    char name[64];
+    char text[NTK_STAT_BYTES];
+    struct timespec times[2];
+
+    (void)snprintf(name, sizeof name, "/proc/%u/stat", (unsigned int)getppid());
+    assert_true(ntk_fs_read_text(name, text, sizeof text) > 0);
+    (void)snprintf(name, sizeof name, "%u-%" PRIu64, (unsigned int)getppid(),
+                   ntk_process_stat_start_time(text));
+    char *path[2] = { test_scratch_path(f->folder, "17-1"), test_scratch_path(f->folder, name) };
+    write_file(f->folder, "17-1", 600, 0640);
+    write_file(f->folder, name, 600, 0640);
+    clock_gettime(CLOCK_REALTIME, &times[0]);
+    times[0].tv_sec -= 5;
+    times[1] = times[0];
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(utimensat(AT_FDCWD, path[i], times, 0), 0);
+    }
+    assert_int_equal(poll_once(registry).ignored, 0);
+    assert_int_equal(access(path[0], F_OK), -1);
+    assert_int_equal(access(path[1], F_OK), 0); /* it runs, and may be about to lock the file */
+    for (size_t i = 0; i < 2; i++) {
+        free(path[i]);
+    }
+    ntk_ring_registry_close(registry);
+}
+
 /* A lock tells the process: whatever else its file says of it. */
 static void a_held_lock_says_which_process_it_is(void **state)
 {
@@ -1124,6 +1158,7 @@ int main(void)
         TEST(nobody_claims_to_be_attached_to_another_users_process),
         cmocka_unit_test(root_sees_a_user_whose_folder_somebody_else_took),
         TEST(a_file_whose_writer_was_killed_at_its_beginning_is_removed),
+        TEST(a_file_without_magic_goes_soon_where_its_process_is_over),
         TEST(a_held_lock_says_which_process_it_is),
         TEST(a_user_with_too_many_segments_takes_no_room_of_others),
         TEST(a_folder_full_of_files_is_gone_over_in_steps),
