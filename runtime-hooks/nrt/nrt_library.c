@@ -51,14 +51,23 @@ static void path_get(void *library, char path[PATH_MAX])
     }
 }
 
-/* The path of the library without NEURON_LIBNRT, of which there may be none. */
+/* What NEURON_HOOKS_LIBNRT names to the hooks; NULL none. */
+static const char *behind_get(void)
+{
+    const char *named = secure_getenv("NEURON_HOOKS_LIBNRT");
+
+    return named && ntk_nrt_is_runtime(named, NULL) ? named : NULL;
+}
+
+/* The path of the library without NEURON_LIBNRT, as the hooks find it where there are some. */
 static bool path_find(bool has_driver, bool has_hooks, char path[PATH_MAX])
 {
-    struct ntk_nrt_search search = { .program = "", .skips_software = has_driver };
-    const char *behind = has_hooks ? secure_getenv("NEURON_HOOKS_LIBNRT") : NULL;
+    struct ntk_nrt_search search = { .program = "",
+                                     .vendor_comes_first = has_hooks,
+                                     .skips_software = has_driver };
 
-    if (behind && ntk_nrt_is_runtime(behind, NULL)) {
-        return ntk_str_copy(path, PATH_MAX, behind);
+    if (has_hooks && behind_get()) {
+        return ntk_str_copy(path, PATH_MAX, behind_get());
     }
     return ntk_nrt_search(&search, path) || (!has_driver && private_find(path));
 }
@@ -73,15 +82,16 @@ static int not_found(bool has_driver, struct ntk_err *err)
 }
 
 /* The path, through the hooks where these are what the loader has or finds by the name. Our own
- * runtime needs none. On a machine with a driver it is not even loaded on the way. */
+ * runtime needs none. On a machine with a driver it is neither behind them nor loaded on the way. */
 static void *path_open(bool has_driver, const char *path)
 {
     static const struct ntk_nrt_search of_loader = { .program = "" };
     char first[PATH_MAX];
+    bool is_hidden = has_driver && !behind_get() && ntk_nrt_search(&of_loader, first) &&
+                     ntk_nrt_is_software(first);
     void *library = NULL;
 
-    if (!ntk_nrt_is_software(path) &&
-        !(has_driver && ntk_nrt_search(&of_loader, first) && ntk_nrt_is_software(first))) {
+    if (!ntk_nrt_is_software(path) && !is_hidden) {
         library = dlopen(NTK_NRT_SONAME, RTLD_NOW | RTLD_LOCAL);
     }
     return library ? library : dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -117,7 +127,7 @@ static void *library_open(bool has_driver, struct ntk_nrt *nrt, struct ntk_err *
                     reason ? reason : "unknown error");
         return NULL;
     }
-    if (!is_hooks(library) || (nrt->path[0] == '\0' && !path_find(has_driver, true, nrt->path))) {
+    if (!is_hooks(library) || !path_find(has_driver, true, nrt->path)) {
         path_get(library, nrt->path);
     }
     return library;

@@ -89,4 +89,6 @@ for path in "" "${soft%/*}"; do
     installed=$vendor on_hardware env LD_LIBRARY_PATH="$path" neuron-monitor run -- "$NTK_BUILD_DIR/tests/interpose/opens" soname sync:3 >out 2>err ||
         fail "$(cat err)"
     [ ! -s err ] && greps '^client [0-9]* 0=3 ' <out || fail "run with LD_LIBRARY_PATH=$path: $(cat out err)"
+    installed=$vendor uses /opt/aws/neuron/lib/libnrt.so.1 false on_hardware env LD_LIBRARY_PATH="$path" neuron-monitor run -- neuron-bench exec memcpy.neff --count 1 --json
+    [ ! -s err ] || fail "$(cat err)"
 done
