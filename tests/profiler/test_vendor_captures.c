@@ -75,12 +75,20 @@ static void compare(const struct ntk_summary *summary, const char *reference)
     assert_true(compared > 80);
 }
 
+/* The capture whose packets of one queue do not fit to what its transfers move; views warn of it. */
+#define GAP_STEM "v6_attn_tkg"
+#define GAP_TRANSFERS 20
+#define GAP_PACKETS 320
+
 /* All data packets are of transfers, and each transfer has the bytes of a side, and begins after
  * its instruction; the semaphore writes of its rings come on top. */
-static size_t check_transfers(const struct ntk_trace *trace)
+static size_t check_transfers(const char *stem, const struct ntk_trace *trace)
 {
     struct ntk_program *program = NULL;
     struct ntk_transfers transfers;
+    bool has_gap = strcmp(stem, GAP_STEM) == 0;
+    uint64_t unknown = 0;
+    uint64_t left = 0;
     size_t known = 0;
 
     assert_int_equal(ntk_program_create(trace, &program), 0);
@@ -89,18 +97,21 @@ static size_t check_transfers(const struct ntk_trace *trace)
         const struct ntk_trace_core *core = &trace->cores[c];
         const struct ntk_transfers_core *of = &transfers.cores[c];
         uint64_t packets = 0;
-        assert_int_equal(of->unknown_count, 0);
-        assert_int_equal(of->left_count, 0);
+        unknown += of->unknown_count;
+        left += of->left_count;
         for (uint32_t p = 0; p < core->packet_count; p++) {
             packets += core->packets[p].dma_class != NTK_TRACE_DMA_INSTRUCTION &&
                        core->packets[p].bytes_count > NTK_DMA_SEMAPHORE_BYTES;
             packets -= core->packets[p].bytes_count > NTK_DMA_SEMAPHORE_BYTES &&
                        ntk_transfer_of_packet(&transfers, c, p) != NULL;
         }
-        assert_int_equal(packets, 0);
+        assert_int_equal(packets, of->unknown_count); /* one with data each */
         for (size_t t = 0; t < of->count; t++) {
             const struct ntk_transfer *transfer = &of->items[t];
             const struct ntk_moves *moves = ntk_transfer_fact(&transfers, c, transfer)->moves;
+            if (transfer->packet_count == 0) {
+                continue;
+            }
             uint64_t writes = UINT64_C(16) * NTK_DMA_SEMAPHORE_BYTES;
             assert_true(transfer->start_ps >= core->instructions[transfer->instruction].start_ps);
             assert_true(transfer->bytes_count == moves->bytes[NTK_MOVES_SOURCE] + writes ||
@@ -112,6 +123,8 @@ static size_t check_transfers(const struct ntk_trace *trace)
             known++;
         }
     }
+    assert_int_equal(unknown, has_gap ? GAP_TRANSFERS : 0);
+    assert_int_equal(left, has_gap ? GAP_PACKETS : 0);
     ntk_transfers_fini(&transfers);
     ntk_program_destroy(program);
     return known;
@@ -214,7 +227,7 @@ static void check(const char *stem)
         compare(&summary, (const char *)reference);
         free(reference);
     }
-    print_message("%s: %zu transfers with their packets\n", stem, check_transfers(trace));
+    print_message("%s: %zu transfers with their packets\n", stem, check_transfers(stem, trace));
     print_message("%s: %zu regions\n", stem, check_regions(stem, trace, neff != NULL));
     ntk_summary_fini(&summary);
     ntk_trace_destroy(trace);
