@@ -20,6 +20,14 @@ promtool test rules neuron.test.yml >check.log 2>&1 || fail "$(cat check.log)"
 for alert in $(sed -n 's/ *- alert: //p' neuron.rules.yml); do
     grep -A 3 "alertname: $alert" neuron.test.yml | greps exp_labels || fail "no case in which $alert fires"
 done
+# What Alertmanager inhibits are alerts that are there, and actions are those of health.
+for alert in $(grep -o 'Neuron[A-Za-z]*' "$source/rules/inhibit.yml" | sort -u); do
+    greps "alert: $alert\$" neuron.rules.yml || fail "inhibit.yml names no alert: $alert"
+done
+actions() { grep -oE "$1" "$2" | grep -oE '[a-z]+_[a-z]+' | sort -u; }
+diff <(actions '(action="|What to do: )[a-z_]+' neuron.rules.yml) \
+    <(sed -n '/actions:begin/,/actions:end/p' "$NTK_SOURCE_DIR/docs/health.md" | grep -oE '^\| `[a-z]+_[a-z]+' | grep -oE '[a-z]+_[a-z]+' | sort -u) ||
+    fail "the rules have other actions than docs/health.md"
 
 agent_is_up() { grep -q 'serving metrics at port' agent.log && echo yes; }
 server_port() { sed -n 's/.*msg="Listening on" address=[^ ]*:\([0-9]*\).*/\1/p' server.log | head -1; }
