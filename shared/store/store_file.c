@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -14,10 +15,15 @@
  * The header of SQLite's file format:
  *   offset size field
  *        0   16 magic
+ *       18  1+1 versions for writing and for reading: 1, or 2 with a log
+ *       44    4 format of the schema, big-endian, 1 to 4; 0 without one
  *       68    4 application_id, big-endian
  *      100      the first page goes on
  */
 #define MAGIC "SQLite format 3"
+#define WRITE_VERSION_AT 18
+#define FORMAT_AT 44
+#define FORMAT_MAX 4
 #define APPLICATION_AT 68
 #define HEADER_BYTES 100
 
@@ -26,6 +32,8 @@
 /* No value of ours is nearly as long. */
 #define VALUE_BYTES_MAX (4 << 20)
 #define MEMORY_BYTES (32 << 20)
+/* The schema of a file of ours ends before this. */
+#define SCHEMA_BYTES (1 << 20)
 
 bool ntk_store_file_is_plain(const char *path)
 {
@@ -132,6 +140,29 @@ static bool is_zero(const unsigned char *bytes, size_t count)
     return true;
 }
 
+static uint32_t number_at(const unsigned char *head, size_t at)
+{
+    return (uint32_t)head[at] << 24 | (uint32_t)head[at + 1] << 16 | (uint32_t)head[at + 2] << 8 |
+           head[at + 3];
+}
+
+/* Whatever the header says: rows of the schema, as SQLite writes them, name tables of ours. They
+ * lie where the file begins. */
+static bool has_our_tables(sqlite3_file *file, sqlite3_int64 size)
+{
+    static const char *const rows[] = { "tablecore_samplecore_sample",
+                                        "tablerank_verdictrank_verdict" };
+    size_t count = size < SCHEMA_BYTES ? (size_t)size : SCHEMA_BYTES;
+    char *bytes = malloc(count + 1);
+    bool is_ours = bytes && file->pMethods->xRead(file, bytes, (int)count, 0) == SQLITE_OK;
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows && is_ours; i++) {
+        is_ours = memmem(bytes, count, rows[i], strlen(rows[i])) != NULL;
+    }
+    free(bytes);
+    return is_ours;
+}
+
 int ntk_store_file_check(sqlite3 *db, bool *out_is_ours, struct ntk_err *err)
 {
     unsigned char head[HEADER_BYTES];
@@ -149,19 +180,26 @@ int ntk_store_file_check(sqlite3 *db, bool *out_is_ours, struct ntk_err *err)
     if (is_zero(head, count)) { /* blocks that never reached the disk */
         return ntk_err_set(err, -EBADMSG, 0, "its first bytes are all zero");
     }
-    if (memcmp(head, MAGIC, count < sizeof MAGIC ? count : sizeof MAGIC) != 0) {
-        return ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET, "it is not a database");
-    }
-    if (count < HEADER_BYTES) {
+    bool is_sqlite = memcmp(head, MAGIC, count < sizeof MAGIC ? count : sizeof MAGIC) == 0;
+    if (is_sqlite && count < HEADER_BYTES) {
         return ntk_err_set(err, -EBADMSG, count, "it ends inside the header");
     }
-    const unsigned char *id = head + APPLICATION_AT;
-    uint32_t application =
-        (uint32_t)id[0] << 24 | (uint32_t)id[1] << 16 | (uint32_t)id[2] << 8 | id[3];
-    if (application != 0 && application != NTK_STORE_APPLICATION_ID) {
-        return ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET,
-                           "a database of something else, not of neuron-monitor");
+    uint32_t application = is_sqlite ? number_at(head, APPLICATION_AT) : 0;
+    bool is_ours = application == NTK_STORE_APPLICATION_ID || has_our_tables(file, size);
+    if (!is_sqlite) {
+        return is_ours ? ntk_err_set(err, -EBADMSG, 0, "its header is damaged")
+                       : ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET, "it is not a database");
     }
-    *out_is_ours = application == NTK_STORE_APPLICATION_ID;
+    if (application != 0 && application != NTK_STORE_APPLICATION_ID) {
+        return is_ours ? ntk_err_set(err, -EBADMSG, APPLICATION_AT, "its header is damaged")
+                       : ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET,
+                                     "a database of something else, not of neuron-monitor");
+    }
+    /* SQLite would not open these, or never write to them, and not call them damaged. */
+    if (is_ours && (number_at(head, FORMAT_AT) > FORMAT_MAX || head[WRITE_VERSION_AT] > 2 ||
+                    head[WRITE_VERSION_AT + 1] > 2)) {
+        return ntk_err_set(err, -EBADMSG, WRITE_VERSION_AT, "its header is damaged");
+    }
+    *out_is_ours = is_ours;
     return 0;
 }

@@ -46,8 +46,8 @@ int ntk_store_file_guard(struct ntk_store_file *file, sqlite3 *db, struct ntk_er
 /* The program ends: every statement has half a second from now on. */
 void ntk_store_file_hurry(struct ntk_store_file *file);
 /* 0: ours, or nothing speaks against it (empty, or the first transaction is still in the log);
- * -EPROTO: of something else; -EBADMSG: damaged, and ours or nobody's. *out_is_ours: the header
- * says so. */
+ * -EPROTO: of something else; -EBADMSG: damaged, and ours or nobody's. *out_is_ours: the header or
+ * the schema says so. */
 int ntk_store_file_check(sqlite3 *db, bool *out_is_ours, struct ntk_err *err);
 
 #endif

@@ -9,6 +9,9 @@
 #include "shared/store/store_file.h"
 #include "shared/store/store_schema.h"
 
+/* A schema with a higher version is a damaged header, not a newer neuron-monitor. */
+#define VERSION_MAX (NTK_STORE_SCHEMA_VERSION + 100)
+
 /* A negative errno for an SQLite result code. */
 static int sql_errno(int sqlite_code)
 {
@@ -150,16 +153,19 @@ static int check_layout(sqlite3 *db, bool is_ours, bool *out_is_empty, struct nt
         *out_is_empty = ret == 0;
         return ret;
     }
+    if (application != NTK_STORE_APPLICATION_ID && is_ours) {
+        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "its header is damaged");
+    }
     if (application != NTK_STORE_APPLICATION_ID) {
         return ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET,
                            "a database of something else, not of neuron-monitor");
     }
-    if (version > NTK_STORE_SCHEMA_VERSION) {
+    if (version > NTK_STORE_SCHEMA_VERSION && version <= VERSION_MAX) {
         return ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET,
                            "schema version %lld of a newer neuron-monitor; this one knows up to %d",
                            (long long)version, NTK_STORE_SCHEMA_VERSION);
     }
-    if (version < 1) {
+    if (version < 1 || version > VERSION_MAX) {
         return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
                            "schema version %lld, which no neuron-monitor writes",
                            (long long)version);

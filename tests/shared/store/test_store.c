@@ -817,6 +817,43 @@ static void a_damaged_file_is_set_aside_and_storing_goes_on(void **state)
     }
 }
 
+/* Method: a sound file, bytes of its header spoilt alone, then all of the header. Whatever that
+ * does, the database opens: as it is, or a new one after the old one was set aside. */
+static void a_damaged_header_stops_no_agent(void **state)
+{
+    static const int places[] = { 0,  15, 16, 18, 19, 20, 21, 23, 28, 44,
+                                  47, 52, 56, 59, 60, 61, 68, 71, 96, 100 }; /* 100: all */
+    struct fixture *f = *state;
+    uint8_t *sound;
+    size_t bytes;
+    struct ntk_store *store;
+    struct ntk_err err = { 0 };
+    char *all = test_scratch_path(f->folder, "*");
+    char command[600];
+
+    assert_int_equal(ntk_store_close(open_store(f->path), NULL), 0);
+    assert_int_equal(ntk_fs_read(f->path, 1 << 24, &sound, &bytes, NULL), 0);
+    (void)snprintf(command, sizeof command, "rm -f %s", all);
+    for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
+        int at = places[k];
+
+        for (int i = 0; i < 100; i++) {
+            sound[i] ^= at == i || at == 100 ? 0xff : 0;
+        }
+        assert_int_equal(system(command), 0);
+        assert_int_equal(ntk_fs_write(f->path, sound, bytes, NULL), 0);
+        if (ntk_store_open(f->path, NULL, &store, &err) < 0) {
+            fail_msg("byte %d: %s", at, err.text);
+        }
+        assert_int_equal(ntk_store_close(store, NULL), 0);
+        for (int i = 0; i < 100; i++) {
+            sound[i] ^= at == i || at == 100 ? 0xff : 0;
+        }
+    }
+    free(all);
+    free(sound);
+}
+
 static void a_damaged_file_of_someone_else_stays_where_it_is(void **state)
 {
     struct fixture *f = *state;
@@ -947,6 +984,7 @@ int main(void)
             a_queue_that_overflows_adds_up_the_oldest_and_loses_no_count, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_added_up_has_a_bound_and_what_is_beyond_is_counted,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_damaged_header_stops_no_agent, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_damaged_file_is_set_aside_and_storing_goes_on, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_damaged_file_of_someone_else_stays_where_it_is, set_up,
@@ -956,5 +994,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(retention_removes_by_age_and_by_size, set_up, tear_down),
     };
 
+    test_scratch_in_memory();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
