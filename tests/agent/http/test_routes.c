@@ -4,6 +4,7 @@
 #include "agent/http/routes.h"
 
 #include <jansson.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -299,6 +300,49 @@ static void the_live_stream_has_what_the_other_leaves_out(void **state)
     ntk_buf_fini(&full);
 }
 
+static atomic_bool output_is_stale;
+
+static bool is_stale(void *state)
+{
+    (void)state;
+    return atomic_load(&output_is_stale);
+}
+
+static void no_destroy(void *state)
+{
+    (void)state;
+}
+
+/* Method: an output that says what a hanging loop makes a real one say. */
+static void a_report_that_is_too_old_is_answered_503(void **state)
+{
+    static const struct ntk_exporter fake = { .is_stale = is_stale, .destroy = no_destroy };
+    static const char *const paths[] = { "/-/ready", "/api/v1/report", "/api/v1/ranks",
+                                         "/api/v1/stream", "/api/v1/live" };
+    struct fixture *f = *state;
+    struct ntk_buf line = { 0 };
+
+    ntk_buf_add_text(&line, "{\"old\":1}\n");
+    ntk_routes_put(f->routes, &line, NULL);
+    f->outputs.rows[f->outputs.count++] = (struct ntk_output){ .exporter = &fake };
+    char *text = test_http_get(f->port, "/-/ready", "");
+    assert_contains(text, "HTTP/1.1 200 ");
+    free(text);
+    atomic_store(&output_is_stale, true);
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        text = test_http_get(f->port, paths[i], "");
+        assert_contains(text, "HTTP/1.1 503 ");
+        assert_contains(text, "no report for three periods\n");
+        assert_null(strstr(text, "old"));
+        free(text);
+    }
+    text = test_http_get(f->port, "/-/healthy", "");
+    assert_contains(text, "HTTP/1.1 200 ");
+    free(text);
+    atomic_store(&output_is_stale, false);
+    ntk_buf_fini(&line);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -314,6 +358,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(without_a_database_history_is_404_and_says_what_it_needs,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_live_stream_has_what_the_other_leaves_out, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_report_that_is_too_old_is_answered_503, set_up,
                                         tear_down),
     };
 
