@@ -33,7 +33,22 @@ end_processes() {
         end_processes
         rm -rf "$1" "$4"' watch "$scratch" $$ "$hooks" "$memory" </dev/null >/dev/null 2>&1 &
 )
+# The last lines of what programs left in files named like logs.
+logs() {
+    local file
+    find "$scratch" -maxdepth 2 -type f -size +0 \( -name '*.err' -o -name '*.log' -o -name err -o -name log \) |
+        while read -r file; do
+            echo "--- ${file#"$scratch"/}"
+            tail -n 20 "$file"
+        done
+}
+has_failed=
+failed_at=
+trap 'failed_at="line $LINENO: $BASH_COMMAND"' ERR
 finish() {
+    local code=$?
+    [ $code = 0 ] || [ $code = 77 ] || [ -n "$has_failed" ] || { echo "$(basename "$0" .sh): exit code $code at $failed_at" && logs; } >&2
+    exec 2>/dev/null # no notices of what is killed here
     kill -9 "${pids[@]}" 2>/dev/null || true # who has another environment
     end_processes
     rm -rf "$scratch" "$memory" 2>/dev/null || rm -rf "$scratch" "$memory" # the last words of one that is being killed
@@ -84,7 +99,8 @@ needs_browser() {
 }
 
 fail() {
-    echo "$(basename "$0" .sh): $*" >&2
+    { echo "$(basename "$0" .sh): $*" && logs; } >&2
+    has_failed=1
     exit 1
 }
 
@@ -97,7 +113,7 @@ patience=$((120 * ${NTK_TEST_PATIENCE:-1}))
 wait_for() {
     local end=$((SECONDS + patience))
     until [ "$("$@" 2>/dev/null || true)" = yes ]; do
-        [ $SECONDS -lt $end ] || fail "waited in vain for: $*"
+        [ $SECONDS -lt $end ] || fail "waited $patience s in vain for: $*"
         sleep 0.05
     done
 }
