@@ -66,3 +66,20 @@ kill -9 "$lone"
 kill "$agent"
 wait "$agent" || fail "the agent failed: $(cat agent.txt)"
 greps "stuck: process $lone is captured to kept/" agent.txt || fail "the agent does not say so: $(cat agent.txt)"
+
+# An agent of root with the powers that the unit leaves it, and two users: each has a capture, which root owns.
+[ "$(id -u)" = 0 ] || exit 0
+mkdir -m 1777 "$memory/all"
+chmod 755 "$memory" "$scratch"
+for user in 65533 65534; do
+    NEURON_HOOKS_DIR=$memory/all setpriv --reuid $user --regid $user --clear-groups env TMPDIR=/tmp \
+        neuron-bench exec m.neff --duration 600s --cores 1 >"busy$user.txt" 2>&1 &
+    pids+=("$!")
+done
+(umask 027 && NEURON_HOOKS_DIR=$memory/all exec setpriv --inh-caps -all --bounding-set -all,+dac_override,+dac_read_search,+sys_ptrace \
+    neuron-monitor --quiet --period 500ms --capture-folder theirs --capture-on p99=1us 2>users.txt) &
+pids+=("$!")
+has_both() { [ -n "$(find theirs -path '*-uid_65533/*.ntff')" ] && [ -n "$(find theirs -path '*-uid_65534/*.ntff')" ] && echo yes; }
+wait_for has_both
+[ -z "$(find theirs ! -user 0)" ] || fail "not root's: $(find theirs ! -user 0)"
+kill -9 "${pids[-1]}"
