@@ -100,6 +100,31 @@ static bool is_shown(const struct ntk_prometheus_tag *tag)
     return tag && (tag->is_live || tag->is_leaving);
 }
 
+/* Two users' applications of one name have series of their own: the one that comes later says whose
+ * it is, so that no user changes the series of another. */
+static void name_user(const struct ntk_prometheus_page *page, const char *key, size_t key_bytes,
+                      const struct ntk_runtime_sample *runtime, struct ntk_prometheus_owner *owner)
+{
+    bool is_shared = false;
+    char user[NTK_PROMETHEUS_LABEL_BYTES];
+
+    clean(user, runtime->user);
+    ntk_map_each(entry, &page->tags) {
+        const struct ntk_prometheus_tag *tag = entry->value;
+
+        if (strncmp(tag->key, key, key_bytes) == 0 && tag->key[key_bytes] == '\n' &&
+            !strchr(tag->key + key_bytes + 1, '\n')) {
+            is_shared = true;
+            user[0] = strcmp(tag->owner.user, user) == 0 ? '\0' : user[0];
+        }
+    }
+    if (is_shared && user[0]) {
+        ntk_str_copy(owner->user, sizeof owner->user, user);
+    } else if (is_shared) {
+        snprintf(owner->user, sizeof owner->user, "%u", runtime->uid);
+    }
+}
+
 /* NULL when there is no room. */
 static struct ntk_prometheus_tag *find_tag(struct ntk_prometheus_page *page,
                                            const struct ntk_runtime_sample *runtime,
@@ -119,20 +144,16 @@ static struct ntk_prometheus_tag *find_tag(struct ntk_prometheus_page *page,
         snprintf(owner.pid, sizeof owner.pid, "%u", runtime->pid);
     }
     /* Clean texts have no newline: two owners never make one key. */
-    bool is_plain =
-        !owner.pod_name[0] && !owner.namespace_name[0] && !owner.container_name[0] && !owner.pid[0];
-    if (is_plain) {
-        ntk_str_copy(key, sizeof key, name);
-    } else {
-        snprintf(key, sizeof key, "%s\n%s\n%s\n%s\n%s", name, owner.namespace_name, owner.pod_name,
-                 owner.container_name, owner.pid);
-    }
+    int labels_bytes = snprintf(key, sizeof key, "%s\n%s\n%s\n%s\n%s", name, owner.namespace_name,
+                                owner.pod_name, owner.container_name, owner.pid);
+    snprintf(key + labels_bytes, sizeof key - (size_t)labels_bytes, "\n%u", runtime->uid);
     struct ntk_prometheus_tag *tag = ntk_map_get(&page->tags, key);
     if (!is_shown(tag) && page->application_max && page->shown_count >= page->application_max) {
         (void)ntk_map_put(&page->others, key, other);
         ntk_str_copy(name, sizeof name, other);
         ntk_str_copy(key, sizeof key, other);
         owner = (struct ntk_prometheus_owner){ .pid = "" };
+        labels_bytes = 0;
         tag = ntk_map_get(&page->tags, key);
     } else if (!is_shown(tag)) {
         page->shown_count++;
@@ -152,6 +173,9 @@ static struct ntk_prometheus_tag *find_tag(struct ntk_prometheus_page *page,
     }
     memcpy(tag->tag, name, sizeof name);
     memcpy(tag->key, key, sizeof key);
+    if (labels_bytes > 0) {
+        name_user(page, key, (size_t)labels_bytes, runtime, &owner);
+    }
     tag->owner = owner;
     tag->created_seconds = seconds_of(moment);
     tag->began_ns = began_ns(moment, group_period_ns);

@@ -41,7 +41,7 @@ extern "C" {
 #define NTK_PROMETHEUS_CORES_MAX 1024
 #define NTK_PROMETHEUS_EFA_PORTS_MAX 128
 #define NTK_PROMETHEUS_JOB_BYTES 128
-#define NTK_PROMETHEUS_KEY_BYTES (4 * NTK_PROMETHEUS_LABEL_BYTES + 24)
+#define NTK_PROMETHEUS_KEY_BYTES (4 * NTK_PROMETHEUS_LABEL_BYTES + 40)
 
 /* Who a series belongs to beside its tag; "" is a label that is absent. */
 struct ntk_prometheus_owner {
@@ -49,6 +49,7 @@ struct ntk_prometheus_owner {
     char namespace_name[NTK_PROMETHEUS_LABEL_BYTES];
     char pid[16];
     char pod_name[NTK_PROMETHEUS_LABEL_BYTES];
+    char user[NTK_PROMETHEUS_LABEL_BYTES]; /* where another user's tag has these labels already */
 };
 
 struct ntk_prometheus_core { /* of a tag, by logical core */
@@ -229,8 +230,9 @@ struct ntk_prometheus_page {
     uint64_t told;                 /* how often it was scraped or pushed */
     uint64_t sequence;             /* updates so far */
     double created_seconds;
-    uint64_t began_ns;   /* Unix time since when it counts */
-    struct ntk_map tags; /* by tag, pod and (with has_pid_label) pid: struct ntk_prometheus_tag */
+    uint64_t began_ns; /* Unix time since when it counts */
+    struct ntk_map
+        tags; /* by tag, pod, (with has_pid_label) pid and uid: struct ntk_prometheus_tag */
 
     /* Values of the instance, each of the first snapshot that has it. */
     char zone[NTK_PROMETHEUS_LABEL_BYTES];

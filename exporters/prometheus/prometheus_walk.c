@@ -65,6 +65,7 @@ static void with_more(const struct walk *e, struct ntk_prometheus_point *point)
             { "namespace", e->owner->namespace_name },
             { "pid", e->owner->pid },
             { "pod_name", e->owner->pod_name },
+            { "user", e->owner->user },
         };
         point->labels = merge(point->labels, own, sizeof own / sizeof *own, owned);
     }

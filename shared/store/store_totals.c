@@ -14,12 +14,13 @@
 #define TOTALS_OF_CORES \
     (NTK_CORE_HAS_BUSY | NTK_CORE_HAS_ENGINES | NTK_CORE_HAS_FLOPS | NTK_CORE_HAS_EFFECTIVE_FLOPS)
 
-/* A row per tag, and per process where they stand apart; the last that ran, if there are too
+/* A row per tag and owner, and per process where they stand apart; the last that ran, if there are too
  * many. */
 static const char runtimes_sql[] =
-    "SELECT tag, max(pid), min(first_seen_ns), max(last_seen_ns), max(lnc){execution|, add_up(%)}"
+    "SELECT tag, max(pid), min(first_seen_ns), max(last_seen_ns), max(lnc), uid,"
+    " max(user){execution|, add_up(%)}"
     " FROM process JOIN core_total USING (process_id)"
-    " GROUP BY tag, CASE ?1 WHEN 0 THEN 0 ELSE process_id END"
+    " GROUP BY tag, uid, CASE ?1 WHEN 0 THEN 0 ELSE process_id END"
     " ORDER BY max(last_seen_ns) DESC LIMIT ?2";
 
 /* Of all of them, also those that are too many to be listed. */
@@ -48,6 +49,9 @@ static void take_runtime(struct ntk_snapshot *snapshot, sqlite3_stmt *statement,
     uint64_t from_ns = number(statement, column++);
     uint64_t to_ns = number(statement, column++);
     runtime->lnc = (uint32_t)number(statement, column++);
+    runtime->uid = (uint32_t)number(statement, column++);
+    runtime->user =
+        ntk_snapshot_text(snapshot, (const char *)sqlite3_column_text(statement, column++));
     runtime->has = sqlite3_column_type(statement, column) != SQLITE_NULL
                        ? NTK_RUNTIME_HAS_EXECUTIONS
                        : 0; /* nobody counted */

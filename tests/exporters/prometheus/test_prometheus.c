@@ -656,6 +656,7 @@ static void runtimes_of_one_tag_share_its_series(void **state)
     struct ntk_snapshot *snapshot = sample(1);
 
     snapshot->runtimes[1].tag = snapshot->runtimes[0].tag;
+    snapshot->runtimes[1].uid = snapshot->runtimes[0].uid;
     snapshot->runtimes[1].cores[0].core = 1;
     snapshot->runtimes[1].cores[0].utilization = 0.9;
     update(snapshot);
@@ -717,6 +718,24 @@ static void a_pod_is_a_label_of_all_that_is_of_a_core_or_an_application(void **s
     text = encode(false);
     assert_no(text, "train-0");
     assert_no(text, "serve,side");
+    free(text);
+}
+
+static void two_users_with_one_tag_have_series_of_their_own(void **state)
+{
+    struct ntk_snapshot *snapshot = sample(1);
+
+    snapshot->runtimes[1].tag = snapshot->runtimes[0].tag;
+    snapshot->runtimes[1].uid = snapshot->runtimes[0].uid + 1;
+    snapshot->runtimes[1].user = "mallory";
+    update(snapshot);
+    char *text = encode(false);
+    assert_line(text,
+                "execution_status_total{availability_zone=\"\"," I_HEAD
+                "region=\"\",runtime_tag=\"" TAG "\",status_type=\"completed\",subnet_id=\"\"} 70");
+    assert_line(text, "execution_status_total{availability_zone=\"\"," I_HEAD
+                      "region=\"\",runtime_tag=\"" TAG
+                      "\",status_type=\"completed\",subnet_id=\"\",user=\"mallory\"} 7");
     free(text);
 }
 
@@ -861,8 +880,8 @@ static void ended_tags_are_forgotten_oldest_first(void **state)
         update(snapshot);
     }
     assert_int_equal(page.tags.count, NTK_PROMETHEUS_TAGS_MAX);
-    assert_null(ntk_map_get(&page.tags, "tag-9"));
-    assert_non_null(ntk_map_get(&page.tags, "tag-10"));
+    assert_null(ntk_map_get(&page.tags, "tag-9\n\n\n\n\n0"));
+    assert_non_null(ntk_map_get(&page.tags, "tag-10\n\n\n\n\n0"));
 }
 
 /* Applications with these tags, 10 executions each. */
@@ -1139,6 +1158,7 @@ int main(void)
         CASE(what_was_counted_before_is_told_when_a_process_has_its_tag),
         CASE(runtimes_of_one_tag_share_its_series),
         CASE(a_pod_is_a_label_of_all_that_is_of_a_core_or_an_application),
+        CASE(two_users_with_one_tag_have_series_of_their_own),
         CASE(two_pods_with_one_tag_have_series_of_their_own),
         CASE(applications_of_one_tag_stand_apart_by_pid_when_asked),
         CASE(cores_that_nobody_uses_are_shown_at_zero_when_asked),
