@@ -64,6 +64,11 @@ static int take_process(const char *value, struct ntk_api_parameters *p, struct 
     return take_name(value, &p->query.filter.process, err);
 }
 
+static int take_user(const char *value, struct ntk_api_parameters *p, struct ntk_err *err)
+{
+    return take_name(value, &p->query.filter.user, err);
+}
+
 static int take_job(const char *value, struct ntk_api_parameters *p, struct ntk_err *err)
 {
     return take_name(value, &p->query.filter.job, err);
@@ -149,6 +154,8 @@ static const struct {
     { "percentiles", take_percentiles },
     { "latency", take_latency },
     { "job", take_job },
+    /* Of what has processes. */
+    { "user", take_user },
     /* Of every question. */
     { "from", take_from },
     { "to", take_to },
@@ -198,8 +205,9 @@ int ntk_api_parameters_check(const struct ntk_api_parameters *parameters,
         names[i] = rows[i].name;
     }
     return ntk_query_options_check(question, &parameters->query,
-                                   parameters->seen & ((1u << NTK_QUERY_OPTION_COUNT) - 1), names,
-                                   err);
+                                   (parameters->seen & ((1u << NTK_QUERY_OPTION_COUNT) - 1)) |
+                                       (parameters->query.filter.user ? NTK_QUERY_OF_PROCESS : 0u),
+                                   names, err);
 }
 
 int ntk_api_parameters_read(const struct ntk_http_request *request,

@@ -84,7 +84,10 @@ static const struct ntk_opt option_rows[] = {
     { 0, "step", "TIME", NTK_OPT_DURATION, &query.window.step_ns,
       "a row for each step of this length instead of one for the window", .is_above_zero = true },
     { 0, "Of what", 0, NTK_OPT_HEADING, 0, 0 },
-    { 0, "process", "TAG", NTK_OPT_TEXT, &query.filter.process, "only this tag or process id" },
+    { 0, "process", "TAG", NTK_OPT_TEXT, &query.filter.process,
+      "only this tag or process id; where several users have it, --user chooses" },
+    { 0, "user", "NAME", NTK_OPT_TEXT, &query.filter.user,
+      "only processes of this user, by name or uid" },
     { 0, "job", "NAME", NTK_OPT_TEXT, &query.filter.job,
       "of ranks and verdicts: only processes with this tag, or ranks that meet at this place" },
     { 0, "model", "NAME", NTK_OPT_TEXT, &query.filter.model, "only models of this name" },
@@ -209,7 +212,7 @@ static int check_options(const struct ntk_query_question *question)
         return ntk_opt_usage_error(&program, "the figure is missing: --metric NAME");
     }
     struct ntk_err err = { 0 };
-    given |= (query.filter.process ? NTK_QUERY_OF_PROCESS : 0) |
+    given |= (query.filter.process || query.filter.user ? NTK_QUERY_OF_PROCESS : 0) |
              (query.filter.model ? NTK_QUERY_OF_MODEL : 0) |
              (query.window.step_ns ? NTK_QUERY_OF_STEP : 0) |
              (query.metric != NTK_STORE_METRIC_COUNT ? NTK_QUERY_OF_METRIC : 0) |

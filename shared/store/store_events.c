@@ -72,9 +72,7 @@ static void add_sql(struct ntk_buf *sql, const struct ntk_store_filter *filter, 
              " e.bytes, e.duration, e.address, e.execution, p.pid, p.tag, m.name, e.value, e.place"
              " FROM e JOIN process p USING (process_id) LEFT JOIN model m"
              " ON m.process_id = e.process_id AND m.model_id = e.model_id WHERE 1");
-    if (filter->process) {
-        ntk_buf_add_text(sql, " AND (p.tag = ?1 OR CAST(p.pid AS TEXT) = ?1)");
-    }
+    ntk_store_window_add_process(sql, "p.", filter);
     if (filter->model) {
         ntk_buf_add_text(sql, " AND (m.name = ?2 OR m.name = ?2 || '.neff')");
     }

@@ -52,6 +52,36 @@ static int check_one(struct ntk_store_reader *reader, const struct ntk_store_fil
     return ret;
 }
 
+/* Processes of one name that several users ran are none that somebody means together. */
+static int check_users(struct ntk_store_reader *reader, const struct ntk_store_filter *filter,
+                       struct ntk_err *err)
+{
+    struct ntk_buf sql = { 0 };
+    sqlite3_stmt *statement = NULL;
+
+    ntk_buf_add_text(&sql, "SELECT count(*), group_concat(name, ', ') FROM (SELECT DISTINCT uid,"
+                           " coalesce(nullif(user, ''), uid) AS name FROM process WHERE 1");
+    ntk_store_window_add_process(&sql, "", filter);
+    ntk_buf_add_text(&sql, " GROUP BY uid LIMIT 16)");
+    int ret = ntk_buf_ok(&sql)
+                  ? ntk_store_sql_prepare(reader->db, ntk_buf_text_get(&sql), &statement, err)
+                  : ntk_err_no_memory(err);
+    ntk_buf_fini(&sql);
+    if (ret < 0) {
+        return ret;
+    }
+    ntk_store_window_bind(statement, filter);
+    if (sqlite3_step(statement) != SQLITE_ROW) {
+        ret = ntk_store_sql_error(reader->db, "database", err);
+    } else if (sqlite3_column_int64(statement, 0) > 1) {
+        ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                          "process '%s' is of several users (%s): choose one with user",
+                          filter->process, (const char *)sqlite3_column_text(statement, 1));
+    }
+    sqlite3_finalize(statement);
+    return ret;
+}
+
 int ntk_store_reader_check(struct ntk_store_reader *reader, const struct ntk_store_filter *filter,
                            struct ntk_err *err)
 {
@@ -63,6 +93,14 @@ int ntk_store_reader_check(struct ntk_store_reader *reader, const struct ntk_sto
         ret = check_one(reader, filter,
                         "SELECT 1 FROM process WHERE tag = ?1 OR CAST(pid AS TEXT) = ?1", "process",
                         filter->process, err);
+    }
+    if (ret == 0 && filter->user) {
+        ret = check_one(reader, filter,
+                        "SELECT 1 FROM process WHERE user = :user OR CAST(uid AS TEXT) = :user",
+                        "user", filter->user, err);
+    }
+    if (ret == 0 && filter->process) {
+        ret = check_users(reader, filter, err);
     }
     if (ret == 0 && filter->model) {
         ret =
@@ -178,9 +216,7 @@ static int make_process_sql(struct ntk_store_reader *reader, const struct ntk_st
     ntk_store_window_add_filter(sql, NTK_FAMILY_EXECUTION, filter);
     ntk_buf_add_text(sql, ") GROUP BY process_id) e USING (process_id) WHERE");
     add_lifetime(sql, "p.first_seen_ns", "p.last_seen_ns", window);
-    if (filter->process) {
-        ntk_buf_add_text(sql, " AND (p.tag = ?1 OR CAST(p.pid AS TEXT) = ?1)");
-    }
+    ntk_store_window_add_process(sql, "p.", filter);
     if (filter->has_core) {
         ntk_buf_add_format(sql,
                            " AND EXISTS (SELECT 1 FROM core_total t WHERE t.process_id ="
@@ -239,9 +275,7 @@ int ntk_store_reader_models(struct ntk_store_reader *reader, const struct ntk_st
     ntk_buf_add_text(&sql, "SELECT DISTINCT m.name FROM model m JOIN process p USING (process_id)"
                            " WHERE");
     add_lifetime(&sql, "m.first_seen_ns", "m.last_seen_ns", window);
-    if (filter->process) {
-        ntk_buf_add_text(&sql, " AND (p.tag = ?1 OR CAST(p.pid AS TEXT) = ?1)");
-    }
+    ntk_store_window_add_process(&sql, "p.", filter);
     if (filter->model) {
         ntk_buf_add_text(&sql, " AND (m.name = ?2 OR m.name = ?2 || '.neff')");
     }

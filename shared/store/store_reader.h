@@ -85,6 +85,7 @@ struct ntk_store_window {
 /* What is asked for; zeroed: everything. Texts are borrowed for the call. */
 struct ntk_store_filter {
     const char *process; /* its tag, or its pid as text */
+    const char *user;    /* whose processes: a name, or the uid as text */
     const char *model;   /* its name, with or without ".neff" */
     const char *job;     /* of ranks, and no model then: a tag, or where a communicator meets */
     bool has_core;
@@ -97,7 +98,8 @@ struct ntk_store_filter {
 /* First and last time_ns of the rows of a tier; -ENODATA when it has none. */
 int ntk_store_reader_span(struct ntk_store_reader *reader, enum ntk_store_tier tier,
                           uint64_t *out_first_ns, uint64_t *out_last_ns, struct ntk_err *err);
-/* -ENOENT and a sentence when no process, model, core or device of the filter was ever stored. */
+/* -ENOENT and a sentence when no process, model, core or device of the filter was ever stored;
+ * -EINVAL when processes of several users match and none is named: they are never summed. */
 int ntk_store_reader_check(struct ntk_store_reader *reader, const struct ntk_store_filter *filter,
                            struct ntk_err *err);
 

@@ -286,9 +286,7 @@ static int load_lifetime(struct query *query, uint64_t *first_ns, uint64_t *last
     sqlite3_stmt *statement = NULL;
 
     ntk_buf_add_text(&sql, "SELECT min(first_seen_ns), max(last_seen_ns) FROM process WHERE 1");
-    if (query->filter->process) {
-        ntk_buf_add_text(&sql, " AND (tag = ?1 OR CAST(pid AS TEXT) = ?1)");
-    }
+    ntk_store_window_add_process(&sql, "", query->filter);
     if (query->filter->model) {
         ntk_buf_add_text(&sql, " AND process_id IN (SELECT process_id FROM model"
                                " WHERE name = ?2 OR name = ?2 || '.neff')");

@@ -172,6 +172,18 @@ int ntk_store_window_cut(struct ntk_store_reader *reader, const struct ntk_store
     return ret;
 }
 
+void ntk_store_window_add_process(struct ntk_buf *sql, const char *prefix,
+                                  const struct ntk_store_filter *filter)
+{
+    if (filter->process) {
+        ntk_buf_add_format(sql, " AND (%stag = ?1 OR CAST(%spid AS TEXT) = ?1)", prefix, prefix);
+    }
+    if (filter->user) {
+        ntk_buf_add_format(sql, " AND (%suser = :user OR CAST(%suid AS TEXT) = :user)", prefix,
+                           prefix);
+    }
+}
+
 void ntk_store_window_add_filter(struct ntk_buf *sql, enum ntk_tier_family family,
                                  const struct ntk_store_filter *filter)
 {
@@ -179,9 +191,10 @@ void ntk_store_window_add_filter(struct ntk_buf *sql, enum ntk_tier_family famil
                        family == NTK_FAMILY_EXECUTION || family == NTK_FAMILY_MODEL ||
                        family == NTK_FAMILY_RANK;
 
-    if (filter->process && has_process) {
-        ntk_buf_add_text(sql, " AND process_id IN (SELECT process_id FROM process"
-                              " WHERE tag = ?1 OR CAST(pid AS TEXT) = ?1)");
+    if ((filter->process || filter->user) && has_process) {
+        ntk_buf_add_text(sql, " AND process_id IN (SELECT process_id FROM process WHERE 1");
+        ntk_store_window_add_process(sql, "", filter);
+        ntk_buf_add_char(sql, ')');
     }
     if (filter->model && family == NTK_FAMILY_MODEL) {
         ntk_buf_add_text(sql, " AND (process_id, model_id) IN (SELECT process_id, model_id"
@@ -225,4 +238,6 @@ void ntk_store_window_bind(sqlite3_stmt *statement, const struct ntk_store_filte
 {
     sqlite3_bind_text(statement, 1, filter->process, -1, SQLITE_STATIC);
     sqlite3_bind_text(statement, 2, filter->job ? filter->job : filter->model, -1, SQLITE_STATIC);
+    sqlite3_bind_text(statement, sqlite3_bind_parameter_index(statement, ":user"), filter->user, -1,
+                      SQLITE_STATIC);
 }

@@ -604,6 +604,42 @@ static const char *events(struct fixture *f, struct seen *seen, uint64_t from, u
     return seen->text;
 }
 
+static int see_completed(const struct ntk_store_process *process, void *ctx)
+{
+    *(uint64_t *)ctx += process->completed;
+    return 0;
+}
+
+/* Method: two users' processes of one tag, one after the other. */
+static void processes_of_two_users_are_never_summed(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_store_filter filter = { .process = "trainer" };
+    struct ntk_store_window window = { .from_ns = HOUR_0, .to_ns = HOUR_0 + 60 * SECOND };
+    struct ntk_err err = { 0 };
+    uint64_t completed = 0;
+
+    f->period.latency_ns = 1000;
+    for (uint32_t uid = 1; uid <= 2; uid++) {
+        f->period.uid = uid;
+        f->period.completed = uid;
+        put_at(f, 10 * uid);
+    }
+    start_reading(f);
+
+    assert_int_equal(ntk_store_reader_check(f->reader, &filter, &err), -EINVAL);
+    assert_string_equal(err.text,
+                        "process 'trainer' is of several users (1, 2): choose one with user");
+    filter.user = "2";
+    assert_int_equal(ntk_store_reader_check(f->reader, &filter, &err), 0);
+    assert_int_equal(
+        ntk_store_reader_processes(f->reader, &filter, &window, see_completed, &completed, &err),
+        0);
+    assert_int_equal(completed, 2 * 2); /* on each of two cores */
+    filter.user = "3";
+    assert_int_equal(ntk_store_reader_check(f->reader, &filter, &err), -ENOENT);
+}
+
 /* Method: three logged events in one second, and the process that came before and went after. */
 static void events_are_told_by_time_kind_and_filter(void **state)
 {
@@ -779,6 +815,7 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_model_that_only_refused_completed_nothing, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(processes_of_two_users_are_never_summed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(events_are_told_by_time_kind_and_filter, set_up, tear_down),
         cmocka_unit_test_setup_teardown(starts_and_stops_of_models_are_kept, set_up, tear_down),
         cmocka_unit_test_setup_teardown(
