@@ -170,6 +170,17 @@ void ntk_top_view_bar(struct ntk_screen *screen, int row, int column, int width,
                     NTK_STYLE_BAR_EMPTY | selected, empty);
 }
 
+bool ntk_top_view_has_software(const struct ntk_top_model *model)
+{
+    const struct ntk_snapshot *snapshot = model->snapshot;
+    bool has_software = snapshot && snapshot->hardware.software;
+
+    for (size_t i = 0; snapshot && i < snapshot->runtime_count; i++) {
+        has_software = has_software || snapshot->runtimes[i].software;
+    }
+    return has_software;
+}
+
 void ntk_top_view_heading(struct ntk_screen *screen, int row, const char *text)
 {
     ntk_screen_fill(screen, row, 0, screen->columns, NTK_STYLE_HEADING, ' ');

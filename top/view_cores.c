@@ -131,7 +131,10 @@ static void draw_cell(const struct ntk_top_model *model, struct ntk_screen *scre
 static void draw_heading(const struct ntk_top_model *model, struct ntk_screen *screen, int row,
                          int first, int last)
 {
+    static const char host_time[] = "software cores: host time";
     char text[256];
+    char all[256 + sizeof host_time] = "";
+    int used;
     char mean[NTK_TOP_FORMAT_BYTES];
     char total[NTK_TOP_FORMAT_BYTES];
     const char *gap = model->core_version[0] ? " " : "";
@@ -147,8 +150,17 @@ static void draw_heading(const struct ntk_top_model *model, struct ntk_screen *s
                        model->core_version, ntk_top_format_percent(mean, model->busy_percent_mean));
     }
     ntk_top_view_heading(screen, row, text);
+    used = ntk_screen_width(screen, text) + 2;
+    text[0] = '\0';
     if (model->device_count > 0 && last - first < (int)model->device_count) {
         (void)snprintf(text, sizeof text, "ND%d-ND%d of %u", first, last - 1, model->device_count);
+    }
+    if (model->device_count > 0 && ntk_top_view_has_software(model)) {
+        (void)snprintf(all, sizeof all, "%s%s%s", host_time, text[0] ? "  " : "", text);
+    }
+    if (all[0] && used + ntk_screen_width(screen, all) <= screen->columns) {
+        ntk_screen_put_right(screen, row, 0, screen->columns, NTK_STYLE_HEADING, all);
+    } else {
         ntk_screen_put_right(screen, row, 0, screen->columns, NTK_STYLE_HEADING, text);
     }
 }

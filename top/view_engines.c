@@ -36,6 +36,7 @@ static const struct ntk_top_columns columns = { items, sizeof items / sizeof *it
 
 const struct ntk_top_view ntk_top_view_engines = {
     .columns = &columns,
+    .shows_time = true,
     .empty = "no NeuronCore to show",
     .project = ntk_top_model_engines,
 };

@@ -10,6 +10,7 @@
 #include "top/views.h"
 
 #define STRIP_GAP 2
+#define LABELLED_ROWS_MIN 8 /* of the body */
 
 /* How much is seen of a view in the strip. */
 enum strip_level {
@@ -141,6 +142,14 @@ static void draw_strip(const struct ntk_top_model *model, struct ntk_screen *scr
     }
 }
 
+/* Whether a row says whose time it is; `rows` are what the body has. */
+static bool labels_time(const struct ntk_top_model *model, int rows)
+{
+    bool shows_time = model->page.is_open || ntk_top_views_get(model->view)->shows_time;
+
+    return shows_time && rows >= LABELLED_ROWS_MIN && ntk_top_view_has_software(model);
+}
+
 void ntk_top_view_full(struct ntk_top_model *model, struct ntk_screen *screen, bool with_keys)
 {
     const struct ntk_top_view *view = ntk_top_views_get(model->view);
@@ -158,6 +167,10 @@ void ntk_top_view_full(struct ntk_top_model *model, struct ntk_screen *screen, b
     }
     if (model->notice[0]) {
         ntk_screen_put(screen, row++, 0, screen->columns, NTK_STYLE_WARNING, model->notice);
+    }
+    if (labels_time(model, bottom - row)) {
+        ntk_screen_put(screen, row++, 0, screen->columns, NTK_STYLE_DIM,
+                       "software cores: BUSY and DEV are host time; captures have device time");
     }
     if (model->page.is_open) {
         ntk_top_view_page(model, screen, row, bottom - row);
@@ -190,7 +203,7 @@ int ntk_top_view_full_rows(const struct ntk_top_model *model, int columns)
     int rows = 2 + (model->notice[0] ? 1 : 0) + (model->alert[0] ? 1 : 0);
     int head = view->head_rows ? view->head_rows(model, NTK_SCREEN_ROWS_MAX, columns) : 0;
 
-    rows += head;
+    rows += head + labels_time(model, NTK_SCREEN_ROWS_MAX);
     rows += view->columns ? ntk_top_view_table_rows(&model->tables[model->view]) : 0;
     return rows < NTK_TOP_ROWS_MIN ? NTK_TOP_ROWS_MIN : rows;
 }

@@ -133,6 +133,9 @@ static void draw_heading(const struct ntk_top_model *model, struct ntk_screen *s
                                         100 * now.value / limit.value);
         }
     }
+    if (quantity == NTK_TOP_QUANTITY_BUSY && now.present && ntk_top_view_has_software(model)) {
+        column += ntk_screen_put(screen, area->row, column, end - column, style, " of host time");
+    }
     (void)snprintf(right, sizeof right, "%s to %s ", format_value(text, quantity, low),
                    format_value(more, quantity, high));
     if (low.present && column + 2 + ntk_screen_width(screen, right) <= end) {

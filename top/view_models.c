@@ -24,9 +24,10 @@ static const struct ntk_top_column items[] = {
                                 NTK_TOP_AS_COUNT, 6, 0, 0 },
     [NTK_TOP_MODELS_QUEUE] = { "QUEUE", "executions submitted and not done", NTK_TOP_AS_COUNT, 5, 0,
                                0 },
-    [NTK_TOP_MODELS_DEVICE_P50] = { "DEV P50", "median of the times on the device",
+    [NTK_TOP_MODELS_DEVICE_P50] = { "DEV P50",
+                                    "median of the times on the core; of software cores host time",
                                     NTK_TOP_AS_DURATION, 7, 0, 0 },
-    [NTK_TOP_MODELS_DEVICE_P99] = { "DEV P99", "99 of 100 take no longer on the device",
+    [NTK_TOP_MODELS_DEVICE_P99] = { "DEV P99", "99 of 100 take no longer on the core",
                                     NTK_TOP_AS_DURATION, 7, 0, 0 },
     [NTK_TOP_MODELS_HBM] = { "HBM", "device memory that came with it", NTK_TOP_AS_BYTES, 8, 0, 0 },
     [NTK_TOP_MODELS_HOST] = { "HOST", "host memory that came with it", NTK_TOP_AS_BYTES, 8, 0, 0 },
@@ -50,6 +51,7 @@ static const struct ntk_top_columns columns = { items, sizeof items / sizeof *it
 const struct ntk_top_view ntk_top_view_models = {
     .columns = &columns,
     .shows_latency = true,
+    .shows_time = true,
     .empty = "no model is loaded",
     .project = ntk_top_model_models,
 };

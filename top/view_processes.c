@@ -51,5 +51,6 @@ static const struct ntk_top_columns columns = { items, sizeof items / sizeof *it
 const struct ntk_top_view ntk_top_view_processes = {
     .columns = &columns,
     .shows_latency = true,
+    .shows_time = true,
     .project = ntk_top_model_processes,
 };

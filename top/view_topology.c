@@ -215,8 +215,11 @@ static void draw_heading(const struct ntk_top_model *model, struct ntk_screen *s
     int column = screen->columns - NTK_STYLE_HEAT_LEVELS * 2 - 6;
     char text[128];
 
-    (void)snprintf(text, sizeof text, " %s of each device%s",
-                   ntk_top_view_label(screen, heat_names[model->heat]), shape_names[shape]);
+    (void)snprintf(
+        text, sizeof text, " %s%s of each device%s",
+        ntk_top_view_label(screen, heat_names[model->heat]),
+        model->heat == NTK_TOP_HEAT_BUSY && ntk_top_view_has_software(model) ? " (host time)" : "",
+        shape_names[shape]);
     ntk_top_view_heading(screen, row, text);
     if (column < ntk_screen_width(screen, text) + 4 || !screen->has_colour) {
         return;

@@ -103,7 +103,7 @@ static const struct ntk_opt option_rows[] = {
     { 0, "percentiles", "LIST", NTK_OPT_CALL, CALL(call_percentiles),
       "which percentiles of latency, default 50,90,99,100" },
     { 0, "device-latency", 0, NTK_OPT_FLAG, &query.device_latency,
-      "latency on the device instead of the caller's" },
+      "latency on the core, not the caller's; of software cores host time" },
     { 0, "Output", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "csv", 0, NTK_OPT_FLAG, &arg_csv, "comma-separated values" },
     { 'j', "json", 0, NTK_OPT_FLAG, &arg_json, "a JSON array of objects" },

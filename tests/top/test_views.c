@@ -280,7 +280,7 @@ static void enter_opens_the_page_of_a_row_and_leaves_it(void **state)
         press(model, NTK_SCREEN_KEY_ENTER);
         assert_true(model->page.is_open);
         assert_false(model->page.is_of_model);
-        text = scene_row(model, 24, 80, 3); /* below the alert */
+        text = scene_row(model, 24, 80, 4); /* below the alert and the label of software cores */
         assert_non_null(strstr(text, "Application 7287"));
         free(text);
         press(model, '/'); /* boxes of the list, which is not seen, stay closed */
@@ -692,17 +692,17 @@ static void a_click_selects_sorts_and_opens(void **state)
 
     assert_int_equal(ntk_screen_text_create(24, 80, &screen, NULL), 0);
     ntk_top_view_draw(model, screen, true);
-    spot = ntk_screen_spot_find(screen, 5, 20);
+    spot = ntk_screen_spot_find(screen, 6, 20);
     assert_non_null(spot); /* the second row */
     ntk_top_model_act(model, (enum ntk_top_action)spot->action, spot->argument);
     assert_int_equal(table->cursor_index, 1);
     ntk_top_view_draw(model, screen, true);
-    spot = ntk_screen_spot_find(screen, 5, 20);
+    spot = ntk_screen_spot_find(screen, 6, 20);
     assert_non_null(spot); /* again: open it */
     ntk_top_model_act(model, (enum ntk_top_action)spot->action, spot->argument);
     assert_true(model->page.is_open);
     press(model, NTK_SCREEN_KEY_ESCAPE);
-    spot = ntk_screen_spot_find(screen, 3, 9);
+    spot = ntk_screen_spot_find(screen, 4, 9);
     assert_non_null(spot); /* a title */
     ntk_top_model_act(model, (enum ntk_top_action)spot->action, spot->argument);
     assert_int_equal(table->sort_column, 1);
@@ -813,7 +813,7 @@ static void a_click_in_the_box_of_columns_hides_and_shows(void **state)
     press(model, 'c');
     assert_int_equal(ntk_screen_text_create(30, 100, &screen, NULL), 0);
     ntk_top_view_draw(model, screen, true);
-    spot = ntk_screen_spot_find(screen, 5, 60); /* the third column */
+    spot = ntk_screen_spot_find(screen, 6, 60); /* the third column */
     assert_non_null(spot);
     ntk_top_model_act(model, (enum ntk_top_action)spot->action, spot->argument);
     assert_false(ntk_top_table_is_shown(table, 2));

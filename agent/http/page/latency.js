@@ -94,7 +94,7 @@ export function draw() {
 }
 
 export function start() {
-  choice(byId('latency-kind'), [['total', 'total', 'as the caller sees it'], ['device', 'device', 'start to end on the core']], kind, (value) => {
+  choice(byId('latency-kind'), [['total', 'total', 'as the caller sees it'], ['device', 'device', 'start to end on the core; of software cores this is host time']], kind, (value) => {
     kind = value;
     draw();
   });

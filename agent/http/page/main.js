@@ -51,7 +51,7 @@ function drawHeader() {
   document.title = `${host} - neuron-monitor`;
   setText(byId('machine'), [kind, info.neuron_device_count ? `${info.neuron_device_count} × ${info.neuron_device_type || 'device'}` : 'no Neuron device',
     state.cores.size ? `${state.cores.size} cores` : '',
-    state.lnc > 1 ? `LNC ${state.lnc}` : '', report.neuron_ext?.hardware?.software ? 'software cores' : ''].filter(Boolean).join(' · '));
+    state.lnc > 1 ? `LNC ${state.lnc}` : '', report.neuron_ext?.hardware?.software ? 'software cores: times are host time' : ''].filter(Boolean).join(' · '));
   setText(byId('connection'), state.period ? `live, ${state.period.toFixed(1)}s` : 'live');
 }
 
