@@ -75,7 +75,7 @@ static void observe_core(const struct ntk_snapshot *snapshot, const struct ntk_c
     uint64_t since_ns = now_ns - (snapshot->period_ns < now_ns ? snapshot->period_ns : now_ns);
     uint64_t running_ns = sample->running_ns < now_ns ? sample->running_ns : 0;
 
-    if (sample->failing_since_ns > 0) { /* the application says it, to every viewer alike */
+    if (sample->failing_since_ns > 0) { /* the segment records it for every viewer */
         core->dead_since_ns = sample->failing_since_ns < now_ns ? sample->failing_since_ns : now_ns;
     } else if (sample->error_class[NTK_ERROR_HARDWARE].period > 0 ||
                sample->outcome[NTK_OUTCOME_TIMED_OUT].period > 0) {

@@ -142,7 +142,7 @@ static void draw_strip(const struct ntk_top_model *model, struct ntk_screen *scr
     }
 }
 
-/* Whether a row says whose time it is; `rows` are what the body has. */
+/* Whether a row labels times as host time; the body has `rows` rows. */
 static bool labels_time(const struct ntk_top_model *model, int rows)
 {
     bool shows_time = model->page.is_open || ntk_top_views_get(model->view)->shows_time;

@@ -167,7 +167,7 @@ static uint64_t error_number(const struct source_ring *source,
     return number;
 }
 
-/* Errors of one number, of which the newest of a period are listed. */
+/* Errors of one number: the newest of a period are listed. */
 struct error_group {
     uint32_t spent;                            /* listed in periods before, not forgotten yet */
     uint32_t count;                            /* in this period */

@@ -16,7 +16,7 @@ enum class { ERROR, OTHER, MEMORY };
 struct rank {
     const struct ntk_event_sample *event; /* in the list */
     enum class class;
-    size_t turn; /* so many of the same are newer: of its process, then of its user */
+    size_t turn; /* how many of the same are newer: of its process, then of its user */
 };
 
 static enum class class_of(const struct ntk_event_sample *event) {

@@ -30,7 +30,7 @@ enum where {
     IN_STRING, /* ... of it */
     IN_ESCAPE, /* ... of that */
     IN_OTHER,  /* a line that is no report, up to its end */
-    SKIPPING,  /* the rest of what was told: up to a line that begins with a brace */
+    SKIPPING,  /* the rest of what was reported, up to a line that begins with a brace */
 };
 
 struct ntk_report_stream {

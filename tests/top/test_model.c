@@ -478,7 +478,7 @@ static void a_core_that_is_dead_or_stuck_is_told_until_it_works_again(void **sta
     ntk_top_model_destroy(model);
 }
 
-/* Method: two viewers, of which the second begins ten seconds after the first. */
+/* Method: two viewers; the second begins ten seconds after the first. */
 static void every_viewer_shows_the_same_moment_since_which_a_core_is_dead(void **state)
 {
     (void)state;
@@ -505,7 +505,7 @@ static void every_viewer_shows_the_same_moment_since_which_a_core_is_dead(void *
     }
 }
 
-static void an_application_that_was_killed_is_told_for_a_while(void **state)
+static void an_application_that_was_killed_is_in_the_alert_line_for_a_minute(void **state)
 {
     struct ntk_top_model *model = NULL;
     struct ntk_snapshot *snapshot;
@@ -680,7 +680,7 @@ int main(void)
         cmocka_unit_test(a_core_that_is_held_and_runs_nothing_says_how_long),
         cmocka_unit_test(a_core_that_is_dead_or_stuck_is_told_until_it_works_again),
         cmocka_unit_test(every_viewer_shows_the_same_moment_since_which_a_core_is_dead),
-        cmocka_unit_test(an_application_that_was_killed_is_told_for_a_while),
+        cmocka_unit_test(an_application_that_was_killed_is_in_the_alert_line_for_a_minute),
         cmocka_unit_test(a_device_that_is_not_healthy_is_told_with_what_to_do),
         cmocka_unit_test(what_may_run_unseen_is_no_zero),
         cmocka_unit_test(the_help_page_hides_everything_else),

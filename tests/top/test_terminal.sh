@@ -195,7 +195,7 @@ sees "a frame on an unknown terminal" 'vCPU Utilization'
 tmx capture-pane -e -p -t top | greps $'\e\[[0-9;]*4[1-7]' || fail "no colours on an unknown terminal"
 key q
 sees "its status" 'status=0'
-! screen | greps 'terminal type' || fail "a word about the terminal that nobody asked for"
+! screen | greps 'terminal type' || fail "the terminal type is reported without --verbose"
 options=--verbose start small 80 24 TERM=no-such-terminal
 sees "a frame on an unknown terminal" 'vCPU Utilization'
 key q

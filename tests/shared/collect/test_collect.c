@@ -374,8 +374,8 @@ static void of_executions_that_fail_the_newest_are_listed_and_the_rest_counted(v
     child_end(&child, 0);
 }
 
-/* Method: a second collector begins while executions fail; both say the same moment. */
-static void since_when_a_core_fails_is_told_alike_to_all(void **state)
+/* Method: a second collector begins while executions fail; both show the same moment. */
+static void all_readers_see_since_when_a_core_fails(void **state)
 {
     struct fixture *f = *state;
     struct observed child;
@@ -803,7 +803,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(executions_of_all_periods_add_up),
         TEST(the_events_of_the_period_say_what_happened),
-        TEST(since_when_a_core_fails_is_told_alike_to_all),
+        TEST(all_readers_see_since_when_a_core_fails),
         TEST(of_executions_that_fail_the_newest_are_listed_and_the_rest_counted),
         TEST(errors_of_the_hardware_are_listed_in_bounds_and_the_rest_counted),
         TEST(a_killed_process_is_ended_once_with_its_last_counts_and_events),

@@ -77,7 +77,7 @@ static void read_in_pieces(const struct ntk_buf *text, size_t piece, struct seen
     ntk_report_stream_destroy(stream);
 }
 
-/* Reports 1 to `count`, and so many texts that are none. */
+/* Reports 1 to `count`, and `bad_count` texts that are not reports. */
 static void check_sequences(const struct ntk_buf *text, size_t piece, size_t count,
                             size_t bad_count)
 {
@@ -187,7 +187,7 @@ static void test_a_report_that_is_cut_off(void **state)
                 struct ntk_buf text = { 0 };
 
                 ntk_buf_add(&text, whole.bytes, cut);
-                /* Within a text, or before the value of a key, only a line break tells. */
+                /* In a string, or before the value of a key, only a line break shows the cut. */
                 ntk_buf_add_text(&text, line_break ? "\n" : "");
                 for (uint64_t sequence = 1; sequence <= 2; sequence++) {
                     add_form(&text, sequence, pretty);
