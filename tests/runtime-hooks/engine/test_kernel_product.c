@@ -17,7 +17,7 @@
 #define COLUMNS 512
 #define DEPTH 128
 #define STEP (COLUMNS + 3)
-#define CASES 60
+#define CASES 20
 #define AROUND 1234.5F
 
 static float stationary[DEPTH][ROWS];
