@@ -262,7 +262,12 @@ bool ntk_hosts_agent_ask(struct ntk_host *host, const char *path, struct ntk_hos
     if (ret == 0 && host->snapshot) {
         return true;
     }
-    (void)ntk_str_copy(host->no_agent, sizeof host->no_agent, ret < 0 ? err.text : host->err.text);
+    int code = ret < 0 ? ret : host->err.code;
+    (void)snprintf(host->no_agent, sizeof host->no_agent, "%.200s: %.280s", unix_path,
+                   code == -ECONNREFUSED ? "no agent answers"
+                   : code == -ETIMEDOUT  ? "the agent does not answer in time"
+                   : ret < 0             ? err.text
+                                         : host->err.text);
     remote->unix_path = NULL;
     host->err = (struct ntk_err){ 0 };
     return false;

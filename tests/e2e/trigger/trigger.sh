@@ -129,6 +129,17 @@ kill -9 "$two"
 wait "$two" 2>/dev/null || true
 neuron-profile trigger --pid "${ranks[2]}" -o three >text 2>err || fail "after one that was killed: $(cat text err)"
 
+# Who began it for somebody who is killed ends, too.
+bash -c 'neuron-profile trigger --pid "$1" --at-execution 100000000 --timeout 60s --parent $$ -o orphan >orphan.txt 2>&1 & echo $! >orphan.pid; exec sleep 600' \
+    parent "${ranks[2]}" &
+parent=$!
+pids+=("$parent")
+has_orphan() { [ -s orphan.pid ] && asks "$(cat orphan.pid)" 1; }
+wait_for has_orphan
+kill -9 "$parent"
+has_none() { [ ! -e "/proc/$(cat orphan.pid)" ] && echo yes; }
+wait_for has_none
+
 # A rank that dies in the middle is told, the others have theirs.
 neuron-profile trigger --job 127.0.0.1:46833 --at-execution 100000000 --timeout 60s -o dies >dies.txt 2>dies.err &
 dies=$!
