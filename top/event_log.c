@@ -68,6 +68,23 @@ static int add(struct ntk_top_event_log *log, const struct ntk_snapshot *snapsho
     return 0;
 }
 
+struct ntk_event_sample ntk_top_event_log_end_of(const struct ntk_runtime_sample *runtime,
+                                                 uint64_t realtime_ns)
+{
+    return (struct ntk_event_sample){
+        .realtime_ns = realtime_ns,
+        .kind = NTK_TOP_EVENT_END,
+        .pid = runtime->pid,
+        .header_pid = runtime->header_pid,
+        .uid = runtime->uid,
+        .start_time = runtime->start_time,
+        .value = runtime->killed,
+        .name = runtime->command,
+        .tag = runtime->tag,
+        .core = (uint16_t)(runtime->core_count == 1 ? runtime->cores[0].core : NTK_NO_CORE),
+    };
+}
+
 int ntk_top_event_log_add(struct ntk_top_event_log *log, const struct ntk_snapshot *snapshot)
 {
     int ret = 0;
@@ -83,17 +100,8 @@ int ntk_top_event_log_add(struct ntk_top_event_log *log, const struct ntk_snapsh
     }
     for (size_t i = 0; ret == 0 && i < snapshot->runtime_count; i++) {
         const struct ntk_runtime_sample *runtime = &snapshot->runtimes[i];
-        const struct ntk_event_sample end = {
-            .realtime_ns = snapshot->realtime_ns,
-            .kind = NTK_TOP_EVENT_END,
-            .pid = runtime->pid,
-            .header_pid = runtime->header_pid,
-            .uid = runtime->uid,
-            .start_time = runtime->start_time,
-            .value = runtime->killed,
-            .name = runtime->command,
-            .core = (uint16_t)(runtime->core_count == 1 ? runtime->cores[0].core : NTK_NO_CORE),
-        };
+        const struct ntk_event_sample end =
+            ntk_top_event_log_end_of(runtime, snapshot->realtime_ns);
 
         ret = runtime->ended ? add(log, snapshot, &end) : 0;
     }

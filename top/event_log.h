@@ -36,6 +36,9 @@ struct ntk_top_event_log {
 };
 
 void ntk_top_event_log_fini(struct ntk_top_event_log *log);
+/* The end of an application as an event; its texts are the runtime's. */
+struct ntk_event_sample ntk_top_event_log_end_of(const struct ntk_runtime_sample *runtime,
+                                                 uint64_t realtime_ns);
 /* 0 or -ENOMEM. */
 int ntk_top_event_log_add(struct ntk_top_event_log *log, const struct ntk_snapshot *snapshot);
 size_t ntk_top_event_log_kept(const struct ntk_top_event_log *log);

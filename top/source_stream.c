@@ -8,6 +8,7 @@
 
 #include "shared/base/clock.h"
 #include "shared/report/report_stream.h"
+#include "top/event_log.h"
 #include "top/source.h"
 
 struct stream_source {
@@ -17,7 +18,27 @@ struct stream_source {
     char note[NTK_ERR_TEXT_BYTES];
 };
 
-/* The newest whole report that has come; lines before it were true once. */
+/* The numbers of an older report are of the past; what happened in it is not to be missed. */
+static void join_events(struct ntk_snapshot *to, const struct ntk_snapshot *older)
+{
+    size_t room = older->event_count + older->runtime_count;
+    struct ntk_event_sample *events = calloc(room + 1, sizeof *events);
+    size_t count = 0;
+
+    for (; events && count < older->event_count; count++) {
+        events[count] = older->events[count];
+    }
+    for (size_t i = 0; events && i < older->runtime_count; i++) {
+        if (older->runtimes[i].ended) {
+            events[count++] = ntk_top_event_log_end_of(&older->runtimes[i], older->realtime_ns);
+        }
+    }
+    ntk_snapshot_join_events(to, events, count, to->events, to->event_count);
+    to->events_unlisted += older->events_unlisted;
+    free(events);
+}
+
+/* The newest whole report that has come. */
 static void take_newest(struct stream_source *source, struct ntk_snapshot **newest)
 {
     struct ntk_snapshot *snapshot;
@@ -29,9 +50,8 @@ static void take_newest(struct stream_source *source, struct ntk_snapshot **newe
             (void)snprintf(source->note, sizeof source->note, "%s", err.text);
             continue;
         }
-        if (*newest) { /* its numbers are of the past; what happened is not to be missed */
-            ntk_snapshot_join_events(snapshot, (*newest)->events, (*newest)->event_count,
-                                     snapshot->events, snapshot->event_count);
+        if (*newest) {
+            join_events(snapshot, *newest);
             ntk_snapshot_destroy(*newest);
         }
         if (snapshot->realtime_ns == 0) { /* a report need not say when it was made */

@@ -37,6 +37,10 @@ wait_for tells
 kill "$loud" && wait "$loud" || true
 neuron-top --stdin --once --view events <loud >frame
 grep -q ' load  *[^ ]* .* mlp ' frame || fail "no events over --stdin: $(cat frame)"
+# An application that was killed in a report which a later one follows at once; indented and in an array, as well.
+jq -s '[(.[0] | .neuron_runtime_data[0] += {ended: true, killed: true}), (.[1] | .neuron_runtime_data = [])]' reports >killed
+neuron-top --stdin --once --view events <killed >frame
+grep -q ' end  *faraway .* killed or crashed' frame || fail "an application that was killed is missing: $(cat frame)"
 jq -c 'del(.neuron_ext.events)' loud >silent
 neuron-top --stdin --once --view events <silent >frame
 grep -q 'these reports list no events' frame || fail "it is not said why there are no events: $(cat frame)"
