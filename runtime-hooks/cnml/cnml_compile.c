@@ -13,7 +13,6 @@
 
 #include "runtime-hooks/cnml/cnml_program.h"
 #include "runtime-hooks/cnrt/cnrt_internal.h"
-#include "shared/base/quiet.h"
 
 /* Of the tensor engine of a card. */
 enum { ARRAY_COLUMNS = 64 };
@@ -356,11 +355,10 @@ static int load(struct compiler *c, struct cnml_program *program, const char *na
     int ret = ntk_neff_build_bytes(c->w.build, &bytes, &count, &err);
 
     if (ret < 0) {
-        struct ntk_quiet quiet;
+        char line[sizeof err.text + 128];
 
-        ntk_quiet_enter(&quiet);
-        (void)fprintf(stderr, "cnml: %s: %s\n", name, err.text);
-        ntk_quiet_leave(&quiet);
+        (void)snprintf(line, sizeof line, "%s: %s", name, err.text);
+        ntk_cnrt_say("cnml", line);
         return ret == -ENOMEM ? CNML_STATUS_BADALLOC : CNML_STATUS_UNSUPPORT;
     }
     options.file = bytes;

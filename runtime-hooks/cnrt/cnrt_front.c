@@ -164,13 +164,18 @@ void cnrt_front_channel_set(int channel)
     choice_get()->channel = channel;
 }
 
-static void say(const char *sentence)
+void ntk_cnrt_say(const char *library, const char *sentence)
 {
     struct ntk_quiet quiet;
 
     ntk_quiet_enter(&quiet);
-    (void)fprintf(stderr, "cnrt: %s\n", sentence);
+    (void)fprintf(stderr, "%s: %s\n", library, sentence);
     ntk_quiet_leave(&quiet);
+}
+
+static void say(const char *sentence)
+{
+    ntk_cnrt_say("cnrt", sentence);
 }
 
 int cnrt_front_fail(const char *function, int error, const struct ntk_err *err)

@@ -31,6 +31,9 @@ NTK_CNRT_API void ntk_cnrt_close(void);
 /* 1 while it is open, else 0. */
 NTK_CNRT_API int ntk_cnrt_is_open(void);
 
+/* A line on stderr, after the name of the library; it ends the process in no case. */
+NTK_CNRT_API void ntk_cnrt_say(const char *library, const char *sentence);
+
 /* --- memory of the devices -------------------------------------------------------------------- */
 
 struct ntk_cnrt_memory;

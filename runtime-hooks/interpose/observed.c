@@ -47,7 +47,7 @@ static void names_show(void)
     __atomic_store_n(&is_started, 1u, __ATOMIC_RELEASE);
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef INTERPOSE_IS_INSTRUMENTED
 /* Nothing instrumented runs before the constructors of the sanitizer's library. */
 #define NAMES_BEGIN names_show
 #else
