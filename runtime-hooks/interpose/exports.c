@@ -3,9 +3,8 @@
 
 #include <link.h>
 #include <stddef.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
+
+#include "runtime-hooks/interpose/early.h"
 
 #define VERSION_HIDDEN 0x8000u
 
@@ -84,22 +83,23 @@ static void entries_find(ElfW(Sym) * symbols, ElfW(Half) * versions, uint32_t co
     }
 }
 
-/* The access that the file gives to the memory at an address. */
-static int protection_get(uintptr_t address)
+/* The access that the file gives to the memory at an address; what it is aligned to, at least a
+ * page. */
+static uintptr_t segment_get(uintptr_t address, int *out_access)
 {
     const ElfW(Phdr) *segment = (const void *)(image_base() + __ehdr_start.e_phoff);
-    int protection = PROT_READ;
 
     for (uint32_t i = 0; i < __ehdr_start.e_phnum; i++) {
         uintptr_t offset = address - image_base() - segment[i].p_vaddr;
 
         if (segment[i].p_type == PT_LOAD && offset < segment[i].p_memsz) {
-            protection = ((segment[i].p_flags & PF_R) != 0 ? PROT_READ : 0) |
-                         ((segment[i].p_flags & PF_W) != 0 ? PROT_WRITE : 0) |
-                         ((segment[i].p_flags & PF_X) != 0 ? PROT_EXEC : 0);
+            *out_access = ((segment[i].p_flags & PF_R) != 0 ? PROT_READ : 0) |
+                          ((segment[i].p_flags & PF_W) != 0 ? PROT_WRITE : 0) |
+                          ((segment[i].p_flags & PF_X) != 0 ? PROT_EXEC : 0);
+            return segment[i].p_align;
         }
     }
-    return protection;
+    return 1;
 }
 
 /* One store each, of a byte or a word: a thread that looks a name up meanwhile finds it or not. */
@@ -127,15 +127,16 @@ void interpose_exports_show(const struct interpose_absent *absent, bool is_certa
         return;
     }
     uint32_t count = hash[1];
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     uintptr_t tables[2][2] = { { (uintptr_t)symbols, (uintptr_t)(symbols + count) },
                                { (uintptr_t)versions, (uintptr_t)(versions + count) } };
     bool is_swapped = tables[1][0] < tables[0][0];
     uintptr_t from = tables[is_swapped][0];
     uintptr_t to = tables[!is_swapped][1];
-    int protection = protection_get(from);
+    int protection = PROT_READ;
 
-    from &= ~(page - 1);
+    uintptr_t unit = segment_get(from, &protection);
+
+    from = image_base() + (from - image_base()) / unit * unit;
     if (mprotect((void *)from, to - from, protection | PROT_WRITE) != 0) {
         return;
     }

@@ -4,12 +4,13 @@
  */
 #include <string.h>
 
-#include "runtime-hooks/interpose/early.h"
 #include "runtime-hooks/interpose/forward.h"
 #pragma GCC visibility push(default)
 #include "runtime-hooks/interpose/marker.h"
 #pragma GCC visibility pop
 #include "runtime-hooks/interpose/observe.h"
+
+#include "runtime-hooks/interpose/early.h"
 
 /* Of the explicit interface addresses alone: each form has types of its own. */
 #define OBSERVED(name)
@@ -28,9 +29,6 @@ const interpose_function interpose_observed[INTERPOSE_CALLS] = {
 const char neuron_hooks_marker[] = NTK_VERSION;
 #pragma GCC visibility pop
 
-/* Set when the C library can be used freely. */
-static uint32_t is_started;
-
 interpose_function interpose_pick(enum interpose_call call, interpose_function forward)
 {
     interpose_real_look(true);
@@ -44,7 +42,7 @@ interpose_function interpose_pick(enum interpose_call call, interpose_function f
 static void names_show(void)
 {
     interpose_real_look(false);
-    __atomic_store_n(&is_started, 1u, __ATOMIC_RELEASE);
+    __atomic_store_n(&interpose_started, 1u, __ATOMIC_RELEASE);
 }
 
 #ifdef INTERPOSE_IS_INSTRUMENTED
@@ -56,13 +54,12 @@ static void names_show(void)
  * find nothing without us. */
 static void (*names_pick(void))(void)
 {
+    bool is_needed = interpose_real_is_needed();
     struct interpose_absent absent;
 
-    if (!interpose_early_is_safe()) {
-        return names_show;
+    for (size_t i = 0; i < sizeof absent.words / sizeof *absent.words; i++) {
+        absent.words[i] = is_needed ? 0 : UINT64_MAX;
     }
-    bool is_needed = interpose_real_is_needed();
-    memset(&absent, is_needed ? 0 : 0xff, sizeof absent);
     interpose_exports_show(&absent, !is_needed);
     if (is_needed) {
         interpose_real_look(false);
@@ -82,7 +79,7 @@ void *neuron_hooks_wrapper(const char *path, uintptr_t base, const char *name, c
 {
     void *function = NULL;
 
-    if (__atomic_load_n(&is_started, __ATOMIC_ACQUIRE) == 0) {
+    if (!early_is_over()) {
         return NULL;
     }
     for (uint32_t i = 0; i < INTERPOSE_CALLS && !function; i++) {

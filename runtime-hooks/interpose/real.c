@@ -11,10 +11,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime-hooks/interpose/early.h"
 #include "runtime-hooks/interpose/exports.h"
 #include "runtime-hooks/interpose/say.h"
 #include "shared/formats/elf/elf_file.h"
+
+#include "runtime-hooks/interpose/early.h"
 
 /* How long a fork waits for a thread that opens the library: 2 s. It may wait for us, in a
  * constructor that forks. */
@@ -149,7 +150,7 @@ static void publish(const struct library *library)
 
 static void library_find(struct library *library)
 {
-    const char *named = interpose_early_getenv("NEURON_HOOKS_LIBNRT");
+    const char *named = early_getenv("NEURON_HOOKS_LIBNRT");
     bool is_certain;
     char path[PATH_MAX];
     void *handle;
@@ -320,7 +321,10 @@ static bool file_look(bool is_taken)
         ntk_elf_file_close(&file);
     }
     is_certain = is_found && (is_certain || is_taken);
-    pthread_mutex_lock(&publishing);
+    bool is_shared = early_is_over();
+    if (is_shared) {
+        pthread_mutex_lock(&publishing);
+    }
     if (!is_published && is_decided == 0) {
         interpose_exports_show(&absent, is_certain);
         if (is_certain) {
@@ -328,7 +332,9 @@ static bool file_look(bool is_taken)
             __atomic_store_n(&is_decided, 1u, __ATOMIC_RELEASE);
         }
     }
-    pthread_mutex_unlock(&publishing);
+    if (is_shared) {
+        pthread_mutex_unlock(&publishing);
+    }
     return is_found;
 }
 
@@ -342,6 +348,11 @@ void interpose_real_look(bool is_asked)
 
     if (__atomic_load_n(&is_published, __ATOMIC_ACQUIRE) ||
         __atomic_load_n(&is_decided, __ATOMIC_ACQUIRE) != 0) {
+        return;
+    }
+    if (!early_is_over()) {
+        (void)file_look(false);
+        errno = error;
         return;
     }
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);

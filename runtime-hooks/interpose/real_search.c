@@ -6,15 +6,12 @@
 #include "runtime-hooks/interpose/real.h"
 
 #include <link.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "runtime-hooks/interpose/early.h"
 #include "runtime-hooks/interpose/marker.h"
 #include "shared/formats/elf/elf_file.h"
 #include "shared/formats/elf/ld_cache.h"
+
+#include "runtime-hooks/interpose/early.h"
 
 #define SONAME "libnrt.so.1"
 #define VENDOR_FOLDER "/opt/aws/neuron/lib"
@@ -32,13 +29,29 @@ static bool is_runtime(const char *path)
     return is_good;
 }
 
+static bool text_copy(char to[PATH_MAX], const char *text)
+{
+    size_t bytes = strlen(text);
+
+    if (bytes >= PATH_MAX) {
+        return false;
+    }
+    memcpy(to, text, bytes + 1);
+    return true;
+}
+
 /* The library in a folder; an empty folder is the working one. */
 static bool folder_has(const char *folder, size_t bytes, char path[PATH_MAX])
 {
-    int length =
-        snprintf(path, PATH_MAX, "%.*s%s" SONAME, (int)bytes, folder, bytes > 0 ? "/" : "");
+    static const char name[] = "/" SONAME;
+    size_t skipped = bytes == 0; /* the slash */
 
-    return length > 0 && length < PATH_MAX && is_runtime(path);
+    if (bytes > PATH_MAX - sizeof name) {
+        return false;
+    }
+    memcpy(path, folder, bytes);
+    memcpy(path + bytes, name + skipped, sizeof name - skipped);
+    return is_runtime(path);
 }
 
 /* ---- paths of loaded objects ---- */
@@ -56,24 +69,19 @@ struct object {
 };
 
 /* What the dynamic section of a loaded object says; false: nothing. */
-static bool object_read(const struct dl_phdr_info *info, struct object *out_object)
+static bool object_read(const char *path, uintptr_t base, const ElfW(Dyn) * dynamic,
+                        struct object *out_object)
 {
-    const ElfW(Dyn) *dynamic = NULL;
     const char *strings = NULL;
 
-    *out_object = (struct object){ .path = info->dlpi_name ? info->dlpi_name : "" };
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC) {
-            dynamic = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
-        }
-    }
+    *out_object = (struct object){ .path = path ? path : "" };
     for (const ElfW(Dyn) *entry = dynamic; entry && entry->d_tag != DT_NULL; entry++) {
         if (entry->d_tag == DT_STRTAB) {
             /* The loader has made an address of it; but for the kernel's own object. */
             strings = (const char *)entry->d_un.d_ptr;
         }
     }
-    if (!strings || (uintptr_t)strings < info->dlpi_addr) {
+    if (!strings || (uintptr_t)strings < base) {
         return false;
     }
     for (const ElfW(Dyn) *entry = dynamic; entry->d_tag != DT_NULL; entry++) {
@@ -90,22 +98,28 @@ static bool object_read(const struct dl_phdr_info *info, struct object *out_obje
         }
     }
     out_object->is_of_name = out_object->soname && strcmp(out_object->soname, SONAME) == 0 &&
-                             info->dlpi_addr != (uintptr_t)&__ehdr_start;
+                             base != (uintptr_t)&__ehdr_start;
     return true;
 }
 
 /* The folder of the object, for $ORIGIN. */
 static size_t origin_get(const struct object *object, char origin[PATH_MAX])
 {
-    ssize_t bytes = object->path[0] == '\0' ? readlink("/proc/self/exe", origin, PATH_MAX - 1)
-                                            : snprintf(origin, PATH_MAX, "%s", object->path);
-    if (bytes <= 0 || bytes >= PATH_MAX) {
-        return 0;
+    if (object->path[0] != '\0') {
+        if (!text_copy(origin, object->path)) {
+            return 0;
+        }
+    } else {
+        ssize_t bytes = readlink("/proc/self/exe", origin, PATH_MAX - 1);
+
+        if (bytes <= 0) {
+            return 0;
+        }
+        origin[bytes] = '\0';
     }
-    origin[bytes] = '\0';
     char *slash = strrchr(origin, '/');
     if (!slash) {
-        return (size_t)snprintf(origin, PATH_MAX, ".");
+        return text_copy(origin, ".");
     }
     *slash = '\0';
     return (size_t)(slash - origin);
@@ -179,51 +193,80 @@ struct walk {
     char *path;
 };
 
-static int object_visit(struct dl_phdr_info *info, size_t bytes, void *context)
+/* Calls the function for each loaded object until it says true. */
+struct visit {
+    bool (*fn)(const struct object *object, const struct walk *walk);
+    const struct walk *walk;
+};
+
+static int info_visit(struct dl_phdr_info *info, size_t bytes, void *context)
 {
-    const struct walk *walk = context;
+    const struct visit *visit = context;
+    const ElfW(Dyn) *dynamic = NULL;
     struct object object;
 
     (void)bytes;
-    if (!object_read(info, &object)) {
-        return 0;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC) {
+            dynamic = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+        }
     }
+    return object_read(info->dlpi_name, info->dlpi_addr, dynamic, &object) &&
+           visit->fn(&object, visit->walk);
+}
+
+static bool objects_visit(bool (*fn)(const struct object *, const struct walk *),
+                          const struct walk *walk)
+{
+    struct visit visit = { fn, walk };
+    struct object object;
+
+    if (early_is_over()) {
+        return dl_iterate_phdr(info_visit, &visit) != 0;
+    }
+    for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next) {
+        if (object_read(map->l_name, map->l_addr, map->l_ld, &object) && fn(&object, walk)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool object_visit(const struct object *object, const struct walk *walk)
+{
     if (walk->where == WHERE_LOADED) {
-        return object.is_of_name && is_runtime(object.path) &&
-               snprintf(walk->path, PATH_MAX, "%s", object.path) < PATH_MAX;
+        return object->is_of_name && is_runtime(object->path) &&
+               text_copy(walk->path, object->path);
     }
-    if (object.needs_us != walk->needs_us) {
+    if (object->needs_us != walk->needs_us) {
         return 0;
     }
-    const char *list = walk->where == WHERE_RUNPATH ? object.runpath
-                       : object.runpath             ? NULL
-                                                    : object.rpath;
-    return list && list_has(&object, list, ":", walk->path);
+    const char *list = walk->where == WHERE_RUNPATH ? object->runpath
+                       : object->runpath            ? NULL
+                                                    : object->rpath;
+    return list && list_has(object, list, ":", walk->path);
 }
 
 static bool objects_have(enum where where, char path[PATH_MAX])
 {
     struct walk walk = { .where = where, .needs_us = true, .path = path };
 
-    if (dl_iterate_phdr(object_visit, &walk) != 0) {
+    if (objects_visit(object_visit, &walk)) {
         return true;
     }
     walk.needs_us = false;
-    return where != WHERE_LOADED && dl_iterate_phdr(object_visit, &walk) != 0;
+    return where != WHERE_LOADED && objects_visit(object_visit, &walk);
 }
 
-static int need_visit(struct dl_phdr_info *info, size_t bytes, void *context)
+static bool need_visit(const struct object *object, const struct walk *walk)
 {
-    struct object object;
-
-    (void)bytes;
-    (void)context;
-    return object_read(info, &object) && (object.needs_us || object.is_of_name);
+    (void)walk;
+    return object->needs_us || object->is_of_name;
 }
 
 bool interpose_real_is_needed(void)
 {
-    return dl_iterate_phdr(need_visit, NULL) != 0;
+    return objects_visit(need_visit, NULL);
 }
 
 /* ---- the loader's cache ---- */
@@ -237,7 +280,7 @@ static bool cache_has(char path[PATH_MAX])
 
     (void)ntk_ld_cache_open(&cache, NTK_LD_CACHE_FILE);
     while (!is_found && (entry = ntk_ld_cache_next(&cache, SONAME, &cursor)) != NULL) {
-        is_found = snprintf(path, PATH_MAX, "%s", entry) < PATH_MAX && is_runtime(path);
+        is_found = text_copy(path, entry) && is_runtime(path);
     }
     ntk_ld_cache_close(&cache);
     return is_found;
@@ -257,12 +300,12 @@ static const char folders[] =
 bool interpose_real_find(char path[PATH_MAX], bool *out_is_certain)
 {
     static const struct object program = { .path = "" };
-    const char *named = interpose_early_getenv("NEURON_HOOKS_LIBNRT");
-    const char *library_path = interpose_early_getenv("LD_LIBRARY_PATH");
+    const char *named = early_getenv("NEURON_HOOKS_LIBNRT");
+    const char *library_path = early_getenv("LD_LIBRARY_PATH");
 
     *out_is_certain = true;
     if (named && named[0] != '\0' && is_runtime(named)) {
-        return snprintf(path, PATH_MAX, "%s", named) < PATH_MAX;
+        return text_copy(path, named);
     }
     *out_is_certain = interpose_real_is_needed();
     return objects_have(WHERE_LOADED, path) || objects_have(WHERE_RPATH, path) ||

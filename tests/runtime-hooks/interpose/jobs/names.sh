@@ -11,6 +11,7 @@ clients=$NTK_BUILD_DIR/tests/interpose
 calls=$NTK_SOURCE_DIR/runtime-hooks/nrt/nrt_calls.def
 preload=("LD_PRELOAD=$hooks")
 audit=("LD_PRELOAD=$hooks" "LD_AUDIT=$NTK_LIB_DIR/libneuron-hooks-audit.so")
+watched=("LD_PRELOAD=$clients/watcher.so:$hooks") # relocated and begun after us
 
 # as COMMAND...: exit code and all output, without the lines of the pattern $aside.
 aside='^$'
@@ -41,7 +42,7 @@ for vendor in vendor vendor-{unversioned,node2,no-model-info,newer,missing,few} 
     folder=$(realpath "$NTK_LIB_DIR/$vendor")
     alike "C++, $vendor" "preload audit place" "$folder" "$clients/names$form"
     greps '^weak nrt_init 1$' <plain || fail "$vendor: nothing is found: $(head -5 plain)"
-    alike "C, bound at once, $vendor" preload "$folder" "$clients/names_now$form"
+    alike "C, bound at once, $vendor" "preload watched" "$folder" "$clients/names_now$form"
     [[ $vendor =~ ^(vendor|vendor-few|\.)$ ]] || continue # Python starts slowly
     alike "python, $vendor" preload "$folder" python3 -IS \
         "$NTK_SOURCE_DIR/tests/runtime-hooks/interpose/client/names_plugin.py" "$calls" "$clients/names_plugin$form.so"
