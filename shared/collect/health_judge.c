@@ -35,20 +35,33 @@ static void add_reason(struct judged *reasons, enum ntk_health_reason reason,
     into->last_ns = sample->last_ns > into->last_ns ? sample->last_ns : into->last_ns;
     into->cores |= sample->cores;
     if (into->core != NTK_NO_CORE && sample->core != NTK_NO_CORE) {
-        into->count += sample->count; /* of another core */
+        into->count += sample->count; /* of another core, or more of the same one */
     }
     into->nrt_status = into->nrt_status ? into->nrt_status : sample->nrt_status;
 }
 
-static void add_sign(struct judged *reasons, enum signal signal, const struct sign *sign,
+/* signs: of the device, or of one of its cores. */
+static void add_sign(struct judged *reasons, enum signal signal, const struct sign *signs,
                      uint16_t core)
 {
+    const struct sign *sign = &signs[signal];
+    uint64_t told = 0;
+
+    /* A counter of the driver and a process may both have seen an error: only what one of them has
+     * more than the others counts. */
+    for (size_t s = 0; s < (size_t)signal; s++) {
+        bool is_same =
+            signs[s].is_on && ntk_health_signals[s].reason == ntk_health_signals[signal].reason;
+
+        told = is_same && signs[s].count > told ? signs[s].count : told;
+    }
     const struct ntk_health_sample sample = { .core = core,
                                               .cores = core == NTK_NO_CORE ? 0 : 1u << core,
                                               .nrt_status = sign->nrt_status,
                                               .since_ns = sign->since_ns,
                                               .last_ns = sign->last_ns,
-                                              .count = sign->count };
+                                              .count =
+                                                  sign->count > told ? sign->count - told : 0 };
 
     if (sign->is_on) {
         add_reason(reasons, ntk_health_signals[signal].reason, &sample);
@@ -89,9 +102,9 @@ static void find_reasons(struct device_state *device, struct judged *reasons,
                          struct ntk_health_time now)
 {
     for (size_t s = 0; s < SIGNAL_COUNT; s++) {
-        add_sign(reasons, (enum signal)s, &device->signs[s], NTK_NO_CORE);
+        add_sign(reasons, (enum signal)s, device->signs, NTK_NO_CORE);
         for (uint16_t c = 0; c < NTK_DEVICE_CORES_MAX; c++) {
-            add_sign(reasons, (enum signal)s, &device->cores[c].signs[s], c);
+            add_sign(reasons, (enum signal)s, device->cores[c].signs, c);
         }
     }
     for (size_t i = 0; i < sizeof explained / sizeof *explained; i++) {

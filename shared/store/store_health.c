@@ -10,7 +10,7 @@
 static const char insert_sql[] =
     "INSERT OR REPLACE INTO device_health VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
 
-/* Verdict and reasons; how many errors there were is no other state. */
+/* Verdict and reasons; how many errors there were is no other state, but in its rows. */
 static uint64_t state_of(const struct ntk_device_sample *device)
 {
     uint64_t state = UINT64_C(1) << 63 | (uint64_t)device->verdict << 60;
@@ -20,6 +20,17 @@ static uint64_t state_of(const struct ntk_device_sample *device)
         state |= UINT64_C(1) << device->health[i].reason;
     }
     return state;
+}
+
+/* Another number when some reason's count is another one. */
+static uint64_t counts_of(const struct ntk_device_sample *device)
+{
+    uint64_t counts = 0;
+
+    for (size_t i = 0; i < device->health_count; i++) {
+        counts = counts * 31 + device->health[i].count;
+    }
+    return counts;
 }
 
 static void bind_text(sqlite3_stmt *statement, int at, const char *text)
@@ -86,21 +97,29 @@ int ntk_store_health_write(struct ntk_store_health *health, sqlite3 *db,
 
     for (size_t i = 0; ret == 0 && i < snapshot->device_count; i++) {
         const struct ntk_device_sample *device = &snapshot->devices[i];
+        uint64_t state = state_of(device);
+        uint64_t counts = counts_of(device);
 
-        if (!(device->has & NTK_DEVICE_HAS_HEALTH) || device->index >= NTK_SNAPSHOT_DEVICES_MAX ||
-            health->written[device->index] == state_of(device)) {
+        if (!(device->has & NTK_DEVICE_HAS_HEALTH) || device->index >= NTK_SNAPSHOT_DEVICES_MAX) {
             continue;
         }
+        bool is_same = health->written[device->index].state == state;
+        if (is_same && health->written[device->index].counts == counts) {
+            continue;
+        }
+        uint64_t time_ns = is_same ? health->written[device->index].time_ns : snapshot->realtime_ns;
         if (!statement) {
             ret = ntk_store_sql_prepare(db, insert_sql, &statement, err);
             if (ret < 0) {
                 return ret;
             }
-            sqlite3_bind_int64(statement, 1, (sqlite3_int64)snapshot->realtime_ns);
         }
+        sqlite3_bind_int64(statement, 1, (sqlite3_int64)time_ns);
         ret = write_device(db, statement, device, row_count, err);
         if (ret == 0) {
-            health->written[device->index] = state_of(device);
+            health->written[device->index].state = state;
+            health->written[device->index].counts = counts;
+            health->written[device->index].time_ns = time_ns;
         }
     }
     sqlite3_finalize(statement);

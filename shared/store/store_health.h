@@ -17,8 +17,11 @@
 
 /* Zeroed: nothing written yet. */
 struct ntk_store_health {
-    uint64_t
-        written[NTK_SNAPSHOT_DEVICES_MAX]; /* the state of the last rows, as a number; 0 none */
+    struct {
+        uint64_t state; /* of the last rows, as a number; 0 none */
+        uint64_t counts;
+        uint64_t time_ns; /* when it began */
+    } written[NTK_SNAPSHOT_DEVICES_MAX];
 };
 
 /* What was written is no longer there. */

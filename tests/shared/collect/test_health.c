@@ -641,6 +641,29 @@ static void a_hardware_error_of_a_process_stays_until_its_core_works_again(void 
     ntk_health_destroy(judge.health);
 }
 
+/* Method: a core's counter in the tree and its process see the same overflows. */
+static void an_error_that_driver_and_process_see_counts_once(void **state)
+{
+    struct judge judge = judge_open();
+    struct ntk_device_reading reading = { .index = 3, .mem_ecc_uncorrected = { 0, true } };
+    struct ntk_device_value *overflows = &reading.cores[1].status[NTK_STATUS_SW_NQ_OVERFLOW];
+
+    for (uint64_t value = 0; value <= 2; value += 2) {
+        *overflows = (struct ntk_device_value){ value, true };
+        ntk_health_reading(judge.health, &reading, NTK_DEVICE_READ_FAULTS, false, true, judge.now);
+    }
+    judge_expect(&judge, "healthy notification_overflow core 7 status 0 count 2");
+    for (int i = 0; i < 2; i++) {
+        ntk_health_execution(judge.health, 3, 1, 1204, true, judge.now);
+    }
+    judge_expect(&judge, "healthy notification_overflow core 7 status 1204 count 2");
+    ntk_health_execution(judge.health, 3, 1, 1204, true, judge.now); /* the counter comes later */
+    judge_expect(&judge, "healthy notification_overflow core 7 status 1204 count 3");
+    ntk_health_execution(judge.health, 3, 0, 1204, true, judge.now);
+    judge_expect(&judge, "healthy notification_overflow core 7 status 1204 count 4");
+    ntk_health_destroy(judge.health);
+}
+
 static void what_a_process_met_goes_a_while_after_it(void **state)
 {
     struct judge judge = judge_open();
@@ -708,6 +731,7 @@ int main(void)
         TEST(a_device_that_tells_nothing_is_unknown),
         TEST(a_change_is_told_once_and_long_before_the_period_ends),
         cmocka_unit_test(a_hardware_error_of_a_process_stays_until_its_core_works_again),
+        cmocka_unit_test(an_error_that_driver_and_process_see_counts_once),
         cmocka_unit_test(what_a_process_met_goes_a_while_after_it),
         cmocka_unit_test(a_process_never_asks_for_more_than_a_new_start),
         cmocka_unit_test(the_words_of_reasons_are_names_that_labels_can_have),

@@ -266,7 +266,7 @@ static void the_health_of_a_device_is_stored_when_it_changes(void **state)
         struct ntk_snapshot *snapshot = test_sample_snapshot(1);
         snapshot->realtime_ns = MINUTE_0 + i * SECOND;
         snapshot->period_ns = SECOND;
-        snapshot->devices[0].health[1].count = i; /* how many there were is no other state */
+        snapshot->devices[0].health[1].count = i; /* the rows have the newest count */
         if (i < 2 || i > 3) {
             snapshot->devices[0].verdict = NTK_HEALTH_HEALTHY;
             snapshot->devices[0].health_count = 0;
@@ -293,7 +293,7 @@ static void the_health_of_a_device_is_stored_when_it_changes(void **state)
             assert_int_equal(device->health[1].reason, NTK_HEALTH_REASON_HARDWARE_ERROR);
             assert_int_equal(device->health[1].core, 1);
             assert_int_equal(device->health[1].nrt_status, 1203);
-            assert_int_equal(device->health[1].count, 2);
+            assert_int_equal(device->health[1].count, 3);
         }
         ntk_snapshot_destroy(snapshot);
     }
