@@ -144,14 +144,16 @@ static void write_last(const struct ntk_rank_sample *sample, struct ntk_buf *out
     }
 }
 
-static void write_missing(const struct ntk_rank_verdict *verdict, struct ntk_buf *out)
+static void write_missing(const struct ntk_rank_verdict *verdict, bool is_broken,
+                          struct ntk_buf *out)
 {
     const struct ntk_rank_row *row = verdict->row;
     char age[32];
 
     ntk_buf_add_format(out, "    rank %u: ", verdict->rank);
     if (!row) {
-        ntk_buf_add_text(out, "nobody tells of it: it never came, or its machine was not asked\n");
+        ntk_buf_add_format(out, "no process reports it: it %s, or its machine was not asked\n",
+                           is_broken ? "has ended" : "never came");
         return;
     }
     write_process(row, out);
@@ -171,6 +173,10 @@ static void write_missing(const struct ntk_rank_verdict *verdict, struct ntk_buf
     case NTK_RANK_GONE:
         ntk_buf_add_text(out, "left the communicator after ");
         ntk_buf_add_format(out, "%llu operations", (unsigned long long)row->sample->sequence);
+        if (row->is_lost) {
+            ntk_buf_add_format(out, "; its process ended %s ago",
+                               span(age, sizeof age, row->lost_for_ns));
+        }
         break;
     case NTK_RANK_LOST:
         ntk_buf_add_text(out, "ended without leaving");
@@ -247,7 +253,7 @@ static void write_ranks(const struct ntk_comm_verdict *verdict, struct ntk_buf *
     for (uint32_t from = 0;
          shown < RANKS_SHOWN && ntk_comm_verdict_missing(verdict, from, &missing);
          from = missing.rank + 1) {
-        write_missing(&missing, out);
+        write_missing(&missing, verdict->kind == NTK_COMM_BROKE, out);
         shown++;
     }
     if (verdict->missing > shown) {

@@ -135,7 +135,7 @@ static void fill(struct filling *filling, const struct ntk_rank_trouble *trouble
 }
 
 static void fill_rank(struct filling *filling, struct ntk_rank_trouble trouble,
-                      const struct ntk_rank_verdict *rank)
+                      const struct ntk_rank_verdict *rank, uint64_t now_ns)
 {
     const struct ntk_rank_row *row = rank->row;
 
@@ -147,7 +147,7 @@ static void fill_rank(struct filling *filling, struct ntk_rank_trouble trouble,
     if (row && trouble.kind == NTK_TROUBLE_BROKE) {
         uint64_t age_ns = row->is_lost ? row->lost_for_ns : row->sample->since_ns;
 
-        trouble.since_realtime_ns -= age_ns < trouble.since_realtime_ns ? age_ns : 0;
+        trouble.since_realtime_ns = now_ns - (age_ns < now_ns ? age_ns : 0);
     }
     fill(filling, &trouble);
 }
@@ -155,7 +155,9 @@ static void fill_rank(struct filling *filling, struct ntk_rank_trouble trouble,
 static void fill_verdict(struct filling *filling, const struct ntk_comm_verdict *verdict,
                          uint64_t now_ns)
 {
-    uint64_t age_ns = verdict->age_ns < now_ns ? verdict->age_ns : 0;
+    uint64_t for_ns =
+        verdict->kind == NTK_COMM_BROKE ? ntk_comm_verdict_broke_for(verdict) : verdict->age_ns;
+    uint64_t age_ns = for_ns < now_ns ? for_ns : 0;
     struct ntk_rank_verdict rank = { 0 };
     struct ntk_rank_trouble trouble = {
         .kind = verdict->kind == NTK_COMM_HANGS ? NTK_TROUBLE_HANGS : NTK_TROUBLE_BROKE,
@@ -174,12 +176,12 @@ static void fill_verdict(struct filling *filling, const struct ntk_comm_verdict 
     for (uint32_t from = 0;
          named < RANKS_NAMED && ntk_comm_verdict_missing_as(verdict, NTK_RANK_LOST, from, &rank);
          from = rank.rank + 1, named++) {
-        fill_rank(filling, trouble, &rank);
+        fill_rank(filling, trouble, &rank, now_ns);
     }
     for (uint32_t from = 0; named < RANKS_NAMED && ntk_comm_verdict_missing(verdict, from, &rank);
          from = rank.rank + 1) {
         if (rank.where != NTK_RANK_LOST) {
-            fill_rank(filling, trouble, &rank);
+            fill_rank(filling, trouble, &rank, now_ns);
             named++;
         }
     }

@@ -165,6 +165,21 @@ static void lost_add(struct ntk_aggregate *aggregate, const struct ntk_runtime_s
     }
 }
 
+/* Whether a rank whose process ended is still told of: it did not leave, or its communicator has
+ * lost a rank, so that others ask where it is. */
+static bool is_kept(const struct ntk_aggregate *aggregate, const struct ntk_rank_sample *rank)
+{
+    if (rank->state != NTK_RANK_LEFT) {
+        return true;
+    }
+    ntk_vec_each(const struct lost_rank_state, known, &aggregate->lost_ranks) {
+        if (known->lost.rank.key == rank->key) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void ntk_aggregate_free_lost_ranks(struct ntk_aggregate *aggregate)
 {
     while (aggregate->lost_ranks.count > 0) {
@@ -260,7 +275,7 @@ int ntk_aggregate_take_ranks(struct ntk_aggregate *aggregate, struct runtime_sta
             core_add(&ranks[i], &out->cores[k]);
         }
         state->seen = true;
-        if (reading->ended && ranks[i].state == NTK_RANK_JOINED) {
+        if (reading->ended && is_kept(aggregate, &ranks[i])) {
             lost_add(aggregate, out, &ranks[i]);
         }
     }

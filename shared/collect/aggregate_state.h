@@ -84,7 +84,7 @@ struct rank_state {
     uint64_t wait_ns;
 };
 
-/* A rank whose process ended without leaving; texts are owned. */
+/* A rank whose process ended, see ntk_lost_rank; texts are owned. */
 struct lost_rank_state {
     struct ntk_lost_rank lost;
     uint64_t since_ns; /* monotonic; 0: in this period */

@@ -199,6 +199,27 @@ static enum ntk_rank_where where_of(const struct ntk_rank_row *row,
     return sample->in_flight > 0 ? NTK_RANK_BEHIND : NTK_RANK_ELSEWHERE;
 }
 
+/* Since the communicator broke for it. */
+static uint64_t broke_for(const struct ntk_rank_row *row)
+{
+    return row->sample->since_ns + (row->is_lost ? row->lost_for_ns : 0);
+}
+
+uint64_t ntk_comm_verdict_broke_for(const struct ntk_comm_verdict *verdict)
+{
+    uint64_t longest_ns = 0;
+
+    for (uint32_t i = 0; i < verdict->seen; i++) {
+        const struct ntk_rank_row *row = verdict->ranks[i].row;
+        uint64_t for_ns = verdict->ranks[i].where == NTK_RANK_LOST ? row->lost_for_ns
+                          : row->sample->state == NTK_RANK_BROKEN  ? broke_for(row)
+                                                                   : 0;
+
+        longest_ns = for_ns > longest_ns ? for_ns : longest_ns;
+    }
+    return longest_ns;
+}
+
 /* Nobody waits: because a rank was missed, because they are between two operations, or for good. */
 static enum ntk_comm_verdict_kind kind_at_rest(const struct ntk_comm_verdict *verdict)
 {
@@ -209,8 +230,8 @@ static enum ntk_comm_verdict_kind kind_at_rest(const struct ntk_comm_verdict *ve
     for (uint32_t i = 0; i < verdict->seen; i++) {
         const struct ntk_rank_row *row = verdict->ranks[i].row;
 
-        is_broken = is_broken || (row->sample->state == NTK_RANK_BROKEN &&
-                                  row->sample->since_ns <= NTK_RANKS_BROKE_NS);
+        is_broken = is_broken ||
+                    (row->sample->state == NTK_RANK_BROKEN && broke_for(row) <= NTK_RANKS_BROKE_NS);
         has_lost = has_lost || verdict->ranks[i].where == NTK_RANK_LOST;
         is_between = is_between ||
                      (!row->is_lost && row->sample->state == NTK_RANK_JOINED &&

@@ -48,7 +48,7 @@ struct ntk_rank_row {
     uint32_t pid;
     const char *tag;
     const char *command;
-    bool is_lost;               /* its process ended without leaving */
+    bool is_lost;               /* its process ended; it left before if its state says so */
     uint64_t lost_for_ns;       /* ... so long ago */
     uint64_t begin_realtime_ns; /* when it joined, by the asker's clock */
     uint64_t clock_error_ns;    /* which may be wrong by so much */
@@ -95,6 +95,8 @@ struct ntk_comm_verdict {
     uint32_t seen;                  /* ranks with a row */
     struct ntk_rank_verdict *ranks; /* seen of them, by rank: as many as rows, whatever they say */
 };
+/* How long a communicator that broke has been so: since a rank was lost or told; 0 unknown. */
+uint64_t ntk_comm_verdict_broke_for(const struct ntk_comm_verdict *verdict);
 /* The first rank from one on that has not come, in order of ranks; false: no more. */
 bool ntk_comm_verdict_missing(const struct ntk_comm_verdict *verdict, uint32_t from,
                               struct ntk_rank_verdict *out);

@@ -389,8 +389,8 @@ struct ntk_efa_port {
     uint64_t counter[NTK_EFA_COUNTER_COUNT];
 };
 
-/* A rank whose process ended without leaving; it is told of for a while, or until its place is
- * taken. */
+/* A rank whose process ended without leaving or after the communicator broke, or that left one that
+ * has lost a rank; it is told of for a while, or until its place is taken. */
 struct ntk_lost_rank {
     uint32_t pid;
     const char *tag;

@@ -111,6 +111,10 @@ if [ "$(id -u)" = 0 ]; then
     greps '^source: shared memory of the processes (.* 403: it answers only root and its own user)$' text || fail "another user: $(cat text)"
 fi
 wait_for eval 'grep -q "is over: rank 1 is lost" out.log && echo yes'
+# The others are told, and end: they are not ranks that never came, and the time of the trouble stands still.
+wait_for says "gone lost gone" "$wheres" "$agent"
+neuron-monitor hang "$agent" >text || true
+greps 'rank 0: process .*left the communicator after .*; its process ended' text || fail "one that left after another was lost: $(cat text)"
 stop
 
 # A job that ends in order, one rank after the other, is no trouble, and nothing of it stays; the one that was killed is
@@ -238,7 +242,7 @@ wait_for says "arrived unseen" "$wheres" --after 300ms "$a"
 # A machine that does not answer is said, and its ranks are unseen.
 neuron-monitor hang --after 300ms "$a" 127.0.0.1:1 >text 2>errors || true
 greps "127.0.0.1:1: .*; its ranks are not seen" errors || fail "errors: $(cat errors)"
-greps "rank 1: nobody tells of it" text || fail "text: $(cat text)"
+greps "rank 1: no process reports it" text || fail "text: $(cat text)"
 code=0
 neuron-monitor hang 127.0.0.1:1 >text 2>/dev/null || code=$?
 [ ! -s text ] || fail "it knows something of a machine that nobody answered for: $(cat text)"
