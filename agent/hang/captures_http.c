@@ -395,7 +395,10 @@ static void answer_state(struct ntk_captures_http *captures, struct run *run,
         ntk_json_key_array_begin(&json, "files");
         if (run->folder[0]) {
             struct listing listing = { .json = &json };
-            const struct ntk_fs_walk walk = { DEPTH_MAX, ENTRIES_MAX, list_file, &listing };
+            const struct ntk_fs_walk walk = { .depth_max = DEPTH_MAX,
+                                              .entries_max = ENTRIES_MAX,
+                                              .file = list_file,
+                                              .ctx = &listing };
 
             (void)ntk_fs_walk(run->folder, &walk);
         }

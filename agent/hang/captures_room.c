@@ -33,6 +33,7 @@ struct capture {
     uint32_t uid;
     bool is_active;
     bool is_removed;
+    bool is_settled; /* its size does not change any more */
 };
 
 static struct {
@@ -122,13 +123,23 @@ static bool add_file(const char *name, const struct stat *status, void *ctx)
     return true;
 }
 
-/* What cannot be counted, as another user's folders that an older agent left, goes first. */
-static uint64_t measure(const char *path, uint64_t keep_bytes)
+/* What cannot be counted goes first. Folders of other users, which an older agent left, may grow:
+ * they are measured each time. */
+static void measure(const char *path, uint64_t keep_bytes, struct capture *capture)
 {
-    uint64_t bytes = FOLDER_BYTES;
-    const struct ntk_fs_walk walk = { DEPTH_MAX, ENTRIES_MAX, add_file, &bytes };
+    struct ntk_fs_walk walk = {
+        .depth_max = DEPTH_MAX, .entries_max = ENTRIES_MAX, .file = add_file, .ctx = &capture->bytes
+    };
 
-    return ntk_fs_walk(path, &walk) < 0 ? keep_bytes : bytes;
+    for (int i = 0; i < 2; i++) {
+        capture->bytes = FOLDER_BYTES;
+        capture->is_settled = !walk.is_any_owner;
+        if (ntk_fs_walk(path, &walk) == 0) {
+            return;
+        }
+        walk.is_any_owner = true;
+    }
+    capture->bytes = keep_bytes;
 }
 
 /* What the ledger has of it; false: nothing. */
@@ -153,7 +164,7 @@ static void ledger_write(const char *path, const struct capture *captures, size_
     struct ntk_err err = { 0 };
 
     for (size_t i = 0; i < count; i++) {
-        if (!captures[i].is_active && !captures[i].is_removed) {
+        if (captures[i].is_settled && !captures[i].is_removed) {
             ntk_buf_add_format(&text, "%s %" PRIu64 "\n", captures[i].name, captures[i].bytes);
         }
     }
@@ -236,10 +247,14 @@ void ntk_captures_room_make(const char *folder, uint64_t keep_bytes)
         captures[i].name = entries[i]->d_name;
         captures[i].uid = uid_of(captures[i].name);
         captures[i].is_active = is_active(captures[i].name);
-        if (!captures[i].is_active &&
-            !ledger_find((const char *)ledger, captures[i].name, &captures[i].bytes)) {
+        if (captures[i].is_active) {
+            continue;
+        }
+        captures[i].is_settled =
+            ledger_find((const char *)ledger, captures[i].name, &captures[i].bytes);
+        if (!captures[i].is_settled) {
             (void)snprintf(path, sizeof path, "%s/%s", folder, captures[i].name);
-            captures[i].bytes = measure(path, keep_bytes);
+            measure(path, keep_bytes, &captures[i]);
         }
     }
     if (captures) {

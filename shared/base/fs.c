@@ -284,7 +284,9 @@ struct walk_state {
 static int walk_folder(struct walk_state *state, int fd, size_t length, unsigned depth)
 {
     struct stat status;
-    DIR *entries = fstat(fd, &status) == 0 && status.st_uid == geteuid() ? fdopendir(fd) : NULL;
+    bool is_allowed =
+        fstat(fd, &status) == 0 && (state->walk->is_any_owner || status.st_uid == geteuid());
+    DIR *entries = is_allowed ? fdopendir(fd) : NULL;
     int ret = 0;
 
     if (!entries) {

@@ -63,11 +63,12 @@ int ntk_fs_remove_tree(const char *path, struct ntk_err *err);
 struct ntk_fs_walk {
     unsigned depth_max; /* levels of folders below the first one; recursion goes no deeper */
     size_t entries_max; /* of all folders together */
+    bool is_any_owner;  /* also folders of other users, who may change them meanwhile */
     /* Each regular file: its path below the folder; false ends the walk. */
     bool (*file)(const char *name, const struct stat *status, void *ctx);
     void *ctx;
 };
-/* Follows no links and enters only folders of this user. 0; -E2BIG when the bounds or another
+/* Follows no links and, unless told otherwise, enters only folders of this user. 0; -E2BIG when the bounds or another
  * user's folder hide a part; -errno. No sentence. */
 int ntk_fs_walk(const char *path, const struct ntk_fs_walk *walk);
 

@@ -107,6 +107,28 @@ static void a_deep_capture_is_neither_walked_nor_kept(void **state)
     assert_true(is_there(folder, "20260102T000000Z-hang"));
 }
 
+/* Method: a folder that an older agent gave to a user, who adds to it afterwards. Only root can give
+ * one away. */
+static void what_a_user_may_still_change_is_measured_each_time(void **state)
+{
+    const char *folder = *state;
+    char path[512];
+
+    if (geteuid() != 0) {
+        skip();
+    }
+    make_capture(folder, "20260101T000000Z-hang/uid_1001", 1);
+    make_capture(folder, "20260102T000000Z-hang", MIB);
+    (void)snprintf(path, sizeof path, "%s/20260101T000000Z-hang/uid_1001", folder);
+    assert_int_equal(chown(path, 1001, (gid_t)-1), 0);
+    ntk_captures_room_make(folder, 3 * MIB);
+    assert_true(is_there(folder, "20260101T000000Z-hang"));
+    make_capture(folder, "20260101T000000Z-hang/uid_1001", 4 * MIB);
+    ntk_captures_room_make(folder, 3 * MIB);
+    assert_false(is_there(folder, "20260101T000000Z-hang"));
+    assert_true(is_there(folder, "20260102T000000Z-hang"));
+}
+
 /* ---- whose ---- */
 
 static unsigned count_folders(const char *folder, const char *end)
@@ -201,6 +223,8 @@ int main(void)
                                         remove_scratch),
         cmocka_unit_test_setup_teardown(a_deep_capture_is_neither_walked_nor_kept, make_scratch,
                                         remove_scratch),
+        cmocka_unit_test_setup_teardown(what_a_user_may_still_change_is_measured_each_time,
+                                        make_scratch, remove_scratch),
         cmocka_unit_test_setup_teardown(users_do_not_share_a_budget, make_scratch, remove_scratch),
     };
 

@@ -211,7 +211,8 @@ static void a_walk_ends_at_its_bounds(void **state)
     count = 0;
     assert_int_equal(ntk_fs_walk(folder, &walk), -E2BIG);
     assert_int_equal(count, 3);
-    walk = (struct ntk_fs_walk){ 8, 5, count_file, &count };
+    walk.depth_max = 8;
+    walk.entries_max = 5;
     assert_int_equal(ntk_fs_walk(folder, &walk), -E2BIG);
     walk.entries_max = 1000;
     count = 99; /* the first file is enough */
