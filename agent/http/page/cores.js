@@ -14,6 +14,7 @@ const valueOf = (core) => (shown === 'busy' ? core.busy : core.engines[shown] ??
 const labelOf = (core) => {
   const name = shown === 'busy' ? 'busy' : ENGINES.find(([id]) => id === shown)[2];
   const value = valueOf(core);
+  if (core.deadSince) return `Core ${core.index}, dead since ${new Date(core.deadSince).toLocaleTimeString()}`;
   return `Core ${core.index}, ${value === null || value === undefined ? 'no process' : `${name} ${format.percent(value)}`}`;
 };
 
@@ -85,6 +86,7 @@ function drawDetail() {
     [`${state.memoryType} read`, core.read === undefined ? '-' : `${format.bytes(core.read)}/s`, core.read],
     [`${state.memoryType} written`, core.written === undefined ? '-' : `${format.bytes(core.written)}/s`, core.written],
     ['in flight', format.whole(core.inFlight), core.inFlight],
+    ...(core.deadSince ? [['dead since', new Date(core.deadSince).toLocaleTimeString(), core.deadSince]] : []),
     ['processes', core.users.map((runtime) => runtime.tag).join(', ') || '-', core.users.length],
   ];
   fillTable(table, [{ name: 'figure', text: true, value: (row) => row[0] }, { name: 'now', value: (row) => row[1], raw: (row) => row[2] ?? '' }], rows, '');
@@ -100,7 +102,7 @@ export function draw() {
     cell.button.setAttribute('aria-pressed', core.index === selected);
     cell.button.setAttribute('aria-label', labelOf(core));
     cell.button.dataset.value = value ?? '';
-    setText(cell.value, value === null || value === undefined ? '·' : value >= 99.95 ? '100' : value.toFixed(value < 10 ? 1 : 0));
+    setText(cell.value, core.deadSince ? 'dead' : value === null || value === undefined ? '·' : value >= 99.95 ? '100' : value.toFixed(value < 10 ? 1 : 0));
   }
   drawDetail();
 }

@@ -104,6 +104,7 @@ function addCores(runtime) {
     core.written = plus(core.written, watched('hbm_bytes_written'));
     core.inFlight = plus(core.inFlight, physical.in_flight);
     core.busyOfCalls = core.busyOfCalls || physical.busy_of_calls === true;
+    if (physical.failing_since_ns) core.deadSince = Math.min(core.deadSince ?? Infinity, physical.failing_since_ns / 1e6);
   }
 }
 
@@ -146,6 +147,9 @@ export function take(report) {
     state.errors[name].page += now;
   }
   state.runtimes.forEach(addCores);
+  for (const core of state.cores.values()) {
+    if (core.deadSince) core.busy = 0; // what fails there does no work
+  }
 }
 
 const sum = (list, value) => list.reduce((all, item) => (value(item) === null || value(item) === undefined ? all : (all ?? 0) + value(item)), null);
