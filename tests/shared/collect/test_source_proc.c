@@ -103,8 +103,10 @@ static void stat_and_meminfo_become_shares_and_bytes(void **state)
     sample(f);
     put(f, "stat", "cpu  150 10 120 900 5 4 3 8 0 0\ncpu0 150 10 120 900 5 4 3 8 0 0\nctxt 1300\n");
     sample(f);
-    assert_int_equal(f->snapshot->system.has,
-                     NTK_SYSTEM_HAS_CPU | NTK_SYSTEM_HAS_MEMORY | NTK_SYSTEM_HAS_CONTEXT_SWITCHES);
+    assert_int_equal(f->snapshot->system.has, NTK_SYSTEM_HAS_CPU | NTK_SYSTEM_HAS_MEMORY |
+                                                  NTK_SYSTEM_HAS_CONTEXT_SWITCHES |
+                                                  NTK_SYSTEM_HAS_SELF);
+    assert_true(f->snapshot->system.self_memory_bytes > 0);
     assert_true(f->snapshot->system.average[NTK_CPU_USER] == 0.25);
     assert_true(f->snapshot->system.average[NTK_CPU_NICE] == 0.05);
     assert_true(f->snapshot->system.average[NTK_CPU_SYSTEM] == 0.1);
@@ -124,7 +126,7 @@ static void missing_or_broken_files_are_absent_with_a_reason(void **state)
     struct fixture *f = *state;
 
     sample(f);
-    assert_int_equal(f->snapshot->system.has, 0);
+    assert_int_equal(f->snapshot->system.has, NTK_SYSTEM_HAS_SELF); /* of this process */
     assert_non_null(strstr(f->snapshot->system.cpu_error, "/stat: No such file"));
     assert_non_null(strstr(f->snapshot->system.memory_error, "/meminfo: No such file"));
     put(f, "stat", "cpu  x\ncpu0\nctxt\n");
