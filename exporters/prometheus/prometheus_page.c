@@ -508,6 +508,7 @@ static int update_runtime(struct ntk_prometheus_page *page,
         tag->is_uncounted = true;
     }
     tag->is_uncounted = tag->is_uncounted && runtime->no_executions;
+    page->is_partial = page->is_partial || runtime->no_executions;
     int counted = runtime->partial_executions ? 2 : runtime->no_executions;
     tag->is_watched[runtime->hooks][runtime->cores_guessed][counted] = true;
     tag->is_over = tag->is_over && runtime->ended && !runtime->first;

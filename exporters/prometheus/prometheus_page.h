@@ -254,6 +254,7 @@ struct ntk_prometheus_page {
 
     uint64_t outcome[NTK_OUTCOME_COUNT]; /* all runtimes */
     uint64_t error_class[NTK_ERROR_CLASS_COUNT];
+    bool is_partial; /* some executions were not counted */
     uint64_t events_read;
     uint64_t events_lost;
     double collect_seconds;

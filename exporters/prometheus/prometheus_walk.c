@@ -481,6 +481,11 @@ static void machine_executions(struct walk *e)
     }
 }
 
+static void machine_partial(struct walk *e)
+{
+    sample_u64(e, NO_LABELS, e->page->is_partial);
+}
+
 static void machine_errors(struct walk *e)
 {
     for (int i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
@@ -1117,6 +1122,7 @@ static void (*const walk_family[NTK_METRIC_COUNT])(struct walk *e) = {
     [NTK_METRIC_HARDWARE_COUNTS] = hardware_counts,
     [NTK_METRIC_LATENCY_HISTOGRAM] = latency_histogram,
     [NTK_METRIC_EXECUTIONS] = machine_executions,
+    [NTK_METRIC_EXECUTIONS_PARTIAL] = machine_partial,
     [NTK_METRIC_ERRORS] = machine_errors,
     [NTK_METRIC_CORE_TOTAL_UTILIZATION] = machine_utilization,
     [NTK_METRIC_CORE_HELD_IDLE] = core_held_idle,

@@ -1115,6 +1115,7 @@ static void what_hooks_around_calls_do_not_know_has_no_series(void **state)
                           (const char *const[2]){ "\"preloaded\"", "" }));
     assert_null(find_line(text, "neuron_execution_latency_seconds_count",
                           (const char *const[2]){ "\"preloaded\"", "" }));
+    assert_non_null(strstr(text, "\nneuron_executions_partial{"));
     assert_non_null(
         find_line(text, "neuron_runtime_hooks_info",
                   (const char *const[2]){ "executions_counted=\"partly\"", "\"preloaded\"" }));
