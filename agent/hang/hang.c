@@ -46,8 +46,9 @@ static const struct ntk_opt_program program = {
     .options = option_rows,
     .epilogue =
         "The exit code is 0 when nothing hangs, 1 when something does or is broken, 3 when\n"
-        "nobody could be asked. Of this machine its agent is asked first, which remembers\n"
-        "processes that died; else the shared memory of processes is read.",
+        "nobody could be asked, or nothing is seen and some processes cannot be read.\n"
+        "Of this machine its agent is asked first, which remembers processes that died;\n"
+        "else the shared memory of processes is read.",
 };
 
 /* Those of the view are what counts. */
@@ -167,7 +168,12 @@ int ntk_hang_main(int argc, char **argv)
         /* Of machines that did not answer there is nothing to say. */
         ret = answers > 0 || arg_json ? print() : EXIT_SUCCESS;
         if (ret == EXIT_SUCCESS) {
-            ret = has_trouble() ? EXIT_FAILURE : answers == 0 ? EXIT_UNKNOWN : EXIT_SUCCESS;
+            bool is_blind = ranks.rows.count == 0 && stuck.running == 0 && is_here &&
+                            ntk_hang_has_unreadable(&hosts[0]);
+
+            ret = has_trouble()              ? EXIT_FAILURE
+                  : answers == 0 || is_blind ? EXIT_UNKNOWN
+                                             : EXIT_SUCCESS;
         }
     }
     ntk_ranks_fini(&ranks);

@@ -60,6 +60,22 @@ void ntk_hang_write_source(const struct ntk_host *hosts, struct ntk_buf *out)
         ntk_buf_add_char(out, ')');
     }
     ntk_buf_add_char(out, '\n');
+    if (hosts[0].unreadable_processes > 0) {
+        ntk_buf_add_format(out, "%u process%s cannot be read: permission denied; run as root\n",
+                           hosts[0].unreadable_processes,
+                           hosts[0].unreadable_processes > 1 ? "es" : "");
+    }
+    if (hosts[0].unreadable_users > 0) {
+        ntk_buf_add_format(out,
+                           "processes of %u other user%s cannot be read or counted: permission "
+                           "denied; run as root\n",
+                           hosts[0].unreadable_users, hosts[0].unreadable_users > 1 ? "s" : "");
+    }
+}
+
+bool ntk_hang_has_unreadable(const struct ntk_host *host)
+{
+    return host->unreadable_processes > 0 || host->unreadable_users > 0;
 }
 
 void ntk_hang_write_source_json(struct ntk_json *json, const struct ntk_host *host)
@@ -67,6 +83,10 @@ void ntk_hang_write_source_json(struct ntk_json *json, const struct ntk_host *ho
     ntk_json_key_text(json, "source", host->is_segments ? "segments" : "agent");
     if (host->no_agent[0]) {
         ntk_json_key_text(json, "no_agent", host->no_agent);
+    }
+    if (ntk_hang_has_unreadable(host)) {
+        ntk_json_key_u64(json, "unreadable_processes", host->unreadable_processes);
+        ntk_json_key_u64(json, "unreadable_users", host->unreadable_users);
     }
 }
 
@@ -100,6 +120,12 @@ int ntk_hang_look(struct ntk_host *host, uint64_t window_ns, unsigned periods,
         ret = ret == 0 && each ? each(snapshot, ctx) : ret;
         ntk_snapshot_destroy(host->snapshot);
         host->snapshot = snapshot;
+    }
+    if (collector) {
+        struct ntk_collector_unreadable unreadable = ntk_collector_unreadable(collector);
+
+        host->unreadable_processes = unreadable.processes;
+        host->unreadable_users = unreadable.users;
     }
     ntk_collector_destroy(collector);
     return ret;

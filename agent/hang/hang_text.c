@@ -414,7 +414,9 @@ void ntk_hang_write_text(const struct ntk_hang_view *view, bool colours, struct 
             ntk_buf_add_clean(out, view->job);
             ntk_buf_add_text(out, ": --job is a tag, or where a communicator meets\n");
         } else {
-            ntk_buf_add_text(out, "no process is a rank of a communicator");
+            ntk_buf_add_text(out, ntk_hang_has_unreadable(view->hosts)
+                                      ? "no process that can be read is a rank of a communicator"
+                                      : "no process is a rank of a communicator");
             ntk_buf_add_format(out,
                                view->stuck->running > 0 ? ", and no execution is stuck\n" : "\n");
         }

@@ -37,7 +37,7 @@ static const struct ntk_opt_program program = {
                "this machine, or on those whose agents (neuron-monitor --http) are named.",
     .options = option_rows,
     .epilogue = "The exit code is 0 when no rank is slow, 1 when one is, 3 when nobody could be\n"
-                "asked.",
+                "asked, or nothing is seen and some processes cannot be read.",
 };
 
 /* Of agents: each period once, as long as the window lasts. */
@@ -98,7 +98,7 @@ static int print(const struct ntk_pace *pace, const struct ntk_host *hosts, size
     if (arg_json) {
         ntk_slow_write_json(pace, hosts, count, &out);
     } else {
-        ntk_slow_write_text(pace, arg_all, &out);
+        ntk_slow_write_text(pace, hosts, arg_all, &out);
         ntk_hang_write_source(hosts, &out);
     }
     int ret = ntk_hang_print(&out, "slow");
@@ -142,7 +142,12 @@ int ntk_slow_main(int argc, char **argv)
         /* Of machines that did not answer there is nothing to say. */
         ret = answers > 0 || arg_json ? print(&pace, hosts, count) : EXIT_SUCCESS;
         if (ret == EXIT_SUCCESS) {
-            ret = has_slow(&pace) ? EXIT_FAILURE : answers == 0 ? EXIT_UNKNOWN : EXIT_SUCCESS;
+            bool is_blind =
+                pace.verdicts.count == 0 && is_here && ntk_hang_has_unreadable(&hosts[0]);
+
+            ret = has_slow(&pace)            ? EXIT_FAILURE
+                  : answers == 0 || is_blind ? EXIT_UNKNOWN
+                                             : EXIT_SUCCESS;
         }
     }
     ntk_pace_fini(&pace);

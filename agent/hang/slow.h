@@ -13,7 +13,8 @@
 #include "shared/base/buf.h"
 #include "shared/metrics/ranks_pace.h"
 
-void ntk_slow_write_text(const struct ntk_pace *pace, bool all, struct ntk_buf *out);
+void ntk_slow_write_text(const struct ntk_pace *pace, const struct ntk_host *hosts, bool all,
+                         struct ntk_buf *out);
 void ntk_slow_write_json(const struct ntk_pace *pace, const struct ntk_host *hosts,
                          size_t host_count, struct ntk_buf *out);
 

@@ -58,7 +58,8 @@ static void write_verdict(const struct ntk_pace_verdict *verdict, struct ntk_buf
         verdict->seen, why_of(verdict));
 }
 
-void ntk_slow_write_text(const struct ntk_pace *pace, bool all, struct ntk_buf *out)
+void ntk_slow_write_text(const struct ntk_pace *pace, const struct ntk_host *hosts, bool all,
+                         struct ntk_buf *out)
 {
     size_t told = 0;
     size_t compared = 0;
@@ -71,11 +72,13 @@ void ntk_slow_write_text(const struct ntk_pace *pace, bool all, struct ntk_buf *
         }
     }
     if (told == 0) {
-        ntk_buf_add_text(out, pace->verdicts.count == 0 ? "no process is a rank of a communicator\n"
-                              : compared == 0
-                                  ? "nobody could be compared: too few operations of too few ranks "
-                                    "were seen\n"
-                                  : "no rank is slow\n");
+        ntk_buf_add_text(
+            out, pace->verdicts.count == 0 && ntk_hang_has_unreadable(hosts)
+                     ? "no process that can be read is a rank of a communicator\n"
+                 : pace->verdicts.count == 0 ? "no process is a rank of a communicator\n"
+                 : compared == 0 ? "nobody could be compared: too few operations of too few ranks "
+                                   "were seen\n"
+                                 : "no rank is slow\n");
     }
 }
 

@@ -283,6 +283,11 @@ void ntk_collector_keep(struct ntk_collector *collector, uint64_t sequence)
     ntk_source_ring_keep(&collector->sources[SOURCE_RING], sequence);
 }
 
+struct ntk_collector_unreadable ntk_collector_unreadable(const struct ntk_collector *collector)
+{
+    return ntk_source_ring_unreadable(&collector->sources[SOURCE_RING]);
+}
+
 const char *ntk_collector_note(const struct ntk_collector *collector)
 {
     return collector->note[0] ? collector->note : ntk_aggregate_note(collector->aggregate);

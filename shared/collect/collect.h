@@ -130,6 +130,13 @@ void ntk_collector_read_latency(struct ntk_collector *collector, bool wanted);
  * counts what is not kept. */
 void ntk_collector_keep(struct ntk_collector *collector, uint64_t sequence);
 
+/* Processes that this user may not read, by the last look, and users whose processes it cannot even
+ * count. */
+struct ntk_collector_unreadable {
+    uint32_t processes;
+    uint32_t users;
+};
+struct ntk_collector_unreadable ntk_collector_unreadable(const struct ntk_collector *collector);
 /* Why something that looks like a process of ours is not shown (permissions, a broken file), or not
  * in all detail, or "".
  * Borrowed until the next call on the collector. */

@@ -30,6 +30,7 @@ struct source_ring {
     uint64_t looked_ns;
     bool looked;
     char note[256];
+    struct ntk_collector_unreadable unreadable;
     struct ntk_aggregate *aggregate; /* of the drain that runs */
     struct ntk_map records_taken;    /* ... the number of them, by uid */
     struct ntk_map errors;           /* struct error_group, by error_number() */
@@ -417,6 +418,8 @@ static int look(struct source_ring *source, struct ntk_aggregate *aggregate, uin
     }
     source->looked = true;
     source->looked_ns = monotonic_ns;
+    source->unreadable =
+        (struct ntk_collector_unreadable){ poll.unreadable, poll.unreadable_users };
     memcpy(source->note, poll.ignored_reason, sizeof source->note);
     source->note[sizeof source->note - 1] = '\0';
     for (size_t i = 0; i < ntk_ring_registry_count(source->registry); i++) {
@@ -505,6 +508,12 @@ static int source_ring_sample(void *state, struct ntk_aggregate *aggregate, uint
     source->ended[++source->sequence % SNAPSHOTS_KEPT] =
         ntk_ring_registry_ended_count(source->registry);
     return 0;
+}
+
+struct ntk_collector_unreadable
+ntk_source_ring_unreadable(const struct ntk_collect_source *collect_source)
+{
+    return ((const struct source_ring *)collect_source->state)->unreadable;
 }
 
 void ntk_source_ring_keep(struct ntk_collect_source *collect_source, uint64_t sequence)

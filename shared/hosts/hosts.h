@@ -43,6 +43,9 @@ struct ntk_host {
     const struct ntk_snapshot *snapshot; /* NULL: none, see err */
     struct ntk_err err;
     struct ntk_ranks_clock clock;
+    /* Of segments: processes that this user may not read, and users whose processes it cannot
+     * count. */
+    uint32_t unreadable_processes, unreadable_users;
     bool is_segments;                  /* read from shared memory here, not from an agent */
     char no_agent[NTK_ERR_TEXT_BYTES]; /* of this machine: why its agent was not the source */
 };

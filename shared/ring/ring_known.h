@@ -49,7 +49,8 @@ struct ring_known_file {
     uint64_t ended_order; /* see ntk_ring_registry_release() */
     int fd; /* of a file that leaves: holds its byte 1 until what it said is kept; -1 */
     bool is_held;
-    char *reason; /* of a refusal; NULL */
+    bool is_unreadable; /* refused since this user may not read it */
+    char *reason;       /* of a refusal; NULL */
 };
 
 struct ring_user {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "shared/ring/ring_registry.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -12,6 +13,7 @@
 #include "shared/abi/paths.h"
 #include "shared/abi/raw_clock.h"
 #include "shared/base/clock.h"
+#include "shared/base/str.h"
 #include "shared/base/vec.h"
 #include "shared/ring/ring_folder.h"
 #include "shared/ring/ring_known.h"
@@ -54,6 +56,7 @@ struct ntk_ring_registry {
     uint64_t released;
     uint64_t serial;
     struct ntk_ring_liveness liveness;
+    uint32_t unreadable_users;
     uint32_t clock_kind; /* of this machine */
 };
 
@@ -105,14 +108,16 @@ static struct ring_known_file *remember(struct ntk_ring_registry *registry,
 
 /* Another look costs as much as this one: not at each pass. */
 static void refuse(struct ntk_ring_registry *registry, struct ring_folder *folder,
-                   const struct ring_file *file, const char *reason)
+                   const struct ring_file *file, const struct ntk_err *err)
 {
     struct ring_known_file *known = remember(registry, folder, file, RING_KNOWN_REFUSED);
 
-    set_ignored(registry->out, reason);
+    set_ignored(registry->out, err->text);
+    registry->out->unreadable += err->code == -EACCES;
     folder->is_left = true; /* each poll tells of it */
     if (known != NULL) {
-        known->reason = strdup(reason);
+        known->reason = strdup(err->text);
+        known->is_unreadable = err->code == -EACCES;
     }
 }
 
@@ -191,6 +196,7 @@ static bool pass_by(struct ntk_ring_registry *registry, struct ring_folder *fold
             return false;
         }
         set_ignored(registry->out, known->reason != NULL ? known->reason : "");
+        registry->out->unreadable += known->is_unreadable;
         return true;
     }
     try_to_remove(registry, folder, known, file);
@@ -251,7 +257,7 @@ static void take_segment(struct ntk_ring_registry *registry, struct ring_folder 
     bool has_ended;
 
     if (ntk_ring_liveness_check(&registry->liveness, segment, &err) < 0) {
-        refuse(registry, folder, file, err.text);
+        refuse(registry, folder, file, &err);
         ntk_ring_segment_close(segment);
         return;
     }
@@ -319,13 +325,13 @@ static void take_file(struct ring_folder *folder, const char *name, void *ctx)
     }
     if (!S_ISREG(status.st_mode)) {
         (void)ntk_err_set(&err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s is not a regular file", path);
-        refuse(registry, folder, &file, err.text);
+        refuse(registry, folder, &file, &err);
         return;
     }
     if (folder->has_one_owner && status.st_uid != folder->owner) {
         (void)ntk_err_set(&err, -EPERM, NTK_ERR_NO_OFFSET,
                           "%s belongs to another user than its folder", path);
-        refuse(registry, folder, &file, err.text);
+        refuse(registry, folder, &file, &err);
         return;
     }
     user = ntk_ring_known_user(&registry->known, file.uid);
@@ -349,7 +355,7 @@ static void take_file(struct ring_folder *folder, const char *name, void *ctx)
         if (errno != ENOENT) {
             (void)ntk_err_set(&err, -errno, NTK_ERR_NO_OFFSET, "cannot open %s: %s", path,
                               strerror(errno));
-            refuse(registry, folder, &file, err.text);
+            refuse(registry, folder, &file, &err);
         }
         return;
     }
@@ -361,7 +367,7 @@ static void take_file(struct ring_folder *folder, const char *name, void *ctx)
         if (code == -EAGAIN) {
             await_ready(registry, folder, &file, fd, &status);
         } else {
-            refuse(registry, folder, &file, err.text);
+            refuse(registry, folder, &file, &err);
         }
         close(fd);
         return;
@@ -416,6 +422,7 @@ static void add_folder(struct ntk_ring_registry *registry, const char *path, int
         if (code != -ENOENT) {
             set_ignored(registry->out, err.text);
         }
+        registry->out->unreadable_users += code == -EACCES;
         return;
     }
     folder->has_one_owner = owner >= 0 && strcmp(path, NTK_HOOKS_SHARED_DIR) != 0;
@@ -464,6 +471,34 @@ static void find_user_folder(struct ring_folder *parent, const char *name, void 
     parent->is_left = parent->is_left || find_folder(registry, path) == NULL;
 }
 
+/* Folders of other users whose processes stay unknown to this one. */
+static uint32_t count_unreadable_users(void)
+{
+    struct dirent *entry;
+    uint32_t count = 0;
+    DIR *parent = opendir(NTK_HOOKS_PARENT);
+
+    for (unsigned int i = 0; parent != NULL && i < ENTRIES_OF_FOLDER; i++) {
+        const size_t prefix = strlen(NTK_HOOKS_USER_PREFIX);
+        struct stat status;
+        uint64_t uid;
+
+        entry = readdir(parent);
+        if (entry == NULL) {
+            break;
+        }
+        count += strncmp(entry->d_name, NTK_HOOKS_USER_PREFIX, prefix) == 0 &&
+                 ntk_str_parse_u64(entry->d_name + prefix, &uid) == 0 && uid != geteuid() &&
+                 fstatat(dirfd(parent), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+                 S_ISDIR(status.st_mode) && status.st_uid == uid &&
+                 faccessat(dirfd(parent), entry->d_name, R_OK | X_OK, AT_EACCESS) != 0;
+    }
+    if (parent != NULL) {
+        closedir(parent);
+    }
+    return count;
+}
+
 static void find_folders(struct ntk_ring_registry *registry)
 {
     const char *folder =
@@ -478,6 +513,10 @@ static void find_folders(struct ntk_ring_registry *registry)
     if (ntk_paths_user_hooks_dir(geteuid(), path, sizeof path) >= 0) {
         add_folder(registry, path, (int64_t)geteuid());
     }
+    if (geteuid() != 0 && registry->poll_count <= 1) {
+        registry->unreadable_users = count_unreadable_users();
+    }
+    registry->out->unreadable_users += registry->unreadable_users;
     if (geteuid() == 0 &&
         (registry->parent != NULL || ntk_ring_folder_open(NTK_HOOKS_PARENT, RING_FOLDER_OF_ANYONE,
                                                           &registry->parent, NULL) == 0)) {

@@ -68,6 +68,10 @@ struct ntk_ring_poll {
     uint32_t appeared; /* since the poll before */
     uint32_t ended;
     uint32_t ignored; /* files named like segments that are not taken: owner, type, magic, bounds */
+    uint32_t unreadable; /* of the ignored: files that this user may not read */
+    /* Users whose folders this user may not read, when the registry was opened: their processes
+     * cannot even be counted. */
+    uint32_t unreadable_users;
     char ignored_reason[256]; /* of the last one, a sentence that names the file; or empty */
 };
 

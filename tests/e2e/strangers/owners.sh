@@ -78,7 +78,7 @@ wait_for is_seen "$foreign"
 neuron-profile trigger --pid "$foreign" --at-execution 1000000000 --timeout 60s -o held >/dev/null 2>&1 &
 holder=$!
 pids+=("$holder")
-is_held() { neuron-profile trigger --pid "$foreign" --look >text 2>&1 || greps "is asked by process $holder already" text && echo yes; }
+is_held() { [ "$(grep -c "rw-s.*$NEURON_HOOKS_DIR" "/proc/$holder/maps")" = 1 ] && echo yes; }
 wait_for is_held
 code=0
 neuron-profile trigger --job same -o busy --json >busy.json 2>err || code=$?
@@ -93,3 +93,16 @@ pids+=("$asker")
 has_own() { greps "^process $own .* in 1 file" text && echo yes; }
 wait_for has_own
 [ ! -s err ] || fail "root's job waited for another user's: $(cat err)"
+
+# A user who may not read a process does not claim that there is none.
+unreadable() { # COMMAND: its output is in text
+    local code=0
+    setpriv --reuid 65534 --regid 65534 --clear-groups neuron-monitor "$@" >text 2>err || code=$?
+    [ $code = 3 ] && greps '^no process that can be read is a rank of a communicator' text &&
+        greps '^[1-9][0-9]* process\(es\)\? cannot be read: permission denied' text || fail "$*: $code $(cat text err)"
+}
+unreadable hang
+unreadable slow --for 200ms
+code=0
+setpriv --reuid 65534 --regid 65534 --clear-groups env -u NEURON_HOOKS_DIR neuron-monitor hang >text || code=$?
+[ $code = 3 ] && greps '^processes of 2 other users cannot be read or counted' text || fail "other users' folders: $code $(cat text)"
