@@ -1,65 +1,51 @@
 #!/bin/bash
 # bench_agent - CPU time of neuron-monitor per second at a period of 1 s: on an idle machine of 32 cores,
 # and at 10,000 executions a second (or as many as this host runs) over 32 cores. Peers on the same bed in
-# the same run: prometheus-node-exporter and netdata where they are installed. NTK_BENCH_SECONDS (10) each.
-set -euo pipefail
-seconds=${NTK_BENCH_SECONDS:-10}
-export PATH=$NTK_BIN_DIR:$PATH
-command -v neuron-bench neuron-packager >/dev/null || exit 77
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/ntk-bench-XXXXXX")
-export NEURON_HOOKS_DIR=$scratch/hooks NEURON_SOFT_INSTANCE=trn1.32xlarge
-mkdir -m 700 "$NEURON_HOOKS_DIR"
-pids=()
-trap 'kill "${pids[@]}" 2>/dev/null || true; wait 2>/dev/null || true; rm -rf "$scratch"' EXIT
-cd "$scratch"
-ticks=$(getconf CLK_TCK)
-
-cpu_ticks() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat"; }
-rss_mib() { awk '/^VmRSS/ { printf "%.1f", $2 / 1024 }' "/proc/$1/status"; }
+# the same run: prometheus-node-exporter where it is installed. NTK_BENCH_SECONDS (10) each.
+. "$(dirname "$0")/lib.sh"
+needs neuron-monitor neuron-bench neuron-packager curl
+seconds=${NTK_BENCH_SECONDS:-$(size 10 0.2)}
+cores=$(size 32 2)
+settle=$(size 2 0) # seconds until an agent's first periods are over
+export NEURON_SOFT_INSTANCE=$(size trn1.32xlarge trn1.2xlarge)
 
 # measure NAME PID: percent of a CPU over the time of the bench, and resident memory.
 measure() {
-    local name=$1 pid=$2 from to
-    from=$(cpu_ticks "$pid")
-    sleep "$seconds"
-    to=$(cpu_ticks "$pid")
-    awk -v n="$name" -v d=$((to - from)) -v t="$ticks" -v s="$seconds" -v m="$(rss_mib "$pid")" \
-        'BEGIN { printf "%-44s %6.2f %% of a CPU  %s MiB\n", n, 100 * d / t / s, m }'
+    figure "$1" "$(measure_cpu "$2" "$seconds")" "% of a CPU"
+    figure "$1, memory" "$(memory_mib "$2" VmRSS)" MiB
 }
 
 neuron-packager example memcpy -o memcpy.neff
 neuron-bench machine >/dev/null
-neuron-monitor --period 1s --prometheus 127.0.0.1:0 >idle.jsonl &
+neuron-monitor --period "$(size 1s 100ms)" --prometheus 127.0.0.1:0 >idle.jsonl &
 agent=$!
-pids+=("$agent")
-sleep 2
-measure "neuron-monitor, idle, 32 cores" "$agent"
+wait_for has_reports idle.jsonl
+sleep "$settle"
+measure "neuron-monitor, idle, $cores cores" "$agent"
 
-neuron-bench exec memcpy.neff --cores 0-31 --duration "$((seconds + 8))s" --rate 10000 --json >bench.json &
+neuron-bench exec memcpy.neff --cores "0-$((cores - 1))" --duration "$(size $((${seconds%.*} + 8)) 1)s" --rate 10000 --json >bench.json &
 load=$!
-pids+=("$load")
-sleep 5
-measure "neuron-monitor, loaded, 32 cores" "$agent"
+sleep "$(size 5 0.1)"
+measure "neuron-monitor, loaded, $cores cores" "$agent"
 wait "$load"
-awk -v j="$(cat bench.json)" 'BEGIN { print "load: " j }' | cut -c1-200
+cut -c1-200 bench.json | sed 's/^/load: /'
 kill "$agent"
-wait "$agent" || true
+wait "$agent"
 
 neuron-monitor --period 1s --quiet --db x.db &
 agent=$!
-pids+=("$agent")
-sleep 2
+has_database() { [ -s x.db ] && echo yes; }
+wait_for has_database
+sleep "$settle"
 measure "neuron-monitor --db, idle" "$agent"
 kill "$agent"
-wait "$agent" || true
-if command -v prometheus-node-exporter >/dev/null; then
-    prometheus-node-exporter --web.listen-address=127.0.0.1:19321 2>/dev/null &
-    peer=$!
-    pids+=("$peer")
-    (while sleep 1; do curl -s http://127.0.0.1:19321/metrics >/dev/null || true; done) &
+wait "$agent"
+if start_node_exporter; then
+    (while sleep 1; do curl -s "$peer_page" >/dev/null || true; done) &
     pids+=($!)
-    sleep 2
+    sleep "$settle"
     measure "node_exporter scraped each second" "$peer"
 else
     echo "node_exporter is not installed: no peer"
 fi
+result

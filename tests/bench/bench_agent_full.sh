@@ -3,64 +3,48 @@
 # a period of 1 s, stored in a database, scraped each second; prometheus-node-exporter scraped beside it
 # meanwhile, where it is installed or unpacked. CPU time and memory of both, whether memory grows, and how
 # long their pages take. NTK_BENCH_SECONDS (180) in four parts, NTK_BENCH_SCRAPES (200).
-set -euo pipefail
-seconds=${NTK_BENCH_SECONDS:-180}
-scrapes=${NTK_BENCH_SCRAPES:-200}
-export PATH=$NTK_BIN_DIR:$PATH
-command -v neuron-bench neuron-packager curl >/dev/null || exit 77
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/ntk-bench-XXXXXX")
-export NEURON_HOOKS_DIR=$scratch/hooks NEURON_SOFT_INSTANCE=trn2.48xlarge NEURON_RT_VIRTUAL_CORE_SIZE=1
+. "$(dirname "$0")/lib.sh"
+needs neuron-monitor neuron-bench neuron-packager curl
+seconds=${NTK_BENCH_SECONDS:-$(size 180 1)}
+scrapes=${NTK_BENCH_SCRAPES:-$(size 200 2)}
+parts=$(size 4 1)
+part_seconds=$(awk -v s="$seconds" -v p="$parts" 'BEGIN { print s / p }')
+applications=$(size 32 2)
+export NEURON_SOFT_INSTANCE=$(size trn2.48xlarge trn2.3xlarge) NEURON_RT_VIRTUAL_CORE_SIZE=1
 export NEURON_HOOKS_MEMORY=2M # of each application: /dev/shm need not be large
-mkdir -m 700 "$NEURON_HOOKS_DIR"
-pids=()
-trap 'kill "${pids[@]}" 2>/dev/null || true; wait 2>/dev/null || true; rm -rf "$scratch"' EXIT
-cd "$scratch"
-ticks=$(getconf CLK_TCK)
-
-cpu_ticks() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat"; }
-memory() { awk -v k="$2" '$1 == k ":" { printf "%.1f", $2 / 1024 }' "/proc/$1/status"; }
-port_of() { sed -n 's/.*serving metrics at port //p' agent.log; }
 
 neuron-packager example memcpy --lnc 1 -o memcpy.neff
 neuron-bench machine >/dev/null
-neuron-monitor --period 1s --quiet --no-imds --db x.db --prometheus 127.0.0.1:0 --verbose 1 2>agent.log &
+neuron-monitor --period "$(size 1s 200ms)" --quiet --no-imds --db x.db --prometheus 127.0.0.1:0 --verbose 1 2>agent.log &
 agent=$!
-pids+=("$agent")
-for i in $(seq 0 31); do
+for ((i = 0; i < applications; i++)); do
     neuron-bench exec memcpy.neff --cores $((i * 4))-$((i * 4 + 3)) --duration 100000s --rate 40 >/dev/null &
-    pids+=($!)
 done
-until [ -n "$(port_of)" ] &&
-    [ "$(curl -s "http://127.0.0.1:$(port_of)/metrics" | grep -c '^neuroncore_utilization_ratio')" -ge 128 ]; do
-    sleep 1
-done
-pages=("neuron-monitor=http://127.0.0.1:$(port_of)/metrics")
+wait_for shows $((4 * applications)) agent.log '^neuroncore_utilization_ratio'
+pages=("neuron-monitor=http://127.0.0.1:$(port_of agent.log)/metrics")
 names=(neuron-monitor)
 of=("$agent")
-if command -v prometheus-node-exporter >/dev/null; then
-    prometheus-node-exporter --web.listen-address=127.0.0.1:19322 2>/dev/null &
-    of+=($!)
-    pids+=($!)
+if start_node_exporter; then
+    of+=("$peer")
     names+=(node_exporter)
-    pages+=("node_exporter=http://127.0.0.1:19322/metrics")
-    sleep 1
+    pages+=("node_exporter=$peer_page")
 else
     echo "node_exporter is not installed: no peer"
 fi
 (while sleep 1; do for page in "${pages[@]}"; do curl -s "${page#*=}" >/dev/null || true; done; done) &
 pids+=($!)
-sleep 3 # each has its full page by now
+sleep "$(size 3 0)" # each has its full page by now
 
-for part in 1 2 3 4; do
+for ((part = 1; part <= parts; part++)); do
     from=()
     for pid in "${of[@]}"; do from+=("$(cpu_ticks "$pid")"); done
-    sleep $((seconds / 4))
+    sleep "$part_seconds"
     for i in "${!of[@]}"; do
-        awk -v n="${names[$i]}" -v p="$part" -v d=$(($(cpu_ticks "${of[$i]}") - from[i])) -v t="$ticks" \
-            -v s=$((seconds / 4)) -v m="$(memory "${of[$i]}" VmRSS)" -v a="$(memory "${of[$i]}" RssAnon)" \
-            -v f="$(ls "/proc/${of[$i]}/fd" | wc -l)" 'BEGIN {
-                printf "part %d  %-15s %6.2f %% of a CPU  %6s MiB, %s of its own  %3d descriptors\n",
-                       p, n, 100 * d / t / s, m, a, f }'
+        name="part $part, ${names[i]}"
+        figure "$name" "$(cpu_share $(($(cpu_ticks "${of[i]}") - from[i])) "$part_seconds")" "% of a CPU"
+        figure "$name, memory" "$(memory_mib "${of[i]}" VmRSS)" MiB
+        figure "$name, private memory" "$(memory_mib "${of[i]}" RssAnon)" MiB
+        figure "$name, descriptors" "$(find "/proc/${of[i]}/fd" -type l | wc -l)" ""
     done
 done
 
@@ -74,12 +58,12 @@ latency() {
         END { printf "%-34s p50 %7.2f ms  p99 %7.2f ms  %8d bytes\n", n, 1000 * t[int((NR + 1) / 2)],
                      1000 * t[int(NR * 0.99)], b }'
 }
-for round in 1 2; do
+for ((round = 1; round <= $(size 2 1); round++)); do
     latency "neuron-monitor, text" "${pages[0]#*=}"
     latency "neuron-monitor, OpenMetrics" "${pages[0]#*=}" -H 'Accept: application/openmetrics-text;version=1.0.0'
     latency "neuron-monitor, text, gzip" "${pages[0]#*=}" -H 'Accept-Encoding: gzip'
     [ ${#pages[@]} = 1 ] || latency "node_exporter, text" "${pages[1]#*=}"
 done
-printf 'series: '
-for page in "${pages[@]}"; do printf '%s %s  ' "${page%%=*}" "$(curl -s "${page#*=}" | grep -vc '^#')"; done
-printf '\ndatabase: %s bytes after %s s\n' "$(stat -c %s x.db)" "$seconds"
+for page in "${pages[@]}"; do figure "series, ${page%%=*}" "$(curl -s "${page#*=}" | grep -vc '^#')" ""; done
+figure "database after $seconds s" "$(stat -c %s x.db)" bytes
+result

@@ -21,7 +21,7 @@
 #include "tests/bench/rounds.h"
 #include "tests/support/scratch.h"
 
-#define ROWS 460800
+#define ROWS ROUNDS_SIZE(460800, 12800)
 #define START_NS UINT64_C(1700002800000000000) /* on the hour */
 #define ROUND_COUNT 5
 #define FLOOR_TARGET 2.5
@@ -31,14 +31,6 @@ static char *db_path;
 static struct ntk_store_reader *reader;
 static struct ntk_archive *archive;
 static uint64_t bytes_written;
-
-static void require(int is_good, const char *what)
-{
-    if (!is_good) {
-        fprintf(stderr, "bench_archive: %s\n", what);
-        exit(1);
-    }
-}
 
 static void make_database(void)
 {
@@ -62,13 +54,13 @@ static void make_database(void)
     char text[2048] = "INSERT INTO core_sample VALUES (?1";
     int columns = 0;
 
-    require(ntk_store_open(db_path, &options, &store, &err) == 0, err.text);
+    rounds_require(ntk_store_open(db_path, &options, &store, &err) == 0, err.text);
     ntk_store_close(store, NULL);
-    require(sqlite3_open(db_path, &db) == SQLITE_OK &&
-                sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK &&
-                sqlite3_prepare_v2(db, "PRAGMA table_info(core_sample)", -1, &info, NULL) ==
-                    SQLITE_OK,
-            "no database");
+    rounds_require(sqlite3_open(db_path, &db) == SQLITE_OK &&
+                       sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK &&
+                       sqlite3_prepare_v2(db, "PRAGMA table_info(core_sample)", -1, &info, NULL) ==
+                           SQLITE_OK,
+                   "no database");
     while (sqlite3_step(info) == SQLITE_ROW) {
         columns++;
         if (columns > 1) {
@@ -77,9 +69,9 @@ static void make_database(void)
     }
     sqlite3_finalize(info);
     strncat(text, ")", sizeof text - strlen(text) - 1);
-    require(sqlite3_prepare_v2(db, text, -1, &insert, NULL) == SQLITE_OK &&
-                sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) == SQLITE_OK,
-            sqlite3_errmsg(db));
+    rounds_require(sqlite3_prepare_v2(db, text, -1, &insert, NULL) == SQLITE_OK &&
+                       sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) == SQLITE_OK,
+                   sqlite3_errmsg(db));
     uint64_t mix = 1;
     for (int i = 0; i < ROWS; i++) {
         int second = i / 128, core = i % 128;
@@ -94,12 +86,12 @@ static void make_database(void)
             uint64_t value = 500000000 + (mix >> 36);
             sqlite3_bind_int64(insert, c, (sqlite3_int64)value);
         }
-        require(sqlite3_step(insert) == SQLITE_DONE, sqlite3_errmsg(db));
+        rounds_require(sqlite3_step(insert) == SQLITE_DONE, sqlite3_errmsg(db));
         sqlite3_reset(insert);
     }
-    require(sqlite3_exec(db, "COMMIT; PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL) ==
-                SQLITE_OK,
-            sqlite3_errmsg(db));
+    rounds_require(sqlite3_exec(db, "COMMIT; PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL) ==
+                       SQLITE_OK,
+                   sqlite3_errmsg(db));
     sqlite3_finalize(insert);
     sqlite3_close(db);
 }
@@ -115,9 +107,9 @@ static double read_rows(void *ctx)
     size_t count, rows = 0;
 
     (void)ctx;
-    require(ntk_store_cursor_open(reader, NTK_STORE_DATASET_core_sample, START_NS,
-                                  START_NS + UINT64_C(3600000000000), &cursor, &err) == 0,
-            err.text);
+    rounds_require(ntk_store_cursor_open(reader, NTK_STORE_DATASET_core_sample, START_NS,
+                                         START_NS + UINT64_C(3600000000000), &cursor, &err) == 0,
+                   err.text);
     (void)ntk_store_cursor_columns(cursor, &count);
     while (ntk_store_cursor_next(cursor, &cells, &err) == 1) {
         for (size_t i = 0; i < count; i++) {
@@ -127,7 +119,7 @@ static double read_rows(void *ctx)
         rows++;
     }
     ntk_store_cursor_close(cursor);
-    require(rows == ROWS, "rows are missing");
+    rounds_require(rows == ROWS, "rows are missing");
     return (double)(rounds_cpu_ns() - begin) / ROWS;
 }
 
@@ -138,10 +130,10 @@ static double write_rows(void *ctx)
     uint64_t begin = rounds_cpu_ns();
 
     (void)ctx;
-    require(ntk_archive_write(archive, reader, NTK_STORE_DATASET_core_sample, START_NS, &counts,
-                              &err) == 0,
-            err.text);
-    require(counts.rows == ROWS, "rows are missing in the part");
+    rounds_require(ntk_archive_write(archive, reader, NTK_STORE_DATASET_core_sample, START_NS,
+                                     &counts, &err) == 0,
+                   err.text);
+    rounds_require(counts.rows == ROWS, "rows are missing in the part");
     bytes_written = counts.bytes;
     return (double)(rounds_cpu_ns() - begin) / ROWS;
 }
@@ -162,7 +154,6 @@ int main(int argc, char **argv)
     };
     struct ntk_archive_options options = { .cluster = "bench" };
     struct ntk_err err = { 0 };
-    int good = 1;
 
     rounds_options(argc, argv);
     test_scratch_in_memory();
@@ -171,8 +162,8 @@ int main(int argc, char **argv)
     db_path = test_scratch_path(folder, "store.db");
     make_database();
     options.target.destination = place;
-    require(ntk_store_reader_open(db_path, &reader, &err) == 0, err.text);
-    require(ntk_archive_open(&options, &archive, &err) == 0, err.text);
+    rounds_require(ntk_store_reader_open(db_path, &reader, &err) == 0, err.text);
+    rounds_require(ntk_archive_open(&options, &archive, &err) == 0, err.text);
     (void)read_rows(NULL);
     double before = used_mib();
     (void)write_rows(NULL);
@@ -180,17 +171,16 @@ int main(int argc, char **argv)
     rounds_run(subjects, 2, ROUND_COUNT);
     rounds_print(&subjects[0], "ns/row");
     rounds_print(&subjects[1], "ns/row");
-    good &=
-        rounds_print_ratio("archive over reading alone", &subjects[0], &subjects[1], FLOOR_TARGET);
-    (void)rounds_print_value("rows per second", 1e9 / rounds_min(&subjects[0]), "1/s", 0, 1);
-    (void)rounds_print_value(
-        "Parquet", 1e3 / rounds_min(&subjects[0]) * (double)bytes_written / ROWS, "MB/s", 0, 1);
-    (void)rounds_print_value("bytes per row", (double)bytes_written / ROWS, "B", 0, 0);
-    good &= rounds_print_value("memory beyond reading", memory, "MiB", MEMORY_TARGET_MIB, 0);
+    rounds_print_ratio("archive over reading alone", &subjects[0], &subjects[1], FLOOR_TARGET);
+    rounds_print_value("rows per second", 1e9 / rounds_min(&subjects[0]), "1/s", 0, 1);
+    rounds_print_value("Parquet", 1e3 / rounds_min(&subjects[0]) * (double)bytes_written / ROWS,
+                       "MB/s", 0, 1);
+    rounds_print_value("bytes per row", (double)bytes_written / ROWS, "B", 0, 0);
+    rounds_print_value("memory beyond reading", memory, "MiB", MEMORY_TARGET_MIB, 0);
     ntk_archive_close(archive);
     ntk_store_reader_close(reader);
     test_scratch_destroy(folder);
     free(place);
     free(db_path);
-    return good ? 0 : 1;
+    return rounds_result();
 }

@@ -18,8 +18,9 @@
 #include "tests/support/scratch.h"
 
 #define ROUNDS 9
-#define REPEAT 4   /* forwards in a row: a core that turns to another operator is cleared */
-#define TARGET 0.9 /* of the peer's speed: time ratio 1 / 0.9 */
+#define REPEAT \
+    ROUNDS_SIZE(4, 1) /* forwards in a row: a core that turns to another operator is cleared */
+#define TARGET 0.9    /* of the peer's speed: time ratio 1 / 0.9 */
 
 struct layer {
     const char *name;
@@ -43,10 +44,10 @@ static uint64_t cpu_ns(void)
 
 static void check(int status, const char *what)
 {
-    if (status != 0) {
-        (void)fprintf(stderr, "bench_cnml: %s: %d\n", what, status);
-        exit(1);
-    }
+    char cause[128];
+
+    (void)snprintf(cause, sizeof cause, "%s: status %d", what, status);
+    rounds_require(status == 0, cause);
 }
 
 static float *floats(size_t count, float scale)
@@ -232,7 +233,6 @@ int main(int argc, char **argv)
     struct rounds_subject subjects[2 * LAYERS] = { 0 };
     char names[2 * LAYERS][48];
     char *folder;
-    int good = 1;
 
     rounds_options(argc, argv);
     test_scratch_in_memory(); /* as the machine's files lie in use */
@@ -253,10 +253,9 @@ int main(int argc, char **argv)
         rounds_print(&subjects[i], "ms");
     }
     for (int i = 0; i < LAYERS; i++) {
-        good &=
-            rounds_print_ratio(layers[i].name, &subjects[2 * i], &subjects[2 * i + 1], 1 / TARGET);
+        rounds_print_ratio(layers[i].name, &subjects[2 * i], &subjects[2 * i + 1], 1 / TARGET);
     }
     (void)cnmlExit();
     test_scratch_destroy(folder);
-    return good ? 0 : 1;
+    return rounds_result();
 }

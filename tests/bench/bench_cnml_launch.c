@@ -19,7 +19,7 @@
 #include "tests/support/observed.h"
 #include "tests/support/scratch.h"
 
-#define LAUNCHES 500
+#define LAUNCHES ROUNDS_SIZE(500, 20)
 #define ROUND_COUNT 15
 #define CHANNELS 64
 #define TARGET 1.2
@@ -27,14 +27,6 @@
 enum how { QUEUED = 1, WAITED_FOR = 2 };
 
 static char *model_path;
-
-static void require(int condition, const char *what)
-{
-    if (!condition) {
-        (void)fprintf(stderr, "bench_cnml_launch: %s\n", what);
-        _exit(1);
-    }
-}
 
 /* ---- libcnml ---- */
 
@@ -48,37 +40,38 @@ static int child_forwards(struct observed *child, void *ctx)
     uint64_t how;
 
     (void)ctx;
-    require(cnmlInit(0) == CNML_STATUS_SUCCESS, "cnmlInit");
+    rounds_require(cnmlInit(0) == CNML_STATUS_SUCCESS, "cnmlInit");
     for (int i = 0; i < 3; i++) {
-        require(cnmlCreateTensor(&tensors[i], CNML_TENSOR, CNML_DATA_FLOAT16, 1, CHANNELS, 1, 1) ==
-                    CNML_STATUS_SUCCESS,
-                "tensor");
+        rounds_require(cnmlCreateTensor(&tensors[i], CNML_TENSOR, CNML_DATA_FLOAT16, 1, CHANNELS, 1,
+                                        1) == CNML_STATUS_SUCCESS,
+                       "tensor");
     }
-    require(cnmlCreateAddOp(&op, tensors[0], tensors[1], tensors[2]) == CNML_STATUS_SUCCESS &&
-                cnmlCompileBaseOp(op, CNML_MLU270, 1) == CNML_STATUS_SUCCESS,
-            "compile");
-    require(cnmlCreateModel(&model, "add") == CNML_STATUS_SUCCESS &&
-                cnmlAddBaseOpToModel(model, op, "add") == CNML_STATUS_SUCCESS &&
-                cnmlSaveModel(model, model_path) == CNML_STATUS_SUCCESS,
-            "model");
+    rounds_require(cnmlCreateAddOp(&op, tensors[0], tensors[1], tensors[2]) ==
+                           CNML_STATUS_SUCCESS &&
+                       cnmlCompileBaseOp(op, CNML_MLU270, 1) == CNML_STATUS_SUCCESS,
+                   "compile");
+    rounds_require(cnmlCreateModel(&model, "add") == CNML_STATUS_SUCCESS &&
+                       cnmlAddBaseOpToModel(model, op, "add") == CNML_STATUS_SUCCESS &&
+                       cnmlSaveModel(model, model_path) == CNML_STATUS_SUCCESS,
+                   "model");
     for (int i = 0; i < 3; i++) {
         memory[i] = cnmlMallocBuffer(tensors[i]);
-        require(memory[i] != NULL, "memory");
+        rounds_require(memory[i] != NULL, "memory");
     }
-    require(cnrtCreateQueue(&queue) == CNRT_RET_SUCCESS, "queue");
+    rounds_require(cnrtCreateQueue(&queue) == CNRT_RET_SUCCESS, "queue");
     observed_send(child, 0);
     while ((how = observed_receive(child)) != 0) {
         uint64_t begin = rounds_now_ns();
 
         for (int i = 0; i < LAUNCHES; i++) {
-            require(cnmlComputeAddOpForward(op, memory[0], memory[1], memory[2], NULL, queue) ==
-                        CNML_STATUS_SUCCESS,
-                    "forward");
+            rounds_require(cnmlComputeAddOpForward(op, memory[0], memory[1], memory[2], NULL,
+                                                   queue) == CNML_STATUS_SUCCESS,
+                           "forward");
             if (how == WAITED_FOR) {
-                require(cnrtSyncQueue(queue) == CNRT_RET_SUCCESS, "sync");
+                rounds_require(cnrtSyncQueue(queue) == CNRT_RET_SUCCESS, "sync");
             }
         }
-        require(cnrtSyncQueue(queue) == CNRT_RET_SUCCESS, "sync");
+        rounds_require(cnrtSyncQueue(queue) == CNRT_RET_SUCCESS, "sync");
         observed_send(child, rounds_now_ns() - begin);
     }
     (void)cnmlExit();
@@ -100,34 +93,35 @@ static int child_executes(struct observed *child, void *ctx)
     size_t count = 0;
 
     (void)ctx;
-    require(ntk_nrt_open(&nrt, &err) == 0, err.text);
-    require(ntk_fs_read(model_path, NTK_MLUMODEL_BYTES_MAX, &bytes, &count, &err) == 0, err.text);
-    require(ntk_mlumodel_read(bytes, count, &file, &err) == 0, err.text);
-    require(nrt.nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "") == NRT_SUCCESS, "nrt_init");
-    require(nrt.nrt_load(file.functions[0].program, file.functions[0].program_bytes, 0, 1,
-                         &model) == NRT_SUCCESS,
-            "nrt_load");
-    require(nrt.nrt_get_model_tensor_info(model, &info) == NRT_SUCCESS, "tensor info");
-    require(nrt.nrt_allocate_tensor_set(&inputs) == NRT_SUCCESS, "tensor set");
-    require(nrt.nrt_allocate_tensor_set(&outputs) == NRT_SUCCESS, "tensor set");
+    rounds_require(ntk_nrt_open(&nrt, &err) == 0, err.text);
+    rounds_require(ntk_fs_read(model_path, NTK_MLUMODEL_BYTES_MAX, &bytes, &count, &err) == 0,
+                   err.text);
+    rounds_require(ntk_mlumodel_read(bytes, count, &file, &err) == 0, err.text);
+    rounds_require(nrt.nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "") == NRT_SUCCESS, "nrt_init");
+    rounds_require(nrt.nrt_load(file.functions[0].program, file.functions[0].program_bytes, 0, 1,
+                                &model) == NRT_SUCCESS,
+                   "nrt_load");
+    rounds_require(nrt.nrt_get_model_tensor_info(model, &info) == NRT_SUCCESS, "tensor info");
+    rounds_require(nrt.nrt_allocate_tensor_set(&inputs) == NRT_SUCCESS, "tensor set");
+    rounds_require(nrt.nrt_allocate_tensor_set(&outputs) == NRT_SUCCESS, "tensor set");
     for (uint64_t i = 0; i < info->tensor_count; i++) {
         const nrt_tensor_info_t *tensor = &info->tensor_array[i];
         nrt_tensor_t *made = NULL;
 
-        require(nrt.nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, tensor->size, tensor->name,
-                                        &made) == NRT_SUCCESS,
-                "tensor");
-        require(nrt.nrt_add_tensor_to_tensor_set(tensor->usage == NRT_TENSOR_USAGE_INPUT ? inputs
-                                                                                         : outputs,
-                                                 tensor->name, made) == NRT_SUCCESS,
-                "tensor set");
+        rounds_require(nrt.nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, tensor->size,
+                                               tensor->name, &made) == NRT_SUCCESS,
+                       "tensor");
+        rounds_require(nrt.nrt_add_tensor_to_tensor_set(
+                           tensor->usage == NRT_TENSOR_USAGE_INPUT ? inputs : outputs, tensor->name,
+                           made) == NRT_SUCCESS,
+                       "tensor set");
     }
     observed_send(child, 0);
     while (observed_receive(child) != 0) {
         uint64_t begin = rounds_now_ns();
 
         for (int i = 0; i < LAUNCHES; i++) {
-            require(nrt.nrt_execute(model, inputs, outputs) == NRT_SUCCESS, "nrt_execute");
+            rounds_require(nrt.nrt_execute(model, inputs, outputs) == NRT_SUCCESS, "nrt_execute");
         }
         observed_send(child, rounds_now_ns() - begin);
     }
@@ -161,7 +155,6 @@ int main(int argc, char **argv)
         { "nrt_execute of its NEFF", measure, &launches[2] },
     };
     char *folders[2];
-    int good;
 
     rounds_options(argc, argv);
     test_scratch_in_memory();
@@ -177,13 +170,14 @@ int main(int argc, char **argv)
     for (int i = 0; i < 3; i++) {
         rounds_print(&subjects[i], "ns");
     }
-    good = rounds_print_ratio("a forward that is queued", &subjects[0], &subjects[2], TARGET);
-    (void)rounds_print_ratio("a forward that is waited for", &subjects[1], &subjects[2], 0);
+    rounds_print_ratio("a forward that is queued", &subjects[0], &subjects[2], TARGET);
+    rounds_print_ratio("a forward that is waited for", &subjects[1], &subjects[2], 0);
     observed_send(&cards, 0);
     observed_send(&cores, 0);
-    good &= observed_finish(&cards, 0) == 0 && observed_finish(&cores, 0) == 0;
+    rounds_require(observed_finish(&cards, 0) == 0 && observed_finish(&cores, 0) == 0,
+                   "a child failed");
     free(model_path);
     test_scratch_destroy(folders[0]);
     test_scratch_destroy(folders[1]);
-    return good ? 0 : 1;
+    return rounds_result();
 }

@@ -22,7 +22,7 @@
 #include "tests/support/scratch.h"
 
 #define SLOTS 16384u
-#define REPEATS 10
+#define REPEATS ROUNDS_SIZE(10, 1)
 #define CORES 32u
 #define RATE 10000u
 
@@ -87,7 +87,7 @@ static double measure_quantiles(void *ctx)
     return (double)(rounds_cpu_ns() - begin) / 500;
 }
 
-static int bench_histogram(void)
+static void bench_histogram(void)
 {
     struct rounds_subject subjects[] = {
         { .name = "reading an event", .measure = measure_reading },
@@ -95,7 +95,6 @@ static int bench_histogram(void)
         { .name = "4 quantiles of a histogram", .measure = measure_quantiles },
     };
     uint64_t seed = 88172645463325252u;
-    int good;
 
     for (uint64_t i = 0; i < SLOTS; i++) {
         seed ^= seed << 13;
@@ -111,10 +110,8 @@ static int bench_histogram(void)
         rounds_print(&subjects[i], "ns");
     }
     /* recording at most 1.5 times reading: both together at most 2.5 times */
-    good =
-        rounds_print_ratio("A2 reading and recording / reading", &subjects[1], &subjects[0], 2.5);
-    good &= rounds_print_value("A2 4 quantiles", rounds_median(&subjects[2]), "ns", 3000, 0);
-    return good;
+    rounds_print_ratio("A2 reading and recording / reading", &subjects[1], &subjects[0], 2.5);
+    rounds_print_value("A2 4 quantiles", rounds_median(&subjects[2]), "ns", 3000, 0);
 }
 
 /* ---- the collector ---- */
@@ -136,9 +133,7 @@ static void load_main(void)
     char note[256];
     uint64_t id = 0;
 
-    if (ntk_hooks_attach(&config, note, sizeof note) < 0) {
-        _exit(1);
-    }
+    rounds_require(ntk_hooks_attach(&config, note, sizeof note) >= 0, note);
     for (uint16_t core = 0; core < CORES; core++) {
         const struct ntk_hooks_model model = {
             .id = NTK_MODEL_ID_FIRST + core, .name = "mlp", .core = core, .core_count = 1
@@ -183,10 +178,7 @@ static double collect_cpu(const char *folder, double seconds, unsigned int drain
     double begin;
     double next_poll;
 
-    if (ntk_collector_create(&options, &collector, &err) < 0) {
-        fprintf(stderr, "bench_collect: %s\n", err.text);
-        exit(1);
-    }
+    rounds_require(ntk_collector_create(&options, &collector, &err) == 0, err.text);
     *out_executions = *out_events = *out_lost = 0;
     if (ntk_collector_poll(collector, &snapshot, &err) == 0) {
         ntk_snapshot_destroy(snapshot); /* first sight is not what repeats */
@@ -217,7 +209,7 @@ static double collect_cpu(const char *folder, double seconds, unsigned int drain
 static void bench_collector(void)
 {
     const char *text = getenv("BENCH_SECONDS");
-    double seconds = text ? atof(text) : 3;
+    double seconds = text ? atof(text) : ROUNDS_SIZE(3, 0.2);
     char *empty = test_scratch_create();
     char *busy = test_scratch_create();
     static const unsigned int drains_ms[] = { 10, 100 };
@@ -257,10 +249,9 @@ static void bench_collector(void)
 
 int main(int argc, char **argv)
 {
-    int good;
 
     rounds_options(argc, argv);
-    good = bench_histogram();
+    bench_histogram();
     bench_collector();
-    return good ? 0 : 1;
+    return rounds_result();
 }

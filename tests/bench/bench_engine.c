@@ -36,10 +36,7 @@ static void *memory_of(size_t bytes)
 {
     void *memory = aligned_alloc(64, bytes);
 
-    if (!memory) {
-        (void)fputs("bench_engine: out of memory\n", stderr);
-        exit(1);
-    }
+    rounds_require(memory != NULL, "out of memory");
     /* About 0.01, whether read as float32 or as bfloat16. */
     for (size_t i = 0; i < bytes / 2; i++) {
         ((uint16_t *)memory)[i] = (uint16_t)(0x3c00 | (i * 37 & 0xff));
@@ -79,11 +76,10 @@ static void emit(struct program *p, enum ntk_isa_engine engine, const struct ntk
         e->code = p->code[engine];
         e->nsx_version = NTK_ISA_VERSION;
     }
-    if (!p->code[engine] ||
-        ntk_isa_encode(instr, engine, p->code[engine] + e->code_bytes, &slots, &err) < 0) {
-        (void)fprintf(stderr, "bench_engine: %s\n", err.text);
-        exit(1);
-    }
+    rounds_require(p->code[engine] != NULL, "out of memory");
+    rounds_require(ntk_isa_encode(instr, engine, p->code[engine] + e->code_bytes, &slots, &err) >=
+                       0,
+                   err.text);
     e->code_bytes += slots * NTK_ISA_SLOT_BYTES;
 }
 
@@ -91,11 +87,8 @@ static void make(struct program *p)
 {
     struct ntk_err err = { 0 };
 
-    if (ntk_engine_core_create(2, &p->core, &err) < 0 ||
-        ntk_engine_program_create(2, &p->subgraph, &p->program, &err) < 0) {
-        (void)fprintf(stderr, "bench_engine: %s\n", err.text);
-        exit(1);
-    }
+    rounds_require(ntk_engine_core_create(2, &p->core, &err) == 0, err.text);
+    rounds_require(ntk_engine_program_create(2, &p->subgraph, &p->program, &err) == 0, err.text);
 }
 
 static void fini(struct program *p)
@@ -118,10 +111,7 @@ static double run(void *ctx)
 
     for (int i = 0; i < p->repeat; i++) {
         ntk_engine_run(p->core, p->program, &options, &result, NULL);
-        if (result.outcome != NTK_RUN_OK) {
-            (void)fprintf(stderr, "bench_engine: %s\n", ntk_engine_outcome_name(result.outcome));
-            exit(1);
-        }
+        rounds_require(result.outcome == NTK_RUN_OK, ntk_engine_outcome_name(result.outcome));
     }
     return (double)(rounds_now_ns() - start) / p->repeat / p->units;
 }
@@ -435,5 +425,5 @@ int main(int argc, char **argv)
     bench_dma(1u << 20, 8, 0, 1);
     bench_operations();
     bench_loop();
-    return 0;
+    return rounds_result();
 }

@@ -24,23 +24,16 @@
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
 
-#define EXECUTIONS 1000
+#define EXECUTIONS ROUNDS_SIZE(1000, 20)
 #define ROUND_COUNT 7
-#define SETS 9
+#define SETS ROUNDS_SIZE(9, 1)
 #define MODES 3
+#define CALLS_MAX 4000
 #define NEFF_BYTES_MAX (64u << 20)
-#define CALLS 4000
+#define CALLS ROUNDS_SIZE(CALLS_MAX, 40)
 #define MOVED_BYTES (512u << 10) /* in and out of the example */
 
 static const char *neff_path;
-
-static void require(int condition, const char *what)
-{
-    if (!condition) {
-        (void)fprintf(stderr, "bench_execute: %s\n", what);
-        _exit(1);
-    }
-}
 
 /* Loads the NEFF with tensors of zeros, then executes each time it is told to. */
 static int child_executes(struct observed *child, void *ctx)
@@ -56,24 +49,24 @@ static int child_executes(struct observed *child, void *ctx)
     uint64_t i;
 
     setenv("NEURON_HOOKS", ctx, 1);
-    require(ntk_nrt_open(&nrt, &err) == 0, err.text);
-    require(ntk_fs_read(neff_path, NEFF_BYTES_MAX, &bytes, &count, &err) == 0, err.text);
-    require(nrt.nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "") == NRT_SUCCESS, "nrt_init");
-    require(nrt.nrt_load(bytes, count, 0, 1, &model) == NRT_SUCCESS, "nrt_load");
-    require(nrt.nrt_get_model_tensor_info(model, &info) == NRT_SUCCESS, "tensor info");
-    require(nrt.nrt_allocate_tensor_set(&inputs) == NRT_SUCCESS, "tensor set");
-    require(nrt.nrt_allocate_tensor_set(&outputs) == NRT_SUCCESS, "tensor set");
+    rounds_require(ntk_nrt_open(&nrt, &err) == 0, err.text);
+    rounds_require(ntk_fs_read(neff_path, NEFF_BYTES_MAX, &bytes, &count, &err) == 0, err.text);
+    rounds_require(nrt.nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "") == NRT_SUCCESS, "nrt_init");
+    rounds_require(nrt.nrt_load(bytes, count, 0, 1, &model) == NRT_SUCCESS, "nrt_load");
+    rounds_require(nrt.nrt_get_model_tensor_info(model, &info) == NRT_SUCCESS, "tensor info");
+    rounds_require(nrt.nrt_allocate_tensor_set(&inputs) == NRT_SUCCESS, "tensor set");
+    rounds_require(nrt.nrt_allocate_tensor_set(&outputs) == NRT_SUCCESS, "tensor set");
     for (i = 0; i < info->tensor_count; i++) {
         const nrt_tensor_info_t *tensor = &info->tensor_array[i];
         nrt_tensor_t *made = NULL;
 
-        require(nrt.nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, tensor->size, tensor->name,
-                                        &made) == NRT_SUCCESS,
-                "tensor");
-        require(nrt.nrt_add_tensor_to_tensor_set(tensor->usage == NRT_TENSOR_USAGE_INPUT ? inputs
-                                                                                         : outputs,
-                                                 tensor->name, made) == NRT_SUCCESS,
-                "tensor set");
+        rounds_require(nrt.nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, tensor->size,
+                                               tensor->name, &made) == NRT_SUCCESS,
+                       "tensor");
+        rounds_require(nrt.nrt_add_tensor_to_tensor_set(
+                           tensor->usage == NRT_TENSOR_USAGE_INPUT ? inputs : outputs, tensor->name,
+                           made) == NRT_SUCCESS,
+                       "tensor set");
     }
     (void)rounds_pin(0);
     observed_send(child, 0);
@@ -81,7 +74,7 @@ static int child_executes(struct observed *child, void *ctx)
         uint64_t begin = rounds_cpu_ns();
 
         for (i = 0; i < EXECUTIONS; i++) {
-            require(nrt.nrt_execute(model, inputs, outputs) == NRT_SUCCESS, "nrt_execute");
+            rounds_require(nrt.nrt_execute(model, inputs, outputs) == NRT_SUCCESS, "nrt_execute");
         }
         observed_send(child, rounds_cpu_ns() - begin);
     }
@@ -142,7 +135,7 @@ static int compare_ticks(const void *a, const void *b)
 /* ns that the two calls of an execution take, the clock's own included; ctx: NEURON_HOOKS. */
 static double measure_calls(void *ctx)
 {
-    static uint64_t samples[CALLS];
+    static uint64_t samples[CALLS_MAX];
     static char from[MOVED_BYTES];
     static char to[MOVED_BYTES];
     uint32_t kind = ntk_raw_clock_kind();
@@ -152,7 +145,7 @@ static double measure_calls(void *ctx)
     uint64_t i;
 
     (void)setenv("NEURON_HOOKS", ctx, 1);
-    require(bench_so_attach() == 0, "cannot attach");
+    rounds_require(bench_so_attach() == 0, "cannot attach");
     for (i = 0; i < CALLS; i++) {
         uint64_t before = ntk_raw_clock_now(kind);
 
@@ -197,9 +190,9 @@ static void report_calls(const char *folder, double execute_ns)
     for (i = 0; i < MODES; i++) {
         rounds_print(&calls[i], "ns");
     }
-    (void)rounds_print_value(
-        "M4 cost of the hooks, their calls by themselves",
-        (rounds_median(&calls[2]) - rounds_median(&calls[0])) / execute_ns * 100, "%", 1, 0);
+    rounds_print_value("M4 cost of the hooks, their calls by themselves",
+                       (rounds_median(&calls[2]) - rounds_median(&calls[0])) / execute_ns * 100,
+                       "%", 1, 0);
 }
 
 int main(int argc, char **argv)
@@ -224,10 +217,7 @@ int main(int argc, char **argv)
     rounds_options(argc, argv);
     neff_path = path;
     made = test_run_program(make, NULL);
-    if (made.exit_code != 0) {
-        (void)fprintf(stderr, "bench_execute: %s", made.err);
-        return 1;
-    }
+    rounds_require(made.exit_code == 0, made.err);
     test_run_fini(&made);
     for (set = 0; set < SETS; set++) {
         run_set(all);
@@ -236,14 +226,13 @@ int main(int argc, char **argv)
         qsort(all[i].values, SETS, sizeof(double), compare);
         rounds_print(&all[i], "ns");
     }
-    (void)rounds_print_ratio("   counters / off", &all[1], &all[0], 0);
-    (void)rounds_print_ratio("   counters and events / off", &all[2], &all[0], 0);
+    rounds_print_ratio("   counters / off", &all[1], &all[0], 0);
+    rounds_print_ratio("   counters and events / off", &all[2], &all[0], 0);
     by_min = rounds_min(&all[2]) / rounds_min(&all[0]) - 1;
     by_median = rounds_median(&all[2]) / rounds_median(&all[0]) - 1;
-    (void)rounds_print_value("M4 cost of the hooks, the better of minimum and median",
-                             (by_min < by_median ? by_min : by_median) * 100, "%", 1, 0);
+    rounds_print_best("M4 cost of the hooks", by_min * 100, by_median * 100, "%", 1, 0);
     report_calls(folder, rounds_min(&all[0]));
     free(path);
     test_scratch_destroy(folder);
-    return 0;
+    return rounds_result();
 }

@@ -19,8 +19,8 @@
 #include "tests/support/scratch.h"
 
 #define ROUND_COUNT 7
-#define STEPS 50000
-#define PACKED_SLICES 500000
+#define STEPS ROUNDS_SIZE(50000, 500)
+#define PACKED_SLICES ROUNDS_SIZE(500000, 5000)
 #define PATH_BYTES 1024
 
 #define PERFETTO_TARGET_NS 50.0
@@ -28,14 +28,6 @@
 
 static const struct ntk_export *export;
 static char folder[PATH_BYTES];
-
-static void require(int condition, const char *what)
-{
-    if (!condition) {
-        (void)fprintf(stderr, "bench_export: %s\n", what);
-        exit(1);
-    }
-}
 
 static int count_row(void *ctx, const void *row)
 {
@@ -51,7 +43,7 @@ static uint64_t count_rows(const struct ntk_table *tables, size_t table_count)
     uint64_t count = 0;
 
     for (size_t t = 0; t < table_count; t++) {
-        require(tables[t].rows(export, count_row, &count) == 0, "cannot count rows");
+        rounds_require(tables[t].rows(export, count_row, &count) == 0, "cannot count rows");
     }
     return count;
 }
@@ -61,13 +53,13 @@ static uint64_t count_events(void)
 {
     uint64_t count = 0;
 
-    require(ntk_rows_instructions(export, count_row, &count) == 0 &&
-                ntk_rows_packets(export, count_row, &count) == 0 &&
-                ntk_rows_rates(export, count_row, &count) == 0 &&
-                ntk_rows_throttles(export, count_row, &count) == 0 &&
-                ntk_rows_pending(export, count_row, &count) == 0 &&
-                ntk_rows_semaphores(export, count_row, &count) == 0,
-            "cannot count events");
+    rounds_require(ntk_rows_instructions(export, count_row, &count) == 0 &&
+                       ntk_rows_packets(export, count_row, &count) == 0 &&
+                       ntk_rows_rates(export, count_row, &count) == 0 &&
+                       ntk_rows_throttles(export, count_row, &count) == 0 &&
+                       ntk_rows_pending(export, count_row, &count) == 0 &&
+                       ntk_rows_semaphores(export, count_row, &count) == 0,
+                   "cannot count events");
     return count;
 }
 
@@ -82,7 +74,7 @@ static uint64_t bytes_below(const char *path)
     }
     (void)snprintf(command, sizeof command, "du -sb '%s'", path);
     FILE *pipe = popen(command, "r"); // NOLINT(cert-env33-c): a path of our own
-    require(pipe && fscanf(pipe, "%lu", &bytes_count) == 1, "du");
+    rounds_require(pipe && fscanf(pipe, "%lu", &bytes_count) == 1, "du");
     (void)pclose(pipe);
     return bytes_count;
 }
@@ -106,7 +98,7 @@ static double write_format(void *ctx)
     uint64_t begin = rounds_cpu_ns();
 
     path_of(subject, path, sizeof path);
-    require(subject->format->write(export, path, &err) == 0, err.text);
+    rounds_require(subject->format->write(export, path, &err) == 0, err.text);
     uint64_t end = rounds_cpu_ns();
     subject->bytes_count = bytes_below(path);
     return (double)(end - begin) / (double)subject->unit_count;
@@ -123,14 +115,14 @@ static double write_bytes(void *ctx)
     uint64_t begin = rounds_cpu_ns();
 
     (void)snprintf(path, sizeof path, "%s/floor", folder);
-    require(ntk_sink_open(&sink, path, &err) == 0, err.text);
+    rounds_require(ntk_sink_open(&sink, path, &err) == 0, err.text);
     for (uint64_t left = subject->bytes_count; left;) {
         size_t now = left < sizeof block ? (size_t)left : sizeof block;
         ntk_buf_add(&sink.buf, block, now);
         (void)ntk_sink_step(&sink);
         left -= now;
     }
-    require(ntk_sink_commit(&sink, &err) == 0, err.text);
+    rounds_require(ntk_sink_commit(&sink, &err) == 0, err.text);
     return (double)(rounds_cpu_ns() - begin) / (double)subject->unit_count;
 }
 
@@ -196,7 +188,6 @@ int main(int argc, char **argv)
     struct ntk_err err = { 0 };
     struct ntff_big big = { .steps = STEPS, .cores = 1 };
     size_t table_count;
-    int good = 1;
 
     rounds_options(argc, argv);
     test_scratch_in_memory();
@@ -205,11 +196,11 @@ int main(int argc, char **argv)
     (void)snprintf(path, sizeof path, "%s/bench.ntff", folder);
     const char *other = getenv("NTK_BENCH_NTFF");
     const char *other_neff = getenv("NTK_BENCH_NEFF");
-    require(other || ntff_big_write(path, &big) == 0, "cannot write a capture");
-    require(ntk_ntff_open(other ? other : path, &ntff, &err) == 0, err.text);
-    require(!other_neff || ntk_neff_open(other_neff, &neff, &err) == 0, err.text);
-    require(ntk_trace_create_from_ntff(ntff, neff, NULL, NULL, &trace, &err) == 0, err.text);
-    require(ntk_export_create(trace, "bench", path, &made) == 0, "no memory");
+    rounds_require(other || ntff_big_write(path, &big) == 0, "cannot write a capture");
+    rounds_require(ntk_ntff_open(other ? other : path, &ntff, &err) == 0, err.text);
+    rounds_require(!other_neff || ntk_neff_open(other_neff, &neff, &err) == 0, err.text);
+    rounds_require(ntk_trace_create_from_ntff(ntff, neff, NULL, NULL, &trace, &err) == 0, err.text);
+    rounds_require(ntk_export_create(trace, "bench", path, &made) == 0, "no memory");
     export = made;
     for (int i = 0; i < COUNT; i++) {
         const struct ntk_table *tables =
@@ -231,20 +222,20 @@ int main(int argc, char **argv)
     for (int i = 0; i < COUNT; i++) {
         char name[64];
         (void)snprintf(name, sizeof name, "%s: bytes per row", names[i]);
-        (void)rounds_print_value(
-            name, (double)formats[i].bytes_count / (double)formats[i].unit_count, "B", 0, 0);
+        rounds_print_value(name, (double)formats[i].bytes_count / (double)formats[i].unit_count,
+                           "B", 0, 0);
         (void)snprintf(name, sizeof name, "%s over its bytes", names[i]);
-        (void)rounds_print_ratio(name, &subjects[2 * i], &subjects[2 * i + 1], 0);
+        rounds_print_ratio(name, &subjects[2 * i], &subjects[2 * i + 1], 0);
     }
-    good &= rounds_print_ratio("perfetto over protobuf-c", &subjects[0], &subjects[2 * COUNT], 0.5);
-    good &= rounds_print_value("perfetto per span or counter", rounds_min(&subjects[0]), "ns",
-                               PERFETTO_TARGET_NS, 0);
-    good &= rounds_print_value("chrome per span or counter", rounds_min(&subjects[2]), "ns",
-                               CHROME_TARGET_NS, 0);
+    rounds_print_ratio("perfetto over protobuf-c", &subjects[0], &subjects[2 * COUNT], 0.5);
+    rounds_print_best("perfetto per span or counter", rounds_min(&subjects[0]),
+                      rounds_median(&subjects[0]), "ns", PERFETTO_TARGET_NS, 0);
+    rounds_print_best("chrome per span or counter", rounds_min(&subjects[2]),
+                      rounds_median(&subjects[2]), "ns", CHROME_TARGET_NS, 0);
     ntk_export_destroy(made);
     ntk_trace_destroy(trace);
     ntk_neff_close(neff);
     ntk_ntff_close(ntff);
     test_scratch_destroy(scratch);
-    return good ? 0 : 1;
+    return rounds_result();
 }

@@ -1,19 +1,27 @@
 #!/bin/bash
 # bench_hosts - what neuron-top takes to show 64 hosts for ten seconds, and whether each round had a new report of each.
-set -euo pipefail
-here=$(cd "$(dirname "$0")" && pwd)
-command -v python3 >/dev/null && command -v jq >/dev/null || exit 77
-scratch=$(mktemp -d)
-trap 'kill "$fakes" 2>/dev/null || true; rm -rf "$scratch"' EXIT
-cd "$scratch"
-"$NTK_BIN_DIR/neuron-monitor" --once --period 100ms >report
-python3 "$here/../top/fake_agents.py" report $(yes good | head -64) >ports &
+. "$(dirname "$0")/lib.sh"
+needs neuron-monitor neuron-bench neuron-top python3 jq
+hosts=$(size 64 4)
+frames=$(size 11 2)
+neuron-monitor --once --period 100ms >report
+neuron-bench machine >/dev/null
+neuron-monitor --once --period 100ms >machine
+mapfile -t modes < <(seq "$hosts" | sed 's/.*/good/')
+python3 "$NTK_SOURCE_DIR/tests/top/fake_agents.py" report machine "${modes[@]}" >ports 2>fakes.err &
 fakes=$!
-until grep -sx end ports >/dev/null; do sleep 0.05; done
+pids+=("$fakes")
+until grep -sx end ports >/dev/null; do
+    kill -0 "$fakes" 2>/dev/null || fail "fake_agents.py exited: $(tail -1 fakes.err)"
+    sleep 0.05
+done
 sed '/end/d; s/^/127.0.0.1:/' ports >hosts
 TIMEFORMAT='%R %U %S'
-{ time "$NTK_BIN_DIR/neuron-top" --hosts hosts --json --batch --count 11 >frames; } 2>times
-read -r real user system <times
-jq -s -r --arg real "$real" --arg cpu "$(awk '{ print $2 + $3 }' times)" --arg bytes "$(wc -c <report)" '
-    "64 hosts, reports of \($bytes) bytes, \(length) frames in \($real) s: \($cpu) s of CPU, " +
-    "\([.[] | .hosts | map(.reports) | max - min] | max) reports between the first and the last host"' frames
+{ time neuron-top --hosts hosts --json --batch --delay "$(size 1 0.2)" --count "$frames" >frames; } 2>times
+read -r real user system < <(tail -1 times)
+[ "$(wc -l <frames)" = "$frames" ] || fail "neuron-top wrote $(wc -l <frames) of $frames frames: $(head -1 times)"
+figure "$hosts hosts, reports of $(wc -c <report) bytes, $frames frames" "$real" s
+figure "$hosts hosts, CPU time" "$(awk -v u="$user" -v s="$system" 'BEGIN { print u + s }')" s
+figure "$hosts hosts, reports between the first and the last" \
+    "$(jq -s '[.[] | .hosts | map(.reports) | max - min] | max' frames)" ""
+result

@@ -11,8 +11,8 @@
 #include "tests/bench/rounds.h"
 #include "tests/support/scratch.h"
 
-#define EXECUTIONS 20000
-#define CALLS 2000000
+#define EXECUTIONS ROUNDS_SIZE(20000, 200)
+#define CALLS ROUNDS_SIZE(2000000, 2000)
 #define ROUND_COUNT 15
 
 struct runtime {
@@ -29,8 +29,7 @@ static void open_runtime(struct runtime *runtime, const char *path)
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 
     if (!library) {
-        (void)fprintf(stderr, "bench_interpose: %s\n", dlerror());
-        exit(1);
+        rounds_require(0, dlerror());
     }
 #define FIND(name) *(void **)&runtime->name = dlsym(library, "nrt_" #name)
     FIND(init);
@@ -38,12 +37,10 @@ static void open_runtime(struct runtime *runtime, const char *path)
     FIND(load);
     FIND(execute);
     *(void **)&runtime->memset = dlsym(library, "nrt_tensor_memset");
-    if (!runtime->execute || !runtime->memset ||
-        runtime->init(NRT_FRAMEWORK_TYPE_NO_FW, "", "") != NRT_SUCCESS ||
-        runtime->load("", 0, 0, 1, &runtime->model) != NRT_SUCCESS) {
-        (void)fprintf(stderr, "bench_interpose: %s is no runtime\n", path);
-        exit(1);
-    }
+    rounds_require(runtime->execute && runtime->memset &&
+                       runtime->init(NRT_FRAMEWORK_TYPE_NO_FW, "", "") == NRT_SUCCESS &&
+                       runtime->load("", 0, 0, 1, &runtime->model) == NRT_SUCCESS,
+                   "not a runtime");
 }
 
 static double measure_execute(void *ctx)
@@ -60,9 +57,10 @@ static double measure_execute(void *ctx)
 static double measure_passed_on(void *ctx)
 {
     const struct runtime *runtime = ctx;
+    const int count = CALLS;
     uint64_t begin = rounds_cpu_ns();
 
-    for (int i = 0; i < CALLS; i++) {
+    for (int i = 0; i < count; i++) {
         (void)runtime->memset(NULL, 0, 0, 0);
     }
     return (double)(rounds_cpu_ns() - begin) / CALLS;
@@ -79,7 +77,6 @@ int main(int argc, char **argv)
         { .name = "the same, passed on unseen", .measure = measure_passed_on, .ctx = &hooked },
     };
     char *folder = test_scratch_create();
-    int is_good;
 
     rounds_options(argc, argv);
     (void)rounds_pin(0);
@@ -91,13 +88,13 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++) {
         rounds_print(&subjects[i], "ns");
     }
-    is_good = rounds_print_ratio("M4 a call of 10 us, with the hooks around the runtime",
-                                 &subjects[1], &subjects[0], 1.01);
-    (void)rounds_print_value("   what they add to it",
-                             rounds_median(&subjects[1]) - rounds_median(&subjects[0]), "ns", 0, 0);
-    (void)rounds_print_value("   what they add to a call that is passed on",
-                             rounds_median(&subjects[3]) - rounds_median(&subjects[2]), "ns", 0, 0);
+    rounds_print_ratio("M4 a call of 10 us, with the hooks around the runtime", &subjects[1],
+                       &subjects[0], 1.01);
+    rounds_print_value("   what they add to it",
+                       rounds_median(&subjects[1]) - rounds_median(&subjects[0]), "ns", 0, 0);
+    rounds_print_value("   what they add to a call that is passed on",
+                       rounds_median(&subjects[3]) - rounds_median(&subjects[2]), "ns", 0, 0);
     hooked.close();
     test_scratch_destroy(folder);
-    return is_good ? 0 : 1;
+    return rounds_result();
 }

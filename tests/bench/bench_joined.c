@@ -18,24 +18,16 @@
 #include "tests/support/rank_world.h"
 #include "tests/support/scratch.h"
 
-#define RANKS 512
+#define RANKS ROUNDS_SIZE(512, 64)
 #define PER_HOST 32
 #define RUNS 7 /* executions between two collectives */
-#define COLLECTIVES 2000
+#define COLLECTIVES ROUNDS_SIZE(2000, 40)
 #define SMALLER 4 /* so many times fewer in the other job */
 #define ROUND_COUNT 3
 #define MEMORY_TARGET_MIB 256.0
 #define GROWTH_TARGET 1.2
 #define FLOOR_TARGET 3.0
 #define MIB (1024.0 * 1024.0)
-
-static void require(int condition, const char *what)
-{
-    if (!condition) {
-        (void)fprintf(stderr, "bench_joined: %s\n", what);
-        exit(1);
-    }
-}
 
 struct job {
     char *folder;
@@ -57,8 +49,8 @@ static struct job job_write(const char *below, const char *name, uint32_t collec
     struct rank_world_sums sums;
     struct job job = { .folder = test_scratch_path(below, name) };
 
-    require(mkdir(job.folder, 0755) == 0 && rank_world_write(&world, job.folder, &sums),
-            "cannot write the traces");
+    rounds_require(mkdir(job.folder, 0755) == 0 && rank_world_write(&world, job.folder, &sums),
+                   "cannot write the traces");
     job.bytes = world.bytes;
     return job;
 }
@@ -76,14 +68,14 @@ static double analyze(void *ctx)
     uint64_t start = rounds_now_ns();
     (void)fflush(NULL);
     pid_t pid = fork();
-    require(pid >= 0, "fork");
+    rounds_require(pid >= 0, "fork");
     if (pid == 0) {
         (void)setenv("TMPDIR", job->folder, 1);
         (void)!freopen("/dev/null", "w", stdout);
         (void)execl(program, program, "analyze", "-d", job->folder, "joined", (char *)NULL);
         _exit(127);
     }
-    require(wait4(pid, &status, 0, &usage) == pid && status == 0, "neuron-profile analyze");
+    rounds_require(wait4(pid, &status, 0, &usage) == pid && status == 0, "neuron-profile analyze");
     job->memory_mib = (double)usage.ru_maxrss / 1024;
     return (double)(rounds_now_ns() - start) / (double)job->bytes;
 }
@@ -101,15 +93,15 @@ static double unpack(void *ctx)
     uint64_t events = 0;
     uint64_t start = rounds_now_ns();
 
-    require(ntk_session_find(job->folder, &paths, NULL) == 0, "no folders");
+    rounds_require(ntk_session_find(job->folder, &paths, NULL) == 0, "no folders");
     ntk_vec_each(char *, path, &paths) {
         char *file = test_scratch_path(*path, "ntrace.pb");
 
-        require(ntk_ntrace_each(file, piece_take, &events, NULL) == 0, "a trace");
+        rounds_require(ntk_ntrace_each(file, piece_take, &events, NULL) == 0, "a trace");
         free(file);
     }
     ntk_session_paths_fini(&paths);
-    require(events > 0, "no events");
+    rounds_require(events > 0, "no events");
     return (double)(rounds_now_ns() - start) / (double)job->bytes;
 }
 
@@ -118,7 +110,6 @@ int main(int argc, char **argv)
     const char *asked = getenv("NTK_BENCH_COLLECTIVES");
     uint32_t collectives = asked ? (uint32_t)strtoul(asked, NULL, 10) : COLLECTIVES;
     char *scratch = test_scratch_create();
-    int good = 1;
 
     rounds_options(argc, argv);
     struct job small = job_write(scratch, "small", collectives / SMALLER);
@@ -130,16 +121,15 @@ int main(int argc, char **argv)
 
     rounds_run(subjects, 2, ROUND_COUNT);
     (void)analyze(&small);
-    (void)rounds_print_value("traces of 512 ranks", (double)large.bytes / MIB, "MiB", 0, 0);
+    rounds_print_value("traces of 512 ranks", (double)large.bytes / MIB, "MiB", 0, 0);
     rounds_print(&subjects[0], "ns/byte");
     rounds_print(&subjects[1], "ns/byte");
-    good &= rounds_print_ratio("ranks joined / pieces unpacked", &subjects[1], &subjects[0],
-                               FLOOR_TARGET);
-    good &= rounds_print_value("memory", large.memory_mib, "MiB", MEMORY_TARGET_MIB, 0);
-    good &= rounds_print_value("memory / that of a fourth of the traces",
-                               large.memory_mib / small.memory_mib, "x", GROWTH_TARGET, 0);
+    rounds_print_ratio("ranks joined / pieces unpacked", &subjects[1], &subjects[0], FLOOR_TARGET);
+    rounds_print_value("memory", large.memory_mib, "MiB", MEMORY_TARGET_MIB, 0);
+    rounds_print_value("memory / that of a fourth of the traces",
+                       large.memory_mib / small.memory_mib, "x", GROWTH_TARGET, 0);
     test_scratch_destroy(scratch);
     free(small.folder);
     free(large.folder);
-    return good ? 0 : 1;
+    return rounds_result();
 }

@@ -32,21 +32,13 @@
 #include "tests/support/scratch.h"
 
 #define MIB ((size_t)1 << 20)
-#define BLOCK_BYTES (16 * MIB) /* compressed once, then repeated */
-#define CONSTANT_BYTES (32 * MIB)
+#define BLOCK_BYTES ROUNDS_SIZE(16 * MIB, MIB) /* compressed once, then repeated */
+#define CONSTANT_BYTES (2 * BLOCK_BYTES)
 #define ROUND_COUNT 3
 #define TAR_BLOCK 512U
 #define INFLATE_BYTES (64U << 10)
 
 static const char *neff_path;
-
-static void require(int condition, const char *what)
-{
-    if (!condition) {
-        (void)fprintf(stderr, "bench_load: %s\n", what);
-        _exit(1);
-    }
-}
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
@@ -67,7 +59,7 @@ static void put(struct gzip *gzip, const void *bytes, size_t count)
     while (count > 0) {
         ssize_t put = write(gzip->fd, from, count);
 
-        require(put > 0, "cannot write the NEFF");
+        rounds_require(put > 0, "cannot write the NEFF");
         from += put;
         count -= (size_t)put;
     }
@@ -80,13 +72,13 @@ static uint8_t *squeeze(struct gzip *gzip, const void *bytes, size_t count, int 
     size_t room = deflateBound(&gzip->stream, count) + 64;
     uint8_t *out = malloc(room);
 
-    require(out != NULL, "no memory");
+    rounds_require(out != NULL, "no memory");
     gzip->stream.next_in = (Bytef *)(uintptr_t)bytes;
     gzip->stream.avail_in = (uInt)count;
     gzip->stream.next_out = out;
     gzip->stream.avail_out = (uInt)room;
     (void)deflate(&gzip->stream, flush);
-    require(gzip->stream.avail_in == 0 && gzip->stream.avail_out > 0, "deflate");
+    rounds_require(gzip->stream.avail_in == 0 && gzip->stream.avail_out > 0, "deflate");
     *out_count = room - gzip->stream.avail_out;
     return out;
 }
@@ -134,7 +126,7 @@ static float *weights_make(void)
     float *weights = malloc(BLOCK_BYTES);
     uint64_t state = 88172645463325252ULL;
 
-    require(weights != NULL, "no memory");
+    rounds_require(weights != NULL, "no memory");
     for (size_t i = 0; i < BLOCK_BYTES / sizeof *weights; i++) {
         double u[2];
 
@@ -176,11 +168,11 @@ static void members_make(size_t constant_count, struct ntk_tar *out_tar,
         (void)ntk_neff_kernel_constant(kernel, name, NTK_DTYPE_FLOAT32, 1, (uint64_t[]){ 1 },
                                        &(float){ 0 });
     }
-    require(ntk_neff_build_bytes(build, &bytes, &count, &err) == 0, err.text);
-    require(ntk_neff_read_header(bytes, count, out_header, &err) == 0, err.text);
-    require(ntk_tar_read(bytes + out_header->header_size, (size_t)out_header->data_size, &limits,
-                         out_tar, &err) == 0,
-            err.text);
+    rounds_require(ntk_neff_build_bytes(build, &bytes, &count, &err) == 0, err.text);
+    rounds_require(ntk_neff_read_header(bytes, count, out_header, &err) == 0, err.text);
+    rounds_require(ntk_tar_read(bytes + out_header->header_size, (size_t)out_header->data_size,
+                                &limits, out_tar, &err) == 0,
+                   err.text);
     ntk_neff_build_destroy(build);
     free(bytes);
 }
@@ -212,7 +204,7 @@ static char *definition_make(const struct ntk_tar_member *member)
         }
     }
     ntk_buf_add(&text, "", 1);
-    require(ntk_buf_ok(&text), "no memory");
+    rounds_require(ntk_buf_ok(&text), "no memory");
     return (char *)ntk_buf_take(&text, NULL);
 }
 
@@ -257,13 +249,13 @@ static void header_finish(struct gzip *gzip, const struct ntk_neff_header *from)
     memcpy(header.tpb_per_node, from->tpb_per_node, sizeof header.tpb_per_node);
     memcpy(header.uuid, from->uuid, sizeof header.uuid);
     (void)snprintf(header.name, sizeof header.name, "weights");
-    require(ntk_fs_read(neff_path, SIZE_MAX / 2, &bytes, &count, &err) == 0, err.text);
+    rounds_require(ntk_fs_read(neff_path, SIZE_MAX / 2, &bytes, &count, &err) == 0, err.text);
     header.data_size = count - NTK_NEFF_HEADER_BYTES;
-    require(EVP_Digest(bytes + NTK_NEFF_HEADER_BYTES, header.data_size, header.hash, NULL,
-                       EVP_md5(), NULL),
-            "MD5");
+    rounds_require(EVP_Digest(bytes + NTK_NEFF_HEADER_BYTES, header.data_size, header.hash, NULL,
+                              EVP_md5(), NULL),
+                   "MD5");
     free(bytes);
-    require(pwrite(gzip->fd, &header, sizeof header, 0) == sizeof header, "cannot write");
+    rounds_require(pwrite(gzip->fd, &header, sizeof header, 0) == sizeof header, "cannot write");
 }
 
 /* Returns the size of the file. */
@@ -280,9 +272,10 @@ static uint64_t file_make(size_t constant_count)
     uint32_t block_crc = (uint32_t)crc32_z(0, (const Bytef *)block, BLOCK_BYTES);
 
     members_make(constant_count, &tar, &header);
-    require(gzip.fd >= 0, "cannot create the NEFF");
-    require(deflateInit2(&gzip.stream, 6, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) == Z_OK,
-            "deflate");
+    rounds_require(gzip.fd >= 0, "cannot create the NEFF");
+    rounds_require(deflateInit2(&gzip.stream, 6, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) ==
+                       Z_OK,
+                   "deflate");
     squeezed = squeeze(&gzip, block, BLOCK_BYTES, Z_FULL_FLUSH, &squeezed_count);
     put(&gzip, (char[NTK_NEFF_HEADER_BYTES]){ 0 }, NTK_NEFF_HEADER_BYTES);
     put(&gzip, gzip_head, sizeof gzip_head);
@@ -329,7 +322,7 @@ static void inflate_all(const uint8_t *bytes, size_t count, EVP_MD_CTX *hash)
     size_t done = NTK_NEFF_HEADER_BYTES + 10; /* without gzip's own header */
     int ret = Z_OK;
 
-    require(inflateInit2(&stream, -MAX_WBITS) == Z_OK, "inflate");
+    rounds_require(inflateInit2(&stream, -MAX_WBITS) == Z_OK, "inflate");
     if (hash) {
         (void)EVP_DigestUpdate(hash, bytes + NTK_NEFF_HEADER_BYTES, 10);
     }
@@ -348,7 +341,7 @@ static void inflate_all(const uint8_t *bytes, size_t count, EVP_MD_CTX *hash)
         }
         done += block;
     }
-    require(ret == Z_STREAM_END, "inflate");
+    rounds_require(ret == Z_STREAM_END, "inflate");
     (void)inflateEnd(&stream);
 }
 
@@ -362,15 +355,16 @@ static uint64_t floor_run(bool with_hash)
     size_t count = 0;
     struct ntk_err err = { 0 };
 
-    require(ntk_fs_read(neff_path, SIZE_MAX / 2, &bytes, &count, &err) == 0, err.text);
+    rounds_require(ntk_fs_read(neff_path, SIZE_MAX / 2, &bytes, &count, &err) == 0, err.text);
     if (with_hash) {
         hash = EVP_MD_CTX_new();
-        require(hash && EVP_DigestInit_ex(hash, EVP_md5(), NULL), "MD5");
+        rounds_require(hash && EVP_DigestInit_ex(hash, EVP_md5(), NULL), "MD5");
     }
     inflate_all(bytes, count, hash);
     if (hash) {
-        require(EVP_DigestFinal_ex(hash, digest, NULL) && memcmp(digest, bytes + 172, 16) == 0,
-                "the NEFF has another hash");
+        rounds_require(EVP_DigestFinal_ex(hash, digest, NULL) &&
+                           memcmp(digest, bytes + 172, 16) == 0,
+                       "the NEFF has another hash");
     }
     EVP_MD_CTX_free(hash);
     begin = rounds_cpu_ns() - begin;
@@ -387,7 +381,7 @@ static uint64_t status_bytes(const char *key)
     const char *line;
 
     (void)close(fd);
-    require(count > 0, "/proc/self/status");
+    rounds_require(count > 0, "/proc/self/status");
     text[count] = '\0';
     line = strstr(text, key);
     return line ? strtoull(line + strlen(key), NULL, 10) << 10 : 0;
@@ -398,7 +392,7 @@ static void peak_reset(void)
 {
     int fd = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
 
-    require(fd >= 0 && write(fd, "5", 1) == 1, "/proc/self/clear_refs");
+    rounds_require(fd >= 0 && write(fd, "5", 1) == 1, "/proc/self/clear_refs");
     (void)close(fd);
 }
 
@@ -412,15 +406,15 @@ static uint64_t load_run(bool with_hash, uint64_t *out_grown)
     struct ntk_err err = { 0 };
 
     setenv("NEURON_RT_VALIDATE_HASH", with_hash ? "1" : "0", 1);
-    require(ntk_nrt_open(&nrt, &err) == 0, err.text);
-    require(nrt.nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "") == NRT_SUCCESS, "nrt_init");
+    rounds_require(ntk_nrt_open(&nrt, &err) == 0, err.text);
+    rounds_require(nrt.nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "") == NRT_SUCCESS, "nrt_init");
     uint64_t begin = rounds_cpu_ns();
-    require(ntk_fs_read(neff_path, SIZE_MAX / 2, &bytes, &count, &err) == 0, err.text);
+    rounds_require(ntk_fs_read(neff_path, SIZE_MAX / 2, &bytes, &count, &err) == 0, err.text);
     uint64_t elapsed = rounds_cpu_ns() - begin;
     peak_reset();
     uint64_t before = status_bytes("VmRSS:");
     begin = rounds_cpu_ns();
-    require(nrt.nrt_load(bytes, count, 0, 1, &model) == NRT_SUCCESS, "nrt_load");
+    rounds_require(nrt.nrt_load(bytes, count, 0, 1, &model) == NRT_SUCCESS, "nrt_load");
     elapsed += rounds_cpu_ns() - begin;
     *out_grown = status_bytes("VmHWM:") - before;
     free(bytes);
@@ -455,7 +449,7 @@ static double measure(void *ctx)
     if (grown_max < grown) {
         grown_max = grown;
     }
-    require(observed_finish(&child, 0) == 0, "a child failed");
+    rounds_require(observed_finish(&child, 0) == 0, "a child failed");
     test_scratch_destroy(home);
     return elapsed;
 }
@@ -470,18 +464,17 @@ int main(int argc, char **argv)
         [FLOOR] = { .name = "read, inflate" },
     };
     const char *wish = getenv("NTK_BENCH_LOAD_MIB");
-    size_t mib = wish ? strtoul(wish, NULL, 10) : 256;
+    size_t mib = wish ? strtoul(wish, NULL, 10) : ROUNDS_SIZE(256, 2);
     size_t constant_count = mib * MIB / CONSTANT_BYTES;
     /* Shared memory where the machine has it: what a disk does is not the question. */
     int shm = access("/dev/shm", W_OK) == 0 ? setenv("TMPDIR", "/dev/shm", 1) : 0;
     char *folder = test_scratch_create();
     char *path = test_scratch_path(folder, "weights.neff");
     uint64_t file_bytes;
-    int good;
 
     (void)shm;
     rounds_options(argc, argv);
-    require(constant_count > 0 && mib <= 4096, "NTK_BENCH_LOAD_MIB is 32 to 4096");
+    rounds_require(constant_count > 0 && mib <= 4096, "NTK_BENCH_LOAD_MIB must be 32 to 4096");
     neff_path = path;
     file_bytes = file_make(constant_count);
     for (int i = 0; i < SUBJECTS; i++) {
@@ -489,19 +482,17 @@ int main(int argc, char **argv)
         all[i].ctx = &numbers[i];
     }
     rounds_run(all, SUBJECTS, ROUND_COUNT);
-    (void)rounds_print_value("constants", (double)(constant_count * CONSTANT_BYTES) / MIB, "MiB", 0,
-                             0);
-    (void)rounds_print_value("file", (double)file_bytes / MIB, "MiB", 0, 0);
+    rounds_print_value("constants", (double)(constant_count * CONSTANT_BYTES) / MIB, "MiB", 0, 0);
+    rounds_print_value("file", (double)file_bytes / MIB, "MiB", 0, 0);
     for (int i = 0; i < SUBJECTS; i++) {
         rounds_print(&all[i], "ms");
     }
-    good = rounds_print_ratio("   load, hash checked / read, inflate, hash", &all[LOAD_HASH],
-                              &all[FLOOR_HASH], 1.3);
-    good &= rounds_print_ratio("   load / read, inflate", &all[LOAD], &all[FLOOR], 1.3);
-    good &= rounds_print_value("   peak memory beside the caller's bytes / constants",
-                               (double)grown_max / (double)(constant_count * CONSTANT_BYTES), "x",
-                               1.1, 0);
+    rounds_print_ratio("   load, hash checked / read, inflate, hash", &all[LOAD_HASH],
+                       &all[FLOOR_HASH], 1.3);
+    rounds_print_ratio("   load / read, inflate", &all[LOAD], &all[FLOOR], 1.3);
+    rounds_print_value("   peak memory beside the caller's bytes / constants",
+                       (double)grown_max / (double)(constant_count * CONSTANT_BYTES), "x", 1.1, 0);
     free(path);
     test_scratch_destroy(folder);
-    return good ? 0 : 1;
+    return rounds_result();
 }

@@ -15,7 +15,7 @@
 #include "top/ls/read.h"
 
 #define DEVICES 16
-#define CALLS 20 /* per round */
+#define CALLS ROUNDS_SIZE(20, 1) /* per round */
 
 struct bench {
     char *folder;
@@ -32,10 +32,7 @@ static void read_file(const char *root, const char *name)
 
     (void)snprintf(path, sizeof path, "%s/%s", root, name);
     fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || read(fd, text, sizeof text) < 0) {
-        fprintf(stderr, "cannot read %s\n", path);
-        exit(1);
-    }
+    rounds_require(fd >= 0 && read(fd, text, sizeof text) >= 0, path);
     close(fd);
 }
 
@@ -84,10 +81,8 @@ static double measure_call(void *ctx)
         struct ntk_ls_machine machine = { 0 };
         struct ntk_err err = { 0 };
 
-        if (ntk_ls_read(&options, &machine, &err) < 0 || machine.device_count != DEVICES) {
-            fprintf(stderr, "%s\n", err.text);
-            exit(1);
-        }
+        rounds_require(ntk_ls_read(&options, &machine, &err) == 0, err.text);
+        rounds_require(machine.device_count == DEVICES, "devices are missing");
         ntk_ls_machine_fini(&machine);
     }
     return (double)(rounds_now_ns() - begin) / CALLS;
@@ -102,10 +97,7 @@ static double measure_program(void *ctx)
     for (int call = 0; call < CALLS; call++) {
         struct test_run run = test_run_program(argv, bench->environment);
 
-        if (run.exit_code != 0) {
-            fprintf(stderr, "%s", run.err);
-            exit(1);
-        }
+        rounds_require(run.exit_code == 0, run.err);
         test_run_fini(&run);
     }
     return (double)(rounds_now_ns() - begin) / CALLS;
@@ -121,7 +113,6 @@ int main(int argc, char **argv)
         { .name = "neuron-ls", .measure = measure_program, .ctx = &bench },
     };
     struct test_run run;
-    int good;
 
     rounds_options(argc, argv);
     test_scratch_in_memory();
@@ -131,10 +122,7 @@ int main(int argc, char **argv)
     bench.environment[0] = bench.hooks;
     bench.environment[1] = "NEURON_SOFT_INSTANCE=trn2.48xlarge";
     run = test_run_program(machine, bench.environment);
-    if (run.exit_code != 0) {
-        fprintf(stderr, "%s", run.err);
-        return 1;
-    }
+    rounds_require(run.exit_code == 0, run.err);
     test_run_fini(&run);
 
     rounds_run(subjects, 3, 11);
@@ -143,9 +131,8 @@ int main(int argc, char **argv)
     }
     rounds_print_ratio("ntk_ls_read / loop over the files", &subjects[1], &subjects[0], 0);
     rounds_print_ratio("neuron-ls / loop over the files", &subjects[2], &subjects[0], 0);
-    good = rounds_print_value("neuron-ls, start to end", rounds_median(&subjects[2]) / 1e6, "ms",
-                              20, 0);
+    rounds_print_value("neuron-ls, start to end", rounds_median(&subjects[2]) / 1e6, "ms", 20, 0);
     test_scratch_destroy(bench.folder);
     free(bench.root);
-    return good ? 0 : 1;
+    return rounds_result();
 }

@@ -19,7 +19,8 @@
 #include "tests/support/scratch.h"
 
 #define ROUND_COUNT 9
-#define ROUND_NS_MIN 20000000 /* so many executions that a round is at least as long */
+#define ROUND_NS_MIN \
+    ROUNDS_SIZE(20000000, 1) /* so many executions that a round is at least as long */
 #define NEFF_BYTES_MAX (64u << 20)
 #define VARS_MAX 64
 #define SBUF_ROW_BYTES (192u << 10)
@@ -42,19 +43,11 @@ struct subject {
     int repeat;
 };
 
-static void require(int condition, const char *what)
-{
-    if (!condition) {
-        (void)fprintf(stderr, "bench_overhead: %s\n", what);
-        exit(1);
-    }
-}
-
 static void *memory_of(size_t bytes)
 {
     void *memory = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
 
-    require(memory != NULL, "out of memory");
+    rounds_require(memory != NULL, "out of memory");
     memset(memory, 0, (bytes + 4095) / 4096 * 4096);
     return memory;
 }
@@ -65,7 +58,8 @@ static double run_nrt(void *ctx)
     uint64_t start = rounds_cpu_ns();
 
     for (int i = 0; i < s->repeat; i++) {
-        require(s->nrt->nrt_execute(s->model, s->inputs, s->outputs) == NRT_SUCCESS, "nrt_execute");
+        rounds_require(s->nrt->nrt_execute(s->model, s->inputs, s->outputs) == NRT_SUCCESS,
+                       "nrt_execute");
     }
     return (double)(rounds_cpu_ns() - start) / s->repeat;
 }
@@ -79,9 +73,9 @@ static double run_engines(void *ctx)
     uint64_t start = rounds_cpu_ns();
 
     for (int i = 0; i < s->repeat; i++) {
-        require(ntk_engine_run(s->core, s->program, &options, &result, NULL) == 0 &&
-                    result.outcome == NTK_RUN_OK,
-                "the bare core");
+        rounds_require(ntk_engine_run(s->core, s->program, &options, &result, NULL) == 0 &&
+                           result.outcome == NTK_RUN_OK,
+                       "the bare core");
     }
     return (double)(rounds_cpu_ns() - start) / s->repeat;
 }
@@ -109,35 +103,37 @@ static void load(struct subject *s, const uint8_t *bytes, size_t count)
 {
     nrt_tensor_info_array_t *info = NULL;
 
-    require(s->nrt->nrt_load(bytes, count, 0, 1, &s->model) == NRT_SUCCESS, "nrt_load");
-    require(s->nrt->nrt_get_model_tensor_info(s->model, &info) == NRT_SUCCESS, "tensor info");
-    require(s->nrt->nrt_allocate_tensor_set(&s->inputs) == NRT_SUCCESS &&
-                s->nrt->nrt_allocate_tensor_set(&s->outputs) == NRT_SUCCESS,
-            "tensor sets");
+    rounds_require(s->nrt->nrt_load(bytes, count, 0, 1, &s->model) == NRT_SUCCESS, "nrt_load");
+    rounds_require(s->nrt->nrt_get_model_tensor_info(s->model, &info) == NRT_SUCCESS,
+                   "tensor info");
+    rounds_require(s->nrt->nrt_allocate_tensor_set(&s->inputs) == NRT_SUCCESS &&
+                       s->nrt->nrt_allocate_tensor_set(&s->outputs) == NRT_SUCCESS,
+                   "tensor sets");
     for (uint64_t i = 0; i < info->tensor_count; i++) {
         const nrt_tensor_info_t *tensor = &info->tensor_array[i];
         nrt_tensor_t *made = NULL;
 
-        require(s->nrt->nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, tensor->size,
-                                            tensor->name, &made) == NRT_SUCCESS &&
-                    s->nrt->nrt_add_tensor_to_tensor_set(
-                        tensor->usage == NRT_TENSOR_USAGE_INPUT ? s->inputs : s->outputs,
-                        tensor->name, made) == NRT_SUCCESS,
-                "tensors");
+        rounds_require(s->nrt->nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, tensor->size,
+                                                   tensor->name, &made) == NRT_SUCCESS &&
+                           s->nrt->nrt_add_tensor_to_tensor_set(
+                               tensor->usage == NRT_TENSOR_USAGE_INPUT ? s->inputs : s->outputs,
+                               tensor->name, made) == NRT_SUCCESS,
+                       "tensors");
     }
 }
 
 /* The same inputs, zeros; the same constants. */
-static void bare(struct subject *s, const char *path)
+static void bare(struct subject *s, const uint8_t *bytes, size_t count)
 {
+    const struct ntk_neff_open_options options = { 0 }; /* with constants */
     const struct ntk_neff_subgraph *subgraph;
     struct ntk_err err = { 0 };
 
-    require(ntk_neff_open(path, &s->neff, &err) == 0, err.text);
+    rounds_require(ntk_neff_open_with(bytes, count, &options, &s->neff, &err) == 0, err.text);
     subgraph = &s->neff->kelfs[0].subgraphs[0];
-    require(ntk_engine_core_create(2, &s->core, &err) == 0, err.text);
-    require(ntk_engine_program_create(2, subgraph, &s->program, &err) == 0, err.text);
-    require(subgraph->var_count <= VARS_MAX, "too many variables");
+    rounds_require(ntk_engine_core_create(2, &s->core, &err) == 0, err.text);
+    rounds_require(ntk_engine_program_create(2, subgraph, &s->program, &err) == 0, err.text);
+    rounds_require(subgraph->var_count <= VARS_MAX, "too many variables");
     s->binding_count = subgraph->var_count;
     for (uint32_t v = 0; v < subgraph->var_count; v++) {
         const struct ntk_neff_var *var = &subgraph->vars[v];
@@ -145,11 +141,11 @@ static void bare(struct subject *s, const char *path)
         if (var->type == NTK_NEFF_VAR_STATE_BUFFER) {
             continue;
         }
-        require(var->var_id < subgraph->var_count, "variables are not dense");
+        rounds_require(var->var_id < subgraph->var_count, "variables are not dense");
         s->bindings[var->var_id] =
             (struct ntk_engine_binding){ memory_of(var->bytes_count), var->bytes_count,
                                          (uint64_t)(v + 1) << 32 };
-        if (var->data_bytes > 0) {
+        if (var->data) {
             memcpy(s->bindings[var->var_id].bytes, var->data, var->data_bytes);
         }
     }
@@ -171,11 +167,11 @@ static void bench(const struct ntk_nrt *nrt, const char *folder, const char *exa
     uint8_t *bytes = NULL;
     size_t count = 0;
 
-    require(made.exit_code == 0, made.err);
+    rounds_require(made.exit_code == 0, made.err);
     test_run_fini(&made);
-    require(ntk_fs_read(path, NEFF_BYTES_MAX, &bytes, &count, &err) == 0, err.text);
+    rounds_require(ntk_fs_read(path, NEFF_BYTES_MAX, &bytes, &count, &err) == 0, err.text);
     load(&s, bytes, count);
-    bare(&s, path);
+    bare(&s, bytes, count);
     if (is_memcpy) {
         s.from = memory_of((size_t)MEMCPY_ROWS * MEMCPY_ROW_BYTES);
         s.between = memory_of((size_t)MEMCPY_ROWS * SBUF_ROW_BYTES);
@@ -187,11 +183,11 @@ static void bench(const struct ntk_nrt *nrt, const char *folder, const char *exa
     for (int i = 0; i < (is_memcpy ? 3 : 2); i++) {
         rounds_print(&subjects[i], "ns");
     }
-    (void)rounds_print_ratio("   nrt_execute / bare core", &subjects[0], &subjects[1], 0);
+    rounds_print_ratio("   nrt_execute / bare core", &subjects[0], &subjects[1], 0);
     if (is_memcpy) {
-        (void)rounds_print_ratio("   nrt_execute / memcpy", &subjects[0], &subjects[2], 0);
+        rounds_print_ratio("   nrt_execute / memcpy", &subjects[0], &subjects[2], 0);
     }
-    require(nrt->nrt_unload(s.model) == NRT_SUCCESS, "nrt_unload");
+    rounds_require(nrt->nrt_unload(s.model) == NRT_SUCCESS, "nrt_unload");
     ntk_engine_program_destroy(s.program);
     ntk_engine_core_destroy(s.core);
     ntk_neff_close(s.neff);
@@ -216,13 +212,13 @@ int main(int argc, char **argv)
     setenv("NEURON_HOOKS_DIR", folder, 1);
     setenv("NEURON_SOFT_INSTANCE", "trn1.2xlarge", 1);
     setenv("NEURON_RT_NUM_CORES", "1", 1);
-    require(ntk_nrt_open(&nrt, &err) == 0, err.text);
-    require(nrt.nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "") == NRT_SUCCESS, "nrt_init");
+    rounds_require(ntk_nrt_open(&nrt, &err) == 0, err.text);
+    rounds_require(nrt.nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "") == NRT_SUCCESS, "nrt_init");
     (void)rounds_pin(0);
     for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
         bench(&nrt, folder, examples[i]);
     }
     nrt.nrt_close();
     test_scratch_destroy(folder);
-    return 0;
+    return rounds_result();
 }

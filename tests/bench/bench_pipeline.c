@@ -15,7 +15,7 @@
 #include "tests/bench/rounds.h"
 #include "tests/support/scratch.h"
 
-#define EXECUTIONS 12U /* of each caller in a round */
+#define EXECUTIONS ROUNDS_SIZE(12U, 2U) /* of each caller in a round */
 #define CALLERS_MAX 3U
 #define ROUND_COUNT 5
 #define CORE_CYCLES UINT64_C(28000000) /* 20 ms at the 1.4 GHz of an NC-v2 */
@@ -28,14 +28,6 @@ static const struct ntk_neff_build_tensor tensors[] = {
     { "y", NTK_DTYPE_FLOAT32, 1, { 64 } },
 };
 
-static void require(int condition, const char *what)
-{
-    if (!condition) {
-        (void)fprintf(stderr, "bench_pipeline: %s\n", what);
-        exit(1);
-    }
-}
-
 static uint8_t *model_make(size_t *out_bytes)
 {
     struct ntk_neff_build_options options = { .name = "pipeline" };
@@ -46,8 +38,8 @@ static uint8_t *model_make(size_t *out_bytes)
     uint8_t *bytes = NULL;
     size_t library_bytes = 0;
 
-    require(ntk_fs_read(BENCH_PIPELINE_NODE, 1 << 22, &library, &library_bytes, &err) == 0,
-            err.text);
+    rounds_require(ntk_fs_read(BENCH_PIPELINE_NODE, 1 << 22, &library, &library_bytes, &err) == 0,
+                   err.text);
     ntk_neff_build_member(build, "cpu.so", library, library_bytes);
     free(library);
     ntk_neff_build_cpu_node(build, "before", "bench_before", "cpu.so", &tensors[0], 1, &tensors[1],
@@ -63,7 +55,7 @@ static uint8_t *model_make(size_t *out_bytes)
     (void)ntk_neff_kernel_store(kernel, queue, b, 0, 256, 1, 0, 256, NTK_AFTER(done));
     ntk_neff_build_cpu_node(build, "after", "bench_after", "cpu.so", &tensors[2], 1, &tensors[3],
                             1);
-    require(ntk_neff_build_bytes(build, &bytes, out_bytes, &err) == 0, err.text);
+    rounds_require(ntk_neff_build_bytes(build, &bytes, out_bytes, &err) == 0, err.text);
     ntk_neff_build_destroy(build);
     return bytes;
 }
@@ -75,10 +67,11 @@ static nrt_tensor_set_t *set_make(const char *name)
     nrt_tensor_set_t *set = NULL;
     nrt_tensor_t *tensor = NULL;
 
-    require(nrt_allocate_tensor_set(&set) == NRT_SUCCESS, "tensor set");
-    require(nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, 256, name, &tensor) == NRT_SUCCESS,
-            "tensor");
-    require(nrt_add_tensor_to_tensor_set(set, name, tensor) == NRT_SUCCESS, "tensor set");
+    rounds_require(nrt_allocate_tensor_set(&set) == NRT_SUCCESS, "tensor set");
+    rounds_require(nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, 256, name, &tensor) ==
+                       NRT_SUCCESS,
+                   "tensor");
+    rounds_require(nrt_add_tensor_to_tensor_set(set, name, tensor) == NRT_SUCCESS, "tensor set");
     return set;
 }
 
@@ -92,7 +85,8 @@ static void *caller_run(void *argument)
     struct caller *caller = argument;
 
     for (unsigned i = 0; i < EXECUTIONS; i++) {
-        require(nrt_execute(model, caller->inputs, caller->outputs) == NRT_SUCCESS, "nrt_execute");
+        rounds_require(nrt_execute(model, caller->inputs, caller->outputs) == NRT_SUCCESS,
+                       "nrt_execute");
     }
     return NULL;
 }
@@ -111,7 +105,8 @@ static double measure(void *ctx)
     }
     uint64_t start = rounds_now_ns();
     for (unsigned i = 0; i < count; i++) {
-        require(pthread_create(&callers[i].thread, NULL, caller_run, &callers[i]) == 0, "thread");
+        rounds_require(pthread_create(&callers[i].thread, NULL, caller_run, &callers[i]) == 0,
+                       "thread");
     }
     for (unsigned i = 0; i < count; i++) {
         (void)pthread_join(callers[i].thread, NULL);
@@ -134,16 +129,15 @@ int main(int argc, char **argv)
     setenv("NEURON_HOOKS_DIR", folder, 1);
     setenv("NEURON_SOFT_INSTANCE", "trn1.2xlarge", 1);
     setenv("NEURON_SOFT_PACE", "1", 1);
-    require(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "") == NRT_SUCCESS, "nrt_init");
-    require(nrt_load(neff, bytes, 0, -1, &model) == NRT_SUCCESS, "nrt_load");
+    rounds_require(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "") == NRT_SUCCESS, "nrt_init");
+    rounds_require(nrt_load(neff, bytes, 0, -1, &model) == NRT_SUCCESS, "nrt_load");
     free(neff);
     rounds_run(subjects, 2, ROUND_COUNT);
     rounds_print(&subjects[0], "ns");
     rounds_print(&subjects[1], "ns");
-    int good = rounds_print_value("rate of three callers to that of one",
-                                  rounds_median(&subjects[0]) / rounds_median(&subjects[1]), "x",
-                                  TARGET, 1);
+    rounds_print_value("rate of three callers to that of one",
+                       rounds_median(&subjects[0]) / rounds_median(&subjects[1]), "x", TARGET, 1);
     nrt_close();
     test_scratch_destroy(folder);
-    return good ? 0 : 1;
+    return rounds_result();
 }

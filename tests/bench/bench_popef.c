@@ -18,9 +18,9 @@
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
 
-#define BLOBS 10240
+#define BLOBS ROUNDS_SIZE(10240, 64)
 #define BLOB_BYTES ((int64_t)1 << 20)
-#define TENSOR_BYTES ((int64_t)256 << 20)
+#define TENSOR_BYTES ((int64_t)ROUNDS_SIZE(256, 4) << 20)
 #define PIECE_BYTES ((size_t)512 << 10)
 #define MIB (1 << 20)
 
@@ -32,10 +32,7 @@ struct bench {
 
 static void must(int ret, const struct popef_error *err)
 {
-    if (ret < 0) {
-        fprintf(stderr, "bench_popef: %s\n", err->text);
-        exit(1);
-    }
+    rounds_require(ret >= 0, err->text);
 }
 
 /* The writer gives one blob of 1 MiB; its header with another name each is all the rest has. */
@@ -45,10 +42,7 @@ static void sparse_make(const struct bench *bench)
     uint8_t head[96];
     int fd = open(bench->sparse, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
-    if (fd < 0) {
-        perror(bench->sparse);
-        exit(1);
-    }
+    rounds_require(fd >= 0, bench->sparse);
     for (int i = 0; i < BLOBS; i++) {
         char name[16];
         struct popef_writer *writer = NULL;
@@ -66,18 +60,14 @@ static void sparse_make(const struct bench *bench)
             }
             must(popef_writer_close(writer, &err), &err);
             int one = open(bench->to, O_RDONLY | O_CLOEXEC);
-            if (one < 0 || read(one, head, sizeof head) != sizeof head || close(one) != 0) {
-                exit(1);
-            }
+            rounds_require(one >= 0 && read(one, head, sizeof head) == sizeof head &&
+                               close(one) == 0,
+                           bench->to);
         }
         memcpy(head + 60, name, 7);
-        if (pwrite(fd, head, 80, i * BLOB_BYTES) != 80) {
-            exit(1);
-        }
+        rounds_require(pwrite(fd, head, 80, i * BLOB_BYTES) == 80, bench->sparse);
     }
-    if (ftruncate(fd, BLOBS * BLOB_BYTES) < 0 || close(fd) < 0) {
-        exit(1);
-    }
+    rounds_require(ftruncate(fd, BLOBS * BLOB_BYTES) == 0 && close(fd) == 0, bench->sparse);
 }
 
 static int count(const struct popef_blob *blob, void *ctx)
@@ -96,10 +86,7 @@ static double measure_walk(void *ctx)
 
     bench->blobs = 0;
     must(popef_walk_file(bench->sparse, count, bench, &err), &err);
-    if (bench->blobs != BLOBS) {
-        fprintf(stderr, "bench_popef: %llu blobs\n", (unsigned long long)bench->blobs);
-        exit(1);
-    }
+    rounds_require(bench->blobs == BLOBS, "blobs are missing");
     return (double)(rounds_now_ns() - begin) / BLOBS;
 }
 
@@ -112,10 +99,9 @@ static double measure_headers(void *ctx)
     uint8_t head[48];
 
     for (int i = 0; i < BLOBS; i++) {
-        if (pread(fd, head, sizeof head, i * BLOB_BYTES) != (ssize_t)sizeof head ||
-            pread(fd, head, 8, i * BLOB_BYTES + 48) != 8) {
-            exit(1);
-        }
+        rounds_require(pread(fd, head, sizeof head, i * BLOB_BYTES) == (ssize_t)sizeof head &&
+                           pread(fd, head, 8, i * BLOB_BYTES + 48) == 8,
+                       bench->sparse);
     }
     (void)close(fd);
     return (double)(rounds_now_ns() - begin) / BLOBS;
@@ -177,9 +163,7 @@ static double measure_cp(void *ctx)
     uint64_t begin = rounds_now_ns();
     struct test_run run = test_run_program(argv, NULL);
     uint64_t end = rounds_now_ns();
-    if (run.exit_code != 0) {
-        exit(1);
-    }
+    rounds_require(run.exit_code == 0, run.err);
     test_run_fini(&run);
     return (double)(end - begin) / ((double)TENSOR_BYTES / MIB);
 }
@@ -211,12 +195,9 @@ int main(int argc, char **argv)
     };
     struct rusage before;
     struct rusage after;
-    int good = 1;
 
     rounds_options(argc, argv);
-    if (!bench.piece) {
-        return 1;
-    }
+    rounds_require(bench.piece != NULL, "out of memory");
     sparse_make(&bench);
     (void)getrusage(RUSAGE_SELF, &before);
     rounds_run(walks, 2, 11);
@@ -224,22 +205,21 @@ int main(int argc, char **argv)
     tensor_make(&bench);
     rounds_run(copies, 2, 7);
     (void)measure_tensor(&bench);
-    good &= is_same(bench.from, bench.to);
+    rounds_require(is_same(bench.from, bench.to), "the copy differs");
     for (int i = 0; i < 2; i++) {
         rounds_print(&walks[i], "ns/blob");
     }
-    good &= rounds_print_ratio("walk of 10 GiB beside its reads", &walks[0], &walks[1], 2.0);
-    good &= rounds_print_exact("memory it takes", (double)(after.ru_maxrss - before.ru_maxrss),
-                               "KiB", 256);
+    rounds_print_ratio("walk of 10 GiB beside its reads", &walks[0], &walks[1], 2.0);
+    rounds_print_exact("memory it takes", (double)(after.ru_maxrss - before.ru_maxrss), "KiB", 256);
     for (int i = 0; i < 2; i++) {
         rounds_print(&copies[i], "ns/MiB");
     }
     /* At least 0.8 of the rate. */
-    good &= rounds_print_ratio("tensor to tensor beside cp", &copies[0], &copies[1], 1.25);
+    rounds_print_ratio("tensor to tensor beside cp", &copies[0], &copies[1], 1.25);
     free(bench.sparse);
     free(bench.from);
     free(bench.to);
     free(bench.piece);
     test_scratch_destroy(folder);
-    return good ? 0 : 1;
+    return rounds_result();
 }

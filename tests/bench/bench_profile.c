@@ -21,8 +21,8 @@
 #include "tests/support/scratch.h"
 
 #define ROUND_COUNT 9
-#define SMALL_EXECUTIONS 400
-#define LARGE_EXECUTIONS 5
+#define SMALL_EXECUTIONS ROUNDS_SIZE(400, 10)
+#define LARGE_EXECUTIONS ROUNDS_SIZE(5, 1)
 #define PATH_BYTES 1024
 
 /* Bounds: what a record costs does not grow with the work of a model, so a large one hardly feels
@@ -52,34 +52,27 @@ struct subject {
 
 static char *folder;
 
-static void require(int condition, const char *what)
-{
-    if (!condition) {
-        (void)fprintf(stderr, "bench_profile: %s\n", what);
-        exit(1);
-    }
-}
-
 static void load(struct model *model, const uint8_t *neff, size_t bytes, int executions)
 {
     nrt_tensor_info_array_t *info = NULL;
 
     model->executions = executions;
-    require(nrt_load(neff, bytes, 0, -1, &model->model) == NRT_SUCCESS, "nrt_load");
-    require(nrt_get_model_tensor_info(model->model, &info) == NRT_SUCCESS, "tensor info");
-    require(nrt_allocate_tensor_set(&model->inputs) == NRT_SUCCESS &&
-                nrt_allocate_tensor_set(&model->outputs) == NRT_SUCCESS,
-            "tensor set");
+    rounds_require(nrt_load(neff, bytes, 0, -1, &model->model) == NRT_SUCCESS, "nrt_load");
+    rounds_require(nrt_get_model_tensor_info(model->model, &info) == NRT_SUCCESS, "tensor info");
+    rounds_require(nrt_allocate_tensor_set(&model->inputs) == NRT_SUCCESS &&
+                       nrt_allocate_tensor_set(&model->outputs) == NRT_SUCCESS,
+                   "tensor set");
     for (uint64_t i = 0; i < info->tensor_count; i++) {
         const nrt_tensor_info_t *tensor = &info->tensor_array[i];
         nrt_tensor_t *made = NULL;
 
-        require(nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, tensor->size, tensor->name,
-                                    &made) == NRT_SUCCESS &&
-                    nrt_add_tensor_to_tensor_set(
-                        tensor->usage == NRT_TENSOR_USAGE_INPUT ? model->inputs : model->outputs,
-                        tensor->name, made) == NRT_SUCCESS,
-                "tensor");
+        rounds_require(nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, tensor->size,
+                                           tensor->name, &made) == NRT_SUCCESS &&
+                           nrt_add_tensor_to_tensor_set(tensor->usage == NRT_TENSOR_USAGE_INPUT
+                                                            ? model->inputs
+                                                            : model->outputs,
+                                                        tensor->name, made) == NRT_SUCCESS,
+                       "tensor");
     }
     nrt_free_model_tensor_info(info);
 }
@@ -87,8 +80,8 @@ static void load(struct model *model, const uint8_t *neff, size_t bytes, int exe
 static void run(const struct model *model)
 {
     for (int i = 0; i < model->executions; i++) {
-        require(nrt_execute(model->model, model->inputs, model->outputs) == NRT_SUCCESS,
-                "nrt_execute");
+        rounds_require(nrt_execute(model->model, model->inputs, model->outputs) == NRT_SUCCESS,
+                       "nrt_execute");
     }
 }
 
@@ -98,20 +91,20 @@ static void way_begin(enum way way)
 
     switch (way) {
     case WAY_SYSTEM:
-        require(nrt_inspect_config_allocate(&config) == NRT_SUCCESS &&
-                    nrt_inspect_config_set_output_dir(config, folder) == NRT_SUCCESS &&
-                    nrt_inspect_config_set_activity(config, "all", false) == NRT_SUCCESS &&
-                    nrt_inspect_config_set_activity(config, "system_profile", true) ==
-                        NRT_SUCCESS &&
-                    nrt_inspect_begin_with_options(config) == NRT_SUCCESS,
-                "inspection");
+        rounds_require(nrt_inspect_config_allocate(&config) == NRT_SUCCESS &&
+                           nrt_inspect_config_set_output_dir(config, folder) == NRT_SUCCESS &&
+                           nrt_inspect_config_set_activity(config, "all", false) == NRT_SUCCESS &&
+                           nrt_inspect_config_set_activity(config, "system_profile", true) ==
+                               NRT_SUCCESS &&
+                           nrt_inspect_begin_with_options(config) == NRT_SUCCESS,
+                       "inspection");
         nrt_inspect_config_free(config);
         break;
     case WAY_CONTINUOUS:
-        require(nrt_profile_continuous_start(NULL) == NRT_SUCCESS, "continuous");
+        rounds_require(nrt_profile_continuous_start(NULL) == NRT_SUCCESS, "continuous");
         break;
     case WAY_SESSION:
-        require(nrt_profile_session_start(0) == NRT_SUCCESS, "session");
+        rounds_require(nrt_profile_session_start(0) == NRT_SUCCESS, "session");
         break;
     case WAY_OFF:
     case WAYS:
@@ -125,15 +118,16 @@ static void way_end(enum way way, const char *session_path)
 
     switch (way) {
     case WAY_SYSTEM:
-        require(nrt_inspect_stop() == NRT_SUCCESS, "inspection");
+        rounds_require(nrt_inspect_stop() == NRT_SUCCESS, "inspection");
         break;
     case WAY_CONTINUOUS:
-        require(nrt_profile_continuous_stop() == NRT_SUCCESS, "continuous");
+        rounds_require(nrt_profile_continuous_stop() == NRT_SUCCESS, "continuous");
         break;
     case WAY_SESSION:
-        require(nrt_profile_session_stop(0, &id) == NRT_SUCCESS, "session");
-        require(!session_path || nrt_profile_session_serialize(id, session_path) == NRT_SUCCESS,
-                "session file");
+        rounds_require(nrt_profile_session_stop(0, &id) == NRT_SUCCESS, "session");
+        rounds_require(!session_path ||
+                           nrt_profile_session_serialize(id, session_path) == NRT_SUCCESS,
+                       "session file");
         nrt_profile_session_drop(id);
         break;
     case WAY_OFF:
@@ -160,7 +154,7 @@ static double file_bytes(const char *path)
 {
     struct stat status;
 
-    require(stat(path, &status) == 0, path);
+    rounds_require(stat(path, &status) == 0, path);
     return (double)status.st_size;
 }
 
@@ -175,7 +169,7 @@ static void session_size(const struct model *model, const char *name)
     way_begin(WAY_SESSION);
     run(model);
     way_end(WAY_SESSION, path);
-    require(ntk_ntff_open(path, &ntff, NULL) == 0, path);
+    rounds_require(ntk_ntff_open(path, &ntff, NULL) == 0, path);
     for (size_t g = 0; g < ntff->subgraph_count; g++) {
         for (size_t s = 0; s < ntff->subgraphs[g].section_count; s++) {
             records += (double)ntff->subgraphs[g].sections[s].record_count;
@@ -183,9 +177,9 @@ static void session_size(const struct model *model, const char *name)
     }
     ntk_ntff_close(ntff);
     (void)snprintf(title, sizeof title, "capture, %s model, records of an execution", name);
-    (void)rounds_print_value(title, records / model->executions, "records", 0.0, 0);
+    rounds_print_value(title, records / model->executions, "records", 0.0, 0);
     (void)snprintf(title, sizeof title, "capture, %s model, a record with all around it", name);
-    (void)rounds_print_value(title, file_bytes(path) / records, "bytes", 0.0, 0);
+    rounds_print_value(title, file_bytes(path) / records, "bytes", 0.0, 0);
 }
 
 /* The one entry of a folder. */
@@ -203,7 +197,7 @@ static void entry_find(const char *in, char *to)
     }
 }
 
-static int trace_size(const struct model *model)
+static void trace_size(const struct model *model)
 {
     NtkNtracePb__Trace *trace = NULL;
     char instance[PATH_BYTES], session[PATH_BYTES] = "", path[2 * PATH_BYTES];
@@ -214,22 +208,22 @@ static int trace_size(const struct model *model)
     way_begin(WAY_SYSTEM);
     run(model);
     way_end(WAY_SYSTEM, NULL);
-    require(nrt_inspect_get_instance_output_dir(folder, instance, sizeof instance) == NRT_SUCCESS,
-            "folder");
+    rounds_require(nrt_inspect_get_instance_output_dir(folder, instance, sizeof instance) ==
+                       NRT_SUCCESS,
+                   "folder");
     entry_find(instance, session);
     (void)snprintf(path, sizeof path, "%s/ntrace.pb", session);
-    require(ntk_ntrace_read(path, &trace, NULL) == 0, path);
+    rounds_require(ntk_ntrace_read(path, &trace, NULL) == 0, path);
     for (size_t c = 0; c < trace->n_cores; c++) {
         events += (double)trace->cores[c]->n_tracking_id;
     }
     ntk_ntrace_pb__trace__free_unpacked(trace, NULL);
-    (void)rounds_print_value("system trace, events of an execution", events / model->executions,
-                             "events", 0.0, 0);
-    int good = rounds_print_value("system trace, an event in the file", file_bytes(path) / events,
-                                  "bytes", 40.0, 0);
+    rounds_print_value("system trace, events of an execution", events / model->executions, "events",
+                       0.0, 0);
+    rounds_print_value("system trace, an event in the file", file_bytes(path) / events, "bytes",
+                       40.0, 0);
     test_scratch_destroy(folder);
     folder = outer;
-    return good;
 }
 
 static uint8_t *mlp_make(size_t *out_bytes)
@@ -242,8 +236,8 @@ static uint8_t *mlp_make(size_t *out_bytes)
     (void)snprintf(path, sizeof path, "%s/mlp.neff", folder);
     (void)snprintf(command, sizeof command, "'%s/neuron-packager' example mlp -o '%s' >/dev/null",
                    bin ? bin : ".", path);
-    require(system(command) == 0, "neuron-packager");
-    require(ntk_fs_read(path, 1 << 24, &neff, out_bytes, NULL) == 0, path);
+    rounds_require(system(command) == 0, "neuron-packager");
+    rounds_require(ntk_fs_read(path, 1 << 24, &neff, out_bytes, NULL) == 0, path);
     return neff;
 }
 
@@ -260,7 +254,6 @@ int main(int argc, char **argv)
     struct rounds_subject subjects[2 * WAYS] = { 0 };
     char names[2 * WAYS][64];
     size_t bytes = 0;
-    int good = 1;
 
     rounds_options(argc, argv);
     folder = test_scratch_create();
@@ -268,7 +261,7 @@ int main(int argc, char **argv)
     setenv("TMPDIR", folder, 1);
     setenv("NEURON_SOFT_INSTANCE", "trn1.2xlarge", 1);
     setenv("NEURON_RT_NUM_CORES", "1", 1);
-    require(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "") == NRT_SUCCESS, "nrt_init");
+    rounds_require(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "") == NRT_SUCCESS, "nrt_init");
     uint8_t *neff = test_model_adder(&(struct test_model_options){ 0 }, &bytes);
     load(&models[0], neff, bytes, SMALL_EXECUTIONS);
     free(neff);
@@ -295,14 +288,14 @@ int main(int argc, char **argv)
         int nothing = i / WAYS * WAYS;
 
         if (i != nothing) {
-            good &= rounds_print_ratio(names[i], &subjects[i], &subjects[nothing],
-                                       targets[i / WAYS][i % WAYS]);
+            rounds_print_ratio(names[i], &subjects[i], &subjects[nothing],
+                               targets[i / WAYS][i % WAYS]);
         }
     }
     session_size(&models[0], "small");
     session_size(&models[1], "large");
-    good &= trace_size(&models[0]);
+    trace_size(&models[0]);
     nrt_close();
     test_scratch_destroy(folder);
-    return good ? 0 : 1;
+    return rounds_result();
 }

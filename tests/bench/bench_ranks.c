@@ -121,10 +121,10 @@ static double step_ns(const struct job *job)
 
 static void check(NRT_STATUS status, const char *what)
 {
-    if (status != NRT_SUCCESS) {
-        (void)fprintf(stderr, "bench_ranks: %s: status %d\n", what, (int)status);
-        _exit(1);
-    }
+    char cause[128];
+
+    (void)snprintf(cause, sizeof cause, "%s: status %d", what, (int)status);
+    rounds_require(status == NRT_SUCCESS, cause);
 }
 
 static void fault_set(const struct job *job, uint32_t rank)
@@ -203,9 +203,7 @@ static void rank_run(const struct job *job, uint32_t rank, int ready)
         read_for(host_ns + (is_late ? (uint64_t)(job->size * step_ns(job)) : 0));
         check(nrt_execute(model, inputs, outputs), "nrt_execute");
         check(nrt_all_gather(0, rank, job->ranks, BYTES, own, all), "nrt_all_gather");
-        if (i + 1 == WARM_UP && write(ready, "", 1) != 1) {
-            _exit(1);
-        }
+        rounds_require(i + 1 != WARM_UP || write(ready, "", 1) == 1, "a pipe");
     }
 }
 
@@ -250,20 +248,15 @@ static struct found watch(const struct job *job)
 
     ntk_pace_init(&pace);
     ntk_change_init(&change);
-    if (ntk_collector_create(&options, &collector, &err) < 0) {
-        (void)fprintf(stderr, "bench_ranks: %s\n", err.text);
-        exit(1);
-    }
+    rounds_require(ntk_collector_create(&options, &collector, &err) == 0, err.text);
     while (operations < steps) {
         struct ntk_snapshot *snapshot = NULL;
 
         read_for((uint64_t)look_ns);
-        if (ntk_collector_poll(collector, &snapshot, &err) < 0 ||
-            ntk_pace_add(&pace, snapshot, "") < 0 || ntk_pace_judge(&pace) < 0 ||
-            ntk_change_add(&change, snapshot) < 0) {
-            (void)fprintf(stderr, "bench_ranks: %s\n", err.text);
-            exit(1);
-        }
+        rounds_require(ntk_collector_poll(collector, &snapshot, &err) == 0, err.text);
+        rounds_require(ntk_pace_add(&pace, snapshot, "") >= 0 && ntk_pace_judge(&pace) >= 0 &&
+                           ntk_change_add(&change, snapshot) >= 0,
+                       "out of memory");
         operations = pace.ranks.count > 0 ? UINT64_MAX : 0;
         ntk_vec_each(struct ntk_pace_rank, rank, &pace.ranks) {
             operations = rank->operations < operations ? rank->operations : operations;
@@ -298,9 +291,7 @@ static struct found job_run(const struct job *job)
     setenv("NEURON_HOOKS_DIR", folder, 1);
     (void)snprintf(text, sizeof text, "127.0.0.1:%u", 1024 + (unsigned)(job->seed % 60000));
     setenv("NEURON_RT_ROOT_COMM_ID", text, 1);
-    if (pipe(ready) != 0) {
-        exit(1);
-    }
+    rounds_require(pipe(ready) == 0, "no pipe");
     for (uint32_t i = 0; i < job->ranks; i++) {
         pids[i] = fork();
         if (pids[i] == 0) {
@@ -382,7 +373,7 @@ int main(int argc, char **argv)
 {
     static struct tally tallies[KINDS];
     static struct tally all;
-    unsigned cases = number_of("BENCH_CASES", CASES);
+    unsigned cases = number_of("BENCH_CASES", ROUNDS_SIZE(CASES, 1));
     unsigned first = number_of("BENCH_SEED", 1);
     unsigned put_in = 0;
     unsigned lost = 0;
@@ -412,30 +403,31 @@ int main(int argc, char **argv)
                tallies[k].slower, tallies[k].right, tallies[k].right_where);
     }
     qsort(all.steps, all.step_count, sizeof all.steps[0], compare);
-    (void)rounds_print_value("cases that were judged", all.cases, "", cases, 1);
-    (void)rounds_print_value("cases that told too little", lost, "", 0, 0);
-    (void)rounds_print_value(
-        "precision", all.named + all.slower ? (double)all.right / (all.named + all.slower) : 0, "",
-        0.99, 1);
-    (void)rounds_print_value("recall", put_in ? (double)all.right / put_in : 0, "", 0.95, 1);
-    (void)rounds_print_value("right cause, of those that were right",
-                             all.right ? (double)all.right_where / all.right : 0, "", 0.95, 1);
-    if (all.step_count > 0) {
+    rounds_print_value("cases that were judged", all.cases, "", cases, 1);
+    rounds_print_value("cases that told too little", lost, "", 0, 0);
+    rounds_print_value("precision",
+                       all.named + all.slower ? (double)all.right / (all.named + all.slower) : 0,
+                       "", 0.99, 1);
+    rounds_print_value("recall", put_in ? (double)all.right / put_in : 0, "", 0.95, 1);
+    rounds_print_value("right cause, of those that were right",
+                       all.right ? (double)all.right_where / all.right : 0, "", 0.95, 1);
+    if (all.step_count == 0) {
+        rounds_print_missing("steps to the first right name, median", "no rank was named");
+    } else {
         size_t most = all.step_count * 95 / 100;
         size_t middle = all.step_count / 2;
 
-        (void)rounds_print_value("steps to the first right name, median", all.steps[middle], "", 10,
-                                 0);
-        (void)rounds_print_value("the same, 95th percentile", all.steps[most], "", 0, 0);
+        rounds_print_value("steps to the first right name, median", all.steps[middle], "", 10, 0);
+        rounds_print_value("the same, 95th percentile", all.steps[most], "", 0, 0);
     }
     qsort(all.change_steps, all.change_step_count, sizeof all.change_steps[0], compare);
     if (all.change_step_count > 0) {
         size_t middle = all.change_step_count / 2;
         size_t most = all.change_step_count * 95 / 100;
 
-        (void)rounds_print_value("steps from a change of all to its telling, median",
-                                 all.change_steps[middle], "", 0, 0);
-        (void)rounds_print_value("the same, 95th percentile", all.change_steps[most], "", 0, 0);
+        rounds_print_value("steps from a change of all to its telling, median",
+                           all.change_steps[middle], "", 0, 0);
+        rounds_print_value("the same, 95th percentile", all.change_steps[most], "", 0, 0);
     }
-    return 0;
+    return rounds_result();
 }

@@ -24,22 +24,14 @@
 #include "tests/support/models.h"
 #include "tests/support/scratch.h"
 
-#define CALLS 2000 /* of a round */
+#define CALLS ROUNDS_SIZE(2000, 20) /* of a round */
 #define ROUND_COUNT 9
 #define TARGET 1.3
 #define STAGES 4U
 #define STAGE_CYCLES 1400000U /* 1 ms of the base clock */
-#define PIPELINE_CALLS 200
+#define PIPELINE_CALLS ROUNDS_SIZE(200U, 8U)
 #define DEPTH_MAX 8U
 #define GAIN_TARGET 3.0 /* of four cores, depth 8 to depth 1 */
-
-static void require(int condition, const char *what)
-{
-    if (!condition) {
-        (void)fprintf(stderr, "bench_rtd: %s\n", what);
-        exit(1);
-    }
-}
 
 /* ---- servers ---- */
 
@@ -75,7 +67,7 @@ static pid_t daemon_start(const char *endpoint, const char *folder_of_machine, i
 
     (void)snprintf(program, sizeof program, "%s/neuron-rtd", folder ? folder : "build/dev/bin");
     if (access(program, X_OK) != 0) {
-        exit(77);
+        rounds_skip("neuron-rtd is missing");
     }
     pid_t pid = fork();
     if (pid == 0) {
@@ -102,13 +94,14 @@ static ProtobufCMessage *ask(struct peer *peer, const char *path, const Protobuf
     struct ntk_err err = { 0 };
     ProtobufCMessage *reply = NULL;
 
-    require(ntk_rpc_client_call(peer->client, path, request, type, &reply, &err) == 0, err.text);
+    rounds_require(ntk_rpc_client_call(peer->client, path, request, type, &reply, &err) == 0,
+                   err.text);
     return reply;
 }
 
 static void good(const Nrt__Status *status)
 {
-    require(!status || status->code == 0, "refused");
+    rounds_require(!status || status->code == 0, "refused");
 }
 
 struct load {
@@ -152,9 +145,9 @@ static uint32_t model_load(struct peer *peer, uint8_t *neff, size_t bytes, uint3
     load.ninfer.data = ninfer;
     load.params.ninfer = &load.ninfer;
     load.chunk.chunk = (ProtobufCBinaryData){ bytes, neff };
-    require(ntk_rpc_client_stream(peer->client, "/nrt.nmgr_v1/load", load_next, &load,
-                                  &nrt__load_response__descriptor, &reply, &err) == 0,
-            err.text);
+    rounds_require(ntk_rpc_client_stream(peer->client, "/nrt.nmgr_v1/load", load_next, &load,
+                                         &nrt__load_response__descriptor, &reply, &err) == 0,
+                   err.text);
     const Nrt__LoadResponse *loaded = (const void *)reply;
     good(loaded->status);
     uint32_t id = loaded->h_nn->id;
@@ -180,7 +173,7 @@ static void memory_map(struct peer *one, struct peer *other, const char *path)
 {
     int fd = shm_open(path, O_RDWR | O_CREAT, 0666);
 
-    require(fd >= 0 && ftruncate(fd, 64) == 0, "shared memory");
+    rounds_require(fd >= 0 && ftruncate(fd, 64) == 0, "shared memory");
     close(fd);
     memory_map_at(one, path);
     memory_map_at(other, path);
@@ -278,7 +271,7 @@ static uint8_t *pipeline_make(size_t *out_bytes)
         ntk_neff_token done = ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_PE, &work, NTK_AFTER(in));
         (void)ntk_neff_kernel_store(kernel, queue, y, 0, 64, 1, 0, 64, NTK_AFTER(done));
     }
-    require(ntk_neff_build_bytes(build, &bytes, out_bytes, &err) == 0, err.text);
+    rounds_require(ntk_neff_build_bytes(build, &bytes, out_bytes, &err) == 0, err.text);
     ntk_neff_build_destroy(build);
     return bytes;
 }
@@ -292,13 +285,13 @@ static struct ntk_rpc_client *client_make(const char *endpoint)
     for (int i = 0; i < 1000 && access(endpoint + strlen("unix:"), F_OK) != 0; i++) {
         usleep(10000);
     }
-    require(ntk_rpc_client_create(endpoint, 30, &client, &err) == 0, err.text);
+    rounds_require(ntk_rpc_client_create(endpoint, 30, &client, &err) == 0, err.text);
     return client;
 }
 
 int main(int argc, char **argv)
 {
-    char *folder = test_scratch_create();
+    char *folder;
     char endpoints[3][4096];
     char machines[2][4096];
     char paths[2][64];
@@ -319,6 +312,8 @@ int main(int argc, char **argv)
     size_t bytes;
 
     rounds_options(argc, argv);
+    test_scratch_in_memory(); /* device trees are many small files */
+    folder = test_scratch_create();
     setenv("NEURON_SOFT_INSTANCE", "inf1.6xlarge", 1);
     atexit(end);
     (void)snprintf(endpoints[0], sizeof endpoints[0], "unix:%s/rtd", folder);
@@ -326,7 +321,7 @@ int main(int argc, char **argv)
     (void)snprintf(endpoints[2], sizeof endpoints[2], "unix:%s/paced", folder);
     for (int i = 0; i < 2; i++) {
         (void)snprintf(machines[i], sizeof machines[i], "%s/machine%d", folder, i);
-        require(mkdir(machines[i], 0700) == 0, "scratch");
+        rounds_require(mkdir(machines[i], 0700) == 0, "scratch");
     }
     pids[0] = daemon_start(endpoints[0], machines[0], 0);
     pids[1] = echo_start(endpoints[1]);
@@ -371,19 +366,19 @@ int main(int argc, char **argv)
     rounds_run(calls, 2, ROUND_COUNT);
     rounds_print(&calls[0], "ns");
     rounds_print(&calls[1], "ns");
-    int is_good = rounds_print_ratio("inference to call", &calls[0], &calls[1], TARGET);
+    rounds_print_ratio("inference to call", &calls[0], &calls[1], TARGET);
     rounds_run(pipelines, 4, 3);
     for (int i = 0; i < 4; i++) {
         rounds_print(&pipelines[i], "ns");
     }
-    is_good &= rounds_print_value("rate of depth 8 to that of depth 1",
-                                  rounds_median(&pipelines[0]) / rounds_median(&pipelines[3]), "x",
-                                  GAIN_TARGET, 1);
+    rounds_print_value("rate of depth 8 to that of depth 1",
+                       rounds_median(&pipelines[0]) / rounds_median(&pipelines[3]), "x",
+                       GAIN_TARGET, 1);
     ntk_rpc_client_destroy(small.client);
     ntk_rpc_client_destroy(echo.client);
     ntk_rpc_client_destroy(paced.client);
     end();
     memset(pids, 0, sizeof pids);
     test_scratch_destroy(folder);
-    return is_good ? 0 : 1;
+    return rounds_result();
 }

@@ -2,30 +2,26 @@
 # bench_scale - what a fleet costs: NTK_BENCH_NODES (1000) machines, each the page of a busy trn1.32xlarge (16 devices, 32
 # cores, a job on all of them) as its agent shows it, in one process; a real Prometheus scrapes them each 15 s, then takes
 # them by remote write. NTK_BENCH_ROUNDS (6) of it. Then what a sample takes on the disk.
-set -euo pipefail
-nodes=${NTK_BENCH_NODES:-1000}
-rounds=${NTK_BENCH_ROUNDS:-6}
-interval=15
+. "$(dirname "$0")/lib.sh"
+needs prometheus jq curl neuron-bench neuron-monitor neuron-packager
+nodes=${NTK_BENCH_NODES:-$(size 1000 16)}
+rounds=${NTK_BENCH_ROUNDS:-$(size 6 2)}
+interval=$(size 15 1)
 fleet=$NTK_BUILD_DIR/tests/fleet
-export PATH=$NTK_BIN_DIR:$PATH
-command -v prometheus jq curl neuron-bench >/dev/null && [ -x "$fleet" ] || exit 77
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/ntk-bench-XXXXXX")
-export NEURON_HOOKS_DIR=$scratch/hooks NEURON_SOFT_INSTANCE=trn1.32xlarge NEURON_HOOKS_MEMORY=2M
-mkdir -m 700 "$NEURON_HOOKS_DIR"
-pids=()
-trap 'kill "${pids[@]}" 2>/dev/null || true; wait 2>/dev/null || true; rm -rf "$scratch"' EXIT
-cd "$scratch"
-ticks=$(getconf CLK_TCK)
-cpu() { awk -v t="$ticks" '{ sub(/.*\) /, ""); print ($12 + $13) / t }' "/proc/$1/stat"; }
+[ -x "$fleet" ] || skip "fleet was not built"
+export NEURON_SOFT_INSTANCE=$(size trn1.32xlarge trn1.2xlarge) NEURON_HOOKS_MEMORY=2M
+cpu() { cpu_seconds "$1"; }
 resident() { awk '$1 == "VmRSS:" { printf "%.0f", $2 / 1024 }' "/proc/$1/status"; }
 # The server of the moment: $server, $port.
 start() { # NAME OPTION...
     prometheus --config.file="$1.yml" --storage.tsdb.path="$1" --web.listen-address=127.0.0.1:0 --log.level=info "${@:2}" >"$1.log" 2>&1 &
     server=$!
     pids+=("$server")
-    until port=$(sed -n 's/.*msg="Listening on" address=[^ ]*:\([0-9]*\).*/\1/p' "$1.log" | head -1) && [ -n "$port" ] &&
-        curl -sf "http://127.0.0.1:$port/-/ready" >/dev/null; do sleep 0.1; done
+    wait_for listens "$1.log"
+    port=$(listens_at "$1.log")
+    wait_for is_ready
 }
+is_ready() { curl -sf "http://127.0.0.1:$port/-/ready" >/dev/null && echo yes; }
 ask() { curl -sfG "http://127.0.0.1:$port/api/v1/query" --data-urlencode "query=$1" | jq -r '.data.result[0].value[1] // "0"'; }
 own() { curl -sf "http://127.0.0.1:$port/metrics" | awk -v m="$1" '$1 == m { print $2 }'; }
 stop() { kill "$server" && wait "$server" || true; }
@@ -43,16 +39,16 @@ settings() { # FILE INTERVAL COUNT
 # What the agent of such a machine says, some seconds of it.
 neuron-packager example mlp -o mlp.neff
 neuron-bench machine >/dev/null
-NEURON_PROCESS_TAG=train neuron-bench exec mlp.neff --cores 0-31 --rate 300 --duration 1000s >/dev/null 2>&1 &
+NEURON_PROCESS_TAG=train neuron-bench exec mlp.neff --cores "$(size 0-31 0-1)" --rate 300 --duration 1000s >/dev/null 2>&1 &
 job=$!
 pids+=("$job")
-neuron-monitor --period 1s --no-imds --count 8 >all.jsonl
-tail -n 6 all.jsonl >reports.jsonl # it works by then
+neuron-monitor --period "$(size 1s 200ms)" --no-imds --count "$(size 8 4)" >all.jsonl
+tail -n "$(size 6 1)" all.jsonl >reports.jsonl # it works by then
 kill "$job"
 "$fleet" serve "$nodes" reports.jsonl >ports &
 serving=$!
 pids+=("$serving")
-until [ -s ports ]; do sleep 0.05; done
+wait_for has_reports ports
 read -ra ports <ports
 page=http://127.0.0.1:${ports[0]}/n/0/metrics
 series=$(curl -s "$page" | grep -vc '^#')
@@ -66,6 +62,8 @@ began=$(cpu "$server")
 sleep $((interval + 1)) # each was scraped once; what series cost in the beginning is over
 first=$(cpu "$server")
 sleep $((interval * (rounds - 1)))
+is_scraped() { [ "$(ask 'sum(up)')" = "$nodes" ] && echo yes; }
+wait_for is_scraped
 last=$(cpu "$server")
 samples=$(own prometheus_tsdb_head_samples_appended_total'{type="float"}')
 head=$(own prometheus_tsdb_head_series)
@@ -81,11 +79,11 @@ awk -v n="$nodes" -v i=$interval -v r="$((rounds - 1))" -v b="$began" -v f="$fir
         (l - f) / r, i, 100 * (l - f) / r / i, 1000 * (l - f) / r / n, f - b, m, m * 1024 / h
     printf "scrape, as it sees it    p50 %.1f ms  p99 %.1f ms\n", 1000 * p50, 1000 * p99
     printf "scrape, the machines     CPU %.2f ms a scrape: encoding and compressing\n", 1000 * (e - z) / s
-    exit x > 0 || up < n }' || { echo "   scrapes failed"; exit 1; }
+    exit x > 0 || up < n }' || fail "scrapes failed"
 stop
 
 # The same by remote write; with native histograms, too.
-for form in classic native; do
+for form in $(size "classic native" native); do
     printf 'global: { scrape_interval: 1h }\n' >$form.yml
     options=(--web.enable-remote-write-receiver)
     [ $form = classic ] || options+=(--enable-feature=native-histograms)
@@ -107,12 +105,15 @@ unset FLEET_NATIVE
 rm ports
 "$fleet" serve 20 reports.jsonl >ports &
 pids+=($!)
-until [ -s ports ] && [ "$(wc -w <ports)" = 8 ]; do sleep 0.05; done
+wait_for has_reports ports
 read -ra ports <ports
 settings disk 1s 20
 start disk --web.enable-admin-api
 sleep $((interval * rounds))
+nodes=20
+wait_for is_scraped # nothing to compute from otherwise
 curl -sf -XPOST "http://127.0.0.1:$port/api/v1/admin/tsdb/snapshot" >/dev/null
 block=$(find disk/snapshots -name meta.json | head -1)
 jq -r --arg bytes "$(du -sb "$(dirname "$block")" | cut -f1)" --arg chunks "$(du -sb "$(dirname "$block")/chunks" | cut -f1)" '.stats |
     "disk                     \(.numSamples) samples of \(.numSeries) series: \(($bytes | tonumber) / .numSamples * 100 | round / 100) bytes a sample, \(($chunks | tonumber) / .numSamples * 100 | round / 100) without the index"' "$block"
+result

@@ -13,7 +13,7 @@
 #include "tests/bench/rounds.h"
 #include "tests/support/trace_sample.h"
 
-#define SLICES 10000000
+#define SLICES ROUNDS_SIZE(10000000, 100000)
 #define ROWS 4 /* of the sample */
 #define ROUND_COUNT 5
 #define WINDOWS_PER_LEVEL 20
@@ -27,14 +27,6 @@ static size_t track_count;
 static unsigned top_level;
 static struct ntk_buf out;
 static uint64_t sink;
-
-static void require(int condition, const char *what)
-{
-    if (!condition) {
-        (void)fprintf(stderr, "bench_tiles: %s\n", what);
-        exit(1);
-    }
-}
 
 /* splitmix64 */
 static uint64_t draw(uint64_t *state)
@@ -62,8 +54,9 @@ static uint64_t window(unsigned level, uint64_t first)
     for (uint64_t tile = first; tile < first + SCREEN_TILES && tile < count; tile++) {
         struct ntk_err err = { 0 };
         ntk_buf_reset(&out);
-        require(ntk_timeline_tile_put(timeline, level, tile, tracks, track_count, &out, &err) == 0,
-                err.text);
+        rounds_require(
+            ntk_timeline_tile_put(timeline, level, tile, tracks, track_count, &out, &err) == 0,
+            err.text);
         sink += out.bytes_count;
     }
     return rounds_cpu_ns() - begin;
@@ -119,7 +112,8 @@ static double statistics(void *ctx)
         int64_t from_ps = (int64_t)(draw(&state) % length_ps);
         int64_t to_ps = from_ps + 1 + (int64_t)(draw(&state) % (length_ps - (uint64_t)from_ps));
         ntk_buf_reset(&out);
-        require(ntk_timeline_put_stats(timeline, from_ps, to_ps, &out) == 0, "no statistics");
+        rounds_require(ntk_timeline_put_stats(timeline, from_ps, to_ps, &out) == 0,
+                       "no statistics");
     }
     return (double)(rounds_cpu_ns() - begin) / WINDOWS_PER_LEVEL;
 }
@@ -133,16 +127,15 @@ int main(int argc, char **argv)
         { .name = "tiles of a window", .measure = windows },
         { .name = "statistics of a range", .measure = statistics },
     };
-    int good = 1;
 
     rounds_options(argc, argv);
-    require(
+    rounds_require(
         ntk_timeline_create(&(struct ntk_timeline_options){ .sources = &source, .source_count = 1 },
                             &timeline, NULL) == 0,
         "no timeline");
     track_count = timeline->tracks.count;
     tracks = calloc(track_count, sizeof *tracks);
-    require(tracks != NULL, "no memory");
+    rounds_require(tracks != NULL, "no memory");
     for (size_t t = 0; t < track_count; t++) {
         tracks[t] = (uint32_t)t;
     }
@@ -153,13 +146,13 @@ int main(int argc, char **argv)
     for (int i = 0; i < 3; i++) {
         rounds_print(&subjects[i], "ns");
     }
-    (void)rounds_print_value("slices", (double)timeline->slice_count, "", 0, 0);
-    (void)rounds_print_value("worst window: level of zoom", worst_level, "", 0, 0);
-    good &= rounds_print_value("worst window", worst_ns / 1e6, "ms", TARGET_MS, 0);
-    good &= rounds_print_ratio("a window / every slice", &subjects[1], &subjects[0], 0.1);
+    rounds_print_value("slices", (double)timeline->slice_count, "", 0, 0);
+    rounds_print_value("worst window: level of zoom", worst_level, "", 0, 0);
+    rounds_print_value("worst window", worst_ns / 1e6, "ms", TARGET_MS, 0);
+    rounds_print_ratio("a window / every slice", &subjects[1], &subjects[0], 0.1);
     free(tracks);
     ntk_buf_fini(&out);
     ntk_timeline_destroy(timeline);
     trace_sample_destroy(sample);
-    return good ? 0 : 1;
+    return rounds_result();
 }

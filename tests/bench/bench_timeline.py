@@ -1,4 +1,5 @@
-"""Measures the timeline page: bench_timeline.py BROWSER PROFILE_FOLDER ADDRESS INDEX_MS. Exit code 1: a target is missed."""
+"""Measures the timeline page: bench_timeline.py BROWSER PROFILE_FOLDER ADDRESS ROUNDS DIVISOR, where movements have so
+many times fewer frames. Prints lines of "VALUE TARGET NAME"; bench_timeline.sh judges them."""
 import os
 import sys
 
@@ -9,7 +10,7 @@ FIRST_PICTURE_MS = 1000
 FRAME_MS = 16
 
 # Steps of a movement, one a frame; the script time of each frame in ms.
-RUN = '''(async () => {
+RUN = '''(async (divisor) => {
   const s = await import('/state.js');
   const moves = {
     'zoom in': [150, () => s.zoom(0.92, 700)], 'move in the depth': [150, () => s.pan(40)],
@@ -18,10 +19,11 @@ RUN = '''(async () => {
   };
   const all = {};
   for (const [name, [count, step]] of Object.entries(moves)) {
+    const frames = Math.ceil(count / divisor);
     const first = s.frames.count;
     await new Promise((done) => {
       let i = 0;
-      const tick = () => { step(); if (++i < count) requestAnimationFrame(tick); else requestAnimationFrame(done); };
+      const tick = () => { step(); if (++i < frames) requestAnimationFrame(tick); else requestAnimationFrame(done); };
       requestAnimationFrame(tick);
     });
     const times = [];
@@ -29,35 +31,31 @@ RUN = '''(async () => {
     all[name] = times.sort((a, b) => a - b);
   }
   return all;
-})()'''
+})'''
 
 
 def main():
-    program, profile, address, index_ms = sys.argv[1:]
+    program, profile, address, rounds, divisor = sys.argv[1:]
     browser = Browser(program, profile)
-    good = True
     try:
         browser.size(1440, 900)
         browser.call('Page.navigate', url='about:blank')
         first = []
-        for _ in range(5):
+        for _ in range(int(rounds)):
             browser.call('Page.navigate', url='about:blank')
             browser.call('Page.navigate', url=address)
             browser.wait_for("document.documentElement?.dataset.state === 'complete'")
             first.append(browser.evaluate("performance.getEntriesByName('first-picture')[0].startTime"))
-        print(f'index of 10 million events          {index_ms} ms')
-        print(f'first picture                       median {sorted(first)[2]:.0f} ms, worst {max(first):.0f} ms, target {FIRST_PICTURE_MS} ms')
-        good = sorted(first)[2] <= FIRST_PICTURE_MS
-        for name, times in browser.evaluate(RUN).items():
-            middle, last = times[len(times) // 2], times[-1]
-            print(f'{name:20} {len(times):4} frames   median {middle:.1f} ms, 99% {times[int(len(times) * 0.99)]:.1f} ms, worst {last:.1f} ms, target {FRAME_MS} ms')
-            good = good and times[int(len(times) * 0.99)] <= FRAME_MS
-        if browser.said:
-            print('complaints:', browser.said)
-            good = False
+        print(f'{sorted(first)[len(first) // 2]:.3f} {FIRST_PICTURE_MS} first picture, median')
+        print(f'{max(first):.3f} - first picture, worst')
+        for name, times in browser.evaluate(f'{RUN}({int(divisor)})').items():
+            print(f'{times[len(times) // 2]:.3f} - {name}, a frame, median')
+            print(f'{times[int(len(times) * 0.99)]:.3f} {FRAME_MS} {name}, a frame, 99th percentile')
+            print(f'{times[-1]:.3f} - {name}, a frame, worst')
     finally:
         browser.close()
-    return 0 if good else 1
+    if browser.said:
+        sys.exit(f'the page reports: {browser.said}')
 
 
-sys.exit(main())
+main()

@@ -1,23 +1,25 @@
 #!/bin/bash
 # bench_timeline - the timeline page with ten million events in headless Chromium: the first picture after the index
 # exists (at most 1 s), and the script time of a frame while zooming and moving (at most 16 ms).
-set -u
-browser=
-for name in chromium-headless-shell chromium; do
-    browser=${browser:-$(command -v "$name" || true)}
-done
-[ -n "$browser" ] && command -v python3 >/dev/null || exit 77
-here=$(cd "$(dirname "$0")" && pwd)
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/ntk-bench-XXXXXX")
-server=
-trap 'kill "$server" 2>/dev/null; rm -rf "$scratch"' EXIT
-mkfifo "$scratch/hold"
-"$NTK_BUILD_DIR/tests/timeline_server" 2500000 <"$scratch/hold" >"$scratch/address" &
+. "$(dirname "$0")/lib.sh"
+needs_browser
+needs python3
+slices=$(size 10000000 100000)
+[ -x "$NTK_BUILD_DIR/tests/timeline_server" ] || skip "timeline_server was not built"
+mkfifo hold
+"$NTK_BUILD_DIR/tests/timeline_server" $((slices / 4)) <hold >address 2>server.err &
 server=$!
-exec 9>"$scratch/hold"
-for _ in $(seq 600); do
-    [ -s "$scratch/address" ] && break
-    sleep 0.1
+exec 9>hold
+until [ -s address ]; do
+    kill -0 "$server" 2>/dev/null || fail "timeline_server exited: $(tail -1 server.err)"
+    sleep 0.05
 done
-read -r address index_ms <"$scratch/address" || exit 1
-python3 "$here/bench_timeline.py" "$browser" "$scratch/profile" "$address" "$index_ms" 9>&-
+read -r address index_ms <address
+python3 "$NTK_SOURCE_DIR/tests/bench/bench_timeline.py" "$browser" "$scratch/profile" "$address" "$(size 5 1)" "$(size 1 30)" \
+    >figures 2>browser.err 9>&- || fail "the page: $(tail -1 browser.err)"
+figure "index of $slices slices" "$index_ms" ms
+# Lines of bench_timeline.py: a figure that decides, then its name.
+while read -r value target name; do
+    if [ "$target" = - ]; then figure "$name" "$value" ms; else figure "$name" "$value" ms most "$target"; fi
+done <figures
+result

@@ -13,15 +13,16 @@
 #include "tests/bench/hooks_so.h"
 #include "tests/bench/rounds.h"
 
-#define EVENTS 300000u
+#define EVENTS ROUNDS_SIZE(300000u, 300u)
 
 static double measure_ours(void *ctx)
 {
+    const uint64_t count = EVENTS;
     uint64_t begin = rounds_cpu_ns();
     uint64_t i;
 
     (void)ctx;
-    for (i = 0; i < EVENTS; i++) {
+    for (i = 0; i < count; i++) {
         bench_so_mark(i, i);
     }
     return (double)(rounds_cpu_ns() - begin) / EVENTS;
@@ -29,11 +30,12 @@ static double measure_ours(void *ctx)
 
 static double measure_lttng(void *ctx)
 {
+    const uint64_t count = EVENTS;
     uint64_t begin = rounds_cpu_ns();
     uint64_t i;
 
     (void)ctx;
-    for (i = 0; i < EVENTS; i++) {
+    for (i = 0; i < count; i++) {
         lttng_ust_tracepoint(ntk_bench, mark, i, i);
     }
     return (double)(rounds_cpu_ns() - begin) / EVENTS;
@@ -48,17 +50,14 @@ int main(int argc, char **argv)
 
     rounds_options(argc, argv);
     if (!lttng_ust_tracepoint_enabled(ntk_bench, mark)) {
-        (void)fprintf(stderr, "lttng_peer: no session records the tracepoint\n");
-        return 77;
+        rounds_skip("no session records the tracepoint");
     }
-    if (bench_so_attach() != 0) {
-        return 1;
-    }
+    rounds_require(bench_so_attach() == 0, "cannot attach");
     (void)rounds_pin(0);
     rounds_run(subjects, 2, 9);
     rounds_print(&subjects[0], "ns");
     rounds_print(&subjects[1], "ns");
-    int good = rounds_print_ratio("E1 ours / LTTng-UST", &subjects[0], &subjects[1], 0.125);
+    rounds_print_ratio("E1 ours / LTTng-UST", &subjects[0], &subjects[1], 0.125);
     bench_so_detach();
-    return good ? 0 : 1;
+    return rounds_result();
 }

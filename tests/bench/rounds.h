@@ -19,24 +19,43 @@ struct rounds_subject {
     int count;
 };
 
-/* Runs all subjects round after round, and a first round that does not count. */
+/* Runs all subjects round after round, after a first round that does not count. A smoke run has one
+ * round. */
 void rounds_run(struct rounds_subject *subjects, int subject_count, int rounds);
 double rounds_min(const struct rounds_subject *subject);
 double rounds_median(const struct rounds_subject *subject);
 
 /* Prints "name  min  median" of a subject. */
 void rounds_print(const struct rounds_subject *subject, const char *unit);
-/* Prints the ratio of a to b against a target (0: none) and a verdict: "good" when minimum or
- * median meets it, "within noise" when it is past it by less than the 1.3 that noise may take, else
- * "MISSED". Returns 0 when missed, else 1. */
-int rounds_print_ratio(const char *name, const struct rounds_subject *a,
-                       const struct rounds_subject *b, double target);
-/* A figure that stands for itself; target 0 none, at_least: it is to be above. */
-int rounds_print_value(const char *name, double value, const char *unit, double target,
-                       int at_least);
-/* One to be below that noise does not excuse, since it comes out the same every time: "good" or
- * "MISSED". */
-int rounds_print_exact(const char *name, double value, const char *unit, double target);
+/*
+ * Of two shares of a target that at most 1 meets. "met" needs the median. "met (minimum only)" says
+ * that only the best round meets the target. "within noise" is past it by less than 1.3, "missed" by
+ * more.
+ */
+const char *rounds_verdict(double by_min, double by_median);
+/* Each prints one figure against a target (0: none) with a verdict, in the line that run.sh
+ * collects. */
+void rounds_print_ratio(const char *name, const struct rounds_subject *a,
+                        const struct rounds_subject *b, double target);
+/* at_least: the figure must be above the target. */
+void rounds_print_best(const char *name, double by_min, double by_median, const char *unit,
+                       double target, int at_least);
+void rounds_print_value(const char *name, double value, const char *unit, double target,
+                        int at_least);
+/* At most a target (0 is one) that noise does not excuse, as the figure is the same every time. */
+void rounds_print_exact(const char *name, double value, const char *unit, double target);
+/* A target that this machine cannot measure. */
+void rounds_print_missing(const char *name, const char *reason);
+/* The exit code of a bench: 1 if it missed targets, which it names. */
+int rounds_result(void);
+
+/* Exits with the cause: 1 failed, 77 skipped. */
+void rounds_require(int condition, const char *cause);
+_Noreturn void rounds_skip(const char *reason);
+
+/* NTK_BENCH_SMOKE: one short round, no verdict. */
+extern int rounds_smoke;
+#define ROUNDS_SIZE(full, smoke) (rounds_smoke ? (smoke) : (full))
 
 /* --json: one object per line instead of a table. */
 extern int rounds_json;

@@ -1,0 +1,27 @@
+# targets.awk - the targets of one bench: of what it printed (first file), those that targets.txt (second file) lists.
+# -v bench=NAME -v cause=REASON for targets that it did not print. Prints "VERDICT<tab>BENCH<tab>TARGET<tab>FIGURES", and
+# "unlisted" as the verdict of a target that the list lacks.
+BEGIN { FS = "  +"; OFS = "\t" }
+FILENAME == ARGV[1] && /  target / {
+    sub(/^ +/, "")
+    verdict[$1] = $NF
+    figures[$1] = substr($0, length($1) + 1, length($0) - length($1) - length($NF))
+    gsub(/  +/, "  ", figures[$1])
+    gsub(/^ +| +$/, "", figures[$1])
+}
+FILENAME != ARGV[1] && index($0, bench ": ") == 1 {
+    name = substr($0, length(bench) + 3)
+    if (name in verdict) {
+        print verdict[name], bench, name, figures[name]
+    } else {
+        print "not measured: " cause, bench, name, ""
+    }
+    is_listed[name] = 1
+}
+END {
+    for (name in verdict) {
+        if (!(name in is_listed)) {
+            print "unlisted", bench, name, figures[name]
+        }
+    }
+}

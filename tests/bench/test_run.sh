@@ -1,0 +1,49 @@
+# test_run - run.sh on benches made for it: each way to fail names its cause, and the table at the end has every target.
+. "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
+mkdir -p build/bench
+bench() { # NAME: a bench whose text comes on stdin
+    { echo '#!/bin/bash' && cat; } >"build/bench/bench_$1"
+    chmod +x "build/bench/bench_$1"
+}
+line() { printf 'echo "%-52s  min 1.000  median 1.000 x  target <= 1.000 x  %s"\n' "$1" "$2"; }
+{ line "one" "met" && line "two" "met (minimum only)" && line "three" "within noise" && line "extra" "met"; } | bench good
+{ line "one" "missed" && echo 'echo "bench_missed: missed: one" >&2; exit 1'; } | bench missed
+echo 'kill -SEGV $$' | bench crash
+echo 'sleep 1000' | bench hangs
+echo 'echo "skipped: peer is missing"; exit 77' | bench peerless
+echo 'exit 3' | bench silent
+for target in good:one good:two good:three missed:one crash:one hangs:one peerless:one silent:one other:one; do
+    echo "bench_${target/:/: }"
+done >targets
+export NTK_BENCH_TARGETS=$PWD/targets NTK_BENCH_LIMIT=1 NTK_TEST_PATIENCE=1
+names=(bench_good bench_missed bench_crash bench_hangs bench_peerless bench_silent)
+! "$NTK_SOURCE_DIR/tests/bench/run.sh" build "${names[@]}" >out 2>err || fail "failures did not fail the run"
+
+grep '^FAILED' err >causes
+diff - causes <<'TEXT' || fail "other causes"
+FAILED: bench_crash: killed by SIGSEGV
+FAILED: bench_hangs: timed out after 1 s
+FAILED: bench_missed: missed: one
+FAILED: bench_silent: exit code 3
+TEXT
+sed '1,/^== targets/d; s/   */  /g' out >table
+figures='min 1.000  median 1.000 x  target <= 1.000 x'
+diff - table <<TEXT || fail "another table"
+missed  missed  one  $figures
+not measured  crash  one  killed by SIGSEGV
+not measured  hangs  one  timed out after 1 s
+not measured  peerless  one  peer is missing
+not measured  silent  one  exit code 3
+within noise  good  three  $figures
+met  good  one  $figures
+met  good  two  $figures  (minimum only)
+unlisted  good  extra  $figures
+2 met, 1 within noise, 1 missed, 4 not measured
+TEXT
+
+# A smoke run fails where the list differs, and is skipped where the bench is.
+! "$NTK_SOURCE_DIR/tests/bench/run.sh" --smoke build bench_good >out 2>err || fail "a target that is not listed was accepted"
+grep -q 'targets are not those of targets.txt' err || fail "$(cat err)"
+code=0
+"$NTK_SOURCE_DIR/tests/bench/run.sh" --smoke build bench_peerless >out 2>err || code=$?
+[ $code = 77 ] || fail "a bench without its peer: exit code $code"
