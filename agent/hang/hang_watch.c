@@ -247,10 +247,14 @@ static void forget_gone(struct ntk_hang_watch *watch, const struct ntk_ranks *ra
     ntk_vec_fini(&keys);
 }
 
-/* Two processes may have one core: shared by hosts of containers, or one after the other. */
-static uint64_t stuck_key(uint32_t pid, uint32_t core)
+/* Two processes may have one core: shared by hosts of containers, or one after the other. A process
+ * of another namespace may claim any pid, but no other user. */
+#define STUCK_PID_SHIFT 42 /* numbers of processes have 22 bits, cores 10 */
+#define STUCK_UID_SHIFT 10
+static uint64_t stuck_key(const struct ntk_runtime_sample *runtime, uint32_t core)
 {
-    return (uint64_t)pid << 32 | core;
+    return (uint64_t)runtime->pid << STUCK_PID_SHIFT | (uint64_t)runtime->uid << STUCK_UID_SHIFT |
+           (core & ((1u << STUCK_UID_SHIFT) - 1));
 }
 
 /* Each execution that is stuck is told once, and that it ended. */
@@ -266,7 +270,7 @@ static bool watch_stuck(struct ntk_hang_watch *watch, const struct ntk_snapshot 
         return false; /* the next period is looked at again */
     }
     ntk_vec_each(struct ntk_stuck_row, row, &stuck.rows) {
-        uint64_t key = stuck_key(row->runtime->pid, row->core->core);
+        uint64_t key = stuck_key(row->runtime, row->core->core);
 
         if (!ntk_map_get_number(&watch->said_stuck, key)) {
             struct ntk_buf text = { 0 };
@@ -283,7 +287,8 @@ static bool watch_stuck(struct ntk_hang_watch *watch, const struct ntk_snapshot 
     ntk_map_each(entry, &watch->said_stuck) {
         if (!ntk_map_get_number(&now, entry->number)) {
             ntk_log_warn(MODULE, "the execution on core %u of process %u is stuck no more",
-                         (uint32_t)entry->number, (uint32_t)(entry->number >> 32));
+                         (uint32_t)entry->number & ((1u << STUCK_UID_SHIFT) - 1),
+                         (uint32_t)(entry->number >> STUCK_PID_SHIFT));
             is_changed = true;
         }
     }

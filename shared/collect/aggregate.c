@@ -2,6 +2,7 @@
 #include "shared/collect/aggregate.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -148,8 +149,12 @@ static void build_events(struct ntk_aggregate *aggregate, struct ntk_snapshot *s
 
 /* ---- the end of the period ---- */
 
-static struct tag_state *tag_state(struct ntk_aggregate *aggregate, const char *text)
+/* Of a tag of a user: two users' tags are never one. */
+static struct tag_state *tag_state(struct ntk_aggregate *aggregate,
+                                   const struct ntk_runtime_sample *runtime)
 {
+    char text[NTK_TAG_BYTES + 64];
+    (void)snprintf(text, sizeof text, "%u %s", runtime->uid, runtime->tag);
     struct tag_state *tag = ntk_map_get(&aggregate->tags, text);
 
     if (tag) {
@@ -192,7 +197,7 @@ static void build_tags(struct ntk_aggregate *aggregate, struct ntk_snapshot *sna
     }
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
         const struct ntk_runtime_sample *runtime = &snapshot->runtimes[i];
-        struct tag_state *tag = tag_state(aggregate, runtime->tag);
+        struct tag_state *tag = tag_state(aggregate, runtime);
 
         if (!tag) {
             continue;
@@ -207,16 +212,12 @@ static void build_tags(struct ntk_aggregate *aggregate, struct ntk_snapshot *sna
     }
     /* Each tag once, in the order of its first runtime. */
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
-        const char *text = snapshot->runtimes[i].tag;
-        struct tag_state *tag = ntk_map_get(&aggregate->tags, text);
-        bool listed = false;
+        struct tag_state *tag = tag_state(aggregate, &snapshot->runtimes[i]);
 
-        for (size_t k = 0; k < snapshot->tag_count && !listed; k++) {
-            listed = strcmp(snapshot->tags[k].tag, text) == 0;
-        }
-        if (tag && !listed) {
+        if (tag && tag->listed != snapshot->sequence) {
+            tag->listed = snapshot->sequence;
             snapshot->tags[snapshot->tag_count] = tag->total;
-            snapshot->tags[snapshot->tag_count++].tag = text;
+            snapshot->tags[snapshot->tag_count++].tag = snapshot->runtimes[i].tag;
         }
     }
 }

@@ -133,9 +133,10 @@ struct user_state {
 };
 
 struct tag_state {
-    char *tag;
+    char *tag;                  /* with the uid before it */
     struct ntk_tag_total total; /* its tag is unused */
     uint64_t used;              /* sequence of the last snapshot that had it */
+    uint64_t listed;            /* ... and of the one that lists it */
 };
 
 struct device_state {

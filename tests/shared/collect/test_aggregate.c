@@ -626,6 +626,76 @@ static void two_runtimes_on_one_core_add_up_on_the_machine(void **state)
     assert_int_equal(f->snapshot->tags[0].outcome[NTK_OUTCOME_COMPLETED], 3);
 }
 
+static void a_tag_of_two_users_is_two_tags(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *fakes[2];
+
+    for (uint32_t i = 0; i < 2; i++) {
+        fakes[i] = make_fake(f, (int)i, 42 + i, BEGIN + 1);
+        strcpy(fakes[i]->process.tag, "same");
+        fakes[i]->process.uid = 1000 + i;
+        see(f, fakes[i]);
+        execute(fakes[i], i + 1, SECOND / 4);
+        sample(f, fakes[i]);
+    }
+    finish(f);
+    assert_int_equal(f->snapshot->tag_count, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_string_equal(f->snapshot->tags[i].tag, "same");
+        assert_int_equal(f->snapshot->tags[i].outcome[NTK_OUTCOME_COMPLETED], i + 1);
+    }
+}
+
+/* ---- communicators ---- */
+
+static void rank_sample(struct fixture *f, struct fake *fake, uint32_t rank,
+                        enum ntk_comm_state state)
+{
+    const struct ntk_ring_comm comm = {
+        .key = 77, .rank = rank, .rank_count = 2, .state = state, .join_realtime_ns = 5
+    };
+    struct ntk_runtime_reading reading = reading_of(fake);
+
+    reading.comms = &comm;
+    reading.comm_count = 1;
+    assert_int_equal(ntk_aggregate_runtime(f->aggregate, &reading), 0);
+}
+
+static void communicators_of_two_users_have_two_keys(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t keys[3];
+
+    for (uint32_t i = 0; i < 3; i++) {
+        struct fake *fake = make_fake(f, i % 2, 42 + i, BEGIN + 1);
+
+        fake->process.uid = i < 2 ? 1000 : 1001;
+        see(f, fake);
+        rank_sample(f, fake, i % 2, NTK_COMM_JOINED);
+        keys[i] = finish(f)->runtimes[0].ranks[0].key;
+    }
+    assert_true(keys[0] == keys[1]);
+    assert_true(keys[1] != keys[2]);
+    assert_true(keys[0] != 77 && keys[2] != 77);
+}
+
+static void a_rank_that_leaves_a_communicator_with_a_lost_one_is_remembered(void **state)
+{
+    struct fixture *f = *state;
+
+    for (uint32_t i = 0; i < 2; i++) {
+        struct fake *fake = make_fake(f, (int)i, 42 + i, BEGIN + 1);
+
+        see(f, fake);
+        fake->ended = true;
+        rank_sample(f, fake, i, i == 0 ? NTK_COMM_JOINED : NTK_COMM_LEFT);
+        finish(f);
+        assert_int_equal(f->snapshot->lost_rank_count, i + 1);
+    }
+    assert_int_equal(f->snapshot->lost_ranks[1].rank.state, NTK_RANK_LEFT);
+}
+
 /* ---- the end ---- */
 
 static void an_ended_process_is_in_one_more_snapshot_with_its_last_counts(void **state)
@@ -1810,6 +1880,9 @@ int main(void)
         TEST(busy_time_seen_smaller_waits_and_utilization_is_at_most_one),
         TEST(a_core_that_never_rests_is_wholly_busy_whenever_it_is_read),
         TEST(two_runtimes_on_one_core_add_up_on_the_machine),
+        TEST(a_tag_of_two_users_is_two_tags),
+        TEST(communicators_of_two_users_have_two_keys),
+        TEST(a_rank_that_leaves_a_communicator_with_a_lost_one_is_remembered),
         TEST(an_ended_process_is_in_one_more_snapshot_with_its_last_counts),
         TEST(the_totals_of_a_tag_go_on_when_it_comes_back),
         TEST(a_pid_that_is_used_again_is_another_process),
