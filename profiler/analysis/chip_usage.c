@@ -205,7 +205,7 @@ static int put_rows(const struct uses *uses, const struct ntk_sorted *sorted,
                     ntk_chip_usage_put *put, void *ctx)
 {
     const struct edge *edges = sorted->items;
-    const struct edge *end = edges + sorted->count;
+    const struct edge *end = edges ? edges + sorted->count : NULL;
     int64_t bytes[NTK_CHIP_SAMPLES + NTK_CHIP_BANKS] = { 0 };
     bool has_row[NTK_CHIP_SPACE_COUNT] = { false };
     int ret = 0;

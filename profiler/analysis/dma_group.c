@@ -68,10 +68,14 @@ uint64_t ntk_dma_rows_of(const struct ntk_isa_instr *instr, unsigned role)
 static bool is_in_instance(const struct ntk_neff_subgraph *neff,
                            const struct ntk_neff_dma_group *group, uint32_t instance)
 {
-    const struct ntk_neff_queue_set *set = &neff->queue_sets[group->queue_set];
+    const struct ntk_neff_queue_set *set;
 
-    return instance == 0 || (group->instance && instance <= set->instance_count &&
-                             strcmp(group->instance, set->instances[instance - 1]) == 0);
+    if (instance == 0) {
+        return true;
+    }
+    set = &neff->queue_sets[group->queue_set];
+    return group->instance && instance <= set->instance_count &&
+           strcmp(group->instance, set->instances[instance - 1]) == 0;
 }
 
 const struct ntk_neff_dma_group *ntk_dma_group_next(const struct ntk_trace_core *core,

@@ -51,7 +51,7 @@ static void compare(struct ntk_aggregate *aggregate, const struct baseline *base
                     const struct ntk_ring_buckets *read)
 {
     const struct ntk_histogram_entry *old = base->entries;
-    const struct ntk_histogram_entry *old_end = base->entries + base->count;
+    const struct ntk_histogram_entry *old_end = old ? old + base->count : NULL;
     struct histogram_scratch *now = &aggregate->now;
     struct histogram_scratch *period = &aggregate->period;
 

@@ -390,7 +390,8 @@ static void finish(struct reader *r)
     ntk_vec_sort(&r->instructions, compare_instructions);
     ntk_vec_sort(&r->penguins, compare_penguins);
     debug->instructions = r->instructions.items;
-    for (size_t i = 0; i < r->instructions.count; i++) {
+    /* Without texts, the first instruction was damaged, and there is nothing to finish. */
+    for (size_t i = 0; r->texts.bytes && i < r->instructions.count; i++) {
         struct ntk_neff_debug_instruction one = debug->instructions[i];
         if (kept && debug->instructions[kept - 1].bir_id == one.bir_id) {
             continue;

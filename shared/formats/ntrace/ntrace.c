@@ -311,7 +311,9 @@ struct each {
 /* More bytes behind those that are not taken yet. 0: no more, or they would be too many. */
 static ssize_t each_fill(struct each *each)
 {
-    memmove(each->bytes, each->bytes + each->at, each->count - each->at);
+    if (each->at) {
+        memmove(each->bytes, each->bytes + each->at, each->count - each->at);
+    }
     each->before += each->at;
     each->count -= each->at;
     each->at = 0;

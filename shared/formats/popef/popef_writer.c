@@ -190,7 +190,7 @@ static int deflate_some(struct popef_writer *writer, const void *bytes, size_t b
             }
             writer->active.stored_bytes += given;
         } while (z->avail_out == 0 || (how == Z_FINISH && status == Z_OK));
-        at += count;
+        at = at ? at + count : NULL;
         bytes_count -= count;
     } while (bytes_count > 0);
     return 0;
