@@ -65,10 +65,15 @@ def commands(lines):
 
 
 def run(command_lines, folder, environment):
+    """What a command exports holds for those after it."""
     command = "\n".join([command_lines[0][2:]] + command_lines[1:])
+    exported = os.path.join(folder, "..", "exported")
     done = subprocess.run(
-        ["bash", "-c", command], cwd=folder, env=environment, timeout=120,
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        ["bash", "-c", f"{command}\ncode=$?\nenv -0 >'{exported}'\nexit $code"], cwd=folder, env=environment,
+        timeout=120, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    if os.path.exists(exported):
+        with open(exported, encoding="utf-8") as file:
+            environment.update(line.split("=", 1) for line in file.read().split("\0") if "=" in line)
     lines = done.stdout.decode().splitlines()
     return done.returncode, [line.rstrip() for line in lines if not LIBRARY.match(line)]
 
@@ -123,11 +128,13 @@ def check(page, update):
                    if not name.startswith("NEURON_")}
     environment.update(PATH=os.environ["NTK_BIN_DIR"] + ":" + os.environ["PATH"], LC_ALL="C.UTF-8",
                        LD_LIBRARY_PATH=os.environ["NTK_LIB_DIR"],
-                       NEURON_HOOKS_DIR=os.path.join(folder, "hooks"), NEURON_RT_LOG_LEVEL="QUIET",
-                       NEURON_SOFT_INSTANCE="trn1.2xlarge")
+                       NEURON_HOOKS_DIR=os.path.join(folder, "hooks"), NEURON_RT_LOG_LEVEL="QUIET")
     work = os.path.join(folder, "work")
     os.makedirs(work)
     os.makedirs(environment["NEURON_HOOKS_DIR"], mode=0o700)
+    # The reader's folder was used with another machine before.
+    subprocess.run(["neuron-bench", "machine"], env={**environment, "NEURON_SOFT_INSTANCE": "inf1.xlarge"},
+                   stdout=subprocess.DEVNULL, check=True)
     failures = 0
     count = 0
     result = []
