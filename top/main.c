@@ -12,6 +12,7 @@
 #include "shared/base/opt.h"
 #include "shared/base/str.h"
 #include "shared/base/timestamp.h"
+#include "shared/device/device.h"
 #include "shared/http/http_ports.h"
 #include "top/host_list.h"
 #include "top/run.h"
@@ -242,6 +243,9 @@ static int open_source(struct ntk_top_source **out_source, struct ntk_err *err)
     }
     if (arg_stdin) {
         return ntk_top_source_stream_open(STDIN_FILENO, out_source, err);
+    }
+    if (!arg_sysfs_root) {
+        ntk_device_soft_make();
     }
     return ntk_top_source_live_open(arg_sysfs_root, out_source, err);
 }

@@ -3,12 +3,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "shared/abi/driver.h"
 #include "shared/abi/paths.h"
 #include "shared/abi/soft_abi.h"
+#include "shared/base/child.h"
 #include "shared/base/str.h"
 #include "shared/device/device_sysfs.h"
 
@@ -19,6 +23,30 @@ int ntk_device_soft_root(const char *hooks_dir, char *buf, size_t buf_bytes)
                            : ntk_paths_soft_sysfs_root(buf, buf_bytes);
 
     return length < 0 ? -ENAMETOOLONG : 0;
+}
+
+void ntk_device_soft_make(void)
+{
+    const char *instance = getenv("NEURON_SOFT_INSTANCE");
+    char root[NTK_PATH_BYTES];
+    char program[NTK_PATH_BYTES];
+    char *argv[] = { program, (char *)"machine", NULL };
+    struct ntk_child child = { .argv = argv, .has_files = true, .takes_errors = true };
+    pid_t pid;
+
+    if (!instance || !instance[0] || ntk_driver_is_loaded("/sys") ||
+        ntk_device_soft_root(NULL, root, sizeof root) < 0 || access(root, F_OK) == 0) {
+        return;
+    }
+    ntk_child_program_beside("neuron-bench", program, sizeof program);
+    child.output = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (child.output >= 0 && ntk_child_start(&child, &pid) == 0) {
+        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
+        }
+    }
+    if (child.output >= 0) {
+        (void)close(child.output);
+    }
 }
 
 /* The default place lies in /tmp, where anyone can make a folder first: it must be ours. A hooks

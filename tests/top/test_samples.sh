@@ -11,14 +11,14 @@ told() { # the names that the page has for a table, a line each
 
 # The names, without a machine: a header, and rows of the machine only.
 for table in $tables; do
-    neuron-top --csv=$table --once >"$table.csv"
+    env -u NEURON_SOFT_INSTANCE neuron-top --csv=$table --once >"$table.csv"
     head -1 "$table.csv" | tr ',' '\n' >names
     [ $table = machine ] || [ "$(head -1 names)" = time ] || fail "$table does not begin with the time"
     [ $table = machine ] || sed -i 1d names
     told $table | diff - names >differ || fail "$table: page (<) and header (>) differ: $(cat differ)"
     [ "$(wc -l <"$table.csv")" = $([ $table = machine ] && echo 2 || echo 1) ] || fail "$table: rows of nothing"
 done
-neuron-top --json --once >none.json
+env -u NEURON_SOFT_INSTANCE neuron-top --json --once >none.json
 if [ ! -e /sys/devices/virtual/neuron_device ]; then
     jq -e '.format == 1 and .instance_type == null and .utilization_percent == null and .application_count == 0 and
         .executions == 0 and .cores == [] and (.notice | startswith("no Neuron driver"))' none.json >/dev/null ||

@@ -13,6 +13,7 @@
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
 #include "shared/base/opt.h"
+#include "shared/device/device.h"
 #include "top/ls/health.h"
 #include "top/ls/json.h"
 #include "top/ls/read.h"
@@ -280,6 +281,9 @@ int main(int argc, char **argv)
     /* Texts are UTF-8 whatever the locale says; only their widths are asked of it. */
     if (!setlocale(LC_CTYPE, "C.UTF-8")) {
         (void)setlocale(LC_CTYPE, "");
+    }
+    if (!arg_sysfs_root) {
+        ntk_device_soft_make();
     }
     if (arg_why) {
         return why(output == OUTPUT_OBJECT);

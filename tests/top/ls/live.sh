@@ -12,10 +12,16 @@ code() { # expected, command...: stdout to out, stderr to err
 
 # Without a machine: the vendor's words, nothing on stdout.
 if [ ! -e /sys/devices/virtual/neuron_device ]; then
-    code 1 neuron-ls
+    code 1 env -u NEURON_SOFT_INSTANCE neuron-ls
     [ ! -s out ] || fail "text on stdout without devices"
     grep -q '^FATA\[0000\] Failed to discover neuron devices             error="Unable to read device information from the driver\. Make sure aws-neuronx-dkms is installed and the neuron driver is accessible\."$' err ||
         fail "$(cat err)"
+    # The machine that the variable names is there at the first look.
+    mkdir -m 700 first second
+    NEURON_HOOKS_DIR=$scratch/first code 0 env NEURON_SOFT_INSTANCE=inf2.8xlarge neuron-ls
+    grep -q 'instance-type: inf2.8xlarge' out || fail "the first look: $(cat out)"
+    NEURON_HOOKS_DIR=$scratch/second code 0 env NEURON_SOFT_INSTANCE=trn1.2xlarge neuron-top --once
+    grep -q 'trn1.2xlarge' out && ! grep -q 'no Neuron device' out || fail "the first screen: $(cat out)"
 fi
 mkdir -p empty/devices/virtual/neuron_device
 code 1 neuron-ls --sysfs-root empty
