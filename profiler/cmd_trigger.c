@@ -249,9 +249,27 @@ static int compare_askings(const void *a, const void *b)
                                              : x->uid > y->uid;
 }
 
+static int err_not_seen(const struct ntk_ring_poll *poll, struct ntk_err *err)
+{
+    char unreadable[96] = "";
+
+    if (poll->unreadable > 0) {
+        (void)snprintf(unreadable, sizeof unreadable, "; %u process%s cannot be read: %s",
+                       poll->unreadable, poll->unreadable > 1 ? "es" : "", strerror(EACCES));
+    }
+    return arg_job ? ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
+                                 "no process of the job %s is seen: --job is a tag, or where "
+                                 "ranks meet%s",
+                                 arg_job, unreadable)
+                   : ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
+                                 "process %llu is not seen: it has not initialised its runtime, "
+                                 "or its hooks are off%s",
+                                 (unsigned long long)arg_pid, unreadable);
+}
+
 /* By user. What only root could ask does not count where the asker has processes of that name. */
 static int targets_take(struct askings *askings, struct ntk_ring_registry *registry,
-                        struct ntk_err *err)
+                        const struct ntk_ring_poll *poll, struct ntk_err *err)
 {
     size_t known = ntk_ring_registry_count(registry);
 
@@ -279,14 +297,7 @@ static int targets_take(struct askings *askings, struct ntk_ring_registry *regis
         }
     }
     if (askings->count == 0) {
-        return arg_job ? ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
-                                     "no process of the job %s is seen: --job is a tag, or where "
-                                     "ranks meet",
-                                     arg_job)
-                       : ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
-                                     "process %llu is not seen: it has not initialised its "
-                                     "runtime, or its hooks are off",
-                                     (unsigned long long)arg_pid);
+        return err_not_seen(poll, err);
     }
     qsort(askings->of, askings->count, sizeof *askings->of, compare_askings);
     while (geteuid() != 0 && askings->of[0]->uid == geteuid() && askings->count > 1) {
@@ -789,6 +800,7 @@ int ntk_cmd_trigger(int argc, char **argv)
 {
     struct ntk_ring_registry *registry = NULL;
     struct askings askings = { .count = 0 };
+    struct ntk_ring_poll poll = { 0 };
     struct ntk_err err = { 0 };
     int first = ntk_opt_parse(&program, argc, argv);
 
@@ -837,8 +849,8 @@ int ntk_cmd_trigger(int argc, char **argv)
     }
     int ret = ntk_ring_registry_open(&(struct ntk_ring_options){ .from = NTK_RING_FROM_NOW },
                                      &registry, &err);
-    ret = ret < 0 ? ret : ntk_ring_registry_poll(registry, NULL, &err);
-    ret = ret < 0 ? ret : targets_take(&askings, registry, &err);
+    ret = ret < 0 ? ret : ntk_ring_registry_poll(registry, &poll, &err);
+    ret = ret < 0 ? ret : targets_take(&askings, registry, &poll, &err);
     ret = ret < 0 || arg_look ? ret : folder_make(&askings, &err);
     int code = ret < 0 ? tell_failure(&err) : ask(&askings);
     for (size_t i = 0; i < askings.count; i++) {
