@@ -102,9 +102,8 @@ static const struct ntk_opt_program program = {
     .epilogue =
         "A process is asked through its shared memory, so only its owner and root can; it\n"
         "has to run our runtime. Processes of two users are two jobs, whatever their names:\n"
-        "a process that fails affects those of its own user. What root has of other users goes to "
-        "folders uid_UID,\n"
-        "which are theirs. The exit code is 1 when one of them could not record all.",
+        "a process that fails affects those of its own user. The exit code is 1 when one of\n"
+        "them could not record all.",
 };
 
 static volatile sig_atomic_t is_interrupted;

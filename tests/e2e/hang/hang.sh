@@ -66,6 +66,7 @@ stop
 port() { sed -n 's/.*serving at port //p' out.log; }
 has_port() { [ -n "$(port)" ] && echo yes; }
 watch() {
+    rm -f out.log # of a watcher before
     neuron-monitor --verbose 1 --http 127.0.0.1:0 >out.jsonl 2>out.log &
     watcher=$!
     pids+=("$watcher")
