@@ -99,11 +99,10 @@ static const struct ntk_opt_program program = {
     .summary = "Has running processes record executions, all beginning with the same one, and\n"
                "keeps what their rings still have of the time before.",
     .options = options,
-    .epilogue =
-        "A process is asked through its shared memory, so only its owner and root can; it\n"
-        "has to run our runtime. Processes of two users are two jobs, whatever their names:\n"
-        "a process that fails affects those of its own user. The exit code is 1 when one of\n"
-        "them could not record all.",
+    .epilogue = "A process is asked through its shared memory, so only its owner and root can; it\n"
+                "has to run our runtime. Processes of two users are two jobs, whatever their\n"
+                "names: a process that fails affects those of its own user. The exit code is 1\n"
+                "when one of them could not record all.",
 };
 
 static volatile sig_atomic_t is_interrupted;
