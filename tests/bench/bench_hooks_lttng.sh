@@ -13,14 +13,14 @@ if ! { [ "$(id -u)" = 0 ] && kill -0 "$(cat /var/run/lttng/lttng-sessiond.pid 2>
     lttng-sessiond --no-kernel --pidfile "$home/pid" >"$home/log" 2>&1 &
     daemon=$!
 fi
-cleanup() {
+destroy() {
+    local code=$?
     lttng --no-sessiond destroy "$session" >/dev/null 2>&1 || true
-    [ -z "$daemon" ] || { kill "$daemon" && wait "$daemon"; } 2>/dev/null || true
-    end_bench
+    return $code
 }
-trap cleanup EXIT
+trap 'destroy && finish || finish' EXIT
 answers() { lttng --no-sessiond list >/dev/null && echo yes; }
-wait_for answers
+wait_with "${daemon:-$$}" log answers
 for step in "create $session --snapshot" "enable-channel -u -s $session --overwrite --subbuf-size 512K --num-subbuf 4 bench" \
     "enable-event -u -s $session -c bench ntk_bench:mark" "start $session"; do
     # shellcheck disable=SC2086 # words

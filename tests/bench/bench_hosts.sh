@@ -11,10 +11,8 @@ mapfile -t modes < <(seq "$hosts" | sed 's/.*/good/')
 python3 "$NTK_SOURCE_DIR/tests/top/fake_agents.py" report machine "${modes[@]}" >ports 2>fakes.err &
 fakes=$!
 pids+=("$fakes")
-until grep -sx end ports >/dev/null; do
-    kill -0 "$fakes" 2>/dev/null || fail "fake_agents.py exited: $(tail -1 fakes.err)"
-    sleep 0.05
-done
+has_ports() { grep -qx end ports && echo yes; }
+wait_with "$fakes" fakes.err has_ports
 sed '/end/d; s/^/127.0.0.1:/' ports >hosts
 TIMEFORMAT='%R %U %S'
 { time neuron-top --hosts hosts --json --batch --delay "$(size 1 0.2)" --count "$frames" >frames; } 2>times

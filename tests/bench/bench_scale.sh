@@ -17,7 +17,7 @@ start() { # NAME OPTION...
     prometheus --config.file="$1.yml" --storage.tsdb.path="$1" --web.listen-address=127.0.0.1:0 --log.level=info "${@:2}" >"$1.log" 2>&1 &
     server=$!
     pids+=("$server")
-    wait_for listens "$1.log"
+    wait_with "$server" "$1.log" listens "$1.log"
     port=$(listens_at "$1.log")
     wait_for is_ready
 }

@@ -10,10 +10,7 @@ mkfifo hold
 "$NTK_BUILD_DIR/tests/timeline_server" $((slices / 4)) <hold >address 2>server.err &
 server=$!
 exec 9>hold
-until [ -s address ]; do
-    kill -0 "$server" 2>/dev/null || fail "timeline_server exited: $(tail -1 server.err)"
-    sleep 0.05
-done
+wait_with "$server" server.err has_reports address
 read -r address index_ms <address
 python3 "$NTK_SOURCE_DIR/tests/bench/bench_timeline.py" "$browser" "$scratch/profile" "$address" "$(size 5 1)" "$(size 1 30)" \
     >figures 2>browser.err 9>&- || fail "the page: $(tail -1 browser.err)"

@@ -20,12 +20,6 @@ stop_loads() {
     [ ${#loads[@]} = 0 ] || wait "${loads[@]}" 2>/dev/null || true
     loads=()
 }
-finish_top() {
-    tmx kill-server 2>/dev/null || true
-    end_bench
-}
-trap finish_top EXIT
-
 bytes() { awk '/^wchar/ { print $2 }' "/proc/$1/io"; }
 start() { tmx new-session -d -s "$1" -x 200 -y 50 "exec $2"; }
 pid_of() { tmx display-message -p -t "=$1:" '#{pane_pid}'; }

@@ -1,15 +1,6 @@
 # lib.sh - what the benches that are scripts share; sourced first. On top of tests/e2e/lib.sh: sizes of a smoke run, and
 # figures and verdicts as benches in C print them. run.sh sets the environment.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
-set -E
-on_error() { [ "$BASH_SUBSHELL" != 0 ] || echo "$(basename "$0" .sh): line $1 failed: ${2%%$'\n'*}" >&2; }
-trap 'on_error $LINENO "$BASH_COMMAND"' ERR
-# The shell would report each process that finish kills.
-end_bench() {
-    exec 2>/dev/null
-    finish
-}
-trap end_bench EXIT
 missed=
 
 # size FULL SMOKE: the first, or the second in a smoke run.
@@ -51,13 +42,23 @@ port_of() { sed -n 's/.*serving metrics at port //p' "$1" | head -1; }
 # shows COUNT LOG PATTERN: yes when the page of an agent has that many lines.
 shows() { [ "$(curl -s "http://127.0.0.1:$(port_of "$2")/metrics" | grep -c "$3")" -ge "$1" ] && echo yes; }
 
+# wait_with PID LOG COMMAND...: as wait_for, and fails as soon as the process that it waits for is gone.
+wait_with() {
+    local pid=$1 log=$2
+    shift 2
+    until [ "$("$@" 2>/dev/null || true)" = yes ]; do
+        kill -0 "$pid" 2>/dev/null || fail "the process to wait for has exited: $(tail -1 "$log")"
+        sleep 0.05
+    done
+}
+
 # start_node_exporter: $peer and the address of its page, $peer_page; fails where it is not installed or unpacked.
 start_node_exporter() {
     command -v prometheus-node-exporter >/dev/null || return
     prometheus-node-exporter --web.listen-address=127.0.0.1:0 2>peer.log &
     peer=$!
     pids+=("$peer")
-    wait_for listens peer.log
+    wait_with "$peer" peer.log listens peer.log
     peer_page=http://127.0.0.1:$(listens_at peer.log)/metrics
 }
 # listens_at LOG: the port of a program of Prometheus.

@@ -18,7 +18,7 @@ declare -A limits=([bench_agent_full]=900 [bench_ranks]=1800 [bench_scale]=1800 
     [bench_trace]=900)
 limit_of() {
     local usual=${limits[$1]:-300}
-    [ -z "$smoke" ] || usual=60
+    [ -z "$smoke" ] || usual=150 # what waits for a state names it after 120
     echo $((${NTK_BENCH_LIMIT:-$usual} * ${NTK_TEST_PATIENCE:-1}))
 }
 
@@ -36,12 +36,12 @@ wanted() {
     return 1
 }
 
-# cause_of CODE SECONDS: why a bench failed, in one line.
+# cause_of CODE SECONDS: why the bench $name failed, in one line.
 cause_of() {
     case $1 in
     124 | 137) echo "timed out after $2 s" ;;
     12[89] | 1[3-9]?) echo "killed by SIG$(kill -l $(($1 - 128)))" ;;
-    *) grep -v '^$' "$work/err" | tail -1 | grep . || echo "exit code $1" ;;
+    *) grep "^$name: " "$work/err" | head -1 | grep . || tail -1 "$work/err" | grep . || echo "exit code $1" ;;
     esac
 }
 
