@@ -24,6 +24,7 @@
 #define PAGE_BYTES 4096U
 #define LOOK_NS (20 * NTK_NS_PER_MS)
 #define COPY_BYTES ((size_t)1 << 20)
+#define TAKE_TRIES 16 /* the owner of the segment can change the word faster than this process */
 #define SAVE_NS (60 * NTK_NS_PER_SECOND) /* more for who writes files when the time is over */
 
 /* Also one that is over and not waited for. */
@@ -85,15 +86,18 @@ static int word_take(struct ntk_trigger_target *target, struct ntk_err *err)
                            "on request",
                            target->pid, target->command);
     }
-    while (!__atomic_compare_exchange_n(&target->trigger->asker, &other, own, false,
+    for (unsigned i = 0; i < TAKE_TRIES; i++) {
+        if (__atomic_compare_exchange_n(&target->trigger->asker, &other, own, false,
                                         __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+            return 0;
+        }
         if (other != 0 && other != own && !is_gone(other)) {
-            return ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET,
-                               "process %u (%s) is asked by process %u already", target->pid,
-                               target->command, other);
+            break;
         }
     }
-    return 0;
+    return ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET,
+                       "process %u (%s) is asked by process %u already", target->pid,
+                       target->command, other);
 }
 
 static void unmap(struct ntk_trigger_target *target)
