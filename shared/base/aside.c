@@ -97,7 +97,7 @@ bool ntk_aside_ask(struct ntk_aside *aside, uint64_t wait_ns)
     uint64_t until_ns = ntk_cond_until(wait_ns);
 
     pthread_mutex_lock(&aside->lock);
-    if (aside->state == IDLE) {
+    if (aside->state == IDLE && !aside->is_late) {
         aside->state = ASKED;
         aside->is_late = false;
         pthread_cond_broadcast(&aside->changed);

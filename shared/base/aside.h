@@ -27,7 +27,8 @@ struct ntk_aside *ntk_aside_create(void (*work)(void *ctx), void (*release)(void
 /* NULL is fine. */
 void ntk_aside_destroy(struct ntk_aside *aside);
 /* Has the work done once, unless it is under way. True when it is done; false after wait_ns, and at
- * once while the work of an earlier question still blocks. */
+ * once while the work of an earlier question still blocks. What that work found when it came back
+ * late is the answer to the next question: work that always takes longer has results, too. */
 bool ntk_aside_ask(struct ntk_aside *aside, uint64_t wait_ns);
 
 #ifdef __cplusplus

@@ -56,7 +56,27 @@ static void work_that_blocks_is_waited_for_once(void **state)
     while (!ntk_aside_ask(aside, PATIENCE_NS)) {
         usleep(1000);
     }
-    assert_int_equal(work.count, 2); /* what is told is newer than the question */
+    assert_int_equal(work.count, 1); /* the late result is not thrown away */
+    assert_true(ntk_aside_ask(aside, PATIENCE_NS));
+    assert_int_equal(work.count, 2);
+    ntk_aside_destroy(aside);
+}
+
+/* Method: the work ends only between two questions. */
+static void work_that_is_always_late_has_results(void **state)
+{
+    struct work work = { .hanging = PTHREAD_MUTEX_INITIALIZER };
+    struct ntk_aside *aside = ntk_aside_create(work_do, work_release, &work);
+
+    for (unsigned i = 1; i <= 3; i++) {
+        pthread_mutex_lock(&work.hanging);
+        assert_false(ntk_aside_ask(aside, 1));
+        pthread_mutex_unlock(&work.hanging);
+        while (!ntk_aside_ask(aside, 1)) {
+            usleep(1000);
+        }
+        assert_int_equal(work.count, i);
+    }
     ntk_aside_destroy(aside);
 }
 
@@ -79,6 +99,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(work_is_done_when_it_is_asked_for),
         cmocka_unit_test(work_that_blocks_is_waited_for_once),
+        cmocka_unit_test(work_that_is_always_late_has_results),
         cmocka_unit_test(work_that_blocks_at_the_end_is_left_to_itself),
     };
 
