@@ -26,15 +26,18 @@ static const struct ntk_device_value *ecc_value(const struct ntk_device_reading 
     }
 }
 
-/* The first reading of a counter. One of a tree that appeared counts from 0; else its total goes on
- * from what is stored, if it is. */
+/* The first reading of a counter. Its total continues from what is stored. One of a tree that
+ * appeared counts from 0, or from the stored counter: a driver that was only out of reach still has
+ * what is in the total. */
 static void begin_ecc(struct device_state *state, const struct ntk_ecc_stored *stored, int ecc,
                       uint64_t value, bool appeared)
 {
     bool is_stored = stored->has >> ecc & 1;
 
     state->known[ecc] = true;
-    state->base[ecc] = appeared ? 0 : value;
+    state->base[ecc] = !appeared                                    ? value
+                       : is_stored && value >= stored->counter[ecc] ? stored->counter[ecc]
+                                                                    : 0;
     state->total[ecc] = is_stored ? stored->total[ecc] : state->base[ecc];
     if (is_stored && !appeared) {
         state->unwatched[ecc] = ntk_aggregate_difference(value, stored->counter[ecc]);

@@ -1078,6 +1078,36 @@ static void ecc_while_no_agent_ran_is_in_totals_and_in_no_period(void **state)
     (void)state;
 }
 
+/* Method: the agent starts while the driver is out of reach; then its tree appears with the counter
+ * that is stored, or, of a driver that was loaded anew, with a smaller one. */
+static void ecc_of_a_tree_that_appears_is_counted_once(void **state)
+{
+    struct ntk_device_info info = { .index = 0, .core_count = 2, .name = "Trainium1" };
+    struct ntk_device_tree tree = { .origin = NTK_DEVICE_ORIGIN_DRIVER,
+                                    .devices = &info,
+                                    .device_count = 1,
+                                    .cores_per_device = 2 };
+    const struct {
+        uint64_t value, period;
+    } cases[] = { { 17, 0 }, { 20, 3 }, { 2, 2 } };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct ntk_device_reading reading = { .mem_ecc_uncorrected = { cases[i].value,
+                                                                             true } };
+        struct fixture *f;
+        assert_int_equal(setup((void **)&f), 0);
+        f->stored_ecc.has = 1u << NTK_ECC_MEM_UNCORRECTED;
+        f->stored_ecc.counter[NTK_ECC_MEM_UNCORRECTED] = 17;
+        f->stored_ecc.total[NTK_ECC_MEM_UNCORRECTED] = 105;
+        ntk_aggregate_devices(f->aggregate, &tree, true, &reading, 1);
+        const struct ntk_device_sample *device = &finish(f)->devices[0];
+        assert_int_equal(device->ecc[NTK_ECC_MEM_UNCORRECTED].period, cases[i].period);
+        assert_int_equal(device->ecc[NTK_ECC_MEM_UNCORRECTED].total, 105 + cases[i].period);
+        assert_int_equal(teardown((void **)&f), 0);
+    }
+    (void)state;
+}
+
 /* Method: a driver's tree and no segment; then a segment comes that counts the same core. */
 static void cores_without_a_segment_are_told_by_the_tree(void **state)
 {
@@ -1895,6 +1925,7 @@ int main(void)
         TEST(hooks_around_another_runtime_leave_the_inside_absent),
         TEST(ecc_is_the_difference_of_the_period_and_adds_up_since_the_start),
         cmocka_unit_test(ecc_while_no_agent_ran_is_in_totals_and_in_no_period),
+        cmocka_unit_test(ecc_of_a_tree_that_appears_is_counted_once),
         TEST(cores_without_a_segment_are_told_by_the_tree),
         TEST(the_driver_is_believed_about_the_core_and_the_calls_about_what_they_returned),
         TEST(without_a_counter_of_the_driver_busy_time_is_that_of_calls_and_says_so),
