@@ -148,7 +148,9 @@ static struct ntk_prometheus_tag *find_tag(struct ntk_prometheus_page *page,
                                 owner.pod_name, owner.container_name, owner.pid);
     snprintf(key + labels_bytes, sizeof key - (size_t)labels_bytes, "\n%u", runtime->uid);
     struct ntk_prometheus_tag *tag = ntk_map_get(&page->tags, key);
-    if (!is_shown(tag) && page->application_max && page->shown_count >= page->application_max) {
+    /* One that is called as the rest would make its series a second time. */
+    if (page->application_max && (strcmp(name, other) == 0 ||
+                                  (!is_shown(tag) && page->shown_count >= page->application_max))) {
         (void)ntk_map_put(&page->others, key, other);
         ntk_str_copy(name, sizeof name, other);
         ntk_str_copy(key, sizeof key, other);

@@ -944,6 +944,30 @@ static void applications_beyond_the_bound_share_series_and_are_counted(void **st
     free(text);
 }
 
+#define OTHER_COMPLETED "runtime_tag=\"" NTK_EXPORTER_OTHER "\",status_type=\"completed\""
+
+/* Series appear once, or Prometheus drops one of the two. */
+static void an_application_called_as_the_rest_is_of_the_rest(void **state)
+{
+    static const char *const tags[] = { NTK_EXPORTER_OTHER, "a", "b", "c" };
+
+    page.application_max = 2;
+    update_tags(tags, 4);
+    assert_completed("a", "10");
+    assert_completed("b", "10");
+    assert_completed(NTK_EXPORTER_OTHER, "20");
+    assert_others("2\n");
+    char *text = encode(false);
+    unsigned count = 0;
+    for (const char *line = text; (line = strstr(line, "\nexecution_status_total{")); line++) {
+        const char *end = strchr(line + 1, '\n');
+        count +=
+            memmem(line, (size_t)(end - line), OTHER_COMPLETED, strlen(OTHER_COMPLETED)) != NULL;
+    }
+    assert_int_equal(count, 1);
+    free(text);
+}
+
 /* promtool knows one finding: the vendor's own name system_vcpu_count. */
 static void the_checker_of_prometheus_finds_nothing(void **state)
 {
@@ -1166,6 +1190,7 @@ int main(void)
         CASE(no_series_stands_twice),
         CASE(hostile_texts_cannot_break_the_page),
         CASE(applications_beyond_the_bound_share_series_and_are_counted),
+        CASE(an_application_called_as_the_rest_is_of_the_rest),
         CASE(ended_tags_are_forgotten_oldest_first),
         CASE(the_checker_of_prometheus_finds_nothing),
         CASE(openmetrics_says_the_same),
