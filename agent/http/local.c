@@ -9,13 +9,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "shared/base/str.h"
+#include "shared/base/clock.h"
 #include "shared/hosts/hosts.h"
 #include "shared/http/http_server.h"
 
 struct answer {
     struct ntk_local *local;
     struct ntk_http_body *body; /* NULL: none yet */
+    uint64_t put_ns;            /* when it came, CLOCK_MONOTONIC */
     bool is_private;
 };
 
@@ -44,11 +45,13 @@ static void give(const struct ntk_http_request *request, struct ntk_http_respons
         local->options.refresh(local->options.refresh_ctx);
     }
     pthread_mutex_lock(&local->lock);
-    response->body = ntk_http_body_ref(answer->body);
+    if (ntk_clock_monotonic_ns() - answer->put_ns <= local->options.stale_ns) {
+        response->body = ntk_http_body_ref(answer->body);
+    }
     pthread_mutex_unlock(&local->lock);
     response->content_type = response->body ? "application/json" : NULL;
     response->status = response->body ? 200 : 503;
-    response->text = "no report yet\n";
+    response->text = "no current report\n";
 }
 
 /* The folder of the socket, where it is the one that belongs to agents. */
@@ -80,6 +83,7 @@ int ntk_local_create(const struct ntk_local_options *options, struct ntk_local *
         return ntk_err_no_memory(err);
     }
     local->options = *options;
+    local->options.stale_ns = options->stale_ns > 0 ? options->stale_ns : NTK_LOCAL_STALE_NS;
     pthread_mutex_init(&local->lock, NULL);
     for (size_t i = 0; i < NTK_LOCAL_ANSWER_COUNT; i++) {
         local->answers[i] = (struct answer){ .local = local, .is_private = rows[i].is_private };
@@ -120,6 +124,7 @@ void ntk_local_put(struct ntk_local *local, enum ntk_local_answer answer,
         pthread_mutex_lock(&local->lock);
         struct ntk_http_body *before = local->answers[answer].body;
         local->answers[answer].body = body;
+        local->answers[answer].put_ns = ntk_clock_monotonic_ns();
         pthread_mutex_unlock(&local->lock);
         ntk_http_body_unref(before);
     }

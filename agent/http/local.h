@@ -13,6 +13,8 @@
 #ifndef NTK_AGENT_HTTP_LOCAL_H
 #define NTK_AGENT_HTTP_LOCAL_H
 
+#include <stdint.h>
+
 #include "shared/base/buf.h"
 #include "shared/base/err.h"
 
@@ -26,7 +28,11 @@ struct ntk_local_options {
     const char *path;
     void (*refresh)(void *ctx); /* has newer answers put before one is given; NULL: none */
     void *refresh_ctx;
+    uint64_t stale_ns; /* older answers are not given; 0: NTK_LOCAL_STALE_NS */
 };
+
+/* Collecting that takes longer hangs: what was true before is no answer to what is true now. */
+#define NTK_LOCAL_STALE_NS UINT64_C(10000000000)
 
 struct ntk_local;
 

@@ -86,7 +86,7 @@ int ntk_hosts_answer_read(const struct ntk_http_answer *answer, struct ntk_snaps
                            answer->status,
                            answer->status == 401   ? ": it wants a token, see --token-file"
                            : answer->status == 403 ? ": it answers only root and its own user"
-                           : answer->status == 503 ? ": it has no report yet"
+                           : answer->status == 503 ? ": it has no current report"
                                                    : "");
     }
     *out_snapshot = NULL;
