@@ -14,8 +14,9 @@
 #include "shared/device/node_holder.h"
 #include "shared/device/soft_holder.h"
 
-static uint32_t node_holder(uint32_t device, uint32_t except)
+static uint32_t node_holder(const struct ntk_diag_plan *plan, uint32_t device, uint32_t except)
 {
+    const char *sys = plan->sysfs_root ? plan->sysfs_root : "/sys";
     const struct dirent *entry;
     uint32_t pid = 0;
     DIR *dir = opendir("/proc");
@@ -25,7 +26,8 @@ static uint32_t node_holder(uint32_t device, uint32_t except)
 
         if (isdigit((unsigned char)entry->d_name[0]) &&
             ntk_str_parse_u64(entry->d_name, &number) == 0 && number != (uint64_t)getpid() &&
-            number != except && ntk_device_nodes_open("/proc", (uint32_t)number) >> device & 1) {
+            number != except &&
+            ntk_device_nodes_open("/proc", sys, (uint32_t)number) >> device & 1) {
             pid = (uint32_t)number;
         }
     }
@@ -40,7 +42,7 @@ struct ntk_diag_owner ntk_diag_owner_of(const struct ntk_diag_plan *plan, uint32
     struct ntk_process process;
     struct ntk_diag_owner owner = {
         .pid = plan->is_software ? ntk_soft_lock_holder(NULL, core * plan->lnc, plan->lnc)
-                                 : node_holder(core / plan->cores_per_device, 0),
+                                 : node_holder(plan, core / plan->cores_per_device, 0),
     };
 
     if (owner.pid != 0 && owner.pid != NTK_SOFT_HOLDER_ELSEWHERE &&
@@ -55,7 +57,7 @@ bool ntk_diag_owner_is_wanted(const struct ntk_diag_plan *plan, uint32_t core, u
     uint32_t pid =
         plan->is_software
             ? ntk_soft_lock_holder(NULL, NTK_SOFT_LOCK_WANTED + core * plan->lnc, plan->lnc)
-            : node_holder(core / plan->cores_per_device, worker);
+            : node_holder(plan, core / plan->cores_per_device, worker);
 
     return pid != 0 && pid != worker; /* the worker itself wanted it, a moment ago */
 }

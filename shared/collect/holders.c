@@ -61,8 +61,9 @@ static bool read_uids(const struct ntk_holders *holders, uint32_t pid, uint32_t 
 }
 
 /* NULL: there is none, or no memory. */
-static const struct holder_process *process_get(struct ntk_holders *holders, bool is_software,
-                                                uint32_t pid, uint64_t monotonic_ns)
+static const struct holder_process *process_get(struct ntk_holders *holders, const char *sysfs_root,
+                                                bool is_software, uint32_t pid,
+                                                uint64_t monotonic_ns)
 {
     struct holder_process *process = ntk_map_get_number(&holders->processes, pid);
 
@@ -78,7 +79,7 @@ static const struct holder_process *process_get(struct ntk_holders *holders, boo
     } else if (monotonic_ns - process->looked_ns < process->wait_ns) {
         return process;
     }
-    uint64_t devices = is_software ? 0 : ntk_device_nodes_open(holders->proc_root, pid);
+    uint64_t devices = is_software ? 0 : ntk_device_nodes_open(holders->proc_root, sysfs_root, pid);
 
     process->wait_ns = is_software || devices != process->devices || process->wait_ns == 0 ? LOOK_NS
                        : process->wait_ns < WAIT_NS / 2 ? 2 * process->wait_ns
@@ -131,7 +132,8 @@ bool ntk_holders_has(struct ntk_holders *holders, const struct ntk_device_tree *
             return false;
         }
     }
-    const struct holder_process *process = process_get(holders, is_software, pid, monotonic_ns);
+    const struct holder_process *process =
+        process_get(holders, tree->root, is_software, pid, monotonic_ns);
     bool is_owner = false;
 
     for (size_t i = 0; process && process->is_known && i < UIDS; i++) {

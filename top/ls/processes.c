@@ -11,16 +11,17 @@
 
 #include "shared/abi/paths.h"
 #include "shared/base/str.h"
+#include "shared/device/node_holder.h"
 #include "shared/ring/ring_registry.h"
 #include "top/ls/read.h"
 
 #define PATH_BYTES 512
-#define DEVICE_PREFIX "/dev/neuron"
 #define OPEN_FILES_MAX 65536 /* of one process that are looked at */
 #define MAPS_BYTES_MAX (4u * 1024u * 1024u)
 
 struct reader {
     const char *proc_root;
+    const char *sysfs_root;
     struct ntk_ls_machine *machine;
     uint64_t all_devices;      /* bit per index */
     char mark[NTK_PATH_BYTES]; /* what the agent of the hooks folder holds open; "" not asked for */
@@ -171,19 +172,6 @@ static int add_segments(struct reader *reader, const struct ntk_ls_read_options 
 
 /* ---- holders of device nodes ---- */
 
-/* "/dev/neuron12": 12; -1 for other files. */
-static int device_of_link(const char *target)
-{
-    uint64_t index;
-
-    return ntk_str_starts_with(target, DEVICE_PREFIX) &&
-                   isdigit((unsigned char)target[sizeof DEVICE_PREFIX - 1]) &&
-                   ntk_str_parse_u64(target + sizeof DEVICE_PREFIX - 1, &index) == 0 &&
-                   index < NTK_DEVICES_MAX
-               ? (int)index
-               : -1;
-}
-
 /* Bit per device that the process has open; all of them for an agent. *out_nodes: only the
  * former. */
 static uint64_t held_devices(const struct reader *reader, const char *pid, uint64_t *out_nodes)
@@ -202,14 +190,14 @@ static uint64_t held_devices(const struct reader *reader, const char *pid, uint6
     while (looked++ < OPEN_FILES_MAX && (entry = readdir(dir))) {
         char target[NTK_PATH_BYTES];
         ssize_t got = readlinkat(dirfd(dir), entry->d_name, target, sizeof target - 1);
-        int device;
+        uint32_t device;
 
         if (got <= 0) {
             continue;
         }
         target[got] = '\0';
-        device = device_of_link(target);
-        if (device >= 0) {
+        device = ntk_device_node_of(reader->sysfs_root, dirfd(dir), entry->d_name, target);
+        if (device < NTK_DEVICES_MAX) {
             held |= UINT64_C(1) << device;
             *out_nodes |= UINT64_C(1) << device;
         } else if (reader->mark[0] && strcmp(target, reader->mark) == 0) {
@@ -340,6 +328,9 @@ int ntk_ls_read_processes(const struct ntk_ls_read_options *options, bool is_sof
                           struct ntk_machine_answer *answer, struct ntk_err *err)
 {
     struct reader reader = { .proc_root = options->proc_root ? options->proc_root : "/proc",
+                             .sysfs_root = options->sysfs_root     ? options->sysfs_root
+                                           : options->driver_sysfs ? options->driver_sysfs
+                                                                   : "/sys",
                              .machine = machine };
     int ret = add_segments(&reader, options, out_lnc, answer, err);
 

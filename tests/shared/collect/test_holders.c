@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "shared/abi/paths.h"
+#include "shared/device/node_holder.h"
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
@@ -52,6 +53,36 @@ static void a_process_has_the_cores_of_the_devices_it_has_open(void **state)
     /* A segment of another user that names this process. */
     assert_false(ntk_holders_has(&holders, &tree, false, 10, 1001, 2, SECOND));
     ntk_holders_fini(&holders);
+}
+
+/* Method: the kernel knows the number of /dev/null as device 1, and no other. As a user with a
+ * private /dev does, a process has a file with the name of a node. */
+static void a_node_is_known_by_its_number(void **state)
+{
+    static struct ntk_device_tree numbered = { .device_count = 2, .cores_per_device = 2 };
+    const char *proc = test_scratch_folder;
+    int dev = open("/dev", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct ntk_holders holders;
+    char path[512];
+
+    (void)state;
+    (void)snprintf(numbered.root, sizeof numbered.root, "%s/sys", proc);
+    assert_int_equal(mkdir(numbered.root, 0700), 0);
+    (void)snprintf(path, sizeof path, "%s/dev", numbered.root);
+    assert_int_equal(mkdir(path, 0700), 0);
+    (void)snprintf(path, sizeof path, "%s/dev/char", numbered.root);
+    assert_int_equal(mkdir(path, 0700), 0);
+    (void)snprintf(path, sizeof path, "%s/dev/char/1:3", numbered.root);
+    assert_int_equal(symlink("../../devices/virtual/neuron_device/neuron1", path), 0);
+    process_make(proc, 30, 1000, "/dev/neuron0");
+    ntk_holders_init(&holders, proc, NULL);
+    assert_false(ntk_holders_has(&holders, &numbered, false, 30, 1000, 0, SECOND));
+    ntk_holders_fini(&holders);
+    assert_int_equal(ntk_device_node_of(numbered.root, dev, "null", "/dev/neuron0"), 1);
+    assert_int_equal(ntk_device_node_of(numbered.root, dev, "zero", "/dev/neuron0"),
+                     NTK_DEVICES_MAX);
+    assert_int_equal(ntk_device_node_of(numbered.root, dev, "null", "/dev/null"), NTK_DEVICES_MAX);
+    close(dev);
 }
 
 static void a_device_that_is_opened_later_is_seen(void **state)
@@ -118,6 +149,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_process_has_the_cores_of_the_devices_it_has_open),
+        cmocka_unit_test(a_node_is_known_by_its_number),
         cmocka_unit_test(a_device_that_is_opened_later_is_seen),
         cmocka_unit_test(a_core_of_the_software_machine_is_of_who_locked_it),
     };
