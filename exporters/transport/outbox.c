@@ -39,6 +39,7 @@ struct ntk_outbox {
     bool is_failing; /* the last sending has to be done again */
     bool said_failing;
     bool said_refused;
+    bool said_unread;        /* the spool could not be read, and is tried again */
     uint64_t drain_until_ns; /* 0 before the first drain() */
     struct ntk_outbox_counts counts;
     uint64_t lost_items_told;        /* to the process's page: a counter there never goes back */
@@ -206,8 +207,8 @@ static void sleep_until(struct ntk_outbox *outbox, uint64_t at_ns)
     }
 }
 
-/* What is sent next: from memory, else from the spool. NULL when nothing waits. The lock is
- * held. */
+/* What is sent next: from memory, else from the spool. NULL when nothing waits, or the spool cannot
+ * be read now. The lock is held. */
 static struct message *take_next(struct ntk_outbox *outbox)
 {
     struct ntk_spool_message spooled;
@@ -224,11 +225,17 @@ static struct message *take_next(struct ntk_outbox *outbox)
         ntk_log_warn(outbox->options.name, "%llu damaged files of the spool are removed",
                      (unsigned long long)damaged);
     }
-    struct message *message = got ? calloc(1, sizeof *message) : NULL;
+    struct message *message = got > 0 ? calloc(1, sizeof *message) : NULL;
     if (!message) {
         ntk_buf_fini(&buf);
+        if (got != 0 && !outbox->said_unread) {
+            ntk_log_warn(outbox->options.name, "cannot read the spool: %s; trying again",
+                         strerror(got < 0 ? -got : ENOMEM));
+        }
+        outbox->said_unread = got != 0;
         return NULL;
     }
+    outbox->said_unread = false;
     message->is_spooled = true;
     message->number = spooled.number;
     message->item_count = spooled.item_count;
@@ -324,7 +331,9 @@ static void *run(void *ctx)
     while (!outbox->is_stopping) {
         struct message *message = take_next(outbox);
         if (!message) {
-            wait_until(outbox, UINT64_MAX);
+            wait_until(outbox, outbox->said_unread
+                                   ? ntk_clock_monotonic_ns() + outbox->options.pause_max_ns
+                                   : UINT64_MAX);
             continue;
         }
         /* While it is sent it is in neither queue, but a spooled one still has its file. */

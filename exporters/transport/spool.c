@@ -89,8 +89,14 @@ static int open_to_read(const struct ntk_spool *spool, const char *name)
     return openat(spool->folder_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 }
 
-/* Takes the file in when it is a message. A damaged one is removed when its turn comes; one whose
- * writing was cut off is removed at once. */
+/* Whether this process lacks something for the moment, which says nothing about a file. */
+static bool is_shortage(int error)
+{
+    return error == ENOMEM || error == EMFILE || error == ENFILE || error == EINTR;
+}
+
+/* Takes the file in when it is a message. A damaged one is removed when its turn comes, as is one
+ * that cannot be opened; one whose writing was cut off is removed at once. */
 static int add_file(struct ntk_spool *spool, const char *name)
 {
     struct entry entry = { 0 };
@@ -104,16 +110,18 @@ static int add_file(struct ntk_spool *spool, const char *name)
         return 0;
     }
     int fd = open_to_read(spool, name);
-    if (fd < 0) {
+    if (fd < 0 && (errno == ENOENT || errno == ELOOP)) {
         return 0;
     }
-    if (fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode)) {
+    if (fd >= 0 && fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode)) {
         entry.file_bytes = (uint64_t)stat.st_size;
         if (header_read(fd, entry.file_bytes, spool->message_bytes_max, &header)) {
             entry.item_count = header.item_count;
         }
     }
-    close(fd);
+    if (fd >= 0) {
+        close(fd);
+    }
     spool->bytes += entry.file_bytes;
     spool->items += entry.item_count;
     return ntk_vec_push(&spool->entries, &entry);
@@ -128,12 +136,22 @@ static int read_folder(struct ntk_spool *spool, const char *folder, struct ntk_e
         return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot read the folder %s: %s", folder,
                            strerror(errno));
     }
-    for (struct dirent *entry = readdir(dir); entry && ret >= 0; entry = readdir(dir)) {
+    for (;;) {
+        errno = 0;
+        const struct dirent *entry = readdir(dir);
+        if (!entry) {
+            ret = -errno; /* messages that are not seen would be written over */
+            break;
+        }
         ret = add_file(spool, entry->d_name);
+        if (ret < 0) {
+            break;
+        }
     }
     closedir(dir);
     if (ret < 0) {
-        return ntk_err_no_memory(err);
+        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot read the folder %s: %s", folder,
+                           strerror(-ret));
     }
     spool->next_number = NUMBER_FIRST;
     if (spool->entries.count) {
@@ -308,17 +326,17 @@ int ntk_spool_put(struct ntk_spool *spool, const void *bytes, size_t bytes_count
         *out_lost_items += first_get(spool)->item_count;
         remove_first(spool);
     }
+    if (ntk_vec_push(&spool->entries, &entry) < 0) {
+        return ntk_err_no_memory(err);
+    }
     int ret = write_file(spool, entry.number, bytes, bytes_count, item_count);
     if (ret < 0) {
+        spool->entries.count--;
         return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot write to the spool: %s",
                            strerror(-ret));
     }
     spool->next_number++;
     spool->has_changes = true;
-    ret = ntk_vec_push(&spool->entries, &entry);
-    if (ret < 0) { /* the file is there for the next run */
-        return ntk_err_no_memory(err);
-    }
     spool->bytes += file_bytes;
     spool->items += item_count;
     return 0;
@@ -335,22 +353,21 @@ int ntk_spool_put_front(struct ntk_spool *spool, const void *bytes, size_t bytes
     if (spool->bytes + file_bytes > spool->bytes_max || (first && first->number == 0)) {
         return ntk_err_set(err, -ENOSPC, NTK_ERR_NO_OFFSET, "the spool is full");
     }
-    int ret = write_file(spool, entry.number, bytes, bytes_count, item_count);
-    if (ret < 0) {
-        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot write to the spool: %s",
-                           strerror(-ret));
-    }
-    spool->next_number += first == NULL;
-    spool->has_changes = true;
-    if (spool->first == 0) { /* make a place */
-        ret = ntk_vec_push(&spool->entries, &entry);
-        if (ret < 0) {
+    if (spool->first == 0) { /* make a place, before the file is there */
+        if (ntk_vec_push(&spool->entries, &entry) < 0) {
             return ntk_err_no_memory(err);
         }
         struct entry *all = spool->entries.items;
         memmove(all + 1, all, (spool->entries.count - 1) * sizeof *all);
         spool->first = 1;
     }
+    int ret = write_file(spool, entry.number, bytes, bytes_count, item_count);
+    if (ret < 0) {
+        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot write to the spool: %s",
+                           strerror(-ret));
+    }
+    spool->next_number += entry.number == spool->next_number;
+    spool->has_changes = true;
     struct entry *entries = spool->entries.items;
     assert(entries); /* there is a place, so there is memory */
     entries[--spool->first] = entry;
@@ -360,8 +377,28 @@ int ntk_spool_put_front(struct ntk_spool *spool, const void *bytes, size_t bytes
     return 0;
 }
 
-/* The message of an entry behind what buf has; false when it is damaged or gone. */
-static bool read_message(struct ntk_spool *spool, const struct entry *entry, struct ntk_buf *buf)
+/* The bytes of the message, whose header is known. */
+static int read_bytes(int fd, const struct ntk_spool_header *header, struct ntk_buf *buf)
+{
+    char *to = ntk_buf_extend(buf, header->bytes_count);
+
+    for (size_t at = 0; to && at < header->bytes_count;) {
+        ssize_t got = pread(fd, to + at, header->bytes_count - at, (off_t)(sizeof *header + at));
+        if (got <= 0 && !(got < 0 && errno == EINTR)) {
+            return got < 0 ? -errno : -EBADMSG;
+        }
+        at += got > 0 ? (size_t)got : 0;
+    }
+    if (!to) {
+        return -ENOMEM;
+    }
+    return crc32(crc32(0, NULL, 0), (const Bytef *)to, (uInt)header->bytes_count) == header->crc32
+               ? 0
+               : -EBADMSG;
+}
+
+/* The message of an entry behind what buf has; negative when it cannot be read. */
+static int read_message(struct ntk_spool *spool, struct entry *entry, struct ntk_buf *buf)
 {
     struct ntk_spool_header header;
     struct stat stat;
@@ -371,30 +408,38 @@ static bool read_message(struct ntk_spool *spool, const struct entry *entry, str
     name_of(name, entry->number, "msg");
     int fd = open_to_read(spool, name);
     if (fd < 0) {
-        return false;
+        return -errno;
     }
-    bool ok = fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) &&
-              header_read(fd, (uint64_t)stat.st_size, spool->message_bytes_max, &header);
-    if (ok) {
-        void *to = ntk_buf_extend(buf, header.bytes_count);
-        ok = to &&
-             pread(fd, to, header.bytes_count, sizeof header) == (ssize_t)header.bytes_count &&
-             crc32(crc32(0, NULL, 0), to, (uInt)header.bytes_count) == header.crc32;
+    int ret = -EBADMSG;
+    errno = 0;
+    if (fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) &&
+        header_read(fd, (uint64_t)stat.st_size, spool->message_bytes_max, &header)) {
+        ret = read_bytes(fd, &header, buf);
+    } else if (errno != 0) {
+        ret = -errno;
     }
     close(fd);
-    if (!ok && buf->bytes_count > before) {
+    if (ret < 0 && buf->bytes_count > before) {
         buf->bytes_count = before;
     }
-    return ok;
+    if (ret == 0) { /* which was not known when the folder could not be read well */
+        spool->items += header.item_count - entry->item_count;
+        entry->item_count = header.item_count;
+    }
+    return ret;
 }
 
 int ntk_spool_first(struct ntk_spool *spool, struct ntk_buf *buf,
                     struct ntk_spool_message *out_message, uint64_t *out_damaged_count)
 {
-    for (const struct entry *entry = first_get(spool); entry; entry = first_get(spool)) {
-        if (read_message(spool, entry, buf)) {
+    for (struct entry *entry = first_get(spool); entry; entry = first_get(spool)) {
+        int ret = read_message(spool, entry, buf);
+        if (ret == 0) {
             *out_message = (struct ntk_spool_message){ entry->number, entry->item_count };
             return 1;
+        }
+        if (is_shortage(-ret)) {
+            return ret;
         }
         ++*out_damaged_count;
         remove_first(spool);

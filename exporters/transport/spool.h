@@ -61,7 +61,8 @@ struct ntk_spool_message {
     uint64_t item_count;
 };
 /* The oldest: 1 and its bytes appended to buf, 0 when there is none. Damaged ones are removed on
- * the way and counted in *out_damaged_count. */
+ * the way and counted in *out_damaged_count. Negative: this process lacks memory or descriptors;
+ * the message stays. */
 int ntk_spool_first(struct ntk_spool *spool, struct ntk_buf *buf,
                     struct ntk_spool_message *out_message, uint64_t *out_damaged_count);
 /* Removes what ntk_spool_first() or put_front() gave; false when it was lost in the meantime. */
