@@ -359,8 +359,8 @@ static void *writer_main(void *arg)
             pthread_mutex_unlock(&store->mutex);
             write_one(store, snapshot);
             pthread_mutex_lock(&store->mutex);
-            if (last_try && !store->transaction_open) {
-                break; /* it failed, and there is no later */
+            if (last_try && !store->transaction_open && store->status.failing) {
+                break; /* it failed, and there is no later; a new file is a new try */
             }
             continue;
         }
@@ -372,7 +372,7 @@ static void *writer_main(void *arg)
                 keep_house(store);
             }
             pthread_mutex_lock(&store->mutex);
-            if (last_try && !committed) {
+            if (last_try && !committed && store->status.failing) {
                 break; /* as above: the rows fit into memory, but not onto the disk */
             }
             continue;

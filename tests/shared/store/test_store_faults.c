@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: every allocation and file call fails in turn while a database is opened, written and
+ * closed, or read; then it is read without faults. */
+#include <errno.h>
+#include <glob.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shared/base/fs.h"
+#include "shared/store/store.h"
+#include "shared/store/store_reader.h"
+#include "tests/shared/store/fixture.h"
+#include "tests/shared/store/make_snapshot.h"
+#include "tests/support/fault.h"
+#include "tests/support/unit.h"
+
+#define T0 UINT64_C(1700000000000000000)
+#define SECOND UINT64_C(1000000000)
+#define NEVER_NS (3600 * SECOND)
+#define CREATE_ROUNDS 10
+#define WRITE_ROUNDS 20
+#define READ_ROUNDS 30
+#define EARLIER 2u /* snapshots that are there before */
+#define PUT 2u     /* and that run() puts */
+
+struct world {
+    const char *path;
+    uint8_t *earlier; /* the bytes of a database of EARLIER snapshots */
+    size_t earlier_bytes;
+    struct ntk_snapshot *snapshots[EARLIER + PUT];
+    unsigned put; /* snapshots that an open store took */
+    unsigned seen;
+};
+
+/* Opens, puts snapshots [first, end) and closes. */
+static int write_some(struct world *world, unsigned first, unsigned end, struct ntk_err *err)
+{
+    /* The samples are years old. Only the end commits, and nothing is tried twice. */
+    const struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX },
+                                               .commit_ns = 1,
+                                               .retry_ns = NEVER_NS };
+    struct ntk_store *store = NULL;
+    int ret = ntk_store_open(world->path, &options, &store, err);
+
+    world->put = 0;
+    if (ret < 0) {
+        return ret;
+    }
+    for (unsigned i = first; i < end; i++) {
+        fault_pause(); /* put() cannot fail */
+        ntk_store_put(store, world->snapshots[i]);
+        fault_resume();
+        world->put++;
+    }
+    return ntk_store_close(store, err);
+}
+
+static int take_count(size_t count, const char *const *names, const char *const *values, void *ctx)
+{
+    (void)count;
+    (void)names;
+    *(unsigned *)ctx = (unsigned)strtoul(values[0], NULL, 10);
+    return 0;
+}
+
+/* How many snapshots are in the file. */
+static int read_count(const char *path, unsigned *out_count, struct ntk_err *err)
+{
+    struct ntk_store_reader *reader = NULL;
+    int ret = ntk_store_reader_open(path, &reader, err);
+
+    *out_count = 0;
+    if (ret >= 0) {
+        ret = ntk_store_reader_query(reader, "SELECT count(*) FROM machine_sample", take_count,
+                                     out_count, err);
+    }
+    ntk_store_reader_close(reader);
+    return ret;
+}
+
+/* The database, its log, those that were set aside. */
+static void files_list(const struct world *world, const char *end, glob_t *out_files)
+{
+    char pattern[512];
+
+    (void)snprintf(pattern, sizeof pattern, "%s%s", world->path, end);
+    assert_true(glob(pattern, 0, NULL, out_files) == 0 || out_files->gl_pathc == 0);
+}
+
+static void no_database(void *ctx)
+{
+    glob_t files = { 0 };
+
+    files_list(ctx, "*", &files);
+    for (size_t i = 0; i < files.gl_pathc; i++) {
+        (void)unlink(files.gl_pathv[i]);
+    }
+    globfree(&files);
+}
+
+static void an_earlier_database(void *ctx)
+{
+    const struct world *world = ctx;
+
+    no_database(ctx);
+    assert_int_equal(ntk_fs_write(world->path, world->earlier, world->earlier_bytes, NULL), 0);
+}
+
+static int create_and_put(void *ctx, struct ntk_err *err)
+{
+    return write_some(ctx, EARLIER, EARLIER + PUT, err);
+}
+
+/* A disk that cannot read a page has damaged it, so SQLite says, and the file is set aside. */
+static unsigned set_aside_count(const struct world *world)
+{
+    glob_t files = { 0 };
+    unsigned sum = 0;
+
+    files_list(world, ".damaged-*Z", &files);
+    for (size_t i = 0; i < files.gl_pathc; i++) {
+        unsigned count;
+        if (read_count(files.gl_pathv[i], &count, NULL) == 0) {
+            sum += count;
+        }
+    }
+    globfree(&files);
+    return sum;
+}
+
+static const char *holds(struct world *world, unsigned earlier, int ret)
+{
+    unsigned found = 0;
+    unsigned more = 0;
+    unsigned put = world->put;
+
+    unsigned aside = set_aside_count(world);
+
+    if (read_count(world->path, &found, NULL) < 0 && aside == 0 && (earlier > 0 || ret >= 0)) {
+        return "it cannot be read";
+    }
+    unsigned all = found + aside;
+
+    if (all > found && fault_error() != EIO) {
+        return "a sound file is set aside";
+    }
+    if (all < earlier || all > earlier + put) {
+        return "what was there is not there";
+    }
+    if (ret >= 0 && all != earlier + put) {
+        return "something is not stored without an error";
+    }
+    if (write_some(world, EARLIER, EARLIER + PUT, NULL) < 0 ||
+        read_count(world->path, &more, NULL) < 0 || more < found || more < PUT) {
+        return "it takes no more";
+    }
+    return NULL;
+}
+
+static const char *holds_new(void *ctx, int ret)
+{
+    return holds(ctx, 0, ret);
+}
+
+static const char *holds_earlier_and_new(void *ctx, int ret)
+{
+    return holds(ctx, EARLIER, ret);
+}
+
+static int read_it(void *ctx, struct ntk_err *err)
+{
+    struct world *world = ctx;
+
+    return read_count(world->path, &world->seen, err);
+}
+
+static const char *has_seen_all(void *ctx, int ret)
+{
+    const struct world *world = ctx;
+
+    return ret >= 0 && world->seen != EARLIER ? "rows are missing without an error" : NULL;
+}
+
+static void with_world(void **state, const struct fault_operation *operation, bool is_there)
+{
+    const struct fixture *f = *state;
+    struct world world = { .path = f->path };
+    struct test_period period = {
+        .time_ns = T0, .completed = 5, .latency_ns = 1000, .memory_bytes = 4096
+    };
+
+    for (unsigned i = 0; i < EARLIER + PUT; i++) {
+        world.snapshots[i] = test_make_snapshot(&period);
+        period.time_ns += SECOND;
+    }
+    assert_int_equal(write_some(&world, 0, EARLIER, NULL), 0);
+    assert_int_equal(ntk_fs_read(world.path, 1 << 24, &world.earlier, &world.earlier_bytes, NULL),
+                     0);
+    if (!is_there) {
+        no_database(&world);
+    }
+    assert_true(fault_everywhere(operation, &world) > 50);
+    free(world.earlier);
+    for (unsigned i = 0; i < EARLIER + PUT; i++) {
+        ntk_snapshot_destroy(world.snapshots[i]);
+    }
+}
+
+static void a_new_database_is_sound_whatever_fails_while_it_is_made(void **state)
+{
+    static const struct fault_operation operation = { .kinds = FAULT_ALL,
+                                                      .own_allocations_only = true,
+                                                      .rounds_max = CREATE_ROUNDS,
+                                                      .before = no_database,
+                                                      .run = create_and_put,
+                                                      .after = holds_new };
+
+    with_world(state, &operation, false);
+}
+
+static void a_database_keeps_what_it_has_whatever_fails_while_more_is_put(void **state)
+{
+    static const struct fault_operation operation = { .kinds = FAULT_ALL,
+                                                      .own_allocations_only = true,
+                                                      .rounds_max = WRITE_ROUNDS,
+                                                      .before = an_earlier_database,
+                                                      .run = create_and_put,
+                                                      .after = holds_earlier_and_new };
+
+    with_world(state, &operation, false);
+}
+
+static void a_reader_has_all_or_an_error_whatever_fails(void **state)
+{
+    static const struct fault_operation operation = { .kinds = FAULT_ALL,
+                                                      .own_allocations_only = true,
+                                                      .rounds_max = READ_ROUNDS,
+                                                      .run = read_it,
+                                                      .after = has_seen_all };
+
+    with_world(state, &operation, true);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+        TEST(a_new_database_is_sound_whatever_fails_while_it_is_made),
+        TEST(a_database_keeps_what_it_has_whatever_fails_while_more_is_put),
+        TEST(a_reader_has_all_or_an_error_whatever_fails),
+    };
+
+    test_scratch_in_memory();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
