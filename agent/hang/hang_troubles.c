@@ -21,14 +21,25 @@ void ntk_hang_troubles_fini(struct ntk_hang_troubles *troubles)
     ntk_vec_fini(&troubles->held);
 }
 
-const struct ntk_runtime_sample *ntk_hang_runtime(const struct ntk_snapshot *snapshot, uint32_t pid)
+const struct ntk_runtime_sample *ntk_hang_member(const struct ntk_snapshot *snapshot, uint64_t key,
+                                                 uint32_t pid)
 {
+    const struct ntk_runtime_sample *first = NULL;
+
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
-        if (snapshot->runtimes[i].pid == pid) {
-            return &snapshot->runtimes[i];
+        const struct ntk_runtime_sample *runtime = &snapshot->runtimes[i];
+
+        for (size_t k = 0; k < runtime->rank_count && !runtime->ended; k++) {
+            if (runtime->ranks[k].key != key) {
+                continue;
+            }
+            if (runtime->pid == pid) {
+                return runtime;
+            }
+            first = first ? first : runtime;
         }
     }
-    return NULL;
+    return first;
 }
 
 const char *ntk_hang_rendezvous(const struct ntk_snapshot *snapshot, uint64_t key)
@@ -61,7 +72,7 @@ void ntk_hang_troubles_hold(struct ntk_hang_troubles *troubles, const struct ntk
                             const struct ntk_pace_verdict *verdict, uint64_t window_ns)
 {
     const struct ntk_pace_rank *slow = verdict->slow;
-    const struct ntk_runtime_sample *runtime = ntk_hang_runtime(snapshot, slow->pid);
+    const struct ntk_runtime_sample *runtime = ntk_hang_member(snapshot, verdict->key, slow->pid);
     struct held_trouble *held = held_find(troubles, verdict->key);
     bool is_same = held && held->trouble.rank == slow->rank;
 

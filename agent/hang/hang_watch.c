@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "shared/base/log.h"
 #include "agent/hang/captures.h"
@@ -70,21 +69,15 @@ bool ntk_hang_watch_has_ranks(const struct ntk_hang_watch *watch)
     return watch->has_ranks;
 }
 
-/* Of ranks: a process of their user. Of a lost one nothing is left to capture. */
+/* The job of a communicator. Of a lost one nothing is left to capture. */
 static void capture(struct ntk_hang_watch *watch, const struct ntk_snapshot *snapshot,
-                    enum ntk_captures_reason reason, const char *rendezvous, uint32_t pid)
+                    enum ntk_captures_reason reason, uint64_t key, uint32_t pid)
 {
-    const struct ntk_runtime_sample *runtime = ntk_hang_runtime(snapshot, pid);
+    const struct ntk_runtime_sample *runtime = ntk_hang_member(snapshot, key, pid);
 
-    for (size_t i = 0; !runtime && i < snapshot->runtime_count; i++) {
-        for (size_t k = 0; k < snapshot->runtimes[i].rank_count; k++) {
-            if (strcmp(snapshot->runtimes[i].ranks[k].rendezvous, rendezvous) == 0) {
-                runtime = &snapshot->runtimes[i];
-            }
-        }
-    }
     if (runtime) {
-        ntk_captures_take(watch->captures, reason, rendezvous, runtime->pid, runtime->uid);
+        ntk_captures_take(watch->captures, reason, ntk_hang_rendezvous(snapshot, key), runtime->pid,
+                          runtime->uid);
     }
 }
 
@@ -141,8 +134,7 @@ static void say_pace(struct ntk_hang_watch *watch, const struct ntk_snapshot *sn
                      ntk_units_duration(interval, sizeof interval, verdict->interval_ns),
                      ntk_pace_where_names[verdict->where]);
         (void)ntk_map_put_number(&watch->said_slow, verdict->key, (void *)now);
-        capture(watch, snapshot, NTK_CAPTURES_SLOW, ntk_hang_rendezvous(snapshot, verdict->key),
-                verdict->slow->pid);
+        capture(watch, snapshot, NTK_CAPTURES_SLOW, verdict->key, verdict->slow->pid);
     } else {
         ntk_log_warn(MODULE, "rank %u of %u is slow no more", (uint32_t)before - 1,
                      verdict->rank_count);
@@ -325,7 +317,7 @@ bool ntk_hang_watch_put(struct ntk_hang_watch *watch, struct ntk_snapshot *snaps
         if (has_trouble) {
             say(verdict);
             if (verdict->kind == NTK_COMM_HANGS) {
-                capture(watch, snapshot, NTK_CAPTURES_HANG, verdict->first->sample->rendezvous,
+                capture(watch, snapshot, NTK_CAPTURES_HANG, verdict->first->sample->key,
                         verdict->first->pid);
             }
             (void)ntk_map_put_number(&watch->said, key, (void *)now);

@@ -73,9 +73,43 @@ static void troubles_of_a_broken_communicator_began_when_it_broke(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
+/* Method: two users' communicators meet at one place; a process of the first user, and of another
+ * pid namespace, has the pid that is asked for. */
+static void a_member_of_a_communicator_is_not_another_users_process(void **state)
+{
+    struct ntk_snapshot *snapshot = ntk_snapshot_create();
+    struct ntk_runtime_sample *runtimes = ntk_snapshot_alloc_runtimes(snapshot, 4);
+    static const struct {
+        uint32_t pid, uid;
+        uint64_t key;
+        bool ended;
+    } rows[] = { { 30, 1001, 7, false },
+                 { 31, 1002, 8, true },
+                 { 32, 1002, 8, false },
+                 { 33, 1002, 8, false } };
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        runtimes[i].pid = rows[i].pid;
+        runtimes[i].uid = rows[i].uid;
+        runtimes[i].ended = rows[i].ended;
+        struct ntk_rank_sample *rank = ntk_snapshot_alloc_ranks(snapshot, &runtimes[i], 1);
+        *rank = rank_of(0, NTK_RANK_JOINED);
+        rank->key = rows[i].key;
+        rank->rendezvous = "127.0.0.1:62182";
+    }
+    assert_int_equal(ntk_hang_member(snapshot, 8, 30)->pid, 32);
+    assert_int_equal(ntk_hang_member(snapshot, 8, 31)->pid, 32);
+    assert_int_equal(ntk_hang_member(snapshot, 8, 33)->pid, 33);
+    assert_int_equal(ntk_hang_member(snapshot, 7, 33)->uid, 1001);
+    assert_null(ntk_hang_member(snapshot, 9, 30));
+    ntk_snapshot_destroy(snapshot);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_member_of_a_communicator_is_not_another_users_process),
         cmocka_unit_test(troubles_of_a_broken_communicator_began_when_it_broke),
     };
 
