@@ -134,7 +134,7 @@ bool ntk_holders_has(struct ntk_holders *holders, const struct ntk_device_tree *
     }
     const struct holder_process *process =
         process_get(holders, tree->root, is_software, pid, monotonic_ns);
-    bool is_owner = false;
+    bool is_owner = uid == 0; /* root made its file and may be anybody by now */
 
     for (size_t i = 0; process && process->is_known && i < UIDS; i++) {
         is_owner = is_owner || process->uids[i] == uid;

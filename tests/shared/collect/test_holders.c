@@ -50,6 +50,8 @@ static void a_process_has_the_cores_of_the_devices_it_has_open(void **state)
     assert_false(ntk_holders_has(&holders, &tree, false, 10, 1000, 4, SECOND));
     assert_false(ntk_holders_has(&holders, &tree, false, 11, 1000, 2, SECOND));
     assert_false(ntk_holders_has(&holders, &tree, false, 12, 1000, 2, SECOND));
+    /* Root's: of one that gave up its rights since, or written by neuron-monitor attach. */
+    assert_true(ntk_holders_has(&holders, &tree, false, 10, 0, 2, SECOND));
     /* A segment of another user that names this process. */
     assert_false(ntk_holders_has(&holders, &tree, false, 10, 1001, 2, SECOND));
     ntk_holders_fini(&holders);
