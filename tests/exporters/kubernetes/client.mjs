@@ -1,7 +1,8 @@
-// What a Kubernetes client sees of the node and of its devices: one JSON object.
+// What a Kubernetes client sees of the node and of its devices: one JSON object for each line of stdin.
 // client.mjs NODE_MODULES SERVER CA NODE
 import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
 
 const [modules, server, ca, node] = process.argv.slice(2);
 const k8s = createRequire(`${modules}/`)('@kubernetes/client-node');
@@ -14,19 +15,21 @@ config.loadFromOptions({
 });
 const core = config.makeApiClient(k8s.CoreV1Api);
 const resource = config.makeApiClient(k8s.ResourceV1alpha3Api);
-const [one, events, rules] = await Promise.all([
-    core.readNode({ name: node }),
-    core.listNamespacedEvent({ namespace: 'default' }),
-    resource.listDeviceTaintRule(),
-]);
-const condition = one.status.conditions.find((c) => c.type === 'NeuronHealth');
-console.log(JSON.stringify({
-    condition: condition && {
-        status: condition.status, reason: condition.reason, message: condition.message,
-        heartbeat: condition.lastHeartbeatTime.getTime(), transition: condition.lastTransitionTime.getTime(),
-    },
-    ready: one.status.conditions.find((c) => c.type === 'Ready').reason,
-    events: events.items.map((e) => [e.type, e.reason, e.involvedObject.name]),
-    taints: rules.items.map((r) => [r.metadata.name, r.spec.deviceSelector.pool, r.spec.deviceSelector.device,
-        r.spec.taint.key, r.spec.taint.value ?? '', r.spec.taint.effect]).sort(),
-}));
+for await (const _ of createInterface({ input: process.stdin })) {
+    const [one, events, rules] = await Promise.all([
+        core.readNode({ name: node }),
+        core.listNamespacedEvent({ namespace: 'default' }),
+        resource.listDeviceTaintRule(),
+    ]);
+    const condition = one.status.conditions.find((c) => c.type === 'NeuronHealth');
+    console.log(JSON.stringify({
+        condition: condition && {
+            status: condition.status, reason: condition.reason, message: condition.message,
+            heartbeat: condition.lastHeartbeatTime.getTime(), transition: condition.lastTransitionTime.getTime(),
+        },
+        ready: one.status.conditions.find((c) => c.type === 'Ready').reason,
+        events: events.items.map((e) => [e.type, e.reason, e.involvedObject.name]),
+        taints: rules.items.map((r) => [r.metadata.name, r.spec.deviceSelector.pool, r.spec.deviceSelector.device,
+            r.spec.taint.key, r.spec.taint.value ?? '', r.spec.taint.effect]).sort(),
+    }));
+}

@@ -20,8 +20,16 @@ has_port() { [ -s port ] && echo yes; }
 wait_for has_port
 url=https://127.0.0.1:$(cat port)
 mood() { echo "$1" >server/mode.new && mv server/mode.new server/mode; }
-seen() { node "$here/client.mjs" "$tools" "$url" ca.pem "$node"; }
-sees() { sleep 0.2; seen | jq -e "$1" >/dev/null && echo yes; }
+mkfifo question answer
+node "$here/client.mjs" "$tools" "$url" ca.pem "$node" <question >answer 2>client.err &
+pids+=($!)
+exec {question}>question {answer}<answer
+seen() {
+    local line
+    echo >&$question
+    read -r -t $patience line <&$answer && printf '%s\n' "$line"
+}
+sees() { seen | jq -e "$1" >/dev/null && echo yes; }
 fail() {
     echo "node_health: $*" >&2
     { seen; tail -n 5 agent.log server/log server.err; } >&2 || true
