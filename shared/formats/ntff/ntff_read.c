@@ -24,9 +24,10 @@
 #include "shared/formats/common/protobuf.h"
 #include "shared/formats/ntff/ntff.pb-c.h"
 #include "shared/formats/ntff/ntff_layout.h"
+#include "shared/formats/ntff/ntff_read_private.h"
 
-/* Smaller files are copied, so that a file that shrinks while we read it cannot hurt. */
-#define MAP_FROM_BYTES ((size_t)64 << 20)
+size_t ntk_ntff_map_from_bytes = (size_t)64 << 20;
+
 /* What protobuf-c may hold at once: this, and six times the message. */
 #define UNPACK_BYTES_MIN ((size_t)64 << 20)
 #define UNPACK_BYTES_FACTOR 6
@@ -604,8 +605,8 @@ static int map_file(struct reader *r, const char *path, const uint8_t **out_byte
         ret =
             ntk_err_set(err, S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL, NTK_ERR_NO_OFFSET,
                         S_ISDIR(st.st_mode) ? "%s is a folder" : "%s is not a regular file", path);
-    } else if ((uint64_t)st.st_size < MAP_FROM_BYTES) {
-        ret = ntk_fs_read(path, MAP_FROM_BYTES, &r->copied, out_count, err);
+    } else if ((uint64_t)st.st_size < ntk_ntff_map_from_bytes) {
+        ret = ntk_fs_read(path, ntk_ntff_map_from_bytes, &r->copied, out_count, err);
         *out_bytes = r->copied;
     } else {
         void *mapped = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);

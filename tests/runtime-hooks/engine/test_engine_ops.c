@@ -148,9 +148,25 @@ static void element_wise(struct work *w, enum ntk_isa_op op, enum ntk_isa_engine
 
 /* --- tensor engine ---------------------------------------------------------------------------- */
 
+#define COLUMNS_MAX 512
+
+/* The first columns of rows, into rows of COLUMNS_MAX. */
+static void read_rows(struct setup *s, uint32_t var, enum ntk_dtype dtype, unsigned rows,
+                      uint32_t columns, double *out)
+{
+    for (unsigned r = 0; r < rows; r++) {
+        for (uint32_t i = 0; i < columns; i++) {
+            out[(size_t)r * COLUMNS_MAX + i] =
+                value_at(s, var, dtype, r, i, columns * (uint32_t)ntk_dtype_bytes(dtype));
+        }
+    }
+}
+
 static void matmul_case(struct setup *s, enum ntk_dtype dtype, unsigned k, unsigned m, unsigned n,
                         bool accumulate, double tolerance)
 {
+    static double left[PARTITIONS][COLUMNS_MAX];
+    static double right[PARTITIONS][COLUMNS_MAX];
     struct ntk_isa_instr instr = ntk_isa_instr_make(NTK_ISA_OP_NC_MATMUL);
     struct ntk_isa_instr copy = ntk_isa_instr_make(NTK_ISA_OP_TENSOR_COPY);
     uint32_t width = (uint32_t)ntk_dtype_bytes(dtype);
@@ -173,13 +189,14 @@ static void matmul_case(struct setup *s, enum ntk_dtype dtype, unsigned k, unsig
     engine_fixture_step(&s->f, NTK_ISA_ENGINE_DVE, copy);
     engine_fixture_store(&s->f, s->queue, s->d, D_AT, m, n * 4);
     assert_int_equal(engine_fixture_run(&s->f, NULL, 0), NTK_RUN_OK);
+    read_rows(s, s->a, dtype, k, m, &left[0][0]);
+    read_rows(s, s->b, dtype, k, n, &right[0][0]);
     for (unsigned i = 0; i < m; i++) {
         for (unsigned j = 0; j < n; j++) {
             double sum = 0;
 
             for (unsigned r = 0; r < k; r++) {
-                sum += value_at(s, s->a, dtype, r, i, m * width) *
-                       value_at(s, s->b, dtype, r, j, n * width);
+                sum += left[r][i] * right[r][j];
             }
             near(value_at(s, s->d, NTK_DTYPE_FLOAT32, i, j, n * 4), accumulate ? 2 * sum : sum, 0,
                  tolerance, "matmul", j);

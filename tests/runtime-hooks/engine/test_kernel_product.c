@@ -50,24 +50,38 @@ static float *packed_of(enum ntk_product_side side, const float *values, uint32_
     return packed;
 }
 
+/* The products are there only on processors that have the instruction. */
+#ifdef __x86_64__
+__attribute__((target("fma")))
+#endif
+static void
+row_of(uint32_t row, uint32_t columns, uint32_t depth, float *sums)
+{
+    memset(sums, 0, columns * sizeof *sums);
+    for (uint32_t k = 0; k < depth; k++) {
+        for (uint32_t c = 0; c < columns; c++) {
+            sums[c] = fmaf(stationary[k][row], moving[k][c], sums[c]);
+        }
+    }
+}
+
 static void check(uint32_t rows, uint32_t columns, uint32_t depth, bool adds)
 {
     float *a = packed_of(NTK_PRODUCT_STATIONARY, &stationary[0][0], ROWS, depth, rows);
     float *b = packed_of(NTK_PRODUCT_MOVING, &moving[0][0], COLUMNS, depth, columns);
     bool nan = ntk_product_multiply(rows, columns, depth, a, b, adds, &out[0][0], STEP);
     bool expected_nan = false;
+    float sums[COLUMNS] = { 0 };
 
     for (uint32_t r = 0; r <= ROWS; r++) {
+        if (r < rows) {
+            row_of(r, columns, depth, sums);
+        }
         for (uint32_t c = 0; c < STEP; c++) {
             float expected = before[r][c];
 
             if (r < rows && c < columns) {
-                float sum = 0;
-
-                for (uint32_t k = 0; k < depth; k++) {
-                    sum = fmaf(stationary[k][r], moving[k][c], sum);
-                }
-                expected = adds ? sum + before[r][c] : sum;
+                expected = adds ? sums[c] + before[r][c] : sums[c];
             }
             expected_nan |= r < rows && c < columns && isnan(expected);
             if (isnan(expected) ? !isnan(out[r][c]) : out[r][c] != expected) {
