@@ -8,7 +8,7 @@ programs=$*
 ask() {
     bash --norc --noprofile -c '
         program=$1
-        eval "$("$program" --completion bash)" || exit 3
+        . "bash/_$program" || exit 3
         [[ $(complete -p "$program") =~ -F\ ([^ ]+)\ $program$ ]] || exit 4
         COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMP_LINE="$*" COMP_POINT=${#COMP_LINE}
         "${BASH_REMATCH[1]}" "$program" "${!#}" "${@:$#-1:1}"
@@ -18,9 +18,12 @@ ask() {
 # told WORD...: the long options that --help tells of a program or subcommand.
 told() { "$@" --help | grep -oE '^  (-., |    )--[a-z0-9.-]+' | grep -oE -- '--.*' | sort; }
 
+mkdir bash zsh fish
 for program in $programs; do
-    "$program" --completion bash >script || fail "$program has no completion"
-    bash -n script || fail "the script of $program is not a bash script"
+    for shell in bash zsh fish; do
+        "$program" --completion $shell >"$shell/_$program" || fail "$program has no completion for $shell"
+    done
+    bash -n "bash/_$program" || fail "the script of $program is not a bash script"
     ask "$program" -- | grep '^--' | sort >offered || true
     told "$program" >want
     [ -s want ] || fail "$program --help tells no option"
@@ -28,10 +31,6 @@ for program in $programs; do
     [ "$(ask "$program" --completion "")" = $'bash\nzsh\nfish' ] || fail "$program --completion <tab>: $(ask "$program" --completion "")"
     [ "$(ask "$program" --completion = f)" = fish ] || fail "$program --completion=f<tab>"
     [ "$(ask "$program" --vers)" = --version ] || fail "$program --vers<tab>: $(ask "$program" --vers)"
-    for shell in zsh fish; do
-        mkdir -p $shell
-        "$program" --completion $shell >"$shell/_$program"
-    done
 done
 
 # subcommands PROGRAM WORD...: each is offered first, and has options of its own.
@@ -76,11 +75,16 @@ neuron-bench exec --completion bash >out 2>err || code=$?
 if command -v fish >/dev/null; then
     export HOME=$scratch
     fished() { fish --no-config -c 'source fish/_$argv[1]; complete -C "$argv"' "$@" | cut -f1; }
+    fish --no-config -c 'for program in $argv
+        source fish/_$program
+        complete -C "$program --" >fish/$program.options
+        complete -C "$program --vers" | cut -f1 >fish/$program.vers
+    end' $programs
     for program in $programs; do
-        fished "$program" -- | { grep '^--' || true; } | sed 's/=$//' | sort -u >offered # --csv and --csv=
+        cut -f1 "fish/$program.options" | { grep '^--' || true; } | sed 's/=$//' | sort -u >offered # --csv and --csv=
         told "$program" >want
         diff want offered >differ || fail "fish: $program --<tab>: $(cat differ)"
-        [ "$(fished "$program" --vers)" = --version ] || fail "fish: $program --vers<tab>: $(fished "$program" --vers)"
+        [ "$(cat "fish/$program.vers")" = --version ] || fail "fish: $program --vers<tab>: $(cat "fish/$program.vers")"
     done
     [ "$(fished neuron-ls --output-format "" | sort | tr '\n' ' ')" = 'json text ' ] || fail "fish: neuron-ls --output-format <tab>"
     [ "$(fished neuron-top --csv=d)" = --csv=devices ] || fail "fish: neuron-top --csv=d<tab>"
@@ -111,9 +115,9 @@ ZSH
         wait_for zsh_shows "$2"
     }
     for program in $programs; do
-        for option in $(told "$program"); do
-            greps -e "'$option[=[]" "zsh/_$program" || fail "zsh: $program: no $option"
-        done
+        missing=$(told "$program" | awk 'NR == FNR { script = script $0 "\n"; next }
+            !index(script, "\047" $0 "=") && !index(script, "\047" $0 "[")' "zsh/_$program" -)
+        [ -z "$missing" ] || fail "zsh: $program: no $missing"
         typed "$program --vers" "^% $program --version *$"
     done
     typed "neuron-top --completion f" '^% neuron-top --completion fish *$'

@@ -20,8 +20,9 @@ for page in "${pages[@]}"; do
     name=$(basename "$page" .1)
     mandoc -T ascii "$page" | sed 's,.\x08,,g' | grep -cE "^ *$name(, [a-z-]+)* *-" >/dev/null || { echo "$page does not begin with its name"; exit 1; }
     for command in "" $("$name" --completion fish | sed -n 's/.*__fish_use_subcommand -a //p'); do
-        for option in $("$name" $command --completion words | head -1); do
-            sed 's/\\-/-/g' "$page" | grep -q -- "^\\\\fB.*$option" || { echo "$page does not tell $option of $command"; exit 1; }
-        done
+        missing=$(sed -n 's/\\-/-/g; /^\\fB/p' "$page" | awk -v options="$("$name" $command --completion words | head -1)" '
+            { entries = entries $0 "\n" }
+            END { n = split(options, option, " "); for (i = 1; i <= n; i++) if (!index(entries, option[i])) print option[i] }')
+        [ -z "$missing" ] || { echo "$page does not tell $missing of $command"; exit 1; }
     done
 done

@@ -22,8 +22,8 @@ for source in "-s m.ntff m.sqlite" "-d folder folder.sqlite"; do
     set -- $source
     sqlite3 -readonly "$3" "SELECT name FROM sqlite_schema WHERE type = 'table'" >tables
     [ "$(wc -l <tables)" -gt 3 ] || fail "$2 has no tables"
+    ask "$1" "$2" "$3" "$(sed "s/.*/SELECT '&' AS name, count(*) AS n FROM \"&\"/; \$!s/$/ UNION ALL/" tables)"
     while read -r table; do
-        ask "$1" "$2" "$3" "SELECT count(*) AS n FROM \"$table\""
         ask "$1" "$2" "$3" "SELECT * FROM \"$table\" LIMIT 3"
     done <tables
 done

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Clients that come, do what they like and are killed in the midst of it: soak.py SOCKET NEFFS_FOLDER PID
 
-NTK_SOAK_SECONDS says how long (15). Afterwards no group is left, counters add up, the daemon holds what it held
+NTK_SOAK_SECONDS says how long (5). Afterwards no group is left, counters add up, the daemon holds what it held
 before, and the socket answers."""
 import os
 import random
@@ -14,7 +14,7 @@ from multiprocessing.sharedctypes import RawValue
 from wire import Client, Daemon, expect, fail, first, infer_request, outputs, parse, pb, tensor, until
 
 sock, folder, pid = sys.argv[1:4]
-SECONDS = float(os.environ.get('NTK_SOAK_SECONDS', '15'))
+SECONDS = float(os.environ.get('NTK_SOAK_SECONDS', '5'))
 CLIENTS = 6
 # What somebody who shares the daemon may be told: somebody else's unload_all took the model, no core is free.
 SHARED_FATE = {2, 3, 7, 8, 9, 1000, 1001}
