@@ -156,8 +156,8 @@ static void line_put(struct ntk_text_table *table, const struct line *line, bool
         ntk_diag_format_figure(figure, sizeof figure, ntk_diag_tests[result->test].unit,
                                line->worst->figure);
     }
-    ntk_text_table_format(table, "%s%s%s", colours ? colour[result->verdict] : "",
-                          ntk_diag_verdict_names[result->verdict], colours ? "\033[0m" : "");
+    ntk_text_table_colour(table, colours ? colour[result->verdict] : "",
+                          ntk_diag_verdict_names[result->verdict]);
     (void)snprintf(test, sizeof test, "%s%s%s", name,
                    result->part[0] && !line->is_many_parts ? " " : "",
                    line->is_many_parts ? "" : result->part);

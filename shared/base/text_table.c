@@ -24,12 +24,18 @@ void ntk_text_table_init(struct ntk_text_table *table, size_t column_count, uint
 
 void ntk_text_table_text(struct ntk_text_table *table, const char *text)
 {
+    ntk_text_table_colour(table, "", text);
+}
+
+void ntk_text_table_colour(struct ntk_text_table *table, const char *colour, const char *text)
+{
     char cell[NTK_TEXT_TABLE_CELL_BYTES_MAX];
     size_t *width = &table->widths[table->cell_count++ % table->column_count];
 
     ntk_str_copy_clean(cell, table->cell_bytes, text, strlen(text));
     size_t cells = ntk_str_cells(cell);
     *width = cells > *width ? cells : *width;
+    ntk_buf_add_text(&table->cells, colour);
     ntk_buf_add(&table->cells, cell, strlen(cell) + 1);
 }
 
@@ -74,7 +80,8 @@ static void put_cell(const struct ntk_text_table *table, size_t index, const cha
                      struct ntk_buf *out)
 {
     size_t column = index % table->column_count;
-    size_t fill = table->widths[column] - ntk_str_cells(text);
+    size_t colour = *text == '\033' ? strcspn(text, "m") + 1 : 0; /* a text has no such character */
+    size_t fill = table->widths[column] - ntk_str_cells(text + colour);
     bool is_last = column + 1 == table->column_count;
     size_t before = table->left >> column & 1 ? 0 : fill;
 
@@ -85,6 +92,7 @@ static void put_cell(const struct ntk_text_table *table, size_t index, const cha
         ntk_buf_add_text(out, table->framed ? "| " : "");
         ntk_buf_add_fill(out, ' ', before);
         ntk_buf_add_text(out, text);
+        ntk_buf_add_text(out, colour > 0 ? "\033[0m" : "");
         if (table->framed) {
             ntk_buf_add_fill(out, ' ', fill - before + 1);
         } else {

@@ -34,7 +34,7 @@ struct ntk_text_table {
     size_t framed;     /* so many rows of headings, in a frame; 0: no frame */
     size_t cell_count;
     size_t widths[NTK_TEXT_TABLE_COLUMNS_MAX];
-    struct ntk_buf cells; /* each with its NUL; a line is "\n" */
+    struct ntk_buf cells; /* each with its NUL, after its colour; a line is "\n" */
 };
 
 /* column_count of at most NTK_TEXT_TABLE_COLUMNS_MAX; heads: as many, or NULL. */
@@ -42,6 +42,8 @@ void ntk_text_table_init(struct ntk_text_table *table, size_t column_count, uint
                          const char *const *heads);
 /* The next cell; control characters become U+FFFD. */
 void ntk_text_table_text(struct ntk_text_table *table, const char *text);
+/* The next cell in a colour: an escape sequence that ends with 'm', or "" for none. */
+void ntk_text_table_colour(struct ntk_text_table *table, const char *colour, const char *text);
 void ntk_text_table_format(struct ntk_text_table *table, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Nanoseconds as microseconds with one digit; "-" for none. */

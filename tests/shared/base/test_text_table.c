@@ -72,6 +72,18 @@ static void columns_are_as_wide_as_the_characters_on_a_terminal(void **state)
     assert_put(&table, "\xc3\xa9t\xc3\xa9   x\n\xe6\x97\xa5\xe6\x9c\xac  x\n");
 }
 
+static void a_colour_takes_no_room_and_ends_with_its_cell(void **state)
+{
+    struct ntk_text_table table;
+
+    ntk_text_table_init(&table, 2, 0x3, NULL);
+    ntk_text_table_colour(&table, "\033[1;31m", "FAIL");
+    ntk_text_table_text(&table, "x");
+    ntk_text_table_colour(&table, "", "PASSED");
+    ntk_text_table_text(&table, "y");
+    assert_put(&table, "\033[1;31mFAIL\033[0m    x\nPASSED  y\n");
+}
+
 static void a_long_cell_is_cut(void **state)
 {
     struct ntk_text_table table;
@@ -88,6 +100,7 @@ int main(void)
         cmocka_unit_test(texts_stand_left_and_numbers_right),
         cmocka_unit_test(a_frame_has_rules_where_they_are_asked_for),
         cmocka_unit_test(columns_are_as_wide_as_the_characters_on_a_terminal),
+        cmocka_unit_test(a_colour_takes_no_room_and_ends_with_its_cell),
         cmocka_unit_test(a_long_cell_is_cut),
     };
 
