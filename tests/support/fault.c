@@ -548,7 +548,7 @@ static void warm_up(const struct fault_operation *operation, void *ctx)
 
 unsigned fault_everywhere(const struct fault_operation *operation, void *ctx)
 {
-    const char *wish = getenv("NTK_FAULTS");
+    const char *wish = getenv("NTK_FAULTS"); /* "all", or the number of a call */
     void *unused[1];
     unsigned bad = 0;
     unsigned first = 0;
