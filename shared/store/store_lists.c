@@ -96,8 +96,8 @@ int ntk_store_reader_check(struct ntk_store_reader *reader, const struct ntk_sto
     }
     if (ret == 0 && filter->user) {
         ret = check_one(reader, filter,
-                        "SELECT 1 FROM process WHERE user = :user OR CAST(uid AS TEXT) = :user",
-                        "user", filter->user, err);
+                        "SELECT 1 FROM process WHERE user = ?9 OR CAST(uid AS TEXT) = ?9", "user",
+                        filter->user, err);
     }
     if (ret == 0 && filter->process) {
         ret = check_users(reader, filter, err);

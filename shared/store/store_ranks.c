@@ -129,8 +129,8 @@ static const char verdict_sql[] =
     " operation, sequence, missing, behind_ns, interval_ns FROM rank_verdict"
     " WHERE time_ns <= ?4 AND coalesce(to_ns, " LONGEST ") > ?3"
     " AND (?1 IS NULL OR tag = ?1 OR CAST(pid AS TEXT) = ?1)"
-    " AND (:user IS NULL OR EXISTS (SELECT 1 FROM process p WHERE p.pid = rank_verdict.pid"
-    "  AND p.tag = rank_verdict.tag AND (p.user = :user OR CAST(p.uid AS TEXT) = :user)))"
+    " AND (?9 IS NULL OR EXISTS (SELECT 1 FROM process p WHERE p.pid = rank_verdict.pid"
+    "  AND p.tag = rank_verdict.tag AND (p.user = ?9 OR CAST(p.uid AS TEXT) = ?9)))"
     " AND (?2 IS NULL OR tag = ?2 OR rendezvous = ?2 OR communicator IN"
     "  (SELECT communicator FROM rank r JOIN process p USING (process_id) WHERE p.tag = ?2))"
     " ORDER BY time_ns, communicator, rank";

@@ -179,8 +179,7 @@ void ntk_store_window_add_process(struct ntk_buf *sql, const char *prefix,
         ntk_buf_add_format(sql, " AND (%stag = ?1 OR CAST(%spid AS TEXT) = ?1)", prefix, prefix);
     }
     if (filter->user) {
-        ntk_buf_add_format(sql, " AND (%suser = :user OR CAST(%suid AS TEXT) = :user)", prefix,
-                           prefix);
+        ntk_buf_add_format(sql, " AND (%suser = ?9 OR CAST(%suid AS TEXT) = ?9)", prefix, prefix);
     }
 }
 
@@ -238,6 +237,5 @@ void ntk_store_window_bind(sqlite3_stmt *statement, const struct ntk_store_filte
 {
     sqlite3_bind_text(statement, 1, filter->process, -1, SQLITE_STATIC);
     sqlite3_bind_text(statement, 2, filter->job ? filter->job : filter->model, -1, SQLITE_STATIC);
-    sqlite3_bind_text(statement, sqlite3_bind_parameter_index(statement, ":user"), filter->user, -1,
-                      SQLITE_STATIC);
+    sqlite3_bind_text(statement, 9, filter->user, -1, SQLITE_STATIC);
 }

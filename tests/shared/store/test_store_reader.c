@@ -636,6 +636,13 @@ static void processes_of_two_users_are_never_summed(void **state)
         ntk_store_reader_processes(f->reader, &filter, &window, see_completed, &completed, &err),
         0);
     assert_int_equal(completed, 2 * 2); /* on each of two cores */
+    char name[64] = "";
+    filter.model = "mlp"; /* all filters at once */
+    assert_int_equal(ntk_store_reader_check(f->reader, &filter, &err), 0);
+    assert_int_equal(ntk_store_reader_models(f->reader, &filter, &window, take_name, name, &err),
+                     0);
+    assert_string_equal(name, "mlp.neff");
+    filter.model = NULL;
     filter.user = "3";
     assert_int_equal(ntk_store_reader_check(f->reader, &filter, &err), -ENOENT);
 }
