@@ -107,6 +107,9 @@ static void capture_start(struct seen_model *seen)
         return;
     }
     char *path = model_path(seen->model, "", "_instid_0_vnc_%u.ntff", nc);
+    if (!path) {
+        tell(NTK_INSPECT_STEP_BEGIN, ntk_err_no_memory(&err), err.text);
+    }
     /* The first of several models of one NEFF on one core is recorded. */
     if (!path || access(path, F_OK) == 0) {
         free(path);
@@ -298,7 +301,7 @@ static int trace_save(struct ntk_core *core)
     char *trace = path_of("ntrace.pb");
     char *info = path_of("trace_info.pb");
     struct ntk_err err = { 0 };
-    int ret = trace && info ? 0 : -ENOMEM;
+    int ret = trace && info ? 0 : keep_first(0, ntk_err_no_memory(&err), &err);
 
     inspection.info.end_ns = ntk_clock_realtime_ns();
     if (ret == 0 && (inspection.options.activities & NTK_INSPECT_SYSTEM_PROFILE)) {
@@ -320,7 +323,7 @@ static int host_save(void)
     char *cpu = path_of("cpu_util.pb");
     char *memory = path_of("host_mem.pb");
     struct ntk_err err = { 0 };
-    int ret = cpu && memory ? 0 : -ENOMEM;
+    int ret = cpu && memory ? 0 : keep_first(0, ntk_err_no_memory(&err), &err);
 
     if (ret == 0 && inspection.sampler) {
         ret = ntk_core_sampler_save(
@@ -350,7 +353,7 @@ static int sessions_save(struct ntk_core *core)
         char *path = path_of(name);
         int ret =
             path ? ntk_core_recorder_save(core, nc, NTK_CORE_RECORDER_INSPECT, NULL, path, &err)
-                 : -ENOMEM;
+                 : ntk_err_no_memory(&err);
         if (ret > 0 && err.code == -ENOBUFS) {
             tell(NTK_INSPECT_STEP_STOP, 0, err.text);
         } else if (ret != -ENODATA && ret != -ENOENT) { /* that core ran nothing, or is left out */
