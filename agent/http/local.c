@@ -7,11 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "shared/base/clock.h"
 #include "shared/hosts/hosts.h"
 #include "shared/http/http_server.h"
+
+/* For the loop to come, after the time that a page waits: 2 s, less than who asks. */
+#define NAPS 20
+#define NAP_NS 100000000
 
 struct answer {
     struct ntk_local *local;
@@ -28,9 +33,24 @@ struct ntk_local {
     struct ntk_http_server *server;
 };
 
+/* NULL: there is none, or it is too old. */
+static struct ntk_http_body *current_get(struct answer *answer)
+{
+    struct ntk_local *local = answer->local;
+    struct ntk_http_body *body = NULL;
+
+    pthread_mutex_lock(&local->lock);
+    if (ntk_clock_monotonic_ns() - answer->put_ns <= local->options.stale_ns) {
+        body = ntk_http_body_ref(answer->body);
+    }
+    pthread_mutex_unlock(&local->lock);
+    return body;
+}
+
 static void give(const struct ntk_http_request *request, struct ntk_http_response *response,
                  void *ctx)
 {
+    static const struct timespec nap = { .tv_nsec = NAP_NS };
     struct answer *answer = ctx;
     struct ntk_local *local = answer->local;
     uint32_t uid;
@@ -44,11 +64,11 @@ static void give(const struct ntk_http_request *request, struct ntk_http_respons
     if (local->options.refresh) {
         local->options.refresh(local->options.refresh_ctx);
     }
-    pthread_mutex_lock(&local->lock);
-    if (ntk_clock_monotonic_ns() - answer->put_ns <= local->options.stale_ns) {
-        response->body = ntk_http_body_ref(answer->body);
+    response->body = current_get(answer);
+    for (int i = 0; i < NAPS && local->options.refresh && !response->body; i++) {
+        (void)nanosleep(&nap, NULL); /* reading a machine may take longer than a page waits */
+        response->body = current_get(answer);
     }
-    pthread_mutex_unlock(&local->lock);
     response->content_type = response->body ? "application/json" : NULL;
     response->status = response->body ? 200 : 503;
     response->text = "no current report\n";
