@@ -330,10 +330,16 @@ static void execute_aside(void)
     pthread_detach(thread);
 }
 
+/* When SIGUSR1 comes: who sends it knows that the execution is under way. */
 static void abort_inside(uint64_t number)
 {
+    sigset_t told;
+
+    sigemptyset(&told);
+    sigaddset(&told, SIGUSR1);
+    pthread_sigmask(SIG_BLOCK, &told, NULL); /* of all threads that come, too */
     execute_aside();
-    pause_ms((long)number);
+    sigwait(&told, &(int){ (int)number });
     abort();
 }
 

@@ -21,7 +21,7 @@ outcomes='completed completed_with_err completed_with_num_err timed_out incorrec
 job() {
     local tag=$1
     shift
-    CLIENT_NEFF=$tag.neff NEURON_PROCESS_TAG=$tag $run "$client" "$@" stay:60000 >"$tag.out" 2>"$tag.err" &
+    CLIENT_NEFF=$tag.neff NEURON_PROCESS_TAG=$tag $run "$client" "$@" stay:600000 >"$tag.out" 2>"$tag.err" &
     jobs+=($!)
     pids+=($!)
 }
