@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "shared/base/buf.h"
+#include "shared/base/clock.h"
+#include "tests/support/process.h"
 
 static void require(int condition, const char *what)
 {
@@ -25,7 +27,7 @@ int test_http_connect(uint16_t port)
     struct sockaddr_in address = { .sin_family = AF_INET,
                                    .sin_port = htons(port),
                                    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-    struct timeval limit = { .tv_sec = 20 };
+    struct timeval limit = { .tv_sec = (time_t)(test_patience_ns() / NTK_NS_PER_SECOND) };
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     require(fd >= 0, "socket");

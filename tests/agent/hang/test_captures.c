@@ -13,6 +13,7 @@
 #include "agent/hang/captures_room.h"
 #include "shared/base/fs.h"
 #include "shared/base/log.h"
+#include "tests/support/process.h"
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
@@ -160,30 +161,35 @@ static char *make_program(const char *folder)
     return old;
 }
 
-/* The first line of trigger.log below the only folder with this end. */
-static int read_pid(const char *folder, const char *end, char *line, size_t line_bytes)
-{
+struct told {
     char command[512];
+    char line[1024];
+};
 
-    for (unsigned i = 0; i < 1000; i++) {
-        (void)snprintf(command, sizeof command, "cat %s/*%s/trigger.log", folder, end);
-        FILE *log = popen(command, "r");
-        bool is_read = log && fgets(line, (int)line_bytes, log);
-        pclose(log);
-        if (is_read) {
-            return atoi(line);
-        }
-        usleep(10000);
-    }
-    fail_msg("no run of %s", end);
-    return 0;
+static int has_line(void *ctx)
+{
+    struct told *told = ctx;
+    FILE *log = popen(told->command, "r");
+    bool is_read = log && fgets(told->line, sizeof told->line, log) && strchr(told->line, '\n');
+
+    pclose(log);
+    return is_read;
+}
+
+/* The first line of trigger.log below the only folder with this end. */
+static int read_pid(const char *folder, const char *end, struct told *told)
+{
+    (void)snprintf(told->command, sizeof told->command, "cat %s/*%s/trigger.log 2>/dev/null",
+                   folder, end);
+    assert_true(test_wait_until(has_line, told));
+    return atoi(told->line);
 }
 
 static void users_do_not_share_a_budget(void **state)
 {
     const char *folder = *state;
     char kept[512];
-    char line[1024];
+    struct told told;
     char expected[32];
     struct ntk_captures *captures;
     struct ntk_captures_options options = {
@@ -201,11 +207,11 @@ static void users_do_not_share_a_budget(void **state)
     assert_int_equal(count_folders(kept, "-uid_1001"), 1);
     assert_int_equal(count_folders(kept, "-uid_1002"), 1);
 
-    int first = read_pid(kept, "-uid_1001", line, sizeof line);
-    assert_non_null(strstr(line, "--pid 11 --user 1001 "));
+    int first = read_pid(kept, "-uid_1001", &told);
+    assert_non_null(strstr(told.line, "--pid 11 --user 1001 "));
     (void)snprintf(expected, sizeof expected, "--parent %d", (int)getpid());
-    assert_non_null(strstr(line, expected));
-    int second = read_pid(kept, "-uid_1002", line, sizeof line);
+    assert_non_null(strstr(told.line, expected));
+    int second = read_pid(kept, "-uid_1002", &told);
     ntk_captures_destroy(captures); /* nothing that it started stays */
     assert_int_equal(kill(first, 0), -1);
     assert_int_equal(errno, ESRCH);

@@ -12,7 +12,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "shared/base/clock.h"
 #include "shared/base/fs.h"
 #include "shared/http/http_security.h"
 #include "shared/http/http_server.h"
@@ -152,6 +151,14 @@ static void clients_that_read_nothing_or_hang_up_hold_nobody_up(void **state)
     }
 }
 
+/* What was sent before: later than every one of them, on the same thread. */
+static void all_are_taken(const struct fixture *f)
+{
+    for (int i = 0; i < 3; i++) {
+        free(test_http_get(f->port, "/", ""));
+    }
+}
+
 static void a_slow_answer_holds_up_only_other_slow_ones(void **state)
 {
     struct fixture *f = *state;
@@ -192,10 +199,7 @@ static void more_slow_questions_than_may_wait_are_turned_away(void **state)
         test_http_send(fds[i],
                        "GET /slow HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     }
-    /* Later than every one of them, on the same thread. */
-    for (int i = 0; i < 3; i++) {
-        free(test_http_get(f->port, "/", ""));
-    }
+    all_are_taken(f);
     pthread_mutex_unlock(&f->gate);
     for (int i = 0; i < ALL; i++) {
         char *answer = test_http_read_until(fds[i], NULL);
@@ -217,10 +221,14 @@ static void a_server_that_ends_answers_what_waits(void **state)
         fds[i] = test_http_connect(f->port);
         test_http_send(fds[i], "GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n");
     }
+    all_are_taken(f);
     ntk_http_server_destroy(f->server);
     f->server = NULL;
     for (int i = 0; i < 8; i++) {
-        free(test_http_read_until(fds[i], NULL)); /* whatever came, it ends */
+        char *answer = test_http_read_until(fds[i], NULL); /* it ends after its answer */
+        assert_true(strstr(answer, "HTTP/1.1 200 ") == answer ||
+                    strstr(answer, "HTTP/1.1 503 ") == answer);
+        free(answer);
         close(fds[i]);
     }
 }
@@ -228,21 +236,20 @@ static void a_server_that_ends_answers_what_waits(void **state)
 /* ---- passwords ---- */
 
 #define GUESSERS 20
-#define GUESS_NS UINT64_C(1500000000)
 
 struct guessing {
     uint16_t port;
     atomic_uint computed;
     atomic_uint turned_away;
     atomic_uint others;
+    atomic_bool is_over;
 };
 
 static void *guess(void *ctx)
 {
     struct guessing *guessing = ctx;
-    uint64_t until_ns = ntk_clock_monotonic_ns() + GUESS_NS;
 
-    while (ntk_clock_monotonic_ns() < until_ns) {
+    while (!atomic_load(&guessing->is_over)) {
         char *text = test_http_get(guessing->port, "/", "Authorization: Basic bWU6d3Jvbmc=\r\n");
         atomic_fetch_add(strstr(text, " 401 ")   ? &guessing->computed
                          : strstr(text, " 429 ") ? &guessing->turned_away
@@ -252,6 +259,14 @@ static void *guess(void *ctx)
         usleep(10000);
     }
     return NULL;
+}
+
+/* Two wrong ones were computed, with the rest between them, and most were not. */
+static bool is_tried(struct guessing *guessing)
+{
+    unsigned computed = atomic_load(&guessing->computed);
+
+    return computed >= 2 && atomic_load(&guessing->turned_away) > computed;
 }
 
 /* me:s3cret as a server keeps it, at the cost that people use. */
@@ -267,7 +282,7 @@ static void make_config(const char *path)
     assert_int_equal(ntk_fs_write(path, text, (size_t)count, NULL), 0);
 }
 
-static void wrong_passwords_cost_a_part_of_a_core_and_hold_nobody_up(void **state)
+static void most_wrong_passwords_are_not_computed_and_hold_nobody_up(void **state)
 {
     static const char mine[] = "Authorization: Basic bWU6czNjcmV0\r\n";
     char *folder = test_scratch_create();
@@ -277,40 +292,28 @@ static void wrong_passwords_cost_a_part_of_a_core_and_hold_nobody_up(void **stat
     struct ntk_http_server *server = NULL;
     struct guessing guessing = { 0 };
     pthread_t threads[GUESSERS];
-    unsigned int answered = 0;
 
     make_config(path);
     assert_int_equal(ntk_http_security_open_config(path, &security, NULL), 0);
-    uint64_t began_ns = ntk_clock_monotonic_ns();
-    assert_int_equal(ntk_http_security_compute(security, "me", "wrong"), 401);
-    uint64_t one_ns = ntk_clock_monotonic_ns() - began_ns;
     options.security = security;
     assert_int_equal(ntk_http_server_create(&options, &server, NULL), 0);
     guessing.port = ntk_http_server_port_get(server);
     char *first = test_http_get(guessing.port, "/", mine);
     assert_non_null(strstr(first, " 200 "));
     free(first);
-    began_ns = ntk_clock_monotonic_ns();
     for (size_t i = 0; i < GUESSERS; i++) {
         assert_int_equal(pthread_create(&threads[i], NULL, guess, &guessing), 0);
     }
-    while (ntk_clock_monotonic_ns() - began_ns < GUESS_NS) {
+    for (int i = 0; i < 20 || !is_tried(&guessing); i++) {
         char *text = test_http_get(guessing.port, "/", mine);
         assert_non_null(strstr(text, " 200 "));
         free(text);
-        answered++;
     }
+    atomic_store(&guessing.is_over, true);
     for (size_t i = 0; i < GUESSERS; i++) {
         pthread_join(threads[i], NULL);
     }
-    uint64_t spent_ns = ntk_clock_monotonic_ns() - began_ns;
     assert_int_equal(atomic_load(&guessing.others), 0);
-    assert_true(atomic_load(&guessing.computed) > 0);
-    assert_true(atomic_load(&guessing.turned_away) > atomic_load(&guessing.computed));
-    /* A quarter of the time is what the rest leaves; a machine that was slow for the first one is
-     * forgiven. */
-    assert_true((atomic_load(&guessing.computed) - 1) * one_ns < spent_ns / 2);
-    assert_true(answered > 20);
     ntk_http_server_destroy(server);
     ntk_http_security_close(security);
     free(path);
@@ -387,7 +390,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             a_guesser_takes_no_place_of_others_where_both_kinds_of_addresses_are_served, set_up,
             tear_down),
-        cmocka_unit_test_setup_teardown(wrong_passwords_cost_a_part_of_a_core_and_hold_nobody_up,
+        cmocka_unit_test_setup_teardown(most_wrong_passwords_are_not_computed_and_hold_nobody_up,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_server_that_ends_answers_what_waits, set_up, tear_down),
     };

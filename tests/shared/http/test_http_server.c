@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "tests/support/http_ask.h"
+#include "tests/support/process.h"
 #include "tests/support/unit.h"
 
 struct fixture {
@@ -70,6 +71,17 @@ struct kept {
     _Atomic unsigned end_count;
 };
 static struct kept kept;
+
+static int has_all(void *ctx)
+{
+    return kept.count >= *(const size_t *)ctx;
+}
+
+static int has_ended(void *ctx)
+{
+    (void)ctx;
+    return kept.end_count > 0;
+}
 
 static void *begin_upload(const struct ntk_http_request *request, uint64_t bytes_count,
                           struct ntk_http_response *response, void *ctx)
@@ -268,9 +280,7 @@ static char *put(const struct fixture *f, const char *path, size_t announced, si
     test_http_send(fd, body);
     free(body);
     if (count < announced) { /* it goes away, once all of that is taken */
-        for (int i = 0; i < 2000 && kept.count < count; i++) {
-            usleep(1000);
-        }
+        assert_true(test_wait_until(has_all, &count));
         close(fd);
         return NULL;
     }
@@ -321,9 +331,7 @@ static void what_is_not_wanted_is_read_and_refused(void **state)
 static void a_client_that_goes_away_ends_what_it_put(void **state)
 {
     (void)put(*state, "/up", 1000, 500);
-    for (int i = 0; i < 2000 && !kept.end_count; i++) {
-        usleep(1000);
-    }
+    assert_true(test_wait_until(has_ended, NULL));
     assert_int_equal(kept.end_count, 1);
     assert_int_equal(kept.count, 500);
 }

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: connections are only marked, so jobs need no server. */
+#include "shared/http/http_worker.h"
+
+#include <microhttpd.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "shared/base/clock.h"
+#include "tests/support/process.h"
+#include "tests/support/unit.h"
+
+struct test_job {
+    struct ntk_http_job base;
+    bool is_in_vain;
+    bool is_late;
+    atomic_int suspended; /* as often as it was not resumed */
+    atomic_bool is_done;
+    uint64_t began_ns;
+    uint64_t ended_ns;
+};
+
+void MHD_suspend_connection(struct MHD_Connection *connection)
+{
+    atomic_fetch_add(&((struct test_job *)(void *)connection)->suspended, 1);
+}
+
+void MHD_resume_connection(struct MHD_Connection *connection)
+{
+    struct test_job *job = (void *)connection;
+
+    atomic_fetch_sub(&job->suspended, 1);
+    atomic_store(&job->is_done, true);
+}
+
+static bool run(struct ntk_http_job *base, bool is_late)
+{
+    struct test_job *job = (struct test_job *)base;
+
+    job->began_ns = ntk_clock_monotonic_ns();
+    job->is_late = is_late;
+    (void)usleep(10000); /* work that takes a time */
+    job->ended_ns = ntk_clock_monotonic_ns();
+    return job->is_in_vain;
+}
+
+static int is_done(void *ctx)
+{
+    return atomic_load(&((struct test_job *)ctx)->is_done);
+}
+
+static bool submit(struct ntk_http_worker *worker, struct test_job *job)
+{
+    job->base.run = run;
+    job->base.connection = (void *)job;
+    return ntk_http_worker_submit(worker, &job->base);
+}
+
+/* So wrong passwords take a quarter of a core at most, whatever else the machine does. */
+static void after_work_in_vain_it_rests_that_many_times_as_long(void **state)
+{
+    struct ntk_http_worker worker = { .waiting_max = 2, .rest_factor = 3 };
+    struct test_job jobs[2] = { { .is_in_vain = true }, { .is_in_vain = false } };
+
+    assert_int_equal(ntk_http_worker_start(&worker), 0);
+    for (int i = 0; i < 2; i++) {
+        assert_true(submit(&worker, &jobs[i]));
+    }
+    assert_true(test_wait_until(is_done, &jobs[1]));
+    assert_true(jobs[1].began_ns - jobs[0].ended_ns >= 3 * (jobs[0].ended_ns - jobs[0].began_ns));
+    ntk_http_worker_stop(&worker);
+}
+
+static void the_end_does_not_wait_for_the_rest(void **state)
+{
+    struct ntk_http_worker worker = { .waiting_max = 2, .rest_factor = 1000000 }; /* hours */
+    struct test_job jobs[2] = { { .is_in_vain = true }, { .is_in_vain = true } };
+
+    assert_int_equal(ntk_http_worker_start(&worker), 0);
+    assert_true(submit(&worker, &jobs[0]));
+    assert_true(test_wait_until(is_done, &jobs[0]));
+    assert_true(submit(&worker, &jobs[1]));
+    ntk_http_worker_stop(&worker);
+    assert_false(jobs[0].is_late);
+    assert_true(jobs[1].is_late);
+    assert_int_equal(atomic_load(&jobs[1].suspended), 0);
+    assert_false(submit(&worker, &jobs[1]));
+}
+
+static void too_many_are_turned_away_and_one_cannot_fill_it(void **state)
+{
+    struct ntk_http_worker worker = { .waiting_max = 3, .waiting_of_one = 2 };
+    struct test_job jobs[5] = { { .base.who = 1 },
+                                { .base.who = 1 },
+                                { .base.who = 1 },
+                                { .base.who = 2 },
+                                { .base.who = 3 } };
+    static const bool taken[5] = { true, true, false, true, false };
+
+    pthread_mutex_init(&worker.lock, NULL); /* without a thread all of them wait */
+    pthread_cond_init(&worker.changed, NULL);
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(submit(&worker, &jobs[i]), taken[i]);
+        assert_int_equal(atomic_load(&jobs[i].suspended), taken[i]);
+    }
+    pthread_cond_destroy(&worker.changed);
+    pthread_mutex_destroy(&worker.lock);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(after_work_in_vain_it_rests_that_many_times_as_long),
+        cmocka_unit_test(the_end_does_not_wait_for_the_rest),
+        cmocka_unit_test(too_many_are_turned_away_and_one_cannot_fill_it),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
