@@ -4,7 +4,7 @@ import os
 import sys
 import time
 
-from browser import Browser
+from browser import PATIENCE, Browser
 
 FAILURES = ('completed_with_err', 'completed_with_num_err', 'timed_out', 'incorrect_input', 'failed_to_queue')
 
@@ -91,7 +91,7 @@ def as_floats(value):
 
 def read_lines(path, count):
     """Once there are more than count of them."""
-    end = time.monotonic() + 60
+    end = time.monotonic() + PATIENCE
     while True:
         with open(path, encoding='utf-8') as file:
             lines = [json.loads(line, parse_int=float) for line in file if line.endswith('\n')]

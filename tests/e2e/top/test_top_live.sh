@@ -13,6 +13,7 @@ export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 trap 'tmx kill-server 2>/dev/null; finish' EXIT
 fail() {
     printf 'FAILED: %s\n' "$*"
+    tail -n 50 "$scratch"/{screen,frame} 2>/dev/null
     tail -n 3 "$scratch"/*.out "$scratch/monitor.err" 2>/dev/null
     exit 1
 }
@@ -59,24 +60,8 @@ same_memory() {
     diff "$scratch/expected" "$scratch/shown" || fail "$what: report (<) and screen (>) differ"
 }
 screen_to() { tmx capture-pane -p -t top >"$1" 2>/dev/null; }
-wait_screen() { # what, pattern
-    local i
-    for ((i = 0; i < 400; i++)); do
-        screen_to "$scratch/screen"
-        grep -q -e "$2" "$scratch/screen" && return
-        sleep 0.05
-    done
-    cat "$scratch/screen"
-    fail "$1: no '$2' on the screen"
-}
-wait_once() { # what, pattern
-    local i
-    for ((i = 0; i < 100; i++)); do
-        neuron-top --once --expand >"$scratch/frame" && grep -q -e "$2" "$scratch/frame" && return
-    done
-    cat "$scratch/frame"
-    fail "$1: no '$2' in the frame"
-}
+on_screen() { screen_to "$scratch/screen" && grep -q -e "$1" "$scratch/screen" && echo yes; }
+in_frame() { neuron-top --once --expand >"$scratch/frame" && grep -q -e "$1" "$scratch/frame" && echo yes; }
 
 run() { # physical cores of a logical one, instance, cores of the first, of the second, row of a busy core
     local example
@@ -93,9 +78,9 @@ run() { # physical cores of a logical one, instance, cores of the first, of the 
         >"$scratch/second.out" 2>&1 &
     pids+=($!)
     local second=$!
-    wait_once "LNC $1: both applications" '\]:first.*\]:second\|\]:second.*\]:first'
-    wait_once "LNC $1: the first model" '^  *\[.\] mlp  *10001 '
-    wait_once "LNC $1: the second model" '^  *\[.\] attention  *10001 '
+    wait_for in_frame '\]:first.*\]:second\|\]:second.*\]:first'
+    wait_for in_frame '^  *\[.\] mlp  *10001 '
+    wait_for in_frame '^  *\[.\] attention  *10001 '
     same_memory "LNC $1 as text" "$scratch/frame" ""
     grep -q "running on i-local ($2)" "$scratch/frame" || fail "LNC $1: the title"
     grep -q "^NeuronCore $6 Utilization" "$scratch/frame" || fail "LNC $1: the version of the cores"
@@ -108,26 +93,26 @@ run() { # physical cores of a logical one, instance, cores of the first, of the 
 
     tmx kill-session -t top 2>/dev/null
     tmx new-session -d -s top -x 200 -y 60 "NEURON_HOOKS_DIR='$NEURON_HOOKS_DIR' '$NTK_BIN_DIR/neuron-top'; echo status=\$?; exec cat"
-    wait_screen "LNC $1: tabs" '>\[1\]:all<.*\]:first'
+    wait_for on_screen '>\[1\]:all<.*\]:first'
     same_memory "LNC $1 on the screen" "$scratch/screen" ""
     tmx send-keys -t top d
-    wait_screen "LNC $1: the next tab" '>\[2\]:'
+    wait_for on_screen '>\[2\]:'
     local tag
     tag=$(grep -o '>\[2\]:[a-z]*<' "$scratch/screen" | sed 's/.*://; s/<//')
     same_memory "LNC $1, the tab of $tag" "$scratch/screen" "$tag"
     tmx send-keys -t top f
-    wait_screen "LNC $1: teraflops" 'Total: .*TF)'
+    wait_for on_screen 'Total: .*TF)'
     tmx send-keys -t top f 1
 
     kill -KILL "$first" # no time to say goodbye
     wait "$first" 2>/dev/null
-    wait_screen "LNC $1: the killed one is gone" '>\[1\]:all< *\[2\]:second *$'
+    wait_for on_screen '>\[1\]:all< *\[2\]:second *$'
     kill -TERM "$second"
     wait "$second" 2>/dev/null
-    wait_screen "LNC $1: all are gone" 'no Neuron application is running'
+    wait_for on_screen 'no Neuron application is running'
     grep -q 'Device Used Memory *Total: 0.0B' "$scratch/screen" || fail "LNC $1: memory of the dead"
     tmx send-keys -t top q
-    wait_screen "LNC $1: the end" 'status=0'
+    wait_for on_screen 'status=0'
     neuron-bench machine --remove >/dev/null || fail "LNC $1: the machine cannot be removed"
 }
 

@@ -124,7 +124,7 @@ for word in id name dot size short shape noise rate; do
     has_liar() { [ -s liar.port ] && echo yes; }
     wait_for has_liar
     code=0
-    timeout 60 neuron-profile trigger --job train --host "127.0.0.1:$(cat liar.port)" -o "liar/deep/$word" >text 2>err || code=$?
+    timeout "$patience" neuron-profile trigger --job train --host "127.0.0.1:$(cat liar.port)" -o "liar/deep/$word" >text 2>err || code=$?
     [ $code = 1 ] || fail "a peer that lies about its $word: $code $(cat text err)"
     ! cat text err | greps $'\x1b' || fail "escapes of a peer reach the terminal"
     kill "$liar"

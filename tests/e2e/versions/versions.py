@@ -14,6 +14,7 @@ import time
 
 SWAPS = int(os.environ.get("NTK_VERSION_SWAPS", "1000"))
 PERIOD = 0.02  # a swap
+PATIENCE = 120 * int(os.environ.get("NTK_TEST_PATIENCE") or 1)  # seconds; as tests/e2e/lib.sh
 FILES_MAX = 100  # of 128 that wait for agents; applications that end then leave none
 BIN, TESTS = os.environ["NTK_BIN_DIR"], os.path.join(os.environ["NTK_BUILD_DIR"], "tests")
 MONITOR = {1: f"{BIN}/neuron-monitor", 2: f"{TESTS}/version_monitor_2"}
@@ -59,7 +60,7 @@ class Slot:
             self.sent = how
             self.process.send_signal(how)
         try:
-            code = self.process.wait(20)
+            code = self.process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             failures.append(f"{self.name} of version {self.version} does not end")
             self.process.kill()
@@ -73,6 +74,13 @@ class Slot:
         self.process = None
 
 
+def wait_until(holds):
+    """As long as patience has it; what follows says what is wrong then."""
+    end = time.monotonic() + PATIENCE
+    while not holds() and time.monotonic() < end:
+        time.sleep(0.1)
+
+
 def executed(path):
     with open(path, "rb") as file:
         return struct.unpack("QQ", file.read(16).ljust(16, b"\0"))
@@ -82,6 +90,14 @@ def stored(version):
     with sqlite3.connect(f"file:{version}.db?mode=ro", uri=True) as db:
         return dict(db.execute("""SELECT header_pid, sum(n) FROM (SELECT process_id, completed AS n FROM execution_sample
             UNION ALL SELECT process_id, completed FROM unwatched) JOIN process USING (process_id) GROUP BY header_pid"""))
+
+
+def has_looked(version):
+    try:
+        with sqlite3.connect(f"file:{version}.db?mode=ro", uri=True) as db:
+            return db.execute("SELECT count(*) FROM machine_sample").fetchone()[0] > 0
+    except sqlite3.OperationalError:
+        return False  # not yet
 
 
 def differences():
@@ -100,15 +116,14 @@ def differences():
 
 
 def wait_for_agents():
-    """The segments that are there, once they are few enough."""
-    most = 0
-    for _ in range(100):
-        files = len(glob.glob(os.path.join(os.environ["NEURON_HOOKS_DIR"], "[0-9]*")))
-        most = max(most, files)
-        if files < FILES_MAX:
-            break
-        time.sleep(0.1)
-    return most
+    """The most segments that were there, once they are few enough."""
+    counts = []
+
+    def are_few():
+        counts.append(len(glob.glob(os.path.join(os.environ["NEURON_HOOKS_DIR"], "[0-9]*"))))
+        return counts[-1] < FILES_MAX
+    wait_until(are_few)
+    return max(counts)
 
 
 def main():
@@ -117,7 +132,7 @@ def main():
     keepers = slots[4:6]
     for slot in keepers:
         slot.start()
-    time.sleep(1)  # their marks are in the folder
+    wait_until(lambda: all(map(has_looked, (1, 2))))  # their marks are in the folder
     begin = time.monotonic()
     # Who is always killed at once keeps nothing. Nor does an agent without a database wait for one that is away while that
     # of the other version is there, so these two are swapped one after the other.
@@ -138,10 +153,8 @@ def main():
         if slot.process.poll() is not None:
             failures.append(f"{slot.name} ended by itself")
             slot.start()
-    end = time.monotonic() + 30
-    while (left := differences()) and time.monotonic() < end:
-        time.sleep(0.3)
-    failures.extend(left)
+    wait_until(lambda: not differences())
+    failures.extend(differences())
     for slot in slots[4:]:
         slot.end(signal.SIGTERM)
     for kind in ("stores", "reaps"):
