@@ -15,7 +15,7 @@ import grpc, nmgr_pb2 as pb
 infer = grpc.insecure_channel(f'unix:{sys.argv[1]}').unary_unary(
     '/nrt.nmgr_v1/infer', pb.infer_request.SerializeToString, pb.infer_response.FromString)
 for _ in range(int(sys.argv[3])):
-    answer = infer(pb.infer_request(h_nn=pb.h_nn(id=int(sys.argv[2])), ifmap=[pb.infer_io(name='in', buf=bytes(32768))]), timeout=30)
+    answer = infer(pb.infer_request(h_nn=pb.h_nn(id=int(sys.argv[2])), ifmap=[pb.infer_io(name='in', buf=bytes(32768))]))
     assert answer.status.code == 0, answer
 END
 }

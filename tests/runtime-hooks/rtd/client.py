@@ -12,6 +12,8 @@ sys.path.insert(0, sys.argv[2])
 import nmgr_pb2 as pb  # noqa: E402
 import nmgr_service_pb2 as service  # noqa: E402
 
+PATIENCE = 120 * int(os.environ.get('NTK_TEST_PATIENCE') or 1)  # seconds; as tests/e2e/lib.sh
+
 
 class Client:
     def __init__(self, endpoint):
@@ -21,7 +23,7 @@ class Client:
     def __getattr__(self, name):
         request, reply = METHODS[name]
         stub = self.channel.unary_unary(f'/nrt.nmgr_v1/{name}', request.SerializeToString, reply.FromString)
-        return lambda timeout=30, **fields: stub(request(**fields), timeout=timeout)
+        return lambda timeout=PATIENCE, **fields: stub(request(**fields), timeout=timeout)
 
     def load(self, neff, group=None, session=None, ninfer=None, timeout=None, chunk=1 << 16, size=None):
         def requests():
@@ -40,7 +42,7 @@ class Client:
                 yield pb.load_request(neff_chunk=pb.file_chunk(chunk=neff[at:at + chunk]))
         stub = self.channel.stream_unary('/nrt.nmgr_v1/load', pb.load_request.SerializeToString,
                                          pb.load_response.FromString)
-        return stub(requests(), timeout=60)
+        return stub(requests(), timeout=PATIENCE)
 
     def session(self, asks=True):
         """A stream that is read before it is written; (id, a function that ends it)."""
@@ -102,9 +104,9 @@ class Shared:
         os.unlink('/dev/shm' + self.path)
 
 
-def until(what, holds, seconds=20):
-    end = time.monotonic() + seconds
+def until(what, holds):
+    end = time.monotonic() + PATIENCE
     while not holds():
         if time.monotonic() > end:
-            sys.exit(f'{SCRIPT}: not within {seconds} s: {what}')
+            sys.exit(f'{SCRIPT}: waited {PATIENCE} s in vain: {what}')
         time.sleep(0.01)

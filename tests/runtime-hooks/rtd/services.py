@@ -11,7 +11,7 @@ import sys
 import grpc
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-from client import Client, eg, expect, io, nn, pb, until
+from client import PATIENCE, Client, eg, expect, io, nn, pb, until
 import openneuron_rtd_pb2 as own
 
 
@@ -32,7 +32,7 @@ def own_stub(c, service, method):
     asked = own.DESCRIPTOR.services_by_name[service].methods_by_name[method]
     stub = c.channel.unary_unary(f'/openneuron.rtd.v1.{service}/{method}', asked.input_type._concrete_class.SerializeToString,
                                  asked.output_type._concrete_class.FromString)
-    return lambda **fields: stub(asked.input_type._concrete_class(**fields), timeout=30)
+    return lambda **fields: stub(asked.input_type._concrete_class(**fields), timeout=PATIENCE)
 
 
 def model_table(c):
@@ -271,7 +271,7 @@ def reflection(c):
                     known.add(file.name)
             for method in pool.FindServiceByName(service).methods:
                 path = f'/{service}/{method.name}'
-                served = code_of(lambda: list(c.channel.stream_stream(path, lambda b: b, lambda b: b)(iter([b'\xff']), timeout=5)))
+                served = code_of(lambda: list(c.channel.stream_stream(path, lambda b: b, lambda b: b)(iter([b'\xff']))))
                 expect(path, served, grpc.StatusCode.INTERNAL)  # no message, but a method
         expect('official files', {name for name in known if '/' not in name},
                {'nmgr_stream_service.proto', 'common.proto', 'nerr.proto', 'nmetric.proto', 'nmgr.proto', 'nmgr_service.proto', 'nmgr_session_service.proto',

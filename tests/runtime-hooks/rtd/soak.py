@@ -191,10 +191,10 @@ def main():
     more_killed, more_completed = soak(SECONDS, wrong)
     killed, completed = killed + more_killed, completed + more_completed
     settled(client)
-    grown = {key: value for key, value in daemon.back(before).items() if key not in ('threads', 'descriptors')}
+    until('what clients had is gone', lambda: not set(daemon.grown(before, daemon.get())) - {'threads', 'descriptors'})
     now = daemon.get()
     more = now['threads'] - before['threads']  # workers of the pool, of which each has a descriptor
-    if grown or more > 3 * CLIENTS or now['descriptors'] - before['descriptors'] > max(more, 0):
+    if more > 3 * CLIENTS or now['descriptors'] - before['descriptors'] > max(more, 0):
         fail(f'the daemon had {before} and has {now}')
     if wrong.value:
         fail('a result was wrong')

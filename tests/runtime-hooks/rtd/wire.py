@@ -16,6 +16,7 @@ import h2.settings
 
 WINDOW = 1 << 30
 PIECE = 1 << 20  # of a NEFF, as clients send it
+PATIENCE = 120 * int(os.environ.get('NTK_TEST_PATIENCE') or 1)  # seconds; as tests/e2e/lib.sh
 
 
 def fail(what):
@@ -27,11 +28,11 @@ def expect(what, got, wanted):
         fail(f'{what}: {got!r}, expected {wanted!r}')
 
 
-def until(what, holds, seconds=20):
-    end = time.monotonic() + seconds
+def until(what, holds):
+    end = time.monotonic() + PATIENCE
     while not holds():
         if time.monotonic() > end:
-            fail(f'not within {seconds} s: {what}')
+            fail(f'waited {PATIENCE} s in vain: {what}')
         time.sleep(0.01)
 
 
@@ -252,21 +253,21 @@ class Wire:
         self.replies.pop(stream, None)
         self.flush()
 
-    def wait(self, stream, seconds=60):
+    def wait(self, stream):
         """The reply when its stream is over; None when the connection is."""
-        reply, end = self.replies[stream], time.monotonic() + seconds
+        reply, end = self.replies[stream], time.monotonic() + PATIENCE
         while not reply.is_over:
             if self.is_closed:
                 return None
             if time.monotonic() > end:
-                fail(f'no answer on stream {stream} within {seconds} s')
+                fail(f'no answer on stream {stream}')
             self.take(0.5)
         self.replies.pop(stream)
         return reply
 
-    def wait_data(self, stream, seconds=20):
+    def wait_data(self, stream):
         """The first message of a stream that goes on."""
-        reply, end = self.replies[stream], time.monotonic() + seconds
+        reply, end = self.replies[stream], time.monotonic() + PATIENCE
         while not reply.messages():
             if self.is_closed or reply.is_over or time.monotonic() > end:
                 fail(f'no message on stream {stream}')
@@ -375,11 +376,10 @@ class Client(Wire):
 
 class Peer:
     """Somebody else, who infers all the time and looks at what comes out. `still()` fails when that was wrong,
-    or when one answer took too long."""
-    SLOWEST_S = 4
+    or when nothing comes any more."""
 
     def __init__(self, path, neff):
-        self.state = Array('d', 3)  # inferences, the slowest since, is wrong
+        self.state = Array('Q', 2)  # inferences, wrong ones
         self.process = Process(target=self.run, args=(path, neff), daemon=True)
         self.process.start()
         until('the other client infers', lambda: self.state[0] > 10 or not self.process.is_alive())
@@ -392,25 +392,17 @@ class Peer:
         while True:
             number += 1
             data = struct.pack('<Q', number) * 8
-            start = time.monotonic()
             got = client.infer(model, data)
-            took = time.monotonic() - start
             with self.state.get_lock():
                 self.state[0] += 1
-                self.state[1] = max(self.state[1], took)
-                self.state[2] += got != (0, data)
+                self.state[1] += got != (0, data)
             time.sleep(0.001)
 
     def still(self, what):
         before = self.state[0]
         until(f'{what}: another client gets answers', lambda: self.state[0] > before + 2 or not self.process.is_alive())
-        with self.state.get_lock():
-            slowest, self.state[1] = self.state[1], 0
-        if not self.process.is_alive() or self.state[2]:
+        if not self.process.is_alive() or self.state[1]:
             fail(f'{what}: another client got wrong answers, or none')
-        if slowest > self.SLOWEST_S:
-            fail(f'{what}: another client waited {slowest:.1f} s')
-        return slowest
 
 
 class Daemon:
@@ -438,7 +430,7 @@ class Daemon:
                 if now[key] > before[key] + (self.SLACK_KIB if key == 'KiB' else 0)
                 and (key != 'KiB' or self.has_plain_memory)}
 
-    def back(self, before, seconds=3):
+    def back(self, before, seconds):
         """What is there beyond `before` when some time was given; {}: nothing."""
         end = time.monotonic() + seconds
         while (grown := self.grown(before, self.get())) and time.monotonic() < end:
