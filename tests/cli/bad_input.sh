@@ -6,6 +6,7 @@ set -u
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/ntk-cli-XXXXXX")
 export PATH=$NTK_BIN_DIR:$PATH LC_ALL=C.UTF-8 NEURON_SOFT_INSTANCE=trn1.2xlarge NEURON_HOOKS_DIR=$scratch/hooks
 unset NEURON_HOOKS NEURON_LIBNRT NEURON_RT_VISIBLE_CORES NEURON_RT_NUM_CORES
+patience=$((120 * ${NTK_TEST_PATIENCE:-1})) # as in tests/e2e/lib.sh
 failures=0
 rows=0
 server=
@@ -33,7 +34,7 @@ row() {
     local want=$1 pattern=$2 code said
     shift 2
     rows=$((rows + 1))
-    timeout 60 "$@" </dev/null >"${OUT:-out}" 2>err
+    timeout "$patience" "$@" </dev/null >"${OUT:-out}" 2>err
     code=$?
     sed -i '/^neuron-[a-z]*: library /d' err # which one is used is no complaint
     [ $code = "$want" ] || complain "$*: exit code $code, not $want"
@@ -121,7 +122,7 @@ for reads_ntff in "neuron-profile show-session -s" "neuron-profile view --output
 done
 neuron-profile inspect -o traces -- neuron-bench exec good.neff -n 1 >out 2>&1 </dev/null || complain "inspect"
 for file in $(find traces -name '*.pb'); do rm "$file" && mkfifo "$file"; done
-timeout 60 neuron-profile analyze -d traces joined >out 2>err </dev/null
+timeout "$patience" neuron-profile analyze -d traces joined >out 2>err </dev/null
 [ $? = 1 ] && grep -q "ntrace.pb: not a regular file" err || complain "analyze joined waits for a FIFO"
 row 1 "waits: not a regular file" env NEURON_LIBNRT=./waits neuron-bench exec good.neff -n 1
 [ ! -e o.ntff ] || complain "a capture of nothing was left"
@@ -152,7 +153,7 @@ full 1 "new.db" neuron-monitor --once --period 100ms --db new.db
 # ---- ports ----
 neuron-monitor --quiet --prometheus 127.0.0.1:0 --verbose 1 2>log &
 server=$!
-for ((i = 0; i < 600; i++)); do
+for ((i = 0; i < 20 * patience; i++)); do
     port=$(sed -n 's/.*serving metrics at port //p' log)
     [ -z "$port" ] || break
     sleep 0.05

@@ -4,7 +4,7 @@
 A=http://someone:hunter2@127.0.0.1:9
 sample() { # COMMAND...: exits by itself; nothing of what it prints has the password
     local code=0
-    timeout 60 "$@" </dev/null >out 2>err || code=$?
+    timeout "$patience" "$@" </dev/null >out 2>err || code=$?
     [ $code != 124 ] || fail "$*: does not end"
     [ -s out ] || [ -s err ] || fail "$*: says nothing"
     ! grep -q hunter2 out err || fail "$*: shows the password: $(cat out err)"

@@ -19,9 +19,8 @@ meta() { # FOLDER
     rm -f log err # what the one before said is no answer
     neuron-profile view -d "$1" --no-open --port 0 >log 2>err &
     local pid=$!
-    local end=$((SECONDS + 60))
     pids+=("$pid")
-    until grep -qs '^View profile at ' log || ! kill -0 $pid 2>/dev/null || [ $SECONDS -ge $end ]; do sleep 0.05; done
+    until grep -qs '^View profile at ' log || ! kill -0 $pid 2>/dev/null; do sleep 0.05; done
     local address
     address=$(sed -n 's/^View profile at //p' log)
     curl -sf "${address}api/v1/meta" >out || complain "no meta of $1"

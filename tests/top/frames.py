@@ -12,6 +12,7 @@ import termios
 import time
 import unicodedata
 
+PATIENCE = 120 * int(os.environ.get("NTK_TEST_PATIENCE") or 1)  # seconds; as tests/e2e/lib.sh
 # Where unchanged cells lie between changed ones, writing them is shorter than a movement over them.
 RUN_MAX = 12
 
@@ -220,7 +221,7 @@ class Program:
         return True
 
     def wait(self, condition):
-        end = time.monotonic() + 60
+        end = time.monotonic() + PATIENCE
         while not condition():
             if time.monotonic() > end:
                 fail(f"waited in vain; the screen is\n{self.terminal.text()}")

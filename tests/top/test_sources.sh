@@ -76,9 +76,8 @@ for source in live pipe http past; do
     key Escape m Enter
     wait_for shows 'Model mlp'
     wait_for shows 'How long the last ones took'
-    sleep 1.5 # there is something to go back to
-    key '['
-    wait_for shows "$then"
+    goes_back() { shows "$then" || key '['; } # once there is something to go back to
+    wait_for goes_back
     key Escape o
     wait_for shows 'Neuron Applications .*Busy in the last minute'
     key ' ' q

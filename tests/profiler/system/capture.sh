@@ -11,6 +11,7 @@ trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
 mkdir -m 700 hooks
 failures=0
+patience=$((120 * ${NTK_TEST_PATIENCE:-1})) # as in tests/e2e/lib.sh
 complain() {
     printf 'FAILED: %s\n' "$*"
     sed 's/^/    | /' err
@@ -19,7 +20,7 @@ complain() {
 capture() { # EXIT-CODE ARGUMENT...
     local wanted=$1
     shift
-    timeout 60 neuron-profile capture -n m.neff "$@" >printed 2>err </dev/null
+    timeout "$patience" neuron-profile capture -n m.neff "$@" >printed 2>err </dev/null
     local got=$?
     [ $got = "$wanted" ] || complain "capture $*: exit code $got, not $wanted"
 }
@@ -71,22 +72,22 @@ mkdir -p many/below
 capture 0 -s many/w.ntff -r 2
 capture 0 -n other.neff -s many/other.ntff
 capture 0 -s many/below/run.ntff --profile-nth-exec 2
-timeout 60 neuron-profile view -d many -n m.neff >text 2>err || complain "view -d -n: exit code $?"
+timeout "$patience" neuron-profile view -d many -n m.neff >text 2>err || complain "view -d -n: exit code $?"
 [ "$(awk 'NR > 1 && NF == 0 { exit } NR > 1 { print $1 }' text | tr '\n' ' ')" = \
     'below/run_exec_2 w_rank_0 w_rank_1 ' ] || complain "captures of one NEFF: $(cat text)"
 grep -Eq '^total_time .* all the same$' text || complain "ranks of one time differ"
-timeout 60 neuron-profile view -d many -n m.neff --output-format summary-json >json 2>err || complain "view -d -n as JSON"
+timeout "$patience" neuron-profile view -d many -n m.neff --output-format summary-json >json 2>err || complain "view -d -n as JSON"
 [ "$(grep -c '"total_time"' json)" = 3 ] && grep -q '^  "w_rank_1": {' json || complain "JSON of three captures"
 head -c 3000 many/w_rank_0.ntff >many/cut.ntff
-timeout 60 neuron-profile view -d many -n m.neff >text 2>err
+timeout "$patience" neuron-profile view -d many -n m.neff >text 2>err
 [ $? = 1 ] && grep -q '^w_rank_1 ' text || complain "a damaged one among others"
 says 'cut.ntff: '
-timeout 60 neuron-profile view -d many/below -n other.neff >text 2>err
+timeout "$patience" neuron-profile view -d many/below -n other.neff >text 2>err
 [ $? = 1 ] || complain "no capture of a NEFF"
 says 'many/below has no capture of other.neff (1 are of other NEFFs)'
 # Two nodes of one worker each: a world of two, met from two commands.
 export NEURON_RT_ROOT_COMM_ID=127.0.0.1:46820
-timeout 60 env NEURON_RT_VISIBLE_CORES=0 neuron-profile capture -n m.neff -s n.ntff -r 1 --collectives-worker-count 2 \
+timeout "$patience" env NEURON_RT_VISIBLE_CORES=0 neuron-profile capture -n m.neff -s n.ntff -r 1 --collectives-worker-count 2 \
     >other 2>&1 </dev/null &
 export NEURON_RT_VISIBLE_CORES=1
 capture 0 -s n.ntff -r 1 --collectives-worker-count 2 --collectives-worker-start-id 1
@@ -152,7 +153,7 @@ limited() { # BYTES
     (
         ulimit -f $(($1 / 1024))
         trap '' XFSZ
-        timeout 60 neuron-profile capture -n large.neff -s half.ntff >printed 2>err </dev/null
+        timeout "$patience" neuron-profile capture -n large.neff -s half.ntff >printed 2>err </dev/null
     )
     local got=$?
     [ $got = 1 ] || complain "no room for all of it: exit code $got"
@@ -193,7 +194,7 @@ capture 0 -t systrace -s t.json --systrace-event-filter ^software
 grep -q nc_exec_running t.json && ! grep -q nrt_execute t.json || complain "all but software"
 capture 1 -t systrace -s t.json --systrace-event-filter nothing
 says "no event type 'nothing'"
-timeout 60 neuron-profile capture --systrace-get-event-types >types 2>err || complain "no list of types"
+timeout "$patience" neuron-profile capture --systrace-get-event-types >types 2>err || complain "no list of types"
 grep -qx nrt_execute types && grep -qx nc_exec_running types || complain "types are missing"
 
 [ $failures = 0 ] || exit 1
