@@ -9,15 +9,17 @@ writes into the pages what the commands print. The line that names the library l
 A comment `<!-- picture: FILE.html WIDTHxHEIGHT -->` before an image says of which file that the commands made it is a
 screenshot. Where there is a Chromium the file must show as much again; --update takes the picture anew.
 """
+import glob
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.environ["NTK_SOURCE_DIR"], "tests", "e2e", "page"))
-from browser import Browser  # noqa: E402
+from browser import PATIENCE, Browser  # noqa: E402
 
 FENCE = "```"
 OTHERS = ["../graph.md"]
@@ -70,7 +72,7 @@ def run(command_lines, folder, environment):
     exported = os.path.join(folder, "..", "exported")
     done = subprocess.run(
         ["bash", "-c", f"{command}\ncode=$?\nenv -0 >'{exported}'\nexit $code"], cwd=folder, env=environment,
-        timeout=120, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        timeout=PATIENCE, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     if os.path.exists(exported):
         with open(exported, encoding="utf-8") as file:
             environment.update(line.split("=", 1) for line in file.read().split("\0") if "=" in line)
@@ -117,6 +119,17 @@ def check_pictures(page, lines, work, update):
     return failures
 
 
+def end_processes(folder):
+    """What a page that fails began and did not end: whose hooks folder is below this one."""
+    for path in glob.glob("/proc/[0-9]*/environ"):
+        try:
+            with open(path, "rb") as file:
+                if b"\0NEURON_HOOKS_DIR=" + folder.encode() in b"\0" + file.read():
+                    os.kill(int(path.split("/")[2]), signal.SIGKILL)
+        except OSError:
+            pass  # it has ended, or is another user's
+
+
 def check(page, update):
     with open(page, encoding="utf-8") as file:
         lines = file.read().splitlines()
@@ -157,6 +170,7 @@ def check(page, update):
         result += lines[last:]
         failures += check_pictures(page, lines, work, update)
     finally:
+        end_processes(folder)
         shutil.rmtree(folder)
     if count == 0:
         failures += 1
