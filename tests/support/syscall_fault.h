@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-#define SYSCALL_FAULT_SECONDS 20 /* a child that takes longer hangs: it ends by SIGALRM */
+#define SYSCALL_FAULT_SECONDS 120 /* a child that takes longer hangs: it ends by SIGALRM */
 
 struct syscall_fault {
     unsigned at;      /* which call, from 0; beyond the last: none */

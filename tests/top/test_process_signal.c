@@ -21,7 +21,7 @@ static pid_t waiting_child(void)
 
     assert_true(pid >= 0);
     if (pid == 0) {
-        (void)alarm(60); /* a failed test leaves nothing behind */
+        (void)alarm(600); /* a failed test leaves nothing behind */
         for (;;) {
             (void)pause();
         }

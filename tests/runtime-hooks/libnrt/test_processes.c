@@ -166,7 +166,7 @@ static void a_forked_child_starts_anew_and_leaves_the_parent_alone(void **state)
 }
 
 #define FORKS 6
-#define CHILD_SECONDS 30
+#define CHILD_SECONDS 120
 
 static _Atomic bool is_over;
 

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/support/process.h"
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
@@ -86,6 +87,39 @@ static long address_space_mb(void)
     return pages * sysconf(_SC_PAGESIZE) >> 20;
 }
 
+/* How often the other threads of this process went to sleep. */
+static long wakes_of_others(void)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    long all = 0;
+
+    for (const struct dirent *entry; tasks && (entry = readdir(tasks)) != NULL;) {
+        char path[300];
+        char line[128];
+        long wakes = 0;
+
+        (void)snprintf(path, sizeof path, "/proc/self/task/%s/status", entry->d_name);
+        FILE *file = atoi(entry->d_name) != getpid() ? fopen(path, "re") : NULL;
+        while (file && fgets(line, sizeof line, file)) {
+            (void)sscanf(line, "voluntary_ctxt_switches: %ld", &wakes);
+        }
+        if (file) {
+            fclose(file);
+        }
+        all += wakes;
+    }
+    if (tasks) {
+        closedir(tasks);
+    }
+    return all;
+}
+
+/* The thread that publishes the tree had rounds. */
+static int have_gone_on(void *ctx)
+{
+    return wakes_of_others() >= *(const long *)ctx + 2;
+}
+
 static int in_child(int (*body)(void))
 {
     int status = 0;
@@ -93,7 +127,7 @@ static int in_child(int (*body)(void))
 
     assert_true(child >= 0);
     if (child == 0) {
-        (void)alarm(60);
+        (void)alarm(120);
         _exit(body());
     }
     assert_int_equal(waitpid(child, &status, 0), child);
@@ -108,8 +142,8 @@ static int close_without_end(void)
         return 2;
     }
     dlclose(library.handle);
-    usleep(1500000); /* the next round of the thread that publishes the tree */
-    return 0;
+    long before = wakes_of_others();
+    return test_wait_until(have_gone_on, &before) ? 0 : 3;
 }
 
 static void dlclose_without_nrt_close_takes_no_code_from_running_threads(void **state)

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #define LOAD_THREADS 4
+#define HANGS_SECONDS 120
 
 static void pause_ms(long ms)
 {
@@ -213,7 +214,7 @@ static void fork_in_first_call(uint64_t number)
     unsetenv("VENDOR_START_FD");
     pid_t pid = fork();
     if (pid == 0) {
-        alarm(20);
+        alarm(HANGS_SECONDS);
         client_forget();
         client_open();
         (void)client_execute();
@@ -240,7 +241,7 @@ static void load_in_first_call(uint64_t number)
 
     first_call_init(&call, "EARLY_FD", "EARLY_MS", number);
     first_call_start(&call, call_when_told);
-    alarm(20);
+    alarm(HANGS_SECONDS);
     if (!dlopen(getenv("CLIENT_MODULE"), RTLD_NOW)) {
         client_fail(dlerror(), 0);
     }
