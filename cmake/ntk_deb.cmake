@@ -8,7 +8,7 @@ set(CPACK_PACKAGE_CONTACT "${CPACK_PACKAGE_VENDOR} <neuron-toolkit@localhost>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "tools to watch and profile AWS Neuron accelerators")
 set(CPACK_PACKAGE_DESCRIPTION "neuron-monitor, neuron-top, neuron-ls, neuron-profile, neuron-packager, neuron-rtd and neuron-cli, with a
 libnrt.so.1 that runs NEFFs on software NeuronCores where there is no Neuron device. It lies in
-/usr/lib/neuron-soft, which is no folder of the loader.")
+/usr/lib/neuron-soft, which the loader does not search.")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_PACKAGE_DIRECTORY ${CMAKE_BINARY_DIR}/packages)
 set(CPACK_STRIP_FILES ON)

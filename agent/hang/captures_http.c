@@ -115,7 +115,7 @@ static void read_wish(struct wish *wish, const struct ntk_http_request *request)
     } else if (!take_number(request, "pid", 1, UINT32_MAX, 0, &number)) {
         wish->said = "pid is no number of a process";
     } else if (!take_number(request, "user", 0, UINT32_MAX, UINT64_MAX, &user)) {
-        wish->said = "user is no number of a user";
+        wish->said = "user: not a uid";
     } else if (!take_number(request, "at", 1, UINT64_MAX, 0, &at) || (at == 0 && !wish->is_look)) {
         wish->said = "at is the first execution, from 1 on";
     } else if (!take_number(request, "executions", 1, 100000, 1, &executions)) {
