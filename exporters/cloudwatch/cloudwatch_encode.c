@@ -40,7 +40,9 @@ struct adder {
     struct ntk_cloudwatch_data *data;
     const struct ntk_snapshot *snapshot;
     uint32_t metric_mask;
-    const char *tag; /* of the runtime that is being added; NULL: the machine */
+    const char *tag;  /* of the runtime that is being added; NULL: the machine */
+    const char *user; /* its user, where another user's application has that tag; NULL: none */
+    char uid[16];     /* of a user without a name */
     struct ntk_buf key;
     bool has_failed;   /* out of memory */
     uint64_t unlisted; /* values without room for a series */
@@ -159,6 +161,7 @@ static struct ntk_cloudwatch_series *series_create(struct adder *adder,
                             host_of(adder->snapshot));
     ret = ret < 0 ? ret : add_dimension(series, "InstanceType", instance_type(adder->snapshot));
     ret = ret < 0 || !adder->tag ? ret : add_dimension(series, "RuntimeTag", adder->tag);
+    ret = ret < 0 || !adder->user ? ret : add_dimension(series, "User", adder->user);
     for (size_t i = 0; i < label_count && ret >= 0; i++) {
         ret = add_dimension(series, labels[i].name, value_of(&labels[i], room));
     }
@@ -185,7 +188,7 @@ static struct ntk_cloudwatch_series *find(struct adder *adder, enum ntk_cloudwat
     ntk_buf_reset(&adder->key);
     ntk_buf_add_i64(&adder->key, metric);
     const char *const common[] = { host_of(adder->snapshot), instance_type(adder->snapshot),
-                                   adder->tag ? adder->tag : "" };
+                                   adder->tag ? adder->tag : "", adder->user ? adder->user : "" };
     for (size_t i = 0; i < sizeof common / sizeof *common; i++) {
         ntk_buf_add_char(&adder->key, '\n');
         add_clean(&adder->key, common[i]);
@@ -408,25 +411,43 @@ static void add_cores(struct adder *adder, const struct ntk_runtime_sample *runt
     }
 }
 
-/* The tag whose series the runtime has. */
-static const char *tag_of(struct adder *adder, const struct ntk_runtime_sample *runtime)
+/* Whose series the runtime has. Two users' applications of one tag are never one: the one that comes
+ * later has the dimension User. */
+static void owner_take(struct adder *adder, const struct ntk_runtime_sample *runtime)
 {
-    static char known[] = "";
     struct ntk_map *tags = &adder->data->tags;
+    void *own = (void *)((uintptr_t)runtime->uid + 1); /* not NULL, as a value of the map */
+    const void *first = ntk_map_get(tags, runtime->tag);
+    char *pair = NULL; /* of a tag and a later user */
 
-    if (ntk_map_get(tags, runtime->tag)) {
-        return runtime->tag;
+    adder->tag = runtime->tag;
+    adder->user = NULL;
+    if (first == own) {
+        return;
     }
-    return tags->count < NTK_EXPORTER_APPLICATIONS && ntk_map_put(tags, runtime->tag, known) == 0
-               ? runtime->tag
-               : NTK_EXPORTER_OTHER;
+    if (first && asprintf(&pair, "%s\n%u", runtime->tag, runtime->uid) < 0) {
+        pair = NULL;
+        adder->has_failed = true;
+    }
+    const char *key = first ? pair : runtime->tag;
+    bool has_series = key && (ntk_map_get(tags, key) || (tags->count < NTK_EXPORTER_APPLICATIONS &&
+                                                         ntk_map_put(tags, key, own) == 0));
+    free(pair);
+    if (!has_series) {
+        adder->tag = NTK_EXPORTER_OTHER;
+    } else if (first && runtime->user && runtime->user[0]) {
+        adder->user = runtime->user;
+    } else if (first) {
+        (void)snprintf(adder->uid, sizeof adder->uid, "%u", runtime->uid);
+        adder->user = adder->uid;
+    }
 }
 
 static void add_runtime(struct adder *adder, const struct ntk_runtime_sample *runtime)
 {
     uint32_t lnc = runtime->lnc ? runtime->lnc : 1;
 
-    adder->tag = tag_of(adder, runtime);
+    owner_take(adder, runtime);
     if (is_due(runtime, NTK_RUNTIME_GROUP_EXECUTIONS, NTK_RUNTIME_HAS_EXECUTIONS)) {
         add_executions(adder, runtime);
     }
@@ -442,7 +463,7 @@ static void add_runtime(struct adder *adder, const struct ntk_runtime_sample *ru
     if (is_due(runtime, NTK_RUNTIME_GROUP_CORES, NTK_RUNTIME_HAS_CORES)) {
         add_cores(adder, runtime, lnc);
     }
-    adder->tag = NULL;
+    adder->tag = adder->user = NULL;
 }
 
 /* Each kind over all devices, and of a device what happened there: series of zeros would be most of

@@ -57,7 +57,7 @@ extern const struct ntk_cloudwatch_metric_row ntk_cloudwatch_metrics[NTK_CLOUDWA
 
 /* Series beyond are left out, with a sentence. */
 #define NTK_CLOUDWATCH_SERIES_MAX 50000u
-#define NTK_CLOUDWATCH_DIMENSIONS_MAX (6u + NTK_LABELS_MAX)
+#define NTK_CLOUDWATCH_DIMENSIONS_MAX (7u + NTK_LABELS_MAX)
 #define NTK_CLOUDWATCH_DIMENSION_BYTES_MAX 1024u
 /* The service takes what is strictly between -2^360 and 2^360. */
 #define NTK_CLOUDWATCH_VALUE_MAX 0x1p360
@@ -85,8 +85,8 @@ struct ntk_cloudwatch_series {
 
 struct ntk_cloudwatch_data {
     struct ntk_map series; /* key: metric and dimensions; value: struct ntk_cloudwatch_series * */
-    /* Tags with series of their own, NTK_EXPORTER_APPLICATIONS at most; further ones share those of
-     * NTK_EXPORTER_OTHER. */
+    /* Tags with series of their own, each with its first user, and further users of these: together
+     * NTK_EXPORTER_APPLICATIONS at most. The rest shares the series of NTK_EXPORTER_OTHER. */
     struct ntk_map tags;
 };
 

@@ -21,9 +21,9 @@ struct ntk_labels ntk_labels_option;
  * beside them. */
 static const char others[] =
     "availability_zone container_name instance instance_id instance_name instance_type job le "
-    "namespace pid pod_name quantile region runtime_tag subnet_id ultraserver_id "
+    "namespace pid pod_name quantile region runtime_tag subnet_id ultraserver_id user "
     "ErrorType EventType HostName InstanceId InstanceType LatencyType MemoryLocation MemoryType "
-    "NeuronCore NeuronDevice Percentile RuntimeTag StatusType UsageType _aws "
+    "NeuronCore NeuronDevice Percentile RuntimeTag StatusType UsageType User _aws "
     "NeuronCoreUtilization NeuronCoreFlops NeuronCoreMemoryUsed RuntimeMemoryUsed RuntimeVcpuUsage "
     "ExecutionErrors ExecutionStatus ExecutionLatency HardwareEccEvents SystemVcpuUsage "
     "SystemMemoryUsed SystemMemoryTotal NeuronDevicesUnhealthy NeuronDeviceHealth Reason";

@@ -261,6 +261,7 @@ static void a_label_of_the_user_cannot_be_a_dimension_twice(void **state)
 
     encode(&data, snapshot);
     snapshot->instance.id = "";
+    snapshot->runtimes[0].uid++; /* another user's of that tag */
     encode(&data, snapshot);
     ntk_map_each(entry, &data.series) {
         const struct ntk_cloudwatch_series *series = entry->value;
@@ -510,6 +511,46 @@ static void applications_beyond_the_bound_share_series(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
+static void two_users_with_one_tag_are_never_summed(void **state)
+{
+    static const char *const users[] = { "", "mallory", "" }; /* the last one has no name */
+    struct ntk_cloudwatch_data data = { 0 };
+    struct ntk_snapshot *snapshot = ntk_snapshot_create();
+    struct ntk_runtime_sample *runtimes = ntk_snapshot_alloc_runtimes(snapshot, 3);
+    double sum[3] = { 0 };
+
+    (void)state;
+    for (uint32_t i = 0; i < 3; i++) {
+        runtimes[i].has = NTK_RUNTIME_HAS_CPU;
+        runtimes[i].tag = "train";
+        runtimes[i].uid = 1001 + i;
+        runtimes[i].user = users[i];
+        runtimes[i].cpu_user = 0.01 * (i + 1);
+    }
+    for (int period = 0; period < 2; period++) {
+        assert_int_equal(
+            ntk_cloudwatch_encode(&data, snapshot, 1u << NTK_CLOUDWATCH_RUNTIME_VCPU_USAGE, NULL),
+            0);
+    }
+    assert_int_equal(data.series.count, 3 * 2); /* user and system */
+    ntk_map_each(entry, &data.series) {
+        const struct ntk_cloudwatch_series *series = entry->value;
+        size_t place = 0;
+        for (size_t i = 0; i < series->dimension_count; i++) {
+            if (strcmp(series->dimensions[i].name, "User") == 0) {
+                place = strcmp(series->dimensions[i].value, "mallory") == 0 ? 1 : 2;
+                assert_true(place == 1 || strcmp(series->dimensions[i].value, "1003") == 0);
+            }
+        }
+        sum[place] += ((const struct ntk_cloudwatch_value *)series->values.items)->value;
+    }
+    for (size_t i = 0; i < 3; i++) {
+        assert_true(sum[i] > (double)i + 0.99 && sum[i] < (double)i + 1.01);
+    }
+    ntk_cloudwatch_data_fini(&data);
+    ntk_snapshot_destroy(snapshot);
+}
+
 /* -- lines ------------------------------------------------------------------------------------- */
 
 static void a_line_has_at_most_100_values_of_a_metric(void **state)
@@ -702,6 +743,7 @@ int main(void)
         cmocka_unit_test(a_minute_goes_when_the_next_report_is_beyond_it),
         cmocka_unit_test(without_a_step_each_report_goes_by_itself),
         cmocka_unit_test(applications_beyond_the_bound_share_series),
+        cmocka_unit_test(two_users_with_one_tag_are_never_summed),
         cmocka_unit_test(a_line_has_at_most_100_values_of_a_metric),
         cmocka_unit_test(tags_that_look_alike_are_one_series),
         cmocka_unit_test(answers_have_their_meaning),
