@@ -184,6 +184,9 @@ static void runtime_look(void)
     size_t before = diag.results.count;
     struct ntk_diag_result result =
         ntk_diag_result_make(NTK_DIAG_RUNTIME_TEST, NTK_DIAG_PASS, -1, -1);
+    const char *instance = getenv("NEURON_SOFT_INSTANCE");
+    const struct ntk_machine *asked = instance ? ntk_machine_find(instance) : NULL;
+    const struct ntk_machine *there = ntk_machine_find(diag.machine.type);
 
     ntk_diag_run(&diag, &work, 1, 1);
     if (diag.results.count > before) {
@@ -193,6 +196,12 @@ static void runtime_look(void)
         result.verdict = NTK_DIAG_FAIL;
         ntk_diag_say(&result, "%.200s is the software runtime: it does not use the devices",
                      diag.machine.library);
+    } else if (diag.machine.is_software && asked && there && asked != there) {
+        result.verdict = NTK_DIAG_FAIL;
+        ntk_diag_say(&result,
+                     "the software machine is a %s, not the %s of NEURON_SOFT_INSTANCE: "
+                     "'neuron-bench machine' changes an idle one",
+                     diag.machine.type, instance);
     } else {
         ntk_diag_say(&result, "%s, %u %s, %.200s%s",
                      diag.machine.runtime[0] ? diag.machine.runtime : "unknown version",

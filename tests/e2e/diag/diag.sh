@@ -46,6 +46,13 @@ grep -q '^PASS  *answer (124)  *cores 0,3 ' two.txt || fail "$(cat two.txt)"
 NEURON_HOOKS_DIR=$PWD/two NEURON_SOFT_INSTANCE=trn2.3xlarge diag 0 -r 2 --core 3 --memory 64K
 is_count 31 '.core == 3 and .result == "PASS" and .part != null and (.part | endswith("@1"))'
 
+# A machine of another type than the one asked for is not tested as if it were that one, at no level.
+for level in 1 2; do
+    NEURON_HOOKS_DIR=$PWD/two NEURON_SOFT_INSTANCE=trn1.2xlarge diag 1 -r $level
+    is_count 1 '.test == "runtime" and .result == "FAIL" and (.reason | startswith("the software machine is a trn2.3xlarge, not the trn1.2xlarge of"))'
+    is_count 0 '.core and .test != "findings"'
+done
+
 # One bit that nobody tells of: found on the core where it flips, in the program that it struck and in no other.
 NEURON_SOFT_FAULT=bit-flip:at=9,core=1 diag 1 -r 2 --memory 64K
 is_count 1 '.result == "FAIL" and .test != "findings"'
