@@ -247,7 +247,7 @@ int ntk_query_main(int argc, char **argv)
     }
     const struct ntk_query_question *question = ntk_query_question_find(argv[first]);
     if (!question) {
-        return ntk_opt_usage_error(&program, "'%s' is not a question", argv[first]);
+        return ntk_opt_usage_error(&program, "unknown question '%s'", argv[first]);
     }
     if (first + 1 < argc) {
         return ntk_opt_usage_error(&program, "unexpected operand '%s'", argv[first + 1]);

@@ -419,7 +419,7 @@ static void wrong_questions_get_one_sentence(void **state)
 
     EXPECT_ERROR(2, "neuron-monitor query: the question is missing, such as 'latency'\n" TRY,
                  "--db", f->path);
-    EXPECT_ERROR(2, "neuron-monitor query: 'weather' is not a question\n" TRY, "weather", "--db",
+    EXPECT_ERROR(2, "neuron-monitor query: unknown question 'weather'\n" TRY, "weather", "--db",
                  f->path);
     EXPECT_ERROR(2, "neuron-monitor query: the database is missing: --db FILE\n" TRY, "latency");
     EXPECT_ERROR(2, "neuron-monitor query: unexpected operand 'x'\n" TRY, "latency", "x", "--db",
