@@ -15,11 +15,11 @@
 
 #include "shared/base/fs.h"
 #include "shared/base/log.h"
+#include "tests/support/process.h"
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
 #define NOW_S 1000000
-#define PATIENCE_NS (60 * NTK_NS_PER_SECOND)
 
 struct fixture {
     char *path;
@@ -56,7 +56,7 @@ static int set_up(void **state)
     f->now_ns = NOW_S * NTK_NS_PER_SECOND;
     f->clock = (struct ntk_clock){ .realtime_ns = now, .monotonic_ns = now, .ctx = &f->now_ns };
     assert_int_equal(ntk_jobs_create(f->path, &f->clock, &f->folder, NULL), 0);
-    ntk_jobs_set_wait(f->folder, PATIENCE_NS);
+    ntk_jobs_set_wait(f->folder, test_patience_ns());
     said[0] = '\0';
     said_count = 0;
     ntk_log_set_sink(hear);

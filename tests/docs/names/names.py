@@ -81,7 +81,7 @@ def words():
 @functools.lru_cache(maxsize=None)
 def options_of(program, command):
     """The options in the help of a program, or of a command of it; None without such a command."""
-    done = subprocess.run([os.path.join(BIN, program), *([command] if command else []), "--help"], timeout=30,
+    done = subprocess.run([os.path.join(BIN, program), *([command] if command else []), "--help"],
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
     if done.returncode != 0:
         return None
@@ -197,7 +197,7 @@ def check_report_keys(page):
     """The page of the report tells every key that the program's schema has."""
     with open(os.path.join(ROOT, page), encoding="utf-8") as file:
         told = set(re.findall(r"\w+", file.read()))
-    schema = json.loads(subprocess.check_output([os.path.join(BIN, "neuron-monitor"), "--schema"], timeout=30))
+    schema = json.loads(subprocess.check_output([os.path.join(BIN, "neuron-monitor"), "--schema"]))
 
     def keys(value):
         if isinstance(value, dict):

@@ -17,7 +17,7 @@ def read(name):
 
 
 def put(address, files, headers=None, query=None, body=None):
-    connection = http.client.HTTPConnection(urllib.parse.urlsplit(address).netloc, timeout=60)
+    connection = http.client.HTTPConnection(urllib.parse.urlsplit(address).netloc)
     query = urllib.parse.urlencode([('file', f'{len(data)},{name}') for name, data in files]) if query is None else query
     connection.request('PUT', f'/api/v1/drop?{query}', body=b''.join(data for _, data in files) if body is None else body, headers=headers or {})
     answer = connection.getresponse()
@@ -25,7 +25,7 @@ def put(address, files, headers=None, query=None, body=None):
 
 
 def meta(port):
-    with urllib.request.urlopen(f'http://localhost:{port}/api/v1/meta', timeout=20) as answer:
+    with urllib.request.urlopen(f'http://localhost:{port}/api/v1/meta') as answer:
         return json.load(answer)
 
 
@@ -42,7 +42,7 @@ def check_server(address, folder):
     assert answer['said'] == [], answer
     shown = meta(answer['port'])
     assert shown['title'] == 'run.ntff' and shown['sources'][0]['neff'] == 'attention', shown['sources']
-    with urllib.request.urlopen(f"http://localhost:{answer['port']}/api/v1/analysis?source=0&name=tensors", timeout=20) as tensors:
+    with urllib.request.urlopen(f"http://localhost:{answer['port']}/api/v1/analysis?source=0&name=tensors") as tensors:
         assert json.load(tensors)['value'], 'the NEFF of the drop is not used'
     # What is said of the files is said; they are shown.
     status, text = put(address, [('run.ntff', ntff), ('other.neff', other)])
@@ -76,13 +76,13 @@ def check_server(address, folder):
     expect('a foreign name', put(address, [('a.ntff', ntff)], headers={'Host': 'evil.example'}), 403, 'by that name')
     disk = os.statvfs(folder)
     much = disk.f_bavail * disk.f_frsize + 1
-    connection = http.client.HTTPConnection(urllib.parse.urlsplit(address).netloc, timeout=20)
+    connection = http.client.HTTPConnection(urllib.parse.urlsplit(address).netloc)
     connection.putrequest('PUT', f'/api/v1/drop?file={much},a.ntff')
     connection.putheader('Content-Length', str(much))
     connection.endheaders()
     connection.close()  # half an upload: it is gone, whatever was the matter with it
     for method, status in (('OPTIONS', 405), ('POST', 405), ('GET', 404)):
-        connection = http.client.HTTPConnection(urllib.parse.urlsplit(address).netloc, timeout=20)
+        connection = http.client.HTTPConnection(urllib.parse.urlsplit(address).netloc)
         connection.request(method, '/api/v1/drop')
         assert connection.getresponse().status == status, method
     assert sorted(os.listdir(folder)) == kept, f'left: {os.listdir(folder)}'

@@ -30,7 +30,7 @@ class Watched(Browser):
 def served(address, path, **parameters):
     query = '?' + urllib.parse.urlencode(parameters) if parameters else ''
     try:
-        with urllib.request.urlopen(f'{address}api/v1/{path}{query}', timeout=60) as answer:
+        with urllib.request.urlopen(f'{address}api/v1/{path}{query}') as answer:
             return json.load(answer)
     except urllib.error.HTTPError as error:
         return {'error': error.read().decode().strip()}
@@ -65,7 +65,7 @@ class Page:
 
 def check_functions(page, address):
     """The file answers whatever the page may ask a server."""
-    with urllib.request.urlopen(f'{address}source.js', timeout=60) as answer:
+    with urllib.request.urlopen(f'{address}source.js') as answer:
         text = answer.read().decode()
     asked = set(re.findall(r'^  (\w+): ', text[text.index('export const server'):], re.M))
     ours = set(page.browser.evaluate("(async () => Object.keys((await import('page/source.js')).server))()"))

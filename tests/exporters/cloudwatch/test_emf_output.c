@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/support/process.h"
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
@@ -90,19 +91,23 @@ static int put(struct fixture *f, const char *lines, struct ntk_err *err)
     return ret;
 }
 
+struct awaited {
+    const char *path;
+    off_t bytes;
+};
+
+static int has_size(void *ctx)
+{
+    const struct awaited *awaited = ctx;
+    struct stat info;
+
+    return stat(awaited->path, &info) == 0 && info.st_size == awaited->bytes;
+}
+
 /* The outbox has a thread of its own: waits for what it does. */
 static void wait_for_size(const char *path, off_t bytes)
 {
-    const struct timespec step = { .tv_nsec = 1000000 };
-    struct stat info = { 0 };
-
-    for (int i = 0; i < 20000; i++) {
-        if (stat(path, &info) == 0 && info.st_size == bytes) {
-            return;
-        }
-        nanosleep(&step, NULL);
-    }
-    fail_msg("%s has %lld bytes and not %lld", path, (long long)info.st_size, (long long)bytes);
+    assert_true(test_wait_until(has_size, &(struct awaited){ path, bytes }));
 }
 
 static void finish(struct fixture *f)

@@ -33,7 +33,7 @@ class Page:
         self.address = next(line.split()[-1] for line in self.server.stdout if line.startswith('View profile at '))
 
     def ask(self, path, **parameters):
-        with urllib.request.urlopen(f'{self.address}api/v1/{path}?{urllib.parse.urlencode(parameters)}', timeout=60) as answer:
+        with urllib.request.urlopen(f'{self.address}api/v1/{path}?{urllib.parse.urlencode(parameters)}') as answer:
             return json.load(answer)
 
     def close(self):

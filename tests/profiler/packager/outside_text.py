@@ -12,7 +12,7 @@ failures = 0
 
 
 def run(*command):
-    done = subprocess.run(command, capture_output=True, timeout=60)
+    done = subprocess.run(command, capture_output=True)
     return done.returncode, done.stdout.decode("utf-8"), done.stderr.decode("utf-8")
 
 

@@ -7,9 +7,8 @@
 #include <unistd.h>
 
 #include "shared/base/clock.h"
+#include "tests/support/process.h"
 #include "tests/support/unit.h"
-
-#define PATIENCE_NS (60 * NTK_NS_PER_SECOND)
 
 struct work {
     pthread_mutex_t hanging; /* held: it blocks */
@@ -36,9 +35,9 @@ static void work_is_done_when_it_is_asked_for(void **state)
     struct work work = { .hanging = PTHREAD_MUTEX_INITIALIZER };
     struct ntk_aside *aside = ntk_aside_create(work_do, work_release, &work);
 
-    assert_true(ntk_aside_ask(aside, PATIENCE_NS));
+    assert_true(ntk_aside_ask(aside, test_patience_ns()));
     assert_int_equal(work.count, 1);
-    assert_true(ntk_aside_ask(aside, PATIENCE_NS));
+    assert_true(ntk_aside_ask(aside, test_patience_ns()));
     assert_int_equal(work.count, 2);
     ntk_aside_destroy(aside);
     assert_true(atomic_load(&work.is_released));
@@ -53,11 +52,11 @@ static void work_that_blocks_is_waited_for_once(void **state)
     assert_false(ntk_aside_ask(aside, 1));
     assert_false(ntk_aside_ask(aside, UINT64_MAX)); /* at once, or this test never ends */
     pthread_mutex_unlock(&work.hanging);
-    while (!ntk_aside_ask(aside, PATIENCE_NS)) {
+    while (!ntk_aside_ask(aside, test_patience_ns())) {
         usleep(1000);
     }
     assert_int_equal(work.count, 1); /* the late result is not thrown away */
-    assert_true(ntk_aside_ask(aside, PATIENCE_NS));
+    assert_true(ntk_aside_ask(aside, test_patience_ns()));
     assert_int_equal(work.count, 2);
     ntk_aside_destroy(aside);
 }
