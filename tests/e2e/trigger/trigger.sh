@@ -82,13 +82,14 @@ if [ "$(id -u)" = 0 ]; then
     open_to_others "$scratch"
     as_other() { as_user 65534 env -u NEURON_RT_ROOT_COMM_ID NEURON_HOOKS_DIR="$memory/all" "$@"; }
     as_other neuron-bench exec m.neff --duration 600s >theirs/out 2>theirs/err &
-    pids+=("$!")
+    theirs=$!
+    pids+=("$theirs")
     NEURON_HOOKS_DIR=$memory/all neuron-bench exec m.neff --duration 600s --cores 4 >own.out 2>own.err &
     own=$!
     pids+=("$own")
     powers=-all,+dac_override,+dac_read_search,+sys_ptrace
     of_tag() { (umask 027 && NEURON_HOOKS_DIR=$memory/all setpriv --inh-caps -all --bounding-set $powers neuron-profile trigger "$@" >text 2>err); }
-    other() { pgrep -u 65534 -f 'bench exec m.neff --duration 600s' | head -1; }
+    other() { pgrep -P "$theirs"; }
     is_asked() { of_tag --pid "$(other)" --timeout 10s -o for-root && echo yes; }
     wait_for is_asked
     [ "$(find for-root ! -user 0)" = "" ] && [ "$(stat -c '%h %a' for-root/pid_"$(other)"_*.ntff | sort -u)" = '1 640' ] ||

@@ -197,15 +197,24 @@ def cuts(client):
     until('their groups are free', lambda: group_count(client) == 1)
 
 
+def given_up(method, payload, timeout):
+    """The reply of a call with a deadline, on a connection of its own: gRPC's core may answer a stream that is over, which
+    ends it for h2; None then."""
+    other = Client(sock)
+    stream = other.open(method, timeout=timeout)
+    other.send(stream, framed(payload), end=True)
+    reply = other.wait(stream)
+    other.close()
+    return reply
+
+
 def deadlines(client):
     """A call that its client gave up ends; what it waited for does not."""
     group, model = client.model(neff('slow'), ninfer=4, timeout=10)
     code, cookie = client.post(model, DATA)
     expect('post', code, 0)
-    stream = client.open('infer_wait', timeout='30m')
-    client.send(stream, framed(pb((1, cookie))), end=True)
-    reply = client.wait(stream)
-    expect(f'a deadline: {reply.status} {reply.text}', reply.status in (CANCELLED, DEADLINE) or reply.reset is not None, True)
+    reply = given_up('infer_wait', pb((1, cookie)), '30m')
+    expect('a deadline', reply is None or reply.status in (CANCELLED, DEADLINE) or reply.reset is not None, True)
     stream = client.open('infer_wait')
     client.send(stream, framed(pb((1, cookie))), end=True)
     time.sleep(0.02)
@@ -224,9 +233,7 @@ def deadlines(client):
     expect('three wait', sorted(client.read('infer_wait', client.answer(stream, ''))[0] for stream in streams), [0, 3, 3])
     # stop that is given up: the model stops all the same.
     client.post(model, DATA)
-    stream = client.open('stop', timeout='20m')
-    client.send(stream, framed(pb((1, pb((1, model))))), end=True)
-    client.wait(stream)
+    given_up('stop', pb((1, pb((1, model)))), '20m')
     client.good('stop', pb((1, pb((1, model)))))
     client.good('unload', pb((1, pb((1, model)))))
     client.good('destroy_eg', pb((1, pb((1, group)))))

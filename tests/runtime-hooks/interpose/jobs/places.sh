@@ -101,7 +101,7 @@ if unshare -rpf --mount-proc true 2>/dev/null; then
     wait_for told
     neuron-monitor --once >report
     seen=$(jq -r '.neuron_runtime_data[] | select(.neuron_runtime_tag == "inside") | .pid' report)
-    outside=$(pgrep -f "^$client sync:7 stay:600000")
+    outside=$(pgrep -P "${pids[-1]}")
     [ "$(awk '{ print $2 }' out)" != "$outside" ] || fail "the client is in no namespace"
     [ "$seen" = "$outside" ] || fail "the process is $outside and is seen as '$seen'"
 else
