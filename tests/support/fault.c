@@ -32,16 +32,17 @@
 
 static struct {
     atomic_bool is_armed;
+    atomic_bool own_allocations_only;
+    pthread_mutex_t lock; /* everything below */
     unsigned kinds;
-    bool own_allocations_only;
     unsigned at;
     bool lasts;
-    atomic_uint calls;
-    _Atomic(const char *) name; /* of the call that failed; NULL: none did */
+    unsigned calls;
+    const char *name; /* of the call that failed; NULL: none did */
     int error;
     void *stack[STACK_MAX];
     int stack_count;
-} fault;
+} fault = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static atomic_long allocations; /* that were not freed */
 static atomic_long mapped_bytes;
@@ -57,34 +58,48 @@ void fault_resume(void)
     pauses--;
 }
 
-/* Whether this call of `name` fails; then errno says why. errors: the first is the likeliest. */
-static bool fails(enum fault_kind kind, const char *name, const int *errors)
+/* The lock is held. */
+static int error_of(const char *name, const int *errors)
 {
-    const char *failed = NULL;
-    unsigned call;
+    unsigned call = fault.calls++;
 
-    if (!atomic_load(&fault.is_armed) || !(fault.kinds & kind) || pauses > 0) {
-        return false;
-    }
-    call = atomic_fetch_add(&fault.calls, 1);
     if (call == fault.at) {
         unsigned count = 0;
 
         while (errors[count] != 0) {
             count++;
         }
+        fault.name = name;
         fault.error = errors[fault.lasts ? 0 : call % count];
-        pauses++;
         fault.stack_count = backtrace(fault.stack, STACK_MAX);
-        pauses--;
-        atomic_store(&fault.name, name);
-    } else if (call < fault.at || !fault.lasts || !(failed = atomic_load(&fault.name)) ||
-               strcmp(failed, name) != 0 || strncmp(name, "fcntl", 5) == 0) {
-        /* A lock that is never free is waited for. */
+        return fault.error;
+    }
+    /* A lock that is never free is waited for. */
+    return call > fault.at && fault.lasts && fault.name && strcmp(fault.name, name) == 0 &&
+                   strncmp(name, "fcntl", 5) != 0
+               ? fault.error
+               : 0;
+}
+
+/* Whether this call of `name` fails; then errno says why. errors: the first is the likeliest. */
+static bool fails(enum fault_kind kind, const char *name, const int *errors)
+{
+    int error = 0;
+
+    if (!atomic_load(&fault.is_armed) || pauses > 0) {
         return false;
     }
-    errno = fault.error;
-    return true;
+    pauses++; /* for what is called with the lock */
+    pthread_mutex_lock(&fault.lock);
+    if (atomic_load(&fault.is_armed) && (fault.kinds & kind)) {
+        error = error_of(name, errors);
+    }
+    pthread_mutex_unlock(&fault.lock);
+    pauses--;
+    if (error) {
+        errno = error;
+    }
+    return error != 0;
 }
 
 static void find_next(void **function, const char *name)
@@ -351,8 +366,7 @@ CALL(ssize_t, writev, -1, (int fd, const struct iovec *from, int count), (fd, fr
 CALLS(int, ftruncate, -1, (int fd, off_t size), (fd, size), ENOSPC, EIO)
 CALLS(int, fallocate, -1, (int fd, int mode, off_t at, off_t count), (fd, mode, at, count), ENOSPC,
       EOPNOTSUPP)
-CALLS(int, posix_fallocate, fault.error, (int fd, off_t at, off_t count), (fd, at, count), ENOSPC,
-      EINVAL)
+CALLS(int, posix_fallocate, errno, (int fd, off_t at, off_t count), (fd, at, count), ENOSPC, EINVAL)
 CALL(int, fsync, -1, (int fd), (fd), EIO, ENOSPC)
 CALL(int, fdatasync, -1, (int fd), (fd), EIO, ENOSPC)
 CALL(int, rename, -1, (const char *from, const char *to), (from, to), ENOSPC, EACCES)
@@ -377,7 +391,7 @@ CALL(DIR *, opendir, NULL, (const char *path), (path), EMFILE, EACCES)
 CALL(DIR *, fdopendir, NULL, (int fd), (fd), ENOMEM, EACCES)
 CALL(struct dirent *, readdir, NULL, (DIR * dir), (dir), EIO)
 CALL(struct dirent64 *, readdir64, NULL, (DIR * dir), (dir), EIO)
-CALL(int, pthread_create, fault.error,
+CALL(int, pthread_create, errno,
      (pthread_t * out, const pthread_attr_t *attributes, void *(*start)(void *), void *ctx),
      (out, attributes, start, ctx), EAGAIN)
 
@@ -432,7 +446,7 @@ PUBLIC int munmap(void *at, size_t bytes)
 
 int fault_error(void)
 {
-    return atomic_load(&fault.name) ? fault.error : 0;
+    return fault.name ? fault.error : 0;
 }
 
 /* Leaks are counted here; a sanitizer takes what the loader keeps for one. */
@@ -508,18 +522,22 @@ static struct outcome run_once(const struct fault_operation *operation, void *ct
     }
     struct held before = held_now();
 
+    pthread_mutex_lock(&fault.lock);
     fault.kinds = operation->kinds;
     /* A sanitizer checks what it allocates, in threads that start for one. */
     fault.own_allocations_only = operation->own_allocations_only || test_is_sanitized();
     fault.at = at;
     fault.lasts = lasts;
-    atomic_store(&fault.calls, 0);
-    atomic_store(&fault.name, NULL);
+    fault.calls = 0;
+    fault.name = NULL;
     memset(origins, 0, sizeof origins);
     atomic_store(&is_traced, is_single);
     atomic_store(&fault.is_armed, true);
+    pthread_mutex_unlock(&fault.lock);
     outcome.ret = operation->run(ctx, &outcome.err);
+    pthread_mutex_lock(&fault.lock);
     atomic_store(&fault.is_armed, false);
+    pthread_mutex_unlock(&fault.lock);
     atomic_store(&is_traced, false);
     outcome.kept = kept_since(&before);
     outcome.wrong = wrong_with(outcome.ret, &outcome.err);
@@ -545,7 +563,7 @@ static unsigned round_run(const struct fault_operation *operation, void *ctx, un
     if (!outcome.kept && !outcome.wrong) {
         return 0;
     }
-    const char *name = atomic_load(&fault.name);
+    const char *name = fault.name;
 
     print_error("call %u (%s%s: %s): returned %d \"%s\": %s\n", at, name ? name : "none",
                 lasts ? " and all later ones" : "", name ? strerror(fault.error) : "", outcome.ret,
