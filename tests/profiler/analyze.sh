@@ -18,19 +18,31 @@ complain() {
 # Every key that was printed stands in the page of the format.
 keys_are_documented() {
     local key
-    for key in $(jq -r '[paths[-1] | strings] | unique[]' printed); do
-        grep -q "\`$key\`" "$NTK_SOURCE_DIR/docs/formats/analyses.md" || complain "key $key is in no table"
+    for key in $(jq -r '[paths[-1] | strings] | unique[]' printed |
+        awk 'NR == FNR { page = page $0 "\n"; next } !index(page, "`" $0 "`")' "$NTK_SOURCE_DIR/docs/formats/analyses.md" -); do
+        complain "key $key is in no table"
     done
 }
 analyze() { # EXIT-CODE ARGUMENT...
     local wanted=$1
     shift
+    judge
     neuron-profile analyze "$@" >printed 2>err
     local got=$?
     [ $got = "$wanted" ] || complain "analyze $*: exit code $got, not $wanted"
 }
-holds() { # FILTER: jq's, true
-    jq -e "$1" printed >/dev/null 2>err || complain "does not hold: $1"
+filters=()
+holds() { # FILTER: jq's, true; one jq judges all of what was printed
+    filters+=("$1")
+}
+judge() {
+    local number answers
+    [ ${#filters[@]} != 0 ] || return 0
+    mapfile -t answers < <(jq "$(printf '([try (%s) catch false][-1] // false),' "${filters[@]}") empty" printed 2>err)
+    for number in "${!filters[@]}"; do
+        [ "${answers[number]:-}" = true ] || complain "does not hold: ${filters[number]}"
+    done
+    filters=()
 }
 # What adds up in every capture of a program with layers.
 sums_hold() {
@@ -210,6 +222,7 @@ analyze 0 -d beside joined
 diff_() { # EXIT-CODE ARGUMENT...
     local wanted=$1
     shift
+    judge
     neuron-profile diff "$@" >printed 2>err
     local got=$?
     [ $got = "$wanted" ] || complain "diff $*: exit code $got, not $wanted"
@@ -250,4 +263,5 @@ grep -q "no analysis 'nosuch'" err || complain "what is wrong with nosuch"
 analyze 2
 analyze 1 -s a.neff
 analyze 1 -s /nonexistent.ntff
+judge
 [ $failures = 0 ]
