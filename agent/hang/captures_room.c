@@ -24,6 +24,7 @@
 #define ACTIVE_MAX 16 /* captures at once; more are not protected while they are written */
 #define DEPTH_MAX 8   /* of what one capture writes */
 #define ENTRIES_MAX 20000
+#define REMOVE_CALLS 16
 #define FOLDER_BYTES 4096U /* a folder counts even when it is empty */
 #define LEDGER_BYTES_MAX ((size_t)4 << 20)
 
@@ -221,7 +222,11 @@ static void remove_some(const char *folder, struct capture *captures, size_t cou
             return;
         }
         (void)snprintf(path, sizeof path, "%s/%s", folder, next->name);
-        if (ntk_fs_remove_tree(path, &err) < 0) {
+        int ret = -E2BIG; /* deep: the next call goes on, but not for ever */
+        for (int i = 0; i < REMOVE_CALLS && ret == -E2BIG; i++) {
+            ret = ntk_fs_remove_tree(path, &err);
+        }
+        if (ret < 0) {
             ntk_log_warn(MODULE, "%s", err.text);
         }
         next->is_removed = true; /* or measured again at the next time */

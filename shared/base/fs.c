@@ -15,6 +15,9 @@
 #include <unistd.h>
 
 #define NO_OFFSET NTK_ERR_NO_OFFSET
+/* What one ntk_fs_remove_tree() removes at most. */
+#define REMOVED_DEPTH_MAX 5000u
+#define REMOVED_ENTRIES_MAX 10000000u
 
 int ntk_fs_open_regular(const char *path, struct stat *out_status, struct ntk_err *err)
 {
@@ -193,10 +196,23 @@ static int move_up(int from, const char *name, int top, uint64_t *moved)
     return errno == ENOENT ? 0 : -errno;
 }
 
+/* Of one call, which the owner of the tree must not make endless by adding to it. */
+struct removal {
+    int top;
+    uint64_t moved;
+    uint64_t entries;
+};
+
+static struct dirent *next_entry(struct removal *removal, DIR *entries)
+{
+    return removal->entries++ < REMOVED_ENTRIES_MAX ? readdir(entries) : NULL;
+}
+
 /* Removes a folder in `top`. What is in it goes; folders that are not empty move into `top`, so
  * that no depth is ever walked. */
-static int remove_folder(int top, const char *name, uint64_t *moved)
+static int remove_folder(struct removal *removal, const char *name)
 {
+    int top = removal->top;
     int ret = 0;
 
     if (unlinkat(top, name, AT_REMOVEDIR) == 0 || errno == ENOENT) {
@@ -211,13 +227,13 @@ static int remove_folder(int top, const char *name, uint64_t *moved)
         }
         return ret;
     }
-    for (struct dirent *entry; (entry = readdir(entries));) {
+    for (struct dirent *entry; (entry = next_entry(removal, entries));) {
         if (is_dots(entry->d_name) || unlinkat(fd, entry->d_name, 0) == 0 || errno == ENOENT ||
             unlinkat(fd, entry->d_name, AT_REMOVEDIR) == 0) {
             continue;
         }
         /* Not a folder: why unlink() failed stays the reason. */
-        int moving = errno == ENOTDIR ? -EPERM : move_up(fd, entry->d_name, top, moved);
+        int moving = errno == ENOTDIR ? -EPERM : move_up(fd, entry->d_name, top, &removal->moved);
         ret = ret ? ret : moving;
     }
     closedir(entries);
@@ -227,9 +243,10 @@ static int remove_folder(int top, const char *name, uint64_t *moved)
 /* Removes everything in the folder. Each pass takes one level off; the last one moves nothing. */
 static int empty_folder(int top)
 {
-    uint64_t moved = 0;
+    struct removal removal = { .top = top };
     uint64_t before;
     int ret = 0;
+    unsigned passes = 0;
 
     do {
         DIR *entries = open_entries(top);
@@ -237,17 +254,20 @@ static int empty_folder(int top)
         if (!entries) {
             return -errno;
         }
-        before = moved;
-        for (struct dirent *entry; (entry = readdir(entries));) {
+        before = removal.moved;
+        for (struct dirent *entry; (entry = next_entry(&removal, entries));) {
             if (!is_dots(entry->d_name) && unlinkat(top, entry->d_name, 0) < 0 && errno != ENOENT) {
                 int removing = errno == EISDIR || errno == EPERM
-                                   ? remove_folder(top, entry->d_name, &moved)
+                                   ? remove_folder(&removal, entry->d_name)
                                    : -errno;
                 ret = ret ? ret : removing;
             }
         }
         closedir(entries);
-    } while (moved > before && ret == 0);
+        if (ret == 0 && (++passes > REMOVED_DEPTH_MAX || removal.entries > REMOVED_ENTRIES_MAX)) {
+            ret = -E2BIG; /* the next call goes on */
+        }
+    } while (removal.moved > before && ret == 0);
     return ret;
 }
 

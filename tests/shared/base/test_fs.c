@@ -189,6 +189,25 @@ static void a_deep_tree_is_removed_with_few_descriptors(void **state)
     free(top);
 }
 
+/* Whose owner adds levels as fast as they are removed would keep it busy for ever. */
+static void a_tree_without_an_end_is_given_up(void **state)
+{
+    char *top = test_scratch_path(*state, "deeper");
+
+    assert_int_equal(mkdir(top, 0700), 0);
+    int at = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (unsigned i = 0; i < 5010; i++) {
+        assert_int_equal(mkdirat(at, "d", 0700), 0);
+        int below = openat(at, "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        close(at);
+        at = below;
+    }
+    close(at);
+    assert_int_equal(ntk_fs_remove_tree(top, NULL), -E2BIG);
+    assert_int_equal(ntk_fs_remove_tree(top, NULL), 0); /* goes on */
+    free(top);
+}
+
 static bool count_file(const char *name, const struct stat *status, void *ctx)
 {
     (void)status;
@@ -286,6 +305,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(folders_are_made_and_removed_as_trees, make_scratch,
                                         remove_scratch),
         cmocka_unit_test_setup_teardown(a_deep_tree_is_removed_with_few_descriptors, make_scratch,
+                                        remove_scratch),
+        cmocka_unit_test_setup_teardown(a_tree_without_an_end_is_given_up, make_scratch,
                                         remove_scratch),
         cmocka_unit_test_setup_teardown(a_walk_ends_at_its_bounds, make_scratch, remove_scratch),
         cmocka_unit_test_setup_teardown(a_file_without_a_name_is_written_and_read_at_any_place,
