@@ -528,6 +528,9 @@ int ntk_diag_main(int argc, char **argv)
     diag.plan.duration_ns = diag.plan.duration_ns ? diag.plan.duration_ns : BURN_IN_DEFAULT_NS;
     ntk_vec_init(&diag.results, sizeof(struct ntk_diag_result));
     struct ntk_device_options device_options = { .sysfs_root = diag.plan.sysfs_root };
+    if (!diag.plan.sysfs_root) {
+        ntk_device_soft_make();
+    }
     if (ntk_diag_thresholds_init(&diag.thresholds, &err) < 0 ||
         (arg_thresholds && ntk_diag_thresholds_read(&diag.thresholds, arg_thresholds, &err) < 0) ||
         ntk_device_source_open(&device_options, &source, &err) < 0) {

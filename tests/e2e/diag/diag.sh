@@ -3,7 +3,6 @@
 # die, tests that never end, figures below a threshold; and that it leaves the cores of others alone.
 . "$(dirname "$0")/../lib.sh"
 needs jq
-neuron-bench machine >/dev/null
 
 # diag CODE OPTION...: the result is in out.json.
 diag() {
@@ -19,7 +18,7 @@ code=0
 NEURON_HOOKS_DIR=$PWD/empty neuron-monitor diag -r 1 --core 0 --sysfs-root "$PWD" >out.json 2>err.log || code=$?
 [ $code = 1 ] && [ "$(wc -l <err.log)" = 1 ] && grep -q 'no core to choose: no driver shows devices' err.log || fail "$code: $(cat err.log)"
 
-# A machine that is well: each engine and type, patterns, copies, collectives, a burn-in.
+# A machine that is well, which diag builds when it is the first: each engine and type, patterns, copies, collectives, a burn-in.
 diag 0 -r 1
 is_count 0 '.core and .test != "findings"'
 diag 0 -r 4 --duration 200ms --memory 256K
