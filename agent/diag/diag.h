@@ -204,7 +204,8 @@ void ntk_diag_findings_look(struct ntk_diag *diag);
 #define NTK_DIAG_CHILD_OPTION "end-with-stdin" /* of who is the agent's child; in no help */
 
 /* Runs known answers on cores that nobody has, one a core and interval, until it is stopped, its
- * standard input ends where it is tied to that, or the rounds are over (0: never). The exit code. */
+ * standard input ends where it is tied to that, or the rounds are over (0: never). The exit
+ * code. */
 struct ntk_diag_canary_options {
     uint64_t interval_ns;
     uint64_t rounds;

@@ -33,8 +33,8 @@ void ntk_hang_troubles_drop(struct ntk_hang_troubles *troubles, uint64_t key);
 void ntk_hang_troubles_set(struct ntk_hang_troubles *troubles, const struct ntk_ranks *ranks,
                            const struct ntk_change *change, struct ntk_snapshot *snapshot);
 
-/* A running process with a rank of the communicator: the one with this pid, else the first. Its user
- * is that of all ranks. NULL: none runs. */
+/* A running process with a rank of the communicator: the one with this pid, else the first. Its
+ * user is that of all ranks. NULL: none runs. */
 const struct ntk_runtime_sample *ntk_hang_member(const struct ntk_snapshot *snapshot, uint64_t key,
                                                  uint32_t pid);
 /* Where the ranks of a communicator meet; "" when none of them is there any more. */

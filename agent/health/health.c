@@ -76,7 +76,8 @@ struct ntk_health_node ntk_health_host_judge(const struct ntk_host *host)
     return node;
 }
 
-/* The agent first: it remembers what was. Segments are asked for their counters only: what rings still hold is of any time. */
+/* The agent first: it remembers what was. Segments are asked for their counters only: what rings
+ * still hold is of any time. */
 static int look(struct ntk_host *host, struct ntk_err *err)
 {
     const struct ntk_collector_options options = { .sysfs_root = arg_sysfs_root,

@@ -411,8 +411,8 @@ static void add_cores(struct adder *adder, const struct ntk_runtime_sample *runt
     }
 }
 
-/* Whose series the runtime has. Two users' applications of one tag are never one: the one that comes
- * later has the dimension User. */
+/* Whose series the runtime has. Two users' applications of one tag are never one: the one that
+ * comes later has the dimension User. */
 static void owner_take(struct adder *adder, const struct ntk_runtime_sample *runtime)
 {
     struct ntk_map *tags = &adder->data->tags;

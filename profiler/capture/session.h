@@ -40,7 +40,8 @@ void ntk_session_close(struct ntk_session *session);
 /* Fills all inputs with zeros, also those that were filled before. */
 int ntk_session_zero_inputs(struct ntk_session *session, struct ntk_err *err);
 
-/* The runtime's file, followed by " (software)" where that is true; lives as long as the session. */
+/* The runtime's file, followed by " (software)" where that is true; lives as long as the
+ * session. */
 const char *ntk_session_library(const struct ntk_session *session);
 
 /* Fills an input from a file: the array of a .npy, the bytes of any other. -ENOENT for an unknown

@@ -47,7 +47,8 @@ extern bool interpose_real_is_form_2;
 bool interpose_real_has(enum interpose_call call);
 /* Shows under our names the calls of the library that would be opened now; reads its file, opens
  * nothing through the loader. is_asked: by a client. One that asks although no object was loaded
- * since the last time has a handle, for which the loader would have loaded that library: it stays. */
+ * since the last time has a handle, for which the loader would have loaded that library: it
+ * stays. */
 void interpose_real_look(bool is_asked);
 
 /* forward_2.c, forward_3.c: what answers for a call that is not there, each for its form; else

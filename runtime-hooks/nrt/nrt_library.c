@@ -82,7 +82,8 @@ static int not_found(bool has_driver, struct ntk_err *err)
 }
 
 /* The path, through the hooks where these are what the loader has or finds by the name. Our own
- * runtime needs none. On a machine with a driver it is neither behind them nor loaded on the way. */
+ * runtime needs none. On a machine with a driver it is neither behind them nor loaded on the
+ * way. */
 static void *path_open(bool has_driver, const char *path)
 {
     static const struct ntk_nrt_search of_loader = { .program = "" };

@@ -22,11 +22,11 @@
 extern "C" {
 #endif
 
-/* Opens a regular file for reading, and nothing else: a FIFO without a writer is refused at once, not
- * waited for. The descriptor or -errno; out_status may be NULL. */
+/* Opens a regular file for reading, and nothing else: a FIFO without a writer is refused at once,
+ * not waited for. The descriptor or -errno; out_status may be NULL. */
 int ntk_fs_open_regular(const char *path, struct stat *out_status, struct ntk_err *err);
-/* Whether the path leads to something that a library which opens it would wait for: neither a regular
- * file nor a folder nor nothing. */
+/* Whether the path leads to something that a library which opens it would wait for: neither a
+ * regular file nor a folder nor nothing. */
 bool ntk_fs_may_block(const char *path);
 /* Reads a whole regular file of at most limit_bytes; *out_bytes is freed with free(). A NUL follows
  * the bytes and does not count. -EFBIG when it is larger. */
@@ -69,8 +69,8 @@ struct ntk_fs_walk {
     bool (*file)(const char *name, const struct stat *status, void *ctx);
     void *ctx;
 };
-/* Follows no links and, unless told otherwise, enters only folders of this user. 0; -E2BIG when the bounds or another
- * user's folder hide a part; -errno. No sentence. */
+/* Follows no links and, unless told otherwise, enters only folders of this user. 0; -E2BIG when the
+ * bounds or another user's folder hide a part; -errno. No sentence. */
 int ntk_fs_walk(const char *path, const struct ntk_fs_walk *walk);
 
 /*

@@ -284,8 +284,8 @@ void ntk_device_firmware_instance_id(const char *root, char *buf, size_t buf_byt
 
 /* ---- nodes ---- */
 
-/* The device of the node dev_root/name: by its number in the tree, since a container may name a node
- * as it likes, else by the name. NTK_DEVICES_MAX: none. */
+/* The device of the node dev_root/name: by its number in the tree, since a container may name a
+ * node as it likes, else by the name. NTK_DEVICES_MAX: none. */
 static uint32_t device_of_node(const char *root, const struct ntk_device_tree *tree, int dev_fd,
                                const char *name)
 {

@@ -14,8 +14,8 @@
 #define TOTALS_OF_CORES \
     (NTK_CORE_HAS_BUSY | NTK_CORE_HAS_ENGINES | NTK_CORE_HAS_FLOPS | NTK_CORE_HAS_EFFECTIVE_FLOPS)
 
-/* A row per tag and owner, and per process where they stand apart; the last that ran, if there are too
- * many. */
+/* A row per tag and owner, and per process where they stand apart; the last that ran, if there are
+ * too many. */
 static const char runtimes_sql[] =
     "SELECT tag, max(pid), min(first_seen_ns), max(last_seen_ns), max(lnc), uid,"
     " max(user){execution|, add_up(%)}"

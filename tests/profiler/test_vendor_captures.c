@@ -75,7 +75,8 @@ static void compare(const struct ntk_summary *summary, const char *reference)
     assert_true(compared > 80);
 }
 
-/* The capture whose packets of one queue do not fit to what its transfers move; views warn of it. */
+/* The capture whose packets of one queue do not fit to what its transfers move; views warn of
+ * it. */
 #define GAP_STEM "v6_attn_tkg"
 #define GAP_TRANSFERS 20
 #define GAP_PACKETS 320

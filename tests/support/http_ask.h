@@ -5,7 +5,8 @@
 
 #include <stdint.h>
 
-/* A connected socket that gives up reading after the patience of process.h. Aborts when it cannot. */
+/* A connected socket that gives up reading after the patience of process.h. Aborts when it
+ * cannot. */
 int test_http_connect(uint16_t port);
 void test_http_send(int fd, const char *text);
 /* All until text is among it (NULL: until the peer closes); the caller frees. */

@@ -25,7 +25,8 @@ static inline int test_skip(const char *reason)
     return 77;
 }
 
-/* A job that preloads our library, or loads one that is not its first, cannot run with a sanitizer. */
+/* A job that preloads our library, or loads one that is not its first, cannot run with a
+ * sanitizer. */
 static inline int test_is_sanitized(void)
 {
     const char *sanitizer = getenv("NTK_SANITIZE");

@@ -419,8 +419,8 @@ int ntk_neff_check_versions(const struct ntk_neff_header *header, uint64_t suppo
 /* Appends the names of the features: "virtual-core, bit 17"; "N/A" for none. */
 void ntk_neff_features_show(const struct ntk_neff_header *header, struct ntk_buf *out);
 
-/* MATCHES or DIFFERS: compares the stored hash with MD5 (package 2) or SHA-256 (package 1) of the payload, or of its
- * gzip stream without the zero tail. bytes are those of the whole file. */
+/* MATCHES or DIFFERS: compares the stored hash with MD5 (package 2) or SHA-256 (package 1) of the
+ * payload, or of its gzip stream without the zero tail. bytes are those of the whole file. */
 int ntk_neff_hash_check(const void *bytes, size_t bytes_count, enum ntk_neff_hash *out_hash,
                         struct ntk_err *err);
 

@@ -97,8 +97,8 @@ int neff_hasher_finish(struct neff_hasher *hasher, enum ntk_neff_hash *out_hash,
     return 0;
 }
 
-/* A version with the revision of its source, "2.23.6484.0+3b612583", as compilers of the vendor have
- * it and we never do. */
+/* A version with the revision of its source, "2.23.6484.0+3b612583", as compilers of the vendor
+ * have it and we never do. */
 static bool is_of_a_compiler(const char *version)
 {
     const char *revision = strchr(version, '+');

@@ -70,7 +70,8 @@ bool neff_budget_take(struct reader *r, uint64_t bytes);
  * is who has it, for sentences. A size of 0 becomes that of the file. */
 int neff_read_constant(struct reader *r, const char *where, const char *folder,
                        struct ntk_neff_var *var);
-/* neff_read_subgraph.c: whether this key of a def.json or engine JSON names the code of an engine. */
+/* neff_read_subgraph.c: whether this key of a def.json or engine JSON names the code of an
+ * engine. */
 bool neff_is_code_key(const char *key);
 bool neff_is_all_zero(const uint8_t *bytes, size_t count);
 /* neff_read_tables.c: dve_tables of an engine JSON in this folder. */

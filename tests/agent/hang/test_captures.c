@@ -108,8 +108,8 @@ static void a_deep_capture_is_neither_walked_nor_kept(void **state)
     assert_true(is_there(folder, "20260102T000000Z-hang"));
 }
 
-/* Method: a folder that an older agent gave to a user, who adds to it afterwards. Only root can give
- * one away. */
+/* Method: a folder that an older agent gave to a user, who adds to it afterwards. Only root can
+ * give one away. */
 static void what_a_user_may_still_change_is_measured_each_time(void **state)
 {
     const char *folder = *state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: hand-made ranks of which one was lost a while ago, and the troubles that are said of them. */
+/* Method: hand-made ranks of which one was lost a while ago, and the troubles that are said of
+ * them. */
 #include "agent/hang/hang_troubles.h"
 
 #include <string.h>

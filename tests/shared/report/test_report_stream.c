@@ -137,8 +137,8 @@ static void test_any_pieces(void **state)
     ntk_buf_fini(&lines);
 }
 
-/* The same reports: indented, indented without indent, after one another without a line break, as an
- * array, as records of a JSON text sequence; in pieces of every size. */
+/* The same reports: indented, indented without indent, after one another without a line break, as
+ * an array, as records of a JSON text sequence; in pieces of every size. */
 static void test_any_form(void **state)
 {
     static const char *const before[] = { "", "", "[", "\x1e" };
