@@ -5,8 +5,11 @@
  *
  * A host is what a person types: a URL, HOST:PORT or HOST, whose port is NTK_HTTP_PORT_AGENT. Time
  * and bytes are bounded for each of them, so one that is silent, or never ends, keeps nobody
- * waiting longer. Owner: names are borrowed; ntk_host_fini() frees what a host answered. Threads:
- * one host, one thread; no state elsewhere. /
+ * waiting longer.
+ *
+ * Owner:   names are borrowed; ntk_host_fini() frees what a host answered.
+ * Threads: one host, one thread; no state elsewhere.
+ */
 #ifndef NTK_SHARED_HOSTS_HOSTS_H
 #define NTK_SHARED_HOSTS_HOSTS_H
 

@@ -10,9 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <stdatomic.h>
 #include <strings.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "shared/http/http_crowd.h"
@@ -32,6 +34,8 @@ struct ntk_http_request {
     const char *path;
 };
 
+#define ANSWERS_WAIT_MS 1000 /* at the end; who reads nothing loses the answer */
+
 /* What another thread does for a request, whose connection is suspended until then. */
 struct job {
     struct ntk_http_job base;
@@ -44,7 +48,8 @@ struct job {
     struct ntk_http_response answer;
     char *user;
     char *password;
-    int refusal; /* of the password; 0 none */
+    int refusal;     /* of the password; 0 none */
+    bool is_counted; /* in server->handed */
 };
 
 struct ntk_http_server {
@@ -61,6 +66,7 @@ struct ntk_http_server {
     struct stat unix_status;     /* of what is ours there */
     struct ntk_http_worker slow; /* answers the slow routes */
     struct ntk_http_worker gate; /* computes passwords */
+    atomic_uint handed;          /* requests that a worker had and that are not answered */
 };
 
 const char *ntk_http_request_path_get(const struct ntk_http_request *request)
@@ -326,6 +332,15 @@ static void free_job(struct job *job)
     free(job);
 }
 
+static bool submit(struct ntk_http_server *server, struct ntk_http_worker *worker, struct job *job)
+{
+    job->is_counted = ntk_http_worker_submit(worker, &job->base);
+    if (job->is_counted) {
+        atomic_fetch_add(&server->handed, 1);
+    }
+    return job->is_counted;
+}
+
 static bool answer_slowly(struct ntk_http_job *base, bool is_late)
 {
     struct job *job = (struct job *)base;
@@ -403,7 +418,7 @@ static bool hand_over(struct ntk_http_server *server, const struct ntk_http_requ
         job->base.who = peer_of(request->connection);
         job->base.run = job->route ? answer_slowly : compute_password;
         *state = job;
-        if (ntk_http_worker_submit(worker, &job->base)) {
+        if (submit(server, worker, job)) {
             return true;
         }
         *state = NULL;
@@ -478,8 +493,12 @@ static void on_completed(void *ctx, struct MHD_Connection *connection, void **st
 
     (void)code;
     ntk_http_crowd_answered(&server->crowd, crowd_row_of(connection));
-    if (job_of(*state)) {
-        free_job(*state);
+    struct job *job = job_of(*state);
+    if (job) {
+        if (job->is_counted) {
+            atomic_fetch_sub(&server->handed, 1);
+        }
+        free_job(job);
         *state = NULL;
     }
 }
@@ -689,7 +708,7 @@ static enum MHD_Result go_on_with_upload(struct ntk_http_server *server, struct 
         return MHD_YES;
     }
     if (!job->is_answered) {
-        if (ntk_http_worker_submit(&server->slow, &job->base)) {
+        if (submit(server, &server->slow, job)) {
             return MHD_YES;
         }
         refuse(&job->answer, MHD_HTTP_SERVICE_UNAVAILABLE);
@@ -809,6 +828,14 @@ static void stop_workers(struct ntk_http_server *server)
     ntk_http_worker_stop(&server->slow);
 }
 
+/* The daemon closes connections at its end, also those whose answers are still to be written. */
+static void answers_await(struct ntk_http_server *server)
+{
+    for (int i = 0; i < ANSWERS_WAIT_MS && atomic_load(&server->handed) > 0; i++) {
+        (void)nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
+    }
+}
+
 static bool start_workers(struct ntk_http_server *server, const struct ntk_http_options *options)
 {
     server->slow = (struct ntk_http_worker){ .waiting_max = NTK_HTTP_SLOW_MAX };
@@ -879,7 +906,8 @@ void ntk_http_server_destroy(struct ntk_http_server *server)
         ntk_http_feed_close(feed);
     }
     unix_remove(server);
-    stop_workers(server);            /* every connection that waited goes on */
+    stop_workers(server); /* every connection that waited goes on */
+    answers_await(server);
     MHD_stop_daemon(server->daemon); /* closes the socket, joins the thread, frees the readers */
     while (server->feeds) {
         struct ntk_http_feed *feed = server->feeds;

@@ -4,7 +4,8 @@
  *
  * A text ends where its braces do, so a report may have a line, many, or a part of one. Reports
  * that were cut off, because their writer was killed, must not take the next one with them: a brace
- * that cannot stand where it does begins a new report, and so does a line that begins with {". /
+ * that cannot stand where it does begins a new report, and so does a line that begins with {".
+ */
 #include "shared/report/report_stream.h"
 
 #include <errno.h>

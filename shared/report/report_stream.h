@@ -11,8 +11,11 @@
  * Reports are lines, may be indented over many, or follow one another without a line break or in an
  * array. What is no report, is cut off, or longer than NTK_REPORT_READ_BYTES_MAX, is reported
  * once with its line and skipped; the next report is read as if nothing had happened. Blanks are
- * nothing. Owner: create / destroy; a snapshot that next() gave is the caller's
- * (ntk_snapshot_destroy()). Threads: one stream, one thread. /
+ * nothing.
+ *
+ * Owner:   create / destroy; a snapshot that next() gave is the caller's (ntk_snapshot_destroy()).
+ * Threads: one stream, one thread.
+ */
 #ifndef NTK_SHARED_REPORT_REPORT_STREAM_H
 #define NTK_SHARED_REPORT_REPORT_STREAM_H
 

@@ -30,7 +30,8 @@ void rounds_print(const struct rounds_subject *subject, const char *unit);
 /*
  * Of two shares of a target that at most 1 meets. "met" needs the median. "met (minimum only)" says
  * that only the best round meets the target. "within noise" is past it by less than 1.3, "missed"
- * by more. /
+ * by more.
+ */
 const char *rounds_verdict(double by_min, double by_median);
 /* Each prints one figure against a target (0: none) with a verdict, in the line that run.sh
  * collects. */

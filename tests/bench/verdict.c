@@ -3,7 +3,8 @@
  * verdict - prints one figure of a script as benches in C print theirs; lib.sh calls it.
  *
  * verdict NAME VALUE UNIT [most|least|exact TARGET], verdict NAME missing REASON. Exit code 1:
- * missed. /
+ * missed.
+ */
 #include <stdlib.h>
 #include <string.h>
 

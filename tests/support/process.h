@@ -29,7 +29,8 @@ pid_t test_start_program(const char *const *argv, const char *const *environment
 int test_stop_program(pid_t pid, int signal_number);
 /*
  * How long a test waits for a state before it calls the run broken: 120 s times $NTK_TEST_PATIENCE.
- * It never decides whether what is tested is fast enough. /
+ * It never decides whether what is tested is fast enough.
+ */
 uint64_t test_patience_ns(void);
 /* Polls until the condition is true: 1, or 0 when patience has run out. No test needs a bare
  * sleep. */

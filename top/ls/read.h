@@ -30,7 +30,8 @@ struct ntk_ls_read_options {
 /*
  * Fills a zeroed machine. -ENODEV: there is a tree without a device, or none of its devices has a
  * node; -ENOENT: there is no tree; -EACCES: nor one that this user may read; -ENOMEM; the machine
- * is then empty. /
+ * is then empty.
+ */
 int ntk_ls_read(const struct ntk_ls_read_options *options, struct ntk_ls_machine *out_machine,
                 struct ntk_err *err);
 

@@ -11,7 +11,9 @@ libraries=$(dirname "$(find "$tools/usr/lib" -path '*/slurm-wlm/auth_none.so' | 
 export LD_LIBRARY_PATH=$libraries:$(dirname "$libraries")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export SLURM_CONF=$scratch/slurm.conf NEURON_SOFT_INSTANCE=trn1.32xlarge
 unset NEURON_RT_VISIBLE_CORES CUDA_VISIBLE_DEVICES
-chmod 711 "$scratch" # jobs of another user start here
+open_to_others "$scratch" # jobs of another user start here
+cp -R "$NTK_SOURCE_DIR/agent/slurm" "$scratch/others"
+chmod -R a+rX "$scratch/others/slurm"
 
 # A node of the machine that is described there: 16 devices. The daemons take what the packages call slurmctld-wlm for one of
 # their own only by the names that an installation gives them.
@@ -59,7 +61,7 @@ export NEURON_HOOKS_DIR=$NEURON_HOOKS_DIR NEURON_SOFT_INSTANCE=$NEURON_SOFT_INST
 export NEURON_SLURM_FOLDER=$scratch/jobs NEURON_SLURM_NAMES=squeue
 END
 for script in prolog epilog task-prolog; do
-    printf '#!/bin/sh\n. "%s/settings"\nexec sh "%s/agent/slurm/neuron-slurm-%s"\n' "$scratch" "$NTK_SOURCE_DIR" $script >$script
+    printf '#!/bin/sh\n. "%s/settings"\nexec sh "%s/others/slurm/neuron-slurm-%s"\n' "$scratch" "$scratch" $script >$script
     chmod +x $script
 done
 

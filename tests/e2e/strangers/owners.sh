@@ -3,16 +3,19 @@
 # ranks, totals and captures, and no device is judged by a process that does not hold its cores. In a mount namespace of its
 # own, since folders of several users lie in /dev/shm.
 if [ -z "${NTK_OWNERS_APART:-}" ]; then
-    [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null || { echo "only root can be several users"; exit 77; }
+    [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null || { echo "skipped: only root can be several users"; exit 77; }
     NTK_OWNERS_APART=1 exec unshare -m --propagation private bash "$0"
 fi
-mount -t tmpfs -o mode=1777,size=2g tmpfs /dev/shm || exit 77
+mount -t tmpfs -o mode=1777,size=2g tmpfs /dev/shm || { echo "skipped: cannot mount a tmpfs"; exit 77; }
 . "$(dirname "$0")/../lib.sh"
 needs jq setpriv curl
-chmod 755 "$scratch"
+rank=$NTK_BIN_DIR/../tests/tests_e2e_world_rank
+open_to_others "$scratch"
+cp "$rank" "$NTK_BIN_DIR"
+export LD_LIBRARY_PATH=$NTK_LIB_DIR # of that copy
 export NEURON_RT_LOG_LEVEL=QUIET
 export -n NEURON_HOOKS_DIR # each user has a folder
-rank=$NTK_BIN_DIR/../tests/tests_e2e_world_rank
+rank=$NTK_BIN_DIR/${rank##*/}
 
 as() { # USER COMMAND...: in the background
     setpriv --reuid "$1" --regid "$1" --clear-groups env NEURON_RT_NUM_CORES=1 NEURON_PROCESS_TAG=job \

@@ -65,7 +65,8 @@ greps "stuck: process $lone is captured to kept/" agent.txt || fail "the agent d
 # An agent of root with the powers that the unit leaves it, and two users: each has a capture, which root owns.
 [ "$(id -u)" = 0 ] || exit 0
 mkdir -m 1777 "$memory/all"
-chmod 755 "$memory" "$scratch"
+chmod 755 "$memory"
+open_to_others "$scratch"
 for user in 65533 65534; do
     NEURON_HOOKS_DIR=$memory/all setpriv --reuid $user --regid $user --clear-groups env TMPDIR=/tmp \
         neuron-bench exec m.neff --duration 600s --cores 1 >"busy$user.txt" 2>&1 &

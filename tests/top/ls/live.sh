@@ -143,7 +143,8 @@ NEURON_SOFT_INSTANCE=trn2.3xlarge NEURON_RT_VIRTUAL_CORE_SIZE=1 \
     neuron-bench exec memcpy.neff --cores 3 --rate 20 --duration 60 >bench.out 2>&1 &
 bench=$!
 pids+=("$bench")
-wait_for listed
+# neuron-ls builds the machine that NEURON_SOFT_INSTANCE names when it is the first.
+NEURON_SOFT_INSTANCE=trn2.3xlarge wait_for listed
 NEURON_RT_VIRTUAL_CORE_SIZE=2 neuron-ls --json >lnc
 jq -e '.logical_neuroncore_config == 1 and .neuron_devices[0].nc_count == 8 and
     .neuron_devices[0].neuron_processes[0].neuroncore_ids == [3]' lnc >/dev/null || fail "$(cat lnc)"
