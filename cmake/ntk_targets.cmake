@@ -162,10 +162,11 @@ function(ntk_name_by_path out file)
 endfunction()
 
 # A cmocka test program of one file: ntk_test(test_err.c USES shared_base [SOURCES more.c]
-# [NEEDS program ...] [TIMEOUT seconds] [LABELS ...] [SERIAL]). NEEDS builds other targets first.
+# [NEEDS program ...] [LABELS ...] [SERIAL] [COST seconds]). NEEDS builds other targets first; a test with COST is among
+# the first that run, so that no long one is left alone at the end.
 # The test sees NTK_BIN_DIR, NTK_LIB_DIR, NTK_SOURCE_DIR in its environment.
 function(ntk_test file)
-    cmake_parse_arguments(ARG "SERIAL" "TIMEOUT" "SOURCES;USES;PACKAGES;NEEDS;LABELS" ${ARGN})
+    cmake_parse_arguments(ARG "SERIAL" "COST" "SOURCES;USES;PACKAGES;NEEDS;LABELS" ${ARGN})
     ntk_name_by_path(name ${file})
     ntk_missing(missing "${ARG_USES};${ARG_NEEDS}" "${ARG_PACKAGES};cmocka")
     if(missing)
@@ -185,7 +186,7 @@ endfunction()
 
 # A test that is a script: ntk_script_test(name SCRIPT file.sh [NEEDS ...] ...).
 function(ntk_script_test name)
-    cmake_parse_arguments(ARG "SERIAL" "TIMEOUT;SCRIPT" "NEEDS;LABELS;ARGS" ${ARGN})
+    cmake_parse_arguments(ARG "SERIAL" "COST;SCRIPT" "NEEDS;LABELS;ARGS" ${ARGN})
     ntk_missing(missing "${ARG_NEEDS}" "")
     if(missing)
         ntk_leave_out(${name} "${missing}")
@@ -204,8 +205,8 @@ macro(ntk_test_properties test_name)
     if(CMAKE_CROSSCOMPILING_EMULATOR)
         set_property(TEST ${test_name} APPEND PROPERTY ENVIRONMENT "NTK_EMULATED=1")
     endif()
-    if(ARG_TIMEOUT)
-        set_property(TEST ${test_name} PROPERTY TIMEOUT ${ARG_TIMEOUT})
+    if(ARG_COST)
+        set_property(TEST ${test_name} PROPERTY COST ${ARG_COST})
     endif()
     if(ARG_LABELS)
         set_property(TEST ${test_name} PROPERTY LABELS ${ARG_LABELS})
