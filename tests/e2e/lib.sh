@@ -68,13 +68,12 @@ needs() {
     for program in "$@"; do command -v "$program" >/dev/null || skip "$program is missing"; done
 }
 
-# needs_python MODULE...: $python is an interpreter that has them all; the distribution's has those of packages, another
-# one may come first in the path.
+# needs_python MODULE...: $python is an interpreter of the path that has them all.
 needs_python() {
     local IFS=,
-    for python in python3 /usr/bin/python3; do
+    while read -r python; do
         ! "$python" -c "import $*" 2>/dev/null || return 0
-    done
+    done < <(type -aP python3)
     skip "no Python with $*"
 }
 
