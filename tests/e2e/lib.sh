@@ -106,14 +106,24 @@ fail() {
 # greps GREP-ARGUMENT...: as grep -q behind a pipe, but it reads to the end, so that the writer does not fail.
 greps() { grep -c "$@" >/dev/null; }
 
+# pause SECONDS: as sleep, without a process: nothing ever comes out of this pipe.
+exec {silence}<> <(:)
+pause() { read -r -t "$1" -u "$silence" || true; }
+
 # Polls a command until it prints yes. When patience has run out the run is broken; it never decides whether something
-# is fast enough.
+# is fast enough. Between two looks it waits for as long as a look takes, so that those who wait leave processors to those who
+# work.
 patience=$((120 * ${NTK_TEST_PATIENCE:-1}))
 wait_for() {
-    local end=$((SECONDS + patience))
-    until [ "$("$@" 2>/dev/null || true)" = yes ]; do
+    local end=$((SECONDS + patience)) begun took
+    while :; do
+        begun=${EPOCHREALTIME/[.,]/}
+        [ "$("$@" 2>/dev/null || true)" != yes ] || return 0
         [ $SECONDS -lt $end ] || fail "waited $patience s in vain for: $*"
-        sleep 0.05
+        took=$((${EPOCHREALTIME/[.,]/} - begun + 1000000))
+        [ $took -gt 1050000 ] || took=1050000
+        [ $took -lt 3000000 ] || took=3000000
+        pause "$((took / 1000000 - 1)).${took: -6}"
     done
 }
 

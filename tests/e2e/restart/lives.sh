@@ -43,19 +43,18 @@ kill_agent() {
 # ---- what is said of it ----
 
 sql() { sqlite3 -readonly "$db" "$1"; }
-by_samples() {
+# What the database has: samples, totals of cores, the two views.
+by_rows() {
     sql 'SELECT (SELECT coalesce(sum(completed), 0) FROM execution_sample) +
-        (SELECT coalesce(sum(completed), 0) FROM unwatched)'
+        (SELECT coalesce(sum(completed), 0) FROM unwatched), (SELECT coalesce(sum(completed), 0) FROM core_total)'
 }
-by_totals() { sql 'SELECT coalesce(sum(completed), 0) FROM core_total'; }
-by_process_view() { sql 'SELECT sum(completed) FROM process_overview'; }
-by_core_view() { sql 'SELECT sum(completed) FROM core_overview'; }
+by_views() { sql 'SELECT (SELECT sum(completed) FROM process_overview), (SELECT sum(completed) FROM core_overview)'; }
 by_models() { sql 'SELECT sum(executions_total) FROM model'; }
 by_process_query() { neuron-monitor query processes --db "$db" --json | jq 'map(.completed) | add'; }
 by_execution_query() { neuron-monitor query executions --db "$db" --json | jq 'map(.completed) | add'; }
-# The values of the histograms of tables.
-values_of() {
-    python3 - "$db" "$@" <<'EOF'
+# The values in the histograms of samples, and of totals.
+by_latency() {
+    python3 - "$db" <<'EOF'
 import sqlite3, sys
 
 def varints(blob):
@@ -68,12 +67,11 @@ def varints(blob):
             value = shift = 0
 
 db = sqlite3.connect("file:%s?mode=ro" % sys.argv[1], uri=True)
-print(sum(sum(list(varints(blob[1:]))[3::2]) for table in sys.argv[2:]
+print("|".join(str(sum(sum(list(varints(blob[1:]))[3::2]) for table in tables
           for blob, in db.execute("SELECT latency_histogram FROM %s WHERE latency_histogram NOT NULL" % table)))
+          for tables in (("execution_sample", "unwatched"), ("core_total",))))
 EOF
 }
-by_latency() { values_of execution_sample unwatched; }
-by_total_latency() { values_of core_total; }
 by_reports() { completed_in_reports "${reports[@]}"; }
 by_page() {
     curl -sf "http://127.0.0.1:$(sed -n 's/.*serving metrics at port //p' agent.log)/metrics" |
@@ -82,9 +80,17 @@ by_page() {
 says() { [ "$("$1")" = "$2" ] && echo yes; }
 has_ended() { [ "$(sql 'SELECT count(*) FROM process WHERE ended_ns IS NOT NULL')" = 1 ] && echo yes; }
 wait_for_count() {
-    local by
-    for by in by_reports by_samples by_totals; do
-        wait_for says "$by" "$1"
+    wait_for says by_rows "$1|$1"
+    wait_for says by_reports "$1"
+}
+# expect WHEN COUNT BY...: each says the count, those of two figures twice.
+expect() {
+    local by said when=$1 count=$2
+    shift 2
+    for by in "$@"; do
+        said=$("$by")
+        case $by in by_rows | by_views | by_latency) [ "$said" = "$count|$count" ] ;; *) [ "$said" = "$count" ] ;; esac ||
+            fail "$case: $count executions ran, $when $by is $said"
     done
 }
 
@@ -96,28 +102,19 @@ begin_case() {
 # end_case COUNT [UNSEEN]: the agent is there, and the process has done so much, so many of them by a model that was
 # unloaded while no agent was there.
 end_case() {
-    local by said
     wait_for_count "$1"
     end_process
     wait_for has_ended
-    for by in by_process_view by_core_view by_process_query by_execution_query by_latency by_total_latency by_page; do
-        said=$("$by")
-        [ "$said" = "$1" ] || fail "$case: $1 executions ran, $by is $said"
-    done
-    [ "$(by_models)" = $(($1 - ${2:-0})) ] || fail "$case: $1 executions ran, by models $(by_models)"
+    expect "at the end" "$1" by_views by_process_query by_execution_query by_latency by_page
+    expect "at the end" $(($1 - ${2:-0})) by_models
     [ "$(sql 'SELECT count(*) FROM process')" = 1 ] || fail "$case: not one process"
     [ "$(sql "SELECT cores FROM process_overview")" = 2 ] || fail "$case: not the two cores of the machine"
     kill_agent
     # One that begins after all of it goes on from there.
     begin_agent
-    said=$(by_page)
-    [ "$said" = "$1" ] || fail "$case: $1 executions ran, the page of the next agent says $said"
+    expect "after it" "$1" by_page
     kill_agent
-    for by in by_samples by_totals by_process_view by_core_view by_latency by_total_latency by_reports; do
-        said=$("$by")
-        [ "$said" = "$1" ] || fail "$case: $1 executions ran, after the next agent $by is $said"
-    done
-    valid_reports "${reports[@]}"
+    expect "after it" "$1" by_rows by_views by_latency by_reports
 }
 
 begin_case watched
@@ -183,3 +180,5 @@ kill_agent
 tell 'run 3' close open 'run 3'
 begin_agent
 end_case 10 3
+
+valid_reports ./*.jsonl
