@@ -315,6 +315,10 @@ int ntk_program_create(const struct ntk_trace *trace, struct ntk_program **out_p
     for (size_t c = 0; c < trace->core_count && !f.failed; c++) {
         f.failed = fill_core(&f, c);
     }
+    if (!f.failed && trace->neff) {
+        f.failed = ntk_neff_positions_create(trace->neff, f.program->names, trace->core_count,
+                                             &f.program->positions);
+    }
     f.program->layers = f.layers.items;
     f.program->layer_count = f.layers.count;
     ntk_map_fini(&f.numbers);
@@ -338,6 +342,7 @@ void ntk_program_destroy(struct ntk_program *program)
         }
         free(program->facts[i]);
     }
+    ntk_neff_positions_destroy(program->positions);
     for (size_t c = 0; program->names && c < program->trace->core_count; c++) {
         ntk_neff_debug_destroy(program->names[c]);
     }

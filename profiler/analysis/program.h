@@ -18,7 +18,7 @@
 #include "profiler/analysis/moves.h"
 #include "profiler/trace/trace.h"
 #include "shared/base/err.h"
-#include "shared/formats/neff/neff_debug.h"
+#include "shared/formats/neff/neff_positions.h"
 
 enum ntk_wait_kind {
     NTK_WAIT_NONE,
@@ -78,6 +78,7 @@ struct ntk_program {
     struct ntk_slot_fact **facts;  /* [core * engines + engine][slot] */
     struct ntk_neff_debug **names; /* of each core; NULL: the NEFF has none, or damaged ones */
     struct ntk_err names_err;      /* text "": nothing of them is damaged */
+    struct ntk_neff_positions *positions; /* source lines, core by core; NULL: none are known */
 };
 
 /* 0 or -ENOMEM. */
@@ -89,6 +90,15 @@ ntk_program_fact(const struct ntk_program *program, size_t core,
                  const struct ntk_trace_instruction *instruction)
 {
     return &program->facts[core * NTK_NTFF_ENGINE_COUNT + instruction->engine][instruction->slot];
+}
+
+/* Where in the source an instruction comes from, see neff_positions.h; NULL: not known. */
+static inline const struct ntk_neff_position *
+ntk_program_position(const struct ntk_program *program, size_t core,
+                     const struct ntk_trace_instruction *instruction)
+{
+    return ntk_neff_position_get(program->positions, core, (enum ntk_isa_engine)instruction->engine,
+                                 ntk_program_fact(program, core, instruction)->compiler_pc);
 }
 
 /* The queue whose transfers change this semaphore; NULL when the NEFF does not say. */

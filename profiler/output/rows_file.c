@@ -449,6 +449,10 @@ int ntk_rows_warnings(const struct ntk_export *export, ntk_row_put *put, void *c
         ret = warn(CATEGORY_DAMAGED, ntk_buf_text_get(&text), put, ctx);
         ntk_buf_fini(&text);
     }
+    const struct ntk_neff_positions *positions = export->program->positions;
+    for (size_t i = 0; positions && i < positions->warnings.count && ret == 0; i++) {
+        ret = warn(CATEGORY_DAMAGED, *(char **)ntk_vec_at(&positions->warnings, i), put, ctx);
+    }
     uint64_t left_out = ret == 0 ? ntk_predecessors_left_out(export) : 0;
     if (left_out) {
         char text[160];

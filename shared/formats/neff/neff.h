@@ -393,7 +393,7 @@ struct ntk_neff_open_options {
     bool leave_constants;                   /* their bytes are not needed */
     bool leave_code;                        /* nor those of engines: code may be NULL */
     bool keep_inputs;                       /* members below inputs/ are needed */
-    bool keep_debug;                        /* the .dbg members are, see neff_debug.h */
+    bool keep_debug;                        /* so are those of neff_positions.h */
 };
 
 int ntk_neff_open_with(const void *bytes, size_t bytes_count,
@@ -432,6 +432,8 @@ int ntk_neff_digest(const void *bytes, size_t bytes_count, uint8_t out_digest[32
 const struct ntk_neff_member *ntk_neff_member_get(const struct ntk_neff *neff, const char *name);
 /* It holds names and places for people, and nothing else needs it. */
 bool ntk_neff_member_is_debug(const char *name);
+/* Of these, what the kernel tree is read from, see neff_kernel.h. */
+bool ntk_neff_member_is_kernel_tree(const char *name);
 /* NULL when there is none. */
 const struct ntk_neff_var *ntk_neff_var_by_id(const struct ntk_neff_subgraph *subgraph,
                                               uint32_t var_id);

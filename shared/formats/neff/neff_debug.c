@@ -1,32 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* neff_debug - the three levels read field by field: what is kept goes by what a member holds. */
-#include "shared/formats/neff/neff_debug.h"
+#include "shared/formats/neff/neff_debug_private.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "shared/base/buf.h"
 #include "shared/base/str.h"
-#include "shared/base/vec.h"
-#include "shared/formats/common/protobuf.h"
 
-#define ID_END (UINT64_C(1) << NTK_NEFF_DEBUG_ID_BITS)
 #define TEXT_BYTES_MAX ((size_t)4096) /* what is longer is cut */
 #define ENGINE_FILES 6                /* and transfers, which are no engine's program */
-
-enum { /* fields of a member and of its entries */
-       FIELD_ENTRY = 3,
-       FIELD_ASM_BIR_IDS = 3,
-       FIELD_ID = 1,
-       FIELD_TEXT = 2,
-       FIELD_PENGUIN_IDS = 3,
-       FIELD_PREDECESSORS = 4,
-       FIELD_ENFORCED = 5,
-       FIELD_KINDS = 9,
-       FIELD_ENFORCED_KINDS = 10,
-};
 
 static const char *const engine_files[ENGINE_FILES] = {
     [NTK_ISA_ENGINE_PE] = "PE",     [NTK_ISA_ENGINE_ACT] = "Activation",
@@ -34,33 +18,15 @@ static const char *const engine_files[ENGINE_FILES] = {
     [NTK_ISA_ENGINE_SP] = "SP",     [NTK_ISA_ENGINE_COUNT] = "DMA",
 };
 
-struct penguin {
-    uint64_t id;
-    size_t text_at;
-};
-
-struct reader {
-    struct ntk_neff_debug *debug;
-    struct ntk_vec instructions; /* struct ntk_neff_debug_instruction; name: 1 + place in texts */
-    struct ntk_vec predecessors; /* struct ntk_neff_predecessor */
-    struct ntk_vec penguins;     /* struct penguin */
-    struct ntk_buf texts;
-    uint64_t memory_left; /* all lists may take */
-    /* The member that is read. */
-    const struct ntk_neff_member *member;
-    struct ntk_vec slots;
-    size_t entry_count;
-    struct ntk_err *err;
-};
-
 /* Where in the member something lies that is not as it should be. */
-static int damaged(struct reader *r, const uint8_t *at, const char *what)
+int neff_debug_damaged(struct debug_reader *r, const uint8_t *at, const char *what)
 {
     return ntk_err_set(r->err, -EBADMSG, (uint64_t)(at - r->member->bytes), "%s: %s",
                        r->member->name, what);
 }
 
-static int add_text(struct reader *r, const struct ntk_protobuf_field *field, size_t *out_at)
+int neff_debug_add_text(struct debug_reader *r, const struct ntk_protobuf_field *field,
+                        size_t *out_at)
 {
     size_t bytes = field->bytes_count < TEXT_BYTES_MAX ? field->bytes_count : TEXT_BYTES_MAX;
     size_t room = bytes * 3 + 1; /* U+FFFD for each */
@@ -79,70 +45,104 @@ static int add_text(struct reader *r, const struct ntk_protobuf_field *field, si
 }
 
 /* The first number of a packed list that is an id; -ENOENT: the list is empty. */
-static int first_id(struct reader *r, const struct ntk_protobuf_field *list, uint64_t *out_id)
+int neff_debug_first_id(struct debug_reader *r, const struct ntk_protobuf_field *list,
+                        uint64_t *out_id)
 {
     size_t position = 0;
 
     if (!list->bytes_count) {
         return -ENOENT;
     }
-    if (!ntk_protobuf_next_packed(list, &position, out_id) || *out_id >= ID_END) {
-        return damaged(r, list->bytes, "an id is no number below 2^48");
+    if (!ntk_protobuf_next_packed(list, &position, out_id) || *out_id >= NEFF_DEBUG_ID_END) {
+        return neff_debug_damaged(r, list->bytes, "an id is no number below 2^48");
     }
     return 0;
 }
 
-/* The fields of an entry that are wanted, the last of each number. */
-#define FIELDS (FIELD_ENFORCED_KINDS + 1)
-static int read_fields(struct reader *r, const struct ntk_protobuf_field *entry,
-                       struct ntk_protobuf_field fields[FIELDS])
+bool neff_debug_is(const struct ntk_protobuf_field *field, const char *text)
 {
-    static const bool is_list[FIELDS] = {
+    return field->bytes_count == strlen(text) && memcmp(field->bytes, text, strlen(text)) == 0;
+}
+
+/* {1: key, 2: value}, both texts. */
+static int read_pair(struct debug_reader *r, const struct ntk_protobuf_field *pair,
+                     int (*take)(struct debug_reader *r, struct debug_pair pair, void *ctx),
+                     void *ctx)
+{
+    struct ntk_protobuf_field sides[2] = { { 0 }, { 0 } };
+    struct ntk_protobuf_field field;
+    size_t position = 0;
+
+    while (ntk_protobuf_next(pair->bytes, pair->bytes_count, &position, &field)) {
+        if (field.number >= 1 && field.number <= 2) {
+            sides[field.number - 1] = field;
+        }
+    }
+    if (position != pair->bytes_count || !sides[0].bytes || (sides[1].number && !sides[1].bytes)) {
+        return neff_debug_damaged(r, pair->bytes, "a pair of an entry is not a key with its value");
+    }
+    return take(r, (struct debug_pair){ &sides[0], &sides[1] }, ctx);
+}
+
+int neff_debug_fields(struct debug_reader *r, const struct ntk_protobuf_field *entry,
+                      struct ntk_protobuf_field fields[NEFF_DEBUG_FIELDS],
+                      int (*pair)(struct debug_reader *r, struct debug_pair pair, void *ctx),
+                      void *ctx)
+{
+    static const bool is_list[NEFF_DEBUG_FIELDS] = {
         [FIELD_TEXT] = true,     [FIELD_PENGUIN_IDS] = true, [FIELD_PREDECESSORS] = true,
         [FIELD_ENFORCED] = true, [FIELD_KINDS] = true,       [FIELD_ENFORCED_KINDS] = true
     };
     struct ntk_protobuf_field field;
     size_t position = 0;
+    int ret = 0;
 
-    memset(fields, 0, FIELDS * sizeof *fields);
-    while (ntk_protobuf_next(entry->bytes, entry->bytes_count, &position, &field)) {
-        if (field.number >= FIELDS) {
+    memset(fields, 0, NEFF_DEBUG_FIELDS * sizeof *fields);
+    while (ret == 0 && ntk_protobuf_next(entry->bytes, entry->bytes_count, &position, &field)) {
+        if (field.number >= NEFF_DEBUG_FIELDS) {
             continue;
         }
         if ((is_list[field.number] && !field.bytes) || (field.number == FIELD_ID && field.bytes)) {
-            return damaged(r, entry->bytes, "a field of an entry is of another type");
+            return neff_debug_damaged(r, entry->bytes, "a field of an entry is of another type");
+        }
+        if (field.number == FIELD_PAIR && field.bytes && pair) {
+            ret = read_pair(r, &field, pair, ctx);
         }
         fields[field.number] = field;
     }
-    if (position != entry->bytes_count) {
-        return damaged(r, entry->bytes + position, "an entry does not end with a whole field");
+    if (ret < 0) {
+        return ret;
     }
-    if (fields[FIELD_ID].value >= ID_END) {
-        return damaged(r, entry->bytes, "an id is no number below 2^48");
+    if (position != entry->bytes_count) {
+        return neff_debug_damaged(r, entry->bytes + position,
+                                  "an entry does not end with a whole field");
+    }
+    if (fields[FIELD_ID].value >= NEFF_DEBUG_ID_END) {
+        return neff_debug_damaged(r, entry->bytes, "an id is no number below 2^48");
     }
     return 0;
 }
 
 /* ---- the levels ---- */
 
-static int read_asm_entry(struct reader *r, const struct ntk_protobuf_field *entry)
+static int read_asm_entry(struct debug_reader *r, const struct ntk_protobuf_field *entry)
 {
-    struct ntk_protobuf_field fields[FIELDS];
+    struct ntk_protobuf_field fields[NEFF_DEBUG_FIELDS];
     uint64_t *slot = ntk_vec_add(&r->slots);
     uint64_t id = 0;
 
     if (!slot) {
         return ntk_err_no_memory(r->err);
     }
-    int ret = read_fields(r, entry, fields);
+    int ret = neff_debug_fields(r, entry, fields, NULL, NULL);
     if (ret == 0) {
-        ret = first_id(r, &fields[FIELD_ASM_BIR_IDS], &id);
+        ret = neff_debug_first_id(r, &fields[FIELD_ASM_BIR_IDS], &id);
         *slot = ret == 0 ? id + 1 : 0;
     }
     return ret == -ENOENT ? 0 : ret;
 }
 
-static int add_predecessors(struct reader *r, const struct ntk_protobuf_field *ids,
+static int add_predecessors(struct debug_reader *r, const struct ntk_protobuf_field *ids,
                             const struct ntk_protobuf_field *kinds)
 {
     size_t id_at = 0;
@@ -151,14 +151,16 @@ static int add_predecessors(struct reader *r, const struct ntk_protobuf_field *i
     while (id_at < ids->bytes_count) {
         struct ntk_neff_predecessor one = { 0 };
 
-        if (!ntk_protobuf_next_packed(ids, &id_at, &one.bir_id) || one.bir_id >= ID_END) {
-            return damaged(r, ids->bytes, "an id is no number below 2^48");
+        if (!ntk_protobuf_next_packed(ids, &id_at, &one.bir_id) ||
+            one.bir_id >= NEFF_DEBUG_ID_END) {
+            return neff_debug_damaged(r, ids->bytes, "an id is no number below 2^48");
         }
         if (kinds->bytes_count && !ntk_protobuf_next_packed(kinds, &kind_at, &one.kind)) {
-            return damaged(r, kinds->bytes, "predecessors and their kinds differ in number");
+            return neff_debug_damaged(r, kinds->bytes,
+                                      "predecessors and their kinds differ in number");
         }
         if (r->predecessors.count == NTK_NEFF_DEBUG_PREDECESSORS_MAX) {
-            return damaged(r, ids->bytes, "there are more than 67108864 predecessors");
+            return neff_debug_damaged(r, ids->bytes, "there are more than 67108864 predecessors");
         }
         if (ntk_vec_push(&r->predecessors, &one) < 0) {
             return ntk_err_no_memory(r->err);
@@ -166,7 +168,8 @@ static int add_predecessors(struct reader *r, const struct ntk_protobuf_field *i
     }
     return kind_at == kinds->bytes_count
                ? 0
-               : damaged(r, kinds->bytes, "predecessors and their kinds differ in number");
+               : neff_debug_damaged(r, kinds->bytes,
+                                    "predecessors and their kinds differ in number");
 }
 
 /* By id; what tells its kind first. */
@@ -182,7 +185,8 @@ static int compare_predecessors(const void *a, const void *b)
 }
 
 /* Both lists of an instruction name the same ones. */
-static void unite_predecessors(struct reader *r, struct ntk_neff_debug_instruction *instruction)
+static void unite_predecessors(struct debug_reader *r,
+                               struct ntk_neff_debug_instruction *instruction)
 {
     size_t count = r->predecessors.count - instruction->predecessor_first;
     size_t kept = 0;
@@ -202,10 +206,87 @@ static void unite_predecessors(struct reader *r, struct ntk_neff_debug_instructi
     r->predecessors.count = instruction->predecessor_first + kept;
 }
 
-static int read_backend_entry(struct reader *r, const struct ntk_protobuf_field *entry)
+/* What the pairs of an instruction tell of its place; numbers are decimal texts. */
+struct place {
+    bool has_file, has_line, has_kernel;
+    uint64_t file, line, kernel;
+};
+
+static int take_place(struct debug_reader *r, struct debug_pair pair, void *ctx)
 {
-    struct ntk_protobuf_field fields[FIELDS];
-    int ret = read_fields(r, entry, fields);
+    struct place *place = ctx;
+    struct {
+        const char *key;
+        bool *has;
+        uint64_t *to;
+    } wanted[] = { { "kernel_file", &place->has_file, &place->file },
+                   { "kernel_line", &place->has_line, &place->line },
+                   { "kernel_name", &place->has_kernel, &place->kernel } };
+
+    (void)r;
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        if (!neff_debug_is(pair.key, wanted[i].key)) {
+            continue;
+        }
+        *wanted[i].has = true;
+        *wanted[i].to = pair.value->bytes_count ? 0 : UINT64_MAX;
+        for (size_t k = 0; k < pair.value->bytes_count; k++) {
+            uint8_t digit = (uint8_t)(pair.value->bytes[k] - '0');
+            bool is_sound = digit <= 9 && *wanted[i].to <= UINT32_MAX;
+            *wanted[i].to = is_sound ? *wanted[i].to * 10 + digit : UINT64_MAX;
+        }
+    }
+    return 0;
+}
+
+/* The tables may come after the entries: finish_places() looks the numbers up. */
+static void keep_place(struct debug_reader *r, const struct place *place,
+                       struct ntk_neff_debug_instruction *to)
+{
+    bool is_number = place->has_file && place->has_line && place->file < UINT32_MAX &&
+                     place->line >= 1 && place->line <= UINT32_MAX;
+
+    if (is_number) {
+        to->file = (const char *)(uintptr_t)(place->file + 1);
+        to->line = (uint32_t)place->line;
+    } else if (place->has_file || place->has_line) {
+        r->debug->bad_position_count++;
+    }
+    if (place->has_kernel && place->kernel < UINT32_MAX) {
+        to->kernel = (const char *)(uintptr_t)(place->kernel + 1);
+    }
+}
+
+/* 1 + number in a table becomes the place of the text, which is 0 for none. */
+static const char *look_up(const struct ntk_vec *table, const char *number)
+{
+    uintptr_t index = (uintptr_t)number - 1;
+
+    return number && index < table->count
+               ? (const char *)(uintptr_t) * (size_t *)ntk_vec_at(table, index)
+               : NULL;
+}
+
+static void finish_places(struct debug_reader *r, size_t first)
+{
+    struct ntk_neff_debug_instruction *all = r->instructions.items;
+
+    for (size_t i = first; i < r->instructions.count; i++) {
+        bool has_file = all[i].file != NULL;
+        all[i].file = look_up(&r->files, all[i].file);
+        all[i].kernel = look_up(&r->kernels, all[i].kernel);
+        if (has_file && !all[i].file) {
+            all[i].line = 0;
+            r->debug->bad_position_count++;
+        }
+    }
+}
+
+static int read_backend_entry(struct debug_reader *r, const struct ntk_protobuf_field *entry)
+{
+    struct ntk_protobuf_field fields[NEFF_DEBUG_FIELDS];
+    struct place place = { 0 };
+    int ret = neff_debug_fields(r, entry, fields, take_place, &place);
 
     if (ret < 0) {
         return ret;
@@ -217,12 +298,13 @@ static int read_backend_entry(struct reader *r, const struct ntk_protobuf_field 
     }
     to->bir_id = fields[FIELD_ID].value;
     to->predecessor_first = r->predecessors.count;
-    ret = first_id(r, &fields[FIELD_PENGUIN_IDS], &to->penguin_id);
+    ret = neff_debug_first_id(r, &fields[FIELD_PENGUIN_IDS], &to->penguin_id);
     to->has_penguin = ret == 0;
     if (ret == 0 || ret == -ENOENT) {
-        ret = add_text(r, &fields[FIELD_TEXT], &text_at);
+        ret = neff_debug_add_text(r, &fields[FIELD_TEXT], &text_at);
     }
     to->name = (const char *)(uintptr_t)text_at; /* a place until all texts are there */
+    keep_place(r, &place, to);
     if (ret == 0) {
         ret = add_predecessors(r, &fields[FIELD_PREDECESSORS], &fields[FIELD_KINDS]);
     }
@@ -233,66 +315,103 @@ static int read_backend_entry(struct reader *r, const struct ntk_protobuf_field 
     return ret;
 }
 
-static int read_penguin_entry(struct reader *r, const struct ntk_protobuf_field *entry)
+static int read_penguin_entry(struct debug_reader *r, const struct ntk_protobuf_field *entry)
 {
-    struct ntk_protobuf_field fields[FIELDS];
-    int ret = read_fields(r, entry, fields);
+    struct ntk_protobuf_field fields[NEFF_DEBUG_FIELDS];
+    int ret = neff_debug_fields(r, entry, fields, NULL, NULL);
+    const struct ntk_protobuf_field *ids = &fields[FIELD_PENGUIN_IDS];
+    size_t position = 0;
 
-    if (ret < 0 || !fields[FIELD_TEXT].bytes_count) {
+    if (ret < 0) {
         return ret;
     }
-    struct penguin *to = ntk_vec_add(&r->penguins);
+    struct debug_penguin *to = ntk_vec_add(&r->penguins);
     if (!to) {
         return ntk_err_no_memory(r->err);
     }
     to->id = fields[FIELD_ID].value;
-    return add_text(r, &fields[FIELD_TEXT], &to->text_at);
+    to->hlo_first = r->hlo_ids.count;
+    while (position < ids->bytes_count) {
+        uint64_t id;
+        if (!ntk_protobuf_next_packed(ids, &position, &id) || id >= NEFF_DEBUG_ID_END) {
+            return neff_debug_damaged(r, ids->bytes, "an id is no number below 2^48");
+        }
+        if (ntk_vec_push(&r->hlo_ids, &id) < 0) {
+            return ntk_err_no_memory(r->err);
+        }
+    }
+    to->hlo_count = r->hlo_ids.count - to->hlo_first;
+    return fields[FIELD_TEXT].bytes_count
+               ? neff_debug_add_text(r, &fields[FIELD_TEXT], &to->text_at)
+               : 0;
 }
 
 /* Lists grow by doubling. */
-static bool is_too_large(const struct reader *r)
+static bool is_too_large(const struct debug_reader *r)
 {
     uint64_t bytes = r->instructions.count * sizeof(struct ntk_neff_debug_instruction) +
                      r->predecessors.count * sizeof(struct ntk_neff_predecessor) +
-                     r->penguins.count * sizeof(struct penguin) +
+                     r->penguins.count * sizeof(struct debug_penguin) +
+                     r->hlos.count * sizeof(struct ntk_neff_hlo) +
+                     r->frameworks.count * sizeof(struct ntk_neff_framework) +
+                     (r->hlo_ids.count + r->files.count + r->kernels.count) * sizeof(uint64_t) +
                      r->slots.count * sizeof(uint64_t) + r->texts.bytes_count;
 
     return bytes > r->memory_left / 2;
 }
 
-/* Every entry of a member. */
-static int read_member(struct reader *r, const struct ntk_neff_member *member,
-                       int (*read_entry)(struct reader *r, const struct ntk_protobuf_field *entry))
+/* A file or kernel of the member's tables. */
+static int add_to_table(struct debug_reader *r, const struct ntk_protobuf_field *field,
+                        struct ntk_vec *table)
+{
+    size_t at;
+
+    if (!field->bytes) {
+        return neff_debug_damaged(r, r->member->bytes, "a name of a table is no text");
+    }
+    int ret = neff_debug_add_text(r, field, &at);
+    return ret == 0 && ntk_vec_push(table, &at) < 0 ? ntk_err_no_memory(r->err) : ret;
+}
+
+int neff_debug_member(struct debug_reader *r, const struct ntk_neff_member *member,
+                      int (*read_entry)(struct debug_reader *r,
+                                        const struct ntk_protobuf_field *entry))
 {
     struct ntk_protobuf_field field;
+    size_t first = r->instructions.count;
     size_t position = 0;
     int ret = 0;
 
     r->member = member;
     r->entry_count = 0;
+    ntk_vec_clear(&r->files);
+    ntk_vec_clear(&r->kernels);
     if (!member->bytes) {
         return ntk_err_set(r->err, -EBADMSG, NTK_ERR_NO_OFFSET,
                            "%s does not fit into the memory that is free", member->name);
     }
     while (ret == 0 && ntk_protobuf_next(member->bytes, member->bytes_count, &position, &field)) {
-        if (field.number != FIELD_ENTRY) {
+        if (field.number == FIELD_FILE || field.number == FIELD_KERNEL) {
+            ret = add_to_table(r, &field, field.number == FIELD_FILE ? &r->files : &r->kernels);
+        } else if (field.number != FIELD_ENTRY) {
             continue;
+        } else if (!field.bytes) {
+            ret = neff_debug_damaged(r, member->bytes + position, "an entry is no message");
+        } else if (r->entry_count++ == NTK_NEFF_DEBUG_ENTRIES_MAX) {
+            ret = neff_debug_damaged(r, member->bytes + position,
+                                     "there are more than 16777216 entries");
+        } else {
+            ret = read_entry(r, &field);
         }
-        if (!field.bytes) {
-            return damaged(r, member->bytes + position, "an entry is no message");
-        }
-        if (r->entry_count++ == NTK_NEFF_DEBUG_ENTRIES_MAX) {
-            return damaged(r, member->bytes + position, "there are more than 16777216 entries");
-        }
-        ret = read_entry(r, &field);
         if (ret == 0 && is_too_large(r)) {
             ret = ntk_err_set(r->err, -ENOMEM, NTK_ERR_NO_OFFSET,
                               "%s exceeds " NTK_NEFF_MEMORY_TEXT, member->name);
         }
     }
     if (ret == 0 && position != member->bytes_count) {
-        ret = damaged(r, member->bytes + position, "it does not end with a whole field");
+        ret = neff_debug_damaged(r, member->bytes + position, "it does not end with a whole field");
     }
+    finish_places(r, first);
     return ret;
 }
 
@@ -308,7 +427,7 @@ static const struct ntk_neff_member *find(const struct ntk_neff *neff, const cha
     return ntk_neff_member_get(neff, name);
 }
 
-static int read_engine(struct reader *r, const struct ntk_neff *neff,
+static int read_engine(struct debug_reader *r, const struct ntk_neff *neff,
                        const struct ntk_neff_subgraph *subgraph, unsigned engine, bool *out_any)
 {
     const struct ntk_neff_member *backend =
@@ -316,14 +435,14 @@ static int read_engine(struct reader *r, const struct ntk_neff *neff,
     const struct ntk_neff_member *assembly =
         engine < NTK_ISA_ENGINE_COUNT ? find(neff, subgraph->folder, "asm", engine_files[engine])
                                       : NULL;
-    int ret = backend ? read_member(r, backend, read_backend_entry) : 0;
+    int ret = backend ? neff_debug_member(r, backend, read_backend_entry) : 0;
 
     if (ret < 0 || !assembly) {
         return ret;
     }
     *out_any = true;
     ntk_vec_init(&r->slots, sizeof(uint64_t));
-    ret = read_member(r, assembly, read_asm_entry);
+    ret = neff_debug_member(r, assembly, read_asm_entry);
     r->debug->slots[engine] = r->slots.items;
     r->debug->slot_counts[engine] = r->slots.count;
     size_t code_slots = subgraph->engines[engine].code_bytes / NTK_ISA_SLOT_BYTES;
@@ -352,8 +471,8 @@ static int compare_instructions(const void *a, const void *b)
 
 static int compare_penguins(const void *a, const void *b)
 {
-    const struct penguin *x = a;
-    const struct penguin *y = b;
+    const struct debug_penguin *x = a;
+    const struct debug_penguin *y = b;
 
     if (x->id != y->id) {
         return x->id < y->id ? -1 : 1;
@@ -361,10 +480,10 @@ static int compare_penguins(const void *a, const void *b)
     return x->text_at < y->text_at ? -1 : x->text_at > y->text_at;
 }
 
-static const char *penguin_text(const struct reader *r, uint64_t id)
+static const struct debug_penguin *find_penguin(const struct debug_reader *r, uint64_t id)
 {
-    struct penguin key = { .id = id };
-    const struct penguin *list = r->penguins.items;
+    struct debug_penguin key = { .id = id };
+    const struct debug_penguin *list = r->penguins.items;
     size_t low = 0;
     size_t high = r->penguins.count;
 
@@ -376,13 +495,27 @@ static const char *penguin_text(const struct reader *r, uint64_t id)
             high = middle;
         }
     }
-    return low < r->penguins.count && list[low].id == id
-               ? (const char *)r->texts.bytes + list[low].text_at
-               : NULL;
+    return low < r->penguins.count && list[low].id == id ? &list[low] : NULL;
+}
+
+/* Places become texts. */
+static void finish_texts(const struct debug_reader *r, struct ntk_neff_debug_instruction *one)
+{
+    const struct debug_penguin *penguin =
+        one->has_penguin ? find_penguin(r, one->penguin_id) : NULL;
+
+    one->name = neff_debug_text_of(r, one->name);
+    one->file = one->file ? neff_debug_text_of(r, one->file) : NULL;
+    one->kernel = one->kernel ? neff_debug_text_of(r, one->kernel) : NULL;
+    if (penguin) {
+        one->penguin_text = penguin->text_at ? neff_debug_text(r, penguin->text_at) : NULL;
+        one->hlo_first = penguin->hlo_first;
+        one->hlo_count = penguin->hlo_count;
+    }
 }
 
 /* Sorts, drops what shares an id with one before it, and turns places into texts. */
-static void finish(struct reader *r)
+static void finish(struct debug_reader *r)
 {
     struct ntk_neff_debug *debug = r->debug;
     size_t kept = 0;
@@ -390,18 +523,18 @@ static void finish(struct reader *r)
     ntk_vec_sort(&r->instructions, compare_instructions);
     ntk_vec_sort(&r->penguins, compare_penguins);
     debug->instructions = r->instructions.items;
-    /* Without texts, the first instruction was damaged, and there is nothing to finish. */
-    for (size_t i = 0; r->texts.bytes && i < r->instructions.count; i++) {
+    for (size_t i = 0; i < r->instructions.count; i++) {
         struct ntk_neff_debug_instruction one = debug->instructions[i];
         if (kept && debug->instructions[kept - 1].bir_id == one.bir_id) {
             continue;
         }
-        one.name = (const char *)r->texts.bytes + (uintptr_t)one.name;
-        one.penguin_text = one.has_penguin ? penguin_text(r, one.penguin_id) : NULL;
+        finish_texts(r, &one);
         debug->instructions[kept++] = one;
     }
     debug->instruction_count = kept;
     debug->predecessors = r->predecessors.items;
+    debug->hlo_ids = r->hlo_ids.items;
+    neff_debug_finish_hlo(r);
     debug->private_data = r->texts.bytes;
 }
 
@@ -417,15 +550,36 @@ static uint32_t number_of(const struct ntk_neff *neff, const struct ntk_neff_sub
     return 0;
 }
 
+/* Cores that share a graph have one member, that of the first. */
+static int read_shared_levels(struct debug_reader *r, const struct ntk_neff *neff)
+{
+    static const char penguin_name[] = "debug_info/debug_info_penguin.dbg_sg%06u";
+    uint32_t number = r->debug->subgraph;
+    char name[64];
+
+    snprintf(name, sizeof name, penguin_name, number);
+    if (!ntk_neff_member_get(neff, name)) {
+        number = 0;
+        snprintf(name, sizeof name, penguin_name, number);
+    }
+    const struct ntk_neff_member *penguin = ntk_neff_member_get(neff, name);
+    int ret = penguin ? neff_debug_member(r, penguin, read_penguin_entry) : 0;
+    return ret == 0 ? neff_debug_read_hlo(r, neff, number) : ret;
+}
+
 int ntk_neff_debug_create(const struct ntk_neff *neff, const struct ntk_neff_subgraph *subgraph,
                           struct ntk_neff_debug **out_debug, struct ntk_err *err)
 {
-    struct reader r = { .instructions = NTK_VEC_INIT(struct ntk_neff_debug_instruction),
-                        .predecessors = NTK_VEC_INIT(struct ntk_neff_predecessor),
-                        .penguins = NTK_VEC_INIT(struct penguin),
-                        .memory_left = ntk_neff_memory_left(neff),
-                        .err = err };
-    char name[64];
+    struct debug_reader r = { .instructions = NTK_VEC_INIT(struct ntk_neff_debug_instruction),
+                              .predecessors = NTK_VEC_INIT(struct ntk_neff_predecessor),
+                              .penguins = NTK_VEC_INIT(struct debug_penguin),
+                              .hlo_ids = NTK_VEC_INIT(uint64_t),
+                              .hlos = NTK_VEC_INIT(struct ntk_neff_hlo),
+                              .frameworks = NTK_VEC_INIT(struct ntk_neff_framework),
+                              .files = NTK_VEC_INIT(size_t),
+                              .kernels = NTK_VEC_INIT(size_t),
+                              .memory_left = ntk_neff_memory_left(neff),
+                              .err = err };
     bool is_any = false;
     int ret = 0;
 
@@ -434,20 +588,22 @@ int ntk_neff_debug_create(const struct ntk_neff *neff, const struct ntk_neff_sub
         return 0;
     }
     r.debug = calloc(1, sizeof *r.debug);
-    if (!r.debug) {
+    ntk_buf_put_u8(&r.texts, 0); /* place 0 is "" */
+    if (!r.debug || !ntk_buf_ok(&r.texts)) {
+        free(r.debug);
         return ntk_err_no_memory(err);
     }
     r.debug->subgraph = number_of(neff, subgraph);
     for (unsigned e = 0; e < ENGINE_FILES && ret == 0; e++) {
         ret = read_engine(&r, neff, subgraph, e, &is_any);
     }
-    snprintf(name, sizeof name, "debug_info/debug_info_penguin.dbg_sg%06u", r.debug->subgraph);
-    const struct ntk_neff_member *penguin = ntk_neff_member_get(neff, name);
-    if (ret == 0 && is_any && penguin) {
-        ret = read_member(&r, penguin, read_penguin_entry);
+    if (ret == 0 && is_any) {
+        ret = read_shared_levels(&r, neff);
     }
     finish(&r);
     ntk_vec_fini(&r.penguins);
+    ntk_vec_fini(&r.files);
+    ntk_vec_fini(&r.kernels);
     if (ret < 0 || !is_any) {
         ntk_neff_debug_destroy(r.debug);
         r.debug = NULL;
@@ -468,6 +624,9 @@ void ntk_neff_debug_destroy(struct ntk_neff_debug *debug)
     }
     free(debug->instructions);
     free(debug->predecessors);
+    free(debug->hlo_ids);
+    free(debug->hlos);
+    free(debug->frameworks);
     free(debug->private_data);
     free(debug);
 }

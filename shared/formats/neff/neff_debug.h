@@ -1,25 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * neff_debug - the names that a compiler gave to instructions: the `.dbg` members of a NEFF.
+ * neff_debug - what a compiler tells of instructions, their names and source lines: the `.dbg`
+ * members of a NEFF. neff_positions.h joins the lines with the kernel tree.
  *
- * Each of them is one protobuf message (docs/formats/neff.md). Three levels lead from a slot of an
+ * Each of them is one protobuf message (docs/formats/neff.md). Levels lead from a slot of an
  * engine's program to what the user wrote:
  *
  *   sgNN/debug_info_asm_<Eng>.dbg         one entry per slot, in order: ids of the next level
  *   sgNN/debug_info_backend_<Eng>.dbg     instructions of the back end (BIR), also <Eng> DMA
  *   debug_info/debug_info_penguin.dbg_sgNNNNNN   instructions of the middle end (Penguin)
+ *   debug_info/debug_info_hlo.dbg_sgNNNNNN       operations of XLA, and their source lines
+ *   debug_info/debug_info_pttf.dbg_sgNNNNNN      names of the framework
  *
  *   member   field  content
  *   asm      3      repeated entry { 3 packed BIR ids }
  *   backend  3      repeated entry { 1 BIR id, 2 name, 3 packed Penguin ids,
  *                                    4 packed ids of predecessors, 9 packed kinds of these,
- *                                    5 packed ids of those that a semaphore enforces, 10 kinds }
- *   penguin  3      repeated entry { 1 Penguin id, 2 text "float32<128 x 512> $12[i_q_0]" }
+ *                                    5 packed ids of those that a semaphore enforces, 10 kinds,
+ *                                    7 repeated { 1 key, 2 value } }; keys kernel_file and
+ *                                    kernel_name count in the tables, kernel_line counts from 1
+ *            5, 7   repeated texts: the tables of files and of kernels, of this member alone
+ *   penguin  3      repeated entry { 1 Penguin id, 2 text "float32<128 x 512> $12[i_q_0]",
+ *                                    3 packed HLO ids }
+ *   hlo      3      repeated entry { 1 HLO id, 2 text "%op0 = dot(%x, %y)", 3 packed framework
+ *                                    ids, 7 pairs op_type, source_file, source_line, 8 frame }
+ *   pttf     3      repeated entry { 1 framework id, 2 text }
+ *
+ * A subgraph without the members of its number has those of number 0: cores that share a graph.
  *
  * All other fields are skipped. Lists of kinds may be missing. Ids are below 2^48. What refers to
  * nothing, to itself or in circles is kept as it stands: nothing here follows predecessors.
  *
- * Errors:  -EBADMSG a member is damaged, with its name and offset; -ENOMEM.
+ * Errors:  -EBADMSG a member is damaged, with its name and offset; -ENOMEM. Damaged members of
+ *          XLA and of the framework only take these two away: hlo_err.
  * Owner:   ntk_neff_debug_create() allocates, ntk_neff_debug_destroy() frees; texts are its own.
  * Threads: immutable after its creation.
  */
@@ -50,6 +63,26 @@ struct ntk_neff_debug_instruction {
     const char *penguin_text; /* NULL: none */
     size_t predecessor_first; /* in debug->predecessors; each id once, in order of ids */
     size_t predecessor_count;
+    const char *file;            /* of the source; NULL: none */
+    uint32_t line;               /* from 1; 0: none */
+    const char *kernel;          /* "__main__.attention"; NULL: none */
+    size_t hlo_first, hlo_count; /* in debug->hlo_ids */
+};
+
+struct ntk_neff_hlo { /* an operation of XLA */
+    uint64_t id;
+    const char *text;    /* "%op0 = dot(%x, %y)"; of a computation its bare name */
+    const char *op_type; /* "" for none; and so of the file */
+    const char *file;
+    uint32_t line;  /* 0: none */
+    uint32_t frame; /* from 1, in the frames of neff_positions.h; 0: none */
+    bool has_framework;
+    uint64_t framework_id; /* the first */
+};
+
+struct ntk_neff_framework {
+    uint64_t id;
+    const char *text; /* "LlamaDecoderLayer[0]_dot.4" */
 };
 
 struct ntk_neff_debug {
@@ -59,6 +92,13 @@ struct ntk_neff_debug {
     struct ntk_neff_predecessor *predecessors;
     size_t slot_counts[NTK_ISA_ENGINE_COUNT];
     uint64_t *slots[NTK_ISA_ENGINE_COUNT]; /* 1 + the first BIR id of each; 0: none */
+    uint64_t *hlo_ids;
+    size_t hlo_count;
+    struct ntk_neff_hlo *hlos; /* in order of ids, each once */
+    size_t framework_count;
+    struct ntk_neff_framework *frameworks; /* in order of ids, each once */
+    struct ntk_err hlo_err;                /* text "": nothing of both members is damaged */
+    size_t bad_position_count;             /* of instructions: a line or file that is not there */
     void *private_data;
 };
 
@@ -73,6 +113,9 @@ bool ntk_neff_debug_bir_id(const struct ntk_neff_debug *debug, enum ntk_isa_engi
 /* NULL: no member describes it. */
 const struct ntk_neff_debug_instruction *ntk_neff_debug_find(const struct ntk_neff_debug *debug,
                                                              uint64_t bir_id);
+const struct ntk_neff_hlo *ntk_neff_debug_hlo(const struct ntk_neff_debug *debug, uint64_t hlo_id);
+/* The name of the framework; NULL: none. */
+const char *ntk_neff_debug_framework(const struct ntk_neff_debug *debug, uint64_t framework_id);
 /* "FLOW_DEPENDENCE"; NULL for a kind that nobody knows. */
 const char *ntk_neff_predecessor_kind_name(uint64_t kind);
 

@@ -16,13 +16,19 @@ const struct ntk_neff_member *ntk_neff_member_get(const struct ntk_neff *neff, c
     return ntk_map_get(&data->members, name);
 }
 
+bool ntk_neff_member_is_kernel_tree(const char *name)
+{
+    return strcmp(ntk_str_base_name(name), "kernel_debug_info.json") == 0 ||
+           ntk_str_ends_with(name, ".debuginfo.json");
+}
+
 bool ntk_neff_member_is_debug(const char *name)
 {
     const char *base = ntk_str_base_name(name);
 
     return ntk_str_starts_with(name, "debug_info/") || ntk_str_starts_with(base, "debug_info") ||
            ntk_str_ends_with(base, ".dbg") || ntk_str_ends_with(base, ".asm") ||
-           strcmp(base, "kernel_debug_info.json") == 0;
+           ntk_neff_member_is_kernel_tree(name);
 }
 
 const struct ntk_neff_var *ntk_neff_var_by_id(const struct ntk_neff_subgraph *subgraph,

@@ -231,7 +231,8 @@ static int walk_wanted(struct look *look, bool *out_any)
         const struct ntk_neff_member *member = &neff->members[i];
 
         if (!look->wanted[i] || look->walked[i] || !member->bytes || member->is_landed ||
-            !ntk_str_ends_with(member->name, ".json")) {
+            !ntk_str_ends_with(member->name, ".json") ||
+            ntk_neff_member_is_kernel_tree(member->name)) {
             continue;
         }
         look->walked[i] = true;
@@ -287,9 +288,10 @@ static int fetch(struct look *look)
     return ret;
 }
 
-static bool is_dbg(const char *name)
+static bool is_position(const char *name)
 {
-    return ntk_neff_member_is_debug(name) && strstr(name, ".dbg");
+    return (ntk_neff_member_is_debug(name) && strstr(name, ".dbg")) ||
+           ntk_neff_member_is_kernel_tree(name);
 }
 
 static int fetch_named(struct look *look)
@@ -310,7 +312,7 @@ static int fetch_named(struct look *look)
 
         if (look->options->keep_inputs && ntk_str_starts_with(name, "inputs/")) {
             look->wanted[i] = WANT_PAYLOAD;
-        } else if (look->options->keep_debug && is_dbg(name)) {
+        } else if (look->options->keep_debug && is_position(name)) {
             look->wanted[i] = WANT_CONTENT;
         }
     }

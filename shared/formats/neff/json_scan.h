@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * json_scan - walks over JSON without keeping it: for members of many million values, of which few
+ * are wanted.
+ *
+ *   for (bool first = true; ntk_json_scan_key(&scan, &first, &key);) {
+ *       if (strcmp(key.bytes, "line") == 0) { ntk_json_scan_u32(&scan, &line); }
+ *       else { ntk_json_scan_skip(&scan); }
+ *   }
+ *
+ * The first error sticks: afterwards every call does nothing and returns false, so a caller checks
+ * scan.error once at the end.
+ *
+ * Owner:   borrows the bytes, which must outlive it.
+ * Threads: one scan, one thread.
+ */
+#ifndef NTK_SHARED_FORMATS_NEFF_JSON_SCAN_H
+#define NTK_SHARED_FORMATS_NEFF_JSON_SCAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/base/buf.h"
+
+/* Levels of objects and arrays; what is deeper is an error. */
+#define NTK_JSON_SCAN_DEPTH_MAX 256
+
+struct ntk_json_scan {
+    const uint8_t *bytes;
+    size_t count;
+    size_t position;
+    int depth;
+    const char *error; /* NULL: none so far; found at error_position */
+    size_t error_position;
+};
+
+/* Records an error of the caller at the current place; returns false. */
+bool ntk_json_scan_fail(struct ntk_json_scan *scan, const char *what);
+
+/* True when the next value begins with that: '{', '[', '"'. Takes nothing. */
+bool ntk_json_scan_is(struct ntk_json_scan *scan, char begin);
+/* Steps into the object, true at each key, false after its end. *first is true before the first. */
+bool ntk_json_scan_key(struct ntk_json_scan *scan, bool *first, struct ntk_buf *out_key);
+/* The same of an array, whose next item follows. */
+bool ntk_json_scan_item(struct ntk_json_scan *scan, bool *first);
+/* A text; out_text is replaced. */
+bool ntk_json_scan_text(struct ntk_json_scan *scan, struct ntk_buf *out_text);
+/* The bytes of a text, number, true, false or null, without quotes. */
+bool ntk_json_scan_scalar(struct ntk_json_scan *scan, struct ntk_buf *out_text);
+/* An integer from 0; what is larger or another value is an error. */
+bool ntk_json_scan_u64(struct ntk_json_scan *scan, uint64_t max, uint64_t *out_value);
+/* Any value. */
+bool ntk_json_scan_skip(struct ntk_json_scan *scan);
+/* Only blanks follow. */
+bool ntk_json_scan_end(struct ntk_json_scan *scan);
+
+#endif

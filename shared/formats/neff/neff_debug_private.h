@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* neff_debug_private - what the files of neff_debug share: one reading of all debug members. */
+#ifndef NTK_SHARED_FORMATS_NEFF_NEFF_DEBUG_PRIVATE_H
+#define NTK_SHARED_FORMATS_NEFF_NEFF_DEBUG_PRIVATE_H
+
+#include "shared/base/buf.h"
+#include "shared/base/vec.h"
+#include "shared/formats/common/protobuf.h"
+#include "shared/formats/neff/neff_debug.h"
+
+#define NEFF_DEBUG_ID_END (UINT64_C(1) << NTK_NEFF_DEBUG_ID_BITS)
+
+/* Fields of a member and of its entries. */
+enum {
+    FIELD_ENTRY = 3,
+    FIELD_FILE = 5,
+    FIELD_KERNEL = 7,
+    FIELD_ASM_BIR_IDS = 3,
+    FIELD_ID = 1,
+    FIELD_TEXT = 2,
+    FIELD_PENGUIN_IDS = 3, /* of a back-end entry; of a middle-end one HLO ids */
+    FIELD_PREDECESSORS = 4,
+    FIELD_ENFORCED = 5,
+    FIELD_PAIR = 7, /* {1: key, 2: value}, repeated */
+    FIELD_FRAME = 8,
+    FIELD_KINDS = 9,
+    FIELD_ENFORCED_KINDS = 10,
+};
+#define NEFF_DEBUG_FIELDS (FIELD_ENFORCED_KINDS + 1)
+
+/* Texts are places in texts until all of them are there; 0 is "". */
+struct debug_penguin {
+    uint64_t id;
+    size_t text_at;
+    size_t hlo_first, hlo_count;
+};
+
+struct debug_pair {
+    const struct ntk_protobuf_field *key, *value;
+};
+
+struct debug_reader {
+    struct ntk_neff_debug *debug;
+    struct ntk_vec instructions; /* struct ntk_neff_debug_instruction; name: 1 + place in texts */
+    struct ntk_vec predecessors; /* struct ntk_neff_predecessor */
+    struct ntk_vec penguins;     /* struct debug_penguin */
+    struct ntk_vec hlo_ids;      /* uint64_t */
+    struct ntk_vec hlos;         /* struct ntk_neff_hlo */
+    struct ntk_vec frameworks;   /* struct ntk_neff_framework */
+    struct ntk_buf texts;
+    uint64_t memory_left; /* all lists may take */
+    /* The member that is read. */
+    const struct ntk_neff_member *member;
+    struct ntk_vec slots;
+    struct ntk_vec files, kernels; /* size_t, places in texts */
+    size_t entry_count;
+    struct ntk_err *err;
+};
+
+int neff_debug_damaged(struct debug_reader *r, const uint8_t *at, const char *what);
+int neff_debug_add_text(struct debug_reader *r, const struct ntk_protobuf_field *field,
+                        size_t *out_at);
+/* The first number of a packed list that is an id; -ENOENT: the list is empty. */
+int neff_debug_first_id(struct debug_reader *r, const struct ntk_protobuf_field *list,
+                        uint64_t *out_id);
+/* The fields of an entry that are wanted, the last of each number; calls pair for each FIELD_PAIR. */
+int neff_debug_fields(struct debug_reader *r, const struct ntk_protobuf_field *entry,
+                      struct ntk_protobuf_field fields[NEFF_DEBUG_FIELDS],
+                      int (*pair)(struct debug_reader *r, struct debug_pair pair, void *ctx),
+                      void *ctx);
+/* Every entry of a member, and its tables of files and kernels. */
+int neff_debug_member(struct debug_reader *r, const struct ntk_neff_member *member,
+                      int (*read_entry)(struct debug_reader *r,
+                                        const struct ntk_protobuf_field *entry));
+static inline const char *neff_debug_text(const struct debug_reader *r, size_t at)
+{
+    return (const char *)r->texts.bytes + at;
+}
+/* The text of a place that a pointer holds until all texts are there. */
+static inline const char *neff_debug_text_of(const struct debug_reader *r, const char *place)
+{
+    return neff_debug_text(r, (uintptr_t)place);
+}
+bool neff_debug_is(const struct ntk_protobuf_field *field, const char *text);
+
+/* neff_debug_hlo.c: number is that of the members. */
+int neff_debug_read_hlo(struct debug_reader *r, const struct ntk_neff *neff, uint32_t number);
+void neff_debug_finish_hlo(struct debug_reader *r);
+
+#endif

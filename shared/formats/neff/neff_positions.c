@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: MIT */
+/* neff_positions - slot, back-end instruction, kernel instruction: the join. */
+#include "shared/formats/neff/neff_positions.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A kernel instruction by what names of the back end begin with. */
+struct stem {
+    uint64_t penguin_id, number;
+    uint32_t file; /* of the tree */
+    uint32_t tree;
+    uint32_t instruction; /* index */
+};
+
+struct joiner {
+    struct ntk_neff_positions *positions;
+    size_t stem_count;
+    struct stem *stems; /* in order of Penguin id, number, and of the files */
+    bool *is_chosen;    /* of each tree: it is the one of its file that this core runs */
+    size_t *hits;       /* of each tree: names of this core that it has */
+    const char *file;   /* the last one, and its number: most slots have the one before */
+    uint32_t file_number;
+};
+
+static int warn(void *ctx, const char *text)
+{
+    struct ntk_neff_positions *positions = ctx;
+    char *copy = strdup(text);
+
+    if (!copy || ntk_vec_push(&positions->warnings, &copy) < 0) {
+        free(copy);
+        return -ENOMEM;
+    }
+    return 0;
+}
+
+static const struct ntk_neff_kernel_tree *tree_of(const struct ntk_neff_kernel *kernel,
+                                                  uint32_t index)
+{
+    return (const struct ntk_neff_kernel_tree *)kernel->trees.items + index;
+}
+
+static int compare_stems(const void *a, const void *b)
+{
+    const struct stem *x = a;
+    const struct stem *y = b;
+
+    if (x->penguin_id != y->penguin_id) {
+        return x->penguin_id < y->penguin_id ? -1 : 1;
+    }
+    if (x->number != y->number) {
+        return x->number < y->number ? -1 : 1;
+    }
+    return x->instruction < y->instruction ? -1 : x->instruction > y->instruction;
+}
+
+static bool is_same_stem(const struct stem *a, const struct stem *b)
+{
+    return a->penguin_id == b->penguin_id && a->number == b->number;
+}
+
+/* Of two files the first one tells; of one file, every entry may be of another core. */
+static int index_stems(struct joiner *j)
+{
+    const struct ntk_neff_kernel *kernel = &j->positions->kernel;
+    const struct ntk_neff_kernel_instruction *all = kernel->instructions.items;
+    size_t twice = 0;
+    char text[160];
+
+    j->stems = calloc(kernel->instructions.count + 1, sizeof *j->stems);
+    j->is_chosen = calloc(kernel->trees.count + 1, sizeof *j->is_chosen);
+    j->hits = calloc(kernel->trees.count + 1, sizeof *j->hits);
+    if (!j->stems || !j->is_chosen || !j->hits) {
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < kernel->instructions.count; i++) {
+        if (all[i].number != UINT64_MAX) {
+            const struct ntk_neff_kernel_tree *tree = tree_of(kernel, all[i].tree);
+            j->stems[j->stem_count++] = (struct stem){ tree->penguin_id, all[i].number, tree->file,
+                                                       all[i].tree, (uint32_t)i };
+        }
+    }
+    qsort(j->stems, j->stem_count, sizeof *j->stems, compare_stems);
+    for (size_t i = 1; i < j->stem_count; i++) {
+        twice += is_same_stem(&j->stems[i - 1], &j->stems[i]) &&
+                 j->stems[i - 1].file != j->stems[i].file;
+    }
+    if (!twice) {
+        return 0;
+    }
+    snprintf(text, sizeof text, "%zu kernel instructions are named in two files; the first is used",
+             twice);
+    return warn(j->positions, text);
+}
+
+/* The first of those that an instruction of the back end may be; NULL: none. */
+static const struct stem *find_stems(const struct joiner *j,
+                                     const struct ntk_neff_debug_instruction *instruction)
+{
+    struct stem key = { .penguin_id = instruction->penguin_id };
+    size_t low = 0;
+    size_t high = j->stem_count;
+
+    if (!instruction->has_penguin || !high ||
+        !ntk_neff_kernel_number(instruction->name, &key.number)) {
+        return NULL;
+    }
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (compare_stems(&j->stems[middle], &key) < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < j->stem_count && is_same_stem(&j->stems[low], &key) ? &j->stems[low] : NULL;
+}
+
+#define EACH_STEM(j, first, name)           \
+    for (const struct stem *name = (first); \
+         name && name < (j)->stems + (j)->stem_count && is_same_stem(name, first); name++)
+
+/* Of the entries of a file the one that has most names of this core; of equals the one of its
+ * number, else the first. */
+static void choose_trees(struct joiner *j, const struct ntk_neff_debug *debug, size_t core)
+{
+    const struct ntk_neff_kernel *kernel = &j->positions->kernel;
+    size_t count = kernel->trees.count;
+
+    memset(j->hits, 0, count * sizeof *j->hits);
+    memset(j->is_chosen, 0, count * sizeof *j->is_chosen);
+    for (size_t i = 0; i < debug->instruction_count; i++) {
+        const struct stem *first = find_stems(j, &debug->instructions[i]);
+        EACH_STEM(j, first, stem)
+        {
+            j->hits[stem->tree]++;
+        }
+    }
+    for (size_t first = 0, next; first < count; first = next) {
+        size_t best = first;
+        for (next = first; next < count && tree_of(kernel, (uint32_t)next)->file ==
+                                               tree_of(kernel, (uint32_t)first)->file;
+             next++) {
+            bool is_own = next - first == debug->subgraph;
+            best = j->hits[next] > j->hits[best] || (is_own && j->hits[next] == j->hits[best])
+                       ? next
+                       : best;
+        }
+        j->is_chosen[best] = true;
+        if (j->hits[best] && j->positions->tree_cores[best] == NTK_NEFF_POSITION_CORE_NONE) {
+            j->positions->tree_cores[best] = (uint32_t)core;
+        }
+    }
+}
+
+static int file_number(struct joiner *j, const char *file, uint32_t *out)
+{
+    struct ntk_map *files = &j->positions->files;
+
+    if (file != j->file) {
+        uintptr_t number = (uintptr_t)ntk_map_get(files, file);
+        if (!number) {
+            number = files->count + 1;
+            if (ntk_map_put(files, file, (void *)number) < 0) {
+                return -ENOMEM;
+            }
+        }
+        j->file = file;
+        j->file_number = (uint32_t)number;
+    }
+    *out = j->file_number;
+    return 0;
+}
+
+static bool is_other_line(const struct ntk_neff_positions *positions,
+                          const struct ntk_neff_position *at)
+{
+    const struct ntk_neff_kernel_instruction *instruction =
+        ntk_neff_position_instruction(positions, at);
+    const struct ntk_neff_function *function = ntk_neff_position_function(positions, instruction);
+
+    return at->file && instruction && instruction->line &&
+           (instruction->line != at->line || !function ||
+            strcmp(function->file, ntk_neff_position_file(positions, at)) != 0);
+}
+
+static int join_slot(struct joiner *j, const struct ntk_neff_debug_instruction *instruction,
+                     struct ntk_neff_position *to)
+{
+    struct ntk_neff_positions *positions = j->positions;
+    const struct stem *first = find_stems(j, instruction);
+    int ret = instruction->file ? file_number(j, instruction->file, &to->file) : 0;
+
+    if (ret < 0) {
+        return ret;
+    }
+    to->line = to->file ? instruction->line : 0;
+    EACH_STEM(j, first, stem)
+    {
+        if (j->is_chosen[stem->tree]) {
+            to->instruction = stem->instruction + 1;
+            break;
+        }
+    }
+    positions->line_count += to->file != 0;
+    positions->kernel_count += to->instruction != 0;
+    positions->differing_count += is_other_line(positions, to);
+    return 0;
+}
+
+static int join_core(struct joiner *j, const struct ntk_neff_debug *debug, size_t core)
+{
+    struct ntk_neff_core_positions *to = &j->positions->cores[core];
+
+    choose_trees(j, debug, core);
+    for (unsigned e = 0; e < NTK_ISA_ENGINE_COUNT; e++) {
+        to->slots[e] = calloc(debug->slot_counts[e] + 1, sizeof *to->slots[e]);
+        if (!to->slots[e]) {
+            return -ENOMEM;
+        }
+        to->slot_counts[e] = debug->slot_counts[e];
+        for (size_t s = 0; s < debug->slot_counts[e]; s++) {
+            uint64_t id;
+            const struct ntk_neff_debug_instruction *instruction =
+                ntk_neff_debug_bir_id(debug, (enum ntk_isa_engine)e, s, &id)
+                    ? ntk_neff_debug_find(debug, id)
+                    : NULL;
+            int ret = instruction ? join_slot(j, instruction, &to->slots[e][s]) : 0;
+            if (ret < 0) {
+                return ret;
+            }
+        }
+    }
+    return 0;
+}
+
+static int join(struct joiner *j, struct ntk_neff_debug *const *debugs)
+{
+    struct ntk_neff_positions *positions = j->positions;
+    size_t bad_count = 0;
+    char text[160];
+    int ret = index_stems(j);
+
+    for (size_t c = 0; c < positions->core_count && ret == 0; c++) {
+        if (debugs[c]) {
+            ret = join_core(j, debugs[c], c);
+            bad_count += debugs[c]->bad_position_count;
+            if (ret == 0 && debugs[c]->hlo_err.text[0]) {
+                ret = warn(positions, ntk_err_format(&debugs[c]->hlo_err, text, sizeof text));
+            }
+        }
+    }
+    if (ret == 0 && bad_count) {
+        snprintf(text, sizeof text, "%zu instructions name a file or line that does not exist",
+                 bad_count);
+        ret = warn(positions, text);
+    }
+    if (ret == 0 && positions->differing_count) {
+        snprintf(text, sizeof text,
+                 "the kernel tree and the back end name different lines of %zu slots; sums use the "
+                 "back end's",
+                 positions->differing_count);
+        ret = warn(positions, text);
+    }
+    free(j->stems);
+    free(j->is_chosen);
+    free(j->hits);
+    return ret;
+}
+
+int ntk_neff_positions_create(const struct ntk_neff *neff, struct ntk_neff_debug *const *debugs,
+                              size_t core_count, struct ntk_neff_positions **out_positions)
+{
+    struct ntk_neff_positions *positions = calloc(1, sizeof *positions);
+    struct joiner j = { .positions = positions };
+    uint64_t memory = ntk_neff_memory_left(neff);
+    struct ntk_err err = { 0 };
+    char text[NTK_ERR_TEXT_BYTES];
+
+    if (!positions) {
+        return -ENOMEM;
+    }
+    positions->core_count = core_count;
+    positions->cores = calloc(core_count + 1, sizeof *positions->cores);
+    ntk_vec_init(&positions->warnings, sizeof(char *));
+    int ret = positions->cores
+                  ? ntk_neff_kernel_read(neff, memory / 2, warn, positions, &positions->kernel)
+                  : -ENOMEM;
+    if (ret == 0) {
+        ret = ntk_neff_frames_read(neff, memory / 4, &positions->frames, &err);
+        ret = ret == -EBADMSG ? warn(positions, ntk_err_format(&err, text, sizeof text)) : ret;
+    }
+    if (ret == 0) {
+        positions->tree_cores =
+            malloc((positions->kernel.trees.count + 1) * sizeof *positions->tree_cores);
+        ret = positions->tree_cores ? 0 : -ENOMEM;
+    }
+    if (ret == 0) {
+        memset(positions->tree_cores, 0xff,
+               (positions->kernel.trees.count + 1) * sizeof *positions->tree_cores);
+        ret = join(&j, debugs);
+    }
+    bool is_empty = !positions->line_count && !positions->kernel.trees.count &&
+                    !positions->frames.frames.count && !positions->warnings.count;
+    if (ret < 0 || is_empty) {
+        ntk_neff_positions_destroy(positions);
+        positions = NULL;
+    }
+    if (ret == 0) {
+        *out_positions = positions;
+    }
+    return ret;
+}
+
+void ntk_neff_positions_destroy(struct ntk_neff_positions *positions)
+{
+    if (!positions) {
+        return;
+    }
+    for (size_t c = 0; positions->cores && c < positions->core_count; c++) {
+        for (unsigned e = 0; e < NTK_ISA_ENGINE_COUNT; e++) {
+            free(positions->cores[c].slots[e]);
+        }
+    }
+    ntk_vec_each(char *, text, &positions->warnings) {
+        free(*text);
+    }
+    ntk_vec_fini(&positions->warnings);
+    ntk_neff_frames_fini(&positions->frames);
+    ntk_neff_kernel_fini(&positions->kernel);
+    ntk_map_fini(&positions->files);
+    free(positions->tree_cores);
+    free(positions->cores);
+    free(positions);
+}
+
+/* ---- texts ---- */
+
+size_t ntk_neff_position_path(const struct ntk_neff_positions *positions,
+                              const struct ntk_neff_position *at,
+                              const struct ntk_neff_iteration *out_path[NTK_NEFF_KERNEL_DEPTH_MAX])
+{
+    const struct ntk_neff_iteration *iteration =
+        at ? ntk_neff_position_iteration(positions, ntk_neff_position_instruction(positions, at))
+           : NULL;
+    size_t count = iteration ? iteration->depth + 1 : 0;
+
+    for (size_t i = count; i-- > 0; iteration = ntk_neff_iteration_parent(positions, iteration)) {
+        out_path[i] = iteration;
+    }
+    return count;
+}
+
+void ntk_neff_iteration_value_add(const struct ntk_neff_iteration *iteration, struct ntk_buf *out)
+{
+    if (iteration->text) {
+        ntk_buf_add_text(out, iteration->text);
+    } else {
+        ntk_buf_add_i64(out, iteration->value);
+    }
+}
+
+void ntk_neff_position_path_add(const struct ntk_neff_positions *positions,
+                                const struct ntk_neff_position *at, struct ntk_buf *out)
+{
+    const struct ntk_neff_iteration *path[NTK_NEFF_KERNEL_DEPTH_MAX];
+    size_t count = ntk_neff_position_path(positions, at, path);
+
+    for (size_t i = 0; i < count; i++) {
+        ntk_buf_add_text(out, i ? "," : "");
+        ntk_buf_add_text(out, path[i]->variable);
+        ntk_buf_add_char(out, '=');
+        ntk_neff_iteration_value_add(path[i], out);
+    }
+}
+
+static void add_line(const char *file, uint32_t line, struct ntk_buf *out)
+{
+    ntk_buf_add_text(out, file);
+    ntk_buf_add_char(out, ':');
+    ntk_buf_add_u64(out, line);
+}
+
+bool ntk_neff_kernel_line_add(const struct ntk_neff_positions *positions,
+                              const struct ntk_neff_kernel_instruction *instruction,
+                              struct ntk_buf *out)
+{
+    const struct ntk_neff_function *function = ntk_neff_position_function(positions, instruction);
+
+    if (!function || !function->file[0] || !instruction->line) {
+        return false;
+    }
+    add_line(function->file, instruction->line, out);
+    return true;
+}
+
+bool ntk_neff_position_line_add(const struct ntk_neff_positions *positions,
+                                const struct ntk_neff_position *at, struct ntk_buf *out)
+{
+    if (!at || !at->file) {
+        return at && ntk_neff_kernel_line_add(positions,
+                                              ntk_neff_position_instruction(positions, at), out);
+    }
+    add_line(ntk_neff_position_file(positions, at), at->line, out);
+    return true;
+}
+
+void ntk_neff_kernel_name_add(const struct ntk_neff_kernel_instruction *instruction,
+                              struct ntk_buf *out)
+{
+    if (instruction->name) {
+        ntk_buf_add_text(out, instruction->name);
+    } else {
+        ntk_buf_add_format(out, "inst.%" PRIu64, instruction->number);
+    }
+}
