@@ -38,7 +38,7 @@ static int capture_load(struct loaded *loaded, const char *path, const char *nef
         return code;
     }
     capture.version = profile.ntff->version;
-    capture.model_id = (uint32_t)profile.ntff->model_id;
+    capture.model_id = profile.ntff->model_id;
     capture.has_total = profile.trace->has_total && profile.trace->total_ps > 0;
     capture.total_ns = capture.has_total ? (uint64_t)profile.trace->total_ps / 1000 : 0;
     for (size_t c = 0; c < profile.trace->core_count; c++) {

@@ -163,7 +163,8 @@ struct begun {
 
 /* The first execution of a model on a core, which is what a capture is of. */
 struct first {
-    uint32_t nc, model_id;
+    uint64_t model_id;
+    uint32_t nc;
     uint64_t execution_id;
     int64_t core_start_ns; /* host clock; 0: not known */
 };
@@ -522,8 +523,7 @@ static void capture_place(const struct reading *reading, const NtkNtracePb__Info
         capture->worker = info->first_core + nc;
         capture->left_out = "its execution is not in the trace beside it";
         ntk_vec_each(const struct first, first, &reading->firsts) {
-            if (first->nc == nc && first->model_id == (uint32_t)ntff->model_id &&
-                first->core_start_ns > 0) {
+            if (first->nc == nc && first->model_id == ntff->model_id && first->core_start_ns > 0) {
                 capture->start_ns = first->core_start_ns;
                 capture->left_out = NULL;
             }
@@ -852,6 +852,38 @@ static int piece_take(const NtkNtracePb__Trace *piece, void *ctx)
     return ret;
 }
 
+/* The vendor's files are not in pieces of a core each. */
+static bool is_vendor(const char *path)
+{
+    uint8_t head[16];
+    int fd = ntk_fs_open_regular(path, NULL, NULL);
+    ssize_t count = fd >= 0 ? read(fd, head, sizeof head) : 0;
+
+    if (fd >= 0) {
+        close(fd);
+    }
+    return count > 0 && ntk_vendor_trace_is_stream(head, (size_t)count);
+}
+
+static int vendor_add(struct ntk_rank_list *list, const char *folder, struct ntk_err *err)
+{
+    struct ntk_system_trace *trace = NULL;
+    int ret = ntk_system_trace_open(folder, &trace, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    ntk_vec_each(char *, warning, &trace->warnings) {
+        struct ntk_err read_err = { 0 };
+
+        ntk_err_set(&read_err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s", *warning);
+        ret = ret < 0 ? ret : warn(list, &read_err);
+    }
+    ret = ret < 0 ? ret : ntk_rank_list_add(list, trace, err);
+    ntk_system_trace_close(trace);
+    return ret;
+}
+
 int ntk_rank_list_add_folder(struct ntk_rank_list *list, const char *folder, struct ntk_err *err)
 {
     NtkNtracePb__Info *info = NULL;
@@ -867,6 +899,11 @@ int ntk_rank_list_add_folder(struct ntk_rank_list *list, const char *folder, str
     if (asprintf(&path, "%s/ntrace.pb", folder) < 0) {
         free(info_path);
         return ntk_err_no_memory(err);
+    }
+    if (is_vendor(path)) {
+        free(info_path);
+        free(path);
+        return vendor_add(list, folder, err);
     }
     reading_init(&reading, list);
     if (access(info_path, F_OK) == 0 && ntk_ntrace_read_info(info_path, &info, &read_err) != 0) {

@@ -257,7 +257,7 @@ void ntk_system_tables_fini(struct ntk_system_tables *tables)
 }
 
 const struct ntk_system_execution *
-ntk_system_tables_captured(const struct ntk_system_tables *tables, uint32_t model_id, uint32_t nc)
+ntk_system_tables_captured(const struct ntk_system_tables *tables, uint64_t model_id, uint32_t nc)
 {
     for (size_t i = 0; i < tables->execution_count; i++) {
         const struct ntk_system_execution *execution = &tables->executions[i];

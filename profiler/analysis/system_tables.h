@@ -26,7 +26,8 @@ struct ntk_system_thread_row {
 struct ntk_system_execution {
     uint64_t exec_id;
     const char *model; /* "" */
-    uint32_t model_id, nc, thread_id;
+    uint64_t model_id;
+    uint32_t nc, thread_id;
     uint32_t device_core_count; /* spans on the device */
     bool is_partial;            /* the call's begin or end is missing */
     uint64_t start_ns, host_ns; /* the whole call */
@@ -53,6 +54,6 @@ void ntk_system_tables_fini(struct ntk_system_tables *tables);
 /* The execution that a capture of one execution shows: the first of its model on its core; NULL:
  * not there. */
 const struct ntk_system_execution *
-ntk_system_tables_captured(const struct ntk_system_tables *tables, uint32_t model_id, uint32_t nc);
+ntk_system_tables_captured(const struct ntk_system_tables *tables, uint64_t model_id, uint32_t nc);
 
 #endif

@@ -149,7 +149,7 @@ static void captures_put(const struct ntk_system_view *view, struct ntk_buf *out
         const struct ntk_system_execution *execution = captured_find(view, capture);
 
         ntk_text_table_text(&table, ntk_str_base_name(capture->path));
-        ntk_text_table_format(&table, "%" PRIu32, capture->model_id);
+        ntk_text_table_format(&table, "%" PRIu64, capture->model_id);
         ntk_text_table_format(&table, "%" PRId64,
                               capture->nc == UINT32_MAX ? -1 : (int64_t)capture->nc);
         if (execution) {
@@ -304,6 +304,8 @@ static int put_event(void *ctx, const void *data)
 {
     struct ntk_json *json = ctx;
     const struct ntk_system_event_row *row = data;
+    struct ntk_system_argument arguments[NTK_SYSTEM_ARGUMENTS_MAX];
+    size_t count;
     char group[32];
 
     (void)snprintf(group, sizeof group, "nrt-nc-%03" PRId64, row->nc);
@@ -325,29 +327,13 @@ static int put_event(void *ctx, const void *data)
     if (row->device_core != NTK_ABSENT_I64) {
         ntk_json_key_i64(json, "device_core_idx", row->device_core);
     }
-    if (row->exec_id != NTK_ABSENT_I64) {
-        ntk_json_key_i64(json, "exec_id", row->exec_id);
-    }
-    if (row->model) {
-        ntk_json_key_i64(json, "model_id", row->model_id);
-        ntk_json_key_text(json, "model_name", row->model);
-    }
-    if (row->tensor) {
-        ntk_json_key_text(json, "tensor_name", row->tensor);
-    }
-    if (row->mark) {
-        ntk_json_key_text(json, "mark", row->mark);
-        ntk_json_key_i64(json, "value", row->value);
-    }
-    if (row->bytes != NTK_ABSENT_I64) {
-        ntk_json_key_i64(json, "size", row->bytes);
-    }
-    if (row->queue != NTK_ABSENT_I64) {
-        ntk_json_key_i64(json, "queue", row->queue);
-    }
-    if (row->communicator) {
-        ntk_json_key_text(json, "communicator", row->communicator);
-        ntk_json_key_i64(json, "sequence", row->sequence);
+    count = ntk_rows_system_arguments(row, arguments);
+    for (size_t i = 0; i < count; i++) {
+        if (arguments[i].text) {
+            ntk_json_key_text(json, arguments[i].key, arguments[i].text);
+        } else {
+            ntk_json_key_i64(json, arguments[i].key, arguments[i].number);
+        }
     }
     ntk_json_object_end(json);
     return 0;
@@ -377,7 +363,11 @@ static int put_cpu(void *ctx, const void *data)
     ntk_json_key_i64(json, "timestamp", row->time_ns);
     ntk_json_key_i64(json, "duration", row->until_ns - row->time_ns);
     ntk_json_key_text(json, "instance_id", row->instance);
-    ntk_json_key_i64(json, "cpu_id", row->index);
+    if (row->index == NTK_ABSENT_I64) {
+        ntk_json_key_text(json, "cpu_id", row->cpu);
+    } else {
+        ntk_json_key_i64(json, "cpu_id", row->index);
+    }
     ntk_json_key_double(json, "util", row->percent);
     ntk_json_object_end(json);
     return 0;

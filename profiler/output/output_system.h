@@ -15,7 +15,7 @@
 struct ntk_system_capture {
     const char *path;
     unsigned version; /* of the file */
-    uint32_t model_id;
+    uint64_t model_id;
     uint32_t nc; /* by the name of the file; UINT32_MAX when it does not say */
     bool has_total;
     uint64_t total_ns;

@@ -33,12 +33,20 @@ static int64_t process_of(const struct ntk_system_trace *trace)
 size_t ntk_rows_system_arguments(const struct ntk_system_event_row *row,
                                  struct ntk_system_argument out[NTK_SYSTEM_ARGUMENTS_MAX])
 {
-    const struct ntk_system_argument all[NTK_SYSTEM_ARGUMENTS_MAX] = {
+    const struct ntk_system_argument all[] = {
         { "exec_id", NULL, row->exec_id },
+        { "nc_timestamp_ns", NULL, row->device_ns },
         { "model_id", NULL, row->model_id },
         { "model_name", row->model, NTK_ABSENT_I64 },
         { "tensor_name", row->tensor, NTK_ABSENT_I64 },
         { "usage", row->usage, NTK_ABSENT_I64 },
+        { "hbm_idx", NULL, row->hbm },
+        { "allocated_bytes", NULL, row->allocated_bytes },
+        { "freed_bytes", NULL, row->freed_bytes },
+        { "total_bytes", NULL, row->total_bytes },
+        { "usage_type_total_bytes", NULL, row->usage_bytes },
+        { "physical_address", row->address, NTK_ABSENT_I64 },
+        { "return_code", NULL, row->code },
         { "mark", row->mark, NTK_ABSENT_I64 },
         { "value", NULL, row->value },
         { "size", NULL, row->bytes },
@@ -49,10 +57,15 @@ size_t ntk_rows_system_arguments(const struct ntk_system_event_row *row,
     };
     size_t count = 0;
 
-    for (size_t i = 0; i < NTK_SYSTEM_ARGUMENTS_MAX; i++) {
+    static_assert(sizeof all / sizeof *all + NTK_SYSTEM_EXTRAS_MAX == NTK_SYSTEM_ARGUMENTS_MAX,
+                  "room for all");
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (all[i].text || all[i].number != NTK_ABSENT_I64) {
             out[count++] = all[i];
         }
+    }
+    for (size_t i = 0; i < row->extra_count; i++) {
+        out[count++] = row->extras[i];
     }
     return count;
 }
@@ -81,16 +94,122 @@ static const char *attributes_of(const struct ntk_system_event_row *row, struct 
     return buf->bytes_count > 2 ? ntk_buf_text_get(buf) : NULL;
 }
 
+/* A number that is written as numbers are; NTK_ABSENT_I64: a text. */
+static int64_t number_of(const char *text, size_t bytes)
+{
+    int64_t value = 0;
+
+    if (bytes == 0 || (text[0] == '0' && bytes > 1)) {
+        return NTK_ABSENT_I64;
+    }
+    for (size_t i = 0; i < bytes; i++) {
+        if (text[i] < '0' || text[i] > '9' || value > (INT64_MAX - (text[i] - '0')) / 10) {
+            return NTK_ABSENT_I64;
+        }
+        value = 10 * value + (text[i] - '0');
+    }
+    return value;
+}
+
+/* Texts that a row has no member of its own for, until the next row. */
+struct row_texts {
+    char address[24];
+    struct ntk_buf extras; /* terminated */
+};
+
+/* Keys of the vendor's files that would say another thing beside ours. */
+static bool is_reserved(const struct ntk_system_extra *extra)
+{
+    static const char *const keys[] = {
+        "id",        "parent_id",   "name",        "group",
+        "timestamp", "duration",    "instance_id", "process_id",
+        "thread_id", "worker_gid",  "lnc_idx",     "nc_idx",
+        "exec_id",   "model_id",    "model_name",  "tensor_name",
+        "usage",     "size",        "value",       "mark",
+        "sequence",  "operation",   "is_partial",  "communicator",
+        "hbm_idx",   "return_code", "total_bytes", "device_core_idx",
+    };
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        if (strlen(keys[i]) == extra->key_bytes &&
+            memcmp(keys[i], extra->key, extra->key_bytes) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool has_argument(const struct ntk_system_event_row *row, const char *key)
+{
+    for (size_t i = 0; i < row->extra_count; i++) {
+        if (strcmp(row->extras[i].key, key) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void fill_extras(const struct ntk_system_trace *trace, const struct ntk_system_span *span,
+                        struct ntk_system_event_row *row, struct row_texts *texts)
+{
+    struct ntk_system_extra extra = { 0 };
+
+    ntk_buf_reset(&texts->extras);
+    /* Texts move while the buffer grows: numbers of places first. */
+    while (row->extra_count < NTK_SYSTEM_EXTRAS_MAX && ntk_system_extra_next(trace, span, &extra)) {
+        struct ntk_system_argument *argument = &row->extras[row->extra_count++];
+
+        argument->key = (const char *)(uintptr_t)texts->extras.bytes_count;
+        ntk_buf_add_text(&texts->extras, is_reserved(&extra) ? "x_" : "");
+        ntk_buf_add(&texts->extras, extra.key, extra.key_bytes);
+        ntk_buf_add_char(&texts->extras, '\0');
+        argument->number = number_of(extra.value, extra.value_bytes);
+        argument->text = (const char *)(uintptr_t)texts->extras.bytes_count;
+        ntk_buf_add(&texts->extras, extra.value, extra.value_bytes);
+        ntk_buf_add_char(&texts->extras, '\0');
+    }
+    size_t count = ntk_buf_ok(&texts->extras) ? row->extra_count : 0;
+    row->extra_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct ntk_system_argument argument = row->extras[i];
+
+        argument.key = texts->extras.bytes + (uintptr_t)argument.key;
+        argument.text = argument.number == NTK_ABSENT_I64
+                            ? texts->extras.bytes + (uintptr_t)argument.text
+                            : NULL;
+        if (!has_argument(row, argument.key)) { /* of a start and its stop the first */
+            row->extras[row->extra_count++] = argument;
+        }
+    }
+}
+
+static void fill_memory(const struct ntk_system_memory *memory, struct ntk_system_event_row *row,
+                        struct row_texts *texts)
+{
+    row->hbm = memory->hbm;
+    *(memory->is_free ? &row->freed_bytes : &row->allocated_bytes) = ntk_rows_i64(memory->bytes);
+    if (memory->has_totals) {
+        row->total_bytes = ntk_rows_i64(memory->total_bytes);
+        row->usage_bytes = ntk_rows_i64(memory->usage_bytes);
+    }
+    if (memory->address) {
+        (void)snprintf(texts->address, sizeof texts->address, "0x%" PRIx64, memory->address);
+        row->address = texts->address;
+    }
+    row->code = memory->is_free || !memory->has_stopped ? NTK_ABSENT_I64 : (int64_t)memory->code;
+}
+
 static void fill_event(const struct ntk_system_trace *trace, size_t index, int64_t first_id,
-                       struct ntk_system_event_row *row)
+                       struct ntk_system_event_row *row, struct row_texts *texts)
 {
     const struct ntk_system_span *span = &trace->spans[index];
+    const struct ntk_system_memory *memory = ntk_system_span_memory(trace, span);
     bool is_hardware = ntk_system_type_is_hardware(span->type);
-    bool is_tensor = strncmp(span->type, "nrt_tensor_", 11) == 0;
+    bool is_tensor = strncmp(span->type, "nrt_tensor_", 11) == 0 && span->name[0];
     bool is_memory = strncmp(span->type, "nrt_dma_mem_", 12) == 0;
     bool is_mark = ntk_system_span_is_mark(span);
     bool is_collective = ntk_system_span_is_collective(span);
-    int64_t number = span->exec_id ? ntk_rows_i64(span->exec_id) : NTK_ABSENT_I64;
+    int64_t number = ntk_system_span_has_exec(span) ? ntk_rows_i64(span->exec_id) : NTK_ABSENT_I64;
     /* The device's own clock where there is one: both its ends are on it. */
     uint64_t duration_ns = is_hardware && span->device_end_ns > span->device_start_ns
                                ? span->device_end_ns - span->device_start_ns
@@ -110,11 +229,12 @@ static void fill_event(const struct ntk_system_trace *trace, size_t index, int64
         .thread = span->thread_id,
         .nc = span->nc,
         .worker = span->worker,
-        .device_core = is_hardware ? span->device_core : NTK_ABSENT_I64,
+        .device_core = is_hardware && span->device_core != NTK_SYSTEM_NO_CORE ? span->device_core
+                                                                              : NTK_ABSENT_I64,
         .exec_id = is_collective ? NTK_ABSENT_I64 : number,
         .is_instant = span->is_instant,
         .is_partial = span->is_partial,
-        .model_id = span->model_id ? span->model_id : NTK_ABSENT_I64,
+        .model_id = span->model_id ? ntk_rows_i64(span->model_id) : NTK_ABSENT_I64,
         .model = span->model_id ? span->name : NULL,
         .tensor = is_tensor ? span->name : NULL,
         .usage = is_memory ? span->name : NULL,
@@ -123,16 +243,31 @@ static void fill_event(const struct ntk_system_trace *trace, size_t index, int64
         .bytes = span->bytes && !is_mark ? ntk_rows_i64(span->bytes) : NTK_ABSENT_I64,
         .value = is_mark ? ntk_rows_i64(span->bytes) : NTK_ABSENT_I64,
         .communicator = is_collective ? span->name : NULL,
-        .sequence = is_collective ? number : NTK_ABSENT_I64,
+        .sequence = is_collective    ? number
+                    : span->sequence ? ntk_rows_i64(span->sequence)
+                                     : NTK_ABSENT_I64,
         .operation = span->operation ? ntk_system_span_operation(span) : NULL,
         .queue = span->queue ? span->queue : NTK_ABSENT_I64,
+        .device_ns = is_hardware && span->device_start_ns ? ntk_rows_i64(span->device_start_ns)
+                                                          : NTK_ABSENT_I64,
+        .hbm = is_memory ? span->stack : NTK_ABSENT_I64,
+        .allocated_bytes = NTK_ABSENT_I64,
+        .freed_bytes = NTK_ABSENT_I64,
+        .total_bytes = NTK_ABSENT_I64,
+        .usage_bytes = NTK_ABSENT_I64,
+        .code = NTK_ABSENT_I64,
     };
+    if (memory) {
+        fill_memory(memory, row, texts);
+    }
+    fill_extras(trace, span, row, texts);
 }
 
 int ntk_rows_system_events(const struct ntk_export *export, ntk_row_put *put, void *ctx)
 {
     struct ntk_system_event_row row;
     struct ntk_buf attributes = { 0 };
+    struct row_texts texts = { 0 };
     char flow[64];
     int64_t first_id = 1;
     int ret = 0;
@@ -140,7 +275,7 @@ int ntk_rows_system_events(const struct ntk_export *export, ntk_row_put *put, vo
     for (size_t f = 0; f < export->folder_count && ret == 0; f++) {
         const struct ntk_system_trace *trace = export->folders[f].trace;
         for (size_t i = 0; i < trace->span_count && ret == 0; i++) {
-            fill_event(trace, i, first_id, &row);
+            fill_event(trace, i, first_id, &row, &texts);
             row.attributes = attributes_of(&row, &attributes);
             if (row.exec_id != NTK_ABSENT_I64) {
                 (void)snprintf(flow, sizeof flow, "[\"%" PRId64 ".%" PRId64 "\"]", row.process,
@@ -148,10 +283,12 @@ int ntk_rows_system_events(const struct ntk_export *export, ntk_row_put *put, vo
                 row.flow = flow;
             }
             ret = ntk_buf_ok(&attributes) ? put(ctx, &row) : -ENOMEM;
+            ntk_system_trace_passed(trace, i);
         }
         first_id += (int64_t)trace->span_count;
     }
     ntk_buf_fini(&attributes);
+    ntk_buf_fini(&texts.extras);
     return ret;
 }
 
@@ -165,20 +302,33 @@ static int64_t next_sample_ns(const NtkNtracePb__HostSamples *samples, size_t i)
     return ntk_rows_i64(next_ns > this_ns ? next_ns : this_ns);
 }
 
+/* Of all processors at a moment. */
+static double average_of(const NtkNtracePb__HostSamples *samples, size_t i)
+{
+    double sum = 0;
+
+    for (size_t c = 0; c < samples->n_cpus; c++) {
+        sum += samples->cpus[c]->percent[i];
+    }
+    return sum / (double)samples->n_cpus;
+}
+
 int ntk_rows_system_cpus(const struct ntk_export *export, ntk_row_put *put, void *ctx)
 {
     for (size_t f = 0; f < export->folder_count; f++) {
         const NtkNtracePb__HostSamples *samples = export->folders[f].trace->cpu;
-        for (size_t c = 0; samples && c < samples->n_cpus; c++) {
+        size_t cpu_count = samples ? samples->n_cpus : 0;
+        for (size_t c = 0; cpu_count > 0 && c <= cpu_count; c++) {
+            bool is_average = c == cpu_count;
             char number[24];
             (void)snprintf(number, sizeof number, "%zu", c);
             for (size_t i = 0; i < samples->n_timestamp_ns; i++) {
                 struct ntk_cpu_row row = {
                     .time_ns = ntk_rows_i64(samples->timestamp_ns[i]),
                     .until_ns = next_sample_ns(samples, i),
-                    .cpu = number,
-                    .index = (int64_t)c,
-                    .percent = samples->cpus[c]->percent[i],
+                    .cpu = is_average ? "average" : number,
+                    .index = is_average ? NTK_ABSENT_I64 : (int64_t)c,
+                    .percent = is_average ? average_of(samples, i) : samples->cpus[c]->percent[i],
                     .instance = instance_of(export->folders[f].trace),
                 };
                 int ret = put(ctx, &row);
@@ -215,8 +365,8 @@ int ntk_rows_system_host_memory(const struct ntk_export *export, ntk_row_put *pu
 
 /* ---- device memory ---- */
 
-/* What a trace calls a use of memory (shared/abi/memory.def), and what the schema does. Code is of
- * all engines, which the schema tells apart. */
+/* What a trace calls a use of memory (shared/abi/memory.def), and what the schema does. Code in
+ * our traces is of all engines, which the schema tells apart. */
 static const struct {
     const char *usage;
     enum ntk_hbm_type type;
@@ -235,6 +385,28 @@ static const struct {
     { "dma_rings_collectives", NTK_HBM_DMA_RINGS_COLLECTIVES },
     { "collectives", NTK_HBM_COLLECTIVES },
     { "notifications", NTK_HBM_PROFILER_BUFFERS },
+    /* As the vendor's runtime writes them. */
+    { "generic", NTK_HBM_GENERIC },
+    { "pe", NTK_HBM_TENSOR_INSTRUCTIONS },
+    { "act", NTK_HBM_SCALAR_INSTRUCTIONS },
+    { "pool", NTK_HBM_GPSIMD_INSTRUCTIONS },
+    { "io", NTK_HBM_IO },
+    { "spill", NTK_HBM_DRAM_SPILL },
+    { "weight", NTK_HBM_WEIGHTS },
+    { "profiler buffers", NTK_HBM_PROFILER_BUFFERS },
+    { "act table", NTK_HBM_SCALAR_TABLE },
+    { "dve", NTK_HBM_VECTOR_INSTRUCTIONS },
+    { "sp", NTK_HBM_SYNC_INSTRUCTIONS },
+    { "shared scratchpad", NTK_HBM_SHARED_SCRATCHPAD },
+    { "tensor", NTK_HBM_TENSORS },
+    /* "ucode" is above */
+    { "pool stdio", NTK_HBM_GPSIMD_STDIO },
+    /* "collectives", "scratchpad" are above */
+    { "xt cc", NTK_HBM_COLLECTIVES },
+    { "dma rings runtime", NTK_HBM_DMA_RINGS_RUNTIME },
+    { "dma rings spill", NTK_HBM_DMA_RINGS_SPILL },
+    { "dma rings io", NTK_HBM_DMA_RINGS_IO },
+    { "dma rings collectives", NTK_HBM_DMA_RINGS_COLLECTIVES },
 };
 
 static enum ntk_hbm_type hbm_type_of(const char *usage)
@@ -285,6 +457,7 @@ static int64_t device_of(const struct ntk_system_trace *trace, uint32_t worker)
 struct change {
     const struct ntk_system_trace *trace;
     const struct ntk_system_span *span;
+    uint64_t time_ns;
     size_t order; /* among those of one moment */
     bool is_free;
 };
@@ -294,10 +467,23 @@ static int compare_changes(const void *a, const void *b)
     const struct change *x = a;
     const struct change *y = b;
 
-    if (x->span->start_ns != y->span->start_ns) {
-        return x->span->start_ns < y->span->start_ns ? -1 : 1;
+    if (x->time_ns != y->time_ns) {
+        return x->time_ns < y->time_ns ? -1 : 1;
     }
     return x->order < y->order ? -1 : x->order > y->order;
+}
+
+/* In the vendor's files what it did to an account counts from its end on. */
+static bool change_is(const struct ntk_system_trace *trace, const struct ntk_system_span *span,
+                      struct change *change)
+{
+    const struct ntk_system_memory *memory = ntk_system_span_memory(trace, span);
+
+    change->is_free = strcmp(span->type, "nrt_dma_mem_dealloc") == 0;
+    change->time_ns = memory ? memory->time_ns : span->start_ns;
+    return (change->is_free || strcmp(span->type, "nrt_dma_mem_alloc") == 0) &&
+           (!memory ||
+            (memory->account != NTK_SYSTEM_NO_ACCOUNT && !ntk_system_memory_failed(memory)));
 }
 
 static int find_changes(const struct ntk_export *export, struct ntk_vec *changes)
@@ -309,38 +495,69 @@ static int find_changes(const struct ntk_export *export, struct ntk_vec *changes
                 .trace = trace,
                 .span = &trace->spans[i],
                 .order = changes->count,
-                .is_free = strcmp(trace->spans[i].type, "nrt_dma_mem_dealloc") == 0,
             };
-            if ((change.is_free || strcmp(change.span->type, "nrt_dma_mem_alloc") == 0) &&
-                ntk_vec_push(changes, &change) < 0) {
+            if (change_is(trace, change.span, &change) && ntk_vec_push(changes, &change) < 0) {
                 return -ENOMEM;
             }
+            ntk_system_trace_passed(trace, i);
         }
     }
     ntk_vec_sort(changes, compare_changes);
     return 0;
 }
 
+static void row_add(struct ntk_hbm_row *row, enum ntk_hbm_type type, uint64_t bytes)
+{
+    int64_t more = ntk_rows_i64(bytes);
+
+    more = more > INT64_MAX - row->total_bytes ? INT64_MAX - row->total_bytes : more;
+    row->type_bytes[type] += more;
+    row->total_bytes += more;
+}
+
+/* What was there before the traces began. */
+static void add_bases(struct stacks *stacks, const struct ntk_system_trace *trace)
+{
+    ntk_vec_each(const struct ntk_system_account, account, &trace->accounts) {
+        struct ntk_hbm_row *row =
+            stack_of(stacks, account->device, account->hbm, instance_of(trace));
+        uint64_t unknown = account->base_bytes;
+
+        for (size_t u = 0; row && u < account->usage_count; u++) {
+            uint64_t bytes =
+                account->usages[u].base_bytes < unknown ? account->usages[u].base_bytes : unknown;
+            row_add(row, hbm_type_of(account->usages[u].usage), bytes);
+            unknown -= bytes;
+        }
+        if (row) {
+            row_add(row, NTK_HBM_UNKNOWN, unknown);
+        }
+    }
+}
+
 static int put_change(struct stacks *stacks, const struct change *change, ntk_row_put *put,
                       void *ctx)
 {
     const struct ntk_system_span *span = change->span;
-    struct ntk_hbm_row *row = stack_of(stacks, device_of(change->trace, span->worker), span->stack,
-                                       instance_of(change->trace));
+    const struct ntk_system_memory *memory = ntk_system_span_memory(change->trace, span);
+    struct ntk_hbm_row *row =
+        stack_of(stacks, memory ? memory->device : device_of(change->trace, span->worker),
+                 span->stack, instance_of(change->trace));
 
     if (!row) {
         return 0;
     }
-    int64_t *bytes = &row->type_bytes[hbm_type_of(span->name)];
-    int64_t more = ntk_rows_i64(span->bytes);
+    enum ntk_hbm_type type = hbm_type_of(memory ? memory->usage : span->name);
     if (change->is_free) { /* an allocation before the trace is not in it */
-        more = -(more < *bytes ? more : *bytes);
-    } else if (more > INT64_MAX - row->total_bytes) {
-        more = INT64_MAX - row->total_bytes;
+        int64_t less = ntk_rows_i64(span->bytes);
+
+        less = less < row->type_bytes[type] ? less : row->type_bytes[type];
+        row->type_bytes[type] -= less;
+        row->total_bytes -= less;
+    } else {
+        row_add(row, type, span->bytes);
     }
-    *bytes += more;
-    row->total_bytes += more;
-    row->time_ns = ntk_rows_i64(span->start_ns);
+    row->time_ns = ntk_rows_i64(change->time_ns);
     return put(ctx, row);
 }
 
@@ -350,6 +567,9 @@ int ntk_rows_system_hbm(const struct ntk_export *export, ntk_row_put *put, void 
     struct stacks *stacks = calloc(1, sizeof *stacks);
     int ret = stacks ? find_changes(export, &changes) : -ENOMEM;
 
+    for (size_t f = 0; f < export->folder_count && ret == 0; f++) {
+        add_bases(stacks, export->folders[f].trace);
+    }
     ntk_vec_each(const struct change, change, &changes) {
         ret = ret == 0 ? put_change(stacks, change, put, ctx) : ret;
     }
@@ -481,6 +701,10 @@ int ntk_rows_system_warnings(const struct ntk_export *export, ntk_row_put *put, 
         const struct ntk_system_trace *trace = export->folders[f].trace;
         ntk_vec_each(char *, message, &trace->warnings) {
             struct ntk_warning_row row = { .message = *message, .category = "File" };
+            ret = ret == 0 ? put(ctx, &row) : ret;
+        }
+        ntk_vec_each(const struct ntk_system_note, note, &trace->notes) {
+            struct ntk_warning_row row = { .message = note->text, .category = note->category };
             ret = ret == 0 ? put(ctx, &row) : ret;
         }
         if (trace->lost && ret == 0) {

@@ -13,6 +13,13 @@
 #include "profiler/output/export.h"
 #include "profiler/output/table.h"
 
+/* What a row has beside times and places: text NULL for a number. */
+struct ntk_system_argument {
+    const char *key, *text;
+    int64_t number;
+};
+#define NTK_SYSTEM_EXTRAS_MAX 64
+
 struct ntk_system_event_row {
     int64_t id; /* from 1 over all folders */
     int64_t parent_id;
@@ -35,23 +42,24 @@ struct ntk_system_event_row {
     int64_t sequence;                   /* ... its number in it */
     const char *operation;              /* ... "all_gather", NULL: not known */
     int64_t bytes, value, queue;        /* value: of a mark */
+    int64_t device_ns;                  /* begin, on the clock of the core */
+    /* Of device memory: */
+    int64_t hbm, allocated_bytes, freed_bytes, total_bytes, usage_bytes, code;
+    const char *address;
+    size_t extra_count; /* further keys of the vendor's files */
+    struct ntk_system_argument extras[NTK_SYSTEM_EXTRAS_MAX];
     const char *attributes; /* all of these as a JSON object; absent when there are none */
 };
 
-/* What the row has beside times and places: text NULL for a number. */
-struct ntk_system_argument {
-    const char *key, *text;
-    int64_t number;
-};
-#define NTK_SYSTEM_ARGUMENTS_MAX 12
+#define NTK_SYSTEM_ARGUMENTS_MAX (20 + NTK_SYSTEM_EXTRAS_MAX)
 size_t ntk_rows_system_arguments(const struct ntk_system_event_row *row,
                                  struct ntk_system_argument out[NTK_SYSTEM_ARGUMENTS_MAX]);
 
 struct ntk_cpu_row {
     int64_t time_ns, until_ns; /* the next sample */
-    const char *cpu;
-    int64_t index;
-    double percent; /* 0 to 100 */
+    const char *cpu;           /* "average" of all of a moment */
+    int64_t index;             /* absent for that */
+    double percent;            /* 0 to 100 */
     const char *instance;
 };
 

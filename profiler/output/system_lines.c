@@ -82,7 +82,8 @@ int ntk_system_grouping_set(struct ntk_system_grouping *grouping, const char *pr
 static void add_field(struct ntk_buf *name, size_t field, const struct ntk_system_event_row *row)
 {
     const char *member = (const char *)row + fields[field].offset;
-    bool is_hardware = row->device_core != NTK_ABSENT_I64;
+    bool is_hardware = row->device_core != NTK_ABSENT_I64 ||
+                       (row->source && strcmp(row->source, "neuron_hw") == 0);
 
     if (fields[field].is_of_host && is_hardware) {
         return;

@@ -9,7 +9,7 @@ static const struct ntk_column cpu_usage[] = {
     ALWAYS(ntk_cpu_row, time_ns, "timestamp", I64, "ns", "moment, since 1970"),
     ALWAYS(ntk_cpu_row, percent, "util_percent", F64, "",
            "busy share since the sample before, 0 to 100"),
-    ALWAYS(ntk_cpu_row, cpu, "cpu_id", TEXT, "", "processor, from 0"),
+    ALWAYS(ntk_cpu_row, cpu, "cpu_id", TEXT, "", "processor, from 0; average: of all"),
     ALWAYS(ntk_cpu_row, instance, "instance_id", TEXT, "", "machine"),
     NEVER("ultraserver_id", I64, "", "server of several machines"),
     NEVER("ultraserver_instance_index", I64, "", "place of the machine in it"),
@@ -53,9 +53,12 @@ static const struct ntk_column system_profile_events[] = {
     MAYBE(ntk_system_event_row, flow, "flow_id", TEXT, "",
           "JSON list: events of one execution have the same"),
     NEVER("framework_stream_id", TEXT, "", "stream of the framework"),
-    MAYBE(ntk_system_event_row, attributes, "extra_attributes_json", TEXT, "",
-          "JSON object: exec_id, model_id, model_name, tensor_name, usage, mark, value, size, "
-          "queue, communicator, sequence, operation, is_partial"),
+    MAYBE(
+        ntk_system_event_row, attributes, "extra_attributes_json", TEXT, "",
+        "JSON object: exec_id, nc_timestamp_ns, model_id, model_name, tensor_name, usage, hbm_idx, "
+        "allocated_bytes, freed_bytes, total_bytes, usage_type_total_bytes, physical_address, "
+        "return_code, mark, value, size, queue, communicator, sequence, operation, is_partial; "
+        "further keys of the vendor's files"),
 };
 
 #define HBM(TYPE, name, meaning) \

@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include "profiler/system/session_find.h"
+#include "profiler/system/vendor_session.h"
 #include "shared/abi/event_abi.h"
+#include "shared/base/fs.h"
 
 enum phase {
     PHASE_START,
@@ -20,7 +22,7 @@ bool ntk_system_type_is_hardware(const char *type)
 {
     static const char *const types[] = {
         "nc_exec_running",  "cc_running",           "cc_exec_barrier", "numerical_err",
-        "nrt_model_switch", "timestamp_sync_point", "hw_notify",
+        "nrt_model_switch", "timestamp_sync_point", "hw_notify",       "nc_model_switch",
     };
 
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
@@ -87,15 +89,83 @@ static char *file_of(const struct ntk_system_trace *trace, const char *name)
     return path;
 }
 
-#define READ(trace, name, function, out)                               \
-    do {                                                               \
-        struct ntk_err read_err = { 0 };                               \
-        char *read_path = file_of((trace), (name));                    \
-        if (read_path && function(read_path, (out), &read_err) != 0) { \
-            warn((trace), &read_err);                                  \
-        }                                                              \
-        free(read_path);                                               \
-    } while (0)
+#define HEAD_BYTES 256U /* by which files of ours and the vendor's are told apart */
+
+/* Either reader puts what it reads into the trace. */
+static int info_read(const char *path, struct ntk_system_trace *trace, struct ntk_err *err)
+{
+    return ntk_ntrace_read_info(path, &trace->info, err);
+}
+
+static int file_read(const char *path, struct ntk_system_trace *trace, struct ntk_err *err)
+{
+    return ntk_ntrace_read(path, &trace->file, err);
+}
+
+static int cpu_read(const char *path, struct ntk_system_trace *trace, struct ntk_err *err)
+{
+    return ntk_ntrace_read_host(path, &trace->cpu, err);
+}
+
+static int memory_read(const char *path, struct ntk_system_trace *trace, struct ntk_err *err)
+{
+    return ntk_ntrace_read_host(path, &trace->memory, err);
+}
+
+typedef int read_file(const char *path, struct ntk_system_trace *trace, struct ntk_err *err);
+static const struct {
+    const char *name;
+    read_file *ours, *vendor;
+    bool (*is_vendor)(const uint8_t *bytes, size_t count);
+} files[] = {
+    { "trace_info.pb", info_read, ntk_vendor_session_info, ntk_vendor_trace_is_info },
+    { "ntrace.pb", file_read, ntk_vendor_session_spans, ntk_vendor_trace_is_stream },
+    { "cpu_util.pb", cpu_read, ntk_vendor_session_cpu, ntk_vendor_trace_is_stream },
+    { "host_mem.pb", memory_read, ntk_vendor_session_memory, ntk_vendor_trace_is_stream },
+};
+
+/* How many bytes it has read, or -1. */
+static ssize_t head_read(const char *path, uint8_t head[HEAD_BYTES], struct ntk_err *err)
+{
+    int fd = ntk_fs_open_regular(path, NULL, err);
+    ssize_t count = fd >= 0 ? read(fd, head, HEAD_BYTES) : -1;
+
+    if (fd >= 0) {
+        if (count < 0) {
+            ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot read %s: %s", path,
+                        strerror(errno));
+        }
+        close(fd);
+    }
+    return count;
+}
+
+/* A file that cannot be read is a warning. -ENOMEM. */
+static int files_read(struct ntk_system_trace *trace)
+{
+    int ret = 0;
+
+    for (size_t i = 0; i < sizeof files / sizeof *files && ret != -ENOMEM; i++) {
+        struct ntk_err err = { 0 };
+        uint8_t head[HEAD_BYTES];
+        char *path = file_of(trace, files[i].name);
+
+        if (!path) {
+            continue;
+        }
+        ssize_t count = head_read(path, head, &err);
+        bool is_vendor = count >= 0 && files[i].is_vendor(head, (size_t)count);
+        ret = count < 0   ? -EIO
+              : is_vendor ? files[i].vendor(path, trace, &err)
+                          : files[i].ours(path, trace, &err);
+        trace->is_vendor = trace->is_vendor || (is_vendor && count > 0);
+        if (ret != 0) {
+            warn(trace, &err);
+        }
+        free(path);
+    }
+    return ret == -ENOMEM ? ret : 0;
+}
 
 /* ---- spans ---- */
 
@@ -297,9 +367,12 @@ static int nest(struct ntk_system_trace *trace)
             }
             ntk_vec_remove(stack, stack->count - 1);
         }
-        if (!span->is_instant && !span->is_partial) {
+        /* The vendor's spans of the device are those of the thread that collects them later. */
+        if (!span->is_instant && !span->is_partial &&
+            !(trace->is_vendor && ntk_system_type_is_hardware(span->type))) {
             ret = ntk_vec_push(stack, &i) < 0 ? -ENOMEM : 0;
         }
+        ntk_system_trace_passed(trace, i);
     }
     ntk_vec_each(struct open_spans, thread, &threads) {
         ntk_vec_fini(&thread->stack);
@@ -308,6 +381,7 @@ static int nest(struct ntk_system_trace *trace)
     return ret;
 }
 
+/* Of the inspection; where trace_info.pb does not say, of the events. */
 static void bounds_find(struct ntk_system_trace *trace)
 {
     if (trace->info) {
@@ -320,13 +394,33 @@ static void bounds_find(struct ntk_system_trace *trace)
 
         trace->begin_ns = i == 0 ? span->start_ns : trace->begin_ns;
         trace->end_ns = span->end_ns > trace->end_ns ? span->end_ns : trace->end_ns;
+        ntk_system_trace_passed(trace, i);
+    }
+}
+
+/* The vendor's trace_info.pb does not say which cores the process had: those that events name. */
+static void vendor_cores_count(struct ntk_system_trace *trace)
+{
+    uint32_t last = 0;
+    uint32_t first_core = UINT32_MAX;
+
+    for (size_t i = 0; i < trace->span_count; i++) {
+        const struct ntk_system_span *span = &trace->spans[i];
+
+        last = span->nc > last ? span->nc : last;
+        first_core = span->worker < first_core ? span->worker : first_core;
+        ntk_system_trace_passed(trace, i);
+    }
+    if (trace->info && trace->span_count > 0 && last < UINT32_MAX) {
+        trace->info->core_count = last + 1;
+        trace->info->first_core = first_core;
     }
 }
 
 /* Pieces of one core count on; the last says most. */
 static void lost_count(struct ntk_system_trace *trace)
 {
-    for (size_t c = 0; c < trace->file->n_cores; c++) {
+    for (size_t c = 0; trace->file && c < trace->file->n_cores; c++) {
         const NtkNtracePb__Core *core = trace->file->cores[c];
         bool is_last =
             c + 1 == trace->file->n_cores || trace->file->cores[c + 1]->nc_idx != core->nc_idx;
@@ -335,6 +429,7 @@ static void lost_count(struct ntk_system_trace *trace)
     }
     for (size_t i = 0; i < trace->span_count; i++) {
         trace->partial_count += trace->spans[i].is_partial;
+        ntk_system_trace_passed(trace, i);
     }
 }
 
@@ -349,24 +444,28 @@ int ntk_system_trace_open(const char *folder, struct ntk_system_trace **out_trac
         return ntk_err_no_memory(err);
     }
     ntk_vec_init(&trace->warnings, sizeof(char *));
+    ntk_vec_init(&trace->notes, sizeof(struct ntk_system_note));
+    ntk_vec_init(&trace->texts, sizeof(char *));
+    ntk_vec_init(&trace->accounts, sizeof(struct ntk_system_account));
     ret = ntk_session_files(folder, ".ntff", &trace->captures);
     if (ret < 0) {
         ntk_system_trace_close(trace);
         return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot read %s: %s", folder,
                            strerror(-ret));
     }
-    READ(trace, "trace_info.pb", ntk_ntrace_read_info, &trace->info);
-    READ(trace, "ntrace.pb", ntk_ntrace_read, &trace->file);
-    READ(trace, "cpu_util.pb", ntk_ntrace_read_host, &trace->cpu);
-    READ(trace, "host_mem.pb", ntk_ntrace_read_host, &trace->memory);
-    if (trace->file) {
+    ret = files_read(trace);
+    if (ret == 0 && trace->file) {
         ret = spans_make(trace);
         if (ret == 0) {
             qsort(trace->spans, trace->span_count, sizeof *trace->spans, span_compare);
-            ret = nest(trace);
         }
-        lost_count(trace);
     }
+    if (ret == 0 && trace->is_vendor) {
+        ret = ntk_vendor_session_accounts(trace);
+        vendor_cores_count(trace);
+    }
+    ret = ret == 0 ? nest(trace) : ret;
+    lost_count(trace);
     if (ret < 0) {
         ntk_system_trace_close(trace);
         return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "out of memory");
@@ -387,7 +486,71 @@ void ntk_system_trace_close(struct ntk_system_trace *trace)
     ntk_ntrace_pb__host_samples__free_unpacked(trace->memory, NULL);
     ntk_session_paths_fini(&trace->captures);
     ntk_session_paths_fini(&trace->warnings);
-    free(trace->spans);
+    if (trace->span_list.items) {
+        ntk_long_list_fini(&trace->span_list);
+    } else {
+        free(trace->spans);
+    }
+    ntk_long_list_fini(&trace->extras);
+    ntk_long_list_fini(&trace->memories);
+    ntk_map_fini(&trace->text_indices);
+    ntk_session_paths_fini(&trace->texts);
+    ntk_vec_each(struct ntk_system_note, note, &trace->notes) {
+        free(note->text);
+    }
+    ntk_vec_fini(&trace->notes);
+    ntk_vec_fini(&trace->accounts);
+    ntk_vendor_trace_info_free(trace->vendor);
     free(trace->folder);
     free(trace);
+}
+
+#define PASS_SPANS 65536U
+
+void ntk_system_trace_passed(const struct ntk_system_trace *trace, size_t index)
+{
+    if (index % PASS_SPANS == PASS_SPANS - 1) {
+        ntk_long_list_give_back(&trace->span_list);
+        ntk_long_list_give_back(&trace->extras);
+        ntk_long_list_give_back(&trace->memories);
+    }
+}
+
+const struct ntk_system_memory *ntk_system_span_memory(const struct ntk_system_trace *trace,
+                                                       const struct ntk_system_span *span)
+{
+    return span->memory ? (const struct ntk_system_memory *)trace->memories.items + span->memory - 1
+                        : NULL;
+}
+
+/* Bytes of the key, bytes of the value, both; a key of no bytes ends a list. */
+bool ntk_system_extra_next(const struct ntk_system_trace *trace, const struct ntk_system_span *span,
+                           struct ntk_system_extra *extra)
+{
+    const uint8_t *bytes = trace->extras.items;
+
+    if (!extra->is_begun) {
+        memcpy(extra->next, span->extra, sizeof extra->next);
+        extra->is_begun = true;
+    }
+    for (size_t end = 0; end < 2; end++) {
+        if (extra->next[end] == 0) {
+            continue;
+        }
+        const uint8_t *at = bytes + extra->next[end] - 1;
+        uint16_t value_bytes;
+
+        if (at[0] == 0) {
+            extra->next[end] = 0;
+            continue;
+        }
+        memcpy(&value_bytes, at + 1, sizeof value_bytes);
+        extra->key_bytes = at[0];
+        extra->key = (const char *)at + 3;
+        extra->value_bytes = value_bytes;
+        extra->value = extra->key + extra->key_bytes;
+        extra->next[end] += 3 + extra->key_bytes + extra->value_bytes;
+        return true;
+    }
+    return false;
 }

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * system_trace - what the host and the cores of one inspected process did, from the folder of an
- * inspection (docs/formats/ntrace.md): starts and stops paired to spans, spans nested by thread.
+ * inspection: starts and stops paired to spans, spans nested by thread. One model for our files
+ * (docs/formats/ntrace.md) and for the vendor's (docs/formats/vendor-trace.md).
+ *
+ * Spans of a long trace of the vendor lie in a mapped temporary file. Whoever goes through all of
+ * them gives the memory of those behind back with ntk_system_trace_passed().
  *
  * Owner:   ntk_system_trace_open() allocates, _close() frees; texts live as long.
  * Threads: one at a time.
@@ -13,11 +17,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "profiler/trace/long_list.h"
 #include "shared/base/err.h"
+#include "shared/base/map.h"
 #include "shared/base/vec.h"
 #include "shared/formats/ntrace/ntrace.h"
+#include "shared/formats/ntrace/vendor_trace.h"
 
 #define NTK_SYSTEM_NO_PARENT SIZE_MAX
+#define NTK_SYSTEM_NO_CORE UINT32_MAX
 
 struct ntk_system_span {
     const char *type;  /* "nrt_execute" */
@@ -27,18 +35,70 @@ struct ntk_system_span {
     bool is_instant;
     bool is_partial; /* one end is missing: overwritten, or still going on */
     uint64_t tracking_id;
-    uint64_t exec_id;                        /* of nrta_execute_schedule, collectives: sequence */
+    uint64_t exec_id;  /* of nrta_execute_schedule, collectives in our files: sequence */
+    uint64_t sequence; /* of an asynchronous execution in the vendor's files; 0: none */
     uint64_t device_start_ns, device_end_ns; /* clock of the core */
     uint64_t bytes;                          /* of a mark: the number that its program gave it */
-    uint32_t model_id, thread_id;
+    uint64_t model_id;
+    uint64_t extra[2]; /* further keys of start and stop: ntk_system_extra_next(); 0: none */
+    uint32_t thread_id;
+    uint32_t memory;      /* index + 1 in memories; 0: none */
+    bool has_exec_zero;   /* its exec_id is 0 and counts */
     uint32_t nc;          /* relative to the process */
     uint32_t worker;      /* global */
-    uint32_t device_core; /* physical, in its device */
+    uint32_t device_core; /* physical, in its device; NTK_SYSTEM_NO_CORE: not known */
     uint32_t stack;
     uint8_t operation; /* of a collective: enum ntk_collective + 1; 0: not known */
     uint32_t queue;    /* number of the caller's queue that it waited in; 0: none */
     size_t parent;     /* innermost span of the same thread around it, which stands before it; or
                       NTK_SYSTEM_NO_PARENT */
+};
+
+static inline bool ntk_system_span_has_exec(const struct ntk_system_span *span)
+{
+    return span->exec_id != 0 || span->has_exec_zero;
+}
+
+/* An allocation or a free of device memory in the vendor's files. */
+struct ntk_system_memory {
+    uint64_t number;  /* of the record of its stop: ring << 48 | place */
+    uint64_t time_ns; /* of that record */
+    uint64_t bytes;
+    uint64_t total_bytes, usage_bytes; /* of the account afterwards */
+    uint64_t address;
+    const char *usage; /* as in the file */
+    uint32_t nc, code; /* code: 0 and 2 are successes, 12 is out of memory */
+    uint32_t account;  /* index in accounts; NTK_SYSTEM_NO_ACCOUNT */
+    uint16_t hbm, device;
+    bool is_free, is_host;        /* is_host: memory of the host, no account */
+    bool has_totals, has_stopped; /* its record says them; it has a stop */
+};
+#define NTK_SYSTEM_NO_ACCOUNT UINT32_MAX
+#define NTK_SYSTEM_OUT_OF_MEMORY 12U
+
+static inline bool ntk_system_memory_failed(const struct ntk_system_memory *memory)
+{
+    return !memory->is_free && memory->code != 0 && !(memory->code == 2 && memory->address != 0);
+}
+
+#define NTK_SYSTEM_USAGES_MAX 32U
+/* What a physical core holds of device memory. */
+struct ntk_system_account {
+    uint32_t nc;
+    uint16_t hbm, device;
+    uint64_t base_bytes; /* before the trace */
+    uint64_t total_bytes;
+    size_t usage_count;
+    struct {
+        const char *usage;
+        uint64_t base_bytes, bytes;
+    } usages[NTK_SYSTEM_USAGES_MAX]; /* that the trace touches; the rest is unknown */
+};
+
+/* What a reader should know and no file is to blame for. */
+struct ntk_system_note {
+    const char *category; /* "Lost events", "Clock" */
+    char *text;
 };
 
 /* Of the device; all others are the host's. */
@@ -64,6 +124,16 @@ struct ntk_system_trace {
     size_t span_count;
     struct ntk_system_span *spans; /* by start, then tracking id */
     struct ntk_vec captures;       /* of char *: paths */
+    struct ntk_vec notes;          /* of struct ntk_system_note */
+    /* Of the vendor's files: */
+    bool is_vendor;
+    struct ntk_vendor_trace_info *vendor; /* NULL: ours, or no trace_info.pb */
+    struct ntk_map text_indices;          /* texts that spans share, by themselves */
+    struct ntk_vec texts;                 /* of char * */
+    struct ntk_long_list span_list;       /* what spans are in; empty: they are on the heap */
+    struct ntk_long_list extras;          /* of bytes */
+    struct ntk_long_list memories; /* of struct ntk_system_memory, in the order of the file */
+    struct ntk_vec accounts;       /* of struct ntk_system_account */
     /* What is not as it should be; sentences with the file's name. */
     struct ntk_vec warnings; /* of char * */
 };
@@ -72,5 +142,22 @@ struct ntk_system_trace {
 int ntk_system_trace_open(const char *folder, struct ntk_system_trace **out_trace,
                           struct ntk_err *err);
 void ntk_system_trace_close(struct ntk_system_trace *trace);
+/* Called with the index of each span of a pass. */
+void ntk_system_trace_passed(const struct ntk_system_trace *trace, size_t index);
+
+/* NULL: it has none. */
+const struct ntk_system_memory *ntk_system_span_memory(const struct ntk_system_trace *trace,
+                                                       const struct ntk_system_span *span);
+
+/* A further key of a span, as the file has it; neither is terminated. */
+struct ntk_system_extra {
+    const char *key, *value;
+    size_t key_bytes, value_bytes;
+    uint64_t next[2]; /* private: where to go on */
+    bool is_begun;
+};
+/* The next one, keys of the start first, from a zeroed struct on; false at the end. */
+bool ntk_system_extra_next(const struct ntk_system_trace *trace, const struct ntk_system_span *span,
+                           struct ntk_system_extra *extra);
 
 #endif

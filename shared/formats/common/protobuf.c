@@ -88,7 +88,13 @@ bool ntk_protobuf_next(const uint8_t *bytes, size_t count, size_t *position,
     if (length > count - at) {
         return false;
     }
+    if (!field.bytes) {
+        for (size_t i = 0; i < length; i++) { /* least significant byte first */
+            field.value |= (uint64_t)bytes[at + i] << (8 * i);
+        }
+    }
     field.number = tag >> 3;
+    field.kind = (enum ntk_protobuf_kind)(tag & 7);
     field.bytes_count = field.bytes ? (size_t)length : 0;
     *position = at + (size_t)length;
     *out_field = field;

@@ -26,11 +26,19 @@ struct ntk_protobuf_budget {
 };
 void ntk_protobuf_budget_init(struct ntk_protobuf_budget *budget, size_t bytes);
 
+enum ntk_protobuf_kind { /* as the wire numbers them */
+                         NTK_PROTOBUF_VARINT = 0,
+                         NTK_PROTOBUF_FIXED64 = 1,
+                         NTK_PROTOBUF_BYTES = 2,
+                         NTK_PROTOBUF_FIXED32 = 5,
+};
+
 /* One field, where it lies: a message of which few fields are wanted is read without unpacking
  * it. */
 struct ntk_protobuf_field {
     uint64_t number;
-    uint64_t value;       /* of a varint; of other kinds 0 */
+    enum ntk_protobuf_kind kind;
+    uint64_t value;       /* of a varint or a fixed number; of other kinds 0 */
     const uint8_t *bytes; /* of a text, message or packed list; of other kinds NULL */
     size_t bytes_count;
 };

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * vendor_session - the vendor's files of an inspection as a system trace.
+ *
+ * Records are read once, in the order of the file. A start becomes a span that waits for the stop
+ * with its tracking id; all spans are sorted by their start afterwards. Memory is bounded: what is
+ * long lies in temporary files.
+ *
+ * Owner:   what is read belongs to the trace. Threads: one.
+ */
+#ifndef NTK_PROFILER_SYSTEM_VENDOR_SESSION_H
+#define NTK_PROFILER_SYSTEM_VENDOR_SESSION_H
+
+#include "profiler/system/system_trace.h"
+
+/* trace_info.pb: the vendor's tables, and what ours would say. 0; 1: cut off; -errno. */
+int ntk_vendor_session_info(const char *path, struct ntk_system_trace *trace, struct ntk_err *err);
+/* ntrace.pb: the spans, sorted, not yet nested. 0; 1: cut off; -errno. */
+int ntk_vendor_session_spans(const char *path, struct ntk_system_trace *trace, struct ntk_err *err);
+/* cpu_util.pb, host_mem.pb. 0; 1: cut off; -errno. */
+int ntk_vendor_session_cpu(const char *path, struct ntk_system_trace *trace, struct ntk_err *err);
+int ntk_vendor_session_memory(const char *path, struct ntk_system_trace *trace,
+                              struct ntk_err *err);
+
+/* What spans call the text, which lives as long as the trace; "" without memory or when there are
+ * too many. */
+const char *ntk_vendor_session_text(struct ntk_system_trace *trace, const char *text, size_t bytes);
+/* A sentence for the reader of the trace. */
+void ntk_vendor_session_note(struct ntk_system_trace *trace, const char *category,
+                             const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Assigns allocations and frees to the accounts of physical cores. 0 or -ENOMEM. */
+int ntk_vendor_session_accounts(struct ntk_system_trace *trace);
+
+#endif

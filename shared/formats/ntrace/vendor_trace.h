@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * vendor_trace - the files that the vendor's runtime leaves of an inspection: streams of records
+ * (ntrace.pb, cpu_util.pb, host_mem.pb) and one message that describes them (trace_info.pb).
+ *
+ * docs/formats/vendor-trace.md has the fields. This module turns bytes into records and back and
+ * does not pair, sort or judge them.
+ *
+ * Owner:   ntk_vendor_trace_info_read() allocates, _free() frees; records borrow the bytes.
+ * Threads: any; one writer belongs to one thread.
+ */
+#ifndef NTK_SHARED_FORMATS_NTRACE_VENDOR_TRACE_H
+#define NTK_SHARED_FORMATS_NTRACE_VENDOR_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/base/buf.h"
+#include "shared/base/err.h"
+#include "shared/base/fs.h"
+#include "shared/base/vec.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_VENDOR_TRACE_RECORD_BYTES_MAX ((size_t)1 << 20)
+#define NTK_VENDOR_TRACE_PAIRS_MAX 64U    /* of one record; later ones are dropped */
+#define NTK_VENDOR_TRACE_NAMES_MAX 65536U /* of one table */
+
+/* Whether a file that begins so is a stream of the vendor's and not a message of ours; true for an
+ * empty file. At least 16 bytes, or all that the file has. */
+bool ntk_vendor_trace_is_stream(const uint8_t *bytes, size_t count);
+/* Whether a trace_info.pb is the vendor's. */
+bool ntk_vendor_trace_is_info(const uint8_t *bytes, size_t count);
+
+/* ---- streams ---- */
+
+/* One record, borrowed until the function returns; offset is that of its length. What it returns
+ * below 0 ends the reading. */
+typedef int ntk_vendor_trace_take(const uint8_t *bytes, size_t count, uint64_t offset, void *ctx);
+
+/* Every record of a file, in bounded memory. 0; 1: the file is cut off or damaged, err says where,
+ * what came before was taken; -errno. */
+int ntk_vendor_trace_each(const char *path, ntk_vendor_trace_take *take, void *ctx,
+                          struct ntk_err *err);
+/* The same for bytes in memory; name: of the file, for the sentence. */
+int ntk_vendor_trace_each_of(const uint8_t *bytes, size_t count, const char *name,
+                             ntk_vendor_trace_take *take, void *ctx, struct ntk_err *err);
+
+enum ntk_vendor_trace_phase {
+    NTK_VENDOR_TRACE_NO_PHASE,
+    NTK_VENDOR_TRACE_START,
+    NTK_VENDOR_TRACE_STOP,
+    NTK_VENDOR_TRACE_INSTANT,
+};
+
+struct ntk_vendor_trace_text {
+    const char *text; /* not terminated */
+    size_t bytes;
+};
+
+struct ntk_vendor_trace_pair {
+    struct ntk_vendor_trace_text key, value;
+};
+
+struct ntk_vendor_trace_record {
+    uint64_t time_ns, type;
+    uint64_t number; /* ring << 48 | place in the ring, from 1 */
+    uint64_t tracking_id;
+    uint64_t sequence; /* of an asynchronous execution; 0: none */
+    uint32_t thread_id;
+    uint8_t phase; /* enum ntk_vendor_trace_phase */
+    size_t pair_count;
+    struct ntk_vendor_trace_pair pairs[NTK_VENDOR_TRACE_PAIRS_MAX];
+    unsigned skipped; /* fields of another wire type, pairs beyond the bound */
+};
+
+static inline unsigned ntk_vendor_trace_ring(uint64_t number)
+{
+    return (unsigned)(number >> 48);
+}
+
+/* False: the message is not whole; what is whole of it was read. */
+bool ntk_vendor_trace_record_read(const uint8_t *bytes, size_t count,
+                                  struct ntk_vendor_trace_record *out_record);
+
+struct ntk_vendor_trace_sample {
+    uint64_t time_ns;
+    uint64_t used_bytes; /* of host_mem.pb */
+    bool has_percent;
+    double percent;     /* of cpu_util.pb */
+    uint64_t processor; /* the same */
+};
+
+bool ntk_vendor_trace_memory_read(const uint8_t *bytes, size_t count,
+                                  struct ntk_vendor_trace_sample *out_sample);
+bool ntk_vendor_trace_cpu_read(const uint8_t *bytes, size_t count,
+                               struct ntk_vendor_trace_sample *out_sample);
+
+/* ---- trace_info.pb ---- */
+
+struct ntk_vendor_trace_name {
+    uint64_t id;
+    char *text;
+};
+
+enum ntk_vendor_trace_table {
+    NTK_VENDOR_TRACE_TYPES,
+    NTK_VENDOR_TRACE_MODELS,
+    NTK_VENDOR_TRACE_USAGES,
+    NTK_VENDOR_TRACE_ERRORS,
+    NTK_VENDOR_TRACE_TABLES,
+};
+
+#define NTK_VENDOR_TRACE_NO_INDEX UINT32_MAX
+
+/* Texts are never NULL, "" where the file has none. */
+struct ntk_vendor_trace_info {
+    uint64_t version, process_id, session_id;
+    uint64_t begin_ns, end_ns;
+    uint64_t record_count;
+    uint64_t lnc;
+    char *instance_id, *instance_type;
+    char *ip_address, *host_name; /* private */
+    uint64_t processor_count, memory_bytes;
+    char *processor_name;
+    char *ultraserver_id;
+    uint64_t ultraserver_size;
+    uint64_t ultraserver_index;                     /* NTK_VENDOR_TRACE_NO_INDEX: in none */
+    struct ntk_vec tables[NTK_VENDOR_TRACE_TABLES]; /* of ntk_vendor_trace_name, by id */
+};
+
+/* 0; 1: cut off, err says where; -EBADMSG, -ENOMEM or what reading the file has. */
+int ntk_vendor_trace_info_read(const char *path, struct ntk_vendor_trace_info **out_info,
+                               struct ntk_err *err);
+int ntk_vendor_trace_info_read_bytes(const uint8_t *bytes, size_t count, const char *name,
+                                     struct ntk_vendor_trace_info **out_info, struct ntk_err *err);
+void ntk_vendor_trace_info_free(struct ntk_vendor_trace_info *info);
+/* NULL: the table has no such id. */
+const char *ntk_vendor_trace_name_find(const struct ntk_vendor_trace_info *info,
+                                       enum ntk_vendor_trace_table table, uint64_t id);
+
+/* ---- writing ---- */
+
+/* Messages appended to a buffer: one record is ..._begin, fields, ..._end, which puts its length
+ * before it. */
+size_t ntk_vendor_trace_put_begin(struct ntk_buf *buf);
+void ntk_vendor_trace_put_end(struct ntk_buf *buf, size_t begin);
+void ntk_vendor_trace_put_number(struct ntk_buf *buf, unsigned field, uint64_t value);
+void ntk_vendor_trace_put_float(struct ntk_buf *buf, unsigned field, float value);
+void ntk_vendor_trace_put_bytes(struct ntk_buf *buf, unsigned field, const void *bytes,
+                                size_t count);
+void ntk_vendor_trace_put_text(struct ntk_buf *buf, unsigned field, const char *text);
+/* A key and its value, as records of ntrace.pb have them. */
+void ntk_vendor_trace_put_pair(struct ntk_buf *buf, const char *key, const char *value);
+void ntk_vendor_trace_put_pair_number(struct ntk_buf *buf, const char *key, uint64_t value);
+/* The fields of a record but its pairs. */
+void ntk_vendor_trace_put_record(struct ntk_buf *buf, const struct ntk_vendor_trace_record *record);
+/* All of trace_info.pb; texts may be NULL. */
+void ntk_vendor_trace_put_info(struct ntk_buf *buf, const struct ntk_vendor_trace_info *info);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From the vendor's files of an inspection to spans, accounts and samples. Method: a folder put
+ * together record by record, in both known versions, and each kind of damage done to it.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "profiler/output/output_system.h"
+#include "profiler/system/system_trace.h"
+#include "tests/support/scratch.h"
+#include "tests/support/unit.h"
+#include "tests/support/vendor_folder.h"
+
+struct fixture {
+    char *path;
+    struct vendor_folder folder;
+};
+
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+
+    f->path = test_scratch_create();
+    vendor_folder_init(&f->folder, 2);
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+
+    vendor_folder_fini(&f->folder);
+    test_scratch_destroy(f->path);
+    free(f);
+    return 0;
+}
+
+static struct ntk_system_trace *reopen(struct fixture *f)
+{
+    struct ntk_system_trace *trace = NULL;
+    struct ntk_err err = { 0 };
+
+    assert_int_equal(ntk_system_trace_open(f->path, &trace, &err), 0);
+    return trace;
+}
+
+static struct ntk_system_trace *open_it(struct fixture *f)
+{
+    vendor_folder_write(&f->folder, f->path);
+    return reopen(f);
+}
+
+static const struct ntk_system_span *span_of(const struct ntk_system_trace *trace, const char *type)
+{
+    for (size_t i = 0; i < trace->span_count; i++) {
+        if (strcmp(trace->spans[i].type, type) == 0) {
+            return &trace->spans[i];
+        }
+    }
+    fail_msg("no %s", type);
+    return NULL;
+}
+
+static bool has_note(const struct ntk_system_trace *trace, const char *words)
+{
+    ntk_vec_each(const struct ntk_system_note, note, &trace->notes) {
+        if (strstr(note->text, words)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool has_warning(const struct ntk_system_trace *trace, const char *words)
+{
+    ntk_vec_each(char *, warning, &trace->warnings) {
+        if (strstr(*warning, words)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static char *json_of(const struct ntk_system_trace *trace)
+{
+    struct ntk_system_tables tables;
+    struct ntk_buf text = { 0 };
+
+    assert_int_equal(ntk_analysis_system_tables(trace, &tables), 0);
+    struct ntk_system_view view = { trace, &tables, NULL, 0 };
+    ntk_output_system_json(&view, 1, &text);
+    ntk_system_tables_fini(&tables);
+    assert_true(ntk_buf_ok(&text));
+    return ntk_buf_take(&text, NULL);
+}
+
+#define BASE "nc_idx=1 worker_gid=9"
+
+/* ---- what is sound ---- */
+
+static void records_become_spans_in_order_of_time(void **state)
+{
+    struct fixture *f = *state;
+
+    for (unsigned version = 2; version <= 3; version++) {
+        vendor_folder_fini(&f->folder);
+        vendor_folder_init(&f->folder, version);
+        /* The device's span is written after the call that collects it, with earlier times. */
+        vendor_folder_span(&f->folder, "kbl_exec_wait", 12, 5000, 9000,
+                           BASE " exec_id=0 model_id=77", BASE);
+        vendor_folder_span(&f->folder, "nc_exec_running", 12, 3000, 8000,
+                           BASE " exec_id=0 device_core_idx=4 nc_timestamp_ns=700",
+                           BASE " nc_timestamp_ns=5700");
+        vendor_folder_add(&f->folder,
+                          &(struct vendor_moment){ "timestamp_sync_point", 3, 9100, 0, 0, 12, 0,
+                                                   BASE " exec_id=0 x=0x1 y=" });
+        struct ntk_system_trace *trace = open_it(f);
+
+        assert_true(trace->is_vendor);
+        assert_int_equal(trace->warnings.count + trace->notes.count, 0);
+        assert_int_equal(trace->span_count, 3);
+        const struct ntk_system_span *running = &trace->spans[0];
+        assert_string_equal(running->type, "nc_exec_running");
+        assert_int_equal(running->end_ns - running->start_ns, 5000);
+        assert_int_equal(running->device_start_ns, 700);
+        assert_int_equal(running->device_end_ns, 5700);
+        assert_int_equal(running->device_core, 4);
+        assert_int_equal(running->nc, 1);
+        assert_int_equal(running->worker, 9);
+        assert_int_equal(running->thread_id, 12);
+        assert_true(ntk_system_span_has_exec(running)); /* 0 is an execution */
+        const struct ntk_system_span *wait = span_of(trace, "kbl_exec_wait");
+        assert_int_equal(wait->model_id, 77);
+        assert_string_equal(wait->name, "model.neff"); /* the last part of the path */
+        assert_true(wait->parent == NTK_SYSTEM_NO_PARENT);
+        assert_true(span_of(trace, "timestamp_sync_point")->is_instant);
+        assert_int_equal(trace->info->process_id, 41);
+        assert_int_equal(trace->info->core_count, 2);
+        assert_int_equal(trace->info->lnc, 2);
+        assert_int_equal(trace->begin_ns, 1000);
+        assert_int_equal(trace->end_ns, 100000);
+        ntk_system_trace_close(trace);
+    }
+}
+
+static void every_key_is_kept(void **state)
+{
+    struct fixture *f = *state;
+
+    vendor_folder_span(&f->folder, "dmem_buf_copyin", 5, 2000, 3000,
+                       BASE " size=4 mem_handle=632292976 offset=0 colour=red id=5",
+                       BASE " done=0x10");
+    vendor_folder_span(&f->folder, "nrta_execute_schedule", 5, 4000, 4500,
+                       BASE " model_id=77 queue=0", BASE);
+    struct ntk_system_trace *trace = open_it(f);
+    char *json = json_of(trace);
+
+    assert_non_null(strstr(json, "\"size\":4"));
+    assert_non_null(strstr(json, "\"mem_handle\":632292976"));
+    assert_non_null(strstr(json, "\"offset\":0"));
+    assert_non_null(strstr(json, "\"colour\":\"red\""));
+    assert_non_null(strstr(json, "\"x_id\":5")); /* not taken for that of the row */
+    assert_non_null(strstr(json, "\"done\":\"0x10\""));
+    assert_non_null(strstr(json, "\"queue\":0"));
+    assert_non_null(strstr(json, "\"model_id\":77,\"model_name\":\"model.neff\""));
+    assert_null(strstr(json, "secret-host"));
+    assert_null(strstr(json, "192.0.2.7"));
+    free(json);
+    ntk_system_trace_close(trace);
+}
+
+static void a_sequence_belongs_to_its_span(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t sequence = UINT64_C(1) << 48 | 3;
+    uint64_t start =
+        vendor_folder_add(&f->folder, &(struct vendor_moment){ "nrta_execute_schedule", 1, 2000, 0,
+                                                               0, 7, 0, BASE " model_id=77" });
+
+    vendor_folder_add(&f->folder, &(struct vendor_moment){ "nrta_execute_schedule", 2, 2500, start,
+                                                           sequence, 7, 0, BASE });
+    struct ntk_system_trace *trace = open_it(f);
+
+    assert_true(span_of(trace, "nrta_execute_schedule")->sequence == sequence);
+    ntk_system_trace_close(trace);
+}
+
+static void a_stop_may_stand_before_its_start(void **state)
+{
+    struct fixture *f = *state;
+
+    vendor_folder_add(&f->folder, &(struct vendor_moment){ "nrt_execute", 2, 6000, 9, 0, 4, 0,
+                                                           BASE " model_id=77" });
+    vendor_folder_add(&f->folder,
+                      &(struct vendor_moment){ "nrt_execute", 1, 5000, 9, 0, 3, 0, BASE " a=b" });
+    struct ntk_system_trace *trace = open_it(f);
+
+    assert_int_equal(trace->span_count, 1);
+    assert_int_equal(trace->spans[0].start_ns, 5000);
+    assert_int_equal(trace->spans[0].end_ns, 6000);
+    assert_int_equal(trace->spans[0].thread_id, 3);
+    assert_int_equal(trace->spans[0].model_id, 77);
+    assert_false(trace->spans[0].is_partial);
+    assert_false(trace->spans[0].is_instant);
+    ntk_system_trace_close(trace);
+}
+
+/* Two physical cores under one logical core: their totals alternate. */
+static void allocations_find_the_account_of_their_physical_core(void **state)
+{
+    struct fixture *f = *state;
+    static const char alloc[] = "nrt_dma_mem_alloc";
+
+    vendor_folder_span(&f->folder, alloc, 5, 2000, 2100,
+                       BASE " usage_type=tensor hbm_idx=2 mla_idx=0 is_nc_hbm=1",
+                       BASE " allocated_bytes=10 total_bytes=1010 usage_type_total_bytes=510 "
+                            "physical_address=0x800 return_code=0");
+    vendor_folder_span(&f->folder, alloc, 5, 2200, 2300,
+                       BASE " usage_type=tensor hbm_idx=2 mla_idx=0 is_nc_hbm=1",
+                       BASE " allocated_bytes=4 total_bytes=24 usage_type_total_bytes=4 "
+                            "physical_address=0x900 return_code=2"); /* a success */
+    vendor_folder_span(&f->folder, alloc, 5, 2400, 2500,
+                       BASE " usage_type=weight hbm_idx=2 mla_idx=0 is_nc_hbm=1",
+                       BASE " allocated_bytes=100 total_bytes=1110 usage_type_total_bytes=150 "
+                            "physical_address=0xa00 return_code=0");
+    vendor_folder_span(&f->folder, alloc, 5, 2600, 2700, /* of the host */
+                       BASE " usage_type=generic hbm_idx=2 mla_idx=0 is_nc_hbm=0",
+                       BASE " allocated_bytes=16 total_bytes=1110 usage_type_total_bytes=5 "
+                            "physical_address=0xb00 return_code=0");
+    vendor_folder_span(&f->folder, "nrt_dma_mem_dealloc", 5, 2800, 2900,
+                       BASE " usage_type=tensor hbm_idx=2 mla_idx=0 is_nc_hbm=1 "
+                            "physical_address=0x800",
+                       BASE " freed_bytes=10 total_bytes=1100 usage_type_total_bytes=500");
+    struct ntk_system_trace *trace = open_it(f);
+
+    assert_int_equal(trace->memories.count, 5);
+    assert_int_equal(trace->accounts.count, 2);
+    const struct ntk_system_account *first = ntk_vec_at(&trace->accounts, 0);
+    const struct ntk_system_account *second = ntk_vec_at(&trace->accounts, 1);
+    assert_int_equal(first->base_bytes, 1000);
+    assert_int_equal(first->total_bytes, 1100);
+    assert_int_equal(first->usage_count, 2);
+    assert_int_equal(first->usages[0].base_bytes, 500);
+    assert_int_equal(first->usages[1].bytes, 150);
+    assert_int_equal(second->base_bytes, 20);
+    assert_int_equal(second->total_bytes, 24);
+    char *json = json_of(trace);
+    /* Both accounts of the memory, with what was there before: 1100 + 24; of it 500 + 4 tensors,
+     * 150 weights. */
+    assert_non_null(strstr(json, "\"timestamp\":2900,\"total_bytes\":1124"));
+    assert_non_null(strstr(json, "\"tensors_bytes\":504"));
+    assert_non_null(strstr(json, "\"weights_bytes\":150"));
+    assert_non_null(strstr(json, "\"unknown_bytes\":470,\"device_idx\":0,\"hbm_idx\":2"));
+    assert_null(strstr(json, "\"timestamp\":2700,\"total_bytes\"")); /* no change */
+    assert_non_null(strstr(json, "\"allocated_bytes\":4,\"total_bytes\":24,"
+                                 "\"usage_type_total_bytes\":4,\"physical_address\":\"0x900\","
+                                 "\"return_code\":2"));
+    free(json);
+    ntk_system_trace_close(trace);
+}
+
+static void samples_of_the_host_are_rounds(void **state)
+{
+    struct fixture *f = *state;
+
+    for (uint64_t p = 0; p < 2; p++) { /* nothing to compare with: no values */
+        vendor_folder_cpu(&f->folder, 1000, p, 0);
+    }
+    vendor_folder_cpu(&f->folder, 2000, 0, 30);
+    vendor_folder_cpu(&f->folder, 2000, 1, 10);
+    for (uint64_t p = 0; p < 2; p++) { /* did nothing: a round as others */
+        vendor_folder_cpu(&f->folder, 3000, p, 0);
+    }
+    vendor_folder_memory(&f->folder, 1000, 1000);
+    struct ntk_system_trace *trace = open_it(f);
+
+    assert_int_equal(trace->cpu->n_timestamp_ns, 2);
+    assert_int_equal(trace->cpu->n_cpus, 2);
+    assert_true(fabs(trace->cpu->cpus[0]->percent[0] - 30) < 1e-6);
+    assert_int_equal(trace->memory->used_bytes[0], 1000);
+    assert_int_equal(trace->memory->total_bytes[0], 4000);
+    char *json = json_of(trace);
+    assert_non_null(strstr(json, "\"cpu_id\":\"average\",\"util\":20"));
+    assert_non_null(strstr(json, "\"percent_usage\":25"));
+    free(json);
+    ntk_system_trace_close(trace);
+}
+
+/* ---- what is not ---- */
+
+static void halves_and_doubles_are_counted(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t start;
+
+    vendor_folder_add(&f->folder, &(struct vendor_moment){ "nrt_load", 1, 4000, 0, 0, 3, 0, BASE });
+    vendor_folder_add(&f->folder,
+                      &(struct vendor_moment){ "nrt_execute", 2, 4000, 700, 0, 3, 0, BASE });
+    start = vendor_folder_add(&f->folder,
+                              &(struct vendor_moment){ "nrt_execute", 1, 5000, 0, 0, 3, 0, BASE });
+    vendor_folder_add(&f->folder,
+                      &(struct vendor_moment){ "nrt_load", 2, 6000, start, 0, 3, 0, BASE });
+    vendor_folder_span(&f->folder, "nrt_tensor_read", 3, 8000, 7000, BASE " size=many size=2",
+                       BASE);
+    vendor_folder_span(&f->folder, "nrt_tensor_write", 3, 8000, 0, BASE " size=many", BASE);
+    struct ntk_system_trace *trace = open_it(f);
+
+    assert_int_equal(trace->span_count, 3);
+    const struct ntk_system_span *load = span_of(trace, "nrt_load");
+    assert_true(load->is_partial);
+    assert_int_equal(load->end_ns, 100000); /* until the trace ends */
+    assert_true(has_note(trace, "1 stops have no start"));
+    assert_true(has_note(trace, "1 spans end with another type"));
+    assert_true(has_note(trace, "1 spans stop before they start"));
+    assert_true(has_note(trace, "1 records have no time"));
+    const struct ntk_system_span *read = span_of(trace, "nrt_tensor_read");
+    assert_int_equal(read->end_ns, read->start_ns);
+    assert_int_equal(read->bytes, 2); /* the last of two */
+    assert_int_equal(span_of(trace, "nrt_tensor_write")->bytes, 0);
+    char *json = json_of(trace);
+    assert_non_null(strstr(json, "\"x_size\":\"many\""));
+    free(json);
+    ntk_system_trace_close(trace);
+}
+
+static void lost_records_are_counted_per_ring(void **state)
+{
+    struct fixture *f = *state;
+
+    f->folder.next[0] = 5; /* the first five were overwritten */
+    vendor_folder_span(&f->folder, "nrt_load", 3, 2000, 3000, BASE, BASE);
+    f->folder.next[0] += 2;
+    vendor_folder_span(&f->folder, "nrt_load", 3, 4000, 5000, BASE, BASE);
+    vendor_folder_add(&f->folder,
+                      &(struct vendor_moment){ "hw_notify", 3, 2000, 0, 0, 3, 4, BASE });
+    struct ntk_system_trace *trace = open_it(f);
+
+    assert_int_equal(trace->lost, 7);
+    assert_true(has_note(trace, "ring 0 lost 7 records, 5 of them before its first"));
+    assert_false(has_note(trace, "ring 4"));
+    ntk_system_trace_close(trace);
+}
+
+static void a_cut_file_is_read_up_to_there(void **state)
+{
+    struct fixture *f = *state;
+    char *path = test_scratch_path(f->path, "ntrace.pb");
+
+    vendor_folder_span(&f->folder, "nrt_load", 3, 2000, 3000, BASE, BASE);
+    size_t whole = f->folder.records.bytes_count;
+    vendor_folder_span(&f->folder, "nrt_load", 3, 4000, 5000, BASE, BASE);
+    size_t all = f->folder.records.bytes_count;
+    for (size_t bytes = 0; bytes < all; bytes++) {
+        vendor_folder_write(&f->folder, f->path);
+        assert_int_equal(truncate(path, (off_t)bytes), 0);
+        struct ntk_system_trace *trace = reopen(f);
+
+        assert_true(trace->span_count <= 2);
+        assert_true(bytes < whole || trace->span_count >= 1);
+        if (bytes > whole && bytes < whole + 20) {
+            assert_true(has_warning(trace, "ntrace.pb is cut off: "));
+        }
+        ntk_system_trace_close(trace);
+    }
+    free(path);
+}
+
+static void append(const char *path, const void *bytes, size_t count)
+{
+    FILE *file = fopen(path, "ab");
+
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, count, file), count);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void a_record_that_is_not_whole_is_left_out(void **state)
+{
+    struct fixture *f = *state;
+    char *path = test_scratch_path(f->path, "ntrace.pb");
+    static const uint8_t empty[] = { 0, 0, 0, 0 };
+    static const uint8_t broken[] = { 3, 0, 0, 0, 0x10, 0xff, 0xff };
+    static const uint8_t other_kind[] = { 7, 0, 0, 0, 0x12, 1, 'x', 0x10, 5, 0x70, 3 };
+    static const uint8_t huge[] = { 0, 0, 0, 1, 0x10 };
+
+    vendor_folder_span(&f->folder, "nrt_load", 3, 2000, 3000, BASE, BASE);
+    vendor_folder_write(&f->folder, f->path);
+    append(path, empty, sizeof empty);
+    append(path, broken, sizeof broken);
+    append(path, other_kind, sizeof other_kind);
+    append(path, huge, sizeof huge);
+    struct ntk_system_trace *trace = reopen(f);
+
+    assert_int_equal(trace->span_count, 2);
+    assert_true(has_note(trace, "1 records are not whole"));
+    assert_true(has_note(trace, "1 fields of an unexpected kind"));
+    assert_true(has_warning(trace, "has a record of more than 1 MiB"));
+    assert_string_equal(span_of(trace, "type0")->type, "type0");
+    ntk_system_trace_close(trace);
+    free(path);
+}
+
+static void files_may_be_missing_or_empty(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const names[] = { "cpu_util.pb", "host_mem.pb", "ntrace.pb" };
+
+    vendor_folder_span(&f->folder, "nrt_load", 3, 2000, 3000, BASE, BASE " model_id=5");
+    struct ntk_system_trace *trace = open_it(f); /* samples are empty here */
+    assert_int_equal(trace->warnings.count, 0);
+    assert_null(trace->cpu);
+    assert_string_equal(trace->spans[0].name, ""); /* no such model in the table */
+    ntk_system_trace_close(trace);
+
+    char *path = test_scratch_path(f->path, "trace_info.pb");
+    assert_int_equal(unlink(path), 0);
+    trace = reopen(f);
+    assert_true(trace->is_vendor);
+    assert_null(trace->info);
+    assert_int_equal(trace->span_count, 1);
+    assert_string_equal(trace->spans[0].type, "type1");
+    assert_int_equal(trace->end_ns, 3000);
+    ntk_system_trace_close(trace);
+    free(path);
+
+    vendor_folder_write(&f->folder, f->path);
+    for (size_t i = 0; i < 3; i++) {
+        path = test_scratch_path(f->path, names[i]);
+        assert_int_equal(unlink(path), 0);
+        free(path);
+    }
+    trace = reopen(f);
+    assert_int_equal(trace->warnings.count, 0);
+    assert_int_equal(trace->span_count, 0);
+    assert_int_equal(trace->info->process_id, 41);
+    ntk_system_trace_close(trace);
+}
+
+static void a_later_version_is_read_with_a_note(void **state)
+{
+    struct fixture *f = *state;
+
+    f->folder.info.version = 9;
+    vendor_folder_span(&f->folder, "nrt_load", 3, 2000, 3000, BASE, BASE);
+    struct ntk_system_trace *trace = open_it(f);
+
+    assert_int_equal(trace->span_count, 1);
+    assert_true(has_note(trace, "has version 9"));
+    ntk_system_trace_close(trace);
+}
+
+static void a_cut_trace_info_still_names_what_it_can(void **state)
+{
+    struct fixture *f = *state;
+    char *path = test_scratch_path(f->path, "trace_info.pb");
+
+    vendor_folder_span(&f->folder, "nrt_load", 3, 2000, 3000, BASE, BASE);
+    vendor_folder_write(&f->folder, f->path);
+    assert_int_equal(truncate(path, 40), 0);
+    struct ntk_system_trace *trace = reopen(f);
+
+    assert_true(has_warning(trace, "trace_info.pb is cut off"));
+    assert_int_equal(trace->info->process_id, 41);
+    assert_int_equal(trace->span_count, 1);
+    ntk_system_trace_close(trace);
+    free(path);
+}
+
+/* More spans than fit on the heap, which go through temporary files. */
+static void a_long_trace_is_sorted_in_files(void **state)
+{
+    struct fixture *f = *state;
+    enum { SPANS = 250000 };
+
+    for (uint64_t i = 0; i < SPANS; i++) { /* two rings, one after the other */
+        uint64_t at = 1000 + 2 * (i % (SPANS / 2)) + i / (SPANS / 2);
+        uint64_t start = vendor_folder_add(
+            &f->folder, &(struct vendor_moment){ "nrt_load", 1, at, 0, 0, 3, i < SPANS / 2 ? 0 : 4,
+                                                 "nc_idx=0 k=v" });
+
+        vendor_folder_add(&f->folder, &(struct vendor_moment){ "nrt_load", 2, at + 1, start, 0, 3,
+                                                               i < SPANS / 2 ? 0 : 4, "" });
+    }
+    struct ntk_system_trace *trace = open_it(f);
+
+    assert_int_equal(trace->span_count, SPANS);
+    assert_true(trace->span_list.is_mapped);
+    for (uint64_t i = 0; i < SPANS; i++) {
+        if (trace->spans[i].start_ns != 1000 + i) {
+            fail_msg("span %llu begins at %llu", (unsigned long long)i,
+                     (unsigned long long)trace->spans[i].start_ns);
+        }
+    }
+    assert_int_equal(trace->lost, 0);
+    ntk_system_trace_close(trace);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+        TEST(records_become_spans_in_order_of_time),
+        TEST(every_key_is_kept),
+        TEST(a_sequence_belongs_to_its_span),
+        TEST(a_stop_may_stand_before_its_start),
+        TEST(allocations_find_the_account_of_their_physical_core),
+        TEST(samples_of_the_host_are_rounds),
+        TEST(halves_and_doubles_are_counted),
+        TEST(lost_records_are_counted_per_ring),
+        TEST(a_cut_file_is_read_up_to_there),
+        TEST(a_record_that_is_not_whole_is_left_out),
+        TEST(files_may_be_missing_or_empty),
+        TEST(a_later_version_is_read_with_a_note),
+        TEST(a_cut_trace_info_still_names_what_it_can),
+        TEST(a_long_trace_is_sorted_in_files),
+#undef TEST
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
