@@ -127,6 +127,19 @@ wait_for() {
     done
 }
 
+# jq 1.6 succeeds with -e on no input at all, so that a file which is not written yet passes every check.
+jq() {
+    local option out
+    for option; do
+        [[ $option =~ ^-[a-z]*e[a-z]*$ ]] || continue
+        out=$(command jq "$@") || return
+        [ -n "$out" ] || return 4
+        printf '%s\n' "$out"
+        return
+    done
+    command jq "$@"
+}
+
 # segment: the first one of the folder. has_segment: it is whole; one without its magic is being made, and nobody minds it.
 segment() { find "$NEURON_HOOKS_DIR" -maxdepth 1 -type f -name '[1-9]*-[0-9]*' | head -1; }
 has_segment() { [ "$(head -c 8 "$(segment)" | tr -d '\0' | wc -c)" != 0 ] && echo yes; }

@@ -126,6 +126,28 @@ def wait_for_agents():
     return max(counts)
 
 
+def says(kind, version):
+    """Whether programs of that version named the other."""
+    said = "".join(open(path, errors="replace").read() for path in glob.glob(f"{kind}*.{version}.err"))
+    return f"has ABI version {3 - version}, this program knows {version}" in said
+
+
+def wait_for_words(writers, reaps):
+    """However long the swaps left them: with both versions at work, each program says what it cannot read."""
+    for slot, version in zip(writers, (1, 2, 1, 2)):
+        slot.end(signal.SIGTERM)
+        slot.versions = (version,)
+        slot.start()
+    for version in (1, 2):
+        reaps.end(signal.SIGTERM)
+        reaps.versions = (version,)
+        reaps.start()
+        for kind in ("stores", "reaps"):
+            wait_until(lambda: says(kind, version))
+            if not says(kind, version):
+                failures.append(f"{kind}: version {version} does not say that it cannot read the other")
+
+
 def main():
     slots = [Slot(f"writer-{i}") for i in range(4)]
     slots += [Slot("stores-1", (1,)), Slot("stores-2", (2,)), Slot("reaps"), Slot("shows"), Slot("asks")]
@@ -147,6 +169,7 @@ def main():
         most = max(most, wait_for_agents())
         time.sleep(max(0.0, begin + (i + 1) * PERIOD - time.monotonic()))
     seconds = time.monotonic() - begin
+    wait_for_words(slots[:4], slots[6])
     for slot in slots[:4]:
         slot.end(signal.SIGTERM)
     for slot in keepers:
@@ -157,11 +180,6 @@ def main():
     failures.extend(differences())
     for slot in slots[4:]:
         slot.end(signal.SIGTERM)
-    for kind in ("stores", "reaps"):
-        for version in (1, 2):
-            said = "".join(open(path, errors="replace").read() for path in glob.glob(f"{kind}*.{version}.err"))
-            if f"has ABI version {3 - version}, this program knows {version}" not in said:
-                failures.append(f"{kind}: version {version} does not say that it cannot read the other")
     for path in glob.glob("*.err"):
         text = open(path, errors="replace").read()
         if "Sanitizer" in text or "runtime error" in text:
