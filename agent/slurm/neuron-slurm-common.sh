@@ -95,21 +95,25 @@ files_of_job() {
     fi
 }
 
-# One at a time: jobs that share a device write the same file. A lock that somebody keeps holds up no job for long.
+# One at a time: jobs that share a device write the same file. What takes long is done before, and a lock that a process
+# keeps delays a job for half a minute at most.
 lock() {
     command -v flock >/dev/null || return 0
     (: >"$folder/.lock") 2>/dev/null || return 0 # an exec that fails would end the script
     exec 9>"$folder/.lock"
-    flock -w 5 9 || say "job $job: $folder is locked by another; going on without"
+    flock -w 30 9 || say "job $job: $folder is locked by another process: continuing without the lock"
 }
 
 # without_job FILE: what it says of other jobs.
 without_job() { [ ! -f "$1" ] || awk -v job="$job" '!/=/ { mine = ($0 "" == job "") } !mine' "$1"; }
 
-# A name that is no index, so nobody reads it, then renamed: nobody sees half of it.
+# new FILE: where the job writes what FILE becomes. Nobody reads it: the name is no index.
+new() { printf '%s/.new.%s.%s' "$folder" "$job" "$1"; }
+
+# replace FILE: renamed, so nobody sees half of it.
 replace() {
-    if mv -f "$folder/.new.$1" "$folder/$1"; then return 0; fi
-    rm -f "$folder/.new.$1"
+    if mv -f "$(new "$1")" "$folder/$1"; then return 0; fi
+    rm -f "$(new "$1")"
     return 1
 }
 
