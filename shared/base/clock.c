@@ -23,6 +23,16 @@ uint64_t ntk_clock_realtime_ns(void)
     return read_clock(CLOCK_REALTIME);
 }
 
+uint64_t ntk_clock_now_ns(const struct ntk_clock *clock)
+{
+    return clock ? clock->monotonic_ns(clock->ctx) : ntk_clock_monotonic_ns();
+}
+
+uint64_t ntk_clock_wall_ns(const struct ntk_clock *clock)
+{
+    return clock ? clock->realtime_ns(clock->ctx) : ntk_clock_realtime_ns();
+}
+
 static uint64_t system_monotonic_ns(void *ctx)
 {
     (void)ctx;
@@ -37,7 +47,8 @@ static uint64_t system_realtime_ns(void *ctx)
 
 const struct ntk_clock *ntk_clock_system_get(void)
 {
-    static const struct ntk_clock system_clock = { system_monotonic_ns, system_realtime_ns, NULL };
+    static const struct ntk_clock system_clock = { system_monotonic_ns, system_realtime_ns, NULL,
+                                                   NULL };
 
     return &system_clock;
 }

@@ -8,6 +8,7 @@
 #ifndef NTK_SHARED_BASE_CLOCK_H
 #define NTK_SHARED_BASE_CLOCK_H
 
+#include <pthread.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -22,12 +23,18 @@ struct ntk_clock {
     uint64_t (*monotonic_ns)(void *ctx);
     uint64_t (*realtime_ns)(void *ctx); /* since 1970-01-01 UTC */
     void *ctx;
+    /* ntk_cond_wait_clock() of a clock that is not the system's; NULL: it waits in real time. */
+    int (*wait_until)(void *ctx, pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until_ns);
 };
 
 /* The system's clocks: CLOCK_MONOTONIC and CLOCK_REALTIME. Static, never freed. */
 const struct ntk_clock *ntk_clock_system_get(void);
 uint64_t ntk_clock_monotonic_ns(void);
 uint64_t ntk_clock_realtime_ns(void);
+/* Monotonic time of a clock; NULL: the system's. */
+uint64_t ntk_clock_now_ns(const struct ntk_clock *clock);
+/* The same of its time since 1970. */
+uint64_t ntk_clock_wall_ns(const struct ntk_clock *clock);
 
 #ifdef __cplusplus
 }

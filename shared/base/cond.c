@@ -2,6 +2,7 @@
 /* cond - waiting for a condition variable until a time of ntk_clock_monotonic_ns(). */
 #include "shared/base/cond.h"
 
+#include <errno.h>
 #include <time.h>
 
 #include "shared/base/clock.h"
@@ -21,4 +22,24 @@ int ntk_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t un
     return until_ns == NTK_COND_FOREVER
                ? -pthread_cond_wait(cond, lock)
                : -pthread_cond_clockwait(cond, lock, CLOCK_MONOTONIC, &until);
+}
+
+int ntk_cond_wait_clock(const struct ntk_clock *clock, pthread_cond_t *cond, pthread_mutex_t *lock,
+                        uint64_t until_ns)
+{
+    return clock && clock->wait_until ? clock->wait_until(clock->ctx, cond, lock, until_ns)
+                                      : ntk_cond_wait_until(cond, lock, until_ns);
+}
+
+void ntk_cond_sleep(const struct ntk_clock *clock, uint64_t until_ns)
+{
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+
+    pthread_mutex_lock(&lock);
+    while (ntk_cond_wait_clock(clock, &never, &lock, until_ns) != -ETIMEDOUT) {
+    }
+    pthread_mutex_unlock(&lock);
+    pthread_cond_destroy(&never);
+    pthread_mutex_destroy(&lock);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cond - waiting for a condition variable until a time of ntk_clock_monotonic_ns().
+ * cond - waiting for a condition variable until a time of ntk_clock_monotonic_ns(), or of the clock
+ * that a caller was given.
  *
  * Threads: any.
  */
@@ -14,12 +15,19 @@
 extern "C" {
 #endif
 
+struct ntk_clock;
+
 #define NTK_COND_FOREVER UINT64_MAX
 
 /* So long from now; NTK_COND_FOREVER stays that. */
 uint64_t ntk_cond_until(uint64_t timeout_ns);
 /* -ETIMEDOUT, else 0, which need not mean that anything happened. The lock is held. */
 int ntk_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until_ns);
+/* The same by a clock; NULL: the system's. */
+int ntk_cond_wait_clock(const struct ntk_clock *clock, pthread_cond_t *cond, pthread_mutex_t *lock,
+                        uint64_t until_ns);
+/* Until a time of a clock, for nothing else. */
+void ntk_cond_sleep(const struct ntk_clock *clock, uint64_t until_ns);
 
 #ifdef __cplusplus
 }

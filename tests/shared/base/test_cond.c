@@ -7,6 +7,7 @@
 
 #include "shared/base/clock.h"
 #include "shared/base/cond.h"
+#include "tests/support/clock.h"
 #include "tests/support/unit.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -65,12 +66,29 @@ static void what_is_too_far_away_is_for_ever(void **state)
     assert_true(ntk_cond_until(0) <= ntk_clock_monotonic_ns());
 }
 
+/* Method: a clock whose waits are over at once. */
+static void a_sleep_ends_at_the_time_of_its_clock(void **state)
+{
+    struct test_clock clock;
+
+    test_clock_init(&clock);
+    clock.passes_waits = true;
+    uint64_t until_ns = test_clock_now_ns(&clock) + 3600 * NTK_NS_PER_SECOND;
+    ntk_cond_sleep(&clock.clock, until_ns);
+    assert_int_equal(test_clock_now_ns(&clock), until_ns);
+    test_clock_fini(&clock);
+    until_ns = ntk_cond_until(NTK_NS_PER_MS);
+    ntk_cond_sleep(NULL, until_ns);
+    assert_true(ntk_clock_monotonic_ns() >= until_ns);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_wait_ends_at_its_time),
         cmocka_unit_test(who_is_told_goes_on_before_it),
         cmocka_unit_test(what_is_too_far_away_is_for_ever),
+        cmocka_unit_test(a_sleep_ends_at_the_time_of_its_clock),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * clock - a clock that stands until the test moves it, for code that takes a struct ntk_clock.
+ *
+ * A thread that waits by it waits until test_clock_advance() or its condition variable wakes it.
+ * With passes_waits a wait is over at once, and the clock shows the time that it waited for.
+ *
+ * Owner:   test_clock_init() / _fini(); nothing may use it after that.
+ * Threads: any; passes_waits is set before the first wait.
+ */
+#ifndef NTK_TESTS_SUPPORT_CLOCK_H
+#define NTK_TESTS_SUPPORT_CLOCK_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shared/base/clock.h"
+
+#define TEST_CLOCK_WAITS_MAX 8
+
+struct test_clock {
+    struct ntk_clock clock; /* what the code under test gets */
+    bool passes_waits;
+    pthread_mutex_t lock; /* what follows */
+    uint64_t now_ns;
+    struct test_clock_wait {
+        pthread_cond_t *cond; /* NULL: a free place */
+        pthread_mutex_t *lock;
+        uint64_t until_ns;
+    } waits[TEST_CLOCK_WAITS_MAX];
+};
+
+/* Begins at an hour, so that a time before that is not below zero. */
+void test_clock_init(struct test_clock *clock);
+void test_clock_fini(struct test_clock *clock);
+uint64_t test_clock_now_ns(struct test_clock *clock);
+void test_clock_advance(struct test_clock *clock, uint64_t ns);
+/* Waits until a thread waits for a time to come; how far that is, the nearest of all. */
+uint64_t test_clock_await(struct test_clock *clock);
+
+#endif
