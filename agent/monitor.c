@@ -618,7 +618,7 @@ static int open_outputs(struct ntk_monitor *monitor, struct ntk_err *err)
     /* What is collected for a page is a row in the database, too. */
     int ret =
         ntk_refresh_create(monitor->store ? NTK_MONITOR_STORE_PERIOD_NS : NTK_MONITOR_SHORTEST_NS,
-                           &monitor->refresh, err);
+                           NULL, &monitor->refresh, err);
 
     if (ret >= 0) {
         exporter.refresh = ntk_refresh_wait;

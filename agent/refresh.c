@@ -8,31 +8,32 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "shared/base/clock.h"
+#include "shared/base/cond.h"
 
 struct ntk_refresh {
     int fd;
     uint64_t fresh_ns;
+    const struct ntk_clock *clock;
     pthread_mutex_t lock; /* everything below */
     pthread_cond_t changed;
     uint64_t done_count;
-    uint64_t done_ns; /* CLOCK_MONOTONIC */
-    bool is_late;     /* a page waited in vain */
+    uint64_t done_ns;
+    bool is_late; /* a page waited in vain */
     bool is_closed;
 };
 
-int ntk_refresh_create(uint64_t fresh_ns, struct ntk_refresh **out_refresh, struct ntk_err *err)
+int ntk_refresh_create(uint64_t fresh_ns, const struct ntk_clock *clock,
+                       struct ntk_refresh **out_refresh, struct ntk_err *err)
 {
     struct ntk_refresh *refresh = calloc(1, sizeof *refresh);
-    pthread_condattr_t monotonic;
 
     if (!refresh) {
         return ntk_err_no_memory(err);
     }
     refresh->fresh_ns = fresh_ns;
+    refresh->clock = clock;
     refresh->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (refresh->fd < 0) {
         int code = errno;
@@ -40,10 +41,7 @@ int ntk_refresh_create(uint64_t fresh_ns, struct ntk_refresh **out_refresh, stru
         return ntk_err_set(err, -code, NTK_ERR_NO_OFFSET, "eventfd: %s", strerror(code));
     }
     pthread_mutex_init(&refresh->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&refresh->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    pthread_cond_init(&refresh->changed, NULL);
     *out_refresh = refresh;
     return 0;
 }
@@ -71,7 +69,7 @@ void ntk_refresh_done(struct ntk_refresh *refresh)
     (void)eventfd_read(refresh->fd, &asked);
     pthread_mutex_lock(&refresh->lock);
     refresh->done_count++;
-    refresh->done_ns = ntk_clock_monotonic_ns();
+    refresh->done_ns = ntk_clock_now_ns(refresh->clock);
     refresh->is_late = false;
     pthread_cond_broadcast(&refresh->changed);
     pthread_mutex_unlock(&refresh->lock);
@@ -88,18 +86,16 @@ void ntk_refresh_close(struct ntk_refresh *refresh)
 void ntk_refresh_wait(void *ctx)
 {
     struct ntk_refresh *refresh = ctx;
-    uint64_t now_ns = ntk_clock_monotonic_ns();
-    uint64_t until_ns = now_ns + NTK_REFRESH_WAIT_NS;
-    const struct timespec until = { .tv_sec = (time_t)(until_ns / NTK_NS_PER_SECOND),
-                                    .tv_nsec = (long)(until_ns % NTK_NS_PER_SECOND) };
+    uint64_t now_ns = ntk_clock_now_ns(refresh->clock);
 
     pthread_mutex_lock(&refresh->lock);
     uint64_t before = refresh->done_count;
     bool is_fresh = before > 0 && now_ns - refresh->done_ns < refresh->fresh_ns;
     if (!is_fresh && !refresh->is_late && !refresh->is_closed) {
-        int ret = eventfd_write(refresh->fd, 1) < 0 ? ETIMEDOUT : 0;
-        while (ret != ETIMEDOUT && refresh->done_count == before && !refresh->is_closed) {
-            ret = pthread_cond_timedwait(&refresh->changed, &refresh->lock, &until);
+        int ret = eventfd_write(refresh->fd, 1) < 0 ? -ETIMEDOUT : 0;
+        while (ret != -ETIMEDOUT && refresh->done_count == before && !refresh->is_closed) {
+            ret = ntk_cond_wait_clock(refresh->clock, &refresh->changed, &refresh->lock,
+                                      now_ns + NTK_REFRESH_WAIT_NS);
         }
         refresh->is_late = refresh->done_count == before;
     }

@@ -10,6 +10,7 @@
 
 #include <stdint.h>
 
+#include "shared/base/clock.h"
 #include "shared/base/err.h"
 
 #ifdef __cplusplus
@@ -22,8 +23,10 @@ extern "C" {
 
 struct ntk_refresh;
 
-/* fresh_ns: figures that are not older need not be asked for. */
-int ntk_refresh_create(uint64_t fresh_ns, struct ntk_refresh **out_refresh, struct ntk_err *err);
+/* fresh_ns: figures that are not older need not be asked for. The clock is borrowed; NULL: the
+ * system's. */
+int ntk_refresh_create(uint64_t fresh_ns, const struct ntk_clock *clock,
+                       struct ntk_refresh **out_refresh, struct ntk_err *err);
 void ntk_refresh_destroy(struct ntk_refresh *refresh);
 /* Becomes readable when a page waits. */
 int ntk_refresh_fd_get(const struct ntk_refresh *refresh);

@@ -7,42 +7,51 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "shared/base/clock.h"
+#include "shared/base/cond.h"
 #include "shared/hosts/hosts.h"
 #include "shared/http/http_server.h"
-
-/* For the loop to come, after the time that a page waits: 2 s, less than who asks. */
-#define NAPS 20
-#define NAP_NS 100000000
 
 struct answer {
     struct ntk_local *local;
     struct ntk_http_body *body; /* NULL: none yet */
-    uint64_t put_ns;            /* when it came, CLOCK_MONOTONIC */
+    uint64_t put_ns;            /* when it came */
     bool is_private;
 };
 
 struct ntk_local {
     struct ntk_local_options options;
-    pthread_mutex_t lock; /* bodies */
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool is_closed;
     struct answer answers[NTK_LOCAL_ANSWER_COUNT];
     struct ntk_http_route routes[NTK_LOCAL_ANSWER_COUNT + 1];
     struct ntk_http_server *server;
 };
 
-/* NULL: there is none, or it is too old. */
+/* The lock is held. */
+static bool is_current(const struct answer *answer)
+{
+    const struct ntk_local_options *options = &answer->local->options;
+
+    return answer->body && ntk_clock_now_ns(options->clock) - answer->put_ns <= options->stale_ns;
+}
+
+/* Waits for a current one where somebody makes it: reading a machine may take longer than a page
+ * waits. NULL: there is none, or it is too old. */
 static struct ntk_http_body *current_get(struct answer *answer)
 {
     struct ntk_local *local = answer->local;
-    struct ntk_http_body *body = NULL;
+    const struct ntk_clock *clock = local->options.clock;
+    uint64_t until_ns = ntk_clock_now_ns(clock) + NTK_LOCAL_WAIT_NS;
+    int ret = local->options.refresh ? 0 : -ETIMEDOUT;
 
     pthread_mutex_lock(&local->lock);
-    if (ntk_clock_monotonic_ns() - answer->put_ns <= local->options.stale_ns) {
-        body = ntk_http_body_ref(answer->body);
+    while (ret != -ETIMEDOUT && !is_current(answer) && !local->is_closed) {
+        ret = ntk_cond_wait_clock(clock, &local->changed, &local->lock, until_ns);
     }
+    struct ntk_http_body *body = is_current(answer) ? ntk_http_body_ref(answer->body) : NULL;
     pthread_mutex_unlock(&local->lock);
     return body;
 }
@@ -50,7 +59,6 @@ static struct ntk_http_body *current_get(struct answer *answer)
 static void give(const struct ntk_http_request *request, struct ntk_http_response *response,
                  void *ctx)
 {
-    static const struct timespec nap = { .tv_nsec = NAP_NS };
     struct answer *answer = ctx;
     struct ntk_local *local = answer->local;
     uint32_t uid;
@@ -65,10 +73,6 @@ static void give(const struct ntk_http_request *request, struct ntk_http_respons
         local->options.refresh(local->options.refresh_ctx);
     }
     response->body = current_get(answer);
-    for (int i = 0; i < NAPS && local->options.refresh && !response->body; i++) {
-        (void)nanosleep(&nap, NULL); /* reading a machine may take longer than a page waits */
-        response->body = current_get(answer);
-    }
     response->content_type = response->body ? "application/json" : NULL;
     response->status = response->body ? 200 : 503;
     response->text = "no current report\n";
@@ -105,6 +109,7 @@ int ntk_local_create(const struct ntk_local_options *options, struct ntk_local *
     local->options = *options;
     local->options.stale_ns = options->stale_ns > 0 ? options->stale_ns : NTK_LOCAL_STALE_NS;
     pthread_mutex_init(&local->lock, NULL);
+    pthread_cond_init(&local->changed, NULL);
     for (size_t i = 0; i < NTK_LOCAL_ANSWER_COUNT; i++) {
         local->answers[i] = (struct answer){ .local = local, .is_private = rows[i].is_private };
         local->routes[i] = (struct ntk_http_route){ rows[i].path, give, &local->answers[i] };
@@ -125,10 +130,15 @@ void ntk_local_destroy(struct ntk_local *local)
     if (!local) {
         return;
     }
+    pthread_mutex_lock(&local->lock);
+    local->is_closed = true;
+    pthread_cond_broadcast(&local->changed);
+    pthread_mutex_unlock(&local->lock);
     ntk_http_server_destroy(local->server);
     for (size_t i = 0; i < NTK_LOCAL_ANSWER_COUNT; i++) {
         ntk_http_body_unref(local->answers[i].body);
     }
+    pthread_cond_destroy(&local->changed);
     pthread_mutex_destroy(&local->lock);
     free(local);
 }
@@ -144,7 +154,8 @@ void ntk_local_put(struct ntk_local *local, enum ntk_local_answer answer,
         pthread_mutex_lock(&local->lock);
         struct ntk_http_body *before = local->answers[answer].body;
         local->answers[answer].body = body;
-        local->answers[answer].put_ns = ntk_clock_monotonic_ns();
+        local->answers[answer].put_ns = ntk_clock_now_ns(local->options.clock);
+        pthread_cond_broadcast(&local->changed);
         pthread_mutex_unlock(&local->lock);
         ntk_http_body_unref(before);
     }
