@@ -52,6 +52,7 @@ struct ntk_http_security {
     char priorities[160];
     uint64_t tokens_ns; /* the bucket: time that was saved, up to burst * interval */
     uint64_t tokens_at_ns;
+    const struct ntk_clock *clock;                     /* NULL: the system's */
     char remembered[REMEMBERED_MAX][REMEMBERED_BYTES]; /* "user\nhash\npassword" that was right */
     size_t remembered_next;
 };
@@ -323,6 +324,13 @@ int ntk_http_security_open_pair(const char *cert_path, const char *key_path,
     return finish_open(security, ret, out_security);
 }
 
+void ntk_http_security_set_clock(struct ntk_http_security *security, const struct ntk_clock *clock)
+{
+    pthread_mutex_lock(&security->lock);
+    security->clock = clock;
+    pthread_mutex_unlock(&security->lock);
+}
+
 void ntk_http_security_close(struct ntk_http_security *security)
 {
     if (!security) {
@@ -459,7 +467,7 @@ int ntk_http_security_compute(struct ntk_http_security *security, const char *us
 static bool take_token(struct ntk_http_security *security)
 {
     uint64_t interval_ns = security->config.rate_interval_ns;
-    uint64_t now_ns = ntk_clock_monotonic_ns();
+    uint64_t now_ns = ntk_clock_now_ns(security->clock);
     uint64_t full_ns;
 
     if (!interval_ns) {

@@ -24,6 +24,7 @@
 extern "C" {
 #endif
 
+struct ntk_clock;
 struct ntk_http_security;
 struct ntk_http_tls;
 
@@ -31,6 +32,8 @@ int ntk_http_security_open_config(const char *path, struct ntk_http_security **o
                                   struct ntk_err *err);
 int ntk_http_security_open_pair(const char *cert_path, const char *key_path,
                                 struct ntk_http_security **out_security, struct ntk_err *err);
+/* The clock of the rate limit, instead of the system's; borrowed. */
+void ntk_http_security_set_clock(struct ntk_http_security *security, const struct ntk_clock *clock);
 /* NULL is fine. */
 void ntk_http_security_close(struct ntk_http_security *security);
 

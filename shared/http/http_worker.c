@@ -11,8 +11,8 @@
 /* Until then or the end of the server; the lock is held. */
 static void rest(struct ntk_http_worker *worker, uint64_t until_ns)
 {
-    while (!worker->stops &&
-           ntk_cond_wait_until(&worker->changed, &worker->lock, until_ns) != -ETIMEDOUT) {
+    while (!worker->stops && ntk_cond_wait_clock(worker->clock, &worker->changed, &worker->lock,
+                                                 until_ns) != -ETIMEDOUT) {
     }
 }
 
@@ -32,9 +32,9 @@ static void *work(void *ctx)
         worker->first = job->next;
         worker->count--;
         pthread_mutex_unlock(&worker->lock);
-        uint64_t began_ns = ntk_clock_monotonic_ns();
+        uint64_t began_ns = ntk_clock_now_ns(worker->clock);
         bool was_in_vain = job->run(job, is_late);
-        uint64_t now_ns = ntk_clock_monotonic_ns();
+        uint64_t now_ns = ntk_clock_now_ns(worker->clock);
         MHD_resume_connection(connection); /* the job is the server's thread's again */
         pthread_mutex_lock(&worker->lock);
         if (was_in_vain) {

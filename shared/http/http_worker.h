@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 struct MHD_Connection;
+struct ntk_clock;
 
 struct ntk_http_job {
     struct MHD_Connection *connection;
@@ -30,9 +31,10 @@ struct ntk_http_job {
 };
 
 struct ntk_http_worker {
-    size_t waiting_max;    /* set before _start */
-    size_t waiting_of_one; /* of one `who`; 0: no bound of their own */
-    unsigned rest_factor;  /* it rests that many times as long as work in vain took */
+    size_t waiting_max;            /* set before _start */
+    size_t waiting_of_one;         /* of one `who`; 0: no bound of their own */
+    unsigned rest_factor;          /* it rests that many times as long as work in vain took */
+    const struct ntk_clock *clock; /* borrowed; NULL: the system's */
     bool runs;
     pthread_t thread;
     pthread_mutex_t lock; /* what follows */

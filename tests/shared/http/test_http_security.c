@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "shared/base/fs.h"
+#include "tests/support/clock.h"
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
@@ -159,11 +160,24 @@ static void test_read_again(void **state)
 static void test_rate(void **state)
 {
     struct fixture *f = *state;
+    struct test_clock clock;
 
+    test_clock_init(&clock);
     open_security(f, "rate_limit: { interval: 1h, burst: 3 }\n");
+    ntk_http_security_set_clock(f->security, &clock.clock);
     for (int i = 0; i < 6; i++) {
         assert_int_equal(check(f->security, NULL, NULL), i < 3 ? 0 : 429);
     }
+    test_clock_advance(&clock, 3600 * NTK_NS_PER_SECOND - 1);
+    assert_int_equal(check(f->security, NULL, NULL), 429);
+    test_clock_advance(&clock, 1);
+    assert_int_equal(check(f->security, NULL, NULL), 0);
+    assert_int_equal(check(f->security, NULL, NULL), 429);
+    test_clock_advance(&clock, 24 * 3600 * NTK_NS_PER_SECOND); /* saves no more than a burst */
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(check(f->security, NULL, NULL), i < 3 ? 0 : 429);
+    }
+    test_clock_fini(&clock);
 }
 
 struct collected {

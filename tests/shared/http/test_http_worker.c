@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: connections are only marked, so jobs need no server. */
+/* Method: connections are only marked, so jobs need no server; work takes a time of the clock that
+ * the test moves. */
 #include "shared/http/http_worker.h"
 
 #include <microhttpd.h>
 #include <stdatomic.h>
-#include <unistd.h>
 
-#include "shared/base/clock.h"
+#include "tests/support/clock.h"
 #include "tests/support/process.h"
 #include "tests/support/unit.h"
 
@@ -16,8 +16,8 @@ struct test_job {
     bool is_late;
     atomic_int suspended; /* as often as it was not resumed */
     atomic_bool is_done;
-    uint64_t began_ns;
-    uint64_t ended_ns;
+    struct test_clock *clock;
+    uint64_t takes_ns;
 };
 
 void MHD_suspend_connection(struct MHD_Connection *connection)
@@ -37,10 +37,8 @@ static bool run(struct ntk_http_job *base, bool is_late)
 {
     struct test_job *job = (struct test_job *)base;
 
-    job->began_ns = ntk_clock_monotonic_ns();
     job->is_late = is_late;
-    (void)usleep(10000); /* work that takes a time */
-    job->ended_ns = ntk_clock_monotonic_ns();
+    test_clock_advance(job->clock, job->takes_ns);
     return job->is_in_vain;
 }
 
@@ -59,23 +57,34 @@ static bool submit(struct ntk_http_worker *worker, struct test_job *job)
 /* So wrong passwords take a quarter of a core at most, whatever else the machine does. */
 static void after_work_in_vain_it_rests_that_many_times_as_long(void **state)
 {
-    struct ntk_http_worker worker = { .waiting_max = 2, .rest_factor = 3 };
-    struct test_job jobs[2] = { { .is_in_vain = true }, { .is_in_vain = false } };
+    struct test_clock clock;
+    struct ntk_http_worker worker = { .waiting_max = 2, .rest_factor = 3, .clock = &clock.clock };
+    struct test_job jobs[2] = { { .is_in_vain = true, .clock = &clock, .takes_ns = 1000 },
+                                { .is_in_vain = false, .clock = &clock } };
 
+    test_clock_init(&clock);
     assert_int_equal(ntk_http_worker_start(&worker), 0);
     for (int i = 0; i < 2; i++) {
         assert_true(submit(&worker, &jobs[i]));
     }
+    assert_int_equal(test_clock_await(&clock), 3000);
+    test_clock_advance(&clock, 2999);
+    assert_int_equal(test_clock_await(&clock), 1);
+    assert_false(atomic_load(&jobs[1].is_done));
+    test_clock_advance(&clock, 1);
     assert_true(test_wait_until(is_done, &jobs[1]));
-    assert_true(jobs[1].began_ns - jobs[0].ended_ns >= 3 * (jobs[0].ended_ns - jobs[0].began_ns));
     ntk_http_worker_stop(&worker);
+    test_clock_fini(&clock);
 }
 
 static void the_end_does_not_wait_for_the_rest(void **state)
 {
-    struct ntk_http_worker worker = { .waiting_max = 2, .rest_factor = 1000000 }; /* hours */
-    struct test_job jobs[2] = { { .is_in_vain = true }, { .is_in_vain = true } };
+    struct test_clock clock;
+    struct ntk_http_worker worker = { .waiting_max = 2, .rest_factor = 1, .clock = &clock.clock };
+    struct test_job jobs[2] = { { .is_in_vain = true, .clock = &clock, .takes_ns = 1 },
+                                { .is_in_vain = true, .clock = &clock } };
 
+    test_clock_init(&clock);
     assert_int_equal(ntk_http_worker_start(&worker), 0);
     assert_true(submit(&worker, &jobs[0]));
     assert_true(test_wait_until(is_done, &jobs[0]));
@@ -85,6 +94,7 @@ static void the_end_does_not_wait_for_the_rest(void **state)
     assert_true(jobs[1].is_late);
     assert_int_equal(atomic_load(&jobs[1].suspended), 0);
     assert_false(submit(&worker, &jobs[1]));
+    test_clock_fini(&clock);
 }
 
 static void too_many_are_turned_away_and_one_cannot_fill_it(void **state)
