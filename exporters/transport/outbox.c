@@ -159,7 +159,7 @@ static int sync_spool(struct ntk_outbox *outbox, struct ntk_err *err)
 {
     struct ntk_vec numbers;
 
-    outbox->synced_ns = ntk_clock_monotonic_ns();
+    outbox->synced_ns = ntk_clock_now_ns(outbox->options.clock);
     if (ntk_spool_sync_begin(outbox->spool, &numbers) < 0) {
         return ntk_err_no_memory(err);
     }
@@ -175,7 +175,7 @@ static void sync_when_due(struct ntk_outbox *outbox)
     struct ntk_err err = { 0 };
 
     if (!outbox->spool || !ntk_spool_has_changes(outbox->spool) ||
-        ntk_clock_monotonic_ns() < outbox->synced_ns + outbox->options.sync_ns) {
+        ntk_clock_now_ns(outbox->options.clock) < outbox->synced_ns + outbox->options.sync_ns) {
         return;
     }
     int ret = sync_spool(outbox, &err);
@@ -193,7 +193,7 @@ static void wait_until(struct ntk_outbox *outbox, uint64_t at_ns)
         uint64_t sync_ns = outbox->synced_ns + outbox->options.sync_ns;
         at_ns = sync_ns < at_ns ? sync_ns : at_ns;
     }
-    (void)ntk_cond_wait_until(&outbox->changed, &outbox->lock, at_ns);
+    (void)ntk_cond_wait_clock(outbox->options.clock, &outbox->changed, &outbox->lock, at_ns);
     if (!outbox->is_stopping) {
         sync_when_due(outbox);
     }
@@ -202,7 +202,7 @@ static void wait_until(struct ntk_outbox *outbox, uint64_t at_ns)
 /* Until the time is over or the outbox stops. */
 static void sleep_until(struct ntk_outbox *outbox, uint64_t at_ns)
 {
-    while (!outbox->is_stopping && ntk_clock_monotonic_ns() < at_ns) {
+    while (!outbox->is_stopping && ntk_clock_now_ns(outbox->options.clock) < at_ns) {
         wait_until(outbox, at_ns);
     }
 }
@@ -315,7 +315,7 @@ static bool send_one(struct ntk_outbox *outbox, struct message *message)
         if (answer.retry_after_ns > wait_ns) {
             wait_ns = answer.retry_after_ns;
         }
-        sleep_until(outbox, ntk_clock_monotonic_ns() + wait_ns);
+        sleep_until(outbox, ntk_clock_now_ns(outbox->options.clock) + wait_ns);
         if (outbox->is_stopping) {
             return false;
         }
@@ -331,9 +331,9 @@ static void *run(void *ctx)
     while (!outbox->is_stopping) {
         struct message *message = take_next(outbox);
         if (!message) {
-            wait_until(outbox, outbox->said_unread
-                                   ? ntk_clock_monotonic_ns() + outbox->options.pause_max_ns
-                                   : UINT64_MAX);
+            wait_until(outbox, outbox->said_unread ? ntk_clock_now_ns(outbox->options.clock) +
+                                                         outbox->options.pause_max_ns
+                                                   : UINT64_MAX);
             continue;
         }
         /* While it is sent it is in neither queue, but a spooled one still has its file. */
@@ -540,7 +540,7 @@ void ntk_outbox_destroy(struct ntk_outbox *outbox)
 
 int ntk_outbox_drain(struct ntk_outbox *outbox, bool in_haste, struct ntk_err *err)
 {
-    uint64_t now_ns = ntk_clock_monotonic_ns();
+    uint64_t now_ns = ntk_clock_now_ns(outbox->options.clock);
     struct ntk_err cause = { 0 };
 
     if (!outbox->drain_until_ns) {

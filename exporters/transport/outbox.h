@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 #include "shared/base/buf.h"
+#include "shared/base/clock.h"
 #include "shared/base/err.h"
 
 #ifdef __cplusplus
@@ -59,13 +60,14 @@ struct ntk_outbox_options {
                  struct ntk_outbox_answer *answer);
     void (*cancel)(void *ctx); /* from another thread; NULL when send() never waits long */
     void *ctx;
-    size_t memory_bytes_max;  /* 0: NTK_OUTBOX_MEMORY_BYTES */
-    const char *spool_folder; /* made when missing, mode 0700; NULL: none */
-    uint64_t spool_bytes_max; /* 0: NTK_OUTBOX_SPOOL_BYTES */
-    uint64_t pause_min_ns;    /* 0: NTK_OUTBOX_PAUSE_MIN_NS */
-    uint64_t pause_max_ns;    /* 0: NTK_OUTBOX_PAUSE_MAX_NS */
-    uint64_t drain_ns;        /* how long drain() waits for the peer; 0: NTK_OUTBOX_DRAIN_NS */
-    uint64_t sync_ns;         /* between two syncs of the spool; 0: NTK_OUTBOX_SYNC_NS */
+    size_t memory_bytes_max;       /* 0: NTK_OUTBOX_MEMORY_BYTES */
+    const char *spool_folder;      /* made when missing, mode 0700; NULL: none */
+    uint64_t spool_bytes_max;      /* 0: NTK_OUTBOX_SPOOL_BYTES */
+    uint64_t pause_min_ns;         /* 0: NTK_OUTBOX_PAUSE_MIN_NS */
+    uint64_t pause_max_ns;         /* 0: NTK_OUTBOX_PAUSE_MAX_NS */
+    uint64_t drain_ns;             /* how long drain() waits for the peer; 0: NTK_OUTBOX_DRAIN_NS */
+    uint64_t sync_ns;              /* between two syncs of the spool; 0: NTK_OUTBOX_SYNC_NS */
+    const struct ntk_clock *clock; /* borrowed; NULL: the system's */
 };
 
 /* Items are what the caller counts: samples, points. */

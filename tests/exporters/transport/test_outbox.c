@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 
 #include "exporters/transport/output_counts.h"
-#include "shared/base/clock.h"
 #include "tests/exporters/transport/power.h"
+#include "tests/support/clock.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
@@ -23,7 +23,6 @@ struct peer {
     atomic_int result;       /* enum ntk_outbox_result of each sending */
     atomic_int send_count;   /* sendings, done or not */
     uint64_t refused_items;  /* of each message that it takes */
-    uint64_t sent_at_ns[8];  /* when the first of them began */
     uint64_t retry_after_ns; /* what the peer answers */
     bool is_slow;            /* waits for cancel */
     bool is_cancelled;
@@ -36,10 +35,6 @@ static void peer_send(void *ctx, const void *bytes, size_t bytes_count,
     struct peer *peer = ctx;
 
     pthread_mutex_lock(&peer->lock);
-    int number = atomic_load(&peer->send_count);
-    if (number < (int)(sizeof peer->sent_at_ns / sizeof *peer->sent_at_ns)) {
-        peer->sent_at_ns[number] = ntk_clock_monotonic_ns();
-    }
     answer->retry_after_ns = peer->retry_after_ns;
     atomic_fetch_add(&peer->send_count, 1);
     while (peer->is_slow && !peer->is_cancelled) {
@@ -68,6 +63,7 @@ struct fixture {
     char *folder;
     char *spool;
     struct peer peer;
+    struct test_clock clock;
     struct ntk_outbox_options options;
     struct ntk_outbox *outbox;
 };
@@ -84,9 +80,9 @@ static int set_up(void **state)
                                               .send = peer_send,
                                               .cancel = peer_cancel,
                                               .ctx = &f->peer,
-                                              .pause_min_ns = 100000,
-                                              .pause_max_ns = 1000000,
-                                              .drain_ns = 50000000 };
+                                              .clock = &f->clock.clock };
+    test_clock_init(&f->clock);
+    f->clock.passes_waits = true; /* a peer that is away is asked without end */
     *state = f;
     return 0;
 }
@@ -98,6 +94,7 @@ static int tear_down(void **state)
     ntk_outbox_destroy(f->outbox);
     pthread_cond_destroy(&f->peer.changed);
     pthread_mutex_destroy(&f->peer.lock);
+    test_clock_fini(&f->clock);
     free(f->spool);
     test_scratch_destroy(f->folder);
     free(f);
@@ -417,56 +414,54 @@ static void test_end_while_sending(void **state)
     assert_string_equal(f->peer.taken, "ab");
 }
 
-/* When the third sending begins, with a peer that takes none. */
-static void send_three_times(struct fixture *f)
+/* A peer that takes nothing, asked once, and a clock that stands. */
+static void begin_to_wait(struct fixture *f)
 {
+    f->clock.passes_waits = false;
     atomic_store(&f->peer.result, NTK_OUTBOX_RETRY);
     create(f);
     put(f, "a");
-    assert_true(test_wait_until(was_tried, f));
-    ntk_outbox_destroy(f->outbox); /* the peer's notes are ours now */
-    f->outbox = NULL;
 }
 
-static int was_tried_often(void *ctx)
+/* Pauses vary by an eighth. The message is sent when one is over, and not before. */
+static void assert_pause(struct fixture *f, uint64_t ns)
 {
-    struct fixture *f = ctx;
+    uint64_t pause_ns = test_clock_await(&f->clock);
+    int sent = atomic_load(&f->peer.send_count);
 
-    return atomic_load(&f->peer.send_count) >= 40;
+    assert_in_range(pause_ns, ns - ns / 8, ns + ns / 8);
+    test_clock_advance(&f->clock, pause_ns - 1);
+    assert_int_equal(test_clock_await(&f->clock), 1);
+    assert_int_equal(atomic_load(&f->peer.send_count), sent);
+    test_clock_advance(&f->clock, 1);
+    (void)test_clock_await(&f->clock);
+    assert_int_equal(atomic_load(&f->peer.send_count), sent + 1);
 }
 
-/* Were they to double for ever, the fortieth sending would come after centuries. */
-static void test_pauses_are_bounded(void **state)
-{
-    struct fixture *f = *state;
-
-    f->options.pause_min_ns = f->options.pause_max_ns = NTK_NS_PER_MS;
-    atomic_store(&f->peer.result, NTK_OUTBOX_RETRY);
-    create(f);
-    put(f, "a");
-    assert_true(test_wait_until(was_tried_often, f));
-}
-
-/* Lower bounds only: a slow machine waits longer. Pauses vary by an eighth. */
-static void test_pauses_grow(void **state)
+static void test_pauses_grow_and_are_bounded(void **state)
 {
     struct fixture *f = *state;
 
-    f->options.pause_min_ns = 20 * NTK_NS_PER_MS;
-    f->options.pause_max_ns = NTK_NS_PER_SECOND;
-    send_three_times(f);
-    assert_true(f->peer.sent_at_ns[1] - f->peer.sent_at_ns[0] >= 17 * NTK_NS_PER_MS);
-    assert_true(f->peer.sent_at_ns[2] - f->peer.sent_at_ns[1] >= 34 * NTK_NS_PER_MS);
+    f->options.pause_min_ns = NTK_NS_PER_SECOND;
+    f->options.pause_max_ns = 10 * NTK_NS_PER_SECOND;
+    begin_to_wait(f);
+    assert_pause(f, NTK_NS_PER_SECOND);
+    assert_pause(f, 2 * NTK_NS_PER_SECOND);
+    assert_pause(f, 4 * NTK_NS_PER_SECOND);
+    assert_pause(f, 8 * NTK_NS_PER_SECOND);
+    assert_pause(f, 10 * NTK_NS_PER_SECOND);
+    assert_pause(f, 10 * NTK_NS_PER_SECOND);
 }
 
 static void test_the_peer_says_when(void **state)
 {
     struct fixture *f = *state;
 
-    f->peer.retry_after_ns = 40 * NTK_NS_PER_MS;
-    send_three_times(f);
-    assert_true(f->peer.sent_at_ns[1] - f->peer.sent_at_ns[0] >= 40 * NTK_NS_PER_MS);
-    assert_true(f->peer.sent_at_ns[2] - f->peer.sent_at_ns[1] >= 40 * NTK_NS_PER_MS);
+    f->peer.retry_after_ns = 3600 * NTK_NS_PER_SECOND;
+    begin_to_wait(f);
+    assert_int_equal(test_clock_await(&f->clock), f->peer.retry_after_ns);
+    assert_pause(f, f->peer.retry_after_ns);
+    assert_int_equal(test_clock_await(&f->clock), f->peer.retry_after_ns);
 }
 
 /* A peer that is content with less than the outbox has in mind does not make it hurry. */
@@ -475,10 +470,25 @@ static void test_the_peer_may_not_hurry(void **state)
     struct fixture *f = *state;
 
     f->peer.retry_after_ns = 1;
-    f->options.pause_min_ns = f->options.pause_max_ns = 20 * NTK_NS_PER_MS;
-    send_three_times(f);
-    assert_true(f->peer.sent_at_ns[1] - f->peer.sent_at_ns[0] >= 17 * NTK_NS_PER_MS);
-    assert_true(f->peer.sent_at_ns[2] - f->peer.sent_at_ns[1] >= 17 * NTK_NS_PER_MS);
+    f->options.pause_min_ns = f->options.pause_max_ns = NTK_NS_PER_SECOND;
+    begin_to_wait(f);
+    assert_pause(f, NTK_NS_PER_SECOND);
+    assert_pause(f, NTK_NS_PER_SECOND);
+}
+
+/* Method: the end is asked again and again, as programs do, while the clock moves. */
+static void test_the_end_waits_for_the_peer_so_long_only(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_err err = { 0 };
+
+    begin_to_wait(f);
+    assert_int_equal(ntk_outbox_drain(f->outbox, false, &err), 0);
+    test_clock_advance(&f->clock, NTK_OUTBOX_DRAIN_NS - 1);
+    assert_int_equal(ntk_outbox_drain(f->outbox, false, &err), 0);
+    test_clock_advance(&f->clock, 1);
+    assert_int_equal(ntk_outbox_drain(f->outbox, false, &err), -ETIMEDOUT);
+    assert_non_null(strstr(err.text, "1 items are lost"));
 }
 
 static void test_a_message_may_be_too_long(void **state)
@@ -510,10 +520,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_sent_though_its_file_is_gone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_power_cut, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_end_while_sending, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_pauses_grow, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_pauses_grow_and_are_bounded, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_peer_says_when, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_peer_may_not_hurry, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_pauses_are_bounded, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_end_waits_for_the_peer_so_long_only, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_a_message_may_be_too_long, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
