@@ -235,7 +235,7 @@ static int start(struct ntk_captures *captures, struct run *run, const char *job
 void ntk_captures_take(struct ntk_captures *captures, enum ntk_captures_reason reason,
                        const char *job, uint32_t pid, uint32_t uid)
 {
-    uint64_t now_ns = ntk_clock_monotonic_ns();
+    uint64_t now_ns = ntk_clock_now_ns(captures->options->clock);
     struct ntk_err err = { 0 };
     char pid_text[16];
 
@@ -253,8 +253,9 @@ void ntk_captures_take(struct ntk_captures *captures, enum ntk_captures_reason r
     run->uid = uid;
     run->reason = reason;
     run->end_ns = now_ns + RUN_NS;
-    int ret = ntk_captures_room_begin(captures->options->folder, ntk_captures_reason_names[reason],
-                                      uid, run->folder, sizeof run->folder, &err);
+    int ret = ntk_captures_room_begin(
+        captures->options->folder, ntk_clock_wall_ns(captures->options->clock),
+        ntk_captures_reason_names[reason], uid, run->folder, sizeof run->folder, &err);
     if (ret == 0 && (ret = start(captures, run, job, pid_text)) < 0) {
         ntk_err_set(&err, ret, NTK_ERR_NO_OFFSET, "cannot run %s: %s", captures->program,
                     strerror(-ret));
@@ -287,7 +288,8 @@ void ntk_captures_take(struct ntk_captures *captures, enum ntk_captures_reason r
 /* What could not be had is tried again sooner. */
 static void fail_note(struct ntk_captures *captures, const struct run *run)
 {
-    struct budget *budget = budget_of(captures, run->uid, ntk_clock_monotonic_ns());
+    struct budget *budget =
+        budget_of(captures, run->uid, ntk_clock_now_ns(captures->options->clock));
     uint64_t *taken_ns = &budget->taken_ns[run->reason];
     uint64_t less_ns = captures->every_ns - captures->every_ns / FAILED_SHARE;
 
@@ -302,7 +304,7 @@ static void run_look(struct ntk_captures *captures, struct run *run)
         return;
     }
     if (waitpid(run->pid, &status, WNOHANG) == 0) {
-        if (ntk_clock_monotonic_ns() > run->end_ns) {
+        if (ntk_clock_now_ns(captures->options->clock) > run->end_ns) {
             (void)kill(run->pid, SIGKILL); /* a file system of its job may keep it for ever */
         }
         return;

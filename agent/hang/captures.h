@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "shared/base/clock.h"
 #include "shared/base/err.h"
 #include "shared/metrics/snapshot.h"
 
@@ -37,10 +38,11 @@ extern const char *const ntk_captures_reason_names[NTK_CAPTURES_REASON_COUNT];
 struct ntk_captures_options {
     bool is_wanted[NTK_CAPTURES_REASON_COUNT];
     uint64_t p99_ns;
-    const char *folder;  /* NULL: nothing is kept */
-    uint64_t every_ns;   /* of one reason and user; 0: ten minutes */
-    uint64_t keep_bytes; /* of all; 0: 1 GiB */
-    bool is_remote;      /* whoever has the token may ask for some, too */
+    const char *folder;            /* NULL: nothing is kept */
+    uint64_t every_ns;             /* of one reason and user; 0: ten minutes */
+    uint64_t keep_bytes;           /* of all; 0: 1 GiB */
+    const struct ntk_clock *clock; /* of every_ns; borrowed; NULL: the system's */
+    bool is_remote;                /* whoever has the token may ask for some, too */
 };
 
 /* "hang,slow,p99=50ms". -EINVAL with a sentence. */

@@ -307,8 +307,9 @@ static void finish(void *upload, struct ntk_http_response *response)
     if (wish->is_look) {
         (void)snprintf(run->id, sizeof run->id, "look-%llu", (unsigned long long)run->began);
     } else {
-        ret = ntk_captures_room_begin(captures->options->folder, what, geteuid(), run->folder,
-                                      sizeof run->folder, &err);
+        ret = ntk_captures_room_begin(captures->options->folder,
+                                      ntk_clock_wall_ns(captures->options->clock), what, geteuid(),
+                                      run->folder, sizeof run->folder, &err);
         (void)ntk_str_copy(run->id, sizeof run->id, ntk_str_base_name(run->folder));
     }
     if (ret >= 0 && (ret = start(captures, wish, run)) < 0) {

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "shared/base/buf.h"
+#include "shared/base/clock.h"
 #include "shared/base/fs.h"
 #include "shared/base/log.h"
 #include "shared/base/str.h"
@@ -91,10 +92,10 @@ static void active_change(const char *from, const char *to)
     pthread_mutex_unlock(&state.lock);
 }
 
-int ntk_captures_room_begin(const char *folder, const char *what, uint32_t uid, char *buf,
-                            size_t buf_bytes, struct ntk_err *err)
+int ntk_captures_room_begin(const char *folder, uint64_t realtime_ns, const char *what,
+                            uint32_t uid, char *buf, size_t buf_bytes, struct ntk_err *err)
 {
-    time_t now = time(NULL);
+    time_t now = (time_t)(realtime_ns / NTK_NS_PER_SECOND);
     char owner[24] = "";
     char stamp[32];
     struct tm utc;

@@ -26,8 +26,8 @@ extern "C" {
 
 /* A folder for one more: FOLDER/TIME-WHAT, and -uid_UID where the captured process belongs to
  * another user. It stays until _end(). */
-int ntk_captures_room_begin(const char *folder, const char *what, uint32_t uid, char *buf,
-                            size_t buf_bytes, struct ntk_err *err);
+int ntk_captures_room_begin(const char *folder, uint64_t realtime_ns, const char *what,
+                            uint32_t uid, char *buf, size_t buf_bytes, struct ntk_err *err);
 /* Its capture ended: it counts, and another thread makes room. */
 void ntk_captures_room_end(const char *folder, const char *capture, uint64_t keep_bytes);
 

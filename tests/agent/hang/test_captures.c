@@ -13,6 +13,7 @@
 #include "agent/hang/captures_room.h"
 #include "shared/base/fs.h"
 #include "shared/base/log.h"
+#include "tests/support/clock.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
@@ -146,15 +147,18 @@ static unsigned count_folders(const char *folder, const char *end)
     return count;
 }
 
-/* A neuron-profile that never ends says its number and its arguments. */
-static char *make_program(const char *folder)
+#define NEVER_ENDS "exec sleep 1000"
+
+/* A neuron-profile that says its number and its arguments and ends like that. */
+static char *make_program(const char *folder, const char *end)
 {
-    static const char script[] = "#!/bin/sh\necho $$ \"$@\"\nexec sleep 1000\n";
+    char script[128];
     char *old = strdup(getenv("PATH"));
     char path[512];
 
+    int bytes = snprintf(script, sizeof script, "#!/bin/sh\necho $$ \"$@\"\n%s\n", end);
     (void)snprintf(path, sizeof path, "%s/neuron-profile", folder);
-    assert_int_equal(ntk_fs_write(path, script, sizeof script - 1, NULL), 0);
+    assert_int_equal(ntk_fs_write(path, script, (size_t)bytes, NULL), 0);
     assert_int_equal(chmod(path, 0755), 0);
     (void)snprintf(path, sizeof path, "%s:%s", folder, old);
     setenv("PATH", path, 1);
@@ -195,7 +199,7 @@ static void users_do_not_share_a_budget(void **state)
     struct ntk_captures_options options = {
         .is_wanted = { [NTK_CAPTURES_STUCK] = true, [NTK_CAPTURES_ECC] = true }, .folder = kept
     };
-    char *old_path = make_program(folder);
+    char *old_path = make_program(folder, NEVER_ENDS);
 
     (void)snprintf(kept, sizeof kept, "%s/kept", folder);
     ntk_log_set_level(NTK_LOG_ERROR);
@@ -220,6 +224,104 @@ static void users_do_not_share_a_budget(void **state)
     free(old_path);
 }
 
+/* ---- how often ---- */
+
+struct often {
+    char kept[512];
+    char *old_path;
+    struct test_clock clock;
+    struct ntk_captures_options options;
+    struct ntk_captures *captures;
+    const struct ntk_snapshot *snapshot; /* of a machine where nothing goes on */
+    int pid;                             /* of the run that is waited for */
+};
+
+static void often_begin(struct often *often, const char *folder, const char *end)
+{
+    *often = (struct often){ .old_path = make_program(folder, end) };
+    (void)snprintf(often->kept, sizeof often->kept, "%s/kept", folder);
+    test_clock_init(&often->clock);
+    often->options = (struct ntk_captures_options){ .is_wanted = { [NTK_CAPTURES_STUCK] = true },
+                                                    .folder = often->kept,
+                                                    .clock = &often->clock.clock };
+    often->snapshot = ntk_snapshot_create();
+    ntk_log_set_level(NTK_LOG_ERROR);
+    assert_int_equal(ntk_captures_create(&often->options, &often->captures, NULL), 0);
+}
+
+static void often_end(struct often *often)
+{
+    ntk_captures_destroy(often->captures);
+    ntk_snapshot_destroy(often->snapshot);
+    test_clock_fini(&often->clock);
+    setenv("PATH", often->old_path, 1);
+    free(often->old_path);
+}
+
+static int is_reaped(void *ctx)
+{
+    struct often *often = ctx;
+
+    ntk_captures_look(often->captures, often->snapshot);
+    return kill(often->pid, 0) < 0;
+}
+
+/* Something happens: whether it is captured, as the count of captures says. */
+static unsigned take(struct often *often)
+{
+    ntk_captures_take(often->captures, NTK_CAPTURES_STUCK, "", 11, 1001);
+    return count_folders(often->kept, "-uid_1001");
+}
+
+static void one_reason_is_captured_once_in_a_while(void **state)
+{
+    struct often often;
+    struct told told;
+
+    often_begin(&often, *state, "exit 0");
+    assert_int_equal(take(&often), 1);
+    often.pid = read_pid(often.kept, "-uid_1001", &told);
+    assert_true(test_wait_until(is_reaped, &often));
+    test_clock_advance(&often.clock, 600 * NTK_NS_PER_SECOND - 1);
+    assert_int_equal(take(&often), 1);
+    test_clock_advance(&often.clock, 1);
+    assert_int_equal(take(&often), 2);
+    often_end(&often);
+}
+
+static void a_run_that_hangs_is_killed_and_tried_again_sooner(void **state)
+{
+    struct often often;
+    struct told told;
+
+    often_begin(&often, *state, NEVER_ENDS);
+    assert_int_equal(take(&often), 1);
+    often.pid = read_pid(often.kept, "-uid_1001", &told);
+    test_clock_advance(&often.clock, 180 * NTK_NS_PER_SECOND);
+    assert_false(is_reaped(&often));
+    test_clock_advance(&often.clock, 1);
+    assert_true(test_wait_until(is_reaped, &often));
+    assert_int_equal(take(&often), 2);
+    often_end(&often);
+}
+
+/* A tenth of the time. */
+static void a_run_that_fails_is_tried_again_sooner(void **state)
+{
+    struct often often;
+    struct told told;
+
+    often_begin(&often, *state, "exit 1");
+    assert_int_equal(take(&often), 1);
+    often.pid = read_pid(often.kept, "-uid_1001", &told);
+    assert_true(test_wait_until(is_reaped, &often));
+    test_clock_advance(&often.clock, 60 * NTK_NS_PER_SECOND - 1);
+    assert_int_equal(take(&often), 1);
+    test_clock_advance(&often.clock, 1);
+    assert_int_equal(take(&often), 2);
+    often_end(&often);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -232,6 +334,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_a_user_may_still_change_is_measured_each_time,
                                         make_scratch, remove_scratch),
         cmocka_unit_test_setup_teardown(users_do_not_share_a_budget, make_scratch, remove_scratch),
+        cmocka_unit_test_setup_teardown(one_reason_is_captured_once_in_a_while, make_scratch,
+                                        remove_scratch),
+        cmocka_unit_test_setup_teardown(a_run_that_hangs_is_killed_and_tried_again_sooner,
+                                        make_scratch, remove_scratch),
+        cmocka_unit_test_setup_teardown(a_run_that_fails_is_tried_again_sooner, make_scratch,
+                                        remove_scratch),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
