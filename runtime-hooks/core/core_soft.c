@@ -8,13 +8,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "runtime-hooks/core/core_machine.h"
 #include "runtime-hooks/core/core_once.h"
 #include "shared/abi/process_stat.h"
 #include "shared/base/clock.h"
+#include "shared/base/cond.h"
 #include "shared/base/fs.h"
 #include "shared/base/str.h"
 
@@ -424,18 +424,18 @@ static int state_open(struct ntk_core_soft *soft, const struct ntk_core_soft_opt
 /* Locks SETUP; whoever holds it does so for milliseconds, unless it was stopped or hangs. */
 static int setup_wait(const struct ntk_core_soft *soft, struct ntk_err *err)
 {
-    uint64_t end_ns = ntk_clock_monotonic_ns() + NTK_CORE_SOFT_WAIT_NS;
-    struct timespec pause = { 0, SETUP_PAUSE_NS };
+    uint64_t end_ns = ntk_clock_now_ns(soft->clock) + NTK_CORE_SOFT_WAIT_NS;
     int ret;
 
     while ((ret = lock_change(soft->lock_fd, F_WRLCK, NTK_SOFT_LOCK_SETUP)) == 0) {
-        if (ntk_clock_monotonic_ns() >= end_ns) {
+        uint64_t now_ns = ntk_clock_now_ns(soft->clock);
+        if (now_ns >= end_ns) {
             return ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET,
                                "process %d has been setting up the software machine of %s for %u s",
                                lock_holder(soft->lock_fd, NTK_SOFT_LOCK_SETUP, 1), soft->folder,
                                (unsigned)(NTK_CORE_SOFT_WAIT_NS / NTK_NS_PER_SECOND));
         }
-        (void)nanosleep(&pause, NULL);
+        ntk_cond_sleep(soft->clock, now_ns + SETUP_PAUSE_NS);
     }
     return ret < 0 ? ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot lock soft.lock in %s: %s",
                                  soft->folder, strerror(-ret))
@@ -518,6 +518,7 @@ int ntk_core_soft_open(const struct ntk_core_soft_options *options, struct ntk_c
         return ntk_err_no_memory(err);
     }
     soft->lock_fd = -1;
+    soft->clock = options->clock;
     ret = ntk_core_once_claim(&soft->mark, err);
     if (ret < 0) {
         goto out;

@@ -17,6 +17,7 @@
 
 #include "shared/abi/paths.h"
 #include "shared/abi/soft_abi.h"
+#include "shared/base/clock.h"
 #include "shared/base/err.h"
 
 struct ntk_core_soft {
@@ -28,6 +29,7 @@ struct ntk_core_soft {
     bool is_new;   /* the state was built by this open: an old tree is void */
     bool is_aside; /* somebody else's files keep this user out of the folder asked for */
     char folder[NTK_PATH_BYTES];
+    const struct ntk_clock *clock;
 };
 
 /* The instance type of the machine that this hooks folder holds; false when there is none. */
@@ -37,6 +39,7 @@ struct ntk_core_soft_options {
     const char *instance; /* of the catalogue; NULL: the one that is there, else the default */
     bool new_tree;        /* of a state that is built: the newer layout of the device tree */
     bool as_process;      /* takes a slot */
+    const struct ntk_clock *clock; /* of the wait for others; borrowed; NULL: the system's */
 };
 
 /* Opens the machine, building or rebuilding its state. -EEXIST when another instance is asked for

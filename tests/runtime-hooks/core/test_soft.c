@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "runtime-hooks/core/core_soft.h"
-#include "shared/base/clock.h"
+#include "tests/support/clock.h"
 #include "tests/support/observed.h"
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
@@ -141,18 +141,21 @@ static void a_process_that_never_lets_go_of_the_setup_is_waited_for_so_long_only
     struct observed other = observed_start(folder, holder_of_setup, path);
     struct ntk_core_soft *soft = NULL;
     struct ntk_err err = { 0 };
+    struct test_clock clock;
     char pid[32];
-    uint64_t start_ns;
 
+    test_clock_init(&clock);
+    clock.passes_waits = true;
+    uint64_t begin_ns = test_clock_now_ns(&clock);
     assert_int_equal(observed_receive(&other), 1);
-    start_ns = ntk_clock_monotonic_ns();
-    const struct ntk_core_soft_options any = { .as_process = true };
+    const struct ntk_core_soft_options any = { .as_process = true, .clock = &clock.clock };
     assert_int_equal(ntk_core_soft_open(&any, &soft, &err), -EBUSY);
-    assert_true(ntk_clock_monotonic_ns() - start_ns >= NTK_CORE_SOFT_WAIT_NS);
+    assert_int_equal(test_clock_now_ns(&clock) - begin_ns, NTK_CORE_SOFT_WAIT_NS);
     (void)snprintf(pid, sizeof pid, "process %d ", (int)other.pid);
     assert_non_null(strstr(err.text, pid));
     observed_send(&other, 1);
     assert_int_equal(observed_finish(&other, 0), 0);
+    test_clock_fini(&clock);
     free(path);
 }
 
