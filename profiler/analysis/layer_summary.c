@@ -66,6 +66,9 @@ const char *ntk_layer_name(const struct ntk_program *program, const struct ntk_t
     if (fact->layer > NTK_LAYER_RUNTIME) {
         return program->layers[fact->layer];
     }
+    if (fact->framework && fact->framework[0]) {
+        return fact->framework;
+    }
     return core->neff && !fact->is_open && fact->compiler_pc >= 1 ? NTK_LAYER_UNKNOWN : NULL;
 }
 

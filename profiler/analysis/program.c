@@ -216,6 +216,12 @@ static void fill_name(const struct ntk_neff_debug *names, unsigned engine,
     fact->has_bir_id = ntk_neff_debug_bir_id(names, (enum ntk_isa_engine)engine,
                                              (size_t)fact->compiler_pc, &fact->bir_id);
     fact->named = fact->has_bir_id ? ntk_neff_debug_find(names, fact->bir_id) : NULL;
+    if (fact->named && fact->named->hlo_count) {
+        fact->hlo = ntk_neff_debug_hlo(names, names->hlo_ids[fact->named->hlo_first]);
+    }
+    if (fact->hlo && fact->hlo->has_framework) {
+        fact->framework = ntk_neff_debug_framework(names, fact->hlo->framework_id);
+    }
 }
 
 static void fill_fact(struct filling *f, const struct ntk_trace_core *core,

@@ -59,8 +59,10 @@ struct ntk_slot_fact {
     bool has_bir_id; /* the compiler left a name, see neff_debug.h */
     uint64_t bir_id;
     const struct ntk_neff_debug_instruction *named; /* NULL: only its id is known */
-    bool has_bytes;                                 /* it is a transfer whose bytes are known */
-    uint64_t read_bytes, write_bytes;               /* of device memory */
+    const struct ntk_neff_hlo *hlo;                 /* the first operation of XLA; NULL: none */
+    const char *framework;            /* what the framework calls that; NULL: nothing */
+    bool has_bytes;                   /* it is a transfer whose bytes are known */
+    uint64_t read_bytes, write_bytes; /* of device memory */
     /* Of a vendor's instruction whose bytes are known; of engines that compute those of one
      * partition, as the original tool counts them. */
     bool has_onchip;

@@ -125,6 +125,28 @@ static int fill_cores(struct ntk_export *export)
     return ret;
 }
 
+int ntk_export_source_lines(const struct ntk_export *export,
+                            const struct ntk_source_lines **out_lines)
+{
+    struct ntk_dependencies dependencies = { 0 };
+    bool has_lines = export->program->positions && export->program->positions->line_count;
+    int ret = 0;
+
+    if (!*export->source_lines) {
+        /* Without lines nobody asks who waited for which. */
+        ret = has_lines ? ntk_analysis_dependencies(export->program, &dependencies) : 0;
+        if (ret == 0) {
+            ret = ntk_source_lines_create(export->program, &export->transfers,
+                                          has_lines ? &dependencies : NULL, export->source_lines);
+        }
+        if (dependencies.cores) {
+            ntk_dependencies_fini(&dependencies);
+        }
+    }
+    *out_lines = *export->source_lines;
+    return ret;
+}
+
 int ntk_export_create(const struct ntk_trace *trace, const char *profile_name, const char *path,
                       struct ntk_export **out_export)
 {
@@ -143,7 +165,8 @@ int ntk_export_create(const struct ntk_trace *trace, const char *profile_name, c
     export->profile_name = profile_name;
     export->path = path;
     export->cores = calloc(trace->core_count + 1, sizeof *export->cores);
-    if (export->cores) {
+    export->source_lines = calloc(1, sizeof *export->source_lines);
+    if (export->cores && export->source_lines) {
         ret = ntk_program_create(trace, &export->program);
     }
     if (ret == 0) {
@@ -188,6 +211,10 @@ void ntk_export_destroy(struct ntk_export *export)
     ntk_opcode_table_fini(&export->opcodes);
     ntk_summary_fini(&export->summary);
     ntk_transfers_fini(&export->transfers);
+    if (export->source_lines) {
+        ntk_source_lines_destroy(*export->source_lines);
+    }
+    free(export->source_lines);
     ntk_program_destroy(export->program);
     free(export->cores);
     free(export);

@@ -14,6 +14,7 @@
 #include "profiler/analysis/opcode_table.h"
 #include "profiler/analysis/program.h"
 #include "profiler/analysis/regions.h"
+#include "profiler/analysis/source_lines.h"
 #include "profiler/analysis/summary.h"
 #include "profiler/analysis/transfers.h"
 #include "profiler/output/output_system.h"
@@ -57,9 +58,14 @@ struct ntk_export {
     struct ntk_regions regions;
     struct ntk_program *program;
     struct ntk_transfers transfers;
-    struct ntk_export_core *cores; /* trace->core_count of them */
-    void *texts;                   /* what the names point to */
+    struct ntk_export_core *cores;          /* trace->core_count of them */
+    void *texts;                            /* what the names point to */
+    struct ntk_source_lines **source_lines; /* *source_lines NULL: nobody asked yet */
 };
+
+/* What lines of the source cost, computed when it is first asked for. 0 or -errno. */
+int ntk_export_source_lines(const struct ntk_export *export,
+                            const struct ntk_source_lines **out_lines);
 
 /* 0 or -errno, as of ntk_long_list_err_set(). */
 int ntk_export_create(const struct ntk_trace *trace, const char *profile_name, const char *path,

@@ -37,6 +37,10 @@ struct ntk_instruction_row {
     const char *penguin_text; /* "float32<128 x 512> $12[i_q_0]" */
     const char *hlo_name, *hlo_attrs;
     const struct ntk_neff_debug_instruction *named; /* NULL: none; not for columns */
+    /* "/k/attn.py:278" of the kernel tree and of the back end, "inst.72:8", "__main__.attn",
+     * [{"name":"h","value":0,"line":11}] outermost first, "11" ids of StackFrame; absent: none */
+    const char *nki_location, *bir_location, *kernel_name, *kernel_function, *iteration;
+    const char *frame_ids;
     const char *predecessors; /* [{"id":12,"type":"FLOW_DEPENDENCE"}]; absent: none */
     int64_t elements, flops;  /* of a MATMUL */
     int64_t transpose_elements, transpose_flops; /* of one that transposes */
@@ -78,6 +82,7 @@ struct ntk_transfer_row { /* packets of one transfer, from the first to the last
     const char *source, *dest, *source_json, *dest_json;
     int64_t read_bytes, write_bytes;
     int64_t packet_count, packet_bytes; /* the bytes with those of semaphore writes */
+    const char *bir_location;           /* of the instruction that began it */
     double bytes_per_second;
 };
 
@@ -178,6 +183,59 @@ struct ntk_region_outlier_row {
     const char *subgraph;
 };
 
+/* A node of the kernel tree; ids count from 1, each kind by itself. */
+struct ntk_kernel_row {
+    int64_t id;        /* of an iteration or function */
+    const char *name;  /* "inst.72:8", variable, function */
+    int64_t value;     /* of an iteration; absent where it is not an integer */
+    int64_t parent_id; /* of the same kind */
+    int64_t function_id, function_depth, iteration_id, iteration_depth; /* of an instruction */
+    int64_t core_index;                                                 /* that runs it */
+    const char *file;
+    int64_t line;
+};
+
+/* Of the lists of the framework's calls; ids count from 1. */
+struct ntk_frame_row {
+    int64_t id, location_id, parent_id; /* parent: 0 for a root */
+    int64_t file_id, function_id, line;
+    const char *name;
+};
+
+struct ntk_source_sums_row { /* as struct ntk_source_sums; 0 where nothing is known */
+    int64_t instruction_count, duration_ns, wait_ns, active_ns;
+    int64_t hbm_read_bytes, hbm_write_bytes, sbuf_read_bytes, sbuf_write_bytes;
+    int64_t psum_read_bytes, psum_write_bytes, flops, transfer_bytes;
+    int64_t engine_counts[NTK_NTFF_ENGINE_COUNT];
+};
+
+struct ntk_source_line_row {
+    const char *file; /* absent: reason tells why */
+    int64_t line;
+    const char *function, *reason;
+    const char *text; /* of the line, where its file is found */
+    struct ntk_source_sums_row sums;
+    const char *blocked_by; /* [{"file_path":"/k/a.py","line_number":5,"evt_wait_time":12}] */
+};
+
+struct ntk_source_loop_row {
+    int64_t id, parent_id;
+    const char *file, *function, *variable;
+    const char *text;
+    int64_t line, iteration_count;
+    struct ntk_source_sums_row sums, totals; /* totals: with inner loops */
+    int64_t span_ns, max_span_ns;
+    double mean_span_ns, overlap;
+    const char *max_span_values; /* "0,3" */
+};
+
+struct ntk_source_iteration_row {
+    int64_t loop_id;
+    const char *values; /* "0,3" from outside */
+    int64_t start_ns, end_ns, span_ns;
+    struct ntk_source_sums_row sums, totals;
+};
+
 struct ntk_opcode_summary_row {
     const char *engine, *opcode;
     int64_t count, instruction_ns, active_ns;
@@ -229,40 +287,62 @@ struct ntk_warning_row {
 #define NTK_ROWS(name) \
     int ntk_rows_##name(const struct ntk_export *export, ntk_row_put *put, void *ctx)
 
-NTK_ROWS(instructions);       /* struct ntk_instruction_row */
-NTK_ROWS(active_spans);       /* struct ntk_span_row */
-NTK_ROWS(pending);            /* struct ntk_pending_row; the same */
-NTK_ROWS(packets);            /* struct ntk_packet_row */
-NTK_ROWS(transfers);          /* struct ntk_transfer_row; those whose packets are known */
-NTK_ROWS(rates);              /* struct ntk_rate_row */
-NTK_ROWS(semaphores);         /* struct ntk_semaphore_row */
-NTK_ROWS(errors);             /* struct ntk_error_row; those that can be understood */
-NTK_ROWS(usage);              /* struct ntk_usage_row */
-NTK_ROWS(sbuf_usage);         /* struct ntk_usage_row; of the state buffer alone */
-NTK_ROWS(psum_usage);         /* struct ntk_usage_row; of PSUM alone */
-NTK_ROWS(throttles);          /* struct ntk_throttle_row */
-NTK_ROWS(throttle_summaries); /* struct ntk_throttle_summary_row */
-NTK_ROWS(memory);             /* struct ntk_memory_row; with a row "Total" per core */
-NTK_ROWS(cores);              /* struct ntk_core_row */
-NTK_ROWS(queues);             /* struct ntk_queue_row; the last entry of each name */
-NTK_ROWS(all_queues);         /* struct ntk_queue_row; every entry */
-NTK_ROWS(layers);             /* struct ntk_layer_row */
-NTK_ROWS(regions);            /* struct ntk_region_row */
-NTK_ROWS(region_outliers);    /* struct ntk_region_outlier_row */
-NTK_ROWS(opcodes);            /* struct ntk_opcode_summary_row */
-NTK_ROWS(header);             /* struct ntk_header_row */
-NTK_ROWS(tensors);            /* struct ntk_tensor_info_row */
-NTK_ROWS(nodes_and_tensors);  /* struct ntk_tensor_info_row; the nodes too */
-NTK_ROWS(metadata);           /* struct ntk_metadata_row */
-NTK_ROWS(profile);            /* struct ntk_profile_row */
-NTK_ROWS(executions);         /* struct ntk_execution_row */
-NTK_ROWS(warnings);           /* struct ntk_warning_row */
-NTK_ROWS(summary);            /* union ntk_cell[NTK_SUMMARY_COUNT]; texts are absent */
+NTK_ROWS(instructions);        /* struct ntk_instruction_row */
+NTK_ROWS(active_spans);        /* struct ntk_span_row */
+NTK_ROWS(pending);             /* struct ntk_pending_row; the same */
+NTK_ROWS(packets);             /* struct ntk_packet_row */
+NTK_ROWS(transfers);           /* struct ntk_transfer_row; those whose packets are known */
+NTK_ROWS(rates);               /* struct ntk_rate_row */
+NTK_ROWS(semaphores);          /* struct ntk_semaphore_row */
+NTK_ROWS(errors);              /* struct ntk_error_row; those that can be understood */
+NTK_ROWS(usage);               /* struct ntk_usage_row */
+NTK_ROWS(sbuf_usage);          /* struct ntk_usage_row; of the state buffer alone */
+NTK_ROWS(psum_usage);          /* struct ntk_usage_row; of PSUM alone */
+NTK_ROWS(throttles);           /* struct ntk_throttle_row */
+NTK_ROWS(throttle_summaries);  /* struct ntk_throttle_summary_row */
+NTK_ROWS(memory);              /* struct ntk_memory_row; with a row "Total" per core */
+NTK_ROWS(cores);               /* struct ntk_core_row */
+NTK_ROWS(queues);              /* struct ntk_queue_row; the last entry of each name */
+NTK_ROWS(all_queues);          /* struct ntk_queue_row; every entry */
+NTK_ROWS(layers);              /* struct ntk_layer_row */
+NTK_ROWS(regions);             /* struct ntk_region_row */
+NTK_ROWS(region_outliers);     /* struct ntk_region_outlier_row */
+NTK_ROWS(kernel_instructions); /* struct ntk_kernel_row, and so the next two */
+NTK_ROWS(kernel_iterations);
+NTK_ROWS(kernel_functions);
+NTK_ROWS(frames); /* struct ntk_frame_row, and so the next three */
+NTK_ROWS(frame_locations);
+NTK_ROWS(frame_files);
+NTK_ROWS(frame_functions);
+NTK_ROWS(source_lines);      /* struct ntk_source_line_row */
+NTK_ROWS(source_loops);      /* struct ntk_source_loop_row */
+NTK_ROWS(source_iterations); /* struct ntk_source_iteration_row */
+NTK_ROWS(opcodes);           /* struct ntk_opcode_summary_row */
+NTK_ROWS(header);            /* struct ntk_header_row */
+NTK_ROWS(tensors);           /* struct ntk_tensor_info_row */
+NTK_ROWS(nodes_and_tensors); /* struct ntk_tensor_info_row; the nodes too */
+NTK_ROWS(metadata);          /* struct ntk_metadata_row */
+NTK_ROWS(profile);           /* struct ntk_profile_row */
+NTK_ROWS(executions);        /* struct ntk_execution_row */
+NTK_ROWS(warnings);          /* struct ntk_warning_row */
+NTK_ROWS(summary);           /* union ntk_cell[NTK_SUMMARY_COUNT]; texts are absent */
 
 /* What spans of transfers are called: the operation, "transfer" where it has several. */
 #define NTK_ROWS_TRANSFER_NAME "transfer"
 /* "input"; of an IO queue only the NEFF tells which: "unknown". */
 const char *ntk_rows_queue_type(unsigned dma_class);
+/* Texts of the position of one row; each lasts until the next call. */
+struct ntk_position_texts {
+    struct ntk_buf buf;
+};
+struct ntk_position_text {
+    const char *nki_location, *bir_location, *kernel_name, *kernel_function, *iteration;
+    const char *frame_ids; /* each absent: none */
+};
+/* 0 or -ENOMEM. */
+int ntk_position_texts_get(struct ntk_position_texts *texts, const struct ntk_export *export,
+                           size_t core_index, const struct ntk_trace_instruction *instruction,
+                           struct ntk_position_text *out_text);
 /* The start of the execution is 0; floors, so that -1 ps is -1 ns. */
 int64_t ntk_rows_ns(int64_t ps);
 /* Of files that may say anything: what is too large for a row is the largest. */

@@ -72,9 +72,28 @@ static int64_t id_text(char *text, size_t text_bytes, uint32_t subgraph, uint64_
     return ntk_rows_i64((uint64_t)subgraph << NTK_NEFF_DEBUG_ID_BITS | id);
 }
 
+/* What the operation of XLA is, and where its line is: [] for nothing. */
+static const char *attributes_of(const struct ntk_neff_hlo *hlo, struct ntk_buf *buf)
+{
+    const char *blank = "";
+
+    ntk_buf_reset(buf);
+    ntk_buf_add_char(buf, '[');
+    if (hlo->op_type[0]) {
+        ntk_buf_add_format(buf, "op_type=\"%s\"", hlo->op_type);
+        blank = " ";
+    }
+    if (hlo->file[0]) {
+        ntk_buf_add_format(buf, "%ssource_file=\"%s\" source_line=%u", blank, hlo->file, hlo->line);
+    }
+    ntk_buf_add_char(buf, ']');
+    return ntk_buf_text_get(buf);
+}
+
 /* What the runtime put in between has empty names. */
 static void fill_names(const struct ntk_neff_debug *names, const struct ntk_slot_fact *fact,
-                       char texts[2][NAME_BYTES], struct ntk_instruction_row *row)
+                       char texts[2][NAME_BYTES], struct ntk_buf *attributes,
+                       struct ntk_instruction_row *row)
 {
     bool has_penguin = fact->named && fact->named->has_penguin;
 
@@ -89,8 +108,26 @@ static void fill_names(const struct ntk_neff_debug *names, const struct ntk_slot
     row->penguin_id = texts[1];
     row->bir_name = fact->named ? fact->named->name : "";
     row->penguin_text = fact->named ? fact->named->penguin_text : NULL;
-    row->hlo_name = "";
-    row->hlo_attrs = fact->has_bir_id ? "[]" : "";
+    row->hlo_name = fact->hlo ? fact->hlo->text : "";
+    row->hlo_attrs = fact->hlo          ? attributes_of(fact->hlo, attributes)
+                     : fact->has_bir_id ? "[]"
+                                        : "";
+}
+
+static int fill_position(struct ntk_position_texts *texts, const struct ntk_export *export,
+                         size_t core_index, const struct ntk_trace_instruction *from,
+                         struct ntk_instruction_row *row)
+{
+    struct ntk_position_text text;
+    int ret = ntk_position_texts_get(texts, export, core_index, from, &text);
+
+    row->nki_location = text.nki_location;
+    row->bir_location = text.bir_location;
+    row->kernel_name = text.kernel_name;
+    row->kernel_function = text.kernel_function;
+    row->iteration = text.iteration;
+    row->frame_ids = text.frame_ids;
+    return ret;
 }
 
 struct instruction_target {
@@ -113,6 +150,8 @@ static int put_instructions(const struct instruction_target *target, size_t core
     };
     const struct ntk_neff_debug *names = export->program->names[core_index];
     struct ntk_predecessors *predecessors = NULL;
+    struct ntk_position_texts positions = { 0 };
+    struct ntk_buf attributes = { 0 };
     char texts[2][NAME_BYTES];
     char unnamed[8];
     int ret = names ? ntk_predecessors_create(export, core_index, &predecessors) : 0;
@@ -147,7 +186,10 @@ static int put_instructions(const struct instruction_target *target, size_t core
         row.layer = layer ? layer : core->neff ? "" : NULL;
         fill_work(export->trace, fact, from->opcode, &row);
         if (names) {
-            fill_names(names, fact, texts, &row);
+            fill_names(names, fact, texts, &attributes, &row);
+            ret = fill_position(&positions, export, core_index, from, &row);
+        }
+        if (names && ret == 0) {
             ret = ntk_predecessors_get(predecessors, fact, &row.predecessors);
         }
         if (ret == 0) {
@@ -158,6 +200,8 @@ static int put_instructions(const struct instruction_target *target, size_t core
         }
     }
     ntk_predecessors_destroy(predecessors);
+    ntk_buf_fini(&positions.buf);
+    ntk_buf_fini(&attributes);
     return ret;
 }
 

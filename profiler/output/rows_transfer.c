@@ -38,9 +38,11 @@ static void fill_moves(const struct ntk_moves *moves, const struct ntk_transfer 
 
 int ntk_rows_transfers(const struct ntk_export *export, ntk_row_put *put, void *ctx)
 {
+    struct ntk_position_texts positions = { 0 };
+    struct ntk_position_text text;
     int ret = 0;
 
-    for (size_t c = 0; c < export->trace->core_count; c++) {
+    for (size_t c = 0; c < export->trace->core_count && ret == 0; c++) {
         const struct ntk_trace_core *core = &export->trace->cores[c];
         const struct ntk_export_core *names = &export->cores[c];
         const struct ntk_transfers_core *of = &export->transfers.cores[c];
@@ -64,12 +66,16 @@ int ntk_rows_transfers(const struct ntk_export *export, ntk_row_put *put, void *
             row.packet_count = from->packet_count;
             row.packet_bytes = ntk_rows_i64(from->bytes_count);
             fill_moves(moves, from, &row);
-            ret = put(ctx, &row);
+            ret = ntk_position_texts_get(&positions, export, c,
+                                         &core->instructions[from->instruction], &text);
+            row.bir_location = text.bir_location;
+            ret = ret == 0 ? put(ctx, &row) : ret;
             if (t % NTK_TRACE_LOOKS == 0) {
                 ntk_transfers_give_back(&export->transfers, c);
             }
         }
     }
+    ntk_buf_fini(&positions.buf);
     return ret;
 }
 

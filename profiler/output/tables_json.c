@@ -44,6 +44,12 @@ static const struct ntk_column instruction[] = {
     KEY(ntk_instruction_row, predecessors, "predecessors", JSON),
     KEY(ntk_instruction_row, hlo_name, "hlo_name", TEXT),
     KEY(ntk_instruction_row, hlo_attrs, "hlo_attrs", TEXT),
+    KEY(ntk_instruction_row, nki_location, "nki_source_location", TEXT),
+    KEY(ntk_instruction_row, bir_location, "bir_debug_info_source_location", TEXT),
+    KEY(ntk_instruction_row, kernel_name, "kernel_instruction_name", TEXT),
+    KEY(ntk_instruction_row, kernel_function, "kernel_function", TEXT),
+    KEY(ntk_instruction_row, iteration, "iteration", JSON),
+    KEY(ntk_instruction_row, frame_ids, "stack_frame_ids", TEXT),
     KEY(ntk_instruction_row, elements, "elements", I64),
     KEY(ntk_instruction_row, hbm_read_bytes, "hbm_read_bytes", I64),
     KEY(ntk_instruction_row, hbm_write_bytes, "hbm_write_bytes", I64),
@@ -99,6 +105,7 @@ static const struct ntk_column dma_transfer[] = {
     KEY(ntk_transfer_row, packet_bytes, "packet_size", I64),
     KEY(ntk_transfer_row, bytes_per_second, "transfer_rate", F64),
     KEY(ntk_transfer_row, trigger_id, "trigger_id", I64),
+    KEY(ntk_transfer_row, bir_location, "bir_debug_info_source_location", TEXT),
     KEY(ntk_transfer_row, id, "id", I64),
 };
 
@@ -227,6 +234,120 @@ static const struct ntk_column region_outlier[] = {
     KEY(ntk_region_outlier_row, medians, "medians", F64),
 };
 
+static const struct ntk_column kernel_instruction[] = {
+    KEY(ntk_kernel_row, name, "kernel_instruction_name", TEXT),
+    KEY(ntk_kernel_row, function_id, "stack_frame_id", I64),
+    KEY(ntk_kernel_row, function_depth, "stack_frame_depth", I64),
+    KEY(ntk_kernel_row, iteration_id, "iteration_variables_id", I64),
+    KEY(ntk_kernel_row, iteration_depth, "iteration_variable_depth", I64),
+    KEY(ntk_kernel_row, core_index, "pcore_idx", I64),
+    KEY(ntk_kernel_row, file, "file_path", TEXT),
+    KEY(ntk_kernel_row, line, "line_number", I64),
+};
+
+static const struct ntk_column kernel_iteration_variable[] = {
+    KEY(ntk_kernel_row, id, "iteration_variable_id", I64),
+    KEY(ntk_kernel_row, name, "variable_name", TEXT),
+    KEY(ntk_kernel_row, value, "variable_value", I64),
+    KEY(ntk_kernel_row, parent_id, "parent_iteration_variable_id", I64),
+    KEY(ntk_kernel_row, core_index, "pcore_idx", I64),
+    KEY(ntk_kernel_row, file, "file_path", TEXT),
+    KEY(ntk_kernel_row, line, "line_number", I64),
+};
+
+static const struct ntk_column kernel_stack_frame[] = {
+    KEY(ntk_kernel_row, id, "stack_frame_id", I64),
+    KEY(ntk_kernel_row, name, "fully_qualified_function_name", TEXT),
+    KEY(ntk_kernel_row, parent_id, "parent_stack_frame_id", I64),
+    KEY(ntk_kernel_row, core_index, "pcore_idx", I64),
+    KEY(ntk_kernel_row, file, "file_path", TEXT),
+    KEY(ntk_kernel_row, line, "line_number", I64),
+};
+
+static const struct ntk_column stack_frame[] = {
+    KEY(ntk_frame_row, id, "id", I64_TEXT),
+    KEY(ntk_frame_row, location_id, "file_location_id", I64),
+    KEY(ntk_frame_row, parent_id, "parent_frame_id", I64_TEXT),
+};
+
+static const struct ntk_column stack_frame_file_location[] = {
+    KEY(ntk_frame_row, id, "id", I64_TEXT),
+    KEY(ntk_frame_row, file_id, "file_name_id", I64),
+    KEY(ntk_frame_row, function_id, "function_name_id", I64),
+    KEY(ntk_frame_row, line, "line_number", I64),
+};
+
+static const struct ntk_column stack_frame_file_name[] = {
+    KEY(ntk_frame_row, id, "id", I64_TEXT),
+    KEY(ntk_frame_row, name, "name", TEXT),
+};
+
+static const struct ntk_column stack_frame_function_name[] = {
+    KEY(ntk_frame_row, id, "id", I64_TEXT),
+    KEY(ntk_frame_row, name, "name", TEXT),
+};
+
+#define KEYS_OF_SUMS(row, sums, prefix)                                                         \
+    KEY(row, sums.instruction_count, prefix "instruction_count", I64),                          \
+        KEY(row, sums.duration_ns, prefix "duration", I64),                                     \
+        KEY(row, sums.wait_ns, prefix "evt_wait_time", I64),                                    \
+        KEY(row, sums.active_ns, prefix "active_time", I64),                                    \
+        KEY(row, sums.hbm_read_bytes, prefix "hbm_read_bytes", I64),                            \
+        KEY(row, sums.hbm_write_bytes, prefix "hbm_write_bytes", I64),                          \
+        KEY(row, sums.sbuf_read_bytes, prefix "sbuf_read_bytes", I64),                          \
+        KEY(row, sums.sbuf_write_bytes, prefix "sbuf_write_bytes", I64),                        \
+        KEY(row, sums.psum_read_bytes, prefix "psum_read_bytes", I64),                          \
+        KEY(row, sums.psum_write_bytes, prefix "psum_write_bytes", I64),                        \
+        KEY(row, sums.flops, prefix "flops", I64),                                              \
+        KEY(row, sums.transfer_bytes, prefix "transfer_bytes", I64),                            \
+        KEY(row, sums.engine_counts[NTK_NTFF_ENGINE_TENSOR], prefix "tensor_instruction_count", \
+            I64),                                                                               \
+        KEY(row, sums.engine_counts[NTK_NTFF_ENGINE_VECTOR], prefix "vector_instruction_count", \
+            I64),                                                                               \
+        KEY(row, sums.engine_counts[NTK_NTFF_ENGINE_SCALAR], prefix "scalar_instruction_count", \
+            I64),                                                                               \
+        KEY(row, sums.engine_counts[NTK_NTFF_ENGINE_GPSIMD], prefix "gpsimd_instruction_count", \
+            I64),                                                                               \
+        KEY(row, sums.engine_counts[NTK_NTFF_ENGINE_SYNC], prefix "sync_instruction_count", I64)
+
+static const struct ntk_column source_line[] = {
+    KEY(ntk_source_line_row, file, "file_path", TEXT),
+    KEY(ntk_source_line_row, line, "line_number", I64),
+    KEY(ntk_source_line_row, function, "function", TEXT),
+    KEY(ntk_source_line_row, reason, "reason", TEXT),
+    KEYS_OF_SUMS(ntk_source_line_row, sums, ""),
+    KEY(ntk_source_line_row, blocked_by, "blocked_by", JSON),
+    KEY(ntk_source_line_row, text, "text", TEXT),
+};
+
+static const struct ntk_column source_loop[] = {
+    KEY(ntk_source_loop_row, id, "id", I64),
+    KEY(ntk_source_loop_row, parent_id, "parent_id", I64),
+    KEY(ntk_source_loop_row, file, "file_path", TEXT),
+    KEY(ntk_source_loop_row, line, "line_number", I64),
+    KEY(ntk_source_loop_row, function, "function", TEXT),
+    KEY(ntk_source_loop_row, variable, "variable_name", TEXT),
+    KEY(ntk_source_loop_row, iteration_count, "iteration_count", I64),
+    KEYS_OF_SUMS(ntk_source_loop_row, sums, ""),
+    KEYS_OF_SUMS(ntk_source_loop_row, totals, "total_"),
+    KEY(ntk_source_loop_row, span_ns, "span", I64),
+    KEY(ntk_source_loop_row, overlap, "overlap", F64),
+    KEY(ntk_source_loop_row, mean_span_ns, "mean_span", F64),
+    KEY(ntk_source_loop_row, max_span_ns, "max_span", I64),
+    KEY(ntk_source_loop_row, max_span_values, "max_span_value", TEXT),
+    KEY(ntk_source_loop_row, text, "text", TEXT),
+};
+
+static const struct ntk_column source_iteration[] = {
+    KEY(ntk_source_iteration_row, loop_id, "loop_id", I64),
+    KEY(ntk_source_iteration_row, values, "values", TEXT),
+    KEY(ntk_source_iteration_row, start_ns, "start", I64),
+    KEY(ntk_source_iteration_row, end_ns, "end", I64),
+    KEY(ntk_source_iteration_row, span_ns, "span", I64),
+    KEYS_OF_SUMS(ntk_source_iteration_row, sums, ""),
+    KEYS_OF_SUMS(ntk_source_iteration_row, totals, "total_"),
+};
+
 static const struct ntk_column dma_queues_info[] = {
     KEY(ntk_queue_row, name, "q_name", TEXT),
     KEY(ntk_queue_row, type, "q_type", TEXT),
@@ -321,6 +442,16 @@ static const struct ntk_table tables[] = {
     TABLE(layer_summary, layers),
     TABLE(region, regions),
     TABLE(region_outlier, region_outliers),
+    TABLE(kernel_instruction, kernel_instructions),
+    TABLE(kernel_iteration_variable, kernel_iterations),
+    TABLE(kernel_stack_frame, kernel_functions),
+    TABLE(stack_frame, frames),
+    TABLE(stack_frame_file_location, frame_locations),
+    TABLE(stack_frame_file_name, frame_files),
+    TABLE(stack_frame_function_name, frame_functions),
+    TABLE(source_line, source_lines),
+    TABLE(source_loop, source_loops),
+    TABLE(source_iteration, source_iterations),
     TABLE(dma_queues_info, queues),
     TABLE(neff_header, header),
     TABLE(neff_node, nodes_and_tensors),

@@ -141,6 +141,23 @@ static bool is_word(const char *name)
     return true;
 }
 
+/* " @ attn.py:278 kv_h=0,g=1" */
+static void add_position(struct ntk_buf *out, const struct packager_instruction *instruction)
+{
+    struct ntk_buf text = { 0 };
+
+    if (ntk_neff_position_line_add(instruction->positions, instruction->at, &text)) {
+        ntk_buf_add_text(out, " @ ");
+        ntk_buf_add_clean(out, ntk_str_base_name(ntk_buf_text_get(&text)));
+        ntk_buf_reset(&text);
+        ntk_neff_position_path_add(instruction->positions, instruction->at, &text);
+        ntk_buf_add_text(out, text.bytes_count ? " " : "");
+        ntk_buf_add_clean(out, ntk_buf_text_get(&text));
+    }
+    out->failed |= !ntk_buf_ok(&text);
+    ntk_buf_fini(&text);
+}
+
 /* A line of what hardware executes: asm knows no such operations, and says so. */
 static int add_vendor_line(const struct packager_instruction *instruction, void *ctx)
 {
@@ -161,6 +178,7 @@ static int add_vendor_line(const struct packager_instruction *instruction, void 
         ntk_buf_add_text(out, " | ");
         ntk_buf_add_clean(out, instruction->statement);
     }
+    add_position(out, instruction);
     ntk_buf_add_char(out, '\n');
     return 0;
 }
@@ -203,6 +221,42 @@ static int add_engine(struct ntk_buf *out, const struct packager_listing *listin
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
+/* Where the instruction comes from, with the keys of a profile's rows. */
+static int add_json_position(struct ntk_json *json, const struct packager_instruction *instruction)
+{
+    const struct ntk_neff_positions *positions = instruction->positions;
+    const struct ntk_neff_kernel_instruction *kernel =
+        ntk_neff_position_instruction(positions, instruction->at);
+    const struct ntk_neff_function *function = ntk_neff_position_function(positions, kernel);
+    struct ntk_buf text = { 0 };
+
+    if (kernel && ntk_neff_kernel_line_add(positions, kernel, &text)) {
+        ntk_json_key_text(json, "nki_source_location", ntk_buf_text_get(&text));
+    }
+    ntk_buf_reset(&text);
+    if (instruction->at && instruction->at->file &&
+        ntk_neff_position_line_add(positions, instruction->at, &text)) {
+        ntk_json_key_text(json, "bir_debug_info_source_location", ntk_buf_text_get(&text));
+    }
+    if (kernel) {
+        ntk_buf_reset(&text);
+        ntk_neff_kernel_id_add(positions, kernel, &text);
+        ntk_json_key_text(json, "kernel_instruction_name", ntk_buf_text_get(&text));
+    }
+    if (function && function->name[0]) {
+        ntk_json_key_text(json, "kernel_function", function->name);
+    }
+    ntk_buf_reset(&text);
+    ntk_neff_position_path_json_add(positions, instruction->at, &text);
+    if (text.bytes_count) {
+        ntk_json_key(json, "iteration");
+        ntk_json_raw(json, text.bytes, text.bytes_count);
+    }
+    bool is_whole = ntk_buf_ok(&text);
+    ntk_buf_fini(&text);
+    return is_whole ? 0 : -ENOMEM;
+}
+
 static int add_json_row(const struct packager_instruction *instruction, void *ctx)
 {
     struct ntk_json *json = ctx;
@@ -220,8 +274,9 @@ static int add_json_row(const struct packager_instruction *instruction, void *ct
     if (instruction->statement) {
         ntk_json_key_text(json, "penguin_text", instruction->statement);
     }
+    int ret = add_json_position(json, instruction);
     ntk_json_object_end(json);
-    return 0;
+    return ret;
 }
 
 static int add_json_engine(struct ntk_json *json, const struct packager_listing *listing,
@@ -287,6 +342,10 @@ static int add_subgraph(struct printer *printer, const struct ntk_neff *neff,
         fprintf(stderr, "neuron-packager: %s: the names of its instructions are left out\n",
                 warning.text);
         printer->is_incomplete = true;
+    }
+    for (size_t i = 0; listing.positions && i < listing.positions->warnings.count; i++) {
+        fprintf(stderr, "neuron-packager: %s\n",
+                *(char **)ntk_vec_at(&listing.positions->warnings, i));
     }
     subgraph_head(printer, &listing);
     for (int e = 0; e < NTK_ISA_ENGINE_COUNT && ret == 0; e++) {

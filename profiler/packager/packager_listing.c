@@ -26,6 +26,7 @@ int packager_listing_begin(struct packager_listing *listing, const struct ntk_ne
     if (ret < 0 && ret != -ENOMEM) {
         ret = 0;
     }
+    ret = ret < 0 ? ret : ntk_neff_positions_create(neff, &listing->debug, 1, &listing->positions);
     return ret < 0
                ? ret
                : ntk_vendor_names_init(&listing->names, neff, subgraph, ntk_ntff_queue_name_show);
@@ -34,6 +35,7 @@ int packager_listing_begin(struct packager_listing *listing, const struct ntk_ne
 void packager_listing_end(struct packager_listing *listing)
 {
     ntk_vendor_names_fini(&listing->names);
+    ntk_neff_positions_destroy(listing->positions);
     ntk_neff_debug_destroy(listing->debug);
     *listing = (struct packager_listing){ 0 };
 }
@@ -67,6 +69,9 @@ static void names_find(const struct packager_listing *listing, enum ntk_isa_engi
         instruction->name = found->name;
         instruction->statement = found->penguin_text;
     }
+    instruction->positions = listing->positions;
+    instruction->at =
+        ntk_neff_position_get(listing->positions, 0, which, (int64_t)instruction->slot);
 }
 
 static int each_of_vendor(const struct packager_listing *listing, enum ntk_isa_engine which,

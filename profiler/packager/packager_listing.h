@@ -11,7 +11,7 @@
 
 #include "shared/base/buf.h"
 #include "shared/formats/neff/neff.h"
-#include "shared/formats/neff/neff_debug.h"
+#include "shared/formats/neff/neff_positions.h"
 #include "shared/formats/neff/vendor_names.h"
 
 struct packager_listing {
@@ -20,7 +20,8 @@ struct packager_listing {
     const struct ntk_neff_subgraph *subgraph;
     /* Of a vendor's programs: what its compiler called things. */
     struct ntk_vendor_names names;
-    struct ntk_neff_debug *debug; /* NULL: no such members, or they are damaged */
+    struct ntk_neff_debug *debug;         /* NULL: no such members, or they are damaged */
+    struct ntk_neff_positions *positions; /* of its instructions, as core 0; NULL: none */
 };
 
 /* One instruction; texts live until the next one. */
@@ -32,6 +33,8 @@ struct packager_instruction {
     bool has_bir_id;      /* of a vendor's */
     uint64_t bir_id;
     const char *statement; /* tensor, type and loop variables of the source; NULL: not known */
+    const struct ntk_neff_positions *positions;
+    const struct ntk_neff_position *at; /* line of the source; NULL: not known */
 };
 
 /* 0 or -ENOMEM. Names that are damaged are left out: the sentence is in *out_warning, "" else. */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "profiler/analysis/source_lines.h"
 #include "shared/formats/neff/neff_positions.h"
 #include "tests/support/unit.h"
 
@@ -86,10 +87,136 @@ static void slots_have_the_positions_that_another_reader_found(void **state)
     }
 }
 
+struct line_sums {
+    uint32_t line; /* 0: all lines together */
+    int64_t rows, duration_ns, wait_ns, hbm_read_bytes;
+};
+
+static void check_lines(const struct ntk_source_lines *lines, const struct line_sums *wanted)
+{
+    struct ntk_source_sums sums = { 0 };
+
+    for (size_t i = 0; i < lines->line_count; i++) {
+        const struct ntk_source_line *line = &lines->lines[i];
+        if (line->file && (wanted->line == 0 || line->line == wanted->line)) {
+            sums.instruction_count += line->sums.instruction_count;
+            sums.duration_ns += line->sums.duration_ns;
+            sums.wait_ns += line->sums.wait_ns;
+            sums.hbm_read_bytes += line->sums.hbm_read_bytes;
+        }
+    }
+    assert_int_equal(sums.instruction_count, wanted->rows);
+    assert_int_equal(sums.duration_ns, wanted->duration_ns);
+    assert_in_range(sums.wait_ns, wanted->wait_ns - wanted->rows, wanted->wait_ns + wanted->rows);
+    assert_int_equal(sums.hbm_read_bytes, wanted->hbm_read_bytes);
+}
+
+/* By variable and line of the loop. */
+struct loop_sums {
+    const char *variable;
+    uint32_t line;
+    int64_t rows, duration_ns, wait_ns;
+};
+
+static void check_loops(const struct ntk_source_lines *lines, const struct loop_sums *wanted)
+{
+    const struct ntk_neff_loop *loops = lines->program->positions->kernel.loops.items;
+
+    for (size_t i = 0; i < lines->loop_count; i++) {
+        const struct ntk_source_sums *sums = &lines->loops[i].sums;
+        if (strcmp(loops[i].variable, wanted->variable) == 0 && loops[i].line == wanted->line) {
+            assert_int_equal(sums->instruction_count, wanted->rows);
+            assert_int_equal(sums->duration_ns, wanted->duration_ns);
+            assert_in_range(sums->wait_ns, wanted->wait_ns - wanted->rows,
+                            wanted->wait_ns + wanted->rows);
+            return;
+        }
+    }
+    fail_msg("no loop %s", wanted->variable);
+}
+
+static const struct {
+    const char *ntff, *neff;
+    size_t line_count;
+    int64_t reasons[NTK_SOURCE_REASON_COUNT];
+    struct line_sums lines[5];
+    struct loop_sums loops[3];
+} captures[] = {
+    { "v6_attn_tkg.ntff",
+      "v6_attn_tkg.neff",
+      107,
+      { 1945, 298, 16, 0 },
+      { { 0, 1945, 407397, 4175616, 9724928 },
+        { 413, 20, 660, 659790, 0 },
+        { 416, 24, 10480, 502466, 20480 },
+        { 393, 56, 6593, 487396, 0 },
+        { 278, 275, 35838, 438712, 0 } },
+      { { "s_t", 378, 732, 141402, 2841835 },
+        { "h_t", 270, 403, 116977, 440004 },
+        { "kv_h", 166, 214, 41345, 432981 } } },
+    { "inspect_trn2_rt230/profile_exec_2.ntff",
+      "inspect_trn2_rt230/neff_171450338541704.neff",
+      21,
+      { 6547, 1070, 11, 0 },
+      { { 0, 6547, 792926, 80768260, 25169984 },
+        { 194, 2563, 228139, 47012422, 16777216 },
+        { 259, 1383, 115887, 25832159, 8388608 } },
+      { { NULL, 0, 0, 0, 0 } } },
+};
+
+static void check_capture(size_t c, const struct ntk_trace *trace)
+{
+    struct ntk_program *program = NULL;
+    struct ntk_source_lines *lines = NULL;
+    int64_t reasons[NTK_SOURCE_REASON_COUNT] = { 0 };
+    size_t with_line = 0;
+
+    assert_int_equal(ntk_program_create(trace, &program), 0);
+    assert_int_equal(ntk_source_lines_create(program, NULL, NULL, &lines), 0);
+    for (size_t i = 0; i < lines->line_count; i++) {
+        reasons[lines->lines[i].reason] += lines->lines[i].sums.instruction_count;
+        with_line += lines->lines[i].file != 0;
+    }
+    assert_int_equal(with_line, captures[c].line_count);
+    assert_memory_equal(reasons, captures[c].reasons, sizeof reasons);
+    for (size_t i = 0; i < 5 && captures[c].lines[i].rows; i++) {
+        check_lines(lines, &captures[c].lines[i]);
+    }
+    for (size_t i = 0; i < 3 && captures[c].loops[i].variable; i++) {
+        check_loops(lines, &captures[c].loops[i]);
+    }
+    ntk_source_lines_destroy(lines);
+    ntk_program_destroy(program);
+}
+
+static void lines_and_loops_cost_what_another_reader_found(void **state)
+{
+    (void)state;
+    for (size_t c = 0; c < sizeof captures / sizeof *captures; c++) {
+        struct ntk_ntff *ntff = NULL;
+        struct ntk_neff *neff = NULL;
+        struct ntk_trace *trace = NULL;
+        char path[4096];
+        snprintf(path, sizeof path, "%s/%s", folder, captures[c].ntff);
+        if (access(path, R_OK) != 0) {
+            continue;
+        }
+        assert_int_equal(ntk_ntff_open(path, &ntff, NULL), 0);
+        snprintf(path, sizeof path, "%s/%s", folder, captures[c].neff);
+        assert_int_equal(ntk_neff_open(path, &neff, NULL), 0);
+        assert_int_equal(ntk_trace_create_from_ntff(ntff, neff, NULL, NULL, &trace, NULL), 0);
+        check_capture(c, trace);
+        ntk_trace_destroy(trace);
+        ntk_neff_close(neff);
+        ntk_ntff_close(ntff);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slots_have_the_positions_that_another_reader_found),
+        cmocka_unit_test(lines_and_loops_cost_what_another_reader_found),
     };
 
     folder = getenv("NTK_VENDOR_CAPTURES");

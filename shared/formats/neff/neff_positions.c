@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/base/json.h"
+
 /* A kernel instruction by what names of the back end begin with. */
 struct stem {
     uint64_t penguin_id, number;
@@ -378,6 +380,27 @@ void ntk_neff_position_path_add(const struct ntk_neff_positions *positions,
     }
 }
 
+void ntk_neff_position_path_json_add(const struct ntk_neff_positions *positions,
+                                     const struct ntk_neff_position *at, struct ntk_buf *out)
+{
+    const struct ntk_neff_iteration *path[NTK_NEFF_KERNEL_DEPTH_MAX];
+    size_t count = ntk_neff_position_path(positions, at, path);
+
+    for (size_t i = 0; i < count; i++) {
+        ntk_buf_add_text(out, i ? ",{\"name\":" : "[{\"name\":");
+        ntk_json_add_quoted(out, path[i]->variable);
+        ntk_buf_add_text(out, ",\"value\":");
+        if (path[i]->text) {
+            ntk_json_add_quoted(out, path[i]->text);
+        } else {
+            ntk_buf_add_i64(out, path[i]->value);
+        }
+        ntk_buf_add_text(out, ",\"line\":");
+        ntk_buf_add_u64(out, path[i]->line);
+        ntk_buf_add_text(out, i + 1 < count ? "}" : "}]");
+    }
+}
+
 static void add_line(const char *file, uint32_t line, struct ntk_buf *out)
 {
     ntk_buf_add_text(out, file);
@@ -417,4 +440,13 @@ void ntk_neff_kernel_name_add(const struct ntk_neff_kernel_instruction *instruct
     } else {
         ntk_buf_add_format(out, "inst.%" PRIu64, instruction->number);
     }
+}
+
+void ntk_neff_kernel_id_add(const struct ntk_neff_positions *positions,
+                            const struct ntk_neff_kernel_instruction *instruction,
+                            struct ntk_buf *out)
+{
+    ntk_neff_kernel_name_add(instruction, out);
+    ntk_buf_add_char(out, ':');
+    ntk_buf_add_u64(out, tree_of(&positions->kernel, instruction->tree)->penguin_id);
 }

@@ -139,6 +139,9 @@ size_t ntk_neff_position_path(const struct ntk_neff_positions *positions,
 /* Appends "kv_h=0,s_t=3". */
 void ntk_neff_position_path_add(const struct ntk_neff_positions *positions,
                                 const struct ntk_neff_position *at, struct ntk_buf *out);
+/* Appends [{"name":"kv_h","value":0,"line":166},{...}], nothing for none. */
+void ntk_neff_position_path_json_add(const struct ntk_neff_positions *positions,
+                                     const struct ntk_neff_position *at, struct ntk_buf *out);
 /* Appends "<file>:<line>" of the back end, else of the kernel tree; false: neither has one. */
 bool ntk_neff_position_line_add(const struct ntk_neff_positions *positions,
                                 const struct ntk_neff_position *at, struct ntk_buf *out);
@@ -149,6 +152,10 @@ bool ntk_neff_kernel_line_add(const struct ntk_neff_positions *positions,
 /* Appends "inst.58". */
 void ntk_neff_kernel_name_add(const struct ntk_neff_kernel_instruction *instruction,
                               struct ntk_buf *out);
+/* The same with the Penguin id of the kernel: "inst.58:8". */
+void ntk_neff_kernel_id_add(const struct ntk_neff_positions *positions,
+                            const struct ntk_neff_kernel_instruction *instruction,
+                            struct ntk_buf *out);
 /* Appends the value of an iteration: "3". */
 void ntk_neff_iteration_value_add(const struct ntk_neff_iteration *iteration, struct ntk_buf *out);
 

@@ -45,12 +45,12 @@ def make(folder):
 
 
 def names(number):
-    """Name and text of a slot, by the rule of debug_members."""
+    """Name, text and source position of a slot, by the rule of debug_members."""
     bir = debug_members.bir_of(4, number)
     if not bir or number == 6:
-        return None, None
+        return None, None, {}
     own = bir - 4000
-    return f"I-4-{own}", debug_members.penguin_of(own) if own % 2 == 0 else None
+    return debug_members.name_of(4, own), debug_members.penguin_of(own) if own % 2 == 0 else None, debug_members.position_of(4, own)
 
 
 def check_text(path):
@@ -60,9 +60,12 @@ def check_text(path):
     shown = [line for line in lines[at:] if line.startswith("    ")]
     assert len(shown) == len(PROGRAM), shown
     for number, (_, opcode, operands) in enumerate(PROGRAM):
-        name, statement = names(number)
+        name, statement, position = names(number)
         head = f"    {opcode} {operands.strip()}".rstrip()
         wanted = f"{head} ; {number}" + (f" {name}" if name else "") + (f" | {statement}" if statement else "")
+        if position:
+            wanted += " @ " + os.path.basename(position["bir_debug_info_source_location"])
+            wanted += "".join(" " + ",".join(f"{i['name']}={i['value']}" for i in position[k]) for k in ("iteration",) if k in position)
         assert shown[number] == wanted, (shown[number], wanted)
 
 
@@ -72,9 +75,10 @@ def check_json(path):
     assert [e["encoding"] for e in engines] == ["empty"] * 4 + ["hardware"], engines
     assert all(e["instructions"] == [] for e in engines[:4])
     for number, (row, (_, opcode, operands)) in enumerate(zip(engines[4]["instructions"], PROGRAM)):
-        name, statement = names(number)
+        name, statement, position = names(number)
         assert (row["slot"], row["opcode"], row["operands"]) == (number, opcode, operands), row
         assert (row.get("name"), row.get("penguin_text")) == (name, statement), row
+        assert {k: row[k] for k in debug_members.POSITIONS if k in row} == position, (row, position)
         assert row.get("bir_id", 0) == debug_members.bir_of(4, number), row
     assert len(engines[4]["instructions"]) == len(PROGRAM)
 
@@ -96,6 +100,7 @@ def check_capture(path, rows_path):
         loaded = (row.get("compiler_opcode") or row["opcode"], row.get("compiler_operands") or row["operands"])
         assert (made["opcode"], made["operands"]) == loaded, (made, row)
         assert made.get("name", "") == row["bir_instruction_name"], (made, row)
+        assert all(made.get(k) == row.get(k) for k in debug_members.POSITIONS[:-1]), (made, row)
         compared += 1
     assert compared > 0 or not rows, "nothing was compared"
 

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What lines, loops and iterations cost.
+ *
+ * Method: a trace of two cores put together by hand, whose slots get positions by hand too: slot s
+ * has line 10 + s, and slots 1 and 2 of PE are in the iterations h=0,t=0 and h=0,t=1 of a kernel.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/analysis/source_lines.h"
+#include "tests/support/hand_trace.h"
+#include "tests/support/unit.h"
+
+#define NONE NTK_ISA_NO_SEMAPHORE
+#define SLOTS 4
+#define FILE_NAME "/k/a.py"
+
+struct fixture {
+    struct hand_trace h;
+    struct ntk_program *program;
+    struct ntk_dependencies dependencies;
+    struct ntk_source_lines *lines;
+};
+
+static void push(struct ntk_vec *rows, size_t bytes, const void *row)
+{
+    if (!rows->item_bytes) {
+        ntk_vec_init(rows, bytes);
+    }
+    assert_int_equal(ntk_vec_push(rows, row), 0);
+}
+#define PUSH(rows, type, ...) push(rows, sizeof(type), &(type){ __VA_ARGS__ })
+
+static struct ntk_neff_positions *make_positions(void)
+{
+    struct ntk_neff_positions *p = calloc(1, sizeof *p);
+    struct ntk_neff_kernel *kernel = &p->kernel;
+
+    p->core_count = 2;
+    p->cores = calloc(2, sizeof *p->cores);
+    p->line_count = 1;
+    ntk_map_put(&p->files, FILE_NAME, p);
+    PUSH(&kernel->functions, struct ntk_neff_function, .name = "f", .file = FILE_NAME);
+    PUSH(&kernel->loops, struct ntk_neff_loop, .variable = "h", .function = "f");
+    PUSH(&kernel->loops, struct ntk_neff_loop, .variable = "t", .function = "f", .parent = 1,
+         .depth = 1);
+    /* Two nodes of one path: one iteration. */
+    for (int64_t i = 0; i < 2; i++) {
+        PUSH(&kernel->iterations, struct ntk_neff_iteration, .variable = "h", .function = 1);
+        PUSH(&kernel->iterations, struct ntk_neff_iteration, .variable = "t", .function = 1,
+             .value = i, .parent = (uint32_t)(2 * i + 1), .loop = 1, .depth = 1);
+        PUSH(&kernel->instructions, struct ntk_neff_kernel_instruction, .number = (uint64_t)i,
+             .line = 11, .function = 1, .iteration = (uint32_t)(2 * i + 2));
+    }
+    PUSH(&kernel->instructions, struct ntk_neff_kernel_instruction, .number = 9, .line = 13,
+         .function = 1, .iteration = 3); /* h=0 alone */
+    for (size_t c = 0; c < 2; c++) {
+        for (unsigned e = 0; e < NTK_ISA_ENGINE_COUNT; e++) {
+            p->cores[c].slots[e] = calloc(SLOTS, sizeof *p->cores[c].slots[e]);
+            p->cores[c].slot_counts[e] = SLOTS;
+            for (uint32_t s = 0; s < SLOTS - 1; s++) {
+                bool is_kernel = e == NTK_ISA_ENGINE_PE;
+                p->cores[c].slots[e][s] = (struct ntk_neff_position){ 1, 10 + s,
+                                                                      is_kernel && s ? s
+                                                                      : is_kernel    ? 3
+                                                                                     : 0 };
+            }
+        }
+    }
+    return p;
+}
+
+static void ask(struct fixture *f, bool has_positions)
+{
+    hand_trace_end(&f->h);
+    assert_int_equal(ntk_program_create(&f->h.trace, &f->program), 0);
+    assert_int_equal(ntk_analysis_dependencies(f->program, &f->dependencies), 0);
+    ntk_neff_positions_destroy(f->program->positions);
+    f->program->positions = has_positions ? make_positions() : NULL;
+    assert_int_equal(ntk_source_lines_create(f->program, NULL, &f->dependencies, &f->lines), 0);
+}
+
+static void done(struct fixture *f)
+{
+    ntk_source_lines_destroy(f->lines);
+    ntk_dependencies_fini(&f->dependencies);
+    ntk_program_destroy(f->program);
+    hand_trace_fini(&f->h);
+}
+
+static const struct ntk_source_line *line_at(const struct fixture *f, uint32_t line)
+{
+    for (size_t i = 0; i < f->lines->line_count; i++) {
+        if (f->lines->lines[i].line == line) {
+            return &f->lines->lines[i];
+        }
+    }
+    fail_msg("no line %u", line);
+    return NULL;
+}
+
+static void wait_of(struct fixture *f, size_t core, uint16_t cycles)
+{
+    f->h.cores[core].instructions[f->h.cores[core].instruction_count - 1].wait_cycles = cycles;
+}
+
+static void rows_are_summed_by_line_and_time_is_covered_once(void **state)
+{
+    struct fixture f = { 0 };
+
+    (void)state;
+    hand_trace_begin(&f.h, 2, "trn2.3xlarge", 1000);
+    for (size_t c = 0; c < 2; c++) {
+        for (int s = 0; s < SLOTS; s++) {
+            hand_trace_nop(&f.h, c, NTK_ISA_ENGINE_PE, NONE, 0, NONE);
+            hand_trace_nop(&f.h, c, NTK_ISA_ENGINE_DVE, NONE, 0, NONE);
+        }
+    }
+    hand_trace_run(&f.h, 0, NTK_ISA_ENGINE_PE, 1, 100, 200);
+    wait_of(&f, 0, 1200);                                     /* 1000 ns */
+    hand_trace_run(&f.h, 0, NTK_ISA_ENGINE_DVE, 1, 150, 250); /* the same line */
+    hand_trace_run(&f.h, 1, NTK_ISA_ENGINE_PE, 1, 240, 300);
+    hand_trace_run(&f.h, 0, NTK_ISA_ENGINE_PE, 1, 500, 900);
+    f.h.cores[0].instructions[2].opcode = NTK_NTFF_OPCODE_EVENT_SEMAPHORE;
+    hand_trace_run(&f.h, 0, NTK_ISA_ENGINE_PE, 2, 600, 610);
+    hand_trace_run(&f.h, 0, NTK_ISA_ENGINE_PE, 3, 700, 720); /* no line */
+    ask(&f, true);
+
+    assert_int_equal(f.lines->line_count, 3);
+    const struct ntk_source_line *line = &f.lines->lines[0];
+    assert_int_equal(line->line, 11);
+    assert_string_equal(line->function, "f");
+    assert_int_equal(line->sums.instruction_count, 4);
+    assert_int_equal(line->sums.duration_ns, 100 + 100 + 60 + 400);
+    assert_int_equal(line->sums.wait_ns, 1000);
+    assert_int_equal(line->sums.active.covered_ps, 200 * NTK_TRACE_PS_PER_NS);
+    assert_int_equal(line->sums.engine_counts[NTK_NTFF_ENGINE_TENSOR], 3);
+    assert_int_equal(line->sums.engine_counts[NTK_NTFF_ENGINE_VECTOR], 1);
+    assert_int_equal(f.lines->lines[1].line, 12);
+    assert_int_equal(f.lines->lines[2].reason, NTK_SOURCE_COMPILER);
+    assert_int_equal(f.lines->lines[2].sums.duration_ns, 20);
+    done(&f);
+}
+
+static void iterations_of_one_path_are_one_and_may_overlap(void **state)
+{
+    struct fixture f = { 0 };
+
+    (void)state;
+    hand_trace_begin(&f.h, 1, "trn2.3xlarge", 1000);
+    for (int s = 0; s < SLOTS; s++) {
+        hand_trace_nop(&f.h, 0, NTK_ISA_ENGINE_PE, NONE, 0, NONE);
+    }
+    hand_trace_run(&f.h, 0, NTK_ISA_ENGINE_PE, 1, 100, 150); /* t=0 */
+    hand_trace_run(&f.h, 0, NTK_ISA_ENGINE_PE, 2, 200, 250); /* t=1 */
+    hand_trace_run(&f.h, 0, NTK_ISA_ENGINE_PE, 1, 300, 400); /* t=0 again */
+    hand_trace_run(&f.h, 0, NTK_ISA_ENGINE_PE, 0, 450, 500); /* h=0 */
+    ask(&f, true);
+
+    const struct ntk_source_iteration *i = f.lines->iterations;
+    assert_int_equal(f.lines->loop_count, 2);
+    assert_int_equal(f.lines->iteration_count, 3);
+    assert_int_equal(i[0].loop, 0);
+    assert_int_equal(i[0].sums.instruction_count, 1);
+    assert_int_equal(i[0].totals.instruction_count, 4);
+    assert_int_equal(i[0].start_ps, 100 * NTK_TRACE_PS_PER_NS);
+    assert_int_equal(i[0].end_ps, 500 * NTK_TRACE_PS_PER_NS);
+    assert_int_equal(i[1].loop, 1);
+    assert_int_equal(i[1].parent, 1);
+    assert_int_equal(i[1].sums.instruction_count, 2);
+    assert_int_equal(i[1].iteration->value, 0);
+    assert_int_equal(i[2].iteration->value, 1);
+    const struct ntk_source_loop *loop = &f.lines->loops[1];
+    assert_int_equal(loop->iteration_count, 2);
+    assert_int_equal(loop->span_sum_ns, 300 + 50);
+    assert_int_equal(loop->span_max_ns, 300);
+    assert_int_equal(loop->slowest, 1);
+    assert_true(ntk_source_loop_overlap(loop) > 1.16 && ntk_source_loop_overlap(loop) < 1.17);
+    assert_int_equal(f.lines->loops[0].sums.duration_ns, 50);
+    assert_int_equal(f.lines->loops[0].totals.duration_ns, 250);
+    done(&f);
+}
+
+static void a_wait_is_blamed_on_the_line_that_ended_it(void **state)
+{
+    struct fixture f = { 0 };
+
+    (void)state;
+    hand_trace_begin(&f.h, 1, "trn2.3xlarge", 1000);
+    hand_trace_nop(&f.h, 0, NTK_ISA_ENGINE_PE, NONE, 0, 9);
+    hand_trace_nop(&f.h, 0, NTK_ISA_ENGINE_PE, NONE, 0, NONE);
+    hand_trace_nop(&f.h, 0, NTK_ISA_ENGINE_DVE, NONE, 0, NONE);
+    uint32_t waits = hand_trace_nop(&f.h, 0, NTK_ISA_ENGINE_DVE, 9, 1, NONE);
+    hand_trace_run(&f.h, 0, NTK_ISA_ENGINE_PE, 0, 100, 200);
+    hand_trace_change(&f.h, 0, NTK_NTFF_ENGINE_TENSOR, 9, 1, 200);
+    hand_trace_run(&f.h, 0, NTK_ISA_ENGINE_DVE, waits, 210, 300);
+    wait_of(&f, 0, 120); /* 100 ns */
+    ask(&f, true);
+
+    const struct ntk_source_line *line = line_at(&f, 11);
+    assert_int_equal(line->blocker_count, 1);
+    assert_int_equal(line->blockers[0].wait_ns, 100);
+    assert_int_equal(f.lines->lines[line->blockers[0].line].line, 10);
+    assert_int_equal(line_at(&f, 10)->blocker_count, 0);
+    done(&f);
+}
+
+static void without_positions_rows_have_a_reason(void **state)
+{
+    struct fixture f = { 0 };
+
+    (void)state;
+    hand_trace_begin(&f.h, 1, "trn2.3xlarge", 1000);
+    uint32_t nop = hand_trace_nop(&f.h, 0, NTK_ISA_ENGINE_PE, NONE, 0, NONE);
+    hand_trace_run(&f.h, 0, NTK_ISA_ENGINE_PE, nop, 100, 200);
+    ask(&f, false);
+    assert_int_equal(f.lines->line_count, 1);
+    assert_int_equal(f.lines->lines[0].reason, NTK_SOURCE_NO_DEBUG_INFO);
+    assert_int_equal(f.lines->loop_count, 0);
+    done(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_are_summed_by_line_and_time_is_covered_once),
+        cmocka_unit_test(iterations_of_one_path_are_one_and_may_overlap),
+        cmocka_unit_test(a_wait_is_blamed_on_the_line_that_ended_it),
+        cmocka_unit_test(without_positions_rows_have_a_reason),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
