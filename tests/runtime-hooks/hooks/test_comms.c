@@ -5,69 +5,17 @@
  */
 #include "runtime-hooks/hooks/hooks.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "shared/ring/ring_registry.h"
-#include "tests/support/observed.h"
-#include "tests/support/scratch.h"
+#include "tests/runtime-hooks/hooks/hooks_fixture.h"
 #include "tests/support/unit.h"
 
-#define CHECK(condition)                                                                        \
-    do {                                                                                        \
-        if (!(condition)) {                                                                     \
-            (void)fprintf(stderr, "%s:%d: in the child: %s\n", __FILE__, __LINE__, #condition); \
-            _exit(99);                                                                          \
-        }                                                                                       \
-    } while (0)
+static struct ntk_ring_comm comms[NTK_SEGMENT_COMMS];
 
-struct fixture {
-    char *folder;
-    struct ntk_ring_registry *registry;
-    struct ntk_ring_comm comms[NTK_SEGMENT_COMMS];
-};
-
-static int setup(void **state)
+static size_t comms_read(struct hooks_fixture *f)
 {
-    struct fixture *f = calloc(1, sizeof *f);
-    struct ntk_ring_options options = { .hold = true };
-
-    f->folder = test_scratch_create();
-    options.folder = f->folder;
-    assert_int_equal(ntk_ring_registry_open(&options, &f->registry, NULL), 0);
-    *state = f;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    struct fixture *f = *state;
-
-    ntk_ring_registry_close(f->registry);
-    test_scratch_destroy(f->folder);
-    free(f);
-    return 0;
-}
-
-static struct ntk_ring_segment *only_segment(struct fixture *f)
-{
-    assert_int_equal(ntk_ring_registry_poll(f->registry, NULL, NULL), 0);
-    assert_int_equal(ntk_ring_registry_count(f->registry), 1);
-    return ntk_ring_registry_get(f->registry, 0);
-}
-
-static size_t comms_read(struct fixture *f)
-{
-    return ntk_ring_segment_comms(only_segment(f), f->comms, NTK_SEGMENT_COMMS);
-}
-
-static void attach(void)
-{
-    const struct ntk_hooks_config config = { .lnc = 1, .device_count = 1, .cores_per_device = 2 };
-
-    CHECK(ntk_hooks_attach(&config, NULL, 0) == 0);
+    return ntk_ring_segment_comms(hooks_fixture_segment(f), comms, NTK_SEGMENT_COMMS);
 }
 
 static const uint32_t group[] = { 0, 2, 4, 6 };
@@ -82,7 +30,7 @@ static const struct ntk_hooks_rank rank_4 = { .rendezvous = "10.0.0.1:46820",
 static int child_gathers(struct observed *child, void *ctx)
 {
     (void)ctx;
-    attach();
+    observed_attach(0);
     ntk_hooks_comm comm = ntk_hooks_comm_join(&rank_4, 1);
 
     CHECK(comm != 0);
@@ -123,23 +71,23 @@ static void take(const struct ntk_ring_segment *segment, const struct ntk_slot *
 
 static void operations_are_numbered_counted_and_recorded(void **state)
 {
-    struct fixture *f = *state;
+    struct hooks_fixture *f = *state;
     struct observed child = observed_start(f->folder, child_gathers, NULL);
     struct drained drained = { .count = 0 };
     char text[64];
 
     (void)observed_receive(&child);
     assert_int_equal(comms_read(f), 1);
-    const struct ntk_ring_comm *comm = &f->comms[0];
+    const struct ntk_ring_comm *comm = &comms[0];
     assert_int_equal(comm->state, NTK_COMM_JOINED);
     assert_int_equal(comm->rank, 2);
     assert_int_equal(comm->rank_count, 4);
     assert_int_equal(comm->world_rank, 4);
     assert_int_equal(comm->world_count, 8);
     assert_int_equal(comm->core, 1);
-    (void)ntk_ring_segment_text(only_segment(f), comm->name, text, sizeof text);
+    (void)ntk_ring_segment_text(hooks_fixture_segment(f), comm->name, text, sizeof text);
     assert_string_equal(text, "10.0.0.1:46820");
-    (void)ntk_ring_segment_text(only_segment(f), comm->group, text, sizeof text);
+    (void)ntk_ring_segment_text(hooks_fixture_segment(f), comm->group, text, sizeof text);
     assert_string_equal(text, "0,2,4,6");
     assert_int_equal(comm->sequence, 3);
     assert_int_equal(comm->in_flight, 0);
@@ -149,7 +97,7 @@ static void operations_are_numbered_counted_and_recorded(void **state)
     assert_int_equal(comm->status, 1200);
     assert_true(comm->wait_ns > 0);
 
-    (void)ntk_ring_segment_drain(only_segment(f), 0, take, &drained);
+    (void)ntk_ring_segment_drain(hooks_fixture_segment(f), 0, take, &drained);
     assert_int_equal(drained.count, 3);
     assert_int_equal(drained.slots[2].flags, NTK_COLLECTIVE_ALL_GATHER | 10 << 8);
     assert_int_equal(drained.slots[2].word[2], 3);
@@ -196,7 +144,7 @@ static int child_executes(struct observed *child, void *ctx)
     struct ntk_hooks_exec never = { .core_count = 1 };
 
     (void)ctx;
-    attach();
+    observed_attach(0);
     ntk_hooks_model_begin(&model, &ref);
     ntk_hooks_model_loaded(ref, ntk_hooks_now(), 0, 0);
     for (int i = 0; i < 5; i++) {
@@ -220,9 +168,9 @@ static int child_executes(struct observed *child, void *ctx)
 
 static void executions_of_a_model_that_ranks_share_are_operations(void **state)
 {
-    struct fixture *f = *state;
+    struct hooks_fixture *f = *state;
     struct observed child = observed_start(f->folder, child_executes, NULL);
-    const struct ntk_ring_comm *comm = &f->comms[0];
+    const struct ntk_ring_comm *comm = &comms[0];
 
     (void)observed_receive(&child);
     assert_int_equal(comms_read(f), 1);
@@ -255,7 +203,7 @@ static int child_joins_twice(struct observed *child, void *ctx)
     const struct ntk_hooks_rank rank = { .rendezvous = "a", .world_rank = 0, .world_count = 2 };
 
     (void)ctx;
-    attach();
+    observed_attach(0);
     ntk_hooks_comm first = ntk_hooks_comm_join(&rank, 0);
     CHECK(ntk_hooks_comm_join(&other, 1) != 0); /* two ranks of one in a process */
     CHECK(ntk_hooks_comm_join(&rank, 0) != 0);
@@ -271,15 +219,15 @@ static int child_joins_twice(struct observed *child, void *ctx)
 
 static void two_that_a_rank_is_in_at_once_are_told_apart(void **state)
 {
-    struct fixture *f = *state;
+    struct hooks_fixture *f = *state;
     struct observed child = observed_start(f->folder, child_joins_twice, NULL);
 
     (void)observed_receive(&child);
     assert_int_equal(comms_read(f), 4);
-    assert_int_equal(f->comms[0].since_ns, 0); /* it has been in no operation */
-    assert_int_equal(f->comms[1].key, f->comms[0].key);
-    assert_int_not_equal(f->comms[2].key, f->comms[0].key);
-    assert_int_equal(f->comms[3].key, f->comms[0].key); /* that one was left: it joins again */
+    assert_int_equal(comms[0].since_ns, 0); /* it has been in no operation */
+    assert_int_equal(comms[1].key, comms[0].key);
+    assert_int_not_equal(comms[2].key, comms[0].key);
+    assert_int_equal(comms[3].key, comms[0].key); /* that one was left: it joins again */
     observed_send(&child, 0);
     (void)observed_receive(&child);
     observed_send(&child, 0);
@@ -288,17 +236,17 @@ static void two_that_a_rank_is_in_at_once_are_told_apart(void **state)
 
 static void who_detaches_in_order_has_left_and_is_not_missed(void **state)
 {
-    struct fixture *f = *state;
+    struct hooks_fixture *f = *state;
     struct observed child = observed_start(f->folder, child_joins_twice, NULL);
     struct ntk_ring_segment *segment;
 
     (void)observed_receive(&child);
-    segment = only_segment(f); /* held */
+    segment = hooks_fixture_segment(f); /* held */
     observed_send(&child, 0);
     (void)observed_receive(&child);
-    assert_int_equal(ntk_ring_segment_comms(segment, f->comms, NTK_SEGMENT_COMMS), 4);
+    assert_int_equal(ntk_ring_segment_comms(segment, comms, NTK_SEGMENT_COMMS), 4);
     for (int i = 0; i < 4; i++) {
-        assert_int_equal(f->comms[i].state, NTK_COMM_LEFT);
+        assert_int_equal(comms[i].state, NTK_COMM_LEFT);
     }
     observed_send(&child, 0);
     assert_int_equal(observed_finish(&child, 0), 0);
@@ -312,7 +260,7 @@ static int child_joins_many(struct observed *child, void *ctx)
     ntk_hooks_comm first = 0;
 
     (void)ctx;
-    attach();
+    observed_attach(0);
     for (uint32_t i = 0; i < NTK_SEGMENT_COMMS; i++) {
         ntk_hooks_comm comm = ntk_hooks_comm_join(&rank, NTK_NO_CORE);
 
@@ -331,13 +279,13 @@ static int child_joins_many(struct observed *child, void *ctx)
 
 static void a_full_table_is_counted_and_places_are_used_again(void **state)
 {
-    struct fixture *f = *state;
+    struct hooks_fixture *f = *state;
     struct observed child = observed_start(f->folder, child_joins_many, NULL);
     struct ntk_ring_refusals refusals;
 
     (void)observed_receive(&child);
     assert_int_equal(comms_read(f), NTK_SEGMENT_COMMS);
-    ntk_ring_segment_refusals(only_segment(f), &refusals);
+    ntk_ring_segment_refusals(hooks_fixture_segment(f), &refusals);
     assert_int_equal(refusals.comms, 1);
     observed_send(&child, 0);
     assert_int_equal(observed_finish(&child, 0), 0);
@@ -356,13 +304,12 @@ static void without_a_segment_nothing_happens(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(operations_are_numbered_counted_and_recorded),
-        TEST(executions_of_a_model_that_ranks_share_are_operations),
-        TEST(two_that_a_rank_is_in_at_once_are_told_apart),
-        TEST(who_detaches_in_order_has_left_and_is_not_missed),
-        TEST(a_full_table_is_counted_and_places_are_used_again),
+        HOOKS_TEST(operations_are_numbered_counted_and_recorded),
+        HOOKS_TEST(executions_of_a_model_that_ranks_share_are_operations),
+        HOOKS_TEST(two_that_a_rank_is_in_at_once_are_told_apart),
+        HOOKS_TEST(who_detaches_in_order_has_left_and_is_not_missed),
+        HOOKS_TEST(a_full_table_is_counted_and_places_are_used_again),
         cmocka_unit_test(without_a_segment_nothing_happens),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
