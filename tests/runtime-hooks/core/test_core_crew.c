@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/* Many queues and few workers: turns, hangs, thousands of queues, many threads. */
+#include "runtime-hooks/core/core_queue.h"
+
+#include <dirent.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime-hooks/core/core_notifier.h"
+#include "tests/runtime-hooks/core/queue_fixture.h"
+#include "tests/support/unit.h"
+
+#define QUEUES 4094U /* of one process, in the interface that has the most */
+#define STRESS_THREADS 4
+#define STRESS_ITEMS 2000
+
+static uint32_t threads_count(void)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    uint32_t count = 0;
+
+    assert_non_null(tasks);
+    for (const struct dirent *entry = readdir(tasks); entry; entry = readdir(tasks)) {
+        count += entry->d_name[0] != '.';
+    }
+    closedir(tasks);
+    return count;
+}
+
+static void queues_take_turns_with_one_worker(void **state)
+{
+    /* The one that runs goes behind the two that come meanwhile. */
+    static const int expected[] = { 1, 2, 3, 1, 2, 3, 1, 2, 3, 1 };
+    struct ntk_core_crew *crew = ntk_core_crew_create(1);
+    struct ntk_core_queue *queues[3];
+    sem_t *start = &((struct queue_fixture *)*state)->start;
+    sem_t entered;
+
+    sem_init(&entered, 0, 0);
+    for (int q = 0; q < 3; q++) {
+        queues[q] = ntk_core_queue_create(crew, 8, NTK_CORE_QUEUE_REFUSES);
+        assert_non_null(queues[q]);
+    }
+    /* The first has all it will have before the others get anything. */
+    struct item *item = item_create(start);
+    item->mark = 1;
+    item->entered = &entered;
+    assert_int_equal(item_submit(queues[0], item, NULL), 0);
+    wait_posted(&entered);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(item_submit_marked(queues[0], NULL, 1), 0);
+    }
+    for (int q = 1; q < 3; q++) {
+        for (int i = 0; i < 3; i++) {
+            assert_int_equal(item_submit_marked(queues[q], NULL, q + 1), 0);
+        }
+    }
+    sem_post(start);
+    ntk_core_crew_stop(crew);
+    assert_int_equal(atomic_load(&run_count), 10);
+    assert_memory_equal(run_log, expected, sizeof expected);
+    for (int q = 0; q < 3; q++) {
+        ntk_core_queue_destroy(queues[q]);
+    }
+    ntk_core_crew_destroy(crew);
+    sem_destroy(&entered);
+}
+
+static void a_queue_that_hangs_does_not_hold_up_another(void **state)
+{
+    struct queue_fixture *f = *state;
+
+    assert_int_equal(item_submit_new(f->first, &f->start, NULL), 0);
+    for (int i = 0; i < 100; i++) {
+        assert_int_equal(item_submit_new(f->second, NULL, NULL), 0);
+        assert_int_equal(ntk_core_queue_sync(f->second), 0);
+    }
+    assert_int_equal(ntk_core_queue_is_complete(f->first, 1), 0);
+    sem_post(&f->start);
+}
+
+struct many {
+    struct ntk_core_queue *queues[QUEUES];
+    struct ntk_core_notifier *begin[QUEUES], *end[QUEUES];
+};
+
+static void queues_by_the_thousand_need_no_threads(void **state)
+{
+    struct queue_fixture *f = *state;
+    struct many *many = calloc(1, sizeof *many);
+    uint32_t threads_before = threads_count();
+    _Atomic uint64_t *last = calloc(QUEUES, sizeof *last);
+
+    assert_non_null(many);
+    assert_non_null(last);
+    for (uint32_t q = 0; q < QUEUES; q++) {
+        many->queues[q] = ntk_core_queue_create(f->crew, 8, NTK_CORE_QUEUE_REFUSES);
+        many->begin[q] = ntk_core_notifier_create(f->crew);
+        many->end[q] = ntk_core_notifier_create(f->crew);
+        assert_non_null(many->queues[q]);
+        assert_non_null(many->begin[q]);
+        assert_non_null(many->end[q]);
+    }
+    assert_int_equal(threads_count(), threads_before);
+    for (uint32_t q = 0; q < QUEUES; q++) {
+        assert_int_equal(ntk_core_notifier_place(many->begin[q], many->queues[q]), 0);
+        atomic_store(&last[q], 1); /* the notifier is the first */
+        for (int i = 0; i < 2; i++) {
+            struct item *item = item_create(NULL);
+
+            item->last = &last[q];
+            assert_int_equal(item_submit(many->queues[q], item, NULL), 0);
+        }
+        assert_int_equal(ntk_core_notifier_place(many->end[q], many->queues[q]), 0);
+    }
+    assert_true(threads_count() <= threads_before + WORKERS);
+    for (uint32_t q = 0; q < QUEUES; q++) {
+        int64_t elapsed_ns = 0;
+
+        /* Some are synchronised, some destroyed with what is in them. */
+        if (q % 2) {
+            assert_int_equal(ntk_core_queue_sync(many->queues[q]), 0);
+            assert_int_equal(ntk_core_queue_completed_get(many->queues[q]), 4);
+        }
+        ntk_core_queue_destroy(many->queues[q]);
+        assert_int_equal(ntk_core_notifier_elapsed_get(many->begin[q], many->end[q], &elapsed_ns),
+                         0);
+        assert_true(elapsed_ns > 0);
+        assert_int_equal(atomic_load(&last[q]), 3);
+        ntk_core_notifier_destroy(many->begin[q]);
+        ntk_core_notifier_destroy(many->end[q]);
+    }
+    assert_int_equal(atomic_load(&destroyed_count), 2 * QUEUES);
+    assert_int_equal(atomic_load(&disorder_seen), 0);
+    free(last);
+    free(many);
+}
+
+/* Every queue waits for the one before it. */
+static void queues_in_a_chain_of_four_thousand_run_through(void **state)
+{
+    struct queue_fixture *f = *state;
+    struct many *many = calloc(1, sizeof *many);
+
+    assert_non_null(many);
+    assert_int_equal(item_submit_new(f->first, &f->start, NULL), 0);
+    for (uint32_t q = 0; q < QUEUES; q++) {
+        many->queues[q] = ntk_core_queue_create(f->crew, 4, NTK_CORE_QUEUE_REFUSES);
+        many->end[q] = ntk_core_notifier_create(f->crew);
+        if (q == 0) {
+            assert_int_equal(ntk_core_notifier_place(many->end[q], f->first), 0);
+        } else {
+            assert_int_equal(ntk_core_notifier_queue_wait(many->end[q - 1], many->queues[q]), 0);
+            assert_int_equal(ntk_core_notifier_place(many->end[q], many->queues[q]), 0);
+        }
+    }
+    assert_int_equal(ntk_core_notifier_is_reached(many->end[QUEUES - 1]), 0);
+    sem_post(&f->start);
+    assert_int_equal(ntk_core_notifier_wait(many->end[QUEUES - 1], NTK_CORE_QUEUE_FOREVER), 0);
+    for (uint32_t q = 0; q < QUEUES; q++) {
+        ntk_core_queue_destroy(many->queues[q]);
+        ntk_core_notifier_destroy(many->end[q]);
+    }
+    free(many);
+}
+
+static _Atomic uint64_t stress_latest[2];
+
+struct stress {
+    struct ntk_core_queue *queues[2];
+    struct ntk_core_notifier *notifiers[2];
+    _Atomic int accepted;
+};
+
+static bool stress_run(struct ntk_core_queue_item *queued, bool is_broken)
+{
+    const struct item *item = (struct item *)queued;
+    /* Notifiers have numbers too. */
+    uint64_t before = atomic_exchange(&stress_latest[item->mark], queued->number);
+
+    if (before >= queued->number || is_broken) {
+        atomic_fetch_add(&disorder_seen, 1);
+    }
+    return true;
+}
+
+static void *stress_thread(void *ctx)
+{
+    struct stress *stress = ctx;
+
+    for (int i = 0; i < STRESS_ITEMS; i++) {
+        struct ntk_core_queue *queue = stress->queues[i % 2];
+        struct item *item = item_create(NULL);
+        uint64_t number = 0;
+        int64_t elapsed_ns = 0;
+
+        item->item.run = stress_run;
+        item->mark = i % 2;
+        if (item_submit(queue, item, &number) == 0) {
+            atomic_fetch_add(&stress->accepted, 1);
+            (void)ntk_core_queue_is_complete(queue, number);
+        } else {
+            (void)ntk_core_queue_sync(queue);
+        }
+        if (i % 16 < 2) {
+            (void)ntk_core_notifier_place(stress->notifiers[i % 2], queue);
+            (void)ntk_core_notifier_queue_wait(stress->notifiers[1 - i % 2], queue);
+            (void)ntk_core_notifier_elapsed_get(stress->notifiers[0], stress->notifiers[1],
+                                                &elapsed_ns);
+        }
+        if (i % 64 == 0) {
+            (void)ntk_core_notifier_wait(stress->notifiers[0], NTK_CORE_QUEUE_FOREVER);
+        }
+    }
+    return NULL;
+}
+
+static void queues_keep_their_order_among_many_threads(void **state)
+{
+    static struct stress stress;
+    struct queue_fixture *f = *state;
+    pthread_t threads[STRESS_THREADS];
+
+    memset(&stress, 0, sizeof stress);
+    for (int q = 0; q < 2; q++) {
+        stress.queues[q] = ntk_core_queue_create(
+            f->crew, 64, q == 0 ? NTK_CORE_QUEUE_REFUSES : NTK_CORE_QUEUE_WAITS);
+        stress.notifiers[q] = ntk_core_notifier_create(f->crew);
+        atomic_store(&stress_latest[q], 0);
+    }
+    for (int i = 0; i < STRESS_THREADS; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, stress_thread, &stress), 0);
+    }
+    for (int i = 0; i < STRESS_THREADS; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    for (int q = 0; q < 2; q++) {
+        ntk_core_queue_destroy(stress.queues[q]);
+        ntk_core_notifier_destroy(stress.notifiers[q]);
+    }
+    assert_int_equal(atomic_load(&destroyed_count), atomic_load(&stress.accepted));
+    assert_int_equal(atomic_load(&disorder_seen), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        QUEUE_TEST(queues_take_turns_with_one_worker),
+        QUEUE_TEST(a_queue_that_hangs_does_not_hold_up_another),
+        QUEUE_TEST(queues_by_the_thousand_need_no_threads),
+        QUEUE_TEST(queues_in_a_chain_of_four_thousand_run_through),
+        QUEUE_TEST(queues_keep_their_order_among_many_threads),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
