@@ -12,10 +12,13 @@
 #include "tests/runtime-hooks/cnml/references.h"
 
 #define OK(call) assert_int_equal((call), CNML_STATUS_SUCCESS)
+#define F16 CNML_DATA_FLOAT16
+#define F32 CNML_DATA_FLOAT32
 
 /* A hooks folder of its own with an mlu270x4, and the library initialised. */
 int clients_setup(void **state);
 int clients_teardown(void **state);
+#define CLIENTS_TEST(name) cmocka_unit_test_setup_teardown(name, clients_setup, clients_teardown)
 
 /* Numbers from -1 to 1, always the same; every one of them is a float16. */
 double *numbers(size_t count, unsigned seed);

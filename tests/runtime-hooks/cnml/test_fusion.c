@@ -11,8 +11,6 @@
 #include "tests/runtime-hooks/cnml/clients.h"
 #include "tests/support/unit.h"
 
-#define F16 CNML_DATA_FLOAT16
-
 struct moved {
     uint64_t device; /* bytes to and from device memory, by executions */
     uint64_t host;   /* bytes from the host to devices */
@@ -394,11 +392,9 @@ static void every_forward_brings_its_instructions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_lies_between_may_leave_too, clients_setup,
-                                        clients_teardown),
-        cmocka_unit_test_setup_teardown(every_forward_brings_its_instructions, clients_setup,
-                                        clients_teardown),
-        cmocka_unit_test_setup_teardown(fused_is_as_one_by_one, clients_setup, clients_teardown),
+        CLIENTS_TEST(what_lies_between_may_leave_too),
+        CLIENTS_TEST(every_forward_brings_its_instructions),
+        CLIENTS_TEST(fused_is_as_one_by_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -385,20 +385,18 @@ static void before_initialisation_there_is_no_device(void **state)
     OK(cnmlExit());
 }
 
-#define MISUSE(test) cmocka_unit_test_setup_teardown(test, clients_setup, clients_teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        MISUSE(tensors_that_cannot_be),
-        MISUSE(constants_that_are_not_bound),
-        MISUSE(shapes_that_do_not_fit),
-        MISUSE(calls_in_the_wrong_order),
-        MISUSE(forwards_with_wrong_memory),
-        MISUSE(fusions_that_cannot_be),
-        MISUSE(what_was_compiled_stands_alone),
-        MISUSE(a_saved_operator_runs_without_the_library),
-        MISUSE(before_initialisation_there_is_no_device),
+        CLIENTS_TEST(tensors_that_cannot_be),
+        CLIENTS_TEST(constants_that_are_not_bound),
+        CLIENTS_TEST(shapes_that_do_not_fit),
+        CLIENTS_TEST(calls_in_the_wrong_order),
+        CLIENTS_TEST(forwards_with_wrong_memory),
+        CLIENTS_TEST(fusions_that_cannot_be),
+        CLIENTS_TEST(what_was_compiled_stands_alone),
+        CLIENTS_TEST(a_saved_operator_runs_without_the_library),
+        CLIENTS_TEST(before_initialisation_there_is_no_device),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
