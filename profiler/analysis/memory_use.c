@@ -84,6 +84,38 @@ static void change(struct sums *sums, const struct ntk_system_span *span, bool i
     }
 }
 
+/* What accounts held before the trace; what is not of a use that the trace touches is unknown. */
+static void bases_add(struct sums *sums, const struct ntk_system_trace *trace)
+{
+    ntk_vec_each(const struct ntk_system_account, account, &trace->accounts) {
+        uint64_t left = account->base_bytes;
+
+        for (size_t u = 0; u <= account->usage_count; u++) {
+            bool is_known = u < account->usage_count;
+            struct use *use = use_of(sums, is_known ? account->usages[u].usage : "unknown");
+            uint64_t bytes = is_known && account->usages[u].base_bytes < left
+                                 ? account->usages[u].base_bytes
+                                 : left;
+
+            if (!use) {
+                return;
+            }
+            left -= bytes;
+            use->bytes = sum_of(use->bytes, bytes);
+            use->part.most_bytes = use->bytes;
+            sums->bytes = sum_of(sums->bytes, bytes);
+        }
+    }
+}
+
+/* In the vendor's files: of the host, or without effect. */
+static bool is_no_change(const struct ntk_system_trace *trace, const struct ntk_system_span *span)
+{
+    const struct ntk_system_memory *memory = ntk_system_span_memory(trace, span);
+
+    return memory && (memory->is_host || ntk_system_memory_failed(memory));
+}
+
 static int compare(const void *a, const void *b)
 {
     const struct ntk_memory_part *x = a;
@@ -100,13 +132,16 @@ int ntk_analysis_memory_use(const struct ntk_system_trace *trace, struct ntk_mem
     struct sums sums = { .uses = NTK_VEC_INIT(struct use),
                          .points = NTK_VEC_INIT(struct ntk_memory_point) };
 
+    bases_add(&sums, trace);
     for (size_t i = 0; i < trace->span_count && !sums.failed; i++) {
         const struct ntk_system_span *span = &trace->spans[i];
         bool is_free = strcmp(span->type, "nrt_dma_mem_dealloc") == 0;
 
-        if (is_free || strcmp(span->type, "nrt_dma_mem_alloc") == 0) {
+        if ((is_free || strcmp(span->type, "nrt_dma_mem_alloc") == 0) &&
+            !is_no_change(trace, span)) {
             change(&sums, span, is_free);
         }
+        ntk_system_trace_passed(trace, i);
     }
     sums.result.parts = calloc(sums.uses.count + 1, sizeof *sums.result.parts);
     sums.failed = sums.result.parts ? sums.failed : -ENOMEM;

@@ -3,7 +3,8 @@
  * memory_use - how much device memory did a process have over time, when was it most, and for what?
  *
  * From the allocations and frees of a system trace. A free takes from the use of its allocation's
- * name; one whose allocation was before the trace began takes nothing (unmatched_*).
+ * name; one whose allocation was before the trace began takes nothing (unmatched_*). Accounts of
+ * the vendor's files begin with what was there before; what of that has no known use is "unknown".
  *
  * Pure: trace to result; -ENOMEM.
  */

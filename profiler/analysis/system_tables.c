@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/base/map.h"
+#include "shared/base/vec.h"
+
 static uint64_t duration_ns(const struct ntk_system_span *span)
 {
     return span->end_ns - span->start_ns;
@@ -12,23 +15,29 @@ static uint64_t duration_ns(const struct ntk_system_span *span)
 
 /* ---- threads ---- */
 
+/* What the sort needs of a span: a long trace does not fit in memory. */
+struct thread_entry {
+    uint64_t duration_ns;
+    uint32_t thread_id;
+    uint32_t type : 31, is_partial : 1; /* type: index in the list */
+};
+
 /* By thread, type and duration; partial ones last. */
 static int by_thread(const void *a, const void *b)
 {
-    const struct ntk_system_span *x = *(const struct ntk_system_span *const *)a;
-    const struct ntk_system_span *y = *(const struct ntk_system_span *const *)b;
+    const struct thread_entry *x = a;
+    const struct thread_entry *y = b;
 
     if (x->thread_id != y->thread_id) {
         return x->thread_id < y->thread_id ? -1 : 1;
     }
-    int order = strcmp(x->type, y->type);
-    if (order != 0) {
-        return order;
+    if (x->type != y->type) {
+        return x->type < y->type ? -1 : 1;
     }
     if (x->is_partial != y->is_partial) {
         return x->is_partial ? 1 : -1;
     }
-    return duration_ns(x) < duration_ns(y) ? -1 : duration_ns(x) > duration_ns(y);
+    return x->duration_ns < y->duration_ns ? -1 : x->duration_ns > y->duration_ns;
 }
 
 static int by_total(const void *a, const void *b)
@@ -45,50 +54,101 @@ static int by_total(const void *a, const void *b)
     return strcmp(x->type, y->type);
 }
 
-static void row_make(const struct ntk_system_span *const *spans, size_t count,
+static void row_make(const struct thread_entry *entries, size_t count, const char *type,
                      struct ntk_system_thread_row *row)
 {
     size_t whole = 0;
 
-    *row =
-        (struct ntk_system_thread_row){ .thread_id = spans[0]->thread_id,
-                                        .type = spans[0]->type,
-                                        .is_hardware = ntk_system_type_is_hardware(spans[0]->type),
-                                        .count = count };
-    while (whole < count && !spans[whole]->is_partial) {
-        row->total_ns += duration_ns(spans[whole++]);
+    *row = (struct ntk_system_thread_row){ .thread_id = entries[0].thread_id,
+                                           .type = type,
+                                           .is_hardware = ntk_system_type_is_hardware(type),
+                                           .count = count };
+    while (whole < count && !entries[whole].is_partial) {
+        row->total_ns += entries[whole++].duration_ns;
     }
     row->partial_count = count - whole;
     if (whole > 0) {
-        row->median_ns = duration_ns(spans[(whole - 1) / 2]);
-        row->max_ns = duration_ns(spans[whole - 1]);
+        row->median_ns = entries[(whole - 1) / 2].duration_ns;
+        row->max_ns = entries[whole - 1].duration_ns;
     }
+}
+
+struct types {
+    struct ntk_vec names;   /* of const char * */
+    struct ntk_map indices; /* + 1 */
+    const char *last;
+    uint32_t last_index;
+};
+
+static int type_index(struct types *types, const char *type, uint32_t *out_index)
+{
+    if (type != types->last) {
+        uintptr_t index = (uintptr_t)ntk_map_get(&types->indices, type);
+
+        if (!index) {
+            index = types->names.count + 1;
+            if (ntk_vec_push(&types->names, &type) < 0 ||
+                ntk_map_put(&types->indices, type, (void *)index) < 0) {
+                return -ENOMEM;
+            }
+        }
+        types->last = type;
+        types->last_index = (uint32_t)index - 1;
+    }
+    *out_index = types->last_index;
+    return 0;
+}
+
+static int entries_make(const struct ntk_system_trace *trace, struct types *types,
+                        struct thread_entry *entries)
+{
+    for (size_t i = 0; i < trace->span_count; i++) {
+        const struct ntk_system_span *span = &trace->spans[i];
+        uint32_t type = 0;
+
+        if (type_index(types, span->type, &type) < 0) {
+            return -ENOMEM;
+        }
+        entries[i] = (struct thread_entry){ .duration_ns = duration_ns(span),
+                                            .thread_id = span->thread_id,
+                                            .type = type & INT32_MAX,
+                                            .is_partial = span->is_partial };
+        ntk_system_trace_passed(trace, i);
+    }
+    return 0;
 }
 
 static int thread_rows_make(const struct ntk_system_trace *trace, struct ntk_system_tables *tables)
 {
     size_t count = trace->span_count;
-    const struct ntk_system_span **spans = calloc(count + 1, sizeof(void *));
+    struct types types = { .names = NTK_VEC_INIT(const char *) };
+    struct ntk_vec rows = NTK_VEC_INIT(struct ntk_system_thread_row);
+    struct thread_entry *entries = malloc((count + 1) * sizeof *entries);
+    int ret = entries ? entries_make(trace, &types, entries) : -ENOMEM;
 
-    tables->thread_rows = calloc(count + 1, sizeof *tables->thread_rows);
-    if (!spans || !tables->thread_rows) {
-        free(spans);
-        return -ENOMEM;
+    if (ret == 0) {
+        qsort(entries, count, sizeof *entries, by_thread);
     }
-    for (size_t i = 0; i < count; i++) {
-        spans[i] = &trace->spans[i];
-    }
-    qsort(spans, count, sizeof(void *), by_thread);
-    for (size_t first = 0, end = 0; first < count; first = end) {
-        while (end < count && spans[end]->thread_id == spans[first]->thread_id &&
-               strcmp(spans[end]->type, spans[first]->type) == 0) {
+    for (size_t first = 0, end = 0; first < count && ret == 0; first = end) {
+        struct ntk_system_thread_row *row = ntk_vec_add(&rows);
+
+        while (end < count && entries[end].thread_id == entries[first].thread_id &&
+               entries[end].type == entries[first].type) {
             end++;
         }
-        row_make(&spans[first], end - first, &tables->thread_rows[tables->thread_row_count++]);
+        if (row) {
+            row_make(&entries[first], end - first,
+                     *(const char **)ntk_vec_at(&types.names, entries[first].type), row);
+        }
+        ret = row ? 0 : -ENOMEM;
     }
-    free(spans);
-    qsort(tables->thread_rows, tables->thread_row_count, sizeof *tables->thread_rows, by_total);
-    return 0;
+    ntk_vec_sort(&rows, by_total);
+    tables->thread_rows = rows.items;
+    tables->thread_row_count = rows.count;
+    free(entries);
+    ntk_vec_fini(&types.names);
+    ntk_map_fini(&types.indices);
+    return ret;
 }
 
 /* ---- executions ---- */
@@ -110,7 +170,7 @@ enum step {
 
 static enum step step_of(const struct ntk_system_span *span)
 {
-    for (size_t i = 0; i < STEP_COUNT && span->exec_id != 0; i++) {
+    for (size_t i = 0; i < STEP_COUNT && ntk_system_span_has_exec(span); i++) {
         if (strcmp(span->type, execution_types[i]) == 0) {
             return (enum step)i;
         }
@@ -118,15 +178,20 @@ static enum step step_of(const struct ntk_system_span *span)
     return STEP_COUNT;
 }
 
+struct execution_entry {
+    uint64_t exec_id;
+    size_t span;
+};
+
 static int by_execution(const void *a, const void *b)
 {
-    const struct ntk_system_span *x = *(const struct ntk_system_span *const *)a;
-    const struct ntk_system_span *y = *(const struct ntk_system_span *const *)b;
+    const struct execution_entry *x = a;
+    const struct execution_entry *y = b;
 
     if (x->exec_id != y->exec_id) {
         return x->exec_id < y->exec_id ? -1 : 1;
     }
-    return x < y ? -1 : x > y; /* by start */
+    return x->span < y->span ? -1 : x->span > y->span; /* by start */
 }
 
 static void execution_add(struct ntk_system_execution *execution,
@@ -194,42 +259,131 @@ static void device_add(struct ntk_system_execution *execution,
     }
 }
 
+#define CALL_DEPTH_MAX 8U
+#define PASS_EXECUTIONS 1024U
 #define SPANS_OF_ONE_MAX 1024U /* looked at for device time: a hostile file gives all one number */
+
+/* Physical cores of the vendor's devices begin apart: the longest counts, runs of one add up. */
+static uint64_t vendor_device_ns(const struct ntk_system_span *const *spans, size_t count)
+{
+    uint64_t longest = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        uint64_t ns = 0;
+
+        for (size_t k = 0; k < count && step_of(spans[i]) == STEP_RUN; k++) {
+            if (step_of(spans[k]) == STEP_RUN && spans[k]->nc == spans[i]->nc &&
+                spans[k]->device_core == spans[i]->device_core) {
+                ns += spans[k]->device_end_ns - spans[k]->device_start_ns;
+            }
+        }
+        longest = ns > longest ? ns : longest;
+    }
+    return longest;
+}
+
+/* In the vendor's files calls have no number: that of the checks inside of them. The clocks of an
+ * execution meet where its run begins. */
+static void vendor_add(const struct ntk_system_trace *trace, const struct ntk_system_span *span,
+                       struct ntk_system_execution *execution)
+{
+    const struct ntk_system_span *call = span;
+    enum step step = step_of(span);
+
+    if (step == STEP_RUN && execution->sync_host_ns == 0) {
+        execution->sync_host_ns = span->start_ns;
+        execution->device_start_ns = span->device_start_ns;
+    }
+    for (size_t depth = 0;
+         step == STEP_CHECK && depth < CALL_DEPTH_MAX && call->parent != NTK_SYSTEM_NO_PARENT;
+         depth++) {
+        call = &trace->spans[call->parent];
+        if (strcmp(call->type, execution_types[STEP_CALL]) == 0) {
+            execution->start_ns = call->start_ns;
+            execution->host_ns = duration_ns(call);
+            execution->is_partial = call->is_partial;
+            execution->thread_id = call->thread_id;
+        }
+    }
+    if (span->model_id && execution->model_id == 0) {
+        execution->model_id = span->model_id;
+        execution->model = span->name;
+    }
+}
+
+static int entries_find(const struct ntk_system_trace *trace, struct ntk_vec *entries)
+{
+    for (size_t i = 0; i < trace->span_count; i++) {
+        struct execution_entry entry = { trace->spans[i].exec_id, i };
+
+        if (step_of(&trace->spans[i]) != STEP_COUNT && ntk_vec_push(entries, &entry) < 0) {
+            return -ENOMEM;
+        }
+        ntk_system_trace_passed(trace, i);
+    }
+    ntk_vec_sort(entries, by_execution);
+    return 0;
+}
+
+static void execution_make(const struct ntk_system_trace *trace,
+                           const struct execution_entry *entries, size_t count,
+                           struct ntk_system_execution *execution)
+{
+    const struct ntk_system_span *first = &trace->spans[entries[0].span];
+    const struct ntk_system_span *spans[SPANS_OF_ONE_MAX];
+
+    *execution = (struct ntk_system_execution){ .exec_id = first->exec_id,
+                                                .model = first->name,
+                                                .model_id = first->model_id,
+                                                .nc = first->nc,
+                                                .thread_id = first->thread_id,
+                                                .start_ns = first->start_ns,
+                                                .is_partial = true };
+    for (size_t i = 0; i < count; i++) {
+        const struct ntk_system_span *span = &trace->spans[entries[i].span];
+
+        if (!trace->is_vendor || step_of(span) != STEP_SYNC) {
+            execution_add(execution, span);
+        }
+        if (trace->is_vendor) {
+            vendor_add(trace, span, execution);
+        }
+        if (i < SPANS_OF_ONE_MAX) {
+            spans[i] = span;
+        }
+    }
+    count = count < SPANS_OF_ONE_MAX ? count : SPANS_OF_ONE_MAX;
+    device_add(execution, spans, count);
+    if (trace->is_vendor) {
+        execution->device_ns = vendor_device_ns(spans, count);
+    }
+}
 
 static int executions_make(const struct ntk_system_trace *trace, struct ntk_system_tables *tables)
 {
-    const struct ntk_system_span **spans = calloc(trace->span_count + 1, sizeof(void *));
-    size_t count = 0;
+    struct ntk_vec entries = NTK_VEC_INIT(struct execution_entry);
+    struct ntk_vec executions = NTK_VEC_INIT(struct ntk_system_execution);
+    int ret = entries_find(trace, &entries);
+    const struct execution_entry *all = entries.items;
 
-    tables->executions = calloc(trace->span_count + 1, sizeof *tables->executions);
-    if (!spans || !tables->executions) {
-        free(spans);
-        return -ENOMEM;
-    }
-    for (size_t i = 0; i < trace->span_count; i++) {
-        if (step_of(&trace->spans[i]) != STEP_COUNT) {
-            spans[count++] = &trace->spans[i];
+    for (size_t first = 0, end = 0; first < entries.count && ret == 0; first = end) {
+        struct ntk_system_execution *execution = ntk_vec_add(&executions);
+
+        while (end < entries.count && all[end].exec_id == all[first].exec_id) {
+            end++;
+        }
+        if (execution) {
+            execution_make(trace, &all[first], end - first, execution);
+        }
+        ret = execution ? 0 : -ENOMEM;
+        if (executions.count % PASS_EXECUTIONS == 0) {
+            ntk_system_trace_give_back(trace);
         }
     }
-    qsort(spans, count, sizeof(void *), by_execution);
-    for (size_t first = 0, end = 0; first < count; first = end) {
-        struct ntk_system_execution *execution = &tables->executions[tables->execution_count++];
-
-        *execution = (struct ntk_system_execution){ .exec_id = spans[first]->exec_id,
-                                                    .model = spans[first]->name,
-                                                    .model_id = spans[first]->model_id,
-                                                    .nc = spans[first]->nc,
-                                                    .thread_id = spans[first]->thread_id,
-                                                    .start_ns = spans[first]->start_ns,
-                                                    .is_partial = true };
-        while (end < count && spans[end]->exec_id == execution->exec_id) {
-            execution_add(execution, spans[end++]);
-        }
-        device_add(execution, &spans[first],
-                   end - first < SPANS_OF_ONE_MAX ? end - first : SPANS_OF_ONE_MAX);
-    }
-    free(spans);
-    return 0;
+    ntk_vec_fini(&entries);
+    tables->executions = executions.items;
+    tables->execution_count = executions.count;
+    return ret;
 }
 
 int ntk_analysis_system_tables(const struct ntk_system_trace *trace,

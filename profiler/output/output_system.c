@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "profiler/output/rows_split.h"
 #include "profiler/output/rows_system.h"
 #include "profiler/output/tables.h"
 #include "shared/base/text_table.h"
@@ -55,6 +56,11 @@ static void head_put(const struct ntk_system_trace *trace, struct ntk_buf *out)
                        "Events    %zu spans and instants, %" PRIu64
                        " without begin or end, %" PRIu64 " events overwritten\n",
                        trace->span_count, trace->partial_count, trace->lost);
+    ntk_vec_each(const struct ntk_system_note, note, &trace->notes) {
+        ntk_buf_add_text(out, "Note      ");
+        ntk_buf_add_clean(out, note->text);
+        ntk_buf_add_char(out, '\n');
+    }
 }
 
 static void threads_put(const struct ntk_system_tables *tables, struct ntk_buf *out)
@@ -373,16 +379,15 @@ static int put_cpu(void *ctx, const void *data)
     return 0;
 }
 
-/* The columns of the table, as keys. */
-static int put_device_memory(void *ctx, const void *row)
+/* The columns of a table as keys. */
+static int put_columns(struct ntk_json *json, const char *table, const void *row)
 {
-    struct ntk_json *json = ctx;
     size_t table_count;
     const struct ntk_table *tables = ntk_tables_system(&table_count);
 
     ntk_json_object_begin(json);
     for (size_t t = 0; t < table_count; t++) {
-        if (strcmp(tables[t].name, "SystemProfileHbmUsage") != 0) {
+        if (strcmp(tables[t].name, table) != 0) {
             continue;
         }
         for (size_t c = 0; c < tables[t].column_count; c++) {
@@ -391,8 +396,13 @@ static int put_device_memory(void *ctx, const void *row)
             if (!ntk_cell_get(column, row, &cell)) {
                 continue;
             }
-            if (column->kind == NTK_COLUMN_TEXT) {
+            if (column->kind == NTK_COLUMN_JSON) {
+                ntk_json_key(json, column->name);
+                ntk_json_raw(json, cell.text, strlen(cell.text));
+            } else if (column->kind == NTK_COLUMN_TEXT) {
                 ntk_json_key_text(json, column->name, cell.text);
+            } else if (column->kind == NTK_COLUMN_BOOL) {
+                ntk_json_key_bool(json, column->name, cell.i64 != 0);
             } else {
                 ntk_json_key_i64(json, column->name, cell.i64);
             }
@@ -400,6 +410,33 @@ static int put_device_memory(void *ctx, const void *row)
     }
     ntk_json_object_end(json);
     return 0;
+}
+
+int ntk_output_system_row_json(void *ctx, const void *row)
+{
+    const struct ntk_system_rows_json *to = ctx;
+
+    return put_columns(to->json, to->table, row);
+}
+
+static int put_device_memory(void *ctx, const void *row)
+{
+    return put_columns(ctx, "SystemProfileHbmUsage", row);
+}
+
+static int put_execution(void *ctx, const void *row)
+{
+    return put_columns(ctx, "Execution", row);
+}
+
+static int put_load(void *ctx, const void *row)
+{
+    return put_columns(ctx, "Load", row);
+}
+
+static int put_out_of_memory(void *ctx, const void *row)
+{
+    return put_columns(ctx, "OutOfMemory", row);
 }
 
 void ntk_output_system_json(const struct ntk_system_view *views, size_t count, struct ntk_buf *out)
@@ -413,6 +450,9 @@ void ntk_output_system_json(const struct ntk_system_view *views, size_t count, s
         { "mem_usage", ntk_rows_system_host_memory, put_host_memory },
         { "cpu_util", ntk_rows_system_cpus, put_cpu },
         { "device_mem_usage", ntk_rows_system_hbm, put_device_memory },
+        { "execution", ntk_rows_system_executions, put_execution },
+        { "load", ntk_rows_system_loads, put_load },
+        { "oom", ntk_rows_system_out_of_memory, put_out_of_memory },
     };
     struct ntk_export export = { .folders = views, .folder_count = count };
     struct ntk_json json;

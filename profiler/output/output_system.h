@@ -10,6 +10,7 @@
 
 #include "profiler/analysis/system_tables.h"
 #include "shared/base/buf.h"
+#include "shared/base/json.h"
 
 /* A device capture of the folder, as far as it can be read. */
 struct ntk_system_capture {
@@ -38,5 +39,11 @@ void ntk_output_system_summary_json(const struct ntk_system_view *views, size_t 
                                     struct ntk_buf *out);
 /* {"trace_event": [...], "mem_usage": [...], "cpu_util": [...]}, the vendor's names of keys. */
 void ntk_output_system_json(const struct ntk_system_view *views, size_t count, struct ntk_buf *out);
+/* A row of a table of folders as an object with its columns as keys; ctx: where to. */
+struct ntk_system_rows_json {
+    struct ntk_json *json;
+    const char *table;
+};
+int ntk_output_system_row_json(void *ctx, const void *row);
 
 #endif

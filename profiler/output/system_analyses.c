@@ -3,13 +3,20 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "profiler/analysis/execution_split.h"
 #include "profiler/analysis/host_gaps.h"
+#include "profiler/analysis/load_split.h"
 #include "profiler/analysis/memory_use.h"
+#include "profiler/analysis/out_of_memory.h"
 #include "profiler/analysis/rank_skew.h"
 #include "profiler/output/output_cells.h"
 #include "profiler/output/output_joined.h"
+#include "profiler/output/output_system.h"
+#include "profiler/output/rows_split.h"
+#include "shared/base/units.h"
 
 typedef int answer(const struct ntk_system_asked *asked, struct ntk_buf *text,
                    struct ntk_json *json);
@@ -234,6 +241,278 @@ static int answer_memory(const struct ntk_system_asked *asked, struct ntk_buf *t
     return ret;
 }
 
+/* ---- executions ---- */
+
+static void cell_known(struct ntk_text_table *table, int64_t ns)
+{
+    if (ns == NTK_SPLIT_ABSENT) {
+        ntk_text_table_text(table, "-");
+    } else {
+        cell_ns(table, (uint64_t)ns);
+    }
+}
+
+static void executions_text(const struct ntk_system_trace *trace,
+                            const struct ntk_execution_split *split, struct ntk_text_table *table)
+{
+    for (size_t i = 0; i < split->count && i < NTK_OUTPUT_ROWS_MAX; i++) {
+        const struct ntk_split_execution *one = &split->items[i];
+
+        ntk_cell_u64(table, trace->info ? trace->info->process_id : 0);
+        ntk_cell_u64(table, one->nc);
+        ntk_cell_u64(table, one->exec_id);
+        ntk_text_table_text(table, one->model[0] ? one->model : "-");
+        ntk_text_table_text(table, one->bound ? one->bound : "-");
+        cell_known(table, one->total_ns);
+        cell_known(table, one->submit_ns);
+        cell_known(table, one->queue_ns);
+        cell_known(table, one->queue_busy_ns);
+        cell_known(table, one->switch_ns);
+        cell_known(table, one->device_ns);
+        cell_known(table, one->notify_ns);
+        cell_known(table, one->post_ns);
+        cell_known(table, one->host_ns);
+    }
+}
+
+/* The rows of a table are the keys of JSON, too. */
+static int rows_json(const struct ntk_system_asked *asked, const char *table,
+                     int (*rows)(const struct ntk_export *export, ntk_row_put *put, void *ctx),
+                     struct ntk_json *json)
+{
+    struct ntk_system_view *views = calloc(asked->trace_count + 1, sizeof *views);
+    struct ntk_system_rows_json to = { json, table };
+
+    if (!views) {
+        return -ENOMEM;
+    }
+    for (size_t t = 0; t < asked->trace_count; t++) {
+        views[t].trace = asked->traces[t];
+    }
+    struct ntk_export export = { .folders = views, .folder_count = asked->trace_count };
+    ntk_json_array_begin(json);
+    int ret = rows(&export, ntk_output_system_row_json, &to);
+    ntk_json_array_end(json);
+    free(views);
+    return ret;
+}
+
+static int answer_executions(const struct ntk_system_asked *asked, struct ntk_buf *text,
+                             struct ntk_json *json)
+{
+    static const char *const heads[] = { "PROCESS",  "NC",     "EXEC",  "MODEL", "BOUND",
+                                         "TOTAL US", "SUBMIT", "QUEUE", "BUSY",  "SWITCH",
+                                         "DEVICE",   "NOTIFY", "POST",  "HOST" };
+    struct ntk_text_table table;
+    size_t count = 0;
+    int ret = 0;
+
+    if (json) {
+        return rows_json(asked, "Execution", ntk_rows_system_executions, json);
+    }
+    ntk_buf_add_text(text, "Where the time of each execution went; BUSY is the part of QUEUE in "
+                           "which the core ran others\n");
+    ntk_text_table_init(&table, 14, 1u << 3 | 1u << 4, heads);
+    for (size_t t = 0; t < asked->trace_count && ret == 0; t++) {
+        struct ntk_execution_split split;
+
+        ret = ntk_analysis_execution_split(asked->traces[t], &split);
+        if (ret == 0) {
+            executions_text(asked->traces[t], &split, &table);
+            count = split.count > count ? split.count : count;
+            ntk_execution_split_fini(&split);
+        }
+    }
+    ntk_text_table_put(&table, text);
+    ntk_text_table_fini(&table);
+    ntk_output_more(text, count);
+    return ret;
+}
+
+/* ---- start-up ---- */
+
+static void startup_json(const struct ntk_system_trace *trace, const struct ntk_load_split *split,
+                         struct ntk_json *json)
+{
+    process_begin(trace, json);
+    ntk_json_key_u64(json, "first_event_ns", split->first_event_ns);
+    ntk_json_key_u64(json, "first_device_ns", split->first_device_ns);
+    ntk_json_key_u64(json, "load_count", split->count);
+    ntk_json_key_u64(json, "loads_ns", split->loads_ns);
+    ntk_json_key_u64(json, "device_ns", split->device_ns);
+    ntk_json_key_u64(json, "events_ns", split->events_ns);
+    ntk_json_object_end(json);
+}
+
+static void startup_text(const struct ntk_system_trace *trace, const struct ntk_load_split *split,
+                         struct ntk_buf *text)
+{
+    static const char *const heads[] = { "NC", "MODEL",  "AT US", "LOAD US", "ALLOCS", "BYTES",
+                                         "US", "COPIES", "BYTES", "US",      "REST US" };
+    struct ntk_text_table table;
+    char before[32];
+    char loads[32];
+    char device[32];
+    char until[32];
+
+    ntk_buf_add_format(
+        text,
+        "Process %llu: %s from its begin to the first event, %s from there to the first run on a "
+        "device; loads took %s, the device worked for %s\n",
+        (unsigned long long)(trace->info ? trace->info->process_id : 0),
+        ntk_units_duration(before, sizeof before, split->first_event_ns),
+        ntk_units_duration(until, sizeof until, split->first_device_ns),
+        ntk_units_duration(loads, sizeof loads, split->loads_ns),
+        ntk_units_duration(device, sizeof device, split->device_ns));
+    ntk_text_table_init(&table, 11, 1u << 1, heads);
+    for (size_t i = 0; i < split->count && i < NTK_OUTPUT_ROWS_MAX; i++) {
+        const struct ntk_split_load *load = &split->items[i];
+
+        ntk_cell_u64(&table, load->nc);
+        ntk_text_table_text(&table, load->model[0] ? load->model : "-");
+        cell_at(&table, trace, load->start_ns);
+        cell_ns(&table, load->duration_ns);
+        ntk_cell_u64(&table, load->alloc_count);
+        ntk_cell_bytes(&table, load->alloc_bytes);
+        cell_ns(&table, load->alloc_ns);
+        ntk_cell_u64(&table, load->copy_count);
+        ntk_cell_bytes(&table, load->copy_bytes);
+        cell_ns(&table, load->copy_ns);
+        cell_ns(&table, load->rest_ns);
+    }
+    if (split->count > 0) {
+        ntk_text_table_put(&table, text);
+        ntk_output_more(text, split->count);
+    }
+    ntk_text_table_fini(&table);
+}
+
+static int answer_startup(const struct ntk_system_asked *asked, struct ntk_buf *text,
+                          struct ntk_json *json)
+{
+    int ret = 0;
+
+    if (json) {
+        ntk_json_array_begin(json);
+    }
+    for (size_t t = 0; t < asked->trace_count && ret == 0; t++) {
+        struct ntk_load_split split;
+
+        ret = ntk_analysis_load_split(asked->traces[t], &split);
+        if (ret == 0) {
+            if (json) {
+                startup_json(asked->traces[t], &split, json);
+            } else {
+                startup_text(asked->traces[t], &split, text);
+            }
+            ntk_load_split_fini(&split);
+        }
+    }
+    if (json) {
+        ntk_json_array_end(json);
+    } else if (ret == 0) {
+        ntk_buf_add_text(text, "The rest of a load is work of the host that the trace does not "
+                               "split\n");
+    }
+    return ret;
+}
+
+/* ---- out of memory ---- */
+
+static void oom_head_text(const struct ntk_system_trace *trace,
+                          const struct ntk_out_of_memory *memory, struct ntk_buf *text)
+{
+    char size[NTK_UNITS_TEXT_BYTES];
+    char total[NTK_UNITS_TEXT_BYTES];
+    char capacity[NTK_UNITS_TEXT_BYTES];
+
+    ntk_buf_add_format(text, "Process %llu: an allocation of %s for ",
+                       (unsigned long long)(trace->info ? trace->info->process_id : 0),
+                       memory->size ? ntk_units_bytes(size, sizeof size, memory->size)
+                                    : "unknown size");
+    ntk_buf_add_clean(text, memory->usage[0] ? memory->usage : "-");
+    ntk_buf_add_format(
+        text, " failed at %.1f us on core %u, memory %u:%u (code %u)",
+        (double)(memory->time_ns > trace->begin_ns ? memory->time_ns - trace->begin_ns : 0) / 1e3,
+        memory->nc, memory->device, memory->hbm, memory->code);
+    if (memory->call[0]) {
+        ntk_buf_add_format(text, " in %s ", memory->call);
+        ntk_buf_add_clean(text, memory->model);
+    }
+    ntk_buf_add_format(text, "\nIt held %s",
+                       ntk_units_bytes(total, sizeof total, memory->total_bytes));
+    if (memory->capacity_bytes) {
+        ntk_buf_add_format(text, " of %s",
+                           ntk_units_bytes(capacity, sizeof capacity, memory->capacity_bytes));
+    }
+    ntk_buf_add_text(text, memory->is_fragmented ? ": room enough, but not in one piece\n" : "\n");
+    ntk_buf_add_format(text,
+                       "Of the allocations in the trace %llu were freed (%s), %llu were not (%s)\n",
+                       (unsigned long long)memory->freed_count,
+                       ntk_units_bytes(size, sizeof size, memory->freed_bytes),
+                       (unsigned long long)memory->kept_count,
+                       ntk_units_bytes(total, sizeof total, memory->kept_bytes));
+}
+
+static void oom_text(const struct ntk_system_trace *trace, const struct ntk_out_of_memory *memory,
+                     struct ntk_buf *text)
+{
+    static const char *const usage_heads[] = { "USE", "THEN", "SHARE", "PEAK" };
+    static const char *const largest_heads[] = { "ADDRESS", "BYTES", "USE", "NC", "AT US" };
+    struct ntk_text_table table;
+
+    oom_head_text(trace, memory, text);
+    ntk_text_table_init(&table, 4, 1u << 0, usage_heads);
+    for (size_t u = 0; u < memory->usage_count; u++) {
+        ntk_text_table_text(&table, memory->usages[u].usage);
+        ntk_cell_bytes(&table, memory->usages[u].bytes);
+        ntk_cell_share(&table, (double)memory->usages[u].bytes, (double)memory->total_bytes);
+        ntk_cell_bytes(&table, memory->usages[u].peak_bytes);
+    }
+    ntk_text_table_put(&table, text);
+    ntk_text_table_fini(&table);
+    ntk_text_table_init(&table, 5, 1u << 0 | 1u << 2, largest_heads);
+    for (size_t i = 0; i < memory->largest_count; i++) {
+        ntk_text_table_format(&table, "0x%llx", (unsigned long long)memory->largest[i].address);
+        ntk_cell_bytes(&table, memory->largest[i].bytes);
+        ntk_text_table_text(&table, memory->largest[i].usage);
+        ntk_cell_u64(&table, memory->largest[i].nc);
+        cell_at(&table, trace, memory->largest[i].time_ns);
+    }
+    if (memory->largest_count > 0) {
+        ntk_buf_add_text(text, "The largest that were not freed:\n");
+        ntk_text_table_put(&table, text);
+    }
+    ntk_text_table_fini(&table);
+}
+
+static int answer_out_of_memory(const struct ntk_system_asked *asked, struct ntk_buf *text,
+                                struct ntk_json *json)
+{
+    int ret = 0;
+
+    if (json) {
+        return rows_json(asked, "OutOfMemory", ntk_rows_system_out_of_memory, json);
+    }
+    for (size_t t = 0; t < asked->trace_count && ret == 0; t++) {
+        const struct ntk_system_trace *trace = asked->traces[t];
+        struct ntk_out_of_memory memory;
+
+        ret = ntk_analysis_out_of_memory(trace, &memory);
+        if (ret == 0 && memory.is_there) {
+            oom_text(trace, &memory, text);
+        } else if (ret == 0) {
+            ntk_buf_add_format(text, "Process %llu: %s\n",
+                               (unsigned long long)(trace->info ? trace->info->process_id : 0),
+                               trace->memories.count > 0
+                                   ? "no allocation of device memory failed"
+                                   : "not known: the trace does not record whether allocations "
+                                     "of device memory failed");
+        }
+    }
+    return ret;
+}
+
 /* ---- ranks ---- */
 
 static void kind_text(const struct ntk_skew_kind *kind, struct ntk_buf *text)
@@ -333,6 +612,13 @@ static const struct {
       answer_gaps },
     { { "memory", "Device memory", "device memory over time, its peak, and what for", NULL },
       answer_memory },
+    { { "executions", "Executions", "submit, queue, device and host time of each execution", NULL },
+      answer_executions },
+    { { "startup", "Start-up", "time until the first work of a device, and that of loads", NULL },
+      answer_startup },
+    { { "out-of-memory", "Out of memory",
+        "which allocation failed, and what the memory was full of", NULL },
+      answer_out_of_memory },
     { { "ranks", "Ranks", "how far apart ranks begin executions and collectives, who is late",
         "it takes two workers that execute" },
       answer_ranks },

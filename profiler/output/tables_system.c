@@ -2,6 +2,7 @@
 /* tables_system - the tables of schema 7.4.0 that folders of inspections have. */
 #include "profiler/output/columns.h"
 #include "profiler/output/rows.h"
+#include "profiler/output/rows_split.h"
 #include "profiler/output/rows_system.h"
 #include "profiler/output/tables.h"
 
@@ -23,6 +24,84 @@ static const struct ntk_column device_profile_list[] = {
     MAYBE(ntk_device_profile_row, session, "session_id", I64, "",
           "of a capture of all that ran; none when it is of one execution"),
     MAYBE(ntk_device_profile_row, model, "model_id", I64, "", "model"),
+};
+
+static const struct ntk_column execution[] = {
+    ALWAYS(ntk_split_row, exec_id, "exec_id", I64, "", "number of the execution in its process"),
+    ALWAYS(ntk_split_row, nc, "nc_idx", I64, "", "logical core of the process"),
+    MAYBE(ntk_split_row, model_id, "model_id", I64, "", "model"),
+    MAYBE(ntk_split_row, model, "model_name", TEXT, "", "its name"),
+    MAYBE(ntk_split_row, bound, "bound", TEXT, "",
+          "largest of device_ns, queue_busy_ns (queue) and host_ns"),
+    MAYBE(ntk_split_row, sequence, "sequence", I64, "", "of an asynchronous execution"),
+    ALWAYS(ntk_split_row, time_ns, "timestamp", I64, "ns", "begin, since 1970"),
+    MAYBE(ntk_split_row, submit_ns, "submit_ns", I64, "ns", "kbl_exec_pre"),
+    MAYBE(ntk_split_row, queue_ns, "queue_ns", I64, "ns",
+          "from its end to the first work of the device for it"),
+    MAYBE(ntk_split_row, queue_busy_ns, "queue_busy_ns", I64, "ns",
+          "part of it in which the core ran other executions"),
+    MAYBE(ntk_split_row, switch_ns, "switch_ns", I64, "ns",
+          "switch to the model, the longest over physical cores"),
+    MAYBE(ntk_split_row, device_ns, "device_ns", I64, "ns", "run, the longest over physical cores"),
+    MAYBE(ntk_split_row, notify_ns, "notify_ns", I64, "ns",
+          "from the end of the run to that of kbl_exec_wait"),
+    MAYBE(ntk_split_row, post_ns, "post_ns", I64, "ns", "kbl_exec_post"),
+    MAYBE(ntk_split_row, total_ns, "total_ns", I64, "ns",
+          "from kbl_exec_pre to the end of kbl_exec_post"),
+    MAYBE(ntk_split_row, host_ns, "host_ns", I64, "ns",
+          "total_ns without device_ns, switch_ns and queue_busy_ns"),
+    ALWAYS(ntk_split_row, is_partial, "is_partial", BOOL, "", "a step is not in the trace"),
+    ALWAYS(ntk_split_row, process, "process_id", I64, "", "process"),
+    ALWAYS(ntk_split_row, instance, "instance_id", TEXT, "", "machine"),
+};
+
+static const struct ntk_column load[] = {
+    ALWAYS(ntk_load_row, nc, "nc_idx", I64, "", "logical core of the process"),
+    MAYBE(ntk_load_row, model_id, "model_id", I64, "", "model"),
+    MAYBE(ntk_load_row, model, "model_name", TEXT, "", "its name"),
+    ALWAYS(ntk_load_row, time_ns, "timestamp", I64, "ns", "begin, since 1970"),
+    ALWAYS(ntk_load_row, duration_ns, "duration", I64, "ns", "length"),
+    ALWAYS(ntk_load_row, alloc_count, "alloc_count", I64, "", "allocations of device memory in it"),
+    ALWAYS(ntk_load_row, alloc_bytes, "alloc_bytes", I64, "B", "of them"),
+    ALWAYS(ntk_load_row, alloc_ns, "alloc_ns", I64, "ns", "time in which one was under way"),
+    ALWAYS(ntk_load_row, copy_count, "copy_count", I64, "", "copies to the device in it"),
+    ALWAYS(ntk_load_row, copy_bytes, "copy_bytes", I64, "B", "of them"),
+    ALWAYS(ntk_load_row, copy_ns, "copy_ns", I64, "ns", "time in which one was under way"),
+    ALWAYS(ntk_load_row, rest_ns, "rest_ns", I64, "ns",
+           "neither: work of the host that the trace does not split"),
+    ALWAYS(ntk_load_row, is_partial, "is_partial", BOOL, "", "its end is not in the trace"),
+    ALWAYS(ntk_load_row, process, "process_id", I64, "", "process"),
+    ALWAYS(ntk_load_row, instance, "instance_id", TEXT, "", "machine"),
+};
+
+static const struct ntk_column out_of_memory[] = {
+    ALWAYS(ntk_oom_row, time_ns, "timestamp", I64, "ns", "of the failure, since 1970"),
+    ALWAYS(ntk_oom_row, nc, "nc_idx", I64, "", "logical core of the process"),
+    ALWAYS(ntk_oom_row, hbm, "hbm_idx", I64, "", "memory stack of the device"),
+    ALWAYS(ntk_oom_row, device, "device_idx", I64, "", "device of the machine"),
+    ALWAYS(ntk_oom_row, usage, "usage", TEXT, "", "what the memory was for"),
+    MAYBE(ntk_oom_row, size, "size", I64, "B", "that was asked for"),
+    ALWAYS(ntk_oom_row, code, "return_code", I64, "", "12: out of memory"),
+    MAYBE(ntk_oom_row, model_id, "model_id", I64, "", "model of the load or execution around it"),
+    MAYBE(ntk_oom_row, model, "model_name", TEXT, "", "its name"),
+    MAYBE(ntk_oom_row, call, "call", TEXT, "", "nrt_load, nrt_execute"),
+    ALWAYS(ntk_oom_row, total_bytes, "total_bytes", I64, "B", "in the memory at that moment"),
+    MAYBE(ntk_oom_row, capacity_bytes, "capacity", I64, "B", "of the memory"),
+    ALWAYS(ntk_oom_row, is_fragmented, "is_fragmented", BOOL, "",
+           "there was room for it, not in one piece"),
+    ALWAYS(ntk_oom_row, by_usage, "by_usage", JSON, "",
+           "the largest first: usage, bytes, peak_bytes"),
+    ALWAYS(ntk_oom_row, largest, "largest", JSON, "",
+           "allocations that were not freed: physical_address, bytes, usage, nc_idx, "
+           "timestamp"),
+    ALWAYS(ntk_oom_row, freed_count, "freed_count", I64, "", "allocations of the trace, freed"),
+    ALWAYS(ntk_oom_row, freed_bytes, "freed_bytes", I64, "B", "of them"),
+    ALWAYS(ntk_oom_row, kept_count, "not_freed_count", I64, "",
+           "allocations of the trace, not freed by then"),
+    ALWAYS(ntk_oom_row, kept_bytes, "not_freed_bytes", I64, "B", "of them"),
+    ALWAYS(ntk_oom_row, failed_count, "failed_count", I64, "", "failures in the whole trace"),
+    ALWAYS(ntk_oom_row, process, "process_id", I64, "", "process"),
+    ALWAYS(ntk_oom_row, instance, "instance_id", TEXT, "", "machine"),
 };
 
 static const struct ntk_column host_mem_usage[] = {
@@ -113,8 +192,13 @@ static const struct ntk_table tables[] = {
           ntk_rows_system_cpus),
     TABLE("DeviceProfileList", "Captures that lie beside the traces.", device_profile_list,
           ntk_rows_system_device_profiles),
+    TABLE("Execution", "Executions, and where their time went.", execution,
+          ntk_rows_system_executions),
     TABLE("HostMemUsage", "Memory of the host over time.", host_mem_usage,
           ntk_rows_system_host_memory),
+    TABLE("Load", "Loads of models, and where their time went.", load, ntk_rows_system_loads),
+    TABLE("OutOfMemory", "Device memory that ran out, and what it was full of.", out_of_memory,
+          ntk_rows_system_out_of_memory),
     TABLE("SchemaFields", "These tables and their columns.", ntk_schema_fields,
           ntk_rows_schema_fields),
     TABLE("SystemProfileEvents", "What threads of the host and the cores did.",

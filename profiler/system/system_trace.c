@@ -507,12 +507,17 @@ void ntk_system_trace_close(struct ntk_system_trace *trace)
 
 #define PASS_SPANS 65536U
 
+void ntk_system_trace_give_back(const struct ntk_system_trace *trace)
+{
+    ntk_long_list_give_back(&trace->span_list);
+    ntk_long_list_give_back(&trace->extras);
+    ntk_long_list_give_back(&trace->memories);
+}
+
 void ntk_system_trace_passed(const struct ntk_system_trace *trace, size_t index)
 {
     if (index % PASS_SPANS == PASS_SPANS - 1) {
-        ntk_long_list_give_back(&trace->span_list);
-        ntk_long_list_give_back(&trace->extras);
-        ntk_long_list_give_back(&trace->memories);
+        ntk_system_trace_give_back(trace);
     }
 }
 

@@ -35,8 +35,10 @@ enum family {
 static const struct {
     enum generation generation;
     uint32_t device_cores;
+    uint64_t stack_bytes;
 } families[FAMILY_COUNT] = {
-#define NTK_FAMILY(symbol, generation, cores, ...) { GENERATION_##generation, cores },
+#define NTK_FAMILY(symbol, generation, cores, stacks, stack_bytes, ...) \
+    { GENERATION_##generation, cores, stack_bytes },
 #include "shared/abi/machine.def"
 };
 
@@ -71,6 +73,7 @@ bool ntk_chip_find(const char *instance_type, struct ntk_chip *out_chip)
             .core_flops_per_second =
                 2.0 * generations[g].rows * generations[g].columns * generations[g].pe_mhz * 1e6,
             .device_cores = families[machines[i].family].device_cores,
+            .hbm_stack_bytes = families[machines[i].family].stack_bytes,
             .sbuf_partition_bytes = generations[g].sbuf_bytes / PARTITIONS,
             .psum_partition_bytes = generations[g].psum_bytes / PARTITIONS,
             .dma_bytes_per_second = generations[g].dma_bytes_per_us * 1e6,

@@ -19,6 +19,7 @@ struct ntk_chip {
     double core_flops_per_second; /* peak of one physical core */
     double dma_bytes_per_second;  /* of one DMA engine */
     uint32_t device_cores;        /* physical cores of a device */
+    uint64_t hbm_stack_bytes;     /* of one memory stack */
     uint64_t sbuf_partition_bytes, psum_partition_bytes;
 };
 

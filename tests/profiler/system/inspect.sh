@@ -75,7 +75,7 @@ for format in json csv sqlite parquet perfetto chrome html; do
 done
 python3 "$NTK_SOURCE_DIR/tests/profiler/output/tables_agree.py" all.sqlite all.csv all.parquet >printed 2>err ||
     complain "tables: $(cat printed)"
-grep -q '^8 tables, ' printed || complain "tables: $(cat printed)"
+grep -q '^11 tables, ' printed || complain "tables: $(cat printed)"
 (cd "$NTK_SOURCE_DIR" && protoc --decode=ntk.perfetto.Trace profiler/output/perfetto.proto) <all.perfetto >trace.txt 2>err ||
     complain "perfetto: cannot be decoded"
 python3 "$NTK_SOURCE_DIR/tests/profiler/system/system_rows.py" trace.txt all.chrome all.sqlite >printed 2>err || complain "traces"

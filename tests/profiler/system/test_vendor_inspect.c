@@ -10,6 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "profiler/analysis/execution_split.h"
+#include "profiler/analysis/load_split.h"
+#include "profiler/analysis/out_of_memory.h"
+#include "profiler/analysis/system_tables.h"
 #include "profiler/output/rows_system.h"
 #include "tests/support/unit.h"
 
@@ -203,6 +207,69 @@ static void samples_of_the_host_add_up(void **state)
     }
 }
 
+static void the_execution_is_split(void **state)
+{
+    struct ntk_execution_split split;
+    struct ntk_system_tables tables;
+
+    assert_int_equal(ntk_analysis_execution_split(*state, &split), 0);
+    assert_int_equal(split.count, 1);
+    const struct ntk_split_execution *one = &split.items[0];
+    assert_int_equal(one->exec_id, 1);
+    assert_int_equal(one->nc, 0);
+    assert_true(one->model_id == 171450338541704);
+    assert_string_equal(one->model, "model.MODULE_297095076442530781+fad94d7c.neff");
+    assert_int_equal(one->submit_ns, 69349);
+    assert_int_equal(one->queue_ns, 72894);
+    assert_int_equal(one->queue_busy_ns, 0);
+    assert_int_equal(one->switch_ns, 9025);
+    assert_int_equal(one->device_ns, 982590);
+    assert_int_equal(one->notify_ns, 42915);
+    assert_int_equal(one->post_ns, 25566);
+    assert_int_equal(one->total_ns, 1202942);
+    assert_int_equal(one->host_ns, 211327);
+    assert_string_equal(one->bound, "device");
+    ntk_execution_split_fini(&split);
+
+    assert_int_equal(ntk_analysis_system_tables(*state, &tables), 0);
+    assert_int_equal(tables.execution_count, 1);
+    assert_int_equal(tables.executions[0].host_ns, 1240135);
+    assert_int_equal(tables.executions[0].device_ns, 982590);
+    assert_int_equal(tables.executions[0].thread_id, 713744);
+    assert_false(tables.executions[0].is_partial);
+    ntk_system_tables_fini(&tables);
+}
+
+static void loads_and_startup_are_split(void **state)
+{
+    struct ntk_load_split split;
+    struct ntk_out_of_memory memory;
+    static const uint64_t durations[] = { 13579085, 12779175, 13252714, 10658831 }; /* by core */
+    static const double copies_ms[] = { 0.93, 0.96, 0.74, 0.69 };
+
+    assert_int_equal(ntk_analysis_load_split(*state, &split), 0);
+    assert_int_equal(split.count, 4);
+    for (size_t i = 0; i < 4; i++) {
+        const struct ntk_split_load *load = &split.items[i];
+
+        assert_int_equal(load->duration_ns, durations[load->nc]);
+        assert_int_equal(load->alloc_count, 95);
+        assert_int_equal(load->alloc_bytes, 757512);
+        assert_int_equal(load->copy_count, 94);
+        assert_int_equal(load->copy_bytes, 702464);
+        assert_true(fabs((double)load->copy_ns / 1e6 - copies_ms[load->nc]) < 0.006);
+        assert_true(load->rest_ns > load->duration_ns * 85 / 100);
+    }
+    assert_int_equal(split.first_event_ns / 1000000, 2233);
+    assert_int_equal(split.loads_ns, 13665139);
+    assert_int_equal(split.first_device_ns, 15021379);
+    assert_int_equal(split.device_ns, 984438);
+    assert_int_equal(split.events_ns, 16426871);
+    ntk_load_split_fini(&split);
+    assert_int_equal(ntk_analysis_out_of_memory(*state, &memory), 0);
+    assert_false(memory.is_there);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -212,6 +279,8 @@ int main(void)
         TEST(every_record_of_device_memory_has_one_account),
         TEST(memory_ends_as_the_accounts_do),
         TEST(samples_of_the_host_add_up),
+        TEST(the_execution_is_split),
+        TEST(loads_and_startup_are_split),
 #undef TEST
     };
     const char *captures = getenv("NTK_VENDOR_CAPTURES");

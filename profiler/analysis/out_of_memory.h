@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * out_of_memory - which allocation of device memory failed, and what the memory was full of.
+ *
+ * Only the vendor's files record failures. What a memory held is the sum of the accounts of its
+ * cores at the moment of the failure.
+ *
+ * Owner:   plain data; texts are the trace's. Threads: pure.
+ */
+#ifndef NTK_PROFILER_ANALYSIS_OUT_OF_MEMORY_H
+#define NTK_PROFILER_ANALYSIS_OUT_OF_MEMORY_H
+
+#include "profiler/system/system_trace.h"
+
+#define NTK_OOM_USAGES_MAX (NTK_SYSTEM_USAGES_MAX + 1U) /* and "unknown" */
+#define NTK_OOM_LARGEST_MAX 10U
+
+struct ntk_oom_usage {
+    const char *usage;
+    uint64_t bytes, peak_bytes; /* at the failure; the most until then */
+};
+
+struct ntk_oom_allocation {
+    const char *usage;
+    uint64_t time_ns, address, bytes;
+    uint32_t nc;
+};
+
+struct ntk_out_of_memory {
+    bool is_there; /* false: nothing failed */
+    uint64_t time_ns;
+    const char *usage;
+    uint64_t size; /* that was asked for; 0: not recorded */
+    uint32_t nc, code;
+    uint16_t hbm, device;
+    uint64_t model_id; /* of the load or execution around it; 0: none */
+    const char *model, *call;
+    uint64_t total_bytes;
+    uint64_t capacity_bytes; /* 0: machine not known */
+    bool is_fragmented;      /* there was room enough, not in one piece */
+    size_t usage_count;
+    struct ntk_oom_usage usages[NTK_OOM_USAGES_MAX]; /* the largest first */
+    size_t largest_count;
+    struct ntk_oom_allocation largest[NTK_OOM_LARGEST_MAX];    /* of those not freed by then */
+    uint64_t freed_count, freed_bytes, kept_count, kept_bytes; /* of those of the trace */
+    uint64_t failed_count;                                     /* in the whole trace */
+};
+
+/* 0 or -ENOMEM. */
+int ntk_analysis_out_of_memory(const struct ntk_system_trace *trace,
+                               struct ntk_out_of_memory *out_memory);
+
+#endif

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How executions, loads and memory that ran out are split. Method: the vendor's folder, put together
+ * with times and totals that are chosen.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/analysis/execution_split.h"
+#include "profiler/analysis/load_split.h"
+#include "profiler/analysis/memory_use.h"
+#include "profiler/analysis/out_of_memory.h"
+#include "profiler/output/system_analyses.h"
+#include "tests/support/scratch.h"
+#include "tests/support/unit.h"
+#include "tests/support/vendor_folder.h"
+
+struct fixture {
+    char *path;
+    struct vendor_folder folder;
+};
+
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+
+    f->path = test_scratch_create();
+    vendor_folder_init(&f->folder, 3);
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+
+    vendor_folder_fini(&f->folder);
+    test_scratch_destroy(f->path);
+    free(f);
+    return 0;
+}
+
+static struct ntk_system_trace *open_it(struct fixture *f)
+{
+    struct ntk_system_trace *trace = NULL;
+
+    vendor_folder_write(&f->folder, f->path);
+    assert_int_equal(ntk_system_trace_open(f->path, &trace, NULL), 0);
+    return trace;
+}
+
+#define NC "nc_idx=0 worker_gid=0"
+
+static void span(struct fixture *f, const char *type, uint64_t start_ns, uint64_t end_ns,
+                 const char *start_pairs)
+{
+    vendor_folder_span(&f->folder, type, 5, start_ns, end_ns, start_pairs, NC);
+}
+
+static void an_execution_is_split_by_its_moments(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_execution_split split;
+
+    /* Execution 0 keeps the core while 7 waits for it. */
+    span(f, "kbl_exec_pre", 1000, 1100, NC " exec_id=0 model_id=77");
+    span(f, "nc_exec_running", 1200, 2500, NC " exec_id=0 device_core_idx=4");
+    span(f, "kbl_exec_post", 2600, 2650, NC " exec_id=0 model_id=77");
+    span(f, "kbl_exec_pre", 1300, 1400, NC " exec_id=7 model_id=77");
+    span(f, "nc_model_switch", 2600, 2610, NC " exec_id=7 model_id=77 device_core_idx=4");
+    span(f, "nc_model_switch", 2605, 2635, NC " exec_id=7 model_id=77 device_core_idx=5");
+    span(f, "nc_exec_running", 2640, 2700, NC " exec_id=7 device_core_idx=4");
+    span(f, "nc_exec_running", 2645, 2800, NC " exec_id=7 device_core_idx=5");
+    span(f, "kbl_exec_wait", 1500, 2850, NC " exec_id=7 model_id=77");
+    span(f, "kbl_exec_post", 2860, 2900, NC " exec_id=7 model_id=77");
+    span(f, "kbl_exec_pre", 3000, 3100, NC " exec_id=9 model_id=77"); /* and no more of it */
+    struct ntk_system_trace *trace = open_it(f);
+
+    assert_int_equal(ntk_analysis_execution_split(trace, &split), 0);
+    assert_int_equal(split.count, 3);
+    assert_int_equal(split.items[0].exec_id, 0);
+    assert_string_equal(split.items[0].bound, "device");
+    assert_true(split.items[0].switch_ns == NTK_SPLIT_ABSENT);
+    assert_int_equal(split.items[0].queue_ns, 100); /* until it runs: there was no switch */
+    const struct ntk_split_execution *seven = &split.items[1];
+    assert_int_equal(seven->exec_id, 7);
+    assert_int_equal(seven->submit_ns, 100);
+    assert_int_equal(seven->queue_ns, 1200);
+    assert_int_equal(seven->queue_busy_ns, 1100);
+    assert_int_equal(seven->switch_ns, 30);
+    assert_int_equal(seven->device_ns, 155);
+    assert_int_equal(seven->notify_ns, 50);
+    assert_int_equal(seven->post_ns, 40);
+    assert_int_equal(seven->total_ns, 1600);
+    assert_int_equal(seven->host_ns, 1600 - 155 - 30 - 1100);
+    assert_string_equal(seven->bound, "queue");
+    assert_false(seven->is_partial);
+    assert_true(split.items[2].is_partial);
+    assert_null(split.items[2].bound);
+    assert_true(split.items[2].total_ns == NTK_SPLIT_ABSENT);
+    ntk_execution_split_fini(&split);
+    ntk_system_trace_close(trace);
+}
+
+static void a_load_holds_what_is_inside_of_it_on_its_core(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_load_split split;
+
+    vendor_folder_span(&f->folder, "nrt_load", 5, 2000, 9000, NC, NC " model_id=77");
+    span(f, "nrt_dma_mem_alloc", 2100, 2200, NC " size=10");
+    span(f, "dmem_buf_copyin", 2150, 2400, NC " size=20");
+    span(f, "dmem_buf_copyin", 2300, 2500, NC " size=30");      /* beside it: 350 of both */
+    span(f, "dmem_buf_copyin", 8900, 9100, NC " size=40");      /* not inside */
+    span(f, "dmem_buf_copyin", 3000, 3500, "nc_idx=1 size=50"); /* another core */
+    span(f, "nc_exec_running", 9500, 9900, NC " exec_id=1 device_core_idx=4");
+    struct ntk_system_trace *trace = open_it(f);
+
+    assert_int_equal(ntk_analysis_load_split(trace, &split), 0);
+    assert_int_equal(split.count, 1);
+    assert_string_equal(split.items[0].model, "model.neff");
+    assert_int_equal(split.items[0].alloc_count, 1);
+    assert_int_equal(split.items[0].alloc_ns, 100);
+    assert_int_equal(split.items[0].copy_count, 2);
+    assert_int_equal(split.items[0].copy_bytes, 50);
+    assert_int_equal(split.items[0].copy_ns, 350);
+    assert_int_equal(split.items[0].rest_ns, 7000 - 400);
+    assert_int_equal(split.first_event_ns, 1000);
+    assert_int_equal(split.loads_ns, 7000);
+    assert_int_equal(split.first_device_ns, 7500);
+    assert_int_equal(split.device_ns, 400);
+    assert_int_equal(split.events_ns, 7900);
+    ntk_load_split_fini(&split);
+    ntk_system_trace_close(trace);
+}
+
+static void allocate(struct fixture *f, uint64_t at_ns, const char *usage, const char *stop)
+{
+    char pairs[128];
+
+    (void)snprintf(pairs, sizeof pairs, NC " usage_type=%s hbm_idx=1 mla_idx=0 is_nc_hbm=1", usage);
+    vendor_folder_span(&f->folder, "nrt_dma_mem_alloc", 5, at_ns, at_ns + 10, pairs, stop);
+}
+
+static void an_allocation_that_failed_says_what_memory_was_full_of(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_out_of_memory memory;
+    struct ntk_memory_use use;
+    struct ntk_buf text = { 0 };
+
+    vendor_folder_span(&f->folder, "nrt_load", 5, 1500, 9000, NC, NC " model_id=77");
+    allocate(f, 2000, "weight",
+             NC " allocated_bytes=300 total_bytes=1300 usage_type_total_bytes=700 "
+                "physical_address=0x10 return_code=0");
+    allocate(f, 2100, "tensor",
+             NC " allocated_bytes=50 total_bytes=1350 usage_type_total_bytes=50 "
+                "physical_address=0x20 return_code=2");
+    vendor_folder_span(&f->folder, "nrt_dma_mem_dealloc", 5, 2200, 2210,
+                       NC " usage_type=tensor hbm_idx=1 mla_idx=0 is_nc_hbm=1 "
+                          "physical_address=0x20",
+                       NC " freed_bytes=50 total_bytes=1300 usage_type_total_bytes=0");
+    allocate(f, 3000, "tensor",
+             NC " allocated_bytes=99 total_bytes=1300 usage_type_total_bytes=0 "
+                "physical_address=0x0 return_code=12");
+    allocate(f, 4000, "tensor",
+             NC " allocated_bytes=1 total_bytes=1301 usage_type_total_bytes=1 "
+                "physical_address=0x30 return_code=0"); /* after it */
+    struct ntk_system_trace *trace = open_it(f);
+
+    assert_int_equal(trace->accounts.count, 1);
+    assert_int_equal(ntk_analysis_out_of_memory(trace, &memory), 0);
+    assert_true(memory.is_there);
+    assert_int_equal(memory.time_ns, 3010);
+    assert_string_equal(memory.usage, "tensor");
+    assert_int_equal(memory.size, 99);
+    assert_int_equal(memory.code, 12);
+    assert_int_equal(memory.hbm, 1);
+    assert_string_equal(memory.call, "nrt_load");
+    assert_string_equal(memory.model, "model.neff");
+    assert_int_equal(memory.total_bytes, 1300);
+    assert_true(memory.capacity_bytes == UINT64_C(24) << 30);
+    assert_true(memory.is_fragmented); /* 24 GiB are there, 1300 bytes are taken */
+    assert_int_equal(memory.usage_count, 3);
+    assert_string_equal(memory.usages[0].usage, "weight");
+    assert_int_equal(memory.usages[0].bytes, 700);
+    assert_string_equal(memory.usages[1].usage, "unknown");
+    assert_int_equal(memory.usages[1].bytes, 600);
+    assert_int_equal(memory.usages[2].bytes, 0);
+    assert_int_equal(memory.usages[2].peak_bytes, 50);
+    assert_int_equal(memory.largest_count, 1);
+    assert_int_equal(memory.largest[0].address, 0x10);
+    assert_int_equal(memory.freed_count, 1);
+    assert_int_equal(memory.freed_bytes, 50);
+    assert_int_equal(memory.kept_bytes, 300);
+    assert_int_equal(memory.failed_count, 1);
+
+    assert_int_equal(ntk_analysis_memory_use(trace, &use), 0);
+    assert_int_equal(use.end_bytes, 1301); /* with what was there before, without what failed */
+    assert_int_equal(use.peak_bytes, 1350);
+    ntk_memory_use_fini(&use);
+
+    const struct ntk_system_trace *traces[] = { trace };
+    struct ntk_system_asked asked = { .traces = traces, .trace_count = 1 };
+    for (size_t i = 0; i < ntk_system_analyses_count(); i++) {
+        if (strcmp(ntk_system_analyses_info(i)->name, "out-of-memory") == 0) {
+            assert_int_equal(ntk_system_analyses_put(&asked, i, &text, NULL), 0);
+        }
+    }
+    assert_non_null(strstr(ntk_buf_text_get(&text),
+                           "Process 41: an allocation of 99B for tensor failed at 2.0 us on core "
+                           "0, memory 0:1 (code 12) in nrt_load model.neff\nIt held 1.3KB of "
+                           "24.0GB: room enough, but not in one piece\n"));
+    ntk_buf_fini(&text);
+    ntk_system_trace_close(trace);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+        TEST(an_execution_is_split_by_its_moments),
+        TEST(a_load_holds_what_is_inside_of_it_on_its_core),
+        TEST(an_allocation_that_failed_says_what_memory_was_full_of),
+#undef TEST
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
