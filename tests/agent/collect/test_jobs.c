@@ -169,6 +169,11 @@ static void a_folder_that_is_not_there_holds_no_job_and_is_no_error(void **state
     assert_int_equal(said_count, 0);
 }
 
+static int has_no_error(void *f)
+{
+    return look(f)->error[0] == '\0';
+}
+
 static void a_folder_that_hangs_stops_nobody_and_loses_no_job(void **state)
 {
     struct fixture *f = *state;
@@ -185,9 +190,7 @@ static void a_folder_that_hangs_stops_nobody_and_loses_no_job(void **state)
     }
     drop(f, "0");
     pthread_mutex_unlock(&hanging);
-    while (look(f)->error[0]) {
-        usleep(1000);
-    }
+    assert_true(test_wait_until(has_no_error, f));
     assert_int_equal(f->snapshot->jobs.count, 0);
     assert_non_null(strstr(said, "every file can be taken again"));
 }

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "tests/support/process.h"
@@ -110,17 +109,27 @@ static void wait_for_size(const char *path, off_t bytes)
     assert_true(test_wait_until(has_size, &(struct awaited){ path, bytes }));
 }
 
+struct drain {
+    struct ntk_emf_output *output;
+    int ret;
+    struct ntk_err err;
+};
+
+static int is_drained(void *ctx)
+{
+    struct drain *drain = ctx;
+
+    drain->ret = ntk_emf_output_drain(drain->output, false, &drain->err);
+    return drain->ret != 0;
+}
+
 static void finish(struct fixture *f)
 {
-    const struct timespec step = { .tv_nsec = 1000000 };
-    struct ntk_err err = { 0 };
-    int ret;
+    struct drain drain = { .output = f->output };
 
-    while ((ret = ntk_emf_output_drain(f->output, false, &err)) == 0) {
-        nanosleep(&step, NULL);
-    }
-    if (ret < 0) {
-        fail_msg("%s", err.text);
+    assert_true(test_wait_until(is_drained, &drain));
+    if (drain.ret < 0) {
+        fail_msg("%s", drain.err.text);
     }
 }
 

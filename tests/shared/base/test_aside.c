@@ -4,7 +4,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <unistd.h>
 
 #include "shared/base/clock.h"
 #include "tests/support/process.h"
@@ -43,6 +42,16 @@ static void work_is_done_when_it_is_asked_for(void **state)
     assert_true(atomic_load(&work.is_released));
 }
 
+static int has_result(void *aside)
+{
+    return ntk_aside_ask(aside, 1);
+}
+
+static int is_released(void *work)
+{
+    return atomic_load(&((struct work *)work)->is_released);
+}
+
 static void work_that_blocks_is_waited_for_once(void **state)
 {
     struct work work = { .hanging = PTHREAD_MUTEX_INITIALIZER };
@@ -52,9 +61,7 @@ static void work_that_blocks_is_waited_for_once(void **state)
     assert_false(ntk_aside_ask(aside, 1));
     assert_false(ntk_aside_ask(aside, UINT64_MAX)); /* at once, or this test never ends */
     pthread_mutex_unlock(&work.hanging);
-    while (!ntk_aside_ask(aside, test_patience_ns())) {
-        usleep(1000);
-    }
+    assert_true(test_wait_until(has_result, aside));
     assert_int_equal(work.count, 1); /* the late result is not thrown away */
     assert_true(ntk_aside_ask(aside, test_patience_ns()));
     assert_int_equal(work.count, 2);
@@ -71,9 +78,7 @@ static void work_that_is_always_late_has_results(void **state)
         pthread_mutex_lock(&work.hanging);
         assert_false(ntk_aside_ask(aside, 1));
         pthread_mutex_unlock(&work.hanging);
-        while (!ntk_aside_ask(aside, 1)) {
-            usleep(1000);
-        }
+        assert_true(test_wait_until(has_result, aside));
         assert_int_equal(work.count, i);
     }
     ntk_aside_destroy(aside);
@@ -88,9 +93,7 @@ static void work_that_blocks_at_the_end_is_left_to_itself(void **state)
     assert_false(ntk_aside_ask(aside, 100 * NTK_NS_PER_MS));
     ntk_aside_destroy(aside);
     pthread_mutex_unlock(&work.hanging);
-    while (!atomic_load(&work.is_released)) {
-        usleep(1000);
-    }
+    assert_true(test_wait_until(is_released, &work));
 }
 
 int main(void)
