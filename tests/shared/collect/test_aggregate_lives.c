@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT */
+/* Processes as they are first seen, end and begin again: what counts from when. */
+
+#include <string.h>
+
+#include "shared/collect/aggregate.h"
+#include "tests/shared/collect/aggregate_fixture.h"
+#include "tests/support/unit.h"
+
+/* ---- first sight ---- */
+
+static void a_process_younger_than_the_collector_counts_from_zero(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
+    const struct ntk_runtime_sample *runtime;
+
+    execute(fake, 5, 1000);
+    see(f, fake);
+    sample(f, fake);
+    assert_int_equal(finish(f)->runtime_count, 1);
+    runtime = &f->snapshot->runtimes[0];
+    assert_int_equal(runtime->outcome[NTK_OUTCOME_COMPLETED].period, 5);
+    assert_int_equal(runtime->outcome[NTK_OUTCOME_COMPLETED].total, 5);
+    assert_int_equal(runtime->total_latency.count, 5);
+    assert_int_equal(runtime->models[0].executions.period, 5);
+    assert_false(runtime->models[0].has & NTK_MODEL_HAS_EFFECTIVE_FLOPS); /* nobody says so */
+    assert_int_equal(runtime->models[0].total_latency.count, 5);
+    assert_true(runtime->first);
+    assert_false(runtime->ended);
+    assert_string_equal(runtime->tag, "42");
+}
+
+/* Where totals are kept, one of which none are began while nobody watched. */
+static void an_older_process_that_nobody_knows_was_unwatched_until_now(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *fake = make_fake(f, 0, 42, BEGIN - 1);
+    const struct ntk_runtime_sample *runtime;
+    const struct ntk_core_sample *unwatched;
+
+    execute(fake, 1000, 1000);
+    see(f, fake);
+    execute(fake, 3, 2000);
+    sample(f, fake);
+    runtime = &finish(f)->runtimes[0];
+    assert_int_equal(runtime->outcome[NTK_OUTCOME_COMPLETED].period, 1003);
+    assert_int_equal(runtime->outcome[NTK_OUTCOME_COMPLETED].total, 1003);
+    unwatched = runtime->cores[0].unwatched;
+    assert_non_null(unwatched);
+    assert_int_equal(unwatched->outcome[NTK_OUTCOME_COMPLETED].period, 1000);
+    assert_int_equal(unwatched->total_latency.count, 1000);
+    sample(f, fake);
+    assert_null(finish(f)->runtimes[0].cores[0].unwatched);
+}
+
+static void an_older_process_counts_from_now(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *fake = make_fake(f, 0, 42, BEGIN - 1);
+    const struct ntk_runtime_sample *runtime;
+
+    f->collector.totals_get = NULL;
+    fake->models[0].flags = NTK_PROCESS_MODEL_FLOPS;
+    execute(fake, 1000, 1000);
+    fake->events_read = 70;
+    fake->events_lost = 9;
+    see(f, fake);
+    execute(fake, 3, 2000);
+    fake->events_read = 75;
+    sample(f, fake);
+    runtime = &finish(f)->runtimes[0];
+    assert_int_equal(runtime->outcome[NTK_OUTCOME_COMPLETED].period, 3);
+    assert_int_equal(runtime->outcome[NTK_OUTCOME_COMPLETED].total, 1003);
+    assert_int_equal(runtime->total_latency.count, 3);
+    assert_int_equal(runtime->total_latency.sum_ns, 6000);
+    assert_int_equal(runtime->models[0].executions.period, 3);
+    assert_true(runtime->models[0].has & NTK_MODEL_HAS_EFFECTIVE_FLOPS);
+    assert_int_equal(runtime->models[0].effective_flops.period, 240);
+    assert_int_equal(runtime->models[0].effective_flops.total, 80240);
+    assert_int_equal(runtime->models[0].device_latency.count, 3);
+    assert_int_equal(runtime->cores[0].flops.period, 300);
+    assert_int_equal(f->snapshot->outcome[NTK_OUTCOME_COMPLETED].total, 3);
+    assert_int_equal(f->snapshot->events_read.period, 5);
+    assert_int_equal(f->snapshot->events_lost.period, 0);
+}
+
+/* Method: the store knows 900 executions of a process that made 1,000 by now. */
+static void an_older_process_counts_from_its_stored_totals(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *fake = make_fake(f, 0, 42, BEGIN - 1);
+    struct ntk_histogram_entry entry = { .bucket = ntk_histogram_bucket(1000), .count = 900 };
+    const struct ntk_runtime_sample *runtime;
+
+    execute(fake, 1000, 1000);
+    f->stored_count = 1;
+    f->stored[0].core = 3;
+    f->stored[0].outcome[NTK_OUTCOME_COMPLETED].total = 900;
+    f->stored[0].busy_ns.total = 900000;
+    f->stored[0].flops.total = 90000;
+    f->stored[0].total_latency = (struct ntk_histogram){
+        .count = 900, .sum_ns = 900000, .entries = &entry, .entry_count = 1
+    };
+    see(f, fake);
+    sample(f, fake);
+    runtime = &finish(f)->runtimes[0];
+    assert_int_equal(runtime->outcome[NTK_OUTCOME_COMPLETED].period, 100);
+    assert_int_equal(runtime->outcome[NTK_OUTCOME_COMPLETED].total, 1000);
+    assert_int_equal(runtime->cores[0].flops.period, 10000);
+    assert_int_equal(runtime->total_latency.count, 100);
+    assert_int_equal(runtime->total_latency.sum_ns, 100000);
+    /* all of which nobody watched; 4 more are watched */
+    assert_non_null(runtime->cores[0].unwatched);
+    assert_int_equal(runtime->cores[0].unwatched->outcome[NTK_OUTCOME_COMPLETED].period, 100);
+    assert_int_equal(runtime->cores[0].unwatched->total_latency.count, 100);
+    execute(fake, 4, 1000);
+    sample(f, fake);
+    assert_null(finish(f)->runtimes[0].cores[0].unwatched);
+    /* and a younger one is not looked up */
+    fake = make_fake(f, 1, 43, BEGIN + 1);
+    execute(fake, 7, 1000);
+    see(f, fake);
+    sample(f, fake);
+    sample(f, &f->fake[0]);
+    assert_int_equal(finish(f)->runtimes[1].outcome[NTK_OUTCOME_COMPLETED].period, 7);
+}
+
+/* Method: busy for 40 s that the store does not know, then a quarter of the first second, then
+ * half. */
+static void what_was_done_before_the_watch_is_in_no_share(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *fake = make_fake(f, 0, 42, BEGIN - 1);
+
+    execute(fake, 41, SECOND);
+    f->stored_count = 1;
+    f->stored[0].core = 3;
+    f->stored[0].busy_ns.total = SECOND;
+    fake->cores[0].read_monotonic_ns = BEGIN;
+    see(f, fake);
+    execute(fake, 1, SECOND / 4);
+    fake->cores[0].read_monotonic_ns += SECOND;
+    sample(f, fake);
+    finish(f);
+    assert_true(f->snapshot->runtimes[0].cores[0].utilization == 0.25);
+    assert_true(f->snapshot->cores[3].utilization == 0.25);
+    assert_int_equal(f->snapshot->cores[3].busy_ns.period, 40 * SECOND + SECOND / 4);
+    const struct ntk_core_sample *core = &f->snapshot->runtimes[0].cores[0];
+    assert_int_equal(core->outcome[NTK_OUTCOME_COMPLETED].period, 42);
+    assert_int_equal(core->total_latency.count, 42);
+    assert_int_equal(core->unwatched->busy_ns.period, 40 * SECOND);
+    assert_int_equal(core->unwatched->outcome[NTK_OUTCOME_COMPLETED].period, 41);
+    assert_int_equal(core->unwatched->flops.period, 41 * 100);
+    assert_int_equal(core->unwatched->engine_busy_ns[NTK_ENGINE_PE].period, 41 * SECOND / 2);
+    assert_int_equal(core->unwatched->total_latency.count, 41);
+    assert_int_equal(core->unwatched->total_latency.sum_ns, 41 * SECOND);
+    assert_int_equal(core->unwatched->device_latency.count, 41);
+    /* The machine's core says it too. */
+    assert_int_equal(f->snapshot->cores[3].unwatched->busy_ns.period, 40 * SECOND);
+    assert_int_equal(f->snapshot->cores[3].unwatched->flops.period, 41 * 100);
+    assert_int_equal(ntk_snapshot_watched_core(&f->snapshot->cores[3]).flops.period, 100);
+    assert_null(f->snapshot->cores[2].unwatched);
+    execute(fake, 1, SECOND / 2);
+    fake->cores[0].read_monotonic_ns += SECOND;
+    sample(f, fake);
+    finish(f);
+    assert_true(f->snapshot->runtimes[0].cores[0].utilization == 0.5);
+    assert_true(f->snapshot->cores[3].utilization == 0.5);
+    assert_null(f->snapshot->cores[3].unwatched);
+}
+
+/* ---- the end ---- */
+
+static void an_ended_process_is_in_one_more_snapshot_with_its_last_counts(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
+    const struct ntk_runtime_sample *runtime;
+    uint64_t device = 0;
+
+    see(f, fake);
+    fake->memory_count = 1;
+    fake->memory[0] = (struct ntk_ring_memory){ .core = 3,
+                                                .category = NTK_MEMORY_TENSORS,
+                                                .location = NTK_MEMORY_DEVICE,
+                                                .current_bytes = 4096,
+                                                .peak_bytes = 8192 };
+    fake->cores[0].in_flight = 1;
+    sample(f, fake);
+    finish(f);
+    ntk_snapshot_memory_add(&f->snapshot->runtimes[0], 3, 0, NULL, NULL, &device);
+    assert_int_equal(device, 4096);
+    assert_int_equal(f->snapshot->runtimes[0].in_flight, 1);
+    assert_int_equal(f->snapshot->cores[3].in_flight, 1);
+
+    execute(fake, 6, 1000);
+    fake->ended = true;
+    sample(f, fake);
+    sample(f, fake); /* again: nothing more */
+    runtime = &finish(f)->runtimes[0];
+    assert_true(runtime->ended);
+    assert_int_equal(runtime->outcome[NTK_OUTCOME_COMPLETED].period, 6);
+    assert_int_equal(runtime->total_latency.count, 6);
+    assert_int_equal(runtime->in_flight, 0);
+    assert_int_equal(f->snapshot->cores[3].in_flight, 0);
+    device = 0;
+    ntk_snapshot_memory_add(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, NULL, NULL, &device);
+    assert_int_equal(device, 0);
+    assert_int_equal(runtime->memory_by_category[0].current_bytes, 0);
+    assert_int_equal(runtime->memory_by_category[0].peak_bytes, 8192);
+    assert_false(runtime->models[0].loaded);
+    assert_int_equal(f->snapshot->devices[1].stack_used_bytes[1], 0);
+
+    finish(f);
+    assert_int_equal(f->snapshot->runtime_count, 0);
+    assert_int_equal(f->snapshot->tag_count, 0);
+    assert_int_equal(f->snapshot->outcome[NTK_OUTCOME_COMPLETED].period, 0);
+    assert_int_equal(f->snapshot->outcome[NTK_OUTCOME_COMPLETED].total, 6);
+    assert_int_equal(f->snapshot->cores[3].outcome[NTK_OUTCOME_COMPLETED].total, 6);
+    assert_false(ntk_aggregate_knows(f->aggregate, fake->key));
+}
+
+static void the_totals_of_a_tag_go_on_when_it_comes_back(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
+
+    strcpy(fake->process.tag, "bert");
+    see(f, fake);
+    execute(fake, 6, 1000);
+    fake->ended = true;
+    sample(f, fake);
+    finish(f);
+    finish(f);
+    fake = make_fake(f, 0, 77, f->now + 1);
+    strcpy(fake->process.tag, "bert");
+    see(f, fake);
+    execute(fake, 2, 1000);
+    sample(f, fake);
+    finish(f);
+    assert_int_equal(f->snapshot->tags[0].outcome[NTK_OUTCOME_COMPLETED], 8);
+}
+
+/* Method: the same pid with another start time is another process and begins at 0. */
+static void a_pid_that_is_used_again_is_another_process(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
+
+    see(f, fake);
+    execute(fake, 6, 1000);
+    fake->ended = true;
+    sample(f, fake);
+    fake = make_fake(f, 1, 42, BEGIN + 2);
+    fake->process.start_time = 5000;
+    strcpy(fake->key, "42-5000");
+    see(f, fake);
+    execute(fake, 1, 1000);
+    sample(f, fake);
+    finish(f);
+    assert_int_equal(f->snapshot->runtime_count, 2);
+    assert_true(f->snapshot->runtimes[0].ended);
+    assert_int_equal(f->snapshot->runtimes[1].outcome[NTK_OUTCOME_COMPLETED].period, 1);
+    assert_int_equal(f->snapshot->runtimes[1].outcome[NTK_OUTCOME_COMPLETED].total, 1);
+}
+
+static void lives_of_a_process_in_one_period_keep_their_totals(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *fake = make_life(f, 0, BEGIN + 1);
+    const struct ntk_core_sample *core;
+
+    see(f, fake);
+    execute(fake, 2, 1000);
+    sample(f, fake);
+    assert_null(finish(f)->runtimes[0].cores[0].lives);
+    assert_int_equal(f->snapshot->runtimes[0].cores[0].began_ns, BEGIN + 1);
+    execute(fake, 5, 1000);
+    fake->ended = true;
+    sample(f, fake);
+    fake = make_life(f, 1, BEGIN + 2);
+    see(f, fake);
+    execute(fake, 3, 1000);
+    sample(f, fake);
+    assert_int_equal(finish(f)->runtime_count, 1);
+    core = &f->snapshot->runtimes[0].cores[0];
+    assert_int_equal(core->outcome[NTK_OUTCOME_COMPLETED].period, 8);
+    assert_int_equal(core->total_latency.count, 8);
+    assert_int_equal(core->life_count, 2);
+    assert_int_equal(core->lives[0].began_ns, BEGIN + 1);
+    assert_int_equal(core->lives[0].outcome[NTK_OUTCOME_COMPLETED].total, 7);
+    assert_int_equal(core->lives[0].total_latency.count, 5);
+    assert_int_equal(core->lives[1].began_ns, BEGIN + 2);
+    assert_int_equal(core->lives[1].outcome[NTK_OUTCOME_COMPLETED].total, 3);
+    assert_int_equal(core->lives[1].total_latency.count, 3);
+}
+
+/* Method: the store knows 7 executions of an earlier life; the one that is there did 10 while
+ * nobody watched. */
+static void an_older_process_counts_from_the_totals_of_this_life(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *fake = make_life(f, 0, BEGIN - 1);
+
+    f->stored_count = 1;
+    f->stored_began_ns = BEGIN - 5;
+    f->stored[0].core = 3;
+    f->stored[0].outcome[NTK_OUTCOME_COMPLETED].total = 7;
+    execute(fake, 10, 1000);
+    see(f, fake);
+    sample(f, fake);
+    assert_int_equal(finish(f)->runtimes[0].outcome[NTK_OUTCOME_COMPLETED].period, 10);
+    assert_int_equal(f->snapshot->runtimes[0].total_latency.count, 10);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, aggregate_setup, aggregate_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(a_process_younger_than_the_collector_counts_from_zero),
+        TEST(an_older_process_that_nobody_knows_was_unwatched_until_now),
+        TEST(an_older_process_counts_from_now),
+        TEST(an_older_process_counts_from_its_stored_totals),
+        TEST(what_was_done_before_the_watch_is_in_no_share),
+        TEST(an_ended_process_is_in_one_more_snapshot_with_its_last_counts),
+        TEST(the_totals_of_a_tag_go_on_when_it_comes_back),
+        TEST(a_pid_that_is_used_again_is_another_process),
+        TEST(lives_of_a_process_in_one_period_keep_their_totals),
+        TEST(an_older_process_counts_from_the_totals_of_this_life),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

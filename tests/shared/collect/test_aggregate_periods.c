@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/* What a period shows of a process: differences of counters, latencies, utilization. */
+
+#include <string.h>
+
+#include "shared/collect/aggregate.h"
+#include "tests/shared/collect/aggregate_fixture.h"
+#include "tests/support/unit.h"
+
+/* ---- periods ---- */
+
+static void differences_of_periods_add_up_to_the_total(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
+    uint64_t sum = 0;
+    uint64_t histograms = 0;
+    uint64_t models = 0;
+    uint64_t n = 0;
+
+    see(f, fake);
+    for (uint64_t i = 0; i < 20; i++) {
+        execute(fake, i % 4, 1000 + i);
+        n += i % 4;
+        sample(f, fake);
+        finish(f);
+        sum += f->snapshot->runtimes[0].outcome[NTK_OUTCOME_COMPLETED].period;
+        histograms += f->snapshot->runtimes[0].total_latency.count;
+        models += f->snapshot->runtimes[0].models[0].executions.period;
+        assert_int_equal(f->snapshot->outcome[NTK_OUTCOME_COMPLETED].total, n);
+        assert_int_equal(f->snapshot->tags[0].outcome[NTK_OUTCOME_COMPLETED], n);
+        assert_int_equal(f->snapshot->cores[3].outcome[NTK_OUTCOME_COMPLETED].total, n);
+        assert_int_equal(f->snapshot->sequence, i + 1);
+        assert_int_equal(f->snapshot->period_ns, SECOND);
+    }
+    assert_int_equal(sum, n);
+    assert_int_equal(histograms, n);
+    assert_int_equal(models, n);
+    assert_int_equal(f->snapshot->runtimes[0].series_count, 1);
+    assert_int_equal(f->snapshot->runtimes[0].series[0].total.count, n);
+    assert_string_equal(f->snapshot->runtimes[0].series[0].name, "mlp");
+}
+
+/* Method: the counter of an execution moves before its histogram does, between the two a period
+ * ends; then nothing else happens. */
+static void a_histogram_that_comes_late_is_not_lost(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
+    struct ntk_ring_histogram late;
+
+    see(f, fake);
+    execute(fake, 1, 1000);
+    late = fake->histograms[0];
+    memset(&fake->histograms[0], 0, sizeof fake->histograms[0]);
+    sample(f, fake);
+    assert_int_equal(finish(f)->runtimes[0].total_latency.count, 0);
+    fake->histograms[0] = late;
+    sample(f, fake);
+    assert_int_equal(finish(f)->runtimes[0].total_latency.count, 1);
+    sample(f, fake);
+    assert_int_equal(finish(f)->runtimes[0].total_latency.count, 0);
+}
+
+/* Method: a process that works in every period; nobody wants latency, then somebody, then nobody
+ * again. */
+static void latency_is_read_while_somebody_wants_it(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
+    const struct ntk_runtime_sample *runtime;
+    struct ntk_runtime_reading reading = reading_of(fake);
+
+    ntk_aggregate_set_reads_latency(f->aggregate, false);
+    see(f, fake);
+    execute(fake, 5, 1000);
+    sample(f, fake);
+    runtime = &finish(f)->runtimes[0];
+    assert_int_equal(fake->histograms_read, 0);
+    assert_int_equal(ntk_snapshot_outcome_sum(runtime->outcome), 5);
+    assert_int_equal(runtime->cores[0].has & NTK_CORE_HAS_LATENCY, 0);
+    assert_int_equal(runtime->models[0].has & NTK_MODEL_HAS_LATENCY, 0);
+    assert_int_equal(runtime->total_latency.count, 0);
+    assert_false(runtime->has_device_latency);
+
+    /* What was before is not of the first period that has it. */
+    execute(fake, 3, 1000);
+    ntk_aggregate_set_reads_latency(f->aggregate, true);
+    ntk_aggregate_runtime_begin_latency(f->aggregate, &reading);
+    execute(fake, 2, 1000);
+    sample(f, fake);
+    runtime = &finish(f)->runtimes[0];
+    assert_int_equal(ntk_snapshot_outcome_sum(runtime->outcome), 5);
+    assert_int_equal(runtime->total_latency.count, 2);
+    assert_int_equal(runtime->total_latency.sum_ns, 2000);
+    assert_int_equal(runtime->models[0].total_latency.count, 2);
+    assert_true(runtime->cores[0].has & NTK_CORE_HAS_LATENCY);
+
+    ntk_aggregate_set_reads_latency(f->aggregate, false);
+    fake->histograms_read = 0;
+    execute(fake, 7, 1000);
+    sample(f, fake);
+    runtime = &finish(f)->runtimes[0];
+    assert_int_equal(fake->histograms_read, 0);
+    assert_int_equal(runtime->total_latency.count, 0);
+}
+
+static void a_core_whose_process_has_others_shares_its_latency_with_nobody(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
+    const struct ntk_runtime_sample *runtime;
+
+    fake->core_count = 3;
+    for (uint16_t i = 1; i < 3; i++) {
+        fake->cores[i] = fake->cores[0];
+        fake->cores[i].core = (uint16_t)(3 + i);
+    }
+    see(f, fake);
+    execute(fake, 4, 1000);
+    sample(f, fake);
+    runtime = &finish(f)->runtimes[0];
+    assert_int_equal(runtime->total_latency.count, 4);
+    assert_int_equal(runtime->total_latency.sum_ns, 4000);
+
+    execute(fake, 4, 1000);
+    fake->cores[2].counters.outcome[NTK_OUTCOME_COMPLETED] = 2;
+    fake->histograms[2].total.bucket[ntk_histogram_bucket(9000)] = 2;
+    fake->histograms[2].total.sum_ns = 18000;
+    sample(f, fake);
+    runtime = &finish(f)->runtimes[0];
+    assert_int_equal(runtime->total_latency.count, 6);
+    assert_int_equal(runtime->total_latency.sum_ns, 22000);
+    assert_int_equal(runtime->total_latency.entry_count, 2);
+    assert_int_equal(runtime->cores[0].total_latency.count, 4);
+    assert_int_equal(runtime->cores[2].total_latency.count, 2);
+}
+
+/* Method: a sum is written behind its count, between the two a period ends. */
+static void a_sum_that_comes_late_is_not_lost(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
+
+    see(f, fake);
+    execute(fake, 1, 1000);
+    fake->histograms[0].total.sum_ns = 0;
+    sample(f, fake);
+    assert_int_equal(finish(f)->runtimes[0].total_latency.sum_ns, 0);
+    fake->histograms[0].total.sum_ns = 1000;
+    sample(f, fake);
+    assert_int_equal(finish(f)->runtimes[0].total_latency.count, 0);
+    execute(fake, 1, 500);
+    sample(f, fake);
+    assert_int_equal(finish(f)->runtimes[0].total_latency.sum_ns, 1500);
+}
+
+static void a_counter_seen_smaller_starts_anew_from_its_value(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
+
+    see(f, fake);
+    execute(fake, 10, 1000);
+    sample(f, fake);
+    finish(f);
+    fake->cores[0].counters.outcome[NTK_OUTCOME_COMPLETED] = 4;
+    sample(f, fake);
+    finish(f);
+    assert_int_equal(f->snapshot->runtimes[0].outcome[NTK_OUTCOME_COMPLETED].period, 4);
+    assert_int_equal(f->snapshot->outcome[NTK_OUTCOME_COMPLETED].total, 14);
+}
+
+static void busy_time_seen_smaller_waits_and_utilization_is_at_most_one(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
+
+    see(f, fake);
+    fake->cores[0].busy_ns = SECOND + 1000;
+    sample(f, fake);
+    finish(f);
+    assert_true(f->snapshot->runtimes[0].cores[0].utilization == 1);
+    assert_true(f->snapshot->cores[3].utilization == 1);
+    assert_int_equal(f->snapshot->runtimes[0].cores[0].busy_ns.period, SECOND + 1000);
+    fake->cores[0].busy_ns = SECOND;
+    sample(f, fake);
+    finish(f);
+    assert_int_equal(f->snapshot->runtimes[0].cores[0].busy_ns.period, 0);
+    fake->cores[0].busy_ns = SECOND + 2000;
+    sample(f, fake);
+    finish(f);
+    assert_int_equal(f->snapshot->runtimes[0].cores[0].busy_ns.period, 1000);
+    assert_int_equal(f->snapshot->cores[3].busy_ns.total, SECOND + 2000);
+}
+
+/* Method: a period of 1 s whose two readings are 1.25 s apart, then 0.75 s: a machine under
+ * load. */
+static void a_core_that_never_rests_is_wholly_busy_whenever_it_is_read(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *fake = make_fake(f, 0, 42, BEGIN - 1);
+
+    fake->cores[0].read_monotonic_ns = BEGIN;
+    see(f, fake);
+    for (int i = 0; i < 4; i++) {
+        uint64_t step = i % 2 == 0 ? SECOND * 5 / 4 : SECOND * 3 / 4;
+
+        fake->cores[0].busy_ns += step;
+        fake->cores[0].read_monotonic_ns += step;
+        sample(f, fake);
+        finish(f);
+        assert_true(f->snapshot->runtimes[0].cores[0].utilization == 1);
+        assert_true(f->snapshot->cores[3].utilization == 1);
+    }
+    /* One that ends was idle after its last reading. */
+    fake->cores[0].busy_ns += SECOND / 4;
+    fake->cores[0].read_monotonic_ns += SECOND / 4;
+    fake->ended = true;
+    sample(f, fake);
+    finish(f);
+    assert_true(f->snapshot->runtimes[0].cores[0].utilization == 0.25);
+    assert_true(f->snapshot->cores[3].utilization == 0.25);
+}
+
+static void two_runtimes_on_one_core_add_up_on_the_machine(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *a = make_fake(f, 0, 42, BEGIN + 1);
+    struct fake *b = make_fake(f, 1, 43, BEGIN + 1);
+
+    strcpy(a->process.tag, "same");
+    strcpy(b->process.tag, "same");
+    see(f, a);
+    see(f, b);
+    execute(a, 1, SECOND / 4);
+    execute(b, 2, SECOND / 4);
+    sample(f, a);
+    sample(f, b);
+    finish(f);
+    assert_int_equal(f->snapshot->runtime_count, 2);
+    assert_true(f->snapshot->runtimes[0].cores[0].utilization == 0.25);
+    assert_true(f->snapshot->runtimes[1].cores[0].utilization == 0.5);
+    assert_true(f->snapshot->cores[3].utilization == 0.75);
+    assert_int_equal(f->snapshot->tag_count, 1);
+    assert_string_equal(f->snapshot->tags[0].tag, "same");
+    assert_int_equal(f->snapshot->tags[0].outcome[NTK_OUTCOME_COMPLETED], 3);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, aggregate_setup, aggregate_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(differences_of_periods_add_up_to_the_total),
+        TEST(a_histogram_that_comes_late_is_not_lost),
+        TEST(latency_is_read_while_somebody_wants_it),
+        TEST(a_core_whose_process_has_others_shares_its_latency_with_nobody),
+        TEST(a_sum_that_comes_late_is_not_lost),
+        TEST(a_counter_seen_smaller_starts_anew_from_its_value),
+        TEST(busy_time_seen_smaller_waits_and_utilization_is_at_most_one),
+        TEST(a_core_that_never_rests_is_wholly_busy_whenever_it_is_read),
+        TEST(two_runtimes_on_one_core_add_up_on_the_machine),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
