@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* Series of machines and runtimes that come, go and come back. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "exporters/prometheus/prometheus_encode.h"
+#include "shared/base/map.h"
+#include "tests/exporters/prometheus/prometheus_fixture.h"
+#include "tests/support/sample_snapshot.h"
+#include "tests/support/unit.h"
+
+/* Method: an agent that was there before the software machine, which the first application
+ * makes. */
+static void series_before_the_machine_end_when_it_comes(void **state)
+{
+    struct ntk_snapshot *snapshot = sample(1);
+
+    snapshot->hardware.instance_type = "";
+    snapshot->hardware.device_count = 0;
+    snapshot->runtime_count = 0;
+    update(snapshot);
+    char *text = encode(false);
+    assert_line(text,
+                "system_vcpu_count{availability_zone=\"\",instance_id=\"\",instance_name=\"\","
+                "instance_type=\"\",region=\"\",subnet_id=\"\"} 12");
+    free(text);
+    update(sample(1));
+    text = encode(false);
+    assert_no(text, "instance_type=\"\"");
+    assert_line(text, "system_vcpu_count{availability_zone=\"\"," I_HEAD
+                      "region=\"\",subnet_id=\"\"} 12");
+    free(text);
+}
+
+static void gauges_of_a_runtime_go_with_its_last_report_and_its_last_counts_are_told(void **state)
+{
+    struct ntk_snapshot *snapshot = sample(1);
+
+    page.last_looks = 2;
+    update(sample(1));
+    snapshot->runtime_count = 1;
+    snapshot->runtimes[0].ended = true;
+    update(snapshot);
+    char *text = encode(false);
+    assert_no(text, "neuroncore_utilization_ratio{");
+    assert_no(text, "neuron_runtime_memory_used_bytes{");
+    assert_line(text, "execution_status_total{availability_zone=\"\"," I_HEAD
+                      "region=\"\",runtime_tag=\"" TAG
+                      "\",status_type=\"completed\",subnet_id=\"\"} 140");
+    free(text);
+}
+
+/* A job shorter than a period would have been nowhere. */
+static void a_runtime_that_was_in_no_other_report_has_gauges_in_its_last(void **state)
+{
+    struct ntk_snapshot *snapshot = sample(1);
+
+    update(sample(1)); /* one of the same tag, before */
+    snapshot->runtimes[0].ended = true;
+    snapshot->runtimes[0].first = true;
+    update(snapshot);
+    char *text = encode(false);
+    assert_non_null(strstr(text, "neuroncore_utilization_ratio{"));
+    free(text);
+    update(sample_without_runtimes());
+    text = encode(false);
+    assert_no(text, "neuroncore_utilization_ratio{");
+    free(text);
+}
+
+static void series_of_a_runtime_go_and_its_counters_come_back_with_its_tag(void **state)
+{
+    page.last_looks = 2;
+    update(sample(1));
+    update(sample_without_runtimes());
+    char *text = encode(false);
+    /* Gauges are gone; the last counts are there until two scrapes had them. */
+    assert_no(text, "neuroncore_utilization_ratio{");
+    assert_no(text, "neuron_runtime_memory_used_bytes{");
+    assert_line(text,
+                "execution_status_total{availability_zone=\"\"," I_HEAD
+                "region=\"\",runtime_tag=\"" TAG "\",status_type=\"completed\",subnet_id=\"\"} 70");
+    assert_non_null(strstr(text, "neuron_execution_latency_seconds_count{"));
+    free(text);
+    for (int scrape = 0; scrape < 2; scrape++) {
+        update(sample_without_runtimes());
+        text = encode(false);
+        assert_non_null(strstr(text, "runtime_tag"));
+        free(text);
+        assert_int_equal(ntk_prometheus_page_told(&page), scrape == 1);
+    }
+    update(sample_without_runtimes());
+    text = encode(false);
+    assert_no(text, "runtime_tag");
+    assert_line(text, "neuron_executions_total{availability_zone=\"\"," I_HEAD
+                      "region=\"\",status_type=\"completed\",subnet_id=\"\"} 77");
+    free(text);
+    update(sample(1));
+    text = encode(false);
+    assert_line(text, "execution_status_total{availability_zone=\"\"," I_HEAD
+                      "region=\"\",runtime_tag=\"" TAG
+                      "\",status_type=\"completed\",subnet_id=\"\"} 140");
+    free(text);
+}
+
+static void what_was_counted_before_is_told_when_a_process_has_its_tag(void **state)
+{
+    struct ntk_snapshot *totals = sample(1);
+
+    page.last_looks = 2;
+    assert_int_equal(ntk_prometheus_page_resume(&page, totals), 0);
+    ntk_snapshot_destroy(totals);
+    update(sample_without_runtimes());
+    char *text = encode(false);
+    assert_no(text, "runtime_tag");
+    assert_line(text, "neuron_executions_total{availability_zone=\"\"," I_HEAD
+                      "region=\"\",status_type=\"completed\",subnet_id=\"\"} 77");
+    free(text);
+    update(sample(1));
+    text = encode(false);
+    assert_line(text, "execution_status_total{availability_zone=\"\"," I_HEAD
+                      "region=\"\",runtime_tag=\"" TAG
+                      "\",status_type=\"completed\",subnet_id=\"\"} 140");
+    free(text);
+}
+
+/* Method: the tag table is filled beyond its bound by tags that come and go. */
+static void ended_tags_are_forgotten_oldest_first(void **state)
+{
+    for (int i = 0; i < NTK_PROMETHEUS_TAGS_MAX + 10; i++) {
+        struct ntk_snapshot *snapshot = test_idle_snapshot();
+        struct ntk_runtime_sample *runtime = ntk_snapshot_alloc_runtimes(snapshot, 1);
+        runtime->has = NTK_RUNTIME_HAS_EXECUTIONS;
+        runtime->tag = ntk_snapshot_format(snapshot, "tag-%d", i);
+        update(snapshot);
+    }
+    assert_int_equal(page.tags.count, NTK_PROMETHEUS_TAGS_MAX);
+    assert_null(ntk_map_get(&page.tags, "tag-9\n\n\n\n\n0"));
+    assert_non_null(ntk_map_get(&page.tags, "tag-10\n\n\n\n\n0"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+        CASE(series_before_the_machine_end_when_it_comes),
+        CASE(gauges_of_a_runtime_go_with_its_last_report_and_its_last_counts_are_told),
+        CASE(a_runtime_that_was_in_no_other_report_has_gauges_in_its_last),
+        CASE(series_of_a_runtime_go_and_its_counters_come_back_with_its_tag),
+        CASE(what_was_counted_before_is_told_when_a_process_has_its_tag),
+        CASE(ended_tags_are_forgotten_oldest_first),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
