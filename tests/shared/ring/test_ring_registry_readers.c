@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/* Several readers of one folder: who removes dead files, and how long they wait for others. */
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "shared/abi/paths.h"
+#include "shared/ring/ring_registry.h"
+#include "tests/shared/ring/ring_registry_fixture.h"
+#include "tests/support/observed.h"
+#include "tests/support/scratch.h"
+#include "tests/support/unit.h"
+
+static void a_process_between_two_looks_is_left_to_the_one_who_cleans_up(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_ring_registry *agent = open_registry(f, true, NTK_RING_FROM_OLDEST);
+    struct ntk_ring_poll poll = poll_once(agent);
+
+    assert_int_equal(poll.segments, 0);
+    run_short_process(f, 7);
+    poll = poll_once(agent);
+    assert_int_equal(poll.appeared, 1);
+    assert_int_equal(poll.ended, 1);
+    assert_int_equal(drain(agent), 7);
+    (void)poll_once(agent);
+    assert_int_equal(poll_once(agent).segments, 0);
+    ntk_ring_registry_close(agent);
+}
+
+static void a_dead_file_waits_for_two_looks_of_every_other_reader(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_ring_registry *early = open_registry(f, true, NTK_RING_FROM_OLDEST);
+    struct ntk_ring_registry *late = open_registry(f, true, NTK_RING_FROM_OLDEST);
+
+    (void)poll_once(early);
+    (void)poll_once(late);
+    for (unsigned int round = 0; round < 5; round++) {
+        run_short_process(f, 7);
+        assert_int_equal(poll_once(early).ended, 1);
+        assert_int_equal(drain(early), 7);
+        for (unsigned int i = 0; i < 20; i++) {
+            assert_int_equal(poll_once(early).ended, 0);
+        }
+        assert_int_equal(poll_once(late).ended, 1);
+        assert_int_equal(drain(late), 7);
+        for (unsigned int i = 0; i < 4; i++) {
+            assert_int_equal(poll_once(late).ended, 0);
+            assert_int_equal(poll_once(early).ended, 0);
+        }
+        assert_int_equal(segment_files(f), 0);
+    }
+    /* One that was killed is waited for no more. */
+    ntk_ring_registry_close(late);
+    run_short_process(f, 7);
+    (void)poll_once(early);
+    (void)poll_once(early);
+    assert_int_equal(segment_files(f), 0);
+    ntk_ring_registry_close(early);
+}
+
+static void a_folder_that_is_made_later_is_looked_into(void **state)
+{
+    const struct fixture *f = *state;
+    struct fixture later = { .folder = test_scratch_path(f->folder, "later") };
+    struct ntk_ring_registry *top = open_registry(&later, false, NTK_RING_FROM_OLDEST);
+
+    assert_int_equal(poll_once(top).segments, 0);
+    assert_int_not_equal(access(later.folder, F_OK), 0); /* one that only looks makes nothing */
+    struct observed child = observed_start(later.folder, child_marks_on_demand, NULL);
+    (void)observed_receive(&child);
+    assert_int_equal(poll_once(top).appeared, 1);
+    order(&child, 3);
+    observed_send(&child, 0);
+    assert_int_equal(observed_finish(&child, 0), 0);
+    ntk_ring_registry_close(top);
+    free(later.folder);
+}
+
+/* Method: the folder is not there when the agent starts; the first process that would make it is
+ * over before the agent looks again. */
+static void the_first_process_of_a_new_folder_is_not_too_short_to_be_seen(void **state)
+{
+    const struct fixture *f = *state;
+    struct fixture later = { .folder = test_scratch_path(f->folder, "later") };
+    struct ntk_ring_registry *agent = open_registry(&later, true, NTK_RING_FROM_OLDEST);
+
+    assert_int_equal(poll_once(agent).segments, 0);
+    run_short_process(&later, 5);
+    assert_int_equal(poll_once(agent).appeared, 1);
+    assert_int_equal(drain(agent), 5);
+    (void)poll_once(agent);
+    (void)poll_once(agent);
+    ntk_ring_registry_close(agent);
+    assert_int_not_equal(access(later.folder, F_OK), 0); /* nothing is left */
+    free(later.folder);
+}
+
+static void a_reader_that_stands_still_is_left_a_bounded_number_of_files(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_ring_registry *agent = open_registry(f, true, NTK_RING_FROM_OLDEST);
+    uint32_t left;
+
+    (void)poll_once(agent);
+    for (unsigned int i = 0; i < 126; i++) {
+        char name[32];
+        char *path;
+        int fd;
+
+        (void)snprintf(name, sizeof name, "%u-1", 4000000 + i);
+        path = test_scratch_path(f->folder, name);
+        fd = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+        assert_true(fd >= 0);
+        close(fd);
+        free(path);
+    }
+    run_short_process(f, 1); /* the 127th */
+    run_short_process(f, 1); /* the 128th is one too many */
+    left = poll_once(agent).segments;
+    assert_int_equal(left, 1);
+    ntk_ring_registry_close(agent);
+}
+
+static int is_marked(const struct fixture *f)
+{
+    char *path = test_scratch_path(f->folder, NTK_READER_MARK_NAME);
+    int there = access(path, F_OK) == 0;
+
+    free(path);
+    return there;
+}
+
+static void the_mark_is_there_while_someone_cleans_up(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_ring_registry *watcher = open_registry(f, false, NTK_RING_FROM_OLDEST);
+    struct ntk_ring_registry *first = open_registry(f, true, NTK_RING_FROM_OLDEST);
+    struct ntk_ring_registry *second = open_registry(f, true, NTK_RING_FROM_OLDEST);
+
+    (void)poll_once(watcher);
+    assert_false(is_marked(f));
+    (void)poll_once(first);
+    (void)poll_once(second);
+    assert_true(is_marked(f));
+    ntk_ring_registry_close(first);
+    assert_true(is_marked(f));
+    ntk_ring_registry_close(second);
+    assert_false(is_marked(f));
+
+    /* Nobody cleans up: a clean end takes its file along. */
+    run_short_process(f, 1);
+    assert_int_equal(poll_once(watcher).segments, 0);
+    second = open_registry(f, true, NTK_RING_FROM_OLDEST);
+    assert_int_equal(poll_once(second).segments, 0);
+    ntk_ring_registry_close(second);
+    ntk_ring_registry_close(watcher);
+}
+
+static void a_mark_that_was_removed_is_made_again_and_one_nobody_holds_means_nothing(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_ring_registry *agent = open_registry(f, true, NTK_RING_FROM_OLDEST);
+    char *path = test_scratch_path(f->folder, NTK_READER_MARK_NAME);
+    int fd;
+
+    (void)poll_once(agent);
+    assert_int_equal(unlink(path), 0);
+    (void)poll_once(agent);
+    assert_true(is_marked(f));
+    ntk_ring_registry_close(agent);
+
+    fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0644); /* what a killed agent leaves */
+    assert_true(fd >= 0);
+    run_short_process(f, 1);
+    close(fd);
+    agent = open_registry(f, true, NTK_RING_FROM_OLDEST);
+    assert_int_equal(poll_once(agent).segments, 0);
+    ntk_ring_registry_close(agent);
+    assert_false(is_marked(f));
+    free(path);
+}
+
+/* Between two runs of a reader that keeps what it counts, neither a clean end nor another reader
+ * takes a file. */
+static void what_ends_between_two_runs_of_a_reader_that_remembers_waits_for_the_second(void **state)
+{
+    struct fixture *f = *state;
+    const struct ntk_ring_options options = {
+        .folder = f->folder, .reap = true, .remembers = true, .from = NTK_RING_FROM_OLDEST
+    };
+    struct ntk_ring_registry *remembers;
+    struct ntk_ring_registry *other;
+
+    assert_int_equal(ntk_ring_registry_open(&options, &remembers, NULL), 0);
+    (void)poll_once(remembers);
+    ntk_ring_registry_close(remembers);
+    run_short_process(f, 3);
+    assert_int_equal(segment_files(f), 1);
+    other = open_registry(f, true, NTK_RING_FROM_OLDEST);
+    (void)poll_once(other);
+    run_short_process(f, 4);
+    assert_int_equal(poll_once(other).ended, 1);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(poll_once(other).ended, 0);
+    }
+    assert_int_equal(segment_files(f), 2);
+    assert_int_equal(ntk_ring_registry_open(&options, &remembers, NULL), 0);
+    assert_int_equal(poll_once(remembers).ended, 2);
+    assert_int_equal(drain(remembers), 7);
+    ntk_ring_registry_release(remembers, ntk_ring_registry_ended_count(remembers));
+    for (int i = 0; i < 4; i++) {
+        (void)poll_once(remembers);
+        (void)poll_once(other);
+    }
+    assert_int_equal(segment_files(f), 0);
+    ntk_ring_registry_close(remembers);
+    ntk_ring_registry_close(other);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_process_between_two_looks_is_left_to_the_one_who_cleans_up),
+        TEST(a_dead_file_waits_for_two_looks_of_every_other_reader),
+        TEST(a_folder_that_is_made_later_is_looked_into),
+        TEST(the_first_process_of_a_new_folder_is_not_too_short_to_be_seen),
+        TEST(a_reader_that_stands_still_is_left_a_bounded_number_of_files),
+        TEST(the_mark_is_there_while_someone_cleans_up),
+        TEST(a_mark_that_was_removed_is_made_again_and_one_nobody_holds_means_nothing),
+        TEST(what_ends_between_two_runs_of_a_reader_that_remembers_waits_for_the_second),
+    };
+
+    test_scratch_in_memory();
+    (void)signal(SIGPIPE, SIG_IGN);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
