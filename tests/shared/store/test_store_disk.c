@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/* Disks that are full and queues that overflow: nothing is lost uncounted; old rows go. */
+
+#include <errno.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "shared/metrics/snapshot_merge.h"
+#include "shared/store/retention.h"
+#include "shared/store/store.h"
+#include "tests/shared/store/fixture.h"
+#include "tests/shared/store/make_snapshot.h"
+#include "tests/shared/store/store_fixture.h"
+#include "tests/support/process.h"
+#include "tests/support/scratch.h"
+#include "tests/support/unit.h"
+
+static int is_failing(void *ctx)
+{
+    struct ntk_store_status status;
+
+    ntk_store_status_get(ctx, &status);
+    return status.failing;
+}
+
+/* A file size limit stands for the full disk: SQLite sees a write fail. In a child, since the limit
+ * holds for every file of the process. */
+static void a_full_disk_stops_storing_and_loses_nothing_when_it_comes_back(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX },
+                                         .commit_ns = 1,
+                                         .retry_ns = 20000000 };
+    struct test_period period = { .time_ns = T0, .completed = 3, .latency_ns = 1000 };
+
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        struct ntk_store *store;
+        struct rlimit limit = { 4096, RLIM_INFINITY };
+        signal(SIGXFSZ, SIG_IGN);
+        if (ntk_store_open(f->path, &options, &store, NULL) < 0) {
+            _exit(10);
+        }
+        setrlimit(RLIMIT_FSIZE, &limit);
+        for (int i = 0; i < 10; i++) {
+            put(store, &period);
+        }
+        if (!test_wait_until(is_failing, store)) {
+            _exit(11);
+        }
+        limit.rlim_cur = RLIM_INFINITY;
+        setrlimit(RLIMIT_FSIZE, &limit);
+        if (!test_wait_until(has_stored_all, store)) {
+            _exit(12);
+        }
+        _exit(ntk_store_close(store, NULL) == 0 ? 0 : 13);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    assert_string_equal(ask(f->path, "SELECT sum(completed) FROM execution_sample"), "60");
+    assert_string_equal(ask(f->path, "PRAGMA integrity_check"), "ok");
+}
+
+/* Method: what is put fits into memory, so that only the commit fails, again and again; more than
+ * waits apart. */
+static void a_store_closes_while_the_disk_stays_full(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX },
+                                         .commit_ns = 3600 * SECOND };
+    struct test_period period = { .time_ns = T0, .completed = 3, .latency_ns = 1000 };
+
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        struct ntk_store *store;
+        struct rlimit limit = { 4096, RLIM_INFINITY };
+        struct ntk_err err = { 0 };
+        signal(SIGXFSZ, SIG_IGN);
+        alarm(120); /* it used to try for ever */
+        if (ntk_store_open(f->path, &options, &store, NULL) < 0) {
+            _exit(10);
+        }
+        setrlimit(RLIMIT_FSIZE, &limit);
+        for (int i = 0; i < NTK_STORE_QUEUE_MAX + 6; i++) {
+            put(store, &period);
+        }
+        if (ntk_store_close(store, &err) != -EIO) {
+            _exit(11);
+        }
+        _exit(strncmp(err.text, "the last 70.0 s were not stored: ", 33) == 0 ? 0 : 12);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+/* Method: more periods than wait while nothing can be written, in the third of them a process ends;
+ * then the disk is there again. The child says how many were joined and lost. */
+static void overflow(const char *path, size_t joined_bytes, uint64_t joined, uint64_t lost)
+{
+    struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX },
+                                         .commit_ns = 1,
+                                         .retry_ns = 3600 * SECOND,
+                                         .joined_bytes = joined_bytes };
+    struct test_period period = { .time_ns = T0, .completed = 1, .latency_ns = 1000 };
+    struct test_period last = { .time_ns = T0 + 2 * SECOND + 7,
+                                .uid = 1001,
+                                .completed = 5,
+                                .latency_ns = 1000,
+                                .ended = true };
+
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        struct ntk_store *store;
+        struct ntk_store_status store_status;
+        struct rlimit limit = { 4096, RLIM_INFINITY };
+        signal(SIGXFSZ, SIG_IGN);
+        if (ntk_store_open(path, &options, &store, NULL) < 0) {
+            _exit(10);
+        }
+        setrlimit(RLIMIT_FSIZE, &limit);
+        put(store, &period);
+        if (!test_wait_until(is_failing, store)) {
+            _exit(11);
+        }
+        for (int i = 1; i < NTK_STORE_QUEUE_MAX + 6; i++) {
+            put(store, &period);
+            if (i == 2) {
+                put(store, &last);
+            }
+        }
+        ntk_store_status_get(store, &store_status);
+        if (store_status.sequence_stored != 0 || store_status.snapshots_joined != joined ||
+            store_status.snapshots_lost != lost) {
+            _exit(12);
+        }
+        limit.rlim_cur = RLIM_INFINITY;
+        setrlimit(RLIMIT_FSIZE, &limit);
+        _exit(ntk_store_close(store, NULL) == 0 ? 0 : 13);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    assert_int_equal(status, 0);
+}
+
+static void a_queue_that_overflows_adds_up_the_oldest_and_loses_no_count(void **state)
+{
+    struct fixture *f = *state;
+
+    overflow(f->path, 0, 7, 0);
+    assert_string_equal(ask(f->path, "SELECT count(*) FROM machine_sample"), "64");
+    assert_string_equal(ask(f->path, "SELECT min(time_ns) - 1700000000000000000 FROM"
+                                     " machine_sample"),
+                        "6000000000");
+    assert_string_equal(ask(f->path, "SELECT max(period_ns) FROM machine_sample"), "8000000000");
+    assert_string_equal(ask(f->path, "SELECT sum(period_ns) / 1000000000 FROM machine_sample"),
+                        "71");
+    assert_string_equal(ask(f->path, "SELECT group_concat(n) FROM (SELECT sum(completed) AS n"
+                                     " FROM execution_sample GROUP BY process_id ORDER BY 1)"),
+                        "10,140");
+    assert_string_equal(ask_sqlite(f->path, "SELECT group_concat(completed) FROM (SELECT completed"
+                                            " FROM process_overview ORDER BY 1)"),
+                        "10,140");
+    assert_string_equal(ask(f->path, "SELECT count(*) FROM process WHERE ended_ns IS NOT NULL"),
+                        "1");
+}
+
+static void what_is_added_up_has_a_bound_and_what_is_beyond_is_counted(void **state)
+{
+    struct fixture *f = *state;
+
+    overflow(f->path, 1, 0, 7);
+    /* The first and the last ones are there. */
+    assert_string_equal(ask(f->path, "SELECT count(*) FROM machine_sample"), "64");
+    assert_string_equal(ask(f->path, "SELECT count(*) FROM machine_sample"
+                                     " WHERE time_ns = 1700000000000000000"),
+                        "1");
+    assert_string_equal(ask(f->path, "SELECT max(completed) FROM core_total"), "70");
+}
+
+static void retention_removes_by_age_and_by_size(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_store *store = open_store(f->path);
+    struct test_period period = { .time_ns = MINUTE_0 + SECOND,
+                                  .completed = 2,
+                                  .latency_ns = 1000,
+                                  .memory_bytes = 4096,
+                                  .with_events = true };
+    struct ntk_retention retention = { { 200 * SECOND, UINT64_MAX, UINT64_MAX }, UINT64_MAX };
+    struct ntk_err err = { 0 };
+    sqlite3 *db;
+
+    for (int i = 0; i < 320; i++) {
+        put(store, &period);
+        wait_for_room(store);
+    }
+    ntk_store_close(store, NULL);
+    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+    assert_int_equal(ntk_retention_run(db, &retention, MINUTE_0 + 320 * SECOND, &err), 0);
+    assert_string_equal(ask(f->path, "SELECT count(*) FROM machine_sample"), "201");
+    assert_string_equal(ask(f->path, "SELECT count(*) FROM core_sample"), "402");
+    assert_string_equal(ask(f->path, "SELECT first_ns FROM tier WHERE tier = 'second'"),
+                        "1700000160000000000");
+    /* Totals and minutes are not samples. */
+    assert_string_equal(ask(f->path, "SELECT sum(completed) FROM core_total"), "1280");
+    assert_string_equal(ask(f->path, "SELECT count(*) FROM machine_minute"), "5");
+    /* The value of memory holds where its row went. */
+    assert_string_equal(ask(f->path, "SELECT group_concat(time_ns || ' ' || current_bytes)"
+                                     " FROM memory_sample"),
+                        "1700000160000000000 4096");
+    for (int i = 0; i < 200 && ntk_retention_run(db, &retention, MINUTE_0, &err) > 0; i++) {
+    }
+    /* Never what is not merged yet: the last, open minute. */
+    retention.keep_bytes = 1;
+    for (int i = 0; i < 200 && ntk_retention_run(db, &retention, MINUTE_0, &err) > 0; i++) {
+    }
+    sqlite3_close(db);
+    assert_string_equal(ask(f->path, "SELECT count(*) FROM machine_sample"), "21");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            a_full_disk_stops_storing_and_loses_nothing_when_it_comes_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_store_closes_while_the_disk_stays_full, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_queue_that_overflows_adds_up_the_oldest_and_loses_no_count, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_added_up_has_a_bound_and_what_is_beyond_is_counted,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(retention_removes_by_age_and_by_size, set_up, tear_down),
+    };
+
+    test_scratch_in_memory();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
