@@ -162,11 +162,12 @@ function(ntk_name_by_path out file)
 endfunction()
 
 # A cmocka test program of one file: ntk_test(test_err.c USES shared_base [SOURCES more.c]
-# [NEEDS program ...] [LABELS ...] [SERIAL] [COST seconds]). NEEDS builds other targets first; a test with COST is among
-# the first that run, so that no long one is left alone at the end.
+# [NEEDS program ...] [LABELS ...] [LOCK name] [COST seconds]). NEEDS builds other targets first; of tests with
+# the same LOCK one runs at a time; a test with COST is among the first that run, so that no long one is left alone at the
+# end.
 # The test sees NTK_BIN_DIR, NTK_LIB_DIR, NTK_SOURCE_DIR in its environment.
 function(ntk_test file)
-    cmake_parse_arguments(ARG "SERIAL" "COST" "SOURCES;USES;PACKAGES;NEEDS;LABELS" ${ARGN})
+    cmake_parse_arguments(ARG "" "COST;LOCK" "SOURCES;USES;PACKAGES;NEEDS;LABELS" ${ARGN})
     ntk_name_by_path(name ${file})
     ntk_missing(missing "${ARG_USES};${ARG_NEEDS}" "${ARG_PACKAGES};cmocka")
     if(missing)
@@ -186,7 +187,7 @@ endfunction()
 
 # A test that is a script: ntk_script_test(name SCRIPT file.sh [NEEDS ...] ...).
 function(ntk_script_test name)
-    cmake_parse_arguments(ARG "SERIAL" "COST;SCRIPT" "NEEDS;LABELS;ARGS" ${ARGN})
+    cmake_parse_arguments(ARG "" "COST;LOCK;SCRIPT" "NEEDS;LABELS;ARGS" ${ARGN})
     ntk_missing(missing "${ARG_NEEDS}" "")
     if(missing)
         ntk_leave_out(${name} "${missing}")
@@ -222,8 +223,8 @@ macro(ntk_test_properties test_name)
     if(ARG_LABELS)
         set_property(TEST ${test_name} PROPERTY LABELS ${ARG_LABELS})
     endif()
-    if(ARG_SERIAL)
-        set_property(TEST ${test_name} PROPERTY RUN_SERIAL ON)
+    if(ARG_LOCK)
+        set_property(TEST ${test_name} PROPERTY RESOURCE_LOCK ${ARG_LOCK})
     endif()
 endmacro()
 

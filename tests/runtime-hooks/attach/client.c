@@ -5,12 +5,17 @@
  *
  *   init | close | load FILE VNC | collectives FILE VNC | unload | exec COUNT STATUS MICROSECONDS
  *   repeat COUNT STATUS MICROSECONDS | threads THREADS COUNT MICROSECONDS | leave | async
+ *   until THREADS MICROSECONDS (executes until the next line; 0: the thread that reads it)
  *   alloc PLACEMENT VNC BYTES | slice | buffer | free      (the last tensor; a slice of it)
- *   end (a thread in an execution) | again (executes the program anew, in an execution)
- *   crowd THREADS MICROSECONDS (all at one time) | deep LINE (from further down the stack)
+ *   end (a thread in an execution) | deep LINE (from further down the stack)
+ *   again (executes the program anew, in an execution, when the next line is there)
+ *   crowd THREADS (each in an execution, all at one time)
  */
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +67,42 @@ static void *execute_without_inner_call(void *ctx)
     return NULL;
 }
 
+static int has_line(int wait_ms)
+{
+    struct pollfd line = { STDIN_FILENO, POLLIN, 0 };
+
+    return poll(&line, 1, wait_ms) > 0;
+}
+
+static atomic_bool is_over;
+
+static void *execute_until_over(void *ctx)
+{
+    while (!is_over) {
+        (void)nrt_execute(model, ctx, NULL);
+    }
+    return NULL;
+}
+
+static void execute_until_line(int number)
+{
+    pthread_t threads[64];
+    int i;
+
+    is_over = false;
+    for (i = 0; i < number; i++) {
+        pthread_create(&threads[i], NULL, execute_until_over, &order);
+    }
+    count = 1000;
+    while (!has_line(number > 0 ? -1 : 0)) {
+        (void)execute(NULL);
+    }
+    is_over = true;
+    for (i = 0; i < number; i++) {
+        pthread_join(threads[i], NULL);
+    }
+}
+
 static void execute_in_threads(int number)
 {
     pthread_t threads[64];
@@ -75,7 +116,14 @@ static void execute_in_threads(int number)
     }
 }
 
-/* One for each thread, at one time. */
+static pthread_barrier_t crowd;
+
+static void wait_for_crowd(void)
+{
+    (void)pthread_barrier_wait(&crowd);
+}
+
+/* One for each thread; none ends before all have begun. */
 static void execute_in_crowd(int number)
 {
     pthread_t *threads = calloc((size_t)number, sizeof *threads);
@@ -84,6 +132,8 @@ static void execute_in_crowd(int number)
 
     pthread_attr_init(&small);
     pthread_attr_setstacksize(&small, 65536);
+    pthread_barrier_init(&crowd, NULL, (unsigned)number);
+    order.inside = wait_for_crowd;
     for (i = 0; i < number; i++) {
         if (pthread_create(&threads[i], &small, execute_without_inner_call, &order) != 0) {
             _exit(1);
@@ -98,9 +148,14 @@ static void execute_in_crowd(int number)
 static void *become_another(void *ctx)
 {
     (void)ctx;
-    usleep(300000);
+    (void)has_line(-1);
     execl("/proc/self/exe", "attach_client", (char *)NULL);
     _exit(1);
+}
+
+static void wait_for_ever(void)
+{
+    (void)pause();
 }
 
 static void execute_anew(void)
@@ -108,7 +163,7 @@ static void execute_anew(void)
     pthread_t thread;
 
     pthread_create(&thread, NULL, become_another, NULL);
-    order.microseconds = 60000000;
+    order.inside = wait_for_ever;
     (void)nrt_execute(model, &order, NULL);
 }
 
@@ -159,13 +214,15 @@ static void do_line(const char *line)
         }
     } else if (sscanf(line, "threads %ld %ld %ld", &a, &count, &order.microseconds) == 3) {
         execute_in_threads((int)a);
+    } else if (sscanf(line, "until %ld %ld", &a, &order.microseconds) == 2) {
+        execute_until_line((int)a);
     } else if (strncmp(line, "deep ", 5) == 0) {
         do_line_below(line + 5);
     } else if (strcmp(line, "end") == 0) {
         order.ends_thread = 1;
         count = 1;
         execute_in_threads(1);
-    } else if (sscanf(line, "crowd %ld %ld", &a, &order.microseconds) == 2) {
+    } else if (sscanf(line, "crowd %ld", &a) == 1) {
         execute_in_crowd((int)a);
     } else if (strcmp(line, "again") == 0) {
         execute_anew();

@@ -73,6 +73,10 @@ int nrt_execute_repeat(struct stub_model *model, const struct stub_order *order,
     if (order->ends_thread) {
         pthread_exit(NULL);
     }
+    if (order->inside != NULL) {
+        order->inside();
+        return order->status;
+    }
     if (order->microseconds >= 1000) {
         struct timespec pause = { order->microseconds / 1000000,
                                   order->microseconds % 1000000 * 1000L };

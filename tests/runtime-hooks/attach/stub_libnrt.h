@@ -13,6 +13,7 @@ struct stub_order {
     long microseconds;
     jmp_buf *leave;  /* by a jump, not by a return */
     int ends_thread; /* its thread ends in it */
+    void (*inside)(void);
 };
 
 int nrt_init(int framework, const char *version, const char *fal_version);
