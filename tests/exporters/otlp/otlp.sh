@@ -18,6 +18,12 @@ collector() {
 }
 listens() { [ -s "$1/port" ] && echo yes; }
 decode() { python3 "$here/decode.py" "$@"; }
+# feed FILE FOLDER KIND: the input ends when its last push came, since a program waits only some seconds for its peer then.
+feed() {
+    cat "$1"
+    wait_for arrived "$2" "$3" "$(wc -l <"$1")"
+}
+arrived() { [ "$(find "$1" -name "*.$2" | wc -l)" -ge "$3" ] && echo yes; }
 push() { neuron-monitor-otlp --endpoint "http://127.0.0.1:$port" "$@"; }
 
 # Reports of an application that comes and goes, and comes again under its name, but for the end.
@@ -35,22 +41,26 @@ kill $agent && wait $agent || true
 lines=$(jq -c '.neuron_runtime_data | length' reports | grep -n '^[^0]' | tail -n 1 | cut -d : -f 1)
 head -n "$lines" reports >busy
 serve_page() { # REPORTS FILE: the input stays open while the page is fetched
+    local server seconds
     rm -f in && mkfifo in
     neuron-monitor-prometheus --port 0 --address 127.0.0.1 <in >prometheus.out 2>prometheus.err &
-    local server=$!
+    server=$!
     pids+=($server)
     exec 7>in
-    cat "$1" >&7
-    wait_for page_has "$(wc -l <"$1")" "$2"
+    sed 's/"every_ns":[0-9]*/"every_ns":3600000000000/' "$1" >&7 # the page is not stale before it is read
+    # No two collections took the same time.
+    seconds=$(tail -n 1 "$1" | jq '.neuron_ext.collect_duration_ns / 1e9')
+    wait_for page_has "$seconds" "$2"
     exec 7>&-
     wait $server || fail "no page: $(cat prometheus.err)"
 }
 steady() { grep -Ev "^(process_|neuron_monitor_report_age_seconds)" "$1"; } # what does not change with the time
-page_has() { # The last report is on it, and no last counts, when four answers are one.
+page_has() { # The last report is on it, and no last counts of what ended, when four such answers are one.
     local at
     at=$(sed -n 's/.* at port //p' prometheus.out)
-    curl -sf "http://127.0.0.1:$at/metrics" >"$2" || return 0
-    if [ "$(grep -c . "$2")" -gt 0 ] && cmp -s "$2.before" <(steady "$2"); then
+    curl -sf "http://127.0.0.1:$at/metrics" >"$2" &&
+        sed -n 's/^neuron_monitor_collect_duration_seconds{.*} //p' "$2" | jq -e ". == $1" >/dev/null || return 0
+    if cmp -s "$2.before" <(steady "$2"); then
         echo >>"$2.same"
     else
         : >"$2.same"
@@ -68,7 +78,7 @@ pids+=($lost)
 
 # Every series and value; what ended says so once. Retried without a loss: 503, 429, and a cut connection.
 collector all 503:1 cut 429:date 502
-push <reports 2>all.err || fail "$(cat all.err)"
+push < <(feed reports all pb) 2>all.err || fail "$(cat all.err)"
 python3 "$here/compare.py" page.end all/*.pb >count || fail "the end differs"
 [ "$(cat count)" -gt 30 ] || fail "only $(cat count) series"
 [ "$(ls all/*.pb | wc -l)" = "$(wc -l <reports)" ] || fail "not a push for each report"
@@ -102,7 +112,7 @@ OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1 OTEL_EXPORTER_OTLP_METRICS_ENDPOI
     OTEL_EXPORTER_OTLP_COMPRESSION=gzip OTEL_EXPORTER_OTLP_HEADERS='x-key=a%20b%2Cc, x-empty=' \
     OTEL_RESOURCE_ATTRIBUTES='service.name=no,team=a%3Db,host.name=mine' OTEL_SERVICE_NAME=mine \
     OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION=base2_exponential_bucket_histogram \
-    neuron-monitor-otlp <busy 2>busy.err || fail "$(cat busy.err)"
+    neuron-monitor-otlp < <(feed busy packed pb) 2>busy.err || fail "$(cat busy.err)"
 python3 "$here/compare.py" page.busy packed/*.pb >count || fail "gzip or exponential buckets differ"
 grep -q '^POST /a/path HTTP' packed/0001.head && grep -qi '^Content-Encoding: gzip$' packed/0001.head &&
     grep -q '^x-key: a b,c$' packed/0001.head && grep -q '^x-empty:' packed/0001.head || fail "$(cat packed/0001.head)"
@@ -116,17 +126,17 @@ python3 "$here/compare.py" page.busy explicit/*.pb >count || fail "explicit buck
 
 # Partly refused, refused: told once, counted, never again.
 collector refused partial status 500 garbage partial
-push <reports 2>refused.err || fail "$(cat refused.err)"
+push < <(feed reports refused head) 2>refused.err || fail "$(cat refused.err)"
 [ "$(ls refused/*.head | wc -l)" = "$(wc -l <reports)" ] || fail "a refused request was sent again"
 grep -q '3 items of a message are refused.*a.*bad' refused.err || fail "$(cat refused.err)"
 ! grep -q $'\e' refused.err || fail "the collector writes to the terminal"
 collector status status
-push <busy 2>status.err || fail "$(cat status.err)"
+push < <(feed busy status head) 2>status.err || fail "$(cat status.err)"
 grep -q 'dropped: status 400: no good one' status.err || fail "$(cat status.err)"
 
 # An answer without an end is not read to it, and asking again would bring the same.
 collector long long long
-push <busy 2>long.err || fail "$(cat long.err)"
+push < <(feed busy long head) 2>long.err || fail "$(cat long.err)"
 grep -q 'dropped: .*the answer is longer than' long.err || fail "$(cat long.err)"
 [ "$(ls long/*.head | wc -l)" = "$(wc -l <busy)" ] || fail "a request with a long answer was sent again"
 
@@ -155,15 +165,19 @@ signed() { # NAME
 authority root && signed server && signed client
 collector tls --tls server.pem server.key root.pem
 neuron-monitor-otlp --endpoint "https://127.0.0.1:$port" --certificate root.pem --client-certificate client.pem --client-key client.key \
-    <busy 2>tls.err || fail "TLS: $(cat tls.err)"
+    < <(feed busy tls pb) 2>tls.err || fail "TLS: $(cat tls.err)"
 [ "$(ls tls/*.pb | wc -l)" = "$lines" ] || fail "not every push went through TLS"
 
 # Back to the agent.
 wait $agent || fail "the agent fails: $(cat agent.err)"
 ls spool/*.msg >/dev/null || fail "nothing waits in the spool"
 collector later
-neuron-monitor --otlp="http://127.0.0.1:$port/" --otlp-spool spool --pid-label --count 1 --period 100ms --quiet || fail "the second run fails"
-! ls spool/*.msg >/dev/null 2>&1 || fail "the spool is not empty"
+neuron-monitor --otlp="http://127.0.0.1:$port/" --otlp-spool spool --pid-label --period 100ms --quiet &
+agent=$!
+pids+=($agent)
+is_spool_empty() { ls later/*.pb >/dev/null && ! ls spool/*.msg >/dev/null && echo yes; }
+wait_for is_spool_empty
+kill $agent && wait $agent || fail "the second run fails"
 decode later/*.pb >later.jsonl
 jq -se '[.[] | select(.name == "neuron_executions" and .attributes.status_type == "completed") | .int] | max == 50' later.jsonl >/dev/null ||
     fail "what waited does not arrive"
