@@ -16,6 +16,7 @@
 
 int ntk_cmd_capture(int argc, char **argv);
 int ntk_cmd_analyze(int argc, char **argv);
+int ntk_cmd_lines(int argc, char **argv);
 int ntk_cmd_diff(int argc, char **argv);
 int ntk_cmd_baseline(int argc, char **argv);
 int ntk_cmd_view(int argc, char **argv);
@@ -33,6 +34,7 @@ struct ntk_profile {
     struct ntk_neff *neff; /* NULL: none given, none found */
     struct ntk_trace *trace;
     char *ntff_path;
+    int64_t neff_built_s; /* since 1970, the latest; 0: not known */
     /* parts of the file are missing: what is there is shown, the exit code is 1 */
     bool is_incomplete;
 };
@@ -54,6 +56,26 @@ char *ntk_profile_session_path(const char *given);
 /* Closes it. The exit code: `code`, or 1 where parts of the file are missing or someone cut it
  * meanwhile (which is said). */
 int ntk_profile_close(struct ntk_profile *profile, int code);
+
+struct ntk_source_text;
+/* Where the text of source lines is found; folders may be NULL. 0, or 1 with the sentence printed. */
+int ntk_profile_source_text(const struct ntk_profile *profile, const char *nki_root,
+                            const char *framework_root, struct ntk_source_text **out_text);
+/* Closes it, with what is wrong with files on stderr. */
+void ntk_profile_source_text_close(struct ntk_source_text *text);
+#define NTK_OPT_SOURCE_ROOTS(nki, framework)                                                 \
+    {                                                                                        \
+        0,                                                                                   \
+        "nki-source-root",                                                                   \
+        "FOLDER",                                                                            \
+        NTK_OPT_TEXT,                                                                        \
+        nki,                                                                                 \
+        "where sources of kernels are: adds the text of lines (default: the recorded paths)" \
+    },                                                                                       \
+    {                                                                                        \
+        0, "framework-source-root", "FOLDER", NTK_OPT_TEXT, framework,                       \
+            "the same of the program around the kernels"                                     \
+    }
 
 struct ntk_system_grouping;
 struct ntk_export;

@@ -17,6 +17,7 @@
 #include "shared/base/log.h"
 #include "shared/base/str.h"
 #include "shared/formats/neff/neff_layout.h"
+#include "shared/formats/neff/source_text.h"
 
 int ntk_profile_fail(const struct ntk_err *err)
 {
@@ -78,6 +79,13 @@ static void say_if_ntff(const char *path, struct ntk_err *err)
     }
 }
 
+static int64_t built_s(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 ? (int64_t)status.st_mtime : 0;
+}
+
 /* The NEFF that was named, and whether it is that of the capture. */
 static int open_neff(struct ntk_profile *profile, const char *neff_path, struct ntk_err *err)
 {
@@ -87,6 +95,7 @@ static int open_neff(struct ntk_profile *profile, const char *neff_path, struct 
         say_if_ntff(neff_path, err);
         return ret;
     }
+    profile->neff_built_s = built_s(neff_path);
     ret = ntk_ntff_check_neff(profile->ntff, profile->neff->header.uuid, err);
     if (ret < 0) {
         ntk_err_prefix(err, "%s", profile->ntff_path);
@@ -107,6 +116,7 @@ static int find_neff(struct ntk_profile *profile, struct ntk_err *err)
 
     if (ret == 0 && path) {
         ret = ntk_neff_open(path, &profile->neff, err);
+        profile->neff_built_s = built_s(path);
         if (ret < 0 && ret != -ENOMEM) {
             fprintf(stderr, "neuron-profile: shown without its NEFF: %s\n", err->text);
             ret = 0;
@@ -119,6 +129,28 @@ static int find_neff(struct ntk_profile *profile, struct ntk_err *err)
     }
     free(path);
     return ret;
+}
+
+int ntk_profile_source_text(const struct ntk_profile *profile, const char *nki_root,
+                            const char *framework_root, struct ntk_source_text **out_text)
+{
+    struct ntk_source_text_options options = { .nki_root = nki_root,
+                                               .framework_root = framework_root,
+                                               .built_s = profile->neff_built_s };
+    struct ntk_err err = { 0 };
+
+    return ntk_source_text_create(&options, out_text, &err) < 0 ? ntk_profile_fail(&err) : 0;
+}
+
+void ntk_profile_source_text_close(struct ntk_source_text *text)
+{
+    if (!text) {
+        return;
+    }
+    ntk_vec_each(char *, warning, ntk_source_text_warnings(text)) {
+        fprintf(stderr, "neuron-profile: %s\n", *warning);
+    }
+    ntk_source_text_destroy(text);
 }
 
 char *ntk_profile_name(const char *path)

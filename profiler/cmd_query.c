@@ -15,6 +15,8 @@ static const char *arg_neff;
 static const char *arg_session;
 static const char *arg_folder;
 static const char *arg_output;
+static const char *arg_nki_root;
+static const char *arg_framework_root;
 static bool arg_tables;
 static bool arg_json;
 static bool arg_csv;
@@ -30,6 +32,7 @@ static const struct ntk_opt options[] = {
       "list the tables of a capture, with -d those of folders; with a NAME its columns" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "an array of objects" },
     { 0, "csv", NULL, NTK_OPT_FLAG, &arg_csv, "lines with commas" },
+    NTK_OPT_SOURCE_ROOTS(&arg_nki_root, &arg_framework_root),
     { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output, "write there; - is stdout" },
     NTK_OPT_COMMON,
     { 0 },
@@ -68,6 +71,7 @@ static int query_capture(const char *path, const char *sql)
 {
     struct ntk_profile profile;
     struct ntk_export *export = NULL;
+    struct ntk_source_text *text = NULL;
     struct ntk_err err = { 0 };
     int code = ntk_profile_open(path, arg_neff, &profile);
     char *name = code == 0 ? ntk_profile_name(path) : NULL;
@@ -78,10 +82,14 @@ static int query_capture(const char *path, const char *sql)
     if (!name || ntk_export_create(profile.trace, name, path, &export) < 0) {
         ntk_err_no_memory(&err);
         code = ntk_profile_fail(&err);
-    } else if (answer(export, sql, &err) < 0) {
-        code = ntk_profile_fail(&err);
+    } else if (ntk_profile_source_text(&profile, arg_nki_root, arg_framework_root, &text)) {
+        code = 1;
+    } else {
+        export->source_text = text;
+        code = answer(export, sql, &err) < 0 ? ntk_profile_fail(&err) : 0;
     }
     ntk_export_destroy(export);
+    ntk_profile_source_text_close(text);
     free(name);
     return ntk_profile_close(&profile, code);
 }

@@ -103,9 +103,7 @@ static const struct ntk_opt options[] = {
       "parquet goes to FOLDER/profiles/global/NAME@latest" },
     { 0, "disable-ui", NULL, NTK_OPT_FLAG, &arg_no_page, "no page, also on a terminal" },
     { 0, "ingest-only", NULL, NTK_OPT_FLAG, &arg_no_page, "the same" },
-    { 0, "nki-source-root", "FOLDER", NTK_OPT_TEXT, &arg_nki_root,
-      "accepted, but ignored with a warning: outputs do not show source lines" },
-    { 0, "framework-source-root", "FOLDER", NTK_OPT_TEXT, &arg_framework_root, "the same" },
+    NTK_OPT_SOURCE_ROOTS(&arg_nki_root, &arg_framework_root),
     { 0, "force", NULL, NTK_OPT_FLAG, &arg_force, "has no effect: files are always read anew" },
     NTK_OPT_COMMON,
     { 0 },
@@ -183,17 +181,26 @@ static int export_profile(const struct ntk_profile *profile, const struct ntk_ex
     const char *path = arg_output ? arg_output : format->default_path;
     struct ntk_export *export = NULL;
     struct ntk_err err = { 0 };
+    struct ntk_source_text *text = NULL;
     char *name = profile_name(arg_session);
     int ret = name ? ntk_export_create(profile->trace, name, arg_session, &export) : -ENOMEM;
+
+    if (ret == 0 && ntk_profile_source_text(profile, arg_nki_root, arg_framework_root, &text)) {
+        ntk_export_destroy(export);
+        free(name);
+        return 1;
+    }
 
     if (ret < 0) {
         ntk_err_no_memory(&err);
     } else {
         export->has_flows = arg_flows;
         export->is_pretty = arg_pretty;
+        export->source_text = text;
         ret = format->write(export, path, &err);
     }
     ntk_export_destroy(export);
+    ntk_profile_source_text_close(text);
     free(name);
     if (ret < 0) {
         return ntk_profile_fail(&err);
@@ -339,10 +346,6 @@ int ntk_cmd_view(int argc, char **argv)
     code = take_operand(argc - first, argv + first);
     if (code) {
         return code;
-    }
-    if (arg_nki_root || arg_framework_root) {
-        fprintf(stderr, "neuron-profile: %s ignored: outputs do not show source lines\n",
-                arg_nki_root ? "--nki-source-root" : "--framework-source-root");
     }
     if (arg_terminology) {
         ntk_output_terminology(&text);

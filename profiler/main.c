@@ -17,6 +17,7 @@ static const struct {
     { "view", ntk_cmd_view },
     { "query", ntk_cmd_query },
     { "analyze", ntk_cmd_analyze },
+    { "lines", ntk_cmd_lines },
     { "diff", ntk_cmd_diff },
     { "baseline", ntk_cmd_baseline },
     { "show-session", ntk_cmd_show_session },
@@ -32,6 +33,7 @@ static const char *const command_names[] = { "capture",
                                              "view",
                                              "query",
                                              "analyze",
+                                             "lines",
                                              "diff",
                                              "baseline",
                                              "show-session",
@@ -61,6 +63,7 @@ static const struct ntk_opt_program program = {
              "query -d FOLDER [OPTION]... SELECT\n"
              "analyze -s FILE.ntff [-n FILE.neff] [OPTION]... [NAME]...\n"
              "analyze -d FOLDER [OPTION]... [NAME]...\n"
+             "lines -s FILE.ntff [-n FILE.neff] [OPTION]...\n"
              "diff [OPTION]... BEFORE AFTER\n"
              "baseline save|check [OPTION]... BASELINE CAPTURE...\n"
              "show-session -s FILE.ntff [OPTION]...\n"
@@ -101,16 +104,17 @@ int main(int argc, char **argv)
         return show_schema();
     }
     if (first >= argc) {
-        return ntk_opt_usage_error(&program, "a command is missing: capture, view, analyze, diff, "
-                                             "baseline, show-session or inspect");
+        return ntk_opt_usage_error(&program,
+                                   "a command is missing: capture, view, analyze, lines, diff, "
+                                   "baseline, show-session or inspect");
     }
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         if (strcmp(argv[first], commands[i].name) == 0) {
             return commands[i].run(argc - first, argv + first);
         }
     }
-    return ntk_opt_usage_error(
-        &program,
-        "unknown command '%s': use capture, view, analyze, diff, baseline, show-session or inspect",
-        argv[first]);
+    return ntk_opt_usage_error(&program,
+                               "unknown command '%s': use capture, view, analyze, lines, diff, "
+                               "baseline, show-session or inspect",
+                               argv[first]);
 }

@@ -46,6 +46,22 @@ double ntk_source_loop_overlap(const struct ntk_source_loop *loop)
     return span_ns > 0 ? (double)loop->span_sum_ns / (double)span_ns : 0;
 }
 
+void ntk_source_values_add(const struct ntk_source_lines *lines, uint32_t iteration,
+                           struct ntk_buf *out)
+{
+    uint32_t path[NTK_NEFF_KERNEL_DEPTH_MAX];
+    size_t count = 0;
+
+    for (uint32_t at = iteration + 1; at && count < NTK_NEFF_KERNEL_DEPTH_MAX;
+         at = lines->iterations[at - 1].parent) {
+        path[count++] = at - 1;
+    }
+    while (count > 0) {
+        ntk_neff_iteration_value_add(lines->iterations[path[--count]].iteration, out);
+        ntk_buf_add_text(out, count ? "," : "");
+    }
+}
+
 /* ---- where a row belongs ---- */
 
 static uint32_t add_line(struct line_finder *f, struct ntk_source_line line)
@@ -343,37 +359,85 @@ static int compare_waits(const void *a, const void *b)
 
 /* ---- the result ---- */
 
+int64_t ntk_source_sums_by(const struct ntk_source_sums *sums, enum ntk_source_order order)
+{
+    switch (order) {
+    case NTK_SOURCE_BY_STALL:
+        return sums->wait_ns;
+    case NTK_SOURCE_BY_TIME:
+        return sums->duration_ns;
+    case NTK_SOURCE_BY_BYTES:
+        return ntk_ps_sum(sums->hbm_read_bytes, sums->hbm_write_bytes);
+    default:
+        return ntk_ps_sum(sums->wait_ns, sums->duration_ns);
+    }
+}
+
 static int compare_lines(const void *a, const void *b)
 {
     const struct ntk_source_line *x = a;
     const struct ntk_source_line *y = b;
-    int64_t x_ns = ntk_ps_sum(x->sums.wait_ns, x->sums.duration_ns);
-    int64_t y_ns = ntk_ps_sum(y->sums.wait_ns, y->sums.duration_ns);
 
     if (x->reason != y->reason) {
         return x->reason < y->reason ? -1 : 1;
     }
-    if (x_ns != y_ns) {
-        return x_ns > y_ns ? -1 : 1;
+    if (x->rank != y->rank) {
+        return x->rank > y->rank ? -1 : 1;
     }
     return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* Where each line is now, by its number; the caller frees it. NULL: no memory. */
+static uint32_t *sort_lines(struct ntk_source_lines *lines, enum ntk_source_order order)
+{
+    uint32_t *moved = malloc((lines->line_count + 1) * sizeof *moved);
+
+    for (size_t i = 0; i < lines->line_count; i++) {
+        lines->lines[i].rank = ntk_source_sums_by(&lines->lines[i].sums, order);
+    }
+    if (lines->line_count) {
+        qsort(lines->lines, lines->line_count, sizeof *lines->lines, compare_lines);
+    }
+    for (size_t i = 0; moved && i < lines->line_count; i++) {
+        moved[lines->lines[i].number] = (uint32_t)i;
+    }
+    return moved;
+}
+
+int ntk_source_lines_sort(struct ntk_source_lines *lines, enum ntk_source_order order)
+{
+    uint32_t *numbers = malloc((lines->line_count + 1) * sizeof *numbers);
+
+    if (!numbers) {
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < lines->line_count; i++) {
+        numbers[i] = lines->lines[i].number;
+    }
+    uint32_t *moved = sort_lines(lines, order);
+    for (size_t i = 0; moved && i < lines->line_count; i++) {
+        for (size_t b = 0; b < lines->lines[i].blocker_count; b++) {
+            struct ntk_source_blocker *blocker = &lines->lines[i].blockers[b];
+            blocker->line = moved[numbers[blocker->line]];
+        }
+    }
+    bool is_sorted = moved != NULL;
+    free(numbers);
+    free(moved);
+    return is_sorted ? 0 : -ENOMEM;
 }
 
 /* The longest waits of each line, which stand first. */
 static int finish_lines(struct line_finder *f)
 {
     struct ntk_source_lines *result = f->result;
-    uint32_t *moved = malloc((f->lines.count + 1) * sizeof *moved);
 
-    if (!moved) {
-        return -ENOMEM;
-    }
     ntk_vec_sort(&f->waits, compare_waits);
-    ntk_vec_sort(&f->lines, compare_lines);
     result->lines = f->lines.items;
     result->line_count = f->lines.count;
-    for (size_t i = 0; i < result->line_count; i++) {
-        moved[result->lines[i].number] = (uint32_t)i;
+    uint32_t *moved = sort_lines(result, NTK_SOURCE_BY_COST);
+    if (!moved) {
+        return -ENOMEM;
     }
     ntk_vec_each(struct wait, wait, &f->waits) {
         struct ntk_source_line *line = &result->lines[moved[wait->waiting]];

@@ -49,6 +49,7 @@ struct ntk_source_line {
     uint32_t file; /* 1 + index in positions->files; 0: reason tells why */
     uint32_t line;
     uint32_t number;      /* in the order of their first rows */
+    int64_t rank;         /* by which it is in order */
     const char *function; /* of the first row that is in the kernel tree; NULL: none */
     struct ntk_source_sums sums;
     size_t blocker_count;
@@ -89,8 +90,22 @@ int ntk_source_lines_create(const struct ntk_program *program,
                             struct ntk_source_lines **out_lines);
 void ntk_source_lines_destroy(struct ntk_source_lines *lines);
 
+/* What lines and loops are put in order by, the largest first. */
+enum ntk_source_order {
+    NTK_SOURCE_BY_COST, /* wait and duration together: as they are created */
+    NTK_SOURCE_BY_STALL,
+    NTK_SOURCE_BY_TIME,
+    NTK_SOURCE_BY_BYTES, /* read from and written to device memory */
+};
+int64_t ntk_source_sums_by(const struct ntk_source_sums *sums, enum ntk_source_order order);
+/* Puts the lines in another order. 0 or -ENOMEM. */
+int ntk_source_lines_sort(struct ntk_source_lines *lines, enum ntk_source_order order);
+
 /* "runtime", "compiler", "no_debug_info"; NULL for a line. */
 const char *ntk_source_reason_name(enum ntk_source_reason reason);
+/* Appends the values of an iteration and those around it, from outside: "0,3". */
+void ntk_source_values_add(const struct ntk_source_lines *lines, uint32_t iteration,
+                           struct ntk_buf *out);
 /* Sum of the spans of its iterations over its own: 1 when they do not overlap; 0 without rows. */
 double ntk_source_loop_overlap(const struct ntk_source_loop *loop);
 

@@ -147,8 +147,7 @@ int ntk_export_source_lines(const struct ntk_export *export,
     return ret;
 }
 
-int ntk_export_create(const struct ntk_trace *trace, const char *profile_name, const char *path,
-                      struct ntk_export **out_export)
+int ntk_export_create_lines(const struct ntk_trace *trace, struct ntk_export **out_export)
 {
     struct ntk_export *export = calloc(1, sizeof *export);
     struct ntk_vec *texts = calloc(1, sizeof *texts);
@@ -162,8 +161,6 @@ int ntk_export_create(const struct ntk_trace *trace, const char *profile_name, c
     ntk_vec_init(texts, sizeof(char *));
     export->texts = texts;
     export->trace = trace;
-    export->profile_name = profile_name;
-    export->path = path;
     export->cores = calloc(trace->core_count + 1, sizeof *export->cores);
     export->source_lines = calloc(1, sizeof *export->source_lines);
     if (export->cores && export->source_lines) {
@@ -172,9 +169,26 @@ int ntk_export_create(const struct ntk_trace *trace, const char *profile_name, c
     if (ret == 0) {
         ret = ntk_transfers_init(&export->transfers, export->program);
     }
-    if (ret == 0) {
-        ret = ntk_analysis_summary(trace, &export->summary);
+    if (ret < 0) {
+        ntk_export_destroy(export);
+        return ret;
     }
+    *out_export = export;
+    return 0;
+}
+
+int ntk_export_create(const struct ntk_trace *trace, const char *profile_name, const char *path,
+                      struct ntk_export **out_export)
+{
+    struct ntk_export *export = NULL;
+    int ret = ntk_export_create_lines(trace, &export);
+
+    if (ret < 0) {
+        return ret;
+    }
+    export->profile_name = profile_name;
+    export->path = path;
+    ret = ntk_analysis_summary(trace, &export->summary);
     if (ret == 0) {
         ret = ntk_analysis_opcode_table(trace, &export->opcodes);
     }

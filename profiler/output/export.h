@@ -22,6 +22,7 @@
 
 #define NTK_EXPORT_SEMAPHORES 256
 
+struct ntk_source_text;
 struct ntk_system_grouping;
 
 struct ntk_export_core {
@@ -61,6 +62,7 @@ struct ntk_export {
     struct ntk_export_core *cores;          /* trace->core_count of them */
     void *texts;                            /* what the names point to */
     struct ntk_source_lines **source_lines; /* *source_lines NULL: nobody asked yet */
+    struct ntk_source_text *source_text;    /* borrowed, set by the owner; NULL: none is shown */
 };
 
 /* What lines of the source cost, computed when it is first asked for. 0 or -errno. */
@@ -70,6 +72,8 @@ int ntk_export_source_lines(const struct ntk_export *export,
 /* 0 or -errno, as of ntk_long_list_err_set(). */
 int ntk_export_create(const struct ntk_trace *trace, const char *profile_name, const char *path,
                       struct ntk_export **out_export);
+/* The same for the tables of source lines alone: summary, layers and the like are empty. */
+int ntk_export_create_lines(const struct ntk_trace *trace, struct ntk_export **out_export);
 void ntk_export_destroy(struct ntk_export *export);
 
 #endif

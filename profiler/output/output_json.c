@@ -4,8 +4,10 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <string.h>
 
 #include "profiler/output/glossary.h"
+#include "profiler/output/output_lines.h"
 #include "profiler/output/sink.h"
 #include "profiler/output/tables.h"
 #include "shared/base/json.h"
@@ -92,6 +94,16 @@ static int put_row(void *ctx, const void *row)
     return ntk_sink_step(writer->sink);
 }
 
+static int put_table(struct writer *writer, const struct ntk_export *export)
+{
+    writer->has_row = false;
+    prepare_keys(writer);
+    ntk_json_key_array_begin(&writer->json, writer->table->name);
+    int ret = ntk_buf_ok(&writer->keys) ? writer->table->rows(export, put_row, writer) : -ENOMEM;
+    ntk_json_array_end(&writer->json);
+    return ret;
+}
+
 static void put_group(void *ctx, const char *metric, const char *group, const char *meaning)
 {
     (void)meaning;
@@ -134,6 +146,30 @@ static void put_summary(struct ntk_json *json, const struct ntk_summary *summary
     ntk_json_array_end(json);
 }
 
+int ntk_output_tables_json(const struct ntk_export *export, const char *const *names,
+                           struct ntk_sink *sink)
+{
+    struct writer writer = { .sink = sink };
+    size_t table_count;
+    const struct ntk_table *tables = ntk_tables_json(&table_count);
+    int ret = 0;
+
+    ntk_json_init(&writer.json, &sink->buf, true);
+    ntk_json_object_begin(&writer.json);
+    for (; *names && ret == 0; names++) {
+        for (size_t t = 0; t < table_count && ret == 0; t++) {
+            if (strcmp(tables[t].name, *names) == 0) {
+                writer.table = &tables[t];
+                ret = put_table(&writer, export);
+            }
+        }
+    }
+    ntk_json_object_end(&writer.json);
+    ntk_buf_add_char(&sink->buf, '\n');
+    ntk_buf_fini(&writer.keys);
+    return ret;
+}
+
 int ntk_export_to_json(const struct ntk_export *export, const char *path, struct ntk_err *err)
 {
     struct ntk_sink sink;
@@ -149,11 +185,7 @@ int ntk_export_to_json(const struct ntk_export *export, const char *path, struct
     ntk_json_object_begin(&writer.json);
     for (size_t t = 0; t < table_count && ret == 0; t++) {
         writer.table = &tables[t];
-        writer.has_row = false;
-        prepare_keys(&writer);
-        ntk_json_key_array_begin(&writer.json, tables[t].name);
-        ret = ntk_buf_ok(&writer.keys) ? tables[t].rows(export, put_row, &writer) : -ENOMEM;
-        ntk_json_array_end(&writer.json);
+        ret = put_table(&writer, export);
     }
     put_summary(&writer.json, &export->summary);
     ntk_json_object_end(&writer.json);

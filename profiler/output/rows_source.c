@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "shared/base/json.h"
+#include "shared/formats/neff/source_text.h"
 
 static struct ntk_source_sums_row sums_of(const struct ntk_source_sums *sums)
 {
@@ -67,6 +68,8 @@ int ntk_rows_source_lines(const struct ntk_export *export, ntk_row_put *put, voi
             .line = line->file ? line->line : NTK_ABSENT_I64,
             .function = line->function,
             .reason = ntk_source_reason_name(line->reason),
+            .text =
+                ntk_source_text_line(export->source_text, file_of(lines, line->file), line->line),
             .sums = sums_of(&line->sums),
             .blocked_by = line->blocker_count ? blocked_by(lines, line, &buf) : NULL,
         };
@@ -74,24 +77,6 @@ int ntk_rows_source_lines(const struct ntk_export *export, ntk_row_put *put, voi
     }
     ntk_buf_fini(&buf);
     return ret;
-}
-
-/* "0,3" */
-static void add_values(const struct ntk_source_lines *lines, uint32_t iteration,
-                       struct ntk_buf *out)
-{
-    uint32_t path[NTK_NEFF_KERNEL_DEPTH_MAX];
-    size_t count = 0;
-
-    ntk_buf_reset(out);
-    for (uint32_t at = iteration + 1; at && count < NTK_NEFF_KERNEL_DEPTH_MAX;
-         at = lines->iterations[at - 1].parent) {
-        path[count++] = at - 1;
-    }
-    while (count > 0) {
-        ntk_neff_iteration_value_add(lines->iterations[path[--count]].iteration, out);
-        ntk_buf_add_text(out, count ? "," : "");
-    }
 }
 
 int ntk_rows_source_loops(const struct ntk_export *export, ntk_row_put *put, void *ctx)
@@ -111,6 +96,7 @@ int ntk_rows_source_loops(const struct ntk_export *export, ntk_row_put *put, voi
             .file = from->file[0] ? from->file : NULL,
             .function = from->function[0] ? from->function : NULL,
             .variable = from->variable,
+            .text = ntk_source_text_line(export->source_text, from->file, from->line),
             .line = from->line,
             .iteration_count = loop->iteration_count,
             .sums = sums_of(&loop->sums),
@@ -123,7 +109,8 @@ int ntk_rows_source_loops(const struct ntk_export *export, ntk_row_put *put, voi
             .overlap = has_rows ? ntk_source_loop_overlap(loop) : NTK_ABSENT_F64,
         };
         if (has_rows) {
-            add_values(lines, loop->slowest, &values);
+            ntk_buf_reset(&values);
+            ntk_source_values_add(lines, loop->slowest, &values);
             row.max_span_values = ntk_buf_text_get(&values);
         }
         ret = ntk_buf_ok(&values) ? put(ctx, &row) : -ENOMEM;
@@ -147,7 +134,8 @@ int ntk_rows_source_iterations(const struct ntk_export *export, ntk_row_put *put
             .sums = sums_of(&iteration->sums),
             .totals = sums_of(&iteration->totals),
         };
-        add_values(lines, (uint32_t)i, &values);
+        ntk_buf_reset(&values);
+        ntk_source_values_add(lines, (uint32_t)i, &values);
         row.values = ntk_buf_text_get(&values);
         row.span_ns = row.end_ns - row.start_ns;
         ret = ntk_buf_ok(&values) ? put(ctx, &row) : -ENOMEM;

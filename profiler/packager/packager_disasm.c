@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "profiler/packager/packager.h"
 #include "profiler/packager/packager_listing.h"
@@ -14,10 +15,13 @@
 #include "shared/base/opt.h"
 #include "shared/base/str.h"
 #include "shared/formats/neff/isa_text.h"
+#include "shared/formats/neff/source_text.h"
 
 static const char *output;
 static const char *only_engine;
 static const char *only_subgraph;
+static const char *nki_root;
+static struct ntk_source_text *sources; /* NULL: without their text */
 static bool as_json;
 
 static const struct ntk_opt options[] = {
@@ -27,6 +31,8 @@ static const struct ntk_opt options[] = {
       "PE Activation Pool DVE SP" },
     { 'g', "subgraph", "NAME", NTK_OPT_TEXT, &only_subgraph, "this subgraph alone, such as sg00" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &as_json, "as JSON" },
+    { 0, "nki-source-root", "FOLDER", NTK_OPT_TEXT, &nki_root,
+      "where sources of kernels are: adds the text of source lines" },
     NTK_OPT_COMMON,
     { 0 },
 };
@@ -141,7 +147,21 @@ static bool is_word(const char *name)
     return true;
 }
 
-/* " @ attn.py:278 kv_h=0,g=1" */
+/* The text of the source line; NULL: not known. */
+static const char *text_of(const struct packager_instruction *instruction)
+{
+    const struct ntk_neff_positions *positions = instruction->positions;
+    const struct ntk_neff_position *at = instruction->at;
+    const struct ntk_neff_kernel_instruction *kernel = ntk_neff_position_instruction(positions, at);
+    const struct ntk_neff_function *function = ntk_neff_position_function(positions, kernel);
+
+    if (at && at->file) {
+        return ntk_source_text_line(sources, ntk_neff_position_file(positions, at), at->line);
+    }
+    return function ? ntk_source_text_line(sources, function->file, kernel->line) : NULL;
+}
+
+/* " @ attn.py:278 kv_h=0,g=1: x = nl.load(y)" */
 static void add_position(struct ntk_buf *out, const struct packager_instruction *instruction)
 {
     struct ntk_buf text = { 0 };
@@ -153,6 +173,9 @@ static void add_position(struct ntk_buf *out, const struct packager_instruction 
         ntk_neff_position_path_add(instruction->positions, instruction->at, &text);
         ntk_buf_add_text(out, text.bytes_count ? " " : "");
         ntk_buf_add_clean(out, ntk_buf_text_get(&text));
+        const char *line = text_of(instruction);
+        ntk_buf_add_text(out, line ? ": " : "");
+        ntk_buf_add_text(out, line ? line : "");
     }
     out->failed |= !ntk_buf_ok(&text);
     ntk_buf_fini(&text);
@@ -251,6 +274,10 @@ static int add_json_position(struct ntk_json *json, const struct packager_instru
     if (text.bytes_count) {
         ntk_json_key(json, "iteration");
         ntk_json_raw(json, text.bytes, text.bytes_count);
+    }
+    const char *line = text_of(instruction);
+    if (line) {
+        ntk_json_key_text(json, "text", line);
     }
     bool is_whole = ntk_buf_ok(&text);
     ntk_buf_fini(&text);
@@ -421,6 +448,27 @@ static int add_neff(struct printer *printer, const struct ntk_neff *neff, struct
     return ret;
 }
 
+static int open_sources(const char *path, struct ntk_err *err)
+{
+    struct stat status;
+    struct ntk_source_text_options wanted = { .nki_root = nki_root };
+
+    wanted.built_s = stat(path, &status) == 0 ? (int64_t)status.st_mtime : 0;
+    return nki_root ? ntk_source_text_create(&wanted, &sources, err) : 0;
+}
+
+static void close_sources(void)
+{
+    if (!sources) {
+        return;
+    }
+    ntk_vec_each(char *, warning, ntk_source_text_warnings(sources)) {
+        fprintf(stderr, "neuron-packager: %s\n", *warning);
+    }
+    ntk_source_text_destroy(sources);
+    sources = NULL;
+}
+
 int packager_disasm(int argc, char **argv)
 {
     struct ntk_neff *neff = NULL;
@@ -440,7 +488,7 @@ int packager_disasm(int argc, char **argv)
                                    "Tensor, Scalar, GpSimd, Vector and Sync",
                                    only_engine);
     }
-    if (ntk_neff_open(path, &neff, &err) < 0) {
+    if (open_sources(path, &err) < 0 || ntk_neff_open(path, &neff, &err) < 0) {
         return packager_fail(&err);
     }
     ret = add_neff(&printer, neff, &err);
@@ -455,6 +503,7 @@ int packager_disasm(int argc, char **argv)
                fflush(stdout) != 0) {
         ret = ntk_err_set(&err, -errno, NTK_ERR_NO_OFFSET, "stdout: %s", strerror(errno));
     }
+    close_sources();
     ntk_buf_fini(&out);
     ntk_neff_close(neff);
     return ret < 0 ? packager_fail(&err) : printer.is_incomplete;

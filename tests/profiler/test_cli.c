@@ -577,13 +577,20 @@ static void a_json_profile_can_be_indented(void **state)
     test_run_fini(&pretty);
 }
 
-static void folders_of_sources_are_accepted_with_a_warning(void **state)
+static void folders_of_sources_must_be_there(void **state)
 {
     struct fixture *f = *state;
 
-    expect(RUN(f, "view", "-s", f->sample, "--output-format", "summary-json", "--nki-source-root",
-               "src"),
-           0, "--nki-source-root ignored");
+    expect(RUN(f, "lines", "-s", f->sample, "-n", "-"), 0, "");
+    expect(RUN(f, "lines", "-s", f->sample, "-n", "-", "--nki-source-root", "/nowhere"), 1,
+           "cannot open folder of sources /nowhere: No such file or directory");
+    expect(RUN(f, "view", "-s", f->sample, "-n", "-", "--output-format", "json", "--output-file",
+               "-", "--framework-source-root", "/nowhere"),
+           1, "cannot open folder of sources /nowhere");
+    expect(RUN(f, "query", "-s", f->sample, "-n", "-", "--nki-source-root", "/nowhere", "SELECT 1"),
+           1, "cannot open folder of sources /nowhere");
+    expect(RUN(f, "lines", "-s", f->sample, "--by", "name"), 2, "unknown order 'name'");
+    expect(RUN(f, "lines"), 2, "the capture is missing");
 }
 
 static void inputs_come_from_files_and_outputs_go_to_files(void **state)
@@ -649,7 +656,7 @@ int main(void)
         TEST(inputs_can_be_written_again_before_each_execution),
         TEST(errors_are_listed_as_json),
         TEST(a_json_profile_can_be_indented),
-        TEST(folders_of_sources_are_accepted_with_a_warning),
+        TEST(folders_of_sources_must_be_there),
         TEST(inputs_come_from_files_and_outputs_go_to_files),
     };
 

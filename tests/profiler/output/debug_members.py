@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""debug_members write|damage FOLDER | check JSON SQLITE CSV CHROME | perfetto TEXT JSON | none JSON | source JSON - names of instructions by a rule.
+"""debug_members write|damage FOLDER | check JSON SQLITE CSV CHROME | perfetto TEXT JSON | none JSON | source JSON | lines JSON JSON BY - names of instructions by a rule.
 
 Slot s > 1 of engine e has the BIR id 1000 * e + s, the name I-e-s and, where s is even, Penguin id s with a text;
 it follows slot s - 1 (flow), slot 2 of engine 0 (a kind that nobody knows), and one that is nowhere. Slots 4 and 5
@@ -297,6 +297,24 @@ def arrays(path):
     assert any("different lines of 2 slots" in w["message"] for w in data["warnings"]), data["warnings"]
 
 
+def lines(path, ranked, by):
+    """The lines of the profile in another order; a.py has texts up to its line 150."""
+    with open(path, encoding="utf-8") as f:
+        wanted = json.load(f)["source_line"]
+    with open(ranked, encoding="utf-8") as f:
+        got = json.load(f)["source_line"]
+    rank = {"stall": lambda r: r["evt_wait_time"], "time": lambda r: r["duration"],
+            "bytes": lambda r: r["hbm_read_bytes"] + r["hbm_write_bytes"]}[by]
+    place = lambda r: (r.get("file_path", ""), r.get("line_number", 0), r.get("reason", ""))
+    for row in got:
+        is_known = row.get("file_path") == FILES[0] and row["line_number"] <= 150
+        assert row.pop("text", None) == (f"load({row['line_number']})" if is_known else None), row
+    assert sorted(got, key=place) == sorted(wanted, key=place)
+    ranks = [rank(r) for r in got if "file_path" in r]
+    assert ranks == sorted(ranks, reverse=True) and len(ranks) > 10, ranks
+    assert all("reason" in r for r in got[len(ranks):])
+
+
 def check(path, sqlite, folder, chrome):
     arrays(path)
     source(path)
@@ -362,4 +380,4 @@ def none(path):
 
 
 if __name__ == "__main__":
-    {"write": write, "damage": damage, "check": check, "perfetto": perfetto, "none": none, "source": source}[sys.argv[1]](*sys.argv[2:])
+    {"write": write, "damage": damage, "check": check, "perfetto": perfetto, "none": none, "source": source, "lines": lines}[sys.argv[1]](*sys.argv[2:])

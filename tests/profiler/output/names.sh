@@ -1,7 +1,7 @@
 #!/bin/bash
 # names - what a compiler called instructions, in every format: a run of a NEFF whose .dbg members are made here.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
-needs python3 protoc sqlite3
+needs python3 protoc sqlite3 jq
 here=$NTK_SOURCE_DIR/tests/profiler/output
 neuron-packager example mlp -o plain.neff -s 128 >/dev/null
 neuron-packager unpack -o plain plain.neff >/dev/null
@@ -20,6 +20,24 @@ neuron-profile view -s m.ntff -n m.neff --output-format perfetto --output-file n
 protoc --proto_path="$NTK_SOURCE_DIR" --decode=ntk.perfetto.Trace profiler/output/perfetto.proto <names.pftrace >names.txt
 python3 "$here/debug_members.py" perfetto names.txt names.json >&2 || fail "names of the Perfetto trace are not as they were made"
 python3 "$here/tables_agree.py" names.sqlite names.csv names.parquet >&2 || fail "tables differ"
+
+# Lines and loops: the same rows as in the profile, in the order that is asked for, with the text of lines.
+mkdir -p src/k
+seq 1 150 | sed 's/.*/\tload(&)/' >src/k/a.py
+touch -d 2000-01-01 src/k/a.py
+for by in stall time bytes; do
+    neuron-profile lines -s m.ntff -n m.neff --by $by --json --nki-source-root src >lines.json 2>err || fail "lines --by $by: $(cat err)"
+    grep -q 'is another version: it has no line' err || fail "nobody says that a.py is too short"
+    python3 "$here/debug_members.py" lines names.json lines.json $by >&2 || fail "lines --by $by are not those of the profile"
+done
+neuron-profile lines -s m.ntff -n m.neff --loops --json >loops.json 2>err || fail "lines --loops: $(cat err)"
+jq -e --slurpfile all names.json '. == ($all[0] | {source_loop, source_iteration})' loops.json >&2 || fail "loops are not those of the profile"
+neuron-profile lines m.ntff --nki-source-root src >lines.txt 2>err || fail "lines: $(cat err)"
+grep -qE '^a\.py:2  +#+ .* load\(2\)$' lines.txt || fail "no line with its bar and text: $(cat lines.txt)"
+neuron-profile lines m.ntff --loops >loops.txt 2>err || fail "lines --loops: $(cat err)"
+grep -qE '^a\.py:7  +h > t  ' loops.txt || fail "no inner loop: $(cat loops.txt)"
+neuron-profile lines m.ntff -n - >lines.txt 2>err || fail "lines -n -: $(cat err)"
+grep -q 'No source lines: they are in the NEFF' lines.txt || fail "nobody says where lines are"
 
 # Without a NEFF, and with a damaged one, the rest is there.
 for case in "-s m.ntff -n -" "-s damaged.ntff -n damaged.neff"; do

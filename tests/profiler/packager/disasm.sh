@@ -43,6 +43,14 @@ python3 "$here/disasm.py" json printed || complain 'the JSON'
 for key in $(jq -r '[paths | .[] | strings] | unique[]' printed); do
     grep -q "\`$key\`" "$NTK_SOURCE_DIR/docs/formats/neff.md" || complain "key $key is not documented"
 done
+mkdir -p src && seq 1 500 | sed 's/.*/  load(&)/' >src/a.py && touch -d 2000-01-01 src/a.py
+disasm 0 made.neff --nki-source-root src
+says printed ' @ a.py:402: load(402)'
+says printed ' @ a.py:404 h=0,t=4: load(404)'
+disasm 0 --json made.neff --nki-source-root src
+jq -e '[.subgraphs[].engines[].instructions[].text // empty] == ["load(402)", "load(404)", "load(404)"]' printed >/dev/null || complain 'texts of lines'
+disasm 1 made.neff --nki-source-root nowhere
+says err 'cannot open folder of sources nowhere'
 disasm 0 made.neff --engine SP --subgraph sg00
 [ "$(grep -c '^\.engine' printed)" = 1 ] || complain 'more than one engine'
 disasm 1 made.neff --subgraph sg07

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_lines - what lines and loops of the source cost. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/cmd.h"
+#include "profiler/output/output_lines.h"
+#include "profiler/trace/long_list.h"
+#include "shared/base/opt.h"
+#include "shared/formats/neff/source_text.h"
+
+static const char *arg_neff;
+static const char *arg_session;
+static const char *arg_by = "stall";
+static const char *arg_output;
+static const char *arg_nki_root;
+static const char *arg_framework_root;
+static bool arg_loops;
+static bool arg_json;
+
+static const struct ntk_opt options[] = {
+    { 's', "session-file", "FILE", NTK_OPT_TEXT, &arg_session,
+      "the capture, or a folder with one" },
+    { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff,
+      "the NEFF that was captured, which has the lines (default: the one beside the capture that "
+      "fits)" },
+    { 0, "by", "WHAT", NTK_OPT_TEXT, &arg_by,
+      "what comes first: the longest stall (default), time or the most bytes",
+      .choices = "stall time bytes" },
+    { 0, "loops", NULL, NTK_OPT_FLAG, &arg_loops,
+      "loops instead of lines: span, iterations and the slowest one, how much they overlap" },
+    { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json,
+      "as JSON, with all rows: source_line, with --loops source_loop and source_iteration" },
+    NTK_OPT_SOURCE_ROOTS(&arg_nki_root, &arg_framework_root),
+    { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output, "write there, not to stdout" },
+    NTK_OPT_COMMON,
+    { 0 },
+};
+
+static const struct ntk_opt_program program = {
+    .name = "neuron-profile lines",
+    .usage = "[-s] FILE.ntff [-n FILE.neff] [OPTION]...",
+    .summary = "Shows what each line of the source costs: stall, time and bytes, and which line "
+               "it waited for.",
+    .options = options,
+    .epilogue = "Lines are in NEFFs whose compiler recorded them; loops need NKI_DEBUG_INFO=True\n"
+                "when the kernel is compiled.",
+};
+
+static enum ntk_source_order order_of(const char *name)
+{
+    return strcmp(name, "time") == 0    ? NTK_SOURCE_BY_TIME
+           : strcmp(name, "bytes") == 0 ? NTK_SOURCE_BY_BYTES
+                                        : NTK_SOURCE_BY_STALL;
+}
+
+static int put(const struct ntk_export *export, struct ntk_sink *sink)
+{
+    static const char *const lines[] = { "source_line", NULL };
+    static const char *const loops[] = { "source_loop", "source_iteration", NULL };
+    enum ntk_source_order order = order_of(arg_by);
+    const struct ntk_source_lines *ranked;
+    int ret = ntk_export_source_lines(export, &ranked);
+
+    if (ret == 0) {
+        ret = ntk_source_lines_sort(*export->source_lines, order);
+    }
+    if (ret < 0) {
+        return ret;
+    }
+    if (arg_json) {
+        return ntk_output_tables_json(export, arg_loops ? loops : lines, sink);
+    }
+    return arg_loops ? ntk_output_loops_text(export, order, &sink->buf)
+                     : ntk_output_lines_text(export, order, &sink->buf);
+}
+
+/* The exit code. */
+static int run(const struct ntk_profile *profile, struct ntk_source_text *text)
+{
+    struct ntk_export *export = NULL;
+    struct ntk_sink sink = { 0 };
+    struct ntk_err err = { 0 };
+    int ret = ntk_export_create_lines(profile->trace, &export);
+
+    if (ret < 0) {
+        ntk_long_list_err_set(&err, ret, profile->trace->folder);
+        return ntk_profile_fail(&err);
+    }
+    export->source_text = text;
+    ret = ntk_sink_open(&sink, arg_output ? arg_output : "-", &err);
+    if (ret == 0) {
+        ret = put(export, &sink);
+        if (ret < 0 && sink.failed == 0) {
+            ntk_long_list_err_set(&err, ret, profile->trace->folder);
+        } else {
+            ret = ntk_sink_commit(&sink, &err);
+        }
+    }
+    ntk_sink_abort(&sink);
+    const struct ntk_neff_positions *positions = export->program->positions;
+    for (size_t i = 0; positions && i < positions->warnings.count; i++) {
+        fprintf(stderr, "neuron-profile: %s\n", *(char **)ntk_vec_at(&positions->warnings, i));
+    }
+    if (export->program->names_err.text[0]) {
+        fprintf(stderr, "neuron-profile: %s\n", export->program->names_err.text);
+    }
+    ntk_export_destroy(export);
+    return ret < 0 ? ntk_profile_fail(&err) : 0;
+}
+
+int ntk_cmd_lines(int argc, char **argv)
+{
+    int first = ntk_opt_parse(&program, argc, argv);
+    struct ntk_profile profile = { 0 };
+    struct ntk_source_text *text = NULL;
+
+    if (first < 0) {
+        return ntk_opt_exit_code(first);
+    }
+    if (first < argc && !arg_session) {
+        arg_session = argv[first++];
+    }
+    if (first < argc) {
+        return ntk_opt_usage_error(&program, "unexpected operand '%s'", argv[first]);
+    }
+    if (!arg_session) {
+        return ntk_opt_usage_error(&program, "the capture is missing: -s FILE");
+    }
+    if (strcmp(arg_by, "stall") != 0 && strcmp(arg_by, "time") != 0 &&
+        strcmp(arg_by, "bytes") != 0) {
+        return ntk_opt_usage_error(&program, "--by: unknown order '%s': use stall, time or bytes",
+                                   arg_by);
+    }
+    char *path = ntk_profile_session_path(arg_session);
+    int code = path ? ntk_profile_open(path, arg_neff, &profile) : 1;
+    free(path);
+    if (code) {
+        return code;
+    }
+    code = ntk_profile_source_text(&profile, arg_nki_root, arg_framework_root, &text);
+    code = code ? code : run(&profile, text);
+    ntk_profile_source_text_close(text);
+    return ntk_profile_close(&profile, code);
+}

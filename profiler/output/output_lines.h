@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * output_lines - what lines and loops of the source cost, as text with bars and as JSON.
+ */
+#ifndef NTK_PROFILER_OUTPUT_OUTPUT_LINES_H
+#define NTK_PROFILER_OUTPUT_OUTPUT_LINES_H
+
+#include "profiler/output/export.h"
+#include "profiler/output/sink.h"
+
+/* The first NTK_OUTPUT_ROWS_MAX rows, with the text of lines where export->source_text has it.
+ * 0 or -errno. */
+int ntk_output_lines_text(const struct ntk_export *export, enum ntk_source_order order,
+                          struct ntk_buf *out);
+int ntk_output_loops_text(const struct ntk_export *export, enum ntk_source_order order,
+                          struct ntk_buf *out);
+/* One object with these arrays of the JSON profile; names ends with NULL. 0 or -errno. */
+int ntk_output_tables_json(const struct ntk_export *export, const char *const *names,
+                           struct ntk_sink *sink);
+
+#endif

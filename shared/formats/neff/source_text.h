@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * source_text - the text of source lines whose paths a NEFF recorded on another machine.
+ *
+ * A recorded path is looked for below the given folders: of its last k parts, from all of them down
+ * to one, the first that is a regular file there. Nothing outside of the folders is opened, and no
+ * symbolic link is followed. Without folders it is the path itself, where that is a file of source
+ * code (by its ending): a NEFF must not choose what else is shown.
+ *
+ * Text is UTF-8, clean (str.h), tabs become blanks. A file is read once, when a line of it is first
+ * asked for; files of more than 64 MiB, and what exceeds 256 MiB together, have no text. Files are
+ * expected to be of the version that was compiled: what speaks against it is a warning per file.
+ *
+ * Owner:   ntk_source_text_create() allocates, ntk_source_text_destroy() frees.
+ * Threads: one.
+ */
+#ifndef NTK_SHARED_FORMATS_NEFF_SOURCE_TEXT_H
+#define NTK_SHARED_FORMATS_NEFF_SOURCE_TEXT_H
+
+#include <stdint.h>
+
+#include "shared/base/err.h"
+#include "shared/base/vec.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_SOURCE_TEXT_FILE_BYTES_MAX ((size_t)64 << 20)
+#define NTK_SOURCE_TEXT_BYTES_MAX ((size_t)256 << 20)
+#define NTK_SOURCE_TEXT_FILES_MAX 4096
+#define NTK_SOURCE_TEXT_LINE_BYTES 1024 /* what is longer is cut */
+
+struct ntk_source_text_options {
+    const char *nki_root, *framework_root; /* NULL: none; the first is looked into first */
+    int64_t built_s; /* since 1970, when the NEFF was there; later files are other versions; 0: not
+                        known */
+};
+
+struct ntk_source_text;
+
+/* -errno with a sentence: a folder cannot be opened; -ENOMEM. */
+int ntk_source_text_create(const struct ntk_source_text_options *options,
+                           struct ntk_source_text **out_text, struct ntk_err *err);
+void ntk_source_text_destroy(struct ntk_source_text *text);
+
+/* Without indentation or line end; NULL: there is none. Borrowed until the next call. */
+const char *ntk_source_text_line(struct ntk_source_text *text, const char *path, uint32_t line);
+/* All bytes of the file, whose text may be anything; NULL: there is none. For who shows a file. */
+const char *ntk_source_text_file(struct ntk_source_text *text, const char *path,
+                                 size_t *out_bytes_count);
+/* char *, so far: one per file and reason. */
+const struct ntk_vec *ntk_source_text_warnings(const struct ntk_source_text *text);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The text of source lines.
+ *
+ * Method: folders of sources in a scratch folder, and paths as another machine recorded them.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "shared/base/fs.h"
+#include "shared/formats/neff/source_text.h"
+#include "tests/support/scratch.h"
+#include "tests/support/unit.h"
+
+struct fixture {
+    char *folder;
+    char *nki, *framework;
+    struct ntk_source_text *text;
+};
+
+/* Below the scratch folder. */
+static void put(const struct fixture *f, const char *name, const void *bytes, size_t count)
+{
+    char path[4096];
+
+    snprintf(path, sizeof path, "%s/%s", f->folder, name);
+    char *slash = strrchr(path, '/');
+    *slash = '\0';
+    assert_int_equal(ntk_fs_make_folders(path, 0777, NULL), 0);
+    *slash = '/';
+    assert_int_equal(ntk_fs_write(path, bytes, count, NULL), 0);
+}
+
+static void put_text(const struct fixture *f, const char *name, const char *text)
+{
+    put(f, name, text, strlen(text));
+}
+
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+
+    f->folder = test_scratch_create();
+    f->nki = test_scratch_path(f->folder, "nki");
+    f->framework = test_scratch_path(f->folder, "framework");
+    put_text(f, "nki/k/attn.py", "one\n\ttwo \xff\x1b[2J\r\n\nfour");
+    put_text(f, "nki/attn.py", "shorter\n");
+    put_text(f, "framework/model.py", "model\n");
+    put_text(f, "framework/k/attn.py", "not this\n");
+    put_text(f, "secret.py", "secret\n");
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+
+    ntk_source_text_destroy(f->text);
+    test_scratch_destroy(f->folder);
+    free(f->nki);
+    free(f->framework);
+    free(f);
+    return 0;
+}
+
+static void open_roots(struct fixture *f, int64_t built_s)
+{
+    struct ntk_source_text_options options = { f->nki, f->framework, built_s };
+
+    assert_int_equal(ntk_source_text_create(&options, &f->text, NULL), 0);
+}
+
+static void expect(struct fixture *f, const char *path, uint32_t line, const char *wanted)
+{
+    const char *text = ntk_source_text_line(f->text, path, line);
+
+    if (!wanted) {
+        assert_null(text);
+    } else {
+        assert_non_null(text);
+        assert_string_equal(text, wanted);
+    }
+}
+
+static void the_longest_end_of_a_path_is_the_file(void **state)
+{
+    struct fixture *f = *state;
+
+    open_roots(f, 0);
+    expect(f, "/home/u/k/attn.py", 1, "one");
+    expect(f, "/home/u/k/attn.py", 2, "two \xef\xbf\xbd\xef\xbf\xbd[2J");
+    expect(f, "/home/u/k/attn.py", 3, "");
+    expect(f, "/home/u/k/attn.py", 4, "four");
+    expect(f, "/elsewhere/attn.py", 1, "shorter");
+    expect(f, "model.py", 1, "model");
+    expect(f, "/m/model.py", 1, "model");
+    expect(f, "/m/none.py", 1, NULL);
+    expect(f, "/home/u/k/attn.py", 0, NULL);
+    expect(f, "", 1, NULL);
+    assert_null(ntk_source_text_line(NULL, "/m/model.py", 1));
+    assert_null(ntk_source_text_line(f->text, NULL, 1));
+    assert_int_equal(ntk_source_text_warnings(f->text)->count, 0);
+}
+
+static void a_file_that_is_too_short_is_another_version(void **state)
+{
+    struct fixture *f = *state;
+
+    open_roots(f, 0);
+    expect(f, "/a/model.py", 7, NULL);
+    expect(f, "/a/model.py", 8, NULL);
+    const struct ntk_vec *warnings = ntk_source_text_warnings(f->text);
+    assert_int_equal(warnings->count, 1);
+    assert_string_equal(*(char **)ntk_vec_at(warnings, 0),
+                        "the source file /a/model.py is another version: it has no line 7");
+}
+
+static void a_file_that_is_newer_than_the_neff_is_told(void **state)
+{
+    struct fixture *f = *state;
+
+    open_roots(f, 1);
+    expect(f, "/a/model.py", 1, "model");
+    expect(f, "/a/model.py", 1, "model");
+    const struct ntk_vec *warnings = ntk_source_text_warnings(f->text);
+    assert_int_equal(warnings->count, 1);
+    assert_non_null(strstr(*(char **)ntk_vec_at(warnings, 0), "was changed after the NEFF"));
+}
+
+static void nothing_outside_of_the_folders_is_read(void **state)
+{
+    struct fixture *f = *state;
+    char link[4096];
+    char to[4096];
+
+    snprintf(link, sizeof link, "%s/link.py", f->nki);
+    snprintf(to, sizeof to, "%s/secret.py", f->folder);
+    assert_int_equal(symlink(to, link), 0);
+    snprintf(link, sizeof link, "%s/up", f->nki);
+    assert_int_equal(symlink("..", link), 0);
+    snprintf(link, sizeof link, "%s/pipe.py", f->nki);
+    assert_int_equal(mkfifo(link, 0600), 0);
+    open_roots(f, 0);
+    expect(f, to, 1, NULL);
+    expect(f, "/a/link.py", 1, NULL);
+    expect(f, "/a/../secret.py", 1, NULL);
+    expect(f, "../secret.py", 1, NULL);
+    expect(f, "/up/secret.py", 1, NULL);
+    expect(f, "/a/pipe.py", 1, NULL); /* and does not wait for a writer */
+    expect(f, "/k", 1, NULL);         /* a folder */
+    expect(f, "/", 1, NULL);
+}
+
+static void without_folders_the_path_itself_is_read_if_it_is_source_code(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_source_text_options options = { 0 };
+    char path[4096];
+
+    put_text(f, "passwords", "secret\n");
+    assert_int_equal(ntk_source_text_create(&options, &f->text, NULL), 0);
+    snprintf(path, sizeof path, "%s/secret.py", f->folder);
+    expect(f, path, 1, "secret");
+    snprintf(path, sizeof path, "%s/passwords", f->folder);
+    expect(f, path, 1, NULL);
+    expect(f, "secret.py", 1, NULL);
+}
+
+static void a_file_above_64_mib_is_not_read(void **state)
+{
+    struct fixture *f = *state;
+    char path[4096];
+
+    put_text(f, "nki/large.py", "x\n");
+    snprintf(path, sizeof path, "%s/large.py", f->nki);
+    assert_int_equal(truncate(path, ((off_t)64 << 20) + 1), 0);
+    open_roots(f, 0);
+    expect(f, "/a/large.py", 1, NULL);
+    const struct ntk_vec *warnings = ntk_source_text_warnings(f->text);
+    assert_int_equal(warnings->count, 1);
+    assert_non_null(strstr(*(char **)ntk_vec_at(warnings, 0), "larger than 64 MiB"));
+}
+
+static void lines_far_into_a_file_are_found(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_buf text = { 0 };
+    char wanted[32];
+
+    for (int i = 1; i <= 1000; i++) {
+        ntk_buf_add_format(&text, "line %d\n", i);
+    }
+    put(f, "nki/long.py", text.bytes, text.bytes_count);
+    ntk_buf_fini(&text);
+    open_roots(f, 0);
+    for (uint32_t i = 1000; i > 0; i -= 37) {
+        snprintf(wanted, sizeof wanted, "line %u", i);
+        expect(f, "long.py", i, wanted);
+        i = i < 37 ? 37 : i;
+    }
+    expect(f, "long.py", 1001, NULL);
+}
+
+static void a_folder_that_is_not_there_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_source_text_options options = { .nki_root = "/nowhere" };
+    struct ntk_err err = { 0 };
+
+    assert_int_equal(ntk_source_text_create(&options, &f->text, &err), -ENOENT);
+    assert_string_equal(err.text,
+                        "cannot open folder of sources /nowhere: No such file or directory");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(the_longest_end_of_a_path_is_the_file),
+        TEST(a_file_that_is_too_short_is_another_version),
+        TEST(a_file_that_is_newer_than_the_neff_is_told),
+        TEST(nothing_outside_of_the_folders_is_read),
+        TEST(without_folders_the_path_itself_is_read_if_it_is_source_code),
+        TEST(a_file_above_64_mib_is_not_read),
+        TEST(lines_far_into_a_file_are_found),
+        TEST(a_folder_that_is_not_there_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
