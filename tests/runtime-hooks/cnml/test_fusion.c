@@ -318,7 +318,7 @@ static void fused_is_as_one_by_one(void **state)
 }
 
 /* A tensor that leaves the fusion and is used inside too; IO in the order of the client. */
-static void what_lies_between_may_leave_too(void **state)
+static void tensors_between_operators_may_be_outputs_too(void **state)
 {
     struct graph apart = { 0 };
     struct graph fused = { 0 };
@@ -392,7 +392,7 @@ static void every_forward_brings_its_instructions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CLIENTS_TEST(what_lies_between_may_leave_too),
+        CLIENTS_TEST(tensors_between_operators_may_be_outputs_too),
         CLIENTS_TEST(every_forward_brings_its_instructions),
         CLIENTS_TEST(fused_is_as_one_by_one),
     };

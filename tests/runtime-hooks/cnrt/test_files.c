@@ -158,7 +158,7 @@ static void tasks_of_many_queues_share_the_clusters(void **state)
     ntk_cnrt_program_drop(adder.program);
 }
 
-static void what_is_no_program_is_refused(void **state)
+static void files_that_are_not_programs_are_refused(void **state)
 {
     const struct ntk_cnrt_program_options options = { .file = "no program", .file_bytes = 10 };
     struct ntk_cnrt_program *program = NULL;
@@ -196,7 +196,7 @@ int main(void)
         CARDS(memory_that_is_freed_stays_until_its_tasks_have_ended),
         CARDS(another_device_runs_it_on_its_own_memory),
         CARDS(tasks_of_many_queues_share_the_clusters),
-        CARDS(what_is_no_program_is_refused),
+        CARDS(files_that_are_not_programs_are_refused),
         CARDS(a_fault_of_a_core_comes_with_the_synchronisation),
     };
 

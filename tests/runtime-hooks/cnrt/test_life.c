@@ -13,7 +13,7 @@
 #include "tests/runtime-hooks/cnrt/offline.h"
 #include "tests/support/unit.h"
 
-static void nothing_works_before_it_is_opened(void **state)
+static void calls_before_the_library_is_opened_fail(void **state)
 {
     void *pointer = NULL;
     unsigned int count = 9;
@@ -41,7 +41,7 @@ static void nothing_works_before_it_is_opened(void **state)
     assert_int_equal(cnrtInit(2), CNRT_RET_ERR_INVALID);
 }
 
-static void it_opens_and_closes_any_number_of_times(void **state)
+static void the_library_opens_and_closes_any_number_of_times(void **state)
 {
     for (int i = 0; i < 3; i++) {
         unsigned int count = 0;
@@ -197,7 +197,7 @@ static void *uses_what_goes(void *ctx)
     return NULL;
 }
 
-static void who_uses_what_another_destroys_gets_a_code(void **state)
+static void objects_that_another_thread_destroys_give_a_code(void **state)
 {
     cnrtQueue_t queues[16] = { NULL };
     pthread_t ids[2];
@@ -386,13 +386,13 @@ int main(void)
 {
 #define CARDS(test) cmocka_unit_test_setup_teardown(test, cards_setup, cards_teardown)
     const struct CMUnitTest tests[] = {
-        CARDS(nothing_works_before_it_is_opened),
-        CARDS(it_opens_and_closes_any_number_of_times),
+        CARDS(calls_before_the_library_is_opened_fail),
+        CARDS(the_library_opens_and_closes_any_number_of_times),
         CARDS(devices_are_what_the_program_may_see),
         CARDS(a_machine_without_a_name_is_one_of_cards),
         CARDS(a_fake_device_is_good_for_nothing_that_needs_one),
         CARDS(threads_have_devices_and_errors_of_their_own),
-        CARDS(who_uses_what_another_destroys_gets_a_code),
+        CARDS(objects_that_another_thread_destroys_give_a_code),
         CARDS(handles_that_never_were_are_refused),
         CARDS(a_function_of_this_generation_runs),
         CARDS(the_child_of_a_fork_begins_anew),

@@ -84,7 +84,7 @@ static void a_copy_that_cannot_be_has_its_code(void **state)
     assert_int_equal(cnrtSyncQueue(queue), CNRT_RET_SUCCESS);
 }
 
-static void what_is_freed_is_no_memory_any_more(void **state)
+static void memory_that_is_freed_is_memory_no_more(void **state)
 {
     char *device = device_make(BYTES);
     void *array[3] = { device_make(1), device_make(2), NULL };
@@ -215,7 +215,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CARDS(bytes_come_back_as_they_went),
         CARDS(a_copy_that_cannot_be_has_its_code),
-        CARDS(what_is_freed_is_no_memory_any_more),
+        CARDS(memory_that_is_freed_is_memory_no_more),
         CARDS(a_full_device_says_so_and_another_has_room),
         CARDS(many_allocations_are_told_apart),
         CARDS(copies_of_a_queue_keep_its_order),

@@ -192,7 +192,7 @@ static void a_device_has_so_many_queues_and_another_one_its_own(void **state)
     }
 }
 
-static void to_synchronise_a_device_waits_for_its_queues_and_no_others(void **state)
+static void synchronising_a_device_waits_for_its_queues_and_no_others(void **state)
 {
     cnrtQueue_t here = queue_make();
     struct ntk_cnrt_program *program = cards_program("op");
@@ -260,7 +260,7 @@ static void tasks_of_queues_run_side_by_side_as_long_as_there_are_clusters(void 
     ntk_cnrt_program_drop(program);
 }
 
-static void what_is_queued_runs_before_the_library_closes(void **state)
+static void queues_run_what_they_have_before_the_library_closes(void **state)
 {
     cnrtQueue_t queue = queue_make();
     struct ntk_cnrt_program *program = cards_program("op");
@@ -376,10 +376,10 @@ int main(void)
         CARDS(a_queue_waits_for_a_notifier_of_another),
         CARDS(the_error_of_a_task_comes_with_the_next_synchronisation_and_once),
         CARDS(a_device_has_so_many_queues_and_another_one_its_own),
-        CARDS(to_synchronise_a_device_waits_for_its_queues_and_no_others),
+        CARDS(synchronising_a_device_waits_for_its_queues_and_no_others),
         CARDS(a_task_gets_cores_of_the_clusters_it_may_have),
         CARDS(tasks_of_queues_run_side_by_side_as_long_as_there_are_clusters),
-        CARDS(what_is_queued_runs_before_the_library_closes),
+        CARDS(queues_run_what_they_have_before_the_library_closes),
         CARDS(records_name_the_queue_by_a_number_that_is_taken_again),
     };
 

@@ -99,7 +99,7 @@ static void how_long_one_execution_took_is_told(void **state)
     core_adder_fini(&adder);
 }
 
-static void what_a_model_holds_goes_with_it(void **state)
+static void memory_of_a_model_goes_with_it(void **state)
 {
     struct ntk_core_device_memory before, with, after;
     struct ntk_core_model_memory model;
@@ -170,7 +170,7 @@ int main(void)
         OPEN(executions_add_up_on_the_core_that_had_them),
         OPEN(cycles_of_an_engine_are_parts_of_device_time),
         OPEN(how_long_one_execution_took_is_told),
-        OPEN(what_a_model_holds_goes_with_it),
+        OPEN(memory_of_a_model_goes_with_it),
         SHUT(errors_of_the_hardware_are_those_of_the_device),
         SHUT(numbers_do_not_need_hooks),
     };

@@ -40,7 +40,7 @@ static void pattern(const char *text, char *out, size_t executions)
     ntk_core_faults_destroy(faults);
 }
 
-static void at_strikes_once_and_every_strikes_again(void **state)
+static void faults_with_at_strike_once_and_with_every_again(void **state)
 {
     char text[16];
 
@@ -255,7 +255,7 @@ static void too_many_faults_and_too_long_texts_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(at_strikes_once_and_every_strikes_again),
+        cmocka_unit_test(faults_with_at_strike_once_and_with_every_again),
         cmocka_unit_test(the_same_seed_draws_the_same_and_about_as_often_as_asked),
         cmocka_unit_test(cores_are_counted_together_apart_or_alone),
         cmocka_unit_test(faults_of_one_text_strike_in_its_order),

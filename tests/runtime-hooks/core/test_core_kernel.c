@@ -109,7 +109,7 @@ static void every_core_of_a_run_counts(void **state)
     ntk_core_kernel_drop(kernel);
 }
 
-static void what_a_job_says_is_the_outcome(void **state)
+static void the_outcome_is_what_the_job_reports(void **state)
 {
     struct core_fixture *f = *state;
     struct ntk_core_kernel *kernel = kernel_make(f);
@@ -263,7 +263,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CORE(a_run_lasts_as_long_as_its_work),
         CORE(every_core_of_a_run_counts),
-        CORE(what_a_job_says_is_the_outcome),
+        CORE(the_outcome_is_what_the_job_reports),
         CORE(a_run_that_cannot_be_is_refused),
         CORE(runs_take_cores_that_are_free),
         cmocka_unit_test(a_handle_is_taken_when_it_is_shown_and_not_before),

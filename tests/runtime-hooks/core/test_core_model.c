@@ -290,7 +290,7 @@ static void a_machine_opens_once_and_anew_after_it_was_closed(void **state)
     }
 }
 
-static void what_listens_to_a_machine_ends_with_it(void **state)
+static void listeners_end_with_their_machine(void **state)
 {
     const struct ntk_core_options options = { .lnc = 1 };
     const struct ntk_core_trace_options trace = { .core_count = 2,
@@ -326,7 +326,7 @@ int main(void)
         OPEN(a_core_that_is_not_there_is_refused),
         OPEN(copies_of_a_model_take_turns),
         OPEN(a_machine_opens_once_and_anew_after_it_was_closed),
-        OPEN(what_listens_to_a_machine_ends_with_it),
+        OPEN(listeners_end_with_their_machine),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

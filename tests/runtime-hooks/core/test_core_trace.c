@@ -176,7 +176,7 @@ static void *records(void *ctx)
 }
 
 /* Two threads on one lock, one beside them; another sink comes and goes meanwhile. */
-static void nothing_is_lost_while_another_sink_comes_and_goes(void **state)
+static void a_sink_loses_nothing_while_another_comes_and_goes(void **state)
 {
     uint32_t cores[] = { 0, 16, 1 };
     pthread_t threads[3];
@@ -215,7 +215,7 @@ int main(void)
         TEST(ends_go_to_sinks_that_saw_the_begin),
         TEST(a_name_is_its_text_not_its_place),
         TEST(a_full_ring_has_the_newest_in_order),
-        TEST(nothing_is_lost_while_another_sink_comes_and_goes),
+        TEST(a_sink_loses_nothing_while_another_comes_and_goes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

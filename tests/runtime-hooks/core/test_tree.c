@@ -313,7 +313,7 @@ static void a_reset_counts_on_every_core_of_a_device_that_nobody_uses(void **sta
     assert_int_equal(observed_finish(&other, 0), 0);
 }
 
-static void what_is_written_while_no_process_runs_is_taken_by_the_next(void **state)
+static void files_written_while_no_process_runs_are_taken_by_the_next(void **state)
 {
     struct ntk_core *core = NULL;
 
@@ -423,7 +423,7 @@ int main(void)
         TEST(the_next_process_takes_over_when_the_publisher_is_killed),
         TEST(a_write_clears_one_counter_and_nothing_else),
         TEST(a_reset_counts_on_every_core_of_a_device_that_nobody_uses),
-        TEST(what_is_written_while_no_process_runs_is_taken_by_the_next),
+        TEST(files_written_while_no_process_runs_are_taken_by_the_next),
         TEST(a_tree_that_was_removed_comes_back),
         TEST(counters_that_come_later_change_the_time_of_the_folder),
         TEST(removal_is_refused_while_the_machine_is_used),

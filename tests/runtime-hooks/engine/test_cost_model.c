@@ -88,7 +88,7 @@ static void dma_is_slower_by_its_contiguous_run(void **state)
     assert_true(ntk_cost_dma_ps(v2, UINT64_C(1) << 40, 4096) > 0);
 }
 
-static void what_is_slower_never_wraps(void **state)
+static void slower_costs_never_wrap(void **state)
 {
     (void)state;
     assert_int_equal(ntk_cost_slower(1000, 0), 1000); /* 0 is 1 */
@@ -106,7 +106,7 @@ int main(void)
         cmocka_unit_test(a_local_gather_is_dearer_for_short_rows),
         cmocka_unit_test(cycles_become_time_by_the_clock_of_the_engine),
         cmocka_unit_test(dma_is_slower_by_its_contiguous_run),
-        cmocka_unit_test(what_is_slower_never_wraps),
+        cmocka_unit_test(slower_costs_never_wrap),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -389,7 +389,7 @@ static void a_loop_that_looks_for_what_never_comes_is_ended_at_the_limit(void **
 }
 
 /* By hand: a branch of 64 cycles at 1.4 GHz, an hour. */
-static void what_an_endless_loop_would_have_done_is_counted(void **state)
+static void endless_loops_count_what_they_would_have_done(void **state)
 {
     struct engine_fixture *f = *state;
     uint64_t expected = 3600000000000000ULL / CYCLES_64_PS;
@@ -480,7 +480,7 @@ static void functions_return_to_where_they_were_called(void **state)
     assert_int_equal(output(f)[1], 200);
 }
 
-static void what_stands_behind_the_end_of_main_is_not_run(void **state)
+static void instructions_after_the_end_of_main_are_not_run(void **state)
 {
     struct engine_fixture *f = *state;
 
@@ -635,12 +635,12 @@ int main(void)
         TEST(jumps_that_lead_nowhere_are_refused),
         TEST(a_loop_that_changes_nothing_is_ended_at_the_limit),
         TEST(a_loop_that_looks_for_what_never_comes_is_ended_at_the_limit),
-        TEST(what_an_endless_loop_would_have_done_is_counted),
+        TEST(endless_loops_count_what_they_would_have_done),
         TEST(two_engines_that_play_ball_for_ever_are_seen_through),
         TEST(a_loop_that_waits_for_something_ends_when_it_comes),
         TEST(a_loop_that_counts_for_ever_is_ended_by_the_limit),
         TEST(functions_return_to_where_they_were_called),
-        TEST(what_stands_behind_the_end_of_main_is_not_run),
+        TEST(instructions_after_the_end_of_main_are_not_run),
         TEST(calls_go_as_deep_as_the_core_remembers),
         TEST(groups_belong_to_the_function_that_starts_with_them),
         TEST(spoilt_jumps_end_or_are_refused),

@@ -173,7 +173,7 @@ static void barriers_of_other_numbers_do_not_meet(void **state)
     }
 }
 
-static void who_waits_for_a_core_that_is_done_waits_in_vain(void **state)
+static void waits_for_a_core_that_is_done_are_in_vain(void **state)
 {
     struct pair *p = *state;
 
@@ -611,7 +611,7 @@ int main(void)
         TEST(a_barrier_opens_when_both_have_come),
         TEST(barriers_keep_loops_in_step),
         TEST(barriers_of_other_numbers_do_not_meet),
-        TEST(who_waits_for_a_core_that_is_done_waits_in_vain),
+        TEST(waits_for_a_core_that_is_done_are_in_vain),
         TEST(a_barrier_of_a_core_that_is_alone_is_open),
         TEST(a_group_signals_the_other_core_when_it_is_complete),
         TEST(a_program_for_a_pair_is_not_run_alone),

@@ -138,7 +138,7 @@ static void an_engine_without_instructions_has_pinned_groups_too(void **state)
     assert_int_equal(f->result.dma_bytes, 0);
 }
 
-static void what_cannot_be_pinned_is_refused(void **state)
+static void queues_that_cannot_be_pinned_are_refused(void **state)
 {
     static const char *const sentences[] = {
         "group 0 of pinned queue set qPinned0: it signals, and no program runs yet",
@@ -214,7 +214,8 @@ int main(void)
                                         setup_v1, teardown),
         cmocka_unit_test_setup_teardown(an_engine_without_instructions_has_pinned_groups_too,
                                         setup_v1, teardown),
-        cmocka_unit_test_setup_teardown(what_cannot_be_pinned_is_refused, setup_v1, teardown),
+        cmocka_unit_test_setup_teardown(queues_that_cannot_be_pinned_are_refused, setup_v1,
+                                        teardown),
         cmocka_unit_test_setup_teardown(a_group_that_starts_a_section_goes_to_the_first_queue,
                                         setup_v2, teardown),
     };

@@ -157,7 +157,7 @@ static void rounding_is_to_nearest_even_at_every_boundary(void **state)
     }
 }
 
-static void what_is_too_large_saturates_or_becomes_infinite(void **state)
+static void values_that_are_too_large_saturate_or_become_infinite(void **state)
 {
     const float large[] = {
         448.1F, 500.0F, 6e4F, 65519.9F, 65520.0F, 1e5F, 1e30F, 3.4e38F, INFINITY
@@ -383,7 +383,7 @@ int main(void)
         cmocka_unit_test(every_value_widens_exactly),
         cmocka_unit_test(every_value_survives_the_way_there_and_back),
         cmocka_unit_test(rounding_is_to_nearest_even_at_every_boundary),
-        cmocka_unit_test(what_is_too_large_saturates_or_becomes_infinite),
+        cmocka_unit_test(values_that_are_too_large_saturate_or_become_infinite),
         cmocka_unit_test(floats_become_integers_by_nearest_even_and_saturate),
         cmocka_unit_test(integers_become_integers_by_value_and_saturate),
         cmocka_unit_test(wide_integers_become_the_nearest_float),

@@ -84,7 +84,7 @@ static void the_mean_of_many_is_the_value(void **state)
 }
 
 /* All bit patterns of the narrow type: none moves, whatever the noise. */
-static void what_a_type_holds_stays(void **state)
+static void values_that_a_type_holds_stay(void **state)
 {
     static uint16_t codes[65536];
     static float from[65536], to[65536];
@@ -128,7 +128,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_mean_of_many_is_the_value),
-        cmocka_unit_test(what_a_type_holds_stays),
+        cmocka_unit_test(values_that_a_type_holds_stay),
         cmocka_unit_test(other_types_and_what_is_no_number_stay),
     };
 

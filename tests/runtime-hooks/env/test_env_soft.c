@@ -22,7 +22,7 @@ static int setup(void **state)
     return 0;
 }
 
-static void nothing_set_and_nothing_in_it_are_the_same(void **state)
+static void variables_that_are_unset_and_empty_are_the_same(void **state)
 {
     for (int is_empty = 0; is_empty < 2; is_empty++) {
         struct ntk_core_options options = { .lnc = 2 };
@@ -48,7 +48,7 @@ static void nothing_set_and_nothing_in_it_are_the_same(void **state)
     }
 }
 
-static void what_is_set_arrives_with_its_name(void **state)
+static void variables_that_are_set_arrive_with_their_names(void **state)
 {
     struct ntk_core_options options = { .lnc = 1 };
     struct ntk_core_load_options load = { .nc = 0 };
@@ -114,8 +114,8 @@ static void a_value_that_cannot_be_is_refused_by_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(nothing_set_and_nothing_in_it_are_the_same, setup),
-        cmocka_unit_test_setup(what_is_set_arrives_with_its_name, setup),
+        cmocka_unit_test_setup(variables_that_are_unset_and_empty_are_the_same, setup),
+        cmocka_unit_test_setup(variables_that_are_set_arrive_with_their_names, setup),
         cmocka_unit_test_setup(code_for_the_host_is_its_users_own_all_or_none, setup),
         cmocka_unit_test_setup(a_value_that_cannot_be_is_refused_by_name, setup),
     };

@@ -304,7 +304,7 @@ static void threads_that_call_first_find_one_runtime(void **state)
     end(&f);
 }
 
-static void what_we_say_never_ends_the_process(void **state)
+static void messages_never_end_the_process(void **state)
 {
     int (*const children[])(struct observed *, void *) = { child_has_no_file_size,
                                                            child_has_no_runtime };
@@ -326,7 +326,7 @@ int main(void)
         cmocka_unit_test(memory_that_a_slice_holds_is_counted_until_the_slice_goes),
         cmocka_unit_test(names_that_the_runtime_lacks_are_not_there),
         cmocka_unit_test(threads_that_call_first_find_one_runtime),
-        cmocka_unit_test(what_we_say_never_ends_the_process),
+        cmocka_unit_test(messages_never_end_the_process),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

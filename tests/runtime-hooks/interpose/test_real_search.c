@@ -171,7 +171,7 @@ static void an_empty_folder_of_the_list_is_the_working_one(void **state)
     free(before);
 }
 
-static void what_is_no_runtime_is_passed_over(void **state)
+static void files_that_are_not_runtimes_are_skipped(void **state)
 {
     struct stat status;
     char *text = join(getenv("NTK_SOURCE_DIR"), "README.md");
@@ -221,7 +221,7 @@ static void the_hooks_are_never_found_themselves(void **state)
     assert_string_equal(found(hooks, list("@hooks:@hooks_copy")), of_machine());
 }
 
-static void nothing_is_found_where_there_is_nothing(void **state)
+static void the_search_finds_nothing_where_there_is_nothing(void **state)
 {
     (void)state;
     assert_string_equal(found("/no/such/file", list("@nowhere")), of_machine());
@@ -229,7 +229,7 @@ static void nothing_is_found_where_there_is_nothing(void **state)
 }
 
 /* The last, since it stays. */
-static void what_is_loaded_already_comes_before_all_but_the_named_one(void **state)
+static void a_loaded_runtime_comes_before_all_but_the_named_one(void **state)
 {
     char *loaded = join(getenv("NTK_LIB_DIR"), "vendor-node2/" SONAME);
     const char *named = link_to(vendor, "named");
@@ -252,10 +252,10 @@ int main(void)
         cmocka_unit_test(folders_are_asked_in_their_order),
         cmocka_unit_test(folders_may_be_told_from_the_program),
         cmocka_unit_test(an_empty_folder_of_the_list_is_the_working_one),
-        cmocka_unit_test(what_is_no_runtime_is_passed_over),
+        cmocka_unit_test(files_that_are_not_runtimes_are_skipped),
         cmocka_unit_test(the_hooks_are_never_found_themselves),
-        cmocka_unit_test(nothing_is_found_where_there_is_nothing),
-        cmocka_unit_test(what_is_loaded_already_comes_before_all_but_the_named_one),
+        cmocka_unit_test(the_search_finds_nothing_where_there_is_nothing),
+        cmocka_unit_test(a_loaded_runtime_comes_before_all_but_the_named_one),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -295,7 +295,7 @@ static void a_close_drains_and_callbacks_may_call_the_library(void **state)
     seen_fini(&seen);
 }
 
-static void without_the_variable_there_is_no_implicit_queue(void **state)
+static void the_implicit_queue_is_absent_without_the_variable(void **state)
 {
     struct seen seen;
 
@@ -607,7 +607,7 @@ int main(void)
         TEST(reports_count_what_the_queues_refused),
         TEST(errors_of_implicit_executions_come_by_callback),
         TEST(a_close_drains_and_callbacks_may_call_the_library),
-        TEST(without_the_variable_there_is_no_implicit_queue),
+        TEST(the_implicit_queue_is_absent_without_the_variable),
         TEST(the_2_x_form_transfers_executes_and_tracks_errors),
         TEST(the_3_0_form_writes_statuses_and_signals_eventfds),
         TEST(the_names_have_two_versions_and_the_newer_is_the_default),

@@ -253,7 +253,7 @@ static void queues_of_the_3_0_form_do_not_wait_for_each_other(void **state)
     close(fd);
 }
 
-static void what_cannot_be_is_refused_and_a_refused_context_stays(void **state)
+static void invalid_contexts_are_refused_and_refused_ones_stay(void **state)
 {
     nrt_cc_comm_t alone = world_of(0, 1);
     nrt_cc_context_t *context = NULL;
@@ -464,7 +464,7 @@ int main(void)
         TEST(ranks_of_one_process_do_every_operation),
         TEST(a_group_works_in_its_own_order_on_lists_of_tensors),
         TEST(queues_of_the_3_0_form_do_not_wait_for_each_other),
-        TEST(what_cannot_be_is_refused_and_a_refused_context_stays),
+        TEST(invalid_contexts_are_refused_and_refused_ones_stay),
         TEST(a_full_queue_refuses_and_keeps_the_context),
         TEST(a_rank_that_never_comes_is_an_error_of_the_request),
         TEST(ranks_of_two_processes_meet),

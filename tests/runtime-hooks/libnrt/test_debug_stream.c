@@ -50,7 +50,7 @@ static void public_calls_answer_by_the_table(void **state)
     assert_null(payload);
 }
 
-static void what_a_model_prints_reaches_the_client_of_its_core(void **state)
+static void prints_of_a_model_reach_the_client_of_its_core(void **state)
 {
     struct test_model_options options = { .prints = 1 };
     ndebug_stream_payload_debug_tensor_read_t *payload = NULL;
@@ -100,7 +100,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(public_calls_answer_by_the_table, runtime_setup,
                                         runtime_teardown),
-        cmocka_unit_test_setup_teardown(what_a_model_prints_reaches_the_client_of_its_core,
+        cmocka_unit_test_setup_teardown(prints_of_a_model_reach_the_client_of_its_core,
                                         runtime_setup, runtime_teardown),
     };
 

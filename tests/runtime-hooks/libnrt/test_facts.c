@@ -126,7 +126,7 @@ static void devices_keep_their_numbers(void **state)
 }
 
 /* Method: the text keeps what was in it, as callers of the older form pass garbage for it. */
-static void there_is_no_network_plugin(void **state)
+static void the_network_plugin_is_absent(void **state)
 {
     char text[8] = "before";
     int err = 0;
@@ -183,7 +183,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_setup, runtime_teardown)
         TEST(element_types_have_the_numbers_that_are_asked_for),
         TEST(devices_keep_their_numbers),
-        TEST(there_is_no_network_plugin),
+        TEST(the_network_plugin_is_absent),
         TEST(microcode_is_taken_before_and_after_the_start),
         TEST(options_of_a_fetch_go_back_to_all_cores),
 #undef TEST

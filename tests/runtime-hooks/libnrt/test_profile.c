@@ -438,7 +438,7 @@ static void an_inspection_by_session_has_one_capture_per_core(void **state)
     assert_int_equal(saved.duration_ps, 3 * once.duration_ps);
 }
 
-static void on_failure_alone_a_good_job_leaves_nothing(void **state)
+static void captures_on_failure_leave_nothing_of_a_good_job(void **state)
 {
     struct runtime *runtime = *state;
     struct loaded loaded;
@@ -656,7 +656,7 @@ int main(void)
         TEST(buffers_of_a_recording_count_as_device_memory),
         TEST(recording_begins_and_ends_while_others_execute),
         TEST(an_inspection_by_session_has_one_capture_per_core),
-        TEST(on_failure_alone_a_good_job_leaves_nothing),
+        TEST(captures_on_failure_leave_nothing_of_a_good_job),
         TEST(a_failed_execution_leaves_its_capture_at_once),
         TEST(the_configuration_says_the_same_as_the_environment),
 #undef TEST

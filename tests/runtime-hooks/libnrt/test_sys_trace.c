@@ -320,7 +320,7 @@ static void only_what_was_asked_for_is_recorded(void **state)
     loaded_fini(&there);
 }
 
-static void what_is_fetched_is_gone(void **state)
+static void events_that_are_fetched_are_gone(void **state)
 {
     struct loaded loaded;
 
@@ -635,7 +635,7 @@ int main(void)
         TEST(two_physical_cores_have_a_span_each),
         TEST(loads_tensors_and_memory_are_told),
         TEST(only_what_was_asked_for_is_recorded),
-        TEST(what_is_fetched_is_gone),
+        TEST(events_that_are_fetched_are_gone),
         TEST(a_full_ring_keeps_the_newest),
         TEST(the_steps_of_an_execution_enclose_the_run),
         TEST(queued_executions_tell_their_submission),

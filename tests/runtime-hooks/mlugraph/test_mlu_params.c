@@ -67,7 +67,7 @@ static void archives_and_raw_files_are_read_alike(void **state)
     }
 }
 
-static void what_is_written_is_read_again(void **state)
+static void params_that_are_written_are_read_again(void **state)
 {
     char *folder = test_scratch_create();
     char path[512];
@@ -96,7 +96,7 @@ static void what_is_written_is_read_again(void **state)
     test_scratch_destroy(folder);
 }
 
-static void what_is_wrong_is_said(void **state)
+static void params_that_are_invalid_are_refused_with_a_sentence(void **state)
 {
     static const struct {
         const char *name;
@@ -287,8 +287,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(archives_and_raw_files_are_read_alike),
-        cmocka_unit_test(what_is_written_is_read_again),
-        cmocka_unit_test(what_is_wrong_is_said),
+        cmocka_unit_test(params_that_are_written_are_read_again),
+        cmocka_unit_test(params_that_are_invalid_are_refused_with_a_sentence),
         cmocka_unit_test(fields_that_lie_are_refused),
         cmocka_unit_test(damage_is_survived),
         cmocka_unit_test(numbers_are_rounded_as_their_types_say),

@@ -31,7 +31,7 @@ static void every_key_counts(void **state)
     assert_string_equal(config.unknown, "");
 }
 
-static void what_is_not_there_is_not_given(void **state)
+static void settings_that_are_missing_are_not_given(void **state)
 {
     struct rtd_config config;
     struct ntk_err err = { 0 };
@@ -63,7 +63,7 @@ static void unknown_keys_are_told(void **state)
     assert_false(config.timeout_s.is_given);
 }
 
-static void what_is_wrong_is_refused_with_its_place(void **state)
+static void settings_that_are_invalid_are_refused_with_their_place(void **state)
 {
     static const struct {
         const char *text, *sentence;
@@ -210,10 +210,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_key_counts),
-        cmocka_unit_test(what_is_not_there_is_not_given),
+        cmocka_unit_test(settings_that_are_missing_are_not_given),
         cmocka_unit_test(the_inner_place_counts_more),
         cmocka_unit_test(unknown_keys_are_told),
-        cmocka_unit_test(what_is_wrong_is_refused_with_its_place),
+        cmocka_unit_test(settings_that_are_invalid_are_refused_with_their_place),
         cmocka_unit_test(an_instance_has_an_address_and_devices),
         cmocka_unit_test(an_instance_that_is_wrong_is_refused),
         cmocka_unit_test(long_lists_and_texts_stay_within_bounds),

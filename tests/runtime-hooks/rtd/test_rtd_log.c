@@ -143,7 +143,7 @@ static void levels_are_the_daemons_own(void **state)
 }
 
 /* As where there is no service, and where one stands still with its queue full. */
-static void what_the_service_does_not_take_is_on_the_console(void **state)
+static void lines_that_the_service_refuses_are_on_the_console(void **state)
 {
     char *folder = test_scratch_create();
     char *path = test_scratch_path(folder, "log");
@@ -181,7 +181,7 @@ int main(void)
         cmocka_unit_test(a_line_is_what_the_service_expects),
         cmocka_unit_test(the_service_hears_and_the_console_on_request),
         cmocka_unit_test(levels_are_the_daemons_own),
-        cmocka_unit_test(what_the_service_does_not_take_is_on_the_console),
+        cmocka_unit_test(lines_that_the_service_refuses_are_on_the_console),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
