@@ -4,12 +4,11 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "shared/base/clock.h"
 #include "tests/runtime-hooks/core/queue_fixture.h"
+#include "tests/support/asleep.h"
 #include "tests/support/unit.h"
 
 static void notifiers_tell_how_long_the_work_between_them_took(void **state)
@@ -116,24 +115,6 @@ static void *notifier_wait_thread(void *ctx)
     return NULL;
 }
 
-/* Returns when the thread sleeps, as the kernel tells. */
-static void sleeping_wait(const _Atomic int *tid)
-{
-    char path[64];
-    char state = 0;
-
-    while (state != 'S') {
-        (void)snprintf(path, sizeof path, "/proc/self/task/%d/stat", atomic_load(tid));
-        FILE *file = atomic_load(tid) ? fopen(path, "re") : NULL;
-
-        if (file) {
-            assert_int_equal(fscanf(file, "%*d (%*[^)]) %c", &state), 1);
-            (void)fclose(file);
-        }
-        sched_yield();
-    }
-}
-
 static void waits_for_a_notifier_go_on_when_it_is_destroyed(void **state)
 {
     struct queue_fixture *f = *state;
@@ -143,7 +124,7 @@ static void waits_for_a_notifier_go_on_when_it_is_destroyed(void **state)
     assert_int_equal(item_submit_new(f->first, &f->start, NULL), 0);
     assert_int_equal(ntk_core_notifier_place(wait.notifier, f->first), 0);
     assert_int_equal(pthread_create(&thread, NULL, notifier_wait_thread, &wait), 0);
-    sleeping_wait(&wait.tid);
+    test_wait_asleep(&wait.tid);
     ntk_core_notifier_destroy(wait.notifier);
     sem_post(&f->start);
     pthread_join(thread, NULL);

@@ -4,19 +4,20 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <time.h>
+#include <unistd.h>
 
+#include "tests/support/asleep.h"
 #include "tests/support/unit.h"
 
 static struct hooks_core_lock lock;
-static atomic_int is_waiting;
+static atomic_int waiting_tid;
 static atomic_int was_taken;
 
 static void *wait_while_cancelled(void *ctx)
 {
     (void)ctx;
     pthread_cancel(pthread_self());
-    atomic_store(&is_waiting, 1);
+    atomic_store(&waiting_tid, (int)gettid());
     if (hooks_core_lock_take(&lock)) {
         atomic_store(&was_taken, 1);
         hooks_core_lock_drop(&lock);
@@ -27,16 +28,13 @@ static void *wait_while_cancelled(void *ctx)
 
 static void a_thread_that_waits_is_cancelled_after_it_has_counted(void **state)
 {
-    const struct timespec pause = { .tv_nsec = 20000000 };
     pthread_t thread;
     void *result = NULL;
 
     (void)state;
     assert_true(hooks_core_lock_take(&lock));
     assert_int_equal(pthread_create(&thread, NULL, wait_while_cancelled, NULL), 0);
-    while (!atomic_load(&is_waiting)) {
-    }
-    (void)nanosleep(&pause, NULL); /* so that it sleeps and does not spin */
+    test_wait_asleep(&waiting_tid);
     hooks_core_lock_drop(&lock);
     assert_int_equal(pthread_join(thread, &result), 0);
     assert_ptr_equal(result, PTHREAD_CANCELED);
