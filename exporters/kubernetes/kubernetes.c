@@ -13,6 +13,7 @@
 
 #include "exporters/kubernetes/device_taint.h"
 #include "exporters/kubernetes/kube_api.h"
+#include "exporters/kubernetes/kube_pace.h"
 #include "exporters/kubernetes/node_condition.h"
 #include "exporters/transport/output_counts.h"
 #include "shared/base/clock.h"
@@ -54,16 +55,6 @@ static const struct ntk_opt option_rows[] = {
     { 0 },
 };
 
-/* One thing that is told, and when next. */
-struct told {
-    uint64_t said_ns;  /* monotonic; 0: never */
-    uint64_t retry_ns; /* after a failure not before; 0: it went well */
-    uint64_t pause_ns; /* of the last failure */
-    bool is_warned;    /* of this spell of failures */
-    bool is_wanted;    /* something changed since */
-    bool is_told;      /* right now */
-};
-
 struct kubernetes {
     struct ntk_kube_api *api;
     char node[NTK_KUBE_NAME_BYTES];
@@ -78,8 +69,8 @@ struct kubernetes {
 
     pthread_mutex_t lock; /* of what follows */
     pthread_cond_t changed;
-    struct told condition;
-    struct told taints;
+    struct ntk_kube_pace condition;
+    struct ntk_kube_pace taints;
     uint64_t began_ns;
     bool has_wanted;
     struct ntk_node_condition wanted;
@@ -314,62 +305,32 @@ static int tell_taints(struct kubernetes *state, const struct ntk_device_verdict
 /* -- when -------------------------------------------------------------------------------------- */
 
 /* The lock is held. */
-static uint64_t due_ns(const struct kubernetes *state, const struct told *told)
+static uint64_t due_ns(const struct kubernetes *state, const struct ntk_kube_pace *pace)
 {
-    uint64_t gap_ns =
-        arg_heartbeat_ns < NTK_KUBERNETES_GAP_NS ? arg_heartbeat_ns : NTK_KUBERNETES_GAP_NS;
+    /* An agent that has just begun knows nothing yet of what the one before it has told. */
+    bool is_early = strcmp(state->wanted.status, "Unknown") == 0 && !state->in_haste;
 
-    if (told->retry_ns) {
-        return told->retry_ns;
-    }
-    if (!told->said_ns) {
-        /* An agent that has just begun knows nothing yet of what the one before it has told. */
-        bool is_early = strcmp(state->wanted.status, "Unknown") == 0 && !state->in_haste;
-        return is_early ? state->began_ns + gap_ns : 0;
-    }
-    if (told->is_wanted) {
-        return state->in_haste ? 0 : told->said_ns + gap_ns;
-    }
-    return told->said_ns + arg_heartbeat_ns;
+    return ntk_kube_pace_due_ns(
+        pace, arg_heartbeat_ns,
+        is_early ? state->began_ns + ntk_kube_pace_gap_ns(arg_heartbeat_ns) : 0, state->in_haste);
 }
 
 /* What follows from an answer, or from none. The lock is held. */
-static void note(struct kubernetes *state, struct told *told, int ret, uint64_t retry_ns,
+static void note(struct kubernetes *state, struct ntk_kube_pace *pace, int ret, uint64_t retry_ns,
                  const struct ntk_err *err)
 {
-    uint64_t now_ns = ntk_clock_monotonic_ns();
+    bool was_failing = pace->retry_ns != 0;
 
-    told->is_told = false;
-    told->said_ns = now_ns;
-    if (ret >= 0) {
-        if (told->is_warned) {
-            ntk_log_info(MODULE, "the API server takes it again");
+    ntk_kube_pace_end(pace, ret, retry_ns, ntk_clock_monotonic_ns());
+    if (ret >= 0 && was_failing) {
+        ntk_log_info(MODULE, "the API server takes it again");
+    }
+    if (ret < 0 && ret != -ECANCELED) {
+        if (!was_failing) {
+            ntk_log_warn(MODULE, "%s; it is tried again", err->text);
         }
-        told->retry_ns = 0;
-        told->pause_ns = 0;
-        told->is_warned = false;
-        return;
+        state->retry_count++;
     }
-    if (ret == -ECANCELED) {
-        return;
-    }
-    told->pause_ns = told->pause_ns ? told->pause_ns * 2 : NTK_KUBERNETES_PAUSE_MIN_NS;
-    told->pause_ns =
-        told->pause_ns < NTK_KUBERNETES_PAUSE_MAX_NS ? told->pause_ns : NTK_KUBERNETES_PAUSE_MAX_NS;
-    told->retry_ns = now_ns + (retry_ns > told->pause_ns ? retry_ns : told->pause_ns);
-    if (!told->is_warned) {
-        ntk_log_warn(MODULE, "%s; it is tried again", err->text);
-    }
-    told->is_warned = true;
-    state->retry_count++;
-}
-
-/* Whether it is told now: what is wanted is taken. The lock is held. */
-static bool begin(struct told *told, uint64_t due_at_ns, uint64_t now_ns)
-{
-    told->is_told = due_at_ns <= now_ns;
-    told->is_wanted = told->is_wanted && !told->is_told;
-    return told->is_told;
 }
 
 static void *run(void *ctx)
@@ -400,8 +361,8 @@ static void *run(void *ctx)
         uint64_t taints_retry_ns = 0;
         int condition_ret = 0;
         int taints_ret = 0;
-        bool tells_condition = begin(&state->condition, condition_ns, now_ns);
-        bool tells_taints = begin(&state->taints, taints_ns, now_ns);
+        bool tells_condition = ntk_kube_pace_begin(&state->condition, condition_ns, now_ns);
+        bool tells_taints = ntk_kube_pace_begin(&state->taints, taints_ns, now_ns);
         wanted = state->wanted;
         verdicts = state->verdicts;
         pthread_mutex_unlock(&state->lock);
@@ -426,9 +387,9 @@ static void *run(void *ctx)
 
 /* -- the exporter ------------------------------------------------------------------------------ */
 
-static bool is_waiting(const struct told *told)
+static bool is_waiting(const struct ntk_kube_pace *pace)
 {
-    return told->is_wanted || told->is_told || told->retry_ns;
+    return pace->is_wanted || pace->is_told || pace->retry_ns;
 }
 
 static void read_counts(void *ctx, struct ntk_output_counts *counts)

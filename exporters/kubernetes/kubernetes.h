@@ -15,13 +15,7 @@
 extern "C" {
 #endif
 
-/* Between two conditions that say different things, and two looks at taints: the API server of a
- * thousand nodes is one. */
-#define NTK_KUBERNETES_GAP_NS UINT64_C(15000000000)
 #define NTK_KUBERNETES_HEARTBEAT_NS UINT64_C(300000000000)
-/* After a failure, doubled up to the latter. */
-#define NTK_KUBERNETES_PAUSE_MIN_NS UINT64_C(2000000000)
-#define NTK_KUBERNETES_PAUSE_MAX_NS UINT64_C(60000000000)
 /* Until a server that lacks what taints need is asked whether it has it now. */
 #define NTK_KUBERNETES_UPGRADE_NS UINT64_C(600000000000)
 

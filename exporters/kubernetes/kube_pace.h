@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kube_pace - when one thing is told to the API server: at once at a change but for a gap, else
+ * with each heartbeat, and after a failure when a growing pause is over. No clock of its own.
+ *
+ * Owner: the caller's; a zeroed struct was never told.
+ */
+#ifndef NTK_EXPORTERS_KUBERNETES_KUBE_PACE_H
+#define NTK_EXPORTERS_KUBERNETES_KUBE_PACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Between two conditions that say different things, and two looks at taints: the API server of a
+ * thousand nodes is one. */
+#define NTK_KUBERNETES_GAP_NS UINT64_C(15000000000)
+/* After a failure, doubled up to the latter. */
+#define NTK_KUBERNETES_PAUSE_MIN_NS UINT64_C(2000000000)
+#define NTK_KUBERNETES_PAUSE_MAX_NS UINT64_C(60000000000)
+
+struct ntk_kube_pace {
+    uint64_t said_ns;  /* 0: never */
+    uint64_t retry_ns; /* after a failure not before; 0: it went well */
+    uint64_t pause_ns; /* of the last failure */
+    bool is_wanted;    /* something changed since */
+    bool is_told;      /* right now */
+};
+
+/* A heartbeat that is shorter than the gap shortens it. */
+uint64_t ntk_kube_pace_gap_ns(uint64_t heartbeat_ns);
+/* When it is told next. first_ns: what was never told is not told before. in_haste: no gap is
+ * kept. */
+uint64_t ntk_kube_pace_due_ns(const struct ntk_kube_pace *pace, uint64_t heartbeat_ns,
+                              uint64_t first_ns, bool in_haste);
+/* Whether it is told now: what is wanted is taken. */
+bool ntk_kube_pace_begin(struct ntk_kube_pace *pace, uint64_t due_ns, uint64_t now_ns);
+/* What follows from an answer (0 or more), or from none; retry_ns: the pause that the server asks
+ * for. */
+void ntk_kube_pace_end(struct ntk_kube_pace *pace, int result, uint64_t retry_ns, uint64_t now_ns);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* When Kubernetes is told, by times that the test says. */
+#include "exporters/kubernetes/kube_pace.h"
+
+#include <errno.h>
+
+#include "tests/support/unit.h"
+
+#define SECOND UINT64_C(1000000000)
+#define NOW (1000 * SECOND)
+#define HEARTBEAT (300 * SECOND)
+
+static uint64_t due(const struct ntk_kube_pace *pace)
+{
+    return ntk_kube_pace_due_ns(pace, HEARTBEAT, 0, false);
+}
+
+static void what_was_never_told_is_told_at_once_or_when_it_may(void **state)
+{
+    struct ntk_kube_pace pace = { .is_wanted = true };
+
+    assert_int_equal(due(&pace), 0);
+    assert_int_equal(ntk_kube_pace_due_ns(&pace, HEARTBEAT, NOW, false), NOW);
+    assert_false(ntk_kube_pace_begin(&pace, NOW, NOW - 1));
+    assert_true(pace.is_wanted);
+    assert_true(ntk_kube_pace_begin(&pace, NOW, NOW));
+    assert_true(pace.is_told);
+    assert_false(pace.is_wanted);
+}
+
+static void a_change_waits_for_the_gap_and_nothing_for_the_heartbeat(void **state)
+{
+    struct ntk_kube_pace pace = { .is_told = true };
+
+    ntk_kube_pace_end(&pace, 0, 0, NOW);
+    assert_false(pace.is_told);
+    assert_int_equal(due(&pace), NOW + HEARTBEAT);
+    pace.is_wanted = true;
+    assert_int_equal(due(&pace), NOW + NTK_KUBERNETES_GAP_NS);
+    assert_int_equal(ntk_kube_pace_due_ns(&pace, SECOND, 0, false), NOW + SECOND);
+    assert_int_equal(ntk_kube_pace_due_ns(&pace, HEARTBEAT, 0, true), 0); /* the end is near */
+}
+
+static void pauses_after_failures_grow_are_bounded_and_heed_the_server(void **state)
+{
+    static const uint64_t pauses[] = { 2, 4, 8, 16, 32, 60, 60 };
+    struct ntk_kube_pace pace = { 0 };
+
+    for (size_t i = 0; i < sizeof pauses / sizeof *pauses; i++) {
+        ntk_kube_pace_end(&pace, -EIO, 0, NOW);
+        assert_int_equal(due(&pace), NOW + pauses[i] * SECOND);
+        assert_int_equal(ntk_kube_pace_due_ns(&pace, HEARTBEAT, 0, true), due(&pace));
+    }
+    ntk_kube_pace_end(&pace, -EIO, 600 * SECOND, NOW);
+    assert_int_equal(due(&pace), NOW + 600 * SECOND);
+    ntk_kube_pace_end(&pace, 0, 0, NOW);
+    ntk_kube_pace_end(&pace, -EIO, SECOND, NOW);
+    assert_int_equal(due(&pace), NOW + 2 * SECOND);
+}
+
+/* The program ends: that is no failure. */
+static void a_question_that_was_given_up_changes_no_pause(void **state)
+{
+    struct ntk_kube_pace pace = { .is_told = true };
+
+    ntk_kube_pace_end(&pace, -ECANCELED, 0, NOW);
+    assert_false(pace.is_told);
+    assert_int_equal(due(&pace), NOW + HEARTBEAT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_never_told_is_told_at_once_or_when_it_may),
+        cmocka_unit_test(a_change_waits_for_the_gap_and_nothing_for_the_heartbeat),
+        cmocka_unit_test(pauses_after_failures_grow_are_bounded_and_heed_the_server),
+        cmocka_unit_test(a_question_that_was_given_up_changes_no_pause),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
