@@ -26,6 +26,7 @@
 extern "C" {
 #endif
 
+struct ntk_clock;
 struct ntk_snapshot;
 struct ntk_http_security;
 struct ntk_http_request;
@@ -51,6 +52,7 @@ struct ntk_exporter_options {
      * a bounded time for it. Called on the server's thread. NULL: snapshots come by themselves. */
     void (*refresh)(void *ctx);
     void *refresh_ctx;
+    const struct ntk_clock *clock; /* of the age of pages; borrowed; NULL: the system's */
 };
 
 /* Rows of a program's table that fill such a struct; the labels are those of ntk_labels_option. */

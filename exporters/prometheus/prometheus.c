@@ -69,13 +69,14 @@ struct prometheus {
     pthread_mutex_t lock; /* everything below */
     struct ntk_prometheus_page page;
     bool has_snapshot;
-    uint64_t put_ns;   /* when it came, CLOCK_MONOTONIC */
+    uint64_t put_ns;   /* when it came */
     uint64_t gap_ns;   /* between the last two; 0: there was one */
     uint64_t told_ns;  /* period that the last one covers */
     uint64_t every_ns; /* when it says that the next one comes; 0: it does not */
     uint64_t text_ns;  /* when the first of the texts was made */
     void (*refresh)(void *ctx);
     void *refresh_ctx;
+    const struct ntk_clock *clock;
     /* Of the last snapshot, by form and whether it is gzip; NULL until somebody asks. */
     struct ntk_http_body *text[NTK_PROMETHEUS_FORMAT_COUNT][2];
 };
@@ -114,7 +115,7 @@ static struct ntk_http_body *text_get(struct prometheus *prometheus,
     if (!text[0]) {
         struct ntk_buf buf = { 0 };
         if (!prometheus->text_ns) {
-            prometheus->text_ns = ntk_clock_monotonic_ns();
+            prometheus->text_ns = ntk_clock_now_ns(prometheus->clock);
             update_age(prometheus, prometheus->text_ns);
             ntk_prometheus_page_update_process(&prometheus->page);
         }
@@ -153,7 +154,7 @@ static void answer_metrics(void *state, const struct ntk_http_request *request,
     }
     pthread_mutex_lock(&prometheus->lock);
     bool has_snapshot = prometheus->has_snapshot;
-    if (ntk_clock_monotonic_ns() - prometheus->text_ns > TEXT_NS) {
+    if (ntk_clock_now_ns(prometheus->clock) - prometheus->text_ns > TEXT_NS) {
         text_forget(prometheus);
     }
     response->body = has_snapshot ? text_get(prometheus, format, gzip) : NULL;
@@ -192,7 +193,7 @@ static void route_ready(const struct ntk_http_request *request, struct ntk_http_
 
     (void)request;
     pthread_mutex_lock(&prometheus->lock);
-    update_age(prometheus, ntk_clock_monotonic_ns());
+    update_age(prometheus, ntk_clock_now_ns(prometheus->clock));
     struct ntk_prometheus_age age = prometheus->page.age;
     pthread_mutex_unlock(&prometheus->lock);
     response->status = age.is_known && !age.is_stale ? 200 : 503;
@@ -206,7 +207,7 @@ static bool is_stale(void *state)
     struct prometheus *prometheus = state;
 
     pthread_mutex_lock(&prometheus->lock);
-    update_age(prometheus, ntk_clock_monotonic_ns());
+    update_age(prometheus, ntk_clock_now_ns(prometheus->clock));
     bool stale = prometheus->page.age.is_stale;
     pthread_mutex_unlock(&prometheus->lock);
     return stale;
@@ -240,6 +241,7 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
     prometheus->vendor_only = options->vendor_only;
     prometheus->refresh = options->refresh;
     prometheus->refresh_ctx = options->refresh_ctx;
+    prometheus->clock = options->clock;
     prometheus->page.application_max = ntk_exporter_application_max(options);
     prometheus->page.has_pid_label = options->pid_label;
     prometheus->page.labels = options->labels;
@@ -295,7 +297,7 @@ static int resume(void *ctx, const struct ntk_snapshot *totals, struct ntk_err *
 static int put(void *state, const struct ntk_snapshot *snapshot, struct ntk_err *err)
 {
     struct prometheus *prometheus = state;
-    uint64_t now_ns = ntk_clock_monotonic_ns();
+    uint64_t now_ns = ntk_clock_now_ns(prometheus->clock);
 
     pthread_mutex_lock(&prometheus->lock);
     int ret = ntk_prometheus_page_update(&prometheus->page, snapshot);
