@@ -733,7 +733,7 @@ int ntk_ring_registry_poll(struct ntk_ring_registry *registry, struct ntk_ring_p
     registry->out = out != NULL ? out : &unwanted;
     memset(registry->out, 0, sizeof *registry->out);
     registry->poll_count++;
-    registry->poll_ns = ntk_clock_monotonic_ns();
+    registry->poll_ns = ntk_clock_now_ns(registry->options.clock);
     if (registry->options.reap) {
         make_folder(registry);
     }

@@ -40,6 +40,8 @@ struct ntk_ring_segment;
 /* At once, and 512 of one user, 16 once half of them are taken; more are counted in `ignored`. */
 #define NTK_RING_REGISTRY_SEGMENTS 1536
 
+struct ntk_clock;
+
 struct ntk_ring_options {
     const char *folder; /* instead of the folders of paths.h; NULL: those */
     /* Instead of "/proc"; NULL: that. When it is of another pid namespace (the host's, mounted in a
@@ -54,7 +56,8 @@ struct ntk_ring_options {
      * tell, and files of ended processes stay until ntk_ring_registry_release(). Others leave those
      * of before to such a reader for NTK_READER_MARK_KEEPS_S. */
     bool remembers;
-    enum ntk_ring_from from; /* where readers of rings start */
+    enum ntk_ring_from from;       /* where readers of rings start */
+    const struct ntk_clock *clock; /* of polls; borrowed; NULL: the system's */
 };
 
 /* -errno with a sentence. A folder that does not exist (yet) is fine. options may be NULL:

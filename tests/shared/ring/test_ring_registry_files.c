@@ -15,6 +15,7 @@
 #include "shared/base/fs.h"
 #include "shared/ring/ring_registry.h"
 #include "tests/shared/ring/ring_registry_fixture.h"
+#include "tests/support/clock.h"
 #include "tests/support/observed.h"
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
@@ -154,18 +155,24 @@ static void a_file_without_magic_goes_soon_where_its_process_is_over(void **stat
     ntk_ring_registry_close(registry);
 }
 
-/* Method: files that never become segments, watched by inotify: each look opens one. A process that
+/* Method: files that never become segments, watched by inotify: each look opens one. They are looked
+ * at when they are first seen, in the next poll, and whenever they are twice as old. A process that
  * starts among them is seen. */
 static void files_that_stay_without_magic_are_looked_at_ever_less(void **state)
 {
-    enum { FILES = 100, POLLS = 40 };
+    enum { FILES = 100, POLLS = 40, LOOKS = 7 }; /* in polls 0, 1, 2, 4, 8, 16 and 32 */
     struct fixture *f = *state;
-    struct ntk_ring_registry *registry = open_registry(f, true, NTK_RING_FROM_OLDEST);
+    struct test_clock clock;
+    const struct ntk_ring_options options = {
+        .folder = f->folder, .reap = true, .from = NTK_RING_FROM_OLDEST, .clock = &clock.clock
+    };
+    struct ntk_ring_registry *registry = NULL;
     int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-    const struct timespec pause = { 0, 5 * 1000 * 1000 };
     char events[65536];
     size_t opens = 0;
 
+    test_clock_init(&clock);
+    assert_int_equal(ntk_ring_registry_open(&options, &registry, NULL), 0);
     for (int i = 0; i < FILES; i++) {
         char name[32];
         char *path;
@@ -184,14 +191,15 @@ static void files_that_stay_without_magic_are_looked_at_ever_less(void **state)
         while ((bytes = read(watch, events, sizeof events)) > 0) {
             opens += (size_t)bytes / sizeof(struct inotify_event); /* no names with files */
         }
-        (void)nanosleep(&pause, NULL);
+        test_clock_advance(&clock, NTK_NS_PER_SECOND);
     }
-    assert_in_range(opens, FILES, FILES * POLLS / 3);
+    assert_int_equal(opens, LOOKS * FILES);
     run_short_process(f, 7);
     assert_int_equal(poll_once(registry).appeared, 1);
     assert_int_equal(drain(registry), 7);
     close(watch);
     ntk_ring_registry_close(registry);
+    test_clock_fini(&clock);
 }
 
 int main(void)
