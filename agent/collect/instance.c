@@ -21,7 +21,7 @@
 struct ntk_instance_source {
     struct ntk_instance_facts facts; /* under the lock once there is a thread */
     char *endpoint;
-    uint64_t pause_ns;
+    const struct ntk_clock *clock;
     char *program;                  /* which asks; NULL: the thread itself, through client */
     struct ntk_http_client *client; /* under the lock; NULL while nobody needs it */
     struct ntk_instance_child child;
@@ -68,12 +68,12 @@ static bool read_dmi(const char *root, struct ntk_instance_facts *facts)
 /* False when it is over. */
 static bool wait_for(struct ntk_instance_source *source, uint64_t pause_ns)
 {
-    uint64_t until_ns = ntk_clock_monotonic_ns() + pause_ns;
+    uint64_t until_ns = ntk_clock_now_ns(source->clock) + pause_ns;
     bool go_on;
 
     pthread_mutex_lock(&source->lock);
-    while (!source->is_over &&
-           ntk_cond_wait_until(&source->wake, &source->lock, until_ns) != -ETIMEDOUT) {
+    while (!source->is_over && ntk_cond_wait_clock(source->clock, &source->wake, &source->lock,
+                                                   until_ns) != -ETIMEDOUT) {
     }
     go_on = !source->is_over;
     pthread_mutex_unlock(&source->lock);
@@ -117,7 +117,7 @@ static void *ask_until_told(void *ctx)
 {
     struct ntk_instance_source *source = ctx;
     struct ntk_instance_facts facts = source->facts; /* nobody else writes them */
-    uint64_t pause_ns = source->pause_ns;
+    uint64_t pause_ns = NTK_INSTANCE_PAUSE_NS;
     bool is_complete;
 
     do {
@@ -143,7 +143,7 @@ static int start(struct ntk_instance_source *source, const struct ntk_instance_o
 {
     source->endpoint = strdup(options->endpoint);
     source->program = options->program ? strdup(options->program) : NULL;
-    source->pause_ns = options->pause_ns ? options->pause_ns : NTK_INSTANCE_PAUSE_NS;
+    source->clock = options->clock;
     if (!source->endpoint || (options->program && !source->program)) {
         return ntk_err_no_memory(err);
     }

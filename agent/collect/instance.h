@@ -32,6 +32,7 @@ extern "C" {
 #define NTK_INSTANCE_PAUSE_NS UINT64_C(1000000000) /* after the first failure, then twice as long */
 #define NTK_INSTANCE_PAUSE_MAX_NS UINT64_C(600000000000)
 
+struct ntk_clock;
 struct ntk_instance_source;
 
 struct ntk_instance_options {
@@ -39,7 +40,7 @@ struct ntk_instance_options {
     const char *endpoint;   /* of the service; NULL: it is not asked */
     /* Whether it is asked also where DMI says that this is no machine of EC2. */
     bool is_certain;
-    uint64_t pause_ns; /* 0: NTK_INSTANCE_PAUSE_NS */
+    const struct ntk_clock *clock; /* of pauses; borrowed; NULL: the system's */
     /* A program of ours that is started to ask (instance_facts.h says why); NULL, or when it cannot
      * be started: a thread of this process asks. */
     const char *program;

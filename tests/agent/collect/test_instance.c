@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "shared/base/fs.h"
+#include "tests/support/clock.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
@@ -144,6 +145,7 @@ static void stop(struct service *s)
 
 struct fixture {
     char *folder;
+    struct test_clock clock;
     struct ntk_instance_source *source;
     struct ntk_snapshot *snapshot;
 };
@@ -153,6 +155,7 @@ static int set_up(void **state)
     struct fixture *f = calloc(1, sizeof *f);
 
     f->folder = test_scratch_create();
+    test_clock_init(&f->clock);
     *state = f;
     return 0;
 }
@@ -163,6 +166,7 @@ static int tear_down(void **state)
 
     ntk_snapshot_destroy(f->snapshot);
     ntk_instance_source_destroy(f->source);
+    test_clock_fini(&f->clock);
     test_scratch_destroy(f->folder);
     free(f);
     return 0;
@@ -187,7 +191,7 @@ static void create(struct fixture *f, const char *endpoint, bool is_certain)
     const struct ntk_instance_options options = { .sysfs_root = f->folder,
                                                   .endpoint = endpoint,
                                                   .is_certain = is_certain,
-                                                  .pause_ns = 1000000,
+                                                  .clock = &f->clock.clock,
                                                   .program = program };
 
     assert_int_equal(ntk_instance_source_create(&options, &f->source, NULL), 0);
@@ -258,13 +262,19 @@ static void a_program_that_cannot_ask_is_done_without(void **state)
     program = kept;
 }
 
-static void a_service_that_comes_late_is_asked_again(void **state)
+static void a_service_that_comes_late_is_asked_again_with_growing_pauses(void **state)
 {
+    static const uint64_t pauses[] = { 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 600, 600 };
+    enum { COUNT = sizeof pauses / sizeof *pauses };
     struct fixture *f = *state;
-    struct service s = { .pages = all_pages, .failures = 3 };
+    struct service s = { .pages = all_pages, .failures = COUNT };
 
     start(&s);
     create(f, s.endpoint, true);
+    for (size_t i = 0; i < COUNT; i++) {
+        assert_int_equal(test_clock_await(&f->clock), pauses[i] * NTK_NS_PER_SECOND);
+        test_clock_advance(&f->clock, pauses[i] * NTK_NS_PER_SECOND);
+    }
     assert_true(test_wait_until(is_told, f));
     assert_string_equal(look(f)->error, "");
     stop(&s);
@@ -411,7 +421,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(everything_that_the_service_tells_is_known),
         CASE(a_program_that_cannot_ask_is_done_without),
-        CASE(a_service_that_comes_late_is_asked_again),
+        CASE(a_service_that_comes_late_is_asked_again_with_growing_pauses),
         CASE(tags_that_are_not_allowed_are_no_error),
         CASE(what_every_machine_has_and_is_missing_is_an_error),
         CASE(a_service_that_says_nothing_delays_nobody),
