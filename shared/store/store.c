@@ -248,7 +248,7 @@ static void fail(struct ntk_store *store, const struct ntk_err *cause)
         ntk_store_rows_forget(store->rows);
         ntk_rollup_forget(store->rollup);
     }
-    store->retry_at_ns = ntk_clock_monotonic_ns() + store->options.retry_ns;
+    store->retry_at_ns = ntk_clock_now_ns(store->options.clock) + store->options.retry_ns;
     if (cause->code == -EBADMSG && store->status.set_aside_count < NTK_STORE_SET_ASIDE_MAX) {
         close_database(store);
         if (set_aside(store, cause->text, &err) == 0) {
@@ -306,7 +306,7 @@ static void write_one(struct ntk_store *store, const struct ntk_snapshot *snapsh
     if (ret == 0 && !store->transaction_open) {
         ret = ntk_store_sql_exec(store->db, "BEGIN IMMEDIATE", &err);
         store->transaction_open = ret == 0;
-        store->transaction_since_ns = ntk_clock_monotonic_ns();
+        store->transaction_since_ns = ntk_clock_now_ns(store->options.clock);
         store->transaction_rows = 0;
     }
     if (ret == 0) {
@@ -323,13 +323,14 @@ static void write_one(struct ntk_store *store, const struct ntk_snapshot *snapsh
 static void keep_house(struct ntk_store *store)
 {
     struct ntk_err err = { 0 };
-    uint64_t now_ns = ntk_clock_monotonic_ns();
+    uint64_t now_ns = ntk_clock_now_ns(store->options.clock);
 
     int ret = ntk_rollup_run(store->rollup, ROLLUP_BUDGET_NS, &err);
     if (ret >= 0 && now_ns >= store->retention_at_ns) {
         struct ntk_retention retention = { .keep_bytes = store->options.keep_bytes };
         memcpy(retention.keep_ns, store->options.keep_ns, sizeof retention.keep_ns);
-        ret = ntk_retention_run(store->db, &retention, ntk_clock_realtime_ns(), &err);
+        ret =
+            ntk_retention_run(store->db, &retention, ntk_clock_wall_ns(store->options.clock), &err);
         store->retention_at_ns = ret > 0 ? now_ns : now_ns + RETENTION_EVERY_NS;
     }
     if (ret < 0) {
@@ -343,7 +344,7 @@ static void *writer_main(void *arg)
 
     pthread_mutex_lock(&store->mutex);
     for (;;) {
-        uint64_t now_ns = ntk_clock_monotonic_ns();
+        uint64_t now_ns = ntk_clock_now_ns(store->options.clock);
         bool waiting = store->queue_count > store->in_transaction;
         bool may_write = store->stop || now_ns >= store->retry_at_ns;
         /* The first at once: who looks at a new database finds something. */
@@ -381,9 +382,11 @@ static void *writer_main(void *arg)
             break;
         }
         if (store->transaction_open) {
-            (void)ntk_cond_wait_until(&store->changed, &store->mutex, commit_at_ns);
+            (void)ntk_cond_wait_clock(store->options.clock, &store->changed, &store->mutex,
+                                      commit_at_ns);
         } else if (waiting) {
-            (void)ntk_cond_wait_until(&store->changed, &store->mutex, store->retry_at_ns);
+            (void)ntk_cond_wait_clock(store->options.clock, &store->changed, &store->mutex,
+                                      store->retry_at_ns);
         } else {
             pthread_cond_wait(&store->changed, &store->mutex);
         }

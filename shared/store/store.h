@@ -44,12 +44,15 @@ enum ntk_store_tier {
     NTK_STORE_TIER_COUNT
 };
 
+struct ntk_clock;
+
 struct ntk_store_options {
     uint64_t keep_ns[NTK_STORE_TIER_COUNT]; /* older rows go; 0: 7 days, 90 days, 3 years */
     uint64_t keep_bytes;                    /* the oldest go while the file is larger; 0: 1 GiB */
-    uint64_t commit_ns;  /* time between two commits; 0: 1 s; the first period at once */
-    uint64_t retry_ns;   /* after a failure; 0: 5 s */
-    size_t joined_bytes; /* memory of a snapshot that stands for many; 0: 64 MiB */
+    uint64_t commit_ns;            /* time between two commits; 0: 1 s; the first period at once */
+    uint64_t retry_ns;             /* after a failure; 0: 5 s */
+    const struct ntk_clock *clock; /* of ages and waits; borrowed; NULL: the system's */
+    size_t joined_bytes;           /* memory of a snapshot that stands for many; 0: 64 MiB */
 };
 
 struct ntk_store_status {

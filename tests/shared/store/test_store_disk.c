@@ -15,6 +15,7 @@
 #include "tests/shared/store/fixture.h"
 #include "tests/shared/store/make_snapshot.h"
 #include "tests/shared/store/store_fixture.h"
+#include "tests/support/clock.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
@@ -28,13 +29,14 @@ static int is_failing(void *ctx)
 }
 
 /* A file size limit stands for the full disk: SQLite sees a write fail. In a child, since the limit
- * holds for every file of the process. */
+ * holds for every file of the process. It is tried again when the clock says so, not before. */
 static void a_full_disk_stops_storing_and_loses_nothing_when_it_comes_back(void **state)
 {
     struct fixture *f = *state;
     struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX },
                                          .commit_ns = 1,
-                                         .retry_ns = 20000000 };
+                                         .retry_ns = 3600 * SECOND };
+    struct test_clock clock;
     struct test_period period = { .time_ns = T0, .completed = 3, .latency_ns = 1000 };
 
     fflush(NULL);
@@ -42,6 +44,8 @@ static void a_full_disk_stops_storing_and_loses_nothing_when_it_comes_back(void 
     if (child == 0) {
         struct ntk_store *store;
         struct rlimit limit = { 4096, RLIM_INFINITY };
+        test_clock_init(&clock);
+        options.clock = &clock.clock;
         signal(SIGXFSZ, SIG_IGN);
         if (ntk_store_open(f->path, &options, &store, NULL) < 0) {
             _exit(10);
@@ -55,6 +59,10 @@ static void a_full_disk_stops_storing_and_loses_nothing_when_it_comes_back(void 
         }
         limit.rlim_cur = RLIM_INFINITY;
         setrlimit(RLIMIT_FSIZE, &limit);
+        if (test_clock_await(&clock) != options.retry_ns) {
+            _exit(14);
+        }
+        test_clock_advance(&clock, options.retry_ns);
         if (!test_wait_until(has_stored_all, store)) {
             _exit(12);
         }
@@ -66,6 +74,32 @@ static void a_full_disk_stops_storing_and_loses_nothing_when_it_comes_back(void 
     assert_int_equal(WEXITSTATUS(status), 0);
     assert_string_equal(ask(f->path, "SELECT sum(completed) FROM execution_sample"), "60");
     assert_string_equal(ask(f->path, "PRAGMA integrity_check"), "ok");
+}
+
+static void the_first_period_is_stored_at_once_and_others_with_the_next_commit(void **state)
+{
+    struct fixture *f = *state;
+    struct test_clock clock;
+    const struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX },
+                                               .commit_ns = 3600 * SECOND,
+                                               .clock = &clock.clock };
+    struct test_period period = { .time_ns = T0, .completed = 3, .latency_ns = 1000 };
+    struct ntk_store_status status;
+    struct ntk_store *store = NULL;
+
+    test_clock_init(&clock);
+    assert_int_equal(ntk_store_open(f->path, &options, &store, NULL), 0);
+    put(store, &period);
+    assert_true(test_wait_until(has_stored_one, store));
+    put(store, &period);
+    put(store, &period);
+    assert_int_equal(test_clock_await(&clock), options.commit_ns);
+    ntk_store_status_get(store, &status);
+    assert_int_equal(status.snapshots_stored, 1);
+    test_clock_advance(&clock, options.commit_ns);
+    assert_true(test_wait_until(has_stored_all, store));
+    assert_int_equal(ntk_store_close(store, NULL), 0);
+    test_clock_fini(&clock);
 }
 
 /* Method: what is put fits into memory, so that only the commit fails, again and again; more than
@@ -234,6 +268,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
             a_full_disk_stops_storing_and_loses_nothing_when_it_comes_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            the_first_period_is_stored_at_once_and_others_with_the_next_commit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_store_closes_while_the_disk_stays_full, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(
