@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Clients that come, do what they like and are killed in the midst of it: soak.py SOCKET NEFFS_FOLDER PID
 
-NTK_SOAK_SECONDS says how long (5). Afterwards no group is left, counters add up, the daemon holds what it held
-before, and the socket answers."""
+NTK_SOAK_KILLS says how many are killed (40). Afterwards no group is left, counters add up, the daemon holds what it
+held before, and the socket answers."""
 import os
 import random
 import signal
@@ -14,7 +14,7 @@ from multiprocessing.sharedctypes import RawValue
 from wire import Client, Daemon, expect, fail, first, infer_request, outputs, parse, pb, tensor, until
 
 sock, folder, pid = sys.argv[1:4]
-SECONDS = float(os.environ.get('NTK_SOAK_SECONDS', '5'))
+KILLS = int(os.environ.get('NTK_SOAK_KILLS', '40'))
 CLIENTS = 6
 # What somebody who shares the daemon may be told: somebody else's unload_all took the model, no core is free.
 SHARED_FATE = {2, 3, 7, 8, 9, 1000, 1001}
@@ -156,20 +156,29 @@ def kill(one):
     one.join()
 
 
-def soak(seconds, wrong):
-    """(how many were killed, results that they had)"""
+def soak(kills, wrong):
+    """Results that the clients had; each of them is killed after some more results of all."""
     completed, workers = [], []  # each counts for itself: who is killed must hold no lock
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
+
+    def results():
+        return sum(one.value for one in completed)
+
+    def has_gone_on():
+        if not all(one.is_alive() for one in workers):
+            fail(f'clients ended by themselves: {[one.exitcode for one in workers]}')
+        return results() >= wanted
+
+    for _ in range(kills):
         while len(workers) < CLIENTS:
             completed.append(RawValue('Q', 0))
             workers.append(Process(target=work, args=(random.getrandbits(32), completed[-1], wrong), daemon=True))
             workers[-1].start()
-        time.sleep(random.uniform(0.02, 0.25))
+        wanted = results() + random.randint(1, 25)
+        until('clients have results', has_gone_on)
         kill(workers.pop(random.randrange(len(workers))))
     for one in workers:
         kill(one)
-    return len(completed), sum(one.value for one in completed)
+    return results()
 
 
 def settled(client):
@@ -185,11 +194,10 @@ def counters(client):
 def main():
     daemon, client = Daemon(int(pid)), Client(sock)
     wrong = RawValue('i', 0)
-    killed, completed = soak(min(3, SECONDS / 4), wrong)  # workers and heaps are there now
+    completed = soak(KILLS // 4, wrong)  # workers and heaps are there now
     settled(client)
     before = daemon.get()
-    more_killed, more_completed = soak(SECONDS, wrong)
-    killed, completed = killed + more_killed, completed + more_completed
+    completed += soak(KILLS, wrong)
     settled(client)
     until('what clients had is gone', lambda: not set(daemon.grown(before, daemon.get())) - {'threads', 'descriptors'})
     now = daemon.get()
@@ -207,7 +215,7 @@ def main():
     left = [one for one in os.listdir('/dev/shm') if one.startswith(MEMORY)]
     for one in left:  # of those who were killed between making and unlinking it
         os.unlink('/dev/shm/' + one)
-    print(f'soak.py: {killed} clients were killed, who had {completed} results of {ok}; '
+    print(f'soak.py: clients that were killed had {completed} results of {ok}; '
           f'{loads} models; from {before} to {now}')
 
 
