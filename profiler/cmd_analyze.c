@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "profiler/cmd.h"
+#include "profiler/cmd_cut.h"
 #include "profiler/output/analyses.h"
+#include "profiler/output/output_part.h"
 #include "profiler/output/sink.h"
 #include "profiler/output/system_analyses.h"
 #include "profiler/system/session_find.h"
@@ -38,6 +40,7 @@ static const struct ntk_opt options[] = {
       "rank as rank3.host, and how many times as fast it is; link=2,rank3.host=0 (0: takes no "
       "time); with the analysis joined" },
     { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output, "write there, not to stdout" },
+    NTK_CUT_OPTIONS,
     NTK_OPT_COMMON,
     { 0 },
 };
@@ -62,6 +65,7 @@ static int add_changes(const char *value, struct ntk_err *err)
 /* What is asked: a capture, or the traces of a folder. */
 struct asked {
     bool is_system;
+    const struct ntk_trace *part; /* of a capture: its trace, which may be a part */
     const struct ntk_analyses *analyses;
     struct ntk_system_asked folder;
 };
@@ -137,6 +141,13 @@ static int put(const struct asked *asked, char *const *names, int name_count, st
     json.ended_ctx = sink;
     if (arg_json) {
         ntk_json_object_begin(&json);
+        if (asked->part) {
+            ntk_output_part_json(asked->part, &json);
+        }
+    } else if (asked->part && asked->part->is_part) {
+        ntk_buf_add_text(&sink->buf, "Only ");
+        ntk_output_part_text(asked->part, &sink->buf);
+        ntk_buf_add_char(&sink->buf, '\n');
     }
     for (size_t i = 0; i < info_count(asked->is_system) && ret == 0; i++) {
         if (is_chosen(i, names, name_count, asked->is_system)) {
@@ -191,7 +202,8 @@ static int run_capture(char *const *names, int name_count)
         ntk_long_list_err_set(&err, ret, profile.trace->folder);
         code = ntk_profile_fail(&err);
     } else {
-        code = run(&(struct asked){ .analyses = analyses }, names, name_count);
+        code =
+            run(&(struct asked){ .part = profile.trace, .analyses = analyses }, names, name_count);
     }
     ntk_analyses_destroy(analyses);
     return ntk_profile_close(&profile, code);
@@ -229,6 +241,25 @@ static size_t traces_open(const struct ntk_vec *paths, struct ntk_system_trace *
     return count;
 }
 
+/* False with the sentence printed. */
+static bool traces_cut(struct ntk_system_trace **traces, size_t count)
+{
+    struct ntk_span_filter filter;
+    struct ntk_cut_extent extent = { 0 };
+    struct ntk_err err = { 0 };
+    int ret = ntk_span_filter_set(&filter, ntk_cut_cores(), NULL, NULL, &err);
+
+    for (size_t i = 0; i < count; i++) {
+        ntk_cut_extent_add(&extent, traces[i]);
+    }
+    ret = ret == 0 && count > 0 ? ntk_cut_of_traces(&extent, &filter, &err) : ret;
+    for (size_t i = 0; i < count && ret == 0; i++) {
+        ret = ntk_span_filter_apply(&filter, traces[i]);
+        ret = ret < 0 ? ntk_err_no_memory(&err) : 0;
+    }
+    return ret == 0 || ntk_profile_fail(&err) == 0;
+}
+
 static int run_folder(char *const *names, int name_count)
 {
     struct ntk_vec paths;
@@ -236,19 +267,23 @@ static int run_folder(char *const *names, int name_count)
     size_t count = 0;
     int code = 0;
     bool has_warned = false;
+    bool is_cut = false;
 
     if (ntk_session_find(arg_folder, &paths, &err) < 0) {
         return ntk_profile_fail(&err);
     }
-    bool is_whole = needs_traces(names, name_count);
+    /* Only traces in memory can be cut. */
+    bool is_whole = needs_traces(names, name_count) || ntk_cut_is_given();
     struct ntk_system_trace **traces = calloc(paths.count + 1, sizeof *traces);
     if (!traces) {
         ntk_err_no_memory(&err);
         code = ntk_profile_fail(&err);
     } else {
         count = is_whole ? traces_open(&paths, traces, &code) : 0;
+        is_cut = traces_cut(traces, count);
+        code = is_cut ? code : 1;
     }
-    if (traces && (count > 0 || !is_whole)) {
+    if (traces && is_cut && (count > 0 || !is_whole)) {
         struct asked asked = {
             .is_system = true,
             .folder = { .traces = (const struct ntk_system_trace *const *)traces,

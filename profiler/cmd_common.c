@@ -10,7 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "profiler/cmd_cut.h"
 #include "profiler/neff_find.h"
+#include "profiler/output/output_part.h"
 #include "profiler/progress.h"
 #include "profiler/system/session_find.h"
 #include "shared/base/fs.h"
@@ -234,7 +236,19 @@ int ntk_profile_open_files(const char *ntff_path, const char *neff_path,
     return 0;
 }
 
-int ntk_profile_open(const char *ntff_path, const char *neff_path, struct ntk_profile *out_profile)
+static void say_part(const struct ntk_profile *profile)
+{
+    struct ntk_buf text = { 0 };
+
+    ntk_output_part_text(profile->trace, &text);
+    fprintf(stderr, "neuron-profile: %s: only %s\n", profile->ntff_path, ntk_buf_text_get(&text));
+    ntk_buf_fini(&text);
+}
+
+/* code: what a part that is empty is. */
+static int open_part(const char *ntff_path, const char *neff_path,
+                     const struct ntk_trace_part *part, int code_outside,
+                     struct ntk_profile *out_profile)
 {
     struct ntk_profile profile;
     struct ntk_progress progress;
@@ -245,13 +259,18 @@ int ntk_profile_open(const char *ntff_path, const char *neff_path, struct ntk_pr
         return code;
     }
     ntk_progress_begin(&progress, "reading records");
-    int ret = ntk_trace_create_from_ntff(profile.ntff, profile.neff, show_progress, &progress,
-                                         &profile.trace, &err);
+    struct ntk_trace_options options = { .progress = show_progress,
+                                         .progress_ctx = &progress,
+                                         .part = *part };
+    int ret = ntk_trace_create(profile.ntff, profile.neff, &options, &profile.trace, &err);
     ntk_progress_end(&progress);
     if (ret < 0) {
         ntk_err_prefix(&err, "%s", ntff_path);
         drop(&profile);
-        return ntk_profile_fail(&err);
+        return ret == -ERANGE && code_outside != 1 ? code_outside : ntk_profile_fail(&err);
+    }
+    if (profile.trace->is_part) {
+        say_part(&profile);
     }
     /* Of a file that is cut, the missing part has been told. */
     if (profile.ntff->has_window && !profile.trace->has_total && !profile.is_incomplete) {
@@ -263,6 +282,22 @@ int ntk_profile_open(const char *ntff_path, const char *neff_path, struct ntk_pr
     }
     *out_profile = profile;
     return 0;
+}
+
+int ntk_profile_open(const char *ntff_path, const char *neff_path, struct ntk_profile *out_profile)
+{
+    struct ntk_trace_part part;
+    struct ntk_err err = { 0 };
+
+    return ntk_cut_of_capture(&part, &err) < 0
+               ? ntk_profile_fail(&err)
+               : open_part(ntff_path, neff_path, &part, 1, out_profile);
+}
+
+int ntk_profile_open_part(const char *ntff_path, const char *neff_path,
+                          const struct ntk_trace_part *part, struct ntk_profile *out_profile)
+{
+    return open_part(ntff_path, neff_path, part, NTK_PROFILE_OUTSIDE, out_profile);
 }
 
 int ntk_profile_close(struct ntk_profile *profile, int code)

@@ -4,6 +4,7 @@
 
 #include "profiler/analysis/comparison.h"
 #include "profiler/cmd.h"
+#include "profiler/cmd_cut.h"
 #include "profiler/cmd_side.h"
 #include "profiler/output/output_analysis.h"
 #include "shared/base/opt.h"
@@ -19,6 +20,7 @@ static const struct ntk_opt options[] = {
     { 0, "neff-after", "FILE", NTK_OPT_TEXT, &arg_neff_after, "the NEFF of AFTER" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "as JSON, with all rows" },
     { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output, "write there, not to stdout" },
+    NTK_CUT_OPTIONS,
     NTK_OPT_COMMON,
     { 0 },
 };

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "profiler/cmd.h"
+#include "profiler/cmd_cut.h"
 #include "profiler/output/export_to.h"
 #include "profiler/output/output_system.h"
 #include "profiler/system/session_find.h"
@@ -23,19 +24,46 @@ struct loaded {
     struct ntk_vec profiles; /* of struct ntk_profile, as many as captures; else empty */
 };
 
+/* Where its execution is on the clock of the host; 0: nobody knows. */
+static uint64_t capture_start_ns(const struct loaded *loaded, const char *path, uint32_t nc)
+{
+    struct ntk_ntff *ntff = NULL;
+    const struct ntk_system_execution *execution = NULL;
+
+    if (ntk_ntff_open(path, &ntff, NULL) == 0) {
+        execution = ntk_system_tables_captured(&loaded->tables, ntff->model_id, nc);
+        ntk_ntff_close(ntff);
+    }
+    return execution ? execution->sync_host_ns : 0;
+}
+
 /* One that cannot be read is told and left out: 1. */
-static int capture_load(struct loaded *loaded, const char *path, const char *neff)
+static int capture_load(struct loaded *loaded, const char *path, const char *neff,
+                        const struct ntk_span_filter *filter)
 {
     struct ntk_profile profile;
+    struct ntk_trace_part part = { 0 };
     struct ntk_system_capture capture = { .path = path,
                                           .nc = ntk_session_core_of(path),
                                           .is_session = strstr(path, "_session_") != NULL };
+    capture.start_ns = capture_start_ns(loaded, path, capture.nc);
+    bool is_wanted = capture.nc == UINT32_MAX || ntk_cut_has_core(capture.nc);
+    if (!is_wanted || (capture.start_ns && !ntk_cut_of_placed(filter, capture.start_ns, &part))) {
+        return 0;
+    }
+    if (ntk_cut_has_times() && !capture.start_ns) {
+        fprintf(stderr, "neuron-profile: %s omitted: its place in the trace is unknown\n", path);
+        return 0;
+    }
     /* A table of captures has nothing that a NEFF would add. */
-    int code =
-        ntk_profile_open(path, loaded->keeps_profiles ? neff : NTK_PROFILE_NO_NEFF, &profile);
+    int code = ntk_profile_open_part(path, loaded->keeps_profiles ? neff : NTK_PROFILE_NO_NEFF,
+                                     &part, &profile);
 
     if (code) {
-        return code;
+        return code == NTK_PROFILE_OUTSIDE ? 0 : code;
+    }
+    if (capture.start_ns) {
+        capture.start_ns += (uint64_t)profile.trace->part.from_ps / NTK_TRACE_PS_PER_NS;
     }
     capture.version = profile.ntff->version;
     capture.model_id = profile.ntff->model_id;
@@ -71,8 +99,7 @@ static void loaded_fini(struct loaded *loaded)
 /* Exit code: 1 also when something of it could not be read; *out_is_there says whether there is
  * something to show. */
 static int folder_load(const char *path, const struct ntk_folder_options *options,
-                       const struct ntk_span_filter *filter, struct loaded *loaded,
-                       bool *out_is_there)
+                       struct loaded *loaded, bool *out_is_there)
 {
     struct ntk_err err = { 0 };
     int code = 0;
@@ -89,20 +116,36 @@ static int folder_load(const char *path, const struct ntk_folder_options *option
         fprintf(stderr, "neuron-profile: %s\n", *warning);
         code = 1;
     }
+    *out_is_there = true;
+    return code;
+}
+
+/* What is asked for of it: captures are placed by all of its rows, which are filtered then. Exit
+ * code. */
+static int folder_cut(struct loaded *loaded, const struct ntk_folder_options *options,
+                      const struct ntk_span_filter *filter)
+{
+    struct ntk_err err = { 0 };
+    int code = 0;
+
+    if (ntk_analysis_system_tables(loaded->trace, &loaded->tables) < 0) {
+        ntk_err_no_memory(&err);
+        return ntk_profile_fail(&err);
+    }
+    ntk_vec_each(char *, capture, &loaded->trace->captures) {
+        if (!options->ignore_device && capture_load(loaded, *capture, options->neff, filter) != 0) {
+            code = 1;
+        }
+    }
+    ntk_system_tables_fini(&loaded->tables);
+    loaded->tables = (struct ntk_system_tables){ 0 };
     if (options->ignore_system) {
         loaded->trace->span_count = 0;
     }
     if (ntk_span_filter_apply(filter, loaded->trace) < 0 ||
         ntk_analysis_system_tables(loaded->trace, &loaded->tables) < 0) {
         ntk_err_no_memory(&err);
-        loaded_fini(loaded);
         return ntk_profile_fail(&err);
-    }
-    *out_is_there = true;
-    ntk_vec_each(char *, capture, &loaded->trace->captures) {
-        if (!options->ignore_device && capture_load(loaded, *capture, options->neff) != 0) {
-            code = 1;
-        }
     }
     return code;
 }
@@ -124,15 +167,6 @@ static void views_put(const struct ntk_system_view *views, size_t count, const c
     }
 }
 
-/* Where its execution is on the clock of the host; 0: nobody knows. */
-static uint64_t capture_start_ns(const struct ntk_system_view *view, size_t index)
-{
-    const struct ntk_system_execution *execution = ntk_system_tables_captured(
-        view->tables, view->captures[index].model_id, view->captures[index].nc);
-
-    return execution ? execution->sync_host_ns : 0;
-}
-
 static int captures_export(const struct loaded *loaded, const struct ntk_system_view *view,
                            bool has_flows, struct ntk_vec *out_captures)
 {
@@ -141,7 +175,7 @@ static int captures_export(const struct loaded *loaded, const struct ntk_system_
     for (size_t i = 0; i < loaded->profiles.count && ret == 0; i++) {
         const struct ntk_profile *profile = ntk_vec_at(&loaded->profiles, i);
         const char *path = view->captures[i].path;
-        struct ntk_export_capture capture = { .start_ns = capture_start_ns(view, i) };
+        struct ntk_export_capture capture = { .start_ns = view->captures[i].start_ns };
         ret = ntk_export_create(profile->trace, ntk_str_base_name(path), path, &capture.export);
         if (ret == 0) {
             capture.export->has_flows = has_flows;
@@ -205,9 +239,11 @@ int ntk_profile_folder(const struct ntk_folder_options *options)
     int code = 0;
 
     struct ntk_span_filter filter;
+    struct ntk_cut_extent extent = { 0 };
+    bool is_outside = false;
 
-    if (ntk_span_filter_set(&filter, options->cores, options->types, options->instances, &err) <
-        0) {
+    if (ntk_span_filter_set(&filter, options->cores ? options->cores : ntk_cut_cores(),
+                            options->types, options->instances, &err) < 0) {
         (void)ntk_profile_fail(&err);
         return 2;
     }
@@ -218,24 +254,35 @@ int ntk_profile_folder(const struct ntk_folder_options *options)
     struct ntk_system_view *views = calloc(paths.count, sizeof *views);
     for (size_t i = 0; i < paths.count && loaded && views; i++) {
         bool is_there = false;
-        int one = folder_load(*(char **)ntk_vec_at(&paths, i), options, &filter, &loaded[count],
-                              &is_there);
+        int one = folder_load(*(char **)ntk_vec_at(&paths, i), options, &loaded[count], &is_there);
 
         code = code ? code : one;
         if (is_there) {
-            views[count] = (struct ntk_system_view){ loaded[count].trace, &loaded[count].tables,
-                                                     loaded[count].captures.items,
-                                                     loaded[count].captures.count };
+            ntk_cut_extent_add(&extent, loaded[count].trace);
             count++;
+        }
+    }
+    if (count > 0 && ntk_cut_of_traces(&extent, &filter, &err) < 0) {
+        code = ntk_profile_fail(&err);
+        is_outside = true;
+    }
+    for (size_t i = 0; i < count && !is_outside; i++) {
+        int one = folder_cut(&loaded[i], options, &filter);
+
+        code = code ? code : one;
+        if (views) {
+            views[i] =
+                (struct ntk_system_view){ loaded[i].trace, &loaded[i].tables,
+                                          loaded[i].captures.items, loaded[i].captures.count };
         }
     }
     text.failed = !loaded || !views;
     bool is_export =
         strcmp(options->format, "json") != 0 && ntk_export_format_find(options->format);
-    if (count > 0 && !is_export) {
+    if (count > 0 && !is_export && !is_outside) {
         views_put(views, count, options->format, &text);
     }
-    if (count > 0 || text.failed) {
+    if ((count > 0 && !is_outside) || text.failed) {
         int put = is_export && !text.failed ? views_export(options, loaded, views, count)
                                             : ntk_profile_put(&text, options->output);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "profiler/cmd.h"
+#include "profiler/cmd_cut.h"
 #include "profiler/output/output_lines.h"
 #include "profiler/trace/long_list.h"
 #include "shared/base/opt.h"
@@ -33,6 +34,7 @@ static const struct ntk_opt options[] = {
       "loops instead of lines: span, iterations and the slowest one, how much they overlap" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json,
       "as JSON, with all rows: source_line, with --loops source_loop and source_iteration" },
+    NTK_CUT_OPTIONS,
     NTK_OPT_SOURCE_ROOTS(&arg_nki_root, &arg_framework_root),
     { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output, "write there, not to stdout" },
     NTK_OPT_COMMON,
@@ -58,8 +60,10 @@ static enum ntk_source_order order_of(const char *name)
 
 static int put(const struct ntk_export *export, struct ntk_sink *sink)
 {
-    static const char *const lines[] = { "source_line", NULL };
-    static const char *const loops[] = { "source_loop", "source_iteration", NULL };
+    /* What part it is comes last. */
+    const char *part = export->trace->is_part ? "profile_info" : NULL;
+    const char *const lines[] = { "source_line", part, NULL };
+    const char *const loops[] = { "source_loop", "source_iteration", part, NULL };
     enum ntk_source_order order = order_of(arg_by);
     const struct ntk_source_lines *ranked;
     int ret = ntk_export_source_lines(export, &ranked);

@@ -15,6 +15,7 @@
 
 #include "profiler/analysis/system_tables.h"
 #include "profiler/cmd.h"
+#include "profiler/cmd_cut.h"
 #include "profiler/neff_find.h"
 #include "profiler/output/output_joined.h"
 #include "profiler/progress.h"
@@ -78,6 +79,7 @@ struct shown {
     struct ntk_rank_list ranks;
     bool has_ranks; /* that can be joined */
     uint64_t zero_ns;
+    struct ntk_span_filter filter; /* of what is shown of traces */
     struct ntk_buf joined_json;
     int code; /* of the program: 1 when something could not be read */
 };
@@ -85,6 +87,7 @@ struct shown {
 static void shown_init(struct shown *shown, const struct ntk_page_options *options)
 {
     *shown = (struct shown){ .options = options };
+    (void)ntk_span_filter_set(&shown->filter, ntk_cut_cores(), NULL, NULL, NULL);
     ntk_vec_init(&shown->profiles, sizeof(struct ntk_profile *));
     ntk_vec_init(&shown->sources, sizeof(struct ntk_timeline_source));
     ntk_vec_init(&shown->traces, sizeof(struct ntk_system_trace *));
@@ -148,8 +151,9 @@ static bool fits(const char *path, const struct ntk_neff *neff)
     return !is_of_another;
 }
 
-/* The capture as one more source; its profile, or NULL with the sentence printed. */
-static struct ntk_profile *add_capture(struct shown *shown, const char *path, const char *neff)
+/* The capture, or what --from and --to leave of it with part NULL, as one more source; its profile, or NULL with the sentence printed. */
+static struct ntk_profile *add_capture(struct shown *shown, const char *path, const char *neff,
+                                       const struct ntk_trace_part *part)
 {
     struct ntk_profile *profile = calloc(1, sizeof *profile);
 
@@ -157,13 +161,14 @@ static struct ntk_profile *add_capture(struct shown *shown, const char *path, co
         shown->code = no_memory();
         return NULL;
     }
-    int code = ntk_profile_open(path, neff, profile);
+    int code = part ? ntk_profile_open_part(path, neff, part, profile)
+                    : ntk_profile_open(path, neff, profile);
     if (code == 0 && ntk_vec_push(&shown->profiles, &profile) < 0) {
         code = ntk_profile_close(profile, no_memory());
     }
     if (code) {
         free(profile);
-        shown->code = code;
+        shown->code = code == NTK_PROFILE_OUTSIDE ? shown->code : code;
         return NULL;
     }
     struct ntk_timeline_source source = { .trace = profile->trace,
@@ -175,18 +180,45 @@ static struct ntk_profile *add_capture(struct shown *shown, const char *path, co
     return profile;
 }
 
-/* Moves the newest source to where its execution is on the clock of the host. */
-static void place_capture(struct shown *shown, const struct ntk_profile *profile, const char *path,
-                          const struct ntk_system_tables *tables, uint64_t zero_ns)
+/* When its execution was on the clock of the host; 0: not known. */
+static uint64_t capture_start(const char *path, const struct ntk_system_tables *tables)
 {
-    const struct ntk_system_execution *execution = ntk_system_tables_captured(
-        tables, (uint32_t)profile->ntff->model_id, ntk_session_core_of(path));
-    struct ntk_timeline_source *source = ntk_vec_at(&shown->sources, shown->sources.count - 1);
+    const struct ntk_system_execution *execution = NULL;
+    struct ntk_ntff *ntff = NULL;
+
+    if (ntk_ntff_open(path, &ntff, NULL) == 0) {
+        execution =
+            ntk_system_tables_captured(tables, (uint32_t)ntff->model_id, ntk_session_core_of(path));
+        ntk_ntff_close(ntff);
+    }
+    return execution ? execution->sync_host_ns : 0;
+}
+
+/* A capture of a folder, as far as it is asked for, where its execution is. */
+static void add_placed(struct shown *shown, const char *path,
+                       const struct ntk_system_tables *tables, uint64_t zero_ns)
+{
+    uint32_t nc = ntk_session_core_of(path);
+    uint64_t start_ns = zero_ns ? capture_start(path, tables) : 0;
+    struct ntk_trace_part part = { 0 };
 
     /* A capture days away from the trace is not of it; so the product below fits. */
-    if (execution && execution->sync_host_ns &&
-        llabs((long long)(execution->sync_host_ns - zero_ns)) < CAPTURE_FAR_NS) {
-        source->offset_ps = (int64_t)(execution->sync_host_ns - zero_ns) * NTK_TRACE_PS_PER_NS;
+    if (start_ns && llabs((long long)(start_ns - zero_ns)) >= CAPTURE_FAR_NS) {
+        start_ns = 0;
+    }
+    if ((nc != UINT32_MAX && !ntk_cut_has_core(nc)) ||
+        (start_ns && !ntk_cut_of_placed(&shown->filter, start_ns, &part))) {
+        return;
+    }
+    if (ntk_cut_has_times() && !start_ns) {
+        fprintf(stderr, "neuron-profile: %s omitted: its place in the trace is unknown\n", path);
+        return;
+    }
+    const struct ntk_profile *profile = add_capture(shown, path, shown->options->neff, &part);
+    if (profile && start_ns && shown->sources.count) {
+        struct ntk_timeline_source *source = ntk_vec_at(&shown->sources, shown->sources.count - 1);
+        source->offset_ps =
+            (int64_t)(start_ns - zero_ns) * NTK_TRACE_PS_PER_NS + profile->trace->part.from_ps;
     }
 }
 
@@ -234,6 +266,21 @@ static void add_host(struct shown *shown, const struct ntk_system_trace *trace, 
 
 /* ---- one capture, or two --------------------------------------------------------------------- */
 
+/* Events while the part of the capture runs; of a whole one all. */
+static bool cut_to(struct ntk_system_trace *of, const struct ntk_trace *trace, uint64_t zero_ns)
+{
+    struct ntk_span_filter filter;
+    uint64_t length_ns = (uint64_t)(trace->part.to_ps - trace->part.from_ps) / NTK_TRACE_PS_PER_NS;
+
+    if (!ntk_cut_has_times() || !trace->is_part) {
+        return true;
+    }
+    (void)ntk_span_filter_set(&filter, NULL, NULL, NULL, NULL);
+    filter.from_ns = trace->part.from_ps > 0 ? zero_ns : 0;
+    filter.to_ns = trace->part.is_open ? UINT64_MAX : zero_ns + length_ns;
+    return ntk_span_filter_apply(&filter, of) == 0;
+}
+
 /* With the system trace of its folder, where there is one that has the execution. */
 static void add_host_of(struct shown *shown, const struct ntk_profile *profile)
 {
@@ -256,7 +303,12 @@ static void add_host_of(struct shown *shown, const struct ntk_profile *profile)
             ntk_system_tables_captured(&tables, (uint32_t)profile->ntff->model_id,
                                        ntk_session_core_of(shown->options->session));
         if (execution && execution->sync_host_ns) {
-            add_host(shown, trace, execution->sync_host_ns);
+            uint64_t zero_ns = execution->sync_host_ns +
+                               (uint64_t)profile->trace->part.from_ps / NTK_TRACE_PS_PER_NS;
+            if (!cut_to(trace, profile->trace, zero_ns)) {
+                shown->code = no_memory();
+            }
+            add_host(shown, trace, zero_ns);
         }
     }
     ntk_system_tables_fini(&tables);
@@ -287,11 +339,11 @@ static int open_captures(struct shown *shown)
         !(has_neff_beside(options->session) && has_neff_beside(options->compare))) {
         first = NTK_PROFILE_NO_NEFF;
     }
-    const struct ntk_profile *profile = add_capture(shown, options->session, first);
+    const struct ntk_profile *profile = add_capture(shown, options->session, first, NULL);
 
     if (profile && options->compare) {
         const char *neff = options->compare_neff ? options->compare_neff : first;
-        return add_capture(shown, options->compare, neff) ? 0 : 1;
+        return add_capture(shown, options->compare, neff, NULL) ? 0 : 1;
     }
     if (profile && !options->ignore_system) {
         add_host_of(shown, profile);
@@ -314,27 +366,19 @@ static uint64_t find_zero(const struct shown *shown)
 }
 
 static void add_folder(struct shown *shown, const struct ntk_system_trace *trace,
-                       const struct ntk_neff *neff, uint64_t zero_ns)
+                       const struct ntk_system_tables *tables, const struct ntk_neff *neff,
+                       uint64_t zero_ns)
 {
     const struct ntk_page_options *options = shown->options;
-    struct ntk_system_tables tables = { 0 };
 
-    if (ntk_analysis_system_tables(trace, &tables) < 0) {
-        shown->code = no_memory();
-        return;
-    }
     if (!options->ignore_system && zero_ns) {
         add_host(shown, trace, zero_ns);
     }
     ntk_vec_each(char *, path, &trace->captures) {
-        const struct ntk_profile *profile = options->ignore_device || !fits(*path, neff)
-                                                ? NULL
-                                                : add_capture(shown, *path, options->neff);
-        if (profile && zero_ns) {
-            place_capture(shown, profile, *path, &tables, zero_ns);
+        if (!options->ignore_device && fits(*path, neff)) {
+            add_placed(shown, *path, tables, zero_ns);
         }
     }
-    ntk_system_tables_fini(&tables);
 }
 
 /* Whether the processes are so many, or their traces so long. */
@@ -382,6 +426,10 @@ static int open_ranks(struct shown *shown, const struct ntk_vec *paths)
     struct ntk_err err = { 0 };
     int ret = 0;
 
+    if (ntk_cut_is_given()) {
+        ret = ntk_cut_of_folders(paths, &shown->filter, &err);
+        shown->ranks.filter = &shown->filter;
+    }
     ntk_vec_each(char *, path, paths) {
         ret = ret ? ret : ntk_rank_list_add_folder(&shown->ranks, *path, &err);
     }
@@ -427,6 +475,41 @@ static void add_ranks(struct shown *shown)
     }
 }
 
+/* All of them; captures are placed by whole traces, which are cut then. */
+static void add_folders(struct shown *shown, const struct ntk_neff *neff)
+{
+    struct ntk_system_trace **traces = shown->traces.items;
+    size_t count = shown->traces.count;
+    struct ntk_cut_extent extent = { 0 };
+    struct ntk_err err = { 0 };
+
+    for (size_t i = 0; i < count; i++) {
+        ntk_cut_extent_add(&extent, traces[i]);
+    }
+    if (count > 0 && ntk_cut_of_traces(&extent, &shown->filter, &err) < 0) {
+        shown->code = ntk_profile_fail(&err);
+        return;
+    }
+    struct ntk_system_tables *tables = calloc(count + 1, sizeof *tables);
+    int ret = tables ? 0 : -ENOMEM;
+    for (size_t i = 0; i < count && ret == 0; i++) {
+        ret = ntk_analysis_system_tables(traces[i], &tables[i]);
+        ret = ret < 0 ? ret : ntk_span_filter_apply(&shown->filter, traces[i]);
+    }
+    shown->zero_ns = shown->options->ignore_system ? 0 : find_zero(shown);
+    if (ret == 0 && shown->zero_ns) {
+        add_ranks(shown);
+    }
+    for (size_t i = 0; i < count && ret == 0; i++) {
+        add_folder(shown, traces[i], &tables[i], neff, shown->zero_ns);
+    }
+    for (size_t i = 0; i < count && tables; i++) {
+        ntk_system_tables_fini(&tables[i]);
+    }
+    free(tables);
+    shown->code = ret < 0 ? no_memory() : shown->code;
+}
+
 static int open_folder(struct shown *shown)
 {
     const struct ntk_page_options *options = shown->options;
@@ -452,15 +535,7 @@ static int open_folder(struct shown *shown)
     ntk_vec_each(char *, path, &paths) {
         (void)add_trace(shown, *path);
     }
-    uint64_t zero_ns = options->ignore_system ? 0 : find_zero(shown);
-    shown->zero_ns = zero_ns;
-    if (zero_ns) {
-        add_ranks(shown);
-    }
-    for (size_t i = 0; i < shown->traces.count; i++) {
-        add_folder(shown, *(struct ntk_system_trace **)ntk_vec_at(&shown->traces, i), neff,
-                   zero_ns);
-    }
+    add_folders(shown, neff);
     ntk_session_paths_fini(&paths);
     ntk_neff_close(neff);
     if (shown->sources.count + shown->hosts.count == 0 && shown->code == 0) {

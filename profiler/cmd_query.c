@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "profiler/cmd.h"
+#include "profiler/cmd_cut.h"
 #include "profiler/output/query.h"
 #include "shared/base/opt.h"
 
@@ -34,6 +35,7 @@ static const struct ntk_opt options[] = {
     { 0, "csv", NULL, NTK_OPT_FLAG, &arg_csv, "lines with commas" },
     NTK_OPT_SOURCE_ROOTS(&arg_nki_root, &arg_framework_root),
     { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output, "write there; - is stdout" },
+    NTK_CUT_OPTIONS,
     NTK_OPT_COMMON,
     { 0 },
 };

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "profiler/cmd.h"
+#include "profiler/cmd_cut.h"
 #include "profiler/output/export_to.h"
 #include "profiler/output/output.h"
 #include "profiler/output/output_schema.h"
@@ -91,6 +92,7 @@ static const struct ntk_opt options[] = {
       ")" },
     { 0, "system-trace-secondary-group", "LIST", NTK_OPT_TEXT, &arg_secondary,
       "the same: what a line is (default " NTK_SYSTEM_SECONDARY_DEFAULT ")" },
+    NTK_CUT_OPTIONS,
     { 0, "show-perfetto-flows", NULL, NTK_OPT_FLAG, &arg_flows,
       "in perfetto and chrome: arrows from what ended a wait to what waited, with -d in perfetto "
       "also from an "
@@ -289,6 +291,10 @@ static int view_folder(bool is_json)
 
     if (arg_session) {
         return ntk_opt_usage_error(&program, "-d and -s exclude each other");
+    }
+    if (arg_cores && ntk_cut_cores()) {
+        return ntk_opt_usage_error(
+            &program, "--core and --system-trace-filter-neuron-core exclude each other");
     }
     bool is_of_neff = arg_neff && strcmp(arg_neff, NTK_PROFILE_NO_NEFF) != 0;
     if (is_of_neff && (arg_cores || arg_types || arg_instances)) {

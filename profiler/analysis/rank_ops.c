@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "profiler/system/session_find.h"
+#include "profiler/system/span_filter.h"
 #include "profiler/trace/long_list.h"
 #include "shared/base/fs.h"
 #include "shared/base/str.h"
@@ -865,7 +866,8 @@ static bool is_vendor(const char *path)
     return count > 0 && ntk_vendor_trace_is_stream(head, (size_t)count);
 }
 
-static int vendor_add(struct ntk_rank_list *list, const char *folder, struct ntk_err *err)
+/* As a whole. */
+static int trace_add(struct ntk_rank_list *list, const char *folder, struct ntk_err *err)
 {
     struct ntk_system_trace *trace = NULL;
     int ret = ntk_system_trace_open(folder, &trace, err);
@@ -878,6 +880,9 @@ static int vendor_add(struct ntk_rank_list *list, const char *folder, struct ntk
 
         ntk_err_set(&read_err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s", *warning);
         ret = ret < 0 ? ret : warn(list, &read_err);
+    }
+    if (ret == 0 && list->filter) {
+        ret = ntk_span_filter_apply(list->filter, trace);
     }
     ret = ret < 0 ? ret : ntk_rank_list_add(list, trace, err);
     ntk_system_trace_close(trace);
@@ -900,10 +905,10 @@ int ntk_rank_list_add_folder(struct ntk_rank_list *list, const char *folder, str
         free(info_path);
         return ntk_err_no_memory(err);
     }
-    if (is_vendor(path)) {
+    if (is_vendor(path) || list->filter) {
         free(info_path);
         free(path);
-        return vendor_add(list, folder, err);
+        return trace_add(list, folder, err);
     }
     reading_init(&reading, list);
     if (access(info_path, F_OK) == 0 && ntk_ntrace_read_info(info_path, &info, &read_err) != 0) {

@@ -91,6 +91,8 @@ struct ntk_rank_alias {
     uint32_t worker, lead;
 };
 
+struct ntk_span_filter;
+
 struct ntk_rank_list {
     struct ntk_vec captures; /* of struct ntk_rank_capture */
     struct ntk_vec aliases;  /* of struct ntk_rank_alias, by trace */
@@ -100,7 +102,8 @@ struct ntk_rank_list {
     struct ntk_vec comms;    /* of struct ntk_ntrace_comm */
     struct ntk_map comm_names;
     struct ntk_rank_store store;
-    struct ntk_vec warnings; /* of char *: files that cannot be read */
+    struct ntk_vec warnings;              /* of char *: files that cannot be read */
+    const struct ntk_span_filter *filter; /* of the folders that are added; NULL: all */
 };
 
 void ntk_rank_list_init(struct ntk_rank_list *list);

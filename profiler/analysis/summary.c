@@ -454,6 +454,19 @@ static void fill_throttling(struct filler *f, unsigned nc)
     }
 }
 
+/* Only of a part, so that the summary of an execution stays as it is. */
+static void fill_part(struct filler *f)
+{
+    const struct ntk_trace *trace = f->trace;
+
+    if (trace->is_part) {
+        set_extra(f, NTK_SUMMARY_GROUP_OVERALL, NTK_SUMMARY_KIND_SECONDS,
+                  (double)trace->part.from_ps / PS_PER_SECOND, 0, "window_start");
+        set_extra(f, NTK_SUMMARY_GROUP_OVERALL, NTK_SUMMARY_KIND_SECONDS,
+                  (double)trace->part.to_ps / PS_PER_SECOND, 0, "window_end");
+    }
+}
+
 static void leave_out(struct filler *f, enum ntk_summary_id first, enum ntk_summary_id last)
 {
     for (size_t id = first; id <= last; id++) {
@@ -517,6 +530,7 @@ int ntk_analysis_summary(const struct ntk_trace *trace, struct ntk_summary *out_
     fill_system(&f);
     fill_collectives(&f);
     leave_out_cut(&f);
+    fill_part(&f);
     for (unsigned nc = 0; nc < 2 && nc < trace->core_count; nc++) {
         fill_throttling(&f, nc);
     }

@@ -114,11 +114,19 @@ static void forget_lanes(struct writer *w)
     }
 }
 
-/* Rows of another core than the last one's have threads of their own. */
-static void turn_to(struct writer *w, int64_t core_index)
+/* The process of a core, by its place in the capture. */
+static int64_t pid_of(const struct writer *w, int64_t number)
 {
-    if (w->pid != w->first_pid + core_index) {
-        w->pid = w->first_pid + core_index;
+    return w->first_pid + (int64_t)ntk_trace_core_place(w->export->trace, (size_t)number);
+}
+
+/* Rows of another core than the last one's have threads of their own. */
+static void turn_to(struct writer *w, int64_t number)
+{
+    int64_t pid = pid_of(w, number);
+
+    if (w->pid != pid) {
+        w->pid = pid;
         forget_lanes(w);
     }
 }
@@ -204,7 +212,10 @@ static int put_instruction(void *ctx, const void *data)
     }
     if (row->named && row->named->predecessor_count) {
         ntk_buf_reset(&w->text);
-        ntk_predecessors_print(w->export->program->names[row->core_index], row->named, &w->text);
+        ntk_predecessors_print(
+            w->export->program
+                ->names[ntk_trace_core_place(w->export->trace, (size_t)row->core_index)],
+            row->named, &w->text);
         ADD(w->buf, ",\"predecessors\":");
         ntk_json_add_quoted(w->buf, ntk_buf_text_get(&w->text));
     }
@@ -253,7 +264,7 @@ static int put_transfer(void *ctx, const void *data)
 {
     struct writer *w = ctx;
     const struct ntk_transfer_row *row = data;
-    size_t core = (size_t)row->core_index;
+    size_t core = ntk_trace_core_place(w->export->trace, (size_t)row->core_index);
     const struct ntk_transfers_core *of = &w->export->transfers.cores[core];
     size_t index = (size_t)(row->id - w->export->cores[core].first_transfer_id);
     size_t queue = ntk_queue_names_find(
@@ -300,7 +311,7 @@ static int put_transfer(void *ctx, const void *data)
 /* A counter, open for its value. */
 static void begin_counter(struct writer *w, int64_t core_index, const char *name, int64_t time_ns)
 {
-    w->pid = w->first_pid + core_index;
+    w->pid = pid_of(w, core_index);
     begin_event(w, 'C', name, 0);
     ADD(w->buf, ",\"ts\":");
     put_us(w->buf, w->offset_ns + time_ns);

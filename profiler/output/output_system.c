@@ -204,6 +204,9 @@ static void session_json(const struct ntk_system_trace *trace, struct ntk_json *
     }
     ntk_json_key_u64(json, "begin_ns", trace->begin_ns);
     ntk_json_key_u64(json, "end_ns", trace->end_ns);
+    if (trace->is_part) {
+        ntk_json_key_bool(json, "is_part", true);
+    }
     ntk_json_key_u64(json, "event_count", trace->span_count);
     ntk_json_key_u64(json, "partial_count", trace->partial_count);
     ntk_json_key_u64(json, "lost_count", trace->lost);

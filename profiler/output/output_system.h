@@ -21,7 +21,8 @@ struct ntk_system_capture {
     bool has_total;
     uint64_t total_ns;
     uint64_t instruction_count, packet_count;
-    bool is_session; /* all executions of the core, else the first one of its model */
+    uint64_t start_ns; /* where its time 0 is on the clock of the host; 0: not known */
+    bool is_session;   /* all executions of the core, else the first one of its model */
 };
 
 struct ntk_system_view {

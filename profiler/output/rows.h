@@ -273,6 +273,9 @@ struct ntk_metadata_row {
 struct ntk_profile_row {
     const char *name, *type, *profiler_version, *neff_name, *path;
     int64_t is_cc_only;
+    /* Of a part: where it is in the execution; else absent. */
+    int64_t part_from_ns, part_to_ns, part_total_ns;
+    const char *part_cores;
 };
 
 struct ntk_execution_row {

@@ -12,7 +12,9 @@ int ntk_rows_semaphores(const struct ntk_export *export, ntk_row_put *put, void 
 {
     for (size_t c = 0; c < export->trace->core_count; c++) {
         const struct ntk_trace_core *core = &export->trace->cores[c];
-        struct ntk_semaphore_row row = { .core_index = (int64_t)c, .subgraph = core->ntff->name };
+        struct ntk_semaphore_row row = { .core_index =
+                                             (int64_t)ntk_trace_core_number(export->trace, c),
+                                         .subgraph = core->ntff->name };
         ntk_trace_each_event(core, from) {
             if (!from->is_semaphore) {
                 continue;
@@ -62,7 +64,7 @@ static int put_usages(const struct ntk_export *export, unsigned spaces, ntk_row_
     int ret = 0;
 
     for (size_t c = 0; c < export->trace->core_count && ret == 0; c++) {
-        target.row.core_index = (int64_t)c;
+        target.row.core_index = (int64_t)ntk_trace_core_number(export->trace, c);
         target.row.subgraph = export->trace->cores[c].ntff->name;
         ret = ntk_analysis_chip_usage(export->program, c, spaces, put_usage, &target);
     }
@@ -90,7 +92,9 @@ int ntk_rows_throttles(const struct ntk_export *export, ntk_row_put *put, void *
 
     for (size_t c = 0; c < export->trace->core_count; c++) {
         const struct ntk_trace_core *core = &export->trace->cores[c];
-        struct ntk_throttle_row row = { .core_index = (int64_t)c, .subgraph = core->ntff->name };
+        struct ntk_throttle_row row = { .core_index =
+                                            (int64_t)ntk_trace_core_number(export->trace, c),
+                                        .subgraph = core->ntff->name };
         for (size_t i = 0; i < core->throttle_count && ret == 0; i++) {
             const struct ntk_trace_throttle *from = &core->throttles[i];
             int64_t until_ps =
@@ -208,7 +212,7 @@ int ntk_rows_cores(const struct ntk_export *export, ntk_row_put *put, void *ctx)
     return ret;
 }
 
-static int put_queue(size_t core_index, const struct ntk_ntff_subgraph *subgraph,
+static int put_queue(size_t number, const struct ntk_ntff_subgraph *subgraph,
                      const struct ntk_ntff_queue *queue, ntk_row_put *put, void *ctx)
 {
     char shown[NTK_NTFF_NAME_BYTES + 16];
@@ -218,7 +222,7 @@ static int put_queue(size_t core_index, const struct ntk_ntff_subgraph *subgraph
                 : queue->type == NTK_NTFF_QUEUE_IO    ? "io"
                                                       : "unknown",
         .subgraph = subgraph->name,
-        .core_index = (int64_t)core_index,
+        .core_index = (int64_t)number,
         .index = queue->queue,
         .engine = queue->engine,
         .dram_channel = ntk_rows_i64(queue->dram_channel),
@@ -242,7 +246,8 @@ static int put_queues(const struct ntk_export *export, bool only_last, ntk_row_p
                 is_last = strcmp(subgraph->queues[q].name, subgraph->queues[later].name) != 0;
             }
             if (is_last) {
-                ret = put_queue(c, subgraph, &subgraph->queues[q], put, ctx);
+                ret = put_queue(ntk_trace_core_number(export->trace, c), subgraph,
+                                &subgraph->queues[q], put, ctx);
             }
         }
     }

@@ -40,7 +40,7 @@ int ntk_rows_packets(const struct ntk_export *export, ntk_row_put *put, void *ct
         int64_t counts[NTK_NTFF_DMA_ENGINES][NTK_NTFF_DMA_QUEUES] = { 0 };
         char lanes[NTK_NTFF_DMA_ENGINES][NTK_NTFF_DMA_QUEUES][24] = { 0 };
         struct ntk_packet_row row = {
-            .core_index = (int64_t)c,
+            .core_index = (int64_t)ntk_trace_core_number(export->trace, c),
             .subgraph = core->ntff->name,
             .no = "no",
             .is_cc = trace->has_collectives ? NULL : "no",
@@ -100,7 +100,9 @@ int ntk_rows_rates(const struct ntk_export *export, ntk_row_put *put, void *ctx)
     for (size_t c = 0; c < export->trace->core_count && ret == 0; c++) {
         const struct ntk_trace_core *core = &export->trace->cores[c];
         struct rate_target target = {
-            .row = { .core_index = (int64_t)c, .subgraph = core->ntff->name, .uses_hbm = "false" },
+            .row = { .core_index = (int64_t)ntk_trace_core_number(export->trace, c),
+                     .subgraph = core->ntff->name,
+                     .uses_hbm = "false" },
             .put = put,
             .ctx = ctx,
         };

@@ -8,8 +8,9 @@
 
 #define RECORD_BYTES 16
 
-static int put_error(const struct ntk_trace_core *core, const struct ntk_ntff_section *section,
-                     uint64_t index, struct ntk_error_row *row, ntk_row_put *put, void *ctx)
+static int put_error(const struct ntk_trace *trace, const struct ntk_trace_core *core,
+                     const struct ntk_ntff_section *section, uint64_t index,
+                     struct ntk_error_row *row, ntk_row_put *put, void *ctx)
 {
     const uint8_t *bytes = section->records + index * RECORD_BYTES;
     struct ntk_ntff_record record;
@@ -19,7 +20,8 @@ static int put_error(const struct ntk_trace_core *core, const struct ntk_ntff_se
 
     ntk_ntff_record_get(core->ntff, section, index, &record);
     if (record.kind != NTK_NTFF_RECORD_ERROR ||
-        __builtin_sub_overflow(record.time_ps, core->t0_ps, &since_ps)) {
+        __builtin_sub_overflow(record.time_ps, core->t0_ps, &since_ps) ||
+        !ntk_trace_has_moment(trace, since_ps)) {
         return 0;
     }
     if (record.slot == NTK_NTFF_SLOT_OUTSIDE) {
@@ -46,13 +48,14 @@ int ntk_rows_errors(const struct ntk_export *export, ntk_row_put *put, void *ctx
 
     for (size_t c = 0; c < export->trace->core_count; c++) {
         const struct ntk_trace_core *core = &export->trace->cores[c];
-        struct ntk_error_row row = { .core_index = (int64_t)c };
+        struct ntk_error_row row = { .core_index =
+                                         (int64_t)ntk_trace_core_number(export->trace, c) };
         for (size_t s = 0; s < core->ntff->section_count; s++) {
             const struct ntk_ntff_section *section = &core->ntff->sections[s];
             bool is_errors =
                 section->type == NTK_NTFF_SECTION_ERROR && section->block == NTK_NTFF_BLOCK_CORE;
             for (uint64_t i = 0; is_errors && i < section->record_count && ret == 0; i++) {
-                ret = put_error(core, section, i, &row, put, ctx);
+                ret = put_error(export->trace, core, section, i, &row, put, ctx);
             }
         }
     }

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "profiler/analysis/tensor_traffic.h"
+#include "profiler/output/output_part.h"
 #include "profiler/output/predecessors.h"
 #include "profiler/output/tables.h"
 #include "shared/base/buf.h"
@@ -24,6 +25,7 @@
 #define HASH_BYTES_SHOWN 16
 #define CATEGORY_MISSING "Missing Data"
 #define CATEGORY_DAMAGED "Damaged Data"
+#define CATEGORY_PART "Part"
 
 int ntk_rows_header(const struct ntk_export *export, ntk_row_put *put, void *ctx)
 {
@@ -179,7 +181,7 @@ static int put_tensors(const struct ntk_trace *trace, const struct loads *loads,
                 .subgraph = "",
                 .bytes = ntk_rows_i64(var->bytes_count),
                 .node = NTK_ABSENT_I64,
-                .core_index = (int64_t)c,
+                .core_index = (int64_t)ntk_trace_core_number(trace, c),
             };
             if (mapped) {
                 put_shape(mapped, &shape);
@@ -239,7 +241,7 @@ static int put_node(const struct ntk_trace *trace, size_t core_index, ntk_row_pu
         .shape = "",
         .subgraph = core->ntff->name,
         .bytes = NTK_ABSENT_I64,
-        .core_index = (int64_t)core_index,
+        .core_index = (int64_t)ntk_trace_core_number(trace, core_index),
         .load_count = NTK_ABSENT_I64,
         .load_bytes = NTK_ABSENT_I64,
         .load_mean_bytes = NTK_ABSENT_I64,
@@ -369,9 +371,23 @@ int ntk_rows_profile(const struct ntk_export *export, ntk_row_put *put, void *ct
         .neff_name = export->trace->ntff->neff_name,
         .path = export->path,
         .is_cc_only = 0,
+        .part_from_ns = NTK_ABSENT_I64,
+        .part_to_ns = NTK_ABSENT_I64,
+        .part_total_ns = NTK_ABSENT_I64,
     };
+    const struct ntk_trace *trace = export->trace;
+    struct ntk_buf cores = { 0 };
 
-    return put(ctx, &row);
+    if (trace->is_part) {
+        row.part_from_ns = ntk_rows_ns(trace->part.from_ps);
+        row.part_to_ns = ntk_rows_ns(trace->part.to_ps);
+        row.part_total_ns = trace->has_total ? ntk_rows_ns(trace->part.total_ps) : NTK_ABSENT_I64;
+        ntk_output_part_cores(trace, &cores);
+        row.part_cores = ntk_buf_text_get(&cores);
+    }
+    int ret = ntk_buf_ok(&cores) ? put(ctx, &row) : -ENOMEM;
+    ntk_buf_fini(&cores);
+    return ret;
 }
 
 int ntk_rows_executions(const struct ntk_export *export, ntk_row_put *put, void *ctx)
@@ -422,7 +438,15 @@ int ntk_rows_warnings(const struct ntk_export *export, ntk_row_put *put, void *c
     const struct ntk_trace *trace = export->trace;
     int ret = 0;
 
-    if (has_dynamic_packets(&export->summary)) {
+    if (trace->is_part) {
+        struct ntk_buf text = { 0 };
+        ntk_buf_add_text(&text, "Only a part of the execution is shown: ");
+        ntk_output_part_text(trace, &text);
+        ntk_buf_add_char(&text, '.');
+        ret = warn(CATEGORY_PART, ntk_buf_text_get(&text), put, ctx);
+        ntk_buf_fini(&text);
+    }
+    if (ret == 0 && has_dynamic_packets(&export->summary)) {
         ret = warn(CATEGORY_MISSING,
                    "Missing additional dynamic DMA metadata, reported DMA values may be "
                    "inaccurate. A capture with --enable-dge-notifs names its transfers.",

@@ -142,7 +142,7 @@ static int put_instructions(const struct instruction_target *target, size_t core
     const struct ntk_export *export = target->export;
     const struct ntk_trace_core *core = &export->trace->cores[core_index];
     struct ntk_instruction_row row = {
-        .core_index = (int64_t)core_index,
+        .core_index = (int64_t)ntk_trace_core_number(export->trace, core_index),
         .subgraph = core->ntff->name,
         .path = export->cores[core_index].path,
         .raw_bir_id = NTK_ABSENT_I64,
@@ -234,7 +234,8 @@ int ntk_rows_active_spans(const struct ntk_export *export, ntk_row_put *put, voi
 
     for (size_t c = 0; c < export->trace->core_count; c++) {
         const struct ntk_trace_core *core = &export->trace->cores[c];
-        struct ntk_span_row row = { .core_index = (int64_t)c, .subgraph = core->ntff->name };
+        struct ntk_span_row row = { .core_index = (int64_t)ntk_trace_core_number(export->trace, c),
+                                    .subgraph = core->ntff->name };
         struct ntk_interval open[NTK_NTFF_ENGINE_COUNT];
         bool has_open[NTK_NTFF_ENGINE_COUNT] = { false };
 

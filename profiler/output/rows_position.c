@@ -117,11 +117,13 @@ static const char *text_of(const char *text)
     return text[0] ? text : NULL;
 }
 
-static int64_t core_of(const struct ntk_neff_positions *positions, uint32_t tree)
+static int64_t core_of(const struct ntk_export *export, uint32_t tree)
 {
-    uint32_t core = positions->tree_cores[tree];
+    uint32_t core = export->program->positions->tree_cores[tree];
 
-    return core == NTK_NEFF_POSITION_CORE_NONE ? NTK_ABSENT_I64 : core;
+    return core == NTK_NEFF_POSITION_CORE_NONE
+               ? NTK_ABSENT_I64
+               : (int64_t)ntk_trace_core_number(export->trace, core);
 }
 
 int ntk_rows_kernel_instructions(const struct ntk_export *export, ntk_row_put *put, void *ctx)
@@ -141,7 +143,7 @@ int ntk_rows_kernel_instructions(const struct ntk_export *export, ntk_row_put *p
             .function_depth = function ? function->depth + 1 : 0,
             .iteration_id = id_of(all[i].iteration),
             .iteration_depth = iteration ? iteration->depth + 1 : 0,
-            .core_index = core_of(positions, all[i].tree),
+            .core_index = core_of(export, all[i].tree),
             .file = function ? text_of(function->file) : NULL,
             .line = line_of(all[i].line),
         };
@@ -168,7 +170,7 @@ int ntk_rows_kernel_iterations(const struct ntk_export *export, ntk_row_put *put
             .name = text_of(all[i].variable),
             .value = all[i].text ? NTK_ABSENT_I64 : all[i].value,
             .parent_id = id_of(all[i].parent),
-            .core_index = core_of(positions, all[i].tree),
+            .core_index = core_of(export, all[i].tree),
             .file = function ? text_of(function->file) : NULL,
             .line = line_of(all[i].line),
         };
@@ -188,7 +190,7 @@ int ntk_rows_kernel_functions(const struct ntk_export *export, ntk_row_put *put,
             .id = (int64_t)i + 1,
             .name = text_of(all[i].name),
             .parent_id = id_of(all[i].parent),
-            .core_index = core_of(positions, all[i].tree),
+            .core_index = core_of(export, all[i].tree),
             .file = text_of(all[i].file),
             .line = line_of(all[i].line),
         };

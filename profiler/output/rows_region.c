@@ -13,7 +13,7 @@ int ntk_rows_regions(const struct ntk_export *export, ntk_row_put *put, void *ct
         double share = ntk_region_share(export->trace, from);
         struct ntk_region_row row = {
             .id = (int64_t)i,
-            .core_index = (int64_t)from->core_index,
+            .core_index = (int64_t)ntk_trace_core_number(export->trace, from->core_index),
             .subgraph = export->trace->cores[from->core_index].ntff->name,
             .engine = ntk_region_engine_name(from),
             .kind = ntk_region_kind_name(from->kind),
@@ -50,7 +50,7 @@ int ntk_rows_region_outliers(const struct ntk_export *export, ntk_row_put *put, 
             int64_t duration_ps = from->end_ps - from->start_ps;
             struct ntk_region_outlier_row row = {
                 .region_id = (int64_t)i,
-                .core_index = (int64_t)region->core_index,
+                .core_index = (int64_t)ntk_trace_core_number(export->trace, region->core_index),
                 .subgraph = export->trace->cores[region->core_index].ntff->name,
                 .index = (int64_t)from->index,
                 .start_ns = ntk_rows_ns(from->start_ps),

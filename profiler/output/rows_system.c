@@ -481,6 +481,9 @@ static bool change_is(const struct ntk_system_trace *trace, const struct ntk_sys
 
     change->is_free = strcmp(span->type, "nrt_dma_mem_dealloc") == 0;
     change->time_ns = memory ? memory->time_ns : span->start_ns;
+    if (trace->is_part && change->time_ns >= trace->end_ns) {
+        return false;
+    }
     return (change->is_free || strcmp(span->type, "nrt_dma_mem_alloc") == 0) &&
            (!memory ||
             (memory->account != NTK_SYSTEM_NO_ACCOUNT && !ntk_system_memory_failed(memory)));

@@ -46,7 +46,9 @@ int ntk_rows_transfers(const struct ntk_export *export, ntk_row_put *put, void *
         const struct ntk_trace_core *core = &export->trace->cores[c];
         const struct ntk_export_core *names = &export->cores[c];
         const struct ntk_transfers_core *of = &export->transfers.cores[c];
-        struct ntk_transfer_row row = { .core_index = (int64_t)c, .subgraph = core->ntff->name };
+        struct ntk_transfer_row row = { .core_index =
+                                            (int64_t)ntk_trace_core_number(export->trace, c),
+                                        .subgraph = core->ntff->name };
         for (size_t t = 0; t < of->count && ret == 0; t++) {
             const struct ntk_transfer *from = &of->items[t];
             if (from->packet_count == 0) {
@@ -100,7 +102,8 @@ int ntk_rows_pending(const struct ntk_export *export, ntk_row_put *put, void *ct
 
     for (size_t c = 0; c < export->trace->core_count && ret == 0; c++) {
         struct pending_target target = {
-            .row = { .core_index = (int64_t)c, .subgraph = export->trace->cores[c].ntff->name },
+            .row = { .core_index = (int64_t)ntk_trace_core_number(export->trace, c),
+                     .subgraph = export->trace->cores[c].ntff->name },
             .put = put,
             .ctx = ctx,
         };

@@ -415,6 +415,10 @@ static const struct ntk_column profile_info[] = {
     KEY(ntk_profile_row, neff_name, "neff_name", TEXT),
     KEY(ntk_profile_row, path, "ntff_filename", TEXT),
     KEY(ntk_profile_row, is_cc_only, "cc_only", BOOL),
+    KEY(ntk_profile_row, part_from_ns, "window_start", I64),
+    KEY(ntk_profile_row, part_to_ns, "window_end", I64),
+    KEY(ntk_profile_row, part_total_ns, "window_of", I64),
+    KEY(ntk_profile_row, part_cores, "window_cores", TEXT),
 };
 
 static const struct ntk_column warnings[] = {

@@ -3,10 +3,12 @@
 #include "profiler/system/span_filter.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "shared/base/str.h"
+#include "shared/base/units.h"
 
 #define CORE_MAX 65535
 
@@ -41,7 +43,8 @@ static bool is_of_type(const char *word, size_t bytes_count, const char *type)
 int ntk_span_filter_set(struct ntk_span_filter *filter, const char *cores, const char *types,
                         const char *instances, struct ntk_err *err)
 {
-    *filter = (struct ntk_span_filter){ .types = types, .instances = instances };
+    *filter =
+        (struct ntk_span_filter){ .types = types, .instances = instances, .to_ns = UINT64_MAX };
     if (!cores) {
         return 0;
     }
@@ -104,12 +107,118 @@ static bool is_wanted_instance(const struct ntk_span_filter *filter,
     return !filter->instances;
 }
 
+/* ---- the window ---- */
+
+static bool has_window(const struct ntk_span_filter *filter)
+{
+    return filter->from_ns > 0 || filter->to_ns < UINT64_MAX;
+}
+
+/* False: outside of the window; else it is inside from now on. */
+static bool clip(const struct ntk_span_filter *filter, struct ntk_system_span *span)
+{
+    uint64_t before_ns = span->start_ns < filter->from_ns ? filter->from_ns - span->start_ns : 0;
+    uint64_t after_ns = span->end_ns > filter->to_ns ? span->end_ns - filter->to_ns : 0;
+
+    if (span->start_ns >= filter->to_ns || span->end_ns < filter->from_ns ||
+        (before_ns && span->end_ns == filter->from_ns)) {
+        return false;
+    }
+    span->is_partial = span->is_partial || before_ns || after_ns;
+    span->start_ns += before_ns;
+    span->end_ns -= after_ns;
+    if (span->device_end_ns - span->device_start_ns > before_ns + after_ns) {
+        span->device_start_ns += before_ns;
+        span->device_end_ns -= after_ns;
+    }
+    return true;
+}
+
+/* What an account has when the window begins. */
+static void note_base(struct ntk_system_trace *trace, const struct ntk_system_span *span)
+{
+    const struct ntk_system_memory *memory = ntk_system_span_memory(trace, span);
+
+    if (!memory || memory->account == NTK_SYSTEM_NO_ACCOUNT) {
+        return;
+    }
+    struct ntk_system_account *account = ntk_vec_at(&trace->accounts, memory->account);
+    account->base_bytes = memory->total_bytes;
+    for (size_t u = 0; u < account->usage_count; u++) {
+        if (strcmp(account->usages[u].usage, memory->usage) == 0) {
+            account->usages[u].base_bytes = memory->usage_bytes;
+        }
+    }
+}
+
+/* The samples of a list that stay, at its beginning. */
+static void keep(void *items, size_t item_bytes, size_t *count, size_t first, size_t kept)
+{
+    if (*count >= first + kept) {
+        memmove(items, (char *)items + first * item_bytes, kept * item_bytes);
+        *count = kept;
+    } else {
+        *count = 0;
+    }
+}
+
+static void cut_samples(const struct ntk_span_filter *filter, NtkNtracePb__HostSamples *samples)
+{
+    size_t first = 0;
+    size_t end = samples ? samples->n_timestamp_ns : 0;
+
+    while (first < end && samples->timestamp_ns[first] < filter->from_ns) {
+        first++;
+    }
+    while (end > first && samples->timestamp_ns[end - 1] >= filter->to_ns) {
+        end--;
+    }
+    if (!samples) {
+        return;
+    }
+    for (size_t c = 0; c < samples->n_cpus; c++) {
+        NtkNtracePb__Cpu *cpu = samples->cpus[c];
+        keep(cpu->percent, sizeof *cpu->percent, &cpu->n_percent, first, end - first);
+    }
+    keep(samples->total_bytes, sizeof(uint64_t), &samples->n_total_bytes, first, end - first);
+    keep(samples->used_bytes, sizeof(uint64_t), &samples->n_used_bytes, first, end - first);
+    keep(samples->process_bytes, sizeof(uint64_t), &samples->n_process_bytes, first, end - first);
+    keep(samples->timestamp_ns, sizeof(uint64_t), &samples->n_timestamp_ns, first, end - first);
+}
+
+/* Bounds and a sentence for readers. */
+static int cut_trace(const struct ntk_span_filter *filter, struct ntk_system_trace *trace)
+{
+    char begin[NTK_UNITS_TEXT_BYTES];
+    char end[NTK_UNITS_TEXT_BYTES];
+    struct ntk_system_note note = { .category = "Part" };
+    uint64_t begin_ns = filter->from_ns > trace->begin_ns ? filter->from_ns : trace->begin_ns;
+    uint64_t end_ns = filter->to_ns < trace->end_ns ? filter->to_ns : trace->end_ns;
+
+    end_ns = end_ns > begin_ns ? end_ns : begin_ns;
+    cut_samples(filter, trace->cpu);
+    cut_samples(filter, trace->memory);
+    if (asprintf(&note.text, "Only a part of the trace is shown: %s to %s after its beginning",
+                 ntk_units_duration(begin, sizeof begin, begin_ns - trace->begin_ns),
+                 ntk_units_duration(end, sizeof end, end_ns - trace->begin_ns)) < 0) {
+        return -ENOMEM;
+    }
+    if (ntk_vec_push(&trace->notes, &note) < 0) {
+        free(note.text);
+        return -ENOMEM;
+    }
+    trace->is_part = true;
+    trace->begin_ns = begin_ns;
+    trace->end_ns = end_ns;
+    return 0;
+}
+
 int ntk_span_filter_apply(const struct ntk_span_filter *filter, struct ntk_system_trace *trace)
 {
     bool is_wanted_here = is_wanted_instance(filter, trace);
     size_t kept = 0;
 
-    if (!filter->has_cores && !filter->types && is_wanted_here) {
+    if (!filter->has_cores && !filter->types && is_wanted_here && !has_window(filter)) {
         return 0;
     }
     /* The new place of each span, or of what was around it. */
@@ -123,13 +232,15 @@ int ntk_span_filter_apply(const struct ntk_span_filter *filter, struct ntk_syste
 
         places[i] = parent;
         if (is_wanted_here && is_wanted_core(filter, span.nc) &&
-            is_wanted_type(filter, span.type)) {
+            is_wanted_type(filter, span.type) && clip(filter, &span)) {
             places[i] = kept;
             span.parent = parent;
             trace->spans[kept++] = span;
+        } else if (span.end_ns <= filter->from_ns) {
+            note_base(trace, &span);
         }
     }
     trace->span_count = kept;
     free(places);
-    return 0;
+    return has_window(filter) ? cut_trace(filter, trace) : 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * span_filter - the events of a system trace that somebody asked for: of some cores, types,
- * machines.
+ * machines, of a window of time.
  *
  * Owner:   caller's storage, texts are borrowed and must live as long; nothing to free.
  * Threads: one filter, any number of readers.
@@ -20,12 +20,16 @@ struct ntk_span_filter {
     /* Comma lists; NULL: all. A word of types is a name, or a group: hardware, software; with ^
      * before it all but that. */
     const char *types, *instances;
+    /* The window, since 1970: from its start on and before its end; 0 and UINT64_MAX: open. Spans
+     * that cross an end are clipped and partial. */
+    uint64_t from_ns, to_ns;
 };
 
 /* Each text may be NULL: no such filter. cores: "0,2-4". -EINVAL with a sentence. */
 int ntk_span_filter_set(struct ntk_span_filter *filter, const char *cores, const char *types,
                         const char *instances, struct ntk_err *err);
-/* Takes away the spans that are not asked for; what was inside of one is then inside of what was
+/* Takes away the spans and samples that are not asked for; the trace then begins and ends with the
+ * window. What was inside of one is then inside of what was
  * around it. 0 or -ENOMEM. */
 int ntk_span_filter_apply(const struct ntk_span_filter *filter, struct ntk_system_trace *trace);
 

@@ -119,6 +119,7 @@ struct ntk_system_trace {
     NtkNtracePb__Trace *file;               /* NULL: no ntrace.pb */
     NtkNtracePb__HostSamples *cpu, *memory; /* NULL: not there */
     uint64_t begin_ns, end_ns; /* of the inspection, else of the events; 0 when there is nothing */
+    bool is_part;              /* of a window of it (system/span_filter.h) */
     uint64_t lost;             /* events that the rings overwrote */
     uint64_t partial_count;
     size_t span_count;

@@ -7,6 +7,7 @@
 
 #include "profiler/analysis/interval.h"
 #include "profiler/analysis/open_slot.h"
+#include "profiler/output/output_part.h"
 #include "profiler/timeline/timeline_pyramid.h"
 #include "profiler/timeline/timeline_regions.h"
 #include "profiler/timeline/timeline_tile.h"
@@ -84,6 +85,28 @@ static int64_t as_read(int64_t span_ps)
     return span_ps / unit * unit;
 }
 
+/* What page readers should know: that there is more than is shown. */
+static void put_part(const struct ntk_timeline *timeline, struct ntk_json *json)
+{
+    struct ntk_buf text = { 0 };
+
+    for (size_t i = 0; i < timeline->source_count && !text.bytes_count; i++) {
+        if (timeline->sources[i].trace->is_part) {
+            ntk_buf_add_text(&text, "only ");
+            ntk_output_part_text(timeline->sources[i].trace, &text);
+        }
+    }
+    ntk_vec_each(struct ntk_timeline_track, track, &timeline->tracks) {
+        if (!text.bytes_count && track->host && track->host->is_part) {
+            ntk_buf_add_text(&text, "only a part of the trace");
+        }
+    }
+    if (text.bytes_count) {
+        ntk_json_key_text(json, "part", ntk_buf_text_get(&text));
+    }
+    ntk_buf_fini(&text);
+}
+
 void ntk_timeline_put_meta(const struct ntk_timeline *timeline, const char *title, bool compares,
                            struct ntk_buf *out)
 {
@@ -104,6 +127,7 @@ void ntk_timeline_put_meta(const struct ntk_timeline *timeline, const char *titl
                      ntk_timeline_level_top(timeline->end_ps - timeline->begin_ps));
     ntk_json_key_u64(&json, "slices", timeline->slice_count - timeline->region_slice_count);
     ntk_timeline_put_busiest(timeline, &json);
+    put_part(timeline, &json);
     ntk_json_key_array_begin(&json, "sources");
     for (size_t i = 0; i < timeline->source_count; i++) {
         put_source(&timeline->sources[i], &json);

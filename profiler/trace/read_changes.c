@@ -5,9 +5,13 @@
 #include "profiler/trace/trace_build.h"
 
 struct reader {
+    const struct ntk_trace_build *build;
     struct ntk_trace_core *core;
     const struct ntk_trace_window *window;
     bool counts_all;
+    /* The limit that is there when the window begins: the last one before it. */
+    bool has_before;
+    struct ntk_trace_throttle before;
     struct ntk_sorter events;
     struct ntk_sorter throttles;
 };
@@ -27,6 +31,14 @@ static int compare_throttles(const void *a, const void *b)
     return 0;
 }
 
+static struct ntk_trace_throttle throttle_of(const struct ntk_ntff_record *record, int64_t time_ps)
+{
+    return (struct ntk_trace_throttle){ .time_ps = time_ps,
+                                        .type = record->throttle_type,
+                                        .k = record->throttle_k,
+                                        .n = record->throttle_n };
+}
+
 static int read_record(struct reader *r, const struct ntk_ntff_record *record)
 {
     if (record->kind == NTK_NTFF_RECORD_UNKNOWN) {
@@ -34,11 +46,22 @@ static int read_record(struct reader *r, const struct ntk_ntff_record *record)
         return 0;
     }
     if (!ntk_trace_is_inside(r->core, r->window, record->time_ps)) {
-        r->core->more_event_count += r->counts_all && record->kind == NTK_NTFF_RECORD_EVENT;
+        r->core->more_event_count +=
+            r->counts_all && !r->build->trace->is_part && record->kind == NTK_NTFF_RECORD_EVENT;
         r->core->outside_window++;
         return 0;
     }
     int64_t time_ps = ntk_trace_since(record->time_ps, r->core->t0_ps);
+    if (time_ps < 0 && record->kind != NTK_NTFF_RECORD_EVENT) {
+        if (r->build->trace->is_part && (!r->has_before || time_ps >= r->before.time_ps)) {
+            r->before = throttle_of(record, time_ps);
+            r->has_before = true;
+        }
+    }
+    int64_t end_ps = time_ps;
+    if (!ntk_trace_build_clip(r->build, &time_ps, &end_ps)) {
+        return 0;
+    }
     if (record->kind == NTK_NTFF_RECORD_EVENT) {
         struct ntk_trace_event *event = ntk_sorter_add(&r->events);
         if (!event) {
@@ -56,17 +79,15 @@ static int read_record(struct reader *r, const struct ntk_ntff_record *record)
     if (!throttle) {
         return r->throttles.failed;
     }
-    *throttle = (struct ntk_trace_throttle){ .time_ps = time_ps,
-                                             .type = record->throttle_type,
-                                             .k = record->throttle_k,
-                                             .n = record->throttle_n };
+    *throttle = throttle_of(record, time_ps);
     return 0;
 }
 
 int ntk_trace_read_changes(struct ntk_trace_build *build, struct ntk_trace_core *core,
                            const struct ntk_trace_window *window)
 {
-    struct reader r = { .core = core,
+    struct reader r = { .build = build,
+                        .core = core,
                         .window = window,
                         .counts_all = build->trace->ntff->version < 6 };
     struct ntk_sorted sorted;
@@ -89,6 +110,13 @@ int ntk_trace_read_changes(struct ntk_trace_build *build, struct ntk_trace_core 
                 ret = read_record(&r, &record);
             }
             ntk_trace_build_passed(build, section, i);
+        }
+    }
+    if (ret == 0 && r.has_before) {
+        struct ntk_trace_throttle *first = ntk_sorter_add(&r.throttles);
+        if (first) {
+            *first = r.before;
+            first->time_ps = 0;
         }
     }
     ret = ntk_trace_build_finish(build, &r.events, sizeof(struct ntk_trace_event), &sorted);

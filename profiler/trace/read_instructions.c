@@ -101,6 +101,7 @@ static void see(struct found *found, const struct ntk_trace_instruction *instruc
 /* ---- passing the records ---- */
 
 struct sink { /* one of the two */
+    const struct ntk_trace_build *build;
     struct found *found;
     struct ntk_sorter *sorter;
     struct ntk_trace_core *core;
@@ -123,6 +124,11 @@ static int put(const struct sink *sink, const struct ntk_trace_instruction *inst
         core->outside_window += 2;
         return 0;
     }
+    int64_t started_ps = start_ps;
+    core->end_ps = end_ps > core->end_ps ? end_ps : core->end_ps;
+    if (!ntk_trace_build_clip(sink->build, &start_ps, &end_ps)) {
+        return 0;
+    }
     struct ntk_trace_instruction *to = ntk_sorter_add(sink->sorter);
     if (!to) {
         return sink->sorter->failed;
@@ -130,7 +136,7 @@ static int put(const struct sink *sink, const struct ntk_trace_instruction *inst
     *to = *instruction;
     to->start_ps = start_ps;
     to->end_ps = end_ps;
-    core->end_ps = end_ps > core->end_ps ? end_ps : core->end_ps;
+    to->wait_cycles = started_ps < 0 ? 0 : to->wait_cycles; /* that was before the window */
     core->slot_counts[to->engine][to->slot]++;
     return 0;
 }
@@ -225,7 +231,7 @@ int ntk_trace_read_instructions(struct ntk_trace_build *build, struct ntk_trace_
     struct ntk_sorter sorter;
     struct ntk_sorted sorted;
     struct pairing pairing;
-    struct sink sink = { .sorter = &sorter, .core = core, .window = window };
+    struct sink sink = { .build = build, .sorter = &sorter, .core = core, .window = window };
 
     int ret = make_slot_counts(core);
     if (ret < 0) {
@@ -237,6 +243,7 @@ int ntk_trace_read_instructions(struct ntk_trace_build *build, struct ntk_trace_
         ntk_sorter_fini(&sorter);
         return ntk_err_no_memory(build->err);
     }
+    core->end_ps = core->end_ps > build->length_ps ? build->length_ps : core->end_ps;
     core->outside_code += pairing.outside_code;
     core->unpaired += pairing.unpaired;
     core->unknown += pairing.unknown;

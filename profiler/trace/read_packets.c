@@ -15,6 +15,7 @@ struct ring { /* starts without an end, or ends without a start: never both */
 };
 
 struct reader {
+    const struct ntk_trace_build *build;
     struct ntk_trace_core *core;
     const struct ntk_trace_window *window;
     struct ntk_waiting waiting;
@@ -76,6 +77,22 @@ static uint32_t detail_of(const struct ntk_ntff_record *record)
     return (record->bytes_count & 0xffff) | (uint32_t)record->crc_in << 16;
 }
 
+struct span {
+    int64_t start_ps, end_ps;
+};
+
+/* How many of the bytes were moved by then, were it at one rate. */
+static uint32_t bytes_until(const struct span *span, uint32_t bytes_count, int64_t time_ps)
+{
+    if (time_ps >= span->end_ps) {
+        return bytes_count;
+    }
+    __extension__ unsigned __int128 part = (unsigned __int128)(time_ps - span->start_ps);
+    return time_ps <= span->start_ps
+               ? 0
+               : (uint32_t)(part * bytes_count / (uint64_t)(span->end_ps - span->start_ps));
+}
+
 /* The i-th start of a ring belongs to its i-th end, whichever comes first in the file. Where a
  * packet was under way at the start of the execution, ends come before their starts from then on:
  * those pairs are no packets. */
@@ -99,14 +116,21 @@ static int pair(struct reader *r, const struct ntk_ntff_record *record)
         return 0;
     }
     r->core->unpaired--;
+    struct span whole = { ntk_trace_since(start_ps, r->core->t0_ps),
+                          ntk_trace_since(end_ps, r->core->t0_ps) };
+    struct span kept = whole;
+    if (!ntk_trace_build_clip(r->build, &kept.start_ps, &kept.end_ps)) {
+        return 0;
+    }
     struct ntk_trace_packet *packet = ntk_sorter_add(&r->sorter);
     if (!packet) {
         return r->sorter.failed;
     }
     *packet = (struct ntk_trace_packet){
-        .start_ps = ntk_trace_since(start_ps, r->core->t0_ps),
-        .end_ps = ntk_trace_since(end_ps, r->core->t0_ps),
-        .bytes_count = detail & 0xffff,
+        .start_ps = kept.start_ps,
+        .end_ps = kept.end_ps,
+        .bytes_count = bytes_until(&whole, detail & 0xffff, kept.end_ps) -
+                       bytes_until(&whole, detail & 0xffff, kept.start_ps),
         .engine = (uint16_t)(NTK_NTFF_DMA_ENGINES * r->core->ntff->core + record->engine),
         .crc = (uint16_t)(detail >> 16),
         .queue = record->queue,
@@ -148,7 +172,7 @@ static int compare(const void *a, const void *b)
 int ntk_trace_read_packets(struct ntk_trace_build *build, struct ntk_trace_core *core,
                            const struct ntk_trace_window *window)
 {
-    struct reader r = { .core = core, .window = window };
+    struct reader r = { .build = build, .core = core, .window = window };
     struct ntk_sorted sorted;
     int ret = 0;
 

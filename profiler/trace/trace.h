@@ -108,6 +108,13 @@ struct ntk_trace_core {
     uint64_t outside_window, outside_code, unpaired, unknown;
 };
 
+/* What of an execution somebody asked for; zeroed: all of it. */
+struct ntk_trace_part {
+    int64_t from_ps, to_ps; /* since its start; to_ps 0: to its end */
+    const uint32_t *cores;  /* physical, in their device; NULL: all */
+    size_t core_count;
+};
+
 struct ntk_trace {
     const struct ntk_ntff *ntff;
     const struct ntk_neff *neff; /* NULL: none given */
@@ -122,6 +129,14 @@ struct ntk_trace {
     uint64_t error_records;
     size_t core_count;
     struct ntk_trace_core *cores;
+    /* Rows of a window, or of some cores, are all there is: time 0 is the start of the window, the
+     * total its length. */
+    bool is_part;
+    struct {
+        int64_t from_ps, to_ps; /* since the start of the execution */
+        int64_t total_ps;       /* of the execution; where has_total */
+        bool is_open;           /* to its end */
+    } part;
     /* For what analyses keep of every span (trace/long_list.h), as in struct ntk_trace_options; 0
      * and NULL: as there. */
     size_t list_bytes;
@@ -137,6 +152,7 @@ struct ntk_trace_options {
     size_t
         list_bytes; /* a list that needs more lies in a temporary file; 0: NTK_TRACE_LIST_BYTES */
     const char *folder; /* where that is, borrowed by the trace; NULL: $TMPDIR, else /var/tmp */
+    struct ntk_trace_part part;
 };
 
 #define NTK_TRACE_LIST_BYTES ((size_t)32 << 20)
@@ -151,11 +167,32 @@ struct ntk_trace_options {
 int ntk_trace_create_from_ntff(const struct ntk_ntff *ntff, const struct ntk_neff *neff,
                                ntk_trace_progress *progress, void *progress_ctx,
                                struct ntk_trace **out_trace, struct ntk_err *err);
-/* The same; options may be NULL. */
+/*
+ * The same; options may be NULL.
+ *
+ * Of a part: a row is in the window when the two overlap, moments from its start on and before its
+ * end; at the end of the execution the window has both ends. A row that crosses an end is clipped,
+ * with a share of a packet's bytes, so that those of windows side by side add up; an instruction
+ * waited where it starts. Memory goes with the window, but all records are read: only they tell
+ * what was under way when it begins. -ERANGE: the window is empty; -ENOENT: no such core.
+ */
 int ntk_trace_create(const struct ntk_ntff *ntff, const struct ntk_neff *neff,
                      const struct ntk_trace_options *options, struct ntk_trace **out_trace,
                      struct ntk_err *err);
 void ntk_trace_destroy(struct ntk_trace *trace);
+
+/* Whether a moment since time 0 of the trace is in the part. */
+static inline bool ntk_trace_has_moment(const struct ntk_trace *trace, int64_t time_ps)
+{
+    return (trace->part.from_ps == 0 || time_ps >= 0) &&
+           (!trace->is_part || trace->part.is_open ||
+            time_ps < trace->part.to_ps - trace->part.from_ps);
+}
+
+/* The place of a core in the capture, by that in the trace; where cores are missing they differ. */
+size_t ntk_trace_core_number(const struct ntk_trace *trace, size_t core_index);
+/* And back. */
+size_t ntk_trace_core_place(const struct ntk_trace *trace, size_t number);
 
 /* As they are used: never 0, never NULL. */
 size_t ntk_trace_list_bytes_get(const struct ntk_trace *trace);

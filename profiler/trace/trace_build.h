@@ -23,6 +23,7 @@ struct ntk_trace_build {
     struct ntk_trace_options options;
     struct ntk_trace *trace;
     uint64_t records_done, records_total;
+    int64_t length_ps;      /* of the window that is asked for; INT64_MAX: it has all that comes */
     size_t heap_bytes_left; /* of what all lists together may take outside of files */
     struct ntk_err *err;
 };
@@ -72,6 +73,21 @@ static inline bool ntk_trace_is_inside(const struct ntk_trace_core *core,
 {
     return time_ps >= window->start_ps && time_ps <= window->end_ps &&
            ntk_trace_is_time(ntk_trace_since(time_ps, core->t0_ps));
+}
+
+/* Whether a row is in the window that is asked for, which then has what is inside of it. */
+static inline bool ntk_trace_build_clip(const struct ntk_trace_build *build, int64_t *start_ps,
+                                        int64_t *end_ps)
+{
+    if (!build->trace->is_part) {
+        return true;
+    }
+    if (*start_ps >= build->length_ps || *end_ps < 0 || (*end_ps == 0 && *start_ps < 0)) {
+        return false;
+    }
+    *start_ps = *start_ps < 0 ? 0 : *start_ps;
+    *end_ps = *end_ps > build->length_ps ? build->length_ps : *end_ps;
+    return true;
 }
 
 /* When the execution was, by its instructions where the header does not say it. */

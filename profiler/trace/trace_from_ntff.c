@@ -6,12 +6,14 @@
  * docs/formats/ntff.md says why each rule is as it is.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "profiler/trace/long_list.h"
 #include "profiler/trace/trace_build.h"
 #include "shared/base/fs.h"
+#include "shared/base/units.h"
 #include "shared/formats/neff/neff.h"
 #include "shared/formats/ntff/ntff_layout.h"
 
@@ -38,7 +40,8 @@ static const struct ntk_neff_subgraph *find_neff_subgraph(const struct ntk_neff 
 static int read_core(struct ntk_trace_build *build, struct ntk_trace_core *core,
                      const struct ntk_trace_window *window)
 {
-    core->t0_ps = window->start_ps == INT64_MIN ? 0 : window->start_ps;
+    core->t0_ps =
+        (window->start_ps == INT64_MIN ? 0 : window->start_ps) + build->trace->part.from_ps;
     int ret = ntk_trace_read_instructions(build, core, window);
     if (ret == 0) {
         ret = ntk_trace_read_packets(build, core, window);
@@ -59,6 +62,71 @@ static int find_window(struct ntk_trace_build *build, struct ntk_trace_window *o
         trace->total_ps = trace->has_total ? length_ps : 0;
     }
     return ret;
+}
+
+/* Takes away the cores that are not asked for. */
+static int keep_cores(struct ntk_trace_build *build)
+{
+    const struct ntk_trace_part *part = &build->options.part;
+    struct ntk_trace *trace = build->trace;
+    size_t kept = 0;
+
+    for (size_t c = 0; c < trace->core_count; c++) {
+        bool is_wanted = !part->cores;
+        for (size_t i = 0; i < part->core_count && !is_wanted; i++) {
+            is_wanted = part->cores[i] == trace->cores[c].ntff->core;
+        }
+        if (is_wanted) {
+            trace->cores[kept++] = trace->cores[c];
+        }
+    }
+    if (kept == 0 && trace->core_count > 0) {
+        char list[96] = "";
+        for (size_t c = 0; c < trace->core_count && strlen(list) < sizeof list - 8; c++) {
+            size_t at = strlen(list);
+            snprintf(list + at, sizeof list - at, "%s%u", c ? "," : "",
+                     (unsigned)trace->cores[c].ntff->core);
+        }
+        return ntk_err_set(build->err, -ENOENT, NTK_ERR_NO_OFFSET,
+                           "unknown core: the capture has %s", list);
+    }
+    trace->is_part = kept < trace->core_count;
+    trace->core_count = kept;
+    return 0;
+}
+
+/* Narrows the total; a window that has everything is none. */
+static int keep_window(struct ntk_trace_build *build, const struct ntk_trace_window *window)
+{
+    const struct ntk_trace_part *part = &build->options.part;
+    struct ntk_trace *trace = build->trace;
+    int64_t whole_ps = ntk_trace_since(window->end_ps, window->start_ps);
+    bool is_open = part->to_ps == 0 || part->to_ps >= whole_ps;
+    char at[NTK_UNITS_TEXT_BYTES];
+    char length[NTK_UNITS_TEXT_BYTES];
+
+    build->length_ps = INT64_MAX;
+    trace->part.total_ps = trace->total_ps;
+    trace->part.is_open = is_open;
+    trace->part.to_ps = is_open ? whole_ps : part->to_ps;
+    if (part->from_ps <= 0 && is_open) {
+        return 0;
+    }
+    if (part->from_ps >= trace->part.to_ps) {
+        uint64_t from_ns = (uint64_t)part->from_ps / NTK_TRACE_PS_PER_NS;
+        uint64_t whole_ns = (uint64_t)whole_ps / NTK_TRACE_PS_PER_NS;
+        return ntk_err_set(build->err, -ERANGE, NTK_ERR_NO_OFFSET,
+                           "no part of the execution is after %s: it takes %s",
+                           ntk_units_duration(at, sizeof at, from_ns),
+                           ntk_units_duration(length, sizeof length, whole_ns));
+    }
+    trace->is_part = true;
+    trace->part.from_ps = part->from_ps;
+    trace->total_ps = trace->has_total ? trace->part.to_ps - part->from_ps : 0;
+    if (!is_open) {
+        build->length_ps = part->to_ps - part->from_ps;
+    }
+    return 0;
 }
 
 static void note_cut(struct ntk_trace *trace, struct ntk_trace_core *core,
@@ -94,7 +162,7 @@ static void count_records(struct ntk_trace_build *build)
             build->records_total += section->record_count;
             note_cut(trace, &trace->cores[c], section);
             if (is_core && section->type == NTK_NTFF_SECTION_INSTRUCTION &&
-                !trace->ntff->has_window && c == 0) {
+                !trace->ntff->has_window && subgraph == trace->ntff->subgraphs) {
                 build->records_total += section->record_count; /* they are read twice */
             }
             if (section->block == NTK_NTFF_BLOCK_CC && section->record_count) {
@@ -146,9 +214,11 @@ int ntk_trace_create(const struct ntk_ntff *ntff, const struct ntk_neff *neff,
         trace->cores[c].ntff = &ntff->subgraphs[c];
         trace->cores[c].neff = find_neff_subgraph(neff, ntff, c);
     }
-    count_records(&build);
     struct ntk_trace_window window = { 0 };
-    ret = trace->core_count ? find_window(&build, &window) : 0;
+    ret = keep_cores(&build);
+    count_records(&build);
+    ret = ret == 0 && trace->core_count ? find_window(&build, &window) : ret;
+    ret = ret == 0 && trace->core_count ? keep_window(&build, &window) : ret;
     for (size_t c = 0; c < trace->core_count && ret == 0; c++) {
         ret = read_core(&build, &trace->cores[c], &window);
     }
@@ -157,7 +227,9 @@ int ntk_trace_create(const struct ntk_ntff *ntff, const struct ntk_neff *neff,
         trace->total_ps = 0;
     }
     /* What a cut brought about may have failed above already, with a sentence that misleads. */
-    ret = ntk_ntff_check_whole(ntff, err) < 0 ? -ESTALE : ret;
+    if (ret != -ERANGE && ret != -ENOENT) {
+        ret = ntk_ntff_check_whole(ntff, err) < 0 ? -ESTALE : ret;
+    }
     if (ret < 0) {
         ntk_trace_destroy(trace);
         return ret;
@@ -173,6 +245,22 @@ int ntk_trace_create_from_ntff(const struct ntk_ntff *ntff, const struct ntk_nef
     struct ntk_trace_options options = { .progress = progress, .progress_ctx = progress_ctx };
 
     return ntk_trace_create(ntff, neff, &options, out_trace, err);
+}
+
+size_t ntk_trace_core_number(const struct ntk_trace *trace, size_t core_index)
+{
+    return trace->is_part ? (size_t)(trace->cores[core_index].ntff - trace->ntff->subgraphs)
+                          : core_index;
+}
+
+size_t ntk_trace_core_place(const struct ntk_trace *trace, size_t number)
+{
+    size_t place = 0;
+
+    while (place + 1 < trace->core_count && ntk_trace_core_number(trace, place) != number) {
+        place++;
+    }
+    return place;
 }
 
 size_t ntk_trace_list_bytes_get(const struct ntk_trace *trace)

@@ -593,6 +593,42 @@ static void folders_of_sources_must_be_there(void **state)
     expect(RUN(f, "lines"), 2, "the capture is missing");
 }
 
+/* What a part says of itself; a window of everything has the bytes of the whole. */
+static void a_part_of_a_capture_is_shown_and_named(void **state)
+{
+    struct fixture *f = *state;
+    struct test_run whole =
+        RUN(f, "view", "-s", f->sample, "--output-format", "json", "--output-file", "-");
+    struct test_run same = RUN(f, "view", "-s", f->sample, "--output-format", "json",
+                               "--output-file", "-", "--from", "0", "--to", "1s", "--core", "4");
+    struct test_run part = RUN(f, "view", "-s", f->sample, "--output-format", "json",
+                               "--output-file", "-", "--from", "25us", "--to", "53us");
+
+    assert_string_equal(same.out, whole.out);
+    assert_string_equal(same.err, whole.err);
+    assert_int_equal(part.exit_code, 0);
+    assert_non_null(strstr(part.err, ": only 25.0us to 53.0us of 100us, NC 4\n"));
+    assert_non_null(strstr(part.out, "\"window_start\":25000"));
+    assert_non_null(strstr(part.out, "\"window_end\":53000"));
+    assert_non_null(strstr(part.out, "\"window_of\":100000"));
+    assert_non_null(strstr(part.out, "\"category\":\"Part\""));
+    test_run_fini(&whole);
+    test_run_fini(&same);
+    test_run_fini(&part);
+    expect(RUN(f, "analyze", "-s", f->sample, "--from", "25us", "idle"), 0,
+           ": only 25.0us to 100us of 100us, NC 4");
+    expect(RUN(f, "query", "-s", f->sample, "--to", "25us", "SELECT message FROM Warning"), 0,
+           ": only 0ns to 25.0us of 100us, NC 4");
+    expect(RUN(f, "view", "-s", f->sample, "--from", "1s"), 1,
+           "no part of the execution is after 1.00s: it takes 100us");
+    expect(RUN(f, "diff", f->sample, f->sample, "--core", "5"), 1,
+           "unknown core: the capture has 4");
+    expect(RUN(f, "view", "-s", f->sample, "--from", "2us", "--to", "1us"), 2,
+           "the window ends before it begins");
+    expect(RUN(f, "view", "-s", f->sample, "--to", "2026-11-21T07:30:00Z"), 1,
+           "times of a capture count from its start");
+}
+
 static void inputs_come_from_files_and_outputs_go_to_files(void **state)
 {
     struct fixture *f = *state;
@@ -658,6 +694,7 @@ int main(void)
         TEST(a_json_profile_can_be_indented),
         TEST(folders_of_sources_must_be_there),
         TEST(inputs_come_from_files_and_outputs_go_to_files),
+        TEST(a_part_of_a_capture_is_shown_and_named),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

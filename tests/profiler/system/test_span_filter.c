@@ -115,6 +115,130 @@ static void what_is_no_list_of_cores_is_refused(void **state)
     }
 }
 
+/* ---- the window ---- */
+
+static const struct ntk_system_span timed[SPANS] = {
+    { .type = "nrt_execute", .start_ns = 100, .end_ns = 900, .parent = NTK_SYSTEM_NO_PARENT },
+    { .type = "nrt_model_submit", .start_ns = 150, .end_ns = 200, .parent = 0 },
+    { .type = "kbl_exec_wait", .start_ns = 200, .end_ns = 800, .parent = 0 },
+    { .type = "nc_exec_running",
+      .start_ns = 300,
+      .end_ns = 700,
+      .device_start_ns = 5300,
+      .device_end_ns = 5700,
+      .parent = NTK_SYSTEM_NO_PARENT },
+    { .type = "mark", .start_ns = 400, .end_ns = 400, .is_instant = true, .parent = 2 },
+    { .type = "mark", .start_ns = 500, .end_ns = 500, .is_instant = true, .parent = 2 },
+};
+
+static uint64_t moments[] = { 100, 399, 400, 499, 500, 900 };
+static uint64_t used[6];
+static NtkNtracePb__HostSamples samples;
+
+static void cut(struct filtered *f, uint64_t from_ns, uint64_t to_ns)
+{
+    struct ntk_span_filter wanted;
+    static const uint64_t times[] = { 100, 399, 400, 499, 500, 900 };
+
+    memcpy(f->spans, timed, sizeof timed);
+    memcpy(moments, times, sizeof times);
+    for (size_t i = 0; i < 6; i++) {
+        used[i] = i;
+    }
+    samples = (NtkNtracePb__HostSamples)NTK_NTRACE_PB__HOST_SAMPLES__INIT;
+    samples.n_timestamp_ns = samples.n_used_bytes = 6;
+    samples.timestamp_ns = moments;
+    samples.used_bytes = used;
+    f->trace = (struct ntk_system_trace){ .span_count = SPANS,
+                                          .spans = f->spans,
+                                          .info = &info,
+                                          .memory = &samples,
+                                          .begin_ns = 50,
+                                          .end_ns = 1000 };
+    ntk_vec_init(&f->trace.notes, sizeof(struct ntk_system_note));
+    assert_int_equal(ntk_span_filter_set(&wanted, NULL, NULL, NULL, NULL), 0);
+    wanted.from_ns = from_ns;
+    wanted.to_ns = to_ns;
+    assert_int_equal(ntk_span_filter_apply(&wanted, &f->trace), 0);
+}
+
+static void drop(struct filtered *f)
+{
+    ntk_vec_each(struct ntk_system_note, note, &f->trace.notes) {
+        free(note->text);
+    }
+    ntk_vec_fini(&f->trace.notes);
+}
+
+static void a_window_clips_what_overlaps_it(void **state)
+{
+    struct filtered f;
+
+    cut(&f, 400, 500);
+    expect(&f, (const char *const[]){ "nrt_execute", "kbl_exec_wait", "nc_exec_running", "mark",
+                                      NULL });
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(f.spans[i].start_ns, 400);
+        assert_int_equal(f.spans[i].end_ns, 500);
+        assert_true(f.spans[i].is_partial);
+    }
+    assert_int_equal(f.spans[1].parent, 0);
+    assert_int_equal(f.spans[2].device_start_ns, 5400);
+    assert_int_equal(f.spans[2].device_end_ns, 5500);
+    assert_false(f.spans[3].is_partial);
+    assert_int_equal(f.spans[3].parent, 1);
+    assert_true(f.trace.is_part);
+    assert_int_equal(f.trace.begin_ns, 400);
+    assert_int_equal(f.trace.end_ns, 500);
+    assert_int_equal(samples.n_timestamp_ns, 2);
+    assert_int_equal(samples.timestamp_ns[0], 400);
+    assert_int_equal(samples.n_used_bytes, 2);
+    assert_int_equal(samples.used_bytes[1], 3);
+    assert_int_equal(samples.n_process_bytes, 0);
+    assert_int_equal(f.trace.notes.count, 1);
+    assert_string_equal(((struct ntk_system_note *)ntk_vec_at(&f.trace.notes, 0))->category,
+                        "Part");
+    drop(&f);
+}
+
+static void windows_side_by_side_have_every_span_once(void **state)
+{
+    struct filtered f;
+
+    for (uint64_t at = 101; at < 900; at++) {
+        uint64_t sum_ns = 0;
+        size_t instants = 0;
+        size_t rows = 0;
+        size_t crossing = 0;
+        for (size_t i = 0; i < SPANS; i++) {
+            crossing += timed[i].start_ns < at && timed[i].end_ns > at;
+        }
+        for (int part = 0; part < 2; part++) {
+            cut(&f, part ? at : 0, part ? UINT64_MAX : at);
+            rows += f.trace.span_count;
+            for (size_t i = 0; i < f.trace.span_count; i++) {
+                sum_ns += f.spans[i].end_ns - f.spans[i].start_ns;
+                instants += f.spans[i].is_instant;
+            }
+            drop(&f);
+        }
+        assert_int_equal(rows - crossing, SPANS);
+        assert_int_equal(sum_ns, 800 + 50 + 600 + 400);
+        assert_int_equal(instants, 2);
+    }
+}
+
+static void an_open_window_is_none(void **state)
+{
+    struct filtered f;
+
+    cut(&f, 0, UINT64_MAX);
+    assert_int_equal(f.trace.span_count, SPANS);
+    assert_false(f.trace.is_part);
+    assert_int_equal(f.trace.notes.count, 0);
+    drop(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -124,6 +248,9 @@ int main(void)
         cmocka_unit_test(types_may_be_groups_and_be_excluded),
         cmocka_unit_test(another_machine_has_no_events),
         cmocka_unit_test(what_is_no_list_of_cores_is_refused),
+        cmocka_unit_test(a_window_clips_what_overlaps_it),
+        cmocka_unit_test(windows_side_by_side_have_every_span_once),
+        cmocka_unit_test(an_open_window_is_none),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

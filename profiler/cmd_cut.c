@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+#include "profiler/cmd_cut.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "shared/base/clock.h"
+#include "shared/base/str.h"
+#include "shared/base/timestamp.h"
+#include "shared/base/units.h"
+
+#define CORE_MAX 65535
+/* A number without unit is of seconds: since the start below this, since 1970 from here on. */
+#define SECONDS_SINCE_1970_MIN 100000000
+
+struct moment {
+    const char *text; /* NULL: not given */
+    uint64_t ns;
+    bool is_absolute; /* since 1970 */
+};
+
+static struct moment from, to;
+static const char *core_list;
+static uint32_t cores[NTK_SPAN_FILTER_CORES_MAX];
+static size_t core_count;
+
+static int moment_set(struct moment *moment, const char *text, struct ntk_err *err)
+{
+    moment->text = text;
+    moment->is_absolute =
+        ntk_str_parse_duration_ns(text, &moment->ns) < 0 ||
+        (!strpbrk(text, "hmsun") && moment->ns >= SECONDS_SINCE_1970_MIN * NTK_NS_PER_SECOND);
+    if (moment->is_absolute && ntk_timestamp_parse(text, &moment->ns, NULL) < 0) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "'%s' is not a time: 1.5ms, or 2026-11-21T07:30:00Z", text);
+    }
+    if (from.text && to.text && from.is_absolute == to.is_absolute && from.ns >= to.ns) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "the window ends before it begins");
+    }
+    return 0;
+}
+
+static int set_from(const char *value, struct ntk_err *err)
+{
+    return moment_set(&from, value, err);
+}
+
+static int set_to(const char *value, struct ntk_err *err)
+{
+    return moment_set(&to, value, err);
+}
+
+static int set_core(const char *value, struct ntk_err *err)
+{
+    core_list = value;
+    core_count = NTK_SPAN_FILTER_CORES_MAX;
+    if (ntk_str_parse_list(value, CORE_MAX, cores, &core_count) < 0) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "'%s' is not a list of cores such as 0,2-4 (at most %d)", value,
+                           NTK_SPAN_FILTER_CORES_MAX);
+    }
+    return 0;
+}
+
+int (*const ntk_cut_on_from)(const char *value, struct ntk_err *err) = set_from;
+int (*const ntk_cut_on_to)(const char *value, struct ntk_err *err) = set_to;
+int (*const ntk_cut_on_core)(const char *value, struct ntk_err *err) = set_core;
+
+bool ntk_cut_has_times(void)
+{
+    return from.text || to.text;
+}
+
+bool ntk_cut_is_given(void)
+{
+    return ntk_cut_has_times() || core_list;
+}
+
+const char *ntk_cut_cores(void)
+{
+    return core_list;
+}
+
+bool ntk_cut_has_core(uint32_t core)
+{
+    bool is_there = !core_list;
+
+    for (size_t i = 0; i < core_count && !is_there; i++) {
+        is_there = cores[i] == core;
+    }
+    return is_there;
+}
+
+static int64_t ps_of(uint64_t ns)
+{
+    return ns > INT64_MAX / NTK_TRACE_PS_PER_NS ? INT64_MAX : (int64_t)ns * NTK_TRACE_PS_PER_NS;
+}
+
+int ntk_cut_of_capture(struct ntk_trace_part *out_part, struct ntk_err *err)
+{
+    const char *since_1970 = from.is_absolute ? from.text : to.is_absolute ? to.text : NULL;
+
+    if (since_1970) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "'%s': times of a capture count from its start, such as 1.5ms",
+                           since_1970);
+    }
+    *out_part = (struct ntk_trace_part){ .from_ps = ps_of(from.ns),
+                                         .to_ps = to.text ? ps_of(to.ns) : 0,
+                                         .cores = core_list ? cores : NULL,
+                                         .core_count = core_count };
+    return 0;
+}
+
+bool ntk_cut_of_placed(const struct ntk_span_filter *filter, uint64_t start_ns,
+                       struct ntk_trace_part *out_part)
+{
+    *out_part = (struct ntk_trace_part){ 0 };
+    if (filter->to_ns <= start_ns) {
+        return false;
+    }
+    out_part->from_ps = filter->from_ns > start_ns ? ps_of(filter->from_ns - start_ns) : 0;
+    out_part->to_ps = filter->to_ns < UINT64_MAX ? ps_of(filter->to_ns - start_ns) : 0;
+    return true;
+}
+
+static uint64_t ns_of(const struct moment *moment, uint64_t first_ns)
+{
+    uint64_t ns = moment->ns;
+
+    if (!moment->is_absolute && __builtin_add_overflow(first_ns, moment->ns, &ns)) {
+        return UINT64_MAX;
+    }
+    return ns;
+}
+
+void ntk_cut_extent_add(struct ntk_cut_extent *extent, const struct ntk_system_trace *trace)
+{
+    for (size_t i = 0; i < trace->span_count; i++) {
+        const struct ntk_system_span *span = &trace->spans[i];
+        bool is_first = i == 0 && (!extent->first_ns || span->start_ns < extent->first_ns);
+
+        extent->first_ns = is_first ? span->start_ns : extent->first_ns;
+        extent->last_ns = span->end_ns > extent->last_ns ? span->end_ns : extent->last_ns;
+        ntk_system_trace_passed(trace, i);
+    }
+}
+
+int ntk_cut_of_traces(const struct ntk_cut_extent *extent, struct ntk_span_filter *filter,
+                      struct ntk_err *err)
+{
+    uint64_t from_ns = from.text ? ns_of(&from, extent->first_ns) : 0;
+    uint64_t to_ns = to.text ? ns_of(&to, extent->first_ns) : UINT64_MAX;
+
+    filter->from_ns = from_ns > extent->first_ns ? from_ns : 0;
+    filter->to_ns = to_ns < extent->last_ns ? to_ns : UINT64_MAX;
+    if (filter->from_ns > extent->last_ns || filter->to_ns <= extent->first_ns) {
+        char length[NTK_UNITS_TEXT_BYTES];
+        return ntk_err_set(
+            err, -ERANGE, NTK_ERR_NO_OFFSET,
+            "nothing was recorded between --from and --to: all rows are within %s",
+            ntk_units_duration(length, sizeof length, extent->last_ns - extent->first_ns));
+    }
+    return 0;
+}
+
+int ntk_cut_of_folders(const struct ntk_vec *folders, struct ntk_span_filter *filter,
+                       struct ntk_err *err)
+{
+    struct ntk_cut_extent extent = { 0 };
+    int ret = 0;
+
+    ntk_vec_each(char *, folder, folders) {
+        struct ntk_system_trace *trace = NULL;
+        ret = ret ? ret : ntk_system_trace_open(*folder, &trace, err);
+        if (ret == 0) {
+            ntk_cut_extent_add(&extent, trace);
+            ntk_system_trace_close(trace);
+        }
+    }
+    return ret ? ret : ntk_cut_of_traces(&extent, filter, err);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd_cut - --from, --to and --core: what part of a capture or of a system trace is asked for.
+ *
+ * A subcommand lists NTK_CUT_OPTIONS among its options; whatever it opens is then cut.
+ * Threads: the options are those of the process.
+ */
+#ifndef NTK_PROFILER_CMD_CUT_H
+#define NTK_PROFILER_CMD_CUT_H
+
+#include "profiler/system/span_filter.h"
+#include "profiler/trace/trace.h"
+#include "shared/base/opt.h"
+
+extern int (*const ntk_cut_on_from)(const char *value, struct ntk_err *err);
+extern int (*const ntk_cut_on_to)(const char *value, struct ntk_err *err);
+extern int (*const ntk_cut_on_core)(const char *value, struct ntk_err *err);
+
+#define NTK_CUT_OPTIONS                                                              \
+    { 0,                                                                             \
+      "from",                                                                        \
+      "TIME",                                                                        \
+      NTK_OPT_CALL,                                                                  \
+      (void *)(uintptr_t)&ntk_cut_on_from,                                           \
+      "show what happens from here on, such as 1.5ms after the start; with -d also " \
+      "2026-11-21T07:30:00Z" },                                                      \
+        { 0,                                                                         \
+          "to",                                                                      \
+          "TIME",                                                                    \
+          NTK_OPT_CALL,                                                              \
+          (void *)(uintptr_t)&ntk_cut_on_to,                                         \
+          "show what happens "                                                       \
+          "before" },                                                                \
+    {                                                                                \
+        0, "core", "LIST", NTK_OPT_CALL, (void *)(uintptr_t)&ntk_cut_on_core,        \
+            "show these cores only, such as 0,2-4"                                   \
+    }
+
+/* Whether any of the three was given, or one of the times. */
+bool ntk_cut_is_given(void);
+bool ntk_cut_has_times(void);
+/* NULL: all. As it was given. */
+const char *ntk_cut_cores(void);
+bool ntk_cut_has_core(uint32_t core);
+
+/* Of a capture, whose start is time 0. -EINVAL: a time is since 1970. */
+int ntk_cut_of_capture(struct ntk_trace_part *out_part, struct ntk_err *err);
+/* Of a capture whose start is known on the clock of the host; false: nothing of it. */
+bool ntk_cut_of_placed(const struct ntk_span_filter *filter, uint64_t start_ns,
+                       struct ntk_trace_part *out_part);
+/* When the rows of traces are. */
+struct ntk_cut_extent {
+    uint64_t first_ns, last_ns; /* zeroed: no rows yet */
+};
+void ntk_cut_extent_add(struct ntk_cut_extent *extent, const struct ntk_system_trace *trace);
+/* The window of traces whose rows are then; an end that leaves nothing out is open. -ERANGE: it
+ * leaves out everything. */
+int ntk_cut_of_traces(const struct ntk_cut_extent *extent, struct ntk_span_filter *filter,
+                      struct ntk_err *err);
+/* The same, where the traces still lie in folders (of char *). */
+int ntk_cut_of_folders(const struct ntk_vec *folders, struct ntk_span_filter *filter,
+                       struct ntk_err *err);
+
+#endif
