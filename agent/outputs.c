@@ -2,13 +2,12 @@
 /* outputs - the exporters that are fed. */
 #include "agent/outputs.h"
 
-#include <time.h>
-
 #include "shared/base/clock.h"
+#include "shared/base/cond.h"
 #include "shared/base/log.h"
 
 /* Between two looks at what is left. */
-static const struct timespec drain_step = { .tv_nsec = 20000000 };
+#define DRAIN_STEP_NS (20 * NTK_NS_PER_MS)
 
 int ntk_outputs_open(struct ntk_outputs *outputs, const struct ntk_exporter_options *options,
                      bool with_pages, struct ntk_err *err)
@@ -80,13 +79,13 @@ void ntk_outputs_resume(struct ntk_outputs *outputs, const struct ntk_snapshot *
 int ntk_outputs_drain(struct ntk_outputs *outputs, bool (*is_in_haste)(void *ctx), void *ctx,
                       struct ntk_err *err)
 {
-    uint64_t end_ns = ntk_clock_monotonic_ns() + NTK_OUTPUTS_DRAIN_NS;
+    uint64_t end_ns = ntk_clock_now_ns(outputs->clock) + NTK_OUTPUTS_DRAIN_NS;
     bool is_done[NTK_EXPORTER_COUNT] = { false };
     size_t left = outputs->count;
     int first = 0;
 
     while (left > 0) {
-        bool in_haste = is_in_haste(ctx) || ntk_clock_monotonic_ns() >= end_ns;
+        bool in_haste = is_in_haste(ctx) || ntk_clock_now_ns(outputs->clock) >= end_ns;
 
         for (size_t i = 0; i < outputs->count; i++) {
             const struct ntk_output *output = &outputs->rows[i];
@@ -108,7 +107,7 @@ int ntk_outputs_drain(struct ntk_outputs *outputs, bool (*is_in_haste)(void *ctx
             }
         }
         if (left > 0) {
-            nanosleep(&drain_step, NULL);
+            ntk_cond_sleep(outputs->clock, ntk_clock_now_ns(outputs->clock) + DRAIN_STEP_NS);
         }
     }
     return first;

@@ -27,6 +27,7 @@ struct ntk_output {
 struct ntk_outputs {
     struct ntk_output rows[NTK_EXPORTER_COUNT];
     size_t count;
+    const struct ntk_clock *clock; /* of the drain; NULL: the system's */
 };
 
 /* Those that the command line asks for; with_pages: and those that have a page. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "shared/base/log.h"
+#include "tests/support/clock.h"
 #include "tests/support/unit.h"
 
 struct peer {
@@ -36,9 +37,25 @@ static bool is_out_of_patience(void *ctx)
     return ++*(unsigned *)ctx > 100;
 }
 
+static struct test_clock clock_of_outputs;
+
+static int set_up(void **state)
+{
+    test_clock_init(&clock_of_outputs);
+    clock_of_outputs.passes_waits = true;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    test_clock_fini(&clock_of_outputs);
+    return 0;
+}
+
 static struct ntk_outputs make_outputs(struct peer *first, struct peer *second)
 {
-    return (struct ntk_outputs){ .rows = { { &exporter, first, false },
+    return (struct ntk_outputs){ .clock = &clock_of_outputs.clock,
+                                 .rows = { { &exporter, first, false },
                                            { &page, NULL, false },
                                            { &exporter, second, false } },
                                  .count = 3 };
@@ -74,11 +91,32 @@ static void haste_ends_those_that_are_left_and_the_first_failure_is_told(void **
     assert_int_equal(first.asked, 11);
 }
 
+static bool is_never_in_haste(void *ctx)
+{
+    (void)ctx;
+    return false;
+}
+
+static void all_are_waited_for_so_long_only(void **state)
+{
+    struct peer first = { .never = true };
+    struct peer second = { .last = -ECONNREFUSED };
+    struct ntk_outputs outputs = make_outputs(&first, &second);
+    struct ntk_err err = { 0 };
+    uint64_t begin_ns = test_clock_now_ns(&clock_of_outputs);
+
+    ntk_log_set_level(NTK_LOG_ERROR);
+    assert_int_equal(ntk_outputs_drain(&outputs, is_never_in_haste, NULL, &err), -ECONNREFUSED);
+    assert_int_equal(test_clock_now_ns(&clock_of_outputs) - begin_ns, NTK_OUTPUTS_DRAIN_NS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exporters_are_waited_for_at_once),
-        cmocka_unit_test(haste_ends_those_that_are_left_and_the_first_failure_is_told),
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+        CASE(exporters_are_waited_for_at_once),
+        CASE(haste_ends_those_that_are_left_and_the_first_failure_is_told),
+        CASE(all_are_waited_for_so_long_only),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
