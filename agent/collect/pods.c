@@ -23,7 +23,6 @@
 #define METHOD_URL "http://localhost/v1.PodResourcesLister/List"
 #define HTTP_OK 200
 #define GRPC_UNIMPLEMENTED "12"
-#define GAP_NS NTK_NS_PER_SECOND /* between two questions, however many applications begin */
 
 struct ntk_pods {
     struct ntk_pods_options options;
@@ -183,16 +182,18 @@ static int ask(const struct ntk_pods *pods, struct ntk_pod_list *list, struct nt
 /* Until the next question is due; false when it is over. */
 static bool wait_for_next(struct ntk_pods *pods)
 {
-    uint64_t now_ns = ntk_clock_monotonic_ns();
+    const struct ntk_clock *clock = pods->options.clock;
+    uint64_t now_ns = ntk_clock_now_ns(clock);
     uint64_t period_ns = pods->options.period_ns;
-    uint64_t soon_ns = now_ns + (GAP_NS < period_ns ? GAP_NS : period_ns);
+    uint64_t soon_ns = now_ns + (NTK_PODS_GAP_NS < period_ns ? NTK_PODS_GAP_NS : period_ns);
     uint64_t due_ns = now_ns + period_ns;
 
     pthread_mutex_lock(&pods->lock);
-    while (!pods->is_over && ntk_cond_wait_until(&pods->wake, &pods->lock, soon_ns) != -ETIMEDOUT) {
+    while (!pods->is_over &&
+           ntk_cond_wait_clock(clock, &pods->wake, &pods->lock, soon_ns) != -ETIMEDOUT) {
     }
     while (!pods->is_over && !pods->is_wanted &&
-           ntk_cond_wait_until(&pods->wake, &pods->lock, due_ns) != -ETIMEDOUT) {
+           ntk_cond_wait_clock(clock, &pods->wake, &pods->lock, due_ns) != -ETIMEDOUT) {
     }
     pods->is_wanted = false;
     bool go_on = !pods->is_over;

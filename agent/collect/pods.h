@@ -33,6 +33,10 @@ extern "C" {
 #define NTK_PODS_TIMEOUT_NS UINT64_C(10000000000)   /* of one question */
 #define NTK_PODS_CONTAINERS_MAX 4096                /* whose names are kept; more are passed over */
 
+/* Between two questions, however many applications begin. */
+#define NTK_PODS_GAP_NS UINT64_C(1000000000)
+
+struct ntk_clock;
 struct ntk_pods;
 
 struct ntk_pods_options {
@@ -41,6 +45,7 @@ struct ntk_pods_options {
     uint64_t period_ns;                       /* 0: NTK_PODS_PERIOD_NS */
     uint64_t timeout_ns;                      /* 0: NTK_PODS_TIMEOUT_NS */
     const struct ntk_pod_resource *resources; /* copied by pointer; NULL: the default ones */
+    const struct ntk_clock *clock;            /* of periods; borrowed; NULL: the system's */
 };
 
 int ntk_pods_create(const struct ntk_pods_options *options, struct ntk_pods **out_pods,

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shared/base/clock.h"
+#include "tests/support/clock.h"
 #include "tests/support/fake_kubelet.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
@@ -17,7 +17,7 @@
 #define DEVICE "aws.amazon.com/neurondevice"
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define IDS(...) ((const char *const[]){ __VA_ARGS__, NULL })
-#define PERIOD_NS (20 * NTK_NS_PER_MS)
+#define PERIOD_NS (20 * NTK_NS_PER_SECOND)
 
 #define TIMEOUT_NS (200 * NTK_NS_PER_MS)
 
@@ -25,6 +25,7 @@ struct fixture {
     char *folder;
     char *socket_path;
     struct fake_kubelet kubelet;
+    struct test_clock clock;
     struct ntk_pods *pods;
     uint64_t rounds;
 };
@@ -34,6 +35,7 @@ static int setup(void **state)
     struct fixture *f = calloc(1, sizeof *f);
 
     f->folder = test_scratch_create();
+    test_clock_init(&f->clock);
     f->socket_path = test_scratch_path(f->folder, "kubelet.sock");
     *state = f;
     return 0;
@@ -47,6 +49,7 @@ static int teardown(void **state)
     if (f->kubelet.path[0]) {
         fake_kubelet_stop(&f->kubelet);
     }
+    test_clock_fini(&f->clock);
     test_scratch_destroy(f->folder);
     free(f->socket_path);
     free(f);
@@ -58,7 +61,8 @@ static void start(struct fixture *f)
     const struct ntk_pods_options options = { .socket_path = f->socket_path,
                                               .host_root = f->folder,
                                               .period_ns = PERIOD_NS,
-                                              .timeout_ns = TIMEOUT_NS };
+                                              .timeout_ns = TIMEOUT_NS,
+                                              .clock = &f->clock.clock };
 
     assert_int_equal(ntk_pods_create(&options, &f->pods, NULL), 0);
 }
@@ -67,6 +71,7 @@ static int has_two_more_rounds(void *ctx)
 {
     struct fixture *f = ctx;
 
+    test_clock_advance(&f->clock, PERIOD_NS);
     return ntk_pods_rounds(f->pods) >= f->rounds + 2;
 }
 
@@ -259,6 +264,36 @@ static void names_of_log_files_are_taken_apart_or_refused(void **state)
     assert_false(ntk_container_name_parse(hostile, &name)); /* longer than a pod's name can be */
 }
 
+static int has_a_round(void *ctx)
+{
+    struct fixture *f = ctx;
+
+    return ntk_pods_rounds(f->pods) > f->rounds;
+}
+
+/* A new application is no reason to ask sooner than a gap after the question before. */
+static void a_kubelet_is_asked_each_period_and_sooner_for_a_new_application(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_snapshot *snapshot = machine(1, 0, 1);
+
+    start(f);
+    assert_true(test_wait_until(has_a_round, f));
+    for (f->rounds = 1; f->rounds < 3; f->rounds++) {
+        assert_int_equal(test_clock_await(&f->clock), NTK_PODS_GAP_NS);
+        test_clock_advance(&f->clock, NTK_PODS_GAP_NS);
+        assert_int_equal(test_clock_await(&f->clock), PERIOD_NS - NTK_PODS_GAP_NS);
+        test_clock_advance(&f->clock, PERIOD_NS - NTK_PODS_GAP_NS);
+        assert_true(test_wait_until(has_a_round, f));
+    }
+    snapshot->runtimes[0].first = true;
+    ntk_pods_get(snapshot, f->pods);
+    assert_int_equal(test_clock_await(&f->clock), NTK_PODS_GAP_NS);
+    test_clock_advance(&f->clock, NTK_PODS_GAP_NS);
+    assert_true(test_wait_until(has_a_round, f));
+    ntk_snapshot_destroy(snapshot);
+}
+
 /* -- what goes wrong --------------------------------------------------------------------------- */
 
 static void a_kubelet_that_is_away_is_a_sentence_and_may_come_later(void **state)
@@ -366,6 +401,7 @@ int main(void)
         T(containers_of_a_pod_that_share_a_core_are_joined),
         T(the_name_of_its_container_says_more_than_its_cores),
         T(names_of_log_files_are_taken_apart_or_refused),
+        T(a_kubelet_is_asked_each_period_and_sooner_for_a_new_application),
         T(a_kubelet_that_is_away_is_a_sentence_and_may_come_later),
         T(every_wrong_answer_is_a_sentence_without_pods),
         T(an_endless_answer_is_given_up),
