@@ -30,12 +30,15 @@ extern "C" {
 /* A longer part goes on in the next file: S3 takes 5 GiB in one request. */
 #define NTK_ARCHIVE_PART_BYTES_MAX (UINT64_C(1) << 30)
 
+struct ntk_clock;
+
 struct ntk_archive_options {
     struct ntk_archive_target_options target;
     const char *cluster;     /* NULL: NTK_ARCHIVE_CLUSTER */
     const char *host;        /* NULL: what the database says */
     uint64_t part_bytes_max; /* 0: NTK_ARCHIVE_PART_BYTES_MAX */
     bool wanted[NTK_STORE_DATASET_COUNT];
+    const struct ntk_clock *clock; /* of the agent's looks; borrowed; NULL: the system's */
 };
 
 struct ntk_archive_counts {

@@ -284,11 +284,11 @@ static void say(struct ntk_archive_watch *watch, int ret, const struct ntk_err *
 
 static void wait_ns(struct ntk_archive_watch *watch, uint64_t ns)
 {
-    uint64_t until_ns = ntk_clock_monotonic_ns() + ns;
+    uint64_t until_ns = ntk_clock_now_ns(watch->options.clock) + ns;
 
     pthread_mutex_lock(&watch->lock);
-    while (!atomic_load(&watch->stop) && ntk_clock_monotonic_ns() < until_ns) {
-        ntk_cond_wait_until(&watch->wake, &watch->lock, until_ns);
+    while (!atomic_load(&watch->stop) && ntk_clock_now_ns(watch->options.clock) < until_ns) {
+        ntk_cond_wait_clock(watch->options.clock, &watch->wake, &watch->lock, until_ns);
     }
     pthread_mutex_unlock(&watch->lock);
 }
@@ -341,7 +341,7 @@ int ntk_archive_watch_create(const char *db_path, const struct ntk_archive_optio
     }
     watch->options = *options;
     watch->db_path = db_path;
-    watch->began_ns = ntk_clock_realtime_ns();
+    watch->began_ns = ntk_clock_wall_ns(options->clock);
     pthread_mutex_init(&watch->lock, NULL);
     pthread_cond_init(&watch->wake, NULL);
     watch->source =
