@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "exporters/cloudwatch/aws_credentials.h"
 #include "exporters/cloudwatch/aws_post.h"
@@ -15,6 +14,7 @@
 #include "exporters/cloudwatch/aws_sigv4.h"
 #include "exporters/cloudwatch/cloudwatch.h"
 #include "shared/base/clock.h"
+#include "shared/base/cond.h"
 #include "shared/base/str.h"
 #include "shared/http/http_client.h"
 
@@ -35,7 +35,7 @@ struct ntk_s3 {
     char *endpoint; /* without a '/' at its end; NULL: AWS */
     char *region;   /* NULL until known */
     const char *ca_file;
-    uint64_t pause_ns;
+    const struct ntk_clock *clock;
     struct ntk_aws_credentials *credentials;
     struct ntk_http_client *client;
     struct ntk_http_answer answer;
@@ -145,7 +145,8 @@ static int put(struct ntk_s3 *s3, const struct object *object, const struct ntk_
                                        .region = s3->region,
                                        .service = SERVICE,
                                        .keys = keys,
-                                       .unix_seconds = ntk_clock_realtime_ns() / NTK_NS_PER_SECOND,
+                                       .unix_seconds =
+                                           ntk_clock_wall_ns(s3->clock) / NTK_NS_PER_SECOND,
                                        .content_type = CONTENT_TYPE,
                                        .if_none_match = object->keeps ? "*" : NULL,
                                        .body_sha256 = object->sha256,
@@ -212,11 +213,12 @@ static enum outcome try_put(struct ntk_s3 *s3, const struct object *object, uint
 
 static void wait_ns(struct ntk_s3 *s3, uint64_t pause_ns)
 {
-    static const struct timespec step = { .tv_nsec = PAUSE_STEP_NS };
+    uint64_t now_ns = ntk_clock_now_ns(s3->clock);
 
-    for (uint64_t waited = 0; waited < pause_ns && !atomic_load(&s3->is_stopping);
-         waited += PAUSE_STEP_NS) {
-        nanosleep(&step, NULL);
+    for (uint64_t end_ns = now_ns + pause_ns; now_ns < end_ns && !atomic_load(&s3->is_stopping);
+         now_ns = ntk_clock_now_ns(s3->clock)) {
+        uint64_t left_ns = end_ns - now_ns;
+        ntk_cond_sleep(s3->clock, now_ns + (left_ns < PAUSE_STEP_NS ? left_ns : PAUSE_STEP_NS));
     }
 }
 
@@ -226,7 +228,7 @@ int ntk_s3_put(struct ntk_s3 *s3, const char *path, const void *bytes, size_t by
     struct object object = { .bytes = bytes, .bytes_count = bytes_count, .keeps = keeps };
     struct ntk_buf url = { 0 };
     struct ntk_err why = { 0 };
-    uint64_t pause_ns = s3->pause_ns;
+    uint64_t pause_ns = NTK_S3_PAUSE_NS;
     bool is_renewed = false;
     enum outcome outcome = PUT_FAILED;
 
@@ -386,8 +388,9 @@ int ntk_s3_create(const struct ntk_s3_options *options, struct ntk_s3 **out_s3, 
     if (!s3) {
         return ntk_err_no_memory(err);
     }
-    const struct ntk_aws_world world = { environment, ask, run, s3, ntk_clock_system_get() };
-    s3->pause_ns = options->pause_ns ? options->pause_ns : NTK_S3_PAUSE_NS;
+    const struct ntk_aws_world world = { environment, ask, run, s3,
+                                         options->clock ? options->clock : ntk_clock_system_get() };
+    s3->clock = options->clock;
     s3->credentials = ntk_aws_credentials_create(&world, options->profile);
     s3->client = ntk_http_client_create();
     int ret = s3->credentials && s3->client ? configure(s3, options, err) : ntk_err_no_memory(err);

@@ -28,12 +28,14 @@ extern "C" {
 #define NTK_S3_TRIES 5
 #define NTK_S3_PAUSE_NS UINT64_C(200000000)
 
+struct ntk_clock;
+
 struct ntk_s3_options {
-    const char *place;        /* "s3://bucket" or "s3://bucket/prefix"; all texts are copied */
-    const char *endpoint_url; /* NULL: as the SDKs find it */
-    const char *region;       /* NULL: as the SDKs find it; of another service us-east-1 */
-    const char *profile;      /* NULL: AWS_PROFILE, "default" */
-    uint64_t pause_ns;        /* 0: NTK_S3_PAUSE_NS */
+    const char *place;             /* "s3://bucket" or "s3://bucket/prefix"; all texts are copied */
+    const char *endpoint_url;      /* NULL: as the SDKs find it */
+    const char *region;            /* NULL: as the SDKs find it; of another service us-east-1 */
+    const char *profile;           /* NULL: AWS_PROFILE, "default" */
+    const struct ntk_clock *clock; /* of pauses and signatures; borrowed; NULL: the system's */
 };
 
 struct ntk_s3;
