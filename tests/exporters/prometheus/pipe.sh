@@ -2,7 +2,7 @@
 # certificates of clients, what it says about bad files and bad input.
 . "$(dirname "$0")/../../e2e/lib.sh"
 here=$(dirname "$(readlink -f "$BASH_SOURCE")")
-needs neuron-monitor neuron-monitor-prometheus curl openssl
+needs neuron-monitor neuron-monitor-k8s-info neuron-monitor-prometheus curl openssl
 
 # One: a page that changes between two questions of this script would be no surprise. It says that the next one comes in
 # an hour, so that it does not become stale.
