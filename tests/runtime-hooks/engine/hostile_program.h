@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* hostile_program - sound programs that hold every operation and use every part of the loader. */
+#ifndef NTK_TESTS_RUNTIME_HOOKS_ENGINE_HOSTILE_PROGRAM_H
+#define NTK_TESTS_RUNTIME_HOOKS_ENGINE_HOSTILE_PROGRAM_H
+
+#include "tests/runtime-hooks/engine/engine_fixture.h"
+
+#define HOSTILE_PARTS 8 /* programs that hold all operations together */
+
+struct ntk_neff_transfer *hostile_group(struct engine_fixture *f);
+
+/* A program of a few operations and a group of descriptors, so that an attempt is short. */
+void hostile_make(struct engine_fixture *f, size_t part);
+
+#endif
