@@ -80,6 +80,16 @@ void loaded_init(struct loaded *loaded, const uint8_t *neff, size_t bytes, int c
     assert_int_equal(nrt_free_model_tensor_info(info), NRT_SUCCESS);
 }
 
+void loaded_adder(struct loaded *loaded, const struct test_model_options *options, int core)
+{
+    static const struct test_model_options none;
+    size_t bytes;
+    uint8_t *neff = test_model_adder(options ? options : &none, &bytes);
+
+    loaded_init(loaded, neff, bytes, core);
+    free(neff);
+}
+
 void loaded_fini(struct loaded *loaded)
 {
     nrt_tensor_free(&loaded->x);

@@ -24,6 +24,8 @@ struct loaded {
     nrt_tensor_set_t *inputs, *outputs;
 };
 void loaded_init(struct loaded *loaded, const uint8_t *neff, size_t bytes, int core);
+/* The model of test_model_adder(); options: NULL for none. */
+void loaded_adder(struct loaded *loaded, const struct test_model_options *options, int core);
 void loaded_fini(struct loaded *loaded);
 
 /* The bytes of the NEFF, freed with free(); the build is gone. */

@@ -59,21 +59,11 @@ static int setup(void **state)
     return runtime_setup(state);
 }
 
-static void adder_init(struct loaded *loaded, int core)
-{
-    struct test_model_options options = { 0 };
-    size_t bytes;
-    uint8_t *neff = test_model_adder(&options, &bytes);
-
-    loaded_init(loaded, neff, bytes, core);
-    free(neff);
-}
-
 static void wait_readable(int fd)
 {
     struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
 
-    assert_int_equal(poll(&poll_fd, 1, 60000), 1);
+    assert_int_equal(poll(&poll_fd, 1, -1), 1);
 }
 
 static void wait_complete(nrta_seq_t seq)
@@ -144,7 +134,7 @@ static void implicit_executions_queue_call_back_in_order_and_refuse_when_full(vo
 
     setenv("NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS", "3", 1);
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
-    adder_init(&loaded, 1);
+    loaded_adder(&loaded, NULL, 1);
     seen_init(&seen, 0);
     assert_int_equal(nrt_register_async_exec_callback(NULL, &seen), NRT_INVALID);
     assert_int_equal(nrt_register_async_exec_callback(on_end, NULL), NRT_SUCCESS);
@@ -220,7 +210,7 @@ static void reports_count_what_the_queues_refused(void **state)
     setenv("NEURON_RT_XU_COMPUTE_MAX_QUEUED_REQUESTS", "1", 1);
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     pid_t pid = test_start_program(monitor, NULL, path);
-    adder_init(&loaded, 0);
+    loaded_adder(&loaded, NULL, 0);
     seen_init(&seen, 0);
     assert_int_equal(nrt_register_async_exec_callback(on_end, &seen), NRT_SUCCESS);
     assert_true(test_wait_until(reports_came, &reports));
@@ -255,7 +245,7 @@ static void errors_of_implicit_executions_come_by_callback(void **state)
 
     setenv("NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS", "63", 1);
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
-    adder_init(&loaded, 0);
+    loaded_adder(&loaded, NULL, 0);
     seen_init(&seen, 2);
     assert_int_equal(nrt_register_async_exec_callback(on_end, &seen), NRT_SUCCESS);
     assert_int_equal(nrt_tensor_write(loaded.x, &nan_value, 0, sizeof nan_value), NRT_SUCCESS);
@@ -279,7 +269,7 @@ static void a_close_drains_and_callbacks_may_call_the_library(void **state)
 
     setenv("NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS", "8", 1);
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
-    adder_init(&loaded, 0);
+    loaded_adder(&loaded, NULL, 0);
     seen_init(&seen, 8);
     seen.reads = loaded.y;
     assert_int_equal(nrt_register_async_exec_callback(on_end, &seen), NRT_SUCCESS);
@@ -325,7 +315,7 @@ static void the_2_x_form_transfers_executes_and_tracks_errors(void **state)
     struct loaded loaded;
 
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
-    adder_init(&loaded, 1);
+    loaded_adder(&loaded, NULL, 1);
     assert_int_equal(nrta_error_tracker_create(9, &tracker), NRT_INVALID);
     assert_int_equal(nrta_error_tracker_create(1, &tracker), NRT_SUCCESS);
     assert_int_equal(nrta_get_sequence(1, NRTA_XU_COMPUTE, 0, &done), NRT_SUCCESS);
@@ -388,7 +378,7 @@ static void the_3_0_form_writes_statuses_and_signals_eventfds(void **state)
     struct loaded loaded;
 
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
-    adder_init(&loaded, 0);
+    loaded_adder(&loaded, NULL, 0);
     int fd = eventfd(0, 0);
     int queue_fd = eventfd(0, EFD_NONBLOCK);
     assert_int_equal(watch_queue_3(0, 0, 1, queue_fd), NRT_SUCCESS);
@@ -466,7 +456,7 @@ static void a_close_completes_what_is_queued_and_handles_stay_harmless(void **st
     int fd = -1;
 
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
-    adder_init(&loaded, 0);
+    loaded_adder(&loaded, NULL, 0);
     assert_int_equal(nrta_error_tracker_create(0, &tracker), NRT_SUCCESS);
     for (int i = 0; i < 8; i++) {
         statuses[i] = NRT_QUEUE_EMPTY;
@@ -534,7 +524,7 @@ static void threads_schedule_transfer_and_look_at_once(void **state)
     void *bad = NULL;
 
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
-    adder_init(&loaded, 0);
+    loaded_adder(&loaded, NULL, 0);
     for (int i = 0; i < STRESS_THREADS; i++) {
         assert_int_equal(pthread_create(&threads[i], NULL, stress_thread, &loaded), 0);
     }
