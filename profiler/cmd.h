@@ -28,6 +28,19 @@ int ntk_cmd_trigger(int argc, char **argv);
 int ntk_cmd_start_session(int argc, char **argv);
 int ntk_cmd_stop_session(int argc, char **argv);
 
+struct ntk_err;
+
+/* --metrics-version: by whose rules the figures of all captures that the command opens are counted.
+ * A row of the options of each command that shows such figures. */
+extern int (*const ntk_profile_on_metrics_version)(const char *value, struct ntk_err *err);
+#define NTK_PROFILE_OPT_METRICS_VERSION                                                       \
+    {                                                                                         \
+        .long_name = "metrics-version", .arg_name = "VERSION", .kind = NTK_OPT_CALL,          \
+        .value = (void *)(uintptr_t)&ntk_profile_on_metrics_version,                          \
+        .help = "count metrics as this version of the original tool: 2.32 (default) or 2.28", \
+        .choices = "2.32 2.28"                                                                \
+    }
+
 /* A capture with its NEFF, opened and paired. */
 struct ntk_profile {
     struct ntk_ntff *ntff;

@@ -39,6 +39,7 @@ static const struct ntk_opt options[] = {
       "with -d: estimate the time of all ranks if something took less: run, host or link, of one "
       "rank as rank3.host, and how many times as fast it is; link=2,rank3.host=0 (0: takes no "
       "time); with the analysis joined" },
+    NTK_PROFILE_OPT_METRICS_VERSION,
     { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output, "write there, not to stdout" },
     NTK_CUT_OPTIONS,
     NTK_OPT_COMMON,

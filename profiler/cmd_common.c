@@ -21,6 +21,24 @@
 #include "shared/formats/neff/neff_layout.h"
 #include "shared/formats/neff/source_text.h"
 
+static enum ntk_metrics_version metrics_version;
+
+static int set_metrics_version(const char *value, struct ntk_err *err)
+{
+    static const enum ntk_metrics_version versions[] = { NTK_METRICS_2_32, NTK_METRICS_2_28 };
+
+    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++) {
+        if (strcmp(value, ntk_metrics_version_name(versions[i])) == 0) {
+            metrics_version = versions[i];
+            return 0;
+        }
+    }
+    return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "expected 2.32 or 2.28");
+}
+
+int (*const ntk_profile_on_metrics_version)(const char *value,
+                                            struct ntk_err *err) = set_metrics_version;
+
 int ntk_profile_fail(const struct ntk_err *err)
 {
     char text[NTK_ERR_TEXT_BYTES + 64];
@@ -259,7 +277,8 @@ static int open_part(const char *ntff_path, const char *neff_path,
         return code;
     }
     ntk_progress_begin(&progress, "reading records");
-    struct ntk_trace_options options = { .progress = show_progress,
+    struct ntk_trace_options options = { .metrics = metrics_version,
+                                         .progress = show_progress,
                                          .progress_ctx = &progress,
                                          .part = *part };
     int ret = ntk_trace_create(profile.ntff, profile.neff, &options, &profile.trace, &err);

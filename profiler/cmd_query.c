@@ -34,6 +34,7 @@ static const struct ntk_opt options[] = {
     { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "an array of objects" },
     { 0, "csv", NULL, NTK_OPT_FLAG, &arg_csv, "lines with commas" },
     NTK_OPT_SOURCE_ROOTS(&arg_nki_root, &arg_framework_root),
+    NTK_PROFILE_OPT_METRICS_VERSION,
     { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output, "write there; - is stdout" },
     NTK_CUT_OPTIONS,
     NTK_OPT_COMMON,

@@ -97,6 +97,7 @@ static const struct ntk_opt options[] = {
       "in perfetto and chrome: arrows from what ended a wait to what waited, with -d in perfetto "
       "also from an "
       "execution's call to the core" },
+    NTK_PROFILE_OPT_METRICS_VERSION,
     { 0, "terminology", NULL, NTK_OPT_FLAG, &arg_terminology,
       "print what each metric means and exit" },
     { 0, "display-name", "NAME", NTK_OPT_TEXT, &arg_name,

@@ -208,8 +208,7 @@ static void learn(struct learning *l, const struct ntk_program *program, size_t 
     } else {
         l->accesses->has_vendor = true;
         slot->is_known = bytes && trace->has_chip &&
-                         trace->chip.generation == NTK_VENDOR_SLOT_GENERATION &&
-                         add_vendor(l, bytes);
+                         ntk_vendor_slot_has_layout(trace->chip.generation) && add_vendor(l, bytes);
     }
     slot->count = (uint32_t)l->accesses->list.count - slot->first;
     l->accesses->is_known = l->accesses->is_known && slot->is_known;

@@ -28,6 +28,7 @@ void ntk_analysis_dma_traffic(const struct ntk_trace *trace, struct ntk_dma_traf
     struct ntk_dma_traffic traffic = { 0 };
     struct ntk_cover all = { 0 };
     struct ntk_cover fixed = { 0 };
+    struct ntk_cover dynamic = { 0 };
     struct ntk_cover classes[NTK_TRACE_DMA_CLASS_COUNT] = { 0 };
     struct ntk_walk walk;
     struct ntk_walk_span span;
@@ -41,6 +42,8 @@ void ntk_analysis_dma_traffic(const struct ntk_trace *trace, struct ntk_dma_traf
         if (dma_class != NTK_TRACE_DMA_SOFTWARE_DYNAMIC &&
             dma_class != NTK_TRACE_DMA_HARDWARE_DYNAMIC) {
             add(&traffic.fixed, &fixed, span.packet);
+        } else {
+            add(&traffic.dynamic, &dynamic, span.packet);
         }
     }
     for (size_t c = 0; c < trace->core_count; c++) {
@@ -49,6 +52,7 @@ void ntk_analysis_dma_traffic(const struct ntk_trace *trace, struct ntk_dma_traf
     traffic.packet_ps = all.sum_ps;
     traffic.all.active_ps = all.covered_ps;
     traffic.fixed.active_ps = fixed.covered_ps;
+    traffic.dynamic.active_ps = dynamic.covered_ps;
     for (unsigned k = 0; k < NTK_TRACE_DMA_CLASS_COUNT; k++) {
         traffic.classes[k].active_ps = classes[k].covered_ps;
     }

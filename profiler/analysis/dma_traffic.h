@@ -17,7 +17,8 @@ struct ntk_dma_share {
 
 struct ntk_dma_traffic {
     struct ntk_dma_share all;
-    struct ntk_dma_share fixed; /* every class but the two dynamic ones */
+    struct ntk_dma_share fixed;   /* every class but the two dynamic ones */
+    struct ntk_dma_share dynamic; /* the two */
     struct ntk_dma_share classes[NTK_TRACE_DMA_CLASS_COUNT];
     int64_t packet_ps;    /* sum of packet times */
     uint64_t queue_count; /* (engine, queue) pairs that the file names */

@@ -24,6 +24,38 @@ static bool add_instruction(struct ntk_activity *activity, struct ntk_cover *bus
     return true;
 }
 
+bool ntk_activity_sets_up(uint8_t opcode)
+{
+    static const bool sets_up[256] = {
+        [NTK_NTFF_OPCODE_NOP] = true,
+        [NTK_NTFF_OPCODE_SET_ORDERING_MODE] = true,
+        [NTK_NTFF_OPCODE_EVENT_SEMAPHORE] = true,
+        [NTK_NTFF_OPCODE_EVENT_SEMAPHORE_RANGE_CLEAR] = true,
+        [NTK_NTFF_OPCODE_NOTIFY] = true,
+        [NTK_NTFF_OPCODE_COMPARE_BRANCH] = true,
+        [NTK_NTFF_OPCODE_DRAIN] = true,
+        [NTK_NTFF_OPCODE_WRITE] = true,
+        [NTK_NTFF_OPCODE_TENSOR_LOAD] = true,
+    };
+
+    return sets_up[opcode];
+}
+
+static void add_exec(struct ntk_activity *activity, const struct ntk_walk_span *span)
+{
+    if (span->instruction && ntk_activity_sets_up(span->instruction->opcode)) {
+        return;
+    }
+    if (!activity->has_exec) {
+        activity->has_exec = true;
+        activity->exec_start_ps = span->start_ps; /* spans come in order of their start */
+        activity->exec_end_ps = span->end_ps;
+    }
+    if (span->end_ps > activity->exec_end_ps) {
+        activity->exec_end_ps = span->end_ps;
+    }
+}
+
 void ntk_analysis_engine_activity(const struct ntk_trace *trace, struct ntk_activity *out_activity)
 {
     struct ntk_cover busy[NTK_NTFF_ENGINE_COUNT] = { 0 };
@@ -34,6 +66,7 @@ void ntk_analysis_engine_activity(const struct ntk_trace *trace, struct ntk_acti
 
     ntk_walk_init(&walk, trace, NTK_WALK_INSTRUCTIONS | NTK_WALK_PACKETS);
     while (ntk_walk_next(&walk, &span)) {
+        add_exec(&activity, &span);
         if (!span.instruction || add_instruction(&activity, busy, span.instruction)) {
             ntk_cover_add(&any, span.start_ps, span.end_ps);
         }

@@ -23,7 +23,13 @@ struct ntk_activity {
     uint64_t activate_count;
     int64_t activate_ps;
     uint64_t event_count, packet_count;
+    /* From the first to the last instruction or packet, without what sets up and ends a program. */
+    bool has_exec;
+    int64_t exec_start_ps, exec_end_ps;
 };
+
+/* Instructions of the opcode set up and end programs. */
+bool ntk_activity_sets_up(uint8_t opcode);
 
 void ntk_analysis_engine_activity(const struct ntk_trace *trace, struct ntk_activity *out_activity);
 

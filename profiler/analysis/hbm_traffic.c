@@ -14,6 +14,8 @@ struct sums {
     bool has_open, has_trigger;
     uint64_t times; /* that the instruction ran */
     uint64_t read_bytes, write_bytes;
+    bool has_lost; /* some bytes are of a variable that the files do not name */
+    uint64_t save_bytes, reload_bytes;
     ntk_hbm_visit *visit; /* may be NULL */
     void *ctx;
 };
@@ -21,6 +23,10 @@ struct sums {
 static void add_read(struct sums *sums, const struct ntk_neff_var *var, uint64_t bytes_count)
 {
     sums->read_bytes += sums->times * bytes_count;
+    sums->has_lost = sums->has_lost || (bytes_count && !var);
+    if (var && var->type != NTK_NEFF_VAR_INPUT && var->type != NTK_NEFF_VAR_FILE) {
+        sums->reload_bytes += sums->times * bytes_count;
+    }
     if (sums->visit && bytes_count) {
         sums->visit(var, false, bytes_count, sums->ctx);
     }
@@ -29,6 +35,10 @@ static void add_read(struct sums *sums, const struct ntk_neff_var *var, uint64_t
 static void add_write(struct sums *sums, const struct ntk_neff_var *var, uint64_t bytes_count)
 {
     sums->write_bytes += sums->times * bytes_count;
+    sums->has_lost = sums->has_lost || (bytes_count && !var);
+    if (var && var->type != NTK_NEFF_VAR_OUTPUT) {
+        sums->save_bytes += sums->times * bytes_count;
+    }
     if (sums->visit && bytes_count) {
         sums->visit(var, true, bytes_count, sums->ctx);
     }
@@ -128,12 +138,12 @@ static void add_vendor(struct sums *sums, const struct ntk_trace_core *core,
     const uint8_t *slot = ntk_ntff_slot_get(core->ntff, instruction->engine, instruction->slot);
     struct ntk_vendor_work work;
 
-    ntk_vendor_slot_work(slot, &work);
+    ntk_vendor_slot_work(slot, NTK_METRICS_2_32, &work); /* transfers are the same in all */
     add_read(sums, ntk_moves_vendor_var(core, instruction, NTK_MOVES_SOURCE), work.hbm_read_bytes);
     add_write(sums, ntk_moves_vendor_var(core, instruction, NTK_MOVES_DEST), work.hbm_write_bytes);
 }
 
-static bool is_dma_opcode(uint8_t opcode)
+bool ntk_hbm_traffic_is_dma(uint8_t opcode)
 {
     return opcode == NTK_NTFF_OPCODE_DMA_DIRECT2D || opcode == NTK_NTFF_OPCODE_DMA_TRIGGER ||
            opcode == NTK_NTFF_OPCODE_DMA_INDIRECT_COPY || opcode == NTK_NTFF_OPCODE_DMA_TRANSPOSE ||
@@ -149,7 +159,7 @@ static void add_instruction(struct sums *sums, const struct ntk_trace *trace,
     if (ntk_open_slot_decode(core, instruction, &open)) {
         add_open(sums, core, instruction, &open);
     } else if (instruction->opcode == NTK_NTFF_OPCODE_DMA_DIRECT2D && trace->has_chip &&
-               trace->chip.generation == NTK_VENDOR_SLOT_GENERATION) {
+               ntk_vendor_slot_has_layout(trace->chip.generation)) {
         add_vendor(sums, core, instruction);
     } else {
         sums->is_known = false;
@@ -163,7 +173,7 @@ bool ntk_hbm_traffic_visit(const struct ntk_trace *trace, const struct ntk_trace
     struct sums sums = { .is_known = true, .times = 1, .visit = visit, .ctx = ctx };
     struct ntk_isa_instr trigger;
 
-    if (is_dma_opcode(instruction->opcode)) {
+    if (ntk_hbm_traffic_is_dma(instruction->opcode)) {
         add_instruction(&sums, trace, core, instruction);
     } else if (ntk_dma_trigger_get(core, instruction, &trigger)) {
         add_group(&sums, core, instruction->engine, &trigger);
@@ -184,7 +194,7 @@ void ntk_analysis_hbm_traffic(const struct ntk_trace *trace, const struct ntk_dm
         struct ntk_executed executed = { .core = core };
         while (sums.is_known && ntk_executed_next(&executed)) {
             struct ntk_isa_instr trigger;
-            if (is_dma_opcode(executed.instruction.opcode)) {
+            if (ntk_hbm_traffic_is_dma(executed.instruction.opcode)) {
                 sums.times = executed.times;
                 add_instruction(&sums, trace, core, &executed.instruction);
             } else if (ntk_dma_trigger_get(core, &executed.instruction, &trigger)) {
@@ -198,7 +208,12 @@ void ntk_analysis_hbm_traffic(const struct ntk_trace *trace, const struct ntk_dm
     if (ntk_dma_prepared_packets(traffic) && !sums.has_open && !groups.has_trigger) {
         sums.is_known = false;
     }
-    *out_hbm = (struct ntk_hbm_traffic){ sums.is_known && groups.is_known,
-                                         sums.read_bytes + groups.read_bytes,
-                                         sums.write_bytes + groups.write_bytes };
+    bool is_known = sums.is_known && groups.is_known;
+    *out_hbm =
+        (struct ntk_hbm_traffic){ .is_known = is_known,
+                                  .read_bytes = sums.read_bytes + groups.read_bytes,
+                                  .write_bytes = sums.write_bytes + groups.write_bytes,
+                                  .has_spills = is_known && !sums.has_lost && !groups.has_lost,
+                                  .save_bytes = sums.save_bytes + groups.save_bytes,
+                                  .reload_bytes = sums.reload_bytes + groups.reload_bytes };
 }

@@ -4,7 +4,7 @@
  *
  * Known when every transfer that ran can be found in an executed instruction (its operands, or the
  * descriptors of the NEFF that a dma_trigger names). Not known for a vendor's prepared queues,
- * whose direction only the vendor's descriptors tell, and for other generations than Trainium2.
+ * whose direction only the NEFF tells, and for generations whose slots have no known layout.
  */
 #ifndef NTK_PROFILER_ANALYSIS_HBM_TRAFFIC_H
 #define NTK_PROFILER_ANALYSIS_HBM_TRAFFIC_H
@@ -15,7 +15,13 @@
 struct ntk_hbm_traffic {
     bool is_known;
     uint64_t read_bytes, write_bytes;
+    bool has_spills;       /* the variable of every side is known */
+    uint64_t save_bytes;   /* of write_bytes what goes to no output */
+    uint64_t reload_bytes; /* of read_bytes what comes from no input and no constant */
 };
+
+/* Whether instructions of the opcode move data by DMA. */
+bool ntk_hbm_traffic_is_dma(uint8_t opcode);
 
 struct ntk_neff_var;
 

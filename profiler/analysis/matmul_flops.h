@@ -2,24 +2,34 @@
 /*
  * matmul_flops - how many floating-point operations did the tensor engine do?
  *
- * Instructions in the open encoding are decoded in full. Of a vendor's, three fields of a MATMUL
- * slot are known for Trainium2; there is_known is false for any other generation that ran a MATMUL.
+ * Instructions in the open encoding are decoded in full. Of a vendor's, the fields of a MATMUL slot
+ * are known for NC-v2 to NC-v4; there is_known is false for any other generation that ran a MATMUL.
+ * Adjusted operations are weighted by element type: four of a 32-bit product take the time of one.
  */
 #ifndef NTK_PROFILER_ANALYSIS_MATMUL_FLOPS_H
 #define NTK_PROFILER_ANALYSIS_MATMUL_FLOPS_H
 
 #include "profiler/trace/trace.h"
 
+struct ntk_matmul {
+    bool is_transpose;
+    uint64_t elements; /* multiply-adds, whatever their type */
+    uint64_t flops;
+    bool has_adjusted; /* the weight of its type is known */
+    uint64_t adjusted_flops;
+};
+
 struct ntk_matmul_flops {
     bool is_known;
-    uint64_t hardware_flops;  /* 2 x multiply-adds, transposes included */
+    uint64_t hardware_flops;  /* transposes included */
     uint64_t transpose_flops; /* the part of it that moved data only */
+    bool has_adjusted;
+    uint64_t adjusted_hardware_flops, adjusted_transpose_flops;
 };
 
 /* Of one MATMUL; false when its encoding is not known. */
-bool ntk_matmul_flops_get(const struct ntk_trace *trace, const struct ntk_trace_core *core,
-                          const struct ntk_trace_instruction *instruction, uint64_t *out_flops,
-                          bool *out_is_transpose);
+bool ntk_matmul_get(const struct ntk_trace *trace, const struct ntk_trace_core *core,
+                    const struct ntk_trace_instruction *instruction, struct ntk_matmul *out_matmul);
 void ntk_analysis_matmul_flops(const struct ntk_trace *trace, struct ntk_matmul_flops *out_flops);
 
 #endif

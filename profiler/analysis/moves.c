@@ -214,7 +214,7 @@ static bool find(struct filling *f, const struct ntk_trace *trace,
             add_open(f, core, &instr);
         }
     } else if (slot && slot[0] == NTK_NTFF_OPCODE_DMA_DIRECT2D && trace->has_chip &&
-               trace->chip.generation == NTK_VENDOR_SLOT_GENERATION) {
+               ntk_vendor_slot_has_layout(trace->chip.generation)) {
         add_vendor(f, core, instruction, slot);
     }
     return f->has_op;

@@ -83,57 +83,76 @@ static bool add_open(struct ntk_onchip_traffic *traffic, const struct ntk_trace_
     return true;
 }
 
-/* Of hardware: as the original tool counts, of what engines compute one partition. */
-static bool add_vendor(struct ntk_onchip_traffic *traffic, const struct ntk_trace_core *core,
-                       const struct ntk_trace_instruction *instruction, uint64_t times)
+static void add_vendor(struct ntk_onchip_traffic *traffic, const struct ntk_trace *trace,
+                       const struct ntk_executed *executed)
 {
-    const uint8_t *slot = ntk_ntff_slot_get(core->ntff, instruction->engine, instruction->slot);
-    struct ntk_vendor_work work;
+    const uint8_t *slot = ntk_ntff_slot_get(executed->core->ntff, executed->instruction.engine,
+                                            executed->instruction.slot);
+    bool has_layout = trace->has_chip && ntk_vendor_slot_has_layout(trace->chip.generation);
+    uint64_t times = executed->times;
+    struct ntk_vendor_work work = { .may_use_psum = true };
 
-    if (!slot) {
-        return false;
+    if (slot && has_layout) {
+        ntk_vendor_slot_work(slot, trace->metrics, &work);
     }
-    ntk_vendor_slot_work(slot, &work);
+    if (!work.is_known) {
+        traffic->sbuf_is_known = false;
+        traffic->psum_is_known = traffic->psum_is_known && !work.may_use_psum;
+        traffic->uncounted += times;
+        return;
+    }
     traffic->sbuf_read_bytes += times * work.sbuf_read_bytes;
     traffic->sbuf_write_bytes += times * work.sbuf_write_bytes;
     traffic->psum_read_bytes += times * work.psum_read_bytes;
     traffic->psum_write_bytes += times * work.psum_write_bytes;
     traffic->psum_to_sbuf_count += work.is_psum_to_sbuf ? times : 0;
     traffic->psum_to_sbuf_bytes += times * work.psum_to_sbuf_bytes;
-    return work.is_known;
+}
+
+/* Of what a program consists. */
+struct seen {
+    bool has_open, has_vendor, has_trigger;
+};
+
+static void add_executed(struct ntk_onchip_traffic *traffic, const struct ntk_trace *trace,
+                         const struct ntk_executed *executed, struct seen *seen)
+{
+    const struct ntk_trace_core *core = executed->core;
+    unsigned engine = executed->instruction.engine;
+    struct ntk_isa_instr instr;
+
+    if (ntk_open_slot_decode(core, &executed->instruction, &instr)) {
+        seen->has_open = true;
+        traffic->sbuf_is_known =
+            add_open(traffic, core, engine, &instr, executed->times) && traffic->sbuf_is_known;
+        return;
+    }
+    seen->has_vendor = true;
+    if (ntk_dma_trigger_get(core, &executed->instruction, &instr)) {
+        seen->has_trigger = true;
+        traffic->sbuf_is_known =
+            add_groups(traffic, core, engine, &instr, executed->times) && traffic->sbuf_is_known;
+    } else {
+        add_vendor(traffic, trace, executed);
+    }
 }
 
 void ntk_analysis_onchip_traffic(const struct ntk_trace *trace, const struct ntk_dma_traffic *dma,
                                  struct ntk_onchip_traffic *out)
 {
-    struct ntk_onchip_traffic traffic = { .is_known = !trace->is_cut.instructions };
-    bool has_chip = trace->has_chip && trace->chip.generation == NTK_VENDOR_SLOT_GENERATION;
-    bool has_open = false, has_vendor = false, has_trigger = false;
+    struct ntk_onchip_traffic traffic = { .sbuf_is_known = !trace->is_cut.instructions,
+                                          .psum_is_known = !trace->is_cut.instructions };
+    struct seen seen = { 0 };
 
-    for (size_t c = 0; c < trace->core_count && traffic.is_known; c++) {
+    for (size_t c = 0; c < trace->core_count; c++) {
         struct ntk_executed executed = { .core = &trace->cores[c] };
-        while (traffic.is_known && ntk_executed_next(&executed)) {
-            struct ntk_isa_instr instr;
-            bool is_open = ntk_open_slot_decode(executed.core, &executed.instruction, &instr);
-            has_open = has_open || is_open;
-            has_vendor = has_vendor || !is_open;
-            if (!is_open && ntk_dma_trigger_get(executed.core, &executed.instruction, &instr)) {
-                has_trigger = true;
-                traffic.is_known =
-                    has_chip && add_groups(&traffic, executed.core, executed.instruction.engine,
-                                           &instr, executed.times);
-                continue;
-            }
-            traffic.is_known = is_open
-                                   ? add_open(&traffic, executed.core, executed.instruction.engine,
-                                              &instr, executed.times)
-                                   : has_chip && add_vendor(&traffic, executed.core,
-                                                            &executed.instruction, executed.times);
+        while (ntk_executed_next(&executed)) {
+            add_executed(&traffic, trace, &executed, &seen);
         }
     }
     /* Nobody but the NEFF says what a vendor's prepared queues move, and where to. */
-    if (has_vendor && !has_open && !has_trigger && ntk_dma_prepared_packets(dma)) {
-        traffic.is_known = false;
+    if (seen.has_vendor && !seen.has_open && !seen.has_trigger && ntk_dma_prepared_packets(dma)) {
+        traffic.sbuf_is_known = false;
     }
     *out = traffic;
 }

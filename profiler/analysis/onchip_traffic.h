@@ -7,10 +7,10 @@
  * instruction ran, its tiles count once, a repeated element as often as it is taken; adding to what
  * the accumulation buffer holds is a write. DMA between memories counts by where its sides lie.
  *
- * Known for a vendor's programs too (docs/formats/vendor-slots.md) unless some instruction is not,
- * or data is moved by queues that were prepared before the run and no NEFF says what. These are
- * counted as the original tool counts: of what engines compute the bytes of one partition, and of
- * what goes from the accumulation buffer to the state buffer those that are written.
+ * Known for a vendor's programs too (docs/formats/vendor-slots.md), by the rules of the trace's
+ * version. An instruction that is not known has no bytes: sums of the state buffer are absent then,
+ * those of the accumulation buffer only where it has an address of that. Data of queues that were
+ * prepared before the run goes to the state buffer, and only a NEFF tells how much.
  *
  * Pure: trace to result. Memory does not grow with the trace.
  */
@@ -20,7 +20,8 @@
 #include "profiler/analysis/dma_traffic.h"
 
 struct ntk_onchip_traffic {
-    bool is_known;
+    bool sbuf_is_known, psum_is_known;
+    uint64_t uncounted; /* times that an instruction without known bytes ran */
     uint64_t sbuf_read_bytes, sbuf_write_bytes;
     uint64_t psum_read_bytes, psum_write_bytes;
     /* By instructions that take from the accumulation buffer and give to the state buffer. */

@@ -184,11 +184,12 @@ static void fill_vendor(const struct ntk_trace_core *core, unsigned engine, cons
     fact->is_transpose = slot[0] == NTK_NTFF_OPCODE_LDWEIGHTS && ntk_vendor_slot_is_transpose(slot);
 }
 
-static void fill_onchip(const uint8_t *slot, struct ntk_slot_fact *fact)
+static void fill_onchip(const uint8_t *slot, enum ntk_metrics_version version,
+                        struct ntk_slot_fact *fact)
 {
     struct ntk_vendor_work work;
 
-    ntk_vendor_slot_work(slot, &work);
+    ntk_vendor_slot_work(slot, version, &work);
     fact->has_onchip = work.is_known;
     fact->is_psum_to_sbuf = work.is_psum_to_sbuf;
     fact->sbuf_read_bytes = work.sbuf_read_bytes;
@@ -240,18 +241,21 @@ static void fill_fact(struct filling *f, const struct ntk_trace_core *core,
     fact->layer = fact->is_runtime ? NTK_LAYER_RUNTIME : NTK_LAYER_NONE;
     if (ntk_open_slot_decode(core, instruction, &open)) {
         fill_open(f, core, instruction->engine, &open, fact);
-    } else if (slot && trace->has_chip && ntk_vendor_slot_has_sync(trace->chip.generation)) {
+    } else if (slot && trace->has_chip && ntk_vendor_slot_has_layout(trace->chip.generation)) {
         fill_vendor(core, instruction->engine, slot, fact);
-        if (trace->chip.generation == NTK_VENDOR_SLOT_GENERATION) {
-            fill_onchip(slot, fact);
-        }
+        fill_onchip(slot, trace->metrics, fact);
     }
     if (!fact->is_open && ntk_dma_trigger_get(core, instruction, &open)) {
         fill_vendor_trigger(core, instruction->engine, &open, fact);
     }
     if (instruction->opcode == NTK_NTFF_OPCODE_MATMUL) {
-        fact->has_flops =
-            ntk_matmul_flops_get(trace, core, instruction, &fact->flops, &fact->is_transpose);
+        struct ntk_matmul matmul = { .is_transpose = fact->is_transpose };
+        fact->has_flops = ntk_matmul_get(trace, core, instruction, &matmul);
+        fact->is_transpose = matmul.is_transpose;
+        fact->elements = matmul.elements;
+        fact->flops = matmul.flops;
+        fact->has_adjusted = matmul.has_adjusted;
+        fact->adjusted_flops = matmul.adjusted_flops;
     }
     fact->has_bytes = ntk_hbm_traffic_visit(trace, core, instruction, add_bytes, fact);
     if (fact->is_transfer && ntk_moves_create(trace, core, instruction, &fact->moves) < 0) {

@@ -4,7 +4,7 @@
  * which layer it belongs to.
  *
  * The meaning of a slot is found once, however often it ran. Programs in the open encoding are
- * understood in full; of a vendor's programs for Trainium2 what vendor_slot.h knows. Layers are the
+ * understood in full; of a vendor's programs what vendor_slot.h knows. Layers are the
  * names that the NEFF gives to instructions; without a NEFF, and in a vendor's, every instruction
  * is in the layer without a name. What a vendor's compiler called single instructions is kept
  * apart.
@@ -55,7 +55,9 @@ struct ntk_slot_fact {
     uint32_t layer;
     bool has_flops;    /* it is a MATMUL whose work is known */
     bool is_transpose; /* it is an operation of the tensor engine that moves data only */
-    uint64_t flops;
+    uint64_t elements, flops;
+    bool has_adjusted; /* the weight of its element type is known */
+    uint64_t adjusted_flops;
     bool has_bir_id; /* the compiler left a name, see neff_debug.h */
     uint64_t bir_id;
     const struct ntk_neff_debug_instruction *named; /* NULL: only its id is known */
@@ -63,8 +65,7 @@ struct ntk_slot_fact {
     const char *framework;            /* what the framework calls that; NULL: nothing */
     bool has_bytes;                   /* it is a transfer whose bytes are known */
     uint64_t read_bytes, write_bytes; /* of device memory */
-    /* Of a vendor's instruction whose bytes are known; of engines that compute those of one
-     * partition, as the original tool counts them. */
+    /* Of a vendor's instruction whose bytes are known, by the version of the trace. */
     bool has_onchip;
     bool is_psum_to_sbuf;
     uint64_t sbuf_read_bytes, sbuf_write_bytes;

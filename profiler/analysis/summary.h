@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * summary - all metrics of one execution: "how did it go?" in some ninety numbers.
+ * summary - all metrics of one execution: "how did it go?" in some hundred numbers.
  *
  * A metric that the capture (and the NEFF, where one is given) does not yield is absent; nothing is
  * estimated. Percent in a name means a fraction, 0 to 1, as in the vendor's tool.
@@ -59,6 +59,7 @@ struct ntk_summary_value {
 struct ntk_summary {
     size_t value_count; /* the table's, then those of throttling */
     struct ntk_summary_value *values;
+    uint64_t uncounted; /* times that an instruction ran whose bytes on the chip are not known */
 };
 
 /* 0, -ENOMEM or -errno of a long list. */

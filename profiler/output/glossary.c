@@ -12,9 +12,6 @@
 static const struct {
     const char *metric, *group, *meaning;
 } others[] = {
-    { "spill_save_bytes", "data_movement",
-      "written to device memory for lack of room on the core" },
-    { "spill_reload_bytes", "data_movement", "read back of it, each time counted" },
     { "ultraserver_id", "system", "server of several machines that this one is part of" },
     { "ultraserver_instance_index", "system", "place of the machine in that server" },
     { "ultraserver_size", "system", "machines of that server" },

@@ -149,7 +149,7 @@ static void print(struct ntk_operands *operands, struct place *place, size_t cor
     place->is_known = true;
     if (ntk_open_slot_decode(core, instruction, &instr)) {
         print_open(place, &instr);
-    } else if (slot && trace->has_chip && ntk_vendor_slot_has_sync(trace->chip.generation)) {
+    } else if (slot && trace->has_chip && ntk_vendor_slot_has_layout(trace->chip.generation)) {
         print_vendor(operands, place, core_index, instruction, slot);
     } else {
         place->is_known = false;

@@ -42,8 +42,8 @@ struct ntk_instruction_row {
     const char *nki_location, *bir_location, *kernel_name, *kernel_function, *iteration;
     const char *frame_ids;
     const char *predecessors; /* [{"id":12,"type":"FLOW_DEPENDENCE"}]; absent: none */
-    int64_t elements, flops;  /* of a MATMUL */
-    int64_t transpose_elements, transpose_flops; /* of one that transposes */
+    int64_t elements, flops, adjusted_flops;                               /* of a MATMUL */
+    int64_t transpose_elements, transpose_flops, adjusted_transpose_flops; /* that transposes */
     int64_t hbm_read_bytes, hbm_write_bytes, sbuf_read_bytes, sbuf_write_bytes;
     int64_t psum_read_bytes, psum_write_bytes;
     int64_t psum_to_sbuf_bytes, is_psum_to_sbuf; /* the second 1 or absent */
@@ -271,7 +271,7 @@ struct ntk_metadata_row {
 };
 
 struct ntk_profile_row {
-    const char *name, *type, *profiler_version, *neff_name, *path;
+    const char *name, *type, *profiler_version, *metrics_version, *neff_name, *path;
     int64_t is_cc_only;
     /* Of a part: where it is in the execution; else absent. */
     int64_t part_from_ns, part_to_ns, part_total_ns;

@@ -26,6 +26,7 @@
 #define CATEGORY_MISSING "Missing Data"
 #define CATEGORY_DAMAGED "Damaged Data"
 #define CATEGORY_PART "Part"
+#define CATEGORY_METRICS "metrics"
 
 int ntk_rows_header(const struct ntk_export *export, ntk_row_put *put, void *ctx)
 {
@@ -368,6 +369,7 @@ int ntk_rows_profile(const struct ntk_export *export, ntk_row_put *put, void *ct
         .name = export->profile_name,
         .type = "normal",
         .profiler_version = summary_text(&export->summary, NTK_SUMMARY_profiler_version),
+        .metrics_version = ntk_metrics_version_name(export->trace->metrics),
         .neff_name = export->trace->ntff->neff_name,
         .path = export->path,
         .is_cc_only = 0,
@@ -433,12 +435,32 @@ static int warn(const char *category, const char *message, ntk_row_put *put, voi
     return put(ctx, &(struct ntk_warning_row){ .message = message, .category = category });
 }
 
+static int warn_metrics(const struct ntk_export *export, ntk_row_put *put, void *ctx)
+{
+    const struct ntk_summary *summary = &export->summary;
+    char text[200];
+
+    snprintf(text, sizeof text,
+             "Figures are counted by the rules of version %s; --metrics-version chooses.",
+             ntk_metrics_version_name(export->trace->metrics));
+    int ret = warn(CATEGORY_METRICS, text, put, ctx);
+    if (ret == 0 && summary->uncounted) {
+        snprintf(text, sizeof text,
+                 "%" PRIu64 " instructions with unknown operands are not counted in bytes of the "
+                 "state buffer and the accumulation buffer.",
+                 summary->uncounted);
+        ret = warn(CATEGORY_METRICS, text, put, ctx);
+    }
+    return ret;
+}
+
 int ntk_rows_warnings(const struct ntk_export *export, ntk_row_put *put, void *ctx)
 {
     const struct ntk_trace *trace = export->trace;
     int ret = 0;
 
-    if (trace->is_part) {
+    ret = warn_metrics(export, put, ctx);
+    if (ret == 0 && trace->is_part) {
         struct ntk_buf text = { 0 };
         ntk_buf_add_text(&text, "Only a part of the execution is shown: ");
         ntk_output_part_text(trace, &text);

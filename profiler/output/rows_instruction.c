@@ -13,7 +13,6 @@
 #include "profiler/output/predecessors.h"
 #include "shared/base/buf.h"
 
-#define FLOPS_PER_ELEMENT 2
 #define NAME_BYTES 40
 
 int64_t ntk_rows_ns(int64_t ps)
@@ -41,7 +40,7 @@ static void fill_work(const struct ntk_trace *trace, const struct ntk_slot_fact 
     bool is_matmul = opcode == NTK_NTFF_OPCODE_MATMUL;
     bool is_tensor_operation = is_matmul || opcode == NTK_NTFF_OPCODE_LDWEIGHTS;
     bool has_type = !is_tensor_operation || fact->is_open || fact->has_flops ||
-                    (trace->has_chip && trace->chip.generation == NTK_VENDOR_SLOT_GENERATION);
+                    (trace->has_chip && ntk_vendor_slot_has_layout(trace->chip.generation));
 
     row->compiler_pc = fact->compiler_pc >= 0 ? fact->compiler_pc : NTK_ABSENT_I64;
     if (!is_compiled) {
@@ -51,8 +50,10 @@ static void fill_work(const struct ntk_trace *trace, const struct ntk_slot_fact 
     }
     row->tensor_type = is_tensor_operation && is_compiled ? row->type : NULL;
     row->flops = fact->has_flops ? ntk_rows_i64(fact->flops) : NTK_ABSENT_I64;
-    row->elements = fact->has_flops ? row->flops / FLOPS_PER_ELEMENT : NTK_ABSENT_I64;
+    row->adjusted_flops = fact->has_adjusted ? ntk_rows_i64(fact->adjusted_flops) : NTK_ABSENT_I64;
+    row->elements = fact->has_flops ? ntk_rows_i64(fact->elements) : NTK_ABSENT_I64;
     row->transpose_flops = fact->is_transpose ? row->flops : NTK_ABSENT_I64;
+    row->adjusted_transpose_flops = fact->is_transpose ? row->adjusted_flops : NTK_ABSENT_I64;
     row->transpose_elements = fact->is_transpose ? row->elements : NTK_ABSENT_I64;
     row->hbm_read_bytes = traffic(fact->has_bytes, fact->read_bytes);
     row->hbm_write_bytes = traffic(fact->has_bytes, fact->write_bytes);

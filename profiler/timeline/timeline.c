@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/analysis/engine_activity.h"
 #include "profiler/analysis/queue_names.h"
 #include "profiler/timeline/timeline_build.h"
 #include "profiler/timeline/timeline_pyramid.h"
@@ -480,22 +481,11 @@ static int64_t end_of_core(const struct ntk_trace *trace, const struct ntk_trace
  * has nothing else. */
 static bool works(const struct ntk_trace_core *core)
 {
-    static const bool sets_up[256] = {
-        [NTK_NTFF_OPCODE_NOP] = true,
-        [NTK_NTFF_OPCODE_SET_ORDERING_MODE] = true,
-        [NTK_NTFF_OPCODE_EVENT_SEMAPHORE] = true,
-        [NTK_NTFF_OPCODE_EVENT_SEMAPHORE_RANGE_CLEAR] = true,
-        [NTK_NTFF_OPCODE_NOTIFY] = true,
-        [NTK_NTFF_OPCODE_COMPARE_BRANCH] = true,
-        [NTK_NTFF_OPCODE_DRAIN] = true,
-        [NTK_NTFF_OPCODE_WRITE] = true,
-        [NTK_NTFF_OPCODE_TENSOR_LOAD] = true,
-        [NTK_NTFF_OPCODE_TENSOR_STORE] = true,
-    };
     struct ntk_executed executed = { .core = core };
 
     while (ntk_executed_next(&executed)) {
-        if (!sets_up[executed.instruction.opcode]) {
+        if (!ntk_activity_sets_up(executed.instruction.opcode) &&
+            executed.instruction.opcode != NTK_NTFF_OPCODE_TENSOR_STORE) {
             return true;
         }
     }

@@ -26,6 +26,7 @@
 
 #include "profiler/trace/chip.h"
 #include "shared/base/err.h"
+#include "shared/formats/neff/metrics_version.h"
 #include "shared/formats/ntff/ntff.h"
 
 struct ntk_neff;
@@ -117,7 +118,8 @@ struct ntk_trace_part {
 
 struct ntk_trace {
     const struct ntk_ntff *ntff;
-    const struct ntk_neff *neff; /* NULL: none given */
+    const struct ntk_neff *neff;      /* NULL: none given */
+    enum ntk_metrics_version metrics; /* by whose rules figures of it are counted */
     bool has_total; /* the file says how long the execution took, and has records of it */
     int64_t total_ps;
     bool has_chip;
@@ -147,6 +149,7 @@ struct ntk_trace {
 typedef void ntk_trace_progress(double share, void *ctx);
 
 struct ntk_trace_options {
+    enum ntk_metrics_version metrics;
     ntk_trace_progress *progress; /* NULL: none */
     void *progress_ctx;
     size_t

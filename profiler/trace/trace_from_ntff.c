@@ -208,6 +208,7 @@ int ntk_trace_create(const struct ntk_ntff *ntff, const struct ntk_neff *neff,
     trace->list_bytes = build.options.list_bytes;
     trace->folder = build.options.folder;
     trace->neff = neff;
+    trace->metrics = build.options.metrics;
     trace->has_chip = ntk_chip_find(ntff->instance_type, &trace->chip);
     trace->core_count = ntff->subgraph_count;
     for (size_t c = 0; c < trace->core_count; c++) {

@@ -312,7 +312,7 @@ static void output_goes_to_the_file_that_is_named(void **state)
     assert_string_equal(run.out, "");
     assert_int_equal(ntk_fs_read(path, 1 << 20, &bytes, &bytes_count, NULL), 0);
     assert_non_null(strstr((char *)bytes, "\"sample\": {"));
-    assert_non_null(strstr((char *)bytes, "\"trace_count\": 15"));
+    assert_non_null(strstr((char *)bytes, "\"trace_count\": 17"));
     free(bytes);
     free(path);
     test_run_fini(&run);

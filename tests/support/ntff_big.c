@@ -67,6 +67,7 @@ static void fill_code(uint8_t code[SLOTS * NTK_NTFF_SLOT_BYTES], uint8_t opcode,
             put_u16(slot, 26, NTFF_BIG_MATMUL_COLUMNS);
             put_u16(slot, 28, 1);
             put_u16(slot, 30, 1);
+            slot[38] = slot[39] = 128; /* rows, columns */
         } else if (slot[0] == NTK_NTFF_OPCODE_DMA_DIRECT2D) {
             slot[16 + 7] = 0x20; /* from HBM */
             slot[40 + 4] = 0x20; /* to the state buffer */

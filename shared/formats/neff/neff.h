@@ -80,6 +80,7 @@ struct ntk_neff_member {
 struct ntk_neff_info { /* info.json; "" and zeros when absent */
     char tool_version[128];
     char kelp_version[64];
+    char nki_version[96];
     char name[257];
     uint32_t num_tpb;
     uint32_t num_tpb_requested;
@@ -432,6 +433,9 @@ int ntk_neff_digest(const void *bytes, size_t bytes_count, uint8_t out_digest[32
 const struct ntk_neff_member *ntk_neff_member_get(const struct ntk_neff *neff, const char *name);
 /* It holds names and places for people, and nothing else needs it. */
 bool ntk_neff_member_is_debug(const char *name);
+/* Multiply-adds of the model, of all its core nodes, by hlo_stats.json; false: no compiler counted
+ * them. */
+bool ntk_neff_model_macs(const struct ntk_neff *neff, uint64_t *out_macs);
 /* Of these, what the kernel tree is read from, see neff_kernel.h. */
 bool ntk_neff_member_is_kernel_tree(const char *name);
 /* NULL when there is none. */

@@ -153,6 +153,8 @@ static int read_info(struct reader *r)
     }
     if (ret == 0) {
         ntk_str_copy(info->kelp_version, sizeof info->kelp_version, text);
+        text = json_string_value(json_object_get(json, "nki_version")); /* for display alone */
+        ntk_str_copy(info->nki_version, sizeof info->nki_version, text ? text : "");
         ret = neff_get_text(r, json, what, "name", "", &text);
     }
     if (ret == 0) {

@@ -39,7 +39,7 @@ static void put_code(struct ntk_buf *out, const char *const *words, unsigned cou
 static void put_dtype(struct ntk_buf *out, unsigned code)
 {
     static const char *const words[] = {
-#define NTK_VENDOR_DTYPE(code, name, bytes) [(code)] = (name),
+#define NTK_VENDOR_DTYPE(code, name, bytes, quarters) [(code)] = (name),
 #include "shared/formats/neff/vendor_slot.def"
     };
 
@@ -385,6 +385,34 @@ static void print_notify(const uint8_t *slot, const struct ntk_vendor_names *nam
     ADD(" ");
 }
 
+static void print_memset(const uint8_t *slot, const struct ntk_vendor_names *names,
+                         struct ntk_buf *out)
+{
+    (void)names;
+    FORMAT("value=0x%" PRIx64 " ", u(slot, 40, 4));
+    put_tile(out, "dst", slot, 44, 4, slot[32]);
+    FORMAT("channels=%u ", slot[34]);
+}
+
+static void print_register_move(const uint8_t *slot, const struct ntk_vendor_names *names,
+                                struct ntk_buf *out)
+{
+    (void)names;
+    FORMAT("dst=$R[%" PRIu64 "] imm=0x%" PRIx64 " ", u(slot, 24, 4), u(slot, 32, 8));
+}
+
+static void print_register_alu(const uint8_t *slot, const struct ntk_vendor_names *names,
+                               struct ntk_buf *out)
+{
+    (void)names;
+    ADD("op=");
+    put_alu(out, slot[12]);
+    ADD(" dtype=");
+    put_dtype(out, slot[13]);
+    FORMAT(" src=$R[%" PRIu64 "] dst=$R[%" PRIu64 "] imm=%" PRIu64 " ", u(slot, 16, 4),
+           u(slot, 20, 4), u(slot, 24, 4));
+}
+
 static void print_branch(const uint8_t *slot, const struct ntk_vendor_names *names,
                          struct ntk_buf *out)
 {
@@ -551,6 +579,8 @@ const char *ntk_vendor_slot_pseudo_name(uint8_t opcode)
     switch (opcode) {
     case NTK_VENDOR_OPCODE_TRIGGER:
         return "PSEUDO_DMA_TRIGGER";
+    case NTK_VENDOR_OPCODE_PSEUDO_LOAD:
+        return "PSEUDO_TENSOR_LOAD";
     case NTK_VENDOR_OPCODE_PSEUDO_TRANSFER:
         return "PSEUDO_DMA_DIRECT2D";
     default:

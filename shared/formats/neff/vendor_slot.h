@@ -14,6 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "shared/formats/neff/metrics_version.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -27,8 +29,16 @@ struct ntk_vendor_names;
 #define NTK_VENDOR_OPCODE_ACTIVATE 0x21
 #define NTK_VENDOR_OPCODE_TENSOR_TENSOR 0x41
 #define NTK_VENDOR_OPCODE_TENSOR_SCALAR 0x43
+#define NTK_VENDOR_OPCODE_PSEUDO_LOAD 0xce     /* of a NEFF; loaded it is TENSOR_LOAD */
 #define NTK_VENDOR_OPCODE_PSEUDO_TRANSFER 0xd4 /* of a NEFF; loaded it is DMA_DIRECT2D */
-#define NTK_VENDOR_SLOT_GENERATION 3           /* NC-v3 */
+
+/* Core generations with these layouts, NC-v2 to NC-v4. Of NC-v2 every wait of the one capture at
+ * hand ends with a change of the semaphore that it names, by the queue or engine that the NEFF
+ * names for it; of NC-v4 summaries of the original tool come out. */
+static inline bool ntk_vendor_slot_has_layout(unsigned generation)
+{
+    return generation >= 2 && generation <= 4;
+}
 
 static inline uint64_t ntk_vendor_slot_u(const uint8_t *slot, unsigned offset, unsigned bytes)
 {
@@ -63,14 +73,6 @@ static inline uint64_t ntk_vendor_slot_u(const uint8_t *slot, unsigned offset, u
 #define NTK_VENDOR_TRIGGER_NAME 12
 #define NTK_VENDOR_TRIGGER_NAME_BYTES 36
 #define NTK_VENDOR_TRIGGER_GROUP 48
-
-/* Trainium1 writes them the same way: in the one capture that is at hand every wait of the program
- * ends with a change of the semaphore that it names, by the queue or engine that the NEFF names for
- * it. */
-static inline bool ntk_vendor_slot_has_sync(unsigned generation)
-{
-    return generation == 2 || generation == NTK_VENDOR_SLOT_GENERATION;
-}
 
 /* MATMUL: columns of the moving tile; LDWEIGHTS, MATMUL: moves data only. */
 static inline uint64_t ntk_vendor_slot_moving(const uint8_t *slot)
@@ -126,10 +128,12 @@ const char *ntk_vendor_slot_pseudo_name(uint8_t opcode);
 
 /* ---- work ---- */
 
-/* Bytes of one run. Of what engines compute these are those of one partition, of a transfer those
- * of all: as the original tool counts. */
+/* What one run of a slot moves and computes. Bytes of engines are those of all partitions, by the
+ * rules of version 2.28 those of one; bytes of a transfer are always all. */
 struct ntk_vendor_work {
-    bool is_known;
+    bool is_known;     /* bytes */
+    bool may_use_psum; /* not known, and an address of the accumulation buffer is where others have
+                        * theirs */
     uint64_t sbuf_read_bytes, sbuf_write_bytes;
     uint64_t psum_read_bytes, psum_write_bytes;
     uint64_t hbm_read_bytes, hbm_write_bytes;
@@ -138,7 +142,19 @@ struct ntk_vendor_work {
 };
 
 void ntk_vendor_slot_work(const uint8_t slot[NTK_VENDOR_SLOT_BYTES],
-                          struct ntk_vendor_work *out_work);
+                          enum ntk_metrics_version version, struct ntk_vendor_work *out_work);
+
+/* Operations of one run of a MATMUL. */
+struct ntk_vendor_flops {
+    uint64_t elements; /* rows x columns x moving columns */
+    uint64_t flops;
+    bool has_adjusted;       /* the multiplier of its type is known */
+    uint64_t adjusted_flops; /* by the rules of 2.32, which alone has them */
+};
+
+/* False: not a MATMUL. */
+bool ntk_vendor_slot_flops(const uint8_t slot[NTK_VENDOR_SLOT_BYTES],
+                           enum ntk_metrics_version version, struct ntk_vendor_flops *out_flops);
 
 /* ---- places ---- */
 

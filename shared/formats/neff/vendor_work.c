@@ -3,26 +3,31 @@
 #include "shared/formats/neff/vendor_slot.h"
 
 #include <errno.h>
+#include <stddef.h>
 
 #define PSUM_ADDRESS 0x2000000U
+#define PSUM_PARTITION_BYTES 0x4000U
 
 enum moves { MOVES_UNKNOWN, MOVES_NONE, MOVES_UNCOUNTED, MOVES_TILES, MOVES_TRANSFER };
 
 struct tiles {
-    uint8_t dims, src, src_dtype, src_dtype_mask, dst, dst_dtype;
+    uint8_t dims, src, src_dtype, src2, src_dtype_mask, dst, dst_dtype;
+    uint8_t written_bytes, read_partitions, write_partitions;
 };
 
 static const struct tiles tiles[256] = {
-#define NTK_VENDOR_TILES(opcode, dims, src, src_dtype, src_dtype_mask, dst, dst_dtype) \
-    [(opcode)] = { (dims), (src), (src_dtype), (src_dtype_mask), (dst), (dst_dtype) },
+#define NTK_VENDOR_TILES(opcode, ...) [(opcode)] = { __VA_ARGS__ },
 #include "shared/formats/neff/vendor_slot.def"
 };
+
+/* Places of the 32-bit addresses of all layouts. */
+static const uint8_t address_places[] = { 12, 16, 32, 44, 48 };
 
 /* 0: not known. */
 static unsigned dtype_bytes(unsigned code)
 {
     static const uint8_t bytes_of[256] = {
-#define NTK_VENDOR_DTYPE(code, name, bytes) [(code)] = (bytes),
+#define NTK_VENDOR_DTYPE(code, name, bytes, quarters) [(code)] = (bytes),
 #include "shared/formats/neff/vendor_slot.def"
     };
 
@@ -46,21 +51,48 @@ static bool is_psum(const uint8_t *slot, unsigned offset)
     return ntk_vendor_slot_u(slot, offset, 4) >= PSUM_ADDRESS;
 }
 
-static void move_tiles(const uint8_t *slot, struct ntk_vendor_work *work)
+/* Bytes of one tile; false: not known. A NEFF may say anything: they may exceed what is. */
+static bool tile_bytes(const uint8_t *slot, const struct tiles *t, unsigned offset, unsigned size,
+                       unsigned partitions, uint64_t *out_bytes)
+{
+    *out_bytes = size;
+    return size && multiply(slot, offset, t->dims, out_bytes) &&
+           !__builtin_mul_overflow(*out_bytes, partitions, out_bytes);
+}
+
+static void add_read(const uint8_t *slot, unsigned offset, uint64_t bytes_count,
+                     struct ntk_vendor_work *work)
+{
+    *(is_psum(slot, offset) ? &work->psum_read_bytes : &work->sbuf_read_bytes) += bytes_count;
+}
+
+static void move_tiles(const uint8_t *slot, enum ntk_metrics_version version,
+                       struct ntk_vendor_work *work)
 {
     const struct tiles *t = &tiles[slot[0]];
-    uint64_t read = dtype_bytes(slot[t->src_dtype] & t->src_dtype_mask);
-    uint64_t written = t->dst ? dtype_bytes(slot[t->dst_dtype]) : 0;
+    bool is_one = version == NTK_METRICS_2_28;
+    unsigned size = dtype_bytes(slot[t->src_dtype] & t->src_dtype_mask);
+    unsigned written_size =
+        t->written_bytes && !is_one ? t->written_bytes : dtype_bytes(slot[t->dst_dtype]);
+    unsigned partitions = is_one ? 1 : slot[t->read_partitions];
+    uint64_t read = 0, read2 = 0, written = 0;
 
-    work->is_known = read && (written || !t->dst) && multiply(slot, t->src, t->dims, &read) &&
-                     (!t->dst || multiply(slot, t->dst, t->dims, &written));
+    work->is_known = tile_bytes(slot, t, t->src, size, partitions, &read) &&
+                     (!t->src2 || tile_bytes(slot, t, t->src2, dtype_bytes(slot[t->src_dtype] >> 4),
+                                             partitions, &read2)) &&
+                     (!t->dst || tile_bytes(slot, t, t->dst, written_size,
+                                            is_one ? 1 : slot[t->write_partitions], &written));
     if (!work->is_known) {
         return;
     }
-    *(is_psum(slot, t->src) ? &work->psum_read_bytes : &work->sbuf_read_bytes) = read;
+    add_read(slot, t->src, read, work);
+    if (t->src2) {
+        add_read(slot, t->src2, read2, work);
+    }
     if (t->dst) {
+        bool from_psum = is_psum(slot, t->src) || (t->src2 && is_psum(slot, t->src2));
         *(is_psum(slot, t->dst) ? &work->psum_write_bytes : &work->sbuf_write_bytes) = written;
-        work->is_psum_to_sbuf = is_psum(slot, t->src) && !is_psum(slot, t->dst);
+        work->is_psum_to_sbuf = from_psum && !is_psum(slot, t->dst);
         work->psum_to_sbuf_bytes = work->is_psum_to_sbuf ? written : 0;
     }
 }
@@ -81,16 +113,80 @@ static const uint8_t moves[256] = {
 #include "shared/formats/neff/vendor_slot.def"
 };
 
-void ntk_vendor_slot_work(const uint8_t slot[NTK_VENDOR_SLOT_BYTES],
-                          struct ntk_vendor_work *out_work)
+static bool may_use_psum(const uint8_t *slot)
 {
-    *out_work = (struct ntk_vendor_work){ .is_known = moves[slot[0]] == MOVES_NONE ||
-                                                      moves[slot[0]] == MOVES_UNCOUNTED };
-    if (moves[slot[0]] == MOVES_TILES) {
-        move_tiles(slot, out_work);
-    } else if (moves[slot[0]] == MOVES_TRANSFER) {
-        move_transfer(slot, out_work);
+    for (size_t i = 0; i < sizeof address_places; i++) {
+        if (is_psum(slot, address_places[i]) &&
+            ntk_vendor_slot_u(slot, address_places[i], 4) < PSUM_ADDRESS + PSUM_PARTITION_BYTES) {
+            return true;
+        }
     }
+    return false;
+}
+
+void ntk_vendor_slot_work(const uint8_t slot[NTK_VENDOR_SLOT_BYTES],
+                          enum ntk_metrics_version version, struct ntk_vendor_work *out_work)
+{
+    enum moves how = moves[slot[0]];
+
+    *out_work = (struct ntk_vendor_work){ 0 };
+    if (how == MOVES_TILES || (how == MOVES_UNCOUNTED && version != NTK_METRICS_2_28)) {
+        move_tiles(slot, version, out_work);
+    } else if (how == MOVES_TRANSFER) {
+        move_transfer(slot, out_work);
+    } else {
+        out_work->is_known = how == MOVES_NONE || how == MOVES_UNCOUNTED;
+    }
+    out_work->may_use_psum = !out_work->is_known && may_use_psum(slot);
+}
+
+/* ---- operations ---- */
+
+#define ROWS 128 /* of the tensor engine; 2.28 counts all of it whatever is used */
+#define COLUMNS 128
+#define FP32_LOW 1
+#define FP32_HIGH 2
+#define FP32_LOW_HIGH 3 /* one of the two passes of a product: half of its operations */
+
+/* Adjusted operations per four. */
+static unsigned quarters_of(const uint8_t *slot)
+{
+    static const uint8_t quarters[256] = {
+#define NTK_VENDOR_DTYPE(code, name, bytes, quarters) [(code)] = (quarters),
+#include "shared/formats/neff/vendor_slot.def"
+    };
+
+    switch (slot[33]) {
+    case 0:
+        return quarters[slot[32]];
+    case FP32_LOW:
+    case FP32_HIGH:
+        return 4;
+    case FP32_LOW_HIGH:
+        return 16;
+    default:
+        return 0;
+    }
+}
+
+bool ntk_vendor_slot_flops(const uint8_t slot[NTK_VENDOR_SLOT_BYTES],
+                           enum ntk_metrics_version version, struct ntk_vendor_flops *out_flops)
+{
+    uint64_t moving = ntk_vendor_slot_moving(slot); /* below 2^48 */
+    uint64_t elements = moving * slot[38] * slot[39];
+    uint64_t flops = slot[33] == FP32_LOW_HIGH ? elements : 2 * elements;
+    unsigned quarters = quarters_of(slot);
+
+    if (slot[0] != NTK_VENDOR_OPCODE_MATMUL) {
+        return false;
+    }
+    *out_flops = (struct ntk_vendor_flops){
+        .elements = elements,
+        .flops = version == NTK_METRICS_2_28 ? 2 * ROWS * COLUMNS * moving : flops,
+        .has_adjusted = quarters != 0,
+        .adjusted_flops = flops / 4 * quarters + flops % 4 * quarters / 4,
+    };
+    return true;
 }
 
 /* ---- places ---- */

@@ -30,9 +30,20 @@ static void read_slot(const uint8_t *slot, const struct ntk_vendor_names *names)
         abort();
     }
     ntk_vendor_slot_print_function(slot, names, &text);
-    ntk_vendor_slot_work(slot, &work);
-    if (!work.is_known && (work.sbuf_read_bytes || work.hbm_read_bytes || work.psum_write_bytes)) {
-        abort(); /* what is not known is not counted */
+    for (int version = NTK_METRICS_2_32; version <= NTK_METRICS_2_28; version++) {
+        struct ntk_vendor_flops flops;
+        ntk_vendor_slot_work(slot, (enum ntk_metrics_version)version, &work);
+        if (!work.is_known &&
+            (work.sbuf_read_bytes || work.hbm_read_bytes || work.psum_write_bytes)) {
+            abort(); /* what is not known is not counted */
+        }
+        if (work.is_known && work.may_use_psum) {
+            abort();
+        }
+        if (ntk_vendor_slot_flops(slot, (enum ntk_metrics_version)version, &flops) !=
+            (slot[0] == NTK_VENDOR_OPCODE_MATMUL)) {
+            abort();
+        }
     }
     ntk_buf_fini(&text);
 

@@ -85,7 +85,7 @@ static void tiles_count_each_time_an_instruction_ran(void **state)
     run(m, NTK_NTFF_ENGINE_VECTOR, &never, 0);
 
     struct ntk_onchip_traffic traffic = traffic_of(m);
-    assert_true(traffic.is_known);
+    assert_true(traffic.sbuf_is_known);
     assert_int_equal(traffic.psum_read_bytes, 3 * 8192);
     assert_int_equal(traffic.psum_write_bytes, 0);
     assert_int_equal(traffic.sbuf_read_bytes, 2 * 2 * 2048);
@@ -104,7 +104,7 @@ static void of_dma_only_the_side_on_the_chip_counts(void **state)
     load.operand[NTK_ISA_DST] = ntk_isa_sbuf(0, 128, 16, NTK_DTYPE_FLOAT32);
     run(m, NTK_NTFF_ENGINE_SYNC, &load, 5);
     struct ntk_onchip_traffic traffic = traffic_of(m);
-    assert_true(traffic.is_known);
+    assert_true(traffic.sbuf_is_known);
     assert_int_equal(traffic.sbuf_write_bytes, 5 * 8192);
     assert_int_equal(traffic.sbuf_read_bytes, 0);
     free(m);
@@ -142,10 +142,10 @@ static void prepared_transfers_are_those_of_the_neff(void **state)
     trigger.queue = 1;
     trigger.group_id = 7;
     run(m, NTK_NTFF_ENGINE_SYNC, &trigger, 4);
-    assert_false(traffic_of(m).is_known); /* without the NEFF nobody knows */
+    assert_false(traffic_of(m).sbuf_is_known); /* without the NEFF nobody knows */
     m->core.neff = &neff;
     struct ntk_onchip_traffic traffic = traffic_of(m);
-    assert_true(traffic.is_known);
+    assert_true(traffic.sbuf_is_known);
     assert_int_equal(traffic.sbuf_write_bytes, 4 * 300);
     assert_int_equal(traffic.sbuf_read_bytes, 4 * 200);
     free(m);
@@ -157,11 +157,11 @@ static void what_a_vendor_wrote_is_not_known(void **state)
     struct ntk_isa_instr nop = ntk_isa_instr_make(NTK_ISA_OP_NOP);
 
     run(m, NTK_NTFF_ENGINE_TENSOR, &nop, 1);
-    assert_true(traffic_of(m).is_known);
+    assert_true(traffic_of(m).sbuf_is_known);
     memset(m->code, 0, sizeof m->code);
     m->code[0] = NTK_NTFF_OPCODE_MATMUL;
     m->code[1] = 0x10;
-    assert_false(traffic_of(m).is_known);
+    assert_false(traffic_of(m).sbuf_is_known);
     free(m);
 }
 
@@ -180,6 +180,7 @@ static void a_vendors_sums_are_the_originals(void **state)
                                     [30] = 1,
                                     [32] = 10,
                                     [33] = 10,
+                                    [34] = 100,
                                     [56] = 128,
                                     [58] = 1,
                                     [60] = 1,
@@ -187,6 +188,7 @@ static void a_vendors_sums_are_the_originals(void **state)
 
     m->trace.has_chip = true;
     m->trace.chip.generation = 3;
+    m->trace.metrics = NTK_METRICS_2_28;
     for (int i = 0; i < 3; i++) {
         run(m, NTK_NTFF_ENGINE_VECTOR, &nop, i < 2 ? 8 : 1);
     }
@@ -197,13 +199,31 @@ static void a_vendors_sums_are_the_originals(void **state)
     m->code[2 * NTK_NTFF_SLOT_BYTES] = NTK_NTFF_OPCODE_TENSOR_STORE;
     m->code[2 * NTK_NTFF_SLOT_BYTES + 1] = 0x10;
     struct ntk_onchip_traffic traffic = traffic_of(m);
-    assert_true(traffic.is_known);
+    assert_true(traffic.sbuf_is_known);
     assert_int_equal(traffic.psum_read_bytes, 8 * 512);
     assert_int_equal(traffic.sbuf_write_bytes, 8 * 512);
     assert_int_equal(traffic.sbuf_read_bytes, 0);
     assert_int_equal(traffic.psum_to_sbuf_count, 8);
+    m->trace.metrics = NTK_METRICS_2_32;
+    traffic = traffic_of(m);
+    assert_false(traffic.sbuf_is_known); /* a TENSOR_TENSOR of type 0 */
+    m->code[NTK_NTFF_SLOT_BYTES + 12] = 10 << 4 | 10;
+    m->code[NTK_NTFF_SLOT_BYTES + 13] = 10;
+    traffic = traffic_of(m);
+    assert_true(traffic.sbuf_is_known && traffic.psum_is_known);
+    assert_int_equal(traffic.psum_read_bytes, 8 * 512 * 100);
+    assert_int_equal(traffic.sbuf_write_bytes, 8 * 512 * 100);
+    assert_int_equal(traffic.psum_to_sbuf_bytes, 8 * 512 * 100);
+    assert_int_equal(traffic.uncounted, 0);
+    /* What is not known takes away only the sums that it can belong to. */
     m->code[2 * NTK_NTFF_SLOT_BYTES] = 0x95;
-    assert_false(traffic_of(m).is_known);
+    traffic = traffic_of(m);
+    assert_false(traffic.sbuf_is_known);
+    assert_true(traffic.psum_is_known);
+    assert_int_equal(traffic.psum_read_bytes, 8 * 512 * 100);
+    assert_int_equal(traffic.uncounted, 1);
+    m->code[2 * NTK_NTFF_SLOT_BYTES + 47] = 2;
+    assert_false(traffic_of(m).psum_is_known);
     free(m);
 }
 

@@ -53,7 +53,9 @@ static void expect_number(const struct ntk_summary *summary, const char *name, d
 
 static void the_sample_has_the_metrics_that_follow_from_its_description(void **state)
 {
-    for (unsigned version = 4; version <= 6; version++) {
+    for (unsigned pass = 0; pass < 6; pass++) {
+        unsigned version = 4 + pass / 2;
+        bool is_2_28 = pass % 2;
         struct ntk_buf file = { 0 };
         struct ntff_sample sample = { .version = version };
         struct ntk_ntff *ntff = NULL;
@@ -63,14 +65,19 @@ static void the_sample_has_the_metrics_that_follow_from_its_description(void **s
 
         ntff_sample_build(&sample, &file);
         assert_int_equal(ntk_ntff_open_bytes(file.bytes, file.bytes_count, &ntff, NULL), 0);
-        assert_int_equal(ntk_trace_create_from_ntff(ntff, NULL, NULL, NULL, &trace, NULL), 0);
+        assert_int_equal(
+            ntk_trace_create(ntff, NULL,
+                             &(struct ntk_trace_options){ .metrics = is_2_28 ? NTK_METRICS_2_28
+                                                                             : NTK_METRICS_2_32 },
+                             &trace, NULL),
+            0);
         assert_int_equal(ntk_analysis_summary(trace, &s), 0);
 
         expect_number(&s, "total_time", 1e-4);
         expect_count(&s, "neuroncore_cycle_count", 120000);
         uint64_t events = version < 6 ? 4 : 3; /* the one behind the end too */
         expect_count(&s, "event_count", events);
-        expect_count(&s, "trace_count", 7 + events + 4);
+        expect_count(&s, "trace_count", 7 + events + 4 + (is_2_28 ? 0 : 2));
         expect_number(&s, "total_active_time", 37.502e-6);
         expect_number(&s, "total_active_time_percent", 0.37502);
         expect_count(&s, "tensor_engine_instruction_count", 5);
@@ -84,7 +91,15 @@ static void the_sample_has_the_metrics_that_follow_from_its_description(void **s
         expect_number(&s, "vector_engine_active_time_percent", 0);
         expect_count(&s, "hardware_flops", 2 * 128 * 128 * (512 + 128));
         expect_count(&s, "transpose_flops", 2 * 128 * 128 * 128);
-        expect_number(&s, "hfu_estimated_percent", 2 * 128 * 128 * 640 / peak);
+        expect_number(&s, "hfu_estimated_percent",
+                      2 * 128 * 128 * 640 / 1e12 / 1e-4 * (double)(float)(1 / 78.6432));
+        if (is_2_28) {
+            assert_null(find(&s, "adjusted_hardware_flops"));
+            assert_null(find(&s, "total_exec_time"));
+        } else {
+            expect_count(&s, "adjusted_hardware_flops", 2 * 128 * 128 * 640);
+            expect_count(&s, "adjusted_transpose_flops", 2 * 128 * 128 * 128);
+        }
         expect_number(&s, "mfu_estimated_percent", 2 * 128 * 128 * 512 / peak);
         expect_count(&s, "hbm_read_bytes", 512);
         expect_count(&s, "hbm_write_bytes", 256);
@@ -99,14 +114,26 @@ static void the_sample_has_the_metrics_that_follow_from_its_description(void **s
         expect_count(&s, "static_dma_size", 1000);
         expect_count(&s, "software_dynamic_dma_packet_count", 2);
         expect_count(&s, "software_dynamic_dma_size", 516);
-        expect_number(&s, "software_dynamic_dma_active_time_percent", 2.5 / 5.5);
+        expect_number(&s, "software_dynamic_dma_active_time_percent",
+                      is_2_28 ? 2.5 / 5.5 : 2.5e-6 / 1e-4);
         expect_count(&s, "hardware_dynamic_dma_size", 256);
         expect_number(&s, "dynamic_dma_packet_percent", 0.75);
-        expect_number(&s, "dynamic_dma_active_time_percent", 4.5 / 5.5);
-        expect_count(&s, "throttle_active_nc0_time_ns", 70000);
-        expect_number(&s, "throttle_avg_util_limit_nc0_percent", 0.55);
-        expect_number(&s, "throttle_activity_0_active_time_nc0_percent", 0.2);
-        expect_number(&s, "throttle_activity_1_avg_util_limit_nc0_percent", 0.5);
+        expect_number(&s, "dynamic_dma_active_time_percent", is_2_28 ? 4.5 / 5.5 : 4.5e-6 / 1e-4);
+        /* The one core is number 4 of its device; 2.28 counts cores of the logical one. */
+        expect_count(&s, is_2_28 ? "throttle_active_nc0_time_ns" : "throttle_active_nc4_time_ns",
+                     70000);
+        expect_number(&s,
+                      is_2_28 ? "throttle_avg_util_limit_nc0_percent"
+                              : "throttle_avg_util_limit_nc4_percent",
+                      0.55);
+        expect_number(&s,
+                      is_2_28 ? "throttle_activity_0_active_time_nc0_percent"
+                              : "throttle_activity_0_active_time_nc4_percent",
+                      0.2);
+        expect_number(&s,
+                      is_2_28 ? "throttle_activity_1_avg_util_limit_nc0_percent"
+                              : "throttle_activity_1_avg_util_limit_nc4_percent",
+                      0.5);
         assert_null(find(&s, "throttle_activity_2_active_time_nc0_percent"));
         expect_count(&s, "nc_idx", 4);
         assert_string_equal(find(&s, "runtime_version")->text, "2.30.51 (faafe)");
@@ -195,6 +222,8 @@ static void two_cores_share_times_and_double_the_peak_but_not_the_bandwidth(void
     r.code[26] = 100; /* 100 columns */
     r.code[28] = 1;
     r.code[30] = 1;
+    r.code[32] = 6;
+    r.code[38] = r.code[39] = 128;
     record_begin(&r, "trn2.3xlarge", 2, NTK_NTFF_ENGINE_TENSOR);
     add_instruction(&r, 0, NTK_NTFF_ENGINE_TENSOR, 0, 0, 6000000);
     add_instruction(&r, 1, NTK_NTFF_ENGINE_TENSOR, 0, 4000000, 8000000);
@@ -205,7 +234,7 @@ static void two_cores_share_times_and_double_the_peak_but_not_the_bandwidth(void
     expect_number(&s, "tensor_engine_active_time", 8e-6); /* union over both cores */
     expect_number(&s, "tensor_engine_instruction_time", 10e-6);
     expect_number(&s, "tensor_engine_active_time_percent", 0.8);
-    expect_number(&s, "hfu_estimated_percent",
+    expect_number(&s, "mfu_inst_estimated_percent",
                   2.0 * 2 * 128 * 128 * 100 / (2.0 * 2 * 128 * 128 * 2.4e9 * 10e-6));
     expect_number(&s, "peak_flops_bandwidth_ratio", 2.0 * 128 * 128 * 2.4e9 / 716e9);
     expect_count(&s, "nc_idx", 1);
@@ -213,23 +242,46 @@ static void two_cores_share_times_and_double_the_peak_but_not_the_bandwidth(void
     record_fini(&r);
 }
 
-static void a_vendors_matmul_of_another_generation_has_no_flops(void **state)
+/* Of a whole tile in bfloat16: the peak of the generation, and its bandwidth. */
+static void generations_have_their_own_peaks(void **state)
 {
-    struct recorded r = { .slots = 1 };
-    struct ntk_summary s;
+    static const struct {
+        const char *instance_type;
+        double peak, bandwidth; /* 0: its slots have no known layout */
+    } machines[] = {
+        { "inf1.xlarge", 0, 26.8e9 },           { "trn1.2xlarge", 91.7504e12, 410e9 },
+        { "inf2.xlarge", 91.7504e12, 410e9 },   { "trn2.3xlarge", 78.6432e12, 716e9 },
+        { "trn3.3xlarge", 78.6432e12, 1178e9 },
+    };
 
-    r.code[0] = NTK_NTFF_OPCODE_MATMUL;
-    r.code[1] = 0x10;
-    record_begin(&r, "trn1.2xlarge", 1, NTK_NTFF_ENGINE_TENSOR);
-    add_instruction(&r, 0, NTK_NTFF_ENGINE_TENSOR, 0, 0, 10);
-    record_end(&r, 20);
-    assert_int_equal(ntk_analysis_summary(r.trace, &s), 0);
+    for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
+        struct recorded r = { .slots = 1 };
+        struct ntk_summary s;
+        double flops = 2.0 * 128 * 128 * 100;
 
-    assert_null(find(&s, "hardware_flops"));
-    assert_null(find(&s, "hfu_estimated_percent"));
-    expect_count(&s, "matmul_instruction_count", 1);
-    ntk_summary_fini(&s);
-    record_fini(&r);
+        r.code[0] = NTK_NTFF_OPCODE_MATMUL;
+        r.code[1] = 0x10;
+        r.code[26] = 100;
+        r.code[28] = r.code[30] = 1;
+        r.code[32] = 6;
+        r.code[38] = r.code[39] = 128;
+        record_begin(&r, machines[i].instance_type, 1, NTK_NTFF_ENGINE_TENSOR);
+        add_instruction(&r, 0, NTK_NTFF_ENGINE_TENSOR, 0, 0, 10);
+        record_end(&r, 10000000);
+        assert_int_equal(ntk_analysis_summary(r.trace, &s), 0);
+        expect_count(&s, "matmul_instruction_count", 1);
+        if (machines[i].peak > 0) {
+            expect_count(&s, "hardware_flops", (uint64_t)flops);
+            expect_number(&s, "mfu_inst_estimated_percent", flops / machines[i].peak / 1e-5);
+            expect_number(&s, "peak_flops_bandwidth_ratio",
+                          machines[i].peak / machines[i].bandwidth);
+        } else {
+            assert_null(find(&s, "hardware_flops"));
+            assert_null(find(&s, "hfu_estimated_percent"));
+        }
+        ntk_summary_fini(&s);
+        record_fini(&r);
+    }
 }
 
 static void emit(struct recorded *r, enum ntk_isa_engine engine, const struct ntk_isa_instr *instr,
@@ -348,7 +400,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_sample_has_the_metrics_that_follow_from_its_description),
         cmocka_unit_test(two_cores_share_times_and_double_the_peak_but_not_the_bandwidth),
-        cmocka_unit_test(a_vendors_matmul_of_another_generation_has_no_flops),
+        cmocka_unit_test(generations_have_their_own_peaks),
         cmocka_unit_test(the_open_encoding_counts_its_own_tiles),
         cmocka_unit_test(transfers_of_the_open_encoding_count_what_lies_in_device_memory),
         cmocka_unit_test(opcodes_are_grouped_by_engine_the_longest_first),

@@ -49,7 +49,7 @@ neuron-profile view -s sample_v6.ntff -n - --output-format json --output-file - 
 export_twice json m.json -s m.ntff -n m.neff
 session=$(neuron-profile show-session -s m.ntff -n m.neff -j | jq '[.NeffNodes[].NodeInfo.Graphs[].TraceCount] | add')
 [ "$(jq '.instruction | length' m.json)" = "$session" ] || fail "json: not all instructions"
-[ "$(jq '[.model_info[].trace_count] | add' m.json)" = "$(jq '.summary[0].trace_count' m.json)" ] ||
+[ "$(jq '[.model_info[].trace_count] | add' m.json)" = "$(jq '.summary[0] | .trace_count - (.dma_transfer_count // 0)' m.json)" ] ||
     fail "json: counts differ"
 [ "$(jq -c '[.neff_node[] | select(.type != "") | .type] | unique' m.json)" = '["IN","OUT","WEIGHT"]' ] ||
     fail "json: tensors are missing"
@@ -57,6 +57,22 @@ session=$(neuron-profile show-session -s m.ntff -n m.neff -j | jq '[.NeffNodes[]
     fail "json: a tensor without a shape"
 [ "$(jq '[.instruction[] | 2 * (.elements // 0)] | add == '"$(jq '.summary[0].hardware_flops' m.json)" m.json)" = true ] ||
     fail "json: the elements do not add up to the flops"
+for version in 2.28 2.32; do
+    neuron-profile view -s sample_v6.ntff -n - --metrics-version $version --output-format json --output-file v.json
+    jq -e --arg v $version '.profile_info[0].metrics_version == $v and
+        any(.warnings[]; .category == "metrics" and (.message | contains($v))) and
+        ([.instruction[].raw_flops // 0] | add) == .summary[0].hardware_flops and
+        ([.instruction[].flops_transpose // 0] | add) == .summary[0].transpose_flops and
+        ([.instruction[].psum_write_bytes // 0] | add) == .summary[0].psum_write_bytes and
+        ([.instruction[].sbuf_read_bytes // 0] | add) == .summary[0].sbuf_read_bytes' v.json >/dev/null ||
+        fail "json: rows do not add up to the summary of version $version"
+    neuron-profile query -s sample_v6.ntff -n - --metrics-version $version --csv \
+        'select sum(psum_write_bytes) from Instruction' | tail -n 1 >queried
+    [ "$(cat queried)" = "$(jq '.summary[0].psum_write_bytes' v.json)" ] || fail "query of version $version differs"
+done
+code=0
+neuron-profile view -s sample_v6.ntff -n - --metrics-version 2.30 --output-format summary-text 2>err || code=$?
+[ $code = 2 ] || fail "an unknown version of metrics: exit code $code"
 
 # Layers that the NEFF names: in each the work of its instructions, together that of the core.
 neuron-packager example attention -o attention.neff >/dev/null
@@ -192,7 +208,8 @@ neuron-profile view -s sample_v6.ntff -n - --output-format xml 2>err || code=$?
 for theirs in ${NTK_VENDOR_CAPTURES:+"$NTK_VENDOR_CAPTURES"/*.full.json}; do
     stem=${theirs%.full.json}
     [ -e "$theirs" ] || continue
-    neuron-profile view -s "$stem.ntff" -n "$stem.neff" --output-format json --output-file ours.json
+    neuron-profile view -s "$stem.ntff" -n "$stem.neff" --metrics-version 2.28 --output-format json \
+        --output-file ours.json
     python3 "$here/vendor_json.py" ours.json "$theirs" "$NTK_SOURCE_DIR/docs/formats/profile-json.md" >&2 || fail "$(basename "$stem") differs"
 done
 for capture in ${NTK_VENDOR_CAPTURES:+"$NTK_VENDOR_CAPTURES"/*.ntff}; do

@@ -57,10 +57,10 @@ static void summary_text_has_two_columns(void **state)
 
     ntk_output_summary_text(&f->summary, true, &f->text);
     assert_true(strncmp(ntk_buf_text_get(&f->text), "total_time ", 11) == 0);
-    expect_text(f, "\ntrace_count                                     14\n");
+    expect_text(f, "\ntrace_count                                     16\n");
     expect_text(f, "\ntotal_active_time_percent                       37.50 %\n");
     expect_text(f, "\ninstance_type                                   trn2.3xlarge\n");
-    expect_text(f, "\nthrottle_activity_1_avg_util_limit_nc0_percent  50.00 %\n");
+    expect_text(f, "\nthrottle_activity_1_avg_util_limit_nc4_percent  50.00 %\n");
     assert_null(strstr(ntk_buf_text_get(&f->text), "weight_size_bytes"));
 }
 

@@ -54,7 +54,8 @@ static void check_summary(const struct ntk_trace *trace, const struct ntff_big *
 
     assert_int_equal(ntk_analysis_summary(trace, &summary), 0);
     assert_int_equal(value_of(&summary, "trace_count")->count,
-                     big->instruction_count + big->packet_count + big->event_count);
+                     big->instruction_count + big->packet_count + big->event_count +
+                         value_of(&summary, "dma_transfer_count")->count);
     assert_int_equal(value_of(&summary, "event_count")->count, big->event_count);
     assert_true(value_of(&summary, "total_time")->number == (double)big->total_ps / 1e12);
     assert_int_equal(value_of(&summary, "matmul_instruction_count")->count, steps * big->cores);

@@ -450,7 +450,7 @@ static void any_bytes_have_a_text(void **state)
         memset(slot, 0xff, sizeof slot);
         slot[0] = (uint8_t)opcode;
         ntk_vendor_slot_print(slot, NULL, &text);
-        ntk_vendor_slot_work(slot, &work);
+        ntk_vendor_slot_work(slot, NTK_METRICS_2_32, &work);
         assert_true(ntk_buf_ok(&text));
         assert_true(text.bytes_count > 0 && text.bytes_count < 1024);
         ntk_buf_fini(&text);
@@ -497,14 +497,19 @@ static void only_an_activate_has_a_function(void **state)
     ntk_vendor_names_fini(&names);
 }
 
-static struct ntk_vendor_work work_of(const char *name)
+static struct ntk_vendor_work work_by(const char *name, enum ntk_metrics_version version)
 {
     uint8_t slot[NTK_VENDOR_SLOT_BYTES];
     struct ntk_vendor_work work;
 
     make_slot(row_of(name), slot);
-    ntk_vendor_slot_work(slot, &work);
+    ntk_vendor_slot_work(slot, version, &work);
     return work;
+}
+
+static struct ntk_vendor_work work_of(const char *name)
+{
+    return work_by(name, NTK_METRICS_2_28);
 }
 
 static void an_instruction_moves_the_bytes_of_its_tiles(void **state)
@@ -569,6 +574,104 @@ static void what_the_original_does_not_count_is_known_to_be_none(void **state)
     assert_true(work_of("TENSOR_STORE").is_known);
 }
 
+/* By 2.32: all partitions, four bytes of each sum, and TENSOR_TENSOR like all others. */
+static void bytes_of_all_partitions_count(void **state)
+{
+    struct ntk_vendor_work work = work_by("LDWEIGHTS, columns reversed", NTK_METRICS_2_32);
+
+    assert_int_equal(work.sbuf_read_bytes, 2 * 128 * 128);
+    work = work_by("MATMUL", NTK_METRICS_2_32);
+    assert_int_equal(work.sbuf_read_bytes, 2 * 512 * 128);
+    assert_int_equal(work.psum_write_bytes, 4 * 512 * 128);
+    work = work_by("ACTIVATE", NTK_METRICS_2_32);
+    assert_int_equal(work.sbuf_read_bytes, 2 * 512 * 128);
+    assert_int_equal(work.sbuf_write_bytes, 4 * 512 * 128);
+    work = work_by("TENSOR_TENSOR", NTK_METRICS_2_32);
+    assert_int_equal(work.sbuf_read_bytes, (4 + 2) * 8 * 128);
+    assert_int_equal(work.sbuf_write_bytes, 2 * 8 * 128);
+    assert_false(work.is_psum_to_sbuf);
+    work = work_by("DMA_DIRECT2D", NTK_METRICS_2_32); /* the same in all versions */
+    assert_int_equal(work.hbm_read_bytes, 65536);
+}
+
+/* Either source of a TENSOR_TENSOR may be in the accumulation buffer. */
+static void a_second_source_is_a_source(void **state)
+{
+    uint8_t slot[NTK_VENDOR_SLOT_BYTES];
+    struct ntk_vendor_work work;
+
+    make_slot(row_of("TENSOR_TENSOR"), slot);
+    slot[35] = 0x02;
+    ntk_vendor_slot_work(slot, NTK_METRICS_2_32, &work);
+    assert_int_equal(work.sbuf_read_bytes, 4 * 8 * 128);
+    assert_int_equal(work.psum_read_bytes, 2 * 8 * 128);
+    assert_true(work.is_psum_to_sbuf);
+    assert_int_equal(work.psum_to_sbuf_bytes, 2 * 8 * 128);
+}
+
+static void a_byte_type_has_one_byte(void **state)
+{
+    uint8_t slot[NTK_VENDOR_SLOT_BYTES];
+    struct ntk_vendor_work work;
+
+    make_slot(row_of("ACTIVATE"), slot);
+    slot[33] = 3;
+    ntk_vendor_slot_work(slot, NTK_METRICS_2_32, &work);
+    assert_true(work.is_known);
+    assert_int_equal(work.sbuf_write_bytes, 512 * 128);
+}
+
+static void operations_are_of_the_tile_and_weighted_by_type(void **state)
+{
+    static const struct {
+        uint8_t dtype, mode;
+        uint64_t flops; /* per element, times 2 */
+        bool has_adjusted;
+        uint64_t adjusted;
+    } cases[] = {
+        { BF16, 0, 4, true, 4 }, { FP16, 0, 4, true, 4 },  { FP32, 0, 4, true, 16 },
+        { FP32, 1, 4, true, 4 }, { FP32, 2, 4, true, 4 },  { FP32, 3, 2, true, 8 },
+        { 14, 0, 4, false, 0 },  { FP32, 9, 4, false, 0 },
+    };
+    const uint64_t half = UINT64_C(64) * 32 * 512 / 2;
+    uint8_t slot[NTK_VENDOR_SLOT_BYTES];
+    struct ntk_vendor_flops flops;
+
+    make_slot(row_of("MATMUL"), slot);
+    slot[38] = 64;
+    slot[39] = 32;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        slot[32] = cases[i].dtype;
+        slot[33] = cases[i].mode;
+        assert_true(ntk_vendor_slot_flops(slot, NTK_METRICS_2_32, &flops));
+        assert_int_equal(flops.elements, 2 * half);
+        assert_int_equal(flops.flops, cases[i].flops * half);
+        assert_int_equal(flops.has_adjusted, cases[i].has_adjusted);
+        assert_int_equal(flops.adjusted_flops, cases[i].adjusted * half);
+        assert_true(ntk_vendor_slot_flops(slot, NTK_METRICS_2_28, &flops));
+        assert_int_equal(flops.flops, 2 * 128 * 128 * 512);
+    }
+    make_slot(row_of("COPY"), slot);
+    assert_false(ntk_vendor_slot_flops(slot, NTK_METRICS_2_32, &flops));
+}
+
+/* Only an address of the accumulation buffer makes an unknown opcode touch it: a float does not. */
+static void an_unknown_opcode_may_use_what_it_names(void **state)
+{
+    uint8_t slot[NTK_VENDOR_SLOT_BYTES] = { 0x95, 0x10 };
+    struct ntk_vendor_work work;
+
+    slot[46] = 0x80;
+    slot[47] = 0x3f; /* 1.0 @44 */
+    ntk_vendor_slot_work(slot, NTK_METRICS_2_32, &work);
+    assert_false(work.is_known);
+    assert_false(work.may_use_psum);
+    slot[18] = 0x00;
+    slot[19] = 0x02; /* 0x2000000 @16 */
+    ntk_vendor_slot_work(slot, NTK_METRICS_2_32, &work);
+    assert_true(work.may_use_psum);
+}
+
 static void more_elements_than_anybody_has_are_not_known(void **state)
 {
     uint8_t slot[NTK_VENDOR_SLOT_BYTES] = { 0x46, 0x10 };
@@ -576,7 +679,7 @@ static void more_elements_than_anybody_has_are_not_known(void **state)
 
     memset(slot + 24, 0xff, 8); /* the source's counts */
     slot[32] = slot[33] = FP32;
-    ntk_vendor_slot_work(slot, &work);
+    ntk_vendor_slot_work(slot, NTK_METRICS_2_28, &work);
 
     assert_false(work.is_known);
     assert_int_equal(work.sbuf_read_bytes, 0);
@@ -687,6 +790,11 @@ int main(void)
         cmocka_unit_test(a_transfer_that_casts_writes_what_its_destination_says),
         cmocka_unit_test(what_nobody_knows_has_no_bytes),
         cmocka_unit_test(what_the_original_does_not_count_is_known_to_be_none),
+        cmocka_unit_test(bytes_of_all_partitions_count),
+        cmocka_unit_test(a_second_source_is_a_source),
+        cmocka_unit_test(a_byte_type_has_one_byte),
+        cmocka_unit_test(operations_are_of_the_tile_and_weighted_by_type),
+        cmocka_unit_test(an_unknown_opcode_may_use_what_it_names),
         cmocka_unit_test(more_elements_than_anybody_has_are_not_known),
         cmocka_unit_test(ranges_go_from_the_lowest_byte_to_the_highest),
         cmocka_unit_test(what_is_differs_from_what_the_original_tells),
