@@ -397,8 +397,8 @@ static void publish_page(struct ntk_monitor *monitor, bool is_wanted)
 }
 
 /* One snapshot to everyone. What was not reported yet is urgent when the health of a device
- * changed, or a rank was lost. */
-static void take_period(struct ntk_monitor *monitor, enum ntk_monitor_urgency urgency,
+ * changed, or a rank was lost. False when it could not be collected. */
+static bool take_period(struct ntk_monitor *monitor, enum ntk_monitor_urgency urgency,
                         bool page_is_wanted)
 {
     struct ntk_snapshot *snapshot = NULL;
@@ -410,7 +410,7 @@ static void take_period(struct ntk_monitor *monitor, enum ntk_monitor_urgency ur
             ntk_log_warn(MODULE, "cannot collect: %s; trying again at the next period", err.text);
         }
         monitor->said_collect = true;
-        return;
+        return false;
     }
     monitor->said_collect = false;
     watch_note(monitor);
@@ -431,6 +431,7 @@ static void take_period(struct ntk_monitor *monitor, enum ntk_monitor_urgency ur
         publish(monitor, ntk_monitor_schedule_report_get(monitor->schedule));
     }
     publish_page(monitor, page_is_wanted || is_changed);
+    return true;
 }
 
 /* Ends the loop when all reports are written, else waits for the next. */
@@ -453,17 +454,31 @@ static void on_report(uint32_t times, void *ctx)
     struct ntk_monitor *monitor = ctx;
 
     (void)times;
-    take_period(monitor, NTK_MONITOR_ON_TIME, false);
+    (void)take_period(monitor, NTK_MONITOR_ON_TIME, false);
     go_on(monitor);
 }
 
+/* A period where figures are wanted. A question is content with a look at what verdicts rest on:
+ * whoever asks often makes no row of the store. */
 static void on_refresh(uint32_t events, void *ctx)
 {
     struct ntk_monitor *monitor = ctx;
+    struct ntk_refresh_wanted wanted = ntk_refresh_begin(monitor->refresh);
+    bool is_good;
 
     (void)events;
-    take_period(monitor, NTK_MONITOR_ON_TIME, true);
-    ntk_refresh_done(monitor->refresh); /* also when there is nothing new */
+    if (wanted.look) {
+        ntk_collector_hurry(monitor->collector);
+    }
+    if (wanted.figures) {
+        is_good = take_period(monitor, NTK_MONITOR_ON_TIME, true);
+        ntk_refresh_done(monitor->refresh); /* also when there is nothing new */
+    } else {
+        is_good = ntk_collector_drain(monitor->collector) >= 0 &&
+                  (!ntk_collector_health_changed(monitor->collector) ||
+                   take_period(monitor, NTK_MONITOR_SOON, true));
+    }
+    ntk_refresh_looked(monitor->refresh, is_good);
     go_on(monitor);
 }
 
@@ -479,7 +494,7 @@ static void reload(struct ntk_monitor *monitor)
         free(config);
         return;
     }
-    take_period(monitor, NTK_MONITOR_NOW, false);
+    (void)take_period(monitor, NTK_MONITOR_NOW, false);
     if (config->k8s_info !=
         (monitor->config ? monitor->config : monitor->options->config)->k8s_info) {
         ntk_log_warn(MODULE,
@@ -506,7 +521,7 @@ static void on_drain(uint32_t times, void *ctx)
         check_stdout(monitor, ntk_monitor_stream_flush(monitor->stream));
     }
     if (ntk_collector_health_changed(monitor->collector)) {
-        take_period(monitor, NTK_MONITOR_SOON, true);
+        (void)take_period(monitor, NTK_MONITOR_SOON, true);
         go_on(monitor);
     }
     /* Twice as long while nothing comes: an idle machine costs ten wakeups a second. */
@@ -533,7 +548,7 @@ static void on_signal(uint32_t signal_number, void *ctx)
     ntk_service_stopping(monitor->service);
     if (monitor->store) {
         /* What the store has, the reports shall have too: the next run goes on from there. */
-        take_period(monitor, NTK_MONITOR_NOW, false);
+        (void)take_period(monitor, NTK_MONITOR_NOW, false);
     }
     finish(monitor, 0);
 }
@@ -658,7 +673,7 @@ static void open_local(struct ntk_monitor *monitor)
         return;
     }
     const struct ntk_local_options local = { .path = path,
-                                             .refresh = ntk_refresh_wait,
+                                             .refresh = ntk_refresh_wait_look,
                                              .refresh_ctx = monitor->refresh };
     int ret = ntk_local_create(&local, &monitor->local, &err);
     if (ret < 0) {

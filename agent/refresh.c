@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* refresh - a thread that serves a page gets newer figures from the loop. */
+/* refresh - a thread that answers gets newer figures from the loop, or a newer verdict. */
 #include "agent/refresh.h"
 
 #include <errno.h>
@@ -20,7 +20,11 @@ struct ntk_refresh {
     pthread_cond_t changed;
     uint64_t done_count;
     uint64_t done_ns;
-    bool is_late; /* a page waited in vain */
+    uint64_t looks_begun, looks_ended;
+    uint64_t good_look; /* the last one that ended well */
+    struct ntk_refresh_wanted wanted;
+    bool is_late;      /* a page waited in vain */
+    bool is_look_late; /* a question did */
     bool is_closed;
 };
 
@@ -62,12 +66,38 @@ int ntk_refresh_fd_get(const struct ntk_refresh *refresh)
     return refresh->fd;
 }
 
+struct ntk_refresh_wanted ntk_refresh_begin(struct ntk_refresh *refresh)
+{
+    eventfd_t asked;
+
+    pthread_mutex_lock(&refresh->lock);
+    (void)eventfd_read(refresh->fd, &asked);
+    struct ntk_refresh_wanted wanted = refresh->wanted;
+    refresh->wanted.look = false;
+    refresh->looks_begun++;
+    pthread_mutex_unlock(&refresh->lock);
+    return wanted;
+}
+
+void ntk_refresh_looked(struct ntk_refresh *refresh, bool is_good)
+{
+    pthread_mutex_lock(&refresh->lock);
+    refresh->looks_ended = refresh->looks_begun;
+    refresh->good_look = is_good ? refresh->looks_begun : refresh->good_look;
+    refresh->is_look_late = false;
+    pthread_cond_broadcast(&refresh->changed);
+    pthread_mutex_unlock(&refresh->lock);
+}
+
 void ntk_refresh_done(struct ntk_refresh *refresh)
 {
     eventfd_t asked;
 
-    (void)eventfd_read(refresh->fd, &asked);
     pthread_mutex_lock(&refresh->lock);
+    if (!refresh->wanted.look) { /* these figures may have been read before it was */
+        (void)eventfd_read(refresh->fd, &asked);
+    }
+    refresh->wanted.figures = false;
     refresh->done_count++;
     refresh->done_ns = ntk_clock_now_ns(refresh->clock);
     refresh->is_late = false;
@@ -83,6 +113,17 @@ void ntk_refresh_close(struct ntk_refresh *refresh)
     pthread_mutex_unlock(&refresh->lock);
 }
 
+/* With the lock. 0, or -ETIMEDOUT when the loop cannot be asked. */
+static int ask(struct ntk_refresh *refresh)
+{
+    return eventfd_write(refresh->fd, 1) < 0 ? -ETIMEDOUT : 0;
+}
+
+static bool are_figures_fresh(const struct ntk_refresh *refresh, uint64_t now_ns)
+{
+    return refresh->done_count > 0 && now_ns - refresh->done_ns < refresh->fresh_ns;
+}
+
 void ntk_refresh_wait(void *ctx)
 {
     struct ntk_refresh *refresh = ctx;
@@ -90,9 +131,9 @@ void ntk_refresh_wait(void *ctx)
 
     pthread_mutex_lock(&refresh->lock);
     uint64_t before = refresh->done_count;
-    bool is_fresh = before > 0 && now_ns - refresh->done_ns < refresh->fresh_ns;
-    if (!is_fresh && !refresh->is_late && !refresh->is_closed) {
-        int ret = eventfd_write(refresh->fd, 1) < 0 ? -ETIMEDOUT : 0;
+    if (!are_figures_fresh(refresh, now_ns) && !refresh->is_late && !refresh->is_closed) {
+        refresh->wanted.figures = true;
+        int ret = ask(refresh);
         while (ret != -ETIMEDOUT && refresh->done_count == before && !refresh->is_closed) {
             ret = ntk_cond_wait_clock(refresh->clock, &refresh->changed, &refresh->lock,
                                       now_ns + NTK_REFRESH_WAIT_NS);
@@ -100,4 +141,27 @@ void ntk_refresh_wait(void *ctx)
         refresh->is_late = refresh->done_count == before;
     }
     pthread_mutex_unlock(&refresh->lock);
+}
+
+bool ntk_refresh_wait_look(void *ctx)
+{
+    struct ntk_refresh *refresh = ctx;
+    uint64_t now_ns = ntk_clock_now_ns(refresh->clock);
+    bool is_good = false;
+
+    pthread_mutex_lock(&refresh->lock);
+    if (!refresh->is_look_late && !refresh->is_closed) {
+        uint64_t look = refresh->looks_begun + 1;
+        refresh->wanted.figures |= !are_figures_fresh(refresh, now_ns);
+        refresh->wanted.look = true;
+        int ret = ask(refresh);
+        while (ret != -ETIMEDOUT && refresh->looks_ended < look && !refresh->is_closed) {
+            ret = ntk_cond_wait_clock(refresh->clock, &refresh->changed, &refresh->lock,
+                                      now_ns + NTK_REFRESH_LOOK_NS);
+        }
+        refresh->is_look_late = refresh->looks_ended < look;
+        is_good = refresh->good_look >= look;
+    }
+    pthread_mutex_unlock(&refresh->lock);
+    return is_good;
 }

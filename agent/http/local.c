@@ -9,49 +9,30 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "shared/base/cond.h"
 #include "shared/hosts/hosts.h"
 #include "shared/http/http_server.h"
 
 struct answer {
     struct ntk_local *local;
     struct ntk_http_body *body; /* NULL: none yet */
-    uint64_t put_ns;            /* when it came */
     bool is_private;
 };
 
 struct ntk_local {
     struct ntk_local_options options;
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    bool is_closed;
+    pthread_mutex_t lock; /* bodies */
     struct answer answers[NTK_LOCAL_ANSWER_COUNT];
     struct ntk_http_route routes[NTK_LOCAL_ANSWER_COUNT + 1];
     struct ntk_http_server *server;
 };
 
-/* The lock is held. */
-static bool is_current(const struct answer *answer)
-{
-    const struct ntk_local_options *options = &answer->local->options;
-
-    return answer->body && ntk_clock_now_ns(options->clock) - answer->put_ns <= options->stale_ns;
-}
-
-/* Waits for a current one where somebody makes it: reading a machine may take longer than a page
- * waits. NULL: there is none, or it is too old. */
-static struct ntk_http_body *current_get(struct answer *answer)
+/* NULL: there is none. */
+static struct ntk_http_body *body_get(struct answer *answer)
 {
     struct ntk_local *local = answer->local;
-    const struct ntk_clock *clock = local->options.clock;
-    uint64_t until_ns = ntk_clock_now_ns(clock) + NTK_LOCAL_WAIT_NS;
-    int ret = local->options.refresh ? 0 : -ETIMEDOUT;
 
     pthread_mutex_lock(&local->lock);
-    while (ret != -ETIMEDOUT && !is_current(answer) && !local->is_closed) {
-        ret = ntk_cond_wait_clock(clock, &local->changed, &local->lock, until_ns);
-    }
-    struct ntk_http_body *body = is_current(answer) ? ntk_http_body_ref(answer->body) : NULL;
+    struct ntk_http_body *body = ntk_http_body_ref(answer->body);
     pthread_mutex_unlock(&local->lock);
     return body;
 }
@@ -69,10 +50,8 @@ static void give(const struct ntk_http_request *request, struct ntk_http_respons
         response->text = "only root and the agent's user may ask\n";
         return;
     }
-    if (local->options.refresh) {
-        local->options.refresh(local->options.refresh_ctx);
-    }
-    response->body = current_get(answer);
+    bool is_true = !local->options.refresh || local->options.refresh(local->options.refresh_ctx);
+    response->body = is_true ? body_get(answer) : NULL;
     response->content_type = response->body ? "application/json" : NULL;
     response->status = response->body ? 200 : 503;
     response->text = "no current report\n";
@@ -107,9 +86,7 @@ int ntk_local_create(const struct ntk_local_options *options, struct ntk_local *
         return ntk_err_no_memory(err);
     }
     local->options = *options;
-    local->options.stale_ns = options->stale_ns > 0 ? options->stale_ns : NTK_LOCAL_STALE_NS;
     pthread_mutex_init(&local->lock, NULL);
-    pthread_cond_init(&local->changed, NULL);
     for (size_t i = 0; i < NTK_LOCAL_ANSWER_COUNT; i++) {
         local->answers[i] = (struct answer){ .local = local, .is_private = rows[i].is_private };
         local->routes[i] = (struct ntk_http_route){ rows[i].path, give, &local->answers[i] };
@@ -130,15 +107,10 @@ void ntk_local_destroy(struct ntk_local *local)
     if (!local) {
         return;
     }
-    pthread_mutex_lock(&local->lock);
-    local->is_closed = true;
-    pthread_cond_broadcast(&local->changed);
-    pthread_mutex_unlock(&local->lock);
     ntk_http_server_destroy(local->server);
     for (size_t i = 0; i < NTK_LOCAL_ANSWER_COUNT; i++) {
         ntk_http_body_unref(local->answers[i].body);
     }
-    pthread_cond_destroy(&local->changed);
     pthread_mutex_destroy(&local->lock);
     free(local);
 }
@@ -154,8 +126,6 @@ void ntk_local_put(struct ntk_local *local, enum ntk_local_answer answer,
         pthread_mutex_lock(&local->lock);
         struct ntk_http_body *before = local->answers[answer].body;
         local->answers[answer].body = body;
-        local->answers[answer].put_ns = ntk_clock_now_ns(local->options.clock);
-        pthread_cond_broadcast(&local->changed);
         pthread_mutex_unlock(&local->lock);
         ntk_http_body_unref(before);
     }

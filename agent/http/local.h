@@ -13,10 +13,9 @@
 #ifndef NTK_AGENT_HTTP_LOCAL_H
 #define NTK_AGENT_HTTP_LOCAL_H
 
-#include <stdint.h>
+#include <stdbool.h>
 
 #include "shared/base/buf.h"
-#include "shared/base/clock.h"
 #include "shared/base/err.h"
 
 #ifdef __cplusplus
@@ -27,16 +26,11 @@ enum ntk_local_answer { NTK_LOCAL_DEVICES, NTK_LOCAL_RANKS, NTK_LOCAL_ANSWER_COU
 
 struct ntk_local_options {
     const char *path;
-    void (*refresh)(void *ctx); /* has newer answers put before one is given; NULL: none */
+    /* Has the answers put that are true now, or says that it could not: then none is given, as what
+     * was true before is no answer. NULL: what was put last is given. */
+    bool (*refresh)(void *ctx);
     void *refresh_ctx;
-    uint64_t stale_ns;             /* older answers are not given; 0: NTK_LOCAL_STALE_NS */
-    const struct ntk_clock *clock; /* borrowed; NULL: the system's */
 };
-
-/* Collecting that takes longer hangs: what was true before is no answer to what is true now. */
-#define NTK_LOCAL_STALE_NS UINT64_C(10000000000)
-/* For the loop to come, after the time that a page waits; less than the one who asks waits. */
-#define NTK_LOCAL_WAIT_NS UINT64_C(2000000000)
 
 struct ntk_local;
 

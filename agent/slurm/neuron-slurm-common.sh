@@ -121,7 +121,7 @@ replace() {
 check_health() {
     [ "${NEURON_SLURM_HEALTH:-off}" = drain ] || return 0
     # Without what only processes report: a job must not take the node from the others.
-    verdict=$(timeout 10 neuron-monitor health --npd --for 500ms 2>/dev/null)
+    verdict=$(timeout 30 neuron-monitor health --npd --for 500ms 2>/dev/null)
     code=$?
     [ $code -le 2 ] || say "the health of the devices is not known: neuron-monitor health ends with $code"
     [ $code = 1 ] || return 0 # unknown is no reason to lose a node

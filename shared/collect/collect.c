@@ -206,6 +206,11 @@ int64_t ntk_collector_drain(struct ntk_collector *collector)
     return events;
 }
 
+void ntk_collector_hurry(struct ntk_collector *collector)
+{
+    ntk_source_device_hurry(collector->sources[SOURCE_DEVICE].state);
+}
+
 static void fill_instance(const struct ntk_collector *collector, struct ntk_snapshot *snapshot)
 {
     struct ntk_instance *instance = &snapshot->instance;

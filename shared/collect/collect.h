@@ -105,6 +105,8 @@ void ntk_collector_destroy(struct ntk_collector *collector);
 /* Finds new and ended processes and reads the rings. The number of records read (so that a caller
  * can slow down while it is 0), or -errno. */
 int64_t ntk_collector_drain(struct ntk_collector *collector);
+/* The next drain or poll looks at all that tells of faults of devices, whenever it last did. */
+void ntk_collector_hurry(struct ntk_collector *collector);
 
 /* Ends the period and gives its snapshot; the next one starts. */
 int ntk_collector_poll(struct ntk_collector *collector, struct ntk_snapshot **out_snapshot,

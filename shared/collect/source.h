@@ -32,6 +32,8 @@ void ntk_source_ring_keep(struct ntk_collect_source *source, uint64_t sequence);
 /* The device tree. */
 int ntk_source_device_open(const struct ntk_collector_options *options,
                            struct ntk_collect_source *out_source, struct ntk_err *err);
+/* See ntk_collector_hurry(); of the source's state. */
+void ntk_source_device_hurry(void *source_device);
 /* ntk_aggregate_has_core of the source's state. */
 ntk_aggregate_has_core ntk_source_device_has_core;
 /* Network adapters. */

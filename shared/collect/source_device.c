@@ -24,6 +24,7 @@ struct source_device {
     bool appeared;                       /* ... which is newer than the collector */
     uint64_t looked_ns;                  /* for faults */
     unsigned int looks;                  /* since the tree was looked for */
+    bool is_hurried;                     /* the next look is a whole one, now */
     uint64_t cores_ns;                   /* when cores were looked at; 0: never */
     uint64_t worked_ns;                  /* when some were last seen in use */
     uint64_t success_count;              /* of all cores */
@@ -110,17 +111,18 @@ static int64_t source_device_drain(void *state, struct ntk_aggregate *aggregate,
     struct source_device *source = state;
     unsigned int read = NTK_DEVICE_READ_HEALTH;
 
-    if (monotonic_ns - source->looked_ns < NTK_COLLECT_HEALTH_NS) {
+    if (monotonic_ns - source->looked_ns < NTK_COLLECT_HEALTH_NS && !source->is_hurried) {
         return 0;
     }
     source->looked_ns = monotonic_ns;
-    if (++source->looks >= LOOKS_OF_CORES) {
+    if (++source->looks >= LOOKS_OF_CORES || source->is_hurried) {
         int ret = refresh(source, aggregate, NULL);
 
         if (ret < 0) {
             return ret;
         }
         source->looks = 0;
+        source->is_hurried = false;
         read |= are_cores_due(source, aggregate, monotonic_ns) ? NTK_DEVICE_READ_FAULTS : 0;
     }
     size_t count = ntk_device_source_read(source->device, read, source->readings, NTK_DEVICES_MAX);
@@ -130,6 +132,14 @@ static int64_t source_device_drain(void *state, struct ntk_aggregate *aggregate,
     }
     judge(source, aggregate, read, count);
     return 0;
+}
+
+void ntk_source_device_hurry(void *source_device)
+{
+    struct source_device *source = source_device;
+
+    source->is_hurried = true;
+    source->cores_ns = 0;
 }
 
 static int source_device_sample(void *state, struct ntk_aggregate *aggregate, uint64_t monotonic_ns,
@@ -154,6 +164,7 @@ static int source_device_sample(void *state, struct ntk_aggregate *aggregate, ui
     }
     source->looked_ns = monotonic_ns;
     source->looks = 0;
+    source->is_hurried = false;
     read |= are_cores_due(source, aggregate, monotonic_ns) ? NTK_DEVICE_READ_FAULTS : 0;
     count = ntk_device_source_read(source->device, read, source->readings, NTK_DEVICES_MAX);
     if (read & NTK_DEVICE_READ_FAULTS) {

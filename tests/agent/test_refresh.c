@@ -11,6 +11,8 @@
 #include "tests/support/clock.h"
 #include "tests/support/unit.h"
 
+#define LONG_NS (3600 * NTK_NS_PER_SECOND)
+
 static void *wait_in_thread(void *refresh)
 {
     ntk_refresh_wait(refresh);
@@ -92,12 +94,123 @@ static void no_page_waits_at_the_end(void **state)
     test_clock_fini(&clock);
 }
 
+struct question {
+    struct ntk_refresh *refresh;
+    pthread_t thread;
+    bool is_good;
+};
+
+static void *ask_in_thread(void *ctx)
+{
+    struct question *question = ctx;
+
+    question->is_good = ntk_refresh_wait_look(question->refresh);
+    return NULL;
+}
+
+/* Returns when the loop can see that it was asked. */
+static void ask(struct question *question)
+{
+    assert_int_equal(pthread_create(&question->thread, NULL, ask_in_thread, question), 0);
+    assert_true(is_asked(question->refresh, -1));
+}
+
+static bool answer_get(struct question *question)
+{
+    pthread_join(question->thread, NULL);
+    return question->is_good;
+}
+
+static void a_question_is_answered_by_a_look_that_began_after_it(void **state)
+{
+    struct question question = { 0 };
+    struct ntk_refresh *refresh;
+
+    assert_int_equal(ntk_refresh_create(LONG_NS, NULL, &refresh, NULL), 0);
+    question.refresh = refresh;
+    ntk_refresh_done(refresh); /* figures are fresh */
+    (void)ntk_refresh_begin(refresh);
+    ask(&question);
+    ntk_refresh_looked(refresh, true); /* what was read before the question */
+    ntk_refresh_done(refresh);
+    assert_true(is_asked(refresh, 0));
+    struct ntk_refresh_wanted wanted = ntk_refresh_begin(refresh);
+    assert_true(wanted.look);
+    assert_false(wanted.figures);
+    assert_false(is_asked(refresh, 0));
+    ntk_refresh_looked(refresh, true);
+    assert_true(answer_get(&question));
+    ntk_refresh_close(refresh);
+    ntk_refresh_destroy(refresh);
+}
+
+static void a_question_without_fresh_figures_has_them_read(void **state)
+{
+    struct question question = { 0 };
+    struct ntk_refresh *refresh;
+
+    assert_int_equal(ntk_refresh_create(LONG_NS, NULL, &refresh, NULL), 0);
+    question.refresh = refresh;
+    ask(&question);
+    assert_true(ntk_refresh_begin(refresh).figures);
+    ntk_refresh_done(refresh);
+    ntk_refresh_looked(refresh, true);
+    assert_true(answer_get(&question));
+    ntk_refresh_close(refresh);
+    ntk_refresh_destroy(refresh);
+}
+
+static void a_question_has_no_answer_when_the_look_failed_or_the_loop_ends(void **state)
+{
+    struct question question = { 0 };
+    struct ntk_refresh *refresh;
+
+    assert_int_equal(ntk_refresh_create(LONG_NS, NULL, &refresh, NULL), 0);
+    question.refresh = refresh;
+    ask(&question);
+    (void)ntk_refresh_begin(refresh);
+    ntk_refresh_looked(refresh, false);
+    assert_false(answer_get(&question));
+    ask(&question);
+    ntk_refresh_close(refresh);
+    assert_false(answer_get(&question));
+    ntk_refresh_destroy(refresh);
+}
+
+static void a_loop_that_hangs_delays_one_question(void **state)
+{
+    struct test_clock clock;
+    struct ntk_refresh *refresh;
+
+    test_clock_init(&clock);
+    clock.passes_waits = true;
+    uint64_t begin_ns = test_clock_now_ns(&clock);
+    assert_int_equal(ntk_refresh_create(LONG_NS, &clock.clock, &refresh, NULL), 0);
+    assert_false(ntk_refresh_wait_look(refresh)); /* the loop does not come in time */
+    assert_int_equal(test_clock_now_ns(&clock) - begin_ns, NTK_REFRESH_LOOK_NS);
+    assert_true(ntk_refresh_begin(refresh).look);
+    assert_false(ntk_refresh_wait_look(refresh));
+    assert_false(is_asked(refresh, 0));
+    assert_int_equal(test_clock_now_ns(&clock) - begin_ns, NTK_REFRESH_LOOK_NS);
+    ntk_refresh_looked(refresh, true); /* it comes; from now on questions wait again */
+    assert_false(ntk_refresh_wait_look(refresh));
+    assert_true(is_asked(refresh, 0));
+    assert_int_equal(test_clock_now_ns(&clock) - begin_ns, 2 * NTK_REFRESH_LOOK_NS);
+    ntk_refresh_close(refresh);
+    ntk_refresh_destroy(refresh);
+    test_clock_fini(&clock);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_page_waits_for_newer_figures_and_not_when_they_are_fresh),
         cmocka_unit_test(a_loop_that_hangs_delays_one_page),
         cmocka_unit_test(no_page_waits_at_the_end),
+        cmocka_unit_test(a_question_is_answered_by_a_look_that_began_after_it),
+        cmocka_unit_test(a_question_without_fresh_figures_has_them_read),
+        cmocka_unit_test(a_question_has_no_answer_when_the_look_failed_or_the_loop_ends),
+        cmocka_unit_test(a_loop_that_hangs_delays_one_question),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

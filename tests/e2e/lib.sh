@@ -144,6 +144,19 @@ jq() {
 segment() { find "$NEURON_HOOKS_DIR" -maxdepth 1 -type f -name '[1-9]*-[0-9]*' | head -1; }
 has_segment() { [ "$(head -c 8 "$(segment)" | tr -d '\0' | wc -c)" != 0 ] && echo yes; }
 
+# free_ports COUNT: for servers that cannot choose one. The system gives none of them to whoever asks for any port.
+free_ports() {
+    python3 -c 'import random, socket, sys
+free = []
+while len(free) < int(sys.argv[1]):
+    free.append(socket.socket())
+    try:
+        free[-1].bind(("127.0.0.1", random.randrange(10000, 32768)))
+    except OSError:
+        free.pop()
+print(*[s.getsockname()[1] for s in free])' "$1"
+}
+
 # tmux with a server of this script's own.
 tmx() { env -u TMUX tmux -u -f /dev/null -S "$scratch/tmux" "$@"; }
 

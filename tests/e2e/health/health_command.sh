@@ -61,11 +61,11 @@ jq -e '.hosts[0] | .source == "agent" and .action == "reload_driver" and ([.devi
     fail "$(cat text)"
 health 1
 greps '^source: the agent of this machine$' <text || fail "$(cat text)"
-mv "$NEURON_HOOKS_DIR/agent.sock" away
+mv "$NEURON_HOOKS_DIR/agent.sock" "$NEURON_HOOKS_DIR/away"
 health 1 --for 10ms --json
 jq -e '.hosts[0] | .source == "segments" and ([.devices[] | select(.verdict != "healthy") | .device] == [2])' <text >/dev/null ||
     fail "$(cat text)"
-mv away "$NEURON_HOOKS_DIR/agent.sock"
+mv "$NEURON_HOOKS_DIR/away" "$NEURON_HOOKS_DIR/agent.sock"
 # The answer of before, for what follows.
 wait_for is_told
 # Core 4 too, where the agent saw the process itself.
@@ -106,3 +106,12 @@ health 1 --npd --token-file token "$agent"
 greps '^device 2: hbm_repairable: reload the driver or reboot the instance$' <text || fail "$(cat text)"
 health 2 --npd --reason hbm_uncorrectable 127.0.0.1:1
 greps '^health is unknown: ' <text || fail "$(cat text)"
+
+# The epilog of a job asks at once, so an answer is newer than its question: it has what happened just before.
+for device in 0 1 4 5; do
+    find "$NEURON_HOOKS_DIR/soft" -path "*neuron$device/*" -name mem_ecc_uncorrected >counter
+    echo 1 >"$(cat counter)"
+    health 1 --json
+    jq -e --argjson device $device '.hosts[0] | .source == "agent" and .devices[$device].verdict == "unhealthy"' <text >/dev/null ||
+        fail "an error of device $device: $(cat text)"
+done

@@ -3,9 +3,10 @@
 # that is killed and one of another user; what the agent says of each meanwhile and afterwards; a node that is drained.
 . "$(dirname "$0")/../lib.sh"
 needs jq curl flock sbatch scontrol python3
-tools=$(command -v sbatch)
-tools=${tools%/usr/bin/sbatch} # where the packages are: / or a folder they were unpacked into
-libraries=$(dirname "$(find "$tools/usr/lib" -path '*/slurm-wlm/auth_none.so' | head -1)")
+# Where the packages are: / (where /bin may come first in the path, and lead to /usr/bin) or a folder they were unpacked into.
+tools=$(readlink -f "$(command -v sbatch)")
+tools=${tools%/usr/bin/sbatch}
+libraries=$(find "$tools/usr/lib" -path '*/slurm-wlm/auth_none.so' -printf '%h\n' 2>/dev/null | sort | head -1 || true)
 [ -x "$tools/usr/sbin/slurmctld-wlm" ] && [ -x "$tools/usr/sbin/slurmd-wlm" ] && [ -s "$libraries/libslurmfull.so" ] ||
     skip "slurmctld and slurmd are missing"
 export LD_LIBRARY_PATH=$libraries:$(dirname "$libraries")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
@@ -20,11 +21,7 @@ chmod -R a+rX "$scratch/others/slurm"
 mkdir sbin dev state spool jobs
 for name in slurmctld slurmd slurmstepd; do ln -s "$tools/usr/sbin/$name-wlm" "sbin/$name"; done
 for index in $(seq 0 15); do ln -s /dev/null "dev/neuron$index"; done # character devices that anybody may make
-read -r control_port node_port < <(python3 -c '
-import socket
-free = [socket.socket() for _ in range(2)]
-[s.bind(("127.0.0.1", 0)) for s in free]
-print(*[s.getsockname()[1] for s in free])')
+read -r control_port node_port < <(free_ports 2)
 user=$(id -un)
 host=${HOSTNAME%%.*}
 cat >slurm.conf <<END
@@ -53,6 +50,9 @@ $(sed -E "s,/usr/share/neuron-toolkit/slurm/neuron-slurm-,$scratch/,
     s,^NodeName=trn\[1-8\],NodeName=trn1 NodeHostname=$host NodeAddr=127.0.0.1,; s,trn\[1-8\],trn1,
     s,^SelectType=.*,&\nSelectTypeParameters=CR_Core," "$NTK_SOURCE_DIR/agent/slurm/slurm.conf")
 END
+# slurmd starts only with control groups, which no job here is in: a container may have none, or those of others.
+mkdir cgroup
+printf '%s\n' CgroupPlugin=cgroup/v1 "CgroupMountpoint=$scratch/cgroup" >cgroup.conf
 sed -E "s,trn\[1-8\],trn1,; s,/dev/neuron,$scratch/dev/neuron," "$NTK_SOURCE_DIR/agent/slurm/gres.conf" >gres.conf
 # Slurm gives its scripts an environment of its own: what /etc/default/neuron-slurm says elsewhere stands in a file.
 cat >settings <<END

@@ -180,7 +180,7 @@ begin config -c "$scratch/config.json" --ninfer 3
 end config
 
 # Other forms of an address: a port, which nobody else gets, and a name in the working folder.
-port=$("$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])') # a free one
+port=$(free_ports 1)
 neuron-rtd -x -g 127.0.0.1:$port -t 10:1c.0 2>port.log &
 rtd[port]=$!
 pids+=($!)
