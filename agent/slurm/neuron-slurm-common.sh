@@ -103,6 +103,7 @@ lock() {
     exec 9>"$folder/.lock"
     flock -w 30 9 || say "job $job: $folder is locked by another process: continuing without the lock"
 }
+unlock() { exec 9>&-; }
 
 # without_job FILE: what it says of other jobs.
 without_job() { [ ! -f "$1" ] || awk -v job="$job" '!/=/ { mine = ($0 "" == job "") } !mine' "$1"; }

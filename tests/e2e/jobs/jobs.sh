@@ -55,6 +55,13 @@ for id in $(seq 1 12); do SLURM_JOB_ID=$id sh "$scripts/neuron-slurm-epilog" & e
 wait "${ends[@]}"
 is ""
 
+# Whatever an epilog asks about the devices, the others go on meanwhile.
+mkdir asks
+printf '#!/bin/sh\nflock --nonblock "%s/.lock" true && echo free >"%s/lock"\n' "$NEURON_SLURM_FOLDER" "$PWD" >asks/neuron-monitor
+chmod +x asks/neuron-monitor
+epilog PATH="$PWD/asks:$PATH" SLURM_JOB_ID=1 NEURON_SLURM_HEALTH=drain
+[ "$(cat lock)" = free ] || fail "an epilog keeps the folder while it asks"
+
 # A node with an unhealthy device takes no further job where that is asked for; a healthy one and one that is not known do.
 mkdir bin
 printf '#!/bin/sh\necho "$@" >>"%s/scontrol.log"\n' "$PWD" >bin/scontrol
