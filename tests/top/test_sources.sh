@@ -12,7 +12,10 @@ NEURON_PROCESS_TAG=everywhere neuron-bench exec mlp.neff --cores 1 --rate 50 --d
 pids+=($!)
 neuron-monitor --period 500ms --db history.db --http 127.0.0.1:0 --verbose 1 >reports 2>agent.log &
 pids+=($!)
-works() { tail -1 reports | jq -e '.neuron_runtime_data[0].report.execution_stats.execution_summary.completed > 0' >/dev/null && echo yes; }
+works() {
+    tail -1 reports >report
+    jq -e '.neuron_runtime_data[0].report | .execution_stats.execution_summary.completed > 0 and (.neuron_ext.models | length) == 1' report >/dev/null && echo yes
+}
 wait_for works
 port_of() { sed -n 's/.*serving at port //p' agent.log; }
 serves() { [ -n "$(port_of)" ] && echo yes; }
@@ -20,7 +23,6 @@ wait_for serves
 port=$(port_of)
 recorded() { neuron-top --from history.db --at "$(date +%s)" --csv=applications --once | greps ',everywhere,' && echo yes; }
 wait_for recorded
-tail -1 reports >report
 
 ask() { # source, arguments: one sample of it
     local source=$1
@@ -43,7 +45,7 @@ for source in live pipe http past; do
     done
     for table in machine devices cores applications models; do
         ask $source --csv=$table >table.csv || fail "$source: $table fails"
-        [ "$(wc -l <table.csv)" -ge 2 ] || fail "$source: $table has no rows"
+        [ "$(wc -l <table.csv)" -ge 2 ] || fail "$source: $table has no rows: $(cat table.csv report)"
     done
     ask $source --json >$source.json || fail "$source: --json fails"
     jq -e '.neuroncore_count == 4 and .logical_nc_config == 2 and (.cores | length) == 4 and
