@@ -235,13 +235,13 @@ static int start(struct ntk_captures *captures, struct run *run, const char *job
 void ntk_captures_take(struct ntk_captures *captures, enum ntk_captures_reason reason,
                        const char *job, uint32_t pid, uint32_t uid)
 {
-    uint64_t now_ns = ntk_clock_now_ns(captures->options->clock);
     struct ntk_err err = { 0 };
     char pid_text[16];
 
     if (!captures || !captures->options->is_wanted[reason]) {
         return;
     }
+    uint64_t now_ns = ntk_clock_now_ns(captures->options->clock);
     struct budget *budget = budget_of(captures, uid, now_ns);
     struct run *run = find_place(captures, uid);
     if (!run ||

@@ -322,9 +322,17 @@ static void a_run_that_fails_is_tried_again_sooner(void **state)
     often_end(&often);
 }
 
+static void an_agent_without_captures_takes_none(void **state)
+{
+    (void)state;
+    ntk_captures_take(NULL, NTK_CAPTURES_HANG, "job", 1, 0);
+    ntk_captures_look(NULL, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_agent_without_captures_takes_none),
         cmocka_unit_test_setup_teardown(a_user_displaces_own_captures_only, make_scratch,
                                         remove_scratch),
         cmocka_unit_test_setup_teardown(a_capture_counts_as_it_was_written, make_scratch,
