@@ -107,6 +107,7 @@ struct ntk_folder_options {
     const char *output; /* NULL: stdout */
     const char *neff;   /* NULL: those beside the captures, where they are of use */
     bool ignore_device, ignore_system;
+    bool shows_private; /* addresses and names of hosts */
     /* Lists of what to show of the events, see system/span_filter.h; NULL: all. */
     const char *cores, *types, *instances;
     const struct ntk_system_grouping *grouping; /* of formats with lines; NULL: the default */

@@ -31,7 +31,7 @@ static uint64_t capture_start_ns(const struct loaded *loaded, const char *path, 
     const struct ntk_system_execution *execution = NULL;
 
     if (ntk_ntff_open(path, &ntff, NULL) == 0) {
-        execution = ntk_system_tables_captured(&loaded->tables, ntff->model_id, nc);
+        execution = ntk_system_tables_captured_in(&loaded->tables, ntff, nc);
         ntk_ntff_close(ntff);
     }
     return execution ? execution->sync_host_ns : 0;
@@ -67,6 +67,9 @@ static int capture_load(struct loaded *loaded, const char *path, const char *nef
     }
     capture.version = profile.ntff->version;
     capture.model_id = profile.ntff->model_id;
+    capture.has_window = profile.ntff->has_window;
+    capture.window_start_ns = profile.ntff->window_start_ps / 1000;
+    capture.window_end_ns = profile.ntff->window_end_ps / 1000;
     capture.has_total = profile.trace->has_total && profile.trace->total_ps > 0;
     capture.total_ns = capture.has_total ? (uint64_t)profile.trace->total_ps / 1000 : 0;
     for (size_t c = 0; c < profile.trace->core_count; c++) {
@@ -271,9 +274,9 @@ int ntk_profile_folder(const struct ntk_folder_options *options)
 
         code = code ? code : one;
         if (views) {
-            views[i] =
-                (struct ntk_system_view){ loaded[i].trace, &loaded[i].tables,
-                                          loaded[i].captures.items, loaded[i].captures.count };
+            views[i] = (struct ntk_system_view){ loaded[i].trace, &loaded[i].tables,
+                                                 loaded[i].captures.items, loaded[i].captures.count,
+                                                 options->shows_private };
         }
     }
     text.failed = !loaded || !views;

@@ -26,6 +26,7 @@
 
 static const char *arg_output = "./output";
 static const char *arg_mode = "model";
+static const char *arg_format;
 static uint64_t arg_events;
 static uint64_t arg_pid;
 static uint64_t arg_duration_ns;
@@ -53,6 +54,10 @@ static const struct ntk_opt options[] = {
       "which executions: model (default), the first of each NEFF on each core, or session, all of "
       "them, a file per "
       "core" },
+    { 0, "format", "FORMAT", NTK_OPT_TEXT, &arg_format,
+      "layout of the files: own (default), or vendor, that of the vendor's runtime; of runtimes of "
+      "this toolkit",
+      .choices = "own vendor" },
     { 0, "on-fail", NULL, NTK_OPT_FLAG, &arg_on_fail, "record executions that fail too" },
     { 0, "cpu-util", NULL, NTK_OPT_FLAG, &arg_cpu, "record the load of the processors" },
     { 0, "host-memory", NULL, NTK_OPT_FLAG, &arg_memory, "record the memory of the host" },
@@ -91,6 +96,7 @@ static void environment_make(void)
     variable_set("NEURON_RT_INSPECT_DEVICE_PROFILE", arg_system || arg_device,
                  arg_device ? arg_mode : "0");
     variable_set("NEURON_RT_INSPECT_SYS_TRACE_MAX_EVENTS_PER_NC", arg_events > 0, events);
+    variable_set("NEURON_RT_INSPECT_FORMAT", arg_format != NULL, arg_format);
     variable_set("NEURON_RT_INSPECT_ON_FAIL", arg_on_fail, "1");
     variable_set("NEURON_RT_INSPECT_CPU_UTIL", arg_cpu, "1");
     variable_set("NEURON_RT_INSPECT_HOST_MEMORY", arg_memory, "1");
@@ -236,6 +242,12 @@ int ntk_cmd_inspect(int argc, char **argv)
     }
     if (arg_pid > 0 && first < argc) {
         return ntk_opt_usage_error(&program, "--pid or a command, not both");
+    }
+    if (arg_format && strcmp(arg_format, "own") != 0 && strcmp(arg_format, "vendor") != 0) {
+        return ntk_opt_usage_error(&program, "unknown format '%s': use own or vendor", arg_format);
+    }
+    if (arg_pid > 0 && arg_format && strcmp(arg_format, "vendor") == 0) {
+        return ntk_opt_usage_error(&program, "--pid records in our own format only");
     }
     if (arg_pid > 0 && (arg_device || arg_on_fail || arg_cpu || arg_memory)) {
         return ntk_opt_usage_error(

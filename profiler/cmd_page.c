@@ -187,8 +187,7 @@ static uint64_t capture_start(const char *path, const struct ntk_system_tables *
     struct ntk_ntff *ntff = NULL;
 
     if (ntk_ntff_open(path, &ntff, NULL) == 0) {
-        execution =
-            ntk_system_tables_captured(tables, (uint32_t)ntff->model_id, ntk_session_core_of(path));
+        execution = ntk_system_tables_captured_in(tables, ntff, ntk_session_core_of(path));
         ntk_ntff_close(ntff);
     }
     return execution ? execution->sync_host_ns : 0;
@@ -299,9 +298,8 @@ static void add_host_of(struct shown *shown, const struct ntk_profile *profile)
     struct ntk_system_trace *trace =
         access(path, R_OK) == 0 ? add_trace(shown, slash ? folder : ".") : NULL;
     if (trace && ntk_analysis_system_tables(trace, &tables) == 0) {
-        const struct ntk_system_execution *execution =
-            ntk_system_tables_captured(&tables, (uint32_t)profile->ntff->model_id,
-                                       ntk_session_core_of(shown->options->session));
+        const struct ntk_system_execution *execution = ntk_system_tables_captured_in(
+            &tables, profile->ntff, ntk_session_core_of(shown->options->session));
         if (execution && execution->sync_host_ns) {
             uint64_t zero_ns = execution->sync_host_ns +
                                (uint64_t)profile->trace->part.from_ps / NTK_TRACE_PS_PER_NS;

@@ -27,6 +27,7 @@ static const char *arg_format;
 static const char *arg_output;
 static bool arg_ignore_device;
 static bool arg_ignore_system;
+static bool arg_private;
 static uint64_t arg_port = UINT64_MAX; /* not given */
 static bool arg_no_open;
 static const char *arg_compare;
@@ -81,6 +82,8 @@ static const struct ntk_opt options[] = {
       "with -d: leave out captures" },
     { 0, "ignore-system-profile", NULL, NTK_OPT_FLAG, &arg_ignore_system,
       "with -d: leave out the events of the host" },
+    { 0, "private", NULL, NTK_OPT_FLAG, &arg_private,
+      "with -d: also show the address and the name of the host, where the files have them" },
     { 0, "system-trace-filter-neuron-core", "LIST", NTK_OPT_TEXT, &arg_cores,
       "with -d: events of these cores alone, such as 0,2-4" },
     { 0, "system-trace-filter-event-type", "LIST", NTK_OPT_TEXT, &arg_types,
@@ -282,6 +285,7 @@ static int view_folder(bool is_json)
                                          .neff = arg_neff,
                                          .ignore_device = arg_ignore_device,
                                          .ignore_system = arg_ignore_system,
+                                         .shows_private = arg_private,
                                          .cores = arg_cores,
                                          .types = arg_types,
                                          .instances = arg_instances,

@@ -389,7 +389,7 @@ static int executions_make(const struct ntk_system_trace *trace, struct ntk_syst
 int ntk_analysis_system_tables(const struct ntk_system_trace *trace,
                                struct ntk_system_tables *out_tables)
 {
-    struct ntk_system_tables tables = { 0 };
+    struct ntk_system_tables tables = { .is_vendor = trace->is_vendor };
     int ret = thread_rows_make(trace, &tables);
 
     if (ret == 0) {
@@ -410,15 +410,42 @@ void ntk_system_tables_fini(struct ntk_system_tables *tables)
     *tables = (struct ntk_system_tables){ 0 };
 }
 
+/* A capture's window begins a little before the run of the device that the trace has. */
+#define CAPTURED_BEFORE_NS 1000000U
+
+static bool is_in_window(const struct ntk_system_execution *execution,
+                         const struct ntk_system_captured *captured)
+{
+    return captured->has_window && execution->device_start_ns > 0 &&
+           execution->device_start_ns <= captured->end_ns &&
+           execution->device_start_ns >= captured->start_ns &&
+           execution->device_start_ns - captured->start_ns < CAPTURED_BEFORE_NS;
+}
+
 const struct ntk_system_execution *
-ntk_system_tables_captured(const struct ntk_system_tables *tables, uint64_t model_id, uint32_t nc)
+ntk_system_tables_captured(const struct ntk_system_tables *tables,
+                           const struct ntk_system_captured *captured)
 {
     for (size_t i = 0; i < tables->execution_count; i++) {
         const struct ntk_system_execution *execution = &tables->executions[i];
 
-        if (execution->model_id == model_id && execution->nc == nc) {
+        if (tables->is_vendor
+                ? (captured->nc == UINT32_MAX || captured->nc == execution->nc) &&
+                      is_in_window(execution, captured)
+                : execution->model_id == captured->model_id && execution->nc == captured->nc) {
             return execution;
         }
     }
     return NULL;
+}
+
+const struct ntk_system_execution *
+ntk_system_tables_captured_in(const struct ntk_system_tables *tables, const struct ntk_ntff *ntff,
+                              uint32_t nc)
+{
+    const struct ntk_system_captured captured = { ntff->model_id, nc, ntff->has_window,
+                                                  ntff->window_start_ps / 1000,
+                                                  ntff->window_end_ps / 1000 };
+
+    return ntk_system_tables_captured(tables, &captured);
 }

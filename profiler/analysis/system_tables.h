@@ -9,6 +9,7 @@
 #define NTK_PROFILER_ANALYSIS_SYSTEM_TABLES_H
 
 #include "profiler/system/system_trace.h"
+#include "shared/formats/ntff/ntff.h"
 
 /* All spans and instants of one type in one thread. */
 struct ntk_system_thread_row {
@@ -45,15 +46,28 @@ struct ntk_system_tables {
     struct ntk_system_thread_row *thread_rows; /* by thread, then total time downwards */
     size_t execution_count;
     struct ntk_system_execution *executions; /* by number */
+    bool is_vendor;
 };
 
 /* 0 or -ENOMEM. */
 int ntk_analysis_system_tables(const struct ntk_system_trace *trace,
                                struct ntk_system_tables *out_tables);
 void ntk_system_tables_fini(struct ntk_system_tables *tables);
-/* The execution that a capture of one execution shows: the first of its model on its core; NULL:
- * not there. */
+/* What a capture says of the execution that it shows. */
+struct ntk_system_captured {
+    uint64_t model_id;
+    uint32_t nc; /* UINT32_MAX: not known */
+    bool has_window;
+    uint64_t start_ns, end_ns; /* of the window, on the clock of the core */
+};
+/* That execution: the first of its model on its core, in the vendor's folders the one of that time,
+ * for captures there may be of another process. NULL: not there. */
 const struct ntk_system_execution *
-ntk_system_tables_captured(const struct ntk_system_tables *tables, uint64_t model_id, uint32_t nc);
+ntk_system_tables_captured(const struct ntk_system_tables *tables,
+                           const struct ntk_system_captured *captured);
+/* The same for a capture of that core. */
+const struct ntk_system_execution *
+ntk_system_tables_captured_in(const struct ntk_system_tables *tables, const struct ntk_ntff *ntff,
+                              uint32_t nc);
 
 #endif

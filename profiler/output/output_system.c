@@ -14,12 +14,15 @@
 #include "shared/base/str.h"
 #include "shared/base/units.h"
 
-static const struct ntk_system_execution *captured_find(const struct ntk_system_view *view,
-                                                        const struct ntk_system_capture *capture)
+const struct ntk_system_execution *
+ntk_system_capture_execution(const struct ntk_system_view *view,
+                             const struct ntk_system_capture *capture)
 {
-    return capture->is_session
-               ? NULL
-               : ntk_system_tables_captured(view->tables, capture->model_id, capture->nc);
+    const struct ntk_system_captured captured = { capture->model_id, capture->nc,
+                                                  capture->has_window, capture->window_start_ns,
+                                                  capture->window_end_ns };
+
+    return capture->is_session ? NULL : ntk_system_tables_captured(view->tables, &captured);
 }
 
 /* ---- text ---- */
@@ -152,7 +155,7 @@ static void captures_put(const struct ntk_system_view *view, struct ntk_buf *out
     ntk_text_table_init(&table, 7, 1u << 0, heads);
     for (size_t i = 0; i < view->capture_count; i++) {
         const struct ntk_system_capture *capture = &view->captures[i];
-        const struct ntk_system_execution *execution = captured_find(view, capture);
+        const struct ntk_system_execution *execution = ntk_system_capture_execution(view, capture);
 
         ntk_text_table_text(&table, ntk_str_base_name(capture->path));
         ntk_text_table_format(&table, "%" PRIu64, capture->model_id);
@@ -189,8 +192,25 @@ void ntk_output_system_text(const struct ntk_system_view *view, size_t execution
 
 /* ---- summary JSON ---- */
 
-static void session_json(const struct ntk_system_trace *trace, struct ntk_json *json)
+static void vendor_json(const struct ntk_vendor_trace_info *vendor, bool shows_private,
+                        struct ntk_json *json)
 {
+    ntk_json_key_u64(json, "trace_version", vendor->version);
+    if (vendor->ultraserver_index != NTK_VENDOR_TRACE_NO_INDEX) {
+        ntk_json_key_text(json, "ultraserver_id", vendor->ultraserver_id);
+        ntk_json_key_u64(json, "ultraserver_size", vendor->ultraserver_size);
+        ntk_json_key_u64(json, "ultraserver_instance_index", vendor->ultraserver_index);
+    }
+    if (shows_private) {
+        ntk_json_key_text(json, "ip_address", vendor->ip_address);
+        ntk_json_key_text(json, "host_name", vendor->host_name);
+    }
+}
+
+static void session_json(const struct ntk_system_view *view, struct ntk_json *json)
+{
+    const struct ntk_system_trace *trace = view->trace;
+
     ntk_json_key_text(json, "folder", trace->folder);
     if (trace->info) {
         ntk_json_key_text(json, "instance_id", trace->info->instance_id);
@@ -201,6 +221,9 @@ static void session_json(const struct ntk_system_trace *trace, struct ntk_json *
         ntk_json_key_u64(json, "core_count", trace->info->core_count);
         ntk_json_key_u64(json, "first_core", trace->info->first_core);
         ntk_json_key_u64(json, "lnc", trace->info->lnc);
+    }
+    if (trace->vendor) {
+        vendor_json(trace->vendor, view->shows_private, json);
     }
     ntk_json_key_u64(json, "begin_ns", trace->begin_ns);
     ntk_json_key_u64(json, "end_ns", trace->end_ns);
@@ -265,7 +288,7 @@ static void captures_json(const struct ntk_system_view *view, struct ntk_json *j
     ntk_json_key_array_begin(json, "captures");
     for (size_t i = 0; i < view->capture_count; i++) {
         const struct ntk_system_capture *capture = &view->captures[i];
-        const struct ntk_system_execution *execution = captured_find(view, capture);
+        const struct ntk_system_execution *execution = ntk_system_capture_execution(view, capture);
 
         ntk_json_object_begin(json);
         ntk_json_key_text(json, "file", ntk_str_base_name(capture->path));
@@ -296,7 +319,7 @@ void ntk_output_system_summary_json(const struct ntk_system_view *views, size_t 
     ntk_json_key_array_begin(&json, "sessions");
     for (size_t i = 0; i < count; i++) {
         ntk_json_object_begin(&json);
-        session_json(views[i].trace, &json);
+        session_json(&views[i], &json);
         threads_json(views[i].tables, &json);
         executions_json(views[i].tables, &json);
         captures_json(&views[i], &json);

@@ -18,6 +18,8 @@ struct ntk_system_capture {
     unsigned version; /* of the file */
     uint64_t model_id;
     uint32_t nc; /* by the name of the file; UINT32_MAX when it does not say */
+    bool has_window;
+    uint64_t window_start_ns, window_end_ns; /* on the clock of the core */
     bool has_total;
     uint64_t total_ns;
     uint64_t instruction_count, packet_count;
@@ -30,7 +32,13 @@ struct ntk_system_view {
     const struct ntk_system_tables *tables;
     const struct ntk_system_capture *captures;
     size_t capture_count;
+    bool shows_private; /* addresses and names of hosts, which are left out otherwise */
 };
+
+/* The execution that it shows; NULL: not known. */
+const struct ntk_system_execution *
+ntk_system_capture_execution(const struct ntk_system_view *view,
+                             const struct ntk_system_capture *capture);
 
 /* The first lines of it, threads, executions (at most so many) and captures. */
 void ntk_output_system_text(const struct ntk_system_view *view, size_t executions_max,

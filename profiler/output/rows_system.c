@@ -209,6 +209,8 @@ static void fill_event(const struct ntk_system_trace *trace, size_t index, int64
     bool is_memory = strncmp(span->type, "nrt_dma_mem_", 12) == 0;
     bool is_mark = ntk_system_span_is_mark(span);
     bool is_collective = ntk_system_span_is_collective(span);
+    /* In our files a call that puts an execution in a queue has its sequence for a number. */
+    bool is_schedule = strcmp(span->type, "nrta_execute_schedule") == 0 && !span->sequence;
     int64_t number = ntk_system_span_has_exec(span) ? ntk_rows_i64(span->exec_id) : NTK_ABSENT_I64;
     /* The device's own clock where there is one: both its ends are on it. */
     uint64_t duration_ns = is_hardware && span->device_end_ns > span->device_start_ns
@@ -231,7 +233,7 @@ static void fill_event(const struct ntk_system_trace *trace, size_t index, int64
         .worker = span->worker,
         .device_core = is_hardware && span->device_core != NTK_SYSTEM_NO_CORE ? span->device_core
                                                                               : NTK_ABSENT_I64,
-        .exec_id = is_collective ? NTK_ABSENT_I64 : number,
+        .exec_id = is_collective || is_schedule ? NTK_ABSENT_I64 : number,
         .is_instant = span->is_instant,
         .is_partial = span->is_partial,
         .model_id = span->model_id ? ntk_rows_i64(span->model_id) : NTK_ABSENT_I64,
@@ -243,9 +245,9 @@ static void fill_event(const struct ntk_system_trace *trace, size_t index, int64
         .bytes = span->bytes && !is_mark ? ntk_rows_i64(span->bytes) : NTK_ABSENT_I64,
         .value = is_mark ? ntk_rows_i64(span->bytes) : NTK_ABSENT_I64,
         .communicator = is_collective ? span->name : NULL,
-        .sequence = is_collective    ? number
-                    : span->sequence ? ntk_rows_i64(span->sequence)
-                                     : NTK_ABSENT_I64,
+        .sequence = is_collective || is_schedule ? number
+                    : span->sequence             ? ntk_rows_i64(span->sequence)
+                                                 : NTK_ABSENT_I64,
         .operation = span->operation ? ntk_system_span_operation(span) : NULL,
         .queue = span->queue ? span->queue : NTK_ABSENT_I64,
         .device_ns = is_hardware && span->device_start_ns ? ntk_rows_i64(span->device_start_ns)
@@ -302,6 +304,25 @@ static int64_t next_sample_ns(const NtkNtracePb__HostSamples *samples, size_t i)
     return ntk_rows_i64(next_ns > this_ns ? next_ns : this_ns);
 }
 
+/* The column is a number: an identity that is none is in SystemProfileMetadata alone. */
+static int64_t ultraserver_of(const struct ntk_system_trace *trace)
+{
+    const struct ntk_vendor_trace_info *vendor = trace->vendor;
+
+    return vendor && vendor->ultraserver_index != NTK_VENDOR_TRACE_NO_INDEX
+               ? number_of(vendor->ultraserver_id, strlen(vendor->ultraserver_id))
+               : NTK_ABSENT_I64;
+}
+
+static int64_t ultraserver_index_of(const struct ntk_system_trace *trace)
+{
+    const struct ntk_vendor_trace_info *vendor = trace->vendor;
+
+    return vendor && vendor->ultraserver_index != NTK_VENDOR_TRACE_NO_INDEX
+               ? ntk_rows_i64(vendor->ultraserver_index)
+               : NTK_ABSENT_I64;
+}
+
 /* Of all processors at a moment. */
 static double average_of(const NtkNtracePb__HostSamples *samples, size_t i)
 {
@@ -330,6 +351,8 @@ int ntk_rows_system_cpus(const struct ntk_export *export, ntk_row_put *put, void
                     .index = is_average ? NTK_ABSENT_I64 : (int64_t)c,
                     .percent = is_average ? average_of(samples, i) : samples->cpus[c]->percent[i],
                     .instance = instance_of(export->folders[f].trace),
+                    .ultraserver = ultraserver_of(export->folders[f].trace),
+                    .ultraserver_index = ultraserver_index_of(export->folders[f].trace),
                 };
                 int ret = put(ctx, &row);
                 if (ret < 0) {
@@ -353,6 +376,8 @@ int ntk_rows_system_host_memory(const struct ntk_export *export, ntk_row_put *pu
                 .used_bytes = ntk_rows_i64(samples->used_bytes[i]),
                 .used_percent = total > 0 ? 100.0 * (double)samples->used_bytes[i] / total : 0,
                 .instance = instance_of(export->folders[f].trace),
+                .ultraserver = ultraserver_of(export->folders[f].trace),
+                .ultraserver_index = ultraserver_index_of(export->folders[f].trace),
             };
             int ret = put(ctx, &row);
             if (ret < 0) {
@@ -550,7 +575,7 @@ static int put_change(struct stacks *stacks, const struct change *change, ntk_ro
     if (!row) {
         return 0;
     }
-    enum ntk_hbm_type type = hbm_type_of(memory ? memory->usage : span->name);
+    enum ntk_hbm_type type = hbm_type_of(span->name);
     if (change->is_free) { /* an allocation before the trace is not in it */
         int64_t less = ntk_rows_i64(span->bytes);
 
@@ -644,6 +669,29 @@ int64_t ntk_rows_system_offset_ns(const struct ntk_export_capture *capture, int6
     return capture->start_ns && offset_ns < INT64_MAX / 2 ? offset_ns : 0;
 }
 
+static void fill_machine(const struct ntk_system_view *view, struct ntk_system_metadata_row *row)
+{
+    const NtkNtracePb__Info *info = view->trace->info;
+    const struct ntk_vendor_trace_info *vendor = view->trace->vendor;
+
+    if (info) {
+        row->instance_type = info->instance_type[0] ? info->instance_type : NULL;
+        row->lnc = info->lnc ? info->lnc : NTK_ABSENT_I64;
+    }
+    if (vendor) {
+        row->trace_version = ntk_rows_i64(vendor->version);
+        if (vendor->ultraserver_index != NTK_VENDOR_TRACE_NO_INDEX) {
+            row->ultraserver = vendor->ultraserver_id;
+            row->ultraserver_size = ntk_rows_i64(vendor->ultraserver_size);
+            row->ultraserver_index = ntk_rows_i64(vendor->ultraserver_index);
+        }
+        if (view->shows_private) {
+            row->ip_address = vendor->ip_address;
+            row->host_name = vendor->host_name;
+        }
+    }
+}
+
 int ntk_rows_system_metadata(const struct ntk_export *export, ntk_row_put *put, void *ctx)
 {
     uint64_t first_ns;
@@ -652,7 +700,11 @@ int ntk_rows_system_metadata(const struct ntk_export *export, ntk_row_put *put, 
     char last[NTK_TIMESTAMP_BYTES];
     char first_number[24];
     char last_number[24];
-    struct ntk_system_metadata_row row = { .ntff_version = NTK_ABSENT_I64 };
+    struct ntk_system_metadata_row row = { .ntff_version = NTK_ABSENT_I64,
+                                           .lnc = NTK_ABSENT_I64,
+                                           .trace_version = NTK_ABSENT_I64,
+                                           .ultraserver_size = NTK_ABSENT_I64,
+                                           .ultraserver_index = NTK_ABSENT_I64 };
 
     bounds(export, &first_ns, &last_ns);
     if (first_ns) {
@@ -660,8 +712,13 @@ int ntk_rows_system_metadata(const struct ntk_export *export, ntk_row_put *put, 
         ntk_timestamp_format(last_ns, last, sizeof last);
         (void)snprintf(first_number, sizeof first_number, "%" PRIu64, first_ns);
         (void)snprintf(last_number, sizeof last_number, "%" PRIu64, last_ns);
-        row = (struct ntk_system_metadata_row){ first, last, first_number, last_number,
-                                                NTK_ABSENT_I64 };
+        row.first = first;
+        row.last = last;
+        row.first_ns = first_number;
+        row.last_ns = last_number;
+    }
+    if (export->folder_count > 0) {
+        fill_machine(&export->folders[0], &row);
     }
     for (size_t f = 0; f < export->folder_count; f++) {
         if (export->folders[f].capture_count) {

@@ -61,6 +61,7 @@ struct ntk_cpu_row {
     int64_t index;             /* absent for that */
     double percent;            /* 0 to 100 */
     const char *instance;
+    int64_t ultraserver, ultraserver_index; /* of the machine in it */
 };
 
 struct ntk_host_memory_row {
@@ -68,6 +69,7 @@ struct ntk_host_memory_row {
     int64_t used_bytes;
     double used_percent; /* 0 to 100 */
     const char *instance;
+    int64_t ultraserver, ultraserver_index;
 };
 
 /* The types of the schema; what a trace calls otherwise is unknown. */
@@ -108,6 +110,10 @@ struct ntk_system_metadata_row {
     const char *first, *last;       /* "2026-11-21T12:50:26.245545470Z" */
     const char *first_ns, *last_ns; /* "1795265426245545470" */
     int64_t ntff_version;
+    const char *instance_type; /* of the first folder, as what follows */
+    int64_t lnc, trace_version, ultraserver_size, ultraserver_index;
+    const char *ultraserver;
+    const char *ip_address, *host_name; /* when they are asked for */
 };
 
 struct ntk_device_profile_row {

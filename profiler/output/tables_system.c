@@ -12,8 +12,9 @@ static const struct ntk_column cpu_usage[] = {
            "busy share since the sample before, 0 to 100"),
     ALWAYS(ntk_cpu_row, cpu, "cpu_id", TEXT, "", "processor, from 0; average: of all"),
     ALWAYS(ntk_cpu_row, instance, "instance_id", TEXT, "", "machine"),
-    NEVER("ultraserver_id", I64, "", "server of several machines"),
-    NEVER("ultraserver_instance_index", I64, "", "place of the machine in it"),
+    MAYBE(ntk_cpu_row, ultraserver, "ultraserver_id", I64, "", "server of several machines"),
+    MAYBE(ntk_cpu_row, ultraserver_index, "ultraserver_instance_index", I64, "",
+          "place of the machine in it"),
 };
 
 static const struct ntk_column device_profile_list[] = {
@@ -109,8 +110,10 @@ static const struct ntk_column host_mem_usage[] = {
     ALWAYS(ntk_host_memory_row, used_bytes, "used_bytes", I64, "B", "in use on the machine"),
     ALWAYS(ntk_host_memory_row, used_percent, "used_percent", F64, "", "of all, 0 to 100"),
     ALWAYS(ntk_host_memory_row, instance, "instance_id", TEXT, "", "machine"),
-    NEVER("ultraserver_id", I64, "", "server of several machines"),
-    NEVER("ultraserver_instance_index", I64, "", "place of the machine in it"),
+    MAYBE(ntk_host_memory_row, ultraserver, "ultraserver_id", I64, "",
+          "server of several machines"),
+    MAYBE(ntk_host_memory_row, ultraserver_index, "ultraserver_instance_index", I64, "",
+          "place of the machine in it"),
 };
 
 static const struct ntk_column system_profile_events[] = {
@@ -180,6 +183,19 @@ static const struct ntk_column system_profile_metadata[] = {
     MAYBE(ntk_system_metadata_row, last_ns, "last_ts_ns", TEXT, "ns", "the same, since 1970"),
     MAYBE(ntk_system_metadata_row, ntff_version, "ntff_version", I64, "", "of the captures"),
     NEVER("hbm_capacity_bytes", I64, "B", "device memory of the machine"),
+    MAYBE(ntk_system_metadata_row, instance_type, "instance_type", TEXT, "", "of the machine"),
+    MAYBE(ntk_system_metadata_row, lnc, "lnc", I64, "", "physical cores of a logical one"),
+    MAYBE(ntk_system_metadata_row, trace_version, "trace_version", I64, "",
+          "of the files of the vendor's runtime"),
+    MAYBE(ntk_system_metadata_row, ultraserver, "ultraserver_id", TEXT, "",
+          "server of several machines"),
+    MAYBE(ntk_system_metadata_row, ultraserver_size, "ultraserver_size", I64, "", "machines in it"),
+    MAYBE(ntk_system_metadata_row, ultraserver_index, "ultraserver_instance_index", I64, "",
+          "place of the machine in it"),
+    MAYBE(ntk_system_metadata_row, ip_address, "ip_address", TEXT, "",
+          "of the machine, with --private"),
+    MAYBE(ntk_system_metadata_row, host_name, "host_name", TEXT, "",
+          "of the machine, with --private"),
 };
 
 static const struct ntk_column warning[] = {

@@ -252,6 +252,10 @@ static void span_end(struct ntk_system_span *span, const struct ntk_system_span 
     if (span->bytes == 0) {
         span->bytes = stop->bytes;
     }
+    if (span->model_id == 0 && stop->model_id) {
+        span->model_id = stop->model_id;
+        span->name = stop->name;
+    }
 }
 
 static int spans_make(struct ntk_system_trace *trace)
@@ -462,6 +466,7 @@ int ntk_system_trace_open(const char *folder, struct ntk_system_trace **out_trac
     }
     if (ret == 0 && trace->is_vendor) {
         ret = ntk_vendor_session_accounts(trace);
+        ret = ret == 0 ? ntk_vendor_session_clocks(trace) : ret;
         vendor_cores_count(trace);
     }
     ret = ret == 0 ? nest(trace) : ret;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime-hooks/core/core_inspect_vendor.h"
 #include "runtime-hooks/core/core_state.h"
 #include "runtime-hooks/core/core_thread.h"
 #include "shared/base/clock.h"
@@ -370,17 +371,29 @@ static int samples_save(const struct ntk_core_sampler *sampler, bool is_cpu, con
     return ret;
 }
 
-int ntk_core_sampler_save(struct ntk_core_sampler *sampler, const char *cpu_path,
+static int vendor_samples_save(const struct ntk_core_sampler *sampler, bool is_cpu,
+                               const char *path, struct ntk_err *err)
+{
+    const uint64_t *memory = sampler->memory.items; /* total, used, process */
+
+    return is_cpu ? ntk_core_vendor_cpu_save(sampler->times.items, sampler->times.count,
+                                             sampler->percent.items, sampler->cpu_count, path, err)
+                  : ntk_core_vendor_memory_save(sampler->times.items, sampler->times.count,
+                                                memory + 1, 3, path, err);
+}
+
+int ntk_core_sampler_save(struct ntk_core_sampler *sampler, bool is_vendor, const char *cpu_path,
                           const char *memory_path, struct ntk_err *err)
 {
+    const char *const paths[] = { memory_path, cpu_path };
     int ret = 0;
 
     sampler_stop(sampler);
-    if (cpu_path) {
-        ret = samples_save(sampler, true, cpu_path, err);
-    }
-    if (memory_path && ret == 0) {
-        ret = samples_save(sampler, false, memory_path, err);
+    for (int is_cpu = 1; is_cpu >= 0 && ret == 0; is_cpu--) {
+        if (paths[is_cpu]) {
+            ret = is_vendor ? vendor_samples_save(sampler, is_cpu, paths[is_cpu], err)
+                            : samples_save(sampler, is_cpu, paths[is_cpu], err);
+        }
     }
     return ret;
 }

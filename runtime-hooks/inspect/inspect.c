@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "runtime-hooks/core/core_inspect.h"
+#include "runtime-hooks/core/core_inspect_vendor.h"
 #include "runtime-hooks/inspect/continuous.h"
 #include "runtime-hooks/inspect/session.h"
 #include "shared/base/clock.h"
@@ -150,6 +151,10 @@ static int folder_make(const char *below, struct ntk_err *err)
     }
     gmtime_r(&now, &utc);
     (void)strftime(time_text, sizeof time_text, "%Y%m%dT%H%M%SZ", &utc);
+    if (inspection.options.is_vendor) { /* the time that trace_info.pb says */
+        (void)snprintf(time_text, sizeof time_text, "%llu",
+                       (unsigned long long)inspection.info.begin_ns);
+    }
     char *folder = NULL;
     for (unsigned i = 0; !folder; i++) { /* a second inspection in this second gets its own */
         int length = i == 0 ? asprintf(&folder, "%s/%s", instance, time_text)
@@ -253,13 +258,13 @@ static int begin(struct ntk_core *core, const struct ntk_inspect_options *option
     inspection.below = strdup(options->folder);
     inspection.options.folder = inspection.below;
     int ret = inspection.below ? 0 : ntk_err_no_memory(err);
-    if (ret == 0 && !inspection.is_lazy) {
-        ret = folder_make(inspection.below, err);
-    }
     inspection.info = (struct ntk_core_inspect_info){ .instance_id = NTK_CORE_INSTANCE_ID,
                                                       .runtime_version = options->runtime_version,
                                                       .session_id = options->session_id,
                                                       .begin_ns = ntk_clock_realtime_ns() };
+    if (ret == 0 && !inspection.is_lazy) {
+        ret = folder_make(inspection.below, err);
+    }
     if (ret == 0) {
         ret = recording_start(core, err);
     }
@@ -295,6 +300,25 @@ static int keep_first(int first, int ret, const struct ntk_err *err)
     return first < 0 ? first : ret;
 }
 
+/* The same two files in the vendor's layout; trace NULL: the second alone. */
+static int vendor_save(struct ntk_core *core, const char *trace, const char *info)
+{
+    struct ntk_core_vendor_trace saved_trace = { 0 };
+    struct ntk_err err = { 0 };
+    int ret = 0;
+
+    if (trace) {
+        int saved = ntk_core_vendor_trace_save(
+            core, NTK_CORE_TRACE_INSPECT, inspection.options.kind_names, trace, &saved_trace, &err);
+        ret = keep_first(ret, saved, &err);
+    }
+    int saved = ntk_core_vendor_info_save(core, &inspection.info, inspection.options.kind_names,
+                                          trace ? &saved_trace : NULL, info, &err);
+    ret = keep_first(ret, saved, &err);
+    ntk_core_vendor_trace_fini(&saved_trace);
+    return ret;
+}
+
 /* The system trace as it is now, and what the folder is about. The lock is held. */
 static int trace_save(struct ntk_core *core)
 {
@@ -304,12 +328,15 @@ static int trace_save(struct ntk_core *core)
     int ret = trace && info ? 0 : keep_first(0, ntk_err_no_memory(&err), &err);
 
     inspection.info.end_ns = ntk_clock_realtime_ns();
-    if (ret == 0 && (inspection.options.activities & NTK_INSPECT_SYSTEM_PROFILE)) {
-        int saved = ntk_core_trace_save(core, NTK_CORE_TRACE_INSPECT, inspection.options.kind_names,
-                                        trace, &err);
-        ret = keep_first(ret, saved, &err);
-    }
-    if (trace && info) {
+    bool has_trace = inspection.options.activities & NTK_INSPECT_SYSTEM_PROFILE;
+    if (ret == 0 && inspection.options.is_vendor) {
+        ret = vendor_save(core, has_trace ? trace : NULL, info);
+    } else if (ret == 0) {
+        if (has_trace) {
+            int saved = ntk_core_trace_save(core, NTK_CORE_TRACE_INSPECT,
+                                            inspection.options.kind_names, trace, &err);
+            ret = keep_first(ret, saved, &err);
+        }
         int saved = ntk_core_inspect_info_save(core, &inspection.info, info, &err);
         ret = keep_first(ret, saved, &err);
     }
@@ -327,7 +354,8 @@ static int host_save(void)
 
     if (ret == 0 && inspection.sampler) {
         ret = ntk_core_sampler_save(
-            inspection.sampler, inspection.options.activities & NTK_INSPECT_CPU_UTIL ? cpu : NULL,
+            inspection.sampler, inspection.options.is_vendor,
+            inspection.options.activities & NTK_INSPECT_CPU_UTIL ? cpu : NULL,
             inspection.options.activities & NTK_INSPECT_HOST_MEMORY ? memory : NULL, &err);
         ret = keep_first(0, ret, &err);
     }

@@ -54,6 +54,7 @@ struct ntk_inspect_options {
     bool core_enabled[NTK_INSPECT_CORES];
     uint64_t trace_kinds; /* bits of enum ntk_core_trace_kind */
     uint64_t events_per_core;
+    bool is_vendor;                         /* .pb files in the layout of the vendor's runtime */
     struct ntk_core_recorder_bounds bounds; /* of recordings */
 
     const char *const *kind_names; /* what the trace calls its kinds, by number */

@@ -248,11 +248,13 @@ int nrt_inspect_config_from_environment(struct nrt_inspect_config *config, struc
     static const char types_name[] = "NEURON_RT_INSPECT_EVENT_FILTER_TYPE";
     static const char events_name[] = "NEURON_RT_INSPECT_SYS_TRACE_MAX_EVENTS_PER_NC";
     static const char device_name[] = "NEURON_RT_INSPECT_DEVICE_PROFILE";
+    static const char format_name[] = "NEURON_RT_INSPECT_FORMAT";
     const char *folder = ntk_env_text("NEURON_RT_INSPECT_OUTPUT_DIR");
     const char *cores = ntk_env_text(cores_name);
     const char *types = ntk_env_text(types_name);
     const char *events = ntk_env_text(events_name);
     const char *device = ntk_env_text(device_name);
+    const char *format = ntk_env_text(format_name);
     uint32_t numbers[NTK_INSPECT_CORES];
     struct ntk_inspect_options *options = &config->options;
     size_t count = NTK_INSPECT_CORES;
@@ -283,6 +285,10 @@ int nrt_inspect_config_from_environment(struct nrt_inspect_config *config, struc
         strcmp(device, "model") != 0 && !is_session) {
         return environment_bad(device_name, err);
     }
+    if (format && strcmp(format, "own") != 0 && strcmp(format, "vendor") != 0) {
+        return environment_bad(format_name, err);
+    }
+    options->is_vendor = format && strcmp(format, "vendor") == 0;
     options->device = is_session ? NTK_INSPECT_BY_SESSION : NTK_INSPECT_BY_MODEL;
     config->enable_inspect = false;
     options->on_fail = false;

@@ -165,14 +165,19 @@ static void file_write(const char *folder, const char *name, const struct ntk_bu
     free(path);
 }
 
-void vendor_folder_write(const struct vendor_folder *folder, const char *path)
+void vendor_folder_write_info(const struct vendor_folder *folder, const char *path)
 {
     struct ntk_buf info = { 0 };
 
     ntk_vendor_trace_put_info(&info, &folder->info);
     file_write(path, "trace_info.pb", &info);
+    ntk_buf_fini(&info);
+}
+
+void vendor_folder_write(const struct vendor_folder *folder, const char *path)
+{
+    vendor_folder_write_info(folder, path);
     file_write(path, "ntrace.pb", &folder->records);
     file_write(path, "cpu_util.pb", &folder->cpu);
     file_write(path, "host_mem.pb", &folder->memory);
-    ntk_buf_fini(&info);
 }

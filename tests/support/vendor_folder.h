@@ -39,6 +39,8 @@ uint64_t vendor_folder_type(struct vendor_folder *folder, const char *name);
 void vendor_folder_cpu(struct vendor_folder *folder, uint64_t time_ns, uint64_t processor,
                        float percent);
 void vendor_folder_memory(struct vendor_folder *folder, uint64_t time_ns, uint64_t bytes);
+/* trace_info.pb alone. */
+void vendor_folder_write_info(const struct vendor_folder *folder, const char *path);
 /* All files into a folder that is there; aborts when it cannot. */
 void vendor_folder_write(const struct vendor_folder *folder, const char *path);
 

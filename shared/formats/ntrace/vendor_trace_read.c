@@ -147,27 +147,55 @@ static bool same(struct ntk_vendor_trace_text a, struct ntk_vendor_trace_text b)
     return a.bytes == b.bytes && (a.bytes == 0 || memcmp(a.text, b.text, a.bytes) == 0);
 }
 
-/* Of a key that is there twice the last value counts. */
-static bool pair_add(struct ntk_vendor_trace_record *record, const struct ntk_protobuf_field *field)
+#define TAG_KEY 0x0a   /* field 1, bytes */
+#define TAG_VALUE 0x12 /* field 2, bytes */
+#define TAG_PAIR 0x62  /* field 12, bytes */
+#define LONG 0x80      /* a length of more than one byte */
+
+/* Key and value as all writers have them, without going through fields; false: otherwise. */
+static bool pair_read_quick(const uint8_t *bytes, size_t count, struct ntk_vendor_trace_pair *pair)
 {
-    struct ntk_vendor_trace_pair pair = { { "", 0 }, { "", 0 } };
+    if (count < 4 || bytes[0] != TAG_KEY || bytes[1] >= LONG || bytes[1] + (size_t)4 > count) {
+        return false;
+    }
+    const uint8_t *value = bytes + 2 + bytes[1];
+    if (value[0] != TAG_VALUE || value[1] >= LONG || 4 + (size_t)bytes[1] + value[1] != count) {
+        return false;
+    }
+    pair->key = (struct ntk_vendor_trace_text){ (const char *)bytes + 2, bytes[1] };
+    pair->value = (struct ntk_vendor_trace_text){ (const char *)value + 2, value[1] };
+    return true;
+}
+
+static bool pair_read(const uint8_t *bytes, size_t count, struct ntk_vendor_trace_pair *pair)
+{
     struct ntk_protobuf_field part;
     size_t at = 0;
 
-    while (ntk_protobuf_next(field->bytes, field->bytes_count, &at, &part)) {
+    *pair = (struct ntk_vendor_trace_pair){ { "", 0 }, { "", 0 } };
+    while (ntk_protobuf_next(bytes, count, &at, &part)) {
         if (part.bytes && part.number == 1) {
-            pair.key = text_of(&part);
+            pair->key = text_of(&part);
         } else if (part.bytes && part.number == 2) {
-            pair.value = text_of(&part);
+            pair->value = text_of(&part);
         }
     }
+    return at == count;
+}
+
+/* Of a key that is there twice the last value counts. False: the pair is not whole. */
+static bool pair_add(struct ntk_vendor_trace_record *record, const uint8_t *bytes, size_t count)
+{
+    struct ntk_vendor_trace_pair pair;
+    bool is_whole = pair_read_quick(bytes, count, &pair) || pair_read(bytes, count, &pair);
+
     if (pair.key.bytes == 0) {
-        return at == field->bytes_count;
+        return is_whole;
     }
     for (size_t i = 0; i < record->pair_count; i++) {
         if (same(record->pairs[i].key, pair.key)) {
             record->pairs[i].value = pair.value;
-            return at == field->bytes_count;
+            return is_whole;
         }
     }
     if (record->pair_count < NTK_VENDOR_TRACE_PAIRS_MAX) {
@@ -175,7 +203,7 @@ static bool pair_add(struct ntk_vendor_trace_record *record, const struct ntk_pr
     } else {
         record->skipped++;
     }
-    return at == field->bytes_count;
+    return is_whole;
 }
 
 bool ntk_vendor_trace_record_read(const uint8_t *bytes, size_t count,
@@ -191,9 +219,18 @@ bool ntk_vendor_trace_record_read(const uint8_t *bytes, size_t count,
     record->phase = NTK_VENDOR_TRACE_NO_PHASE;
     record->pair_count = 0;
     record->skipped = 0;
-    while (ntk_protobuf_next(bytes, count, &at, &field)) {
+    for (;;) {
+        if (at + 2 <= count && bytes[at] == TAG_PAIR && bytes[at + 1] < LONG &&
+            bytes[at + 1] <= count - at - 2) { /* most of a record */
+            is_whole = pair_add(record, bytes + at + 2, bytes[at + 1]) && is_whole;
+            at += 2 + (size_t)bytes[at + 1];
+            continue;
+        }
+        if (!ntk_protobuf_next(bytes, count, &at, &field)) {
+            break;
+        }
         if (field.number == 12 && field.bytes) {
-            is_whole = pair_add(record, &field) && is_whole;
+            is_whole = pair_add(record, field.bytes, field.bytes_count) && is_whole;
             continue;
         }
         bool is_known = field.number == 2 || field.number == 7 || field.number == 9 ||

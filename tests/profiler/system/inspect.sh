@@ -130,6 +130,20 @@ neuron-profile inspect -o all --capture-device-profiles --device-profile-mode se
 neuron-profile view -d all >text 2>err || complain "session mode: view: exit code $?"
 grep -Eq '^profile_nc_0_session_1.ntff +10001 +0 +all ' text || complain "no session"
 
+# ---- the layout of the vendor's runtime: the same events, at any level of the folder, the host's name only when asked ----
+neuron-profile inspect -o vendor --format vendor --host-memory -- neuron-bench exec m.neff --count 3 >printed 2>err ||
+    complain "--format vendor: exit code $?"
+leaf=$(tail -1 printed)
+for level in vendor "$(dirname "$leaf")" "$leaf"; do
+    neuron-profile view -d "$level" --output-format json >text 2>err || complain "vendor's layout: $level: exit code $?"
+    [ "$(grep -o '"name":"nrt_execute"' text | wc -l)" = 3 ] && [ "$(grep -o '"bound":' text | wc -l)" = 3 ] || complain "vendor's layout: $level"
+    [ ! -s err ] && ! grep -q '"host_name"' text || complain "vendor's layout: $level says something"
+done
+neuron-profile view -d vendor --output-format summary-json >text 2>err || complain "vendor's layout: summary: exit code $?"
+grep -q '"trace_version": 2' text && ! grep -q '"host_name"' text || complain "vendor's layout: summary"
+neuron-profile view -d vendor --output-format summary-json --private >text 2>err || complain "--private: exit code $?"
+grep -q '"host_name": "' text || complain "--private: no name"
+
 # ---- a process that runs already ----
 neuron-bench exec m.neff --rate 50 --duration 5m >/dev/null 2>&1 &
 job=$!
@@ -163,6 +177,8 @@ code() { # WANTED PATTERN ARGUMENT...
 }
 code 2 "the command is missing" inspect -o out
 code 2 "unknown device profile mode 'none'" inspect --device-profile-mode none true
+code 2 "unknown format 'xml': use own or vendor" inspect --format xml true
+code 2 "in our own format only" inspect --pid 1 --format vendor
 code 2 "not both" inspect --pid 1 true
 code 2 "goes with --pid" inspect --duration 1s true
 code 2 "only a runtime can record" inspect --pid 1 --capture-device-profiles

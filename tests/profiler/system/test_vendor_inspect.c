@@ -111,6 +111,21 @@ static void device_spans_have_one_length_on_both_clocks(void **state)
     }
 }
 
+static void sync_points_are_of_the_cores_of_their_execution(void **state)
+{
+    const struct ntk_system_trace *trace = *state;
+    uint32_t core = 4;
+
+    for (size_t i = 0; i < trace->span_count; i++) {
+        const struct ntk_system_span *span = &trace->spans[i];
+
+        if (strcmp(span->type, "timestamp_sync_point") == 0) {
+            assert_int_equal(span->device_core, core++);
+        }
+    }
+    assert_int_equal(core, 6);
+}
+
 static void every_record_of_device_memory_has_one_account(void **state)
 {
     const struct ntk_system_trace *trace = *state;
@@ -276,6 +291,7 @@ int main(void)
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
         TEST(every_type_has_its_totals),
         TEST(device_spans_have_one_length_on_both_clocks),
+        TEST(sync_points_are_of_the_cores_of_their_execution),
         TEST(every_record_of_device_memory_has_one_account),
         TEST(memory_ends_as_the_accounts_do),
         TEST(samples_of_the_host_add_up),

@@ -290,6 +290,38 @@ static void samples_of_the_host_are_rounds(void **state)
     ntk_system_trace_close(trace);
 }
 
+/* Three points of one core, 2 us off a line in the middle; the host's clock is 2 ppm fast. */
+static void sync_points_tell_how_far_the_clocks_are_apart(void **state)
+{
+    struct fixture *f = *state;
+    static const uint64_t points[][2] = { /* device, host */
+                                          { 1000000000, 5000000000 },
+                                          { 2000000000, 6000005000 },
+                                          { 3000000000, 7000004000 }
+    };
+
+    for (uint64_t i = 0; i < 3; i++) {
+        char pairs[160];
+
+        (void)snprintf(pairs, sizeof pairs,
+                       BASE " exec_id=%llu nc_timestamp_ns=%llu cpu_timestamp_ns=%llu",
+                       (unsigned long long)i, (unsigned long long)points[i][0],
+                       (unsigned long long)points[i][1]);
+        vendor_folder_add(&f->folder, &(struct vendor_moment){ "timestamp_sync_point", 3,
+                                                               2000 + 100 * i, 0, 0, 3, 0, pairs });
+        (void)snprintf(pairs, sizeof pairs, BASE " exec_id=%llu device_core_idx=6",
+                       (unsigned long long)i);
+        vendor_folder_span(&f->folder, "nc_exec_running", 3, 2010 + 100 * i, 2050 + 100 * i, pairs,
+                           BASE);
+    }
+    struct ntk_system_trace *trace = open_it(f);
+
+    assert_int_equal(span_of(trace, "timestamp_sync_point")->device_core, 6);
+    assert_true(has_note(trace, "core 1: its clock and the host's meet at 3 points, up to 2.0 us "
+                                "off one line"));
+    ntk_system_trace_close(trace);
+}
+
 /* ---- what is not ---- */
 
 static void halves_and_doubles_are_counted(void **state)
@@ -509,6 +541,7 @@ int main(void)
         TEST(a_stop_may_stand_before_its_start),
         TEST(allocations_find_the_account_of_their_physical_core),
         TEST(samples_of_the_host_are_rounds),
+        TEST(sync_points_tell_how_far_the_clocks_are_apart),
         TEST(halves_and_doubles_are_counted),
         TEST(lost_records_are_counted_per_ring),
         TEST(a_cut_file_is_read_up_to_there),

@@ -1,0 +1,534 @@
+/* SPDX-License-Identifier: MIT */
+#include "runtime-hooks/core/core_inspect_vendor.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime-hooks/core/core_state.h"
+#include "shared/base/fs.h"
+#include "shared/base/host.h"
+#include "shared/base/map.h"
+#include "shared/formats/ntrace/vendor_trace.h"
+
+#define VERSION 2U
+#define PIECE_EVENTS 16384U
+#define FLUSH_BYTES ((size_t)1 << 20)
+#define MODELS_MAX 65536U
+#define RING_OF_CORE 4U
+#define OWN_TYPES 1000U /* ids of types that the vendor does not have */
+
+/* Ids of version 2. */
+static const char *const vendor_types[] = {
+    "generic",
+    "nrt_load",
+    "async_post_request",
+    "nrt_execute",
+    "kmgr_exec_core",
+    "nrt_load_collectives",
+    "cc_exec_barrier",
+    "nc_exec_running",
+    "cc_running",
+    "nrt_tensor_read",
+    "nrt_tensor_write",
+    "nrt_tensor_read_batch",
+    "nrt_tensor_write_batch",
+    "numerical_err",
+    "enc_barrier_recv",
+    "enc_barrier_send",
+    "enc_barrier",
+    "kbl_exec_pre",
+    "kbl_exec_core",
+    "kbl_exec_wait",
+    "kbl_exec_post",
+    "nrt_model_switch",
+    "nrt_model_submit",
+    "nrt_async_sema_wait",
+    "hw_notify",
+    "timestamp_sync_point",
+    "nc_model_switch",
+    "nrt_tensor_allocate",
+    "nrt_tensor_free",
+    "tensor_block_while_exec",
+    "dmem_buf_copyin",
+    "dmem_buf_copyout",
+    "dmem_buf_batch_copyin",
+    "dmem_buf_batch_copyout",
+    "nrt_dma_mem_alloc",
+    "nrt_dma_mem_dealloc",
+    "exec_consume_nc_status_notifications",
+    "exec_consume_cc_core_notifications",
+    "notification_consume_errors",
+    "exec_consume_gpsimd_stdio",
+};
+
+static const char *const vendor_usages[] = {
+    "generic",
+    "pe",
+    "act",
+    "pool",
+    "io",
+    "spill",
+    "weight",
+    "profiler buffers",
+    "act table",
+    "dve",
+    "sp",
+    "shared scratchpad",
+    "tensor",
+    "ucode",
+    "pool stdio",
+    "collectives",
+    "scratchpad",
+    "xt cc",
+    "dma rings runtime",
+    "dma rings spill",
+    "dma rings io",
+    "dma rings collectives",
+};
+
+static const struct {
+    const char *name, *usage;
+} usages[] = {
+#define NTK_MEMORY(id, symbol, name, location, folder, breakdown, table, usage) { name, usage },
+#include "shared/abi/memory.def"
+#undef NTK_MEMORY
+};
+
+/* ---- a file of records ---- */
+
+struct stream {
+    struct ntk_fs_replace replace;
+    struct ntk_buf buf;
+    uint64_t written; /* whole records */
+    int full;         /* -errno */
+};
+
+static int stream_begin(struct stream *stream, const char *path, struct ntk_err *err)
+{
+    *stream = (struct stream){ 0 };
+    return ntk_fs_replace_begin(&stream->replace, path, err);
+}
+
+/* Called between records. */
+static void stream_step(struct stream *stream, size_t bytes_min)
+{
+    FILE *file = stream->replace.file;
+
+    if (stream->buf.bytes_count < bytes_min || stream->buf.bytes_count == 0) {
+        return;
+    }
+    if (!stream->full && ntk_buf_ok(&stream->buf)) {
+        if (fwrite(stream->buf.bytes, 1, stream->buf.bytes_count, file) ==
+                stream->buf.bytes_count &&
+            fflush(file) == 0) {
+            stream->written += stream->buf.bytes_count;
+        } else {
+            stream->full = errno ? -errno : -ENOSPC;
+            clearerr(file);
+            (void)!ftruncate(fileno(file), (off_t)stream->written);
+        }
+    }
+    ntk_buf_reset(&stream->buf);
+}
+
+static int stream_end(struct stream *stream, struct ntk_err *err)
+{
+    stream_step(stream, 0);
+    bool is_whole = ntk_buf_ok(&stream->buf);
+    char *path = strdup(stream->replace.path);
+    int full = stream->full;
+    int ret =
+        !is_whole || !path ? ntk_err_no_memory(err) : ntk_fs_replace_commit(&stream->replace, err);
+
+    if (ret == 0 && full) {
+        ntk_err_set(err, full, NTK_ERR_NO_OFFSET, "%s: the last records are missing: %s", path,
+                    strerror(-full));
+        ret = 1;
+    }
+    ntk_fs_replace_abort(&stream->replace);
+    ntk_buf_fini(&stream->buf);
+    free(path);
+    return ret;
+}
+
+/* ---- events ---- */
+
+struct saving {
+    struct stream stream;
+    const char *const *kind_names;
+    struct ntk_core_vendor_trace *trace;
+    struct ntk_map model_names; /* ids that are in the table */
+    struct ntk_map open;        /* number of the start, by our tracking id */
+    uint64_t type_of_kind[NTK_CORE_TRACE_KINDS];
+    uint32_t nc, worker;
+    uint64_t device;      /* of the core */
+    uint64_t number;      /* of the last record of the core */
+    uint64_t total_bytes; /* of the core */
+    uint64_t usage_bytes[sizeof usages / sizeof *usages];
+    int failed;
+};
+
+static uint64_t type_id(const char *name, int kind)
+{
+    for (size_t i = 0; i < sizeof vendor_types / sizeof *vendor_types; i++) {
+        if (strcmp(vendor_types[i], name) == 0) {
+            return i;
+        }
+    }
+    return OWN_TYPES + (uint64_t)kind;
+}
+
+static void model_note(struct saving *saving, const struct ntk_ntrace_event *event)
+{
+    struct ntk_vec *models = &saving->trace->models;
+
+    if (event->model_id == 0 || event->name == 0 || models->count >= MODELS_MAX ||
+        ntk_map_get_number(&saving->model_names, event->model_id)) {
+        return;
+    }
+    struct ntk_vendor_trace_name name = { event->model_id,
+                                          strdup(ntk_core_trace_name(event->name)) };
+    if (!name.text || ntk_vec_push(models, &name) < 0) {
+        free(name.text);
+        saving->failed = -ENOMEM;
+    } else if (ntk_map_put_number(&saving->model_names, event->model_id, saving) < 0) {
+        saving->failed = -ENOMEM;
+    }
+}
+
+static void put_number(struct saving *saving, const char *key, uint64_t value)
+{
+    if (value) {
+        ntk_vendor_trace_put_pair_number(&saving->stream.buf, key, value);
+    }
+}
+
+static size_t usage_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof usages / sizeof *usages; i++) {
+        if (strcmp(usages[i].name, name) == 0) {
+            return i;
+        }
+    }
+    return 0;
+}
+
+/* At the start what it is about, at the stop what has become of it. */
+static void put_memory(struct saving *saving, const struct ntk_ntrace_event *event, bool is_start)
+{
+    struct ntk_buf *buf = &saving->stream.buf;
+    const char *name = ntk_core_trace_name(event->name);
+    size_t usage = usage_find(name);
+    bool is_free = event->kind == NTK_CORE_TRACE_MEMORY_FREE;
+
+    if (is_start) {
+        ntk_vendor_trace_put_pair(buf, "usage_type",
+                                  usages[usage].usage[0] ? usages[usage].usage : "generic");
+        ntk_vendor_trace_put_pair(buf, "usage", name);
+        ntk_vendor_trace_put_pair_number(buf, "hbm_idx", event->stack);
+        ntk_vendor_trace_put_pair_number(buf, "mla_idx", saving->device);
+        ntk_vendor_trace_put_pair_number(buf, "is_nc_hbm", 1);
+        return;
+    }
+    uint64_t *of_usage = &saving->usage_bytes[usage];
+    uint64_t less = event->bytes < *of_usage ? event->bytes : *of_usage;
+    *of_usage = is_free ? *of_usage - less : *of_usage + event->bytes;
+    saving->total_bytes = is_free ? saving->total_bytes - less : saving->total_bytes + event->bytes;
+    ntk_vendor_trace_put_pair_number(buf, is_free ? "freed_bytes" : "allocated_bytes",
+                                     event->bytes);
+    ntk_vendor_trace_put_pair_number(buf, "total_bytes", saving->total_bytes);
+    ntk_vendor_trace_put_pair_number(buf, "usage_type_total_bytes", *of_usage);
+    if (!is_free) {
+        ntk_vendor_trace_put_pair_number(buf, "return_code", 0);
+    }
+}
+
+static void put_texts(struct saving *saving, const struct ntk_ntrace_event *event)
+{
+    static const struct {
+        uint8_t first, last;
+        const char *key;
+    } keys[] = {
+        { NTK_CORE_TRACE_TENSOR_ALLOCATE, NTK_CORE_TRACE_TENSOR_COPY, "tensor_name" },
+        { NTK_CORE_TRACE_MARK, NTK_CORE_TRACE_MARK, "mark" },
+        { NTK_CORE_TRACE_CC, NTK_CORE_TRACE_BARRIER, "communicator" },
+    };
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys && event->name; i++) {
+        if (event->kind >= keys[i].first && event->kind <= keys[i].last) {
+            ntk_vendor_trace_put_pair(&saving->stream.buf, keys[i].key,
+                                      ntk_core_trace_name(event->name));
+        }
+    }
+}
+
+static void put_keys(struct saving *saving, const struct ntk_ntrace_event *event, bool is_start)
+{
+    struct ntk_buf *buf = &saving->stream.buf;
+    bool is_device = event->kind <= NTK_CORE_TRACE_SYNC;
+
+    ntk_vendor_trace_put_pair_number(buf, "nc_idx", saving->nc);
+    ntk_vendor_trace_put_pair_number(buf, "worker_gid", saving->worker);
+    if (event->kind != NTK_CORE_TRACE_SCHEDULE) {
+        put_number(saving, "exec_id", event->execution_id);
+    }
+    put_number(saving, "nc_timestamp_ns", event->device_ns);
+    if (is_start || event->kind == NTK_CORE_TRACE_LOAD) {
+        put_number(saving, "model_id", event->model_id);
+    }
+    if (event->kind == NTK_CORE_TRACE_MEMORY_ALLOC || event->kind == NTK_CORE_TRACE_MEMORY_FREE) {
+        put_memory(saving, event, is_start);
+        return;
+    }
+    put_number(saving, event->kind == NTK_CORE_TRACE_MARK ? "value" : "size", event->bytes);
+    if (!is_start) {
+        return;
+    }
+    if (is_device) {
+        ntk_vendor_trace_put_pair_number(buf, "device_core_idx", event->device_core);
+    }
+    if (event->kind == NTK_CORE_TRACE_SYNC) {
+        ntk_vendor_trace_put_pair_number(buf, "cpu_timestamp_ns", event->time_ns);
+    }
+    put_number(saving, "queue", event->queue);
+    put_number(saving, "operation_id", event->operation);
+    put_texts(saving, event);
+}
+
+static void put_record(struct saving *saving, const struct ntk_ntrace_event *event,
+                       enum ntk_vendor_trace_phase phase, uint64_t tracking_id)
+{
+    struct ntk_vendor_trace_record record = {
+        .time_ns = event->time_ns,
+        .type = saving->type_of_kind[event->kind],
+        .number = saving->number,
+        .tracking_id = tracking_id,
+        .sequence = event->kind == NTK_CORE_TRACE_SCHEDULE ? event->execution_id : 0,
+        .thread_id = event->thread_id,
+        .phase = (uint8_t)phase,
+    };
+    size_t begin = ntk_vendor_trace_put_begin(&saving->stream.buf);
+
+    ntk_vendor_trace_put_record(&saving->stream.buf, &record);
+    put_keys(saving, event, phase != NTK_VENDOR_TRACE_STOP);
+    ntk_vendor_trace_put_end(&saving->stream.buf, begin);
+    saving->trace->record_count++;
+}
+
+static uint64_t number_next(struct saving *saving)
+{
+    return ++saving->number;
+}
+
+static void event_put(struct saving *saving, const struct ntk_ntrace_event *event)
+{
+    bool is_memory =
+        event->kind == NTK_CORE_TRACE_MEMORY_ALLOC || event->kind == NTK_CORE_TRACE_MEMORY_FREE;
+    uint64_t start = number_next(saving);
+
+    model_note(saving, event);
+    switch (event->phase) {
+    case NTK_NTRACE_START:
+        put_record(saving, event, NTK_VENDOR_TRACE_START, start);
+        if (ntk_map_put_number(&saving->open, event->tracking_id, (void *)(uintptr_t)start) < 0) {
+            saving->failed = -ENOMEM;
+        }
+        break;
+    case NTK_NTRACE_STOP:
+        /* Of one whose start was overwritten the number before the first of the ring. */
+        start = (uintptr_t)ntk_map_remove_number(&saving->open, event->tracking_id);
+        put_record(saving, event, NTK_VENDOR_TRACE_STOP,
+                   start ? start : saving->number >> 48 << 48);
+        break;
+    default:
+        /* The vendor's allocations are spans. */
+        put_record(saving, event, is_memory ? NTK_VENDOR_TRACE_START : NTK_VENDOR_TRACE_INSTANT,
+                   start);
+        if (is_memory) {
+            (void)number_next(saving);
+            put_record(saving, event, NTK_VENDOR_TRACE_STOP, start);
+        }
+        break;
+    }
+    stream_step(&saving->stream, FLUSH_BYTES);
+}
+
+static void core_put(struct saving *saving, enum ntk_core_trace_sink sink,
+                     const struct ntk_core *core, uint32_t nc, struct ntk_ntrace_event *events)
+{
+    uint64_t position = 0;
+    uint64_t room =
+        NTK_CORE_TRACE_EVENTS_MAX; /* a core that goes on recording does not hold us up */
+    size_t count = PIECE_EVENTS;
+    bool is_first = true;
+
+    saving->nc = nc;
+    saving->worker = ntk_core_global(core, nc);
+    saving->device =
+        (uint64_t)saving->worker * ntk_core_lnc(core) / ntk_core_machine_get(core)->cores_per_device;
+    saving->number = (uint64_t)nc * RING_OF_CORE << 48;
+    saving->total_bytes = 0;
+    memset(saving->usage_bytes, 0, sizeof saving->usage_bytes);
+    while (count == PIECE_EVENTS && room >= PIECE_EVENTS && !saving->failed) {
+        uint64_t lost = 0;
+
+        count = ntk_core_trace_copy(sink, nc, &position, events, PIECE_EVENTS, &lost);
+        room -= count;
+        saving->number += is_first ? lost : 0; /* readers count numbers that are missing */
+        is_first = false;
+        for (size_t i = 0; i < count && !saving->failed; i++) {
+            event_put(saving, &events[i]);
+        }
+    }
+}
+
+void ntk_core_vendor_trace_fini(struct ntk_core_vendor_trace *trace)
+{
+    ntk_vec_each(struct ntk_vendor_trace_name, name, &trace->models) {
+        free(name->text);
+    }
+    ntk_vec_fini(&trace->models);
+    *trace = (struct ntk_core_vendor_trace){ 0 };
+}
+
+int ntk_core_vendor_trace_save(const struct ntk_core *core, enum ntk_core_trace_sink sink,
+                               const char *const *kind_names, const char *path,
+                               struct ntk_core_vendor_trace *out_trace, struct ntk_err *err)
+{
+    struct saving *saving = calloc(1, sizeof *saving);
+    struct ntk_ntrace_event *events = calloc(PIECE_EVENTS, sizeof *events);
+    int ret = saving && events ? stream_begin(&saving->stream, path, err) : ntk_err_no_memory(err);
+
+    if (ret < 0) {
+        free(saving);
+        free(events);
+        return ret;
+    }
+    ntk_vec_init(&out_trace->models, sizeof(struct ntk_vendor_trace_name));
+    saving->kind_names = kind_names;
+    saving->trace = out_trace;
+    for (int kind = 0; kind < NTK_CORE_TRACE_KINDS; kind++) {
+        saving->type_of_kind[kind] = type_id(kind_names[kind], kind);
+    }
+    uint32_t core_count = ntk_core_trace_core_count(sink);
+    for (uint32_t nc = 0; nc < core_count && !saving->failed; nc++) {
+        core_put(saving, sink, core, nc, events);
+    }
+    if (saving->failed) {
+        saving->stream.buf.failed = true;
+    }
+    ret = stream_end(&saving->stream, err);
+    ntk_map_fini(&saving->model_names);
+    ntk_map_fini(&saving->open);
+    free(saving);
+    free(events);
+    return ret;
+}
+
+/* ---- trace_info.pb ---- */
+
+static int name_add(struct ntk_vec *table, uint64_t id, const char *text)
+{
+    struct ntk_vendor_trace_name name = { id, (char *)text };
+
+    return ntk_vec_push(table, &name);
+}
+
+int ntk_core_vendor_info_save(const struct ntk_core *core, const struct ntk_core_inspect_info *info,
+                              const char *const *kind_names,
+                              const struct ntk_core_vendor_trace *trace, const char *path,
+                              struct ntk_err *err)
+{
+    struct ntk_host host;
+    struct ntk_buf buf = { 0 };
+    int failed = 0;
+
+    ntk_host_get(&host);
+    struct ntk_vendor_trace_info message = {
+        .version = VERSION,
+        .process_id = (uint64_t)getpid(),
+        .session_id = info->session_id,
+        .begin_ns = info->begin_ns,
+        .end_ns = info->end_ns,
+        .record_count = trace ? trace->record_count : 0,
+        .lnc = ntk_core_lnc(core),
+        .instance_id = (char *)info->instance_id,
+        .instance_type = (char *)ntk_core_machine_get(core)->instance,
+        .host_name = host.name,
+        .processor_count = (uint64_t)sysconf(_SC_NPROCESSORS_CONF),
+        .memory_bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE),
+        .ultraserver_index = NTK_VENDOR_TRACE_NO_INDEX,
+    };
+    for (size_t t = 0; t < NTK_VENDOR_TRACE_TABLES; t++) {
+        ntk_vec_init(&message.tables[t], sizeof(struct ntk_vendor_trace_name));
+    }
+    struct ntk_vec *types = &message.tables[NTK_VENDOR_TRACE_TYPES];
+    for (size_t i = 0; i < sizeof vendor_types / sizeof *vendor_types; i++) {
+        failed |= name_add(types, i, vendor_types[i]);
+    }
+    for (int kind = 0; kind < NTK_CORE_TRACE_KINDS; kind++) {
+        uint64_t id = type_id(kind_names[kind], kind);
+
+        failed |= id >= OWN_TYPES ? name_add(types, id, kind_names[kind]) : 0;
+    }
+    failed |= name_add(&message.tables[NTK_VENDOR_TRACE_MODELS], 0, "invalid_interned_string");
+    for (size_t i = 0; trace && i < trace->models.count; i++) {
+        failed |=
+            ntk_vec_push(&message.tables[NTK_VENDOR_TRACE_MODELS], ntk_vec_at(&trace->models, i));
+    }
+    for (size_t i = 0; i < sizeof vendor_usages / sizeof *vendor_usages; i++) {
+        failed |= name_add(&message.tables[NTK_VENDOR_TRACE_USAGES], i, vendor_usages[i]);
+    }
+    failed |= name_add(&message.tables[NTK_VENDOR_TRACE_ERRORS], 0, "SUCCESS");
+    failed |= name_add(&message.tables[NTK_VENDOR_TRACE_ERRORS], 12, "OUT_OF_MEMORY");
+    ntk_vendor_trace_put_info(&buf, &message);
+    int ret = failed || !ntk_buf_ok(&buf) ? ntk_err_no_memory(err)
+                                          : ntk_fs_write(path, buf.bytes, buf.bytes_count, err);
+    for (size_t t = 0; t < NTK_VENDOR_TRACE_TABLES; t++) {
+        ntk_vec_fini(&message.tables[t]); /* texts are borrowed */
+    }
+    ntk_buf_fini(&buf);
+    return ret;
+}
+
+/* ---- the host ---- */
+
+int ntk_core_vendor_cpu_save(const uint64_t *times_ns, size_t count, const double *percent,
+                             uint32_t cpu_count, const char *path, struct ntk_err *err)
+{
+    struct stream stream;
+    int ret = stream_begin(&stream, path, err);
+
+    for (size_t i = 0; i < count && ret == 0; i++) {
+        for (uint32_t c = 0; c < cpu_count; c++) {
+            size_t begin = ntk_vendor_trace_put_begin(&stream.buf);
+
+            ntk_vendor_trace_put_float(&stream.buf, 1, (float)percent[i * cpu_count + c]);
+            ntk_vendor_trace_put_number(&stream.buf, 2, times_ns[i]);
+            ntk_vendor_trace_put_number(&stream.buf, 3, c);
+            ntk_vendor_trace_put_end(&stream.buf, begin);
+            stream_step(&stream, FLUSH_BYTES);
+        }
+    }
+    return ret < 0 ? ret : stream_end(&stream, err);
+}
+
+int ntk_core_vendor_memory_save(const uint64_t *times_ns, size_t count, const uint64_t *used_bytes,
+                                size_t stride, const char *path, struct ntk_err *err)
+{
+    struct stream stream;
+    int ret = stream_begin(&stream, path, err);
+
+    for (size_t i = 0; i < count && ret == 0; i++) {
+        size_t begin = ntk_vendor_trace_put_begin(&stream.buf);
+
+        ntk_vendor_trace_put_number(&stream.buf, 1, used_bytes[i * stride]);
+        ntk_vendor_trace_put_number(&stream.buf, 2, times_ns[i]);
+        ntk_vendor_trace_put_end(&stream.buf, begin);
+        stream_step(&stream, FLUSH_BYTES);
+    }
+    return ret < 0 ? ret : stream_end(&stream, err);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * core_inspect_vendor - the same files of an inspection in the layout of the vendor's runtime
+ * (docs/formats/vendor-trace.md), version 2.
+ *
+ * What ours say and the vendor's have no key for has a key of its own, so that nothing is lost.
+ *
+ * Owner:   ntk_core_vendor_models are the caller's, zeroed; _fini() frees.
+ * Threads: any.
+ */
+#ifndef NTK_RUNTIME_HOOKS_CORE_CORE_INSPECT_VENDOR_H
+#define NTK_RUNTIME_HOOKS_CORE_CORE_INSPECT_VENDOR_H
+
+#include "runtime-hooks/core/core_inspect.h"
+#include "shared/base/vec.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What trace_info.pb tells of ntrace.pb. */
+struct ntk_core_vendor_trace {
+    uint64_t record_count;
+    struct ntk_vec models; /* of struct ntk_vendor_trace_name, as they came */
+};
+void ntk_core_vendor_trace_fini(struct ntk_core_vendor_trace *trace);
+
+/* As ntk_core_trace_save(); fills *out_trace also when it returns 1. */
+int ntk_core_vendor_trace_save(const struct ntk_core *core, enum ntk_core_trace_sink sink,
+                               const char *const *kind_names, const char *path,
+                               struct ntk_core_vendor_trace *out_trace, struct ntk_err *err);
+/* trace NULL: there is no ntrace.pb. */
+int ntk_core_vendor_info_save(const struct ntk_core *core, const struct ntk_core_inspect_info *info,
+                              const char *const *kind_names,
+                              const struct ntk_core_vendor_trace *trace, const char *path,
+                              struct ntk_err *err);
+/* Samples: cpu_count shares per time; used bytes per time. */
+int ntk_core_vendor_cpu_save(const uint64_t *times_ns, size_t count, const double *percent,
+                             uint32_t cpu_count, const char *path, struct ntk_err *err);
+int ntk_core_vendor_memory_save(const uint64_t *times_ns, size_t count, const uint64_t *used_bytes,
+                                size_t stride, const char *path, struct ntk_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What it takes to open the folder of an inspection that the vendor's runtime left: time per million
+ * records, and memory, which must not follow from how many there are. The folder is written here:
+ * four rings of executions with their device spans, allocations and copies. NTK_BENCH_RECORDS: how
+ * many records in place of ten million.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/bench/rounds.h"
+#include "tests/support/scratch.h"
+#include "tests/support/vendor_folder.h"
+
+#define RECORDS ROUNDS_SIZE(10000000, 20000)
+#define RINGS 4
+#define MODEL " model_id=77"
+#define ROUND_COUNT 3
+#define SECONDS_TARGET 2.0
+#define MEMORY_TARGET_MIB 256.0
+#define FLUSH_BYTES ((size_t)4 << 20)
+#define MIB (1024.0 * 1024.0)
+#define MILLION 1e6
+
+struct folder {
+    char *path;
+    uint64_t records, bytes;
+    double memory_mib; /* of the last run */
+};
+
+/* One execution: 22 records in 100 us. */
+static void execution_add(struct vendor_folder *to, uint32_t ring, uint64_t exec, uint64_t at)
+{
+    static const struct {
+        const char *type, *start, *stop;
+        uint64_t from, until;
+        uint32_t thread;
+    } spans[] = {
+        { "nrt_dma_mem_alloc", " usage_type=tensor hbm_idx=0 mla_idx=0 is_nc_hbm=1 is_aligned=0",
+          " allocated_bytes=64 total_bytes=1064 usage_type_total_bytes=64 "
+          "physical_address=0x8005c03e7000 return_code=0",
+          0, 900, 10 },
+        { "nrt_tensor_write", " size=64 tensor_id=202982732869795", "", 1000, 3000, 10 },
+        { "dmem_buf_copyin", " size=64 offset=0 mem_handle=632292976 mem_type=2", "", 1100, 2900,
+          10 },
+        { "nrt_execute", MODEL, "", 4000, 90000, 10 },
+        { "nrt_model_submit", MODEL, "", 4100, 9000, 10 },
+        { "kbl_exec_pre", MODEL " exec_id=%llu", "", 4200, 8000, 10 },
+        { "kbl_exec_wait", MODEL " exec_id=%llu", "", 9000, 80000, 11 },
+        { "nc_model_switch",
+          MODEL " exec_id=%llu device_core_idx=4 nc_timestamp_ns=257063241489634",
+          " nc_timestamp_ns=257063241498659", 9500, 9900, 11 },
+        { "nc_exec_running", " exec_id=%llu device_core_idx=4 nc_timestamp_ns=257063241498730",
+          " nc_timestamp_ns=257063241568730", 10000, 80000, 11 },
+        { "kbl_exec_post", MODEL " exec_id=%llu", "", 81000, 85000, 11 },
+        { "nrt_dma_mem_dealloc",
+          " usage_type=tensor hbm_idx=0 mla_idx=0 is_nc_hbm=1 physical_address=0x8005c03e7000",
+          " freed_bytes=64 total_bytes=1000 usage_type_total_bytes=0", 91000, 91500, 10 },
+    };
+
+    for (size_t i = 0; i < sizeof spans / sizeof *spans; i++) {
+        char start[256];
+        char stop[256];
+        int head = snprintf(start, sizeof start, "nc_idx=%u worker_gid=%u", ring, ring);
+
+        (void)snprintf(start + head, sizeof start - (size_t)head, spans[i].start,
+                       (unsigned long long)exec);
+        (void)snprintf(stop, sizeof stop, "nc_idx=%u worker_gid=%u%s", ring, ring, spans[i].stop);
+        struct vendor_moment moment = { .type = spans[i].type,
+                                        .phase = NTK_VENDOR_TRACE_START,
+                                        .time_ns = at + spans[i].from,
+                                        .thread = 100 * ring + spans[i].thread,
+                                        .ring = 4 * ring,
+                                        .pairs = start };
+        moment.tracking_id = vendor_folder_add(to, &moment);
+        moment.phase = NTK_VENDOR_TRACE_STOP;
+        moment.time_ns = at + spans[i].until;
+        moment.pairs = stop;
+        (void)vendor_folder_add(to, &moment);
+    }
+}
+
+static struct folder folder_write(const char *below, uint64_t records)
+{
+    struct folder folder = { .path = test_scratch_path(below, "i-bench_pid_41") };
+    struct vendor_folder to;
+    uint64_t executions = records / RINGS / 22;
+
+    rounds_require(mkdir(folder.path, 0755) == 0, "cannot make a folder");
+    vendor_folder_init(&to, 3);
+    char *path = test_scratch_path(folder.path, "ntrace.pb");
+    FILE *file = fopen(path, "wb");
+    rounds_require(file != NULL, path);
+    for (uint32_t ring = 0; ring < RINGS; ring++) {
+        for (uint64_t e = 0; e < executions; e++) {
+            execution_add(&to, ring, RINGS * e + ring, UINT64_C(1773237645742008195) + 100000 * e);
+            if (to.records.bytes_count > FLUSH_BYTES || e + 1 == executions) {
+                folder.bytes += to.records.bytes_count;
+                rounds_require(fwrite(to.records.bytes, 1, to.records.bytes_count, file) ==
+                                   to.records.bytes_count,
+                               path);
+                ntk_buf_reset(&to.records);
+            }
+        }
+    }
+    rounds_require(fclose(file) == 0, path);
+    folder.records = RINGS * executions * 22;
+    to.info.begin_ns = UINT64_C(1773237645742000000);
+    to.info.end_ns = to.info.begin_ns + 100000 * (executions + 1);
+    vendor_folder_write_info(&to, folder.path);
+    vendor_folder_fini(&to);
+    free(path);
+    return folder;
+}
+
+/* neuron-profile view of the folder, as a process of its own; seconds per million records. */
+static double view(void *ctx)
+{
+    struct folder *folder = ctx;
+    const char *bin = getenv("NTK_BIN_DIR");
+    struct rusage usage;
+    char program[1024];
+    int status = 0;
+
+    (void)snprintf(program, sizeof program, "%s/neuron-profile", bin ? bin : ".");
+    uint64_t start = rounds_now_ns();
+    (void)fflush(NULL);
+    pid_t pid = fork();
+    rounds_require(pid >= 0, "fork");
+    if (pid == 0) {
+        (void)setenv("TMPDIR", folder->path, 1);
+        (void)!freopen("/dev/null", "w", stdout);
+        (void)execl(program, program, "view", "-d", folder->path, (char *)NULL);
+        _exit(127);
+    }
+    rounds_require(wait4(pid, &status, 0, &usage) == pid && status == 0, "neuron-profile view");
+    folder->memory_mib = (double)usage.ru_maxrss / 1024;
+    return (double)(rounds_now_ns() - start) / 1e9 / ((double)folder->records / MILLION);
+}
+
+int main(int argc, char **argv)
+{
+    const char *asked = getenv("NTK_BENCH_RECORDS");
+    char *scratch = test_scratch_create();
+
+    rounds_options(argc, argv);
+    struct folder folder = folder_write(scratch, asked ? strtoull(asked, NULL, 10) : RECORDS);
+    struct rounds_subject subject = { .name = "open, per million records",
+                                      .measure = view,
+                                      .ctx = &folder };
+
+    rounds_run(&subject, 1, ROUND_COUNT);
+    rounds_print_value("records", (double)folder.records / MILLION, "million", 0, 0);
+    rounds_print_value("file", (double)folder.bytes / MIB, "MiB", 0, 0);
+    rounds_print_best("open, per million records", rounds_min(&subject), rounds_median(&subject),
+                      "s", SECONDS_TARGET, 0);
+    rounds_print_value("memory", folder.memory_mib, "MiB", MEMORY_TARGET_MIB, 0);
+    test_scratch_destroy(scratch);
+    free(folder.path);
+    return rounds_result();
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One recording in our layout and in the vendor's, read back: the same rows. Method: what a core
+ * records of executions, and one event of every kind with all that it can say.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <jansson.h>
+
+#include "profiler/output/output_system.h"
+#include "profiler/system/system_trace.h"
+#include "runtime-hooks/core/core_inspect_vendor.h"
+#include "shared/base/fs.h"
+#include "tests/runtime-hooks/core/core_fixture.h"
+#include "tests/support/scratch.h"
+#include "tests/support/unit.h"
+
+#define ALL_KINDS ((UINT64_C(1) << NTK_CORE_TRACE_KINDS) - 1)
+
+static const char *const kind_names[NTK_CORE_TRACE_KINDS] = {
+    [NTK_CORE_TRACE_RUNNING] = "nc_exec_running",
+    [NTK_CORE_TRACE_CC] = "cc_running",
+    [NTK_CORE_TRACE_BARRIER] = "cc_exec_barrier",
+    [NTK_CORE_TRACE_NUMERICAL] = "numerical_err",
+    [NTK_CORE_TRACE_SWITCH] = "nrt_model_switch",
+    [NTK_CORE_TRACE_SYNC] = "timestamp_sync_point",
+    [NTK_CORE_TRACE_LOAD] = "nrt_load",
+    [NTK_CORE_TRACE_UNLOAD] = "nrt_unload",
+    [NTK_CORE_TRACE_EXECUTE] = "nrt_execute",
+    [NTK_CORE_TRACE_SCHEDULE] = "nrta_execute_schedule",
+    [NTK_CORE_TRACE_SUBMIT] = "nrt_model_submit",
+    [NTK_CORE_TRACE_EXEC_PRE] = "kbl_exec_pre",
+    [NTK_CORE_TRACE_EXEC_DISPATCH] = "kmgr_exec_core",
+    [NTK_CORE_TRACE_EXEC_WAIT] = "kbl_exec_wait",
+    [NTK_CORE_TRACE_EXEC_POST] = "kbl_exec_post",
+    [NTK_CORE_TRACE_TENSOR_ALLOCATE] = "nrt_tensor_allocate",
+    [NTK_CORE_TRACE_TENSOR_FREE] = "nrt_tensor_free",
+    [NTK_CORE_TRACE_TENSOR_READ] = "nrt_tensor_read",
+    [NTK_CORE_TRACE_TENSOR_WRITE] = "nrt_tensor_write",
+    [NTK_CORE_TRACE_TENSOR_COPY] = "nrt_tensor_copy",
+    [NTK_CORE_TRACE_COPY_IN] = "dmem_buf_copyin",
+    [NTK_CORE_TRACE_COPY_OUT] = "dmem_buf_copyout",
+    [NTK_CORE_TRACE_MEMORY_ALLOC] = "nrt_dma_mem_alloc",
+    [NTK_CORE_TRACE_MEMORY_FREE] = "nrt_dma_mem_dealloc",
+    [NTK_CORE_TRACE_MARK] = "mark",
+};
+
+/* What every kind of event can say, in both phases. */
+static void everything_note(uint32_t nc)
+{
+    for (int kind = 0; kind < NTK_CORE_TRACE_KINDS; kind++) {
+        bool is_memory = kind == NTK_CORE_TRACE_MEMORY_ALLOC || kind == NTK_CORE_TRACE_MEMORY_FREE;
+        bool is_instant = is_memory || kind == NTK_CORE_TRACE_NUMERICAL ||
+                          kind == NTK_CORE_TRACE_SWITCH || kind == NTK_CORE_TRACE_SYNC;
+        bool is_execution = kind == NTK_CORE_TRACE_RUNNING ||
+                            (kind >= NTK_CORE_TRACE_EXECUTE && kind <= NTK_CORE_TRACE_EXEC_POST);
+        bool has_model = kind <= NTK_CORE_TRACE_EXEC_POST && kind != NTK_CORE_TRACE_CC &&
+                         kind != NTK_CORE_TRACE_BARRIER;
+        struct ntk_core_trace_data data = {
+            .execution_id = kind <= NTK_CORE_TRACE_SYNC || is_execution ? 5 : 0,
+            .device_ns = kind <= NTK_CORE_TRACE_SYNC ? 7000 : 0,
+            .bytes = kind >= NTK_CORE_TRACE_TENSOR_ALLOCATE ? 64 : 0,
+            .model_id = has_model ? 20002 : 0,
+            .device_core = kind <= NTK_CORE_TRACE_SYNC ? 1 : 0,
+            .queue = is_execution ? 3 : 0,
+            .name = is_memory                     ? "tensors"
+                    : has_model                   ? "a model"
+                    : kind == NTK_CORE_TRACE_CC   ? "comm 00f1d2c3b4a59687 rank 1 of 2, 3 of 8 "
+                                                    "in all"
+                    : kind == NTK_CORE_TRACE_MARK ? "step"
+                                                  : "weights",
+        };
+        struct ntk_core_trace_span span = { 0 };
+
+        if (is_instant) {
+            ntk_core_trace_point((enum ntk_core_trace_kind)kind, nc, &data);
+        } else {
+            ntk_core_trace_span_begin(&span, (enum ntk_core_trace_kind)kind, nc, &data);
+            data.device_ns += data.device_ns ? 500 : 0;
+            ntk_core_trace_span_end(&span, &data);
+        }
+    }
+}
+
+static json_t *rows_of(const char *folder, bool is_vendor)
+{
+    struct ntk_system_trace *trace = NULL;
+    struct ntk_system_tables tables;
+    struct ntk_buf text = { 0 };
+    struct ntk_err err = { 0 };
+    json_error_t error;
+
+    assert_int_equal(ntk_system_trace_open(folder, &trace, &err), 0);
+    assert_int_equal(trace->is_vendor, is_vendor);
+    assert_int_equal(trace->warnings.count + trace->notes.count, 0);
+    assert_int_equal(trace->partial_count + trace->lost, 0);
+    assert_int_equal(ntk_analysis_system_tables(trace, &tables), 0);
+    struct ntk_system_view view = { trace, &tables, NULL, 0 };
+    ntk_output_system_json(&view, 1, &text);
+    json_t *json = json_loadb(text.bytes, text.bytes_count, 0, &error);
+    assert_non_null(json);
+    ntk_buf_fini(&text);
+    ntk_system_tables_fini(&tables);
+    ntk_system_trace_close(trace);
+    return json;
+}
+
+/* What only the vendor's layout says: of its accounts, and of both clocks at one moment. */
+static void vendor_keys_drop(json_t *json)
+{
+    static const char *const keys[] = {
+        "allocated_bytes", "freed_bytes", "total_bytes", "usage_type_total_bytes",
+        "return_code",     "mla_idx",     "is_nc_hbm",   "cpu_timestamp_ns",
+    };
+    size_t index;
+    json_t *event;
+
+    json_array_foreach(json_object_get(json, "trace_event"), index, event)
+    {
+        for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+            (void)json_object_del(event, keys[k]);
+        }
+    }
+}
+
+static void equal(const json_t *own, const json_t *vendor, const char *key)
+{
+    const json_t *a = json_object_get(own, key);
+    const json_t *b = json_object_get(vendor, key);
+
+    if (json_array_size(a) != json_array_size(b)) {
+        fail_msg("%s: %zu and %zu rows", key, json_array_size(a), json_array_size(b));
+    }
+    for (size_t i = 0; i < json_array_size(a); i++) {
+        if (!json_equal(json_array_get(a, i), json_array_get(b, i))) {
+            fail_msg("%s %zu: %s\n and %s", key, i, json_dumps(json_array_get(a, i), 0),
+                     json_dumps(json_array_get(b, i), 0));
+        }
+    }
+}
+
+static void one_recording_has_the_same_rows_in_both_layouts(void **state)
+{
+    struct core_fixture *f = *state;
+    const struct ntk_core_trace_options options = { .core_count = 2,
+                                                    .kinds = ALL_KINDS,
+                                                    .events_per_core = 1000 };
+    struct ntk_core_vendor_trace trace = { 0 };
+    struct ntk_core_inspect_info info = {
+        .instance_id = "i-local", .runtime_version = "1", .session_id = 1, .begin_ns = 1
+    };
+    char *folders[2];
+    char *paths[2][2];
+    struct core_adder adder;
+
+    for (size_t i = 0; i < 2; i++) {
+        folders[i] = test_scratch_path(f->folder, i == 0 ? "own" : "vendor");
+        assert_int_equal(mkdir(folders[i], 0755), 0);
+        paths[i][0] = test_scratch_path(folders[i], "ntrace.pb");
+        paths[i][1] = test_scratch_path(folders[i], "trace_info.pb");
+    }
+    assert_int_equal(ntk_core_trace_start(NTK_CORE_TRACE_INSPECT, &options, &f->err), 0);
+    core_adder_init(f, &adder, NULL, NULL);
+    for (int i = 0; i < 3; i++) {
+        (void)core_adder_run(f, &adder, 1);
+    }
+    everything_note(0);
+    everything_note(1);
+    core_adder_fini(&adder);
+    info.end_ns = UINT64_C(1) << 62;
+    assert_int_equal(
+        ntk_core_trace_save(f->core, NTK_CORE_TRACE_INSPECT, kind_names, paths[0][0], &f->err), 0);
+    assert_int_equal(ntk_core_inspect_info_save(f->core, &info, paths[0][1], &f->err), 0);
+    assert_int_equal(ntk_core_vendor_trace_save(f->core, NTK_CORE_TRACE_INSPECT, kind_names,
+                                                paths[1][0], &trace, &f->err),
+                     0);
+    assert_int_equal(
+        ntk_core_vendor_info_save(f->core, &info, kind_names, &trace, paths[1][1], &f->err), 0);
+    ntk_core_vendor_trace_fini(&trace);
+    assert_int_equal(ntk_core_trace_stop(NTK_CORE_TRACE_INSPECT), 0);
+
+    json_t *own = rows_of(folders[0], false);
+    json_t *vendor = rows_of(folders[1], true);
+    vendor_keys_drop(own);
+    vendor_keys_drop(vendor);
+    assert_true(json_array_size(json_object_get(own, "trace_event")) >= 2 * NTK_CORE_TRACE_KINDS);
+    assert_true(json_array_size(json_object_get(own, "execution")) >= 3);
+    assert_true(json_array_size(json_object_get(own, "device_mem_usage")) >= 4);
+    equal(own, vendor, "trace_event");
+    equal(own, vendor, "device_mem_usage");
+    equal(own, vendor, "execution");
+    equal(own, vendor, "load");
+    json_decref(own);
+    json_decref(vendor);
+    for (size_t i = 0; i < 2; i++) {
+        free(folders[i]);
+        free(paths[i][0]);
+        free(paths[i][1]);
+    }
+}
+
+/* Events that were overwritten are numbers that are missing. */
+static void lost_events_are_lost_in_both_layouts(void **state)
+{
+    struct core_fixture *f = *state;
+    const struct ntk_core_trace_options options = { .core_count = 1,
+                                                    .kinds = ALL_KINDS,
+                                                    .events_per_core = 8 };
+    struct ntk_core_vendor_trace trace = { 0 };
+    struct ntk_system_trace *read = NULL;
+    char *path = test_scratch_path(f->folder, "ntrace.pb");
+
+    assert_int_equal(ntk_core_trace_start(NTK_CORE_TRACE_INSPECT, &options, &f->err), 0);
+    everything_note(0);
+    assert_int_equal(ntk_core_vendor_trace_save(f->core, NTK_CORE_TRACE_INSPECT, kind_names, path,
+                                                &trace, &f->err),
+                     0);
+    assert_int_equal(ntk_core_trace_stop(NTK_CORE_TRACE_INSPECT), 0);
+    assert_int_equal(ntk_system_trace_open(f->folder, &read, NULL), 0);
+    assert_true(read->lost > 20);
+    ntk_system_trace_close(read);
+    ntk_core_vendor_trace_fini(&trace);
+    free(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(function) \
+    cmocka_unit_test_setup_teardown(function, core_fixture_setup, core_fixture_teardown)
+        TEST(one_recording_has_the_same_rows_in_both_layouts),
+        TEST(lost_events_are_lost_in_both_layouts),
+#undef TEST
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
