@@ -22,6 +22,7 @@
 #define SORTER_BYTES ((size_t)24 << 20)
 #define EXTRAS_STEP ((size_t)1 << 20)
 #define PASS_SPANS 65536U
+#define KEY_SLOTS 64U /* more than there are keys */
 
 enum key {
     KEY_NC,
@@ -108,6 +109,7 @@ struct reading {
     size_t slot_count, waiting;
     struct ring *rings;
     const char *types[TYPES_MAX];
+    uint8_t key_slots[KEY_SLOTS]; /* key + 1; 0: free */
     /* The values of the keys of the record at hand. */
     uint64_t number[KEY_NUMBERS];
     bool has[KEY_COUNT];
@@ -217,9 +219,30 @@ static bool number_read(struct ntk_vendor_trace_text text, uint64_t *out)
     return true;
 }
 
-static enum key key_of(struct ntk_vendor_trace_text text)
+/* Looked up some times for each record. */
+static size_t key_slot(const char *text, size_t bytes)
+{
+    return (7 * bytes + (uint8_t)text[0] + 3 * (size_t)(uint8_t)text[bytes - 1]) % KEY_SLOTS;
+}
+
+static void key_slots_fill(uint8_t slots[KEY_SLOTS])
 {
     for (size_t k = 0; k < KEY_COUNT; k++) {
+        size_t slot = key_slot(keys[k].text, keys[k].bytes);
+
+        while (slots[slot]) {
+            slot = (slot + 1) % KEY_SLOTS;
+        }
+        slots[slot] = (uint8_t)(k + 1);
+    }
+}
+
+static enum key key_of(const uint8_t slots[KEY_SLOTS], struct ntk_vendor_trace_text text)
+{
+    for (size_t slot = key_slot(text.text, text.bytes); slots[slot];
+         slot = (slot + 1) % KEY_SLOTS) {
+        size_t k = slots[slot] - 1U;
+
         if (keys[k].bytes == text.bytes && memcmp(keys[k].text, text.text, text.bytes) == 0) {
             return (enum key)k;
         }
@@ -269,7 +292,7 @@ static int keys_take(struct reading *reading, uint64_t *out_extra)
     memset(reading->number, 0, sizeof reading->number);
     for (size_t i = 0; i < record->pair_count && ret == 0; i++) {
         const struct ntk_vendor_trace_pair *pair = &record->pairs[i];
-        enum key key = key_of(pair->key);
+        enum key key = key_of(reading->key_slots, pair->key);
         bool is_taken = key < KEY_COUNT &&
                         (key >= KEY_NUMBERS || number_read(pair->value, &reading->number[key]));
 
@@ -748,6 +771,7 @@ int ntk_vendor_session_spans(const char *path, struct ntk_system_trace *trace, s
     }
     reading->trace = trace;
     reading->err = err;
+    key_slots_fill(reading->key_slots);
     list_init(&reading->spans, sizeof(struct ntk_system_span), SPANS_HEAP_BYTES);
     list_init(&trace->span_list, sizeof(struct ntk_system_span), SPANS_HEAP_BYTES);
     list_init(&trace->extras, 1, OTHERS_HEAP_BYTES);

@@ -367,8 +367,8 @@ static void core_put(struct saving *saving, enum ntk_core_trace_sink sink,
 
     saving->nc = nc;
     saving->worker = ntk_core_global(core, nc);
-    saving->device =
-        (uint64_t)saving->worker * ntk_core_lnc(core) / ntk_core_machine_get(core)->cores_per_device;
+    saving->device = (uint64_t)saving->worker * ntk_core_lnc(core) /
+                     ntk_core_machine_get(core)->cores_per_device;
     saving->number = (uint64_t)nc * RING_OF_CORE << 48;
     saving->total_bytes = 0;
     memset(saving->usage_bytes, 0, sizeof saving->usage_bytes);

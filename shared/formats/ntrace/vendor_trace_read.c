@@ -206,6 +206,32 @@ static bool pair_add(struct ntk_vendor_trace_record *record, const uint8_t *byte
     return is_whole;
 }
 
+/* A number of a field below 16, whole and at most 63 bits; false: otherwise. */
+static bool number_read_quick(const uint8_t *bytes, size_t count, size_t *position,
+                              struct ntk_protobuf_field *field)
+{
+    size_t at = *position;
+    uint64_t value = 0;
+
+    if (at >= count || (bytes[at] & (LONG | 7)) != 0) {
+        return false;
+    }
+    uint8_t tag = bytes[at++];
+    for (unsigned shift = 0; shift < 63 && at < count; shift += 7) {
+        uint8_t byte = bytes[at++];
+
+        value |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < LONG) {
+            *field = (struct ntk_protobuf_field){ .number = tag >> 3,
+                                                  .kind = NTK_PROTOBUF_VARINT,
+                                                  .value = value };
+            *position = at;
+            return true;
+        }
+    }
+    return false;
+}
+
 bool ntk_vendor_trace_record_read(const uint8_t *bytes, size_t count,
                                   struct ntk_vendor_trace_record *out_record)
 {
@@ -226,7 +252,8 @@ bool ntk_vendor_trace_record_read(const uint8_t *bytes, size_t count,
             at += 2 + (size_t)bytes[at + 1];
             continue;
         }
-        if (!ntk_protobuf_next(bytes, count, &at, &field)) {
+        if (!number_read_quick(bytes, count, &at, &field) &&
+            !ntk_protobuf_next(bytes, count, &at, &field)) {
             break;
         }
         if (field.number == 12 && field.bytes) {
