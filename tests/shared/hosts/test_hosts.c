@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "shared/base/clock.h"
+#include "tests/support/process.h"
 #include "tests/support/unit.h"
 
 #define HEAD "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"
@@ -23,12 +25,20 @@
 
 struct peer {
     const char *answer; /* NULL: it takes the connection and says nothing */
+    int awaited;        /* until so many peers have answered; 0: until who asks has had enough */
     bool is_endless;    /* the answer is followed by spaces until nobody reads */
     bool is_deep;       /* by opening brackets */
     int listener;
     pthread_t thread;
     char name[64];
 };
+
+static atomic_int answered;
+
+static int have_answered(void *ctx)
+{
+    return atomic_load(&answered) >= ((const struct peer *)ctx)->awaited;
+}
 
 static void *serve(void *ctx)
 {
@@ -41,13 +51,16 @@ static void *serve(void *ctx)
     if (fd < 0 || recv(fd, asked, sizeof asked, 0) <= 0) {
         return NULL;
     }
-    if (!peer->answer) {
-        (void)!recv(fd, asked, sizeof asked, 0); /* until who asks has had enough */
+    if (peer->awaited) {
+        (void)test_wait_until(have_answered, peer);
+    } else if (!peer->answer) {
+        (void)!recv(fd, asked, sizeof asked, 0);
     } else if (send(fd, peer->answer, strlen(peer->answer), MSG_NOSIGNAL) > 0) {
         for (int i = 0; (peer->is_endless || (peer->is_deep && i < 16)) &&
                         send(fd, fill, sizeof fill, MSG_NOSIGNAL) > 0;
              i++) {
         }
+        atomic_fetch_add(&answered, 1);
     }
     close(fd);
     return NULL;
@@ -110,7 +123,7 @@ static void hostile_and_silent_hosts_keep_nobody_else_from_being_read(void **sta
 {
     struct peer peers[] = {
         { .answer = HEAD REPORT },
-        { .answer = NULL },
+        { .awaited = 6 },
         { .answer = HEAD "this is no JSON" },
         { .answer = HEAD, .is_endless = true },
         { .answer = HEAD, .is_deep = true },
@@ -118,14 +131,15 @@ static void hostile_and_silent_hosts_keep_nobody_else_from_being_read(void **sta
         { .answer = "garbage without a status\n" },
     };
     static const char *const sentences[] = {
-        "", "timed out", "", "longer than", "depth", "--token-file", "",
+        "", "", "", "longer than", "depth", "--token-file", "",
     };
     enum { COUNT = sizeof peers / sizeof *peers };
     struct ntk_host hosts[COUNT + 1] = { 0 };
-    const struct ntk_hosts_remote remote = { .timeout_ns = 2 * NTK_NS_PER_SECOND };
+    const struct ntk_hosts_remote remote = { .timeout_ns = test_patience_ns() };
     struct ntk_err err = { 0 };
 
     (void)state;
+    atomic_store(&answered, 0);
     for (size_t i = 0; i < COUNT; i++) {
         peer_start(&peers[i]);
         ntk_host_set(&hosts[i], peers[i].name);
@@ -147,6 +161,23 @@ static void hostile_and_silent_hosts_keep_nobody_else_from_being_read(void **sta
     for (size_t i = 0; i < COUNT; i++) {
         peer_end(&peers[i]);
     }
+}
+
+static void a_host_that_stays_silent_is_given_up(void **state)
+{
+    struct peer peer = { .answer = NULL };
+    struct ntk_host host = { 0 };
+    const struct ntk_hosts_remote remote = { .timeout_ns = 50 * NTK_NS_PER_MS };
+    struct ntk_err err = { 0 };
+
+    (void)state;
+    peer_start(&peer);
+    ntk_host_set(&host, peer.name);
+    assert_int_equal(ntk_hosts_ask(&host, 1, NTK_HOSTS_REPORT, &remote, &err), 0);
+    assert_null(host.snapshot);
+    assert_non_null(strstr(host.err.text, "timed out"));
+    ntk_host_fini(&host);
+    peer_end(&peer);
 }
 
 /* The head of an answer that was given at the second. */
@@ -236,6 +267,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_form_of_an_address_leads_to_the_same_agent),
         cmocka_unit_test(hostile_and_silent_hosts_keep_nobody_else_from_being_read),
+        cmocka_unit_test(a_host_that_stays_silent_is_given_up),
         cmocka_unit_test(the_error_of_a_clock_covers_the_age_of_the_report),
         cmocka_unit_test(a_clock_without_a_date_is_not_known),
         cmocka_unit_test(many_hosts_are_all_asked),

@@ -211,7 +211,8 @@ static void a_call_has_its_answer(void **state)
 static void what_is_wrong_has_a_sentence(void **state)
 {
     struct fixture *f = *state;
-    struct ntk_rpc_client *client = client_of(f, 1);
+    struct ntk_rpc_client *client = client_of(f, 120);
+    struct ntk_rpc_client *hurried = client_of(f, 1);
     struct ntk_err err = { 0 };
     char expected[512];
     uint32_t answer;
@@ -220,7 +221,7 @@ static void what_is_wrong_has_a_sentence(void **state)
     (void)snprintf(expected, sizeof expected, "the daemon at %s does not serve /t/none",
                    f->endpoint);
     assert_string_equal(err.text, expected);
-    assert_int_equal(ask(client, "/t/forgotten", 1, &answer, &err), -ETIMEDOUT);
+    assert_int_equal(ask(hurried, "/t/forgotten", 1, &answer, &err), -ETIMEDOUT);
     (void)snprintf(expected, sizeof expected, "the daemon at %s did not answer within 1 s",
                    f->endpoint);
     assert_string_equal(err.text, expected);
@@ -229,6 +230,7 @@ static void what_is_wrong_has_a_sentence(void **state)
     assert_int_equal(ask(client, "/t/failing", 1, &answer, &err), -EPROTO);
     assert_non_null(strstr(err.text, "gRPC status 13: it"));
     assert_int_equal(ask(client, "/t/doubled", 4, &answer, &err), 0); /* and goes on */
+    ntk_rpc_client_destroy(hurried);
     ntk_rpc_client_destroy(client);
 }
 
