@@ -17,7 +17,9 @@ grep -q 'faraway' frame || fail "the application is not shown: $(cat frame)"
 expected=$(jq -rs '.[1].neuron_runtime_data[0].report.neuroncore_counters.neuroncores_in_use["0"].neuroncore_utilization' reports)
 shown=$(printf '[%5.2f%%]' "$expected")
 grep -qF "${shown/'[100.00%]'/'[  100%]'}" frame || fail "utilization is not $expected: $(cat frame)"
-(cat reports; sleep 0.2; cat reports) | neuron-top --stdin --batch >frames || fail "the end of the input is no failure"
+shown() { [ -s frames ] && echo yes; }
+: >frames
+(cat reports && wait_for shown && cat reports) | neuron-top --stdin --batch >frames || fail "the end of the input is no failure"
 # A report that does not say when it was made is of the moment it came.
 neuron-top --stdin --once --view graphs <reports >frame
 grep -q 'Executions/s .* to [1-9]' frame || fail "no graphs of reports without a time: $(cat frame)"

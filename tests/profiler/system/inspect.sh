@@ -147,7 +147,7 @@ grep -q '"host_name": "' text || complain "--private: no name"
 # ---- a process that runs already ----
 neuron-bench exec m.neff --rate 50 --duration 5m >/dev/null 2>&1 &
 job=$!
-until [ -n "$(ls hooks/$job-* 2>/dev/null)" ]; do sleep 0.05; done
+until [ -n "$(ls hooks/$job-* 2>/dev/null)" ] || ! kill -0 $job; do sleep 0.05; done
 neuron-profile inspect --pid $job --duration 1s -o live >printed 2>err || complain "--pid: exit code $?"
 kill $job
 neuron-profile view -d live >text 2>err || complain "--pid: view: exit code $?"
