@@ -198,7 +198,7 @@ slow_link=
 stop
 # An execution of a process that is no rank, which does not end: by its core, here and at an agent, until the process is gone.
 rm "$NEURON_HOOKS_DIR/agent.sock" # the agent still knows the ranks that were killed
-neuron-packager example mlp -s 128 -o lone.neff
+neuron-packager example conv -s 4 -o lone.neff
 NEURON_RT_EXEC_TIMEOUT=100 NEURON_SOFT_FAULT=hang:at=20 neuron-bench exec lone.neff --count 40 >lone.txt 2>&1 &
 lone=$!
 pids+=("$lone")

@@ -5,7 +5,7 @@
 needs jq
 export NEURON_SOFT_INSTANCE=trn1.32xlarge NEURON_RT_NUM_CORES=1 NEURON_RT_LOG_LEVEL=QUIET
 trap '[ $? = 0 ] || tail -n 20 agent.txt kept/*/trigger.log >&2; finish' EXIT
-neuron-packager example mlp -s 128 -o m.neff >/dev/null
+neuron-packager example conv -s 4 -o m.neff >/dev/null
 
 code=0
 neuron-monitor --capture-on hang,fire --capture-folder kept >text 2>err || code=$?
@@ -27,7 +27,7 @@ agent=$!
 pids+=("$agent")
 
 # Any execution takes longer than a microsecond.
-neuron-bench exec m.neff --duration 600s >busy.txt 2>&1 &
+neuron-bench exec m.neff --rate 50 --duration 600s >busy.txt 2>&1 &
 busy=$!
 pids+=("$busy")
 has_captures() { [ "$(find kept -path "*-$1/*.ntff" | wc -l)" -ge "$2" ] && echo yes; }
@@ -69,7 +69,7 @@ chmod 755 "$memory"
 open_to_others "$scratch"
 for user in 65533 65534; do
     NEURON_HOOKS_DIR=$memory/all setpriv --reuid $user --regid $user --clear-groups env TMPDIR=/tmp \
-        neuron-bench exec m.neff --duration 600s --cores 1 >"busy$user.txt" 2>&1 &
+        neuron-bench exec m.neff --rate 50 --duration 600s --cores 1 >"busy$user.txt" 2>&1 &
     pids+=("$!")
 done
 (umask 027 && NEURON_HOOKS_DIR=$memory/all exec setpriv --inh-caps -all --bounding-set -all,+dac_override,+dac_read_search,+sys_ptrace \

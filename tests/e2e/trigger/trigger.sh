@@ -7,10 +7,10 @@ export NEURON_SOFT_INSTANCE=trn1.32xlarge NEURON_RT_NUM_CORES=1 NEURON_RT_ROOT_C
 job=$NEURON_RT_ROOT_COMM_ID # a name: the software machine opens no port
 export NEURON_RT_LOG_LEVEL=QUIET
 rank=$NTK_BIN_DIR/../tests/tests_e2e_world_rank
-neuron-packager example mlp -s 128 -o m.neff >/dev/null
+neuron-packager example conv -s 4 -o m.neff >/dev/null
 ranks=()
 for i in 0 1 2 3; do
-    "$rank" "$i" 4 1000000 2 '' m.neff 2>"rank$i.err" &
+    "$rank" "$i" 4 1000000 8 '' m.neff 2>"rank$i.err" &
     ranks[i]=$!
     pids+=("$!")
 done
@@ -81,10 +81,10 @@ if [ "$(id -u)" = 0 ]; then
     chmod 755 "$memory"
     open_to_others "$scratch"
     as_other() { as_user 65534 env -u NEURON_RT_ROOT_COMM_ID NEURON_HOOKS_DIR="$memory/all" "$@"; }
-    as_other neuron-bench exec m.neff --duration 600s >theirs/out 2>theirs/err &
+    as_other neuron-bench exec m.neff --rate 50 --duration 600s >theirs/out 2>theirs/err &
     theirs=$!
     pids+=("$theirs")
-    NEURON_HOOKS_DIR=$memory/all neuron-bench exec m.neff --duration 600s --cores 4 >own.out 2>own.err &
+    NEURON_HOOKS_DIR=$memory/all neuron-bench exec m.neff --rate 50 --duration 600s --cores 4 >own.out 2>own.err &
     own=$!
     pids+=("$own")
     powers=-all,+dac_override,+dac_read_search,+sys_ptrace
@@ -166,9 +166,9 @@ NEURON_HOOKS=0 neuron-bench exec m.neff --count 1 >/dev/null || fail "runs witho
 if [ -z "${NTK_SANITIZE:-}" ] && [ -e "$NTK_LIB_DIR/libneuron-hooks.so" ]; then # the sanitizer's library must come first
     export NEURON_PROCESS_TAG=mixed
     unset NEURON_RT_ROOT_COMM_ID
-    LD_PRELOAD=$NTK_LIB_DIR/libneuron-hooks.so LD_LIBRARY_PATH=$NTK_LIB_DIR/vendor "$rank" 0 1 1000000 2 '' m.neff 2>stand-in.err &
+    LD_PRELOAD=$NTK_LIB_DIR/libneuron-hooks.so LD_LIBRARY_PATH=$NTK_LIB_DIR/vendor "$rank" 0 1 1000000 8 '' m.neff 2>stand-in.err &
     vendor=$!
-    "$rank" 0 1 1000000 2 '' m.neff 2>own.err &
+    "$rank" 0 1 1000000 8 '' m.neff 2>own.err &
     own=$!
     pids+=("$vendor" "$own")
     both_are_told() {

@@ -5,7 +5,7 @@
 needs jq python3 curl
 export NEURON_SOFT_INSTANCE=trn1.32xlarge NEURON_RT_NUM_CORES=1 NEURON_RT_LOG_LEVEL=QUIET
 rank=$NTK_BIN_DIR/../tests/tests_e2e_world_rank
-neuron-packager example mlp -s 128 -o m.neff >/dev/null
+neuron-packager example conv -s 4 -o m.neff >/dev/null
 printf 'a-token-of-these-machines\n' >token
 printf 'another-token-of-no-machine\n' >wrong
 own=$NEURON_HOOKS_DIR
@@ -14,7 +14,7 @@ hosts=()
 # Machine K: its folder, its agent, and a process of the job that this machine alone sees.
 for k in 0 1 2; do
     mkdir -m 700 "$memory/m$k"
-    NEURON_HOOKS_DIR=$memory/m$k NEURON_PROCESS_TAG=train "$rank" 0 1 1000000 3 '' m.neff 2>"rank$k.err" &
+    NEURON_HOOKS_DIR=$memory/m$k NEURON_PROCESS_TAG=train "$rank" 0 1 1000000 10 '' m.neff 2>"rank$k.err" &
     ranks[k]=$!
     pids+=("$!")
     NEURON_HOOKS_DIR=$memory/m$k neuron-monitor --quiet --period 500ms --http 127.0.0.1:0 --http-token-file token --capture-folder "kept$k" --capture-remote \
