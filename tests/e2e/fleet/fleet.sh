@@ -88,8 +88,8 @@ jobs() { query "count by (instance) ($1{kind=\"kind-$2\"})" '[.data.result[].val
 # A join finds one job for each core.
 [ "$(query 'count(neuroncore_utilization_ratio{kind="kind-1"} * on (instance, neuroncore) group_left (job_id) neuron_job_info)' '.data.result[0].value[1]')" = '"160"' ] ||
     fail "utilization joined with jobs: $(query 'count(neuroncore_utilization_ratio{kind="kind-1"})' '.data.result')"
-# They are all still so after each line was shown some times.
-rounds() { [ "$(query 'min(count_over_time(up[1h])) >= 14' '.data.result | length')" = 1 ] && echo yes; }
+# They are all still so after each of the six lines was shown.
+rounds() { [ "$(query 'min(count_over_time(up[1h])) >= 8' '.data.result | length')" = 1 ] && echo yes; }
 wait_for rounds
 wait_for all_alike
 

@@ -34,8 +34,8 @@ server_port() { sed -n 's/.*msg="Listening on" address=[^ ]*:\([0-9]*\).*/\1/p' 
 server_is_up() { [ -n "$(server_port)" ] && curl -sf "http://127.0.0.1:$(server_port)/-/ready" >/dev/null && echo yes; }
 # Whether a query has at least one value that is a number.
 has_data() {
-    [ "$(curl -sG "http://127.0.0.1:$(server_port)/api/v1/query" --data-urlencode "query=$1" |
-        jq '[.data.result[]? | select(.value[1] != "NaN")] | length')" -gt 0 ] && echo yes
+    curl -sG "http://127.0.0.1:$port/api/v1/query" --data-urlencode "query=$1" |
+        greps -E '"value":\[[0-9.]+,"[^N]' && echo yes
 }
 
 neuron-monitor --period 500ms --prometheus 127.0.0.1:0 --verbose 1 --quiet 2>agent.log &
@@ -47,21 +47,22 @@ rule_files: [ neuron.rules.yml ]
 scrape_configs:
   - { job_name: neuron, static_configs: [ { targets: [ "127.0.0.1:$(sed -n 's/.*serving metrics at port //p' agent.log)" ] } ] }
 END
-neuron-packager example mlp -o mlp.neff
+neuron-packager example conv -s 4 -o conv.neff
 # A device that is not healthy has the panels of those.
-NEURON_SOFT_FAULT=hbm-ue:at=1 neuron-bench exec mlp.neff --count 1 >/dev/null 2>&1 && fail 'a fault that is none'
-NEURON_PROCESS_TAG=shown neuron-bench exec mlp.neff --cores 0-1 --rate 50 --duration 10m >/dev/null &
+NEURON_SOFT_FAULT=hbm-ue:at=1 neuron-bench exec conv.neff --count 1 >/dev/null 2>&1 && fail 'a fault that is none'
+NEURON_PROCESS_TAG=shown neuron-bench exec conv.neff --cores 0-1 --rate 50 --duration 10m >/dev/null &
 pids+=($!)
 
 # All of them, but what a Prometheus that keeps native histograms has not got.
 try_all() {
-    local features=$1 but=$2 count=0 query server record
+    local features=$1 but=$2 count=0 query server record port
     rm -rf data server.log
     prometheus --config.file=server.yml --storage.tsdb.path=data --web.listen-address=127.0.0.1:0 \
         --enable-feature="$features" --log.level=info >server.log 2>&1 &
     server=$!
     pids+=("$server")
     wait_for server_is_up
+    port=$(server_port)
     wait_for has_data 'rate(neuron_executions_total[10s]) > 0'
     while IFS= read -r query; do
         wait_for has_data "$query"
