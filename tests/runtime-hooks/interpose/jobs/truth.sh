@@ -34,14 +34,11 @@ facts() {
         sed -n "s/^execution_status_total{.*runtime_tag=\"$tag\".*status_type=\"\([a-z_]*\)\".*} /metrics $tag \1 /p" metrics
         sed -n "s/^neuron_memory_used_bytes{.*category=\"tensors\".*memory_location=\"neuron_device\".*runtime_tag=\"$tag\".*} /metrics $tag tensors /p" metrics
         sed -n "s/^neuron_model_loaded_info{.*model_id=\"\([0-9]*\)\",model_name=\"\([a-z]*\)\".*runtime_tag=\"$tag\".*} 1/metrics $tag model \1 \2/p" metrics
-        for i in $outcomes; do
-            echo "reports $tag $i $(jq -s --arg tag $tag --arg key $i '[.[].neuron_runtime_data[] |
-                select(.neuron_runtime_tag == $tag).report.execution_stats.execution_summary[$key]] | add' reports)"
-        done
-        echo "reports $tag $(jq -sc --arg tag $tag '[.[].neuron_runtime_data[] | select(.neuron_runtime_tag == $tag).report.neuron_ext |
-            .memory_by_category[] | select(.category == "tensors").peak_bytes] | max' reports)"
-        echo "reports $tag $(jq -sc --arg tag $tag '[.[].neuron_runtime_data[] | select(.neuron_runtime_tag == $tag).report.neuron_ext |
-            .models[] | [.model_id, .name, .uuid, .core_count]] | unique' reports)"
+        jq -rs --arg tag $tag --arg outcomes "$outcomes" '[.[].neuron_runtime_data[] | select(.neuron_runtime_tag == $tag).report] as $mine |
+            (($outcomes / " ")[] | "\(.) \([. as $key | $mine[].execution_stats.execution_summary[$key]] | add)"),
+            ([$mine[].neuron_ext.memory_by_category[] | select(.category == "tensors").peak_bytes] | max),
+            ([$mine[].neuron_ext.models[] | [.model_id, .name, .uuid, .core_count]] | unique | tojson) |
+            "reports \($tag) \(.)"' reports
         neuron-monitor query executions --db db --process $tag --json |
             jq -r --arg tag $tag '.[0] | to_entries[] | select(.key | test("^(completed|failed|timed|incorrect)")) | "db \($tag) \(.key) \(.value)"'
         jq -r --arg tag $tag '.models[] | select(.tag == $tag) | "top \($tag) \(.model_id) \(.name) \(.uuid) \(.loaded)"' top
@@ -66,10 +63,10 @@ run_all() {
     told() { [ "$(cat ./*.out 2>/dev/null | grep -c '^client ')" = 3 ] && echo yes; }
     wait_for told
     has_all() {
-        neuron-top $tree --json --once >top
         curl -s "http://127.0.0.1:$port/metrics" >metrics
-        [ "$(jq '.applications | length' top)" = 3 ] && [ "$(grep -c '^neuron_model_loaded_info' metrics)" = 3 ] &&
-            greps 'incorrect_input".*} 3$' <metrics && greps 'status_type="completed".*} 53$' <metrics && echo yes
+        [ "$(grep -c '^neuron_model_loaded_info' metrics)" = 3 ] && greps 'incorrect_input".*} 3$' <metrics &&
+            greps 'status_type="completed".*} 53$' <metrics && neuron-top $tree --json --once >top &&
+            [ "$(jq '.applications | length' top)" = 3 ] && echo yes
     }
     wait_for has_all
     kill -TERM "${jobs[@]}"
@@ -77,7 +74,7 @@ run_all() {
     wait_for gone
     kill -TERM $agent
     wait $agent || fail "the agent fails: $(cat log)"
-    valid_reports reports
+    cp reports $1.jsonl
     facts >"$1.facts"
     for i in adder nan oob; do [ ! -s $i.err ] || fail "$1: $i says $(cat $i.err)"; done
 }
@@ -87,6 +84,7 @@ export LD_LIBRARY_PATH=$NTK_LIB_DIR/vendor
 tree="--sysfs-root $VENDOR_MACHINE_DIR/soft/sys"
 run='neuron-monitor run --' run_all preload
 run='neuron-monitor run --audit --' run_all audit
+valid_reports core.jsonl preload.jsonl audit.jsonl
 for means in preload audit; do
     diff core.facts $means.facts || fail "$means: the core (<) and the hooks (>) tell different things"
 done
