@@ -4,7 +4,7 @@
 . "$(dirname "$0")/terminal.sh"
 needs curl
 export NEURON_SOFT_INSTANCE=trn1.2xlarge NEURON_PROCESS_TAG=served
-neuron-packager example mlp -o mlp.neff >/dev/null
+neuron-packager example mlp -s 128 -o mlp.neff >/dev/null
 neuron-bench exec mlp.neff --cores 0 --rate 20 --duration 10m >/dev/null &
 job=$!
 pids+=($job)

@@ -4,8 +4,8 @@
 needs neuron-top neuron-monitor neuron-bench neuron-packager jq tmux
 export COLUMNS=120 LC_ALL=C.UTF-8
 
-neuron-packager example mlp -o mlp.neff
-NEURON_PROCESS_TAG=faraway neuron-bench exec mlp.neff --cores 0 --rate 50 --duration 10m >/dev/null &
+neuron-packager example mlp -s 128 -o mlp.neff
+NEURON_PROCESS_TAG=faraway neuron-bench exec mlp.neff --cores 0 --rate 20 --duration 10m >/dev/null &
 pids+=($!)
 runs() { neuron-monitor --once --period 100ms | jq -e '.neuron_runtime_data[0].report.execution_stats.execution_summary.completed > 0' >/dev/null && echo yes; }
 wait_for runs
@@ -33,7 +33,7 @@ echo nonsense | neuron-top --stdin --once >/dev/null 2>err || code=$?
 neuron-monitor --period 100ms >loud &
 loud=$!
 pids+=("$loud")
-NEURON_PROCESS_TAG=briefly neuron-bench exec mlp.neff --cores 1 --rate 50 --duration 1s >/dev/null
+NEURON_PROCESS_TAG=briefly neuron-bench exec mlp.neff --cores 1 --rate 20 --duration 1s >/dev/null
 tells() { jq -r '.neuron_ext.events[]?.kind' loud | greps '^unload$' && echo yes; }
 wait_for tells
 kill "$loud" && wait "$loud" || true
@@ -88,7 +88,7 @@ wait_for shows 'Total: .*TF'
 tmx send-keys -t top l
 wait_for shows '>Events<'
 shows ' load ' >/dev/null && fail "an event before one happened"
-NEURON_PROCESS_TAG=briefly neuron-bench exec mlp.neff --cores 1 --rate 50 --duration 1s >/dev/null
+NEURON_PROCESS_TAG=briefly neuron-bench exec mlp.neff --cores 1 --rate 20 --duration 1s >/dev/null
 wait_for shows 'unload .* briefly .* mlp '
 wait_for shows ' load .* briefly .* mlp '
 tmx send-keys -t top l

@@ -8,8 +8,8 @@ export COLUMNS=120 LC_ALL=C.UTF-8 TZ=UTC
 neuron-monitor --quiet --db history.db &
 agent=$!
 pids+=("$agent")
-neuron-packager example mlp -o mlp.neff
-NEURON_PROCESS_TAG=yesterday neuron-bench exec mlp.neff --cores 0 --rate 50 --duration 3s >/dev/null
+neuron-packager example mlp -s 128 -o mlp.neff
+NEURON_PROCESS_TAG=yesterday neuron-bench exec mlp.neff --cores 0 --rate 20 --duration 3s >/dev/null
 ended_ns=$(date +%s%N)
 seconds() { sqlite3 -readonly history.db 'select count(*) from machine_sample where time_ns > '"$ended_ns" 2>/dev/null; }
 quiet() { [ "$(seconds)" -ge 2 ] && echo yes; }

@@ -22,7 +22,7 @@ neuron-packager example attention -o attention.neff
 neuron-profile capture -n attention.neff -s attention.ntff >/dev/null
 neuron-profile view -s attention.ntff -n attention.neff --output-format summary-json >summary.json
 neuron-profile analyze -s attention.ntff -n attention.neff --json >analyses.json
-neuron-packager example mlp -o mlp.neff
+neuron-packager example mlp -s 128 -o mlp.neff
 neuron-profile capture -n mlp.neff -s mlp.ntff >/dev/null
 neuron-profile diff attention.ntff mlp.ntff -n attention.neff --neff-after mlp.neff --json >diff.json
 neuron-profile inspect -o inspected --capture-system-profiles --capture-device-profiles -- \

@@ -67,14 +67,14 @@ run() { # physical cores of a logical one, instance, cores of the first, of the 
     local example
     export NEURON_HOOKS_DIR=$memory/hooks-$1 NEURON_SOFT_INSTANCE=$2
     for example in mlp attention; do
-        neuron-packager example $example --lnc "$1" -o "$scratch/$example.neff" >/dev/null || exit 1
+        neuron-packager example $example -s 128 --lnc "$1" -o "$scratch/$example.neff" >/dev/null || exit 1
     done
     mkdir -m 700 "$NEURON_HOOKS_DIR"
-    NEURON_PROCESS_TAG=first neuron-bench exec "$scratch/mlp.neff" --cores "$3" --duration 600 \
+    NEURON_PROCESS_TAG=first neuron-bench exec "$scratch/mlp.neff" --cores "$3" --rate 20 --duration 600 \
         >"$scratch/first.out" 2>&1 &
     pids+=($!)
     local first=$!
-    NEURON_PROCESS_TAG=second neuron-bench exec "$scratch/attention.neff" --cores "$4" --rate 50 --duration 600 \
+    NEURON_PROCESS_TAG=second neuron-bench exec "$scratch/attention.neff" --cores "$4" --rate 20 --duration 600 \
         >"$scratch/second.out" 2>&1 &
     pids+=($!)
     local second=$!

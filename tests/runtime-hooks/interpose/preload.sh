@@ -16,8 +16,8 @@ exports=$(nm -D --defined-only --with-symbol-versions "$hooks" | awk '$2 == "T" 
 rows=$(grep -cE '^NRT_CALL(_[23])?\(.*, ' "$NTK_SOURCE_DIR/runtime-hooks/nrt/nrt_calls.def")
 [ "$exports" = "$rows" ] || fail "$exports names of $rows"
 
-neuron-packager example mlp -o mlp.neff >/dev/null
-"${preloaded[@]}" LD_LIBRARY_PATH="$NTK_LIB_DIR/vendor" neuron-bench exec mlp.neff --rate 50 --duration 600s >bench.out &
+neuron-packager example mlp -s 128 -o mlp.neff >/dev/null
+"${preloaded[@]}" LD_LIBRARY_PATH="$NTK_LIB_DIR/vendor" neuron-bench exec mlp.neff --rate 20 --duration 600s >bench.out &
 job=$!
 until neuron-top --once --json >top.json && [ "$(jq '.models[0].executions // 0' top.json)" -ge 3 ]; do
     kill -0 $job || fail "the job ended"
@@ -38,7 +38,7 @@ find "$NEURON_HOOKS_DIR" -maxdepth 1 -name '[0-9]*-*' -delete
 
 # Opened by its path: the auditing library leads the calls to us.
 NEURON_LIBNRT=$NTK_LIB_DIR/vendor/libnrt.so.1 "${preloaded[@]}" LD_AUDIT="$NTK_LIB_DIR/libneuron-hooks-audit.so" \
-    neuron-bench exec mlp.neff --rate 50 --duration 600s >/dev/null &
+    neuron-bench exec mlp.neff --rate 20 --duration 600s >/dev/null &
 job=$!
 until neuron-top --once --json >top.json &&
     [ "$(jq --argjson job $job '[.models[] | select(.pid == $job) | .executions] | add // 0' top.json)" -ge 3 ]; do
@@ -48,7 +48,7 @@ kill $job
 wait $job || true
 
 # Our own core has hooks of its own.
-"${preloaded[@]}" LD_LIBRARY_PATH="$NTK_LIB_DIR" neuron-bench exec mlp.neff --rate 50 --duration 600s >/dev/null &
+"${preloaded[@]}" LD_LIBRARY_PATH="$NTK_LIB_DIR" neuron-bench exec mlp.neff --rate 20 --duration 600s >/dev/null &
 job=$!
 until neuron-top --once --json >top.json && [ "$(jq '.models[0].executions // 0' top.json)" -ge 3 ]; do
     kill -0 $job || fail "the job ended"

@@ -32,7 +32,7 @@ objdump -d --no-show-raw-insn "$NTK_LIB_DIR/vendor-inner/libnrt.so.1" | sed -n '
 objdump -p "$NTK_LIB_DIR/vendor-symbolic/libnrt.so.1" | greps SYMBOLIC || fail "symbolic is not"
 [ -z "${NTK_SANITIZE:-}" ] || exit 0
 
-neuron-packager example mlp -o mlp.neff >/dev/null
+neuron-packager example mlp -s 128 -o mlp.neff >/dev/null
 for library in "$NTK_LIB_DIR"/vendor*/libnrt.so.1; do
     [[ $library != */vendor-few/* ]] || continue # nothing to execute with
     done_count=$(NEURON_LIBNRT=$library neuron-bench exec mlp.neff --count 3 --json | jq .executions)
