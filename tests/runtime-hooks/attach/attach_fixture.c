@@ -114,11 +114,14 @@ void attach_expect_reported(const struct attach_fixture *f, const char *text)
     }
 }
 
+/* To the job; --all finds those of others too. */
 static int has_attached(void *ctx)
 {
-    struct attach_fixture *f = ctx;
+    const struct attach_fixture *f = ctx;
+    char text[64];
 
-    return strstr(attach_read_file(f->out), "attached to ") != NULL;
+    (void)snprintf(text, sizeof text, "attached to %d ", (int)f->job);
+    return strstr(attach_read_file(f->out), text) != NULL;
 }
 
 void attach_start_to(struct attach_fixture *f, const char *whom, const char *const *options)

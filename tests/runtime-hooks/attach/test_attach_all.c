@@ -52,7 +52,10 @@ static int is_attached_again(void *ctx)
     const struct attach_fixture *f = ctx;
     const char *said = strstr(attach_read_file(f->out), "it executes another program now");
 
-    return said != NULL && strstr(said, "attached to ") != NULL;
+    char text[64];
+
+    (void)snprintf(text, sizeof text, "attached to %d ", (int)f->job);
+    return said != NULL && strstr(said, text) != NULL;
 }
 
 /* The same process, but nothing of the program before is there, and the kernel has no probe in it
