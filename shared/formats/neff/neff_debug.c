@@ -10,6 +10,7 @@
 #include "shared/base/str.h"
 
 #define TEXT_BYTES_MAX ((size_t)4096) /* what is longer is cut */
+#define IDS_PER_INSTRUCTION 8         /* at most, for a table of ids */
 #define ENGINE_FILES 6                /* and transfers, which are no engine's program */
 
 static const char *const engine_files[ENGINE_FILES] = {
@@ -212,29 +213,37 @@ struct place {
     uint64_t file, line, kernel;
 };
 
+static uint64_t number_in(const struct ntk_protobuf_field *text)
+{
+    uint64_t number = text->bytes_count ? 0 : UINT64_MAX;
+
+    for (size_t k = 0; k < text->bytes_count; k++) {
+        uint8_t digit = (uint8_t)(text->bytes[k] - '0');
+        number = digit <= 9 && number <= UINT32_MAX ? number * 10 + digit : UINT64_MAX;
+    }
+    return number;
+}
+
 static int take_place(struct debug_reader *r, struct debug_pair pair, void *ctx)
 {
+    static const char begin[] = "kernel_"; /* all keys have it, and are as long */
     struct place *place = ctx;
-    struct {
-        const char *key;
-        bool *has;
-        uint64_t *to;
-    } wanted[] = { { "kernel_file", &place->has_file, &place->file },
-                   { "kernel_line", &place->has_line, &place->line },
-                   { "kernel_name", &place->has_kernel, &place->kernel } };
 
     (void)r;
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
-        if (!neff_debug_is(pair.key, wanted[i].key)) {
-            continue;
-        }
-        *wanted[i].has = true;
-        *wanted[i].to = pair.value->bytes_count ? 0 : UINT64_MAX;
-        for (size_t k = 0; k < pair.value->bytes_count; k++) {
-            uint8_t digit = (uint8_t)(pair.value->bytes[k] - '0');
-            bool is_sound = digit <= 9 && *wanted[i].to <= UINT32_MAX;
-            *wanted[i].to = is_sound ? *wanted[i].to * 10 + digit : UINT64_MAX;
-        }
+    if (pair.key->bytes_count != sizeof begin - 1 + 4 ||
+        memcmp(pair.key->bytes, begin, sizeof begin - 1) != 0) {
+        return 0;
+    }
+    const void *rest = pair.key->bytes + sizeof begin - 1;
+    if (memcmp(rest, "line", 4) == 0) {
+        place->has_line = true;
+        place->line = number_in(pair.value);
+    } else if (memcmp(rest, "file", 4) == 0) {
+        place->has_file = true;
+        place->file = number_in(pair.value);
+    } else if (memcmp(rest, "name", 4) == 0) {
+        place->has_kernel = true;
+        place->kernel = number_in(pair.value);
     }
     return 0;
 }
@@ -514,22 +523,72 @@ static void finish_texts(const struct debug_reader *r, struct ntk_neff_debug_ins
     }
 }
 
+/* A table from ids to instructions, where ids lie close together: it sorts them too. False: they do
+ * not, or there is no memory. */
+static bool index_by_id(struct debug_reader *r)
+{
+    struct ntk_neff_debug *debug = r->debug;
+    const struct ntk_neff_debug_instruction *all = r->instructions.items;
+    size_t count = r->instructions.count;
+    uint64_t first = UINT64_MAX;
+    uint64_t last = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        first = all[i].bir_id < first ? all[i].bir_id : first;
+        last = all[i].bir_id > last ? all[i].bir_id : last;
+    }
+    if (!count || last - first >= count * IDS_PER_INSTRUCTION || count > UINT32_MAX - 1) {
+        return false;
+    }
+    size_t id_count = (size_t)(last - first) + 1;
+    uint32_t *by_id = calloc(id_count, sizeof *by_id);
+    struct ntk_neff_debug_instruction *sorted = malloc(count * sizeof *sorted);
+    if (!by_id || !sorted) {
+        free(by_id);
+        free(sorted);
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint32_t *at = &by_id[all[i].bir_id - first];
+        *at = *at ? *at : (uint32_t)i + 1; /* the first of those that share an id */
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < id_count; i++) {
+        if (by_id[i]) {
+            sorted[kept++] = all[by_id[i] - 1];
+            by_id[i] = (uint32_t)kept;
+        }
+    }
+    free(r->instructions.items);
+    r->instructions.items = sorted;
+    r->instructions.count = kept;
+    r->instructions.capacity = count;
+    debug->by_id = by_id;
+    debug->first_id = first;
+    debug->by_id_count = id_count;
+    return true;
+}
+
 /* Sorts, drops what shares an id with one before it, and turns places into texts. */
 static void finish(struct debug_reader *r)
 {
     struct ntk_neff_debug *debug = r->debug;
     size_t kept = 0;
 
-    ntk_vec_sort(&r->instructions, compare_instructions);
+    if (!index_by_id(r)) {
+        ntk_vec_sort(&r->instructions, compare_instructions);
+    }
     ntk_vec_sort(&r->penguins, compare_penguins);
     debug->instructions = r->instructions.items;
     for (size_t i = 0; i < r->instructions.count; i++) {
-        struct ntk_neff_debug_instruction one = debug->instructions[i];
-        if (kept && debug->instructions[kept - 1].bir_id == one.bir_id) {
+        struct ntk_neff_debug_instruction *one = &debug->instructions[i];
+        if (kept && debug->instructions[kept - 1].bir_id == one->bir_id) {
             continue;
         }
-        finish_texts(r, &one);
-        debug->instructions[kept++] = one;
+        finish_texts(r, one);
+        if (kept++ < i) {
+            debug->instructions[kept - 1] = *one;
+        }
     }
     debug->instruction_count = kept;
     debug->predecessors = r->predecessors.items;
@@ -622,6 +681,7 @@ void ntk_neff_debug_destroy(struct ntk_neff_debug *debug)
     for (unsigned e = 0; e < NTK_ISA_ENGINE_COUNT; e++) {
         free(debug->slots[e]);
     }
+    free(debug->by_id);
     free(debug->instructions);
     free(debug->predecessors);
     free(debug->hlo_ids);
@@ -647,6 +707,12 @@ const struct ntk_neff_debug_instruction *ntk_neff_debug_find(const struct ntk_ne
     size_t low = 0;
     size_t high = debug->instruction_count;
 
+    if (debug->by_id) {
+        uint32_t number = bir_id >= debug->first_id && bir_id - debug->first_id < debug->by_id_count
+                              ? debug->by_id[bir_id - debug->first_id]
+                              : 0;
+        return number ? &debug->instructions[number - 1] : NULL;
+    }
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (debug->instructions[middle].bir_id < bir_id) {

@@ -98,7 +98,11 @@ struct ntk_neff_debug {
     size_t framework_count;
     struct ntk_neff_framework *frameworks; /* in order of ids, each once */
     struct ntk_err hlo_err;                /* text "": nothing of both members is damaged */
-    size_t bad_position_count;             /* of instructions: a line or file that is not there */
+    /* Of ids that lie close together: 1 + index in instructions of each from first_id on; NULL. */
+    uint32_t *by_id;
+    uint64_t first_id;
+    size_t by_id_count;
+    size_t bad_position_count; /* of instructions: a line or file that is not there */
     void *private_data;
 };
 

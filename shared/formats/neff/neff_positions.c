@@ -22,6 +22,7 @@ struct joiner {
     struct ntk_neff_positions *positions;
     size_t stem_count;
     struct stem *stems; /* in order of Penguin id, number, and of the files */
+    size_t near;        /* where the last search ended: the next stem is mostly close to it */
     bool *is_chosen;    /* of each tree: it is the one of its file that this core runs */
     size_t *hits;       /* of each tree: names of this core that it has */
     const char *file;   /* the last one, and its number: most slots have the one before */
@@ -86,7 +87,13 @@ static int index_stems(struct joiner *j)
                                                        all[i].tree, (uint32_t)i };
         }
     }
-    qsort(j->stems, j->stem_count, sizeof *j->stems, compare_stems);
+    bool is_sorted = true;
+    for (size_t i = 1; i < j->stem_count && is_sorted; i++) {
+        is_sorted = compare_stems(&j->stems[i - 1], &j->stems[i]) < 0;
+    }
+    if (!is_sorted) {
+        qsort(j->stems, j->stem_count, sizeof *j->stems, compare_stems);
+    }
     for (size_t i = 1; i < j->stem_count; i++) {
         twice += is_same_stem(&j->stems[i - 1], &j->stems[i]) &&
                  j->stems[i - 1].file != j->stems[i].file;
@@ -100,7 +107,7 @@ static int index_stems(struct joiner *j)
 }
 
 /* The first of those that an instruction of the back end may be; NULL: none. */
-static const struct stem *find_stems(const struct joiner *j,
+static const struct stem *find_stems(struct joiner *j,
                                      const struct ntk_neff_debug_instruction *instruction)
 {
     struct stem key = { .penguin_id = instruction->penguin_id };
@@ -111,6 +118,16 @@ static const struct stem *find_stems(const struct joiner *j,
         !ntk_neff_kernel_number(instruction->name, &key.number)) {
         return NULL;
     }
+    if (compare_stems(&j->stems[j->near], &key) < 0) { /* steps that double lead away from there */
+        low = j->near + 1;
+        for (size_t step = 1; step < high - low; step *= 2) {
+            if (compare_stems(&j->stems[low + step - 1], &key) >= 0) {
+                high = low + step - 1;
+                break;
+            }
+            low += step;
+        }
+    }
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (compare_stems(&j->stems[middle], &key) < 0) {
@@ -119,6 +136,7 @@ static const struct stem *find_stems(const struct joiner *j,
             high = middle;
         }
     }
+    j->near = low < j->stem_count ? low : 0;
     return low < j->stem_count && is_same_stem(&j->stems[low], &key) ? &j->stems[low] : NULL;
 }
 
@@ -128,14 +146,15 @@ static const struct stem *find_stems(const struct joiner *j,
 
 /* Of the entries of a file the one that has most names of this core; of equals the one of its
  * number, else the first. */
-static void choose_trees(struct joiner *j, const struct ntk_neff_debug *debug, size_t core)
+static void choose_trees(struct joiner *j, const struct ntk_neff_debug *debug)
 {
     const struct ntk_neff_kernel *kernel = &j->positions->kernel;
     size_t count = kernel->trees.count;
 
+    bool is_plain = count && tree_of(kernel, (uint32_t)count - 1)->file + 1 == count;
     memset(j->hits, 0, count * sizeof *j->hits);
     memset(j->is_chosen, 0, count * sizeof *j->is_chosen);
-    for (size_t i = 0; i < debug->instruction_count; i++) {
+    for (size_t i = 0; i < debug->instruction_count && !is_plain; i++) {
         const struct stem *first = find_stems(j, &debug->instructions[i]);
         EACH_STEM(j, first, stem)
         {
@@ -153,9 +172,6 @@ static void choose_trees(struct joiner *j, const struct ntk_neff_debug *debug, s
                        : best;
         }
         j->is_chosen[best] = true;
-        if (j->hits[best] && j->positions->tree_cores[best] == NTK_NEFF_POSITION_CORE_NONE) {
-            j->positions->tree_cores[best] = (uint32_t)core;
-        }
     }
 }
 
@@ -191,7 +207,7 @@ static bool is_other_line(const struct ntk_neff_positions *positions,
 }
 
 static int join_slot(struct joiner *j, const struct ntk_neff_debug_instruction *instruction,
-                     struct ntk_neff_position *to)
+                     size_t core, struct ntk_neff_position *to)
 {
     struct ntk_neff_positions *positions = j->positions;
     const struct stem *first = find_stems(j, instruction);
@@ -204,7 +220,9 @@ static int join_slot(struct joiner *j, const struct ntk_neff_debug_instruction *
     EACH_STEM(j, first, stem)
     {
         if (j->is_chosen[stem->tree]) {
+            uint32_t *runs = &positions->tree_cores[stem->tree];
             to->instruction = stem->instruction + 1;
+            *runs = *runs == NTK_NEFF_POSITION_CORE_NONE ? (uint32_t)core : *runs;
             break;
         }
     }
@@ -218,7 +236,7 @@ static int join_core(struct joiner *j, const struct ntk_neff_debug *debug, size_
 {
     struct ntk_neff_core_positions *to = &j->positions->cores[core];
 
-    choose_trees(j, debug, core);
+    choose_trees(j, debug);
     for (unsigned e = 0; e < NTK_ISA_ENGINE_COUNT; e++) {
         to->slots[e] = calloc(debug->slot_counts[e] + 1, sizeof *to->slots[e]);
         if (!to->slots[e]) {
@@ -231,7 +249,7 @@ static int join_core(struct joiner *j, const struct ntk_neff_debug *debug, size_
                 ntk_neff_debug_bir_id(debug, (enum ntk_isa_engine)e, s, &id)
                     ? ntk_neff_debug_find(debug, id)
                     : NULL;
-            int ret = instruction ? join_slot(j, instruction, &to->slots[e][s]) : 0;
+            int ret = instruction ? join_slot(j, instruction, core, &to->slots[e][s]) : 0;
             if (ret < 0) {
                 return ret;
             }

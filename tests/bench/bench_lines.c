@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the command lines costs on a kernel that is unrolled into a million instructions, each of
+ * them executed once: back-end lines and kernel tree are read out of the members of the NEFF,
+ * joined with the program, and summed by line, loop and iteration, with who let whom go. Beside it
+ * the same program without positions, which is what every analysis of it costs.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/output/output_lines.h"
+#include "shared/formats/neff/isa.h"
+#include "shared/formats/neff/neff_read_private.h"
+#include "tests/bench/rounds.h"
+#include "tests/support/ntff_sample.h"
+
+#define ROUND_COUNT 5
+#define SLOTS ROUNDS_SIZE(200000U, 1000U) /* of each engine */
+#define ROWS ((size_t)SLOTS * NTK_NTFF_ENGINE_COUNT)
+#define INNER 64 /* instructions of an iteration of the inner loop */
+#define MIDDLE 16
+#define LINES 500
+#define SEMAPHORE 9
+#define TARGET_MS 1000.0
+
+static const char *const engine_files[] = { "PE", "Activation", "Pool", "DVE", "SP" };
+
+static struct ntk_neff neff;
+static struct neff_private data;
+static struct ntk_neff_member members[16];
+static struct ntk_neff_subgraph subgraph;
+static struct ntk_ntff ntff = { .instance_type = "trn2.3xlarge" };
+static struct ntk_ntff_subgraph ntff_subgraph = { .name = "sg00" };
+static struct ntk_ntff_buffer buffers[NTK_NTFF_ENGINE_COUNT];
+static struct ntk_trace_core core;
+static struct ntk_trace trace;
+
+static void add_member(const char *name, struct ntk_buf *content)
+{
+    struct ntk_neff_member *member = &members[neff.member_count++];
+    size_t count = 0;
+
+    *member = (struct ntk_neff_member){ .name = strdup(name) };
+    member->bytes = (uint8_t *)ntk_buf_take(content, &count);
+    member->bytes_count = count;
+    rounds_require(member->bytes && ntk_map_put(&data.members, name, member) == 0, "no memory");
+}
+
+static void put_pair(struct ntk_buf *to, const char *key, const char *value)
+{
+    struct ntk_buf pair = { 0 };
+
+    ntff_sample_bytes(&pair, 1, key, strlen(key));
+    ntff_sample_bytes(&pair, 2, value, strlen(value));
+    ntff_sample_bytes(to, 7, pair.bytes, pair.bytes_count);
+    ntk_buf_fini(&pair);
+}
+
+/* The number of an instruction tells its BIR id, its name, its line and its iterations. */
+static void make_engine(unsigned engine)
+{
+    struct ntk_buf assembly = { 0 };
+    struct ntk_buf backend = { 0 };
+    char name[64];
+
+    for (uint32_t s = 0; s < SLOTS; s++) {
+        uint32_t number = s * NTK_NTFF_ENGINE_COUNT + engine;
+        struct ntk_buf entry = { 0 };
+        struct ntk_buf id = { 0 };
+        uint8_t penguin = 14;
+        ntff_sample_varint(&id, 1, number);
+        ntff_sample_bytes(&entry, 3, id.bytes + 1, id.bytes_count - 1);
+        ntff_sample_bytes(&assembly, 3, entry.bytes, entry.bytes_count);
+        ntk_buf_reset(&entry);
+        (void)snprintf(name, sizeof name, "inst.%u-wait-0", number);
+        ntff_sample_varint(&entry, 1, number);
+        ntff_sample_bytes(&entry, 2, name, strlen(name));
+        ntff_sample_bytes(&entry, 3, &penguin, 1);
+        put_pair(&entry, "kernel_file", "0");
+        (void)snprintf(name, sizeof name, "%u", 10 + number % LINES);
+        put_pair(&entry, "kernel_line", name);
+        put_pair(&entry, "kernel_name", "0");
+        ntff_sample_bytes(&backend, 3, entry.bytes, entry.bytes_count);
+        ntk_buf_fini(&entry);
+        ntk_buf_fini(&id);
+    }
+    ntff_sample_bytes(&backend, 5, "/k/attn.py", 10);
+    ntff_sample_bytes(&backend, 7, "__main__.attn", 13);
+    (void)snprintf(name, sizeof name, "sg00/debug_info_asm_%s.dbg", engine_files[engine]);
+    add_member(name, &assembly);
+    (void)snprintf(name, sizeof name, "sg00/debug_info_backend_%s.dbg", engine_files[engine]);
+    add_member(name, &backend);
+    subgraph.engines[engine].code_bytes = (size_t)SLOTS * NTK_ISA_SLOT_BYTES;
+}
+
+/* Three loops around the instructions, in the order of their numbers. */
+static void make_tree(void)
+{
+    struct ntk_buf text = { 0 };
+
+    ntk_buf_add_text(&text, "{\"debug_info_files\": [{\"file_name\": \"a.klir.debuginfo.json\", "
+                            "\"kernel_name\": \"attn\", \"parent_tensorizer_id\": 14}]}");
+    add_member("kernel_debug_info.json", &text);
+    ntk_buf_add_text(&text, "[{\"lnc\": 1, \"info\": [{\"func\": {\"name\": \"__main__.attn\", "
+                            "\"line\": 1, \"file\": \"/k/attn.py\", \"children\": [");
+    for (uint32_t i = 0; i < ROWS; i++) {
+        if (i % (INNER * MIDDLE) == 0) {
+            ntk_buf_add_format(&text,
+                               "%s{\"iter\": {\"var\": \"h\", \"val\": \"%u\", \"line\": 3, "
+                               "\"children\": [",
+                               i ? "]}}]}}, " : "", i / (INNER * MIDDLE));
+        }
+        if (i % INNER == 0) {
+            ntk_buf_add_format(&text,
+                               "%s{\"iter\": {\"var\": \"t\", \"val\": \"%u\", \"line\": 4, "
+                               "\"children\": [",
+                               i % (INNER * MIDDLE) ? "]}}, " : "", i / INNER % MIDDLE);
+        }
+        ntk_buf_add_format(&text, "%s{\"inst\": {\"name\": \"inst.%u\", \"line\": %u}}",
+                           i % INNER ? ",\n " : "", i, 10 + i % LINES);
+    }
+    ntk_buf_add_text(&text, "]}}]}}]}}]}]");
+    add_member("a.klir.debuginfo.json", &text);
+}
+
+static void make_neff(void)
+{
+    data.budget = (uint64_t)4 << 30;
+    neff = (struct ntk_neff){ .members = members, .private_data = &data };
+    subgraph = (struct ntk_neff_subgraph){ .name = "sg00", .folder = "sg00" };
+    for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
+        make_engine(e);
+    }
+    make_tree();
+}
+
+/* Scalar waits for what Tensor signals; the others for nothing. */
+static void make_code(unsigned engine)
+{
+    struct ntk_isa_instr instr = ntk_isa_instr_make(NTK_ISA_OP_NOP);
+    uint8_t bytes[NTK_ISA_INSTR_BYTES_MAX];
+    uint8_t *code = malloc((size_t)SLOTS * NTK_ISA_SLOT_BYTES);
+    size_t slots = 0;
+
+    instr.imm[0] = 1;
+    if (engine == NTK_ISA_ENGINE_PE) {
+        instr.signal_semaphore = SEMAPHORE;
+        instr.signal_value = 1;
+    } else if (engine == NTK_ISA_ENGINE_ACT) {
+        instr.wait_semaphore = SEMAPHORE;
+        instr.wait_value = 1;
+    }
+    rounds_require(
+        code && ntk_isa_encode(&instr, (enum ntk_isa_engine)engine, bytes, &slots, NULL) == 0 &&
+            slots == 1,
+        "cannot encode");
+    for (size_t s = 0; s < SLOTS; s++) {
+        memcpy(code + s * NTK_ISA_SLOT_BYTES, bytes, NTK_ISA_SLOT_BYTES);
+    }
+    buffers[engine] = (struct ntk_ntff_buffer){ .engine = engine,
+                                                .code = code,
+                                                .code_bytes = (size_t)SLOTS * NTK_ISA_SLOT_BYTES };
+    ntff_subgraph.engine_buffers[engine] = &buffers[engine];
+}
+
+static void make_trace(void)
+{
+    for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
+        make_code(e);
+    }
+    core = (struct ntk_trace_core){
+        .ntff = &ntff_subgraph,
+        .instruction_count = ROWS,
+        .instructions = calloc(ROWS, sizeof *core.instructions),
+        .event_count = SLOTS,
+        .events = calloc(SLOTS, sizeof *core.events),
+    };
+    rounds_require(core.instructions && core.events, "no memory");
+    for (uint32_t i = 0; i < ROWS; i++) {
+        unsigned engine = i % NTK_NTFF_ENGINE_COUNT;
+        uint32_t slot = i / NTK_NTFF_ENGINE_COUNT;
+        int64_t start = (int64_t)i * 20000;
+        core.instructions[i] = (struct ntk_trace_instruction){
+            .start_ps = start,
+            .end_ps = start + 90000,
+            .slot = slot,
+            .wait_cycles = (uint16_t)(i % 100),
+            .engine = (uint8_t)engine,
+            .opcode = buffers[engine].code[0],
+        };
+        if (engine == NTK_NTFF_ENGINE_TENSOR) {
+            core.events[slot] = (struct ntk_trace_event){ .time_ps = start + 10000,
+                                                          .value = 1,
+                                                          .source = NTK_NTFF_ENGINE_TENSOR,
+                                                          .mode = NTK_NTFF_MODE_SEMAPHORE_INC,
+                                                          .number = SEMAPHORE,
+                                                          .is_semaphore = true };
+        }
+    }
+    ntff.subgraphs = &ntff_subgraph;
+    ntff.subgraph_count = 1;
+    trace = (struct ntk_trace){ .ntff = &ntff, .core_count = 1, .cores = &core };
+    trace.has_chip = ntk_chip_find(ntff.instance_type, &trace.chip);
+}
+
+/* ns: as the command does it, with positions or without. */
+static double run_lines(bool has_neff)
+{
+    struct ntk_export *export = NULL;
+    struct ntk_buf text = { 0 };
+    uint64_t begin = rounds_cpu_ns();
+
+    trace.neff = has_neff ? &neff : NULL;
+    core.neff = has_neff ? &subgraph : NULL;
+    rounds_require(ntk_export_create_lines(&trace, &export) == 0, "no memory");
+
+    rounds_require(ntk_output_lines_text(export, NTK_SOURCE_BY_STALL, &text) == 0 &&
+                       ntk_output_loops_text(export, NTK_SOURCE_BY_STALL, &text) == 0,
+                   "no memory");
+    double ns = (double)(rounds_cpu_ns() - begin);
+    if (has_neff) {
+        rounds_require(export->program->positions &&
+                           export->program->positions->line_count == ROWS &&
+                           export->program->positions->kernel_count == ROWS &&
+                           export->program->positions->differing_count == 0,
+                       "positions are missing");
+    }
+    ntk_buf_fini(&text);
+    ntk_export_destroy(export);
+    return ns;
+}
+
+static double with_positions(void *ctx)
+{
+    (void)ctx;
+    return run_lines(true) / (double)ROWS;
+}
+
+static double without_positions(void *ctx)
+{
+    (void)ctx;
+    return run_lines(false) / (double)ROWS;
+}
+
+/* That are read, for each instruction. */
+static size_t member_bytes(void)
+{
+    size_t bytes = 0;
+
+    for (uint32_t i = 0; i < neff.member_count; i++) {
+        bytes += members[i].bytes_count;
+    }
+    return bytes / ROWS;
+}
+
+int main(int argc, char **argv)
+{
+    struct rounds_subject subjects[] = {
+        { "lines, with positions", with_positions, NULL, { 0 }, 0 },
+        { "lines, without positions", without_positions, NULL, { 0 }, 0 },
+    };
+
+    rounds_options(argc, argv);
+    make_neff();
+    make_trace();
+    rounds_run(subjects, 2, ROUND_COUNT);
+    rounds_print(&subjects[0], "ns/instruction");
+    rounds_print(&subjects[1], "ns/instruction");
+    rounds_print_value("members of the NEFF", (double)member_bytes(), "bytes/instruction", 0, 0);
+    /* ns of one are ms of a million */
+    rounds_print_best("lines of a million instructions", rounds_min(&subjects[0]),
+                      rounds_median(&subjects[0]), "ms", TARGET_MS, 0);
+    return rounds_result();
+}
