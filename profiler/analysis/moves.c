@@ -13,9 +13,6 @@
 #include "shared/base/map.h"
 #include "shared/formats/neff/vendor_slot.h"
 
-#define ADDRESS_VAR 0x10
-#define ADDRESS_TABLE 0x20
-
 struct side {
     struct ntk_map names; /* each once, in order */
     bool has_unknown;
@@ -143,23 +140,6 @@ static void add_open(struct filling *f, const struct ntk_trace_core *core,
     add_operand(f, core, instr, NTK_ISA_DST, NTK_MOVES_DEST);
 }
 
-/* What stands in the table of descriptors at an index: the NEFF's table has the number of a
- * variable there. Of several tables nobody knows which. */
-static const struct ntk_neff_var *var_in_table(const struct ntk_neff_subgraph *neff, uint64_t index)
-{
-    const struct ntk_neff_var *table = NULL;
-
-    for (uint32_t v = 0; v < neff->var_count; v++) {
-        if (neff->vars[v].type == NTK_NEFF_VAR_DGE_TABLE) {
-            if (table) {
-                return NULL;
-            }
-            table = &neff->vars[v];
-        }
-    }
-    return table && index < table->list_count ? ntk_neff_var_by_id(neff, table->list[index]) : NULL;
-}
-
 const struct ntk_neff_var *ntk_moves_vendor_var(const struct ntk_trace_core *core,
                                                 const struct ntk_trace_instruction *instruction,
                                                 enum ntk_moves_side side)
@@ -174,18 +154,9 @@ const struct ntk_neff_var *ntk_moves_vendor_var(const struct ntk_trace_core *cor
     }
     const uint8_t *slot = engine->code + (size_t)pc * NTK_NTFF_SLOT_BYTES;
     uint64_t address = ntk_vendor_slot_u(slot, side == NTK_MOVES_SOURCE ? 16 : 40, 8);
-    uint32_t number = (uint32_t)(address >> 32 & 0xffff);
-    if (slot[0] != NTK_VENDOR_OPCODE_PSEUDO_TRANSFER) {
-        return NULL;
-    }
-    switch (address >> 56) {
-    case ADDRESS_VAR:
-        return ntk_neff_var_by_id(core->neff, number);
-    case ADDRESS_TABLE:
-        return var_in_table(core->neff, number);
-    default:
-        return NULL;
-    }
+
+    return slot[0] == NTK_VENDOR_OPCODE_PSEUDO_TRANSFER ? ntk_vendor_slot_var(core->neff, address)
+                                                        : NULL;
 }
 
 static void add_vendor(struct filling *f, const struct ntk_trace_core *core,

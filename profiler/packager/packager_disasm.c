@@ -4,6 +4,7 @@
  * they are in the open encoding, and as JSON.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -181,10 +182,16 @@ static void add_position(struct ntk_buf *out, const struct packager_instruction 
     ntk_buf_fini(&text);
 }
 
+struct vendor_lines {
+    struct ntk_buf *out;
+    struct packager_sums sums;
+};
+
 /* A line of what hardware executes: asm knows no such operations, and says so. */
 static int add_vendor_line(const struct packager_instruction *instruction, void *ctx)
 {
-    struct ntk_buf *out = ctx;
+    struct vendor_lines *lines = ctx;
+    struct ntk_buf *out = lines->out;
     const char *operands = instruction->operands + strspn(instruction->operands, " ");
     size_t length = strlen(operands);
 
@@ -203,7 +210,48 @@ static int add_vendor_line(const struct packager_instruction *instruction, void 
     }
     add_position(out, instruction);
     ntk_buf_add_char(out, '\n');
+    if (instruction->figures) {
+        packager_sums_add(&lines->sums, instruction->figures);
+    }
     return 0;
+}
+
+/* "12 and 34" */
+static void add_traffic(struct ntk_buf *out, const char *memory, uint64_t read, uint64_t written)
+{
+    ntk_buf_add_format(out, "%s %" PRIu64 " and %" PRIu64, memory, read, written);
+}
+
+/* What the slots of an engine come to where each runs once. */
+static void add_sums(struct ntk_buf *out, const struct packager_sums *sums)
+{
+    const struct ntk_vendor_work *work = &sums->work;
+
+    uint64_t bytes = work->hbm_read_bytes + work->hbm_write_bytes + work->sbuf_read_bytes +
+                     work->sbuf_write_bytes + work->psum_read_bytes + work->psum_write_bytes;
+
+    if (sums->matmuls == 0 && bytes == 0) {
+        return;
+    }
+    ntk_buf_add_text(out, "; each slot once: ");
+    if (sums->matmuls) {
+        ntk_buf_add_format(out, "%" PRIu64 " operations, %" PRIu64 " of them in transposes",
+                           sums->flops, sums->transpose_flops);
+        if (!sums->has_unweighted) {
+            ntk_buf_add_format(out, " (weighted by type: %" PRIu64 ", %" PRIu64 ")",
+                               sums->adjusted_flops, sums->adjusted_transpose_flops);
+        }
+        ntk_buf_add_text(out, "; ");
+    }
+    add_traffic(out, "bytes read and written: device memory", work->hbm_read_bytes,
+                work->hbm_write_bytes);
+    add_traffic(out, ", state buffer", work->sbuf_read_bytes, work->sbuf_write_bytes);
+    add_traffic(out, ", accumulation buffer", work->psum_read_bytes, work->psum_write_bytes);
+    if (sums->unknown) {
+        ntk_buf_add_format(out, "; %" PRIu64 " of %" PRIu64 " slots are not known and not counted",
+                           sums->unknown, sums->slots);
+    }
+    ntk_buf_add_char(out, '\n');
 }
 
 static int add_engine(struct ntk_buf *out, const struct packager_listing *listing,
@@ -232,7 +280,10 @@ static int add_engine(struct ntk_buf *out, const struct packager_listing *listin
         add_group(out, subgraph, &engine->groups[g]);
     }
     if (packager_engine_is_vendor(engine)) {
-        return packager_listing_each(listing, which, add_vendor_line, out, err);
+        struct vendor_lines lines = { .out = out };
+        ret = packager_listing_each(listing, which, add_vendor_line, &lines, err);
+        add_sums(out, &lines.sums);
+        return ret;
     }
     ret =
         ntk_isa_text_print_program(engine->code, engine->code_bytes, which, note, &notes, out, err);
@@ -284,6 +335,36 @@ static int add_json_position(struct ntk_json *json, const struct packager_instru
     return is_whole ? 0 : -ENOMEM;
 }
 
+static void add_json_figures(struct ntk_json *json, const struct packager_figures *figures)
+{
+    const struct ntk_vendor_work *work = &figures->work;
+
+    ntk_json_key_text(json, "instruction_type", figures->is_transpose ? "TRANSPOSE" : "REGULAR");
+    if (figures->has_flops) {
+        ntk_json_key_u64(json, "elements", figures->flops.elements);
+        ntk_json_key_u64(json, "raw_flops", figures->flops.flops);
+        if (figures->flops.has_adjusted) {
+            ntk_json_key_u64(json, "adjusted_flops", figures->flops.adjusted_flops);
+        }
+        if (figures->is_transpose) {
+            ntk_json_key_u64(json, "flops_transpose", figures->flops.flops);
+        }
+        if (figures->is_transpose && figures->flops.has_adjusted) {
+            ntk_json_key_u64(json, "adjusted_flops_transpose", figures->flops.adjusted_flops);
+        }
+    }
+    if (!work->is_known) {
+        return;
+    }
+    ntk_json_key_u64(json, "sbuf_read_bytes", work->sbuf_read_bytes);
+    ntk_json_key_u64(json, "sbuf_write_bytes", work->sbuf_write_bytes);
+    ntk_json_key_u64(json, "psum_read_bytes", work->psum_read_bytes);
+    ntk_json_key_u64(json, "psum_write_bytes", work->psum_write_bytes);
+    ntk_json_key_u64(json, "psum_read_sbuf_write_bytes", work->psum_to_sbuf_bytes);
+    ntk_json_key_u64(json, "hbm_read_bytes", work->hbm_read_bytes);
+    ntk_json_key_u64(json, "hbm_write_bytes", work->hbm_write_bytes);
+}
+
 static int add_json_row(const struct packager_instruction *instruction, void *ctx)
 {
     struct ntk_json *json = ctx;
@@ -300,6 +381,9 @@ static int add_json_row(const struct packager_instruction *instruction, void *ct
     }
     if (instruction->statement) {
         ntk_json_key_text(json, "penguin_text", instruction->statement);
+    }
+    if (instruction->figures) {
+        add_json_figures(json, instruction->figures);
     }
     int ret = add_json_position(json, instruction);
     ntk_json_object_end(json);

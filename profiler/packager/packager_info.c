@@ -283,6 +283,7 @@ static void print_text(const struct facts *facts)
     const struct ntk_neff *neff = facts->neff;
     const struct ntk_neff_header *header = &neff->header;
     struct ntk_buf features = { 0 };
+    uint64_t macs = 0;
 
     ntk_neff_features_show(&neff->header, &features);
     printf("Package Version:   %" PRIu64 "\n", header->pkg_version);
@@ -301,6 +302,12 @@ static void print_text(const struct facts *facts)
     print_line("Target:",
                neff->kelf_count > 0 && neff->kelfs[0].target[0] ? neff->kelfs[0].target : "N/A");
     print_line("Encoding:", encoding_text(neff));
+    if (neff->info.nki_version[0]) {
+        print_line("NKI version:", neff->info.nki_version);
+    }
+    if (ntk_neff_model_macs(neff, &macs)) {
+        printf("Model operations:  %" PRIu64 "\n", 2 * macs);
+    }
     printf("\n");
     printf("%-4s  %-11s  %-8s  %-20s  %10s  %-6s  %-6s  %-16s  %-8s  %s\n", "NODE", "Executor",
            "Name", "Variable", "Size", "Type", "Format", "Shape", "DataType", "TimeSeries");
@@ -347,6 +354,7 @@ static void print_json(const struct facts *facts)
     struct ntk_buf buf = { 0 };
     struct ntk_neff_sizes sizes;
     struct ntk_json json;
+    uint64_t macs = 0;
     char name[600];
 
     ntk_neff_features_show(&neff->header, &features);
@@ -377,6 +385,12 @@ static void print_json(const struct facts *facts)
     ntk_json_key_u64(&json, "lnc_size", ntk_neff_lnc(header));
     ntk_json_key_text(&json, "target", neff->kelf_count > 0 ? neff->kelfs[0].target : "");
     ntk_json_key_bool(&json, "vendor_encoding", neff->is_vendor);
+    if (neff->info.nki_version[0]) {
+        ntk_json_key_text(&json, "nki_version", neff->info.nki_version);
+    }
+    if (ntk_neff_model_macs(neff, &macs)) {
+        ntk_json_key_u64(&json, "model_flops", 2 * macs);
+    }
     ntk_json_key_array_begin(&json, "tensors");
     visit_rows(neff, json_row, &json);
     ntk_json_array_end(&json);

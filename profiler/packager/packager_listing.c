@@ -43,7 +43,8 @@ void packager_listing_end(struct packager_listing *listing)
 /* Whether the slots of the generation that the kernel was compiled for are known. */
 static bool is_known_target(const char *target)
 {
-    return strcmp(target, "sunda") == 0 || strcmp(target, "cayman") == 0;
+    return strcmp(target, "sunda") == 0 || strcmp(target, "cayman") == 0 ||
+           strcmp(target, "mariana") == 0;
 }
 
 static void add_bytes(struct ntk_buf *out, const uint8_t *slot)
@@ -87,10 +88,13 @@ static int each_of_vendor(const struct packager_listing *listing, enum ntk_isa_e
     for (size_t i = 0; i < engine->code_bytes / NTK_VENDOR_SLOT_BYTES && ret >= 0; i++) {
         const uint8_t *slot = engine->code + i * NTK_VENDOR_SLOT_BYTES;
         const char *pseudo = ntk_vendor_slot_pseudo_name(slot[0]);
+        struct packager_figures figures;
         struct packager_instruction instruction = { .slot = i, .name = "" };
 
         ntk_buf_reset(&operands);
         if (is_known) {
+            packager_figures_get(listing->subgraph, which, slot, &figures);
+            instruction.figures = &figures;
             ntk_vendor_slot_print(slot, &listing->names, &operands);
         } else {
             add_bytes(&operands, slot);

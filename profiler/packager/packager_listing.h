@@ -9,6 +9,7 @@
 #ifndef NTK_PROFILER_PACKAGER_PACKAGER_LISTING_H
 #define NTK_PROFILER_PACKAGER_PACKAGER_LISTING_H
 
+#include "profiler/packager/packager_figures.h"
 #include "shared/base/buf.h"
 #include "shared/formats/neff/neff.h"
 #include "shared/formats/neff/neff_positions.h"
@@ -34,7 +35,8 @@ struct packager_instruction {
     uint64_t bir_id;
     const char *statement; /* tensor, type and loop variables of the source; NULL: not known */
     const struct ntk_neff_positions *positions;
-    const struct ntk_neff_position *at; /* line of the source; NULL: not known */
+    const struct packager_figures *figures; /* of a vendor's; NULL: the layout is not known */
+    const struct ntk_neff_position *at;     /* line of the source; NULL: not known */
 };
 
 /* 0 or -ENOMEM. Names that are damaged are left out: the sentence is in *out_warning, "" else. */

@@ -99,9 +99,16 @@ static inline uint64_t ntk_vendor_slot_dma_write_bytes(const uint8_t *slot)
            ntk_vendor_slot_u(slot, 58, 2);
 }
 
+/* Top bytes of addresses of transfers: a variable (in a NEFF), an entry of the table of descriptors
+ * with an offset, and with a register that has the offset (not proven). */
+#define NTK_VENDOR_ADDRESS_VAR 0x10
+#define NTK_VENDOR_ADDRESS_TABLE 0x20
+#define NTK_VENDOR_ADDRESS_TABLE_REGISTER 0x28
+
 static inline bool ntk_vendor_slot_address_is_hbm(uint64_t address)
 {
-    return address >> 56 == 0x20 || !((address >> 37) & 1);
+    return address >> 56 == NTK_VENDOR_ADDRESS_TABLE ||
+           address >> 56 == NTK_VENDOR_ADDRESS_TABLE_REGISTER || !((address >> 37) & 1);
 }
 
 static inline bool ntk_vendor_slot_dma_from_hbm(const uint8_t *slot)
@@ -113,6 +120,13 @@ static inline bool ntk_vendor_slot_dma_to_hbm(const uint8_t *slot)
 {
     return ntk_vendor_slot_address_is_hbm(ntk_vendor_slot_u(slot, 40, 8));
 }
+
+struct ntk_neff_subgraph;
+struct ntk_neff_var;
+
+/* The variable that an address in a NEFF's d4 names; NULL: not known. */
+const struct ntk_neff_var *ntk_vendor_slot_var(const struct ntk_neff_subgraph *subgraph,
+                                               uint64_t address);
 
 /* ---- text ---- */
 

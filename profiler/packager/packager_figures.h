@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * packager_figures - what one slot of a vendor's program computes and moves each time it runs, by
+ * the rules of metrics of version 2.32 (docs/formats/profile-summary.md).
+ *
+ * Owner: plain data. Threads: any.
+ */
+#ifndef NTK_PROFILER_PACKAGER_PACKAGER_FIGURES_H
+#define NTK_PROFILER_PACKAGER_PACKAGER_FIGURES_H
+
+#include "shared/formats/neff/neff.h"
+#include "shared/formats/neff/vendor_slot.h"
+
+struct packager_figures {
+    bool has_flops; /* it is a MATMUL */
+    bool is_transpose;
+    struct ntk_vendor_flops flops;
+    struct ntk_vendor_work work; /* not known: the bytes of the opcode are not */
+};
+
+/* A transfer is judged by the variables that it names, a trigger by the groups that it starts. */
+void packager_figures_get(const struct ntk_neff_subgraph *subgraph, enum ntk_isa_engine which,
+                          const uint8_t slot[NTK_VENDOR_SLOT_BYTES],
+                          struct packager_figures *out_figures);
+
+/* Of a program, each slot once. */
+struct packager_sums {
+    uint64_t slots, unknown, matmuls;
+    uint64_t flops, transpose_flops, adjusted_flops, adjusted_transpose_flops;
+    bool has_unweighted; /* the type of a MATMUL is not known */
+    struct ntk_vendor_work work;
+};
+
+void packager_sums_add(struct packager_sums *sums, const struct packager_figures *figures);
+
+#endif
