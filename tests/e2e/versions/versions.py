@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""versions - a thousand times one of the programs that share a folder ends, killed or told to, and another one of the old or
+"""versions - hundreds of times one of the programs that share a folder ends, killed or told to, and another one of the old or
 the next version takes its place. Nobody crashes, each names what it does not read, and the database of each version has what
 its applications executed, counted by themselves outside of all that agents know."""
 import glob
@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 
-SWAPS = int(os.environ.get("NTK_VERSION_SWAPS", "1000"))
+SWAPS = int(os.environ.get("NTK_VERSION_SWAPS", "400"))
 PERIOD = 0.02  # a swap
 PATIENCE = 120 * int(os.environ.get("NTK_TEST_PATIENCE") or 1)  # seconds; as tests/e2e/lib.sh
 FILES_MAX = 100  # of 128 that wait for agents; applications that end then leave none
