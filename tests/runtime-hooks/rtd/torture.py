@@ -3,6 +3,7 @@
 
 Each case runs, at least twice, beside a client that infers all the time. Afterwards the daemon holds what it held
 before: no descriptor, no thread, no memory of clients, no group is left, and the other client had right answers."""
+import functools
 import os
 import socket
 import struct
@@ -337,6 +338,13 @@ def headers(client):
 
 # ---- memory ----
 
+@functools.cache
+def bomb():
+    """128 MiB of zeros, as gzip packs them."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+    return b''.join(packer.compress(bytes(1 << 20)) for _ in range(128)) + packer.flush()
+
+
 def compressed(client):
     """No client compresses; who does is told, and nothing is unpacked: a bomb stays as small as it comes."""
     group, model = client.model(neff('small'))
@@ -348,8 +356,7 @@ def compressed(client):
         got = outputs(parse(reply.messages()[0])).get('y') if reply.status == 0 else None
         expect(f'flag {flag}: {reply.status} {reply.text}', got in answers, True)
     client.leave(group, model)
-    bomb = zlib.compressobj(9, zlib.DEFLATED, 31)
-    squeezed = b''.join(bomb.compress(bytes(1 << 20)) for _ in range(128)) + bomb.flush()
+    squeezed = bomb()
     before = daemon.get()['KiB']
     stream = client.open('infer', ('grpc-encoding', 'gzip'))
     client.send(stream, framed(squeezed, flag=1), end=True)
@@ -363,12 +370,13 @@ def wide(client):
     group, model = client.model(neff('wide'), ninfer=1, timeout=60)
     data = os.urandom(1 << 16) * 1600
     right('100 MiB', client, model, data)
+    message = memoryview(framed(infer_request(model, [tensor('x', data)])))
     stream = client.open('infer')  # and one that is given up half-way
-    client.send(stream, framed(infer_request(model, [tensor('x', data)]))[:20 << 20])
+    client.send(stream, message[:20 << 20])
     client.reset(stream)
     other = Client(sock)
     stream = other.open('infer')
-    other.send(stream, framed(infer_request(model, [tensor('x', data)]))[:30 << 20])
+    other.send(stream, message[:30 << 20])
     other.close()
     client.leave(group, model)
 

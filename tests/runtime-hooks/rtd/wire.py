@@ -49,14 +49,14 @@ def varint(value):
 
 def pb(*fields):
     """Each field (number, value): an int is a varint, text and bytes have a length."""
-    out = b''
+    out = []
     for number, value in fields:
         if isinstance(value, int):
-            out += varint(number << 3) + varint(value)
+            out += varint(number << 3), varint(value)
         else:
             value = value.encode() if isinstance(value, str) else value
-            out += varint(number << 3 | 2) + varint(len(value)) + value
-    return out
+            out += varint(number << 3 | 2), varint(len(value)), value
+    return b''.join(out)
 
 
 def parse(data):
@@ -396,7 +396,7 @@ class Peer:
             with self.state.get_lock():
                 self.state[0] += 1
                 self.state[1] += got != (0, data)
-            time.sleep(0.001)
+            time.sleep(0.01)
 
     def still(self, what):
         before = self.state[0]
