@@ -14,10 +14,10 @@ export NEURON_HOOKS_DIR=$memory/hooks NEURON_SOFT_INSTANCE=trn1.2xlarge
 export XDG_CONFIG_HOME=$scratch/config # nobody's settings
 mkdir -m 700 "$NEURON_HOOKS_DIR"
 pids=()
-# Kills whatever was started with our hooks folder; a server that became a daemon, too.
+# Kills whatever was started with a hooks folder of ours; a server that became a daemon, too.
 end_processes() {
     local file
-    for file in $(grep -lszxF "NEURON_HOOKS_DIR=$NEURON_HOOKS_DIR" /proc/[0-9]*/environ); do
+    for file in $(grep -lsz -e "^NEURON_HOOKS_DIR=$memory/" -e "^NEURON_HOOKS_DIR=$scratch/" /proc/[0-9]*/environ); do
         file=${file#/proc/}
         kill -9 "${file%/environ}" 2>/dev/null || true
     done
@@ -25,13 +25,12 @@ end_processes() {
 # A time-out kills this script and its children, and no trap runs: who cleans up then is no child of it and knows
 # no hooks folder.
 (
-    hooks=$NEURON_HOOKS_DIR
     unset NEURON_HOOKS_DIR
     setsid bash -c 'tail -s 0.2 --pid="$2" -f /dev/null
-        NEURON_HOOKS_DIR=$3
+        scratch=$1 memory=$3
         '"$(declare -f end_processes)"'
         end_processes
-        rm -rf "$1" "$4"' watch "$scratch" $$ "$hooks" "$memory" </dev/null >/dev/null 2>&1 &
+        rm -rf "$scratch" "$memory"' watch "$scratch" $$ "$memory" </dev/null >/dev/null 2>&1 &
 )
 # The last lines of what programs left in files named like logs.
 logs() {

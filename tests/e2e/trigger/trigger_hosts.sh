@@ -8,7 +8,6 @@ rank=$NTK_BIN_DIR/../tests/tests_e2e_world_rank
 neuron-packager example conv -s 4 -o m.neff >/dev/null
 printf 'a-token-of-these-machines\n' >token
 printf 'another-token-of-no-machine\n' >wrong
-own=$NEURON_HOOKS_DIR
 agents=()
 hosts=()
 # Machine K: its folder, its agent, and a process of the job that this machine alone sees.
@@ -22,7 +21,6 @@ for k in 0 1 2; do
     agents[k]=$!
     pids+=("$!")
 done
-trap 'for k in 0 1 2; do NEURON_HOOKS_DIR=$memory/m$k; end_processes; done; NEURON_HOOKS_DIR=$own; finish' EXIT
 port_of() { sed -n 's/.*http: serving at port //p' "agent$1.log"; }
 are_up() { [ -n "$(port_of 0)" ] && [ -n "$(port_of 1)" ] && [ -n "$(port_of 2)" ] && echo yes; }
 wait_for are_up
