@@ -1,6 +1,6 @@
 #!/bin/bash
 # disasm - programs in the encoding of hardware are listed as they are named; those of captures at hand come out as the
-# capture has them. The layout of each instruction is the matter of tests/shared/formats/neff/test_vendor_slot.c.
+# capture has them. The layout of each instruction is the matter of tests/shared/formats/neff/test_vendor_slot_text.c.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/ntk-disasm-XXXXXX")

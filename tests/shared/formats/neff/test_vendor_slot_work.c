@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+/* Slots of hardware as work: bytes that move, operations, and ranges of addresses. */
+
+#include <errno.h>
+#include <string.h>
+
+#include "shared/formats/neff/vendor_slot.h"
+#include "tests/shared/formats/neff/vendor_slot_fixture.h"
+#include "tests/support/unit.h"
+
+static struct ntk_vendor_work work_by(const char *name, enum ntk_metrics_version version)
+{
+    uint8_t slot[NTK_VENDOR_SLOT_BYTES];
+    struct ntk_vendor_work work;
+
+    make_slot(row_of(name), slot);
+    ntk_vendor_slot_work(slot, version, &work);
+    return work;
+}
+
+static struct ntk_vendor_work work_of(const char *name)
+{
+    return work_by(name, NTK_METRICS_2_28);
+}
+
+static void an_instruction_moves_the_bytes_of_its_tiles(void **state)
+{
+    struct ntk_vendor_work work = work_of("LDWEIGHTS, columns reversed");
+
+    assert_true(work.is_known);
+    assert_int_equal(work.sbuf_read_bytes, 2 * 128);
+    assert_int_equal(work.sbuf_write_bytes + work.psum_write_bytes + work.psum_read_bytes, 0);
+
+    work = work_of("MATMUL");
+    assert_int_equal(work.sbuf_read_bytes, 2 * 512);
+    assert_int_equal(work.psum_write_bytes, 2 * 512); /* as many as its source's type has */
+
+    work = work_of("ACTIVATE"); /* without the bias */
+    assert_int_equal(work.sbuf_read_bytes, 2 * 512);
+    assert_int_equal(work.sbuf_write_bytes, 4 * 512);
+    assert_false(work.is_psum_to_sbuf);
+
+    work = work_of("TENSOR_REDUCE, negated");
+    assert_int_equal(work.sbuf_read_bytes, 4 * 512 * 4);
+    assert_int_equal(work.sbuf_write_bytes, 4);
+
+    work = work_of("CAST with an update and no wait");
+    assert_int_equal(work.psum_read_bytes, 2 * 4);
+    assert_int_equal(work.sbuf_write_bytes, 4 * 4);
+    assert_true(work.is_psum_to_sbuf);
+    assert_int_equal(work.psum_to_sbuf_bytes, 4 * 4);
+}
+
+static void a_transfer_that_casts_writes_what_its_destination_says(void **state)
+{
+    struct ntk_vendor_work work = work_of("DMA_DIRECT2D that casts, from a table");
+
+    assert_true(work.is_known);
+    assert_int_equal(work.hbm_read_bytes, 2048);
+    assert_int_equal(work.sbuf_write_bytes, 1024);
+    assert_int_equal(work.hbm_write_bytes + work.sbuf_read_bytes, 0);
+
+    work = work_of("DMA_DIRECT2D");
+    assert_int_equal(work.hbm_read_bytes, 65536);
+    assert_int_equal(work.sbuf_write_bytes, 65536);
+}
+
+static void what_nobody_knows_has_no_bytes(void **state)
+{
+    assert_false(work_of("an opcode that nobody knows").is_known);
+    assert_false(work_of("LDWEIGHTS, codes that nobody knows").is_known); /* nor the type */
+    assert_true(work_of("DRAIN").is_known);
+    assert_true(work_of("NOTIFY").is_known);
+    assert_int_equal(work_of("DRAIN").sbuf_read_bytes, 0);
+}
+
+/* The sums of the original come out without it, whatever it moves. */
+static void what_the_original_does_not_count_is_known_to_be_none(void **state)
+{
+    struct ntk_vendor_work work = work_of("TENSOR_TENSOR");
+
+    assert_true(work.is_known);
+    assert_int_equal(work.sbuf_read_bytes + work.sbuf_write_bytes, 0);
+    assert_int_equal(work.psum_read_bytes + work.psum_write_bytes, 0);
+    assert_true(work_of("TENSOR_STORE").is_known);
+}
+
+/* By 2.32: all partitions, four bytes of each sum, and TENSOR_TENSOR like all others. */
+static void bytes_of_all_partitions_count(void **state)
+{
+    struct ntk_vendor_work work = work_by("LDWEIGHTS, columns reversed", NTK_METRICS_2_32);
+
+    assert_int_equal(work.sbuf_read_bytes, 2 * 128 * 128);
+    work = work_by("MATMUL", NTK_METRICS_2_32);
+    assert_int_equal(work.sbuf_read_bytes, 2 * 512 * 128);
+    assert_int_equal(work.psum_write_bytes, 4 * 512 * 128);
+    work = work_by("ACTIVATE", NTK_METRICS_2_32);
+    assert_int_equal(work.sbuf_read_bytes, 2 * 512 * 128);
+    assert_int_equal(work.sbuf_write_bytes, 4 * 512 * 128);
+    work = work_by("TENSOR_TENSOR", NTK_METRICS_2_32);
+    assert_int_equal(work.sbuf_read_bytes, (4 + 2) * 8 * 128);
+    assert_int_equal(work.sbuf_write_bytes, 2 * 8 * 128);
+    assert_false(work.is_psum_to_sbuf);
+    work = work_by("DMA_DIRECT2D", NTK_METRICS_2_32); /* the same in all versions */
+    assert_int_equal(work.hbm_read_bytes, 65536);
+}
+
+/* Either source of a TENSOR_TENSOR may be in the accumulation buffer. */
+static void a_second_source_is_a_source(void **state)
+{
+    uint8_t slot[NTK_VENDOR_SLOT_BYTES];
+    struct ntk_vendor_work work;
+
+    make_slot(row_of("TENSOR_TENSOR"), slot);
+    slot[35] = 0x02;
+    ntk_vendor_slot_work(slot, NTK_METRICS_2_32, &work);
+    assert_int_equal(work.sbuf_read_bytes, 4 * 8 * 128);
+    assert_int_equal(work.psum_read_bytes, 2 * 8 * 128);
+    assert_true(work.is_psum_to_sbuf);
+    assert_int_equal(work.psum_to_sbuf_bytes, 2 * 8 * 128);
+}
+
+static void a_byte_type_has_one_byte(void **state)
+{
+    uint8_t slot[NTK_VENDOR_SLOT_BYTES];
+    struct ntk_vendor_work work;
+
+    make_slot(row_of("ACTIVATE"), slot);
+    slot[33] = 3;
+    ntk_vendor_slot_work(slot, NTK_METRICS_2_32, &work);
+    assert_true(work.is_known);
+    assert_int_equal(work.sbuf_write_bytes, 512 * 128);
+}
+
+static void operations_are_of_the_tile_and_weighted_by_type(void **state)
+{
+    static const struct {
+        uint8_t dtype, mode;
+        uint64_t flops; /* per element, times 2 */
+        bool has_adjusted;
+        uint64_t adjusted;
+    } cases[] = {
+        { BF16, 0, 4, true, 4 }, { FP16, 0, 4, true, 4 },  { FP32, 0, 4, true, 16 },
+        { FP32, 1, 4, true, 4 }, { FP32, 2, 4, true, 4 },  { FP32, 3, 2, true, 8 },
+        { 14, 0, 4, false, 0 },  { FP32, 9, 4, false, 0 },
+    };
+    const uint64_t half = UINT64_C(64) * 32 * 512 / 2;
+    uint8_t slot[NTK_VENDOR_SLOT_BYTES];
+    struct ntk_vendor_flops flops;
+
+    make_slot(row_of("MATMUL"), slot);
+    slot[38] = 64;
+    slot[39] = 32;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        slot[32] = cases[i].dtype;
+        slot[33] = cases[i].mode;
+        assert_true(ntk_vendor_slot_flops(slot, NTK_METRICS_2_32, &flops));
+        assert_int_equal(flops.elements, 2 * half);
+        assert_int_equal(flops.flops, cases[i].flops * half);
+        assert_int_equal(flops.has_adjusted, cases[i].has_adjusted);
+        assert_int_equal(flops.adjusted_flops, cases[i].adjusted * half);
+        assert_true(ntk_vendor_slot_flops(slot, NTK_METRICS_2_28, &flops));
+        assert_int_equal(flops.flops, 2 * 128 * 128 * 512);
+    }
+    make_slot(row_of("COPY"), slot);
+    assert_false(ntk_vendor_slot_flops(slot, NTK_METRICS_2_32, &flops));
+}
+
+/* Only an address of the accumulation buffer makes an unknown opcode touch it: a float does not. */
+static void an_unknown_opcode_may_use_what_it_names(void **state)
+{
+    uint8_t slot[NTK_VENDOR_SLOT_BYTES] = { 0x95, 0x10 };
+    struct ntk_vendor_work work;
+
+    slot[46] = 0x80;
+    slot[47] = 0x3f; /* 1.0 @44 */
+    ntk_vendor_slot_work(slot, NTK_METRICS_2_32, &work);
+    assert_false(work.is_known);
+    assert_false(work.may_use_psum);
+    slot[18] = 0x00;
+    slot[19] = 0x02; /* 0x2000000 @16 */
+    ntk_vendor_slot_work(slot, NTK_METRICS_2_32, &work);
+    assert_true(work.may_use_psum);
+}
+
+static void more_elements_than_anybody_has_are_not_known(void **state)
+{
+    uint8_t slot[NTK_VENDOR_SLOT_BYTES] = { 0x46, 0x10 };
+    struct ntk_vendor_work work;
+
+    memset(slot + 24, 0xff, 8); /* the source's counts */
+    slot[32] = slot[33] = FP32;
+    ntk_vendor_slot_work(slot, NTK_METRICS_2_28, &work);
+
+    assert_false(work.is_known);
+    assert_int_equal(work.sbuf_read_bytes, 0);
+}
+
+static void ranges_go_from_the_lowest_byte_to_the_highest(void **state)
+{
+    static const struct {
+        const char *name;
+        int count;
+        struct ntk_vendor_range ranges[2];
+    } expected[] = {
+        { "LDWEIGHTS, columns reversed", 1, { { false, false, 0x37afe - 2 * 128, 0x37afe } } },
+        { "MATMUL",
+          2,
+          { { false, false, 0x37600, 0x37600 + 2 * 512 },
+            { true, true, 0x800, 0x800 + 4 * 512 } } },
+        { "ACTIVATE", /* without the bias */
+          2,
+          { { false, false, 0x36200, 0x36200 + 2 * 512 },
+            { false, true, 0x6020, 0x6020 + 4 * 512 } } },
+        { "DRAIN", 0, { { false, false, 0, 0 } } },
+        { "TENSOR_TENSOR", -EINVAL, { { false, false, 0, 0 } } },
+        { "an opcode that nobody knows", -EINVAL, { { false, false, 0, 0 } } },
+        { "LDWEIGHTS, codes that nobody knows", -EINVAL, { { false, false, 0, 0 } } },
+    };
+
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        uint8_t slot[NTK_VENDOR_SLOT_BYTES];
+        struct ntk_vendor_range ranges[NTK_VENDOR_RANGES_MAX];
+        make_slot(row_of(expected[i].name), slot);
+        assert_int_equal(ntk_vendor_slot_ranges(slot, true, ranges), expected[i].count);
+        for (int r = 0; r < expected[i].count; r++) {
+            assert_int_equal(ranges[r].is_psum, expected[i].ranges[r].is_psum);
+            assert_int_equal(ranges[r].is_write, expected[i].ranges[r].is_write);
+            assert_int_equal(ranges[r].low, expected[i].ranges[r].low);
+            assert_int_equal(ranges[r].high, expected[i].ranges[r].high);
+        }
+    }
+}
+
+/* Weights are read from the address backwards, the element at it too; a bias is read; a MATMUL that
+ * begins no sum goes on with one. */
+static void what_is_differs_from_what_the_original_tells(void **state)
+{
+    uint8_t slot[NTK_VENDOR_SLOT_BYTES];
+    struct ntk_vendor_range ranges[NTK_VENDOR_RANGES_MAX];
+
+    make_slot(row_of("LDWEIGHTS, columns reversed"), slot);
+    assert_int_equal(ntk_vendor_slot_ranges(slot, false, ranges), 1);
+    assert_int_equal(ranges[0].low, 0x37afe - 2 * 31 - 2 * 32 * 3);
+    assert_int_equal(ranges[0].high, 0x37afe + 2);
+    make_slot(row_of("ACTIVATE"), slot);
+    assert_int_equal(ntk_vendor_slot_ranges(slot, false, ranges), 3);
+    assert_false(ranges[1].is_write); /* the bias */
+    assert_int_equal(ranges[1].low, 0x6010);
+    assert_int_equal(ranges[1].high, 0x6010 + 4);
+    assert_true(ranges[2].is_write);
+    for (unsigned flags = 0; flags < 4; flags++) {
+        make_slot(row_of("MATMUL"), slot);
+        slot[43] = (uint8_t)flags;
+        assert_int_equal(ntk_vendor_slot_ranges(slot, false, ranges), 2);
+        assert_int_equal(ranges[1].adds, (flags & 1) == 0);
+        assert_int_equal(ntk_vendor_slot_ranges(slot, true, ranges), 2);
+        assert_false(ranges[1].adds);
+    }
+}
+
+/* Four rows of 512 bytes behind each other in each of 128 partitions. */
+static void a_transfer_touches_the_same_bytes_of_each_partition(void **state)
+{
+    uint8_t slot[NTK_VENDOR_SLOT_BYTES] = { 0xb8, 0x10 };
+    struct ntk_vendor_range ranges[NTK_VENDOR_RANGES_MAX];
+    static const struct field fields[] = {
+        { 16, 8, 0x802000008850 },
+        { 24, 4, 512 },
+        { 28, 4, 262144 },
+        { 32, 2, 4 },
+        { 34, 2, 128 },
+        { 36, 2, 512 },
+        { 40, 8, 0x8005c0000 },
+        { 56, 2, 1 },
+        { 58, 2, 1 },
+        { 60, 2, 4 },
+    };
+
+    for (size_t f = 0; f < sizeof fields / sizeof *fields; f++) {
+        for (unsigned b = 0; b < fields[f].bytes; b++) {
+            slot[fields[f].offset + b] = (uint8_t)(fields[f].value >> (8 * b));
+        }
+    }
+    assert_int_equal(ntk_vendor_slot_ranges(slot, true, ranges),
+                     1); /* device memory is no part of it */
+    assert_false(ranges[0].is_write);
+    assert_false(ranges[0].is_psum);
+    assert_int_equal(ranges[0].low, 0x8850);
+    assert_int_equal(ranges[0].high, 0x8850 + 2048);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_instruction_moves_the_bytes_of_its_tiles),
+        cmocka_unit_test(a_transfer_that_casts_writes_what_its_destination_says),
+        cmocka_unit_test(what_nobody_knows_has_no_bytes),
+        cmocka_unit_test(what_the_original_does_not_count_is_known_to_be_none),
+        cmocka_unit_test(bytes_of_all_partitions_count),
+        cmocka_unit_test(a_second_source_is_a_source),
+        cmocka_unit_test(a_byte_type_has_one_byte),
+        cmocka_unit_test(operations_are_of_the_tile_and_weighted_by_type),
+        cmocka_unit_test(an_unknown_opcode_may_use_what_it_names),
+        cmocka_unit_test(more_elements_than_anybody_has_are_not_known),
+        cmocka_unit_test(ranges_go_from_the_lowest_byte_to_the_highest),
+        cmocka_unit_test(what_is_differs_from_what_the_original_tells),
+        cmocka_unit_test(a_transfer_touches_the_same_bytes_of_each_partition),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
