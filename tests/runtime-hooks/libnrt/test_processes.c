@@ -15,8 +15,10 @@
 
 #include "nrt/ndebug_stream.h"
 #include "nrt/nrt_sys_trace.h"
+#include "shared/base/clock.h"
 #include "tests/runtime-hooks/libnrt/runtime.h"
 #include "tests/support/observed.h"
+#include "tests/support/process.h"
 #include "tests/support/unit.h"
 
 static const struct runtime *current(void **state)
@@ -166,7 +168,6 @@ static void a_forked_child_starts_anew_and_leaves_the_parent_alone(void **state)
 }
 
 #define FORKS 6
-#define CHILD_SECONDS 120
 
 static _Atomic bool is_over;
 
@@ -214,7 +215,8 @@ static int child_works(const uint8_t *neff, size_t bytes)
     int fd = -1;
     int bad = 0;
 
-    (void)alarm(CHILD_SECONDS); /* a lock that nobody frees is a signal, not a hang */
+    /* A lock that nobody frees is a signal, not a hang. */
+    (void)alarm((unsigned)(test_patience_ns() / NTK_NS_PER_SECOND));
     setenv("NEURON_RT_VISIBLE_CORES", "1", 1);
     bad |= (nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "") != NRT_SUCCESS) << 0;
     bad |= (nrt_sys_trace_start(NULL) != NRT_SUCCESS) << 1;

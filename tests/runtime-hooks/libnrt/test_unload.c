@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "shared/base/clock.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
@@ -127,7 +128,7 @@ static int in_child(int (*body)(void))
 
     assert_true(child >= 0);
     if (child == 0) {
-        (void)alarm(120);
+        (void)alarm((unsigned)(test_patience_ns() / NTK_NS_PER_SECOND));
         _exit(body());
     }
     assert_int_equal(waitpid(child, &status, 0), child);
