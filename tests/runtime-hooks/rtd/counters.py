@@ -2,7 +2,7 @@
 """Figures of neuron-rtd against what a client did and knows.
 
 counters.py ENDPOINT GENERATED_FOLDER MODEL_FOLDER: the daemon has an inf1.6xlarge whose every fifth execution has three
-corrected errors of memory, all on core 0.
+corrected errors of memory, all on core 0, and whose core 4 is slow from its twelfth on.
 """
 import re
 import sys
@@ -10,6 +10,7 @@ import time
 
 from client import Client, eg, expect, io, nn, pb, until
 
+BEGAN = time.monotonic()
 OK, BAD_INPUT = pb.IST_OK, pb.IST_BAD_INPUT
 FEATURES = 128  # of mlp.neff: 512 columns through a layer four times as wide, and back
 
@@ -129,7 +130,7 @@ def measured(c, done):
         expect(name, kinds[f'NMGR_METRIC_{name}'].count, done)
     total, device = kinds['NMGR_METRIC_INFER_LATENCY'], kinds['NMGR_METRIC_INFER_ON_INFA_LATENCY']
     check('a part is no longer than the whole', device.sum <= total.sum and device.max <= total.max)
-    check('seconds', 1e-6 < total.min < 10)
+    check('seconds', 1e-6 < total.min < time.monotonic() - BEGAN)
     for name in ('LOAD', 'UNLOAD', 'START', 'STOP'):
         expect(name, kinds[f'NMGR_METRIC_MODEL_{name}_LATENCY'].count, 2)
     size = kinds['NMGR_METRIC_MODEL_SIZE']

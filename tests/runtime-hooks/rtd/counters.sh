@@ -5,7 +5,8 @@ needs jq
 mkdir model
 neuron-packager example memcpy --size 64 -o model/model.neff
 neuron-packager example mlp --size 128 --dtype float32 -o model/mlp.neff
-export NEURON_SOFT_FAULT='mem-ecc-corrected:every=5,core=0,amount=3'
+# What core 4 has after the first eleven is slow, so that its queue is full when the client fills it.
+export NEURON_SOFT_FAULT='mem-ecc-corrected:every=5,core=0,amount=3;pause:from=12,core=4,time=500ms'
 start
 printf '%s' '{"period":"1s","neuron_runtimes":[{"address":"unix:'"$socket"'","metrics":[{"type":"execution_stats"}]}]}' >monitor.json
 neuron-monitor -c monitor.json >reports.jsonl 2>agent.log &
