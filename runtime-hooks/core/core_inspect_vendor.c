@@ -20,75 +20,6 @@
 #define RING_OF_CORE 4U
 #define OWN_TYPES 1000U /* ids of types that the vendor does not have */
 
-/* Ids of version 2. */
-static const char *const vendor_types[] = {
-    "generic",
-    "nrt_load",
-    "async_post_request",
-    "nrt_execute",
-    "kmgr_exec_core",
-    "nrt_load_collectives",
-    "cc_exec_barrier",
-    "nc_exec_running",
-    "cc_running",
-    "nrt_tensor_read",
-    "nrt_tensor_write",
-    "nrt_tensor_read_batch",
-    "nrt_tensor_write_batch",
-    "numerical_err",
-    "enc_barrier_recv",
-    "enc_barrier_send",
-    "enc_barrier",
-    "kbl_exec_pre",
-    "kbl_exec_core",
-    "kbl_exec_wait",
-    "kbl_exec_post",
-    "nrt_model_switch",
-    "nrt_model_submit",
-    "nrt_async_sema_wait",
-    "hw_notify",
-    "timestamp_sync_point",
-    "nc_model_switch",
-    "nrt_tensor_allocate",
-    "nrt_tensor_free",
-    "tensor_block_while_exec",
-    "dmem_buf_copyin",
-    "dmem_buf_copyout",
-    "dmem_buf_batch_copyin",
-    "dmem_buf_batch_copyout",
-    "nrt_dma_mem_alloc",
-    "nrt_dma_mem_dealloc",
-    "exec_consume_nc_status_notifications",
-    "exec_consume_cc_core_notifications",
-    "notification_consume_errors",
-    "exec_consume_gpsimd_stdio",
-};
-
-static const char *const vendor_usages[] = {
-    "generic",
-    "pe",
-    "act",
-    "pool",
-    "io",
-    "spill",
-    "weight",
-    "profiler buffers",
-    "act table",
-    "dve",
-    "sp",
-    "shared scratchpad",
-    "tensor",
-    "ucode",
-    "pool stdio",
-    "collectives",
-    "scratchpad",
-    "xt cc",
-    "dma rings runtime",
-    "dma rings spill",
-    "dma rings io",
-    "dma rings collectives",
-};
-
 static const struct {
     const char *name, *usage;
 } usages[] = {
@@ -173,8 +104,11 @@ struct saving {
 
 static uint64_t type_id(const char *name, int kind)
 {
-    for (size_t i = 0; i < sizeof vendor_types / sizeof *vendor_types; i++) {
-        if (strcmp(vendor_types[i], name) == 0) {
+    size_t count;
+    const char *const *types = ntk_vendor_trace_type_names(&count);
+
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(types[i], name) == 0) {
             return i;
         }
     }
@@ -444,6 +378,7 @@ int ntk_core_vendor_info_save(const struct ntk_core *core, const struct ntk_core
 {
     struct ntk_host host;
     struct ntk_buf buf = { 0 };
+    size_t count = 0;
     int failed = 0;
 
     ntk_host_get(&host);
@@ -466,8 +401,9 @@ int ntk_core_vendor_info_save(const struct ntk_core *core, const struct ntk_core
         ntk_vec_init(&message.tables[t], sizeof(struct ntk_vendor_trace_name));
     }
     struct ntk_vec *types = &message.tables[NTK_VENDOR_TRACE_TYPES];
-    for (size_t i = 0; i < sizeof vendor_types / sizeof *vendor_types; i++) {
-        failed |= name_add(types, i, vendor_types[i]);
+    const char *const *names = ntk_vendor_trace_type_names(&count);
+    for (size_t i = 0; i < count; i++) {
+        failed |= name_add(types, i, names[i]);
     }
     for (int kind = 0; kind < NTK_CORE_TRACE_KINDS; kind++) {
         uint64_t id = type_id(kind_names[kind], kind);
@@ -479,8 +415,9 @@ int ntk_core_vendor_info_save(const struct ntk_core *core, const struct ntk_core
         failed |=
             ntk_vec_push(&message.tables[NTK_VENDOR_TRACE_MODELS], ntk_vec_at(&trace->models, i));
     }
-    for (size_t i = 0; i < sizeof vendor_usages / sizeof *vendor_usages; i++) {
-        failed |= name_add(&message.tables[NTK_VENDOR_TRACE_USAGES], i, vendor_usages[i]);
+    names = ntk_vendor_trace_usage_names(&count);
+    for (size_t i = 0; i < count; i++) {
+        failed |= name_add(&message.tables[NTK_VENDOR_TRACE_USAGES], i, names[i]);
     }
     failed |= name_add(&message.tables[NTK_VENDOR_TRACE_ERRORS], 0, "SUCCESS");
     failed |= name_add(&message.tables[NTK_VENDOR_TRACE_ERRORS], 12, "OUT_OF_MEMORY");

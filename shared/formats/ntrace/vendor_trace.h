@@ -144,6 +144,10 @@ const char *ntk_vendor_trace_name_find(const struct ntk_vendor_trace_info *info,
 
 /* ---- writing ---- */
 
+/* Names of version 2, by id. */
+const char *const *ntk_vendor_trace_type_names(size_t *out_count);
+const char *const *ntk_vendor_trace_usage_names(size_t *out_count);
+
 /* Messages appended to a buffer: one record is ..._begin, fields, ..._end, which puts its length
  * before it. */
 size_t ntk_vendor_trace_put_begin(struct ntk_buf *buf);

@@ -12,6 +12,7 @@
 #include "nrt/nrt_profile.h"
 #include "shared/formats/ntff/ntff.h"
 #include "shared/formats/ntrace/ntrace.h"
+#include "shared/formats/ntrace/vendor_trace.h"
 #include "tests/runtime-hooks/libnrt/runtime.h"
 #include "tests/support/unit.h"
 
@@ -138,6 +139,33 @@ static void everything_the_environment_asks_for_is_in_the_folder(void **state)
     entry_find(folder, "_vnc_1.neff", path, sizeof path);
     assert_int_equal(stat(path, &status), 0);
     assert_true(status.st_size > 1024);
+}
+
+static void the_environment_chooses_the_layout_of_the_files(void **state)
+{
+    struct runtime *runtime = *state;
+    struct ntk_vendor_trace_info *info = NULL;
+    struct ntk_err err = { 0 };
+    char folder[1024];
+    char path[2048];
+
+    setenv("NEURON_RT_INSPECT_ENABLE", "1", 1);
+    setenv("NEURON_RT_INSPECT_OUTPUT_DIR", runtime->folder, 1);
+    setenv("NEURON_RT_INSPECT_FORMAT", "vendor", 1);
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
+    adder_run(0, 1);
+    nrt_close();
+
+    session_find(runtime->folder, folder, sizeof folder);
+    entry_find(folder, "trace_info.pb", path, sizeof path);
+    assert_int_equal(ntk_vendor_trace_info_read(path, &info, &err), 0);
+    assert_int_equal(info->version, 2);
+    assert_int_equal(info->process_id, getpid());
+    assert_true(info->record_count > 0);
+    assert_string_equal(info->instance_type, "trn1.2xlarge");
+    assert_int_equal(strtoull(strrchr(folder, '/') + 1, NULL, 10), info->begin_ns);
+    assert_string_equal(ntk_vendor_trace_name_find(info, NTK_VENDOR_TRACE_TYPES, 3), "nrt_execute");
+    ntk_vendor_trace_info_free(info);
 }
 
 static void options_say_what_is_recorded(void **state)
@@ -280,6 +308,7 @@ static int setup(void **state)
         "NEURON_RT_INSPECT_DEVICE_PROFILE", "NEURON_RT_INSPECT_HOST_MEMORY",
         "NEURON_RT_INSPECT_CPU_UTIL",       "NEURON_RT_INSPECT_EVENT_FILTER_TYPE",
         "NEURON_RT_PROFILE_BUF_DMA_MB",     "NEURON_RT_INSPECT_SYSTEM_PROFILE",
+        "NEURON_RT_INSPECT_FORMAT",
     };
 
     for (size_t i = 0; i < sizeof unset / sizeof *unset; i++) {
@@ -294,6 +323,7 @@ int main(void)
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, runtime_teardown)
         TEST(misuse_answers_by_the_table), /* first: nothing is open yet */
         TEST(everything_the_environment_asks_for_is_in_the_folder),
+        TEST(the_environment_chooses_the_layout_of_the_files),
         TEST(options_say_what_is_recorded),
         TEST(the_older_trace_goes_to_one_file),
         TEST(bounds_are_looked_at_only_where_whole_cores_are_recorded),
