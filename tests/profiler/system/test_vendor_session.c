@@ -6,9 +6,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "profiler/output/output_system.h"
+#include "profiler/system/session_find.h"
 #include "profiler/system/system_trace.h"
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
@@ -322,6 +324,40 @@ static void sync_points_tell_how_far_the_clocks_are_apart(void **state)
     ntk_system_trace_close(trace);
 }
 
+/* Version 2 lies in the folder of the process, version 3 a level below. */
+static void folders_of_several_processes_are_found(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const levels[] = { "i-test_pid_41", "i-test_pid_42", "i-test_pid_42/1000" };
+    struct ntk_vec paths;
+    char *folders[3];
+
+    vendor_folder_span(&f->folder, "nrt_load", 3, 2000, 3000, BASE, BASE);
+    for (size_t i = 0; i < 3; i++) {
+        folders[i] = test_scratch_path(f->path, levels[i]);
+        assert_int_equal(mkdir(folders[i], 0755), 0);
+    }
+    vendor_folder_write(&f->folder, folders[0]);
+    vendor_folder_write(&f->folder, folders[2]); /* the same process and time: another source */
+    for (size_t i = 0; i < 4; i++) {
+        const char *from = i == 3 ? f->path : folders[i];
+
+        assert_int_equal(ntk_session_find(from, &paths, NULL), 0);
+        assert_int_equal(paths.count, i == 3 ? 2 : 1);
+        ntk_vec_each(char *, path, &paths) {
+            struct ntk_system_trace *trace = NULL;
+
+            assert_int_equal(ntk_system_trace_open(*path, &trace, NULL), 0);
+            assert_int_equal(trace->span_count, 1);
+            ntk_system_trace_close(trace);
+        }
+        ntk_session_paths_fini(&paths);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        free(folders[i]);
+    }
+}
+
 /* ---- what is not ---- */
 
 static void halves_and_doubles_are_counted(void **state)
@@ -542,6 +578,7 @@ int main(void)
         TEST(allocations_find_the_account_of_their_physical_core),
         TEST(samples_of_the_host_are_rounds),
         TEST(sync_points_tell_how_far_the_clocks_are_apart),
+        TEST(folders_of_several_processes_are_found),
         TEST(halves_and_doubles_are_counted),
         TEST(lost_records_are_counted_per_ring),
         TEST(a_cut_file_is_read_up_to_there),
