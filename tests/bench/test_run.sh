@@ -6,13 +6,13 @@ bench() { # NAME: a bench whose text comes on stdin
     chmod +x "build/bench/bench_$1"
 }
 line() { printf 'echo "%-52s  min 1.000  median 1.000 x  target <= 1.000 x  %s"\n' "$1" "$2"; }
-{ line "one" "met" && line "two" "met (minimum only)" && line "three" "within noise" && line "extra" "met"; } | bench good
+{ line "one" "met" && line "two" "met (minimum only)" && line "three" "within noise" && line "extra" "met" && printf 'echo "%-52s  target  not measured: no peer"\n' four; } | bench good
 { line "one" "missed" && echo 'echo "bench_missed: missed: one" >&2; exit 1'; } | bench missed
 echo 'kill -SEGV $$' | bench crash
 echo 'sleep 1000' | bench hangs
 echo 'echo "skipped: peer is missing"; exit 77' | bench peerless
 echo 'exit 3' | bench silent
-for target in good:one good:two good:three missed:one crash:one hangs:one peerless:one silent:one other:one; do
+for target in good:one good:two good:three good:four missed:one crash:one hangs:one peerless:one silent:one other:one; do
     echo "bench_${target/:/: }"
 done >targets
 export NTK_BENCH_TARGETS=$PWD/targets NTK_BENCH_LIMIT=1 NTK_TEST_PATIENCE=1
@@ -31,6 +31,7 @@ figures='min 1.000  median 1.000 x  target <= 1.000 x'
 diff - table <<TEXT || fail "another table"
 missed  missed  one  $figures
 not measured  crash  one  killed by SIGSEGV
+not measured  good  four  no peer
 not measured  hangs  one  timed out after 1 s
 not measured  peerless  one  peer is missing
 not measured  silent  one  exit code 3
@@ -38,7 +39,7 @@ within noise  good  three  $figures
 met  good  one  $figures
 met  good  two  $figures  (minimum only)
 unlisted  good  extra  $figures
-2 met, 1 within noise, 1 missed, 4 not measured
+2 met, 1 within noise, 1 missed, 5 not measured
 TEXT
 
 # A smoke run fails where the list differs, and is skipped where the bench is.
