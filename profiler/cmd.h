@@ -77,7 +77,8 @@ char *ntk_profile_session_path(const char *given);
 int ntk_profile_close(struct ntk_profile *profile, int code);
 
 struct ntk_source_text;
-/* Where the text of source lines is found; folders may be NULL. 0, or 1 with the sentence printed. */
+/* Where the text of source lines is found; folders may be NULL. 0, or 1 with the sentence
+ * printed. */
 int ntk_profile_source_text(const struct ntk_profile *profile, const char *nki_root,
                             const char *framework_root, struct ntk_source_text **out_text);
 /* Closes it, with what is wrong with files on stderr. */

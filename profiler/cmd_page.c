@@ -151,7 +151,8 @@ static bool fits(const char *path, const struct ntk_neff *neff)
     return !is_of_another;
 }
 
-/* The capture, or what --from and --to leave of it with part NULL, as one more source; its profile, or NULL with the sentence printed. */
+/* The capture, or what --from and --to leave of it with part NULL, as one more source; its profile,
+ * or NULL with the sentence printed. */
 static struct ntk_profile *add_capture(struct shown *shown, const char *path, const char *neff,
                                        const struct ntk_trace_part *part)
 {

@@ -311,8 +311,8 @@ const char *ntk_prometheus_content_type_get(enum ntk_prometheus_format format)
         [NTK_PROMETHEUS_OPENMETRICS_1_0_0] =
             "application/openmetrics-text; version=1.0.0; charset=utf-8",
         [NTK_PROMETHEUS_PROTOBUF] =
-            "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; "
-            "encoding=delimited",
+            ("application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; "
+             "encoding=delimited"),
     };
 
     return types[format];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* execution_split - the steps of each execution, sorted by core and number, summed and subtracted. */
+/* execution_split - the steps of each execution, sorted by core and number, summed and
+ * subtracted. */
 #include "profiler/analysis/execution_split.h"
 
 #include <errno.h>

@@ -35,7 +35,8 @@ int ntk_analysis_layer_summary(const struct ntk_trace *trace, const struct ntk_p
 #define NTK_LAYER_UNKNOWN "Unknown"
 
 /* The layer of an instruction: what the NEFF names; in a vendor's program what the framework calls
- * its operation, "Unknown" without that. NULL: of none, or there is no NEFF to tell. Borrowed from program. */
+ * its operation, "Unknown" without that. NULL: of none, or there is no NEFF to tell. Borrowed from
+ * program. */
 const char *ntk_layer_name(const struct ntk_program *program, const struct ntk_trace_core *core,
                            const struct ntk_slot_fact *fact);
 void ntk_layer_summary_fini(struct ntk_layer_summary *summary);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* load_split - allocations and copies by core and start, and unions of those inside of each load. */
+/* load_split - allocations and copies by core and start, and unions of those inside of each
+ * load. */
 #include "profiler/analysis/load_split.h"
 
 #include <errno.h>

@@ -32,7 +32,7 @@ bool ntk_session_is_trace_file(const char *path)
                                          "host_mem.pb" };
     const char *name = ntk_str_base_name(path);
     struct stat status;
-    uint8_t b[8];
+    uint8_t b[8] = { 0 };
     bool is_read = false;
     int fd;
 

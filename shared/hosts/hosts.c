@@ -189,9 +189,10 @@ static void take(struct asker *asker, const struct ntk_http_many_end *end)
     } else if (ntk_hosts_answer_read(end->answer, &snapshot, &host->err) == 0 && snapshot) {
         host->snapshot = snapshot;
         host->is_segments = false;
-        host->clock = asker->remote->unix_path
-                          ? (struct ntk_ranks_clock){ 0 }
-                          : ntk_hosts_clock(snapshot, end->answer, asked->asked_ns, answered_ns);
+        host->clock = (struct ntk_ranks_clock){ 0 };
+        if (!asker->remote->unix_path) {
+            host->clock = ntk_hosts_clock(snapshot, end->answer, asked->asked_ns, answered_ns);
+        }
     }
 }
 

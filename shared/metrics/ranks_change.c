@@ -120,7 +120,7 @@ static double median(double *values, size_t count)
 
 static double part_median(const struct sample *samples, size_t count, enum part part)
 {
-    double values[NTK_CHANGE_USUAL_MAX];
+    double values[NTK_CHANGE_USUAL_MAX] = { 0 };
 
     for (size_t i = 0; i < count; i++) {
         values[i] = samples[i].value[part];
@@ -132,8 +132,8 @@ static double part_median(const struct sample *samples, size_t count, enum part 
  * middle four fifths lie, since operations in a period are whole ones and few. */
 static double spread_of(const struct change_comm *comm, double usual)
 {
-    double values[NTK_CHANGE_USUAL_MAX];
-    double distances[NTK_CHANGE_USUAL_MAX];
+    double values[NTK_CHANGE_USUAL_MAX] = { 0 };
+    double distances[NTK_CHANGE_USUAL_MAX] = { 0 };
 
     for (size_t i = 0; i < comm->usual_count; i++) {
         values[i] = comm->usual[i].value[INTERVAL];

@@ -115,8 +115,8 @@ int ntk_store_dataset_span(struct ntk_store_reader *reader, enum ntk_store_datas
                            uint64_t *out_whole_ns, uint64_t *out_done_ns, struct ntk_err *err)
 {
     static const char *const tiers[] = {
-        "SELECT first_ns, (SELECT max(time_ns) FROM machine_sample) FROM tier"
-        " WHERE tier = 'second' AND ?1 = 0",
+        ("SELECT first_ns, (SELECT max(time_ns) FROM machine_sample) FROM tier"
+         " WHERE tier = 'second' AND ?1 = 0"),
         "SELECT first_ns, done_ns FROM tier WHERE tier = 'minute' AND ?1 = 0",
         "SELECT first_ns, done_ns FROM tier WHERE tier = 'hour' AND ?1 = 0",
         "SELECT 0, (SELECT max(time_ns) FROM machine_sample) WHERE ?1 = 0",

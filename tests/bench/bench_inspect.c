@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What it takes to open the folder of an inspection that the vendor's runtime left: time per million
- * records, and memory, which must not follow from how many there are. The folder is written here:
- * four rings of executions with their device spans, allocations and copies. NTK_BENCH_RECORDS: how
- * many records in place of ten million.
+ * What it takes to open the folder of an inspection that the vendor's runtime left: time per
+ * million records, and memory, which must not follow from how many there are. The folder is written
+ * here: four rings of executions with their device spans, allocations and copies.
+ * NTK_BENCH_RECORDS: how many records in place of ten million.
  */
 #include <stdio.h>
 #include <stdlib.h>

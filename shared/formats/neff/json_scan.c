@@ -238,7 +238,7 @@ bool ntk_json_scan_u64(struct ntk_json_scan *scan, uint64_t max, uint64_t *out_v
 
 bool ntk_json_scan_skip(struct ntk_json_scan *scan)
 {
-    char ends[NTK_JSON_SCAN_DEPTH_MAX];
+    char ends[NTK_JSON_SCAN_DEPTH_MAX] = { 0 };
     int depth = 0;
     bool first = false;
     const char *from;

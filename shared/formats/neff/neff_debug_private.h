@@ -63,7 +63,8 @@ int neff_debug_add_text(struct debug_reader *r, const struct ntk_protobuf_field 
 /* The first number of a packed list that is an id; -ENOENT: the list is empty. */
 int neff_debug_first_id(struct debug_reader *r, const struct ntk_protobuf_field *list,
                         uint64_t *out_id);
-/* The fields of an entry that are wanted, the last of each number; calls pair for each FIELD_PAIR. */
+/* The fields of an entry that are wanted, the last of each number; calls pair for each
+ * FIELD_PAIR. */
 int neff_debug_fields(struct debug_reader *r, const struct ntk_protobuf_field *entry,
                       struct ntk_protobuf_field fields[NEFF_DEBUG_FIELDS],
                       int (*pair)(struct debug_reader *r, struct debug_pair pair, void *ctx),

@@ -13,7 +13,8 @@ static void advance_by(struct test_clock *clock, uint64_t ns)
     test_clock_advance(clock, ns);
 }
 
-/* Method: a database that is not there, in steps before the first look and after each that fails. */
+/* Method: a database that is not there, in steps before the first look and after each that
+ * fails. */
 static void a_database_that_is_not_there_is_looked_for_ever_less(void **state)
 {
     static const uint64_t pauses[] = { 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 600, 600 };

@@ -245,7 +245,7 @@ static void names_of_log_files_are_taken_apart_or_refused(void **state)
         "pod__c-" ID ".log",
         "pod_ns_c" ID ".log",
         "pod_ns_c-" ID ".txt",
-        "pod_ns_c-" ID,
+        ("pod_ns_c-" ID),
         "pod_ns_c-g123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde.log",
     };
     struct ntk_container_name name;

@@ -112,7 +112,7 @@ static int take_one(void *ctx, struct ntk_err *err)
 {
     struct world *world = ctx;
     struct ntk_spool *spool = NULL;
-    struct ntk_spool_message message;
+    struct ntk_spool_message message = { 0 };
     struct ntk_buf buf = { 0 };
     int ret = ntk_spool_open(world->path, BYTES_MAX, 1024, &spool, err);
 

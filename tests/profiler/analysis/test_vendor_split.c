@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How executions, loads and memory that ran out are split. Method: the vendor's folder, put together
- * with times and totals that are chosen.
+ * How executions, loads and memory that ran out are split. Method: the vendor's folder, put
+ * together with times and totals that are chosen.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -68,7 +68,9 @@ static struct pipeline pipeline_load(struct core_fixture *f, uint32_t length, ui
 {
     static int addend;
     const struct ntk_core_load_options options = { .nc = nc, .core_count = core_count };
-    struct pipeline p = { .length = length, .addend = (float)++addend };
+
+    addend++;
+    struct pipeline p = { .length = length, .addend = (float)addend };
     size_t bytes = 0;
     uint8_t *neff = pipeline_make(length, p.addend, &bytes);
 
