@@ -9,8 +9,10 @@
 #include <string.h>
 
 #include "profiler/analysis/engine_activity.h"
+#include "profiler/analysis/instruction_label.h"
 #include "profiler/analysis/queue_names.h"
 #include "profiler/analysis/throttling.h"
+#include "shared/base/map.h"
 #include "shared/base/units.h"
 #include "shared/base/vec.h"
 
@@ -82,6 +84,73 @@ __attribute__((format(printf, 5, 6))) static void judge(struct list *list,
     va_end(arguments);
 }
 
+/* ---- lines of the source ---- */
+
+#define LINE_BYTES (NTK_LABEL_BYTES + 64)
+
+typedef double cost_of(const struct ntk_cost_row *row);
+
+static double path_us(const struct ntk_cost_row *row)
+{
+    return (double)row->path_ps / 1e6;
+}
+
+static double transpose_gflops(const struct ntk_cost_row *row)
+{
+    return (double)row->transpose_flops / 1e9;
+}
+
+struct line_cost {
+    char *line;
+    double cost;
+};
+
+/* ", 12.3 us of them at attention.py:394": where instructions of an engine cost most; "" where
+ * nobody recorded lines. Returns buf, of LINE_BYTES. */
+static const char *heaviest_line(const struct list *list, unsigned engine, cost_of *cost,
+                                 const char *what, char *buf)
+{
+    const struct ntk_cost_list *all = &list->input->costs->instructions;
+    const struct ntk_program *program = list->input->program;
+    struct ntk_vec lines = NTK_VEC_INIT(struct line_cost);
+    struct ntk_map indices = { 0 };
+    const struct line_cost *most = NULL;
+
+    buf[0] = '\0';
+    for (size_t i = 0; i < all->count; i++) {
+        const struct ntk_cost_row *row = &all->rows[i];
+        const struct ntk_slot_fact *fact =
+            &program->facts[row->core * NTK_NTFF_ENGINE_COUNT + row->engine][row->slot];
+        char line[NTK_LABEL_BYTES];
+        if (row->engine != engine || !(cost(row) > 0) ||
+            !ntk_label_line(fact, line, sizeof line)[0]) {
+            continue;
+        }
+        uintptr_t index = (uintptr_t)ntk_map_get(&indices, line);
+        if (!index) {
+            struct line_cost added = { .line = strdup(line) };
+            if (!added.line || ntk_vec_push(&lines, &added) < 0 ||
+                ntk_map_put(&indices, line, (void *)(uintptr_t)lines.count) < 0) {
+                break; /* the hint is as good without */
+            }
+            index = lines.count;
+        }
+        ((struct line_cost *)ntk_vec_at(&lines, index - 1))->cost += cost(row);
+    }
+    ntk_vec_each(const struct line_cost, one, &lines) {
+        most = !most || one->cost > most->cost ? one : most;
+    }
+    if (most) {
+        snprintf(buf, LINE_BYTES, ", %.3f%s %s", most->cost, what, most->line);
+    }
+    ntk_vec_each(struct line_cost, one, &lines) {
+        free(one->line);
+    }
+    ntk_vec_fini(&lines);
+    ntk_map_fini(&indices);
+    return buf;
+}
+
 /* DMA of all queues together; of one queue alone the share says less the more queues a program
  * has. */
 static void judge_path_dma(struct list *list)
@@ -125,6 +194,8 @@ static void judge_path(struct list *list)
     struct path_sum latency = { 0 };
     struct path_sum runtime = { 0 };
 
+    char line[LINE_BYTES];
+
     judge_path_dma(list);
     for (size_t i = 0; i < path->step_count; i++) {
         const struct ntk_path_step *step = &path->steps[i];
@@ -150,9 +221,10 @@ static void judge_path(struct list *list)
 
         judge(list, NTK_ADVICE_PATH_ENGINE, share, share,
               "%.1f %% of the execution is the %s engine: %.3f us in %llu instructions of the "
-              "critical path",
+              "critical path%s",
               100 * share, ntk_ntff_engine_title(e), (double)engines[e].path_ps / 1e6,
-              (unsigned long long)engines[e].count);
+              (unsigned long long)engines[e].count,
+              heaviest_line(list, e, path_us, " us of them at", line));
     }
     if (latency.count) {
         double share = (double)latency.path_ps / list->total_ps;
@@ -313,6 +385,7 @@ static void judge_tensor_engine(struct list *list)
     const struct ntk_cost_table *costs = list->input->costs;
     uint64_t flops = 0;
     uint64_t transposes = 0;
+    char line[LINE_BYTES];
     struct ntk_activity activity;
 
     if (!costs->flops_known) {
@@ -329,8 +402,10 @@ static void judge_tensor_engine(struct list *list)
         double ratio = (double)transposes / (double)flops;
 
         judge(list, NTK_ADVICE_TRANSPOSES, ratio, share * ratio,
-              "%.1f %% of the operations of the tensor engine move data only (transposes)",
-              100 * ratio);
+              "%.1f %% of the operations of the tensor engine move data only (transposes)%s",
+              100 * ratio,
+              heaviest_line(list, NTK_NTFF_ENGINE_TENSOR, transpose_gflops, " billion of them at",
+                            line));
     }
     if (flops > transposes && trace->has_chip && share >= ACTIVE_RATIO) {
         double peak = trace->chip.core_flops_per_second * active_ps / 1e12;

@@ -112,7 +112,8 @@ int ntk_baseline_limit_parse(const char *text, struct ntk_baseline_limit *out_li
 
 static bool is_for(const struct ntk_baseline_limit *limit, const struct ntk_comparison_row *row)
 {
-    return limit->kind == row->kind && (!limit->name || strcmp(limit->name, row->name) == 0);
+    return limit->kind == row->kind && (!limit->name || strcmp(limit->name, row->name) == 0 ||
+                                        strcmp(limit->name, ntk_comparison_shown(row)) == 0);
 }
 
 /* What was not there before has grown beyond every share of what it was. */

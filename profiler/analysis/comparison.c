@@ -44,7 +44,9 @@ static int add_names(struct ntk_vec *rows, struct ntk_measures *names,
 {
     for (size_t i = 0; i < count; i++) {
         ntk_vec_each(const struct ntk_measure, measure, &side[i].items) {
-            struct ntk_comparison_row row = { .kind = measure->kind, .name = measure->name };
+            struct ntk_comparison_row row = { .kind = measure->kind,
+                                              .name = measure->name,
+                                              .shown = ntk_measure_shown(measure) };
             if (ntk_measures_find(names, measure->kind, measure->name)) {
                 continue;
             }
@@ -169,6 +171,10 @@ int ntk_analysis_comparison(const struct ntk_measures *before, size_t before_cou
     for (size_t i = 0; i < rows.count && ret == 0 && before_count && after_count; i++) {
         struct ntk_comparison_row *row = ntk_vec_at(&rows, i);
         row->has_before = collect(before, before_count, row->kind, row->name, values);
+        for (size_t a = 0; a < after_count; a++) {
+            const struct ntk_measure *later = ntk_measures_find(&after[a], row->kind, row->name);
+            row->shown = later ? ntk_measure_shown(later) : row->shown;
+        }
         row->has_after = collect(after, after_count, row->kind, row->name, after_values);
         row->before = median(values, before_count, scratch);
         row->after = median(after_values, after_count, scratch);

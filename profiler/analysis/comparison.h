@@ -20,13 +20,19 @@
 
 struct ntk_comparison_row {
     enum ntk_measure_kind kind;
-    const char *name;
+    const char *name;           /* the same on both sides */
+    const char *shown;          /* to people, of the later side where it has one; NULL: the name */
     double before, after;       /* medians */
     bool has_before, has_after; /* any execution of the side has it */
     bool has_p;
     double p;
     bool is_significant;
 };
+
+static inline const char *ntk_comparison_shown(const struct ntk_comparison_row *row)
+{
+    return row->shown ? row->shown : row->name;
+}
 
 /* All rows in one word. Where executions are too few to tell, whatever differs counts as
  * changed. */

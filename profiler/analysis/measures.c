@@ -57,12 +57,25 @@ int ntk_measures_add(struct ntk_measures *measures, enum ntk_measure_kind kind, 
     if (!measures->items.item_bytes) {
         ntk_vec_init(&measures->items, sizeof(struct ntk_measure));
     }
-    struct ntk_measure measure = { kind, strdup(name), value };
+    struct ntk_measure measure = { .kind = kind, .name = strdup(name), .value = value };
     if (!measure.name || ntk_vec_push(&measures->items, &measure) < 0) {
         free(measure.name);
         return -ENOMEM;
     }
     return ntk_map_put(&measures->indices[kind], name, (void *)(uintptr_t)measures->items.count);
+}
+
+int ntk_measures_show(struct ntk_measures *measures, enum ntk_measure_kind kind, const char *name,
+                      const char *shown)
+{
+    uintptr_t index = (uintptr_t)ntk_map_get(&measures->indices[kind], name);
+    struct ntk_measure *measure = index ? ntk_vec_at(&measures->items, index - 1) : NULL;
+
+    if (!measure || measure->shown || strcmp(name, shown) == 0) {
+        return 0;
+    }
+    measure->shown = strdup(shown);
+    return measure->shown ? 0 : -ENOMEM;
 }
 
 static int add_path(struct ntk_measures *measures, const struct ntk_program *program,
@@ -110,6 +123,9 @@ static int add_regions(struct ntk_measures *measures, const struct ntk_program *
     for (size_t i = 0; i < regions.region_count && ret == 0; i++) {
         ret = ntk_measures_add(measures, NTK_MEASURE_REGION, regions.regions[i].key,
                                (double)regions.regions[i].median_ps);
+        ret = ret ? ret
+                  : ntk_measures_show(measures, NTK_MEASURE_REGION, regions.regions[i].key,
+                                      regions.regions[i].shown);
     }
     ntk_regions_fini(&regions);
     return ret;
@@ -162,6 +178,7 @@ void ntk_measures_fini(struct ntk_measures *measures)
 {
     ntk_vec_each(struct ntk_measure, measure, &measures->items) {
         free(measure->name);
+        free(measure->shown);
     }
     ntk_vec_fini(&measures->items);
     for (unsigned k = 0; k < NTK_MEASURE_KIND_COUNT; k++) {

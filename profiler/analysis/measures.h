@@ -21,7 +21,8 @@ enum ntk_measure_kind {
 
 struct ntk_measure {
     enum ntk_measure_kind kind;
-    char *name;
+    char *name;   /* the same in every capture of the program */
+    char *shown;  /* to people; NULL: the name */
     double value; /* ps, or what the kind counts */
 };
 
@@ -33,6 +34,13 @@ struct ntk_measures {
 /* Adds to the measure of that kind and name. 0 or -ENOMEM. */
 int ntk_measures_add(struct ntk_measures *measures, enum ntk_measure_kind kind, const char *name,
                      double value);
+/* What people see of it, which need not be the same in every capture. 0 or -ENOMEM. */
+int ntk_measures_show(struct ntk_measures *measures, enum ntk_measure_kind kind, const char *name,
+                      const char *shown);
+static inline const char *ntk_measure_shown(const struct ntk_measure *measure)
+{
+    return measure->shown ? measure->shown : measure->name;
+}
 /* NULL: it has none. */
 const struct ntk_measure *ntk_measures_find(const struct ntk_measures *measures,
                                             enum ntk_measure_kind kind, const char *name);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "profiler/analysis/fold.h"
+#include "profiler/analysis/instruction_label.h"
 #include "profiler/analysis/region_find.h"
 
 #define ENGINES NTK_NTFF_ENGINE_COUNT
@@ -28,13 +29,14 @@ struct finder {
     struct ntk_region_find *find;
     size_t core_index;
     const struct ntk_trace_core *core;
+    struct ntk_labels *labels;
     uint64_t *layer_kinds; /* by layer, of its name without numbers */
     struct stream streams[ENGINES];
 };
 
 /* ---- tokens ---- */
 
-enum { KIND_OF_SLOT = 1, KIND_OF_STATEMENT, KIND_OF_OPERATION };
+enum { KIND_OF_SLOT = 1, KIND_OF_STATEMENT, KIND_OF_OPERATION, KIND_OF_LINE };
 
 static uint64_t kind_of(uint64_t what, uint64_t a, uint64_t b)
 {
@@ -53,6 +55,12 @@ static uint64_t hash_of_text(const char *text)
         hash = (hash ^ (uint8_t)*text) * UINT64_C(0x100000001b3);
     }
     return hash;
+}
+
+/* A line of a kernel: it has no statements of its own. */
+static uint64_t kind_of_line(const struct ntk_neff_debug_instruction *named, uint8_t opcode)
+{
+    return kind_of(KIND_OF_LINE, hash_of_text(named->file) + named->line, opcode);
 }
 
 static bool ran_again(const struct stream *stream, uint32_t slot)
@@ -94,10 +102,13 @@ static int add_instruction(struct finder *finder, const struct ntk_trace_instruc
     ret = stream->is_open ? close_token(stream) : 0;
     bool is_again = ran_again(stream, instruction->slot);
     bool is_statement = is_in_loop(fact);
+    bool has_line = fact->named && fact->named->file && fact->named->line &&
+                    ntk_labels_is_kernel(finder->labels, fact);
     *token = (struct ntk_fold_token){
         .kind =
             is_again       ? kind_of(KIND_OF_SLOT, instruction->slot, 0)
             : is_statement ? kind_of(KIND_OF_STATEMENT, fact->named->penguin_id, 0)
+            : has_line     ? kind_of_line(fact->named, instruction->opcode)
             : fact->named && fact->named->has_penguin
                 ? kind_of(KIND_OF_STATEMENT, fact->named->penguin_id, instruction->opcode)
                 : kind_of(KIND_OF_OPERATION, instruction->opcode, finder->layer_kinds[fact->layer]),
@@ -164,7 +175,7 @@ static uint32_t region_of(const struct stream *stream, uint32_t body)
                                           : NTK_REGION_NONE;
 }
 
-/* What a token is called: "$50[i_kv]", its layer without numbers, or its operation. */
+/* What a token is called: "$50[i_kv]", "attention.py:394", its layer without numbers, or its operation. */
 static void label_of(const struct finder *finder, uint32_t index, char *buf, size_t buf_bytes)
 {
     const struct ntk_program *program = finder->find->program;
@@ -172,10 +183,10 @@ static void label_of(const struct finder *finder, uint32_t index, char *buf, siz
     const struct ntk_slot_fact *fact = ntk_program_fact(program, finder->core_index, instruction);
     char opcode[16];
 
-    if (fact->named && fact->named->penguin_text) {
-        const char *variable = strchr(fact->named->penguin_text, '$');
-        snprintf(buf, buf_bytes, "%s", variable ? variable : fact->named->penguin_text);
-    } else if (fact->layer > NTK_LAYER_RUNTIME) {
+    if (ntk_label_get(finder->labels, fact, buf, buf_bytes)[0]) {
+        return;
+    }
+    if (fact->layer > NTK_LAYER_RUNTIME) {
         (void)ntk_region_plain_name(program->layers[fact->layer], buf, buf_bytes);
     } else {
         snprintf(buf, buf_bytes, "%s",
@@ -301,7 +312,8 @@ int ntk_region_find_repeats(struct ntk_region_find *find, size_t core_index)
     finder->find = find;
     finder->core_index = core_index;
     finder->core = &find->program->trace->cores[core_index];
-    ret = streams_init(finder);
+    finder->labels = ntk_labels_create(find->program, core_index);
+    ret = finder->labels ? streams_init(finder) : -ENOMEM;
     ret = ret ? ret : layer_kinds(finder);
     ret = ret ? ret : count_slots(finder);
     if (ret == 0) {
@@ -322,6 +334,7 @@ int ntk_region_find_repeats(struct ntk_region_find *find, size_t core_index)
         ntk_vec_fini(&stream->region_of);
         free(stream->own_counts);
     }
+    ntk_labels_destroy(finder->labels);
     free(finder->layer_kinds);
     free(finder);
     return ret;

@@ -339,6 +339,14 @@ static int compare_keys(const void *a, const void *b)
     return x->start_ps < y->start_ps ? -1 : 1;
 }
 
+/* NULL without memory. */
+static char *with_number(const char *text, size_t number)
+{
+    char *made = NULL;
+
+    return asprintf(&made, "%s (%zu)", text, number) < 0 ? NULL : made;
+}
+
 static int number_keys(struct ntk_regions *regions)
 {
     struct ntk_region **sorted = calloc(regions->region_count + 1, sizeof *sorted);
@@ -356,9 +364,12 @@ static int number_keys(struct ntk_regions *regions)
         char *key = sorted[i]->key;
         alike = before && strcmp(before, key) == 0 ? alike + 1 : 1;
         if (alike > 1) {
-            ret = asprintf(&sorted[i]->key, "%s (%zu)", key, alike) < 0 ? -ENOMEM : 0;
-            sorted[i]->key = ret ? NULL : sorted[i]->key;
+            char *shown = sorted[i]->shown;
+            sorted[i]->key = with_number(key, alike);
+            sorted[i]->shown = with_number(shown, alike);
+            ret = sorted[i]->key && sorted[i]->shown ? 0 : -ENOMEM;
             free(key);
+            free(shown);
         } else {
             free(before);
             before = strdup(key);
@@ -375,6 +386,13 @@ static int name_all(const struct ntk_program *program, struct ntk_regions *regio
     for (size_t i = 0; i < regions->region_count; i++) {
         struct ntk_region *region = &regions->regions[i];
         char plain[2 * NTK_REGION_NAME_BYTES];
+        if (asprintf(&region->shown, "NC %u %s %s %s",
+                     program->trace->cores[region->core_index].ntff->core,
+                     ntk_region_engine_name(region), ntk_region_kind_name(region->kind),
+                     region->name) < 0) {
+            region->shown = NULL;
+            return -ENOMEM;
+        }
         if (asprintf(&region->key, "NC %u %s %s %s",
                      program->trace->cores[region->core_index].ntff->core,
                      ntk_region_engine_name(region), ntk_region_kind_name(region->kind),
@@ -431,6 +449,7 @@ void ntk_regions_fini(struct ntk_regions *regions)
     for (size_t i = 0; i < regions->region_count; i++) {
         free(regions->regions[i].name);
         free(regions->regions[i].key);
+        free(regions->regions[i].shown);
     }
     free(regions->regions);
     ntk_long_list_fini(&regions->instances);

@@ -67,6 +67,7 @@ struct ntk_region {
     char *name; /* "LDWEIGHTS MATMUL", "$50[i_kv]", "layer#" */
     /* The same in another capture: core, engine, kind and name without numbers, unique in this. */
     char *key;
+    char *shown;     /* the key with the name as it is: for people */
     uint32_t parent; /* that it is in first; NTK_REGION_NONE */
     uint32_t depth;
     uint64_t count;             /* instances */

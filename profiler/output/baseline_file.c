@@ -29,6 +29,9 @@ static void put_execution(const struct ntk_measures *measures, struct ntk_json *
             if (measure->kind == (enum ntk_measure_kind)k) {
                 ntk_json_object_begin(json);
                 ntk_json_key_text(json, "name", measure->name);
+                if (measure->shown) {
+                    ntk_json_key_text(json, "shown", measure->shown);
+                }
                 ntk_json_key_double(json, value_key(k), measure->value);
                 ntk_json_object_end(json);
             }
@@ -79,7 +82,10 @@ static int read_measure(const json_t *row, enum ntk_measure_kind kind,
     if (ntk_measures_find(measures, kind, name)) {
         return bad(err, path, "an execution has a measure twice");
     }
-    return ntk_measures_add(measures, kind, name, value) < 0 ? ntk_err_no_memory(err) : 0;
+    const char *shown = json_string_value(json_object_get(row, "shown"));
+    int ret = ntk_measures_add(measures, kind, name, value);
+    ret = ret < 0 || !shown ? ret : ntk_measures_show(measures, kind, name, shown);
+    return ret < 0 ? ntk_err_no_memory(err) : 0;
 }
 
 static int read_execution(const json_t *json, struct ntk_measures *measures, const char *path,

@@ -63,7 +63,7 @@ static void finding_cells(struct ntk_text_table *table, const struct ntk_baselin
     const struct ntk_comparison_row *row = finding->row;
     struct ntk_buf text = { 0 };
 
-    ntk_text_table_format(table, "%s/%s", ntk_measure_key(row->kind), row->name);
+    ntk_text_table_format(table, "%s/%s", ntk_measure_key(row->kind), ntk_comparison_shown(row));
     amount_cell(table, row->kind, row->before, row->has_before);
     amount_cell(table, row->kind, row->after, row->has_after);
     change_add(&text, row);
@@ -118,7 +118,10 @@ static void finding_json(const struct ntk_baseline_finding *finding, struct ntk_
 
     ntk_json_object_begin(json);
     ntk_json_key_text(json, "kind", ntk_measure_key(row->kind));
-    ntk_json_key_text(json, "name", row->name);
+    ntk_json_key_text(json, "name", ntk_comparison_shown(row));
+    if (strcmp(ntk_comparison_shown(row), row->name) != 0) {
+        ntk_json_key_text(json, "key", row->name);
+    }
     ntk_json_key_share(json, is_time ? "baseline_ns" : "baseline_bytes", row->before,
                        row->has_before ? scale : 0);
     ntk_json_key_share(json, is_time ? "now_ns" : "now_bytes", row->after,
@@ -215,7 +218,7 @@ void ntk_output_baseline_junit(const struct ntk_output_baseline *check, struct n
 
         ntk_buf_add_format(
             out, "  <testcase classname=\"neuron-profile.%s\" name=", ntk_measure_key(row->kind));
-        quoted_add(out, row->name);
+        quoted_add(out, ntk_comparison_shown(row));
         if (ntk_measure_is_time(row->kind) && row->has_after) {
             ntk_buf_add_format(out, " time=\"%.12g\"", row->after / PS_PER_SECOND);
         }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* output_comparison - comparison.h as text and JSON. */
+#include <string.h>
+
 #include "profiler/output/output_analysis.h"
 #include "profiler/output/output_cells.h"
 
@@ -19,7 +21,7 @@ static void row_cells(struct ntk_text_table *table, const struct ntk_comparison_
 {
     double change = row->after - row->before;
 
-    ntk_text_table_text(table, row->name);
+    ntk_text_table_text(table, ntk_comparison_shown(row));
     value_cell(table, row->kind, row->before, row->has_before);
     value_cell(table, row->kind, row->after, row->has_after);
     if (ntk_measure_is_time(row->kind)) {
@@ -168,7 +170,10 @@ void ntk_output_comparison_json(const struct ntk_comparison *comparison, struct 
                 continue;
             }
             ntk_json_object_begin(json);
-            ntk_json_key_text(json, "name", row->name);
+            ntk_json_key_text(json, "name", ntk_comparison_shown(row));
+            if (strcmp(ntk_comparison_shown(row), row->name) != 0) {
+                ntk_json_key_text(json, "key", row->name);
+            }
             ntk_json_key_share(json, ntk_measure_is_time(k) ? "before_ns" : "before", row->before,
                                row->has_before ? scale : 0);
             ntk_json_key_share(json, ntk_measure_is_time(k) ? "after_ns" : "after", row->after,

@@ -2,6 +2,7 @@
 /* output_costs - cost_table.h as text and JSON. */
 #include <stdio.h>
 
+#include "profiler/analysis/instruction_label.h"
 #include "profiler/output/output_analysis.h"
 #include "profiler/output/output_cells.h"
 
@@ -32,14 +33,22 @@ static void operation_name(const struct ntk_program *program, const struct ntk_c
              ntk_ntff_opcode_name(row->opcode, opcode, sizeof opcode));
 }
 
+static const struct ntk_slot_fact *fact_of(const struct ntk_program *program,
+                                           const struct ntk_cost_row *row)
+{
+    return &program->facts[row->core * NTK_NTFF_ENGINE_COUNT + row->engine][row->slot];
+}
+
 static void instruction_name(const struct ntk_program *program, const struct ntk_cost_row *row,
                              char *buf, size_t buf_bytes)
 {
     char opcode[16];
+    char line[NTK_LABEL_BYTES];
 
-    snprintf(buf, buf_bytes, "NC %u %s pc %u %s", program->trace->cores[row->core].ntff->core,
+    (void)ntk_label_line(fact_of(program, row), line, sizeof line);
+    snprintf(buf, buf_bytes, "NC %u %s pc %u %s%s%s", program->trace->cores[row->core].ntff->core,
              ntk_engine_shown(row->engine), row->slot,
-             ntk_ntff_opcode_name(row->opcode, opcode, sizeof opcode));
+             ntk_ntff_opcode_name(row->opcode, opcode, sizeof opcode), line[0] ? " " : "", line);
 }
 
 static const struct {

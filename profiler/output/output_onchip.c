@@ -4,19 +4,24 @@
 
 #include <stdlib.h>
 
+#include "profiler/analysis/instruction_label.h"
 #include "profiler/analysis/moves.h"
 #include "profiler/output/output_cells.h"
 
-/* The best name there is: of the tensor, by the compiler or by where it was loaded from, else of
- * the layer; NULL: none. */
+/* The best name there is: of the tensor by where it was loaded from, by the compiler or by its
+ * source line (labels may be NULL), else of the layer; NULL: none. */
 static const char *name_of(const struct ntk_program *program, size_t core,
-                           const struct ntk_chip_life *life)
+                           const struct ntk_labels *labels, const struct ntk_chip_life *life,
+                           char buf[NTK_LABEL_BYTES])
 {
     const struct ntk_slot_fact *fact =
         ntk_program_fact(program, core, &program->trace->cores[core].instructions[life->writer]);
 
     if (fact->moves && fact->moves->variable) {
         return fact->moves->variable;
+    }
+    if (labels && ntk_labels_is_kernel(labels, fact)) {
+        return ntk_label_get(labels, fact, buf, NTK_LABEL_BYTES);
     }
     if (fact->named && fact->named->penguin_text) {
         return fact->named->penguin_text;
@@ -43,6 +48,7 @@ static void space_cells(const struct ntk_program *program,
 {
     const struct ntk_trace_core *core = &program->trace->cores[space->core];
     const struct ntk_chip_life **order = calloc(space->life_count + 1, sizeof *order);
+    struct ntk_labels *labels = ntk_labels_create(program, space->core);
     char unnamed[8];
 
     for (size_t i = 0; order && i < space->life_count; i++) {
@@ -54,7 +60,8 @@ static void space_cells(const struct ntk_program *program,
     for (size_t i = 0; order && i < space->life_count && i < NTK_OUTPUT_ROWS_MAX; i++) {
         const struct ntk_chip_life *life = order[i];
         const struct ntk_trace_instruction *writer = &core->instructions[life->writer];
-        const char *name = name_of(program, space->core, life);
+        char label[NTK_LABEL_BYTES];
+        const char *name = name_of(program, space->core, labels, life, label);
         ntk_cell_u64(table, core->ntff->core);
         ntk_text_table_text(table, ntk_chip_space_name(space->space));
         ntk_text_table_format(table, "0x%x", life->low);
@@ -65,6 +72,7 @@ static void space_cells(const struct ntk_program *program,
                               ntk_ntff_opcode_name(writer->opcode, unnamed, sizeof unnamed));
         ntk_text_table_text(table, name ? name : "-");
     }
+    ntk_labels_destroy(labels);
     free((void *)order);
 }
 
@@ -95,12 +103,14 @@ void ntk_output_onchip_text(const struct ntk_program *program, const struct ntk_
 void ntk_output_onchip_json(const struct ntk_program *program, const struct ntk_chip_memory *chip,
                             struct ntk_json *json)
 {
+    char label[NTK_LABEL_BYTES];
     char unnamed[8];
 
     ntk_json_array_begin(json);
     for (size_t s = 0; s < chip->space_count; s++) {
         const struct ntk_chip_memory_space *space = &chip->spaces[s];
         const struct ntk_trace_core *core = &program->trace->cores[space->core];
+        struct ntk_labels *labels = ntk_labels_create(program, space->core);
 
         ntk_json_object_begin(json);
         ntk_json_key_u64(json, "core", core->ntff->core);
@@ -118,7 +128,7 @@ void ntk_output_onchip_json(const struct ntk_program *program, const struct ntk_
             ntk_json_key_u64(json, "bytes", life->high - life->low);
             ntk_json_key_ns(json, "from_ns", life->from_ps);
             ntk_json_key_ns(json, "until_ns", life->until_ps);
-            ntk_json_key_text(json, "name", name_of(program, space->core, life));
+            ntk_json_key_text(json, "name", name_of(program, space->core, labels, life, label));
             ntk_json_key_text(json, "engine", ntk_ntff_engine_name(writer->engine));
             ntk_json_key_text(json, "opcode",
                               ntk_ntff_opcode_name(writer->opcode, unnamed, sizeof unnamed));
@@ -126,6 +136,7 @@ void ntk_output_onchip_json(const struct ntk_program *program, const struct ntk_
             ntk_json_object_end(json);
         }
         ntk_json_array_end(json);
+        ntk_labels_destroy(labels);
         ntk_json_key_array_begin(json, "over_time");
         for (size_t p = 0; p < chip->piece_count; p++) {
             ntk_json_u64(json, space->pieces[p]);

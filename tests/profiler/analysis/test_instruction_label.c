@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: names of a few instructions put together by hand, as a NEFF would have them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/analysis/instruction_label.h"
+#include "shared/formats/neff/neff_debug.h"
+#include "tests/support/unit.h"
+
+#define COUNT 6
+
+struct named {
+    struct ntk_neff_debug_instruction instructions[COUNT];
+    struct ntk_neff_debug debug;
+    struct ntk_neff_debug *names;
+    struct ntk_program program;
+    struct ntk_labels *labels;
+};
+
+/* All of one Penguin id, whose text has no loop variables. */
+static void begin(struct named *n)
+{
+    static const char *const names[COUNT] = { "I-0", "I-1", "I-2", "I-3", "I-4", "I-5" };
+
+    memset(n, 0, sizeof *n);
+    for (size_t i = 0; i < COUNT; i++) {
+        n->instructions[i] =
+            (struct ntk_neff_debug_instruction){ .bir_id = i,
+                                                 .name = names[i],
+                                                 .has_penguin = true,
+                                                 .penguin_id = 8,
+                                                 .penguin_text = "bfloat16 (1, 1024) %'output0'" };
+    }
+}
+
+static void find(struct named *n)
+{
+    n->debug.instruction_count = COUNT;
+    n->debug.instructions = n->instructions;
+    n->names = &n->debug;
+    n->program.names = &n->names;
+    n->labels = ntk_labels_create(&n->program, 0);
+    assert_non_null(n->labels);
+}
+
+static void expect(const struct named *n, size_t i, const char *label)
+{
+    struct ntk_slot_fact fact = { .named = &n->instructions[i] };
+    char buf[NTK_LABEL_BYTES];
+
+    assert_string_equal(ntk_label_get(n->labels, &fact, buf, sizeof buf), label);
+}
+
+static void instructions_of_a_kernel_are_called_by_their_source_line(void **state)
+{
+    struct named n;
+
+    begin(&n);
+    for (size_t i = 0; i < COUNT - 1; i++) {
+        n.instructions[i].file = "/home/u/attention.py";
+        n.instructions[i].line = 390 + (uint32_t)i / 2;
+    }
+    find(&n);
+    expect(&n, 0, "attention.py:390");
+    expect(&n, 1, "attention.py:390");
+    expect(&n, 4, "attention.py:392");
+    expect(&n, 5, "I-5"); /* the compiler's own */
+    ntk_labels_destroy(n.labels);
+}
+
+static void without_lines_they_are_called_by_the_name_of_the_back_end(void **state)
+{
+    struct named n;
+
+    begin(&n);
+    n.instructions[5].penguin_id = 9;
+    n.instructions[5].penguin_text = "float32<128 x 8> $50[i_kv]";
+    find(&n);
+    expect(&n, 0, "I-0");
+    expect(&n, 5, "$50[i_kv]");
+    ntk_labels_destroy(n.labels);
+}
+
+static void texts_that_tell_statements_apart_stay(void **state)
+{
+    struct named n;
+
+    begin(&n);
+    for (size_t i = 0; i < COUNT; i++) {
+        n.instructions[i].penguin_id = i / 2;
+        n.instructions[i].penguin_text = i / 2 ? "float32 $7[i]" : "float32 $6[i]";
+        n.instructions[i].file = "/m.py";
+        n.instructions[i].line = 10 + (uint32_t)i / 2; /* one for each text */
+    }
+    find(&n);
+    expect(&n, 0, "$6[i]");
+    expect(&n, 3, "$7[i]");
+    ntk_labels_destroy(n.labels);
+}
+
+static void what_nobody_names_has_no_label(void **state)
+{
+    struct named n;
+    struct ntk_slot_fact fact = { 0 };
+    char buf[NTK_LABEL_BYTES];
+
+    begin(&n);
+    n.names = NULL;
+    n.program.names = &n.names;
+    n.labels = ntk_labels_create(&n.program, 0);
+    assert_string_equal(ntk_label_get(n.labels, &fact, buf, sizeof buf), "");
+    assert_string_equal(ntk_label_line(&fact, buf, sizeof buf), "");
+    ntk_labels_destroy(n.labels);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(instructions_of_a_kernel_are_called_by_their_source_line),
+        cmocka_unit_test(without_lines_they_are_called_by_the_name_of_the_back_end),
+        cmocka_unit_test(texts_that_tell_statements_apart_stay),
+        cmocka_unit_test(what_nobody_names_has_no_label),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
