@@ -202,6 +202,19 @@ static int put_instruction(void *ctx, const void *data)
         ADD(w->buf, ",\"bir_instruction_name\":");
         ntk_json_add_quoted(w->buf, row->bir_name);
     }
+    const struct {
+        const char *key, *text;
+    } places[] = {
+        { ",\"source\":", row->bir_location ? row->bir_location : row->nki_location },
+        { ",\"function\":", row->kernel_function },
+        { ",\"iteration\":", row->iteration_path },
+    };
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        if (places[i].text) {
+            ntk_buf_add_text(w->buf, places[i].key);
+            ntk_json_add_quoted(w->buf, places[i].text);
+        }
+    }
     if (row->penguin_text) {
         ADD(w->buf, ",\"penguin_text\":");
         ntk_json_add_quoted(w->buf, row->penguin_text);

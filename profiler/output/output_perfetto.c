@@ -57,6 +57,8 @@ enum { /* interned names of arguments */
        ARGUMENT_SOURCE,
        ARGUMENT_DEST,
        ARGUMENT_DMA_NAME,
+       ARGUMENT_FUNCTION,
+       ARGUMENT_ITERATION,
        ARGUMENT_COUNT,
 };
 
@@ -76,6 +78,8 @@ static const char *const argument_names[ARGUMENT_COUNT] = {
     [ARGUMENT_SOURCE] = "source",
     [ARGUMENT_DEST] = "dest",
     [ARGUMENT_DMA_NAME] = "dma_name",
+    [ARGUMENT_FUNCTION] = "function",
+    [ARGUMENT_ITERATION] = "iteration",
 };
 
 /* What moves.h calls operations; the first for all others. */
@@ -89,6 +93,7 @@ struct slot_texts {
     bool is_put;
     uint64_t operands, compiler_operands, predecessors; /* iids; 0: none */
     uint64_t variable, source, dest, dma_name;          /* of its transfer */
+    uint64_t line, function, iteration;                 /* of the source */
 };
 
 struct core_writer {
@@ -101,6 +106,7 @@ struct core_writer {
     struct ntk_operands *operands;
     struct slot_texts *slots[NTK_NTFF_ENGINE_COUNT];
     struct ntk_buf text;                       /* of the one that is put */
+    struct ntk_position_texts positions;       /* the same */
     uint64_t process, rate, pending, throttle; /* tracks */
     uint64_t semaphores[NTK_EXPORT_SEMAPHORES];
     struct ntk_arrows *arrows; /* NULL: none are wanted */
@@ -267,6 +273,12 @@ static int put_slot_texts(struct core_writer *c, const struct ntk_trace_instruct
         ret = ret ? ret : put_text(c, moves->sides[NTK_MOVES_DEST], &texts->dest);
         ret = ret ? ret : put_text(c, moves->name, &texts->dma_name);
     }
+    struct ntk_position_text at = { 0 };
+    ret = ret ? ret : ntk_position_texts_get(&c->positions, c->export, c->index, instruction, &at);
+    ret =
+        ret ? ret : put_text(c, at.bir_location ? at.bir_location : at.nki_location, &texts->line);
+    ret = ret ? ret : put_text(c, at.kernel_function, &texts->function);
+    ret = ret ? ret : put_text(c, at.iteration_path, &texts->iteration);
     ret = ret == 0 ? put_text(c, text.operands, &texts->operands) : ret;
     return ret == 0 ? put_text(c, text.compiler_operands, &texts->compiler_operands) : ret;
 }
@@ -280,6 +292,9 @@ static uint8_t *add_slot_texts(uint8_t *at, const struct slot_texts *texts)
         { ARGUMENT_PREDECESSORS, texts->predecessors },
         { ARGUMENT_OPERANDS, texts->operands },
         { ARGUMENT_COMPILER_OPERANDS, texts->compiler_operands },
+        { ARGUMENT_SOURCE, texts->line },
+        { ARGUMENT_FUNCTION, texts->function },
+        { ARGUMENT_ITERATION, texts->iteration },
     };
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -311,6 +326,7 @@ static void slots_fini(struct core_writer *c)
         free(c->slots[e]);
     }
     ntk_buf_fini(&c->text);
+    ntk_buf_fini(&c->positions.buf);
 }
 
 /* ---- a core ---- */

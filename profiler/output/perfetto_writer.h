@@ -14,7 +14,7 @@
 #include "profiler/output/perfetto.pb-c.h"
 #include "profiler/output/sink.h"
 
-#define NTK_PERFETTO_EVENT_BYTES 300 /* nine arguments, each number of ten bytes */
+#define NTK_PERFETTO_EVENT_BYTES 400 /* twelve arguments, each number of ten bytes */
 
 enum { /* flags of packets */
        NTK_PERFETTO_STATE_CLEARED = 1,

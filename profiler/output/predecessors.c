@@ -153,6 +153,26 @@ int ntk_predecessors_get(struct ntk_predecessors *predecessors, const struct ntk
     return 0;
 }
 
+int ntk_predecessors_each(struct ntk_predecessors *predecessors, const struct ntk_slot_fact *fact,
+                          ntk_predecessors_put *put, void *ctx)
+{
+    const struct ntk_predecessors *p = predecessors;
+    const char *json;
+    int ret = ntk_predecessors_get(predecessors, fact, &json);
+
+    for (size_t i = 0; ret == 0 && json && i < fact->named->predecessor_count; i++) {
+        const struct ntk_neff_predecessor *by =
+            &p->names->predecessors[fact->named->predecessor_first + i];
+        const struct ntk_neff_debug_instruction *one = ntk_neff_debug_find(p->names, by->bir_id);
+        size_t index = one ? (size_t)(one - p->names->instructions) : 0;
+        for (uint64_t r = index ? p->ends[index - 1] : 0; one && r < p->ends[index] && ret == 0;
+             r++) {
+            ret = put(ctx, p->rows[r], by->kind);
+        }
+    }
+    return ret;
+}
+
 void ntk_predecessors_print(const struct ntk_neff_debug *names,
                             const struct ntk_neff_debug_instruction *one, struct ntk_buf *text)
 {

@@ -27,6 +27,11 @@ void ntk_predecessors_destroy(struct ntk_predecessors *predecessors);
 int ntk_predecessors_get(struct ntk_predecessors *predecessors, const struct ntk_slot_fact *fact,
                          const char **out_json);
 
+/* Called with the row of the core and the kind of each of these. Less than 0 ends it. */
+typedef int ntk_predecessors_put(void *ctx, uint32_t row, uint64_t kind);
+int ntk_predecessors_each(struct ntk_predecessors *predecessors, const struct ntk_slot_fact *fact,
+                          ntk_predecessors_put *put, void *ctx);
+
 /* "I-72-0 (FLOW_DEPENDENCE), I-3 (ORDERED) and 2 more": the instructions themselves, appended. */
 #define NTK_PREDECESSORS_NAMED_MAX 16
 void ntk_predecessors_print(const struct ntk_neff_debug *names,

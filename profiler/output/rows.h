@@ -33,13 +33,14 @@ struct ntk_instruction_row {
     const char *type;        /* "REGULAR", "TRANSPOSE", "" for what the compiler did not make */
     const char *tensor_type; /* the same, of operations of the tensor engine */
     const char *bir_id, *bir_name, *penguin_id; /* "sg0000:588", "I-72-0", "sg0000:72" */
-    int64_t raw_bir_id, raw_penguin_id;
+    int64_t raw_bir_id, raw_penguin_id, raw_hlo_id, raw_framework_id;
     const char *penguin_text; /* "float32<128 x 512> $12[i_q_0]" */
     const char *hlo_name, *hlo_attrs;
     const struct ntk_neff_debug_instruction *named; /* NULL: none; not for columns */
     /* "/k/attn.py:278" of the kernel tree and of the back end, "inst.72:8", "__main__.attn",
      * [{"name":"h","value":0,"line":11}] outermost first, "11" ids of StackFrame; absent: none */
     const char *nki_location, *bir_location, *kernel_name, *kernel_function, *iteration;
+    const char *iteration_path; /* "kv_h=0,s_t=3" */
     const char *frame_ids;
     const char *predecessors; /* [{"id":12,"type":"FLOW_DEPENDENCE"}]; absent: none */
     int64_t elements, flops, adjusted_flops;                               /* of a MATMUL */
@@ -236,6 +237,22 @@ struct ntk_source_iteration_row {
     struct ntk_source_sums_row sums, totals;
 };
 
+/* What a level of the compiler cost (Bir, Penguin, Hlo, Framework). */
+struct ntk_level_row {
+    int64_t id, raw_bir_id, raw_penguin_id, raw_hlo_id, raw_framework_id; /* 0: none */
+    const char *name;
+    int64_t core_index, start_ns, end_ns;
+    const char *intervals, *elements, *transposed, *hbm_bytes; /* JSON */
+    int64_t hbm_read_bytes, hbm_write_bytes, sbuf_read_bytes, sbuf_write_bytes, weight_bytes;
+    int64_t engine_counts[NTK_NTFF_ENGINE_COUNT];
+};
+
+/* One row follows another. */
+struct ntk_flow_row {
+    int64_t in_id, out_id, gap_ns;
+    const char *in_table, *out_table, *type;
+};
+
 struct ntk_opcode_summary_row {
     const char *engine, *opcode;
     int64_t count, instruction_ns, active_ns;
@@ -320,6 +337,11 @@ NTK_ROWS(frame_functions);
 NTK_ROWS(source_lines);      /* struct ntk_source_line_row */
 NTK_ROWS(source_loops);      /* struct ntk_source_loop_row */
 NTK_ROWS(source_iterations); /* struct ntk_source_iteration_row */
+NTK_ROWS(bir_level);         /* struct ntk_level_row, and so the next three */
+NTK_ROWS(penguin_level);
+NTK_ROWS(hlo_level);
+NTK_ROWS(framework_level);
+NTK_ROWS(flows);             /* struct ntk_flow_row */
 NTK_ROWS(opcodes);           /* struct ntk_opcode_summary_row */
 NTK_ROWS(header);            /* struct ntk_header_row */
 NTK_ROWS(tensors);           /* struct ntk_tensor_info_row */
@@ -340,7 +362,8 @@ struct ntk_position_texts {
 };
 struct ntk_position_text {
     const char *nki_location, *bir_location, *kernel_name, *kernel_function, *iteration;
-    const char *frame_ids; /* each absent: none */
+    const char *iteration_path; /* "kv_h=0,s_t=3" */
+    const char *frame_ids;      /* each absent: none */
 };
 /* 0 or -ENOMEM. */
 int ntk_position_texts_get(struct ntk_position_texts *texts, const struct ntk_export *export,

@@ -91,6 +91,12 @@ static const char *attributes_of(const struct ntk_neff_hlo *hlo, struct ntk_buf 
     return ntk_buf_text_get(buf);
 }
 
+/* With the number of the subgraph; 0 for none. */
+static int64_t raw_id(const struct ntk_neff_debug *names, bool is_there, uint64_t id)
+{
+    return is_there ? ntk_rows_i64((uint64_t)names->subgraph << NTK_NEFF_DEBUG_ID_BITS | id) : 0;
+}
+
 /* What the runtime put in between has empty names. */
 static void fill_names(const struct ntk_neff_debug *names, const struct ntk_slot_fact *fact,
                        char texts[2][NAME_BYTES], struct ntk_buf *attributes,
@@ -109,6 +115,10 @@ static void fill_names(const struct ntk_neff_debug *names, const struct ntk_slot
     row->penguin_id = texts[1];
     row->bir_name = fact->named ? fact->named->name : "";
     row->penguin_text = fact->named ? fact->named->penguin_text : NULL;
+    row->raw_hlo_id = raw_id(names, fact->hlo != NULL, fact->hlo ? fact->hlo->id : 0);
+    bool has_framework = fact->hlo && fact->hlo->has_framework;
+    row->raw_framework_id =
+        raw_id(names, has_framework, has_framework ? fact->hlo->framework_id : 0);
     row->hlo_name = fact->hlo ? fact->hlo->text : "";
     row->hlo_attrs = fact->hlo          ? attributes_of(fact->hlo, attributes)
                      : fact->has_bir_id ? "[]"
@@ -127,6 +137,7 @@ static int fill_position(struct ntk_position_texts *texts, const struct ntk_expo
     row->kernel_name = text.kernel_name;
     row->kernel_function = text.kernel_function;
     row->iteration = text.iteration;
+    row->iteration_path = text.iteration_path;
     row->frame_ids = text.frame_ids;
     return ret;
 }
@@ -148,6 +159,8 @@ static int put_instructions(const struct instruction_target *target, size_t core
         .path = export->cores[core_index].path,
         .raw_bir_id = NTK_ABSENT_I64,
         .raw_penguin_id = NTK_ABSENT_I64,
+        .raw_hlo_id = NTK_ABSENT_I64,
+        .raw_framework_id = NTK_ABSENT_I64,
     };
     const struct ntk_neff_debug *names = export->program->names[core_index];
     struct ntk_predecessors *predecessors = NULL;

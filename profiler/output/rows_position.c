@@ -81,6 +81,8 @@ int ntk_position_texts_get(struct ntk_position_texts *texts, const struct ntk_ex
     }
     size_t name_at = end_text(buf, &begin);
     ntk_neff_position_path_json_add(positions, at, buf);
+    size_t iteration_at = end_text(buf, &begin);
+    ntk_neff_position_path_add(positions, at, buf);
     size_t path_at = end_text(buf, &begin);
     if (fact->hlo) {
         add_frames(export->program->names[core_index], fact->named, buf);
@@ -94,7 +96,8 @@ int ntk_position_texts_get(struct ntk_position_texts *texts, const struct ntk_ex
         .bir_location = text_at(buf, bir_at),
         .kernel_name = text_at(buf, name_at),
         .kernel_function = function && function->name[0] ? function->name : NULL,
-        .iteration = text_at(buf, path_at),
+        .iteration = text_at(buf, iteration_at),
+        .iteration_path = text_at(buf, path_at),
         .frame_ids = text_at(buf, frames_at),
     };
     return 0;
