@@ -171,7 +171,7 @@ def make_samples():
             print("cannot make samples:", command, err)
             sys.exit(1)
 
-    do("neuron-packager", "example", "mlp", "-o", "mlp.neff")
+    do("neuron-packager", "example", "mlp", "--size", "128", "-o", "mlp.neff")
     do("neuron-packager", "optimize", "-o", "plain.neff", "mlp.neff")
     do("neuron-packager", "example", "conv", "-o", "conv.neff", "--size", "8")
     do("neuron-packager", "unpack", "-o", "members", "mlp.neff")
