@@ -386,6 +386,7 @@ static void judge_tensor_engine(struct list *list)
     uint64_t flops = 0;
     uint64_t transposes = 0;
     char line[LINE_BYTES];
+    uint64_t useful = 0; /* as mfu counts them */
     struct ntk_activity activity;
 
     if (!costs->flops_known) {
@@ -394,6 +395,7 @@ static void judge_tensor_engine(struct list *list)
     for (size_t i = 0; i < costs->operations.count; i++) {
         flops += costs->operations.rows[i].flops;
         transposes += costs->operations.rows[i].transpose_flops;
+        useful += costs->operations.rows[i].useful_peak_flops;
     }
     ntk_analysis_engine_activity(trace, &activity);
     double active_ps = (double)activity.engines[NTK_NTFF_ENGINE_TENSOR].active_ps;
@@ -407,9 +409,9 @@ static void judge_tensor_engine(struct list *list)
               heaviest_line(list, NTK_NTFF_ENGINE_TENSOR, transpose_gflops, " billion of them at",
                             line));
     }
-    if (flops > transposes && trace->has_chip && share >= ACTIVE_RATIO) {
+    if (useful && trace->has_chip && share >= ACTIVE_RATIO) {
         double peak = trace->chip.core_flops_per_second * active_ps / 1e12;
-        double rate = (double)(flops - transposes) / peak;
+        double rate = (double)useful / peak;
 
         judge(list, NTK_ADVICE_TENSOR_RATE, rate, share,
               "while it works (%.1f %% of the execution), the tensor engine does %.1f %% of the "

@@ -49,7 +49,7 @@ static size_t operation_at(const struct ntk_trace_instruction *instruction)
 }
 
 static void add(struct group *group, size_t at, const struct ntk_trace_instruction *instruction,
-                const struct ntk_slot_fact *fact)
+                const struct ntk_slot_fact *fact, uint64_t useful_flops)
 {
     struct ntk_cost_row *row = &group->rows[at];
 
@@ -69,6 +69,7 @@ static void add(struct group *group, size_t at, const struct ntk_trace_instructi
     }
     row->flops += fact->flops;
     row->transpose_flops += fact->is_transpose ? fact->flops : 0;
+    row->useful_peak_flops += useful_flops;
     row->read_bytes += fact->read_bytes;
     row->write_bytes += fact->write_bytes;
 }
@@ -189,12 +190,17 @@ int ntk_analysis_cost_table(const struct ntk_program *program, const struct ntk_
         size_t at = instruction_at(&sums, core, span.instruction);
         const struct ntk_slot_fact *fact = ntk_program_fact(program, core, span.instruction);
 
-        add(&sums.layers, fact->layer, span.instruction, fact);
-        add(&sums.operations, operation_at(span.instruction), span.instruction, fact);
-        add(&sums.instructions, at, span.instruction, fact);
+        uint64_t peak_flops = 0;
+        bool has_peak = ntk_fact_peak_flops(trace, fact, &peak_flops);
+        uint64_t useful = fact->is_transpose ? 0 : peak_flops;
+
+        add(&sums.layers, fact->layer, span.instruction, fact, useful);
+        add(&sums.operations, operation_at(span.instruction), span.instruction, fact, useful);
+        add(&sums.instructions, at, span.instruction, fact, useful);
         sums.instructions.rows[at].core = core;
-        table.flops_known = table.flops_known &&
-                            (fact->has_flops || span.instruction->opcode != NTK_NTFF_OPCODE_MATMUL);
+        table.flops_known =
+            table.flops_known &&
+            ((fact->has_flops && has_peak) || span.instruction->opcode != NTK_NTFF_OPCODE_MATMUL);
         table.bytes_known = table.bytes_known && (fact->has_bytes || !fact->is_transfer);
     }
     if (ret == 0) {

@@ -24,6 +24,7 @@ struct ntk_cost_row {
     int64_t instruction_ps, active_ps, path_ps;
     int64_t start_ps, end_ps;
     uint64_t flops, transpose_flops;  /* of matrix products whose work is known */
+    uint64_t useful_peak_flops;       /* without transposes, as shares of the peak count them */
     uint64_t read_bytes, write_bytes; /* of device memory, by transfers that it begins */
 };
 

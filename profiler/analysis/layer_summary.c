@@ -17,8 +17,8 @@ struct open_layer {
     bool is_started;
 };
 
-static void add(struct open_layer *open, const struct ntk_trace_instruction *instruction,
-                const struct ntk_slot_fact *fact)
+static void add(struct open_layer *open, const struct ntk_trace *trace,
+                const struct ntk_trace_instruction *instruction, const struct ntk_slot_fact *fact)
 {
     struct ntk_layer *layer = &open->layer;
     unsigned e = instruction->engine;
@@ -38,7 +38,11 @@ static void add(struct open_layer *open, const struct ntk_trace_instruction *ins
     }
     layer->engines[e].instruction_count++;
     if (instruction->opcode == NTK_NTFF_OPCODE_MATMUL) {
-        layer->has_flops = layer->has_flops && fact->has_flops;
+        uint64_t peak_flops = 0;
+        bool has_peak = ntk_fact_peak_flops(trace, fact, &peak_flops);
+        layer->has_flops = layer->has_flops && fact->has_flops && has_peak;
+        layer->peak_flops += peak_flops;
+        layer->useful_peak_flops += fact->is_transpose ? 0 : peak_flops;
         layer->flops += fact->flops;
         layer->transpose_flops += fact->is_transpose ? fact->flops : 0;
     }
@@ -92,7 +96,7 @@ static int add_core(const struct ntk_trace *trace, const struct ntk_program *pro
             }
             whole->layer.core_index = core_index;
         }
-        add(ntk_vec_at(opens, first), instruction, fact);
+        add(ntk_vec_at(opens, first), trace, instruction, fact);
         if (!name) {
             continue;
         }
@@ -108,7 +112,7 @@ static int add_core(const struct ntk_trace *trace, const struct ntk_program *pro
             open->layer.core_index = core_index;
             open->layer.name = name;
         }
-        add(ntk_vec_at(opens, at - 1), instruction, fact);
+        add(ntk_vec_at(opens, at - 1), trace, instruction, fact);
     }
     ntk_map_fini(&names);
     return ret;

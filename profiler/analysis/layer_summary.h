@@ -19,6 +19,8 @@ struct ntk_layer {
     struct ntk_engine_activity engines[NTK_NTFF_ENGINE_COUNT];
     bool has_flops;
     uint64_t flops, transpose_flops;
+    uint64_t peak_flops,
+        useful_peak_flops; /* as shares of the peak count them: all, no transposes */
     /* From its start to the end of its last instruction on the vector engine (whole core) or on the
      * tensor engine (layer): what the original divides flops by. 0: there is none. */
     int64_t flops_ps;

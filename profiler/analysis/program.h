@@ -72,6 +72,17 @@ struct ntk_slot_fact {
     uint64_t psum_read_bytes, psum_write_bytes, psum_to_sbuf_bytes;
 };
 
+/* What shares of the tensor peak are of: operations weighted by type; 2.28 weights none. False: not
+ * known, or no MATMUL. */
+static inline bool ntk_fact_peak_flops(const struct ntk_trace *trace,
+                                       const struct ntk_slot_fact *fact, uint64_t *out_flops)
+{
+    bool is_weighted = trace->metrics != NTK_METRICS_2_28;
+
+    *out_flops = is_weighted ? fact->adjusted_flops : fact->flops;
+    return is_weighted ? fact->has_adjusted : fact->has_flops;
+}
+
 struct ntk_program {
     const struct ntk_trace *trace;
     size_t layer_count;

@@ -14,10 +14,11 @@ const char *ntk_roofline_bound_name(enum ntk_roofline_bound bound)
     return names[bound];
 }
 
+/* peak_flops: what the tensor engine could have done in 16 bits instead. */
 static struct ntk_roofline_row judge(const struct ntk_roofline *roofline, uint64_t flops,
-                                     uint64_t bytes, int64_t time_ps)
+                                     uint64_t peak_flops, uint64_t bytes, int64_t time_ps)
 {
-    double compute_ps = (double)flops / roofline->peak_flops_per_second * 1e12;
+    double compute_ps = (double)peak_flops / roofline->peak_flops_per_second * 1e12;
     double memory_ps = (double)bytes / roofline->peak_bytes_per_second * 1e12;
     struct ntk_roofline_row row = { .flops = flops, .bytes = bytes, .time_ps = time_ps };
 
@@ -54,6 +55,7 @@ int ntk_analysis_roofline(const struct ntk_program *program, const struct ntk_co
     struct ntk_dma_traffic traffic;
     struct ntk_hbm_traffic hbm;
     uint64_t flops = 0;
+    uint64_t peak_flops = 0;
 
     ntk_analysis_dma_traffic(trace, &traffic);
     ntk_analysis_hbm_traffic(trace, &traffic, &hbm);
@@ -73,12 +75,15 @@ int ntk_analysis_roofline(const struct ntk_program *program, const struct ntk_co
         uint64_t useful = layer->flops - layer->transpose_flops;
         struct ntk_roofline_row *row = &roofline.rows[roofline.row_count++];
 
-        *row = judge(&roofline, useful, layer->read_bytes + layer->write_bytes, layer->path_ps);
+        *row = judge(&roofline, useful, layer->useful_peak_flops,
+                     layer->read_bytes + layer->write_bytes, layer->path_ps);
         row->layer = layer->layer;
         flops += useful;
+        peak_flops += layer->useful_peak_flops;
     }
     qsort(roofline.rows, roofline.row_count, sizeof *roofline.rows, compare);
-    roofline.total = judge(&roofline, flops, hbm.read_bytes + hbm.write_bytes, trace->total_ps);
+    roofline.total =
+        judge(&roofline, flops, peak_flops, hbm.read_bytes + hbm.write_bytes, trace->total_ps);
     *out_roofline = roofline;
     return 0;
 }

@@ -309,8 +309,8 @@ int ntk_rows_layers(const struct ntk_export *export, ntk_row_put *put, void *ctx
             .start_ns = ntk_rows_ns(layer->start_ps),
             .end_ns = ntk_rows_ns(layer->end_ps),
             .duration_ns = ntk_rows_ns(duration_ps),
-            .hfu = utilization(export->trace, layer, layer->flops),
-            .mfu = utilization(export->trace, layer, layer->flops - layer->transpose_flops),
+            .hfu = utilization(export->trace, layer, layer->peak_flops),
+            .mfu = utilization(export->trace, layer, layer->useful_peak_flops),
             .flops = layer->has_flops ? ntk_rows_i64(layer->flops) : NTK_ABSENT_I64,
             .useful_flops = layer->has_flops ? ntk_rows_i64(layer->flops - layer->transpose_flops)
                                              : NTK_ABSENT_I64,

@@ -220,11 +220,10 @@ static void cores_that_idle_runtimes_that_take_long_and_throttling(void **state)
 static void transposes_and_half_empty_products(void **state)
 {
     static const uint8_t product[64] = {
-        [0] = 0x02, [1] = 0x10, [26] = 64, [28] = 1, [30] = 1, [38] = 128, [39] = 128
+        [0] = 0x02, [1] = 0x10, [26] = 64, [28] = 1, [30] = 1, [32] = 6, [38] = 128, [39] = 128
     };
-    static const uint8_t turn[64] = {
-        [0] = 0x02, [1] = 0x10, [26] = 16, [28] = 1, [30] = 1, [34] = 1, [38] = 128, [39] = 128
-    };
+    static const uint8_t turn[64] = { [0] = 0x02, [1] = 0x10, [26] = 16,  [28] = 1,  [30] = 1,
+                                      [34] = 1,   [32] = 6,   [38] = 128, [39] = 128 };
     struct hand_trace h;
     struct answers a;
 
