@@ -228,6 +228,29 @@ static void windows_side_by_side_have_every_span_once(void **state)
     }
 }
 
+/* Of a core that is slower than the host thinks: its stop is noticed long after. */
+static void what_ran_on_a_core_ends_by_its_clock(void **state)
+{
+    struct ntk_system_span run = timed[3];
+    struct ntk_system_trace trace = { .span_count = 1, .spans = &run, .end_ns = 1000 };
+    struct ntk_span_filter wanted = { .from_ns = 400, .to_ns = 500 };
+
+    run.device_end_ns = 5450;
+    ntk_vec_init(&trace.notes, sizeof(struct ntk_system_note));
+    assert_int_equal(ntk_span_filter_apply(&wanted, &trace), 0);
+    assert_int_equal(trace.span_count, 1);
+    assert_int_equal(run.start_ns, 400);
+    assert_int_equal(run.device_start_ns, 5400);
+    assert_int_equal(run.device_end_ns, 5450);
+    wanted.from_ns = 460; /* after it */
+    assert_int_equal(ntk_span_filter_apply(&wanted, &trace), 0);
+    assert_int_equal(trace.span_count, 0);
+    ntk_vec_each(struct ntk_system_note, note, &trace.notes) {
+        free(note->text);
+    }
+    ntk_vec_fini(&trace.notes);
+}
+
 static void an_open_window_is_none(void **state)
 {
     struct filtered f;
@@ -250,6 +273,7 @@ int main(void)
         cmocka_unit_test(what_is_no_list_of_cores_is_refused),
         cmocka_unit_test(a_window_clips_what_overlaps_it),
         cmocka_unit_test(windows_side_by_side_have_every_span_once),
+        cmocka_unit_test(what_ran_on_a_core_ends_by_its_clock),
         cmocka_unit_test(an_open_window_is_none),
     };
 
