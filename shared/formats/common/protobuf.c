@@ -88,7 +88,7 @@ bool ntk_protobuf_next(const uint8_t *bytes, size_t count, size_t *position,
     if (length > count - at) {
         return false;
     }
-    if (!field.bytes) {
+    if ((tag & 7) != 2) {                     /* a number */
         for (size_t i = 0; i < length; i++) { /* least significant byte first */
             field.value |= (uint64_t)bytes[at + i] << (8 * i);
         }
