@@ -410,14 +410,15 @@ void ntk_system_tables_fini(struct ntk_system_tables *tables)
     *tables = (struct ntk_system_tables){ 0 };
 }
 
-/* A capture's window begins a little before the run of the device that the trace has. */
+/* A capture's window begins a little before the run of the device that the trace has. The clock of
+ * a software core begins at 0, which is a start where the run has a length. */
 #define CAPTURED_BEFORE_NS 1000000U
 
 static bool is_in_window(const struct ntk_system_execution *execution,
                          const struct ntk_system_captured *captured)
 {
-    return captured->has_window && execution->device_start_ns > 0 &&
-           execution->device_start_ns <= captured->end_ns &&
+    return captured->has_window && (execution->device_start_ns > 0 || execution->device_ns > 0) &&
+           execution->device_start_ns < captured->end_ns &&
            execution->device_start_ns >= captured->start_ns &&
            execution->device_start_ns - captured->start_ns < CAPTURED_BEFORE_NS;
 }

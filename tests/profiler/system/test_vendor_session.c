@@ -567,6 +567,30 @@ static void a_long_trace_is_sorted_in_files(void **state)
     ntk_system_trace_close(trace);
 }
 
+/* The clock of a software core begins at 0, and executions there follow one another without a gap. */
+static void a_capture_shows_the_execution_of_its_window(void **state)
+{
+    (void)state;
+    struct ntk_system_execution executions[] = {
+        { .exec_id = 1, .device_ns = 100 },
+        { .exec_id = 2, .device_ns = 100, .device_start_ns = 100 },
+        { .exec_id = 3 }, /* not seen on the device */
+    };
+    struct ntk_system_tables tables = { .executions = executions,
+                                        .execution_count = 3,
+                                        .is_vendor = true };
+    struct ntk_system_captured captured = { .nc = UINT32_MAX, .has_window = true, .end_ns = 100 };
+
+    assert_ptr_equal(ntk_system_tables_captured(&tables, &captured), &executions[0]);
+    captured.start_ns = 100;
+    captured.end_ns = 200;
+    assert_ptr_equal(ntk_system_tables_captured(&tables, &captured), &executions[1]);
+    executions[0].device_ns = 0;
+    captured.start_ns = 0;
+    captured.end_ns = 100;
+    assert_null(ntk_system_tables_captured(&tables, &captured));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -576,6 +600,7 @@ int main(void)
         TEST(a_sequence_belongs_to_its_span),
         TEST(a_stop_may_stand_before_its_start),
         TEST(allocations_find_the_account_of_their_physical_core),
+        TEST(a_capture_shows_the_execution_of_its_window),
         TEST(samples_of_the_host_are_rounds),
         TEST(sync_points_tell_how_far_the_clocks_are_apart),
         TEST(folders_of_several_processes_are_found),
