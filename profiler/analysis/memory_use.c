@@ -92,11 +92,14 @@ static void bases_add(struct sums *sums, const struct ntk_system_trace *trace)
 
         for (size_t u = 0; u <= account->usage_count; u++) {
             bool is_known = u < account->usage_count;
-            struct use *use = use_of(sums, is_known ? account->usages[u].usage : "unknown");
             uint64_t bytes = is_known && account->usages[u].base_bytes < left
                                  ? account->usages[u].base_bytes
                                  : left;
 
+            if (bytes == 0) {
+                continue;
+            }
+            struct use *use = use_of(sums, is_known ? account->usages[u].usage : "unknown");
             if (!use) {
                 return;
             }

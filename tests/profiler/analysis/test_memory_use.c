@@ -142,6 +142,27 @@ static void sums_of_a_lying_trace_do_not_wrap(void **state)
     ntk_memory_use_fini(&use);
 }
 
+static void uses_without_a_base_are_no_rows(void **state)
+{
+    struct ntk_system_span spans[] = { ALLOC("tensors", 10, 100) };
+    struct ntk_system_account account = { .base_bytes = 8,
+                                          .usage_count = 2,
+                                          .usages = { { "weight", 0, 0 }, { "spill", 8, 8 } } };
+    struct ntk_system_trace trace = {
+        .spans = spans,
+        .span_count = COUNT(spans),
+        .accounts = { .items = &account, .count = 1, .item_bytes = sizeof account },
+    };
+    struct ntk_memory_use use;
+
+    assert_int_equal(ntk_analysis_memory_use(&trace, &use), 0);
+    assert_int_equal(use.peak_bytes, 108);
+    assert_int_equal(use.part_count, 2); /* neither weight nor unknown */
+    assert_string_equal(use.parts[0].name, "tensors");
+    assert_string_equal(use.parts[1].name, "spill");
+    ntk_memory_use_fini(&use);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -149,6 +170,7 @@ int main(void)
         cmocka_unit_test(frees_of_memory_from_before_take_nothing),
         cmocka_unit_test(the_peak_is_the_sum_of_its_parts),
         cmocka_unit_test(sums_of_a_lying_trace_do_not_wrap),
+        cmocka_unit_test(uses_without_a_base_are_no_rows),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
