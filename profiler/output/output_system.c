@@ -159,8 +159,11 @@ static void captures_put(const struct ntk_system_view *view, struct ntk_buf *out
 
         ntk_text_table_text(&table, ntk_str_base_name(capture->path));
         ntk_text_table_format(&table, "%" PRIu64, capture->model_id);
-        ntk_text_table_format(&table, "%" PRId64,
-                              capture->nc == UINT32_MAX ? -1 : (int64_t)capture->nc);
+        if (capture->nc != UINT32_MAX) {
+            ntk_text_table_format(&table, "%" PRIu32, capture->nc);
+        } else {
+            ntk_text_table_text(&table, "-");
+        }
         if (execution) {
             ntk_text_table_format(&table, "%" PRIu64, execution->exec_id);
         } else {
