@@ -345,7 +345,8 @@ int ntk_cmd_analyze(int argc, char **argv)
                                        has_name(!arg_folder, argv[i])
                                            ? "analysis '%s' is of the other kind; --list shows "
                                              "which go with -s and which with -d"
-                                           : "no analysis '%s'; --list shows them",
+                                           : "unknown analysis '%s': --list shows them, and a "
+                                             "capture belongs to -s",
                                        argv[i]);
         }
     }

@@ -71,9 +71,10 @@ int ntk_cmd_diff(int argc, char **argv)
         return ntk_opt_exit_code(first);
     }
     if (argc - first != 2) {
-        return ntk_opt_usage_error(&program_options, argc - first < 2
-                                                         ? "BEFORE and AFTER are missing"
-                                                         : "two captures or folders, not more");
+        return ntk_opt_usage_error(&program_options,
+                                   argc - first == 0   ? "BEFORE and AFTER are missing"
+                                   : argc - first == 1 ? "AFTER is missing"
+                                                       : "two captures or folders, not more");
     }
     ntk_side_init(&before);
     ntk_side_init(&after);

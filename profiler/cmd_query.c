@@ -139,7 +139,7 @@ int ntk_cmd_query(int argc, char **argv)
     if (argc - first > 1) {
         return ntk_opt_usage_error(&program,
                                    "unexpected operand '%s': the query is one operand, "
-                                   "in quotes",
+                                   "in quotes, and a capture belongs to -s",
                                    argv[first + 1]);
     }
     if (arg_json && arg_csv) {

@@ -29,6 +29,9 @@ static const struct {
 #endif
 };
 
+#define COMMANDS_TEXT \
+    "capture, view, query, analyze, lines, diff, baseline, show-session, inspect or trigger"
+
 static const char *const command_names[] = { "capture",
                                              "view",
                                              "query",
@@ -77,7 +80,18 @@ static const struct ntk_opt_program program = {
     .summary = "Records what a NEFF does on a NeuronCore, and analyses it.",
     .options = options,
     .stop_at_operand = true,
-    .epilogue = "neuron-profile COMMAND --help explains a command. neuron-explorer is another\n"
+    .epilogue = "capture       execute a NEFF once and write what its core did to a file (NTFF)\n"
+                "view          show a capture or a folder: summary, page, JSON, tables, Perfetto\n"
+                "query         answer a SELECT over the tables of view\n"
+                "analyze       find the cause: advice, waits, critical path, memory, start-up\n"
+                "lines         show what lines and loops of the source cost\n"
+                "diff          show what became slower or faster between captures\n"
+                "baseline      save measures of captures, and check others against them\n"
+                "show-session  list what a capture or a folder holds\n"
+                "inspect       run a program and record what its runtime does\n"
+                "trigger       record executions of processes that run already\n"
+                "\n"
+                "neuron-profile COMMAND --help explains a command. neuron-explorer is another\n"
                 "name of this program.",
     .subcommands = command_names,
 };
@@ -104,17 +118,12 @@ int main(int argc, char **argv)
         return show_schema();
     }
     if (first >= argc) {
-        return ntk_opt_usage_error(&program,
-                                   "a command is missing: capture, view, analyze, lines, diff, "
-                                   "baseline, show-session or inspect");
+        return ntk_opt_usage_error(&program, "a command is missing: use " COMMANDS_TEXT);
     }
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         if (strcmp(argv[first], commands[i].name) == 0) {
             return commands[i].run(argc - first, argv + first);
         }
     }
-    return ntk_opt_usage_error(&program,
-                               "unknown command '%s': use capture, view, analyze, lines, diff, "
-                               "baseline, show-session or inspect",
-                               argv[first]);
+    return ntk_opt_usage_error(&program, "unknown command '%s': use " COMMANDS_TEXT, argv[first]);
 }

@@ -259,7 +259,7 @@ diff_ 2 fast
 diff_ 2 fast fast fast
 
 analyze 2 -s a.ntff nosuch
-grep -q "no analysis 'nosuch'" err || complain "what is wrong with nosuch"
+grep -q "unknown analysis 'nosuch'" err || complain "what is wrong with nosuch"
 analyze 2
 analyze 1 -s a.neff
 analyze 1 -s /nonexistent.ntff

@@ -92,7 +92,9 @@ static void wrong_usage_is_one_line_and_exit_code_2(void **state)
 {
     struct fixture *f = *state;
 
-    expect(RUN(f, "frobnicate"), 2, "unknown command 'frobnicate'");
+    expect(RUN(f, "frobnicate"), 2,
+           "unknown command 'frobnicate': use capture, view, query, analyze, lines, diff, "
+           "baseline, show-session, inspect or trigger");
     expect(run_with(f, (const char *const[]){ NULL }, NULL), 2, "a command is missing");
     expect(RUN(f, "view"), 2, "the capture is missing");
     expect(RUN(f, "view", "-s", f->sample, "--output-format", "xml"), 2,
