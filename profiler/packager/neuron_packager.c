@@ -8,6 +8,8 @@
 #include "shared/base/log.h"
 #include "shared/base/opt.h"
 
+#define SUBCOMMANDS_TEXT "info, unpack, create, optimize, example, disasm or asm"
+
 static const char *const subcommand_words[] = { "info",    "unpack", "create", "optimize",
                                                 "example", "disasm", "asm",    NULL };
 
@@ -67,12 +69,13 @@ int main(int argc, char **argv)
         return ntk_opt_exit_code(first);
     }
     if (first == argc) {
-        return ntk_opt_usage_error(&main_program, "a subcommand is missing");
+        return ntk_opt_usage_error(&main_program, "a subcommand is missing: use " SUBCOMMANDS_TEXT);
     }
     for (size_t i = 0; i < sizeof subcommands / sizeof subcommands[0]; i++) {
         if (strcmp(argv[first], subcommands[i].name) == 0) {
             return subcommands[i].run(argc - first, argv + first);
         }
     }
-    return ntk_opt_usage_error(&main_program, "unknown subcommand \"%s\"", argv[first]);
+    return ntk_opt_usage_error(&main_program, "unknown subcommand \"%s\": use " SUBCOMMANDS_TEXT,
+                               argv[first]);
 }

@@ -367,11 +367,14 @@ static void create_keeps_what_the_header_said(void **state)
     free(folder_again);
 }
 
+#define SUBCOMMANDS ": use info, unpack, create, optimize, example, disasm or asm"
+
 static void wrong_words_are_usage_errors(void **state)
 {
-    check_error(2, "neuron-packager: a subcommand is missing", NULL, NULL, NULL, NULL, NULL);
-    check_error(2, "neuron-packager: unknown subcommand \"inform\"", "inform", NULL, NULL, NULL,
+    check_error(2, "neuron-packager: a subcommand is missing" SUBCOMMANDS, NULL, NULL, NULL, NULL,
                 NULL);
+    check_error(2, "neuron-packager: unknown subcommand \"inform\"" SUBCOMMANDS, "inform", NULL,
+                NULL, NULL, NULL);
     check_error(2, "neuron-packager info: the file is missing", "info", NULL, NULL, NULL, NULL);
     check_error(2, "neuron-packager info: one file at a time", "info", "a", "b", NULL, NULL);
     check_error(2, "neuron-packager example: no example \"mpl\"; --list shows them", "example",
