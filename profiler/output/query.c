@@ -87,7 +87,7 @@ static int prepare(struct query *query, const char *sql, struct ntk_err *err)
     (void)sqlite3_finalize(second);
     if (code != SQLITE_OK || second) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "a query is one statement; behind it stands '%.*s'",
+                           "only one SQL statement is allowed; unexpected text: '%.*s'",
                            (int)strcspn(rest, "\r\n"), rest);
     }
     return 0;

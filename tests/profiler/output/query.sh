@@ -51,8 +51,8 @@ refused 'no such column: nowhere' 'SELECT nowhere FROM Instruction'
 refused 'syntax error' 'SELEC 1'
 refused 'the query is empty' ' ; '
 refused 'the query is empty' ' -- nothing'
-refused 'one statement' 'SELECT 1; SELECT 2'
-refused "behind it stands '-- two" 'SELECT 1 ; -- two
+refused 'only one SQL statement' 'SELECT 1; SELECT 2'
+refused "unexpected text: '-- two" 'SELECT 1 ; -- two
 SELECT 2'
 [ "$(neuron-profile query -s m.ntff --json ' SELECT 1 AS n ; -- that is all ' | jq '.[0].n')" = 1 ] || fail "comments are no statement"
 refused 'use one SELECT' 'DELETE FROM Instruction'
@@ -61,8 +61,8 @@ refused 'use one SELECT' 'PRAGMA writable_schema = 1'
 refused 'use one SELECT' 'CREATE TABLE t (x)'
 refused 'use one SELECT' "VACUUM INTO '$PWD/stolen'"
 refused 'use one SELECT' VACUUM
-refused 'one statement' "SELECT 1; VACUUM INTO '$PWD/stolen'"
-refused 'one statement' "SELECT 1; PRAGMA temp_store_directory = '$PWD'"
+refused 'only one SQL statement' "SELECT 1; VACUUM INTO '$PWD/stolen'"
+refused 'only one SQL statement' "SELECT 1; PRAGMA temp_store_directory = '$PWD'"
 refused 'not authorized' 'SELECT * FROM pragma_database_list'
 [ ! -e stolen ] || fail "a query wrote a file"
 refused 'authorized' "SELECT load_extension('/tmp/x.so')"
