@@ -355,15 +355,22 @@ static void startup_text(const struct ntk_system_trace *trace, const struct ntk_
     char device[32];
     char until[32];
 
-    ntk_buf_add_format(
-        text,
-        "Process %llu: %s from its begin to the first event, %s from there to the first run on a "
-        "device; loads took %s, the device worked for %s\n",
-        (unsigned long long)(trace->info ? trace->info->process_id : 0),
-        ntk_units_duration(before, sizeof before, split->first_event_ns),
-        ntk_units_duration(until, sizeof until, split->first_device_ns),
-        ntk_units_duration(loads, sizeof loads, split->loads_ns),
-        ntk_units_duration(device, sizeof device, split->device_ns));
+    ntk_buf_add_format(text, "Process %llu: %s from its begin to the first event, ",
+                       (unsigned long long)(trace->info ? trace->info->process_id : 0),
+                       ntk_units_duration(before, sizeof before, split->first_event_ns));
+    if (split->device_ns > 0) {
+        ntk_buf_add_format(text, "%s from there to the first run on a device",
+                           ntk_units_duration(until, sizeof until, split->first_device_ns));
+    } else {
+        ntk_buf_add_text(text, "no run on a device");
+    }
+    ntk_buf_add_format(text, "; loads took %s",
+                       ntk_units_duration(loads, sizeof loads, split->loads_ns));
+    if (split->device_ns > 0) {
+        ntk_buf_add_format(text, ", the device worked for %s",
+                           ntk_units_duration(device, sizeof device, split->device_ns));
+    }
+    ntk_buf_add_char(text, '\n');
     ntk_text_table_init(&table, 11, 1u << 1, heads);
     for (size_t i = 0; i < split->count && i < NTK_OUTPUT_ROWS_MAX; i++) {
         const struct ntk_split_load *load = &split->items[i];

@@ -57,6 +57,17 @@ static void span(struct fixture *f, const char *type, uint64_t start_ns, uint64_
     vendor_folder_span(&f->folder, type, 5, start_ns, end_ns, start_pairs, NC);
 }
 
+static void text_put(const struct ntk_system_trace *trace, const char *name, struct ntk_buf *text)
+{
+    const struct ntk_system_asked asked = { .traces = &trace, .trace_count = 1 };
+
+    for (size_t i = 0; i < ntk_system_analyses_count(); i++) {
+        if (strcmp(ntk_system_analyses_info(i)->name, name) == 0) {
+            assert_int_equal(ntk_system_analyses_put(&asked, i, text, NULL), 0);
+        }
+    }
+}
+
 static void an_execution_is_split_by_its_moments(void **state)
 {
     struct fixture *f = *state;
@@ -200,17 +211,14 @@ static void an_allocation_that_failed_says_what_memory_was_full_of(void **state)
     assert_int_equal(use.peak_bytes, 1350);
     ntk_memory_use_fini(&use);
 
-    const struct ntk_system_trace *traces[] = { trace };
-    struct ntk_system_asked asked = { .traces = traces, .trace_count = 1 };
-    for (size_t i = 0; i < ntk_system_analyses_count(); i++) {
-        if (strcmp(ntk_system_analyses_info(i)->name, "out-of-memory") == 0) {
-            assert_int_equal(ntk_system_analyses_put(&asked, i, &text, NULL), 0);
-        }
-    }
+    text_put(trace, "out-of-memory", &text);
     assert_non_null(strstr(ntk_buf_text_get(&text),
                            "Process 41: an allocation of 99B for tensor failed at 2.0 us on core "
                            "0, memory 0:1 (code 12) in nrt_load model.neff\nIt held 1.3KB of "
                            "24.0GB: room enough, but not in one piece\n"));
+    text_put(trace, "startup", &text);
+    assert_non_null(
+        strstr(ntk_buf_text_get(&text), "to the first event, no run on a device; loads"));
     ntk_buf_fini(&text);
     ntk_system_trace_close(trace);
 }
