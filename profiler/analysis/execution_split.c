@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/analysis/interval.h"
 #include "shared/base/vec.h"
 
 #define CORES_MAX 64U /* physical cores of one execution */
@@ -122,11 +123,24 @@ static int parts_find(const struct ntk_system_trace *trace, struct parts *parts)
     return 0;
 }
 
+/* Files may say anything: sums stop at the largest number. */
+static uint64_t ns_sum(uint64_t a, uint64_t b)
+{
+    uint64_t sum;
+
+    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+static int64_t ns_of(uint64_t ns)
+{
+    return ns <= INT64_MAX ? (int64_t)ns : INT64_MAX;
+}
+
 static void core_add(struct core_times *times, uint32_t core, uint64_t ns)
 {
     for (size_t i = 0; i < times->count; i++) {
         if (times->cores[i].core == core) {
-            times->cores[i].ns += ns;
+            times->cores[i].ns = ns_sum(times->cores[i].ns, ns);
             return;
         }
     }
@@ -143,7 +157,7 @@ static int64_t longest_of(const struct core_times *times)
     for (size_t i = 0; i < times->count; i++) {
         longest = times->cores[i].ns > longest ? times->cores[i].ns : longest;
     }
-    return longest <= INT64_MAX ? (int64_t)longest : INT64_MAX;
+    return ns_of(longest);
 }
 
 static uint64_t duration_of(const struct ntk_system_span *span)
@@ -183,7 +197,7 @@ static int64_t busy_between(const struct parts *parts, const struct ntk_split_ex
             covered_ns = end;
         }
     }
-    return (int64_t)busy_ns;
+    return ns_of(busy_ns);
 }
 
 static void bound_find(struct ntk_split_execution *execution)
@@ -206,7 +220,7 @@ static void bound_find(struct ntk_split_execution *execution)
 
 static int64_t between(uint64_t from_ns, uint64_t to_ns)
 {
-    return to_ns > from_ns ? (int64_t)(to_ns - from_ns) : 0;
+    return to_ns > from_ns ? ns_of(to_ns - from_ns) : 0;
 }
 
 static int64_t known(int64_t ns)
@@ -285,9 +299,9 @@ static void execution_make(const struct ntk_system_trace *trace, const struct pa
         execution->post_ns = between(post->start_ns, post->end_ns);
     }
     if (pre && post && run) {
-        int64_t other = known(execution->device_ns) + known(execution->switch_ns) +
-                        known(execution->queue_busy_ns);
+        int64_t other = ntk_ps_sum(known(execution->device_ns), known(execution->switch_ns));
 
+        other = ntk_ps_sum(other, known(execution->queue_busy_ns));
         execution->total_ns = between(pre->start_ns, post->end_ns);
         execution->host_ns = execution->total_ns > other ? execution->total_ns - other : 0;
     }

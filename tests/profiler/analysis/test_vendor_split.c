@@ -113,6 +113,31 @@ static void an_execution_is_split_by_its_moments(void **state)
     ntk_system_trace_close(trace);
 }
 
+/* A core that ran and switched for 584 years each. */
+static void durations_that_do_not_fit_stop_at_the_largest(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_execution_split split;
+
+    span(f, "kbl_exec_pre", 1000, 1100, NC " exec_id=1 model_id=77");
+    span(f, "kbl_exec_post", 2600, 2650, NC " exec_id=1 model_id=77");
+    for (int i = 0; i < 3; i++) {
+        vendor_folder_span(&f->folder, i ? "nc_exec_running" : "nc_model_switch", 5, 1200, 2500,
+                           NC " exec_id=1 device_core_idx=4 nc_timestamp_ns=1",
+                           NC " nc_timestamp_ns=18446744073709551615");
+    }
+    struct ntk_system_trace *trace = open_it(f);
+
+    assert_int_equal(ntk_analysis_execution_split(trace, &split), 0);
+    assert_int_equal(split.count, 1);
+    assert_true(split.items[0].device_ns == INT64_MAX);
+    assert_true(split.items[0].switch_ns == INT64_MAX);
+    assert_int_equal(split.items[0].total_ns, 1650);
+    assert_int_equal(split.items[0].host_ns, 0);
+    ntk_execution_split_fini(&split);
+    ntk_system_trace_close(trace);
+}
+
 static void a_load_holds_what_is_inside_of_it_on_its_core(void **state)
 {
     struct fixture *f = *state;
@@ -228,6 +253,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
         TEST(an_execution_is_split_by_its_moments),
+        TEST(durations_that_do_not_fit_stop_at_the_largest),
         TEST(a_load_holds_what_is_inside_of_it_on_its_core),
         TEST(an_allocation_that_failed_says_what_memory_was_full_of),
 #undef TEST
