@@ -2,6 +2,7 @@
 #include "profiler/output/output_system.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -384,7 +385,9 @@ static int put_host_memory(void *ctx, const void *data)
     ntk_json_key_i64(json, "duration", row->until_ns - row->time_ns);
     ntk_json_key_text(json, "instance_id", row->instance);
     ntk_json_key_i64(json, "usage", row->used_bytes);
-    ntk_json_key_double(json, "percent_usage", row->used_percent);
+    if (!isnan(row->used_percent)) {
+        ntk_json_key_double(json, "percent_usage", row->used_percent);
+    }
     ntk_json_object_end(json);
     return 0;
 }

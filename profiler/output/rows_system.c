@@ -374,7 +374,8 @@ int ntk_rows_system_host_memory(const struct ntk_export *export, ntk_row_put *pu
                 .time_ns = ntk_rows_i64(samples->timestamp_ns[i]),
                 .until_ns = next_sample_ns(samples, i),
                 .used_bytes = ntk_rows_i64(samples->used_bytes[i]),
-                .used_percent = total > 0 ? 100.0 * (double)samples->used_bytes[i] / total : 0,
+                .used_percent =
+                    total > 0 ? 100.0 * (double)samples->used_bytes[i] / total : NTK_ABSENT_F64,
                 .instance = instance_of(export->folders[f].trace),
                 .ultraserver = ultraserver_of(export->folders[f].trace),
                 .ultraserver_index = ultraserver_index_of(export->folders[f].trace),

@@ -67,7 +67,7 @@ struct ntk_cpu_row {
 struct ntk_host_memory_row {
     int64_t time_ns, until_ns;
     int64_t used_bytes;
-    double used_percent; /* 0 to 100 */
+    double used_percent; /* 0 to 100; absent: how much there is is not known */
     const char *instance;
     int64_t ultraserver, ultraserver_index;
 };

@@ -108,7 +108,7 @@ static const struct ntk_column out_of_memory[] = {
 static const struct ntk_column host_mem_usage[] = {
     ALWAYS(ntk_host_memory_row, time_ns, "timestamp", I64, "ns", "moment, since 1970"),
     ALWAYS(ntk_host_memory_row, used_bytes, "used_bytes", I64, "B", "in use on the machine"),
-    ALWAYS(ntk_host_memory_row, used_percent, "used_percent", F64, "", "of all, 0 to 100"),
+    MAYBE(ntk_host_memory_row, used_percent, "used_percent", F64, "", "of all, 0 to 100"),
     ALWAYS(ntk_host_memory_row, instance, "instance_id", TEXT, "", "machine"),
     MAYBE(ntk_host_memory_row, ultraserver, "ultraserver_id", I64, "",
           "server of several machines"),

@@ -31,7 +31,8 @@ struct ntk_system_span {
     const char *type;  /* "nrt_execute" */
     const char *name;  /* of the model, the tensor or the use of memory; "" */
     uint64_t start_ns; /* host, since 1970 UTC; of a span whose start is lost, the stop */
-    uint64_t end_ns;   /* = start_ns for instants and for spans whose stop is not there */
+    uint64_t end_ns;   /* = start_ns for instants; of a span whose stop is not there too, but in the
+                          vendor's files the end of the inspection */
     bool is_instant;
     bool is_partial; /* one end is missing: overwritten, or still going on */
     uint64_t tracking_id;

@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -182,11 +183,16 @@ static void residuals_note(struct ntk_system_trace *trace, struct ntk_vec *point
         end = end > first ? end : first + 1;
         double off = end - first >= POINTS_MIN ? residual_of(&all[first], end - first) : -1;
         if (off >= 0) {
+            char physical[40] = "";
+
+            if (all[first].core != NTK_SYSTEM_NO_CORE) {
+                (void)snprintf(physical, sizeof physical, " (physical core %u)", all[first].core);
+            }
             ntk_vendor_session_note(trace, "Clock",
-                                    "core %u: its clock and the host's meet at %zu points, up to "
+                                    "core %u%s: its clock and the host's meet at %zu points, up to "
                                     "%.1f us off one line: events of both that are closer have "
                                     "no order",
-                                    all[first].nc, end - first, off / 1000);
+                                    all[first].nc, physical, end - first, off / 1000);
             noted++;
         }
     }

@@ -247,14 +247,13 @@ int ntk_vendor_session_memory(const char *path, struct ntk_system_trace *trace, 
         if (message) {
             message->used_bytes = calloc(n, sizeof(uint64_t));
             message->total_bytes = calloc(n, sizeof(uint64_t));
-            message->process_bytes = calloc(n, sizeof(uint64_t));
         }
-        if (message && message->used_bytes && message->total_bytes && message->process_bytes) {
+        if (message && message->used_bytes && message->total_bytes) {
             memcpy(message->used_bytes, samples.used.items, n * sizeof(uint64_t));
             for (size_t i = 0; i < n; i++) {
                 message->total_bytes[i] = trace->vendor ? trace->vendor->memory_bytes : 0;
             }
-            message->n_used_bytes = message->n_total_bytes = message->n_process_bytes = n;
+            message->n_used_bytes = message->n_total_bytes = n; /* none of the process */
         } else {
             ret = ntk_err_no_memory(err);
         }

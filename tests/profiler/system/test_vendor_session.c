@@ -285,6 +285,7 @@ static void samples_of_the_host_are_rounds(void **state)
     assert_true(fabs(trace->cpu->cpus[0]->percent[0] - 30) < 1e-6);
     assert_int_equal(trace->memory->used_bytes[0], 1000);
     assert_int_equal(trace->memory->total_bytes[0], 4000);
+    assert_int_equal(trace->memory->n_process_bytes, 0); /* not 0 bytes */
     char *json = json_of(trace);
     assert_non_null(strstr(json, "\"cpu_id\":\"average\",\"util\":20"));
     assert_non_null(strstr(json, "\"percent_usage\":25"));
@@ -319,8 +320,8 @@ static void sync_points_tell_how_far_the_clocks_are_apart(void **state)
     struct ntk_system_trace *trace = open_it(f);
 
     assert_int_equal(span_of(trace, "timestamp_sync_point")->device_core, 6);
-    assert_true(has_note(trace, "core 1: its clock and the host's meet at 3 points, up to 2.0 us "
-                                "off one line"));
+    assert_true(has_note(trace, "core 1 (physical core 6): its clock and the host's meet at 3 "
+                                "points, up to 2.0 us off one line"));
     ntk_system_trace_close(trace);
 }
 
@@ -508,6 +509,24 @@ static void files_may_be_missing_or_empty(void **state)
     ntk_system_trace_close(trace);
 }
 
+static void without_the_size_of_memory_there_is_no_share_of_it(void **state)
+{
+    struct fixture *f = *state;
+
+    vendor_folder_memory(&f->folder, 1000, 1000);
+    vendor_folder_write(&f->folder, f->path);
+    char *path = test_scratch_path(f->path, "trace_info.pb");
+    assert_int_equal(unlink(path), 0);
+    free(path);
+    struct ntk_system_trace *trace = reopen(f);
+    char *json = json_of(trace);
+
+    assert_non_null(strstr(json, "\"usage\":1000"));
+    assert_null(strstr(json, "percent_usage"));
+    free(json);
+    ntk_system_trace_close(trace);
+}
+
 static void a_later_version_is_read_with_a_note(void **state)
 {
     struct fixture *f = *state;
@@ -609,6 +628,7 @@ int main(void)
         TEST(a_cut_file_is_read_up_to_there),
         TEST(a_record_that_is_not_whole_is_left_out),
         TEST(files_may_be_missing_or_empty),
+        TEST(without_the_size_of_memory_there_is_no_share_of_it),
         TEST(a_later_version_is_read_with_a_note),
         TEST(a_cut_trace_info_still_names_what_it_can),
         TEST(a_long_trace_is_sorted_in_files),
