@@ -10,6 +10,8 @@
 
 #include "shared/base/json.h"
 
+#define ENTRIES_MAX 64 /* tried for one name: an honest file has one for each core */
+
 /* A kernel instruction by what names of the back end begin with. */
 struct stem {
     uint64_t penguin_id, number;
@@ -72,6 +74,7 @@ static int index_stems(struct joiner *j)
     const struct ntk_neff_kernel *kernel = &j->positions->kernel;
     const struct ntk_neff_kernel_instruction *all = kernel->instructions.items;
     size_t twice = 0;
+    size_t kept = 0;
     char text[160];
 
     j->stems = calloc(kernel->instructions.count + 1, sizeof *j->stems);
@@ -94,6 +97,13 @@ static int index_stems(struct joiner *j)
     if (!is_sorted) {
         qsort(j->stems, j->stem_count, sizeof *j->stems, compare_stems);
     }
+    for (size_t i = 0; i < j->stem_count; i++) { /* of one entry the first tells, too */
+        if (!kept || !is_same_stem(&j->stems[kept - 1], &j->stems[i]) ||
+            j->stems[kept - 1].tree != j->stems[i].tree) {
+            j->stems[kept++] = j->stems[i];
+        }
+    }
+    j->stem_count = kept;
     for (size_t i = 1; i < j->stem_count; i++) {
         twice += is_same_stem(&j->stems[i - 1], &j->stems[i]) &&
                  j->stems[i - 1].file != j->stems[i].file;
@@ -140,9 +150,11 @@ static const struct stem *find_stems(struct joiner *j,
     return low < j->stem_count && is_same_stem(&j->stems[low], &key) ? &j->stems[low] : NULL;
 }
 
-#define EACH_STEM(j, first, name)           \
-    for (const struct stem *name = (first); \
-         name && name < (j)->stems + (j)->stem_count && is_same_stem(name, first); name++)
+#define EACH_STEM(j, first, name)                                                       \
+    for (const struct stem *name = (first);                                             \
+         name && name < (j)->stems + (j)->stem_count && name - (first) < ENTRIES_MAX && \
+         is_same_stem(name, first);                                                     \
+         name++)
 
 /* Of the entries of a file the one that has most names of this core; of equals the one of its
  * number, else the first. */
