@@ -54,7 +54,7 @@ static const char *file_of(const struct ntk_source_lines *lines, uint32_t file)
 
 /* How much of the execution is known by lines. */
 static void put_head(const struct ntk_source_lines *lines, enum ntk_source_order order,
-                     struct ntk_buf *out)
+                     bool is_of_loops, struct ntk_buf *out)
 {
     int64_t rows[NTK_SOURCE_REASON_COUNT] = { 0 };
     int64_t all = 0;
@@ -80,9 +80,10 @@ static void put_head(const struct ntk_source_lines *lines, enum ntk_source_order
         return;
     }
     ntk_buf_add_format(out,
-                       "In order of %s. Stall and time add up over engines, which work at the same "
-                       "time; active is time on the wall\n",
-                       order_names[order]);
+                       "In order of %s%s. Stall and time add up over engines, which work at the "
+                       "same time; %s is wall-clock time\n",
+                       order_names[order], is_of_loops ? ", with that of inner loops" : "",
+                       is_of_loops ? "span" : "active");
 }
 
 /* ":385 31%" of the line's waits; with the name of another file. */
@@ -114,7 +115,7 @@ int ntk_output_lines_text(const struct ntk_export *export, enum ntk_source_order
     if (ret < 0) {
         return ret;
     }
-    put_head(lines, order, out);
+    put_head(lines, order, false, out);
     ntk_text_table_init(&table, 9, 1u << 0 | 1u << 1 | 1u << 7 | 1u << 8, heads);
     for (; shown < lines->line_count && lines->lines[shown].file && shown < NTK_OUTPUT_ROWS_MAX;
          shown++) {
@@ -242,7 +243,7 @@ int ntk_output_loops_text(const struct ntk_export *export, enum ntk_source_order
         }
     }
     qsort(ranked, count, sizeof *ranked, compare_loops);
-    put_head(lines, order, out);
+    put_head(lines, order, true, out);
     ntk_text_table_init(&table, 12, 1u << 0 | 1u << 1 | 1u << 2 | 1u << 9 | 1u << 11, heads);
     for (size_t i = 0; i < count && i < NTK_OUTPUT_ROWS_MAX; i++) {
         has_text |= put_loop(&table, export, lines, &ranked[i], ranked[0].rank);
