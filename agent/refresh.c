@@ -127,9 +127,9 @@ static bool are_figures_fresh(const struct ntk_refresh *refresh, uint64_t now_ns
 void ntk_refresh_wait(void *ctx)
 {
     struct ntk_refresh *refresh = ctx;
-    uint64_t now_ns = ntk_clock_now_ns(refresh->clock);
 
     pthread_mutex_lock(&refresh->lock);
+    uint64_t now_ns = ntk_clock_now_ns(refresh->clock); /* not before done_ns */
     uint64_t before = refresh->done_count;
     if (!are_figures_fresh(refresh, now_ns) && !refresh->is_late && !refresh->is_closed) {
         refresh->wanted.figures = true;
@@ -146,10 +146,10 @@ void ntk_refresh_wait(void *ctx)
 bool ntk_refresh_wait_look(void *ctx)
 {
     struct ntk_refresh *refresh = ctx;
-    uint64_t now_ns = ntk_clock_now_ns(refresh->clock);
     bool is_good = false;
 
     pthread_mutex_lock(&refresh->lock);
+    uint64_t now_ns = ntk_clock_now_ns(refresh->clock);
     if (!refresh->is_look_late && !refresh->is_closed) {
         uint64_t look = refresh->looks_begun + 1;
         refresh->wanted.figures |= !are_figures_fresh(refresh, now_ns);
