@@ -573,6 +573,7 @@ int packager_disasm(int argc, char **argv)
                                    only_engine);
     }
     if (open_sources(path, &err) < 0 || ntk_neff_open(path, &neff, &err) < 0) {
+        close_sources();
         return packager_fail(&err);
     }
     ret = add_neff(&printer, neff, &err);
