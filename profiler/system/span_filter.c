@@ -169,7 +169,7 @@ static void note_base(struct ntk_system_trace *trace, const struct ntk_system_sp
 /* The samples of a list that stay, at its beginning. */
 static void keep(void *items, size_t item_bytes, size_t *count, size_t first, size_t kept)
 {
-    if (*count >= first + kept) {
+    if (kept && *count >= first + kept) { /* a list may be NULL */
         memmove(items, (char *)items + first * item_bytes, kept * item_bytes);
         *count = kept;
     } else {

@@ -201,6 +201,17 @@ static void a_window_clips_what_overlaps_it(void **state)
     drop(&f);
 }
 
+static void a_window_before_all_samples_has_none(void **state)
+{
+    struct filtered f;
+
+    cut(&f, 60, 90);
+    assert_int_equal(samples.n_timestamp_ns, 0);
+    assert_int_equal(samples.n_used_bytes, 0);
+    assert_int_equal(samples.n_process_bytes, 0); /* of a list that is NULL */
+    drop(&f);
+}
+
 static void windows_side_by_side_have_every_span_once(void **state)
 {
     struct filtered f;
@@ -272,6 +283,7 @@ int main(void)
         cmocka_unit_test(another_machine_has_no_events),
         cmocka_unit_test(what_is_no_list_of_cores_is_refused),
         cmocka_unit_test(a_window_clips_what_overlaps_it),
+        cmocka_unit_test(a_window_before_all_samples_has_none),
         cmocka_unit_test(windows_side_by_side_have_every_span_once),
         cmocka_unit_test(what_ran_on_a_core_ends_by_its_clock),
         cmocka_unit_test(an_open_window_is_none),
