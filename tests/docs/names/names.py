@@ -7,7 +7,6 @@ Pages are all Markdown files of the tree (of man pages only the options). Names 
 NNNN, ...) is no name. What is named because it is absent or someone else's stands in others.txt.
 """
 import functools
-import glob
 import itertools
 import json
 import os
@@ -98,7 +97,7 @@ def all_options():
     found = set()
     for program in programs:
         found |= options_of(program, None)
-        with open(glob.glob(f"{ROOT}/**/{program}.1", recursive=True)[0], encoding="utf-8") as file:
+        with open(os.path.join(os.environ["NTK_BUILD_DIR"], "share/man/man1", f"{program}.1"), encoding="utf-8") as file:
             found |= set(re.findall(r"(?<![\w-])--[A-Za-z][\w.-]*", file.read().replace("\\-", "-")))
     return found
 
