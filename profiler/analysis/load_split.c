@@ -155,14 +155,14 @@ int ntk_analysis_load_split(const struct ntk_system_trace *trace, struct ntk_loa
         ntk_vec_fini(&pass.items);
         return ret;
     }
+    bool has_begin = trace->info && trace->begin_ns && pass.first_ns >= trace->begin_ns;
     *out_split = (struct ntk_load_split){
         .count = pass.items.count,
         .items = pass.items.items,
-        .first_event_ns = trace->info && trace->begin_ns && pass.first_ns > trace->begin_ns
-                              ? pass.first_ns - trace->begin_ns
-                              : 0,
-        .first_device_ns =
-            pass.first_run_ns > pass.first_ns ? pass.first_run_ns - pass.first_ns : 0,
+        .has_begin = has_begin,
+        .has_run = pass.first_run_ns > 0,
+        .first_event_ns = has_begin ? pass.first_ns - trace->begin_ns : 0,
+        .first_device_ns = pass.first_run_ns ? pass.first_run_ns - pass.first_ns : 0,
         .loads_ns = pass.loads.sum_ns,
         .device_ns = pass.device.sum_ns,
         .events_ns = pass.last_ns > pass.first_ns ? pass.last_ns - pass.first_ns : 0,

@@ -24,7 +24,8 @@ struct ntk_split_load {
 struct ntk_load_split {
     size_t count;
     struct ntk_split_load *items; /* by start */
-    /* Start-up; 0 where the trace does not say. */
+    /* Start-up. */
+    bool has_begin, has_run;  /* else one of the next two is not known */
     uint64_t first_event_ns;  /* from the begin of the inspection */
     uint64_t first_device_ns; /* from the first event to the first run on a device */
     uint64_t loads_ns;        /* union of all loads */

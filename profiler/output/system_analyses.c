@@ -304,7 +304,7 @@ static int answer_executions(const struct ntk_system_asked *asked, struct ntk_bu
                                          "TOTAL US", "SUBMIT", "QUEUE", "BUSY",  "SWITCH",
                                          "DEVICE",   "NOTIFY", "POST",  "HOST" };
     struct ntk_text_table table;
-    size_t count = 0;
+    size_t hidden = 0;
     int ret = 0;
 
     if (json) {
@@ -319,13 +319,13 @@ static int answer_executions(const struct ntk_system_asked *asked, struct ntk_bu
         ret = ntk_analysis_execution_split(asked->traces[t], &split);
         if (ret == 0) {
             executions_text(asked->traces[t], &split, &table);
-            count = split.count > count ? split.count : count;
+            hidden += split.count > NTK_OUTPUT_ROWS_MAX ? split.count - NTK_OUTPUT_ROWS_MAX : 0;
             ntk_execution_split_fini(&split);
         }
     }
     ntk_text_table_put(&table, text);
     ntk_text_table_fini(&table);
-    ntk_output_more(text, count);
+    ntk_output_more(text, NTK_OUTPUT_ROWS_MAX + hidden);
     return ret;
 }
 
@@ -335,8 +335,12 @@ static void startup_json(const struct ntk_system_trace *trace, const struct ntk_
                          struct ntk_json *json)
 {
     process_begin(trace, json);
-    ntk_json_key_u64(json, "first_event_ns", split->first_event_ns);
-    ntk_json_key_u64(json, "first_device_ns", split->first_device_ns);
+    if (split->has_begin) {
+        ntk_json_key_u64(json, "first_event_ns", split->first_event_ns);
+    }
+    if (split->has_run) {
+        ntk_json_key_u64(json, "first_device_ns", split->first_device_ns);
+    }
     ntk_json_key_u64(json, "load_count", split->count);
     ntk_json_key_u64(json, "loads_ns", split->loads_ns);
     ntk_json_key_u64(json, "device_ns", split->device_ns);
@@ -355,18 +359,21 @@ static void startup_text(const struct ntk_system_trace *trace, const struct ntk_
     char device[32];
     char until[32];
 
-    ntk_buf_add_format(text, "Process %llu: %s from its begin to the first event, ",
-                       (unsigned long long)(trace->info ? trace->info->process_id : 0),
-                       ntk_units_duration(before, sizeof before, split->first_event_ns));
-    if (split->device_ns > 0) {
-        ntk_buf_add_format(text, "%s from there to the first run on a device",
+    ntk_buf_add_format(
+        text, "Process %llu: ", (unsigned long long)(trace->info ? trace->info->process_id : 0));
+    if (split->has_begin) {
+        ntk_buf_add_format(text, "%s from its begin to the first event, ",
+                           ntk_units_duration(before, sizeof before, split->first_event_ns));
+    }
+    if (split->has_run) {
+        ntk_buf_add_format(text, "%s from the first event to the first run on a device",
                            ntk_units_duration(until, sizeof until, split->first_device_ns));
     } else {
         ntk_buf_add_text(text, "no run on a device");
     }
     ntk_buf_add_format(text, "; loads took %s",
                        ntk_units_duration(loads, sizeof loads, split->loads_ns));
-    if (split->device_ns > 0) {
+    if (split->has_run) {
         ntk_buf_add_format(text, ", the device worked for %s",
                            ntk_units_duration(device, sizeof device, split->device_ns));
     }
@@ -452,7 +459,9 @@ static void oom_head_text(const struct ntk_system_trace *trace,
         ntk_buf_add_format(text, " of %s",
                            ntk_units_bytes(capacity, sizeof capacity, memory->capacity_bytes));
     }
-    ntk_buf_add_text(text, memory->is_fragmented ? ": room enough, but not in one piece\n" : "\n");
+    ntk_buf_add_text(text, memory->is_fragmented
+                               ? ": the rest is in pieces, or another process holds it\n"
+                               : "\n");
     ntk_buf_add_format(text,
                        "Of the allocations in the trace %llu were freed (%s), %llu were not (%s)\n",
                        (unsigned long long)memory->freed_count,

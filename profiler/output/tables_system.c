@@ -89,7 +89,7 @@ static const struct ntk_column out_of_memory[] = {
     ALWAYS(ntk_oom_row, total_bytes, "total_bytes", I64, "B", "in the memory at that moment"),
     MAYBE(ntk_oom_row, capacity_bytes, "capacity", I64, "B", "of the memory"),
     ALWAYS(ntk_oom_row, is_fragmented, "is_fragmented", BOOL, "",
-           "there was room for it, not in one piece"),
+           "room for it is free by this trace: in pieces, or another process holds it"),
     ALWAYS(ntk_oom_row, by_usage, "by_usage", JSON, "",
            "the largest first: usage, bytes, peak_bytes"),
     ALWAYS(ntk_oom_row, largest, "largest", JSON, "",

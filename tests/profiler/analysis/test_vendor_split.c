@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "profiler/analysis/execution_split.h"
 #include "profiler/analysis/load_split.h"
@@ -57,15 +58,21 @@ static void span(struct fixture *f, const char *type, uint64_t start_ns, uint64_
     vendor_folder_span(&f->folder, type, 5, start_ns, end_ns, start_pairs, NC);
 }
 
-static void text_put(const struct ntk_system_trace *trace, const char *name, struct ntk_buf *text)
+static void traces_put(const struct ntk_system_trace *const *traces, size_t count, const char *name,
+                       struct ntk_buf *text)
 {
-    const struct ntk_system_asked asked = { .traces = &trace, .trace_count = 1 };
+    const struct ntk_system_asked asked = { .traces = traces, .trace_count = count };
 
     for (size_t i = 0; i < ntk_system_analyses_count(); i++) {
         if (strcmp(ntk_system_analyses_info(i)->name, name) == 0) {
             assert_int_equal(ntk_system_analyses_put(&asked, i, text, NULL), 0);
         }
     }
+}
+
+static void text_put(const struct ntk_system_trace *trace, const char *name, struct ntk_buf *text)
+{
+    traces_put(&trace, 1, name, text);
 }
 
 static void an_execution_is_split_by_its_moments(void **state)
@@ -240,10 +247,49 @@ static void an_allocation_that_failed_says_what_memory_was_full_of(void **state)
     assert_non_null(strstr(ntk_buf_text_get(&text),
                            "Process 41: an allocation of 99B for tensor failed at 2.0 us on core "
                            "0, memory 0:1 (code 12) in nrt_load model.neff\nIt held 1.3KB of "
-                           "24.0GB: room enough, but not in one piece\n"));
+                           "24.0GB: the rest is in pieces, or another process holds it\n"));
     text_put(trace, "startup", &text);
     assert_non_null(
         strstr(ntk_buf_text_get(&text), "to the first event, no run on a device; loads"));
+    ntk_buf_fini(&text);
+    ntk_system_trace_close(trace);
+}
+
+/* 23 executions in one folder, read as two processes. */
+static void executions_that_are_not_shown_are_counted_over_all_processes(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_buf text = { 0 };
+
+    for (int i = 0; i < 23; i++) {
+        char pairs[64];
+        (void)snprintf(pairs, sizeof pairs, NC " exec_id=%d", i);
+        span(f, "kbl_exec_pre", 1000, 1100, pairs);
+    }
+    struct ntk_system_trace *trace = open_it(f);
+    const struct ntk_system_trace *const traces[] = { trace, trace };
+
+    traces_put(traces, 2, "executions", &text);
+    assert_non_null(strstr(ntk_buf_text_get(&text), "... and 6 more\n"));
+    ntk_buf_fini(&text);
+    ntk_system_trace_close(trace);
+}
+
+static void a_begin_that_is_not_known_is_not_0(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_buf text = { 0 };
+
+    span(f, "nrt_load", 2000, 3000, NC);
+    vendor_folder_write(&f->folder, f->path);
+    char *path = test_scratch_path(f->path, "trace_info.pb");
+    struct ntk_system_trace *trace = NULL;
+    assert_int_equal(unlink(path), 0);
+    free(path);
+    assert_int_equal(ntk_system_trace_open(f->path, &trace, NULL), 0);
+
+    text_put(trace, "startup", &text);
+    assert_non_null(strstr(ntk_buf_text_get(&text), "Process 0: no run on a device; loads took"));
     ntk_buf_fini(&text);
     ntk_system_trace_close(trace);
 }
@@ -256,6 +302,8 @@ int main(void)
         TEST(durations_that_do_not_fit_stop_at_the_largest),
         TEST(a_load_holds_what_is_inside_of_it_on_its_core),
         TEST(an_allocation_that_failed_says_what_memory_was_full_of),
+        TEST(executions_that_are_not_shown_are_counted_over_all_processes),
+        TEST(a_begin_that_is_not_known_is_not_0),
 #undef TEST
     };
 
