@@ -158,7 +158,9 @@ int ntk_cut_of_traces(const struct ntk_cut_extent *extent, struct ntk_span_filte
         char length[NTK_UNITS_TEXT_BYTES];
         return ntk_err_set(
             err, -ERANGE, NTK_ERR_NO_OFFSET,
-            "nothing was recorded between --from and --to: all rows are within %s",
+            "nothing was recorded between --from and --to, which count from the first row: all "
+            "rows "
+            "are within %s of it",
             ntk_units_duration(length, sizeof length, extent->last_ns - extent->first_ns));
     }
     return 0;

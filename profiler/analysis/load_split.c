@@ -155,7 +155,9 @@ int ntk_analysis_load_split(const struct ntk_system_trace *trace, struct ntk_loa
         ntk_vec_fini(&pass.items);
         return ret;
     }
-    bool has_begin = trace->info && trace->begin_ns && pass.first_ns >= trace->begin_ns;
+    /* Of a part the begin is that of its window. */
+    bool has_begin = trace->info && trace->begin_ns && trace->begin_ns == trace->info->begin_ns &&
+                     pass.first_ns >= trace->begin_ns;
     *out_split = (struct ntk_load_split){
         .count = pass.items.count,
         .items = pass.items.items,

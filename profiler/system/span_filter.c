@@ -213,7 +213,8 @@ static int cut_trace(const struct ntk_span_filter *filter, struct ntk_system_tra
     end_ns = end_ns > begin_ns ? end_ns : begin_ns;
     cut_samples(filter, trace->cpu);
     cut_samples(filter, trace->memory);
-    if (asprintf(&note.text, "Only a part of the trace is shown: %s to %s after its beginning",
+    if (asprintf(&note.text,
+                 "Only a part of the trace is shown: %s to %s after the inspection began",
                  ntk_units_duration(begin, sizeof begin, begin_ns - trace->begin_ns),
                  ntk_units_duration(end, sizeof end, end_ns - trace->begin_ns)) < 0) {
         return -ENOMEM;

@@ -174,6 +174,11 @@ static void a_load_holds_what_is_inside_of_it_on_its_core(void **state)
     assert_int_equal(split.device_ns, 400);
     assert_int_equal(split.events_ns, 7900);
     ntk_load_split_fini(&split);
+
+    trace->begin_ns += 500; /* as of a part */
+    assert_int_equal(ntk_analysis_load_split(trace, &split), 0);
+    assert_false(split.has_begin);
+    ntk_load_split_fini(&split);
     ntk_system_trace_close(trace);
 }
 
