@@ -263,6 +263,9 @@ static void add_transfers(struct line_finder *f, const struct ntk_transfers *tra
         const struct ntk_trace_core *core = &f->result->program->trace->cores[c];
 
         for (size_t t = 0; t < of->count && !f->failed; t++) {
+            if (t % NTK_TRACE_LOOKS == 0) {
+                ntk_transfers_give_back(transfers, c);
+            }
             const struct ntk_moves *moves = ntk_transfer_fact(transfers, c, &of->items[t])->moves;
             const struct ntk_trace_instruction *by = &core->instructions[of->items[t].instruction];
             const char *function;
@@ -288,9 +291,6 @@ static void add_transfers(struct line_finder *f, const struct ntk_transfers *tra
                 }
                 in->totals.transfer_bytes = sum(in->totals.transfer_bytes, bytes);
                 loop->totals.transfer_bytes = sum(loop->totals.transfer_bytes, bytes);
-            }
-            if (t % NTK_TRACE_LOOKS == 0) {
-                ntk_transfers_give_back(transfers, c);
             }
         }
     }
