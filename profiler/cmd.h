@@ -134,6 +134,7 @@ struct ntk_page_options {
     bool no_open;
     const char *output;        /* the page with its data as a file there; NULL: it is served */
     uint64_t output_bytes_max; /* of that file; 0: as large as a mail may be */
+    const char *nki_root, *framework_root; /* folders of source text; NULL: none */
 };
 /* Serves until SIGINT or SIGTERM, or writes. The exit code, with everything told. */
 int ntk_profile_page(const struct ntk_page_options *options);

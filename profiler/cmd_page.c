@@ -81,7 +81,8 @@ struct shown {
     uint64_t zero_ns;
     struct ntk_span_filter filter; /* of what is shown of traces */
     struct ntk_buf joined_json;
-    int code; /* of the program: 1 when something could not be read */
+    struct ntk_source_text *text; /* of the source; NULL: none */
+    int code;                     /* of the program: 1 when something could not be read */
 };
 
 static void shown_init(struct shown *shown, const struct ntk_page_options *options)
@@ -98,6 +99,7 @@ static void shown_init(struct shown *shown, const struct ntk_page_options *optio
 
 static void shown_fini(struct shown *shown)
 {
+    ntk_profile_source_text_close(shown->text);
     ntk_vec_each(struct ntk_profile *, profile, &shown->profiles) {
         (void)ntk_profile_close(*profile, 0);
         free(*profile);
@@ -565,6 +567,7 @@ static int serve(const struct ntk_timeline *timeline, struct shown *shown)
         .ask = { .timeline = timeline,
                  .title = title,
                  .compares = options->compare != NULL,
+                 .source_text = shown->text,
                  .traces = shown->traces.items,
                  .trace_count = shown->hosts.count ? shown->traces.count : 0,
                  .joined_json = shown->has_ranks ? ntk_buf_text_get(&shown->joined_json) : NULL },
@@ -603,15 +606,16 @@ static int serve(const struct ntk_timeline *timeline, struct shown *shown)
     return 0;
 }
 
-static int write_html(const struct ntk_timeline *timeline, const struct ntk_page_options *options)
+static int write_html(const struct ntk_timeline *timeline, const struct shown *shown)
 {
+    const struct ntk_page_options *options = shown->options;
     struct ntk_timeline_html_extent extent = { 0 };
     char title[NAME_MAX + 1];
     struct ntk_err err = { 0 };
 
     title_of(options, title, sizeof title);
     int ret = ntk_timeline_html_write(timeline, title, options->output, options->output_bytes_max,
-                                      &extent, &err);
+                                      shown->text, &extent, &err);
     if (ret == 0 && !extent.has_slices) {
         char text[NTK_UNITS_TEXT_BYTES];
         uint64_t ns =
@@ -624,6 +628,17 @@ static int write_html(const struct ntk_timeline *timeline, const struct ntk_page
     return ret < 0 ? ntk_profile_fail(&err) : 0;
 }
 
+/* Where there are several captures, the first one's NEFF tells when it was built. */
+static int open_text(struct shown *shown)
+{
+    static const struct ntk_profile none;
+    const struct ntk_profile *first =
+        shown->profiles.count ? *(struct ntk_profile **)ntk_vec_at(&shown->profiles, 0) : &none;
+
+    return ntk_profile_source_text(first, shown->options->nki_root, shown->options->framework_root,
+                                   &shown->text);
+}
+
 int ntk_profile_page(const struct ntk_page_options *options)
 {
     struct ntk_timeline *timeline = NULL;
@@ -634,6 +649,9 @@ int ntk_profile_page(const struct ntk_page_options *options)
     assert(options->session || options->folder);
     shown_init(&shown, options);
     int code = options->folder ? open_folder(&shown) : open_captures(&shown);
+    if (code == 0) {
+        code = open_text(&shown);
+    }
     if (code == 0) {
         ntk_progress_begin(&progress, "building the timeline");
         int ret = ntk_timeline_create(
@@ -648,7 +666,7 @@ int ntk_profile_page(const struct ntk_page_options *options)
             &timeline, &err);
         ntk_progress_end(&progress);
         code = ret < 0           ? ntk_profile_fail(&err)
-               : options->output ? write_html(timeline, options)
+               : options->output ? write_html(timeline, &shown)
                                  : serve(timeline, &shown);
     }
     ntk_timeline_destroy(timeline);

@@ -266,7 +266,9 @@ static int view_html(void)
                                                      .ignore_device = arg_ignore_device,
                                                      .ignore_system = arg_ignore_system,
                                                      .output = arg_output ? arg_output : HTML_PATH,
-                                                     .output_bytes_max = arg_html_bytes });
+                                                     .output_bytes_max = arg_html_bytes,
+                                                     .nki_root = arg_nki_root,
+                                                     .framework_root = arg_framework_root });
 
     if (!arg_output && code == 0) {
         printf("neuron-profile: wrote %s\n", HTML_PATH);
@@ -388,7 +390,9 @@ int ntk_cmd_view(int argc, char **argv)
             .ignore_device = arg_ignore_device,
             .ignore_system = arg_ignore_system,
             .port = arg_port == UINT64_MAX ? NTK_TIMELINE_PORT : arg_port,
-            .no_open = arg_no_open });
+            .no_open = arg_no_open,
+            .nki_root = arg_nki_root,
+            .framework_root = arg_framework_root });
     }
     if (arg_store && (arg_session || arg_folder)) {
         arg_output = store_path(arg_session ? arg_session : arg_folder);

@@ -569,12 +569,28 @@ static int compare_hits(const void *a, const void *b)
     return x->slice < y->slice ? -1 : x->slice > y->slice;
 }
 
+/* Whether an instruction comes from the line. */
+static bool is_of_line(const struct ntk_timeline_wanted *wanted, const struct ntk_trace_core *core,
+                       uint32_t ref)
+{
+    const struct ntk_trace *trace = wanted->program->trace;
+
+    if (core < trace->cores || core >= trace->cores + trace->core_count) {
+        return false;
+    }
+    const struct ntk_neff_position *at = ntk_program_position(
+        wanted->program, (size_t)(core - trace->cores), &core->instructions[ref]);
+    return at && at->file == wanted->file && at->line == wanted->line;
+}
+
 static bool is_hit(const struct ntk_timeline_wanted *wanted, const struct ntk_timeline_track *track,
                    const struct ntk_timeline_slice *slice)
 {
     return (wanted->whats && wanted->whats[slice->what]) ||
            (wanted->has_pc && track->kind == NTK_TIMELINE_ENGINE &&
-            track->core->instructions[slice->ref].slot == wanted->pc);
+            track->core->instructions[slice->ref].slot == wanted->pc) ||
+           (wanted->program && track->kind == NTK_TIMELINE_ENGINE &&
+            is_of_line(wanted, track->core, slice->ref));
 }
 
 /* What of a track may be among the hits that are listed: its first ones, or its last ones. */

@@ -9,6 +9,7 @@
 #ifndef NTK_PROFILER_TIMELINE_TIMELINE_ANSWER_H
 #define NTK_PROFILER_TIMELINE_TIMELINE_ANSWER_H
 
+#include "profiler/analysis/program.h"
 #include "profiler/timeline/timeline.h"
 #include "shared/base/buf.h"
 
@@ -30,6 +31,8 @@ struct ntk_timeline_wanted {
     const bool *whats; /* by number: slices of these; NULL: of none */
     bool has_pc;       /* and instructions of this PC, on every engine */
     uint32_t pc;
+    const struct ntk_program *program; /* and instructions of a line of it; NULL: of none */
+    uint32_t file, line;               /* as positions have them */
 };
 /* Such slices: how many, where, and by time the first NTK_TIMELINE_HITS_MAX that begin at or after
  * from_ps; with is_back the last ones that begin before it. */

@@ -11,6 +11,7 @@
 #include "profiler/output/system_analyses.h"
 #include "profiler/timeline/timeline_answer.h"
 #include "profiler/timeline/timeline_insight.h"
+#include "profiler/timeline/timeline_source.h"
 #include "profiler/timeline/timeline_tile.h"
 #include "profiler/trace/long_list.h"
 #include "shared/base/str.h"
@@ -28,6 +29,8 @@ struct ntk_timeline_ask {
     /* Of each source, made when they are asked for: slow questions come one after the other. */
     struct ntk_analyses **analyses;
     struct ntk_operands **operands;
+    struct ntk_source_lines **lines;
+    struct ntk_source_text *source_text;
 };
 
 static const char *query_get(const struct ntk_timeline_query *query, const char *name)
@@ -181,12 +184,37 @@ static int answer_stats(const struct ntk_timeline_ask *ask, const struct ntk_tim
     return ret == 0 ? ntk_timeline_put_stats(ask->timeline, range.from_ps, range.to_ps, out) : ret;
 }
 
+static int analyses_of(const struct ntk_timeline_ask *ask, size_t source,
+                       const struct ntk_analyses **out_analyses, struct ntk_err *err);
+
+/* source, file and line: that file of its positions. */
+static int get_line(const struct ntk_timeline_ask *ask, const struct ntk_timeline_query *query,
+                    struct ntk_timeline_wanted *out_wanted, struct ntk_err *err)
+{
+    const struct ntk_analyses *analyses = NULL;
+    uint64_t source = 0;
+    uint64_t file = 0;
+    uint64_t line = 0;
+    int ret = get_source(ask, query, &source, err);
+
+    ret = ret ? ret : get_u64(query, "file", UINT32_MAX - 1, &file, err);
+    ret = ret ? ret : get_u64(query, "line", UINT32_MAX, &line, err);
+    ret = ret ? ret : analyses_of(ask, source, &analyses, err);
+    if (ret == 0) {
+        out_wanted->program = analyses->program;
+        out_wanted->file = (uint32_t)file + 1;
+        out_wanted->line = (uint32_t)line;
+    }
+    return ret;
+}
+
 static int answer_hits(const struct ntk_timeline_ask *ask, const struct ntk_timeline_query *query,
                        struct ntk_buf *out, struct ntk_err *err)
 {
     uint64_t from = 0;
     uint64_t back = 0;
     uint64_t pc = 0;
+    struct ntk_timeline_wanted wanted = { 0 };
     uint32_t *whats = NULL;
     size_t count = 0;
     int ret = get_u64(query, "from", UINT64_MAX, &from, err);
@@ -196,6 +224,10 @@ static int answer_hits(const struct ntk_timeline_ask *ask, const struct ntk_time
     }
     if (ret == 0 && query_get(query, "pc")) {
         ret = get_u64(query, "pc", UINT32_MAX, &pc, err);
+        wanted.has_pc = true;
+        wanted.pc = (uint32_t)pc;
+    } else if (ret == 0 && query_get(query, "line")) {
+        ret = get_line(ask, query, &wanted, err);
     } else if (ret == 0) {
         ret = get_list(query, "whats", &whats, &count, err);
     }
@@ -210,7 +242,7 @@ static int answer_hits(const struct ntk_timeline_ask *ask, const struct ntk_time
         }
     }
     if (is_wanted) {
-        struct ntk_timeline_wanted wanted = { is_wanted, !whats, (uint32_t)pc };
+        wanted.whats = is_wanted;
         ret = ntk_timeline_put_hits(ask->timeline, &wanted, clipped(ask, from), back, out);
     }
     free(is_wanted);
@@ -353,6 +385,84 @@ static int answer_flows(const struct ntk_timeline_ask *ask, const struct ntk_tim
                     : ret;
 }
 
+/* ---- source of kernels ----------------------------------------------------------------------- */
+
+static int lines_asked(const struct ntk_timeline_ask *ask, const struct ntk_timeline_query *query,
+                       uint64_t *out_source, const struct ntk_source_lines **out_lines,
+                       struct ntk_err *err)
+{
+    const struct ntk_analyses *analyses = NULL;
+    int ret = analyses_asked(ask, query, out_source, &analyses, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    struct ntk_source_lines **slot = &ask->lines[*out_source];
+    ret = *slot ? 0 : ntk_timeline_lines_create(analyses, slot);
+    *out_lines = *slot;
+    return ret < 0 ? ntk_long_list_err_set(
+                         err, ret, ntk_trace_folder_get(ask->timeline->sources[*out_source].trace))
+                   : ret;
+}
+
+static int answer_lines(const struct ntk_timeline_ask *ask, const struct ntk_timeline_query *query,
+                        struct ntk_buf *out, struct ntk_err *err)
+{
+    const struct ntk_source_lines *lines = NULL;
+    uint64_t source = 0;
+    int ret = lines_asked(ask, query, &source, &lines, err);
+
+    if (ret == 0) {
+        ntk_timeline_put_lines(ask->timeline, source, lines, ask->source_text, out);
+    }
+    return ret;
+}
+
+static int answer_iterations(const struct ntk_timeline_ask *ask,
+                             const struct ntk_timeline_query *query, struct ntk_buf *out,
+                             struct ntk_err *err)
+{
+    const struct ntk_source_lines *lines = NULL;
+    uint64_t source = 0;
+    uint64_t loop = 0;
+    int ret = lines_asked(ask, query, &source, &lines, err);
+
+    ret = ret ? ret : get_u64(query, "loop", UINT32_MAX, &loop, err);
+    return ret ? ret : ntk_timeline_put_iterations(ask->timeline, source, lines, loop, out, err);
+}
+
+static int answer_source_file(const struct ntk_timeline_ask *ask,
+                              const struct ntk_timeline_query *query, struct ntk_buf *out,
+                              struct ntk_err *err)
+{
+    const struct ntk_source_lines *lines = NULL;
+    uint64_t source = 0;
+    uint64_t file = 0;
+    int ret = lines_asked(ask, query, &source, &lines, err);
+
+    ret = ret ? ret : get_u64(query, "file", UINT32_MAX, &file, err);
+    return ret ? ret : ntk_timeline_put_source_file(lines, ask->source_text, file, out, err);
+}
+
+static int answer_position(const struct ntk_timeline_ask *ask,
+                           const struct ntk_timeline_query *query, struct ntk_buf *out,
+                           struct ntk_err *err)
+{
+    const struct ntk_analyses *analyses = NULL;
+    uint64_t track = 0;
+    uint64_t slice = 0;
+    int ret = get_slice(query, &track, &slice, err);
+
+    if (ret == 0 && track < ask->timeline->tracks.count &&
+        ntk_timeline_track_get(ask->timeline, track)->core) {
+        ret = analyses_of(
+            ask,
+            ntk_timeline_source_of(ask->timeline, ntk_timeline_track_get(ask->timeline, track)),
+            &analyses, err);
+    }
+    return ret ? ret : ntk_timeline_put_position(ask->timeline, analyses, track, slice, out, err);
+}
+
 /* What is put of one source and a range. */
 typedef void put_in_range(const struct ntk_timeline *timeline, size_t source,
                           const struct ntk_analyses *analyses, int64_t from_ps, int64_t to_ps,
@@ -439,6 +549,10 @@ static const struct {
     { { "path", "application/json", true }, answer_path },
     { { "flame", "application/json", true }, answer_flame },
     { { "compare", "application/json", true }, answer_compare },
+    { { "lines", "application/json", true }, answer_lines },
+    { { "iterations", "application/json", true }, answer_iterations },
+    { { "source_file", "application/json", true }, answer_source_file },
+    { { "position", "application/json", true }, answer_position },
 };
 
 size_t ntk_timeline_question_count(void)
@@ -481,10 +595,12 @@ int ntk_timeline_ask_create(const struct ntk_timeline_ask_options *options,
     ask->traces = options->traces;
     ask->trace_count = options->trace_count;
     ask->joined_json = options->joined_json;
+    ask->source_text = options->source_text;
     ask->title = strdup(options->title);
     ask->analyses = calloc(options->timeline->source_count + 1, sizeof(struct ntk_analyses *));
     ask->operands = calloc(options->timeline->source_count + 1, sizeof(struct ntk_operands *));
-    if (!ask->title || !ask->analyses || !ask->operands) {
+    ask->lines = calloc(options->timeline->source_count + 1, sizeof(struct ntk_source_lines *));
+    if (!ask->title || !ask->analyses || !ask->operands || !ask->lines) {
         ntk_timeline_ask_destroy(ask);
         return ntk_err_no_memory(err);
     }
@@ -497,12 +613,16 @@ void ntk_timeline_ask_destroy(struct ntk_timeline_ask *ask)
     if (!ask) {
         return;
     }
+    for (size_t s = 0; ask->lines && s < ask->timeline->source_count; s++) {
+        ntk_source_lines_destroy(ask->lines[s]); /* they borrow the analyses */
+    }
     for (size_t s = 0; ask->analyses && s < ask->timeline->source_count; s++) {
         ntk_analyses_destroy(ask->analyses[s]);
     }
     for (size_t s = 0; ask->operands && s < ask->timeline->source_count; s++) {
         ntk_operands_destroy(ask->operands[s]);
     }
+    free(ask->lines);
     free(ask->operands);
     free(ask->analyses);
     free(ask->title);

@@ -16,6 +16,7 @@
 #include "profiler/timeline/timeline.h"
 #include "shared/base/buf.h"
 
+struct ntk_source_text;
 struct ntk_timeline_ask;
 
 struct ntk_timeline_ask_options {
@@ -24,6 +25,7 @@ struct ntk_timeline_ask_options {
     bool compares;                                /* source 1 is a later run of what source 0 is */
     const struct ntk_system_trace *const *traces; /* of the hosts that are shown; borrowed */
     size_t trace_count;
+    struct ntk_source_text *source_text; /* NULL: none; borrowed */
     const char *joined_json; /* answer of the analysis joined, NULL: ask the traces; borrowed */
 };
 

@@ -18,6 +18,7 @@
 #include "profiler/timeline/timeline_answer.h"
 #include "profiler/timeline/timeline_insight.h"
 #include "profiler/timeline/timeline_pyramid.h"
+#include "profiler/timeline/timeline_source.h"
 #include "profiler/timeline/timeline_tile.h"
 #include "profiler/trace/long_list.h"
 #include "shared/base/str.h"
@@ -29,6 +30,9 @@
 /* The modules of the page, which come behind the data. */
 #define PAGE_BYTES ((uint64_t)256 << 10)
 
+#define LINES_SHARE 4        /* they take at most this part of the room */
+#define ITERATIONS_MAX 20000 /* of all loops */
+
 struct writer {
     struct ntk_sink *sink;
     const struct ntk_timeline *timeline;
@@ -37,6 +41,8 @@ struct writer {
     /* Of each source. */
     struct ntk_analyses **analyses;
     struct ntk_operands **operands;
+    struct ntk_source_lines **lines;
+    struct ntk_source_text *source_text; /* NULL: none */
 };
 
 /* ---- pieces ---------------------------------------------------------------------------------- */
@@ -294,13 +300,90 @@ static int put_flows(const struct writer *w, size_t track, size_t slice, struct 
                                   is_host ? NULL : w->operands[source], track, slice, out, err);
 }
 
-/* {"slices": [[...]], "flows": [[...]]}: by track, then by slice; null where nothing is known. */
+static int put_position(const struct writer *w, size_t track, size_t slice, struct ntk_buf *out,
+                        struct ntk_err *err)
+{
+    size_t source = ntk_timeline_source_of(w->timeline, ntk_timeline_track_get(w->timeline, track));
+
+    return ntk_timeline_put_position(w->timeline,
+                                     source == NTK_TIMELINE_NO_SOURCE ? NULL : w->analyses[source],
+                                     track, slice, out, err);
+}
+
+/* [by source: {"lines": ..., "iterations": {"loop": ...}}] */
+static int put_lines(struct writer *w, struct ntk_buf *out)
+{
+    size_t left = ITERATIONS_MAX;
+    int ret = 0;
+
+    for (size_t s = 0; s < w->timeline->source_count && ret == 0; s++) {
+        const char *separator = "{";
+        ret = ntk_timeline_lines_create(w->analyses[s], &w->lines[s]);
+        if (ret < 0) {
+            break;
+        }
+        const struct ntk_source_lines *lines = w->lines[s];
+        put_member(out, s ? ",{" : "[{", "lines");
+        ntk_timeline_put_lines(w->timeline, s, lines, w->source_text, out);
+        put_member(out, ",", "iterations");
+        for (size_t i = 0; i < lines->loop_count && ret == 0; i++) {
+            char key[24];
+            size_t count = (size_t)lines->loops[i].iteration_count;
+            count = count < NTK_TIMELINE_ITERATIONS_MAX ? count : NTK_TIMELINE_ITERATIONS_MAX;
+            if (count == 0 || count > left) {
+                continue;
+            }
+            left -= count;
+            (void)snprintf(key, sizeof key, "%zu", i);
+            put_member(out, separator, key);
+            separator = ",";
+            ret = ntk_timeline_put_iterations(w->timeline, s, lines, i, out, NULL);
+        }
+        ntk_buf_add_text(out, separator[0] == '{' ? "{}}" : "}}");
+        give_back(w);
+    }
+    ntk_buf_add_text(out, w->timeline->source_count ? "]" : "[]");
+    return ret;
+}
+
+/* The text of each file, as far as there is room. */
+static int put_source_files(struct writer *w)
+{
+    struct ntk_buf text = { 0 };
+    struct ntk_buf data = { 0 };
+    int ret = 0;
+
+    for (size_t s = 0; s < w->timeline->source_count && w->lines[s]; s++) {
+        for (uint64_t f = 0; ret == 0; f++) {
+            char attributes[64];
+            bool is_put = false;
+            if (ntk_timeline_put_source_file(w->lines[s], w->source_text, f, &data, NULL) < 0) {
+                break; /* the last was before */
+            }
+            if (data.bytes_count <= strlen("null")) {
+                ntk_buf_reset(&data);
+                continue;
+            }
+            (void)snprintf(attributes, sizeof attributes, "id=\"data-file-%zu-%llu\"", s,
+                           (unsigned long long)f);
+            ret = add_data(attributes, &data, &text);
+            ret = ret == 0 ? put_if_room(w, &text, &is_put) : ret;
+        }
+    }
+    ntk_buf_fini(&data);
+    ntk_buf_fini(&text);
+    return ret;
+}
+
+/* {"slices": [[...]], "flows": [[...]], "positions": [[...]]}: by track, then by slice; null where nothing is known. */
 static void put_details(struct writer *w, struct ntk_buf *out)
 {
     const struct ntk_timeline *timeline = w->timeline;
 
-    for (int is_flow = 0; is_flow < 2; is_flow++) {
-        put_member(out, is_flow ? "," : "{", is_flow ? "flows" : "slices");
+    static const char *const keys[] = { "slices", "flows", "positions" };
+
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+        put_member(out, k ? "," : "{", keys[k]);
         for (size_t t = 0; t < timeline->tracks.count; t++) {
             const struct ntk_timeline_track *track = ntk_timeline_track_get(timeline, t);
             ntk_buf_add_text(out, t ? ",[" : "[[");
@@ -309,8 +392,9 @@ static void put_details(struct writer *w, struct ntk_buf *out)
                 size_t before;
                 ntk_buf_add_text(out, i ? "," : "");
                 before = out->bytes_count;
-                int ret = is_flow ? put_flows(w, t, i, out, &err)
-                                  : ntk_timeline_put_slice(timeline, t, i, out, &err);
+                int ret = k == 0   ? ntk_timeline_put_slice(timeline, t, i, out, &err)
+                          : k == 1 ? put_flows(w, t, i, out, &err)
+                                   : put_position(w, t, i, out, &err);
                 if (ret < 0) {
                     out->bytes_count = before;
                     ntk_buf_add_text(out, "null");
@@ -440,6 +524,18 @@ static int put_all_data(struct writer *w, const char *title)
     if (ret == 0) {
         ret = put_data(w, "id=\"data-answers\"", &data);
     }
+    if (ret == 0) {
+        ret = put_lines(w, &data);
+    }
+    if (ret == 0) {
+        ret = add_data("id=\"data-lines\"", &data, &text);
+    }
+    if (ret == 0 && text.bytes_count <= room_bytes(w) / LINES_SHARE) {
+        bool is_put = false;
+        ret = put_if_room(w, &text, &is_put);
+    }
+    ntk_buf_reset(&text);
+    ntk_buf_reset(&data);
     if (ret == 0 && w->timeline->slice_count <= NTK_TIMELINE_HTML_SLICES_MAX) {
         ntk_timeline_tile_put_all(w->timeline, &data);
         ret = add_data("id=\"data-whole\"", &data, &text);
@@ -452,6 +548,9 @@ static int put_all_data(struct writer *w, const char *title)
         put_details(w, &data);
         ret = add_data("id=\"data-details\"", &data, &text);
         ret = ret == 0 ? put_if_room(w, &text, &has_details) : ret;
+    }
+    if (ret == 0) {
+        ret = put_source_files(w);
     }
     if (ret == 0) {
         ret = put_extent(w);
@@ -530,12 +629,13 @@ static int put_page(struct writer *w, const char *title)
 }
 
 int ntk_timeline_html_write(const struct ntk_timeline *timeline, const char *title,
-                            const char *path, uint64_t bytes_max,
+                            const char *path, uint64_t bytes_max, struct ntk_source_text *text,
                             struct ntk_timeline_html_extent *out_extent, struct ntk_err *err)
 {
     struct ntk_sink sink;
     struct writer w = { .sink = &sink,
                         .timeline = timeline,
+                        .source_text = text,
                         .bytes_max = bytes_max ? bytes_max : NTK_TIMELINE_HTML_BYTES };
     int ret = ntk_sink_open(&sink, path, err);
 
@@ -544,8 +644,9 @@ int ntk_timeline_html_write(const struct ntk_timeline *timeline, const char *tit
     }
     w.analyses = calloc(timeline->source_count, sizeof(struct ntk_analyses *));
     w.operands = calloc(timeline->source_count, sizeof(struct ntk_operands *));
-    ret = w.analyses && w.operands ? 0 : ntk_err_no_memory(err);
-    for (size_t s = 0; w.operands && s < timeline->source_count && ret == 0; s++) {
+    w.lines = calloc(timeline->source_count + 1, sizeof(struct ntk_source_lines *));
+    ret = w.analyses && w.operands && w.lines ? 0 : ntk_err_no_memory(err);
+    for (size_t s = 0; ret == 0 && s < timeline->source_count; s++) {
         w.operands[s] = ntk_operands_create(timeline->sources[s].trace);
         ret = w.operands[s] ? ntk_analyses_create(timeline->sources[s].trace, &w.analyses[s])
                             : -ENOMEM;
@@ -557,10 +658,12 @@ int ntk_timeline_html_write(const struct ntk_timeline *timeline, const char *tit
     if (is_made) {
         ret = put_page(&w, title);
     }
-    for (size_t s = 0; w.analyses && w.operands && s < timeline->source_count; s++) {
+    for (size_t s = 0; w.analyses && w.operands && w.lines && s < timeline->source_count; s++) {
+        ntk_source_lines_destroy(w.lines[s]);
         ntk_analyses_destroy(w.analyses[s]);
         ntk_operands_destroy(w.operands[s]);
     }
+    free(w.lines);
     free(w.analyses);
     free(w.operands);
     if (!is_made) {

@@ -7,7 +7,8 @@
  *   /api/v1/tiles?level&tile&tracks=0,3-7    a tile (docs/formats/timeline-tile.md)
  *   /api/v1/slice?track&slice     one slice in full
  *   /api/v1/stats?from&to         how busy each track is in a range
- *   /api/v1/hits?whats=1,5&from&back   slices of these kinds (or pc=76: instructions) from a time on, or (back=1) before it
+ *   /api/v1/hits?whats=1,5&from&back   slices of these kinds (or pc=76: instructions) from a time on, or (back=1) before it;
+ *                                 source, file and line: instructions of that source line
  *   /api/v1/summary?source        all metrics of a capture
  *   /api/v1/analysis?source&name  {"value": an answer of `neuron-profile analyze`}, or null and why it is "absent"
  *                                 &brief=1: without the steps of the critical path, which may be hundreds of megabytes
@@ -15,6 +16,10 @@
  *   /api/v1/flows?track&slice     who let an instruction go, and whom it let go
  *   /api/v1/path?source&from&to   the critical path, step by step
  *   /api/v1/compare               what became slower or faster, where two captures are compared
+ *   /api/v1/lines?source          what lines and loops of the source cost (timeline_source.h)
+ *   /api/v1/iterations?source&loop     the iterations of a loop
+ *   /api/v1/source_file?source&file    the text of a source file, or null
+ *   /api/v1/position?track&slice  where in the source a slice comes from, or null
  *   /api/v1/flame?source&from&to  time by engine, layer and operation
  *   PUT /api/v1/drop              another capture, see timeline_drop.h
  *

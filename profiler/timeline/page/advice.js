@@ -1,16 +1,28 @@
 // What to look at first, each with the number behind it, as `neuron-profile analyze advice` says.
 
 import { make } from './dom.js';
-import { analysis, sourceChoice } from './answers.js';
+import { analysis, answer, source, sourceChoice } from './answers.js';
 import { addTab, bar } from './panel.js';
+import { lineName, linesOf } from './place.js';
+import { tell } from './state.js';
+
+// What of a text names a line of the source leads to it.
+function linked(text, found) {
+  const parts = text.split(/([\w./+-]*[\w+-]\.\w+:\d+)/);
+  return parts.map((part, i) => {
+    const line = i % 2 ? found?.lines.find(({ file, line: number }) => file !== undefined && (part === lineName({ path: found.files[file].path, line: number }) || part === `${found.files[file].path}:${number}`)) : null;
+    return line ? make('button', { type: 'button', class: 'as-link', onclick: () => tell('line', line) }, part) : part;
+  });
+}
 
 function render(box) {
   const choice = sourceChoice('advice');
   if (choice) box.append(choice);
   const list = analysis(box, 'advice', 'advice');
   if (!list) return;
+  const found = answer(make('div'), 'advice', `lines of advice ${source()}`, () => linesOf(source()));
   if (!list.length) box.append(make('p', { class: 'soft' }, 'Nothing stands out.'));
-  box.append(make('ol', { class: 'advice' }, ...list.map((one) => make('li', {}, make('b', {}, one.text), make('span', {}, one.what_to_do),
+  box.append(make('ol', { class: 'advice' }, ...list.map((one) => make('li', {}, make('b', {}, ...linked(one.text, found)), make('span', {}, ...linked(one.what_to_do, found)),
     make('small', { class: 'soft' }, `${one.measured}: ${one.value.toLocaleString('en', { maximumFractionDigits: 3 })}, told beyond ${one.threshold}. Concerns `,
       bar(one.share_of_execution ?? 0).element, ' of the execution')))));
 }

@@ -208,17 +208,29 @@ async function statsIn(from, to) {
   return { from, to, tracks };
 }
 
-// By track, the slices of the instructions at a place of their program.
-async function slicesAt(pc) {
+const sourceLines = () => once('lines', async () => (document.getElementById('data-lines') ? unpackJson('data-lines') : null));
+async function linesOf(source) {
+  const all = await sourceLines();
+  if (!all) throw absent('What lines of the source cost');
+  return all[source];
+}
+
+// By track, the slices of the instructions at a place of their program, or of a line of the source.
+async function slicesAt({ pc, source, file, line }) {
   const known = await details();
-  if (!known) throw absent('The PC of instructions');
+  if (!known) throw absent(pc === undefined ? 'The line of instructions' : 'The PC of instructions');
+  const { meta } = await answers();
+  if (pc === undefined) {
+    return known.positions.map((list, t) => new Set(meta.tracks[t].kind === 'engine' && meta.groups[meta.tracks[t].group].source === source
+      ? list.flatMap((one, i) => (one?.file === file && one.line === line ? [i] : [])) : []));
+  }
   return known.slices.map((list) => new Set(list.flatMap((one, i) => (one?.groups.some(({ rows }) => rows.some(({ name, value }) => name === 'PC' && value === pc)) ? [i] : []))));
 }
 
-async function hitsOf(whats, from, isBack, pc) {
+async function hitsOf(whats, from, isBack, where) {
   const { meta } = await answers();
   const wanted = new Set(whats);
-  const at = pc === undefined ? null : await slicesAt(pc);
+  const at = where === undefined ? null : await slicesAt(where);
   const counts = new Array(HIT_BUCKETS).fill(0);
   const hits = [];
   for (const [track, section] of await allSlices('Search')) {
@@ -237,7 +249,7 @@ export const server = {
   tiles: tileOf,
   slice: sliceOf,
   stats: (from, to) => statsIn(Math.floor(from), Math.ceil(to)),
-  hits: (whats, from, isBack, pc) => hitsOf(whats, Math.floor(from), isBack, pc),
+  hits: (whats, from, isBack, where) => hitsOf(whats, Math.floor(from), isBack, where),
   analysis: async (source, name) => {
     const { value, absent: why } = (await answers()).analyses[source][name] ?? {};
     if (value === undefined) throw new Error(why ?? `${name} is none of an analysis`);
@@ -257,5 +269,16 @@ export const server = {
     if (from > 0 || to < meta.span) throw absent('Time of a range by layer');
     return flames[source];
   },
+  lines: async (source) => (await linesOf(source)).lines,
+  iterations: async (source, loop) => {
+    const found = (await linesOf(source)).iterations[loop];
+    if (!found) throw absent('This loop');
+    return found;
+  },
+  sourceFile: async (source, file) => {
+    const id = `data-file-${source}-${file}`;
+    return document.getElementById(id) ? unpackJson(id) : null;
+  },
+  position: async (track, slice) => (await details())?.positions[track]?.[slice] ?? null,
   summary: async (source) => (await answers()).summaries[source],
 };

@@ -1,11 +1,12 @@
 // Search by regular expression over the names of what slices are, of rows, layers and tensors, or with "pc 76" for the
-// instructions at a place of their program; slices are counted everywhere, listed in order of time, and gone through
+// instructions at a place of their program, with "line kernel.py:12" for those of a source line; slices are counted everywhere, listed in order of time, and gone through
 // with n and N.
 
 import { byId, make, setText } from './dom.js';
 import { bytes, whole } from './format.js';
 import { source } from './answers.js';
 import { goTo } from './details.js';
+import { linesOf } from './place.js';
 import { psOf } from './engines.js';
 import { addTab, refresh, showTab, table } from './panel.js';
 import { coreOf, reveal } from './rows.js';
@@ -75,7 +76,6 @@ export async function run(text, isQuiet) {
     clear();
     return;
   }
-  const pc = text.match(/^pc\s+(\d+)$/i)?.[1];
   try {
     RegExp(text, 'i');
   } catch {
@@ -83,14 +83,15 @@ export async function run(text, isQuiet) {
     return;
   }
   try {
-    const [whats, tracks] = pc ? [[], []] : await matching(text, [state.meta.whats, state.meta.tracks]);
-    const answer = pc || whats.length ? await state.source.hits(whats, 0, false, pc && Number(pc)) : null;
+    const where = await whereOf(text);
+    const [whats, tracks] = where ? [[], []] : await matching(text, [state.meta.whats, state.meta.tracks]);
+    const answer = where || whats.length ? await state.source.hits(whats, 0, false, where) : null;
     if (mine !== asked) return;
-    state.hits = answer?.total ? { ...answer, whats, pc: pc && Number(pc), isHit: isHitOf(whats, pc, answer), text } : null;
+    state.hits = answer?.total ? { ...answer, whats, where, isHit: isHitOf(whats, where, answer), text } : null;
     others = { tracks, layers: [], tensors: [] };
     const isShown = state.hits || tracks.length;
     if (isShown) show(isQuiet);
-    const named = pc ? [[], []] : await allNamed(); // of a long capture they take their time
+    const named = where ? [[], []] : await allNamed(); // of a long capture they take their time
     if (mine !== asked) return;
     const found = named.some((list) => list.length) ? await matching(text, named) : [[], []];
     [others.layers, others.tensors] = found.map((list, n) => list.map((i) => named[n][i]));
@@ -102,14 +103,41 @@ export async function run(text, isQuiet) {
   }
 }
 
-// Whether a slice is one that was searched for: (what, track, slice), without a slice whether some of the row may be. Of a PC
-// only the listed ones are known.
-function isHitOf(whats, pc, answer) {
+// A place of the program, or a line of the source, where that is what the text names.
+async function whereOf(text) {
+  const pc = text.match(/^pc\s+(\d+)$/i)?.[1];
+  const named = text.match(/^line\s+(\S+):(\d+)$/i);
+  if (pc) return { pc: Number(pc) };
+  if (!named || !state.meta.sources.length) return undefined;
+  const { files } = await linesOf(source());
+  const file = files.findIndex(({ path }) => path === named[1] || path.endsWith(`/${named[1]}`));
+  if (file < 0) throw new Hopeless('no such file');
+  return { source: source(), file, line: Number(named[2]) };
+}
+
+// Those that begin in the window are listed, where not all are.
+let listing = 0;
+function relist() {
+  const { hits } = state;
+  clearTimeout(listing);
+  if (!hits?.where || hits.total <= hits.hits.length) return;
+  listing = setTimeout(async () => {
+    const answer = await state.source.hits(hits.whats, Math.max(0, state.from), false, hits.where).catch(() => null);
+    if (!answer || state.hits !== hits) return;
+    hits.hits = answer.hits;
+    hits.isHit = isHitOf(hits.whats, hits.where, answer);
+    changed();
+  }, WAIT_MS);
+}
+
+// Whether a slice is one that was searched for: (what, track, slice), without a slice whether some of the row may be. Of a
+// place only the listed ones are known.
+function isHitOf(whats, where, answer) {
   const wanted = new Set(whats);
-  if (!pc) return (what) => wanted.has(what);
+  if (!where) return (what) => wanted.has(what);
   const listed = new Set(answer.hits.map(({ track, slice }) => `${track} ${slice}`));
   const tracks = new Set(answer.hits.map(({ track }) => track));
-  return (what, track, slice) => (slice === undefined || answer.total > answer.hits.length ? tracks.has(track) : listed.has(`${track} ${slice}`));
+  return (what, track, slice) => (slice === undefined ? tracks.has(track) : listed.has(`${track} ${slice}`));
 }
 
 function show(isQuiet) {
@@ -134,7 +162,7 @@ async function step(by) {
   let next = at >= 0 ? hits.hits[at + by] : null;
   if (!next) {
     const from = selected ? selected.start + (isHit && by > 0 ? 1 : 0) : by > 0 ? Math.max(0, state.from) : state.meta.span;
-    const answer = await state.source.hits(hits.whats, from, by < 0, hits.pc);
+    const answer = await state.source.hits(hits.whats, from, by < 0, hits.where);
     next = by > 0 ? answer.hits[0] : answer.hits[answer.hits.length - 1];
     if (next) hits.hits = answer.hits;
   }
@@ -154,12 +182,12 @@ function render(box) {
   const { hits } = state;
   if (others) renderOthers(box);
   if (!hits) {
-    if (!others) box.append(make('p', { class: 'soft' }, 'Search for operations, rows, layers and tensors with a regular expression, such as matmul|reduce, or for an instruction with pc 76.'));
+    if (!others) box.append(make('p', { class: 'soft' }, 'Search for operations, rows, layers and tensors with a regular expression, such as matmul|reduce, for an instruction with pc 76, or for those of a source line with line kernel.py:12.'));
     return;
   }
   const shown = hits.hits.slice(0, SHOWN);
   box.append(make('div', { class: 'pane-head' }, make('h2', {}, `${whole(hits.total)} hits`),
-    make('span', { class: 'soft' }, `${hits.pc === undefined ? hits.whats.map((w) => state.meta.whats[w].name).join(', ') : `PC ${hits.pc}`}${hits.total > shown.length ? `; the first ${shown.length}` : ''}`),
+    make('span', { class: 'soft' }, `${hits.where ? hits.text.replace(/^pc/i, 'PC') : hits.whats.map((w) => state.meta.whats[w].name).join(', ')}${hits.total > shown.length ? `; the first ${shown.length}` : ''}`),
     make('span', { class: 'space' }), make('button', { type: 'button', onclick: () => step(-1) }, 'Before'), make('button', { type: 'button', onclick: () => step(1) }, 'Next')),
   table([['What', true], ['Row', true], ['Core', true], ['Start'], ['Duration']], shown.map((hit) => ({
     onclick: () => goTo(hit.track, hit.slice),
@@ -184,4 +212,5 @@ export function start() {
   });
   on('hit', step);
   on('escape', () => { if (byId('search').value) run('', true); });
+  on('window', relist);
 }

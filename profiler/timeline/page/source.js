@@ -33,14 +33,19 @@ export const server = {
   slice: (track, slice) => askJson('slice', { track, slice }),
   stats: (from, to) => askJson('stats', { from: Math.floor(from), to: Math.ceil(to) }),
   // The first hits that begin at or after from; with isBack the last that begin before it.
-  // Of these whats, or (pc) instructions at that place of their program.
-  hits: (whats, from, isBack, pc) => askJson('hits', { ...(pc === undefined ? { whats: ranges(whats) } : { pc }), from: Math.floor(from), back: isBack ? 1 : 0 }),
+  // Of these whats, or instructions at that place of their program ({ pc }), or of that line of the source ({ source, file,
+  // line }).
+  hits: (whats, from, isBack, where) => askJson('hits', { ...(where ?? { whats: ranges(whats) }), from: Math.floor(from), back: isBack ? 1 : 0 }),
   analysis: (source, name) => askValue('analysis', { source, name, brief: 1 }), // steps of the path are asked by range
   host: (name) => askValue('host', { name }),
   flows: (track, slice) => askJson('flows', { track, slice }),
   path: (source, from, to) => askJson('path', { source, from: Math.floor(from), to: Math.ceil(to) }),
   compare: () => askJson('compare'),
   flame: (source, from, to) => askJson('flame', { source, from: Math.floor(from), to: Math.ceil(to) }),
+  lines: (source) => askJson('lines', { source }),
+  iterations: (source, loop) => askJson('iterations', { source, loop }),
+  sourceFile: (source, file) => askJson('source_file', { source, file }), // null: it has no text
+  position: (track, slice) => askJson('position', { track, slice }), // null: not known
   summary: (source) => askJson('summary', { source }),
   // Shows other files: where, and what is to be said about them.
   drop: async (files) => {

@@ -4,6 +4,7 @@ import { byId, make } from './dom.js';
 import { bytes, count, percent } from './format.js';
 import { duration } from './time.js';
 import { isValueTrack, valueText } from './draw.js';
+import { placeOf, placeTexts } from './place.js';
 import { on, state } from './state.js';
 
 function waited(cycles, track) {
@@ -39,6 +40,8 @@ export function draw() {
     return;
   }
   const [title, lines] = describe(pointer.hit);
+  const place = pointer.hit.bucket || pointer.hit.rate !== undefined ? null : placeOf(pointer.hit.track, pointer.hit.slice);
+  if (place) lines.push(...placeTexts(place));
   const key = JSON.stringify([title, lines]);
   if (box.dataset.key !== key) {
     box.dataset.key = key;

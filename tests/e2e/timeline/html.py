@@ -89,7 +89,7 @@ def check_answers(page, address):
         same.append((f"hits({whats}, {begin}, {'true' if back else 'false'})", 'hits',
                      {'whats': ','.join(map(str, whats)), 'from': begin, 'back': back}))
     for begin, back in ((0, 0), (span // 2, 1)):
-        same.append((f"hits([], {begin}, {'true' if back else 'false'}, 3)", 'hits', {'pc': 3, 'from': begin, 'back': back}))
+        same.append((f"hits([], {begin}, {'true' if back else 'false'}, {{ pc: 3 }})", 'hits', {'pc': 3, 'from': begin, 'back': back}))
     for track, about in enumerate(meta['tracks']):
         for index in {0, about['slices'] // 2, about['slices'] - 1}:
             if about['slices']:

@@ -524,6 +524,8 @@ def check_absent(page, address):
     browser.wait_for("document.querySelectorAll('.pane-layers tbody tr').length > 2")
     equal('costs by', browser.evaluate("document.querySelector('.pane-layers [aria-checked=true]').textContent"), 'Operations')
     page.picture('absent')
+    browser.evaluate("document.querySelector('#tab-lines').click()")
+    browser.wait_for("document.querySelector('.pane-lines')?.textContent === 'No source lines: they are in the NEFF (-n).'")
 
 
 def main():

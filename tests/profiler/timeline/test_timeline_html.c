@@ -35,7 +35,7 @@ static char *page_of(size_t source_count, size_t count, uint64_t bytes_max,
             &timeline, NULL),
         0);
     assert_int_equal(
-        ntk_timeline_html_write(timeline, "a title", path, bytes_max, out_extent, NULL), 0);
+        ntk_timeline_html_write(timeline, "a title", path, bytes_max, NULL, out_extent, NULL), 0);
     assert_int_equal(ntk_fs_read(path, 64 << 20, &text, &bytes, NULL), 0);
     if (bytes_max) {
         assert_true(bytes <= bytes_max);

@@ -189,6 +189,7 @@ static void open_all_tabs(const struct ntk_timeline *timeline, const struct ntk_
     assert_true(ask_by_name(page, "path", parameters) > 0);
     assert_true(ask_by_name(page, "flame", parameters) > 0);
     assert_true(ask_by_name(page, "summary", parameters) > 0);
+    assert_true(ask_by_name(page, "lines", parameters) > 0);
 }
 
 /* The one in the middle of each row, with what it waited for and whom it let go. */
@@ -202,6 +203,7 @@ static void select_slices(const struct ntk_timeline *timeline, const struct ntk_
         if (count > 0) {
             assert_true(ask_by_name(page, "slice", parameters) > 0);
             assert_true(ask_by_name(page, "flows", parameters) > 0);
+            assert_true(ask_by_name(page, "position", parameters) > 0);
         }
     }
 }
@@ -212,7 +214,8 @@ static void write_page(const struct ntk_timeline *timeline)
     char *path = NULL;
 
     assert_true(asprintf(&path, "%s/page.html", test_scratch_folder) > 0);
-    assert_int_equal(ntk_timeline_html_write(timeline, "one", path, 2 * MIB, &extent, NULL), 0);
+    assert_int_equal(ntk_timeline_html_write(timeline, "one", path, 2 * MIB, NULL, &extent, NULL),
+                     0);
     assert_int_equal(unlink(path), 0);
     free(path);
 }

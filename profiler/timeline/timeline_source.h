@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * timeline_source - the source of kernels as the page shows it: what lines and loops cost, the
+ * iterations of a loop, the text of a file, and where in the source a slice comes from.
+ *
+ * Times of day are ps since the timeline's begin, sums are ns as in source_lines.h. Answers are
+ * bounded by the program, not by how often it ran: lines, loops, iterations and text up to the
+ * numbers below, and how many there are.
+ *
+ * Threads: any, but for the text, which has one; no state. Memory that fails sticks in out.
+ */
+#ifndef NTK_PROFILER_TIMELINE_TIMELINE_SOURCE_H
+#define NTK_PROFILER_TIMELINE_TIMELINE_SOURCE_H
+
+#include "profiler/analysis/source_lines.h"
+#include "profiler/output/analyses.h"
+#include "profiler/timeline/timeline.h"
+#include "profiler/timeline/timeline_answer.h"
+#include "shared/formats/neff/source_text.h"
+
+#define NTK_TIMELINE_LINES_MAX 20000
+#define NTK_TIMELINE_LOOPS_MAX 1000
+#define NTK_TIMELINE_ITERATIONS_MAX 2000 /* of a loop: the slowest */
+#define NTK_TIMELINE_FILE_BYTES_MAX ((size_t)4 << 20)
+#define NTK_TIMELINE_FILES_MAX 4096
+
+/* 0, or -errno as of ntk_long_list_err_set(). */
+int ntk_timeline_lines_create(const struct ntk_analyses *analyses,
+                              struct ntk_source_lines **out_lines);
+/* {"files": [{"path", "has_text"}], "lines": [...], "loops": [...]}: files are those that lines
+ * are in, with numbers as positions have them. text may be NULL. */
+void ntk_timeline_put_lines(const struct ntk_timeline *timeline, size_t source,
+                            const struct ntk_source_lines *lines, struct ntk_source_text *text,
+                            struct ntk_buf *out);
+/* {"count", "iterations": [{"values", "start", "end", "wait", "duration"}]} by start; -ENOENT with
+ * a sentence. */
+int ntk_timeline_put_iterations(const struct ntk_timeline *timeline, size_t source,
+                                const struct ntk_source_lines *lines, uint64_t loop,
+                                struct ntk_buf *out, struct ntk_err *err);
+/* {"lines": [text], "is_cut"}, or null where there is no text; -ENOENT with a sentence. */
+int ntk_timeline_put_source_file(const struct ntk_source_lines *lines, struct ntk_source_text *text,
+                                 uint64_t file, struct ntk_buf *out, struct ntk_err *err);
+/* {"file", "path", "line", "function", "iteration": "kv_h=0 s_t=3"} of an instruction, or of who
+ * began the transfer that a packet is of; null where none is known. -ENOENT with a sentence. */
+int ntk_timeline_put_position(const struct ntk_timeline *timeline,
+                              const struct ntk_analyses *analyses, uint64_t track, uint64_t slice,
+                              struct ntk_buf *out, struct ntk_err *err);
+
+#endif

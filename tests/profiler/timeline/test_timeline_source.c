@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The source of kernels on the page.
+ *
+ * Method: a trace put together by hand, whose slots get positions by hand too: slot s has line
+ * 1 + s of a file, slots 1 and 2 of PE are in the iterations h=0,t=0 and h=0,t=1 of a kernel. PE
+ * runs from 100 ns on, where the timeline begins.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "profiler/timeline/timeline_source.h"
+#include "tests/support/hand_trace.h"
+#include "tests/support/scratch.h"
+#include "tests/support/unit.h"
+
+#define NONE NTK_ISA_NO_SEMAPHORE
+#define SLOTS 4
+#define FILE_NAME "/build/k/a.py"
+
+struct fixture {
+    struct hand_trace h;
+    struct ntk_timeline *timeline;
+    struct ntk_analyses *analyses;
+    struct ntk_source_lines *lines;
+    struct ntk_source_text *text;
+};
+
+static void push(struct ntk_vec *rows, size_t bytes, const void *row)
+{
+    if (!rows->item_bytes) {
+        ntk_vec_init(rows, bytes);
+    }
+    assert_int_equal(ntk_vec_push(rows, row), 0);
+}
+#define PUSH(rows, type, ...) push(rows, sizeof(type), &(type){ __VA_ARGS__ })
+
+static struct ntk_neff_positions *make_positions(void)
+{
+    struct ntk_neff_positions *p = calloc(1, sizeof *p);
+    struct ntk_neff_kernel *kernel = &p->kernel;
+
+    assert_non_null(p);
+    p->core_count = 1;
+    p->cores = calloc(1, sizeof *p->cores);
+    p->line_count = 1;
+    ntk_map_put(&p->files, FILE_NAME, p);
+    PUSH(&kernel->functions, struct ntk_neff_function, .name = "m.f", .file = FILE_NAME);
+    PUSH(&kernel->loops, struct ntk_neff_loop, .variable = "h", .function = "f", .file = FILE_NAME);
+    PUSH(&kernel->loops, struct ntk_neff_loop, .variable = "t", .function = "f", .file = FILE_NAME,
+         .parent = 1, .depth = 1);
+    PUSH(&kernel->iterations, struct ntk_neff_iteration, .variable = "h", .function = 1);
+    for (int64_t i = 0; i < 2; i++) {
+        PUSH(&kernel->iterations, struct ntk_neff_iteration, .variable = "t", .function = 1,
+             .value = i, .parent = 1, .loop = 1, .depth = 1);
+        PUSH(&kernel->instructions, struct ntk_neff_kernel_instruction, .number = (uint64_t)i,
+             .line = 2, .function = 1, .iteration = (uint32_t)(i + 2));
+    }
+    for (unsigned e = 0; e < NTK_ISA_ENGINE_COUNT; e++) {
+        p->cores[0].slots[e] = calloc(SLOTS, sizeof *p->cores[0].slots[e]);
+        p->cores[0].slot_counts[e] = SLOTS;
+        for (uint32_t s = 0; s < SLOTS - 1; s++) {
+            p->cores[0].slots[e][s] =
+                (struct ntk_neff_position){ 1, 1 + s, e == NTK_ISA_ENGINE_PE && s ? s : 0 };
+        }
+    }
+    return p;
+}
+
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+
+    assert_non_null(f);
+    hand_trace_begin(&f->h, 1, "trn2.3xlarge", 1000);
+    for (int s = 0; s < SLOTS; s++) {
+        hand_trace_nop(&f->h, 0, NTK_ISA_ENGINE_PE, NONE, 0, NONE);
+        hand_trace_nop(&f->h, 0, NTK_ISA_ENGINE_DVE, NONE, 0, NONE);
+    }
+    hand_trace_run(&f->h, 0, NTK_ISA_ENGINE_PE, 1, 100, 200);
+    hand_trace_run(&f->h, 0, NTK_ISA_ENGINE_DVE, 1, 150, 250); /* the same line, in no loop */
+    hand_trace_run(&f->h, 0, NTK_ISA_ENGINE_PE, 2, 300, 600);
+    hand_trace_run(&f->h, 0, NTK_ISA_ENGINE_PE, 3, 700, 720); /* no line */
+    hand_trace_end(&f->h);
+    struct ntk_timeline_source source = { .trace = &f->h.trace,
+                                          .name = "one",
+                                          .offset_ps = -100 * NTK_TRACE_PS_PER_NS };
+    assert_int_equal(
+        ntk_timeline_create(&(struct ntk_timeline_options){ .sources = &source, .source_count = 1 },
+                            &f->timeline, NULL),
+        0);
+    assert_int_equal(ntk_analyses_create(&f->h.trace, &f->analyses), 0);
+    ntk_neff_positions_destroy(f->analyses->program->positions);
+    f->analyses->program->positions = make_positions();
+    assert_int_equal(ntk_timeline_lines_create(f->analyses, &f->lines), 0);
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+
+    ntk_source_text_destroy(f->text);
+    ntk_source_lines_destroy(f->lines);
+    ntk_analyses_destroy(f->analyses);
+    ntk_timeline_destroy(f->timeline);
+    hand_trace_fini(&f->h);
+    free(f);
+    return 0;
+}
+
+static json_t *json_of(struct ntk_buf *buf)
+{
+    json_t *json = json_loadb(ntk_buf_text_get(buf), buf->bytes_count, JSON_DECODE_ANY, NULL);
+
+    assert_non_null(json);
+    ntk_buf_fini(buf);
+    return json;
+}
+
+static json_int_t number(const json_t *object, const char *key)
+{
+    return json_integer_value(json_object_get(object, key));
+}
+
+static const char *text(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}
+
+static void lines_and_loops_have_what_they_cost(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_buf out = { 0 };
+
+    ntk_timeline_put_lines(f->timeline, 0, f->lines, NULL, &out);
+    json_t *answer = json_of(&out);
+    const json_t *file = json_array_get(json_object_get(answer, "files"), 0);
+    assert_string_equal(text(file, "path"), FILE_NAME);
+    assert_true(json_is_false(json_object_get(file, "has_text")));
+    const json_t *lines = json_object_get(answer, "lines");
+    assert_int_equal(json_array_size(lines), 3);
+    const json_t *first = json_array_get(lines, 0);
+    assert_int_equal(number(first, "line"), 3);
+    assert_int_equal(number(first, "duration"), 300);
+    assert_string_equal(text(first, "function"), "m.f");
+    assert_int_equal(number(json_array_get(lines, 1), "count"), 2);
+    assert_string_equal(text(json_array_get(lines, 2), "reason"), "compiler");
+    const json_t *inner = json_array_get(json_object_get(answer, "loops"), 1);
+    assert_string_equal(text(inner, "variable"), "t");
+    assert_int_equal(number(inner, "parent"), 0);
+    assert_int_equal(number(inner, "iterations"), 2);
+    assert_int_equal(number(inner, "start"), 0);
+    assert_int_equal(number(inner, "end"), 500000);
+    json_decref(answer);
+}
+
+static void a_loop_has_its_iterations_in_order_of_time(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_buf out = { 0 };
+    struct ntk_err err = { 0 };
+
+    assert_int_equal(ntk_timeline_put_iterations(f->timeline, 0, f->lines, 1, &out, &err), 0);
+    json_t *answer = json_of(&out);
+    const json_t *second = json_array_get(json_object_get(answer, "iterations"), 1);
+    assert_int_equal(number(answer, "count"), 2);
+    assert_string_equal(text(second, "values"), "0,1");
+    assert_int_equal(number(second, "start"), 200000);
+    assert_int_equal(number(second, "end"), 500000);
+    json_decref(answer);
+    assert_int_equal(ntk_timeline_put_iterations(f->timeline, 0, f->lines, 2, &out, &err), -ENOENT);
+    assert_string_equal(err.text, "there is no loop 2");
+}
+
+static void a_slice_has_its_line_function_and_iteration(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_buf out = { 0 };
+    struct ntk_err err = { 0 };
+
+    assert_int_equal(ntk_timeline_put_position(f->timeline, f->analyses, 0, 1, &out, &err), 0);
+    json_t *place = json_of(&out);
+    assert_int_equal(number(place, "file"), 0);
+    assert_int_equal(number(place, "line"), 3);
+    assert_string_equal(text(place, "path"), FILE_NAME);
+    assert_string_equal(text(place, "function"), "m.f");
+    assert_string_equal(text(place, "iteration"), "h=0 t=1");
+    json_decref(place);
+    assert_int_equal(ntk_timeline_put_position(f->timeline, f->analyses, 0, 2, &out, &err), 0);
+    assert_string_equal(ntk_buf_text_get(&out), "null");
+    ntk_buf_fini(&out);
+    assert_int_equal(ntk_timeline_put_position(f->timeline, f->analyses, 0, 9, &out, &err),
+                     -ENOENT);
+}
+
+static void a_line_finds_its_instructions_of_all_engines(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_buf out = { 0 };
+    struct ntk_timeline_wanted wanted = { .program = f->analyses->program, .file = 1, .line = 2 };
+
+    assert_int_equal(ntk_timeline_put_hits(f->timeline, &wanted, 0, false, &out), 0);
+    json_t *answer = json_of(&out);
+    assert_int_equal(number(answer, "total"), 2);
+    assert_int_equal(number(json_array_get(json_object_get(answer, "hits"), 1), "start"), 50000);
+    json_decref(answer);
+}
+
+static void text_comes_line_by_line_and_is_clean(void **state)
+{
+    static const char bytes[] = "def f():\r\n\tx = \xff\n\n  y";
+    struct fixture *f = *state;
+    struct ntk_source_text_options options = { .nki_root = test_scratch_folder };
+    struct ntk_buf out = { 0 };
+    struct ntk_err err = { 0 };
+    char *path = NULL;
+
+    assert_true(asprintf(&path, "%s/a.py", test_scratch_folder) > 0);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, sizeof bytes - 1, file), sizeof bytes - 1);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(ntk_source_text_create(&options, &f->text, &err), 0);
+    assert_int_equal(ntk_timeline_put_source_file(f->lines, f->text, 0, &out, &err), 0);
+    json_t *answer = json_of(&out);
+    const json_t *lines = json_object_get(answer, "lines");
+    assert_int_equal(json_array_size(lines), 4);
+    assert_string_equal(json_string_value(json_array_get(lines, 0)), "def f():");
+    assert_string_equal(json_string_value(json_array_get(lines, 1)), "    x = \xef\xbf\xbd");
+    assert_string_equal(json_string_value(json_array_get(lines, 3)), "  y");
+    json_decref(answer);
+    assert_int_equal(ntk_timeline_put_source_file(f->lines, NULL, 0, &out, &err), 0);
+    assert_string_equal(ntk_buf_text_get(&out), "null");
+    ntk_buf_fini(&out);
+    assert_int_equal(ntk_timeline_put_source_file(f->lines, f->text, 1, &out, &err), -ENOENT);
+    unlink(path);
+    free(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(lines_and_loops_have_what_they_cost, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_loop_has_its_iterations_in_order_of_time, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_slice_has_its_line_function_and_iteration, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_line_finds_its_instructions_of_all_engines, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(text_comes_line_by_line_and_is_clean, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, test_scratch_set_up, test_scratch_tear_down);
+}
