@@ -63,11 +63,34 @@ def check(browser, address, lines, loops, iterations):
     browser.wait_for("document.querySelector('.line-head [aria-pressed=true]').textContent.startsWith('Time')")
     text("document.querySelector('.code').scrollTop = 0")
     browser.wait_for(f"document.querySelector('#line-0 .number')?.textContent === {json.dumps(name)}")
+    check_advice(browser)
+
+
+def check_advice(browser):
+    """A finding that names a line leads to it."""
+    browser.evaluate("document.querySelector('#tab-advice').click()")
+    browser.wait_for("document.querySelector('.advice .as-link') !== null")
+    name = browser.evaluate("document.querySelector('.advice .as-link').textContent")
+    browser.evaluate("document.querySelector('.advice .as-link').click()")
+    browser.wait_for(f"{json.dumps(name)}.endsWith(document.querySelector('.line.chosen .number')?.textContent ?? '-')")
+    browser.wait_for(f"document.querySelector('#search').value === {json.dumps('line ' + name)}")
     equal('what the page complained about', browser.said, [])
 
 
+def check_bare(browser, address, lines):
+    """Without text there are the lines, those that wait longest first."""
+    browser.call('Page.navigate', url='about:blank')
+    browser.call('Page.navigate', url=address)
+    browser.wait_for("document.querySelector('#tab-lines[aria-selected=false]') !== null")
+    browser.evaluate("document.querySelector('#tab-lines').click()")
+    first = max(lines, key=lambda one: one['evt_wait_time'])
+    name = f"{os.path.basename(first['file_path'])}:{first['line_number']}"
+    browser.wait_for(f"document.querySelector('#line-0 .number')?.textContent === {json.dumps(name)}")
+    check_advice(browser)
+
+
 def main():
-    program, profile, lines_path, loops_path, *addresses = sys.argv[1:]
+    program, profile, lines_path, loops_path, bare, *addresses = sys.argv[1:]
     with open(lines_path, encoding='utf-8') as file:
         lines = [one for one in json.load(file)['source_line'] if 'file_path' in one]
     with open(loops_path, encoding='utf-8') as file:
@@ -78,6 +101,7 @@ def main():
         browser.scheme('light')
         for address in addresses:
             check(browser, address, lines, answer['source_loop'], answer['source_iteration'])
+        check_bare(browser, bare, lines)
     finally:
         browser.close()
 

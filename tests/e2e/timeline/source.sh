@@ -16,8 +16,10 @@ neuron-profile lines -s "$theirs.ntff" -n "$theirs.neff" --json >lines.json
 neuron-profile lines -s "$theirs.ntff" -n "$theirs.neff" --loops --json >loops.json
 neuron-profile view -s "$theirs.ntff" -n "$theirs.neff" --nki-source-root src --output-format html --output-file a.html 2>html.err ||
     fail "no file: $(cat html.err)"
+mkdir empty
+neuron-profile view -s "$theirs.ntff" -n "$theirs.neff" --nki-source-root empty --output-format html --output-file bare.html
 neuron-profile view -s "$theirs.ntff" -n "$theirs.neff" --nki-source-root src --port 0 --no-open >view.log 2>view.err &
 pids+=("$!")
 wait_for address_is_there
 python3 "$NTK_SOURCE_DIR/tests/e2e/timeline/source.py" "$browser" "$scratch/profile" lines.json loops.json \
-    "$(sed -n 's/^View profile at //p' view.log)" "file://$PWD/a.html" || fail "see above"
+    "file://$PWD/bare.html" "$(sed -n 's/^View profile at //p' view.log)" "file://$PWD/a.html" || fail "see above"
