@@ -12,7 +12,8 @@
 #include "profiler/output/rows.h"
 #include "shared/base/json.h"
 
-static_assert(NTK_SPLIT_ABSENT == NTK_ABSENT_I64, "what is not known has no cell");
+static_assert(NTK_SPLIT_ABSENT == NTK_ABSENT_I64, /* NOLINT(misc-redundant-expression) */
+              "what is not known has no cell");
 
 static const char *instance_of(const struct ntk_system_trace *trace)
 {

@@ -334,9 +334,10 @@ int ntk_core_vendor_trace_save(const struct ntk_core *core, enum ntk_core_trace_
 {
     struct saving *saving = calloc(1, sizeof *saving);
     struct ntk_ntrace_event *events = calloc(PIECE_EVENTS, sizeof *events);
-    int ret = saving && events ? stream_begin(&saving->stream, path, err) : ntk_err_no_memory(err);
+    int ret =
+        !saving || !events ? ntk_err_no_memory(err) : stream_begin(&saving->stream, path, err);
 
-    if (ret < 0) {
+    if (!saving || ret < 0) {
         free(saving);
         free(events);
         return ret;
