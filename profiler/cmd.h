@@ -59,8 +59,8 @@ struct ntk_profile {
  * go to stderr; progress too, after two seconds. 0, or 1 with the sentence printed. */
 int ntk_profile_open(const char *ntff_path, const char *neff_path, struct ntk_profile *out_profile);
 struct ntk_trace_part;
-/* The same for a part of it, which is told on stderr; what --from, --to and --core name is that of
- * ntk_profile_open(). NTK_PROFILE_OUTSIDE: nothing of it is there. */
+/* The same for the part that --from, --to and --core select, and a message on stderr that it is a
+ * part. NTK_PROFILE_OUTSIDE: nothing of it is there. */
 int ntk_profile_open_part(const char *ntff_path, const char *neff_path,
                           const struct ntk_trace_part *part, struct ntk_profile *out_profile);
 #define NTK_PROFILE_OUTSIDE (-1)

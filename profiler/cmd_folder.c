@@ -24,7 +24,7 @@ struct loaded {
     struct ntk_vec profiles; /* of struct ntk_profile, as many as captures; else empty */
 };
 
-/* Where its execution is on the clock of the host; 0: nobody knows. */
+/* Where its execution is on the clock of the host; 0: unknown. */
 static uint64_t capture_start_ns(const struct loaded *loaded, const char *path, uint32_t nc)
 {
     struct ntk_ntff *ntff = NULL;

@@ -26,8 +26,8 @@ enum ntk_local_answer { NTK_LOCAL_DEVICES, NTK_LOCAL_RANKS, NTK_LOCAL_ANSWER_COU
 
 struct ntk_local_options {
     const char *path;
-    /* Has the answers put that are true now, or says that it could not: then none is given, as what
-     * was true before is no answer. NULL: what was put last is given. */
+    /* Puts current answers, or returns false: the server then answers 503 instead of with an old
+     * report. NULL: the server gives the last answer that was put. */
     bool (*refresh)(void *ctx);
     void *refresh_ctx;
 };

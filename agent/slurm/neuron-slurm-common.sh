@@ -108,10 +108,10 @@ unlock() { exec 9>&-; }
 # without_job FILE: what it says of other jobs.
 without_job() { [ ! -f "$1" ] || awk -v job="$job" '!/=/ { mine = ($0 "" == job "") } !mine' "$1"; }
 
-# new FILE: where the job writes what FILE becomes. Nobody reads it: the name is no index.
+# new FILE: the temporary file that becomes FILE. The agent ignores it: the name does not start with an index.
 new() { printf '%s/.new.%s.%s' "$folder" "$job" "$1"; }
 
-# replace FILE: renamed, so nobody sees half of it.
+# replace FILE: renames the temporary file, so that no reader sees half of it.
 replace() {
     if mv -f "$(new "$1")" "$folder/$1"; then return 0; fi
     rm -f "$(new "$1")"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kube_pace - when one thing is told to the API server: at once at a change but for a gap, else
- * with each heartbeat, and after a failure when a growing pause is over. No clock of its own.
+ * kube_pace - when to send a condition to the API server: after a change once a gap has passed,
+ * else with each heartbeat; after a failure, once a growing pause has passed. Reads no clock.
  *
- * Owner: the caller's; a zeroed struct was never told.
+ * Owner: the caller; a zeroed struct has never sent.
  */
 #ifndef NTK_EXPORTERS_KUBERNETES_KUBE_PACE_H
 #define NTK_EXPORTERS_KUBERNETES_KUBE_PACE_H
@@ -32,11 +32,10 @@ struct ntk_kube_pace {
 
 /* A heartbeat that is shorter than the gap shortens it. */
 uint64_t ntk_kube_pace_gap_ns(uint64_t heartbeat_ns);
-/* When it is told next. first_ns: what was never told is not told before. in_haste: no gap is
- * kept. */
+/* When to send next. first_ns: the earliest time of the first sending. in_haste: skip the gap. */
 uint64_t ntk_kube_pace_due_ns(const struct ntk_kube_pace *pace, uint64_t heartbeat_ns,
                               uint64_t first_ns, bool in_haste);
-/* Whether it is told now: what is wanted is taken. */
+/* Whether to send now; clears is_wanted if so. */
 bool ntk_kube_pace_begin(struct ntk_kube_pace *pace, uint64_t due_ns, uint64_t now_ns);
 /* What follows from an answer (0 or more), or from none; retry_ns: the pause that the server asks
  * for. */

@@ -307,7 +307,7 @@ static int tell_taints(struct kubernetes *state, const struct ntk_device_verdict
 /* The lock is held. */
 static uint64_t due_ns(const struct kubernetes *state, const struct ntk_kube_pace *pace)
 {
-    /* An agent that has just begun knows nothing yet of what the one before it has told. */
+    /* An agent that has just started does not know yet what the one before it reported. */
     bool is_early = strcmp(state->wanted.status, "Unknown") == 0 && !state->in_haste;
 
     return ntk_kube_pace_due_ns(

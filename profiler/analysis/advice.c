@@ -106,7 +106,7 @@ struct line_cost {
 };
 
 /* ", 12.3 us of them at attention.py:394": where instructions of an engine cost most; "" where
- * nobody recorded lines. Returns buf, of LINE_BYTES. */
+ * lines are unknown. Returns buf, of LINE_BYTES. */
 static const char *heaviest_line(const struct list *list, unsigned engine, cost_of *cost,
                                  const char *what, char *buf)
 {

@@ -25,7 +25,7 @@ void ntk_labels_destroy(struct ntk_labels *labels);
 /* Whether its Penguin text says nothing of it. */
 bool ntk_labels_is_kernel(const struct ntk_labels *labels, const struct ntk_slot_fact *fact);
 
-/* "attention.py:394"; "" where nobody recorded it. Returns buf. */
+/* "attention.py:394"; "" where it is unknown. Returns buf. */
 const char *ntk_label_line(const struct ntk_slot_fact *fact, char *buf, size_t buf_bytes);
 /* "$50[i_kv]", "attention.py:394", "I-72-0"; "": only its operation is known. Returns buf. */
 const char *ntk_label_get(const struct ntk_labels *labels, const struct ntk_slot_fact *fact,

@@ -133,7 +133,7 @@ int ntk_export_source_lines(const struct ntk_export *export,
     int ret = 0;
 
     if (!*export->source_lines) {
-        /* Without lines nobody asks who waited for which. */
+        /* Only lines need to know which instruction waited for which. */
         ret = has_lines ? ntk_analysis_dependencies(export->program, &dependencies) : 0;
         if (ret == 0) {
             ret = ntk_source_lines_create(export->program, &export->transfers,

@@ -61,7 +61,7 @@ struct ntk_export {
     struct ntk_transfers transfers;
     struct ntk_export_core *cores;          /* trace->core_count of them */
     void *texts;                            /* what the names point to */
-    struct ntk_source_lines **source_lines; /* *source_lines NULL: nobody asked yet */
+    struct ntk_source_lines **source_lines; /* *source_lines NULL: not computed yet */
     struct ntk_source_text *source_text;    /* borrowed, set by the owner; NULL: none is shown */
 };
 
