@@ -403,7 +403,8 @@ struct ntk_core_recorder_options {
 
 struct ntk_core_recording;
 
-/* -EALREADY: the slot is taken; -EINVAL: no such core. */
+/* -EALREADY: the slot is taken; -EAGAIN: an execution from first_execution on has begun on this
+ * core; -EINVAL: no such core. */
 int ntk_core_recorder_start(struct ntk_core *core, uint32_t nc, enum ntk_core_recorder_slot slot,
                             const struct ntk_core_recorder_options *options, struct ntk_err *err);
 /* *out_recording is the caller's; NULL for out_recording: what it has is dropped. Waits for an

@@ -94,6 +94,9 @@ void core_step_record_begin(struct core_step_record *record, struct core_capture
     const struct core_step *step = &model->steps[step_index];
     struct core_nc *nc = &model->core->ncs[step->nc];
 
+    if (execution_id > nc->last_execution) {
+        nc->last_execution = execution_id;
+    }
     record->is_on = capture || nc->recorder_count > 0;
     if (!record->is_on) {
         return;

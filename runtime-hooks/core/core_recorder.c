@@ -213,18 +213,25 @@ int ntk_core_recorder_start(struct ntk_core *core, uint32_t nc, enum ntk_core_re
     struct core_nc *on = &core->ncs[nc];
     pthread_mutex_lock(&on->execution_lock);
     bool is_free = !on->recorders[slot];
-    if (is_free) {
+    uint64_t last = on->last_execution;
+    /* Waiting for the lock, it may have missed what it is to record. */
+    bool is_late = recorder->execution_count > 0 && last >= recorder->first_execution;
+    if (is_free && !is_late) {
         recorder->begin_ns = on->device_clock_ns;
         on->recorders[slot] = recorder;
         on->recorder_count++;
     }
     pthread_mutex_unlock(&on->execution_lock);
-    if (!is_free) {
-        buffers_release(core, recorder);
-        ntk_core_recording_destroy(recorder);
-        return ntk_err_set(err, -EALREADY, NTK_ERR_NO_OFFSET, "core %u is recorded already", nc);
+    if (is_free && !is_late) {
+        return 0;
     }
-    return 0;
+    buffers_release(core, recorder);
+    ntk_core_recording_destroy(recorder);
+    return is_free
+               ? ntk_err_set(err, -EAGAIN, NTK_ERR_NO_OFFSET,
+                             "execution %llu has begun already on core %u",
+                             (unsigned long long)last, nc)
+               : ntk_err_set(err, -EALREADY, NTK_ERR_NO_OFFSET, "core %u is recorded already", nc);
 }
 
 int ntk_core_recorder_stop(struct ntk_core *core, uint32_t nc, enum ntk_core_recorder_slot slot,

@@ -64,7 +64,9 @@ struct core_nc {
      * system trace; and the model that ran last while one was on. */
     _Atomic uint64_t device_clock_ns; /* read without it by what only wants to know */
     uint32_t traced_model;
-    /* What records this core; under execution_lock. */
+    /* The highest number of an execution that began a step here, and what records this core; under
+     * execution_lock. */
+    uint64_t last_execution;
     uint32_t recorder_count;
     struct ntk_core_recording *recorders[NTK_CORE_RECORDER_SLOTS];
 };

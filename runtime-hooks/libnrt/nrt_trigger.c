@@ -221,29 +221,27 @@ static void record(struct ntk_segment_trigger *trigger, uint32_t number)
         answer_set(trigger, ret, err.text);
         return;
     }
-    bool is_late = ntk_core_execution_last(listener.core) >= first;
     ntk_core_executions_watch(listener.core, first, count);
+    if (ntk_core_execution_last(listener.core) >= first) {
+        ret = ntk_err_set(&err, -EAGAIN, NTK_ERR_NO_OFFSET, "execution %llu has begun already",
+                          (unsigned long long)first);
+    }
     while (started < cores && ret == 0) {
         ret = ntk_core_recorder_start(listener.core, started, NTK_CORE_RECORDER_TRIGGER, &options,
                                       &err);
         started += ret == 0;
     }
-    /* A recorder waits for its core, and others may come before it. */
-    is_late = is_late || ntk_core_executions_ended(listener.core) > 0;
-    if (ret == 0 && is_late) {
-        ret = ntk_err_set(&err, -EAGAIN, NTK_ERR_NO_OFFSET,
-                          "execution %llu was there before the recording could begin",
-                          (unsigned long long)first);
-    } else if (ret == 0) {
+    bool is_recording = ret == 0;
+    if (is_recording) {
         executions_wait(trigger, number, count, trigger->timeout_ns);
     }
     trigger->execution = ntk_core_execution_last(listener.core);
     ntk_core_executions_watch(listener.core, 0, 0);
     __atomic_store_n(&trigger->saving, 1, __ATOMIC_RELEASE);
-    for (uint32_t nc = 0; nc < started && is_late; nc++) {
+    for (uint32_t nc = 0; nc < started && !is_recording; nc++) {
         core_drop(nc);
     }
-    for (uint32_t nc = 0; nc < started && !is_late; nc++) {
+    for (uint32_t nc = 0; nc < started && is_recording; nc++) {
         struct ntk_err own = { 0 };
         int saved = core_save(trigger, folder, is_held, nc, first, &own);
 

@@ -48,7 +48,7 @@ neuron-profile view -d "$before" --output-format json --output-file before.json
 ahead=100
 until neuron-profile trigger --job $job --look --json >look.json 2>err && at=$(($(jq '[.processes[].execution] | max' look.json) + ahead)) &&
     neuron-profile trigger --job $job --at-execution $at -o at >text 2>err; do
-    grep -qE 'is over: they are at|was there before' err || fail "at $at: $(cat text err)"
+    grep -qE 'is over: they are at|has begun already' err || fail "at $at: $(cat text err)"
     ahead=$((2 * ahead))
 done
 [ "$(ls at/pid_*_exec_*.ntff | sed 's/.*_exec_//' | sort -u | wc -l)" = 1 ] && [ "$(ls at/*.ntff | wc -l)" = 4 ] || fail "at one number: $(ls at) $(cat text err)"
@@ -66,7 +66,7 @@ refused 'process 1 is not seen' --pid 1
 # A recording that comes too late is not one: who asked is told at once, and asks for a later one.
 mkdir late
 answer=$("$NTK_BIN_DIR/../tests/tests_e2e_ask_late" "$(ls "$NEURON_HOOKS_DIR/${ranks[1]}"-*)" "${ranks[1]}" 1 "$PWD/late")
-[ "$answer" = "1 -11 0 process ${ranks[1]} (): execution 1 was there before the recording could begin" ] && [ -z "$(ls late)" ] || fail "late: $answer $(ls late)"
+[ "$answer" = "1 -11 0 process ${ranks[1]} (): execution 1 has begun already" ] && [ -z "$(ls late)" ] || fail "late: $answer $(ls late)"
 code=0
 neuron-profile trigger >text 2>err || code=$?
 [ $code = 2 ] || fail "without anybody: $code"

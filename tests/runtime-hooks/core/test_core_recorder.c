@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* Which executions a recorder has that was asked for some: all of them, or it says at once that it
+ * comes too late. */
+#include <errno.h>
+#include <string.h>
+
+#include "tests/runtime-hooks/core/core_fixture.h"
+#include "tests/support/unit.h"
+
+static int start(struct core_fixture *f, uint64_t first, uint64_t count)
+{
+    const struct ntk_core_recorder_options options = { .keeps = NTK_CORE_KEEPS_ALL,
+                                                       .first_execution = first,
+                                                       .execution_count = count,
+                                                       .folder = f->folder };
+
+    return ntk_core_recorder_start(f->core, 0, NTK_CORE_RECORDER_TRIGGER, &options, &f->err);
+}
+
+static void a_recorder_has_the_executions_it_was_asked_for(void **state)
+{
+    struct core_fixture *f = *state;
+    struct core_adder adder;
+    struct ntk_core_recording *recording = NULL;
+    uint64_t lowest = 0;
+    uint64_t highest = 0;
+
+    core_adder_init(f, &adder, NULL, NULL);
+    (void)core_adder_run(f, &adder, 1);
+    assert_int_equal(start(f, 3, 2), 0);
+    for (int i = 0; i < 5; i++) {
+        (void)core_adder_run(f, &adder, 1);
+    }
+    assert_int_equal(
+        ntk_core_recorder_stop(f->core, 0, NTK_CORE_RECORDER_TRIGGER, &recording, &f->err), 0);
+    ntk_core_recording_range(recording, &lowest, &highest);
+    assert_int_equal(lowest, 3);
+    assert_int_equal(highest, 4);
+    ntk_core_recording_destroy(recording);
+    core_adder_fini(&adder);
+}
+
+static void a_recorder_that_comes_too_late_says_so(void **state)
+{
+    struct core_fixture *f = *state;
+    struct core_adder adder;
+
+    core_adder_init(f, &adder, NULL, NULL);
+    (void)core_adder_run(f, &adder, 1);
+    (void)core_adder_run(f, &adder, 1);
+    assert_int_equal(start(f, 1, 1), -EAGAIN);
+    assert_int_equal(start(f, 2, 3), -EAGAIN);
+    assert_string_equal(f->err.text, "execution 2 has begun already on core 0");
+    assert_int_equal(start(f, 3, 1), 0); /* the slot is free */
+    assert_int_equal(start(f, 3, 1), -EALREADY);
+    assert_int_equal(ntk_core_recorder_stop(f->core, 0, NTK_CORE_RECORDER_TRIGGER, NULL, &f->err),
+                     0);
+    assert_int_equal(start(f, 0, 0), 0); /* whatever comes */
+    assert_int_equal(ntk_core_recorder_stop(f->core, 0, NTK_CORE_RECORDER_TRIGGER, NULL, &f->err),
+                     0);
+    core_adder_fini(&adder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_recorder_has_the_executions_it_was_asked_for,
+                                        core_fixture_setup, core_fixture_teardown),
+        cmocka_unit_test_setup_teardown(a_recorder_that_comes_too_late_says_so, core_fixture_setup,
+                                        core_fixture_teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
