@@ -392,7 +392,7 @@ static void publish_page(struct ntk_monitor *monitor, bool is_wanted)
 
     if (page) {
         ntk_outputs_put(&monitor->outputs, page, true);
-        ntk_refresh_done(monitor->refresh);
+        ntk_refresh_done(monitor->refresh, true);
     }
 }
 
@@ -472,7 +472,7 @@ static void on_refresh(uint32_t events, void *ctx)
     }
     if (wanted.figures) {
         is_good = take_period(monitor, NTK_MONITOR_ON_TIME, true);
-        ntk_refresh_done(monitor->refresh); /* also when there is nothing new */
+        ntk_refresh_done(monitor->refresh, is_good); /* also when there is nothing new */
     } else {
         is_good = ntk_collector_drain(monitor->collector) >= 0 &&
                   (!ntk_collector_health_changed(monitor->collector) ||

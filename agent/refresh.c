@@ -19,10 +19,11 @@ struct ntk_refresh {
     pthread_mutex_t lock; /* everything below */
     pthread_cond_t changed;
     uint64_t done_count;
-    uint64_t done_ns;
+    uint64_t figures_ns; /* when there were figures last */
     uint64_t looks_begun, looks_ended;
     uint64_t good_look; /* the last one that ended well */
     struct ntk_refresh_wanted wanted;
+    bool has_figures;
     bool is_late;      /* a page waited in vain */
     bool is_look_late; /* a question did */
     bool is_closed;
@@ -89,7 +90,7 @@ void ntk_refresh_looked(struct ntk_refresh *refresh, bool is_good)
     pthread_mutex_unlock(&refresh->lock);
 }
 
-void ntk_refresh_done(struct ntk_refresh *refresh)
+void ntk_refresh_done(struct ntk_refresh *refresh, bool has_figures)
 {
     eventfd_t asked;
 
@@ -99,7 +100,10 @@ void ntk_refresh_done(struct ntk_refresh *refresh)
     }
     refresh->wanted.figures = false;
     refresh->done_count++;
-    refresh->done_ns = ntk_clock_now_ns(refresh->clock);
+    if (has_figures) {
+        refresh->has_figures = true;
+        refresh->figures_ns = ntk_clock_now_ns(refresh->clock);
+    }
     refresh->is_late = false;
     pthread_cond_broadcast(&refresh->changed);
     pthread_mutex_unlock(&refresh->lock);
@@ -121,7 +125,7 @@ static int ask(struct ntk_refresh *refresh)
 
 static bool are_figures_fresh(const struct ntk_refresh *refresh, uint64_t now_ns)
 {
-    return refresh->done_count > 0 && now_ns - refresh->done_ns < refresh->fresh_ns;
+    return refresh->has_figures && now_ns - refresh->figures_ns < refresh->fresh_ns;
 }
 
 void ntk_refresh_wait(void *ctx)
@@ -129,7 +133,7 @@ void ntk_refresh_wait(void *ctx)
     struct ntk_refresh *refresh = ctx;
 
     pthread_mutex_lock(&refresh->lock);
-    uint64_t now_ns = ntk_clock_now_ns(refresh->clock); /* not before done_ns */
+    uint64_t now_ns = ntk_clock_now_ns(refresh->clock); /* not before figures_ns */
     uint64_t before = refresh->done_count;
     if (!are_figures_fresh(refresh, now_ns) && !refresh->is_late && !refresh->is_closed) {
         refresh->wanted.figures = true;

@@ -45,8 +45,9 @@ struct ntk_refresh_wanted {
 struct ntk_refresh_wanted ntk_refresh_begin(struct ntk_refresh *refresh);
 /* That look has ended; is_good: its answers are put. */
 void ntk_refresh_looked(struct ntk_refresh *refresh, bool is_good);
-/* Pages got new figures, or those that wait cannot get any. */
-void ntk_refresh_done(struct ntk_refresh *refresh);
+/* Pages got new figures; has_figures false: those that wait cannot get any, and the next page or
+ * question asks for them again. */
+void ntk_refresh_done(struct ntk_refresh *refresh, bool has_figures);
 /* From now on nothing waits. */
 void ntk_refresh_close(struct ntk_refresh *refresh);
 /* For struct ntk_exporter_options. */

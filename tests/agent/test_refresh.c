@@ -36,7 +36,7 @@ static void a_page_waits_for_newer_figures_and_not_when_they_are_fresh(void **st
     assert_int_equal(ntk_refresh_create(NTK_NS_PER_SECOND, &clock.clock, &refresh, NULL), 0);
     assert_int_equal(pthread_create(&threads[0], NULL, wait_in_thread, refresh), 0);
     assert_true(is_asked(refresh, -1));
-    ntk_refresh_done(refresh);
+    ntk_refresh_done(refresh, true);
     pthread_join(threads[0], NULL);
     assert_false(is_asked(refresh, 0));
     test_clock_advance(&clock, NTK_NS_PER_SECOND - 1);
@@ -68,7 +68,7 @@ static void a_loop_that_hangs_delays_one_page(void **state)
     ntk_refresh_wait(refresh);
     assert_false(is_asked(refresh, 0));
     assert_int_equal(test_clock_now_ns(&clock) - begin_ns, NTK_REFRESH_WAIT_NS);
-    ntk_refresh_done(refresh); /* it comes; from now on pages wait again */
+    ntk_refresh_done(refresh, true); /* it comes; from now on pages wait again */
     test_clock_advance(&clock, 1);
     ntk_refresh_wait(refresh);
     assert_true(is_asked(refresh, 0));
@@ -128,11 +128,11 @@ static void a_question_is_answered_by_a_look_that_began_after_it(void **state)
 
     assert_int_equal(ntk_refresh_create(LONG_NS, NULL, &refresh, NULL), 0);
     question.refresh = refresh;
-    ntk_refresh_done(refresh); /* figures are fresh */
+    ntk_refresh_done(refresh, true); /* figures are fresh */
     (void)ntk_refresh_begin(refresh);
     ask(&question);
     ntk_refresh_looked(refresh, true); /* what was read before the question */
-    ntk_refresh_done(refresh);
+    ntk_refresh_done(refresh, true);
     assert_true(is_asked(refresh, 0));
     struct ntk_refresh_wanted wanted = ntk_refresh_begin(refresh);
     assert_true(wanted.look);
@@ -153,7 +153,37 @@ static void a_question_without_fresh_figures_has_them_read(void **state)
     question.refresh = refresh;
     ask(&question);
     assert_true(ntk_refresh_begin(refresh).figures);
-    ntk_refresh_done(refresh);
+    ntk_refresh_done(refresh, true);
+    ntk_refresh_looked(refresh, true);
+    assert_true(answer_get(&question));
+    ntk_refresh_close(refresh);
+    ntk_refresh_destroy(refresh);
+}
+
+static void a_question_after_a_look_that_failed_has_figures_read_again(void **state)
+{
+    struct question question = { 0 };
+    struct ntk_refresh *refresh;
+    pthread_t page;
+
+    assert_int_equal(ntk_refresh_create(LONG_NS, NULL, &refresh, NULL), 0);
+    question.refresh = refresh;
+    ask(&question);
+    assert_true(ntk_refresh_begin(refresh).figures);
+    ntk_refresh_done(refresh, false);
+    ntk_refresh_looked(refresh, false);
+    assert_false(answer_get(&question));
+    assert_int_equal(pthread_create(&page, NULL, wait_in_thread, refresh), 0);
+    assert_true(is_asked(refresh, -1)); /* a page does not take them for fresh either */
+    ntk_refresh_done(refresh, false);
+    pthread_join(page, NULL);
+    ask(&question);
+    assert_true(ntk_refresh_begin(refresh).figures);
+    ntk_refresh_done(refresh, true);
+    ntk_refresh_looked(refresh, true);
+    assert_true(answer_get(&question));
+    ask(&question);
+    assert_false(ntk_refresh_begin(refresh).figures);
     ntk_refresh_looked(refresh, true);
     assert_true(answer_get(&question));
     ntk_refresh_close(refresh);
@@ -209,6 +239,7 @@ int main(void)
         cmocka_unit_test(no_page_waits_at_the_end),
         cmocka_unit_test(a_question_is_answered_by_a_look_that_began_after_it),
         cmocka_unit_test(a_question_without_fresh_figures_has_them_read),
+        cmocka_unit_test(a_question_after_a_look_that_failed_has_figures_read_again),
         cmocka_unit_test(a_question_has_no_answer_when_the_look_failed_or_the_loop_ends),
         cmocka_unit_test(a_loop_that_hangs_delays_one_question),
     };
