@@ -2,14 +2,16 @@
 #include "profiler/cmd_cut.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
+#include "profiler/system/session_find.h"
+#include "shared/base/buf.h"
 #include "shared/base/clock.h"
 #include "shared/base/str.h"
 #include "shared/base/timestamp.h"
 #include "shared/base/units.h"
 
-#define CORE_MAX 65535
 /* A number without unit is of seconds: since the start below this, since 1970 from here on. */
 #define SECONDS_SINCE_1970_MIN 100000000
 
@@ -32,10 +34,12 @@ static int moment_set(struct moment *moment, const char *text, struct ntk_err *e
         (!strpbrk(text, "hmsun") && moment->ns >= SECONDS_SINCE_1970_MIN * NTK_NS_PER_SECOND);
     if (moment->is_absolute && ntk_timestamp_parse(text, &moment->ns, NULL) < 0) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "'%s' is not a time: 1.5ms, or 2026-11-21T07:30:00Z", text);
+                           "expected a duration after the start, such as 300ns, 20us, 1.5ms or 2s "
+                           "(a number alone is seconds), or with -d a moment, such as "
+                           "2026-11-21T07:30:00Z");
     }
     if (from.text && to.text && from.is_absolute == to.is_absolute && from.ns >= to.ns) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "the window ends before it begins");
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "--to must be after --from");
     }
     return 0;
 }
@@ -54,10 +58,10 @@ static int set_core(const char *value, struct ntk_err *err)
 {
     core_list = value;
     core_count = NTK_SPAN_FILTER_CORES_MAX;
-    if (ntk_str_parse_list(value, CORE_MAX, cores, &core_count) < 0) {
+    if (ntk_str_parse_list(value, NTK_CUT_CORE_MAX, cores, &core_count) < 0) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "'%s' is not a list of cores such as 0,2-4 (at most %d)", value,
-                           NTK_SPAN_FILTER_CORES_MAX);
+                           "expected numbers of cores, such as 0,2-4 (at most %d, each at most %u)",
+                           NTK_SPAN_FILTER_CORES_MAX, NTK_CUT_CORE_MAX);
     }
     return 0;
 }
@@ -102,7 +106,8 @@ int ntk_cut_of_capture(struct ntk_trace_part *out_part, struct ntk_err *err)
 
     if (since_1970) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "'%s': times of a capture count from its start, such as 1.5ms",
+                           "'%s' is a moment: in a capture --from and --to are durations after "
+                           "the start of the execution, such as 1.5ms",
                            since_1970);
     }
     *out_part = (struct ntk_trace_part){ .from_ps = ps_of(from.ns),
@@ -134,16 +139,77 @@ static uint64_t ns_of(const struct moment *moment, uint64_t first_ns)
     return ns;
 }
 
+static bool has_core(const struct ntk_cut_extent *extent, uint32_t core)
+{
+    return core <= NTK_CUT_CORE_MAX && extent->cores[core / 8] >> core % 8 & 1;
+}
+
+static void add_core(struct ntk_cut_extent *extent, uint32_t core)
+{
+    if (core <= NTK_CUT_CORE_MAX) {
+        extent->cores[core / 8] |= (uint8_t)(1U << core % 8);
+    }
+}
+
 void ntk_cut_extent_add(struct ntk_cut_extent *extent, const struct ntk_system_trace *trace)
 {
+    uint32_t listed = trace->info ? trace->info->core_count : 0;
+
     for (size_t i = 0; i < trace->span_count; i++) {
         const struct ntk_system_span *span = &trace->spans[i];
         bool is_first = i == 0 && (!extent->first_ns || span->start_ns < extent->first_ns);
 
         extent->first_ns = is_first ? span->start_ns : extent->first_ns;
         extent->last_ns = span->end_ns > extent->last_ns ? span->end_ns : extent->last_ns;
+        add_core(extent, span->nc);
         ntk_system_trace_passed(trace, i);
     }
+    for (uint32_t core = 0; core < listed && core <= NTK_CUT_CORE_MAX; core++) {
+        add_core(extent, core);
+    }
+    ntk_vec_each(char *, capture, &trace->captures) {
+        add_core(extent, ntk_session_core_of(*capture));
+    }
+}
+
+/* "0-3,8" */
+static void cores_put(const struct ntk_cut_extent *extent, struct ntk_buf *text)
+{
+    for (uint32_t first = 0; first <= NTK_CUT_CORE_MAX; first++) {
+        uint32_t last = first;
+
+        if (!has_core(extent, first)) {
+            continue;
+        }
+        while (has_core(extent, last + 1)) {
+            last++;
+        }
+        ntk_buf_add_format(text, "%s%" PRIu32, text->bytes_count ? "," : "", first);
+        if (last > first) {
+            ntk_buf_add_format(text, "%c%" PRIu32, last == first + 1 ? ',' : '-', last);
+        }
+        first = last;
+    }
+}
+
+/* As with a capture, one of the cores is enough. */
+static int check_cores(const struct ntk_cut_extent *extent, const struct ntk_span_filter *filter,
+                       struct ntk_err *err)
+{
+    struct ntk_buf text = { 0 };
+    bool is_there = !filter->has_cores;
+    int ret = 0;
+
+    for (size_t i = 0; i < filter->core_count && !is_there; i++) {
+        is_there = has_core(extent, filter->cores[i]);
+    }
+    if (!is_there) {
+        cores_put(extent, &text);
+        ret = ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "unknown core: the folder has %s",
+                          text.bytes_count ? ntk_buf_text_get(&text) : "none");
+    }
+    ntk_buf_fini(&text);
+    return ret;
 }
 
 int ntk_cut_of_traces(const struct ntk_cut_extent *extent, struct ntk_span_filter *filter,
@@ -151,16 +217,20 @@ int ntk_cut_of_traces(const struct ntk_cut_extent *extent, struct ntk_span_filte
 {
     uint64_t from_ns = from.text ? ns_of(&from, extent->first_ns) : 0;
     uint64_t to_ns = to.text ? ns_of(&to, extent->first_ns) : UINT64_MAX;
+    int ret = check_cores(extent, filter, err);
 
+    if (ret < 0) {
+        return ret;
+    }
+    filter->first_ns = extent->first_ns;
     filter->from_ns = from_ns > extent->first_ns ? from_ns : 0;
     filter->to_ns = to_ns < extent->last_ns ? to_ns : UINT64_MAX;
     if (filter->from_ns > extent->last_ns || filter->to_ns <= extent->first_ns) {
         char length[NTK_UNITS_TEXT_BYTES];
         return ntk_err_set(
             err, -ERANGE, NTK_ERR_NO_OFFSET,
-            "nothing was recorded between --from and --to, which count from the first row: all "
-            "rows "
-            "are within %s of it",
+            "nothing was recorded between --from and --to: both count from the first event, and "
+            "the last one ends %s after it",
             ntk_units_duration(length, sizeof length, extent->last_ns - extent->first_ns));
     }
     return 0;

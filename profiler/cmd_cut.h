@@ -16,24 +16,24 @@ extern int (*const ntk_cut_on_from)(const char *value, struct ntk_err *err);
 extern int (*const ntk_cut_on_to)(const char *value, struct ntk_err *err);
 extern int (*const ntk_cut_on_core)(const char *value, struct ntk_err *err);
 
-#define NTK_CUT_OPTIONS                                                              \
-    { 0,                                                                             \
-      "from",                                                                        \
-      "TIME",                                                                        \
-      NTK_OPT_CALL,                                                                  \
-      (void *)(uintptr_t)&ntk_cut_on_from,                                           \
-      "show what happens from here on, such as 1.5ms after the start; with -d also " \
-      "2026-11-21T07:30:00Z" },                                                      \
-        { 0,                                                                         \
-          "to",                                                                      \
-          "TIME",                                                                    \
-          NTK_OPT_CALL,                                                              \
-          (void *)(uintptr_t)&ntk_cut_on_to,                                         \
-          "show what happens "                                                       \
-          "before" },                                                                \
-    {                                                                                \
-        0, "core", "LIST", NTK_OPT_CALL, (void *)(uintptr_t)&ntk_cut_on_core,        \
-            "show these cores only, such as 0,2-4"                                   \
+#define NTK_CUT_OPTIONS                                                           \
+    { 0,                                                                          \
+      "from",                                                                     \
+      "TIME",                                                                     \
+      NTK_OPT_CALL,                                                               \
+      (void *)(uintptr_t)&ntk_cut_on_from,                                        \
+      "show what happens from here on: 1.5ms after the start, a number alone is " \
+      "seconds; with -d also 2026-11-21T07:30:00Z" },                             \
+        { 0,                                                                      \
+          "to",                                                                   \
+          "TIME",                                                                 \
+          NTK_OPT_CALL,                                                           \
+          (void *)(uintptr_t)&ntk_cut_on_to,                                      \
+          "show what happens "                                                    \
+          "before" },                                                             \
+    {                                                                             \
+        0, "core", "LIST", NTK_OPT_CALL, (void *)(uintptr_t)&ntk_cut_on_core,     \
+            "show these cores only, such as 0,2-4"                                \
     }
 
 /* Whether any of the three was given, or one of the times. */
@@ -48,13 +48,16 @@ int ntk_cut_of_capture(struct ntk_trace_part *out_part, struct ntk_err *err);
 /* Of a capture whose start is known on the clock of the host; false: nothing of it. */
 bool ntk_cut_of_placed(const struct ntk_span_filter *filter, uint64_t start_ns,
                        struct ntk_trace_part *out_part);
-/* When the rows of traces are. */
+#define NTK_CUT_CORE_MAX 65535U
+/* When the events of traces are, and of which cores they and the captures beside them are. */
 struct ntk_cut_extent {
-    uint64_t first_ns, last_ns; /* zeroed: no rows yet */
+    uint64_t first_ns, last_ns; /* zeroed: no events yet */
+    uint8_t cores[(NTK_CUT_CORE_MAX + 1) / 8];
 };
 void ntk_cut_extent_add(struct ntk_cut_extent *extent, const struct ntk_system_trace *trace);
-/* The window of traces whose rows are then; an end that leaves nothing out is open. -ERANGE: it
- * leaves out everything. */
+/* The window of traces whose events are then, time 0 of which is the first event; an end that
+ * leaves nothing out is open. -ERANGE: it leaves out everything. -ENOENT: nothing is of the cores
+ * that the filter names. */
 int ntk_cut_of_traces(const struct ntk_cut_extent *extent, struct ntk_span_filter *filter,
                       struct ntk_err *err);
 /* The same, where the traces still lie in folders (of char *). */

@@ -354,11 +354,15 @@ static int open_captures(struct shown *shown)
 
 /* ---- a folder -------------------------------------------------------------------------------- */
 
-/* The earliest moment of all traces: 0 on the timeline. 0: there is none. */
+/* The first event of all traces, or the start of the window: 0 on the timeline. 0: there is
+ * none. */
 static uint64_t find_zero(const struct shown *shown)
 {
     uint64_t zero_ns = 0;
 
+    if (shown->filter.from_ns) {
+        return shown->filter.from_ns;
+    }
     ntk_vec_each(struct ntk_system_trace *, trace, &shown->traces) {
         uint64_t first = (*trace)->span_count ? (*trace)->spans[0].start_ns : 0;
         zero_ns = first && (!zero_ns || first < zero_ns) ? first : zero_ns;

@@ -127,8 +127,8 @@ static void executions_put(const struct ntk_system_view *view, size_t count_max,
         ntk_text_table_text(&table, execution->model);
         ntk_text_table_format(&table, "%" PRIu32, execution->nc);
         ntk_text_table_format(&table, "%" PRIu32, execution->thread_id);
-        ntk_text_table_us(&table, execution->start_ns - view->trace->begin_ns,
-                          execution->start_ns >= view->trace->begin_ns);
+        ntk_text_table_us(&table, ntk_system_trace_after_ns(view->trace, execution->start_ns),
+                          execution->start_ns >= view->trace->zero_ns);
         ntk_text_table_us(&table, execution->host_ns, is_whole);
         if (is_long) {
             ntk_text_table_us(&table, execution->check_ns, execution->check_ns > 0);

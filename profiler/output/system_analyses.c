@@ -26,10 +26,9 @@ static void cell_ns(struct ntk_text_table *table, uint64_t ns)
     ntk_text_table_format(table, "%.1f", (double)ns / 1e3);
 }
 
-/* us since the trace began. */
 static void cell_at(struct ntk_text_table *table, const struct ntk_system_trace *trace, uint64_t ns)
 {
-    cell_ns(table, ns > trace->begin_ns ? ns - trace->begin_ns : 0);
+    cell_ns(table, ntk_system_trace_after_ns(trace, ns));
 }
 
 static void process_begin(const struct ntk_system_trace *trace, struct ntk_json *json)
@@ -157,7 +156,7 @@ static void memory_text(const struct ntk_system_trace *trace, const struct ntk_m
         text, "Process %llu: peak %s at %.1f us, %s at the end; %llu allocations, %llu frees",
         (unsigned long long)(trace->info ? trace->info->process_id : 0),
         ntk_units_bytes(peak, sizeof peak, use->peak_bytes),
-        (double)(use->peak_ns > trace->begin_ns ? use->peak_ns - trace->begin_ns : 0) / 1e3,
+        (double)ntk_system_trace_after_ns(trace, use->peak_ns) / 1e3,
         ntk_units_bytes(end, sizeof end, use->end_bytes), (unsigned long long)use->allocation_count,
         (unsigned long long)use->free_count);
     if (use->unmatched_count) {
@@ -445,10 +444,9 @@ static void oom_head_text(const struct ntk_system_trace *trace,
                        memory->size ? ntk_units_bytes(size, sizeof size, memory->size)
                                     : "unknown size");
     ntk_buf_add_clean(text, memory->usage[0] ? memory->usage : "-");
-    ntk_buf_add_format(
-        text, " failed at %.1f us on core %u, memory %u:%u (code %u)",
-        (double)(memory->time_ns > trace->begin_ns ? memory->time_ns - trace->begin_ns : 0) / 1e3,
-        memory->nc, memory->device, memory->hbm, memory->code);
+    ntk_buf_add_format(text, " failed at %.1f us on core %u, memory %u:%u (code %u)",
+                       (double)ntk_system_trace_after_ns(trace, memory->time_ns) / 1e3, memory->nc,
+                       memory->device, memory->hbm, memory->code);
     if (memory->call[0]) {
         ntk_buf_add_format(text, " in %s ", memory->call);
         ntk_buf_add_clean(text, memory->model);

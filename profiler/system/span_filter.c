@@ -201,22 +201,27 @@ static void cut_samples(const struct ntk_span_filter *filter, NtkNtracePb__HostS
     keep(samples->timestamp_ns, sizeof(uint64_t), &samples->n_timestamp_ns, first, end - first);
 }
 
+static uint64_t after(uint64_t ns, uint64_t first_ns)
+{
+    return ns > first_ns ? ns - first_ns : 0;
+}
+
 /* Bounds and a sentence for readers. */
 static int cut_trace(const struct ntk_span_filter *filter, struct ntk_system_trace *trace)
 {
     char begin[NTK_UNITS_TEXT_BYTES];
     char end[NTK_UNITS_TEXT_BYTES];
     struct ntk_system_note note = { .category = "Part" };
+    uint64_t first_ns = trace->zero_ns;
     uint64_t begin_ns = filter->from_ns > trace->begin_ns ? filter->from_ns : trace->begin_ns;
     uint64_t end_ns = filter->to_ns < trace->end_ns ? filter->to_ns : trace->end_ns;
 
     end_ns = end_ns > begin_ns ? end_ns : begin_ns;
     cut_samples(filter, trace->cpu);
     cut_samples(filter, trace->memory);
-    if (asprintf(&note.text,
-                 "Only a part of the trace is shown: %s to %s after the inspection began",
-                 ntk_units_duration(begin, sizeof begin, begin_ns - trace->begin_ns),
-                 ntk_units_duration(end, sizeof end, end_ns - trace->begin_ns)) < 0) {
+    if (asprintf(&note.text, "Only a part of the trace is shown: %s to %s after the first event",
+                 ntk_units_duration(begin, sizeof begin, after(begin_ns, first_ns)),
+                 ntk_units_duration(end, sizeof end, after(end_ns, first_ns))) < 0) {
         return -ENOMEM;
     }
     if (ntk_vec_push(&trace->notes, &note) < 0) {
@@ -224,6 +229,7 @@ static int cut_trace(const struct ntk_span_filter *filter, struct ntk_system_tra
         return -ENOMEM;
     }
     trace->is_part = true;
+    trace->zero_ns = filter->from_ns ? filter->from_ns : first_ns;
     trace->begin_ns = begin_ns;
     trace->end_ns = end_ns;
     return 0;
@@ -234,6 +240,7 @@ int ntk_span_filter_apply(const struct ntk_span_filter *filter, struct ntk_syste
     bool is_wanted_here = is_wanted_instance(filter, trace);
     size_t kept = 0;
 
+    trace->zero_ns = filter->first_ns ? filter->first_ns : trace->zero_ns;
     if (!filter->has_cores && !filter->types && is_wanted_here && !has_window(filter)) {
         return 0;
     }

@@ -23,6 +23,7 @@ struct ntk_span_filter {
     /* The window, since 1970: from its start on and before its end; 0 and UINT64_MAX: open. Spans
      * that cross an end are clipped and partial. */
     uint64_t from_ns, to_ns;
+    uint64_t first_ns; /* the first event of all traces shown together; 0: that of the trace */
 };
 
 /* Each text may be NULL: no such filter. cores: "0,2-4". -EINVAL with a sentence. */

@@ -476,6 +476,7 @@ int ntk_system_trace_open(const char *folder, struct ntk_system_trace **out_trac
         return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "out of memory");
     }
     bounds_find(trace);
+    trace->zero_ns = trace->span_count > 0 ? trace->spans[0].start_ns : trace->begin_ns;
     *out_trace = trace;
     return 0;
 }

@@ -120,8 +120,11 @@ struct ntk_system_trace {
     NtkNtracePb__Trace *file;               /* NULL: no ntrace.pb */
     NtkNtracePb__HostSamples *cpu, *memory; /* NULL: not there */
     uint64_t begin_ns, end_ns; /* of the inspection, else of the events; 0 when there is nothing */
-    bool is_part;              /* of a window of it (system/span_filter.h) */
-    uint64_t lost;             /* events that the rings overwrote */
+    /* Time 0 of tables: the first event of all traces shown together, or the start of a window;
+     * begin_ns when there are no events. */
+    uint64_t zero_ns;
+    bool is_part;  /* of a window of it (system/span_filter.h) */
+    uint64_t lost; /* events that the rings overwrote */
     uint64_t partial_count;
     size_t span_count;
     struct ntk_system_span *spans; /* by start, then tracking id */
@@ -148,6 +151,12 @@ void ntk_system_trace_close(struct ntk_system_trace *trace);
 void ntk_system_trace_give_back(const struct ntk_system_trace *trace);
 /* The same, called with the index of each span of a pass, now and then. */
 void ntk_system_trace_passed(const struct ntk_system_trace *trace, size_t index);
+
+/* From time 0 on; 0 for what is before. */
+static inline uint64_t ntk_system_trace_after_ns(const struct ntk_system_trace *trace, uint64_t ns)
+{
+    return ns > trace->zero_ns ? ns - trace->zero_ns : 0;
+}
 
 /* NULL: it has none. */
 const struct ntk_system_memory *ntk_system_span_memory(const struct ntk_system_trace *trace,

@@ -250,7 +250,7 @@ static void an_allocation_that_failed_says_what_memory_was_full_of(void **state)
 
     text_put(trace, "out-of-memory", &text);
     assert_non_null(strstr(ntk_buf_text_get(&text),
-                           "Process 41: an allocation of 99B for tensor failed at 2.0 us on core "
+                           "Process 41: an allocation of 99B for tensor failed at 1.5 us on core "
                            "0, memory 0:1 (code 12) in nrt_load model.neff\nIt held 1.3KB of "
                            "24.0GB: the rest is in pieces, or another process holds it\n"));
     text_put(trace, "startup", &text);
