@@ -14,9 +14,10 @@
 #include "shared/base/timestamp.h"
 #include "shared/device/device.h"
 #include "shared/http/http_ports.h"
-#include "top/host_list.h"
+#include "top/model/samples.h"
 #include "top/run.h"
-#include "top/samples.h"
+#include "top/source/host_list.h"
+#include "top/view/views.h"
 
 #define FIRST_DELAY_NS (200 * NTK_NS_PER_MS) /* between the two samples of the first frame */
 #define UNSET UINT64_MAX
@@ -55,7 +56,7 @@ static int set_view(const char *value, struct ntk_err *err)
                                                 : ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
                                                               "one of"
 #define NTK_TOP_VIEW(id, name, key, keys, title, help) " " #name
-#include "top/views.def"
+#include "top/base/views.def"
                                                               " expected");
 }
 
@@ -82,11 +83,11 @@ static const struct ntk_opt options[] = {
     { 'x', "expand", NULL, NTK_OPT_FLAG, &arg_expand, "start with the whole tree expanded" },
     { 0, "view", "NAME", NTK_OPT_CALL, (void *)(uintptr_t)&call_view, "start with that view:"
 #define NTK_TOP_VIEW(id, name, key, keys, title, help) " " #name
-#include "top/views.def"
+#include "top/base/views.def"
       ,
       ""
 #define NTK_TOP_VIEW(id, name, key, keys, title, help) #name " "
-#include "top/views.def"
+#include "top/base/views.def"
     },
     { 0, "ascii", NULL, NTK_OPT_FLAG, &arg_ascii, "draw with ASCII characters only" },
     { 0, "no-mouse", NULL, NTK_OPT_FLAG, &arg_no_mouse,
@@ -146,7 +147,7 @@ static int start_settings(struct ntk_top_run *run)
     struct ntk_top_settings *settings = &run->settings;
     struct ntk_err err = { 0 };
 
-    ntk_top_settings_init(settings);
+    ntk_top_settings_init(settings, ntk_top_views);
     if (arg_config) {
         ntk_str_copy(settings->path, sizeof settings->path, arg_config);
     } else if (!arg_batch) {
@@ -292,7 +293,7 @@ int main(int argc, char **argv)
                           strerror(errno));
         goto out;
     }
-    ret = ntk_top_model_create(&run.model, &err);
+    ret = ntk_top_model_create(ntk_top_views, &run.model, &err);
     if (ret < 0) {
         goto out;
     }

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "shared/base/clock.h"
-#include "top/model_graphs.h"
+#include "top/model/model_graphs.h"
 #include "top/process_signal.h"
 
 int ntk_top_run_signals_take(void)

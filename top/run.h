@@ -12,11 +12,11 @@
 #include <stdint.h>
 
 #include "shared/base/err.h"
-#include "top/model.h"
-#include "top/past.h"
-#include "top/screen.h"
-#include "top/settings.h"
-#include "top/source.h"
+#include "top/model/model.h"
+#include "top/model/settings.h"
+#include "top/screen/screen.h"
+#include "top/source/past.h"
+#include "top/source/source.h"
 
 struct ntk_top_run {
     struct ntk_top_source *source;

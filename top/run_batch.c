@@ -10,10 +10,10 @@
 #include "shared/base/buf.h"
 #include "shared/base/clock.h"
 #include "shared/base/str.h"
-#include "top/model_hosts.h"
+#include "top/model/model_hosts.h"
+#include "top/model/samples.h"
 #include "top/run.h"
-#include "top/samples.h"
-#include "top/view.h"
+#include "top/view/view.h"
 
 #define BATCH_COLUMNS 120
 

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "shared/base/str.h"
-#include "top/hosts.h"
 #include "top/run.h"
-#include "top/view.h"
+#include "top/source/hosts.h"
+#include "top/view/view.h"
 
 bool ntk_top_run_open_host(struct ntk_top_run *run)
 {
@@ -21,7 +21,7 @@ bool ntk_top_run_open_host(struct ntk_top_run *run)
         return false;
     }
     list->host_wanted = 0;
-    if (ntk_top_model_create(&model, &err) < 0) {
+    if (ntk_top_model_create(list->views, &model, &err) < 0) {
         return false; /* without memory the list stays */
     }
     model->settings = list->settings;

@@ -9,9 +9,9 @@
 
 #include "shared/base/clock.h"
 #include "shared/base/str.h"
-#include "top/format.h"
+#include "top/base/format.h"
 #include "top/run.h"
-#include "top/view.h"
+#include "top/view/view.h"
 
 /* A key is not kept waiting longer by what graphs show of a recording's past. */
 #define PAST_SLICE_NS (20 * NTK_NS_PER_MS)

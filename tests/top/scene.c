@@ -8,7 +8,8 @@
 #include "shared/base/fs.h"
 #include "tests/support/unit.h"
 #include "tests/top/scene.h"
-#include "top/view.h"
+#include "top/view/view.h"
+#include "top/view/views.h"
 
 #define PERIOD_NS UINT64_C(1000000000)
 #define MOMENT_NS (UINT64_C(1763700000) * PERIOD_NS) /* when the usual scenes are, 04:40:00 UTC */
@@ -422,7 +423,7 @@ struct ntk_top_model *scene_model(const struct scene *scene)
 {
     struct ntk_top_model *model = NULL;
 
-    assert_int_equal(ntk_top_model_create(&model, NULL), 0);
+    assert_int_equal(ntk_top_model_create(ntk_top_views, &model, NULL), 0);
     model->version = "1.2.3"; /* golden screens outlive releases */
     scene_update(model, scene);
     return model;
@@ -451,7 +452,7 @@ static void assert_golden(const struct ntk_buf *buf, const char *golden_name)
     size_t count = 0;
     struct ntk_err err = { 0 };
 
-    (void)snprintf(path, sizeof path, "golden/%s.txt", golden_name);
+    (void)snprintf(path, sizeof path, "../golden/%s.txt", golden_name);
     if (getenv("NTK_GOLDEN_UPDATE")) {
         assert_int_equal(ntk_fs_write(path, buf->bytes, buf->bytes_count, &err), 0);
         return;

@@ -7,8 +7,8 @@
 #define NTK_TESTS_TOP_SCENE_H
 
 #include "shared/metrics/snapshot.h"
-#include "top/model.h"
-#include "top/screen.h"
+#include "top/model/model.h"
+#include "top/screen/screen.h"
 
 struct scene {
     const char *instance_type;

@@ -10,7 +10,7 @@
 
 #include "tests/support/unit.h"
 #include "tests/top/scene.h"
-#include "top/source.h"
+#include "top/source/source.h"
 
 #define SECONDS UINT64_C(1763700000) /* before the first of the moments that move */
 

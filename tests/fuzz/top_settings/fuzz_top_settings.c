@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "top/settings.h"
+#include "top/model/settings.h"
+#include "top/view/views.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -28,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct ntk_err err = { 0 };
     int id = size > 0 ? data[0] % NTK_TOP_SETTING_COUNT : 0;
 
-    ntk_top_settings_init(&before);
+    ntk_top_settings_init(&before, ntk_top_views);
     int ret = ntk_top_settings_parse(&before, (const char *)data, size, "file", &err);
     must(ret == 0 || err.text[0]);
     ntk_top_settings_merge(&before, (const char *)data, size, &same);
@@ -40,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     choice.sort_reversed = !choice.sort_reversed;
     ntk_top_settings_list_set(&before, NTK_TOP_VIEW_PROCESSES, &choice);
     ntk_top_settings_merge(&before, (const char *)data, size, &text);
-    ntk_top_settings_init(&after);
+    ntk_top_settings_init(&after, ntk_top_views);
     (void)ntk_top_settings_parse(&after, ntk_buf_text_get(&text), text.bytes_count, "file", NULL);
     for (int i = 0; i < NTK_TOP_SETTING_COUNT; i++) {
         must(strcmp(before.values[i], after.values[i]) == 0);

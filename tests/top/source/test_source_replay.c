@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of a recording as a source: what graphs get of the past of the shown moment. */
+#include <sqlite3.h>
+#include <stdlib.h>
+
+#include "shared/base/clock.h"
+#include "shared/store/retention.h"
+#include "shared/store/store.h"
+#include "tests/shared/store/make_snapshot.h"
+#include "tests/shared/store/tier_check.h"
+#include "tests/support/scratch.h"
+#include "top/source/source.h"
+#include "tests/support/unit.h"
+
+#define SECOND NTK_NS_PER_SECOND
+#define MINUTE (60 * SECOND)
+#define HOUR (60 * MINUTE)
+#define BEGAN (UINT64_C(472224) * HOUR)
+#define SHOWN (BEGAN + 3 * HOUR)
+#define DENSE (20 * MINUTE) /* at the end, where periods are seconds */
+
+/* Stores periods of a minute, then of a second; takes the older ones and the older minutes away. */
+static void record(const char *path)
+{
+    const struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX },
+                                               .commit_ns = 1000000 };
+    const struct ntk_retention retention = { { DENSE, HOUR, UINT64_MAX }, UINT64_MAX };
+    struct test_period period = { .completed = 4, .latency_ns = 1000, .memory_bytes = 4096 };
+    struct ntk_store *store = NULL;
+    struct ntk_store_status status;
+    sqlite3 *db;
+
+    assert_int_equal(ntk_store_open(path, &options, &store, NULL), 0);
+    for (uint64_t at = BEGAN, step; at < SHOWN;) {
+        struct ntk_snapshot *snapshot;
+
+        step = at < SHOWN - DENSE ? MINUTE : SECOND;
+        period.time_ns = at += step;
+        snapshot = test_make_snapshot(&period);
+        snapshot->period_ns = step;
+        ntk_store_put(store, snapshot);
+        ntk_snapshot_destroy(snapshot);
+        do {
+            ntk_store_status_get(store, &status);
+        } while (status.snapshots_waiting > NTK_STORE_QUEUE_MAX / 2);
+    }
+    assert_int_equal(ntk_store_close(store, NULL), 0);
+    db = test_tier_open(path);
+    while (ntk_retention_run(db, &retention, SHOWN, NULL) > 0) {
+    }
+    sqlite3_close(db);
+}
+
+static void the_past_is_told_without_gaps_in_ever_longer_steps(void **state)
+{
+    char *folder = test_scratch_create();
+    char *path = test_scratch_path(folder, "store.db");
+    struct ntk_top_source *source = NULL;
+    struct ntk_snapshot *snapshot = NULL;
+    struct ntk_err err = { 0 };
+    uint64_t from_ns = SHOWN; /* what was told reaches back to there */
+    uint64_t last_period_ns = SECOND;
+    size_t seconds = 0;
+    size_t minutes = 0;
+    size_t hours = 0;
+
+    record(path);
+    assert_int_equal(ntk_top_source_replay_open(path, SHOWN, &source, &err), 0);
+    assert_int_equal(ntk_top_source_take(source, &snapshot, &err), 1);
+    assert_int_equal(snapshot->realtime_ns, SHOWN);
+    from_ns -= snapshot->period_ns;
+    ntk_snapshot_destroy(snapshot);
+    while (ntk_top_source_before_shown(source, 0, &snapshot) > 0) {
+        uint64_t start_ns = snapshot->realtime_ns - snapshot->period_ns;
+
+        assert_true(snapshot->realtime_ns <= SHOWN);
+        assert_true(snapshot->realtime_ns >= from_ns); /* no gap */
+        assert_true(snapshot->period_ns >= last_period_ns);
+        last_period_ns = snapshot->period_ns;
+        from_ns = start_ns < from_ns ? start_ns : from_ns;
+        seconds += snapshot->period_ns == SECOND;
+        minutes += snapshot->period_ns == MINUTE;
+        hours += snapshot->period_ns == HOUR;
+        ntk_snapshot_destroy(snapshot);
+    }
+    assert_int_equal(from_ns, BEGAN);
+    assert_int_equal(seconds, 959); /* sixteen minutes, without the one that is shown */
+    assert_int_equal(minutes, 45);  /* to the hour that is left of them */
+    assert_int_equal(hours, 2);
+    assert_int_equal(ntk_top_source_before_shown(source, 0, &snapshot), 0); /* once is enough */
+    ntk_top_source_close(source);
+    free(path);
+    test_scratch_destroy(folder);
+}
+
+static void the_past_is_told_as_far_as_it_is_wanted_and_later_the_rest(void **state)
+{
+    char *folder = test_scratch_create();
+    char *path = test_scratch_path(folder, "store.db");
+    struct ntk_top_source *source = NULL;
+    struct ntk_snapshot *snapshot = NULL;
+    struct ntk_err err = { 0 };
+    size_t minute = 0;
+    size_t rest = 0;
+
+    record(path);
+    assert_int_equal(ntk_top_source_replay_open(path, SHOWN, &source, &err), 0);
+    assert_int_equal(ntk_top_source_take(source, &snapshot, &err), 1);
+    ntk_snapshot_destroy(snapshot);
+    while (ntk_top_source_before_shown(source, SHOWN - MINUTE, &snapshot) > 0) {
+        assert_true(snapshot->realtime_ns >= SHOWN - MINUTE);
+        minute++;
+        ntk_snapshot_destroy(snapshot);
+    }
+    while (ntk_top_source_before_shown(source, 0, &snapshot) > 0) {
+        rest += snapshot->period_ns == SECOND;
+        ntk_snapshot_destroy(snapshot);
+    }
+    assert_int_equal(minute, 60);
+    assert_int_equal(minute + rest, 959);
+    ntk_top_source_close(source);
+    free(path);
+    test_scratch_destroy(folder);
+}
+
+/* The past of what is shown, taken to its end: where it begins and how many seconds it has. */
+static size_t take_past(struct ntk_top_source *source, uint64_t *out_first_ns)
+{
+    struct ntk_snapshot *snapshot;
+    size_t seconds = 0;
+
+    while (ntk_top_source_before_shown(source, 0, &snapshot) > 0) {
+        *out_first_ns = snapshot->realtime_ns;
+        seconds += snapshot->period_ns == SECOND;
+        ntk_snapshot_destroy(snapshot);
+    }
+    return seconds;
+}
+
+static void a_stretch_that_is_skipped_is_told_as_the_past(void **state)
+{
+    char *folder = test_scratch_create();
+    char *path = test_scratch_path(folder, "store.db");
+    struct ntk_top_source *source = NULL;
+    struct ntk_snapshot *snapshot = NULL;
+    struct ntk_err err = { 0 };
+    uint64_t first_ns = 0;
+
+    record(path);
+    assert_int_equal(ntk_top_source_replay_open(path, SHOWN - 10 * MINUTE, &source, &err), 0);
+    assert_int_equal(ntk_top_source_take(source, &snapshot, &err), 1);
+    ntk_snapshot_destroy(snapshot);
+    (void)take_past(source, &first_ns);
+    assert_true(ntk_top_source_control(source, NTK_TOP_CONTROL_JUMP_FORWARD));
+    assert_true(ntk_top_source_control(source, NTK_TOP_CONTROL_JUMP_FORWARD));
+    assert_int_equal(ntk_top_source_take(source, &snapshot, &err), 1);
+    assert_int_equal(snapshot->realtime_ns, SHOWN - 8 * MINUTE);
+    ntk_snapshot_destroy(snapshot);
+    assert_int_equal(take_past(source, &first_ns), 119); /* two minutes, and nothing twice */
+    assert_int_equal(first_ns, SHOWN - 10 * MINUTE + SECOND);
+    ntk_top_source_close(source);
+    free(path);
+    test_scratch_destroy(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_past_is_told_without_gaps_in_ever_longer_steps),
+        cmocka_unit_test(the_past_is_told_as_far_as_it_is_wanted_and_later_the_rest),
+        cmocka_unit_test(a_stretch_that_is_skipped_is_told_as_the_past),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+/* Keys and clicks in views: what opens, leads back, selects, filters and hides. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/unit.h"
+#include "tests/top/scene.h"
+#include "tests/top/view/views_fixture.h"
+#include "top/model/model_hbm.h"
+#include "top/model/model_processes.h"
+#include "top/view/view.h"
+#include "top/view/views.h"
+
+static void keys_open_views_and_lead_back(void **state)
+{
+    struct ntk_top_model *model = scene_model(&scene_small);
+
+    press(model, 'e');
+    assert_int_equal(model->view, NTK_TOP_VIEW_ENGINES);
+    press(model, 'e');
+    assert_int_equal(model->view, NTK_TOP_VIEW_MAIN);
+    press(model, 'e');
+    press(model, NTK_SCREEN_KEY_ESCAPE);
+    assert_int_equal(model->view, NTK_TOP_VIEW_MAIN);
+    press(model, NTK_SCREEN_KEY_TAB_BACK);
+    assert_int_equal(model->view, ONE_MACHINE_COUNT - 1);
+    press(model, '\t');
+    assert_int_equal(model->view, NTK_TOP_VIEW_MAIN);
+    for (int i = 0; i < ONE_MACHINE_COUNT; i++) {
+        assert_int_equal(model->view, i);
+        press(model, '\t');
+    }
+    press(model, 'e');
+    press(model, 'o');
+    assert_int_equal(model->view, NTK_TOP_VIEW_MAIN);
+    ntk_top_model_destroy(model);
+}
+
+static void no_two_keys_are_the_same(void **state)
+{
+    static const int keys[] = {
+#define NTK_TOP_KEY(code, id, argument) code,
+#include "top/base/keys.def"
+#define NTK_TOP_VIEW(id, name, key, shown, title, help) key,
+#include "top/base/views.def"
+    };
+    size_t count = sizeof keys / sizeof *keys;
+
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = i + 1; k < count; k++) {
+            assert_int_not_equal(keys[i], keys[k]);
+        }
+    }
+}
+
+/* Method: the tree of the first screen has its own selection; keys of a view must not move it. */
+static void what_happens_in_a_view_leaves_the_first_screen_alone(void **state)
+{
+    struct ntk_top_model *model = scene_model(&scene_trn1);
+    size_t nodes = model->nodes.count;
+
+    press(model, 'e');
+    press(model, NTK_SCREEN_KEY_DOWN);
+    press(model, 'x');
+    press(model, 'f');
+    press(model, 'o');
+    assert_int_equal(model->cursor_index, 0);
+    assert_int_equal(model->nodes.count, nodes);
+    ntk_top_model_destroy(model);
+}
+
+static void the_application_of_a_row_is_followed(void **state)
+{
+    struct scene scene = scene_trn1;
+    struct ntk_top_model *model = open_view(&scene, NTK_TOP_VIEW_PROCESSES);
+    const struct ntk_top_table *table = &model->tables[NTK_TOP_VIEW_PROCESSES];
+
+    assert_int_equal(table->order.count, 2);
+    press(model, NTK_SCREEN_KEY_DOWN);
+    press(model, 'i');
+    assert_string_equal(ntk_top_model_tab_get(model)->tag, "7287");
+    assert_int_equal(table->order.count, 1);
+    press(model, 'e');
+    assert_int_equal(model->tables[NTK_TOP_VIEW_ENGINES].order.count, 8); /* its cores */
+    press(model, 'm');
+    assert_int_equal(model->tables[NTK_TOP_VIEW_MODELS].order.count, 1);
+    press(model, 'i');
+    assert_true(ntk_top_model_tab_get(model)->is_all);
+    assert_int_equal(model->tables[NTK_TOP_VIEW_MODELS].order.count, 2);
+    press(model, 'p');
+    press(model, 'i'); /* still on the second row */
+    assert_string_equal(ntk_top_model_tab_get(model)->tag, "7287");
+    scene.runtime_count = 1; /* it ends: back to all */
+    scene_update(model, &scene);
+    assert_true(ntk_top_model_tab_get(model)->is_all);
+    assert_int_equal(table->order.count, 1);
+    ntk_top_model_destroy(model);
+}
+
+/* Method: its own page from the list, and back by each of the two keys; the list is as it was. */
+static void enter_opens_the_page_of_a_row_and_leaves_it(void **state)
+{
+    static const int keys[] = { NTK_SCREEN_KEY_ESCAPE, NTK_SCREEN_KEY_ENTER };
+    struct scene scene = scene_trn1;
+    struct ntk_top_model *model = open_view(&scene, NTK_TOP_VIEW_PROCESSES);
+    struct ntk_top_table *table = &model->tables[NTK_TOP_VIEW_PROCESSES];
+    char *text;
+
+    press(model, NTK_SCREEN_KEY_DOWN);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        press(model, NTK_SCREEN_KEY_ENTER);
+        assert_true(model->page.is_open);
+        assert_false(model->page.is_of_model);
+        text = scene_row(model, 24, 80, 4); /* below the alert and the label of software cores */
+        assert_non_null(strstr(text, "Application 7287"));
+        free(text);
+        press(model, '/'); /* boxes of the list, which is not seen, stay closed */
+        assert_int_equal(table->input, NTK_TOP_INPUT_NONE);
+        press(model, keys[i]);
+        assert_false(model->page.is_open);
+        assert_int_equal(model->view, NTK_TOP_VIEW_PROCESSES);
+        assert_int_equal(table->cursor_index, 1);
+    }
+    /* What is signalled is what is seen, also where the list has moved on to a neighbour. */
+    press(model, NTK_SCREEN_KEY_ENTER);
+    assert_int_equal(ntk_top_model_selected(model)->pid, 7287);
+    scene.runtime_count = 1;
+    scene_update(model, &scene);
+    assert_null(ntk_top_model_selected(model));
+    golden(model, 80, 24, "page_gone");
+    press(model, 'm');
+    assert_false(model->page.is_open);
+    press(model, NTK_SCREEN_KEY_ENTER);
+    assert_true(model->page.is_of_model);
+    assert_int_equal(model->page.model_id, 10006);
+    press(model, 'a'); /* another application */
+    assert_false(model->page.is_open);
+    ntk_top_model_destroy(model);
+}
+
+static void a_process_that_dies_under_the_cursor_leaves_it_on_a_neighbour(void **state)
+{
+    struct scene scene = scene_trn1;
+    struct ntk_top_model *model;
+    const struct ntk_top_table *table;
+
+    scene.runtime_count = 3;
+    scene.cores_per_runtime = 4;
+    model = open_view(&scene, NTK_TOP_VIEW_PROCESSES);
+    table = &model->tables[NTK_TOP_VIEW_PROCESSES];
+    press(model, NTK_SCREEN_KEY_END);
+    scene.ended = 3;
+    scene_update(model, &scene); /* their last snapshot */
+    golden(model, 100, 10, "ended");
+    scene.ended = 0;
+    scene.runtime_count = 2;
+    scene_update(model, &scene);
+    assert_int_equal(table->cursor_index, 1);
+    scene.runtime_count = 0;
+    scene_update(model, &scene);
+    golden(model, 100, 10, "none");
+    press(model, 'i'); /* nothing to follow, nothing to open */
+    press(model, NTK_SCREEN_KEY_ENTER);
+    assert_true(ntk_top_model_tab_get(model)->is_all);
+    assert_false(model->page.is_open);
+    ntk_top_model_destroy(model);
+}
+
+static void a_click_selects_sorts_and_opens(void **state)
+{
+    struct ntk_top_model *model = open_view(&scene_trn1, NTK_TOP_VIEW_PROCESSES);
+    const struct ntk_top_table *table = &model->tables[NTK_TOP_VIEW_PROCESSES];
+    struct ntk_screen *screen = NULL;
+    const struct ntk_screen_spot *spot;
+
+    assert_int_equal(ntk_screen_text_create(24, 80, &screen, NULL), 0);
+    ntk_top_view_draw(model, screen, true);
+    spot = ntk_screen_spot_find(screen, 6, 20);
+    assert_non_null(spot); /* the second row */
+    ntk_top_model_act(model, (enum ntk_top_action)spot->action, spot->argument);
+    assert_int_equal(table->cursor_index, 1);
+    ntk_top_view_draw(model, screen, true);
+    spot = ntk_screen_spot_find(screen, 6, 20);
+    assert_non_null(spot); /* again: open it */
+    ntk_top_model_act(model, (enum ntk_top_action)spot->action, spot->argument);
+    assert_true(model->page.is_open);
+    press(model, NTK_SCREEN_KEY_ESCAPE);
+    spot = ntk_screen_spot_find(screen, 4, 9);
+    assert_non_null(spot); /* a title */
+    ntk_top_model_act(model, (enum ntk_top_action)spot->action, spot->argument);
+    assert_int_equal(table->sort_column, 1);
+    assert_false(table->sort_reversed);
+    ntk_top_model_act(model, (enum ntk_top_action)spot->action, spot->argument);
+    assert_true(table->sort_reversed);
+    spot = ntk_screen_spot_find(screen, 1, 5);
+    assert_non_null(spot); /* a name in the strip */
+    ntk_top_model_act(model, (enum ntk_top_action)spot->action, spot->argument);
+    assert_int_equal(model->view, NTK_TOP_VIEW_ENGINES);
+    ntk_screen_destroy(screen);
+    ntk_top_model_destroy(model);
+}
+
+/* Method: each view at 80 columns, also where the place in a long list takes some of them. */
+static void the_strip_has_the_names_around_the_open_view_and_every_key(void **state)
+{
+    struct ntk_screen *screen = NULL;
+    struct ntk_top_model *model = scene_model(&scene_trn1);
+
+    assert_int_equal(ntk_screen_text_create(24, 80, &screen, NULL), 0);
+    for (int view = 1; view < ONE_MACHINE_COUNT; view++) {
+        struct ntk_buf text = { 0 };
+        const char *strip;
+
+        ntk_top_model_set_view(model, (enum ntk_top_view_id)view);
+        ntk_top_view_draw(model, screen, true);
+        ntk_screen_text_write(screen, &text);
+        strip = strchr(ntk_buf_text_get(&text), '\n');
+        assert_non_null(strip);
+        *strchr(strip + 1, '\n') = '\0';
+        for (int i = 0; i < ONE_MACHINE_COUNT; i++) {
+            const struct ntk_top_view_text *of = ntk_top_views_text_get((enum ntk_top_view_id)i);
+            bool is_near = i >= view - 1 && i <= view + 1;
+            char name[64];
+
+            (void)snprintf(name, sizeof name,
+                           i == view ? " %s>%s<"
+                           : is_near ? " %s:%s"
+                                     : " %s",
+                           of->keys, of->title);
+            assert_non_null(strstr(strip, name));
+        }
+        ntk_buf_fini(&text);
+    }
+    ntk_screen_destroy(screen);
+    ntk_top_model_destroy(model);
+}
+
+static void a_click_in_the_box_of_columns_hides_and_shows(void **state)
+{
+    struct ntk_top_model *model = open_view(&scene_trn1, NTK_TOP_VIEW_PROCESSES);
+    const struct ntk_top_table *table = &model->tables[NTK_TOP_VIEW_PROCESSES];
+    struct ntk_screen *screen = NULL;
+    const struct ntk_screen_spot *spot;
+
+    press(model, 'c');
+    assert_int_equal(ntk_screen_text_create(30, 100, &screen, NULL), 0);
+    ntk_top_view_draw(model, screen, true);
+    spot = ntk_screen_spot_find(screen, 6, 60); /* the third column */
+    assert_non_null(spot);
+    ntk_top_model_act(model, (enum ntk_top_action)spot->action, spot->argument);
+    assert_false(ntk_top_table_is_shown(table, 2));
+    ntk_top_model_act(model, (enum ntk_top_action)spot->action, spot->argument);
+    assert_true(ntk_top_table_is_shown(table, 2));
+    assert_int_equal(table->cursor_index, 0); /* what lies below it is not clicked */
+    ntk_screen_destroy(screen);
+    ntk_top_model_destroy(model);
+}
+
+/* Method: what the device holds is the sum of its columns: nothing is counted twice or left out. */
+static void categories_of_memory_add_up(void **state)
+{
+    const struct scene *scenes[] = { &scene_trn1, &scene_trn2_lnc2, &scene_small };
+
+    for (size_t s = 0; s < sizeof scenes / sizeof *scenes; s++) {
+        for (int tab = 1; tab <= 2; tab++) {
+            struct ntk_top_model *model = open_view(scenes[s], NTK_TOP_VIEW_HBM);
+            const struct ntk_top_table *table = &model->tables[NTK_TOP_VIEW_HBM];
+            double device_bytes = 0;
+
+            ntk_top_model_act(model, NTK_TOP_ACTION_TAB, tab);
+            assert_true(table->order.count > 0);
+            for (size_t i = 0; i < table->order.count; i++) {
+                const struct ntk_top_row *row = ntk_top_table_row_get(table, i);
+                double sum = ntk_top_table_cell_get(table, row, NTK_TOP_HBM_OTHER)->value;
+
+                device_bytes -= sum;
+                for (int c = 0; c < NTK_TOP_HBM_CATEGORY_COUNT; c++) {
+                    sum +=
+                        ntk_top_table_cell_get(table, row, NTK_TOP_HBM_CATEGORY_COLUMN(c))->value;
+                }
+                assert_true(sum == ntk_top_table_cell_get(table, row, NTK_TOP_HBM_USED)->value);
+                device_bytes += sum;
+            }
+            /* ... and what applications tell is what the first screen says of them. */
+            assert_true(device_bytes == (double)model->memory.device_total.value);
+            ntk_top_model_destroy(model);
+        }
+    }
+}
+
+static void a_filter_is_typed_and_shown(void **state)
+{
+    struct ntk_top_model *model = open_view(&scene_trn1, NTK_TOP_VIEW_ENGINES);
+
+    press(model, '\\');
+    type(model, "nd1[0-5q");
+    golden(model, 80, 24, "filter_text");
+    press(model, NTK_SCREEN_KEY_BACKSPACE);
+    type(model, "]");
+    assert_int_equal(model->tables[NTK_TOP_VIEW_ENGINES].order.count, 12);
+    golden(model, 80, 24, "filter_regex");
+    press(model, NTK_SCREEN_KEY_ENTER);
+    press(model, 's'); /* a key again */
+    golden(model, 80, 24, "filter_sorted");
+    press(model, NTK_SCREEN_KEY_ESCAPE);
+    assert_int_equal(model->tables[NTK_TOP_VIEW_ENGINES].order.count, 32);
+    assert_int_equal(model->view, NTK_TOP_VIEW_ENGINES);
+    ntk_top_model_destroy(model);
+}
+
+static void columns_are_chosen_in_a_box(void **state)
+{
+    struct ntk_top_model *model = open_view(&scene_trn1, NTK_TOP_VIEW_ENGINES);
+
+    press(model, 'c');
+    press(model, NTK_SCREEN_KEY_DOWN);
+    press(model, ' ');
+    golden(model, 80, 24, "chooser");
+    golden(model, 40, 8, "chooser");
+    press(model, NTK_SCREEN_KEY_ESCAPE);
+    golden(model, 80, 24, "chosen");
+    for (int i = 0; i < 30; i++) {               /* to the last column and no further */
+        char *row = scene_row(model, 24, 80, 2); /* drawing says what has room */
+
+        free(row);
+        press(model, NTK_SCREEN_KEY_RIGHT);
+    }
+    golden(model, 80, 24, "scrolled");
+    ntk_top_model_destroy(model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keys_open_views_and_lead_back),
+        cmocka_unit_test(no_two_keys_are_the_same),
+        cmocka_unit_test(what_happens_in_a_view_leaves_the_first_screen_alone),
+        cmocka_unit_test(the_application_of_a_row_is_followed),
+        cmocka_unit_test(enter_opens_the_page_of_a_row_and_leaves_it),
+        cmocka_unit_test(a_process_that_dies_under_the_cursor_leaves_it_on_a_neighbour),
+        cmocka_unit_test(a_click_selects_sorts_and_opens),
+        cmocka_unit_test(the_strip_has_the_names_around_the_open_view_and_every_key),
+        cmocka_unit_test(a_click_in_the_box_of_columns_hides_and_shows),
+        cmocka_unit_test(categories_of_memory_add_up),
+        cmocka_unit_test(a_filter_is_typed_and_shown),
+        cmocka_unit_test(columns_are_chosen_in_a_box),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

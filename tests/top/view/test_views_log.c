@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/* The log of events and the view of errors, over many snapshots. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/unit.h"
+#include "tests/top/scene.h"
+#include "tests/top/view/views_fixture.h"
+#include "top/model/model_errors.h"
+#include "top/model/model_hbm.h"
+#include "top/view/view.h"
+#include "top/view/views.h"
+
+static void the_log_goes_on_over_snapshots_and_starts_anew_when_time_goes_back(void **state)
+{
+    struct scene scene = scene_trn1;
+    struct ntk_top_model *model = open_view(&scene, NTK_TOP_VIEW_EVENTS);
+    const struct ntk_top_table *table = &model->tables[NTK_TOP_VIEW_EVENTS];
+
+    assert_true(model->wants_events);
+    assert_int_equal(table->order.count, 10);
+    scene.realtime_ns += 1000000000;
+    scene.lost = 5;
+    scene_update(model, &scene);
+    assert_int_equal(table->order.count, 20);
+    assert_int_equal(ntk_top_table_cursor_get(table)->key, 20); /* the newest stays selected */
+    press(model, NTK_SCREEN_KEY_DOWN);
+    scene.realtime_ns += 1000000000;
+    scene_update(model, &scene);
+    assert_int_equal(ntk_top_table_cursor_get(table)->key, 19); /* ... until the user moves */
+    golden(model, 120, 20, "lost");
+    press(model, '\\');
+    type(model, "error|load$");
+    assert_int_equal(table->order.count, 15);
+    press(model, NTK_SCREEN_KEY_ENTER);
+    golden(model, 120, 20, "filtered");
+    press(model, NTK_SCREEN_KEY_ESCAPE);
+    ntk_top_model_act(model, NTK_TOP_ACTION_TAB, 3);
+    assert_int_equal(table->order.count, 0); /* nothing happened in the other one */
+    ntk_top_model_act(model, NTK_TOP_ACTION_TAB, 2);
+    assert_int_equal(table->order.count, 30);
+    scene.realtime_ns -= 1500000000;
+    scene.lost = 0;
+    scene_update(model, &scene);
+    assert_int_equal(table->order.count, 10);
+    assert_int_equal(model->events.lost, 0);
+    ntk_top_model_destroy(model);
+}
+
+/* Method: more events than are kept; a frozen screen sees them later, and nothing of what it shows
+ * changes. */
+static void the_log_is_bounded_and_not_stopped_by_freezing(void **state)
+{
+    struct scene scene = scene_trn1;
+    struct ntk_top_model *model = open_view(&scene, NTK_TOP_VIEW_EVENTS);
+    const struct ntk_top_table *table = &model->tables[NTK_TOP_VIEW_EVENTS];
+    char *before = scene_row(model, 24, 120, 5);
+    char *after;
+
+    for (int i = 0; i < NTK_TOP_EVENTS_MAX / 10; i++) {
+        scene.realtime_ns += 1000000;
+        assert_int_equal(ntk_top_model_observe(model, scene_snapshot(&scene), NULL), 0);
+    }
+    after = scene_row(model, 24, 120, 5);
+    assert_string_equal(before, after);
+    scene_update(model, &scene);
+    assert_int_equal(table->order.count, NTK_TOP_EVENTS_MAX);
+    golden(model, 100, 10, "bounded");
+    free(before);
+    free(after);
+    ntk_top_model_destroy(model);
+}
+
+static const struct ntk_top_row *find_row(const struct ntk_top_table *table, const char *where,
+                                          const char *what)
+{
+    for (size_t i = 0; i < table->order.count; i++) {
+        const struct ntk_top_row *row = ntk_top_table_row_get(table, i);
+
+        if (strcmp(ntk_top_table_cell_get(table, row, NTK_TOP_ERRORS_WHERE)->text, where) == 0 &&
+            strcmp(ntk_top_table_cell_get(table, row, NTK_TOP_ERRORS_WHAT)->text, what) == 0) {
+            return row;
+        }
+    }
+    return NULL;
+}
+
+static double error_value(const struct ntk_top_table *table, const struct ntk_top_row *row,
+                          size_t column)
+{
+    const struct ntk_top_cell *cell = ntk_top_table_cell_get(table, row, column);
+
+    return cell->present ? cell->value : -1;
+}
+
+/* Method: bits are corrected in one second, then time goes on; the application that failed ends. */
+static void errors_stand_out_while_they_are_new_and_are_remembered(void **state)
+{
+    struct scene scene = scene_trn1;
+    struct ntk_top_model *model = open_view(&scene, NTK_TOP_VIEW_ERRORS);
+    const struct ntk_top_table *table = &model->tables[NTK_TOP_VIEW_ERRORS];
+    const struct ntk_top_row *row;
+
+    assert_int_equal(find_row(table, "ND3", "HBM ECC corrected")->kind, NTK_TOP_ROW_NORMAL);
+    assert_null(find_row(table, "ND0", "HBM ECC corrected")); /* nobody counts: no zero */
+    scene.realtime_ns += 1000000000;
+    scene.ecc = 4;
+    scene_update(model, &scene);
+    golden(model, 100, 16, "grown");
+    row = find_row(table, "ND3", "HBM ECC corrected");
+    assert_int_equal(row->kind, NTK_TOP_ROW_WARNING);
+    assert_true(error_value(table, row, NTK_TOP_ERRORS_NEW) == 4);
+    assert_true(error_value(table, row, NTK_TOP_ERRORS_TOTAL) == 21);
+    row = find_row(table, "7287", "timed out executions");
+    assert_int_equal(row->kind, NTK_TOP_ROW_ERROR);
+    assert_true(error_value(table, row, NTK_TOP_ERRORS_SEEN) == 2);
+    scene.ecc = 0;
+    scene.runtime_count = 1;
+    for (int s = 0; s < 12; s++) {
+        scene.realtime_ns += 1000000000;
+        scene_update(model, &scene);
+    }
+    row = find_row(table, "ND3", "HBM ECC corrected");
+    assert_int_equal(row->kind, NTK_TOP_ROW_NORMAL);
+    assert_true(error_value(table, row, NTK_TOP_ERRORS_NEW) == 0);
+    assert_true(error_value(table, row, NTK_TOP_ERRORS_SEEN) == 4);
+    assert_true(error_value(table, row, NTK_TOP_ERRORS_AGO) == 12e9);
+    row = find_row(table, "7287", "timed out executions");
+    assert_non_null(row); /* it ended */
+    assert_true(error_value(table, row, NTK_TOP_ERRORS_NEW) == -1);
+    assert_true(error_value(table, row, NTK_TOP_ERRORS_SEEN) == 2);
+    golden(model, 100, 16, "later");
+    scene.realtime_ns -= 5000000000;
+    scene_update(model, &scene); /* rewound: nothing counts twice */
+    assert_null(find_row(table, "7287", "timed out executions"));
+    assert_true(
+        error_value(table, find_row(table, "ND3", "HBM ECC corrected"), NTK_TOP_ERRORS_SEEN) == 0);
+    ntk_top_model_destroy(model);
+}
+
+static void a_recording_has_no_totals_of_ecc_instead_of_zeros(void **state)
+{
+    struct scene scene = scene_trn1;
+    scene.no_ecc_total = true;
+    scene.ecc = 4;
+    struct ntk_top_model *model = open_view(&scene, NTK_TOP_VIEW_ERRORS);
+    const struct ntk_top_table *table = &model->tables[NTK_TOP_VIEW_ERRORS];
+    const struct ntk_top_row *row = find_row(table, "ND3", "HBM ECC corrected");
+
+    assert_non_null(row);
+    assert_true(error_value(table, row, NTK_TOP_ERRORS_SEEN) == 4);
+    assert_true(error_value(table, row, NTK_TOP_ERRORS_TOTAL) == -1);
+    ntk_top_model_destroy(model);
+}
+
+/* Method: more applications than are remembered, each of which failed once. */
+static void remembered_errors_are_bounded(void **state)
+{
+    struct scene scene = scene_small;
+    struct ntk_top_model *model = open_view(&scene, NTK_TOP_VIEW_ERRORS);
+
+    scene.runtime_count = 2;
+    scene.cores_per_runtime = 1;
+    for (uint32_t i = 0; i < NTK_TOP_ERRORS_MAX + 100; i++) {
+        scene.realtime_ns += 1000000000;
+        scene.first_pid = 100 + 2 * i;
+        assert_int_equal(ntk_top_model_observe(model, scene_snapshot(&scene), NULL), 0);
+    }
+    scene_update(model, &scene);
+    assert_int_equal(model->errors.counters.count, NTK_TOP_ERRORS_MAX);
+    assert_in_range(model->tables[NTK_TOP_VIEW_ERRORS].order.count, NTK_TOP_ERRORS_MAX / 2,
+                    NTK_TOP_ERRORS_MAX);
+    ntk_top_model_destroy(model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_log_goes_on_over_snapshots_and_starts_anew_when_time_goes_back),
+        cmocka_unit_test(the_log_is_bounded_and_not_stopped_by_freezing),
+        cmocka_unit_test(errors_stand_out_while_they_are_new_and_are_remembered),
+        cmocka_unit_test(a_recording_has_no_totals_of_ecc_instead_of_zeros),
+        cmocka_unit_test(remembered_errors_are_bounded),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* cells - what several projections put into the cells of their tables. Threads: one. */
+#ifndef NTK_TOP_BASE_CELLS_H
+#define NTK_TOP_BASE_CELLS_H
+
+#include "shared/metrics/snapshot.h"
+#include "top/base/table.h"
+
+/* Identity of a process over refreshes. */
+uint64_t ntk_top_cells_runtime_key(const struct ntk_runtime_sample *runtime);
+/* Identity of a model over refreshes. */
+uint64_t ntk_top_cells_model_key(const struct ntk_runtime_sample *runtime,
+                                 const struct ntk_model_sample *sample);
+/* Median, p99 and the longest (NULL: not asked for) of the histogram, absent without a value. */
+void ntk_top_cells_latency(const struct ntk_histogram *histogram, struct ntk_top_cell *out_p50,
+                           struct ntk_top_cell *out_p99, struct ntk_top_cell *out_max);
+/* "0-3,8": the logical cores of physical ones; its value is the first. */
+struct ntk_top_cell ntk_top_cells_cores(struct ntk_top_table *table, uint32_t lnc,
+                                        const struct ntk_core_sample *cores, size_t count);
+/* The tag of a process, or its pid. */
+struct ntk_top_cell ntk_top_cells_tag(struct ntk_top_table *table,
+                                      const struct ntk_runtime_sample *runtime);
+/* Bytes of device and host memory of a process: of one model, or NTK_MEMORY_ANY. */
+void ntk_top_cells_memory(const struct ntk_runtime_sample *runtime, uint32_t model_id,
+                          struct ntk_top_cell *out_device, struct ntk_top_cell *out_host);
+
+#endif

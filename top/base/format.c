@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/* format - numbers of fixed width; rounding never makes one wider. */
+#include "top/base/format.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "shared/base/clock.h"
+
+#define HBM "HBM" /* as labels are written */
+
+const char *ntk_top_format_percent(char *buf, struct ntk_top_number percent)
+{
+    if (!percent.present) {
+        (void)snprintf(buf, NTK_TOP_FORMAT_BYTES, "     -");
+    } else if (percent.estimated) {
+        char text[NTK_TOP_FORMAT_BYTES];
+
+        (void)snprintf(buf, NTK_TOP_FORMAT_BYTES, "%s",
+                       ntk_top_format_percent_short(text, 6, percent));
+    } else if (percent.value >= 99.995) {
+        (void)snprintf(buf, NTK_TOP_FORMAT_BYTES, "  100%%");
+    } else {
+        (void)snprintf(buf, NTK_TOP_FORMAT_BYTES, "%5.2f%%",
+                       percent.value > 0 ? percent.value : 0.0);
+    }
+    return buf;
+}
+
+const char *ntk_top_format_teraflops(char *buf, struct ntk_top_number teraflops)
+{
+    if (!teraflops.present) {
+        (void)snprintf(buf, NTK_TOP_FORMAT_BYTES, "         -");
+    } else {
+        (void)snprintf(buf, NTK_TOP_FORMAT_BYTES, "%8.3fTF", teraflops.value);
+    }
+    return buf;
+}
+
+/* value with as many of at most `decimals` decimals as fit before unit, right-aligned. */
+static const char *fit(char *buf, int width, double value, int decimals, const char *unit)
+{
+    char text[NTK_TOP_FORMAT_BYTES];
+
+    for (int d = decimals; d >= 0; d--) {
+        if (snprintf(text, sizeof text, "%.*f%s", d, value, unit) <= width) {
+            break;
+        }
+    }
+    (void)snprintf(buf, NTK_TOP_FORMAT_BYTES, "%*s", width, text);
+    return buf;
+}
+
+const char *ntk_top_format_percent_short(char *buf, int width, struct ntk_top_number percent)
+{
+    double value = percent.value > 100 ? 100 : percent.value > 0 ? percent.value : 0.0;
+
+    if (!percent.present) {
+        (void)snprintf(buf, NTK_TOP_FORMAT_BYTES, "%*s", width, "-");
+        return buf;
+    }
+    if (percent.estimated && width >= 4) {
+        const struct ntk_top_number plain = { percent.value, true };
+        char text[NTK_TOP_FORMAT_BYTES];
+
+        (void)ntk_top_format_percent_short(text, width - 1, plain);
+        size_t blanks = strspn(text, " ");
+        (void)snprintf(buf, NTK_TOP_FORMAT_BYTES, "%*s~%s", (int)blanks, "", text + blanks);
+        return buf;
+    }
+    /* The same decimals for every value, so that a column does not jump: room for "99.99%". */
+    if (value >= 99.5) {
+        return fit(buf, width, 100, 0, width >= 4 ? "%" : "");
+    }
+    return fit(buf, width, value, width >= 6 ? 2 : width >= 5 ? 1 : 0, width >= 4 ? "%" : "");
+}
+
+const char *ntk_top_format_teraflops_short(char *buf, int width, struct ntk_top_number teraflops)
+{
+    if (!teraflops.present) {
+        (void)snprintf(buf, NTK_TOP_FORMAT_BYTES, "%*s", width, "-");
+        return buf;
+    }
+    return fit(buf, width, teraflops.value, 3, width >= 8 ? "TF" : width >= 5 ? "T" : "");
+}
+
+const char *ntk_top_format_bytes(char *buf, struct ntk_top_bytes bytes)
+{
+    static const char *const units[] = { "B", "KB", "MB", "GB", "TB", "PB", "EB" };
+    double value = (double)bytes.value;
+    size_t unit = 0;
+
+    if (!bytes.present) {
+        (void)snprintf(buf, NTK_TOP_FORMAT_BYTES, "-");
+        return buf;
+    }
+    /* 1023.95 would be printed as 1024.0. */
+    while (value >= 1023.95 && unit + 1 < sizeof units / sizeof *units) {
+        value /= 1024;
+        unit++;
+    }
+    (void)snprintf(buf, NTK_TOP_FORMAT_BYTES, "%s%.*f%s", bytes.estimated ? "~" : "",
+                   bytes.estimated && value >= 99.95 ? 0 : 1, value, units[unit]);
+    return buf;
+}
+
+const char *ntk_top_format_delay(char *buf, uint64_t delay_ns)
+{
+    static const struct {
+        uint64_t ms;
+        const char *suffix;
+    } units[] = { { 3600000, "h" }, { 60000, "m" }, { 1000, "s" }, { 1, "ms" } };
+    uint64_t ms = delay_ns / NTK_NS_PER_MS;
+    size_t i = 0;
+
+    while (ms % units[i].ms != 0) {
+        i++;
+    }
+    i = ms == 0 ? 3 : i;
+    (void)snprintf(buf, NTK_TOP_FORMAT_BYTES, "%llu%s", (unsigned long long)(ms / units[i].ms),
+                   units[i].suffix);
+    return buf;
+}
+
+const char *ntk_top_format_label(char buf[NTK_TOP_LABEL_BYTES], const char *memory_type,
+                                 const char *text)
+{
+    const char *at = strstr(text, HBM);
+
+    if (!at || !memory_type || strcmp(memory_type, HBM) == 0) {
+        return text;
+    }
+    (void)snprintf(buf, NTK_TOP_LABEL_BYTES, "%.*s%s%s", (int)(at - text), text, memory_type,
+                   at + strlen(HBM));
+    return buf;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * keys - what a key does, and the words for it: the tables of keys.def and views.def as code.
+ * Threads: any; the tables are constant.
+ */
+#ifndef NTK_TOP_BASE_KEYS_H
+#define NTK_TOP_BASE_KEYS_H
+
+enum ntk_top_action {
+    NTK_TOP_ACTION_NONE,
+#define NTK_TOP_ACTION(id, place, keys, bar, help) NTK_TOP_ACTION_##id,
+#include "top/base/keys.def"
+    NTK_TOP_ACTION_COUNT,
+};
+
+/* Where an action does something. */
+enum ntk_top_place {
+    NTK_TOP_PLACE_ALL,
+    NTK_TOP_PLACE_MAIN,
+    NTK_TOP_PLACE_VIEW, /* every view but the first */
+    NTK_TOP_PLACE_LIST, /* those that are lists */
+    NTK_TOP_PLACE_DRAWN,
+};
+
+struct ntk_top_action_text {
+    enum ntk_top_place place;
+    const char *keys; /* "" when another row speaks for it */
+    const char *bar;  /* "" when it is not in the bottom bar */
+    const char *help;
+};
+
+/* The action of a key of screen.h, NTK_TOP_ACTION_NONE when it has none. The argument of
+ * NTK_TOP_ACTION_VIEW is an enum ntk_top_view_id. */
+enum ntk_top_action ntk_top_keys_find(int key, int *out_argument);
+/* action < NTK_TOP_ACTION_COUNT. */
+const struct ntk_top_action_text *ntk_top_keys_text_get(enum ntk_top_action action);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * model_alerts - what somebody should look at, whatever view is open: cores that are dead or stuck,
+ * errors that memory could not correct, executions that failed. One line says it, and cores carry a
+ * mark where they are drawn.
+ *
+ * Devices that are unhealthy, or of which nothing is known although something was, come first: what
+ * to do stands with them.
+ *
+ * A core is dead when the last that was told of it is a hardware error or a time-out: nothing
+ * completes there before its application begins anew. It is stuck when work waits on it and nothing
+ * began or ended for a while.
+ *
+ * Threads: one.
+ */
+#ifndef NTK_TOP_MODEL_MODEL_ALERTS_H
+#define NTK_TOP_MODEL_MODEL_ALERTS_H
+
+#include "shared/base/clock.h"
+#include "top/model/model.h"
+
+#define NTK_TOP_ALERTS_STUCK_NS (10 * NTK_NS_PER_SECOND)
+#define NTK_TOP_ALERTS_RECENT_NS (60 * NTK_NS_PER_SECOND) /* so long a failed execution is news */
+
+void ntk_top_model_alerts_fini(struct ntk_top_alerts *alerts);
+/* Looks at the snapshot of the model. 0 or -ENOMEM. */
+int ntk_top_model_alerts_observe(struct ntk_top_model *model);
+/* Writes the line of the model: all applications, whatever the tab. */
+void ntk_top_model_alerts_project(struct ntk_top_model *model);
+enum ntk_top_core_state ntk_top_model_alerts_core(const struct ntk_top_model *model,
+                                                  uint32_t logical);
+/* The health of a device as the snapshot has it; healthy where it has none. */
+enum ntk_health_verdict ntk_top_model_alerts_device(const struct ntk_top_model *model,
+                                                    uint32_t device);
+/* What stands behind the name of a device: "!" unhealthy, "?" unknown, else "". */
+const char *ntk_top_model_alerts_mark(const struct ntk_top_model *model, uint32_t device);
+/* Since when it is so, 1970 in ns; 0: it is not. */
+uint64_t ntk_top_model_alerts_since(const struct ntk_top_model *model, uint32_t logical);
+
+#endif

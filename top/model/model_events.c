@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/* model_events - what happened: the memory log, errors, loads, captures, marks. */
+#include "top/model/model_events.h"
+
+#include <errno.h>
+
+#include "shared/base/str.h"
+#include "top/base/cells.h"
+#include "top/base/format.h"
+
+#define PREFIX "execute_" /* of names in the device tree: all here are of executions */
+
+static const char *const kind_names[NTK_TOP_EVENT_END + 1] = {
+    [NTK_EVENT_MEM_ALLOC] = "alloc",       [NTK_EVENT_MEM_FREE] = "free",
+    [NTK_EVENT_MODEL_LOAD] = "load",       [NTK_EVENT_MODEL_UNLOAD] = "unload",
+    [NTK_EVENT_ERROR] = "error",           [NTK_EVENT_PROFILE_START] = "profile",
+    [NTK_EVENT_PROFILE_STOP] = "profiled", [NTK_EVENT_MARK] = "mark",
+    [NTK_EVENT_MODEL_START] = "start",     [NTK_EVENT_MODEL_STOP] = "stop",
+    [NTK_TOP_EVENT_END] = "end",
+};
+
+static const char *const error_code_names[NTK_ERROR_CODE_COUNT] = {
+    [NTK_ERROR_CODE_STATUS] = "",
+    [NTK_ERROR_CODE_ECC_MEM_CORRECTED] = "HBM ECC corrected",
+    [NTK_ERROR_CODE_ECC_MEM_UNCORRECTED] = "HBM ECC uncorrected",
+    [NTK_ERROR_CODE_ECC_MEM_REPAIRABLE] = "HBM ECC repairable",
+    [NTK_ERROR_CODE_ECC_SRAM_CORRECTED] = "SRAM ECC corrected",
+    [NTK_ERROR_CODE_ECC_SRAM_UNCORRECTED] = "SRAM ECC uncorrected",
+    [NTK_ERROR_CODE_RESET] = "device reset",
+};
+
+/* "5 timeout": a status with the name of the folder that counts it in the device tree. */
+static const char *status_text(struct ntk_top_table *table, uint32_t status)
+{
+    static const char *const folders[] = {
+#define NTK_STATUS(id, symbol, folder, datastore_id) [id] = folder,
+#include "shared/abi/status.def"
+#undef NTK_STATUS
+    };
+    enum ntk_status_counter counter = ntk_status_counter_of_status(status);
+    const char *name = folders[counter];
+
+    if (counter == NTK_STATUS_GENERIC) {
+        return ntk_top_table_text(table, "status %u", (unsigned int)status);
+    }
+    name += ntk_str_starts_with(name, PREFIX) ? sizeof PREFIX - 1 : 0;
+    return ntk_top_table_text(table, "%u %s", (unsigned int)status, name);
+}
+
+/* What was allocated or freed, what failed and why. "" where the kind says all. */
+static const char *what(const struct ntk_top_model *model, struct ntk_top_table *table,
+                        const struct ntk_event_sample *sample)
+{
+    char label[NTK_TOP_LABEL_BYTES];
+
+    switch (sample->kind) {
+    case NTK_EVENT_MEM_ALLOC:
+    case NTK_EVENT_MEM_FREE:
+        return sample->category < NTK_MEMORY_CATEGORY_COUNT
+                   ? ntk_memory_category_names[sample->category]
+                   : "";
+    case NTK_EVENT_ERROR:
+        if (sample->error_code > 0 && sample->error_code < NTK_ERROR_CODE_COUNT) {
+            const char *name = ntk_top_format_label(label, model->memory_type,
+                                                    error_code_names[sample->error_code]);
+
+            return sample->value > 0 /* a recording does not tell it */
+                       ? ntk_top_table_text(table, "%s, %llu", name,
+                                            (unsigned long long)sample->value)
+                       : ntk_top_table_text(table, "%s", name);
+        }
+        if (sample->nrt_status == 0) {
+            return "of the hardware"; /* all that older recordings tell */
+        }
+        if (sample->error_class < NTK_ERROR_CLASS_COUNT) {
+            return ntk_top_table_text(table, "%s: %s", ntk_error_class_names[sample->error_class],
+                                      status_text(table, sample->nrt_status));
+        }
+        return status_text(table, sample->nrt_status);
+    case NTK_EVENT_MODEL_LOAD:
+    case NTK_EVENT_MODEL_UNLOAD:
+    case NTK_EVENT_MODEL_START:
+    case NTK_EVENT_MODEL_STOP:
+    case NTK_EVENT_PROFILE_START:
+    case NTK_EVENT_PROFILE_STOP:
+        return sample->nrt_status != 0 ? status_text(table, sample->nrt_status) : "";
+    case NTK_EVENT_MARK:
+        return sample->value > 0
+                   ? ntk_top_table_text(table, "%llu", (unsigned long long)sample->value)
+                   : "";
+    case NTK_TOP_EVENT_END:
+        return sample->value > 0 ? "killed or crashed" : "";
+    default:
+        return "";
+    }
+}
+
+static bool has_bytes(const struct ntk_event_sample *sample)
+{
+    return sample->kind == NTK_EVENT_MEM_ALLOC || sample->kind == NTK_EVENT_MEM_FREE ||
+           ((sample->kind == NTK_EVENT_MODEL_LOAD || sample->kind == NTK_EVENT_PROFILE_STOP) &&
+            sample->bytes > 0);
+}
+
+/* The log goes on while a frozen screen shows what was. */
+static struct ntk_top_cell keep(struct ntk_top_table *table, const char *text)
+{
+    return ntk_top_cell_text(text[0] ? ntk_top_table_text(table, "%s", text) : "");
+}
+
+static void fill(const struct ntk_top_model *model, struct ntk_top_table *table,
+                 const struct ntk_top_event *event, struct ntk_top_cell *cells)
+{
+    const struct ntk_event_sample *sample = &event->sample;
+
+    cells[NTK_TOP_EVENTS_TIME] = ntk_top_cell_number((double)sample->realtime_ns);
+    cells[NTK_TOP_EVENTS_KIND] = ntk_top_cell_text(
+        sample->kind <= NTK_TOP_EVENT_END && kind_names[sample->kind] ? kind_names[sample->kind]
+                                                                      : "");
+    cells[NTK_TOP_EVENTS_APP] = keep(table, event->tag);
+    if (sample->core != NTK_NO_CORE) {
+        uint32_t core = sample->core / model->lnc;
+
+        cells[NTK_TOP_EVENTS_CORE] = ntk_top_cell_text(
+            model->cores_per_device > 0
+                ? ntk_top_table_text(table, "ND%u NC%u", core / model->cores_per_device,
+                                     core % model->cores_per_device)
+                : ntk_top_table_text(table, "%u", core));
+        cells[NTK_TOP_EVENTS_CORE].value = core;
+    }
+    cells[NTK_TOP_EVENTS_WHAT] = ntk_top_cell_text(what(model, table, sample));
+    cells[NTK_TOP_EVENTS_BYTES] = ntk_top_cell_if(has_bytes(sample), (double)sample->bytes);
+    cells[NTK_TOP_EVENTS_DURATION] =
+        ntk_top_cell_if(sample->duration_ns > 0, (double)sample->duration_ns);
+    cells[NTK_TOP_EVENTS_NAME] = keep(table, event->name);
+    if (event->model[0]) {
+        cells[NTK_TOP_EVENTS_MODEL] = keep(table, event->model);
+    } else if (sample->model_id > 0) {
+        cells[NTK_TOP_EVENTS_MODEL] =
+            ntk_top_cell_text(ntk_top_table_text(table, "%u", sample->model_id));
+    }
+    if (sample->kind == NTK_EVENT_MEM_ALLOC || sample->kind == NTK_EVENT_MEM_FREE) {
+        cells[NTK_TOP_EVENTS_ADDRESS] = ntk_top_cell_text(
+            ntk_top_table_text(table, "0x%llx", (unsigned long long)sample->address));
+        cells[NTK_TOP_EVENTS_ADDRESS].value = (double)sample->address;
+    }
+    cells[NTK_TOP_EVENTS_EXECUTION] = ntk_top_cell_if(
+        sample->kind == NTK_EVENT_ERROR && sample->execution_id > 0, (double)sample->execution_id);
+    cells[NTK_TOP_EVENTS_PID] = ntk_top_cell_if(sample->pid > 0, sample->pid);
+    cells[NTK_TOP_EVENTS_THREAD] = ntk_top_cell_if(sample->tid > 0, sample->tid);
+}
+
+/* The tab of the process of an event, 0 when it is gone. Neighbours are often of one process. */
+static size_t tab_of(const struct ntk_snapshot *snapshot, const struct ntk_event_sample *sample,
+                     size_t last)
+{
+    if (last > 0 && ntk_runtime_has_event(&snapshot->runtimes[last - 1], sample)) {
+        return last;
+    }
+    for (size_t r = 0; r < snapshot->runtime_count; r++) {
+        if (ntk_runtime_has_event(&snapshot->runtimes[r], sample)) {
+            return r + 1;
+        }
+    }
+    return 0;
+}
+
+/* What failed nothing, such as a corrected bit, is a warning. */
+static enum ntk_top_row_kind kind_of(const struct ntk_event_sample *sample)
+{
+    bool is_killed = sample->kind == NTK_TOP_EVENT_END && sample->value > 0;
+
+    return sample->nrt_status != 0 || is_killed ? NTK_TOP_ROW_ERROR
+           : sample->kind == NTK_EVENT_ERROR    ? NTK_TOP_ROW_WARNING
+                                                : NTK_TOP_ROW_NORMAL;
+}
+
+int ntk_top_model_events_observe(struct ntk_top_model *model)
+{
+    ntk_str_copy(model->events_note, sizeof model->events_note,
+                 model->is_report && !model->snapshot->lists_events
+                     ? "these reports list no events: they come from an older neuron-monitor, or "
+                       "without neuron_ext"
+                     : "");
+    return ntk_top_event_log_add(&model->events, model->snapshot);
+}
+
+int ntk_top_model_events(struct ntk_top_model *model, struct ntk_top_table *table)
+{
+    size_t count = ntk_top_event_log_kept(&model->events);
+    size_t tab = 0;
+
+    /* The newest first, so that those of one moment are too. */
+    for (size_t i = count; i-- > 0;) {
+        const struct ntk_top_event *event = ntk_top_event_log_get(&model->events, i);
+        const struct ntk_event_sample *sample = &event->sample;
+        struct ntk_top_cell *cells;
+
+        tab = tab_of(model->snapshot, sample, tab);
+        if (model->tab_index > 0 && tab != model->tab_index) {
+            continue;
+        }
+        cells = ntk_top_table_add(table, event->number, kind_of(sample));
+        if (!cells) {
+            return -ENOMEM;
+        }
+        ntk_top_table_set_tab(table, tab);
+        fill(model, table, event, cells);
+    }
+    return 0;
+}

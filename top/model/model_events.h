@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* model_events - a row per event of the log. */
+#ifndef NTK_TOP_MODEL_MODEL_EVENTS_H
+#define NTK_TOP_MODEL_MODEL_EVENTS_H
+
+#include "top/model/model.h"
+
+enum ntk_top_events_column {
+    NTK_TOP_EVENTS_TIME,
+    NTK_TOP_EVENTS_KIND,
+    NTK_TOP_EVENTS_APP,
+    NTK_TOP_EVENTS_CORE,
+    NTK_TOP_EVENTS_WHAT,
+    NTK_TOP_EVENTS_BYTES,
+    NTK_TOP_EVENTS_DURATION,
+    NTK_TOP_EVENTS_NAME,
+    NTK_TOP_EVENTS_MODEL,
+    NTK_TOP_EVENTS_ADDRESS,
+    NTK_TOP_EVENTS_EXECUTION,
+    NTK_TOP_EVENTS_PID,
+    NTK_TOP_EVENTS_THREAD,
+    NTK_TOP_EVENTS_COUNT,
+};
+
+/* Keeps the events of every snapshot. 0 or -ENOMEM. */
+int ntk_top_model_events_observe(struct ntk_top_model *model);
+/* 0 or -ENOMEM. */
+int ntk_top_model_events(struct ntk_top_model *model, struct ntk_top_table *table);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * model_graphs - the history of each logical core and of all of them: what each snapshot adds, and
+ * what of it the view of graphs asks for. Owned by the model. Threads: one.
+ */
+#ifndef NTK_TOP_MODEL_MODEL_GRAPHS_H
+#define NTK_TOP_MODEL_MODEL_GRAPHS_H
+
+#include "top/model/model.h"
+
+enum ntk_top_quantity {
+    NTK_TOP_QUANTITY_BUSY,       /* percent; of several cores the mean */
+    NTK_TOP_QUANTITY_HBM,        /* bytes; of the machine what the driver counts, where it does */
+    NTK_TOP_QUANTITY_EXECUTIONS, /* that ended, whatever their outcome, per second */
+    NTK_TOP_QUANTITY_TERAFLOPS,  /* per second, without transposes */
+    NTK_TOP_QUANTITY_COUNT,
+};
+
+#define NTK_TOP_GRAPHS_CORES_MAX 512    /* with a history of their own */
+#define NTK_TOP_GRAPHS_TOTAL UINT32_MAX /* all cores of the selected tab together */
+
+void ntk_top_model_graphs_init(struct ntk_top_graphs *graphs);
+void ntk_top_model_graphs_fini(struct ntk_top_graphs *graphs);
+
+/* ---- of the view, see views.h ---- */
+/* A moment before the one that is shown, which is the model's from then on. 0 or -ENOMEM. */
+int ntk_top_model_graphs_take_past(struct ntk_top_model *model,
+                                   const struct ntk_snapshot *snapshot);
+int ntk_top_model_graphs_observe(struct ntk_top_model *model);
+int ntk_top_model_graphs_project(struct ntk_top_model *model, struct ntk_top_table *table);
+bool ntk_top_model_graphs_act(struct ntk_top_model *model, int action, int argument);
+
+/* ---- what it shows ---- */
+uint64_t ntk_top_model_graphs_span_ns(const struct ntk_top_model *model);
+/* The logical cores of the selected tab that have a history; how many. */
+size_t ntk_top_model_graphs_cores(const struct ntk_top_model *model,
+                                  uint32_t out[NTK_TOP_GRAPHS_CORES_MAX]);
+/* Of a core or NTK_TOP_GRAPHS_TOTAL. Absent when nobody measures it. */
+struct ntk_top_number ntk_top_model_graphs_now(const struct ntk_top_model *model,
+                                               enum ntk_top_quantity quantity, uint32_t core);
+/* count values over the span up to the snapshot that is shown, NAN where nothing is known. 0 or
+ * -ENOMEM. */
+int ntk_top_model_graphs_read_span(const struct ntk_top_model *model,
+                                   enum ntk_top_quantity quantity, uint32_t core, uint64_t span_ns,
+                                   size_t count, float *out);
+/* The same over the chosen span. */
+int ntk_top_model_graphs_read(const struct ntk_top_model *model, enum ntk_top_quantity quantity,
+                              uint32_t core, size_t count, float *out);
+/* What the quantity of the core or of all can be at most, absent when unknown. */
+struct ntk_top_number ntk_top_model_graphs_limit(const struct ntk_top_model *model,
+                                                 enum ntk_top_quantity quantity, uint32_t core);
+
+#endif

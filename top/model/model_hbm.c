@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * model_hbm - memory of the devices, by what it is used for.
+ *
+ * What is used in all is what the driver counts, where it does; categories are what applications
+ * tell. The difference is of applications that do not tell.
+ */
+#include "top/model/model_hbm.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include "top/model/model_alerts.h"
+
+/* What is known of one device. */
+struct device_memory {
+    bool has_used;
+    bool is_measured; /* ... by the driver */
+    bool has_capacity;
+    bool has_categories;
+    uint64_t used;
+    uint64_t capacity;
+    uint64_t told; /* sum of the categories */
+    uint64_t category[NTK_TOP_HBM_CATEGORY_COUNT];
+    uint64_t estimated; /* of the category of what is in none */
+    uint32_t untold;    /* bit of a category: some application that is there does not tell of it */
+};
+static_assert(NTK_TOP_HBM_CATEGORY_COUNT <= 32, "bits of untold");
+
+static uint64_t stacks_sum(const struct ntk_device_sample *device, const uint64_t *stacks)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t s = 0; s < device->stack_count && s < NTK_SNAPSHOT_STACKS_MAX; s++) {
+        sum += stacks[s];
+    }
+    return sum;
+}
+
+static bool is_on(const struct ntk_runtime_sample *runtime, uint32_t first, uint32_t count)
+{
+    for (size_t i = 0; i < runtime->core_count; i++) {
+        if (runtime->cores[i].core >= first && runtime->cores[i].core - first < count) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static uint32_t untold_of(const struct ntk_runtime_sample *runtime)
+{
+    uint32_t untold = 0;
+
+    for (int c = 0; c < NTK_TOP_HBM_CATEGORY_COUNT; c++) {
+        if (!ntk_snapshot_tells_group(runtime, ntk_memory_group_of((enum ntk_memory_category)c))) {
+            untold |= 1u << c;
+        }
+    }
+    return untold;
+}
+
+/* What applications tell of `count` physical cores from `first` on; is_all: every application, else
+ * those of the tab. */
+static void add_told(const struct ntk_top_model *model, uint32_t first, uint32_t count, bool is_all,
+                     struct device_memory *out)
+{
+    const struct ntk_snapshot *snapshot = model->snapshot;
+
+    for (size_t r = 0; r < snapshot->runtime_count; r++) {
+        const struct ntk_runtime_sample *runtime = &snapshot->runtimes[r];
+
+        if (!(runtime->has & NTK_RUNTIME_HAS_MEMORY) ||
+            (!is_all && !ntk_top_model_is_in_tab(model, r))) {
+            continue;
+        }
+        out->has_categories = true;
+        if (is_on(runtime, first, count)) {
+            out->untold |= untold_of(runtime);
+        }
+        for (size_t i = 0; i < runtime->memory_count; i++) {
+            const struct ntk_memory_sample *row = &runtime->memory[i];
+
+            if (row->location == NTK_MEMORY_DEVICE && row->category < NTK_TOP_HBM_CATEGORY_COUNT &&
+                row->core != NTK_NO_CORE && row->core >= first && row->core - first < count) {
+                out->category[row->category] += row->current_bytes;
+                out->told += row->current_bytes;
+                out->estimated += row->category == NTK_MEMORY_UNCATEGORIZED &&
+                                          ntk_snapshot_memory_is_estimated(runtime, row->model_id)
+                                      ? row->current_bytes
+                                      : 0;
+            }
+        }
+    }
+    if (snapshot->hardware.software && ntk_top_model_is_nobody_there(model)) {
+        out->has_categories = true; /* nobody uses nothing */
+    }
+    out->has_used = out->has_categories && (out->told > 0 || out->untold == 0);
+    out->used = out->told;
+}
+
+static void set_capacity(const struct ntk_snapshot *snapshot, uint32_t index,
+                         struct device_memory *out)
+{
+    const struct ntk_device_sample *device = ntk_snapshot_find_device(snapshot, index);
+
+    if (device && device->has & NTK_DEVICE_HAS_MEMORY_CAPACITY) {
+        out->has_capacity = true;
+        out->capacity = stacks_sum(device, device->stack_capacity_bytes);
+    } else if (snapshot->hardware.has & NTK_HARDWARE_HAS_MEMORY) {
+        out->has_capacity = true;
+        out->capacity = snapshot->hardware.device_memory_bytes;
+    }
+}
+
+/* is_all: of every application, with what the driver counts; else of those of the tab. */
+static void collect(const struct ntk_top_model *model, uint32_t index, bool is_all,
+                    struct device_memory *out)
+{
+    const struct ntk_snapshot *snapshot = model->snapshot;
+    const struct ntk_device_sample *device = ntk_snapshot_find_device(snapshot, index);
+    uint32_t cores = model->cores_per_device * model->lnc;
+
+    *out = (struct device_memory){ 0 };
+    add_told(model, index * cores, cores, is_all, out);
+    if (device && is_all && device->has & NTK_DEVICE_HAS_MEMORY_USED) {
+        out->has_used = true;
+        out->used = stacks_sum(device, device->stack_used_bytes);
+        /* The driver's files may be older than what applications tell. */
+        uint64_t exact = out->told - out->estimated;
+        out->used = out->used > exact ? out->used : exact;
+        out->is_measured = true;
+    }
+    set_capacity(snapshot, index, out);
+}
+
+int ntk_top_model_hbm_observe(struct ntk_top_model *model)
+{
+    /* A recording was rewound: what came later is not what was. */
+    if (model->snapshot->realtime_ns < model->hbm_peak_ns) {
+        memset(model->hbm_peak, 0, sizeof model->hbm_peak);
+    }
+    model->hbm_peak_ns = model->snapshot->realtime_ns;
+    for (uint32_t d = 0; d < model->device_count; d++) {
+        struct device_memory memory;
+
+        collect(model, d, true, &memory);
+        if (memory.has_used && memory.used >= model->hbm_peak[d].value) {
+            model->hbm_peak[d] = (struct ntk_top_bytes){ memory.used, true };
+        }
+    }
+    return 0;
+}
+
+struct ntk_top_number ntk_top_model_hbm_share(const struct ntk_top_model *model, uint32_t device)
+{
+    struct device_memory memory;
+    bool is_known;
+
+    collect(model, device, true, &memory);
+    is_known = memory.has_used && memory.has_capacity && memory.capacity > 0;
+    return (struct ntk_top_number){ is_known ? 100 * (double)memory.used / (double)memory.capacity
+                                             : 0,
+                                    is_known };
+}
+
+static void fill_used(const struct device_memory *memory, struct ntk_top_cell *cells)
+{
+    bool has_both = memory->has_used && memory->has_capacity && memory->capacity > 0;
+
+    cells[NTK_TOP_HBM_SHARE] = ntk_top_cell_if(
+        has_both, has_both ? 100 * (double)memory->used / (double)memory->capacity : 0);
+    cells[NTK_TOP_HBM_USED] = ntk_top_cell_if(memory->has_used, (double)memory->used);
+    cells[NTK_TOP_HBM_USED].estimated = cells[NTK_TOP_HBM_SHARE].estimated =
+        memory->estimated > 0 && !memory->is_measured;
+    for (int c = 0; c < NTK_TOP_HBM_CATEGORY_COUNT; c++) {
+        bool is_told = memory->category[c] > 0 || !(memory->untold >> c & 1);
+
+        cells[NTK_TOP_HBM_CATEGORY_COLUMN(c)] =
+            ntk_top_cell_if(memory->has_categories && is_told, (double)memory->category[c]);
+    }
+    cells[NTK_TOP_HBM_CATEGORY_COLUMN(NTK_MEMORY_UNCATEGORIZED)].estimated = memory->estimated > 0;
+}
+
+static void fill_device(const struct ntk_top_model *model, uint32_t index, bool is_all,
+                        const struct device_memory *memory, struct ntk_top_cell *cells)
+{
+    const struct ntk_device_sample *device = ntk_snapshot_find_device(model->snapshot, index);
+
+    cells[NTK_TOP_HBM_CAPACITY] = ntk_top_cell_if(memory->has_capacity, (double)memory->capacity);
+    if (is_all) {
+        const struct ntk_top_bytes *peak = &model->hbm_peak[index];
+
+        cells[NTK_TOP_HBM_FREE] = ntk_top_cell_if(
+            memory->has_used && memory->has_capacity &&
+                (memory->is_measured || memory->untold == 0),
+            memory->capacity > memory->used ? (double)(memory->capacity - memory->used) : 0);
+        cells[NTK_TOP_HBM_PEAK] = ntk_top_cell_if(peak->present, (double)peak->value);
+        cells[NTK_TOP_HBM_OTHER] = ntk_top_cell_if(
+            memory->has_used && memory->has_categories,
+            memory->used > memory->told ? (double)(memory->used - memory->told) : 0);
+        for (uint32_t s = 0; device && device->has & NTK_DEVICE_HAS_MEMORY_USED &&
+                             s < device->stack_count && s < NTK_SNAPSHOT_STACKS_MAX;
+             s++) {
+            cells[NTK_TOP_HBM_STACK + s] = ntk_top_cell_number((double)device->stack_used_bytes[s]);
+        }
+    }
+    fill_used(memory, cells);
+}
+
+/* A row; NULL without memory. */
+static struct ntk_top_cell *add_row(struct ntk_top_table *table, uint64_t key, const char *name,
+                                    const struct device_memory *memory)
+{
+    struct ntk_top_cell *cells = ntk_top_table_add(
+        table, key, memory->has_used && memory->used == 0 ? NTK_TOP_ROW_DIM : NTK_TOP_ROW_NORMAL);
+
+    if (cells) {
+        cells[NTK_TOP_HBM_DEVICE] = ntk_top_cell_text(name);
+        cells[NTK_TOP_HBM_DEVICE].value = (double)key;
+    }
+    return cells;
+}
+
+/* A core may borrow memory of another one of its device: it has no capacity of its own, its share
+ * is of the device's. */
+static int list_cores(const struct ntk_top_model *model, struct ntk_top_table *table, bool is_all)
+{
+    for (uint32_t i = 0; i < model->device_count * model->cores_per_device; i++) {
+        struct device_memory memory = { 0 };
+        struct ntk_top_cell *cells;
+
+        add_told(model, i * model->lnc, model->lnc, is_all, &memory);
+        set_capacity(model->snapshot, i / model->cores_per_device, &memory);
+        if (!is_all && memory.used == 0) {
+            continue; /* not the application's */
+        }
+        cells = add_row(table, i,
+                        ntk_top_table_text(table, "ND%u NC%u", i / model->cores_per_device,
+                                           i % model->cores_per_device),
+                        &memory);
+        if (!cells) {
+            return -ENOMEM;
+        }
+        fill_used(&memory, cells);
+    }
+    return 0;
+}
+
+int ntk_top_model_hbm(struct ntk_top_model *model, struct ntk_top_table *table)
+{
+    bool is_all = ntk_top_model_tab_get(model)->is_all;
+
+    if (model->hbm_by_core) {
+        return list_cores(model, table, is_all);
+    }
+    for (uint32_t d = 0; d < model->device_count; d++) {
+        struct device_memory memory;
+        struct ntk_top_cell *cells;
+
+        collect(model, d, is_all, &memory);
+        if (!is_all && memory.used == 0) {
+            continue;
+        }
+        cells = add_row(table, d,
+                        ntk_top_table_text(table, "ND%u%s", d, ntk_top_model_alerts_mark(model, d)),
+                        &memory);
+        if (!cells) {
+            return -ENOMEM;
+        }
+        fill_device(model, d, is_all, &memory, cells);
+    }
+    return 0;
+}
+
+void ntk_top_model_hbm_sum(const struct ntk_top_model *model, struct ntk_top_hbm_sum *out)
+{
+    bool is_all = ntk_top_model_tab_get(model)->is_all;
+
+    *out = (struct ntk_top_hbm_sum){ 0 };
+    for (uint32_t d = 0; d < model->device_count; d++) {
+        struct device_memory memory;
+
+        collect(model, d, is_all, &memory);
+        out->has_categories = out->has_categories || memory.has_categories;
+        out->used.present = out->used.present || memory.has_used;
+        out->used.value += memory.used;
+        out->used.estimated = out->used.estimated || (memory.estimated > 0 && !memory.is_measured);
+        out->capacity.present = out->capacity.present || memory.has_capacity;
+        out->capacity.value += memory.capacity;
+        out->other += memory.used > memory.told ? memory.used - memory.told : 0;
+        for (int c = 0; c < NTK_TOP_HBM_CATEGORY_COUNT; c++) {
+            out->category[c] += memory.category[c];
+        }
+        /* Of which nobody says what it is for. */
+        out->category[NTK_MEMORY_UNCATEGORIZED] -= memory.estimated;
+        out->other += memory.estimated;
+    }
+}

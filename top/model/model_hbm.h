@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* model_hbm - a row per device, or per logical core: what its memory holds. */
+#ifndef NTK_TOP_MODEL_MODEL_HBM_H
+#define NTK_TOP_MODEL_MODEL_HBM_H
+
+#include "shared/abi/event_abi.h"
+#include "top/model/model.h"
+
+/* The categories of device memory are the first ones of memory.def. */
+#define NTK_TOP_HBM_CATEGORY_COUNT (NTK_MEMORY_DRIVER + 1)
+
+enum ntk_top_hbm_column {
+    NTK_TOP_HBM_DEVICE,
+    NTK_TOP_HBM_SHARE,
+    NTK_TOP_HBM_USED,
+    NTK_TOP_HBM_CAPACITY,
+    NTK_TOP_HBM_FREE,
+    NTK_TOP_HBM_PEAK,
+    NTK_TOP_HBM_STACK, /* the first of NTK_SNAPSHOT_STACKS_MAX */
+    NTK_TOP_HBM_CATEGORY = NTK_TOP_HBM_STACK + NTK_SNAPSHOT_STACKS_MAX, /* the first of them */
+    NTK_TOP_HBM_OTHER = NTK_TOP_HBM_CATEGORY + NTK_TOP_HBM_CATEGORY_COUNT,
+    NTK_TOP_HBM_COUNT,
+};
+/* The column of a category; what is of none stands last. */
+#define NTK_TOP_HBM_CATEGORY_COLUMN(category) \
+    (NTK_TOP_HBM_CATEGORY +                   \
+     ((int)(category) + NTK_TOP_HBM_CATEGORY_COUNT - 1) % NTK_TOP_HBM_CATEGORY_COUNT)
+
+/* The share of a device's memory that is used, by whomever. */
+struct ntk_top_number ntk_top_model_hbm_share(const struct ntk_top_model *model, uint32_t device);
+
+/* Keeps the most that each device has held so far. Always 0. */
+int ntk_top_model_hbm_observe(struct ntk_top_model *model);
+/* 0 or -ENOMEM. */
+int ntk_top_model_hbm(struct ntk_top_model *model, struct ntk_top_table *table);
+
+/* All devices together, of the selected tab. */
+struct ntk_top_hbm_sum {
+    struct ntk_top_bytes used;
+    struct ntk_top_bytes capacity;
+    bool has_categories;
+    uint64_t category[NTK_TOP_HBM_CATEGORY_COUNT];
+    uint64_t other; /* used by what tells no categories */
+};
+void ntk_top_model_hbm_sum(const struct ntk_top_model *model, struct ntk_top_hbm_sum *out);
+
+#endif

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* model_processes - who uses the cores, with what and how much. */
+#include "top/model/model_processes.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "shared/base/clock.h"
+#include "top/base/cells.h"
+#include "top/model/model_alerts.h"
+
+#define CONTAINER_CELLS 12                /* of the id: what container tools show */
+#define TICK_NS (NTK_NS_PER_SECOND / 100) /* of /proc: USER_HZ, 100 wherever there are devices */
+
+/* The pod, else the container, else nothing. */
+static struct ntk_top_cell where(struct ntk_top_table *table,
+                                 const struct ntk_runtime_sample *runtime)
+{
+    const struct ntk_pod *pod = &runtime->pod;
+
+    if (pod->name[0]) {
+        return ntk_top_cell_text(ntk_top_table_text(table, "%s%s%s%s%s", pod->namespace_name,
+                                                    pod->namespace_name[0] ? "/" : "", pod->name,
+                                                    pod->container[0] ? "/" : "", pod->container));
+    }
+    return ntk_top_cell_text(
+        ntk_top_table_text(table, "%.*s", CONTAINER_CELLS, runtime->container));
+}
+
+/* Where the clocks of both are those of one machine: a report does not tell the second one. */
+static struct ntk_top_cell since(struct ntk_top_table *table, const struct ntk_snapshot *snapshot,
+                                 const struct ntk_runtime_sample *runtime)
+{
+    uint64_t age_ns = snapshot->monotonic_ns - runtime->start_time * TICK_NS;
+    time_t seconds = (time_t)((snapshot->realtime_ns - age_ns) / NTK_NS_PER_SECOND);
+    struct ntk_top_cell cell = { 0 };
+    struct tm local;
+    char text[32];
+
+    if (runtime->start_time > 0 && runtime->start_time <= snapshot->monotonic_ns / TICK_NS &&
+        age_ns < snapshot->realtime_ns && localtime_r(&seconds, &local) &&
+        strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &local) > 0) {
+        cell = ntk_top_cell_text(ntk_top_table_text(table, "%s", text));
+        cell.value = (double)seconds;
+    }
+    return cell;
+}
+
+static void fill_work(const struct ntk_snapshot *snapshot, const struct ntk_runtime_sample *runtime,
+                      struct ntk_top_cell *cells)
+{
+    struct ntk_count watched[NTK_OUTCOME_COUNT];
+    double rate = 0;
+    uint64_t failed = 0;
+
+    if (!(runtime->has & NTK_RUNTIME_HAS_EXECUTIONS)) {
+        return;
+    }
+    ntk_snapshot_watched_outcome(runtime, watched);
+    for (int o = 0; o < NTK_OUTCOME_COUNT; o++) {
+        rate += ntk_snapshot_rate(snapshot, watched[o]);
+        failed += o == NTK_OUTCOME_COMPLETED ? 0 : runtime->outcome[o].total;
+    }
+    cells[NTK_TOP_PROCESSES_RATE] = ntk_top_cell_number(rate);
+    cells[NTK_TOP_PROCESSES_ERRORS] =
+        ntk_top_cell_if(runtime->has & NTK_RUNTIME_HAS_TOTALS, (double)failed);
+    cells[NTK_TOP_PROCESSES_ERROR_RATE] =
+        ntk_top_cell_number(rate - ntk_snapshot_rate(snapshot, watched[NTK_OUTCOME_COMPLETED]));
+    cells[NTK_TOP_PROCESSES_QUEUE] =
+        ntk_top_cell_if(runtime->has & NTK_RUNTIME_HAS_IN_FLIGHT, (double)runtime->in_flight);
+    ntk_top_cells_latency(&runtime->total_latency, &cells[NTK_TOP_PROCESSES_P50],
+                          &cells[NTK_TOP_PROCESSES_P99], &cells[NTK_TOP_PROCESSES_MAX]);
+    /* A report without histograms has the percentiles themselves. */
+    for (int p = 0; p < NTK_PERCENTILE_COUNT && runtime->has & NTK_RUNTIME_HAS_PERCENTILES; p++) {
+        struct ntk_top_cell cell = ntk_top_cell_number(runtime->total_percentile_ns[p]);
+
+        if (ntk_percentile_list[p] == 50) {
+            cells[NTK_TOP_PROCESSES_P50] = cell;
+        } else if (ntk_percentile_list[p] == 99) {
+            cells[NTK_TOP_PROCESSES_P99] = cell;
+        } else if (ntk_percentile_list[p] == 100) {
+            cells[NTK_TOP_PROCESSES_MAX] = cell;
+        }
+    }
+}
+
+static void fill_cores(struct ntk_top_model *model, struct ntk_top_table *table,
+                       const struct ntk_runtime_sample *runtime, struct ntk_top_cell *cells)
+{
+    double busy = 0;
+    double flops = 0;
+    size_t busy_count = 0;
+    bool has_flops = false;
+    bool is_estimated = false;
+
+    if (!(runtime->has & NTK_RUNTIME_HAS_CORES)) {
+        return;
+    }
+    for (size_t c = 0; c < runtime->core_count; c++) {
+        const struct ntk_core_sample core = ntk_snapshot_watched_core(&runtime->cores[c]);
+
+        busy +=
+            core.has & NTK_CORE_HAS_BUSY &&
+                    ntk_top_model_alerts_core(model, core.core / model->lnc) != NTK_TOP_CORE_DEAD
+                ? core.utilization
+                : 0;
+        busy_count += (core.has & NTK_CORE_HAS_BUSY) != 0;
+        is_estimated = is_estimated || core.busy_of_calls;
+        if (core.has & NTK_CORE_HAS_EFFECTIVE_FLOPS) {
+            has_flops = true;
+            flops += ntk_snapshot_rate(model->snapshot, core.effective_flops);
+        }
+    }
+    cells[NTK_TOP_PROCESSES_CORES] =
+        ntk_top_cells_cores(table, model->lnc, runtime->cores, runtime->core_count);
+    cells[NTK_TOP_PROCESSES_BUSY] =
+        ntk_top_cell_if(busy_count > 0, busy_count > 0 ? 100 * busy / (double)busy_count : 0);
+    cells[NTK_TOP_PROCESSES_BUSY].estimated = is_estimated;
+    cells[NTK_TOP_PROCESSES_FLOPS] = ntk_top_cell_if(has_flops, flops / 1e12);
+}
+
+/* Where its hooks are, and what they do not know. */
+static struct ntk_top_cell hooks(struct ntk_top_table *table,
+                                 const struct ntk_runtime_sample *runtime)
+{
+    return ntk_top_cell_text(
+        ntk_top_table_text(table, "%s%s%s", ntk_hooks_kind_names[runtime->hooks],
+                           runtime->cores_guessed ? ", cores guessed" : "",
+                           runtime->partial_executions ? ", executions counted in part"
+                           : runtime->no_executions    ? ", executions not counted"
+                                                       : ""));
+}
+
+static bool has_failed(const struct ntk_runtime_sample *runtime)
+{
+    return runtime->has & NTK_RUNTIME_HAS_EXECUTIONS &&
+           ntk_snapshot_outcome_sum(runtime->outcome) >
+               runtime->outcome[NTK_OUTCOME_COMPLETED].period;
+}
+
+int ntk_top_model_processes(struct ntk_top_model *model, struct ntk_top_table *table)
+{
+    const struct ntk_snapshot *snapshot = model->snapshot;
+
+    for (size_t r = 0; r < snapshot->runtime_count; r++) {
+        const struct ntk_runtime_sample *runtime = &snapshot->runtimes[r];
+        struct ntk_top_cell *cells;
+
+        if (!ntk_top_model_is_in_tab(model, r)) {
+            continue;
+        }
+        cells = ntk_top_table_add(table, ntk_top_cells_runtime_key(runtime),
+                                  runtime->error[0]     ? NTK_TOP_ROW_WARNING
+                                  : has_failed(runtime) ? NTK_TOP_ROW_ERROR
+                                  : runtime->ended      ? NTK_TOP_ROW_DIM
+                                                        : NTK_TOP_ROW_NORMAL);
+        if (!cells) {
+            return -ENOMEM;
+        }
+        ntk_top_table_set_tab(table, r + 1);
+        cells[NTK_TOP_PROCESSES_PID] = ntk_top_cell_if(runtime->pid > 0, runtime->pid);
+        cells[NTK_TOP_PROCESSES_USER] = ntk_top_cell_text(runtime->user);
+        cells[NTK_TOP_PROCESSES_TAG] = ntk_top_cell_text(runtime->tag);
+        cells[NTK_TOP_PROCESSES_CPU] = ntk_top_cell_if(
+            runtime->has & NTK_RUNTIME_HAS_CPU, 100 * (runtime->cpu_user + runtime->cpu_system));
+        cells[NTK_TOP_PROCESSES_RSS] =
+            ntk_top_cell_if(runtime->has & NTK_RUNTIME_HAS_RSS, (double)runtime->rss_bytes);
+        cells[NTK_TOP_PROCESSES_SINCE] = since(table, snapshot, runtime);
+        cells[NTK_TOP_PROCESSES_WHERE] = where(table, runtime);
+        cells[NTK_TOP_PROCESSES_HOOKS] = hooks(table, runtime);
+        cells[NTK_TOP_PROCESSES_LOST] =
+            ntk_top_cell_if(runtime->has & NTK_RUNTIME_HAS_TOTALS && model->wants_events,
+                            (double)runtime->events_lost.total);
+        cells[NTK_TOP_PROCESSES_VERSION] = ntk_top_cell_text(runtime->runtime_version);
+        cells[NTK_TOP_PROCESSES_COMMAND] = ntk_top_cell_text(
+            runtime->ended ? ntk_top_table_text(table, "(ended) %s", runtime->command)
+                           : runtime->command);
+        ntk_top_cells_memory(runtime, NTK_MEMORY_ANY, &cells[NTK_TOP_PROCESSES_HBM],
+                             &cells[NTK_TOP_PROCESSES_HOST]);
+        fill_work(snapshot, runtime, cells);
+        fill_cores(model, table, runtime, cells);
+    }
+    return 0;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* model_topology - how hot each device is, for the map of the devices. Threads: one. */
+#ifndef NTK_TOP_MODEL_MODEL_TOPOLOGY_H
+#define NTK_TOP_MODEL_MODEL_TOPOLOGY_H
+
+#include "shared/metrics/topology.h"
+#include "top/model/model.h"
+
+enum ntk_top_heat {
+    NTK_TOP_HEAT_BUSY,  /* mean of the cores, of the selected tab */
+    NTK_TOP_HEAT_HBM,   /* share of its memory that is used, by whomever */
+    NTK_TOP_HEAT_POWER, /* mean of the last whole minute, share of the most it can draw */
+    NTK_TOP_HEAT_COUNT,
+};
+
+bool ntk_top_model_topology_act(struct ntk_top_model *model, int action, int argument);
+enum ntk_topology ntk_top_model_topology_shape(const struct ntk_top_model *model);
+/* Percent, absent when nobody tells. */
+struct ntk_top_number ntk_top_model_topology_heat(const struct ntk_top_model *model,
+                                                  enum ntk_top_heat heat, uint32_t device);
+
+#endif

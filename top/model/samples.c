@@ -1,0 +1,654 @@
+/* SPDX-License-Identifier: MIT */
+/* samples - the tables of samples.def, filled from a model and its snapshot, as JSON and CSV. */
+#include "top/model/samples.h"
+
+#include <string.h>
+
+#include "shared/base/clock.h"
+#include "shared/base/json.h"
+#include "shared/base/timestamp.h"
+
+#define FORMAT_VERSION 1
+
+enum table { TABLE_machine, TABLE_devices, TABLE_cores, TABLE_applications, TABLE_models };
+#define TABLE_COUNT 5
+
+enum column {
+#define NTK_TOP_COLUMN(table, name) COLUMN_##table##_##name,
+#include "top/model/samples.def"
+    COLUMN_COUNT
+};
+
+static const struct {
+    enum table table;
+    const char *name;
+} columns[COLUMN_COUNT] = {
+#define NTK_TOP_COLUMN(table, name) { TABLE_##table, #name },
+#include "top/model/samples.def"
+};
+
+/* A row that is being filled: what is not set is not known. */
+struct row {
+    struct {
+        enum { ABSENT, TEXT, COUNT, NUMBER, FLAG } kind;
+        const char *text;
+        uint64_t count;
+        double number;
+    } values[COLUMN_COUNT];
+    char time[NTK_TIMESTAMP_BYTES];
+    struct ntk_buf cores; /* the one text that is made here */
+    void (*emit)(struct row *row, enum table table);
+    struct ntk_json *json;
+    struct ntk_buf *csv;
+};
+
+/* ---- setting values ---- */
+
+static void set_text(struct row *row, enum column column, const char *text)
+{
+    if (text[0]) {
+        row->values[column].kind = TEXT;
+        row->values[column].text = text;
+    }
+}
+
+static void set_count(struct row *row, enum column column, bool is_known, uint64_t count)
+{
+    if (is_known) {
+        row->values[column].kind = COUNT;
+        row->values[column].count = count;
+    }
+}
+
+static void set_number(struct row *row, enum column column, bool is_known, double number)
+{
+    if (is_known) {
+        row->values[column].kind = NUMBER;
+        row->values[column].number = number;
+    }
+}
+
+static void set_flag(struct row *row, enum column column, bool flag)
+{
+    row->values[column].kind = FLAG;
+    row->values[column].count = flag;
+}
+
+static void set_share(struct row *row, enum column column, struct ntk_top_number percent)
+{
+    set_number(row, column, percent.present, percent.value);
+}
+
+static void set_bytes(struct row *row, enum column column, struct ntk_top_bytes bytes)
+{
+    set_count(row, column, bytes.present, bytes.value);
+}
+
+/* Executions of the period, and those that did not come to a good end. */
+static void set_outcomes(struct row *row, enum column all, enum column failed, bool is_known,
+                         const struct ntk_count *outcome)
+{
+    uint64_t sum = ntk_snapshot_outcome_sum(outcome);
+
+    set_count(row, all, is_known, sum);
+    set_count(row, failed, is_known, sum - outcome[NTK_OUTCOME_COMPLETED].period);
+}
+
+/* The median in the first column, p99 in the second. */
+static void set_latency(struct row *row, enum column p50, enum column p99,
+                        const struct ntk_histogram *histogram)
+{
+    static const double percents[] = { 50, 99 };
+    double ns[2];
+
+    if (ntk_histogram_percentiles(histogram, percents, 2, ns)) {
+        set_number(row, p50, true, ns[0] / (double)NTK_NS_PER_SECOND);
+        set_number(row, p99, true, ns[1] / (double)NTK_NS_PER_SECOND);
+    }
+}
+
+/* "0-3,8": logical cores with a physical one in the list. */
+static void set_cores(struct row *row, enum column column, const uint32_t *cores, size_t count)
+{
+    ntk_buf_reset(&row->cores);
+    for (size_t i = 0; i < count;) {
+        size_t end = i + 1;
+
+        while (end < count && cores[end] == cores[end - 1] + 1) {
+            end++;
+        }
+        ntk_buf_add_format(&row->cores, i > 0 ? ",%u" : "%u", (unsigned int)cores[i]);
+        if (end > i + 1) {
+            ntk_buf_add_format(&row->cores, "-%u", (unsigned int)cores[end - 1]);
+        }
+        i = end;
+    }
+    set_text(row, column, ntk_buf_text_get(&row->cores));
+}
+
+static void emit(struct row *row, enum table table)
+{
+    row->emit(row, table);
+    memset(row->values, 0, sizeof row->values);
+}
+
+/* ---- the tables ---- */
+
+static void walk_machine(const struct ntk_top_model *model, struct row *row)
+{
+    const struct ntk_snapshot *snapshot = model->snapshot;
+    const struct ntk_system_sample *system = &snapshot->system;
+    const struct ntk_top_memory *memory = &model->memory;
+    bool has_memory = (system->has & NTK_SYSTEM_HAS_MEMORY) != 0;
+    bool has_devices = model->device_count > 0;
+    bool has_executions = ntk_top_model_is_nobody_there(model); /* nobody did nothing */
+    bool is_partial = false;
+
+    for (size_t i = 0; i < snapshot->runtime_count; i++) {
+        has_executions = has_executions || snapshot->runtimes[i].has & NTK_RUNTIME_HAS_EXECUTIONS;
+        is_partial = is_partial || snapshot->runtimes[i].no_executions;
+    }
+    set_text(row, COLUMN_machine_time, row->time);
+    set_number(row, COLUMN_machine_period_seconds, true,
+               (double)snapshot->period_ns / (double)NTK_NS_PER_SECOND);
+    set_text(row, COLUMN_machine_instance_id, model->instance_id);
+    set_text(row, COLUMN_machine_instance_type, model->instance_type);
+    set_text(row, COLUMN_machine_driver_version, snapshot->hardware.driver_version);
+    set_count(row, COLUMN_machine_neuron_device_count, true, model->device_count);
+    set_count(row, COLUMN_machine_neuroncore_count, true,
+              (uint64_t)model->device_count * model->cores_per_device);
+    set_text(row, COLUMN_machine_neuroncore_version, model->core_version);
+    set_count(row, COLUMN_machine_logical_nc_config, has_devices, model->lnc);
+    set_share(row, COLUMN_machine_utilization_percent, model->busy_percent_mean);
+    set_number(row, COLUMN_machine_effective_flops_per_second, model->teraflops_total.present,
+               model->teraflops_total.value * 1e12);
+    set_share(row, COLUMN_machine_system_user_percent, model->system_vcpu.user_percent);
+    set_share(row, COLUMN_machine_system_system_percent, model->system_vcpu.system_percent);
+    set_share(row, COLUMN_machine_runtime_user_percent, model->runtime_vcpu.user_percent);
+    set_share(row, COLUMN_machine_runtime_system_percent, model->runtime_vcpu.system_percent);
+    set_count(row, COLUMN_machine_memory_total_bytes, has_memory, system->memory_total_bytes);
+    set_count(row, COLUMN_machine_memory_used_bytes, has_memory, system->memory_used_bytes);
+    set_count(row, COLUMN_machine_application_count, true, snapshot->runtime_count);
+    set_outcomes(row, COLUMN_machine_executions, COLUMN_machine_failed_executions, has_executions,
+                 snapshot->outcome);
+    set_bytes(row, COLUMN_machine_host_bytes, memory->host_total);
+    set_bytes(row, COLUMN_machine_host_tensors_bytes, memory->host[NTK_TOP_GROUP_TENSORS]);
+    set_bytes(row, COLUMN_machine_host_constants_bytes, memory->host[NTK_TOP_GROUP_CONSTANTS]);
+    set_bytes(row, COLUMN_machine_host_dma_buffers_bytes, memory->host[NTK_TOP_GROUP_DMA_BUFFERS]);
+    set_bytes(row, COLUMN_machine_host_app_memory_bytes, memory->host[NTK_TOP_GROUP_APP_MEMORY]);
+    set_bytes(row, COLUMN_machine_device_bytes, memory->device_total);
+    if (memory->device_total.present) {
+        set_flag(row, COLUMN_machine_memory_estimated, memory->device_total.estimated);
+    }
+    set_bytes(row, COLUMN_machine_device_tensors_bytes, memory->device[NTK_TOP_GROUP_TENSORS]);
+    set_bytes(row, COLUMN_machine_device_constants_bytes, memory->device[NTK_TOP_GROUP_CONSTANTS]);
+    set_bytes(row, COLUMN_machine_device_model_code_bytes,
+              memory->device[NTK_TOP_GROUP_MODEL_CODE]);
+    set_bytes(row, COLUMN_machine_device_runtime_memory_bytes,
+              memory->device[NTK_TOP_GROUP_RUNTIME_MEMORY]);
+    set_bytes(row, COLUMN_machine_device_scratchpad_bytes,
+              memory->device[NTK_TOP_GROUP_SCRATCHPAD]);
+    set_text(row, COLUMN_machine_notice, model->notice);
+    if (has_executions) {
+        set_flag(row, COLUMN_machine_partial_executions, is_partial);
+    }
+    emit(row, TABLE_machine);
+}
+
+static void set_device(struct row *row, const struct ntk_device_sample *device)
+{
+    static const enum column ecc[NTK_ECC_COUNT] = {
+        [NTK_ECC_MEM_CORRECTED] = COLUMN_devices_mem_ecc_corrected,
+        [NTK_ECC_MEM_UNCORRECTED] = COLUMN_devices_mem_ecc_uncorrected,
+        [NTK_ECC_SRAM_UNCORRECTED] = COLUMN_devices_sram_ecc_uncorrected,
+        [NTK_ECC_SRAM_CORRECTED] = COLUMN_devices_sram_ecc_corrected,
+        [NTK_ECC_MEM_REPAIRABLE] = COLUMN_devices_mem_ecc_repairable_uncorrected,
+    };
+    uint64_t capacity = 0;
+    uint64_t used = 0;
+
+    for (uint32_t s = 0; s < device->stack_count && s < NTK_SNAPSHOT_STACKS_MAX; s++) {
+        capacity += device->stack_capacity_bytes[s];
+        used += device->stack_used_bytes[s];
+    }
+    set_text(row, COLUMN_devices_name, device->name);
+    set_count(row, COLUMN_devices_memory_capacity_bytes,
+              (device->has & NTK_DEVICE_HAS_MEMORY_CAPACITY) != 0, capacity);
+    set_count(row, COLUMN_devices_memory_used_bytes,
+              (device->has & NTK_DEVICE_HAS_MEMORY_USED) != 0, used);
+    set_number(row, COLUMN_devices_power_average_percent, (device->has & NTK_DEVICE_HAS_POWER) != 0,
+               100 * device->power_average);
+    for (int kind = 0; kind < NTK_ECC_COUNT; kind++) {
+        set_count(row, ecc[kind], device->has & NTK_DEVICE_HAS_ECC && device->ecc_has & 1u << kind,
+                  device->ecc[kind].period);
+    }
+}
+
+static void walk_devices(const struct ntk_top_model *model, struct row *row)
+{
+    for (uint32_t d = 0; d < model->device_count; d++) {
+        const struct ntk_device_sample *device = ntk_snapshot_find_device(model->snapshot, d);
+        double busy = 0;
+        uint32_t known = 0;
+
+        for (uint32_t c = 0; c < model->cores_per_device; c++) {
+            const struct ntk_top_core *core = &model->cores[d * model->cores_per_device + c];
+
+            busy += core->busy_percent.present ? core->busy_percent.value : 0;
+            known += core->busy_percent.present;
+        }
+        set_count(row, COLUMN_devices_neuron_device, true, d);
+        set_count(row, COLUMN_devices_neuroncore_count, true, model->cores_per_device);
+        set_number(row, COLUMN_devices_utilization_percent, known > 0, known ? busy / known : 0);
+        if (device) {
+            set_device(row, device);
+        }
+        emit(row, TABLE_devices);
+    }
+}
+
+static void set_estimated(struct row *row, enum column column, const struct ntk_memory_total *total)
+{
+    if (total->known) {
+        set_flag(row, column, total->estimated);
+    }
+}
+
+/* Bytes that all applications have on the physical cores of a logical one. */
+static void set_core_memory(struct row *row, const struct ntk_top_model *model, uint32_t logical)
+{
+    const struct ntk_snapshot *snapshot = model->snapshot;
+    struct ntk_memory_total sum = { .known = ntk_top_model_is_nobody_there(model) };
+    bool is_untold = false;
+
+    for (size_t r = 0; r < snapshot->runtime_count; r++) {
+        const struct ntk_runtime_sample *runtime = &snapshot->runtimes[r];
+
+        if (!(runtime->has & NTK_RUNTIME_HAS_MEMORY)) {
+            continue;
+        }
+        sum.known = true;
+        for (uint32_t part = 0; part < model->lnc; part++) {
+            uint32_t core = logical * model->lnc + part;
+            struct ntk_memory_total host;
+            struct ntk_memory_total device;
+
+            ntk_snapshot_memory_total(runtime, core, NTK_MEMORY_ANY, &host, &device);
+            sum.bytes += device.bytes;
+            sum.estimated = sum.estimated || device.estimated;
+            is_untold =
+                is_untold || (!device.known &&
+                              ntk_snapshot_find_core(runtime->cores, runtime->core_count, core));
+        }
+    }
+    sum.known = sum.known && (sum.bytes > 0 || !is_untold);
+    set_count(row, COLUMN_cores_device_bytes, sum.known, sum.bytes);
+    set_estimated(row, COLUMN_cores_memory_estimated, &sum);
+}
+
+static void set_core(struct row *row, const struct ntk_top_model *model,
+                     const struct ntk_core_sample *core)
+{
+    static const enum column engines[NTK_ENGINE_COUNT] = {
+        [NTK_ENGINE_PE] = COLUMN_cores_pe_percent,     [NTK_ENGINE_ACT] = COLUMN_cores_act_percent,
+        [NTK_ENGINE_POOL] = COLUMN_cores_pool_percent, [NTK_ENGINE_DVE] = COLUMN_cores_dve_percent,
+        [NTK_ENGINE_SP] = COLUMN_cores_sp_percent,     [NTK_ENGINE_DMA] = COLUMN_cores_dma_percent,
+    };
+    const struct ntk_snapshot *snapshot = model->snapshot;
+    const struct ntk_hardware *hardware = &snapshot->hardware;
+    double effective = ntk_snapshot_rate(snapshot, core->effective_flops);
+    bool has_effective = (core->has & NTK_CORE_HAS_EFFECTIVE_FLOPS) != 0;
+    bool has_bytes = (core->has & NTK_CORE_HAS_BYTES) != 0;
+    bool has_executions = (core->has & NTK_CORE_HAS_EXECUTIONS) != 0;
+
+    set_number(row, COLUMN_cores_flops_per_second, (core->has & NTK_CORE_HAS_FLOPS) != 0,
+               ntk_snapshot_rate(snapshot, core->flops));
+    if (has_effective && hardware->has & NTK_HARDWARE_HAS_PEAK && hardware->tensor_peak_flops > 0) {
+        set_number(row, COLUMN_cores_peak_flops_percent, true,
+                   100 * effective / (hardware->tensor_peak_flops * model->lnc));
+    }
+    for (int e = 0; e < NTK_ENGINE_COUNT; e++) {
+        set_number(row, engines[e], (core->has & NTK_CORE_HAS_ENGINES) != 0,
+                   100 * ntk_snapshot_engine_share(snapshot, core, (enum ntk_engine)e));
+    }
+    set_number(row, COLUMN_cores_hbm_read_bytes_per_second, has_bytes,
+               ntk_snapshot_rate(snapshot, core->hbm_bytes_read));
+    set_number(row, COLUMN_cores_hbm_written_bytes_per_second, has_bytes,
+               ntk_snapshot_rate(snapshot, core->hbm_bytes_written));
+    set_number(row, COLUMN_cores_dma_bytes_per_second, has_bytes,
+               ntk_snapshot_rate(snapshot, core->dma_bytes));
+    set_outcomes(row, COLUMN_cores_executions, COLUMN_cores_failed_executions, has_executions,
+                 core->outcome);
+    set_count(row, COLUMN_cores_in_flight, has_executions, core->in_flight);
+    if (core->has & NTK_CORE_HAS_BUSY) {
+        set_flag(row, COLUMN_cores_busy_of_calls, core->busy_of_calls);
+    }
+}
+
+/* A core belongs to one application: the histogram of the first that has one is that of the
+ * core. */
+static void set_core_latency(struct row *row, const struct ntk_top_model *model, uint32_t logical)
+{
+    const struct ntk_snapshot *snapshot = model->snapshot;
+
+    for (size_t r = 0; r < snapshot->runtime_count; r++) {
+        const struct ntk_runtime_sample *runtime = &snapshot->runtimes[r];
+        struct ntk_core_sample core;
+
+        if (ntk_snapshot_logical_core(runtime->cores, runtime->core_count, model->lnc, logical,
+                                      &core) &&
+            core.total_latency.count > 0) {
+            set_latency(row, COLUMN_cores_latency_p50_seconds, COLUMN_cores_latency_p99_seconds,
+                        &core.total_latency);
+            return;
+        }
+    }
+}
+
+static void walk_cores(const struct ntk_top_model *model, struct row *row)
+{
+    uint32_t count = model->device_count * model->cores_per_device;
+
+    for (uint32_t logical = 0; logical < count; logical++) {
+        struct ntk_core_sample core;
+
+        set_count(row, COLUMN_cores_neuroncore, true, logical);
+        set_count(row, COLUMN_cores_neuron_device, true, logical / model->cores_per_device);
+        set_count(row, COLUMN_cores_device_core, true, logical % model->cores_per_device);
+        /* Known of idle cores too, which a report does not list. */
+        set_share(row, COLUMN_cores_utilization_percent, model->cores[logical].busy_percent);
+        set_number(row, COLUMN_cores_effective_flops_per_second,
+                   model->cores[logical].teraflops.present,
+                   model->cores[logical].teraflops.value * 1e12);
+        if (ntk_top_model_core_find(model, logical, &core)) {
+            set_core(row, model, &core);
+        }
+        set_core_latency(row, model, logical);
+        set_core_memory(row, model, logical);
+        emit(row, TABLE_cores);
+    }
+}
+
+/* A report that carried no histograms has percentiles. */
+static void set_runtime_latency(struct row *row, const struct ntk_runtime_sample *runtime)
+{
+    static const int p50 = 3;
+    static const int p99 = 5;
+    const double second_ns = (double)NTK_NS_PER_SECOND;
+
+    set_latency(row, COLUMN_applications_latency_p50_seconds,
+                COLUMN_applications_latency_p99_seconds, &runtime->total_latency);
+    set_latency(row, COLUMN_applications_device_latency_p50_seconds,
+                COLUMN_applications_device_latency_p99_seconds, &runtime->device_latency);
+    if (runtime->has & NTK_RUNTIME_HAS_PERCENTILES) {
+        set_number(row, COLUMN_applications_latency_p50_seconds, true,
+                   runtime->total_percentile_ns[p50] / second_ns);
+        set_number(row, COLUMN_applications_latency_p99_seconds, true,
+                   runtime->total_percentile_ns[p99] / second_ns);
+    }
+    if (runtime->has & NTK_RUNTIME_HAS_DEVICE_PERCENTILES) {
+        set_number(row, COLUMN_applications_device_latency_p50_seconds, true,
+                   runtime->device_percentile_ns[p50] / second_ns);
+        set_number(row, COLUMN_applications_device_latency_p99_seconds, true,
+                   runtime->device_percentile_ns[p99] / second_ns);
+    }
+}
+
+static void walk_applications(const struct ntk_top_model *model, struct row *row)
+{
+    const struct ntk_snapshot *snapshot = model->snapshot;
+
+    for (size_t i = 0; i < snapshot->runtime_count; i++) {
+        const struct ntk_runtime_sample *runtime = &snapshot->runtimes[i];
+        bool has_cpu = (runtime->has & NTK_RUNTIME_HAS_CPU) != 0;
+        bool has_executions = (runtime->has & NTK_RUNTIME_HAS_EXECUTIONS) != 0;
+        struct ntk_memory_total host;
+        struct ntk_memory_total device;
+        uint32_t cores[NTK_SNAPSHOT_DEVICES_MAX * 8];
+        size_t capacity = sizeof cores / sizeof *cores;
+        size_t core_count = ntk_snapshot_logical_list(runtime->cores, runtime->core_count,
+                                                      model->lnc, cores, capacity);
+        uint64_t model_count = 0;
+
+        for (size_t m = 0; m < runtime->model_count; m++) {
+            model_count += runtime->models[m].loaded;
+        }
+        ntk_snapshot_memory_total(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, &host, &device);
+        set_count(row, COLUMN_applications_pid, true, runtime->pid);
+        set_text(row, COLUMN_applications_tag, runtime->tag);
+        set_text(row, COLUMN_applications_user, runtime->user);
+        set_text(row, COLUMN_applications_command, runtime->command);
+        set_text(row, COLUMN_applications_container,
+                 runtime->pod.container[0] ? runtime->pod.container : runtime->container);
+        set_text(row, COLUMN_applications_pod, runtime->pod.name);
+        set_text(row, COLUMN_applications_namespace, runtime->pod.namespace_name);
+        set_text(row, COLUMN_applications_runtime_version, runtime->runtime_version);
+        set_cores(row, COLUMN_applications_neuroncores, cores,
+                  core_count < capacity ? core_count : capacity);
+        set_flag(row, COLUMN_applications_ended, runtime->ended);
+        set_number(row, COLUMN_applications_user_percent, has_cpu, 100 * runtime->cpu_user);
+        set_number(row, COLUMN_applications_system_percent, has_cpu, 100 * runtime->cpu_system);
+        set_count(row, COLUMN_applications_rss_bytes, (runtime->has & NTK_RUNTIME_HAS_RSS) != 0,
+                  runtime->rss_bytes);
+        set_count(row, COLUMN_applications_host_bytes, host.known, host.bytes);
+        set_count(row, COLUMN_applications_device_bytes, device.known, device.bytes);
+        set_estimated(row, COLUMN_applications_memory_estimated, &device);
+        set_count(row, COLUMN_applications_model_count,
+                  (runtime->has & NTK_RUNTIME_HAS_MODELS) != 0, model_count);
+        set_outcomes(row, COLUMN_applications_executions, COLUMN_applications_failed_executions,
+                     has_executions, runtime->outcome);
+        set_count(row, COLUMN_applications_in_flight,
+                  (runtime->has & NTK_RUNTIME_HAS_IN_FLIGHT) != 0, runtime->in_flight);
+        set_runtime_latency(row, runtime);
+        set_text(row, COLUMN_applications_error, runtime->error);
+        if (runtime->hooks != NTK_HOOKS_UNKNOWN) {
+            set_text(row, COLUMN_applications_hooks, ntk_hooks_kind_names[runtime->hooks]);
+            set_flag(row, COLUMN_applications_cores_guessed, runtime->cores_guessed);
+            set_flag(row, COLUMN_applications_no_executions, runtime->no_executions);
+            set_flag(row, COLUMN_applications_partial_executions, runtime->partial_executions);
+        }
+        emit(row, TABLE_applications);
+    }
+}
+
+static void set_model(struct row *row, const struct ntk_top_model *top,
+                      const struct ntk_runtime_sample *runtime,
+                      const struct ntk_model_sample *model)
+{
+    /* A report without our keys names models and counts nothing of them. */
+    bool is_counted = model->has & NTK_MODEL_HAS_EXECUTIONS;
+    uint32_t cores[NTK_SNAPSHOT_DEVICES_MAX];
+    size_t core_count = 0;
+    struct ntk_memory_total host;
+    struct ntk_memory_total device;
+
+    for (uint32_t c = 0; c < model->core_count && core_count < NTK_SNAPSHOT_DEVICES_MAX;
+         c += top->lnc) {
+        cores[core_count++] = (model->core + c) / top->lnc;
+    }
+    ntk_snapshot_memory_total(runtime, NTK_MEMORY_ANY, model->id, &host, &device);
+    set_count(row, COLUMN_models_pid, true, runtime->pid);
+    set_text(row, COLUMN_models_tag, runtime->tag);
+    set_count(row, COLUMN_models_model_id, true, model->id);
+    set_text(row, COLUMN_models_name, model->name);
+    set_text(row, COLUMN_models_uuid, model->uuid);
+    set_cores(row, COLUMN_models_neuroncores, cores, core_count);
+    set_flag(row, COLUMN_models_loaded, model->loaded);
+    set_flag(row, COLUMN_models_estimated, model->estimated);
+    set_flag(row, COLUMN_models_memory_estimated, model->memory_estimated);
+    set_count(row, COLUMN_models_executions, is_counted, model->executions.period);
+    set_count(row, COLUMN_models_failed_executions, is_counted, model->errors.period);
+    set_count(row, COLUMN_models_in_flight, (model->has & NTK_MODEL_HAS_IN_FLIGHT) != 0,
+              model->in_flight);
+    set_latency(row, COLUMN_models_latency_p50_seconds, COLUMN_models_latency_p99_seconds,
+                &model->total_latency);
+    set_latency(row, COLUMN_models_device_latency_p50_seconds,
+                COLUMN_models_device_latency_p99_seconds, &model->device_latency);
+    set_count(row, COLUMN_models_host_bytes, host.known, host.bytes);
+    set_count(row, COLUMN_models_device_bytes, device.known, device.bytes);
+}
+
+static void walk_models(const struct ntk_top_model *model, struct row *row)
+{
+    const struct ntk_snapshot *snapshot = model->snapshot;
+
+    for (size_t i = 0; i < snapshot->runtime_count; i++) {
+        const struct ntk_runtime_sample *runtime = &snapshot->runtimes[i];
+
+        for (size_t m = 0; m < runtime->model_count; m++) {
+            set_model(row, model, runtime, &runtime->models[m]);
+            emit(row, TABLE_models);
+        }
+    }
+}
+
+static const struct {
+    const char *name;
+    void (*walk)(const struct ntk_top_model *model, struct row *row);
+} tables[TABLE_COUNT] = {
+    [TABLE_machine] = { "machine", walk_machine },
+    [TABLE_devices] = { "devices", walk_devices },
+    [TABLE_cores] = { "cores", walk_cores },
+    [TABLE_applications] = { "applications", walk_applications },
+    [TABLE_models] = { "models", walk_models },
+};
+
+int ntk_top_samples_table_find(const char *name)
+{
+    for (int i = 0; i < TABLE_COUNT; i++) {
+        if (!name[0] || strcmp(tables[i].name, name) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* ---- forms ---- */
+
+static void set_time(struct row *row, const struct ntk_snapshot *snapshot)
+{
+    ntk_timestamp_format(snapshot->realtime_ns, row->time, sizeof row->time);
+}
+
+static void emit_json(struct row *row, enum table table)
+{
+    struct ntk_json *json = row->json;
+
+    if (table != TABLE_machine) {
+        ntk_json_object_begin(json);
+    }
+    for (int c = 0; c < COLUMN_COUNT; c++) {
+        if (columns[c].table != table) {
+            continue;
+        }
+        ntk_json_key(json, columns[c].name);
+        switch (row->values[c].kind) {
+        case ABSENT:
+            ntk_json_null(json);
+            break;
+        case TEXT:
+            ntk_json_text(json, row->values[c].text);
+            break;
+        case COUNT:
+            ntk_json_u64(json, row->values[c].count);
+            break;
+        case NUMBER:
+            ntk_json_double(json, row->values[c].number);
+            break;
+        case FLAG:
+            ntk_json_bool(json, row->values[c].count);
+            break;
+        }
+    }
+    if (table != TABLE_machine) {
+        ntk_json_object_end(json);
+    }
+}
+
+static void emit_csv(struct row *row, enum table table)
+{
+    struct ntk_buf *csv = row->csv;
+    char number[32];
+    bool is_first = true;
+
+    if (table != TABLE_machine) {
+        ntk_buf_add_text(csv, row->time);
+        is_first = false;
+    }
+    for (int c = 0; c < COLUMN_COUNT; c++) {
+        if (columns[c].table != table) {
+            continue;
+        }
+        ntk_buf_add_text(csv, is_first ? "" : ",");
+        is_first = false;
+        switch (row->values[c].kind) {
+        case ABSENT:
+            break;
+        case TEXT:
+            ntk_buf_add_csv(csv, row->values[c].text);
+            break;
+        case COUNT:
+            ntk_buf_add_u64(csv, row->values[c].count);
+            break;
+        case NUMBER:
+            ntk_json_format_double(number, sizeof number, row->values[c].number);
+            ntk_buf_add_text(csv, number);
+            break;
+        case FLAG:
+            ntk_buf_add_text(csv, row->values[c].count ? "true" : "false");
+            break;
+        }
+    }
+    ntk_buf_add_char(csv, '\n');
+}
+
+void ntk_top_samples_json(const struct ntk_top_model *model, struct ntk_buf *out)
+{
+    struct ntk_json json;
+    struct row row = { .emit = emit_json, .json = &json };
+
+    set_time(&row, model->snapshot);
+    ntk_json_init(&json, out, false);
+    ntk_json_object_begin(&json);
+    ntk_json_key_u64(&json, "format", FORMAT_VERSION);
+    for (int t = 0; t < TABLE_COUNT; t++) {
+        if (t != TABLE_machine) {
+            ntk_json_key_array_begin(&json, tables[t].name);
+        }
+        tables[t].walk(model, &row);
+        if (t != TABLE_machine) {
+            ntk_json_array_end(&json);
+        }
+    }
+    ntk_json_object_end(&json);
+    ntk_buf_add_char(out, '\n');
+    out->failed = out->failed || !ntk_buf_ok(&row.cores);
+    ntk_buf_fini(&row.cores);
+}
+
+void ntk_top_samples_csv(const struct ntk_top_model *model, int table, bool with_header,
+                         struct ntk_buf *out)
+{
+    struct row row = { .emit = emit_csv, .csv = out };
+
+    set_time(&row, model->snapshot);
+    if (with_header) {
+        const char *separator = "";
+
+        if (table != TABLE_machine) {
+            ntk_buf_add_text(out, "time");
+            separator = ",";
+        }
+        for (int c = 0; c < COLUMN_COUNT; c++) {
+            if (columns[c].table == (enum table)table) {
+                ntk_buf_add_text(out, separator);
+                ntk_buf_add_text(out, columns[c].name);
+                separator = ",";
+            }
+        }
+        ntk_buf_add_char(out, '\n');
+    }
+    tables[table].walk(model, &row);
+    out->failed = out->failed || !ntk_buf_ok(&row.cores);
+    ntk_buf_fini(&row.cores);
+}

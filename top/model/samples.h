@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * samples - the last snapshot of a model for programs: one JSON object, or rows of CSV.
+ *
+ * The names are those of samples.def, explained in docs/formats/top-samples.md. What is not known
+ * is null in JSON and empty in CSV. The model must show the tab of all applications.
+ *
+ * Threads: one.
+ */
+#ifndef NTK_TOP_MODEL_SAMPLES_H
+#define NTK_TOP_MODEL_SAMPLES_H
+
+#include <stdbool.h>
+
+#include "shared/base/buf.h"
+#include "top/model/model.h"
+
+/* The table of that name ("machine" ... "models"), "" for the first one; -1 when there is none. */
+int ntk_top_samples_table_find(const char *name);
+/* One object in one line. */
+void ntk_top_samples_json(const struct ntk_top_model *model, struct ntk_buf *out);
+/* A line for each row of the table, each with the time of the sample in front; with_header: the
+ * names first. */
+void ntk_top_samples_csv(const struct ntk_top_model *model, int table, bool with_header,
+                         struct ntk_buf *out);
+
+#endif

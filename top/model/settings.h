@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * settings - what a person prefers, kept in a file: lines "name = value", '#' begins a comment.
+ *
+ * The rows of settings.def are the settings; each is one of its choices. Beside them stand columns
+ * and order of each view that is a list, "processes.columns" and "processes.sort" (table_choice.h).
+ * A file is read as far as it is good: the first line that is not is told, and kept. Saving changes
+ * the lines of the settings that were changed here and nothing else: comments, names that nobody
+ * knows (yet), order and line ends stay.
+ *
+ * Owner:   caller's storage, ntk_top_settings_init() first; nothing to free.
+ * Threads: one.
+ */
+#ifndef NTK_TOP_MODEL_SETTINGS_H
+#define NTK_TOP_MODEL_SETTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/base/buf.h"
+#include "shared/base/err.h"
+#include "top/base/table_choice.h"
+#include "top/model/view_ops.h"
+
+enum ntk_top_setting {
+#define NTK_TOP_SETTING(id, name, value, choices, help) NTK_TOP_SETTING_##id,
+#include "top/model/settings.def"
+    NTK_TOP_SETTING_COUNT,
+};
+
+/* What is kept of a list. */
+enum ntk_top_list_setting {
+    NTK_TOP_LIST_COLUMNS,
+    NTK_TOP_LIST_SORT,
+    NTK_TOP_LIST_SETTING_COUNT,
+};
+
+/* The settings of the page, then those of the lists, by view. */
+#define NTK_TOP_SETTINGS_ALL \
+    (NTK_TOP_SETTING_COUNT + NTK_TOP_VIEW_COUNT * NTK_TOP_LIST_SETTING_COUNT)
+#define NTK_TOP_SETTING_BYTES 24
+#define NTK_TOP_SETTINGS_FILE_MAX (64 * 1024)
+#define NTK_TOP_DELAY_MIN_NS UINT64_C(100000000)
+#define NTK_TOP_DELAY_MAX_NS UINT64_C(3600000000000)
+
+struct ntk_top_settings {
+    const struct ntk_top_view *const *views;
+    char values[NTK_TOP_SETTING_COUNT][NTK_TOP_SETTING_BYTES];
+    char lists[NTK_TOP_VIEW_COUNT][NTK_TOP_LIST_SETTING_COUNT][NTK_TOP_CHOICE_BYTES];
+    bool changed[NTK_TOP_SETTINGS_ALL]; /* here, since the file was read or written */
+    char path[4096];                    /* "" : there is no place for a file */
+    char notice[512];                   /* what is wrong with the file, "" nothing */
+
+    /* the page */
+    bool is_open;
+    size_t row;
+    unsigned int generation; /* counts changes of values */
+};
+
+/* The defaults. views: as the model has them, for the columns of their lists. */
+void ntk_top_settings_init(struct ntk_top_settings *settings,
+                           const struct ntk_top_view *const *views);
+/* $XDG_CONFIG_HOME/neuron-toolkit/neuron-top.conf, else below $HOME/.config; "" without either. */
+void ntk_top_settings_find_path(char *path, size_t path_bytes);
+/* Takes the good lines. 0, or -EINVAL and a sentence with name and line of the first bad one. */
+int ntk_top_settings_parse(struct ntk_top_settings *settings, const char *text, size_t bytes,
+                           const char *name, struct ntk_err *err);
+/* The text of a file with what was changed; old text as it was in the file. */
+void ntk_top_settings_merge(struct ntk_top_settings *settings, const char *old, size_t old_bytes,
+                            struct ntk_buf *out);
+/* Reads settings->path, called `name` in sentences; a file that is not there is an empty one.
+ * Negative: a sentence, what was good is taken. */
+int ntk_top_settings_load(struct ntk_top_settings *settings, const char *name, struct ntk_err *err);
+/* Writes what was changed into the file, as it is now, in one step. Nothing changed: nothing is
+ * written. */
+int ntk_top_settings_save(struct ntk_top_settings *settings, struct ntk_err *err);
+
+/* Another choice: the next (step 1) or the one before (-1), round. */
+void ntk_top_settings_step(struct ntk_top_settings *settings, enum ntk_top_setting id, int step);
+bool ntk_top_settings_is(const struct ntk_top_settings *settings, enum ntk_top_setting id,
+                         const char *choice);
+uint64_t ntk_top_settings_refresh_ns(const struct ntk_top_settings *settings);
+/* What is kept of the list of a view, and keeping what was chosen in it. */
+struct ntk_top_table_choice ntk_top_settings_list_get(const struct ntk_top_settings *settings,
+                                                      enum ntk_top_view_id view);
+void ntk_top_settings_list_set(struct ntk_top_settings *settings, enum ntk_top_view_id view,
+                               const struct ntk_top_table_choice *choice);
+const char *ntk_top_settings_name(enum ntk_top_setting id);
+const char *ntk_top_settings_help(enum ntk_top_setting id);
+
+#endif

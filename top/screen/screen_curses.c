@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * screen_curses - the screen on a terminal; the one file that knows curses.
+ *
+ * curses keeps what the terminal shows and sends the difference only, nothing when nothing changed.
+ * It writes whenever a buffer of its own is full, so a terminal may show half a frame: while it
+ * draws, its descriptor is a file in memory, whose content then goes out in one write.
+ */
+#define NCURSES_WIDECHAR 1
+#include <curses.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <langinfo.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "shared/base/log.h"
+#include "top/screen/screen.h"
+
+struct curses_screen {
+    struct ntk_screen base;
+    SCREEN *terminal;
+    FILE *keys;
+    FILE *out; /* of curses: the terminal, or the frame while it is drawn */
+    int terminal_fd;
+    int frame_fd; /* in memory; -1: curses writes to the terminal itself */
+    char *bytes;  /* of the frame */
+    size_t capacity;
+    bool can_colour;
+    attr_t attributes[NTK_STYLE_COUNT]; /* with colours */
+};
+
+/* Colours of the vendor's screen, so that its users find their way; what a terminal without colours
+ * does instead stands beside. */
+static const struct {
+    short foreground, background;
+    attr_t with_colour, without_colour;
+} looks[NTK_STYLE_COUNT] = {
+    [NTK_STYLE_NORMAL] = { -1, -1, 0, 0 },
+    [NTK_STYLE_TITLE] = { COLOR_WHITE, COLOR_BLUE, A_BOLD, A_REVERSE },
+    [NTK_STYLE_HEADING] = { COLOR_BLACK, COLOR_CYAN, 0, A_REVERSE },
+    [NTK_STYLE_BAR_USER] = { COLOR_GREEN, -1, 0, A_BOLD },
+    [NTK_STYLE_BAR_SYSTEM] = { COLOR_RED, -1, 0, 0 },
+    [NTK_STYLE_BAR_EMPTY] = { COLOR_BLACK, -1, A_BOLD, A_DIM },
+    [NTK_STYLE_VALUE] = { COLOR_GREEN, -1, 0, A_BOLD },
+    [NTK_STYLE_DIM] = { COLOR_BLACK, -1, A_BOLD, A_DIM },
+    [NTK_STYLE_CURSOR] = { COLOR_YELLOW, COLOR_RED, A_BOLD, A_REVERSE },
+    [NTK_STYLE_TAB_LABEL] = { COLOR_YELLOW, COLOR_BLUE, A_BOLD, A_REVERSE },
+    [NTK_STYLE_TAB_SELECTED] = { COLOR_GREEN, COLOR_BLUE, A_BOLD, A_REVERSE | A_BOLD },
+    [NTK_STYLE_KEY] = { COLOR_YELLOW, COLOR_BLUE, 0, A_REVERSE },
+    [NTK_STYLE_WARNING] = { COLOR_YELLOW, -1, A_BOLD, A_BOLD },
+    [NTK_STYLE_ERROR] = { COLOR_RED, -1, A_BOLD, A_BOLD },
+    [NTK_STYLE_SERIES] = { COLOR_GREEN, -1, 0, 0 },
+    [NTK_STYLE_SERIES + 1] = { COLOR_CYAN, -1, 0, 0 },
+    [NTK_STYLE_SERIES + 2] = { COLOR_YELLOW, -1, 0, 0 },
+    [NTK_STYLE_SERIES + 3] = { COLOR_MAGENTA, -1, 0, 0 },
+    [NTK_STYLE_SERIES + 4] = { COLOR_BLUE, -1, A_BOLD, 0 },
+    [NTK_STYLE_SERIES + 5] = { COLOR_RED, -1, 0, 0 },
+    [NTK_STYLE_HEAT] = { COLOR_BLUE, -1, 0, A_DIM },
+    [NTK_STYLE_HEAT + 1] = { COLOR_CYAN, -1, 0, 0 },
+    [NTK_STYLE_HEAT + 2] = { COLOR_GREEN, -1, 0, 0 },
+    [NTK_STYLE_HEAT + 3] = { COLOR_GREEN, -1, A_BOLD, 0 },
+    [NTK_STYLE_HEAT + 4] = { COLOR_YELLOW, -1, 0, 0 },
+    [NTK_STYLE_HEAT + 5] = { COLOR_YELLOW, -1, A_BOLD, A_BOLD },
+    [NTK_STYLE_HEAT + 6] = { COLOR_RED, -1, 0, A_BOLD },
+    [NTK_STYLE_HEAT + 7] = { COLOR_RED, -1, A_BOLD, A_BOLD },
+};
+
+/* From cold to hot where there are 256 colours; without red beside green for the scheme of
+ * contrasts. */
+static const short heat_of_256[2][NTK_STYLE_HEAT_LEVELS] = {
+    { 31, 37, 35, 106, 178, 208, 202, 196 },
+    { 32, 38, 37, 72, 107, 143, 185, 226 },
+};
+
+/* What other schemes have instead. */
+static const struct {
+    enum ntk_screen_scheme scheme;
+    enum ntk_screen_style style;
+    short foreground, background;
+    attr_t attributes;
+} other_looks[] = {
+    { NTK_SCREEN_SCHEME_LIGHT, NTK_STYLE_WARNING, COLOR_RED, -1, A_BOLD },
+    { NTK_SCREEN_SCHEME_LIGHT, NTK_STYLE_CURSOR, COLOR_WHITE, COLOR_RED, A_BOLD },
+    { NTK_SCREEN_SCHEME_CONTRAST, NTK_STYLE_BAR_USER, COLOR_CYAN, -1, 0 },
+    { NTK_SCREEN_SCHEME_CONTRAST, NTK_STYLE_BAR_SYSTEM, COLOR_YELLOW, -1, A_BOLD },
+    { NTK_SCREEN_SCHEME_CONTRAST, NTK_STYLE_VALUE, COLOR_CYAN, -1, A_BOLD },
+    { NTK_SCREEN_SCHEME_CONTRAST, NTK_STYLE_CURSOR, COLOR_BLACK, COLOR_WHITE, 0 },
+    { NTK_SCREEN_SCHEME_CONTRAST, NTK_STYLE_TAB_SELECTED, COLOR_BLACK, COLOR_YELLOW, 0 },
+    { NTK_SCREEN_SCHEME_CONTRAST, NTK_STYLE_ERROR, COLOR_MAGENTA, -1, A_BOLD | A_UNDERLINE },
+    { NTK_SCREEN_SCHEME_CONTRAST, NTK_STYLE_WARNING, COLOR_YELLOW, -1, A_BOLD | A_UNDERLINE },
+};
+
+#define GREY 8          /* bright black where a terminal has sixteen colours */
+#define GREY_OF_256 242 /* the same in every palette */
+
+static void curses_begin(struct ntk_screen *base)
+{
+    struct winsize size;
+
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0 &&
+        (size.ws_row != LINES || size.ws_col != COLS)) {
+        resizeterm(size.ws_row, size.ws_col);
+        clearok(curscr, TRUE); /* terminals reflow on their own: draw all of it once */
+    }
+    base->rows = LINES;
+    base->columns = COLS;
+    erase();
+}
+
+static void curses_put(struct ntk_screen *base, int row, int column, int style, const char *text,
+                       size_t bytes, int cell_count)
+{
+    const struct curses_screen *screen = (const struct curses_screen *)base;
+    int look = NTK_STYLE_OF(style);
+    bool is_selected = style & NTK_STYLE_SELECTED;
+    attr_t attributes =
+        screen->base.has_colour ? screen->attributes[look] : looks[look].without_colour;
+    short pair = 0;
+
+    (void)cell_count;
+    if (screen->base.has_colour) {
+        pair = (short)(1 + look + (is_selected ? NTK_STYLE_COUNT : 0));
+    } else if (is_selected) {
+        attributes |= A_UNDERLINE;
+    }
+    if (style & NTK_STYLE_REVERSED) {
+        attributes |= A_REVERSE;
+    }
+    (void)attr_set(attributes, pair, NULL);
+    (void)mvaddnstr(row, column, text, (int)bytes);
+}
+
+static void write_all(int fd, const char *bytes, size_t count)
+{
+    while (count > 0) {
+        ssize_t written = write(fd, bytes, count);
+
+        if (written >= 0) {
+            bytes += written;
+            count -= (size_t)written;
+        } else if (errno == EAGAIN) {
+            struct pollfd wait = { fd, POLLOUT, 0 };
+
+            (void)poll(&wait, 1, -1);
+        } else if (errno != EINTR) {
+            return; /* the terminal is gone, which its keys tell */
+        }
+    }
+}
+
+/* What curses drew, from memory to the terminal. */
+static void send_frame(struct curses_screen *screen)
+{
+    off_t count = lseek(screen->frame_fd, 0, SEEK_CUR);
+
+    if (count <= 0) {
+        return;
+    }
+    if ((size_t)count > screen->capacity) {
+        char *bytes = realloc(screen->bytes, (size_t)count);
+
+        if (bytes) {
+            screen->bytes = bytes;
+            screen->capacity = (size_t)count;
+        }
+    }
+    for (off_t done = 0; done < count && screen->capacity > 0;) { /* once, but without memory */
+        size_t part =
+            (size_t)(count - done) < screen->capacity ? (size_t)(count - done) : screen->capacity;
+        ssize_t got = pread(screen->frame_fd, screen->bytes, part, done);
+
+        if (got <= 0) {
+            break;
+        }
+        write_all(screen->terminal_fd, screen->bytes, (size_t)got);
+        done += got;
+    }
+    (void)lseek(screen->frame_fd, 0, SEEK_SET);
+}
+
+static void curses_end(struct ntk_screen *base)
+{
+    struct curses_screen *screen = (struct curses_screen *)base;
+    int out = fileno(screen->out);
+    bool in_memory = screen->frame_fd >= 0 && dup3(screen->frame_fd, out, O_CLOEXEC) == out;
+
+    (void)attr_set(0, 0, NULL);
+    move(0, 0);
+    refresh();
+    if (in_memory) {
+        (void)dup3(screen->terminal_fd, out, O_CLOEXEC);
+        send_frame(screen);
+    }
+}
+
+static int mouse_take(struct ntk_screen *base)
+{
+    MEVENT event;
+
+    if (getmouse(&event) == ERR) {
+        return NTK_SCREEN_KEY_OTHER;
+    }
+    base->mouse_row = event.y;
+    base->mouse_column = event.x;
+    return event.bstate & BUTTON1_PRESSED   ? (int)NTK_SCREEN_KEY_CLICK
+           : event.bstate & BUTTON4_PRESSED ? (int)NTK_SCREEN_KEY_WHEEL_UP
+           : event.bstate & BUTTON5_PRESSED ? (int)NTK_SCREEN_KEY_WHEEL_DOWN
+                                            : (int)NTK_SCREEN_KEY_OTHER;
+}
+
+static int curses_key_take(struct ntk_screen *base)
+{
+    static const struct {
+        int code;
+        enum ntk_screen_key key;
+    } keys[] = {
+        { KEY_UP, NTK_SCREEN_KEY_UP },         { KEY_DOWN, NTK_SCREEN_KEY_DOWN },
+        { KEY_LEFT, NTK_SCREEN_KEY_LEFT },     { KEY_RIGHT, NTK_SCREEN_KEY_RIGHT },
+        { KEY_PPAGE, NTK_SCREEN_KEY_PAGE_UP }, { KEY_NPAGE, NTK_SCREEN_KEY_PAGE_DOWN },
+        { KEY_HOME, NTK_SCREEN_KEY_HOME },     { KEY_END, NTK_SCREEN_KEY_END },
+        { KEY_ENTER, NTK_SCREEN_KEY_ENTER },   { KEY_BACKSPACE, NTK_SCREEN_KEY_BACKSPACE },
+        { KEY_BTAB, NTK_SCREEN_KEY_TAB_BACK },
+    };
+    wint_t code;
+    int kind = get_wch(&code);
+
+    if (kind == ERR) {
+        return NTK_SCREEN_KEY_NONE;
+    }
+    if (kind == KEY_CODE_YES && code == KEY_MOUSE) {
+        return mouse_take(base);
+    }
+    if (kind == KEY_CODE_YES) {
+        for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+            if (keys[i].code == (int)code) {
+                return (int)keys[i].key;
+            }
+        }
+        if ((int)code >= KEY_F(1) && (int)code <= KEY_F(12)) {
+            return NTK_SCREEN_KEY_F((int)code - KEY_F0);
+        }
+        return NTK_SCREEN_KEY_OTHER;
+    }
+    if (code == 127 || code == '\b') {
+        return NTK_SCREEN_KEY_BACKSPACE;
+    }
+    if (code == '\n' || code == '\r') {
+        return NTK_SCREEN_KEY_ENTER;
+    }
+    return code == 27 ? (int)NTK_SCREEN_KEY_ESCAPE : (int)code;
+}
+
+static void free_screen(struct curses_screen *screen)
+{
+    if (screen->out) {
+        (void)fclose(screen->out);
+    }
+    if (screen->keys) {
+        (void)fclose(screen->keys);
+    }
+    if (screen->terminal_fd >= 0) {
+        close(screen->terminal_fd);
+    }
+    if (screen->frame_fd >= 0) {
+        close(screen->frame_fd);
+    }
+    free(screen->bytes);
+    free(screen);
+}
+
+static void curses_destroy(struct ntk_screen *base)
+{
+    struct curses_screen *screen = (struct curses_screen *)base;
+
+    endwin();
+    delscreen(screen->terminal);
+    free_screen(screen);
+}
+
+/* Once per terminal. True when it has enough of them. */
+static bool start_colours(void)
+{
+    if (!has_colors()) {
+        return false;
+    }
+    start_color();
+    if (use_default_colors() == ERR) {
+        (void)assume_default_colors(COLOR_WHITE, COLOR_BLACK);
+    }
+    return COLOR_PAIRS > 2 * NTK_STYLE_COUNT;
+}
+
+static void set_colours(struct curses_screen *screen, enum ntk_screen_scheme scheme)
+{
+    short grey = COLORS >= 256 ? GREY_OF_256 : COLORS > GREY ? GREY : COLOR_BLACK;
+
+    for (int i = 0; i < NTK_STYLE_COUNT; i++) {
+        short foreground = looks[i].foreground;
+        short background = looks[i].background;
+
+        screen->attributes[i] = looks[i].with_colour;
+        for (size_t o = 0; o < sizeof other_looks / sizeof *other_looks; o++) {
+            if (other_looks[o].scheme == scheme && (int)other_looks[o].style == i) {
+                foreground = other_looks[o].foreground;
+                background = other_looks[o].background;
+                screen->attributes[i] = other_looks[o].attributes;
+            }
+        }
+        if (i >= NTK_STYLE_HEAT && i <= NTK_STYLE_HEAT_LAST && COLORS >= 256) {
+            foreground = heat_of_256[scheme == NTK_SCREEN_SCHEME_CONTRAST][i - NTK_STYLE_HEAT];
+            screen->attributes[i] = 0;
+        }
+        if (foreground == COLOR_BLACK && background == -1) {
+            foreground = grey;
+            if (COLORS > GREY) {
+                screen->attributes[i] = 0; /* the grey is a colour of its own there */
+            }
+        }
+        init_pair((short)(1 + i), foreground, background);
+        if (scheme == NTK_SCREEN_SCHEME_LIGHT && foreground == -1) {
+            foreground = COLOR_WHITE; /* on blue */
+        }
+        init_pair((short)(1 + i + NTK_STYLE_COUNT), foreground, COLOR_BLUE);
+    }
+}
+
+static void curses_set_look(struct ntk_screen *base, const struct ntk_screen_look *look)
+{
+    struct curses_screen *screen = (struct curses_screen *)base;
+
+    base->is_utf8 = !look->ascii && strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+    base->has_colour = !look->no_colour && screen->can_colour;
+    if (base->has_colour) {
+        set_colours(screen, look->scheme);
+    }
+    (void)mousemask(look->no_mouse ? 0 : BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
+    clearok(curscr, TRUE); /* pairs of cells that stay have another look now */
+}
+
+static void curses_suspend(struct ntk_screen *base)
+{
+    (void)base;
+    endwin();
+}
+
+static void curses_resume(struct ntk_screen *base)
+{
+    (void)base;
+    clearok(curscr, TRUE);
+    refresh();
+    flushinp(); /* what was typed for others */
+}
+
+static const struct ntk_screen_ops curses_ops = { .begin = curses_begin,
+                                                  .put = curses_put,
+                                                  .end = curses_end,
+                                                  .key_take = curses_key_take,
+                                                  .set_look = curses_set_look,
+                                                  .suspend = curses_suspend,
+                                                  .resume = curses_resume,
+                                                  .destroy = curses_destroy };
+
+/* A terminal on which nothing can be put anywhere ("dumb") would get one long line. */
+static bool can_move(void)
+{
+    static char address[] = "cup";
+    const char *text = tigetstr(address);
+
+    return text != NULL && text != (const char *)-1;
+}
+
+/* The terminal of this process; one of a type that this machine has no description of is taken for
+ * an xterm, which new terminals resemble. */
+static SCREEN *open_terminal(FILE *out, FILE *keys)
+{
+    static const char *const likely[] = { "xterm-256color", "xterm", "vt100" };
+    const char *name = getenv("TERM");
+    SCREEN *terminal = name && name[0] ? newterm(NULL, out, keys) : NULL;
+
+    for (size_t i = 0; !terminal && i < sizeof likely / sizeof *likely; i++) {
+        terminal = newterm(likely[i], out, keys);
+        if (terminal) {
+            ntk_log_info("", "unknown terminal type \"%s\"; using %s", name ? name : "", likely[i]);
+        }
+    }
+    return terminal;
+}
+
+int ntk_screen_curses_create(const struct ntk_screen_look *look, int key_fd,
+                             struct ntk_screen **out_screen, struct ntk_err *err)
+{
+    struct curses_screen *screen;
+
+    screen = calloc(1, sizeof *screen);
+    if (!screen) {
+        return ntk_err_no_memory(err);
+    }
+    screen->frame_fd = memfd_create("frame", MFD_CLOEXEC);
+    screen->terminal_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+    screen->out = fdopen(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0), "w");
+    screen->keys = fdopen(fcntl(key_fd, F_DUPFD_CLOEXEC, 0), "r");
+    screen->terminal = screen->keys && screen->out && screen->terminal_fd >= 0
+                           ? open_terminal(screen->out, screen->keys)
+                           : NULL;
+    if (screen->terminal && !can_move()) {
+        endwin();
+        delscreen(screen->terminal);
+        screen->terminal = NULL;
+    }
+    if (!screen->terminal) {
+        const char *name = getenv("TERM");
+
+        free_screen(screen);
+        return ntk_err_set(err, -ENOTTY, NTK_ERR_NO_OFFSET,
+                           "the terminal type \"%s\" is unknown or lacks what this program needs",
+                           name ? name : "");
+    }
+    screen->base.ops = &curses_ops;
+    ntk_vec_init(&screen->base.spots, sizeof(struct ntk_screen_spot));
+    screen->base.rows = LINES;
+    screen->base.columns = COLS;
+    (void)cbreak();
+    (void)noecho();
+    (void)curs_set(0);
+    (void)set_escdelay(25);
+    (void)keypad(stdscr, TRUE);
+    (void)nodelay(stdscr, TRUE);
+    (void)leaveok(stdscr, TRUE);
+    (void)typeahead(-1);    /* no half frame because of a key */
+    (void)mouseinterval(0); /* a press is a click at once */
+    screen->can_colour = start_colours();
+    curses_set_look(&screen->base, look);
+    *out_screen = &screen->base;
+    return 0;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * host_list - the names of machines, of --connect and --hosts. Owner: fini frees. Threads: one.
+ */
+#ifndef NTK_TOP_SOURCE_HOST_LIST_H
+#define NTK_TOP_SOURCE_HOST_LIST_H
+
+#include <stddef.h>
+
+#include "shared/base/err.h"
+
+struct ntk_top_host_list {
+    char **names;
+    size_t count;
+};
+
+/* Copies the name; one that is there already is not added. -EINVAL: it is none, or there are too
+ * many. */
+int ntk_top_host_list_add(struct ntk_top_host_list *list, const char *name, struct ntk_err *err);
+/* One a line; # begins a comment. -ENODATA: none. */
+int ntk_top_host_list_read(struct ntk_top_host_list *list, const char *path, struct ntk_err *err);
+void ntk_top_host_list_fini(struct ntk_top_host_list *list);
+
+#endif

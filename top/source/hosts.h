@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hosts - what neuron-top knows of many machines at once: what each said last, what it was like
+ * before, and the communicators of all of them together. source_hosts fills it with each round.
+ *
+ * Threads: one.
+ */
+#ifndef NTK_TOP_SOURCE_HOSTS_H
+#define NTK_TOP_SOURCE_HOSTS_H
+
+#include "shared/hosts/hosts_watch.h"
+#include "shared/metrics/ranks.h"
+#include "top/base/value.h"
+#include "shared/base/url.h"
+
+#define NTK_TOP_HOST_PAST 32u /* rounds */
+
+struct ntk_top_host {
+    char name[NTK_URL_SHOWN_BYTES]; /* its address for people */
+    struct ntk_hosts_state state;
+    uint64_t reports;              /* of the state that was looked at before */
+    uint64_t taken;                /* of the state that what follows is of */
+    float past[NTK_TOP_HOST_PAST]; /* busy percent, the newest last; NAN: nothing came */
+
+    /* Of the snapshot, model_hosts.c; absent without one. */
+    struct ntk_top_number busy_percent; /* mean of all cores, as the page of the host has it */
+    struct ntk_top_bytes hbm;
+    uint64_t hbm_capacity;                  /* 0 not known */
+    struct ntk_top_number rate, error_rate; /* executions per second */
+    int verdict;                            /* enum ntk_health_verdict, -1 not told */
+    const char *reason;                     /* of the verdict, "" none */
+};
+
+enum ntk_top_host_health { /* the better the greater */
+                           NTK_TOP_HOST_UNHEALTHY,
+                           NTK_TOP_HOST_UNREACHABLE,
+                           NTK_TOP_HOST_HANGS,   /* a rank of it hangs, or is waited for */
+                           NTK_TOP_HOST_LATE,    /* it answers, but its report is an old one */
+                           NTK_TOP_HOST_UNKNOWN, /* the verdict about its devices */
+                           NTK_TOP_HOST_NO_DEVICES,
+                           NTK_TOP_HOST_GOOD,
+                           NTK_TOP_HOST_ASKED, /* nothing came so far */
+                           NTK_TOP_HOST_HEALTH_COUNT,
+};
+
+struct ntk_top_hosts {
+    struct ntk_top_host *items;
+    size_t count;
+    size_t open_index;      /* SIZE_MAX: the list */
+    struct ntk_ranks ranks; /* of all that answered */
+};
+
+#endif

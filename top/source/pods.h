@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pods - the pods of containers on this machine, by the names of their logs.
+ *
+ * Where a kubelet runs, /var/log/containers has a link POD_NAMESPACE_CONTAINER-ID.log for each
+ * container, ID being the one that the control group of its processes names. Reading one folder
+ * needs no credential, no connection and no waiting for an answer; the agent, which labels devices
+ * too, asks the kubelet instead.
+ *
+ * Owner: init/fini. Threads: one.
+ */
+#ifndef NTK_TOP_SOURCE_PODS_H
+#define NTK_TOP_SOURCE_PODS_H
+
+#include "shared/base/map.h"
+#include "shared/metrics/snapshot.h"
+
+#define NTK_TOP_PODS_FOLDER "/var/log/containers"
+#define NTK_TOP_PODS_MAX 4096 /* containers that are remembered */
+
+struct ntk_top_pods {
+    const char *folder;          /* the caller's */
+    struct ntk_map by_container; /* container id -> what is known of it */
+};
+
+void ntk_top_pods_init(struct ntk_top_pods *pods, const char *folder);
+void ntk_top_pods_fini(struct ntk_top_pods *pods);
+/* Names the pods of runtimes that have a container and no pod. What is not found is not named. */
+void ntk_top_pods_fill(struct ntk_top_pods *pods, struct ntk_snapshot *snapshot);
+
+#endif

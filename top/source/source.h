@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * source - where the snapshots of neuron-top come from, all the same to the rest of it.
+ *
+ * A source is either asked when the screen wants to refresh (this machine), or has a descriptor
+ * that becomes readable when a snapshot arrives (a stream, a recording).
+ *
+ * Owner:   open allocates, close frees. Threads: one.
+ */
+#ifndef NTK_TOP_SOURCE_SOURCE_H
+#define NTK_TOP_SOURCE_SOURCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shared/base/clock.h"
+#include "shared/base/err.h"
+#include "shared/metrics/snapshot.h"
+
+struct ntk_top_source;
+
+/* What a person may ask of a source that is not the present. */
+enum ntk_top_control {
+    NTK_TOP_CONTROL_PAUSE, /* or go on */
+    NTK_TOP_CONTROL_BACK,  /* a recorded moment; pauses */
+    NTK_TOP_CONTROL_FORWARD,
+    NTK_TOP_CONTROL_JUMP_BACK, /* a minute */
+    NTK_TOP_CONTROL_JUMP_FORWARD,
+    NTK_TOP_CONTROL_SLOWER, /* half as fast */
+    NTK_TOP_CONTROL_FASTER,
+};
+
+struct ntk_top_source_ops {
+    bool is_here; /* what it shows runs on this machine, now */
+    /* 1 and a snapshot that is the caller's, 0 when there is none yet, negative when there will be
+     * none any more. */
+    int (*take)(struct ntk_top_source *source, struct ntk_snapshot **out_snapshot,
+                struct ntk_err *err);
+    void (*close)(struct ntk_top_source *source);
+    /* Why something is not shown, or "". Borrowed until the next call. NULL: never. */
+    const char *(*note)(const struct ntk_top_source *source);
+    /* NULL: it is the present, which cannot be steered. */
+    void (*control)(struct ntk_top_source *source, enum ntk_top_control control);
+    /* Snapshots list events from now on, beginning with those that are still known. NULL: it has
+     * none, or always does. */
+    void (*read_events)(struct ntk_top_source *source);
+    /* Whether snapshots shall have latencies, which cost much on a busy machine. NULL: they have
+     * what they have. */
+    void (*read_latency)(struct ntk_top_source *source, bool wanted);
+    /* Whether something changed that shall be seen before its time: the health of a device. Cheap,
+     * to be asked every NTK_TOP_SOURCE_LOOK_NS. NULL: it comes when it comes. */
+    bool (*has_news)(struct ntk_top_source *source);
+    /* The past of what is shown, for graphs: 1 and the caller's snapshot of a moment before it, the
+     * newest first; 0 when there is no more since that time. NULL: nobody knows it. */
+    int (*before_shown)(struct ntk_top_source *source, uint64_t since_ns,
+                        struct ntk_snapshot **out_snapshot);
+};
+
+#define NTK_TOP_SOURCE_LOOK_NS (150 * NTK_NS_PER_MS)
+
+struct ntk_top_source {
+    const struct ntk_top_source_ops *ops;
+    int fd; /* readable when a snapshot arrives; -1: ask when you like */
+};
+
+/* False where it cannot be asked. */
+bool ntk_top_source_has_news(struct ntk_top_source *source);
+int ntk_top_source_take(struct ntk_top_source *source, struct ntk_snapshot **out_snapshot,
+                        struct ntk_err *err);
+const char *ntk_top_source_note(const struct ntk_top_source *source);
+/* False when the source cannot be steered. */
+bool ntk_top_source_control(struct ntk_top_source *source, enum ntk_top_control control);
+void ntk_top_source_read_events(struct ntk_top_source *source);
+void ntk_top_source_read_latency(struct ntk_top_source *source, bool wanted);
+/* 1, or 0 when nothing is known. */
+int ntk_top_source_before_shown(struct ntk_top_source *source, uint64_t since_ns,
+                                struct ntk_snapshot **out_snapshot);
+void ntk_top_source_close(struct ntk_top_source *source); /* NULL is fine */
+
+/* This machine. sysfs_root stands for /sys; NULL looks where devices usually are. */
+int ntk_top_source_live_open(const char *sysfs_root, struct ntk_top_source **out_source,
+                             struct ntk_err *err);
+
+/* Lines of neuron-monitor from fd, which is the source's from then on. -ENODATA at its end. */
+int ntk_top_source_stream_open(int fd, struct ntk_top_source **out_source, struct ntk_err *err);
+
+/* What a database of neuron-monitor has, from at_ns on (since 1970; 0: from its beginning). */
+int ntk_top_source_replay_open(const char *path, uint64_t at_ns, struct ntk_top_source **out_source,
+                               struct ntk_err *err);
+
+/* A neuron-monitor that serves HTTP; texts are borrowed for the life of the source. */
+struct ntk_top_remote {
+    const char *url;        /* http://host:port, or of the stream itself */
+    const char *token_file; /* a bearer token; NULL: none */
+    const char *ca_file;    /* PEM; NULL: the system's */
+};
+/* A connection that cannot be made or breaks is tried again; the note says so meanwhile. */
+int ntk_top_source_connect_open(const struct ntk_top_remote *remote,
+                                struct ntk_top_source **out_source, struct ntk_err *err);
+
+/* Many of them, see hosts.h; names are borrowed. begin_whole: nothing is shown before each host has
+ * answered or failed. */
+int ntk_top_source_hosts_open(const char *const *names, size_t count,
+                              const struct ntk_top_remote *remote, bool begin_whole,
+                              struct ntk_top_source **out_source, struct ntk_err *err);
+struct ntk_top_hosts;
+/* NULL for any other source. */
+struct ntk_top_hosts *ntk_top_source_hosts_get(struct ntk_top_source *source);
+/* Whose snapshots it gives from now on; SIZE_MAX: of none, which are empty. */
+void ntk_top_source_hosts_show(struct ntk_top_source *source, size_t index);
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* source_live - snapshots of this machine, straight from shared/collect: no agent is needed. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shared/abi/paths.h"
+#include "shared/base/str.h"
+#include "shared/collect/collect.h"
+#include "shared/device/device.h"
+#include "top/source/pods.h"
+#include "top/source/source.h"
+
+struct live_source {
+    struct ntk_top_source base;
+    struct ntk_collector *collector;
+    struct ntk_top_pods pods;
+    char instance_id[64]; /* "" away from EC2 */
+    char others[128];     /* whose applications are not seen while none is; "" nobody's */
+};
+
+/* A user other than root sees his own applications, and those of a common folder. */
+static void look_for_others(struct live_source *source)
+{
+    DIR *dir = ntk_paths_hooks_dir_variable() || geteuid() == 0 ? NULL : opendir(NTK_HOOKS_PARENT);
+    const struct dirent *entry;
+
+    source->others[0] = '\0';
+    while (dir && (entry = readdir(dir))) {
+        uint64_t uid;
+
+        if (ntk_str_starts_with(entry->d_name, NTK_HOOKS_USER_PREFIX) &&
+            ntk_str_parse_u64(entry->d_name + strlen(NTK_HOOKS_USER_PREFIX), &uid) == 0 &&
+            uid != geteuid()) {
+            (void)snprintf(source->others, sizeof source->others,
+                           "applications of user %llu are not shown: no permission, root has it",
+                           (unsigned long long)uid);
+            break;
+        }
+    }
+    if (dir) {
+        closedir(dir);
+    }
+}
+
+static int live_take(struct ntk_top_source *base, struct ntk_snapshot **out_snapshot,
+                     struct ntk_err *err)
+{
+    struct live_source *source = (struct live_source *)base;
+    int ret = ntk_collector_poll(source->collector, out_snapshot, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    if (!(*out_snapshot)->hardware.software && !(*out_snapshot)->instance.id[0]) {
+        (*out_snapshot)->instance.id = ntk_snapshot_text(*out_snapshot, source->instance_id);
+    }
+    ntk_top_pods_fill(&source->pods, *out_snapshot);
+    source->others[0] = '\0';
+    if ((*out_snapshot)->runtime_count == 0) {
+        look_for_others(source);
+    }
+    return 1;
+}
+
+static void live_close(struct ntk_top_source *base)
+{
+    struct live_source *source = (struct live_source *)base;
+
+    ntk_collector_destroy(source->collector);
+    ntk_top_pods_fini(&source->pods);
+    free(source);
+}
+
+static const char *live_note(const struct ntk_top_source *base)
+{
+    const struct live_source *source = (const struct live_source *)base;
+    const char *note = ntk_collector_note(source->collector);
+
+    return note[0] ? note : source->others;
+}
+
+static void live_read_events(struct ntk_top_source *base)
+{
+    ntk_collector_read_events(((struct live_source *)base)->collector);
+}
+
+static void live_read_latency(struct ntk_top_source *base, bool wanted)
+{
+    ntk_collector_read_latency(((struct live_source *)base)->collector, wanted);
+}
+
+static bool live_has_news(struct ntk_top_source *base)
+{
+    struct live_source *source = (struct live_source *)base;
+
+    return ntk_collector_drain(source->collector) >= 0 &&
+           ntk_collector_health_changed(source->collector);
+}
+
+static const struct ntk_top_source_ops live_ops = {
+    .is_here = true,
+    .take = live_take,
+    .close = live_close,
+    .note = live_note,
+    .read_events = live_read_events,
+    .read_latency = live_read_latency,
+    .has_news = live_has_news,
+};
+
+int ntk_top_source_live_open(const char *sysfs_root, struct ntk_top_source **out_source,
+                             struct ntk_err *err)
+{
+    /* Events explain why; most views show how much, which the counters know and which costs less.
+     * Latency is in few views. */
+    struct ntk_collector_options options = {
+        .sysfs_root = sysfs_root, .no_events = true, .no_latency = true, .command_lines = true
+    };
+    struct live_source *source = calloc(1, sizeof *source);
+    int ret;
+
+    if (!source) {
+        return ntk_err_no_memory(err);
+    }
+    source->base.ops = &live_ops;
+    source->base.fd = -1;
+    ntk_top_pods_init(&source->pods, NTK_TOP_PODS_FOLDER);
+    ntk_device_firmware_instance_id(sysfs_root, source->instance_id, sizeof source->instance_id);
+    ret = ntk_collector_create(&options, &source->collector, err);
+    if (ret < 0) {
+        free(source);
+        return ret;
+    }
+    *out_source = &source->base;
+    return 0;
+}

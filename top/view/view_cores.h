@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* view_cores - what the layout must know about the pane of the cores. */
+#ifndef NTK_TOP_VIEW_VIEW_CORES_H
+#define NTK_TOP_VIEW_VIEW_CORES_H
+
+#include "top/model/model.h"
+
+/* How many devices can stand side by side, at least 1. */
+int ntk_top_view_cores_groups_max(const struct ntk_top_model *model, int columns);
+/* How much a core tells with so many of them: 2 bar and value, 1 value, 0 whole percents. */
+int ntk_top_view_cores_detail(const struct ntk_top_model *model, int columns, int groups);
+
+/* Whether bars stay of a good size beside the share of memory. */
+bool ntk_top_view_cores_has_room_for_hbm(const struct ntk_top_model *model, int columns);
+
+#endif

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * view_full - the frame of every view but the first: title, strip of the views, notice, body, tabs,
+ * keys.
+ */
+#include <stdio.h>
+
+#include "top/view/view.h"
+#include "top/view/view_table.h"
+#include "top/view/views.h"
+
+#define STRIP_GAP 2
+#define LABELLED_ROWS_MIN 8 /* of the body */
+
+/* How much is seen of a view in the strip. */
+enum strip_level {
+    STRIP_NOTHING,
+    STRIP_KEY,
+    STRIP_NAME, /* with its key */
+};
+
+struct strip {
+    enum strip_level levels[NTK_TOP_VIEW_COUNT];
+    int gap;
+};
+
+/* Cells of an entry; the open one has a mark on either side instead of the colon. */
+static int entry_cells(struct ntk_screen *screen, int view, int open, enum strip_level level)
+{
+    const struct ntk_top_view_text *text = ntk_top_views_text_get((enum ntk_top_view_id)view);
+    int name = 1 + ntk_screen_width(screen, ntk_top_view_label(screen, text->title)) +
+               (view == open ? 1 : 0);
+
+    return level == STRIP_NOTHING
+               ? 0
+               : ntk_screen_width(screen, text->keys) + (level == STRIP_NAME ? name : 0);
+}
+
+/* The second mark of the open view takes a cell of the gap, so that the others stay where they
+ * are. */
+static int gap_behind(const struct strip *strip, int view, int open)
+{
+    return strip->gap - (view == open && strip->gap > 1 ? 1 : 0);
+}
+
+static int strip_cells(struct ntk_screen *screen, const struct strip *strip, int open)
+{
+    int cells = 0;
+
+    for (int i = 0; i < NTK_TOP_VIEW_COUNT; i++) {
+        cells += entry_cells(screen, i, open, strip->levels[i]);
+        cells += strip->levels[i] != STRIP_NOTHING ? gap_behind(strip, i, open) : 0;
+    }
+    return cells - 1; /* behind the last one is a gap that nobody needs */
+}
+
+/*
+ * What has room: all names, else the open one, the names around it and the keys of the others;
+ * where even these have none, those that are farthest away go.
+ */
+static struct strip choose_strip(const struct ntk_top_model *model, struct ntk_screen *screen,
+                                 int open, int room)
+{
+    struct strip strip = { .gap = STRIP_GAP };
+
+    for (int i = 0; i < NTK_TOP_VIEW_COUNT; i++) {
+        strip.levels[i] =
+            ntk_top_model_has_view(model, (enum ntk_top_view_id)i) ? STRIP_NAME : STRIP_NOTHING;
+    }
+    if (strip_cells(screen, &strip, open) <= room) {
+        return strip;
+    }
+    strip.gap = 1;
+    for (int i = 0; i < NTK_TOP_VIEW_COUNT; i++) {
+        strip.levels[i] =
+            strip.levels[i] == STRIP_NOTHING || i == open ? strip.levels[i] : STRIP_KEY;
+    }
+    for (int far = NTK_TOP_VIEW_COUNT - 1; far > 0; far--) {
+        for (int side = -1; side <= 1; side += 2) {
+            int at = open + side * far;
+
+            if (at >= 0 && at < NTK_TOP_VIEW_COUNT && strip_cells(screen, &strip, open) > room) {
+                strip.levels[at] = STRIP_NOTHING;
+            }
+        }
+    }
+    for (int far = 1; far < NTK_TOP_VIEW_COUNT; far++) {
+        for (int side = 1; side >= -1; side -= 2) {
+            int at = open + side * far;
+            enum strip_level before;
+
+            if (at < 0 || at >= NTK_TOP_VIEW_COUNT || strip.levels[at] == STRIP_NOTHING) {
+                continue;
+            }
+            before = strip.levels[at];
+            strip.levels[at] = STRIP_NAME;
+            if (strip_cells(screen, &strip, open) > room) {
+                strip.levels[at] = before;
+            }
+        }
+    }
+    return strip;
+}
+
+/* The names of the views with their keys, the open one marked; where the list is at the right. */
+static void draw_strip(const struct ntk_top_model *model, struct ntk_screen *screen, int row)
+{
+    const struct ntk_top_table *table = &model->tables[model->view];
+    struct strip strip;
+    int end = screen->columns;
+    int column = 1;
+
+    ntk_screen_fill(screen, row, 0, screen->columns, NTK_STYLE_TITLE, ' ');
+    if (!model->page.is_open && table->columns && table->order.count > table->page &&
+        table->page > 0) {
+        char place[64];
+        int width = snprintf(place, sizeof place, "%zu-%zu of %zu ", table->first + 1,
+                             table->first + table->page, table->order.count);
+
+        end = screen->columns - width;
+        ntk_screen_put(screen, row, end, width, NTK_STYLE_TITLE, place);
+    }
+    strip = choose_strip(model, screen, (int)model->view, end - 1 - column);
+    for (int i = 0; i < NTK_TOP_VIEW_COUNT; i++) {
+        const struct ntk_top_view_text *text = ntk_top_views_text_get((enum ntk_top_view_id)i);
+        bool is_open = i == (int)model->view;
+        int start = column;
+
+        if (strip.levels[i] == STRIP_NOTHING) {
+            continue;
+        }
+        column += ntk_screen_put(screen, row, column, end - 1 - column,
+                                 is_open ? NTK_STYLE_TAB_SELECTED : NTK_STYLE_KEY, text->keys);
+        if (strip.levels[i] == STRIP_NAME) {
+            column += ntk_screen_format(screen, row, column, end - 1 - column,
+                                        is_open ? NTK_STYLE_TAB_SELECTED : NTK_STYLE_TITLE,
+                                        is_open ? ">%s<" : ":%s",
+                                        ntk_top_view_label(screen, text->title));
+        }
+        ntk_screen_spot_add(screen, row, start, column - start, NTK_TOP_ACTION_VIEW, i);
+        column += gap_behind(&strip, i, (int)model->view);
+    }
+}
+
+/* Whether a row labels times as host time; the body has `rows` rows. */
+static bool labels_time(const struct ntk_top_model *model, int rows)
+{
+    bool shows_time = model->page.is_open || model->views[model->view]->shows_time;
+
+    return shows_time && rows >= LABELLED_ROWS_MIN && ntk_top_view_has_software(model);
+}
+
+void ntk_top_view_full(struct ntk_top_model *model, struct ntk_screen *screen, bool with_keys)
+{
+    const struct ntk_top_view *view = model->views[model->view];
+    struct ntk_top_table *table = &model->tables[model->view];
+    int bottom = screen->rows - (with_keys ? 2 : 1); /* the row of the tabs */
+    int row = 1;
+    int head;
+
+    ntk_top_view_title(model, screen);
+    if (with_keys) {
+        row++;
+    }
+    if (model->alert[0]) {
+        ntk_top_view_alert(model, screen, row++, with_keys);
+    }
+    if (model->notice[0]) {
+        ntk_screen_put(screen, row++, 0, screen->columns, NTK_STYLE_WARNING, model->notice);
+    }
+    if (labels_time(model, bottom - row)) {
+        ntk_screen_put(screen, row++, 0, screen->columns, NTK_STYLE_DIM,
+                       "software cores: BUSY and DEV are host time; captures have device time");
+    }
+    if (model->page.is_open) {
+        ntk_top_view_page(model, screen, row, bottom - row);
+    } else if (view->draw) {
+        view->draw(model, screen, row, bottom - row);
+    } else {
+        head = view->head_rows ? view->head_rows(model, bottom - row, screen->columns) : 0;
+        if (head > 0) {
+            view->draw_head(model, screen, row, head);
+            row += head;
+        }
+        ntk_top_view_table(table, screen, row, bottom - row,
+                           view->empty ? view->empty : ntk_top_view_nobody(model));
+    }
+    if (with_keys) {
+        draw_strip(model, screen, 1); /* the list knows now where it is */
+    }
+    ntk_top_view_tabs(model, screen, bottom);
+    if (with_keys) {
+        ntk_top_view_keys(screen, bottom + 1,
+                          model->page.is_open ? NTK_TOP_PLACE_VIEW
+                          : view->columns     ? NTK_TOP_PLACE_LIST
+                                              : NTK_TOP_PLACE_DRAWN);
+    }
+}
+
+int ntk_top_view_full_rows(const struct ntk_top_model *model, int columns)
+{
+    const struct ntk_top_view *view = model->views[model->view];
+    int rows = 2 + (model->notice[0] ? 1 : 0) + (model->alert[0] ? 1 : 0);
+    int head = view->head_rows ? view->head_rows(model, NTK_SCREEN_ROWS_MAX, columns) : 0;
+
+    rows += head + labels_time(model, NTK_SCREEN_ROWS_MAX);
+    rows += view->columns ? ntk_top_view_table_rows(&model->tables[model->view]) : 0;
+    return rows < NTK_TOP_ROWS_MIN ? NTK_TOP_ROWS_MIN : rows;
+}

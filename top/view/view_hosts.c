@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* view_hosts - the columns of model_hosts. */
+#include "top/model/model_hosts.h"
+#include "top/view/views.h"
+
+static const struct ntk_top_column items[] = {
+    [NTK_TOP_HOSTS_NAME] = { "HOST", "as it was asked for", NTK_TOP_AS_TEXT, 15, 25, 0 },
+    [NTK_TOP_HOSTS_STATE] = { "STATE", "the worst first, then the busiest", NTK_TOP_AS_TEXT, 11, 0,
+                              NTK_TOP_COLUMN_BY_VALUE },
+    [NTK_TOP_HOSTS_BUSY] = { "BUSY", "mean share of the time that its cores worked", NTK_TOP_AS_BAR,
+                             6, 16, NTK_TOP_COLUMN_FIRST },
+    [NTK_TOP_HOSTS_HBM] = { "HBM", "device memory in use", NTK_TOP_AS_BYTES, 8, 0, 0 },
+    [NTK_TOP_HOSTS_HBM_SHARE] = { "HBM%", "the same as share of what is there", NTK_TOP_AS_PERCENT,
+                                  6, 0, NTK_TOP_COLUMN_HIDDEN },
+    [NTK_TOP_HOSTS_RATE] = { "EXEC/S", "executions per second", NTK_TOP_AS_RATE, 7, 0, 0 },
+    [NTK_TOP_HOSTS_ERROR_RATE] = { "ERR/S", "executions that failed, per second", NTK_TOP_AS_RATE,
+                                   6, 0, 0 },
+    [NTK_TOP_HOSTS_HEALTH] = { "HEALTH", "verdict about its devices", NTK_TOP_AS_TEXT, 9, 0, 0 },
+    [NTK_TOP_HOSTS_AGE] = { "AGE", "since its last report came", NTK_TOP_AS_DURATION, 7, 0, 0 },
+    [NTK_TOP_HOSTS_CLOCK] = { "CLOCK", "how far its clock is from ours, as far as can be told",
+                              NTK_TOP_AS_TEXT, 13, 4, NTK_TOP_COLUMN_BY_VALUE },
+    [NTK_TOP_HOSTS_PAST] = { "PAST", "busy in the last rounds", NTK_TOP_AS_TEXT, NTK_TOP_HOST_PAST,
+                             0, 0 },
+    [NTK_TOP_HOSTS_WHY] = { "WHY", "what is wrong", NTK_TOP_AS_TEXT, 12, 60, 0 },
+    [NTK_TOP_HOSTS_TYPE] = { "TYPE", "its instance type", NTK_TOP_AS_TEXT, 14, 0,
+                             NTK_TOP_COLUMN_HIDDEN },
+};
+
+static const struct ntk_top_columns columns = { items, sizeof items / sizeof *items,
+                                                NTK_TOP_HOSTS_STATE };
+
+const struct ntk_top_view ntk_top_view_hosts = {
+    .columns = &columns,
+    .empty = "one machine is shown: --connect more of them, or --hosts FILE",
+    .observe = ntk_top_model_hosts_observe,
+    .project = ntk_top_model_hosts,
+    .act = ntk_top_model_hosts_act,
+};

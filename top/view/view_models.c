@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* view_models - the columns of model_models. */
+#include "top/model/model_models.h"
+#include "top/view/views.h"
+
+static const struct ntk_top_column items[] = {
+    [NTK_TOP_MODELS_NAME] = { "MODEL", "its name; ~ before it: its durations are estimates",
+                              NTK_TOP_AS_TEXT, 16, 24, 0 },
+    [NTK_TOP_MODELS_APP] = { "APP", "tag of the application that loaded it", NTK_TOP_AS_TEXT, 12,
+                             12, 0 },
+    [NTK_TOP_MODELS_CORES] = { "CORES", "logical cores it runs on", NTK_TOP_AS_TEXT, 5, 2,
+                               NTK_TOP_COLUMN_BY_VALUE | NTK_TOP_COLUMN_ASCENDING },
+    [NTK_TOP_MODELS_RATE] = { "EXEC/S", "executions per second", NTK_TOP_AS_RATE, 7, 0, 0 },
+    [NTK_TOP_MODELS_P50] = { "P50", "median of the execution times", NTK_TOP_AS_DURATION, 7, 0, 0 },
+    [NTK_TOP_MODELS_P99] = { "P99", "99 of 100 executions take no longer", NTK_TOP_AS_DURATION, 7,
+                             0, 0 },
+    [NTK_TOP_MODELS_ERROR_RATE] = { "ERR/S", "executions that failed, per second", NTK_TOP_AS_RATE,
+                                    6, 0, 0 },
+    [NTK_TOP_MODELS_FLOPS] = { "TFLOPS", "tensor FLOPs per second, without transposes",
+                               NTK_TOP_AS_TERAFLOPS, 9, 0, 0 },
+    [NTK_TOP_MODELS_PEAK] = { "%PEAK", "the same as share of what its cores can do at most",
+                              NTK_TOP_AS_PERCENT, 6, 0, 0 },
+    [NTK_TOP_MODELS_ERRORS] = { "ERRORS", "executions that failed since it was loaded",
+                                NTK_TOP_AS_COUNT, 6, 0, 0 },
+    [NTK_TOP_MODELS_QUEUE] = { "QUEUE", "executions submitted and not done", NTK_TOP_AS_COUNT, 5, 0,
+                               0 },
+    [NTK_TOP_MODELS_DEVICE_P50] = { "DEV P50",
+                                    "median of the times on the core; of software cores host time",
+                                    NTK_TOP_AS_DURATION, 7, 0, 0 },
+    [NTK_TOP_MODELS_DEVICE_P99] = { "DEV P99", "99 of 100 take no longer on the core",
+                                    NTK_TOP_AS_DURATION, 7, 0, 0 },
+    [NTK_TOP_MODELS_HBM] = { "HBM", "device memory that came with it", NTK_TOP_AS_BYTES, 8, 0, 0 },
+    [NTK_TOP_MODELS_HOST] = { "HOST", "host memory that came with it", NTK_TOP_AS_BYTES, 8, 0, 0 },
+    [NTK_TOP_MODELS_EXECUTIONS] = { "TOTAL", "executions since it was loaded", NTK_TOP_AS_COUNT, 6,
+                                    0, 0 },
+    [NTK_TOP_MODELS_ID] = { "ID", "number in its process", NTK_TOP_AS_ID, 6, 0, 0 },
+    [NTK_TOP_MODELS_LOADED] = { "LOADED AT", "when it was loaded", NTK_TOP_AS_TIME, 12, 0, 0 },
+    [NTK_TOP_MODELS_LOAD] = { "LOADING", "how long loading took", NTK_TOP_AS_DURATION, 7, 0,
+                              NTK_TOP_COLUMN_HIDDEN },
+    [NTK_TOP_MODELS_UUID] = { "UUID", "of the file", NTK_TOP_AS_TEXT, 32, 0,
+                              NTK_TOP_COLUMN_HIDDEN },
+    [NTK_TOP_MODELS_PATH] = { "FILE", "what was loaded", NTK_TOP_AS_TEXT, 16, 60,
+                              NTK_TOP_COLUMN_HIDDEN },
+    [NTK_TOP_MODELS_MAX] = { "MAX", "the longest of the execution times", NTK_TOP_AS_DURATION, 7, 0,
+                             NTK_TOP_COLUMN_HIDDEN },
+};
+
+static const struct ntk_top_columns columns = { items, sizeof items / sizeof *items,
+                                                NTK_TOP_MODELS_NAME };
+
+const struct ntk_top_view ntk_top_view_models = {
+    .columns = &columns,
+    .shows_latency = true,
+    .shows_time = true,
+    .empty = "no model is loaded",
+    .project = ntk_top_model_models,
+};

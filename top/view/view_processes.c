@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* view_processes - the columns of model_processes. */
+#include "top/model/model_processes.h"
+#include "top/view/views.h"
+
+static const struct ntk_top_column items[] = {
+    [NTK_TOP_PROCESSES_PID] = { "PID", "process id", NTK_TOP_AS_ID, 7, 0, 0 },
+    [NTK_TOP_PROCESSES_USER] = { "USER", "whose process it is", NTK_TOP_AS_TEXT, 8, 4, 0 },
+    [NTK_TOP_PROCESSES_TAG] = { "TAG", "NEURON_PROCESS_TAG, else the process id", NTK_TOP_AS_TEXT,
+                                12, 8, 0 },
+    [NTK_TOP_PROCESSES_CORES] = { "CORES", "logical cores that it has", NTK_TOP_AS_TEXT, 6, 6,
+                                  NTK_TOP_COLUMN_BY_VALUE | NTK_TOP_COLUMN_ASCENDING },
+    [NTK_TOP_PROCESSES_BUSY] = { "BUSY", "mean share of the time that its cores worked",
+                                 NTK_TOP_AS_BAR, 6, 14, NTK_TOP_COLUMN_FIRST },
+    [NTK_TOP_PROCESSES_CPU] = { "CPU", "its share of all vCPUs", NTK_TOP_AS_PERCENT, 6, 0, 0 },
+    [NTK_TOP_PROCESSES_HBM] = { "HBM", "device memory", NTK_TOP_AS_BYTES, 8, 0, 0 },
+    [NTK_TOP_PROCESSES_HOST] = { "HOST", "host memory of the runtime", NTK_TOP_AS_BYTES, 8, 0, 0 },
+    [NTK_TOP_PROCESSES_RATE] = { "EXEC/S", "executions per second", NTK_TOP_AS_RATE, 7, 0, 0 },
+    [NTK_TOP_PROCESSES_P50] = { "P50", "median of the execution times", NTK_TOP_AS_DURATION, 7, 0,
+                                0 },
+    [NTK_TOP_PROCESSES_P99] = { "P99", "99 of 100 executions take no longer", NTK_TOP_AS_DURATION,
+                                7, 0, 0 },
+    [NTK_TOP_PROCESSES_ERROR_RATE] = { "ERR/S", "executions that failed, per second",
+                                       NTK_TOP_AS_RATE, 6, 0, 0 },
+    [NTK_TOP_PROCESSES_ERRORS] = { "ERRORS", "executions that failed since it began",
+                                   NTK_TOP_AS_COUNT, 6, 0, NTK_TOP_COLUMN_HIDDEN },
+    [NTK_TOP_PROCESSES_QUEUE] = { "QUEUE", "executions submitted and not done", NTK_TOP_AS_COUNT, 5,
+                                  0, 0 },
+    [NTK_TOP_PROCESSES_FLOPS] = { "TFLOPS", "tensor FLOPs per second, without transposes",
+                                  NTK_TOP_AS_TERAFLOPS, 9, 0, 0 },
+    [NTK_TOP_PROCESSES_RSS] = { "RSS", "resident memory of the process", NTK_TOP_AS_BYTES, 8, 0,
+                                0 },
+    [NTK_TOP_PROCESSES_WHERE] = { "CONTAINER", "pod, else container id", NTK_TOP_AS_TEXT, 12, 16,
+                                  0 },
+    [NTK_TOP_PROCESSES_LOST] = { "LOST", "records that were overwritten before anybody read them",
+                                 NTK_TOP_AS_COUNT, 6, 0, NTK_TOP_COLUMN_HIDDEN },
+    [NTK_TOP_PROCESSES_VERSION] = { "RUNTIME", "version of its runtime", NTK_TOP_AS_TEXT, 12, 0,
+                                    NTK_TOP_COLUMN_HIDDEN },
+    [NTK_TOP_PROCESSES_COMMAND] = { "COMMAND", "what was started", NTK_TOP_AS_TEXT, 16, 60, 0 },
+    [NTK_TOP_PROCESSES_SINCE] = { "SINCE", "when it began, local time", NTK_TOP_AS_TEXT, 19, 0,
+                                  NTK_TOP_COLUMN_BY_VALUE | NTK_TOP_COLUMN_HIDDEN },
+    [NTK_TOP_PROCESSES_HOOKS] = { "HOOKS", "where they are that tell of it, and what they cannot",
+                                  NTK_TOP_AS_TEXT, 9, 8, 0 },
+    [NTK_TOP_PROCESSES_MAX] = { "MAX", "the longest of the execution times", NTK_TOP_AS_DURATION, 7,
+                                0, NTK_TOP_COLUMN_HIDDEN },
+};
+
+static const struct ntk_top_columns columns = { items, sizeof items / sizeof *items,
+                                                NTK_TOP_PROCESSES_PID };
+
+const struct ntk_top_view ntk_top_view_processes = {
+    .columns = &columns,
+    .shows_latency = true,
+    .shows_time = true,
+    .project = ntk_top_model_processes,
+};

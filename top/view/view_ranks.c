@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* view_ranks - the columns of model_ranks. */
+#include "top/model/model_ranks.h"
+#include "top/view/views.h"
+
+static const struct ntk_top_column items[] = {
+    [NTK_TOP_RANKS_RANK] = { "RANK", "rank and size of the communicator", NTK_TOP_AS_TEXT, 8, 4,
+                             NTK_TOP_COLUMN_BY_VALUE },
+    [NTK_TOP_RANKS_STATE] = { "STATE", "of the communicator, the worst first", NTK_TOP_AS_TEXT, 7,
+                              1, NTK_TOP_COLUMN_BY_VALUE },
+    [NTK_TOP_RANKS_WHERE] = { "WHERE", "at the operation at hand, or where it is instead",
+                              NTK_TOP_AS_TEXT, 9, 0, 0 },
+    [NTK_TOP_RANKS_HOST] = { "HOST", "whose agent tells of it", NTK_TOP_AS_TEXT, 4, 20, 0 },
+    [NTK_TOP_RANKS_PID] = { "PID", "process id", NTK_TOP_AS_ID, 7, 0, 0 },
+    [NTK_TOP_RANKS_CORE] = { "CORE", "its first logical core", NTK_TOP_AS_ID, 4, 0, 0 },
+    [NTK_TOP_RANKS_STEP] = { "STEP", "number of the operation, the same on all ranks",
+                             NTK_TOP_AS_COUNT, 6, 0, 0 },
+    [NTK_TOP_RANKS_OPERATION] = { "OPERATION", "what it is in, or left last", NTK_TOP_AS_TEXT, 14,
+                                  6, 0 },
+    [NTK_TOP_RANKS_SINCE] = { "SINCE", "so long ago", NTK_TOP_AS_DURATION, 7, 0, 0 },
+    [NTK_TOP_RANKS_WAIT] = { "WAITS",
+                             "share of the time that it waited for the others; the slow one "
+                             "waits least",
+                             NTK_TOP_AS_BAR, 6, 12, NTK_TOP_COLUMN_FIRST },
+    [NTK_TOP_RANKS_RATE] = { "OPS/S", "operations that ended, per second", NTK_TOP_AS_RATE, 7, 0,
+                             0 },
+    [NTK_TOP_RANKS_APP] = { "TAG", "NEURON_PROCESS_TAG, else the process id", NTK_TOP_AS_TEXT, 8,
+                            12, 0 },
+    [NTK_TOP_RANKS_PLACE] = { "MEETS AT", "where its ranks meet", NTK_TOP_AS_TEXT, 15, 20, 0 },
+    [NTK_TOP_RANKS_GROUP] = { "GROUP", "its world ranks, in order; all: a dash", NTK_TOP_AS_TEXT, 8,
+                              12, NTK_TOP_COLUMN_HIDDEN },
+    [NTK_TOP_RANKS_COMMAND] = { "COMMAND", "what was started", NTK_TOP_AS_TEXT, 16, 60,
+                                NTK_TOP_COLUMN_HIDDEN },
+};
+
+static const struct ntk_top_columns columns = { items, sizeof items / sizeof *items,
+                                                NTK_TOP_RANKS_STATE };
+
+const struct ntk_top_view ntk_top_view_ranks = {
+    .columns = &columns,
+    .empty = "no process is a rank of a communicator",
+    .project = ntk_top_model_ranks,
+};

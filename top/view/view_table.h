@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* view_table - draws the list of a view. */
+#ifndef NTK_TOP_VIEW_VIEW_TABLE_H
+#define NTK_TOP_VIEW_VIEW_TABLE_H
+
+#include "top/base/table.h"
+#include "top/screen/screen.h"
+
+/* The list on the rows from top on, with its heading; `empty` where it has no rows. */
+void ntk_top_view_table(struct ntk_top_table *table, struct ntk_screen *screen, int top, int rows,
+                        const char *empty);
+/* The rows in which nothing has to be left out. */
+int ntk_top_view_table_rows(const struct ntk_top_table *table);
+/* How a cell looks where it is not selected. */
+int ntk_top_view_table_cell_style(const struct ntk_top_row *row,
+                                  const struct ntk_top_column *column,
+                                  const struct ntk_top_cell *cell);
+
+#endif
