@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "agent/archive/archive_target.h"
-#include "exporters/transport/s3.h"
+#include "shared/aws/s3.h"
 #include "shared/base/fs.h"
 
 struct bucket {

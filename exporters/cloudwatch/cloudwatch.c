@@ -10,10 +10,11 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "exporters/cloudwatch/aws_credentials.h"
-#include "exporters/cloudwatch/aws_post.h"
-#include "exporters/cloudwatch/aws_process.h"
-#include "exporters/cloudwatch/aws_sigv4.h"
+#include "shared/aws/aws_credentials.h"
+#include "shared/aws/aws_post.h"
+#include "shared/aws/aws_process.h"
+#include "shared/aws/aws_sigv4.h"
+#include "shared/aws/aws_verdict.h"
 #include "exporters/cloudwatch/cloudwatch_gather.h"
 #include "exporters/cloudwatch/cloudwatch_request.h"
 #include "shared/base/str.h"
@@ -30,7 +31,6 @@
 /* As the SDKs do, unless AWS_REQUEST_MIN_COMPRESSION_SIZE_BYTES says another. */
 #define GZIP_BYTES_MIN 10240u
 #define GZIP_WINDOW_BITS (15 + 16)
-#define RETRY_AFTER_MS_MAX 3600000u
 #define REGION_BYTES 64
 
 struct ntk_cloudwatch {
@@ -52,74 +52,6 @@ struct ntk_cloudwatch {
     char *url;            /* without a '/' at its end; NULL until the region is known */
     int64_t skew_seconds; /* the service's clock minus ours, when they differ too much */
 };
-
-/* -- what an answer means ---------------------------------------------------------------------- */
-
-static const struct {
-    const char *code; /* without "Exception" at its end */
-    enum ntk_cloudwatch_verdict verdict;
-} verdicts[] = {
-    { "Throttling", NTK_CLOUDWATCH_AGAIN },
-    { "Throttled", NTK_CLOUDWATCH_AGAIN },
-    { "RequestThrottled", NTK_CLOUDWATCH_AGAIN },
-    { "TooManyRequests", NTK_CLOUDWATCH_AGAIN },
-    { "RequestLimitExceeded", NTK_CLOUDWATCH_AGAIN },
-    { "BandwidthLimitExceeded", NTK_CLOUDWATCH_AGAIN },
-    { "LimitExceeded", NTK_CLOUDWATCH_AGAIN },
-    { "SlowDown", NTK_CLOUDWATCH_AGAIN },
-    { "PriorRequestNotComplete", NTK_CLOUDWATCH_AGAIN },
-    { "RequestTimeout", NTK_CLOUDWATCH_AGAIN },
-    { "InternalServiceFault", NTK_CLOUDWATCH_AGAIN },
-    { "InternalServiceError", NTK_CLOUDWATCH_AGAIN },
-    { "InternalFailure", NTK_CLOUDWATCH_AGAIN },
-    { "ServiceUnavailable", NTK_CLOUDWATCH_AGAIN },
-    { "ExpiredToken", NTK_CLOUDWATCH_RENEW },
-    { "RequestExpired", NTK_CLOUDWATCH_RENEW },
-    { "RequestTimeTooSkewed", NTK_CLOUDWATCH_RENEW },
-    { "SignatureDoesNotMatch", NTK_CLOUDWATCH_RENEW },
-    { "InvalidSignature", NTK_CLOUDWATCH_RENEW },
-    { "IncompleteSignature", NTK_CLOUDWATCH_RENEW },
-    { "InvalidClientTokenId", NTK_CLOUDWATCH_RENEW },
-    { "UnrecognizedClient", NTK_CLOUDWATCH_RENEW },
-    { "MissingAuthenticationToken", NTK_CLOUDWATCH_RENEW },
-    { "AccessDenied", NTK_CLOUDWATCH_RENEW },
-    { "OptInRequired", NTK_CLOUDWATCH_RENEW },
-};
-
-enum ntk_cloudwatch_verdict ntk_cloudwatch_judge(long status, const struct ntk_aws_error *error)
-{
-    static const char end[] = "Exception";
-    size_t bytes = strlen(error->code);
-
-    if (status >= 200 && status < 300) {
-        return NTK_CLOUDWATCH_TAKEN;
-    }
-    if (ntk_str_ends_with(error->code, end)) {
-        bytes -= sizeof end - 1;
-    }
-    for (size_t i = 0; bytes && i < sizeof verdicts / sizeof *verdicts; i++) {
-        if (strlen(verdicts[i].code) == bytes && !memcmp(verdicts[i].code, error->code, bytes)) {
-            return verdicts[i].verdict;
-        }
-    }
-    if (status == 401 || status == 403) {
-        return NTK_CLOUDWATCH_RENEW;
-    }
-    /* Only what is said about the content of a request is final: a proxy's 404 may be gone soon. */
-    return status == 400 || status == 413 ? NTK_CLOUDWATCH_REFUSED : NTK_CLOUDWATCH_AGAIN;
-}
-
-uint64_t ntk_cloudwatch_pause_ns(const struct ntk_http_answer *answer)
-{
-    char text[32];
-    uint64_t count;
-
-    if (ntk_http_answer_header_get(answer, "x-amz-retry-after", text, sizeof text) &&
-        ntk_str_parse_u64(text, &count) >= 0 && count <= RETRY_AFTER_MS_MAX) {
-        return count * NTK_NS_PER_MS;
-    }
-    return answer->retry_after_ns;
-}
 
 /* -- sending, on the outbox's thread ----------------------------------------------------------- */
 
@@ -258,22 +190,22 @@ static bool try_send(struct ntk_cloudwatch *c, const void *bytes, size_t bytes_c
         return false;
     }
     ntk_aws_error_parse(ntk_buf_text_get(&c->answer.body), c->answer.body.bytes_count, &said);
-    enum ntk_cloudwatch_verdict verdict = ntk_cloudwatch_judge(c->answer.status, &said);
-    if (verdict == NTK_CLOUDWATCH_TAKEN) {
+    enum ntk_aws_verdict verdict = ntk_aws_judge(c->answer.status, &said);
+    if (verdict == NTK_AWS_TAKEN) {
         answer->result = NTK_OUTBOX_SENT;
         answer->text[0] = '\0'; /* what a try with older keys said */
         return false;
     }
     (void)snprintf(answer->text, sizeof answer->text, "status %ld%s%.80s%s%.140s", c->answer.status,
                    said.code[0] ? ", " : "", said.code, said.text[0] ? ": " : "", said.text);
-    answer->retry_after_ns = ntk_cloudwatch_pause_ns(&c->answer);
-    if (verdict == NTK_CLOUDWATCH_REFUSED) {
+    answer->retry_after_ns = ntk_aws_pause_ns(&c->answer);
+    if (verdict == NTK_AWS_REFUSED) {
         answer->result = NTK_OUTBOX_REFUSED;
-    } else if (verdict == NTK_CLOUDWATCH_RENEW) {
+    } else if (verdict == NTK_AWS_RENEW) {
         ntk_aws_credentials_forget(c->credentials);
         take_skew(c);
     }
-    return verdict == NTK_CLOUDWATCH_RENEW;
+    return verdict == NTK_AWS_RENEW;
 }
 
 static void send_request(void *ctx, const void *bytes, size_t bytes_count,

@@ -15,10 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "exporters/cloudwatch/aws_answer.h"
 #include "exporters/transport/outbox.h"
 #include "shared/base/err.h"
-#include "shared/http/http_client.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -49,18 +47,6 @@ int ntk_cloudwatch_put(struct ntk_cloudwatch *cloudwatch, const struct ntk_snaps
                        struct ntk_err *err);
 /* As ntk_outbox_drain(); the minute that has begun is sent, too. */
 int ntk_cloudwatch_drain(struct ntk_cloudwatch *cloudwatch, bool in_haste, struct ntk_err *err);
-
-/* What an answer of the service means. */
-enum ntk_cloudwatch_verdict {
-    NTK_CLOUDWATCH_TAKEN,
-    NTK_CLOUDWATCH_AGAIN,   /* later */
-    NTK_CLOUDWATCH_RENEW,   /* with other keys, or another time in the signature */
-    NTK_CLOUDWATCH_REFUSED, /* for what it is */
-};
-enum ntk_cloudwatch_verdict ntk_cloudwatch_judge(long status, const struct ntk_aws_error *error);
-/* The pause that the service asks for: X-Amz-Retry-After (milliseconds, at most an hour), else
- * Retry-After; 0 for none. */
-uint64_t ntk_cloudwatch_pause_ns(const struct ntk_http_answer *answer);
 
 #ifdef __cplusplus
 }

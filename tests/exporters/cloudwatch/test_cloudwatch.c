@@ -622,61 +622,6 @@ static void tags_that_look_alike_are_one_series(void **state)
 
 /* -- small things ------------------------------------------------------------------------------ */
 
-static void answers_have_their_meaning(void **state)
-{
-    static const struct {
-        long status;
-        const char *code;
-        enum ntk_cloudwatch_verdict verdict;
-    } rows[] = {
-        { 200, "", NTK_CLOUDWATCH_TAKEN },
-        { 400, "Throttling", NTK_CLOUDWATCH_AGAIN },
-        { 400, "ThrottlingException", NTK_CLOUDWATCH_AGAIN },
-        { 429, "", NTK_CLOUDWATCH_AGAIN },
-        { 500, "InternalServiceFault", NTK_CLOUDWATCH_AGAIN },
-        { 503, "", NTK_CLOUDWATCH_AGAIN },
-        { 302, "", NTK_CLOUDWATCH_AGAIN },
-        { 404, "", NTK_CLOUDWATCH_AGAIN },
-        { 400, "ExpiredTokenException", NTK_CLOUDWATCH_RENEW },
-        { 403, "AccessDenied", NTK_CLOUDWATCH_RENEW },
-        { 403, "", NTK_CLOUDWATCH_RENEW },
-        { 400, "InvalidParameterValueException", NTK_CLOUDWATCH_REFUSED },
-        { 400, "Exception", NTK_CLOUDWATCH_REFUSED },
-        { 400, "", NTK_CLOUDWATCH_REFUSED },
-        { 413, "", NTK_CLOUDWATCH_REFUSED },
-    };
-
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct ntk_aws_error error = { 0 };
-        snprintf(error.code, sizeof error.code, "%s", rows[i].code);
-        if (ntk_cloudwatch_judge(rows[i].status, &error) != rows[i].verdict) {
-            fail_msg("%ld %s", rows[i].status, rows[i].code);
-        }
-    }
-}
-
-static void the_service_says_how_long_to_wait(void **state)
-{
-    static const struct {
-        const char *head;
-        uint64_t pause_ns; /* with a Retry-After of 7 ns */
-    } rows[] = {
-        { "date: x\n", 7 },
-        { "x-amz-retry-after: 30\n", UINT64_C(30000000) },
-        { "x-amz-retry-after: 0\n", 0 },
-        { "x-amz-retry-after: 3600000\n", UINT64_C(3600000000000) },
-        { "x-amz-retry-after: 3600001\n", 7 },
-        { "x-amz-retry-after: soon\n", 7 },
-    };
-
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct ntk_http_answer answer = { .status = 400, .retry_after_ns = 7 };
-        ntk_buf_add_text(&answer.head, rows[i].head);
-        assert_int_equal(ntk_cloudwatch_pause_ns(&answer), rows[i].pause_ns);
-        ntk_http_answer_fini(&answer);
-    }
-}
-
 static void options_are_checked(void **state)
 {
     struct ntk_err err = { 0 };
@@ -746,8 +691,6 @@ int main(void)
         cmocka_unit_test(two_users_with_one_tag_are_never_summed),
         cmocka_unit_test(a_line_has_at_most_100_values_of_a_metric),
         cmocka_unit_test(tags_that_look_alike_are_one_series),
-        cmocka_unit_test(answers_have_their_meaning),
-        cmocka_unit_test(the_service_says_how_long_to_wait),
         cmocka_unit_test(options_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

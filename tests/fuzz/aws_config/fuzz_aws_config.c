@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporters/cloudwatch/aws_answer.h"
-#include "exporters/cloudwatch/aws_config.h"
-#include "exporters/cloudwatch/aws_process.h"
+#include "shared/aws/aws_answer.h"
+#include "shared/aws/aws_config.h"
+#include "shared/aws/aws_process.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,10 +8,10 @@
  *
  * Threads: as aws_credentials.h.
  */
-#ifndef NTK_EXPORTERS_CLOUDWATCH_AWS_FINDER_H
-#define NTK_EXPORTERS_CLOUDWATCH_AWS_FINDER_H
+#ifndef NTK_SHARED_AWS_AWS_FINDER_H
+#define NTK_SHARED_AWS_AWS_FINDER_H
 
-#include "exporters/cloudwatch/aws_credentials.h"
+#include "shared/aws/aws_credentials.h"
 #include "shared/http/http_client.h"
 
 #ifdef __cplusplus

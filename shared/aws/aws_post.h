@@ -5,13 +5,13 @@
  * Owner:   ntk_aws_post_fini() wipes and frees; a zeroed struct has no lines.
  * Threads: plain data.
  */
-#ifndef NTK_EXPORTERS_CLOUDWATCH_AWS_POST_H
-#define NTK_EXPORTERS_CLOUDWATCH_AWS_POST_H
+#ifndef NTK_SHARED_AWS_AWS_POST_H
+#define NTK_SHARED_AWS_AWS_POST_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "exporters/cloudwatch/aws_answer.h"
+#include "shared/aws/aws_answer.h"
 #include "shared/base/buf.h"
 #include "shared/base/err.h"
 

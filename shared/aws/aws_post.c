@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* aws_post - a table of headers, each in order of its name, and the signature behind them. */
-#include "exporters/cloudwatch/aws_post.h"
+#include "shared/aws/aws_post.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "exporters/cloudwatch/aws_sigv4.h"
+#include "shared/aws/aws_sigv4.h"
 
 int ntk_aws_post_sign(const struct ntk_aws_post *post, struct ntk_aws_post_lines *out_lines,
                       struct ntk_err *err)

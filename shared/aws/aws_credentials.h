@@ -18,11 +18,11 @@
  *
  * Owner:   create / destroy. Threads: one.
  */
-#ifndef NTK_EXPORTERS_CLOUDWATCH_AWS_CREDENTIALS_H
-#define NTK_EXPORTERS_CLOUDWATCH_AWS_CREDENTIALS_H
+#ifndef NTK_SHARED_AWS_AWS_CREDENTIALS_H
+#define NTK_SHARED_AWS_AWS_CREDENTIALS_H
 
-#include "exporters/cloudwatch/aws_answer.h"
-#include "exporters/cloudwatch/aws_config.h"
+#include "shared/aws/aws_answer.h"
+#include "shared/aws/aws_config.h"
 #include "shared/base/clock.h"
 
 #ifdef __cplusplus

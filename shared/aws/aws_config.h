@@ -13,8 +13,8 @@
  * Owner:   ntk_aws_profile_fini() frees; a zeroed struct is an empty profile.
  * Threads: plain data.
  */
-#ifndef NTK_EXPORTERS_CLOUDWATCH_AWS_CONFIG_H
-#define NTK_EXPORTERS_CLOUDWATCH_AWS_CONFIG_H
+#ifndef NTK_SHARED_AWS_AWS_CONFIG_H
+#define NTK_SHARED_AWS_AWS_CONFIG_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Method: the published vectors of the signature's test suite, and what canonical means. */
-#include "exporters/cloudwatch/aws_sigv4.h"
+#include "shared/aws/aws_sigv4.h"
 
 #include <stdio.h>
 #include <string.h>

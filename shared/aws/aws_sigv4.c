@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* aws_sigv4 - the canonical request, its hash, and a chain of keyed hashes. */
-#include "exporters/cloudwatch/aws_sigv4.h"
+#include "shared/aws/aws_sigv4.h"
 
 #include <openssl/evp.h>
 #include <openssl/hmac.h>

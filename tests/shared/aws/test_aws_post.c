@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Method: whole requests as literal lines; the signatures are those that a program in another
  * language computed from the description of the signature, not from this code. */
-#include "exporters/cloudwatch/aws_post.h"
+#include "shared/aws/aws_post.h"
 
 #include <stdio.h>
 

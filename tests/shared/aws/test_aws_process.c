@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Method: lines with quotes of all kinds, and real commands of the shell. */
-#include "exporters/cloudwatch/aws_process.h"
+#include "shared/aws/aws_process.h"
 
 #include <errno.h>
 #include <stdatomic.h>

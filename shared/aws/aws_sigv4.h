@@ -8,8 +8,8 @@
  *
  * Threads: any.
  */
-#ifndef NTK_EXPORTERS_CLOUDWATCH_AWS_SIGV4_H
-#define NTK_EXPORTERS_CLOUDWATCH_AWS_SIGV4_H
+#ifndef NTK_SHARED_AWS_AWS_SIGV4_H
+#define NTK_SHARED_AWS_AWS_SIGV4_H
 
 #include <stddef.h>
 #include <stdint.h>

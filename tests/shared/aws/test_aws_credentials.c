@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Method: an environment, services and a clock that are tables, and which keys are found. */
-#include "exporters/cloudwatch/aws_credentials.h"
+#include "shared/aws/aws_credentials.h"
 
 #include <errno.h>
 #include <stdio.h>

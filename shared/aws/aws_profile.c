@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporters/cloudwatch/aws_finder.h"
+#include "shared/aws/aws_finder.h"
 #include "shared/base/str.h"
 
 #define PATH_BYTES 4096

@@ -11,8 +11,8 @@
  * Owner:   create / destroy.
  * Threads: one; ntk_s3_cancel() from any.
  */
-#ifndef NTK_EXPORTERS_TRANSPORT_S3_H
-#define NTK_EXPORTERS_TRANSPORT_S3_H
+#ifndef NTK_SHARED_AWS_S3_H
+#define NTK_SHARED_AWS_S3_H
 
 #include <stdbool.h>
 #include <stddef.h>

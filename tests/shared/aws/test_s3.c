@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Method: a server on loopback that is busy for the first requests, and a clock whose waits are
  * over at once. */
-#include "exporters/transport/s3.h"
+#include "shared/aws/s3.h"
 
 #include <errno.h>
 #include <stdatomic.h>

@@ -8,8 +8,8 @@
  *
  * Threads: any.
  */
-#ifndef NTK_EXPORTERS_CLOUDWATCH_AWS_PROCESS_H
-#define NTK_EXPORTERS_CLOUDWATCH_AWS_PROCESS_H
+#ifndef NTK_SHARED_AWS_AWS_PROCESS_H
+#define NTK_SHARED_AWS_AWS_PROCESS_H
 
 #include <stdbool.h>
 #include <stddef.h>

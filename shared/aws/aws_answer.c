@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* aws_answer - JSON through jansson; of XML the few elements that are asked for. */
-#include "exporters/cloudwatch/aws_answer.h"
+#include "shared/aws/aws_answer.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "exporters/cloudwatch/aws_config.h"
+#include "shared/aws/aws_config.h"
 #include "shared/base/str.h"
 
 /* -- times ------------------------------------------------------------------------------------- */

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporters/cloudwatch/aws_finder.h"
-#include "exporters/cloudwatch/aws_post.h"
+#include "shared/aws/aws_finder.h"
+#include "shared/aws/aws_post.h"
 #include "shared/base/buf.h"
 
 #define SESSION_NAME "neuron-monitor-cloudwatch"

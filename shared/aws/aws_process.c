@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* aws_process - a child of its own process group, and the pipe that it writes to. */
-#include "exporters/cloudwatch/aws_process.h"
+#include "shared/aws/aws_process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "exporters/cloudwatch/aws_credentials.h"
+#include "shared/aws/aws_credentials.h"
 #include "shared/base/child.h"
 #include "shared/base/clock.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* aws_credentials - a table of places, asked one after the other; region and endpoints. */
-#include "exporters/cloudwatch/aws_credentials.h"
+#include "shared/aws/aws_credentials.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporters/cloudwatch/aws_finder.h"
+#include "shared/aws/aws_finder.h"
 #include "shared/base/buf.h"
 #include "shared/base/fs.h"
 #include "shared/base/str.h"

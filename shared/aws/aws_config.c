@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* aws_config - a file line by line; only the lines of one section are kept. */
-#include "exporters/cloudwatch/aws_config.h"
+#include "shared/aws/aws_config.h"
 
 #include <errno.h>
 #include <stdint.h>

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "exporters/cloudwatch/aws_finder.h"
+#include "shared/aws/aws_finder.h"
 #include "shared/base/buf.h"
 
 #define URL_BYTES 1024

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Method: files as text, well-formed and not, and which values a profile has then. */
-#include "exporters/cloudwatch/aws_config.h"
+#include "shared/aws/aws_config.h"
 
 #include <errno.h>
 #include <stdlib.h>

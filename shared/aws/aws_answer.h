@@ -5,8 +5,8 @@
  * Owner:   ntk_aws_keys_fini() frees; a zeroed struct has no keys.
  * Threads: plain data.
  */
-#ifndef NTK_EXPORTERS_CLOUDWATCH_AWS_ANSWER_H
-#define NTK_EXPORTERS_CLOUDWATCH_AWS_ANSWER_H
+#ifndef NTK_SHARED_AWS_AWS_ANSWER_H
+#define NTK_SHARED_AWS_AWS_ANSWER_H
 
 #include <stdbool.h>
 #include <stddef.h>

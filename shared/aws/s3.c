@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* s3 - objects into a bucket, one request each. */
-#include "exporters/transport/s3.h"
+#include "shared/aws/s3.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporters/cloudwatch/aws_credentials.h"
-#include "exporters/cloudwatch/aws_post.h"
-#include "exporters/cloudwatch/aws_process.h"
-#include "exporters/cloudwatch/aws_sigv4.h"
-#include "exporters/cloudwatch/cloudwatch.h"
+#include "shared/aws/aws_credentials.h"
+#include "shared/aws/aws_post.h"
+#include "shared/aws/aws_process.h"
+#include "shared/aws/aws_sigv4.h"
+#include "shared/aws/aws_verdict.h"
 #include "shared/base/clock.h"
 #include "shared/base/cond.h"
 #include "shared/base/str.h"
@@ -194,11 +194,11 @@ static enum outcome try_put(struct ntk_s3 *s3, const struct object *object, uint
         return PUT_KEPT;
     }
     ntk_aws_error_parse(ntk_buf_text_get(&s3->answer.body), s3->answer.body.bytes_count, &said);
-    enum ntk_cloudwatch_verdict verdict = ntk_cloudwatch_judge(status, &said);
-    if (verdict == NTK_CLOUDWATCH_TAKEN) {
+    enum ntk_aws_verdict verdict = ntk_aws_judge(status, &said);
+    if (verdict == NTK_AWS_TAKEN) {
         return PUT_DONE;
     }
-    *out_pause_ns = ntk_cloudwatch_pause_ns(&s3->answer);
+    *out_pause_ns = ntk_aws_pause_ns(&s3->answer);
     ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "%.300s: status %ld%s%.80s%s%.140s", object->url,
                 status, said.code[0] ? ", " : "", said.code, said.text[0] ? ": " : "", said.text);
     for (size_t i = 0; i < sizeof finals / sizeof *finals; i++) {
@@ -206,9 +206,9 @@ static enum outcome try_put(struct ntk_s3 *s3, const struct object *object, uint
             return PUT_FAILED;
         }
     }
-    return verdict == NTK_CLOUDWATCH_RENEW     ? PUT_RENEW
-           : verdict == NTK_CLOUDWATCH_REFUSED ? PUT_FAILED
-                                               : PUT_AGAIN;
+    return verdict == NTK_AWS_RENEW     ? PUT_RENEW
+           : verdict == NTK_AWS_REFUSED ? PUT_FAILED
+                                        : PUT_AGAIN;
 }
 
 static void wait_ns(struct ntk_s3 *s3, uint64_t pause_ns)

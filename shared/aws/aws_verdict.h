@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * aws_verdict - what to do about an answer of a service. Pure. Threads: any.
+ */
+#ifndef NTK_SHARED_AWS_AWS_VERDICT_H
+#define NTK_SHARED_AWS_AWS_VERDICT_H
+
+#include <stdint.h>
+
+#include "shared/aws/aws_answer.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ntk_http_answer;
+
+/* What an answer of the service means. */
+enum ntk_aws_verdict {
+    NTK_AWS_TAKEN,
+    NTK_AWS_AGAIN,   /* later */
+    NTK_AWS_RENEW,   /* with other keys, or another time in the signature */
+    NTK_AWS_REFUSED, /* for what it is */
+};
+enum ntk_aws_verdict ntk_aws_judge(long status, const struct ntk_aws_error *error);
+/* The pause that the service asks for: X-Amz-Retry-After (milliseconds, at most an hour), else
+ * Retry-After; 0 for none. */
+uint64_t ntk_aws_pause_ns(const struct ntk_http_answer *answer);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
