@@ -22,7 +22,7 @@
 #include "agent/http/local.h"
 #include "agent/http/routes.h"
 #include "agent/loop.h"
-#include "agent/outputs.h"
+#include "agent/outputs/outputs.h"
 #include "agent/refresh.h"
 #include "agent/report/monitor_schedule.h"
 #include "agent/report/monitor_stream.h"

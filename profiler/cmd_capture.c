@@ -15,7 +15,7 @@
 #include "profiler/capture/session.h"
 #include "profiler/capture/workers.h"
 #include "profiler/cmd.h"
-#include "profiler/progress.h"
+#include "shared/base/progress.h"
 #include "shared/base/fs.h"
 #include "shared/base/opt.h"
 #include "shared/base/str.h"

@@ -13,7 +13,7 @@
 #include "profiler/cmd_cut.h"
 #include "profiler/neff_find.h"
 #include "profiler/output/output_part.h"
-#include "profiler/progress.h"
+#include "shared/base/progress.h"
 #include "profiler/system/session_find.h"
 #include "shared/base/fs.h"
 #include "shared/base/log.h"

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "profiler/cmd.h"
-#include "profiler/progress.h"
+#include "shared/base/progress.h"
 #include "profiler/system/live_trace.h"
 #include "profiler/system/session_find.h"
 #include "shared/base/child.h"

@@ -18,7 +18,7 @@
 #include "profiler/cmd_cut.h"
 #include "profiler/neff_find.h"
 #include "profiler/output/output_joined.h"
-#include "profiler/progress.h"
+#include "shared/base/progress.h"
 #include "profiler/system/session_find.h"
 #include "profiler/timeline/timeline_html.h"
 #include "profiler/timeline/timeline_serve.h"

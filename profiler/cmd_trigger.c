@@ -15,7 +15,7 @@
 
 #include "profiler/cmd.h"
 #include "profiler/cmd_trigger_hosts.h"
-#include "profiler/progress.h"
+#include "shared/base/progress.h"
 #include "profiler/system/live_trace.h"
 #include "profiler/system/trigger.h"
 #include "shared/base/clock.h"

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "profiler/cmd.h"
-#include "profiler/progress.h"
+#include "shared/base/progress.h"
 #include "shared/base/clock.h"
 #include "shared/base/fs.h"
 #include "shared/base/json.h"

@@ -20,7 +20,7 @@
 
 #include <stddef.h>
 
-#include "agent/outputs.h"
+#include "agent/outputs/outputs.h"
 #include "shared/base/buf.h"
 #include "shared/base/err.h"
 #include "shared/http/http_server.h"

@@ -7,7 +7,7 @@
 
 #include "profiler/output/sqlite_tables.h"
 #include "profiler/output/tables.h"
-#include "profiler/progress.h"
+#include "shared/base/progress.h"
 #include "shared/base/json.h"
 #include "shared/base/text_table.h"
 

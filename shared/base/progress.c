@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* progress - a bar on stderr. */
-#include "profiler/progress.h"
+#include "shared/base/progress.h"
 
 #include <unistd.h>
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "profiler/progress.h"
+#include "shared/base/progress.h"
 #include "shared/base/clock.h"
 #include "tests/support/unit.h"
 

@@ -5,8 +5,8 @@
  * Owner:   caller's storage, zeroed is empty; ntk_outputs_fini() ends them all.
  * Threads: one.
  */
-#ifndef NTK_AGENT_OUTPUTS_H
-#define NTK_AGENT_OUTPUTS_H
+#ifndef NTK_AGENT_OUTPUTS_OUTPUTS_H
+#define NTK_AGENT_OUTPUTS_OUTPUTS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of several exporters at the end of an agent. */
-#include "agent/outputs.h"
+#include "agent/outputs/outputs.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* outputs - the exporters that are fed. */
-#include "agent/outputs.h"
+#include "agent/outputs/outputs.h"
 
 #include "shared/base/clock.h"
 #include "shared/base/cond.h"

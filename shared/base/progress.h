@@ -3,8 +3,8 @@
  * progress - one line on stderr for work that takes longer than two seconds; nothing when stderr is
  * no terminal. Owner: caller's storage. Threads: one.
  */
-#ifndef NTK_PROFILER_PROGRESS_H
-#define NTK_PROFILER_PROGRESS_H
+#ifndef NTK_SHARED_BASE_PROGRESS_H
+#define NTK_SHARED_BASE_PROGRESS_H
 
 #include <stdbool.h>
 #include <stdint.h>
