@@ -192,16 +192,15 @@ static void cores_put(const struct ntk_cut_extent *extent, struct ntk_buf *text)
     }
 }
 
-/* As with a capture, one of the cores is enough. */
-static int check_cores(const struct ntk_cut_extent *extent, const struct ntk_span_filter *filter,
-                       struct ntk_err *err)
+/* Of --core, one of whose cores is enough, as with a capture. */
+static int check_cores(const struct ntk_cut_extent *extent, struct ntk_err *err)
 {
     struct ntk_buf text = { 0 };
-    bool is_there = !filter->has_cores;
+    bool is_there = !core_list;
     int ret = 0;
 
-    for (size_t i = 0; i < filter->core_count && !is_there; i++) {
-        is_there = has_core(extent, filter->cores[i]);
+    for (size_t i = 0; i < core_count && !is_there; i++) {
+        is_there = has_core(extent, cores[i]);
     }
     if (!is_there) {
         cores_put(extent, &text);
@@ -217,7 +216,7 @@ int ntk_cut_of_traces(const struct ntk_cut_extent *extent, struct ntk_span_filte
 {
     uint64_t from_ns = from.text ? ns_of(&from, extent->first_ns) : 0;
     uint64_t to_ns = to.text ? ns_of(&to, extent->first_ns) : UINT64_MAX;
-    int ret = check_cores(extent, filter, err);
+    int ret = check_cores(extent, err);
 
     if (ret < 0) {
         return ret;

@@ -57,7 +57,7 @@ struct ntk_cut_extent {
 void ntk_cut_extent_add(struct ntk_cut_extent *extent, const struct ntk_system_trace *trace);
 /* The window of traces whose events are then, time 0 of which is the first event; an end that
  * leaves nothing out is open. -ERANGE: it leaves out everything. -ENOENT: nothing is of the cores
- * that the filter names. */
+ * of --core. */
 int ntk_cut_of_traces(const struct ntk_cut_extent *extent, struct ntk_span_filter *filter,
                       struct ntk_err *err);
 /* The same, where the traces still lie in folders (of char *). */
