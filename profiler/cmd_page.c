@@ -18,12 +18,13 @@
 #include "profiler/cmd_cut.h"
 #include "profiler/neff_find.h"
 #include "profiler/output/output_joined.h"
-#include "shared/base/progress.h"
+#include "profiler/output/output_system.h"
 #include "profiler/system/session_find.h"
 #include "profiler/timeline/timeline_html.h"
 #include "profiler/timeline/timeline_serve.h"
 #include "profiler/trace/long_list.h"
 #include "shared/base/fs.h"
+#include "shared/base/progress.h"
 #include "shared/base/units.h"
 #include "shared/base/str.h"
 
@@ -248,18 +249,15 @@ static struct ntk_system_trace *add_trace(struct shown *shown, const char *folde
 
 static void add_host(struct shown *shown, const struct ntk_system_trace *trace, uint64_t zero_ns)
 {
+    char process[NTK_SYSTEM_PROCESS_BYTES];
     char name[64];
     struct ntk_timeline_host host = { .trace = trace,
                                       .zero_ns = zero_ns,
                                       .is_folded = shown->has_ranks &&
                                                    shown->traces.count > PROCESSES_OPEN_MAX };
 
-    if (trace->info) {
-        (void)snprintf(name, sizeof name, "Process %llu",
-                       (unsigned long long)trace->info->process_id);
-    } else {
-        (void)snprintf(name, sizeof name, "Process");
-    }
+    (void)snprintf(name, sizeof name, "Process %s",
+                   ntk_output_system_process(trace, process, sizeof process));
     host.name = keep_name(shown, name);
     if (trace->span_count > 0 && ntk_vec_push(&shown->hosts, &host) < 0) {
         shown->code = no_memory();

@@ -28,11 +28,25 @@ ntk_system_capture_execution(const struct ntk_system_view *view,
 
 /* ---- text ---- */
 
+const char *ntk_output_system_process(const struct ntk_system_trace *trace, char *buf,
+                                      size_t buf_bytes)
+{
+    int64_t process = ntk_rows_system_process(trace);
+
+    if (process == NTK_ABSENT_I64) {
+        (void)snprintf(buf, buf_bytes, "unknown");
+    } else {
+        (void)snprintf(buf, buf_bytes, "%" PRId64, process);
+    }
+    return buf;
+}
+
 static void head_put(const struct ntk_system_trace *trace, struct ntk_buf *out)
 {
     char time_text[32] = "-";
     char duration[32];
     char instance[64];
+    char process[NTK_SYSTEM_PROCESS_BYTES];
     time_t second = (time_t)(trace->begin_ns / 1000000000U);
     struct tm utc;
 
@@ -43,14 +57,21 @@ static void head_put(const struct ntk_system_trace *trace, struct ntk_buf *out)
     if (trace->info) {
         ntk_str_copy_clean(instance, sizeof instance, trace->info->instance_type,
                            strlen(trace->info->instance_type));
-        ntk_buf_add_format(out, "Process   %" PRIu64 " on %s, %s %" PRIu32, trace->info->process_id,
-                           instance, trace->info->core_count == 1 ? "core" : "cores",
-                           trace->info->first_core);
+        ntk_buf_add_format(out, "Process   %s on %s",
+                           ntk_output_system_process(trace, process, sizeof process),
+                           instance[0] ? instance : "a machine of unknown type");
+        if (trace->info->core_count > 0) {
+            ntk_buf_add_format(out, ", %s %" PRIu32,
+                               trace->info->core_count == 1 ? "core" : "cores",
+                               trace->info->first_core);
+        }
         if (trace->info->core_count > 1) {
             ntk_buf_add_format(out, " to %" PRIu32,
                                trace->info->first_core + trace->info->core_count - 1);
         }
         ntk_buf_add_char(out, '\n');
+    } else if (trace->span_count > 0) {
+        ntk_buf_add_text(out, "Process   unknown: the folder has no trace_info.pb\n");
     }
     ntk_buf_add_format(
         out, "Time      %s UTC, %s\n", time_text,
@@ -220,7 +241,9 @@ static void session_json(const struct ntk_system_view *view, struct ntk_json *js
         ntk_json_key_text(json, "instance_id", trace->info->instance_id);
         ntk_json_key_text(json, "instance_type", trace->info->instance_type);
         ntk_json_key_text(json, "runtime_version", trace->info->runtime_version);
-        ntk_json_key_u64(json, "process_id", trace->info->process_id);
+        if (trace->info->process_id) {
+            ntk_json_key_u64(json, "process_id", trace->info->process_id);
+        }
         ntk_json_key_u64(json, "session_id", trace->info->session_id);
         ntk_json_key_u64(json, "core_count", trace->info->core_count);
         ntk_json_key_u64(json, "first_core", trace->info->first_core);
@@ -355,7 +378,9 @@ static int put_event(void *ctx, const void *data)
     ntk_json_key_i64(json, "timestamp", row->start_ns);
     ntk_json_key_i64(json, "duration", row->duration_ns);
     ntk_json_key_text(json, "instance_id", row->instance);
-    ntk_json_key_i64(json, "process_id", row->process);
+    if (row->process != NTK_ABSENT_I64) {
+        ntk_json_key_i64(json, "process_id", row->process);
+    }
     ntk_json_key_i64(json, "thread_id", row->thread);
     ntk_json_key_i64(json, "worker_gid", row->worker);
     ntk_json_key_i64(json, "lnc_idx", row->nc);

@@ -40,6 +40,11 @@ const struct ntk_system_execution *
 ntk_system_capture_execution(const struct ntk_system_view *view,
                              const struct ntk_system_capture *capture);
 
+#define NTK_SYSTEM_PROCESS_BYTES 24
+/* "41" or "unknown"; returns buf. */
+const char *ntk_output_system_process(const struct ntk_system_trace *trace, char *buf,
+                                      size_t buf_bytes);
+
 /* The first lines of it, threads, executions (at most so many) and captures. */
 void ntk_output_system_text(const struct ntk_system_view *view, size_t executions_max,
                             struct ntk_buf *out);

@@ -10,6 +10,7 @@
 #include "profiler/analysis/load_split.h"
 #include "profiler/analysis/out_of_memory.h"
 #include "profiler/output/rows.h"
+#include "profiler/output/rows_system.h"
 #include "shared/base/json.h"
 
 static_assert(NTK_SPLIT_ABSENT == NTK_ABSENT_I64, /* NOLINT(misc-redundant-expression) */
@@ -18,11 +19,6 @@ static_assert(NTK_SPLIT_ABSENT == NTK_ABSENT_I64, /* NOLINT(misc-redundant-expre
 static const char *instance_of(const struct ntk_system_trace *trace)
 {
     return trace->info ? trace->info->instance_id : "";
-}
-
-static int64_t process_of(const struct ntk_system_trace *trace)
-{
-    return trace->info ? ntk_rows_i64(trace->info->process_id) : 0;
 }
 
 static int64_t id_or_absent(uint64_t id)
@@ -51,7 +47,7 @@ int ntk_rows_system_executions(const struct ntk_export *export, ntk_row_put *put
                 .nc = one->nc,
                 .model_id = id_or_absent(one->model_id),
                 .sequence = id_or_absent(one->sequence),
-                .process = process_of(trace),
+                .process = ntk_rows_system_process(trace),
                 .time_ns = ntk_rows_i64(one->start_ns),
                 .model = text_or_absent(one->model),
                 .bound = one->bound,
@@ -94,7 +90,7 @@ int ntk_rows_system_loads(const struct ntk_export *export, ntk_row_put *put, voi
             struct ntk_load_row row = {
                 .nc = one->nc,
                 .model_id = id_or_absent(one->model_id),
-                .process = process_of(trace),
+                .process = ntk_rows_system_process(trace),
                 .time_ns = ntk_rows_i64(one->start_ns),
                 .duration_ns = ntk_rows_i64(one->duration_ns),
                 .model = text_or_absent(one->model),
@@ -173,7 +169,7 @@ static int put_out_of_memory(const struct ntk_system_trace *trace,
         .size = id_or_absent(memory->size),
         .code = memory->code,
         .model_id = id_or_absent(memory->model_id),
-        .process = process_of(trace),
+        .process = ntk_rows_system_process(trace),
         .usage = memory->usage,
         .model = text_or_absent(memory->model),
         .call = text_or_absent(memory->call),

@@ -23,9 +23,10 @@ static const char *instance_of(const struct ntk_system_trace *trace)
     return trace->info ? trace->info->instance_id : "";
 }
 
-static int64_t process_of(const struct ntk_system_trace *trace)
+int64_t ntk_rows_system_process(const struct ntk_system_trace *trace)
 {
-    return trace->info ? ntk_rows_i64(trace->info->process_id) : 0;
+    return trace->info && trace->info->process_id ? ntk_rows_i64(trace->info->process_id)
+                                                  : NTK_ABSENT_I64;
 }
 
 /* ---- spans and instants ---- */
@@ -227,7 +228,7 @@ static void fill_event(const struct ntk_system_trace *trace, size_t index, int64
         .name = span->type,
         .source = is_hardware ? "neuron_hw" : "neuron_rt",
         .instance = instance_of(trace),
-        .process = process_of(trace),
+        .process = ntk_rows_system_process(trace),
         .thread = span->thread_id,
         .nc = span->nc,
         .worker = span->worker,
@@ -280,8 +281,8 @@ int ntk_rows_system_events(const struct ntk_export *export, ntk_row_put *put, vo
             fill_event(trace, i, first_id, &row, &texts);
             row.attributes = attributes_of(&row, &attributes);
             if (row.exec_id != NTK_ABSENT_I64) {
-                (void)snprintf(flow, sizeof flow, "[\"%" PRId64 ".%" PRId64 "\"]", row.process,
-                               row.exec_id);
+                (void)snprintf(flow, sizeof flow, "[\"%" PRId64 ".%" PRId64 "\"]",
+                               row.process == NTK_ABSENT_I64 ? 0 : row.process, row.exec_id);
                 row.flow = flow;
             }
             ret = ntk_buf_ok(&attributes) ? put(ctx, &row) : -ENOMEM;
@@ -742,7 +743,7 @@ int ntk_rows_system_device_profiles(const struct ntk_export *export, ntk_row_put
             struct ntk_device_profile_row row = {
                 .name = ntk_str_base_name(capture->path),
                 .instance = instance_of(folder->trace),
-                .process = process_of(folder->trace),
+                .process = ntk_rows_system_process(folder->trace),
                 .nc = capture->nc == UINT32_MAX ? NTK_ABSENT_I64 : capture->nc,
                 .session =
                     info && capture->is_session ? ntk_rows_i64(info->session_id) : NTK_ABSENT_I64,

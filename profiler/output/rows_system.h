@@ -122,6 +122,9 @@ struct ntk_device_profile_row {
     int64_t process, nc, session, model;
 };
 
+/* Its number; absent: no file says it. */
+int64_t ntk_rows_system_process(const struct ntk_system_trace *trace);
+
 #define NTK_SYSTEM_ROWS(name) \
     int ntk_rows_system_##name(const struct ntk_export *export, ntk_row_put *put, void *ctx)
 

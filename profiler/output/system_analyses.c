@@ -16,6 +16,7 @@
 #include "profiler/output/output_joined.h"
 #include "profiler/output/output_system.h"
 #include "profiler/output/rows_split.h"
+#include "profiler/output/rows_system.h"
 #include "shared/base/units.h"
 
 typedef int answer(const struct ntk_system_asked *asked, struct ntk_buf *text,
@@ -31,11 +32,20 @@ static void cell_at(struct ntk_text_table *table, const struct ntk_system_trace 
     cell_ns(table, ntk_system_trace_after_ns(trace, ns));
 }
 
+static void cell_process(struct ntk_text_table *table, const struct ntk_system_trace *trace)
+{
+    char process[NTK_SYSTEM_PROCESS_BYTES];
+
+    ntk_text_table_text(table, ntk_output_system_process(trace, process, sizeof process));
+}
+
 static void process_begin(const struct ntk_system_trace *trace, struct ntk_json *json)
 {
     ntk_json_object_begin(json);
     ntk_json_key_text(json, "session", trace->folder);
-    ntk_json_key_u64(json, "process_id", trace->info ? trace->info->process_id : 0);
+    if (ntk_rows_system_process(trace) != NTK_ABSENT_I64) {
+        ntk_json_key_i64(json, "process_id", ntk_rows_system_process(trace));
+    }
 }
 
 /* ---- host gaps ---- */
@@ -46,7 +56,7 @@ static void gaps_text(const struct ntk_system_trace *trace, const struct ntk_hos
     for (size_t c = 0; c < gaps->core_count; c++) {
         const struct ntk_gap_core *core = &gaps->cores[c];
 
-        ntk_cell_u64(table, trace->info ? trace->info->process_id : 0);
+        cell_process(table, trace);
         ntk_cell_u64(table, core->nc);
         ntk_cell_u64(table, core->run_count);
         ntk_cell_share(table, (double)core->run_ns, (double)core->span_ns);
@@ -142,19 +152,20 @@ static void memory_text(const struct ntk_system_trace *trace, const struct ntk_m
                         struct ntk_buf *text)
 {
     static const char *const heads[] = { "USE", "AT PEAK", "SHARE", "OWN PEAK" };
+    char process[NTK_SYSTEM_PROCESS_BYTES];
     char peak[NTK_UNITS_TEXT_BYTES];
     char end[NTK_UNITS_TEXT_BYTES];
     struct ntk_text_table table;
 
     if (!is_known(use)) {
-        ntk_buf_add_format(
-            text, "Process %llu: not known: the trace has no allocations of device memory\n",
-            (unsigned long long)(trace->info ? trace->info->process_id : 0));
+        ntk_buf_add_format(text,
+                           "Process %s: not known: the trace has no allocations of device memory\n",
+                           ntk_output_system_process(trace, process, sizeof process));
         return;
     }
     ntk_buf_add_format(
-        text, "Process %llu: peak %s at %.1f us, %s at the end; %llu allocations, %llu frees",
-        (unsigned long long)(trace->info ? trace->info->process_id : 0),
+        text, "Process %s: peak %s at %.1f us, %s at the end; %llu allocations, %llu frees",
+        ntk_output_system_process(trace, process, sizeof process),
         ntk_units_bytes(peak, sizeof peak, use->peak_bytes),
         (double)ntk_system_trace_after_ns(trace, use->peak_ns) / 1e3,
         ntk_units_bytes(end, sizeof end, use->end_bytes), (unsigned long long)use->allocation_count,
@@ -257,7 +268,7 @@ static void executions_text(const struct ntk_system_trace *trace,
     for (size_t i = 0; i < split->count && i < NTK_OUTPUT_ROWS_MAX; i++) {
         const struct ntk_split_execution *one = &split->items[i];
 
-        ntk_cell_u64(table, trace->info ? trace->info->process_id : 0);
+        cell_process(table, trace);
         ntk_cell_u64(table, one->nc);
         ntk_cell_u64(table, one->exec_id);
         ntk_text_table_text(table, one->model[0] ? one->model : "-");
@@ -353,13 +364,14 @@ static void startup_text(const struct ntk_system_trace *trace, const struct ntk_
     static const char *const heads[] = { "NC", "MODEL",  "AT US", "LOAD US", "ALLOCS", "BYTES",
                                          "US", "COPIES", "BYTES", "US",      "REST US" };
     struct ntk_text_table table;
+    char process[NTK_SYSTEM_PROCESS_BYTES];
     char before[32];
     char loads[32];
     char device[32];
     char until[32];
 
-    ntk_buf_add_format(
-        text, "Process %llu: ", (unsigned long long)(trace->info ? trace->info->process_id : 0));
+    ntk_buf_add_format(text,
+                       "Process %s: ", ntk_output_system_process(trace, process, sizeof process));
     if (split->has_begin) {
         ntk_buf_add_format(text, "%s from its begin to the first event, ",
                            ntk_units_duration(before, sizeof before, split->first_event_ns));
@@ -435,12 +447,13 @@ static int answer_startup(const struct ntk_system_asked *asked, struct ntk_buf *
 static void oom_head_text(const struct ntk_system_trace *trace,
                           const struct ntk_out_of_memory *memory, struct ntk_buf *text)
 {
+    char process[NTK_SYSTEM_PROCESS_BYTES];
     char size[NTK_UNITS_TEXT_BYTES];
     char total[NTK_UNITS_TEXT_BYTES];
     char capacity[NTK_UNITS_TEXT_BYTES];
 
-    ntk_buf_add_format(text, "Process %llu: an allocation of %s for ",
-                       (unsigned long long)(trace->info ? trace->info->process_id : 0),
+    ntk_buf_add_format(text, "Process %s: an allocation of %s for ",
+                       ntk_output_system_process(trace, process, sizeof process),
                        memory->size ? ntk_units_bytes(size, sizeof size, memory->size)
                                     : "unknown size");
     ntk_buf_add_clean(text, memory->usage[0] ? memory->usage : "-");
@@ -511,13 +524,14 @@ static int answer_out_of_memory(const struct ntk_system_asked *asked, struct ntk
     for (size_t t = 0; t < asked->trace_count && ret == 0; t++) {
         const struct ntk_system_trace *trace = asked->traces[t];
         struct ntk_out_of_memory memory;
+        char process[NTK_SYSTEM_PROCESS_BYTES];
 
         ret = ntk_analysis_out_of_memory(trace, &memory);
         if (ret == 0 && memory.is_there) {
             oom_text(trace, &memory, text);
         } else if (ret == 0) {
-            ntk_buf_add_format(text, "Process %llu: %s\n",
-                               (unsigned long long)(trace->info ? trace->info->process_id : 0),
+            ntk_buf_add_format(text, "Process %s: %s\n",
+                               ntk_output_system_process(trace, process, sizeof process),
                                trace->memories.count > 0
                                    ? "no allocation of device memory failed"
                                    : "not known: the trace does not record whether allocations "

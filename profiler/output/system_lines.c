@@ -30,6 +30,7 @@ static const struct {
 #undef NUMBER
 };
 #define FIELD_COUNT (sizeof fields / sizeof *fields)
+#define FIELD_PROCESS 1
 #define FIELD_PCORE 5
 
 /* ---- grouping ---- */
@@ -88,14 +89,17 @@ static void add_field(struct ntk_buf *name, size_t field, const struct ntk_syste
     if (fields[field].is_of_host && is_hardware) {
         return;
     }
-    if (!fields[field].is_text && *(const int64_t *)member == NTK_ABSENT_I64) {
+    bool is_absent = !fields[field].is_text && *(const int64_t *)member == NTK_ABSENT_I64;
+    if (is_absent && field != FIELD_PROCESS) {
         return;
     }
     if (name->bytes_count) {
         ntk_buf_add_char(name, ' ');
     }
     ntk_buf_add_text(name, fields[field].label);
-    if (fields[field].is_text) {
+    if (is_absent) {
+        ntk_buf_add_text(name, "unknown");
+    } else if (fields[field].is_text) {
         ntk_buf_add_text(name, *(const char *const *)member);
     } else {
         ntk_buf_add_i64(name, *(const int64_t *)member);

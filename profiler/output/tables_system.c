@@ -20,7 +20,7 @@ static const struct ntk_column cpu_usage[] = {
 static const struct ntk_column device_profile_list[] = {
     ALWAYS(ntk_device_profile_row, name, "device_profile_name", TEXT, "", "file of the capture"),
     ALWAYS(ntk_device_profile_row, instance, "instance_id", TEXT, "", "machine"),
-    ALWAYS(ntk_device_profile_row, process, "process_id", I64, "", "process"),
+    MAYBE(ntk_device_profile_row, process, "process_id", I64, "", "process"),
     MAYBE(ntk_device_profile_row, nc, "nc_id", I64, "", "logical core of the process"),
     MAYBE(ntk_device_profile_row, session, "session_id", I64, "",
           "of a capture of all that ran; none when it is of one execution"),
@@ -52,7 +52,7 @@ static const struct ntk_column execution[] = {
     MAYBE(ntk_split_row, host_ns, "host_ns", I64, "ns",
           "total_ns without device_ns, switch_ns and queue_busy_ns"),
     ALWAYS(ntk_split_row, is_partial, "is_partial", BOOL, "", "a step is not in the trace"),
-    ALWAYS(ntk_split_row, process, "process_id", I64, "", "process"),
+    MAYBE(ntk_split_row, process, "process_id", I64, "", "process"),
     ALWAYS(ntk_split_row, instance, "instance_id", TEXT, "", "machine"),
 };
 
@@ -71,7 +71,7 @@ static const struct ntk_column load[] = {
     ALWAYS(ntk_load_row, rest_ns, "rest_ns", I64, "ns",
            "neither: work of the host that the trace does not split"),
     ALWAYS(ntk_load_row, is_partial, "is_partial", BOOL, "", "its end is not in the trace"),
-    ALWAYS(ntk_load_row, process, "process_id", I64, "", "process"),
+    MAYBE(ntk_load_row, process, "process_id", I64, "", "process"),
     ALWAYS(ntk_load_row, instance, "instance_id", TEXT, "", "machine"),
 };
 
@@ -101,7 +101,7 @@ static const struct ntk_column out_of_memory[] = {
            "allocations of the trace, not freed by then"),
     ALWAYS(ntk_oom_row, kept_bytes, "not_freed_bytes", I64, "B", "of them"),
     ALWAYS(ntk_oom_row, failed_count, "failed_count", I64, "", "failures in the whole trace"),
-    ALWAYS(ntk_oom_row, process, "process_id", I64, "", "process"),
+    MAYBE(ntk_oom_row, process, "process_id", I64, "", "process"),
     ALWAYS(ntk_oom_row, instance, "instance_id", TEXT, "", "machine"),
 };
 
@@ -126,7 +126,7 @@ static const struct ntk_column system_profile_events[] = {
     ALWAYS(ntk_system_event_row, source, "trace_event_source", TEXT, "",
            "neuron_rt: the host, neuron_hw: the device"),
     ALWAYS(ntk_system_event_row, instance, "instance_id", TEXT, "", "machine"),
-    ALWAYS(ntk_system_event_row, process, "process_id", I64, "", "process"),
+    MAYBE(ntk_system_event_row, process, "process_id", I64, "", "process"),
     ALWAYS(ntk_system_event_row, thread, "thread_id", I64, "", "thread of the process"),
     MAYBE(ntk_system_event_row, nc, "nc_idx", I64, "", "logical core of the process"),
     MAYBE(ntk_system_event_row, device_core, "pcore_idx", I64, "",

@@ -91,6 +91,21 @@ static char *file_of(const struct ntk_system_trace *trace, const char *name)
 
 #define HEAD_BYTES 256U /* by which files of ours and the vendor's are told apart */
 
+enum file {
+    FILE_INFO,
+    FILE_TRACE,
+    FILE_CPU,
+    FILE_MEMORY,
+    FILE_COUNT,
+};
+
+enum file_state {
+    STATE_MISSING,
+    STATE_EMPTY,
+    STATE_WHOLE,
+    STATE_DAMAGED, /* which is said already */
+};
+
 /* Either reader puts what it reads into the trace. */
 static int info_read(const char *path, struct ntk_system_trace *trace, struct ntk_err *err)
 {
@@ -117,11 +132,12 @@ static const struct {
     const char *name;
     read_file *ours, *vendor;
     bool (*is_vendor)(const uint8_t *bytes, size_t count);
-} files[] = {
-    { "trace_info.pb", info_read, ntk_vendor_session_info, ntk_vendor_trace_is_info },
-    { "ntrace.pb", file_read, ntk_vendor_session_spans, ntk_vendor_trace_is_stream },
-    { "cpu_util.pb", cpu_read, ntk_vendor_session_cpu, ntk_vendor_trace_is_stream },
-    { "host_mem.pb", memory_read, ntk_vendor_session_memory, ntk_vendor_trace_is_stream },
+} files[FILE_COUNT] = {
+    [FILE_INFO] = { "trace_info.pb", info_read, ntk_vendor_session_info, ntk_vendor_trace_is_info },
+    [FILE_TRACE] = { "ntrace.pb", file_read, ntk_vendor_session_spans, ntk_vendor_trace_is_stream },
+    [FILE_CPU] = { "cpu_util.pb", cpu_read, ntk_vendor_session_cpu, ntk_vendor_trace_is_stream },
+    [FILE_MEMORY] = { "host_mem.pb", memory_read, ntk_vendor_session_memory,
+                      ntk_vendor_trace_is_stream },
 };
 
 /* How many bytes it has read, or -1. */
@@ -140,25 +156,66 @@ static ssize_t head_read(const char *path, uint8_t head[HEAD_BYTES], struct ntk_
     return count;
 }
 
+/* A warning says that events are not there which should be. A note says what the reader of outputs
+ * should know of files that the process may well have left so. */
+static void missing_tell(struct ntk_system_trace *trace, const enum file_state states[FILE_COUNT])
+{
+    enum file_state state = states[FILE_TRACE];
+    uint64_t counted = trace->vendor ? trace->vendor->record_count : 0;
+    const char *folder = trace->folder;
+    struct ntk_err err = { 0 };
+
+    if (state == STATE_MISSING && counted > 0) {
+        ntk_err_set(&err, -ENODATA, NTK_ERR_NO_OFFSET,
+                    "%s/ntrace.pb is missing: trace_info.pb counts %llu records", folder,
+                    (unsigned long long)counted);
+    } else if (state != STATE_DAMAGED && counted > trace->record_count) {
+        ntk_err_set(&err, -ENODATA, NTK_ERR_NO_OFFSET,
+                    "%s/ntrace.pb has %llu of the %llu records that trace_info.pb counts", folder,
+                    (unsigned long long)trace->record_count, (unsigned long long)counted);
+    } else if (state == STATE_EMPTY && !trace->vendor) {
+        ntk_err_set(&err, -ENODATA, NTK_ERR_NO_OFFSET,
+                    "%s/ntrace.pb is empty: the process recorded no events, or ended before it "
+                    "wrote them",
+                    folder);
+    } else if (state == STATE_EMPTY) {
+        ntk_vendor_session_note(trace, "Missing", "ntrace.pb is empty: no events were recorded");
+    }
+    if (err.text[0]) {
+        warn(trace, &err);
+    }
+    if (states[FILE_INFO] == STATE_MISSING && trace->span_count > 0) {
+        ntk_vendor_session_note(trace, "Missing",
+                                "trace_info.pb is missing: %sthe process and the machine are "
+                                "unknown",
+                                trace->is_vendor ? "types of events, names of models, " : "");
+    }
+}
+
 /* A file that cannot be read is a warning. -ENOMEM. */
-static int files_read(struct ntk_system_trace *trace)
+static int files_read(struct ntk_system_trace *trace, enum file_state states[FILE_COUNT])
 {
     int ret = 0;
 
-    for (size_t i = 0; i < sizeof files / sizeof *files && ret != -ENOMEM; i++) {
+    for (size_t i = 0; i < FILE_COUNT && ret != -ENOMEM; i++) {
         struct ntk_err err = { 0 };
         uint8_t head[HEAD_BYTES];
         char *path = file_of(trace, files[i].name);
 
+        states[i] = STATE_MISSING;
         if (!path) {
             continue;
         }
         ssize_t count = head_read(path, head, &err);
         bool is_vendor = count >= 0 && files[i].is_vendor(head, (size_t)count);
-        ret = count < 0   ? -EIO
-              : is_vendor ? files[i].vendor(path, trace, &err)
-                          : files[i].ours(path, trace, &err);
+        if (count == 0 && i == FILE_INFO) {
+            ntk_err_set(&err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s is empty", path);
+        }
+        ret = count < 0 || err.text[0] ? -EIO
+              : is_vendor              ? files[i].vendor(path, trace, &err)
+                                       : files[i].ours(path, trace, &err);
         trace->is_vendor = trace->is_vendor || (is_vendor && count > 0);
+        states[i] = count == 0 ? STATE_EMPTY : ret == 0 ? STATE_WHOLE : STATE_DAMAGED;
         if (ret != 0) {
             warn(trace, &err);
         }
@@ -457,7 +514,8 @@ int ntk_system_trace_open(const char *folder, struct ntk_system_trace **out_trac
         return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot read %s: %s", folder,
                            strerror(-ret));
     }
-    ret = files_read(trace);
+    enum file_state states[FILE_COUNT];
+    ret = files_read(trace, states);
     if (ret == 0 && trace->file) {
         ret = spans_make(trace);
         if (ret == 0) {
@@ -471,6 +529,9 @@ int ntk_system_trace_open(const char *folder, struct ntk_system_trace **out_trac
     }
     ret = ret == 0 ? nest(trace) : ret;
     lost_count(trace);
+    if (ret == 0) {
+        missing_tell(trace, states);
+    }
     if (ret < 0) {
         ntk_system_trace_close(trace);
         return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "out of memory");

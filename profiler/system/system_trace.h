@@ -133,6 +133,7 @@ struct ntk_system_trace {
     /* Of the vendor's files: */
     bool is_vendor;
     struct ntk_vendor_trace_info *vendor; /* NULL: ours, or no trace_info.pb */
+    uint64_t record_count;                /* that ntrace.pb has */
     struct ntk_map text_indices;          /* texts that spans share, by themselves */
     struct ntk_vec texts;                 /* of char * */
     struct ntk_long_list span_list;       /* what spans are in; empty: they are on the heap */

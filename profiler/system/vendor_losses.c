@@ -20,10 +20,12 @@ static void lost_count(struct vendor_reading *reading)
 {
     size_t noted = 0;
 
+    reading->trace->record_count = reading->damaged;
     for (unsigned r = 0; r < NTK_VENDOR_RINGS; r++) {
         const struct vendor_ring *ring = &reading->rings[r];
         uint64_t lost = ring->count > 0 && ring->last >= ring->count ? ring->last - ring->count : 0;
 
+        reading->trace->record_count += ring->count;
         reading->trace->lost += lost;
         if (lost > 0 && noted++ < RINGS_NOTED_MAX) {
             ntk_vendor_session_note(reading->trace, "Lost events",

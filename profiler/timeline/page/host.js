@@ -19,7 +19,7 @@ function gaps(box) {
   const rows = processes.flatMap(({ process_id: pid, cores }) => cores.map((core) => ({ pid, ...core })));
   box.append(make('h3', {}, 'Between two executions'), table([['Process'], ['Core'], ['Executions'], ['Gaps'], ['All together'], ['Of the time'], ['Median'], ['Longest'], ['The host', true]], rows.map((row) => ({
     onclick: row.gap_count ? () => glideTo(psOf(row.longest_at_ns), psOf(row.longest_at_ns) + row.longest_ns * 1000, 0.4) : null,
-    cells: [String(row.pid), String(row.nc), { value: row.run_count, text: whole(row.run_count) }, { value: row.gap_count, text: whole(row.gap_count) },
+    cells: [String(row.pid ?? 'unknown'), String(row.nc), { value: row.run_count, text: whole(row.run_count) }, { value: row.gap_count, text: whole(row.gap_count) },
       { value: row.gap_ns, text: duration(row.gap_ns * 1000) }, row.span_ns ? bar(row.gap_ns / row.span_ns) : '', { value: row.median_ns, text: duration(row.median_ns * 1000) },
       { value: row.longest_ns, text: duration(row.longest_ns * 1000) },
       Object.entries(row.causes_ns).filter(([, ns]) => ns > 0).sort((a, b) => b[1] - a[1]).map(([cause, ns]) => `${CAUSES[cause] ?? cause} ${duration(ns * 1000)}`).join(', ')],
@@ -31,7 +31,7 @@ function memory(box) {
   if (!processes) return;
   for (const { process_id: pid, peak_bytes: peak, peak_ns: at, uses } of processes) {
     if (!uses?.length) continue; // the trace has no allocations
-    box.append(make('h3', {}, `Device memory of process ${pid}: ${bytes(peak)} at ${duration(psOf(at) + state.meta.begin)}`),
+    box.append(make('h3', {}, `Device memory of process ${pid ?? 'unknown'}: ${bytes(peak)} at ${duration(psOf(at) + state.meta.begin)}`),
       table([['Use', true], ['At the peak'], ['Share'], ['Its own most']], uses.map((use) => ({
         cells: [use.name, { value: use.peak_bytes, text: bytes(use.peak_bytes) }, bar(use.peak_bytes / peak), { value: use.own_peak_bytes, text: bytes(use.own_peak_bytes) }],
       }))));

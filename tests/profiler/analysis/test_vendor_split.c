@@ -294,7 +294,8 @@ static void a_begin_that_is_not_known_is_not_0(void **state)
     assert_int_equal(ntk_system_trace_open(f->path, &trace, NULL), 0);
 
     text_put(trace, "startup", &text);
-    assert_non_null(strstr(ntk_buf_text_get(&text), "Process 0: no run on a device; loads took"));
+    assert_non_null(
+        strstr(ntk_buf_text_get(&text), "Process unknown: no run on a device; loads took"));
     ntk_buf_fini(&text);
     ntk_system_trace_close(trace);
 }

@@ -509,6 +509,83 @@ static void files_may_be_missing_or_empty(void **state)
     ntk_system_trace_close(trace);
 }
 
+/* Nothing is cut within a record. */
+static void events_that_are_not_there_are_told(void **state)
+{
+    struct fixture *f = *state;
+    char *info = test_scratch_path(f->path, "trace_info.pb");
+    char *records = test_scratch_path(f->path, "ntrace.pb");
+
+    vendor_folder_span(&f->folder, "nrt_load", 3, 2000, 3000, BASE, BASE " model_id=5");
+    f->folder.info.record_count = 2;
+    struct ntk_system_trace *trace = open_it(f);
+    assert_int_equal(trace->warnings.count + trace->notes.count, 0);
+    ntk_system_trace_close(trace);
+
+    f->folder.info.record_count = 7;
+    trace = open_it(f);
+    assert_int_equal(trace->warnings.count, 1);
+    assert_true(has_warning(trace, "/ntrace.pb has 2 of the 7 records that trace_info.pb counts"));
+    ntk_system_trace_close(trace);
+
+    assert_int_equal(truncate(records, 0), 0);
+    trace = reopen(f);
+    assert_true(has_warning(trace, "/ntrace.pb has 0 of the 7 records"));
+    ntk_system_trace_close(trace);
+
+    assert_int_equal(unlink(info), 0);
+    trace = reopen(f);
+    assert_true(has_warning(trace, "/ntrace.pb is empty: the process recorded no events, or ended "
+                                   "before it wrote them"));
+    ntk_system_trace_close(trace);
+
+    f->folder.info.record_count = 7;
+    vendor_folder_write_info(&f->folder, f->path);
+    assert_int_equal(unlink(records), 0);
+    trace = reopen(f);
+    assert_true(has_warning(trace, "/ntrace.pb is missing: trace_info.pb counts 7 records"));
+    ntk_system_trace_close(trace);
+
+    vendor_folder_write(&f->folder, f->path);
+    assert_int_equal(truncate(info, 0), 0);
+    trace = reopen(f);
+    assert_int_equal(trace->warnings.count, 1);
+    assert_true(has_warning(trace, "/trace_info.pb is empty"));
+    ntk_system_trace_close(trace);
+
+    assert_int_equal(unlink(info), 0);
+    trace = reopen(f);
+    assert_int_equal(trace->warnings.count, 0);
+    assert_true(has_note(trace, "trace_info.pb is missing: types of events, names of models, the "
+                                "process and the machine are unknown"));
+    ntk_system_trace_close(trace);
+    free(info);
+    free(records);
+}
+
+static void a_process_without_a_number_is_unknown(void **state)
+{
+    struct fixture *f = *state;
+
+    vendor_folder_span(&f->folder, "nrt_load", 3, 2000, 3000, BASE, BASE " model_id=5");
+    f->folder.info.process_id = 0;
+    struct ntk_system_trace *trace = open_it(f);
+    struct ntk_system_view view = { trace, NULL, NULL, 0 };
+    struct ntk_system_tables tables;
+    struct ntk_buf text = { 0 };
+    char *json = json_of(trace);
+
+    assert_null(strstr(json, "process_id"));
+    free(json);
+    assert_int_equal(ntk_analysis_system_tables(trace, &tables), 0);
+    view.tables = &tables;
+    ntk_output_system_text(&view, 5, &text);
+    assert_non_null(strstr(ntk_buf_text_get(&text), "\nProcess   unknown on trn2.3xlarge, cores "));
+    ntk_buf_fini(&text);
+    ntk_system_tables_fini(&tables);
+    ntk_system_trace_close(trace);
+}
+
 static void without_the_size_of_memory_there_is_no_share_of_it(void **state)
 {
     struct fixture *f = *state;
@@ -628,6 +705,8 @@ int main(void)
         TEST(a_cut_file_is_read_up_to_there),
         TEST(a_record_that_is_not_whole_is_left_out),
         TEST(files_may_be_missing_or_empty),
+        TEST(events_that_are_not_there_are_told),
+        TEST(a_process_without_a_number_is_unknown),
         TEST(without_the_size_of_memory_there_is_no_share_of_it),
         TEST(a_later_version_is_read_with_a_note),
         TEST(a_cut_trace_info_still_names_what_it_can),
