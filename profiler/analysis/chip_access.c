@@ -144,10 +144,12 @@ static bool add_open(struct learning *l, unsigned engine, const struct ntk_isa_i
 
 static void add_range(struct learning *l, const struct ntk_vendor_range *range, unsigned views)
 {
-    /* Which partitions a tile begins at does not stand where its other numbers do: all of them. */
+    /* A tile does not say at which partition it begins: all of them. */
     add(l, range->is_psum ? NTK_CHIP_PSUM : NTK_CHIP_SBUF, range->low, range->high,
         (struct ntk_chip_access){
-            .samples = NTK_CHIP_SAMPLES_ALL,
+            .samples = range->partition_count ? samples_of(range->partition, range->partition_count,
+                                                           range->partition_step)
+                                              : NTK_CHIP_SAMPLES_ALL,
             .views = (uint8_t)views,
             .is_write = range->is_write,
             .is_read = !range->is_write || range->adds,
@@ -160,7 +162,8 @@ static bool is_same(const struct ntk_vendor_range *a, const struct ntk_vendor_ra
            a->low == b->low && a->high == b->high;
 }
 
-static bool add_vendor(struct learning *l, const uint8_t *slot)
+/* The views that know all of it. */
+static uint8_t add_vendor(struct learning *l, const uint8_t *slot)
 {
     struct ntk_vendor_range is[NTK_VENDOR_RANGES_MAX];
     struct ntk_vendor_range told[NTK_VENDOR_RANGES_MAX];
@@ -183,7 +186,8 @@ static bool add_vendor(struct learning *l, const uint8_t *slot)
             add_range(l, &told[t], NTK_CHIP_AS_TOLD);
         }
     }
-    return is_count >= 0;
+    return (uint8_t)((is_count >= 0 ? NTK_CHIP_AS_IT_IS : 0) |
+                     (told_count >= 0 ? NTK_CHIP_AS_TOLD : 0));
 }
 
 static void learn(struct learning *l, const struct ntk_program *program, size_t core_index,
@@ -196,22 +200,23 @@ static void learn(struct learning *l, const struct ntk_program *program, size_t 
     slot->has_run = true;
     slot->first = (uint32_t)l->accesses->list.count;
     if (ntk_program_fact(program, core_index, instruction)->is_runtime) {
-        slot->is_known = true;
+        slot->known_views = NTK_CHIP_VIEWS_ALL;
     } else if (ntk_open_slot_decode(l->core, instruction, &open)) {
         l->accesses->has_open = true;
-        slot->is_known = add_open(l, instruction->engine, &open);
+        slot->known_views = add_open(l, instruction->engine, &open) ? NTK_CHIP_VIEWS_ALL : 0;
     } else if (ntk_dma_trigger_get(l->core, instruction, &open)) {
         bool is_known = add_groups(l, instruction->engine, &open, NTK_CHIP_AS_IT_IS);
         l->accesses->has_vendor = l->accesses->has_trigger = true;
         l->accesses->has_lost_trigger = l->accesses->has_lost_trigger || !is_known;
-        slot->is_known = true;
+        slot->known_views = NTK_CHIP_VIEWS_ALL;
     } else {
+        bool has_layout =
+            bytes && trace->has_chip && ntk_vendor_slot_has_layout(trace->chip.generation);
         l->accesses->has_vendor = true;
-        slot->is_known = bytes && trace->has_chip &&
-                         ntk_vendor_slot_has_layout(trace->chip.generation) && add_vendor(l, bytes);
+        slot->known_views = has_layout ? add_vendor(l, bytes) : 0;
     }
     slot->count = (uint32_t)l->accesses->list.count - slot->first;
-    l->accesses->is_known = l->accesses->is_known && slot->is_known;
+    l->accesses->known_views &= slot->known_views;
 }
 
 /* ---- cells ---- */
@@ -291,7 +296,7 @@ int ntk_chip_accesses_init(struct ntk_chip_accesses *accesses, const struct ntk_
     if (trace->has_chip) {
         l.most[NTK_CHIP_SBUF] = (int64_t)trace->chip.sbuf_partition_bytes;
     }
-    *accesses = (struct ntk_chip_accesses){ .is_known = true };
+    *accesses = (struct ntk_chip_accesses){ .known_views = NTK_CHIP_VIEWS_ALL };
     ntk_vec_init(&accesses->list, sizeof(struct ntk_chip_access));
     for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
         const struct ntk_ntff_buffer *buffer = core->ntff->engine_buffers[e];
@@ -311,6 +316,25 @@ int ntk_chip_accesses_init(struct ntk_chip_accesses *accesses, const struct ntk_
         ntk_chip_accesses_fini(accesses);
     }
     return l.failed;
+}
+
+static bool has_prepared(const struct ntk_trace_core *core)
+{
+    ntk_trace_each_packet(core, packet) {
+        if (ntk_trace_is_prepared(packet->dma_class)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Prepared transfers of a vendor's program do not stand in its slots: the NEFF says what each
+ * trigger moves, and nothing what moved without one. */
+bool ntk_chip_accesses_is_complete(const struct ntk_chip_accesses *accesses,
+                                   const struct ntk_trace_core *core)
+{
+    return (accesses->known_views & NTK_CHIP_AS_IT_IS) && !accesses->has_lost_trigger &&
+           (accesses->has_trigger || !accesses->has_vendor || !has_prepared(core));
 }
 
 void ntk_chip_accesses_fini(struct ntk_chip_accesses *accesses)

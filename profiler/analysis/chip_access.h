@@ -40,7 +40,8 @@ struct ntk_chip_access {
 };
 
 struct ntk_chip_slot {
-    bool has_run, is_known;
+    bool has_run;
+    uint8_t known_views;   /* bits */
     uint32_t first, count; /* in accesses; sources before destinations */
 };
 
@@ -59,7 +60,7 @@ struct ntk_chip_accesses {
     struct ntk_vec list; /* struct ntk_chip_access */
     struct ntk_chip_cells cells[NTK_CHIP_SPACE_COUNT];
     struct ntk_chip_span *spans; /* of each access */
-    bool is_known;               /* of everything that ran */
+    uint8_t known_views;         /* bits: those that know everything that ran */
     bool has_open, has_vendor;
     bool has_trigger; /* a vendor's, of prepared transfers: they are as it is, and never told */
     bool has_lost_trigger; /* one of which the NEFF does not tell what it moves */
@@ -77,6 +78,11 @@ ntk_chip_slot_of(const struct ntk_chip_accesses *accesses,
 {
     return &accesses->slots[instruction->engine][instruction->slot];
 }
+
+/* Whether it is known of everything that ran which places it really touches: prepared transfers
+ * need the NEFF. */
+bool ntk_chip_accesses_is_complete(const struct ntk_chip_accesses *accesses,
+                                   const struct ntk_trace_core *core);
 
 /* "sbuf", "psum" */
 const char *ntk_chip_space_name(enum ntk_chip_space space);

@@ -191,26 +191,6 @@ static void lives_fini(struct lives *lives)
     ntk_chip_accesses_fini(&lives->accesses);
 }
 
-static bool has_prepared(const struct ntk_trace_core *core)
-{
-    ntk_trace_each_packet(core, packet) {
-        if (ntk_trace_is_prepared(packet->dma_class)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Prepared transfers of a vendor's program do not stand in its slots: the NEFF tells what each
- * trigger moves, and nobody what moved without one. */
-static bool is_known(const struct lives *lives)
-{
-    const struct ntk_chip_accesses *accesses = &lives->accesses;
-
-    return accesses->is_known && !accesses->has_lost_trigger &&
-           (accesses->has_trigger || !accesses->has_vendor || !has_prepared(lives->core));
-}
-
 static int follow(struct lives *lives)
 {
     ntk_trace_each_instruction(lives->core, instruction) {
@@ -344,7 +324,7 @@ int ntk_analysis_chip_memory(const struct ntk_program *program, size_t piece_cou
         struct lives lives = { .program = program, .core = &trace->cores[c], .core_index = c };
 
         ret = lives_init(&lives);
-        if (ret == 0 && !is_known(&lives)) {
+        if (ret == 0 && !ntk_chip_accesses_is_complete(&lives.accesses, lives.core)) {
             ret = -ENODATA;
         }
         ret = ret ? ret : follow(&lives);

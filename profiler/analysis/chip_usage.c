@@ -263,7 +263,7 @@ int ntk_analysis_chip_usage(const struct ntk_program *program, size_t core_index
     int ret = ntk_chip_accesses_init(&uses.accesses, program, core_index);
     ntk_sorter_init(&uses.edges, sizeof(struct edge), compare_edges, list_bytes,
                     ntk_trace_folder_get(trace));
-    if (ret == 0 && uses.accesses.is_known) {
+    if (ret == 0 && (uses.accesses.known_views & NTK_CHIP_AS_TOLD)) {
         ret = prepare(&uses);
         if (ret == 0) {
             follow(&uses);

@@ -177,14 +177,16 @@ struct ntk_vendor_range {
     bool is_psum, is_write;
     int64_t low, high; /* from the begin of the partition, [low, high); may lie before it */
     bool adds;         /* it goes on with a sum that is there */
+    /* Of transfers: the first partition, how many, and how far apart. 0: not known. */
+    uint32_t partition, partition_count, partition_step;
 };
 
 #define NTK_VENDOR_RANGES_MAX 4                            /* sources first */
 #define NTK_VENDOR_SBUF_PARTITION_STEP ((uint64_t)1 << 18) /* in addresses of transfers */
 
-/* How many; -EINVAL: nobody knows. as_told: as the original tool has them, of which LDWEIGHTS,
- * whose steps go backwards, reads up to its address and not beyond it, MATMUL never adds, and bias
- * and pointers to immediates are not read. */
+/* How many; -EINVAL: not known. as_told: as the original tool has them. There LDWEIGHTS, whose
+ * steps go backwards, reads up to its address and not beyond it, MATMUL never adds, bias and
+ * pointers to immediates are not read, and TENSOR_TENSOR and MEMSET are not known. */
 int ntk_vendor_slot_ranges(const uint8_t slot[NTK_VENDOR_SLOT_BYTES], bool as_told,
                            struct ntk_vendor_range out_ranges[NTK_VENDOR_RANGES_MAX]);
 

@@ -7,8 +7,16 @@
 
 #define PSUM_ADDRESS 0x2000000U
 #define PSUM_PARTITION_BYTES 0x4000U
+#define PARTITIONS 128
 
-enum moves { MOVES_UNKNOWN, MOVES_NONE, MOVES_UNCOUNTED, MOVES_TILES, MOVES_TRANSFER };
+enum moves {
+    MOVES_UNKNOWN,
+    MOVES_NONE,
+    MOVES_UNCOUNTED,
+    MOVES_TILES,
+    MOVES_PLACES,
+    MOVES_TRANSFER
+};
 
 struct tiles {
     uint8_t dims, src, src_dtype, src2, src_dtype_mask, dst, dst_dtype;
@@ -198,7 +206,7 @@ static bool tile_range(const uint8_t *slot, unsigned offset, unsigned dims, int6
     uint64_t address = ntk_vendor_slot_u(slot, offset, 4);
     bool is_full = true;
 
-    range->is_psum = address >= PSUM_ADDRESS;
+    *range = (struct ntk_vendor_range){ .is_psum = address >= PSUM_ADDRESS };
     range->low = (int64_t)(address - (range->is_psum ? PSUM_ADDRESS : 0));
     range->high = range->low + size;
     for (unsigned d = 0; d < dims; d++) {
@@ -247,17 +255,17 @@ static int pointer_ranges(const uint8_t *slot, struct ntk_vendor_range *ranges)
 static int tile_ranges(const uint8_t *slot, bool as_told, struct ntk_vendor_range *ranges)
 {
     const struct tiles *t = &tiles[slot[0]];
-    int64_t read = dtype_bytes(slot[t->src_dtype] & t->src_dtype_mask);
+    int64_t read = t->src ? dtype_bytes(slot[t->src_dtype] & t->src_dtype_mask) : 0;
+    int64_t read2 = t->src2 ? dtype_bytes(slot[t->src_dtype] >> 4) : 0;
     int64_t written = t->dst ? dtype_bytes(slot[t->dst_dtype]) : 0;
     int count = 0;
 
-    if (!read || (t->dst && !written)) {
+    if ((t->src && !read) || (t->src2 && !read2) || (t->dst && !written)) {
         return -EINVAL;
     }
-    if (tile_range(slot, t->src, t->dims, read, &ranges[count])) {
+    if (t->src && tile_range(slot, t->src, t->dims, read, &ranges[count])) {
         struct ntk_vendor_range *range = &ranges[count++];
         uint64_t elements = 1;
-        range->is_write = range->adds = false;
         if (as_told && slot[0] == NTK_VENDOR_OPCODE_LDWEIGHTS &&
             multiply(slot, t->src, t->dims, &elements)) {
             range->high =
@@ -265,6 +273,7 @@ static int tile_ranges(const uint8_t *slot, bool as_told, struct ntk_vendor_rang
             range->low = range->high - (int64_t)elements * read;
         }
     }
+    count += t->src2 && tile_range(slot, t->src2, t->dims, read2, &ranges[count]);
     count += as_told ? 0 : pointer_ranges(slot, &ranges[count]);
     written = slot[0] == NTK_VENDOR_OPCODE_MATMUL ? 4 : written;
     if (t->dst && tile_range(slot, t->dst, t->dims, written, &ranges[count])) {
@@ -281,11 +290,13 @@ static bool transfer_range(const uint8_t *slot, unsigned address_at, unsigned st
     uint64_t address = ntk_vendor_slot_u(slot, address_at, 8);
     uint64_t size = ntk_vendor_slot_u(slot, steps_at + 12, 2);
     bool is_full = size > 0;
+    bool has_partitions = true;
 
     if (ntk_vendor_slot_address_is_hbm(address)) {
         return false;
     }
-    range->is_psum = range->adds = false;
+    *range = (struct ntk_vendor_range){ .partition_count = 1 };
+    range->partition = (uint32_t)(address / NTK_VENDOR_SBUF_PARTITION_STEP % PARTITIONS);
     range->low = (int64_t)(address % NTK_VENDOR_SBUF_PARTITION_STEP);
     range->high = range->low + (int64_t)size;
     for (unsigned d = 0; d < 2; d++) {
@@ -294,8 +305,15 @@ static bool transfer_range(const uint8_t *slot, unsigned address_at, unsigned st
         is_full = is_full && count > 0;
         if (count > 1 && step < NTK_VENDOR_SBUF_PARTITION_STEP) {
             range->high += (int64_t)((count - 1) * step);
+        } else if (count > 1 && range->partition_count == 1 &&
+                   step % NTK_VENDOR_SBUF_PARTITION_STEP == 0) {
+            range->partition_count = (uint32_t)count;
+            range->partition_step = (uint32_t)(step / NTK_VENDOR_SBUF_PARTITION_STEP);
+        } else if (count > 1) {
+            has_partitions = false;
         }
     }
+    range->partition_count = has_partitions ? range->partition_count : 0;
     return is_full;
 }
 
@@ -309,6 +327,9 @@ int ntk_vendor_slot_ranges(const uint8_t slot[NTK_VENDOR_SLOT_BYTES], bool as_to
         return 0;
     case MOVES_TILES:
         return tile_ranges(slot, as_told, out_ranges);
+    case MOVES_UNCOUNTED:
+    case MOVES_PLACES:
+        return as_told ? -EINVAL : tile_ranges(slot, as_told, out_ranges);
     case MOVES_TRANSFER:
         if (transfer_range(slot, 16, 24, &out_ranges[count])) {
             out_ranges[count++].is_write = false;

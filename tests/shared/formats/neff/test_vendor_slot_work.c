@@ -259,6 +259,36 @@ static void what_is_differs_from_what_the_original_tells(void **state)
     }
 }
 
+/* The original's use of memory does not have them. */
+static void tensor_tensor_and_memset_have_places(void **state)
+{
+    uint8_t slot[NTK_VENDOR_SLOT_BYTES];
+    struct ntk_vendor_range ranges[NTK_VENDOR_RANGES_MAX];
+    static const struct field memset_fields[] = {
+        { 0, 1, 0x49 }, { 32, 1, 6 }, { 34, 1, 128 }, { 44, 4, 0x4000 }, { 48, 2, 1 }, { 50, 2, 0 },
+        { 52, 2, 0 },   { 54, 2, 0 }, { 56, 2, 64 },  { 58, 2, 1 },      { 60, 2, 1 }, { 62, 2, 1 },
+    };
+
+    make_slot(row_of("TENSOR_TENSOR"), slot);
+    assert_int_equal(ntk_vendor_slot_ranges(slot, false, ranges), 3);
+    assert_false(ranges[0].is_write || ranges[1].is_write);
+    assert_true(ranges[2].is_write);
+    assert_int_equal(ranges[2].low, ntk_vendor_slot_u(slot, 48, 4));
+    memset(slot, 0, sizeof slot);
+    for (size_t f = 0; f < sizeof memset_fields / sizeof *memset_fields; f++) {
+        for (unsigned b = 0; b < memset_fields[f].bytes; b++) {
+            slot[memset_fields[f].offset + b] = (uint8_t)(memset_fields[f].value >> (8 * b));
+        }
+    }
+    assert_int_equal(ntk_vendor_slot_ranges(slot, true, ranges), -EINVAL);
+    assert_int_equal(ntk_vendor_slot_ranges(slot, false, ranges), 1);
+    assert_true(ranges[0].is_write && !ranges[0].is_psum && !ranges[0].adds);
+    assert_int_equal(ranges[0].low, 0x4000);
+    assert_int_equal(ranges[0].high, 0x4000 + 2 * 64);
+    slot[32] = 99; /* a type that is not known */
+    assert_int_equal(ntk_vendor_slot_ranges(slot, false, ranges), -EINVAL);
+}
+
 /* Four rows of 512 bytes behind each other in each of 128 partitions. */
 static void a_transfer_touches_the_same_bytes_of_each_partition(void **state)
 {
@@ -288,6 +318,9 @@ static void a_transfer_touches_the_same_bytes_of_each_partition(void **state)
     assert_false(ranges[0].is_psum);
     assert_int_equal(ranges[0].low, 0x8850);
     assert_int_equal(ranges[0].high, 0x8850 + 2048);
+    assert_int_equal(ranges[0].partition, 0);
+    assert_int_equal(ranges[0].partition_count, 128);
+    assert_int_equal(ranges[0].partition_step, 1);
 }
 
 int main(void)
@@ -305,6 +338,7 @@ int main(void)
         cmocka_unit_test(more_elements_than_anybody_has_are_not_known),
         cmocka_unit_test(ranges_go_from_the_lowest_byte_to_the_highest),
         cmocka_unit_test(what_is_differs_from_what_the_original_tells),
+        cmocka_unit_test(tensor_tensor_and_memset_have_places),
         cmocka_unit_test(a_transfer_touches_the_same_bytes_of_each_partition),
     };
 
