@@ -97,6 +97,12 @@ void ntk_profile_source_text_close(struct ntk_source_text *text);
             "the same of the program around the kernels"                                     \
     }
 
+#define NTK_OPT_MEMORY_TRACKER(value)                                                     \
+    {                                                                                     \
+        0, "enable-memory-tracker", NULL, NTK_OPT_FLAG, value,                            \
+            "of a capture: fill the table SbufAllocation, what occupies the state buffer" \
+    }
+
 struct ntk_system_grouping;
 struct ntk_export;
 struct ntk_err;

@@ -18,6 +18,7 @@ static const char *arg_folder;
 static const char *arg_output;
 static const char *arg_nki_root;
 static const char *arg_framework_root;
+static bool arg_tracker;
 static bool arg_tables;
 static bool arg_json;
 static bool arg_csv;
@@ -33,6 +34,7 @@ static const struct ntk_opt options[] = {
       "list the tables of a capture, with -d those of folders; with a NAME its columns" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "an array of objects" },
     { 0, "csv", NULL, NTK_OPT_FLAG, &arg_csv, "lines with commas" },
+    NTK_OPT_MEMORY_TRACKER(&arg_tracker),
     NTK_OPT_SOURCE_ROOTS(&arg_nki_root, &arg_framework_root),
     NTK_PROFILE_OPT_METRICS_VERSION,
     { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output, "write there; - is stdout" },
@@ -88,7 +90,12 @@ static int query_capture(const char *path, const char *sql)
     } else if (ntk_profile_source_text(&profile, arg_nki_root, arg_framework_root, &text)) {
         code = 1;
     } else {
+        export->has_memory_tracker = arg_tracker;
         export->source_text = text;
+        if (!arg_tracker && strcasestr(sql, "SbufAllocation")) {
+            fputs("neuron-profile: SbufAllocation has rows with --enable-memory-tracker only\n",
+                  stderr);
+        }
         code = answer(export, sql, &err) < 0 ? ntk_profile_fail(&err) : 0;
     }
     ntk_export_destroy(export);

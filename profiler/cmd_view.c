@@ -47,6 +47,7 @@ static bool arg_force;
 static bool arg_pretty;
 static const char *arg_nki_root;
 static const char *arg_framework_root;
+static bool arg_tracker;
 
 static const struct ntk_opt options[] = {
     { 's', "session-file", "FILE", NTK_OPT_TEXT, &arg_session,
@@ -109,6 +110,7 @@ static const struct ntk_opt options[] = {
       "parquet goes to FOLDER/profiles/global/NAME@latest" },
     { 0, "disable-ui", NULL, NTK_OPT_FLAG, &arg_no_page, "no page, also on a terminal" },
     { 0, "ingest-only", NULL, NTK_OPT_FLAG, &arg_no_page, "the same" },
+    NTK_OPT_MEMORY_TRACKER(&arg_tracker),
     NTK_OPT_SOURCE_ROOTS(&arg_nki_root, &arg_framework_root),
     { 0, "force", NULL, NTK_OPT_FLAG, &arg_force, "has no effect: files are always read anew" },
     NTK_OPT_COMMON,
@@ -202,6 +204,7 @@ static int export_profile(const struct ntk_profile *profile, const struct ntk_ex
     } else {
         export->has_flows = arg_flows;
         export->is_pretty = arg_pretty;
+        export->has_memory_tracker = arg_tracker;
         export->source_text = text;
         ret = format->write(export, path, &err);
     }

@@ -69,6 +69,7 @@ static void add_group(struct filling *f, const struct ntk_trace_core *core, unsi
     struct ntk_dma_cursor cursor = { 0 };
 
     f->moves->is_prepared = true;
+    f->moves->block_id = trigger->group_id;
     while ((transfer = ntk_dma_transfer_next(core, engine, trigger, &cursor)) != NULL) {
         set_op(f, ntk_neff_transfer_op_name(transfer->op));
         f->moves->is_plain = f->moves->is_plain && (transfer->op == NTK_NEFF_TRANSFER_COPY ||

@@ -24,6 +24,7 @@ struct ntk_moves {
     bool has_input;   /* it reads an input of the NEFF; writes an output */
     bool has_output;
     bool is_load;         /* all of it goes to memory on the core */
+    uint32_t block_id;    /* of prepared ones: the group of descriptors of the queue */
     const char *op;       /* "copy", "cast", "transpose" ...; NULL: several */
     const char *name;     /* of the group, as the NEFF has it; NULL: none */
     const char *variable; /* the one tensor that is not on the core; NULL: none, or several */

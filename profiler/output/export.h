@@ -47,6 +47,7 @@ struct ntk_export {
     const struct ntk_export_capture *captures; /* of all folders, for formats with a timeline */
     size_t capture_count;
     const struct ntk_system_grouping *grouping; /* of formats with lines; NULL: the default */
+    bool has_memory_tracker;                    /* what occupied the state buffer is wanted */
     bool has_flows;                             /* arrows, where the format has them */
     bool is_pretty;                             /* a JSON profile with indentation */
 

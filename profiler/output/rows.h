@@ -73,6 +73,7 @@ struct ntk_packet_row {
 struct ntk_transfer_row { /* packets of one transfer, from the first to the last */
     int64_t id, core_index;
     int64_t trigger_id; /* of the instruction that began it */
+    int64_t block_id;   /* of prepared ones */
     int64_t start_ns, end_ns, duration_ns;
     const char *subgraph;
     int64_t queue;
@@ -118,6 +119,19 @@ struct ntk_usage_row { /* of memory on the chip */
     double mean;
     double partitions[4]; /* 0, 32, 64, 96; of the state buffer; floats */
     double banks[8];      /* of PSUM; floats */
+};
+
+struct ntk_allocation_row { /* of bytes of the state buffer */
+    int64_t start_ns, end_ns;
+    int64_t first_byte, last_byte, partition;
+    const char *source;            /* "instruction", "dma" */
+    const char *opcode, *operands; /* of an instruction */
+    const char *queue_name;        /* of a transfer, and so the next two */
+    int64_t block_id;              /* of prepared ones */
+    const char *tensor;
+    const char *hlo_name;
+    int64_t instruction_id; /* that wrote, or began the transfer */
+    int64_t core_index;
 };
 
 struct ntk_rate_row {
@@ -318,6 +332,7 @@ NTK_ROWS(errors);              /* struct ntk_error_row; those that can be unders
 NTK_ROWS(usage);               /* struct ntk_usage_row */
 NTK_ROWS(sbuf_usage);          /* struct ntk_usage_row; of the state buffer alone */
 NTK_ROWS(psum_usage);          /* struct ntk_usage_row; of PSUM alone */
+NTK_ROWS(sbuf_allocations);    /* struct ntk_allocation_row; where the export asks for them */
 NTK_ROWS(throttles);           /* struct ntk_throttle_row */
 NTK_ROWS(throttle_summaries);  /* struct ntk_throttle_summary_row */
 NTK_ROWS(memory);              /* struct ntk_memory_row; with a row "Total" per core */
@@ -351,6 +366,13 @@ NTK_ROWS(profile);           /* struct ntk_profile_row */
 NTK_ROWS(executions);        /* struct ntk_execution_row */
 NTK_ROWS(warnings);          /* struct ntk_warning_row */
 NTK_ROWS(summary);           /* union ntk_cell[NTK_SUMMARY_COUNT]; texts are absent */
+
+/* Of prepared transfers; absent for others. */
+int64_t ntk_rows_block_id(const struct ntk_moves *moves);
+/* A struct ntk_warning_row for each core that has no allocations although the export asks for
+ * them. */
+int ntk_rows_sbuf_warnings(const struct ntk_export *export, const char *category, ntk_row_put *put,
+                           void *ctx);
 
 /* What spans of transfers are called: the operation, "transfer" where it has several. */
 #define NTK_ROWS_TRANSFER_NAME "transfer"

@@ -519,6 +519,7 @@ int ntk_rows_warnings(const struct ntk_export *export, ntk_row_put *put, void *c
                  unknown_count);
         ret = warn(CATEGORY_MISSING, text, put, ctx);
     }
+    ret = ret ? ret : ntk_rows_sbuf_warnings(export, CATEGORY_MISSING, put, ctx);
     if (ret == 0 && trace->has_collectives) {
         ret = warn(CATEGORY_MISSING, "What the collectives cores recorded cannot be read yet.", put,
                    ctx);

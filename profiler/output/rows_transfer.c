@@ -17,6 +17,12 @@ static const char *queue_type(const struct ntk_trace_core *core, const struct nt
     return ntk_rows_queue_type(dma_class);
 }
 
+int64_t ntk_rows_block_id(const struct ntk_moves *moves)
+{
+    return moves && moves->is_prepared && moves->block_id <= INT32_MAX ? moves->block_id
+                                                                       : NTK_ABSENT_I64;
+}
+
 static void fill_moves(const struct ntk_moves *moves, const struct ntk_transfer *transfer,
                        struct ntk_transfer_row *row)
 {
@@ -29,6 +35,7 @@ static void fill_moves(const struct ntk_moves *moves, const struct ntk_transfer 
     row->dest = moves ? moves->sides[NTK_MOVES_DEST] : NULL;
     row->source_json = moves ? moves->json[NTK_MOVES_SOURCE] : NULL;
     row->dest_json = moves ? moves->json[NTK_MOVES_DEST] : NULL;
+    row->block_id = ntk_rows_block_id(moves);
     row->read_bytes = moves ? ntk_rows_i64(moves->bytes[NTK_MOVES_SOURCE]) : NTK_ABSENT_I64;
     row->write_bytes = moves ? ntk_rows_i64(moves->bytes[NTK_MOVES_DEST]) : NTK_ABSENT_I64;
     row->bytes_per_second = ps > 0 && moves

@@ -108,6 +108,7 @@ static const struct ntk_column dma_transfer[] = {
     KEY(ntk_transfer_row, packet_count, "packet_count", I64),
     KEY(ntk_transfer_row, packet_bytes, "packet_size", I64),
     KEY(ntk_transfer_row, bytes_per_second, "transfer_rate", F64),
+    KEY(ntk_transfer_row, block_id, "block_id", I64),
     KEY(ntk_transfer_row, trigger_id, "trigger_id", I64),
     KEY(ntk_transfer_row, bir_location, "bir_debug_info_source_location", TEXT),
     KEY(ntk_transfer_row, id, "id", I64),
@@ -162,6 +163,23 @@ static const struct ntk_column instruction_usage[] = {
     KEY(ntk_usage_row, banks[5], "bank_5_usage", F32),
     KEY(ntk_usage_row, banks[6], "bank_6_usage", F32),
     KEY(ntk_usage_row, banks[7], "bank_7_usage", F32),
+};
+
+static const struct ntk_column sbuf_allocation[] = {
+    KEY(ntk_allocation_row, start_ns, "start_ts", I64),
+    KEY(ntk_allocation_row, end_ns, "end_ts", I64),
+    KEY(ntk_allocation_row, first_byte, "start_address", I64),
+    KEY(ntk_allocation_row, last_byte, "end_address", I64),
+    KEY(ntk_allocation_row, partition, "partition", I64),
+    KEY(ntk_allocation_row, source, "op_source_type", TEXT),
+    KEY(ntk_allocation_row, opcode, "opcode", TEXT),
+    KEY(ntk_allocation_row, operands, "operands", TEXT),
+    KEY(ntk_allocation_row, queue_name, "queue_name", TEXT),
+    KEY(ntk_allocation_row, block_id, "block_id", I64),
+    KEY(ntk_allocation_row, tensor, "tensor_name", TEXT),
+    KEY(ntk_allocation_row, hlo_name, "hlo_name", TEXT),
+    KEY(ntk_allocation_row, core_index, "pcore_idx", I64),
+    KEY(ntk_allocation_row, instruction_id, "instruction_id", I64),
 };
 
 static const struct ntk_column ham[] = {
@@ -445,6 +463,7 @@ static const struct ntk_table tables[] = {
     TABLE(pending_dma, pending),
     TABLE(dma_throughput, rates),
     TABLE(instruction_usage, usage),
+    TABLE(sbuf_allocation, sbuf_allocations),
     TABLE(ham, throttles),
     TABLE(nc_mem_usage, memory),
     TABLE(model_info, cores),

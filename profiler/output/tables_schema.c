@@ -53,7 +53,8 @@ static const struct ntk_column dma_packet_aggregated[] = {
     ALWAYS(ntk_transfer_row, duration_ns, "duration_ns", I64, "ns", "length"),
     ALWAYS(ntk_transfer_row, id, "id", I64, "", "unique over packets, instructions and transfers"),
     CORE_INDEX(ntk_transfer_row),
-    NEVER("block_id", I32, "", "block of descriptors"),
+    MAYBE(ntk_transfer_row, block_id, "block_id", I32, "",
+          "group of descriptors of the queue, of prepared ones"),
     ALWAYS(ntk_transfer_row, queue, "queue_idx", I64, "", "queue of the engines"),
     MAYBE(ntk_transfer_row, queue_name, "queue_name", TEXT, "", "name of the queue"),
     ALWAYS(ntk_transfer_row, queue_type, "queue_type", TEXT, "",
@@ -354,6 +355,28 @@ static const struct ntk_column sbuf_usage[] = {
     CORE_INDEX(ntk_usage_row),
 };
 
+static const struct ntk_column sbuf_allocation[] = {
+    ALWAYS(ntk_allocation_row, start_ns, "start_ts", I64, "ns", "begin of the write"),
+    ALWAYS(ntk_allocation_row, end_ns, "end_ts", I64, "ns",
+           "end of the last read before the bytes are overwritten, else of the write"),
+    ALWAYS(ntk_allocation_row, first_byte, "start_address", I64, "B",
+           "first byte in the partition"),
+    ALWAYS(ntk_allocation_row, last_byte, "end_address", I64, "B", "last byte, inclusive"),
+    ALWAYS(ntk_allocation_row, partition, "partition", I64, "", "0, 32, 64, 96"),
+    MAYBE(ntk_allocation_row, source, "op_source_type", TEXT, "", "instruction, dma"),
+    MAYBE(ntk_allocation_row, opcode, "opcode", TEXT, "", "of an instruction: its operation"),
+    MAYBE(ntk_allocation_row, operands, "operands", TEXT, "", "of an instruction: its operands"),
+    MAYBE(ntk_allocation_row, queue_name, "queue_name", TEXT, "", "of a transfer: its queue"),
+    MAYBE(ntk_allocation_row, block_id, "block_id", I64, "",
+          "of a prepared transfer: its group of descriptors"),
+    MAYBE(ntk_allocation_row, tensor, "tensor_name", TEXT, "", "of a transfer: its tensor"),
+    MAYBE(ntk_allocation_row, hlo_name, "hlo_name", TEXT, "", "operation of XLA"),
+    CORE_INDEX(ntk_allocation_row),
+    /* Not in the schema. */
+    ALWAYS(ntk_allocation_row, instruction_id, "instruction_id", I64, "",
+           "id of the instruction that wrote the bytes, or began the transfer that did"),
+};
+
 static const struct ntk_column region[] = {
     ALWAYS(ntk_region_row, id, "id", I64, "", "from 0, the longest total first"),
     CORE_INDEX(ntk_region_row),
@@ -507,6 +530,10 @@ static const struct ntk_table tables[] = {
           "Which banks of the accumulation buffer hold what instructions wrote and still read, "
           "whenever that may change.",
           psum_usage, ntk_rows_psum_usage),
+    TABLE("SbufAllocation",
+          "What occupies bytes of the state buffer, and for how long; with "
+          "--enable-memory-tracker only.",
+          sbuf_allocation, ntk_rows_sbuf_allocations),
     TABLE("SbufUsage",
           "How much of the state buffer holds what instructions wrote and still read, whenever "
           "that may change; without what DMA of programs for hardware wrote.",

@@ -13,7 +13,7 @@ neuron-packager create -i plain -o damaged.neff -n mlp >/dev/null || fail "no da
 neuron-profile capture -n damaged.neff -s damaged.ntff >/dev/null 2>&1 || fail "no capture of the damaged one"
 
 for format in json csv sqlite parquet chrome; do
-    neuron-profile view -s m.ntff -n m.neff --output-format $format --output-file names.$format 2>err || fail "$format: $(cat err)"
+    neuron-profile view -s m.ntff -n m.neff --enable-memory-tracker --output-format $format --output-file names.$format 2>err || fail "$format: $(cat err)"
 done
 python3 "$here/debug_members.py" check names.json names.sqlite names.csv names.chrome >&2 || fail "names are not as they were made"
 neuron-profile view -s m.ntff -n m.neff --output-format perfetto --output-file names.pftrace 2>err || fail "perfetto: $(cat err)"

@@ -31,6 +31,10 @@ ask -s m.ntff m.sqlite 'SELECT opcode, count(*) AS n, sum(duration_ns) AS ns FRO
 ask -s m.ntff m.sqlite 'WITH RECURSIVE s(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < 5) SELECT i, NULL AS absent, 0.5 AS half FROM s'
 ask -s m.ntff m.sqlite 'SELECT a.id FROM Instruction a JOIN Instruction b ON a.id = b.id WHERE b.duration_ns > 0 ORDER BY 1'
 ask -d folder folder.sqlite 'SELECT name, count(*) AS n FROM SystemProfileEvents GROUP BY 1 ORDER BY 1'
+[ "$(neuron-profile query -s m.ntff --json 'SELECT count(*) AS n FROM sbufallocation' 2>err | jq '.[0].n')" = 0 ] &&
+    grep -q 'SbufAllocation has rows with --enable-memory-tracker only' err || fail "the memory tracker is on, or nobody says that it is off"
+[ "$(neuron-profile query -s m.ntff --enable-memory-tracker --json 'SELECT count(*) > 3 AS n FROM SbufAllocation' 2>err | jq '.[0].n')" = 1 ] &&
+    [ ! -s err ] || fail "no allocations: $(cat err)"
 [ -z "$(ls spill)" ] || fail "leaves $(ls spill)"
 
 # As people see it, and as scripts ask.

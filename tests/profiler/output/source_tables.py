@@ -37,6 +37,22 @@ for array, table in {"kernel_instruction": "KernelInstructions", "kernel_iterati
     expect(table, found, wanted)
     print(table, len(found))
 
+# What occupies the state buffer, and who put it there.
+allocations = [{key: value for key, value in row.items() if value is not None} for row in rows("SbufAllocation")]
+expect("SbufAllocation", allocations, profile["sbuf_allocation"])
+owners = {row["id"]: row for row in profile["instruction"]}
+transfers = {row["trigger_id"]: row for row in profile["dma_transfer"]}
+for row in allocations:
+    by, transfer = owners[row["instruction_id"]], transfers.get(row["instruction_id"])
+    start = transfer["timestamp"] if transfer else by["timestamp"]
+    expect(f"owner of {row}", (row["op_source_type"], row["start_ts"], row.get("opcode"), row.get("queue_name"), row.get("tensor_name")),
+           ("dma", start, None, transfer["queue_name"], transfer.get("variable")) if transfer else
+           ("instruction", start, by["opcode"], None, None))
+    expect("place", row["partition"] % 32 == 0 and 0 <= row["start_address"] <= row["end_address"] < 2 ** 18 and row["start_ts"] <= row["end_ts"],
+           True)
+expect("kinds", {row["op_source_type"] for row in allocations}, {"dma", "instruction"})
+print("SbufAllocation", len(allocations))
+
 # Edges.
 edges = collections.Counter((by["id"], row["id"], by["type"]) for row in profile["instruction"] for by in row.get("predecessors", []))
 flows = rows("Flow")
