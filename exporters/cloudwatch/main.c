@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "exporters/cloudwatch/cloudwatch.h"
 #include "exporters/cloudwatch/cloudwatch_emf.h"
@@ -14,7 +13,6 @@
 #include "exporters/cloudwatch/emf_output.h"
 #include "exporters/labels/labels.h"
 #include "exporters/pipe/pipe.h"
-#include "shared/base/log.h"
 #include "shared/base/opt.h"
 
 #define MINUTE_MS 60000u
@@ -33,6 +31,7 @@ static uint64_t arg_spool_bytes;
 static bool arg_high_resolution;
 static bool arg_dry_run;
 static bool arg_emf;
+static uint32_t metric_mask = NTK_CLOUDWATCH_ALL;
 
 static const struct ntk_opt option_rows[] = {
     { 'n', "namespace", "NAME", NTK_OPT_TEXT, &arg_namespace,
@@ -86,7 +85,7 @@ static int drain(void *ctx, bool in_haste, struct ntk_err *err)
     return ntk_cloudwatch_drain(ctx, in_haste, err);
 }
 
-static int run_sending(struct ntk_pipe *pipe, uint32_t metric_mask, struct ntk_err *err)
+static int open_sending(struct ntk_pipe_sink *out_sink, struct ntk_err *err)
 {
     const struct ntk_cloudwatch_options options = { .namespace_name = arg_namespace,
                                                     .region = arg_region,
@@ -97,16 +96,13 @@ static int run_sending(struct ntk_pipe *pipe, uint32_t metric_mask, struct ntk_e
                                                     .metric_mask = metric_mask,
                                                     .is_high_resolution = arg_high_resolution };
     struct ntk_cloudwatch *cloudwatch;
-
     int ret = ntk_cloudwatch_create(&options, &cloudwatch, err);
-    if (ret < 0) {
-        return ret;
+
+    if (ret >= 0) {
+        out_sink->put = put;
+        out_sink->drain = drain;
+        out_sink->ctx = cloudwatch;
     }
-    const struct ntk_pipe_sink sink = {
-        .put = put, .drain = drain, .ctx = cloudwatch, .instance_wait_ns = INSTANCE_WAIT_NS
-    };
-    ret = ntk_pipe_run(pipe, STDIN_FILENO, &sink, err);
-    ntk_cloudwatch_destroy(cloudwatch);
     return ret;
 }
 
@@ -192,28 +188,6 @@ static int drain_lines(void *ctx, bool in_haste, struct ntk_err *err)
     return ret < 0 ? ret : ntk_emf_output_drain(lines->output, in_haste, err);
 }
 
-static int run_lines(struct ntk_pipe *pipe, const char *target, uint32_t metric_mask,
-                     struct ntk_err *err)
-{
-    uint64_t request_step_ms = arg_high_resolution ? SECOND_MS : MINUTE_MS;
-    struct lines lines = { .gather = { .step_ms = arg_emf ? 0 : request_step_ms,
-                                       .metric_mask = metric_mask,
-                                       .deliver = arg_emf ? deliver_emf : deliver_requests,
-                                       .ctx = &lines } };
-    const struct ntk_pipe_sink sink = {
-        .put = put_lines, .drain = drain_lines, .ctx = &lines, .instance_wait_ns = INSTANCE_WAIT_NS
-    };
-
-    int ret = ntk_emf_output_create(target, arg_spool, &lines.output, err);
-    if (ret < 0) {
-        return ret;
-    }
-    ret = ntk_pipe_run(pipe, STDIN_FILENO, &sink, err);
-    ntk_cloudwatch_gather_fini(&lines.gather);
-    ntk_emf_output_destroy(lines.output);
-    return ret;
-}
-
 /* -- start ------------------------------------------------------------------------------------- */
 
 /* 'agent' stands for where the environment says that it listens. */
@@ -230,33 +204,46 @@ static const char *emf_target(void)
     return agent && *agent ? agent : NTK_EMF_AGENT;
 }
 
-static int run(uint32_t metric_mask, struct ntk_err *err)
+static int open_lines(struct ntk_pipe_sink *out_sink, struct ntk_err *err)
 {
-    struct ntk_pipe pipe;
+    static struct lines lines;
+    uint64_t request_step_ms = arg_high_resolution ? SECOND_MS : MINUTE_MS;
+    int ret = ntk_emf_output_create(arg_emf ? emf_target() : "-", arg_spool, &lines.output, err);
 
-    int ret = ntk_pipe_begin(&pipe, err);
-    if (ret < 0) {
-        return ret;
+    if (ret >= 0) {
+        lines.gather.step_ms = arg_emf ? 0 : request_step_ms;
+        lines.gather.metric_mask = metric_mask;
+        lines.gather.deliver = arg_emf ? deliver_emf : deliver_requests;
+        lines.gather.ctx = &lines;
+        out_sink->put = put_lines;
+        out_sink->drain = drain_lines;
+        out_sink->ctx = &lines;
     }
-    if (arg_emf || arg_dry_run) {
-        ret = run_lines(&pipe, arg_emf ? emf_target() : "-", metric_mask, err);
-    } else {
-        ret = run_sending(&pipe, metric_mask, err);
-    }
-    ntk_pipe_end(&pipe);
     return ret;
 }
 
-int main(int argc, char **argv)
+static int open_sink(struct ntk_pipe_sink *out_sink, struct ntk_err *err)
 {
-    uint32_t metric_mask = NTK_CLOUDWATCH_ALL;
+    out_sink->instance_wait_ns = INSTANCE_WAIT_NS;
+    return arg_emf || arg_dry_run ? open_lines(out_sink, err) : open_sending(out_sink, err);
+}
+
+static void close_sink(void *ctx)
+{
+    struct lines *lines = ctx;
+
+    if (!arg_emf && !arg_dry_run) {
+        ntk_cloudwatch_destroy(ctx);
+    } else if (lines) {
+        ntk_cloudwatch_gather_fini(&lines->gather);
+        ntk_emf_output_destroy(lines->output);
+    }
+}
+
+static int check(void)
+{
     struct ntk_err err = { 0 };
 
-    ntk_log_set_program(program.name);
-    int parsed = ntk_opt_parse_all(&program, argc, argv);
-    if (parsed < 0) {
-        return ntk_opt_exit_code(parsed);
-    }
     if (ntk_cloudwatch_namespace_check(arg_namespace, &err) < 0 ||
         (arg_metrics && ntk_cloudwatch_metrics_parse(arg_metrics, &metric_mask, &err) < 0)) {
         return ntk_opt_usage_error(&program, "%s", err.text);
@@ -267,8 +254,14 @@ int main(int argc, char **argv)
     if (arg_emf && arg_dry_run) {
         return ntk_opt_usage_error(&program, "--emf and --dry-run exclude each other");
     }
-    if (run(metric_mask, &err) < 0) {
-        return ntk_log_failure(NULL, &err);
-    }
     return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const struct ntk_pipe_program all = {
+        .opt = &program, .check = check, .open = open_sink, .close = close_sink
+    };
+
+    return ntk_pipe_main(&all, argc, argv);
 }

@@ -4,12 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "exporters/otlp/otlp.h"
 #include "exporters/pipe/pipe.h"
 #include "shared/base/clock.h"
-#include "shared/base/log.h"
 #include "shared/base/opt.h"
 
 #define VARIABLE(name) "OTEL_EXPORTER_OTLP_METRICS_" name
@@ -112,33 +110,8 @@ static int put_variables(struct ntk_err *err)
     return ret;
 }
 
-static int run(struct ntk_err *err)
+static int check(void)
 {
-    struct ntk_pipe_sink sink = { ntk_exporter_otlp.put, ntk_exporter_otlp.drain, NULL };
-    struct ntk_pipe pipe;
-
-    int ret = ntk_pipe_begin(&pipe, err);
-    if (ret < 0) {
-        return ret;
-    }
-    ret = ntk_exporter_otlp.create(&options, &sink.ctx, err);
-    if (ret >= 0) {
-        ret = ntk_pipe_run(&pipe, STDIN_FILENO, &sink, err);
-        ntk_exporter_otlp.destroy(sink.ctx);
-    }
-    ntk_pipe_end(&pipe);
-    return ret;
-}
-
-int main(int argc, char **argv)
-{
-    struct ntk_err err = { 0 };
-
-    ntk_log_set_program(program.name);
-    int parsed = ntk_opt_parse_all(&program, argc, argv);
-    if (parsed < 0) {
-        return ntk_opt_exit_code(parsed);
-    }
     if (arg_histograms && !strcmp(arg_histograms, "exponential")) {
         arg_histograms = "base2_exponential_bucket_histogram";
     } else if (arg_histograms && !strcmp(arg_histograms, "explicit")) {
@@ -149,10 +122,23 @@ int main(int argc, char **argv)
                                    "exponential expected",
                                    arg_histograms);
     }
-    int ret = put_variables(&err);
-    ret = ret < 0 ? ret : run(&err);
-    if (ret < 0) {
-        return ntk_log_failure(NULL, &err);
-    }
     return 0;
+}
+
+static int open_sink(struct ntk_pipe_sink *out_sink, struct ntk_err *err)
+{
+    int ret = put_variables(err);
+
+    out_sink->put = ntk_exporter_otlp.put;
+    out_sink->drain = ntk_exporter_otlp.drain;
+    return ret < 0 ? ret : ntk_exporter_otlp.create(&options, &out_sink->ctx, err);
+}
+
+int main(int argc, char **argv)
+{
+    const struct ntk_pipe_program all = {
+        .opt = &program, .check = check, .open = open_sink, .close = ntk_exporter_otlp.destroy
+    };
+
+    return ntk_pipe_main(&all, argc, argv);
 }

@@ -1,28 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * otlp - when and where to: snapshots become requests of OTLP over HTTP, pushed in order to a
- * collector; each report, or one per interval and the last.
+ * otlp - where to: snapshots become requests of OTLP over HTTP, pushed in order to a collector; each
+ * report, or one per interval and the last.
  */
 #include "exporters/otlp/otlp.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "exporters/otlp/otlp_config.h"
 #include "exporters/otlp/otlp_encode.h"
-#include "exporters/prometheus/prometheus_page.h"
-#include "exporters/transport/outbox.h"
+#include "exporters/push/push.h"
 #include "exporters/transport/push_status.h"
-#include "shared/base/clock.h"
 #include "shared/base/log.h"
 #include "shared/base/str.h"
 #include "shared/http/http_client.h"
-#include "shared/http/http_gzip.h"
+#include "shared/metrics/snapshot.h"
 
-#define HOST_BYTES 256
 #define ANSWER_BYTES_MAX ((size_t)4 * 1024 * 1024)
 #define OWN_HEADERS 2
 
@@ -45,20 +42,14 @@ static int is_asked(struct ntk_err *err)
     return ntk_otlp_target.url != NULL;
 }
 
+static_assert(NTK_OTLP_HEADERS_MAX + OWN_HEADERS < NTK_PUSH_HEADERS_MAX, "and a NULL");
+
 struct otlp {
     struct ntk_otlp_config config;
-    struct ntk_prometheus_page page;
-    char host_name[HOST_BYTES];
+    char host_name[NTK_PUSH_HOST_BYTES];
     struct ntk_otlp *encoder;
-    uint64_t time_ns;   /* of the last snapshot, Unix time */
-    uint64_t pushed_ns; /* of the one that was pushed last; 0: none */
     char *header_texts[NTK_OTLP_HEADERS_MAX];
-    struct ntk_http_client *client;
-    struct ntk_http_answer answer;
-    struct ntk_outbox *outbox; /* NULL when disabled */
 };
-
-/* -- sending, on the outbox's thread ----------------------------------------------------------- */
 
 static bool is_protobuf(const struct ntk_http_answer *answer)
 {
@@ -68,41 +59,37 @@ static bool is_protobuf(const struct ntk_http_answer *answer)
            ntk_str_starts_with(type, "application/x-protobuf");
 }
 
-static void judge(const struct otlp *state, struct ntk_outbox_answer *answer)
+static void judge(void *ctx, const struct ntk_http_answer *answer,
+                  struct ntk_outbox_answer *out_answer)
 {
-    const struct ntk_buf *body = &state->answer.body;
+    const struct ntk_buf *body = &answer->body;
     char said[200] = "";
-    bool has_said = is_protobuf(&state->answer) &&
+    bool has_said = is_protobuf(answer) &&
                     ntk_otlp_read_status(body->bytes, body->bytes_count, said, sizeof said);
 
-    ntk_push_status_judge(NTK_PUSH_OTLP, &state->answer, has_said ? said : ntk_buf_text_get(body),
-                          answer);
-    if (answer->result == NTK_OUTBOX_SENT) {
-        (void)ntk_otlp_read_partial(body->bytes, body->bytes_count, &answer->refused_items,
-                                    answer->text, sizeof answer->text);
+    (void)ctx;
+    ntk_push_status_judge(NTK_PUSH_OTLP, answer, has_said ? said : ntk_buf_text_get(body),
+                          out_answer);
+    if (out_answer->result == NTK_OUTBOX_SENT) {
+        (void)ntk_otlp_read_partial(body->bytes, body->bytes_count, &out_answer->refused_items,
+                                    out_answer->text, sizeof out_answer->text);
     }
 }
 
-static void send_request(void *ctx, const void *bytes, size_t bytes_count,
-                         struct ntk_outbox_answer *answer)
+static void address(void *ctx, const void *bytes, size_t bytes_count, const char **headers,
+                    struct ntk_http_question *question)
 {
-    struct otlp *state = ctx;
+    const struct otlp *state = ctx;
     const uint8_t *start = bytes;
-    const char *headers[NTK_OTLP_HEADERS_MAX + OWN_HEADERS + 1] = {
-        "Content-Type: application/x-protobuf"
-    };
-    const struct ntk_http_question question = { .url = state->config.url,
-                                                .headers = headers,
-                                                .body = bytes,
-                                                .body_bytes = bytes_count,
-                                                .timeout_ns = state->config.timeout_ns,
-                                                .ca_file = state->config.ca_file,
-                                                .cert_file = state->config.cert_file,
-                                                .key_file = state->config.key_file,
-                                                .answer_bytes_max = ANSWER_BYTES_MAX };
-    struct ntk_err err = { 0 };
-    size_t count = 1;
+    size_t count = 0;
 
+    question->url = state->config.url;
+    question->timeout_ns = state->config.timeout_ns;
+    question->ca_file = state->config.ca_file;
+    question->cert_file = state->config.cert_file;
+    question->key_file = state->config.key_file;
+    question->answer_bytes_max = ANSWER_BYTES_MAX;
+    headers[count++] = "Content-Type: application/x-protobuf";
     /* A spool may hold what another run compressed, or did not; a request begins with another
      * byte. */
     if (bytes_count > 1 && start[0] == 0x1f && start[1] == 0x8b) {
@@ -111,39 +98,31 @@ static void send_request(void *ctx, const void *bytes, size_t bytes_count,
     for (size_t i = 0; i < state->config.headers.count; i++) {
         headers[count++] = state->header_texts[i];
     }
-    answer->result = NTK_OUTBOX_RETRY;
-    int ret = ntk_http_client_ask(state->client, &question, &state->answer, &err);
-    if (ret >= 0) {
-        judge(state, answer);
-        return;
-    }
-    if (ret == -EMSGSIZE) {
-        answer->result = NTK_OUTBOX_REFUSED; /* it would be so again */
-    }
-    (void)snprintf(answer->text, sizeof answer->text, "%.250s", err.text);
 }
 
-static void cancel(void *ctx)
+static void see(void *ctx, const struct ntk_snapshot *snapshot)
 {
     struct otlp *state = ctx;
 
-    ntk_http_client_cancel(state->client);
+    if (snapshot->host_name[0]) {
+        ntk_str_copy_clean(state->host_name, sizeof state->host_name, snapshot->host_name,
+                           strlen(snapshot->host_name));
+    }
 }
 
-/* -- the exporter ------------------------------------------------------------------------------ */
+static int encode(void *ctx, const struct ntk_prometheus_page *page, uint64_t time_ns,
+                  ntk_push_emit *emit, void *emit_ctx, struct ntk_err *err)
+{
+    const struct otlp *state = ctx;
+
+    return ntk_otlp_encode(state->encoder, page, state->host_name, time_ns, emit, emit_ctx, err);
+}
 
 static void destroy(void *ctx)
 {
     struct otlp *state = ctx;
 
-    if (!state) {
-        return;
-    }
-    ntk_outbox_destroy(state->outbox);
-    ntk_http_client_destroy(state->client);
-    ntk_http_answer_fini(&state->answer);
     ntk_otlp_destroy(state->encoder);
-    ntk_prometheus_page_fini(&state->page);
     for (size_t i = 0; i < NTK_OTLP_HEADERS_MAX; i++) {
         free(state->header_texts[i]);
     }
@@ -158,11 +137,6 @@ static int open_state(struct otlp *state, const struct ntk_exporter_options *opt
     const struct ntk_otlp_options encoder = { .vendor_only = options->vendor_only,
                                               .has_exponential = state->config.has_exponential,
                                               .attributes = &state->config.attributes };
-    const struct ntk_outbox_options outbox = { .name = "otlp",
-                                               .send = send_request,
-                                               .cancel = cancel,
-                                               .ctx = state,
-                                               .spool_folder = ntk_otlp_target.spool_folder };
 
     for (size_t i = 0; i < state->config.headers.count; i++) {
         const struct ntk_otlp_pair *pair = ntk_vec_at(&state->config.headers, i);
@@ -173,21 +147,9 @@ static int open_state(struct otlp *state, const struct ntk_exporter_options *opt
             return ntk_err_no_memory(err);
         }
     }
-    if (gethostname(state->host_name, sizeof state->host_name - 1) < 0 || !state->host_name[0]) {
-        ntk_str_copy(state->host_name, sizeof state->host_name, "localhost");
-    }
-    state->page.application_max = ntk_exporter_application_max(options);
-    state->page.has_pid_label = options->pid_label;
-    state->page.labels = options->labels;
-    state->page.names = options->names ? *options->names : 0;
-    state->page.fills_zeros = options->zero_fill;
-    state->page.keeps_fine_latencies = state->config.has_exponential;
+    ntk_push_host_name(state->host_name);
     state->encoder = ntk_otlp_create(&encoder);
-    state->client = ntk_http_client_create();
-    if (!state->encoder || !state->client) {
-        return ntk_err_no_memory(err);
-    }
-    return ntk_outbox_create(&outbox, &state->outbox, err);
+    return state->encoder ? 0 : ntk_err_no_memory(err);
 }
 
 static int create(const struct ntk_exporter_options *options, void **out_state, struct ntk_err *err)
@@ -207,76 +169,20 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
         destroy(state);
         return ret;
     }
-    *out_state = state;
-    return 0;
-}
-
-static int emit(struct ntk_buf *request, uint64_t point_count, void *ctx, struct ntk_err *err)
-{
-    struct otlp *state = ctx;
-    struct ntk_buf packed = { 0 };
-
-    if (!state->config.has_gzip) {
-        return ntk_outbox_put(state->outbox, request, point_count, err);
-    }
-    int ret = ntk_http_gzip(request->bytes, request->bytes_count, &packed);
-    if (ret < 0) {
-        ntk_buf_fini(&packed);
-        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "a request cannot be compressed");
-    }
-    return ntk_outbox_put(state->outbox, &packed, point_count, err);
-}
-
-static int push(struct otlp *state, struct ntk_err *err)
-{
-    state->pushed_ns = state->time_ns;
-    ntk_prometheus_page_update_process(&state->page);
-    return ntk_otlp_encode(state->encoder, &state->page, state->host_name, state->time_ns, emit,
-                           state, err);
-}
-
-static int resume(void *ctx, const struct ntk_snapshot *totals, struct ntk_err *err)
-{
-    struct otlp *state = ctx;
-
-    return ntk_prometheus_page_resume(&state->page, totals) < 0 ? ntk_err_no_memory(err) : 0;
-}
-
-static int put(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err *err)
-{
-    struct otlp *state = ctx;
-
-    if (!state->outbox) {
-        return 0;
-    }
-    state->time_ns = snapshot->realtime_ns ? snapshot->realtime_ns : ntk_clock_realtime_ns();
-    if (snapshot->host_name[0]) {
-        ntk_str_copy_clean(state->host_name, sizeof state->host_name, snapshot->host_name,
-                           strlen(snapshot->host_name));
-    }
-    int updated = ntk_prometheus_page_update(&state->page, snapshot);
-    /* A clock that was set back is no reason to wait. */
-    bool is_due = !state->pushed_ns || state->time_ns < state->pushed_ns ||
-                  state->time_ns - state->pushed_ns >= state->config.interval_ns;
-    int ret = is_due ? push(state, err) : 0;
-    return ret < 0       ? ret
-           : updated < 0 ? ntk_err_set(err, updated, NTK_ERR_NO_OFFSET,
-                                       "no room for all runtimes; some are missing")
-                         : 0;
-}
-
-static int drain(void *ctx, bool in_haste, struct ntk_err *err)
-{
-    struct otlp *state = ctx;
-    int ret = 0;
-
-    if (!state->outbox) {
-        return 1;
-    }
-    if (state->pushed_ns != state->time_ns) {
-        ret = push(state, err); /* what came since, within the interval */
-    }
-    return ret < 0 ? ret : ntk_outbox_drain(state->outbox, in_haste, err);
+    const struct ntk_push_peer peer = { .name = "otlp",
+                                        .spool_folder = ntk_otlp_target.spool_folder,
+                                        .is_disabled = state->config.is_disabled,
+                                        .keeps_fine_latencies = state->config.has_exponential,
+                                        .has_gzip = state->config.has_gzip,
+                                        .refuses_long_answers = true,
+                                        .interval_ns = state->config.interval_ns,
+                                        .address = address,
+                                        .judge = judge,
+                                        .see = see,
+                                        .encode = encode,
+                                        .destroy = destroy,
+                                        .ctx = state };
+    return ntk_push_create(options, &peer, out_state, err);
 }
 
 const struct ntk_exporter ntk_exporter_otlp = {
@@ -285,8 +191,8 @@ const struct ntk_exporter ntk_exporter_otlp = {
     .is_asked = is_asked,
     .has_secrets = true,
     .create = create,
-    .put = put,
-    .resume = resume,
-    .drain = drain,
-    .destroy = destroy,
+    .put = ntk_push_put,
+    .resume = ntk_push_resume,
+    .drain = ntk_push_drain,
+    .destroy = ntk_push_destroy,
 };

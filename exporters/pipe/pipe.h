@@ -43,6 +43,21 @@ struct ntk_pipe_sink {
 
 #define NTK_PIPE_DRAIN_STEP_NS 20000000ULL
 
+/* A program that is nothing else. */
+struct ntk_opt_program;
+struct ntk_pipe_program {
+    const struct ntk_opt_program *opt;
+    /* What options say that parsing does not check: 0, or the exit code of a usage error. NULL: all
+     * is said. */
+    int (*check)(void);
+    /* Fills the sink, with signals blocked. 0, or negative with a sentence. */
+    int (*open)(struct ntk_pipe_sink *out_sink, struct ntk_err *err);
+    /* After open(), whatever it said; ctx is the sink's. */
+    void (*close)(void *ctx);
+};
+/* From the command line to the exit code: the whole of main(). Reads standard input. */
+int ntk_pipe_main(const struct ntk_pipe_program *program, int argc, char **argv);
+
 struct ntk_pipe {
     int signal_fd;
 };

@@ -2,7 +2,6 @@
 /* neuron-monitor-prometheus - options and wiring: reports from a pipe, a page for Prometheus. */
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "exporters/pipe/pipe.h"
 #include "exporters/prometheus/prometheus.h"
@@ -56,17 +55,16 @@ static const struct ntk_opt_program program = {
 /* The kubelet may answer after the first report. */
 #define REPORTS_WITHOUT_PODS_MAX 3
 
-struct server {
-    void *state;
+static struct {
     unsigned reports_without_pods; /* in a row from the first on */
     bool has_pods;
-};
+} server;
 
 /* In the vendor's pipe a third program asks for pods; in ours the first one does, if told to. */
-static void watch_pods(struct server *server, const struct ntk_snapshot *snapshot)
+static void watch_pods(const struct ntk_snapshot *snapshot)
 {
-    server->has_pods = server->has_pods || snapshot->k8s.period_ns != NTK_GROUP_ABSENT;
-    if (!server->has_pods && ++server->reports_without_pods == REPORTS_WITHOUT_PODS_MAX) {
+    server.has_pods = server.has_pods || snapshot->k8s.period_ns != NTK_GROUP_ABSENT;
+    if (!server.has_pods && ++server.reports_without_pods == REPORTS_WITHOUT_PODS_MAX) {
         ntk_log_warn(NULL,
                      "the reports name no pods, so metrics have no labels of pods: start it as "
                      "neuron-monitor --k8s-info, which asks the kubelet itself");
@@ -75,48 +73,14 @@ static void watch_pods(struct server *server, const struct ntk_snapshot *snapsho
 
 static int put(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err *err)
 {
-    struct server *server = ctx;
-
     if (arg_k8s) {
-        watch_pods(server, snapshot);
+        watch_pods(snapshot);
     }
-    return ntk_exporter_prometheus.put(server->state, snapshot, err);
+    return ntk_exporter_prometheus.put(ctx, snapshot, err);
 }
 
-static int serve(struct ntk_err *err)
+static int check(void)
 {
-    struct server server = { 0 };
-    const struct ntk_pipe_sink sink = { .put = put, .ctx = &server };
-    struct ntk_pipe pipe;
-
-    int ret = ntk_pipe_begin(&pipe, err);
-    if (ret < 0) {
-        return ret;
-    }
-    ret = ntk_exporter_prometheus.create(&options, &server.state, err);
-    if (ret >= 0) {
-        printf("Running %s prometheus server at port %u\n",
-               options.security && ntk_http_security_has_tls(options.security) ? "HTTPS" : "HTTP",
-               ntk_prometheus_port_get(server.state));
-        fflush(stdout);
-        ret = ntk_pipe_run(&pipe, STDIN_FILENO, &sink, err);
-        ntk_exporter_prometheus.destroy(server.state);
-    }
-    ntk_pipe_end(&pipe);
-    return ret;
-}
-
-int main(int argc, char **argv)
-{
-    struct ntk_err err = { 0 };
-    char target[ADDRESS_BYTES];
-    int ret = 0;
-
-    ntk_log_set_program(program.name);
-    int parsed = ntk_opt_parse_all(&program, argc, argv);
-    if (parsed < 0) {
-        return ntk_opt_exit_code(parsed);
-    }
     if (arg_port > UINT16_MAX) {
         return ntk_opt_usage_error(&program, "--port is above 65535");
     }
@@ -127,20 +91,44 @@ int main(int argc, char **argv)
         return ntk_opt_usage_error(&program,
                                    "--web.config.file and --cert-file exclude each other");
     }
-    snprintf(target, sizeof target, strchr(arg_address, ':') ? "[%s]:%u" : "%s:%u", arg_address,
-             (unsigned)arg_port);
-    if (arg_web_config) {
-        ret = ntk_http_security_open_config(arg_web_config, &options.security, &err);
-    } else if (arg_cert_file) {
-        ret = ntk_http_security_open_pair(arg_cert_file, arg_key_file, &options.security, &err);
-    }
-    if (ret >= 0) {
-        ntk_prometheus_address = target;
-        ret = serve(&err);
-    }
-    ntk_http_security_close(options.security);
-    if (ret < 0) {
-        return ntk_log_failure(NULL, &err);
-    }
     return 0;
+}
+
+static int open_sink(struct ntk_pipe_sink *out_sink, struct ntk_err *err)
+{
+    static char target[ADDRESS_BYTES];
+    int ret = 0;
+
+    (void)snprintf(target, sizeof target, strchr(arg_address, ':') ? "[%s]:%u" : "%s:%u",
+                   arg_address, (unsigned)arg_port);
+    ntk_prometheus_address = target;
+    if (arg_web_config) {
+        ret = ntk_http_security_open_config(arg_web_config, &options.security, err);
+    } else if (arg_cert_file) {
+        ret = ntk_http_security_open_pair(arg_cert_file, arg_key_file, &options.security, err);
+    }
+    out_sink->put = put;
+    ret = ret < 0 ? ret : ntk_exporter_prometheus.create(&options, &out_sink->ctx, err);
+    if (ret >= 0) {
+        printf("Running %s prometheus server at port %u\n",
+               options.security && ntk_http_security_has_tls(options.security) ? "HTTPS" : "HTTP",
+               ntk_prometheus_port_get(out_sink->ctx));
+        (void)fflush(stdout);
+    }
+    return ret;
+}
+
+static void close_sink(void *ctx)
+{
+    ntk_exporter_prometheus.destroy(ctx);
+    ntk_http_security_close(options.security);
+}
+
+int main(int argc, char **argv)
+{
+    const struct ntk_pipe_program all = {
+        .opt = &program, .check = check, .open = open_sink, .close = close_sink
+    };
+
+    return ntk_pipe_main(&all, argc, argv);
 }

@@ -242,11 +242,7 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
     prometheus->refresh = options->refresh;
     prometheus->refresh_ctx = options->refresh_ctx;
     prometheus->clock = options->clock;
-    prometheus->page.application_max = ntk_exporter_application_max(options);
-    prometheus->page.has_pid_label = options->pid_label;
-    prometheus->page.labels = options->labels;
-    prometheus->page.names = options->names ? *options->names : 0;
-    prometheus->page.fills_zeros = options->zero_fill;
+    ntk_prometheus_page_init(&prometheus->page, options);
     prometheus->page.last_looks = LAST_SCRAPES;
     prometheus->page.keeps_fine_latencies = true; /* who asks for native histograms comes later */
     if (ntk_prometheus_address) {

@@ -871,6 +871,16 @@ static void count_shown(struct ntk_prometheus_page *page)
     ntk_map_fini(&page->others);
 }
 
+void ntk_prometheus_page_init(struct ntk_prometheus_page *page,
+                              const struct ntk_exporter_options *options)
+{
+    page->application_max = ntk_exporter_application_max(options);
+    page->has_pid_label = options->pid_label;
+    page->labels = options->labels;
+    page->names = options->names ? *options->names : 0;
+    page->fills_zeros = options->zero_fill;
+}
+
 int ntk_prometheus_page_update(struct ntk_prometheus_page *page,
                                const struct ntk_snapshot *snapshot)
 {

@@ -89,6 +89,8 @@ struct ntk_prometheus_latency { /* of a tag: all models of a name */
     struct ntk_prometheus_latency_series device;
 };
 
+struct ntk_exporter_options;
+
 #define NTK_PROMETHEUS_COUNTED 3
 
 struct ntk_prometheus_tag {             /* of a pod, where that is known */
@@ -290,6 +292,9 @@ struct ntk_prometheus_page {
     size_t output_count;
 };
 
+/* A zeroed page takes what options say of every page; the texts are borrowed. */
+void ntk_prometheus_page_init(struct ntk_prometheus_page *page,
+                              const struct ntk_exporter_options *options);
 /* 0 or -ENOMEM (some series may then be missing until the next update). */
 int ntk_prometheus_page_update(struct ntk_prometheus_page *page,
                                const struct ntk_snapshot *snapshot);

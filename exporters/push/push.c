@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/* push - when a page goes out, and what becomes of its requests. */
+#include "exporters/push/push.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "exporters/prometheus/prometheus_page.h"
+#include "shared/base/clock.h"
+#include "shared/base/str.h"
+#include "shared/http/http_client.h"
+#include "shared/http/http_gzip.h"
+
+struct ntk_push {
+    struct ntk_push_peer peer;
+    struct ntk_prometheus_page page;
+    uint64_t time_ns;   /* of the last snapshot, Unix time */
+    uint64_t pushed_ns; /* of the one that was pushed last; 0: none */
+    struct ntk_http_client *client;
+    struct ntk_http_answer answer;
+    struct ntk_outbox *outbox; /* NULL when disabled */
+};
+
+void ntk_push_host_name(char out[NTK_PUSH_HOST_BYTES])
+{
+    out[NTK_PUSH_HOST_BYTES - 1] = '\0';
+    if (gethostname(out, NTK_PUSH_HOST_BYTES - 1) < 0 || !out[0]) {
+        ntk_str_copy(out, NTK_PUSH_HOST_BYTES, "localhost");
+    }
+}
+
+/* -- sending, on the outbox's thread ----------------------------------------------------------- */
+
+static void send_request(void *ctx, const void *bytes, size_t bytes_count,
+                         struct ntk_outbox_answer *answer)
+{
+    struct ntk_push *push = ctx;
+    const char *headers[NTK_PUSH_HEADERS_MAX] = { NULL };
+    struct ntk_http_question question = { .headers = headers };
+    struct ntk_err err = { 0 };
+
+    push->peer.address(push->peer.ctx, bytes, bytes_count, headers, &question);
+    question.body = bytes;
+    question.body_bytes = bytes_count;
+    answer->result = NTK_OUTBOX_RETRY;
+    int ret = ntk_http_client_ask(push->client, &question, &push->answer, &err);
+    if (ret >= 0) {
+        push->peer.judge(push->peer.ctx, &push->answer, answer);
+        return;
+    }
+    if (ret == -EMSGSIZE && push->peer.refuses_long_answers) {
+        answer->result = NTK_OUTBOX_REFUSED; /* it would be so again */
+    }
+    (void)snprintf(answer->text, sizeof answer->text, "%.250s", err.text);
+}
+
+static void cancel(void *ctx)
+{
+    struct ntk_push *push = ctx;
+
+    ntk_http_client_cancel(push->client);
+}
+
+/* -- the exporter ------------------------------------------------------------------------------ */
+
+void ntk_push_destroy(void *ctx)
+{
+    struct ntk_push *push = ctx;
+
+    if (!push) {
+        return;
+    }
+    ntk_outbox_destroy(push->outbox);
+    ntk_http_client_destroy(push->client);
+    ntk_http_answer_fini(&push->answer);
+    ntk_prometheus_page_fini(&push->page);
+    push->peer.destroy(push->peer.ctx);
+    free(push);
+}
+
+int ntk_push_create(const struct ntk_exporter_options *options, const struct ntk_push_peer *peer,
+                    void **out_push, struct ntk_err *err)
+{
+    struct ntk_push *push = calloc(1, sizeof *push);
+    const struct ntk_outbox_options outbox = { .name = peer->name,
+                                               .send = send_request,
+                                               .cancel = cancel,
+                                               .ctx = push,
+                                               .spool_folder = peer->spool_folder };
+    int ret = 0;
+
+    if (!push) {
+        peer->destroy(peer->ctx);
+        return ntk_err_no_memory(err);
+    }
+    push->peer = *peer;
+    ntk_prometheus_page_init(&push->page, options);
+    push->page.keeps_fine_latencies = peer->keeps_fine_latencies;
+    if (!peer->is_disabled) {
+        push->client = ntk_http_client_create();
+        ret =
+            push->client ? ntk_outbox_create(&outbox, &push->outbox, err) : ntk_err_no_memory(err);
+    }
+    if (ret < 0) {
+        ntk_push_destroy(push);
+        return ret;
+    }
+    *out_push = push;
+    return 0;
+}
+
+/* A page being put. */
+struct page_put {
+    struct ntk_push *push;
+    struct ntk_err *err;
+    int ret; /* of the first request that the outbox refused */
+};
+
+static int put_request(struct ntk_push *push, struct ntk_buf *request, uint64_t item_count,
+                       struct ntk_err *err)
+{
+    struct ntk_buf packed = { 0 };
+
+    if (!push->peer.has_gzip) {
+        return ntk_outbox_put(push->outbox, request, item_count, err);
+    }
+    int ret = ntk_http_gzip(request->bytes, request->bytes_count, &packed);
+    if (ret < 0) {
+        ntk_buf_fini(&packed);
+        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "a request cannot be compressed");
+    }
+    return ntk_outbox_put(push->outbox, &packed, item_count, err);
+}
+
+/* What the outbox refuses it counts as lost; the rest of the page still has its chance. */
+static int emit(struct ntk_buf *request, uint64_t item_count, void *ctx, struct ntk_err *err)
+{
+    struct page_put *page = ctx;
+    int ret = put_request(page->push, request, item_count, page->ret < 0 ? NULL : page->err);
+
+    (void)err;
+    page->ret = page->ret < 0 ? page->ret : ret;
+    return 0;
+}
+
+static int put_page(struct ntk_push *push, struct ntk_err *err)
+{
+    struct page_put page = { push, err, 0 };
+
+    push->pushed_ns = push->time_ns;
+    ntk_prometheus_page_update_process(&push->page);
+    int ret = push->peer.encode(push->peer.ctx, &push->page, push->time_ns, emit, &page, err);
+    return ret < 0 ? ret : page.ret;
+}
+
+int ntk_push_resume(void *ctx, const struct ntk_snapshot *totals, struct ntk_err *err)
+{
+    struct ntk_push *push = ctx;
+
+    return ntk_prometheus_page_resume(&push->page, totals) < 0 ? ntk_err_no_memory(err) : 0;
+}
+
+int ntk_push_put(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err *err)
+{
+    struct ntk_push *push = ctx;
+
+    if (!push->outbox) {
+        return 0;
+    }
+    push->time_ns = snapshot->realtime_ns ? snapshot->realtime_ns : ntk_clock_realtime_ns();
+    if (push->peer.see) {
+        push->peer.see(push->peer.ctx, snapshot);
+    }
+    int updated = ntk_prometheus_page_update(&push->page, snapshot);
+    /* A clock that was set back is no reason to wait. */
+    bool is_due = !push->pushed_ns || push->time_ns < push->pushed_ns ||
+                  push->time_ns - push->pushed_ns >= push->peer.interval_ns;
+    int ret = is_due ? put_page(push, err) : 0;
+    return ret < 0       ? ret
+           : updated < 0 ? ntk_err_set(err, updated, NTK_ERR_NO_OFFSET,
+                                       "no room for all runtimes; some are missing")
+                         : 0;
+}
+
+int ntk_push_drain(void *ctx, bool in_haste, struct ntk_err *err)
+{
+    struct ntk_push *push = ctx;
+    int ret = 0;
+
+    if (!push->outbox) {
+        return 1;
+    }
+    if (push->pushed_ns != push->time_ns) {
+        ret = put_page(push, err); /* what came since, within the interval */
+    }
+    return ret < 0 ? ret : ntk_outbox_drain(push->outbox, in_haste, err);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * push - pages pushed in order to a receiver over HTTP: what remote write and OTLP share.
+ *
+ * A receiver is described by struct ntk_push_peer. Snapshots become the page of Prometheus; the
+ * peer encodes it into requests, and an outbox sends them.
+ *
+ * Owner:   ntk_push_create() allocates, ntk_push_destroy() frees; the peer's ctx goes with it.
+ * Threads: as struct ntk_exporter; address() and judge() run on the outbox's thread.
+ */
+#ifndef NTK_EXPORTERS_PUSH_PUSH_H
+#define NTK_EXPORTERS_PUSH_PUSH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "exporters/exporter.h"
+#include "exporters/transport/outbox.h"
+#include "shared/base/buf.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ntk_http_answer;
+struct ntk_http_question;
+struct ntk_prometheus_page;
+
+#define NTK_PUSH_HEADERS_MAX 72
+#define NTK_PUSH_HOST_BYTES 256
+
+typedef int ntk_push_emit(struct ntk_buf *request, uint64_t item_count, void *ctx,
+                          struct ntk_err *err);
+
+struct ntk_push_peer {
+    const char *name;         /* of the outbox; static */
+    const char *spool_folder; /* NULL: memory only */
+    bool is_disabled;         /* takes snapshots and sends nothing */
+    bool keeps_fine_latencies;
+    bool has_gzip;             /* of requests */
+    bool refuses_long_answers; /* a request with an answer too long is dropped, else sent again */
+    uint64_t interval_ns;      /* between two pages; 0: one for each snapshot */
+    /* Fills all of the question but its body; headers end with NULL and have room for
+     * NTK_PUSH_HEADERS_MAX. */
+    void (*address)(void *ctx, const void *bytes, size_t bytes_count, const char **headers,
+                    struct ntk_http_question *question);
+    void (*judge)(void *ctx, const struct ntk_http_answer *answer,
+                  struct ntk_outbox_answer *out_answer);
+    /* Sees each snapshot before it is on the page; NULL: no need. */
+    void (*see)(void *ctx, const struct ntk_snapshot *snapshot);
+    /* Calls emit with each request of the page. */
+    int (*encode)(void *ctx, const struct ntk_prometheus_page *page, uint64_t time_ns,
+                  ntk_push_emit *emit, void *emit_ctx, struct ntk_err *err);
+    void (*destroy)(void *ctx);
+    void *ctx;
+};
+
+/* The peer is copied; its ctx is the push's from then on, also after a failure. */
+int ntk_push_create(const struct ntk_exporter_options *options, const struct ntk_push_peer *peer,
+                    void **out_push, struct ntk_err *err);
+/* The functions of struct ntk_exporter, whose state is what ntk_push_create() made. */
+int ntk_push_put(void *push, const struct ntk_snapshot *snapshot, struct ntk_err *err);
+int ntk_push_resume(void *push, const struct ntk_snapshot *totals, struct ntk_err *err);
+int ntk_push_drain(void *push, bool in_haste, struct ntk_err *err);
+void ntk_push_destroy(void *push);
+
+/* The name of this machine, "localhost" without one. */
+void ntk_push_host_name(char out[NTK_PUSH_HOST_BYTES]);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
