@@ -93,7 +93,7 @@ static struct ntk_oom_usage *usage_of(struct ntk_out_of_memory *memory, const ch
         return &memory->usages[NTK_OOM_USAGES_MAX - 1];
     }
     struct ntk_oom_usage *added = &memory->usages[memory->usage_count++];
-    *added = (struct ntk_oom_usage){ .usage = usage };
+    added->usage = memory->usage_count == NTK_OOM_USAGES_MAX ? "other" : usage;
     return added;
 }
 
@@ -234,7 +234,9 @@ int ntk_analysis_out_of_memory(const struct ntk_system_trace *trace,
         return ret;
     }
     qsort(memory.usages, memory.usage_count, sizeof *memory.usages, compare_usages);
-    memory.is_fragmented = memory.size > 0 && memory.capacity_bytes > memory.total_bytes &&
+    memory.is_fragmented = memory.code == NTK_SYSTEM_OUT_OF_MEMORY && memory.size > 0 &&
+                           memory.hbm != NTK_SYSTEM_NO_STACK &&
+                           memory.capacity_bytes > memory.total_bytes &&
                            memory.capacity_bytes - memory.total_bytes >= memory.size;
     *out_memory = memory;
     return 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * out_of_memory - which allocation of device memory failed, and what the memory was full of.
+ * out_of_memory - which allocation of device memory failed, and what the memory was full of: the
+ * first that failed with the code of out of memory (12), without one the last that failed.
  *
  * Only the vendor's files record failures. What a memory held is the sum of the accounts of its
  * cores at the moment of the failure.
@@ -12,7 +13,8 @@
 
 #include "profiler/system/system_trace.h"
 
-#define NTK_OOM_USAGES_MAX (NTK_SYSTEM_USAGES_MAX + 1U) /* and "unknown" */
+/* And "unknown"; then "other", the sum of what there is no room for. */
+#define NTK_OOM_USAGES_MAX (NTK_SYSTEM_USAGES_MAX + 2U)
 #define NTK_OOM_LARGEST_MAX 10U
 
 struct ntk_oom_usage {
@@ -32,8 +34,8 @@ struct ntk_out_of_memory {
     const char *usage;
     uint64_t size; /* that was asked for; 0: not recorded */
     uint32_t nc, code;
-    uint16_t hbm, device;
-    uint64_t model_id; /* of the load or execution around it; 0: none */
+    uint32_t hbm, device; /* NTK_SYSTEM_NO_STACK */
+    uint64_t model_id;    /* of the load or execution around it; 0: none */
     const char *model, *call;
     uint64_t total_bytes;
     uint64_t capacity_bytes; /* 0: machine not known */

@@ -187,7 +187,6 @@ static void fill_extras(const struct ntk_system_trace *trace, const struct ntk_s
 static void fill_memory(const struct ntk_system_memory *memory, struct ntk_system_event_row *row,
                         struct row_texts *texts)
 {
-    row->hbm = memory->hbm;
     *(memory->is_free ? &row->freed_bytes : &row->allocated_bytes) = ntk_rows_i64(memory->bytes);
     if (memory->has_totals) {
         row->total_bytes = ntk_rows_i64(memory->total_bytes);
@@ -253,7 +252,7 @@ static void fill_event(const struct ntk_system_trace *trace, size_t index, int64
         .queue = span->queue ? span->queue : NTK_ABSENT_I64,
         .device_ns = is_hardware && span->device_start_ns ? ntk_rows_i64(span->device_start_ns)
                                                           : NTK_ABSENT_I64,
-        .hbm = is_memory ? span->stack : NTK_ABSENT_I64,
+        .hbm = is_memory && span->stack != NTK_SYSTEM_NO_STACK ? span->stack : NTK_ABSENT_I64,
         .allocated_bytes = NTK_ABSENT_I64,
         .freed_bytes = NTK_ABSENT_I64,
         .total_bytes = NTK_ABSENT_I64,

@@ -286,20 +286,20 @@ static void executions_text(const struct ntk_system_trace *trace,
 }
 
 /* The rows of a table are the keys of JSON, too. */
-static int rows_json(const struct ntk_system_asked *asked, const char *table,
+static int rows_json(const struct ntk_system_trace *const *traces, size_t count, const char *table,
                      int (*rows)(const struct ntk_export *export, ntk_row_put *put, void *ctx),
                      struct ntk_json *json)
 {
-    struct ntk_system_view *views = calloc(asked->trace_count + 1, sizeof *views);
+    struct ntk_system_view *views = calloc(count + 1, sizeof *views);
     struct ntk_system_rows_json to = { json, table };
 
     if (!views) {
         return -ENOMEM;
     }
-    for (size_t t = 0; t < asked->trace_count; t++) {
-        views[t].trace = asked->traces[t];
+    for (size_t t = 0; t < count; t++) {
+        views[t].trace = traces[t];
     }
-    struct ntk_export export = { .folders = views, .folder_count = asked->trace_count };
+    struct ntk_export export = { .folders = views, .folder_count = count };
     ntk_json_array_begin(json);
     int ret = rows(&export, ntk_output_system_row_json, &to);
     ntk_json_array_end(json);
@@ -318,7 +318,8 @@ static int answer_executions(const struct ntk_system_asked *asked, struct ntk_bu
     int ret = 0;
 
     if (json) {
-        return rows_json(asked, "Execution", ntk_rows_system_executions, json);
+        return rows_json(asked->traces, asked->trace_count, "Execution", ntk_rows_system_executions,
+                         json);
     }
     ntk_buf_add_text(text, "Where the time of each execution went; BUSY is the part of QUEUE in "
                            "which the core ran others\n");
@@ -341,8 +342,8 @@ static int answer_executions(const struct ntk_system_asked *asked, struct ntk_bu
 
 /* ---- start-up ---- */
 
-static void startup_json(const struct ntk_system_trace *trace, const struct ntk_load_split *split,
-                         struct ntk_json *json)
+static int startup_json(const struct ntk_system_trace *trace, const struct ntk_load_split *split,
+                        struct ntk_json *json)
 {
     process_begin(trace, json);
     if (split->has_begin) {
@@ -355,7 +356,10 @@ static void startup_json(const struct ntk_system_trace *trace, const struct ntk_
     ntk_json_key_u64(json, "loads_ns", split->loads_ns);
     ntk_json_key_u64(json, "device_ns", split->device_ns);
     ntk_json_key_u64(json, "events_ns", split->events_ns);
+    ntk_json_key(json, "loads");
+    int ret = rows_json(&trace, 1, "Load", ntk_rows_system_loads, json);
     ntk_json_object_end(json);
+    return ret;
 }
 
 static void startup_text(const struct ntk_system_trace *trace, const struct ntk_load_split *split,
@@ -426,7 +430,7 @@ static int answer_startup(const struct ntk_system_asked *asked, struct ntk_buf *
         ret = ntk_analysis_load_split(asked->traces[t], &split);
         if (ret == 0) {
             if (json) {
-                startup_json(asked->traces[t], &split, json);
+                ret = startup_json(asked->traces[t], &split, json);
             } else {
                 startup_text(asked->traces[t], &split, text);
             }
@@ -444,9 +448,35 @@ static int answer_startup(const struct ntk_system_asked *asked, struct ntk_buf *
 
 /* ---- out of memory ---- */
 
+/* "memory 0:1 (code 12, OUT_OF_MEMORY) in nrt_load model.neff" */
+static void oom_place_text(const struct ntk_system_trace *trace,
+                           const struct ntk_out_of_memory *memory, bool is_placed,
+                           struct ntk_buf *text)
+{
+    const char *name =
+        trace->vendor
+            ? ntk_vendor_trace_name_find(trace->vendor, NTK_VENDOR_TRACE_ERRORS, memory->code)
+            : NULL;
+
+    if (is_placed) {
+        ntk_buf_add_format(text, "memory %u:%u", memory->device, memory->hbm);
+    } else {
+        ntk_buf_add_text(text, "unknown memory");
+    }
+    ntk_buf_add_format(text, " (code %u%s", memory->code, name ? ", " : "");
+    ntk_buf_add_clean(text, name ? name : "");
+    ntk_buf_add_char(text, ')');
+    if (memory->call[0]) {
+        ntk_buf_add_format(text, " in %s ", memory->call);
+        ntk_buf_add_clean(text, memory->model);
+    }
+    ntk_buf_add_char(text, '\n');
+}
+
 static void oom_head_text(const struct ntk_system_trace *trace,
                           const struct ntk_out_of_memory *memory, struct ntk_buf *text)
 {
+    bool is_placed = memory->hbm != NTK_SYSTEM_NO_STACK && memory->device != NTK_SYSTEM_NO_STACK;
     char process[NTK_SYSTEM_PROCESS_BYTES];
     char size[NTK_UNITS_TEXT_BYTES];
     char total[NTK_UNITS_TEXT_BYTES];
@@ -457,22 +487,26 @@ static void oom_head_text(const struct ntk_system_trace *trace,
                        memory->size ? ntk_units_bytes(size, sizeof size, memory->size)
                                     : "unknown size");
     ntk_buf_add_clean(text, memory->usage[0] ? memory->usage : "-");
-    ntk_buf_add_format(text, " failed at %.1f us on core %u, memory %u:%u (code %u)",
-                       (double)ntk_system_trace_after_ns(trace, memory->time_ns) / 1e3, memory->nc,
-                       memory->device, memory->hbm, memory->code);
-    if (memory->call[0]) {
-        ntk_buf_add_format(text, " in %s ", memory->call);
-        ntk_buf_add_clean(text, memory->model);
+    ntk_buf_add_format(text, " failed at %.1f us on core %u, ",
+                       (double)ntk_system_trace_after_ns(trace, memory->time_ns) / 1e3, memory->nc);
+    oom_place_text(trace, memory, is_placed, text);
+    if (memory->code != NTK_SYSTEM_OUT_OF_MEMORY) {
+        ntk_buf_add_format(text,
+                           "No allocation failed with code %u (out of memory): this is the last "
+                           "that failed with another\n",
+                           NTK_SYSTEM_OUT_OF_MEMORY);
     }
-    ntk_buf_add_format(text, "\nIt held %s",
-                       ntk_units_bytes(total, sizeof total, memory->total_bytes));
-    if (memory->capacity_bytes) {
-        ntk_buf_add_format(text, " of %s",
-                           ntk_units_bytes(capacity, sizeof capacity, memory->capacity_bytes));
+    if (is_placed) {
+        ntk_buf_add_format(text, "It held %s",
+                           ntk_units_bytes(total, sizeof total, memory->total_bytes));
+        if (memory->capacity_bytes) {
+            ntk_buf_add_format(text, " of %s",
+                               ntk_units_bytes(capacity, sizeof capacity, memory->capacity_bytes));
+        }
+        ntk_buf_add_text(text, memory->is_fragmented
+                                   ? ": the rest is in pieces, or another process holds it\n"
+                                   : "\n");
     }
-    ntk_buf_add_text(text, memory->is_fragmented
-                               ? ": the rest is in pieces, or another process holds it\n"
-                               : "\n");
     ntk_buf_add_format(text,
                        "Of the allocations in the trace %llu were freed (%s), %llu were not (%s)\n",
                        (unsigned long long)memory->freed_count,
@@ -519,7 +553,8 @@ static int answer_out_of_memory(const struct ntk_system_asked *asked, struct ntk
     int ret = 0;
 
     if (json) {
-        return rows_json(asked, "OutOfMemory", ntk_rows_system_out_of_memory, json);
+        return rows_json(asked->traces, asked->trace_count, "OutOfMemory",
+                         ntk_rows_system_out_of_memory, json);
     }
     for (size_t t = 0; t < asked->trace_count && ret == 0; t++) {
         const struct ntk_system_trace *trace = asked->traces[t];

@@ -26,6 +26,7 @@
 
 #define NTK_SYSTEM_NO_PARENT SIZE_MAX
 #define NTK_SYSTEM_NO_CORE UINT32_MAX
+#define NTK_SYSTEM_NO_STACK UINT32_MAX /* the memory, or its device, is not known */
 
 struct ntk_system_span {
     const char *type;  /* "nrt_execute" */
@@ -48,10 +49,10 @@ struct ntk_system_span {
     uint32_t nc;          /* relative to the process */
     uint32_t worker;      /* global */
     uint32_t device_core; /* physical, in its device; NTK_SYSTEM_NO_CORE: not known */
-    uint32_t stack;
-    uint8_t operation; /* of a collective: enum ntk_collective + 1; 0: not known */
-    uint32_t queue;    /* number of the caller's queue that it waited in; 0: none */
-    size_t parent;     /* innermost span of the same thread around it, which stands before it; or
+    uint32_t stack;       /* of an allocation or a free; NTK_SYSTEM_NO_STACK */
+    uint8_t operation;    /* of a collective: enum ntk_collective + 1; 0: not known */
+    uint32_t queue;       /* number of the caller's queue that it waited in; 0: none */
+    size_t parent;        /* innermost span of the same thread around it, which stands before it; or
                       NTK_SYSTEM_NO_PARENT */
 };
 
@@ -67,10 +68,10 @@ struct ntk_system_memory {
     uint64_t bytes;
     uint64_t total_bytes, usage_bytes; /* of the account afterwards */
     uint64_t address;
-    const char *usage; /* as in the file */
-    uint32_t nc, code; /* code: 0 and 2 are successes, 12 is out of memory */
-    uint32_t account;  /* index in accounts; NTK_SYSTEM_NO_ACCOUNT */
-    uint16_t hbm, device;
+    const char *usage;            /* as in the file */
+    uint32_t nc, code;            /* code: 0 and 2 are successes, 12 is out of memory */
+    uint32_t account;             /* index in accounts; NTK_SYSTEM_NO_ACCOUNT */
+    uint32_t hbm, device;         /* NTK_SYSTEM_NO_STACK */
     bool is_free, is_host;        /* is_host: memory of the host, no account */
     bool has_totals, has_stopped; /* its record says them; it has a stop */
 };
@@ -86,7 +87,7 @@ static inline bool ntk_system_memory_failed(const struct ntk_system_memory *memo
 /* What a physical core holds of device memory. */
 struct ntk_system_account {
     uint32_t nc;
-    uint16_t hbm, device;
+    uint32_t hbm, device;
     uint64_t base_bytes; /* before the trace */
     uint64_t total_bytes;
     size_t usage_count;

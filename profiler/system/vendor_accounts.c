@@ -88,18 +88,24 @@ static void account_move(struct ntk_system_account *account, const struct ntk_sy
     account->usages[u].bytes = memory->usage_bytes;
 }
 
-static void memory_assign(struct ntk_system_trace *trace, struct ntk_system_memory *memory)
+/* False: nobody knows of which account it is. */
+static bool memory_assign(struct ntk_system_trace *trace, struct ntk_system_memory *memory)
 {
     uint64_t before = 0;
 
-    if (!memory->has_stopped || !memory->has_totals || memory->is_host ||
-        !before_of(memory, memory->total_bytes, &before)) {
-        return;
+    if (!memory->has_stopped || memory->is_host) {
+        return true;
+    }
+    if (!memory->has_totals || memory->hbm == NTK_SYSTEM_NO_STACK ||
+        memory->device == NTK_SYSTEM_NO_STACK || !before_of(memory, memory->total_bytes, &before)) {
+        return false;
     }
     memory->account = account_find(trace, memory, before);
-    if (memory->account != NTK_SYSTEM_NO_ACCOUNT) {
-        account_move(ntk_vec_at(&trace->accounts, memory->account), memory);
+    if (memory->account == NTK_SYSTEM_NO_ACCOUNT) {
+        return false;
     }
+    account_move(ntk_vec_at(&trace->accounts, memory->account), memory);
+    return true;
 }
 
 int ntk_vendor_session_accounts(struct ntk_system_trace *trace)
@@ -108,6 +114,7 @@ int ntk_vendor_session_accounts(struct ntk_system_trace *trace)
     size_t count = trace->memories.count;
     struct place *places = NULL;
     bool is_sorted = true;
+    size_t unknown = 0;
 
     for (size_t i = 1; i < count && is_sorted; i++) {
         is_sorted = memories[i - 1].number <= memories[i].number;
@@ -123,11 +130,17 @@ int ntk_vendor_session_accounts(struct ntk_system_trace *trace)
         qsort(places, count, sizeof *places, place_compare);
     }
     for (size_t i = 0; i < count; i++) {
-        memory_assign(trace, &memories[places ? places[i].index : i]);
+        unknown += !memory_assign(trace, &memories[places ? places[i].index : i]);
         if (i % PASS_MEMORIES == PASS_MEMORIES - 1) {
             ntk_long_list_give_back(&trace->memories);
         }
     }
     free(places);
+    if (unknown > 0) {
+        ntk_vendor_session_note(trace, "Damage",
+                                "%zu allocations and frees are in no sum of a device memory: they "
+                                "do not say which, or how much it has then",
+                                unknown);
+    }
     return 0;
 }

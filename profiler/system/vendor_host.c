@@ -39,11 +39,11 @@ int ntk_vendor_session_info(const char *path, struct ntk_system_trace *trace, st
         return ntk_err_no_memory(err);
     }
     ntk_ntrace_pb__info__init(info);
-    info->version = (uint32_t)vendor->version;
+    info->version = vendor->version < UINT32_MAX ? (uint32_t)vendor->version : UINT32_MAX;
     info->instance_id = message_text(vendor->instance_id);
     info->instance_type = message_text(vendor->instance_type);
     info->process_id = vendor->process_id;
-    info->lnc = (uint32_t)vendor->lnc;
+    info->lnc = vendor->lnc < UINT32_MAX ? (uint32_t)vendor->lnc : 0;
     info->begin_ns = vendor->begin_ns;
     info->end_ns = vendor->end_ns;
     info->session_id = vendor->session_id;

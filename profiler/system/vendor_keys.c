@@ -7,37 +7,43 @@
 
 #define EXTRAS_STEP ((size_t)1 << 20)
 
+#define ALL UINT64_MAX
+#define INDEX (UINT32_MAX - 1) /* the last one says that there is none */
+
 static const struct {
     const char *text;
     size_t bytes;
     bool is_kept; /* also among the further keys */
+    uint64_t max; /* what is above is kept as text */
 } keys[KEY_COUNT] = {
-#define KEY(symbol, text, is_kept) [KEY_##symbol] = { text, sizeof text - 1, is_kept }
-    KEY(NC, "nc_idx", false),
-    KEY(WORKER, "worker_gid", false),
-    KEY(EXEC, "exec_id", false),
-    KEY(MODEL, "model_id", false),
-    KEY(DEVICE_CORE, "device_core_idx", false),
-    KEY(DEVICE_NS, "nc_timestamp_ns", false),
-    KEY(SIZE, "size", false),
-    KEY(QUEUE, "queue", false),
-    KEY(HBM, "hbm_idx", false),
-    KEY(MLA, "mla_idx", true),
-    KEY(IS_HBM, "is_nc_hbm", true),
-    KEY(ALLOCATED, "allocated_bytes", false),
-    KEY(FREED, "freed_bytes", false),
-    KEY(TOTAL, "total_bytes", false),
-    KEY(USAGE_TOTAL, "usage_type_total_bytes", false),
-    KEY(ADDRESS, "physical_address", false),
-    KEY(CODE, "return_code", false),
-    KEY(VALUE, "value", false),
-    KEY(OPERATION, "operation_id", false),
-    KEY(USAGE_TYPE, "usage_type", false),
-    KEY(USAGE, "usage", false),
-    KEY(TENSOR, "tensor_name", false),
-    KEY(MARK, "mark", false),
-    KEY(COMMUNICATOR, "communicator", false),
-#undef KEY
+#define NUMBER(symbol, text, is_kept, max) [KEY_##symbol] = { text, sizeof text - 1, is_kept, max }
+#define TEXT(symbol, text) [KEY_##symbol] = { text, sizeof text - 1, false, 0 }
+    NUMBER(NC, "nc_idx", false, ALL),
+    NUMBER(WORKER, "worker_gid", false, ALL),
+    NUMBER(EXEC, "exec_id", false, ALL),
+    NUMBER(MODEL, "model_id", false, ALL),
+    NUMBER(DEVICE_CORE, "device_core_idx", false, INDEX),
+    NUMBER(DEVICE_NS, "nc_timestamp_ns", false, ALL),
+    NUMBER(SIZE, "size", false, ALL),
+    NUMBER(QUEUE, "queue", false, UINT32_MAX),
+    NUMBER(HBM, "hbm_idx", false, INDEX),
+    NUMBER(MLA, "mla_idx", true, INDEX),
+    NUMBER(IS_HBM, "is_nc_hbm", true, ALL),
+    NUMBER(ALLOCATED, "allocated_bytes", false, ALL),
+    NUMBER(FREED, "freed_bytes", false, ALL),
+    NUMBER(TOTAL, "total_bytes", false, ALL),
+    NUMBER(USAGE_TOTAL, "usage_type_total_bytes", false, ALL),
+    NUMBER(ADDRESS, "physical_address", false, ALL),
+    NUMBER(CODE, "return_code", false, ALL),
+    NUMBER(VALUE, "value", false, ALL),
+    NUMBER(OPERATION, "operation_id", false, UINT8_MAX),
+    TEXT(USAGE_TYPE, "usage_type"),
+    TEXT(USAGE, "usage"),
+    TEXT(TENSOR, "tensor_name"),
+    TEXT(MARK, "mark"),
+    TEXT(COMMUNICATOR, "communicator"),
+#undef NUMBER
+#undef TEXT
 };
 
 static bool number_read(struct ntk_vendor_trace_text text, uint64_t *out)
@@ -130,6 +136,18 @@ static int extra_add(struct ntk_system_trace *trace, const struct ntk_vendor_tra
     return ret < 0 ? ret : bytes_add(&trace->extras, pair->value.text, value_bytes);
 }
 
+static bool number_take(struct vendor_reading *reading, enum vendor_key key,
+                        const struct ntk_vendor_trace_pair *pair)
+{
+    uint64_t value = 0;
+
+    if (!number_read(pair->value, &value) || value > keys[key].max) {
+        return false;
+    }
+    reading->number[key] = value;
+    return true;
+}
+
 /* Sorts the keys of the record into known values and further ones, which begin at *out_extra. */
 int ntk_vendor_keys_take(struct vendor_reading *reading, uint64_t *out_extra)
 {
@@ -143,16 +161,14 @@ int ntk_vendor_keys_take(struct vendor_reading *reading, uint64_t *out_extra)
     for (size_t i = 0; i < record->pair_count && ret == 0; i++) {
         const struct ntk_vendor_trace_pair *pair = &record->pairs[i];
         enum vendor_key key = key_of(reading->key_slots, pair->key);
-        bool is_taken = key < KEY_COUNT &&
-                        (key >= KEY_NUMBERS || number_read(pair->value, &reading->number[key]));
+        bool is_taken = key < KEY_COUNT && (key >= KEY_NUMBERS || number_take(reading, key, pair));
 
         if (is_taken) {
             reading->has[key] = true;
             reading->text[key] = pair->value;
         }
         /* A queue of 0 is one, and none in the model. */
-        if (!is_taken || keys[key].is_kept ||
-            (key == KEY_QUEUE && reading->number[key] - 1 >= UINT32_MAX)) {
+        if (!is_taken || keys[key].is_kept || (key == KEY_QUEUE && reading->number[key] == 0)) {
             ret = extra_add(trace, pair);
         }
     }

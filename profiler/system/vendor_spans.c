@@ -71,11 +71,10 @@ static void span_fill(struct vendor_reading *reading, struct ntk_system_span *sp
     span->sequence = span->sequence ? span->sequence : reading->record.sequence;
     span->device_core = reading->has[KEY_DEVICE_CORE] ? ntk_vendor_key_32(reading, KEY_DEVICE_CORE)
                                                       : span->device_core;
-    span->stack = reading->has[KEY_HBM] ? ntk_vendor_key_32(reading, KEY_HBM) : span->stack;
-    span->queue = reading->has[KEY_QUEUE] ? ntk_vendor_key_32(reading, KEY_QUEUE) : span->queue;
-    span->operation = reading->has[KEY_OPERATION] && reading->number[KEY_OPERATION] <= UINT8_MAX
-                          ? (uint8_t)reading->number[KEY_OPERATION]
-                          : span->operation;
+    span->stack = reading->has[KEY_HBM] ? (uint32_t)reading->number[KEY_HBM] : span->stack;
+    span->queue = reading->has[KEY_QUEUE] ? (uint32_t)reading->number[KEY_QUEUE] : span->queue;
+    span->operation =
+        reading->has[KEY_OPERATION] ? (uint8_t)reading->number[KEY_OPERATION] : span->operation;
 }
 
 static bool is_memory(const char *type)
@@ -101,6 +100,8 @@ static int memory_take(struct vendor_reading *reading, struct ntk_system_span *s
             .usage = "",
             .nc = span->nc,
             .account = NTK_SYSTEM_NO_ACCOUNT,
+            .hbm = NTK_SYSTEM_NO_STACK,
+            .device = NTK_SYSTEM_NO_STACK,
             .is_free = strcmp(span->type, "nrt_dma_mem_dealloc") == 0,
         };
         span->memory = (uint32_t)trace->memories.count;
@@ -111,8 +112,8 @@ static int memory_take(struct vendor_reading *reading, struct ntk_system_span *s
         memory->usage = ntk_vendor_session_text(trace, reading->text[KEY_USAGE_TYPE].text,
                                                 reading->text[KEY_USAGE_TYPE].bytes);
     }
-    memory->hbm = has[KEY_HBM] ? (uint16_t)number[KEY_HBM] : memory->hbm;
-    memory->device = has[KEY_MLA] ? (uint16_t)number[KEY_MLA] : memory->device;
+    memory->hbm = has[KEY_HBM] ? (uint32_t)number[KEY_HBM] : memory->hbm;
+    memory->device = has[KEY_MLA] ? (uint32_t)number[KEY_MLA] : memory->device;
     memory->is_host = has[KEY_IS_HBM] ? number[KEY_IS_HBM] == 0 : memory->is_host;
     memory->address = has[KEY_ADDRESS] ? number[KEY_ADDRESS] : memory->address;
     memory->code = has[KEY_CODE] ? ntk_vendor_key_32(reading, KEY_CODE) : memory->code;
@@ -153,6 +154,7 @@ static int span_begin(struct vendor_reading *reading, const char *type, uint64_t
         .nc = ntk_vendor_key_32(reading, KEY_NC),
         .worker = ntk_vendor_key_32(reading, KEY_WORKER),
         .device_core = NTK_SYSTEM_NO_CORE,
+        .stack = NTK_SYSTEM_NO_STACK,
         .parent = NTK_SYSTEM_NO_PARENT,
     };
     span->extra[is_stop] = extra;

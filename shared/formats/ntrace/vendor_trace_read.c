@@ -275,7 +275,7 @@ bool ntk_vendor_trace_record_read(const uint8_t *bytes, size_t count,
             record->type = field.value;
             break;
         case 9:
-            record->thread_id = (uint32_t)field.value;
+            record->thread_id = field.value < UINT32_MAX ? (uint32_t)field.value : UINT32_MAX;
             break;
         case 10:
             record->number = field.value;

@@ -51,6 +51,7 @@ static struct ntk_system_trace *open_it(struct fixture *f)
 }
 
 #define NC "nc_idx=0 worker_gid=0"
+#define STARTUP 3 /* its place among the analyses */
 
 static void span(struct fixture *f, const char *type, uint64_t start_ns, uint64_t end_ns,
                  const char *start_pairs)
@@ -175,6 +176,19 @@ static void a_load_holds_what_is_inside_of_it_on_its_core(void **state)
     assert_int_equal(split.events_ns, 7900);
     ntk_load_split_fini(&split);
 
+    struct ntk_buf text = { 0 };
+    struct ntk_json json;
+    const struct ntk_system_asked asked = { .traces =
+                                                (const struct ntk_system_trace *const *)&trace,
+                                            .trace_count = 1 };
+    ntk_json_init(&json, &text, false);
+    assert_int_equal(ntk_system_analyses_put(&asked, STARTUP, NULL, &json), 0);
+    assert_non_null(strstr(ntk_buf_text_get(&text), "\"load_count\":1,"));
+    assert_non_null(strstr(ntk_buf_text_get(&text),
+                           "\"loads\":[{\"nc_idx\":0,\"model_id\":77,\"model_name\":\"model.neff\","
+                           "\"timestamp\":2000,\"duration\":7000,\"alloc_count\":1,"));
+    ntk_buf_fini(&text);
+
     trace->begin_ns += 500; /* as of a part */
     assert_int_equal(ntk_analysis_load_split(trace, &split), 0);
     assert_false(split.has_begin);
@@ -249,10 +263,11 @@ static void an_allocation_that_failed_says_what_memory_was_full_of(void **state)
     ntk_memory_use_fini(&use);
 
     text_put(trace, "out-of-memory", &text);
-    assert_non_null(strstr(ntk_buf_text_get(&text),
-                           "Process 41: an allocation of 99B for tensor failed at 1.5 us on core "
-                           "0, memory 0:1 (code 12) in nrt_load model.neff\nIt held 1.3KB of "
-                           "24.0GB: the rest is in pieces, or another process holds it\n"));
+    assert_non_null(
+        strstr(ntk_buf_text_get(&text),
+               "Process 41: an allocation of 99B for tensor failed at 1.5 us on core "
+               "0, memory 0:1 (code 12, OUT_OF_MEMORY) in nrt_load model.neff\nIt held 1.3KB of "
+               "24.0GB: the rest is in pieces, or another process holds it\n"));
     text_put(trace, "startup", &text);
     assert_non_null(
         strstr(ntk_buf_text_get(&text), "to the first event, no run on a device; loads"));
@@ -261,6 +276,109 @@ static void an_allocation_that_failed_says_what_memory_was_full_of(void **state)
 }
 
 /* 23 executions in one folder, read as two processes. */
+/* As many uses as there may be names in a file. */
+static void uses_beyond_the_last_that_there_is_room_for_are_other(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_out_of_memory memory;
+    char stop[160];
+    char use[16];
+    uint64_t sum = 0;
+    uint64_t other = 0;
+
+    for (unsigned i = 0; i < 40; i++) {
+        (void)snprintf(use, sizeof use, "use%u", i);
+        (void)snprintf(stop, sizeof stop,
+                       NC " allocated_bytes=%u total_bytes=%u usage_type_total_bytes=%u "
+                          "physical_address=0x%x return_code=0",
+                       i + 1, (i + 1) * (i + 2) / 2, i + 1, i + 1);
+        allocate(f, 2000 + 20 * i, use, stop);
+    }
+    allocate(f, 5000, "use3",
+             NC " allocated_bytes=7 total_bytes=820 usage_type_total_bytes=4 return_code=12");
+    struct ntk_system_trace *trace = open_it(f);
+
+    assert_int_equal(ntk_analysis_out_of_memory(trace, &memory), 0);
+    assert_int_equal(memory.usage_count, NTK_OOM_USAGES_MAX);
+    for (size_t u = 0; u < memory.usage_count; u++) {
+        unsigned number = 0;
+
+        sum += memory.usages[u].bytes;
+        if (sscanf(memory.usages[u].usage, "use%u", &number) == 1) {
+            assert_int_equal(memory.usages[u].bytes, number + 1);
+        } else if (strcmp(memory.usages[u].usage, "other") == 0) {
+            other = memory.usages[u].bytes;
+        } else {
+            assert_string_equal(memory.usages[u].usage, "unknown");
+        }
+    }
+    assert_int_equal(sum, 820);
+    assert_int_equal(memory.total_bytes, 820);
+    assert_int_equal(other, 33 + 34 + 35 + 36 + 37 + 38 + 39 + 40);
+    ntk_system_trace_close(trace);
+}
+
+static void a_failure_for_another_reason_is_not_out_of_memory(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_out_of_memory memory;
+    struct ntk_buf text = { 0 };
+
+    allocate(f, 2000, "tensor",
+             NC " allocated_bytes=9 total_bytes=100 usage_type_total_bytes=0 return_code=5");
+    allocate(f, 3000, "weight",
+             NC " allocated_bytes=8 total_bytes=100 usage_type_total_bytes=0 return_code=6");
+    struct ntk_system_trace *trace = open_it(f);
+
+    assert_int_equal(ntk_analysis_out_of_memory(trace, &memory), 0);
+    assert_int_equal(memory.code, 6);
+    assert_false(memory.is_fragmented);
+    text_put(trace, "out-of-memory", &text);
+    assert_non_null(strstr(ntk_buf_text_get(&text),
+                           "memory 0:1 (code 6)\nNo allocation failed with code 12 (out of "
+                           "memory): this is the last that failed with another\nIt held 100B of "
+                           "24.0GB\n"));
+    ntk_buf_fini(&text);
+    ntk_system_trace_close(trace);
+}
+
+/* Places that do not fit in 16 bits are places; those that are none are kept as the file has
+ * them. */
+static void the_place_of_memory_is_whole_or_unknown(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_out_of_memory memory;
+    struct ntk_buf text = { 0 };
+
+    vendor_folder_span(&f->folder, "nrt_dma_mem_alloc", 5, 2000, 2010,
+                       NC " usage_type=tensor hbm_idx=65537 mla_idx=65536 is_nc_hbm=1",
+                       NC " allocated_bytes=5 total_bytes=5 usage_type_total_bytes=5 "
+                          "physical_address=0x10 return_code=0");
+    vendor_folder_span(&f->folder, "nrt_dma_mem_alloc", 5, 2100, 2110,
+                       NC " usage_type=tensor hbm_idx=4294967296 mla_idx=0 is_nc_hbm=1",
+                       NC " allocated_bytes=6 total_bytes=6 usage_type_total_bytes=6 "
+                          "physical_address=0x20 return_code=12");
+    struct ntk_system_trace *trace = open_it(f);
+    const struct ntk_system_memory *memories = trace->memories.items;
+    const struct ntk_system_account *account = ntk_vec_at(&trace->accounts, 0);
+
+    assert_int_equal(trace->accounts.count, 1);
+    assert_int_equal(account->hbm, 65537);
+    assert_int_equal(account->device, 65536);
+    assert_int_equal(memories[1].account, NTK_SYSTEM_NO_ACCOUNT);
+    assert_int_equal(trace->notes.count, 1);
+    const struct ntk_system_note *note = ntk_vec_at(&trace->notes, 0);
+    assert_non_null(strstr(note->text, "1 allocations and frees are in no sum of a device memory"));
+    assert_int_equal(ntk_analysis_out_of_memory(trace, &memory), 0);
+    assert_int_equal(memory.hbm, NTK_SYSTEM_NO_STACK);
+    text_put(trace, "out-of-memory", &text);
+    assert_non_null(
+        strstr(ntk_buf_text_get(&text), "on core 0, unknown memory (code 12, OUT_OF_M"));
+    assert_null(strstr(ntk_buf_text_get(&text), "It held"));
+    ntk_buf_fini(&text);
+    ntk_system_trace_close(trace);
+}
+
 static void executions_that_are_not_shown_are_counted_over_all_processes(void **state)
 {
     struct fixture *f = *state;
@@ -308,6 +426,9 @@ int main(void)
         TEST(durations_that_do_not_fit_stop_at_the_largest),
         TEST(a_load_holds_what_is_inside_of_it_on_its_core),
         TEST(an_allocation_that_failed_says_what_memory_was_full_of),
+        TEST(uses_beyond_the_last_that_there_is_room_for_are_other),
+        TEST(a_failure_for_another_reason_is_not_out_of_memory),
+        TEST(the_place_of_memory_is_whole_or_unknown),
         TEST(executions_that_are_not_shown_are_counted_over_all_processes),
         TEST(a_begin_that_is_not_known_is_not_0),
 #undef TEST
