@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * hang - neuron-monitor hang: which collective operations do not go on, and whom they wait for;
- * neuron-monitor slow: whom they wait for again and again.
+ * neuron-monitor slow: whom they wait for again and again; what both have in common.
  *
  * Rows come from the segments of this machine, or from the agents of others; shared/metrics/ranks
  * judges them; hang_text and hang_json say it.
@@ -23,9 +23,29 @@
 #include "shared/metrics/ranks.h"
 #include "shared/metrics/stuck.h"
 
+struct ntk_opt_program;
+
 /* The whole subcommands; argv[0] is "hang" or "slow". The exit code. */
 int ntk_hang_main(int argc, char **argv);
 int ntk_slow_main(int argc, char **argv);
+
+/* What a subcommand found. */
+struct ntk_hang_answer {
+    struct ntk_buf text;
+    bool found;       /* what it is asked about: the exit code is 1 */
+    bool saw_nothing; /* no ranks at all */
+};
+/* A subcommand about ranks: of this machine, or of the agents named. */
+struct ntk_hang_question {
+    const struct ntk_opt_program *program;
+    const char *module; /* in log lines */
+    struct ntk_hosts_remote *remote;
+    const bool *is_json; /* printed also when no machine answered */
+    int (*look)(struct ntk_host *hosts, size_t count, bool is_here, struct ntk_err *err);
+    void (*answer)(const struct ntk_host *hosts, size_t count, struct ntk_hang_answer *out);
+};
+/* From its command line to the exit code. */
+int ntk_hang_ask(const struct ntk_hang_question *question, int argc, char **argv);
 
 /* Of this machine: so many periods that last window_ns together, each given to `each` (NULL:
  * nobody); the last snapshot stays with the host. Less than 0 from `each` ends it. 0 or -errno. */

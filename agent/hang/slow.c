@@ -7,16 +7,15 @@
 #include <unistd.h>
 
 #include "shared/base/clock.h"
-#include "shared/base/log.h"
 #include "shared/base/opt.h"
 
-#define EXIT_UNKNOWN 3
 #define PERIODS 5                    /* of a window on this machine */
 #define ASK_NS (500 * NTK_NS_PER_MS) /* agents have a new answer each second */
 
 static uint64_t arg_for_ns = 5 * NTK_NS_PER_SECOND;
 static bool arg_all;
 static bool arg_json;
+static struct ntk_pace pace;
 static struct ntk_hosts_remote arg_remote = { .timeout_ns = NTK_HOSTS_TIMEOUT_NS };
 
 static const struct ntk_opt option_rows[] = {
@@ -41,7 +40,7 @@ static const struct ntk_opt_program program = {
 };
 
 /* Of agents: each period once, as long as the window lasts. */
-static int watch(struct ntk_host *hosts, size_t count, struct ntk_pace *pace, struct ntk_err *err)
+static int watch(struct ntk_host *hosts, size_t count, struct ntk_err *err)
 {
     uint64_t end_ns = ntk_clock_monotonic_ns() + arg_for_ns;
     uint64_t *added_ns = calloc(count, sizeof *added_ns);
@@ -61,7 +60,7 @@ static int watch(struct ntk_host *hosts, size_t count, struct ntk_pace *pace, st
 
             if (snapshot && snapshot->realtime_ns != added_ns[i]) {
                 added_ns[i] = snapshot->realtime_ns;
-                ret = is_first ? 0 : ntk_pace_add(pace, snapshot, hosts[i].name);
+                ret = is_first ? 0 : ntk_pace_add(&pace, snapshot, hosts[i].name);
             }
         }
         is_first = false;
@@ -75,82 +74,46 @@ static int period_add(const struct ntk_snapshot *snapshot, void *ctx)
     return ntk_pace_add(ctx, snapshot, "");
 }
 
-static int look(struct ntk_host *hosts, size_t count, bool is_here, struct ntk_pace *pace,
-                struct ntk_err *err)
+static int look(struct ntk_host *hosts, size_t count, bool is_here, struct ntk_err *err)
 {
     int ret = 0;
 
     if (!is_here || ntk_hosts_agent_ask(hosts, NTK_HOSTS_RANKS, &arg_remote)) {
-        ret = watch(hosts, count, pace, err);
+        ret = watch(hosts, count, err);
     } else {
-        ret = ntk_hang_look(hosts, arg_for_ns, PERIODS, period_add, pace, err);
+        ret = ntk_hang_look(hosts, arg_for_ns, PERIODS, period_add, &pace, err);
     }
     if (ret == 0) {
-        ret = ntk_pace_judge(pace);
+        ret = ntk_pace_judge(&pace);
     }
     return ret == -ENOMEM ? ntk_err_no_memory(err) : ret;
 }
 
-static int print(const struct ntk_pace *pace, const struct ntk_host *hosts, size_t count)
+static void answer(const struct ntk_host *hosts, size_t count, struct ntk_hang_answer *out)
 {
-    struct ntk_buf out = { 0 };
+    const struct ntk_pace_verdict *first = pace.verdicts.items;
 
     if (arg_json) {
-        ntk_slow_write_json(pace, hosts, count, &out);
+        ntk_slow_write_json(&pace, hosts, count, &out->text);
     } else {
-        ntk_slow_write_text(pace, hosts, arg_all, &out);
-        ntk_hang_write_source(hosts, &out);
+        ntk_slow_write_text(&pace, hosts, arg_all, &out->text);
+        ntk_hang_write_source(hosts, &out->text);
     }
-    int ret = ntk_hang_print(&out, "slow");
-    ntk_buf_fini(&out);
-    return ret;
-}
-
-static bool has_slow(const struct ntk_pace *pace)
-{
-    const struct ntk_pace_verdict *first = pace->verdicts.items;
-
-    return pace->verdicts.count > 0 && first->slow != NULL;
+    out->found = pace.verdicts.count > 0 && first->slow != NULL;
+    out->saw_nothing = pace.verdicts.count == 0;
 }
 
 int ntk_slow_main(int argc, char **argv)
 {
-    struct ntk_pace pace;
-    struct ntk_err err = { 0 };
-    int first = ntk_opt_parse(&program, argc, argv);
+    const struct ntk_hang_question question = { .program = &program,
+                                                .module = "slow",
+                                                .remote = &arg_remote,
+                                                .is_json = &arg_json,
+                                                .look = look,
+                                                .answer = answer };
 
-    if (first < 0) {
-        return ntk_opt_exit_code(first);
-    }
-    ntk_log_set_program(program.name);
-    bool is_here = first == argc;
-    size_t count = is_here ? 1 : (size_t)(argc - first);
-    if (is_here && (arg_remote.token_file || arg_remote.ca_file)) {
-        return ntk_opt_usage_error(&program, "--token-file and --ca-file need a machine to ask");
-    }
-    struct ntk_host *hosts = ntk_hang_hosts_create(is_here ? NULL : argv + first, count, &err);
-    if (!hosts) {
-        return ntk_log_failure("slow", &err);
-    }
     ntk_pace_init(&pace);
-    int ret = look(hosts, count, is_here, &pace, &err);
-    if (ret < 0) {
-        ret = ntk_log_failure("slow", &err);
-    } else {
-        size_t answers = ntk_hang_answers_say(hosts, count, "slow");
-
-        /* Of machines that did not answer there is nothing to say. */
-        ret = answers > 0 || arg_json ? print(&pace, hosts, count) : EXIT_SUCCESS;
-        if (ret == EXIT_SUCCESS) {
-            bool is_blind =
-                pace.verdicts.count == 0 && is_here && ntk_hang_has_unreadable(&hosts[0]);
-
-            ret = has_slow(&pace)            ? EXIT_FAILURE
-                  : answers == 0 || is_blind ? EXIT_UNKNOWN
-                                             : EXIT_SUCCESS;
-        }
-    }
+    int ret = ntk_hang_ask(&question, argc, argv);
     ntk_pace_fini(&pace);
-    ntk_hang_hosts_destroy(hosts, count);
     return ret;
 }
