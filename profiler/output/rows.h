@@ -261,6 +261,20 @@ struct ntk_level_row {
     int64_t engine_counts[NTK_NTFF_ENGINE_COUNT];
 };
 
+/* A part of the names of the framework, with all that is below it. */
+struct ntk_node_row {
+    const char *name, *parent_name;             /* parent: "" for none */
+    const char *children, *children_json, *ids; /* [a, b], ["a", "b"], [1, 2] */
+    int64_t core_index, start_ns, end_ns;
+    const char *intervals, *elements, *transposed, *hbm_bytes; /* JSON */
+    double hfu, mfu;
+    const char *hfu_list, *mfu_list, *mbu_list; /* JSON */
+    int64_t hbm_read_bytes, hbm_write_bytes, sbuf_read_bytes, sbuf_write_bytes, weight_bytes;
+    int64_t engine_counts[NTK_NTFF_ENGINE_COUNT];
+    const char *engine_times[NTK_NTFF_ENGINE_COUNT]; /* JSON */
+    int64_t engine_channels[NTK_NTFF_ENGINE_COUNT];
+};
+
 /* One row follows another. */
 struct ntk_flow_row {
     int64_t in_id, out_id, gap_ns;
@@ -356,6 +370,7 @@ NTK_ROWS(bir_level);         /* struct ntk_level_row, and so the next three */
 NTK_ROWS(penguin_level);
 NTK_ROWS(hlo_level);
 NTK_ROWS(framework_level);
+NTK_ROWS(framework_nodes);   /* struct ntk_node_row; a parent is before its children */
 NTK_ROWS(flows);             /* struct ntk_flow_row */
 NTK_ROWS(opcodes);           /* struct ntk_opcode_summary_row */
 NTK_ROWS(header);            /* struct ntk_header_row */

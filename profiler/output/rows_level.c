@@ -7,33 +7,15 @@
 #include "profiler/output/rows.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdlib.h>
 
-#include "shared/base/buf.h"
+#include "profiler/output/level_sums.h"
 #include "shared/base/map.h"
-#include "shared/base/vec.h"
-
-#define FLOPS_PER_ELEMENT 2
-/* The last one then lasts to the end. */
-#define INTERVALS_MAX 1024
 
 enum level { LEVEL_BIR, LEVEL_PENGUIN, LEVEL_HLO, LEVEL_FRAMEWORK };
-enum list { LIST_TIMES, LIST_ELEMENTS, LIST_TRANSPOSED, LIST_HBM, LIST_COUNT };
-
-struct interval { /* in which its rows touch or overlap */
-    int64_t start_ps, end_ps;
-    uint64_t counts[LIST_COUNT]; /* but of LIST_TIMES */
-};
 
 struct entry {
     const struct ntk_slot_fact *fact; /* of its first row */
-    struct interval now;
-    int64_t start_ps;
-    size_t interval_count; /* that are over */
-    struct ntk_buf lists[LIST_COUNT];
-    uint64_t hbm_read_bytes, hbm_write_bytes, sbuf_read_bytes, sbuf_write_bytes, weight_bytes;
-    int64_t engine_counts[NTK_NTFF_ENGINE_COUNT];
+    struct ntk_level_sums sums;
 };
 
 struct levels {
@@ -73,47 +55,7 @@ static const char *name_of(enum level level, const struct ntk_slot_fact *fact)
     return name ? name : "";
 }
 
-static void end_interval(struct entry *entry)
-{
-    for (size_t l = 0; l < LIST_COUNT; l++) {
-        ntk_buf_add_text(&entry->lists[l], entry->interval_count ? ", " : "[");
-        if (l == LIST_TIMES) {
-            ntk_buf_add_format(&entry->lists[l], "[%" PRId64 ", %" PRId64 "]",
-                               ntk_rows_ns(entry->now.start_ps), ntk_rows_ns(entry->now.end_ps));
-        } else {
-            ntk_buf_add_u64(&entry->lists[l], entry->now.counts[l]);
-        }
-    }
-    entry->interval_count++;
-}
-
-static void add_row(struct entry *entry, const struct ntk_slot_fact *fact,
-                    const struct ntk_trace_instruction *row)
-{
-    uint64_t elements = fact->has_flops ? fact->flops / FLOPS_PER_ELEMENT : 0;
-
-    if (row->start_ps > entry->now.end_ps && entry->interval_count + 1 < INTERVALS_MAX) {
-        end_interval(entry);
-        entry->now = (struct interval){ .start_ps = row->start_ps, .end_ps = row->end_ps };
-    }
-    entry->now.end_ps = row->end_ps > entry->now.end_ps ? row->end_ps : entry->now.end_ps;
-    entry->now.counts[LIST_ELEMENTS] += elements;
-    entry->now.counts[LIST_TRANSPOSED] += fact->is_transpose ? elements : 0;
-    if (fact->has_bytes) {
-        entry->now.counts[LIST_HBM] += fact->read_bytes + fact->write_bytes;
-        entry->hbm_read_bytes += fact->read_bytes;
-        entry->hbm_write_bytes += fact->write_bytes;
-    }
-    if (fact->has_onchip) {
-        entry->sbuf_read_bytes += fact->sbuf_read_bytes;
-        entry->sbuf_write_bytes += fact->sbuf_write_bytes;
-        entry->weight_bytes += row->opcode == NTK_NTFF_OPCODE_LDWEIGHTS ? fact->sbuf_read_bytes : 0;
-    }
-    entry->engine_counts[row->engine]++;
-}
-
-static struct entry *entry_of(struct levels *levels, uint64_t id, const struct ntk_slot_fact *fact,
-                              const struct ntk_trace_instruction *row)
+static struct entry *entry_of(struct levels *levels, uint64_t id, const struct ntk_slot_fact *fact)
 {
     uintptr_t number = (uintptr_t)ntk_map_get_number(&levels->indices, id + 1);
 
@@ -125,9 +67,7 @@ static struct entry *entry_of(struct levels *levels, uint64_t id, const struct n
                                      (void *)(uintptr_t)levels->entries.count) < 0) {
         return NULL;
     }
-    *added = (struct entry){ .fact = fact,
-                             .start_ps = row->start_ps,
-                             .now = { .start_ps = row->start_ps, .end_ps = row->end_ps } };
+    *added = (struct entry){ .fact = fact };
     return added;
 }
 
@@ -139,11 +79,10 @@ static int find_entries(const struct ntk_export *export, size_t core_index, enum
         uint64_t id;
 
         if (id_of(level, fact, &id)) {
-            struct entry *entry = entry_of(levels, id, fact, row);
-            if (!entry) {
+            struct entry *entry = entry_of(levels, id, fact);
+            if (!entry || ntk_level_sums_add(&entry->sums, export->trace, fact, row) < 0) {
                 return -ENOMEM;
             }
-            add_row(entry, fact, row);
         }
     }
     return 0;
@@ -154,20 +93,21 @@ static int put_entries(const struct ntk_export *export, size_t core_index, enum 
 {
     uint64_t subgraph = (uint64_t) export->program->names[core_index]->subgraph
                         << NTK_NEFF_DEBUG_ID_BITS;
+    struct ntk_level_texts texts = { 0 };
     int ret = 0;
 
-    ntk_vec_each(struct entry, entry, &levels->entries) {
+    ntk_vec_each(const struct entry, entry, &levels->entries) {
+        const struct ntk_level_sums *sums = &entry->sums;
+        const struct ntk_level_interval *first = sums->intervals.items;
         int64_t ids[LEVEL_FRAMEWORK + 1];
-        bool is_ok = true;
 
         for (unsigned l = 0; l <= LEVEL_FRAMEWORK; l++) {
             uint64_t id;
             ids[l] = id_of((enum level)l, entry->fact, &id) ? ntk_rows_i64(subgraph | id) : 0;
         }
-        end_interval(entry);
-        for (size_t l = 0; l < LIST_COUNT; l++) {
-            ntk_buf_add_char(&entry->lists[l], ']');
-            is_ok = is_ok && ntk_buf_ok(&entry->lists[l]);
+        ret = ntk_level_texts_fill(&texts, sums);
+        if (ret < 0) {
+            break;
         }
         struct ntk_level_row row = {
             .id = ids[level],
@@ -177,23 +117,27 @@ static int put_entries(const struct ntk_export *export, size_t core_index, enum 
             .raw_framework_id = ids[LEVEL_FRAMEWORK],
             .name = name_of(level, entry->fact),
             .core_index = (int64_t)ntk_trace_core_number(export->trace, core_index),
-            .start_ns = ntk_rows_ns(entry->start_ps),
-            .end_ns = ntk_rows_ns(entry->now.end_ps),
-            .intervals = ntk_buf_text_get(&entry->lists[LIST_TIMES]),
-            .elements = ntk_buf_text_get(&entry->lists[LIST_ELEMENTS]),
-            .transposed = ntk_buf_text_get(&entry->lists[LIST_TRANSPOSED]),
-            .hbm_bytes = ntk_buf_text_get(&entry->lists[LIST_HBM]),
-            .hbm_read_bytes = ntk_rows_i64(entry->hbm_read_bytes),
-            .hbm_write_bytes = ntk_rows_i64(entry->hbm_write_bytes),
-            .sbuf_read_bytes = ntk_rows_i64(entry->sbuf_read_bytes),
-            .sbuf_write_bytes = ntk_rows_i64(entry->sbuf_write_bytes),
-            .weight_bytes = ntk_rows_i64(entry->weight_bytes),
+            .start_ns = ntk_rows_ns(first->start_ps),
+            .end_ns = ntk_rows_ns(sums->end_ps),
+            .intervals = ntk_buf_text_get(&texts.lists[NTK_LEVEL_TIMES]),
+            .elements = ntk_buf_text_get(&texts.lists[NTK_LEVEL_ELEMENTS]),
+            .transposed = ntk_buf_text_get(&texts.lists[NTK_LEVEL_TRANSPOSED]),
+            .hbm_bytes = ntk_buf_text_get(&texts.lists[NTK_LEVEL_HBM]),
+            .hbm_read_bytes = ntk_rows_i64(sums->hbm_read_bytes),
+            .hbm_write_bytes = ntk_rows_i64(sums->hbm_write_bytes),
+            .sbuf_read_bytes = ntk_rows_i64(sums->sbuf_read_bytes),
+            .sbuf_write_bytes = ntk_rows_i64(sums->sbuf_write_bytes),
+            .weight_bytes = ntk_rows_i64(sums->weight_bytes),
         };
         for (size_t e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
-            row.engine_counts[e] = entry->engine_counts[e];
+            row.engine_counts[e] = sums->engine_counts[e];
         }
-        ret = ret ? ret : is_ok ? put(ctx, &row) : -ENOMEM;
+        ret = put(ctx, &row);
+        if (ret < 0) {
+            break;
+        }
     }
+    ntk_level_texts_fini(&texts);
     return ret;
 }
 
@@ -210,9 +154,7 @@ static int put_level(const struct ntk_export *export, enum level level, ntk_row_
         ret = find_entries(export, c, level, &levels);
         ret = ret ? ret : put_entries(export, c, level, &levels, put, ctx);
         ntk_vec_each(struct entry, entry, &levels.entries) {
-            for (size_t l = 0; l < LIST_COUNT; l++) {
-                ntk_buf_fini(&entry->lists[l]);
-            }
+            ntk_level_sums_fini(&entry->sums);
         }
         ntk_vec_fini(&levels.entries);
         ntk_map_fini(&levels.indices);

@@ -73,6 +73,59 @@ static const struct ntk_column framework_instruction[] = {
     ENGINE_COUNT(NTK_NTFF_ENGINE_VECTOR, "vector"),
 };
 
+#define NODE_COUNT(e, engine)                                                           \
+    ALWAYS(ntk_node_row, engine_counts[e], engine "_engine_instruction_count", I64, "", \
+           "rows of " engine)
+#define NODE_TIME(e, engine)                                                \
+    ALWAYS(ntk_node_row, engine_times[e], "total_time_" engine, TEXT, "ns", \
+           "[begin of the first row of " engine ", end of the last]; [] without rows")
+
+static const struct ntk_column framework_node[] = {
+    ALWAYS(ntk_node_row, name, "node_name", TEXT, "", "part of the names of the framework"),
+    ALWAYS(ntk_node_row, children, "children_names", TEXT, "", "[a, b]: the parts below it"),
+    ALWAYS(ntk_node_row, parent_name, "parent_name", TEXT, "", "part above it; empty: none"),
+    ALWAYS(ntk_node_row, ids, "children_ids", TEXT, "",
+           "[1, 2]: FrameworkInstruction.id of all operations in it and below"),
+    ALWAYS(ntk_node_row, start_ns, "start_ts", I64, "ns", "begin of the first row"),
+    ALWAYS(ntk_node_row, end_ns, "end_ts", I64, "ns", "end of the last row"),
+    ALWAYS(ntk_node_row, intervals, "time_intervals", TEXT, "",
+           "[[1, 10], [20, 50]]: when rows ran, in ns; the last of 1024 has all that follow"),
+    MAYBE(ntk_node_row, elements, "element_count_per_interval", TEXT, "",
+          "multiply-adds of MATMUL in each of them"),
+    MAYBE(ntk_node_row, transposed, "transpose_element_count_per_interval", TEXT, "",
+          "those that move data only"),
+    MAYBE(ntk_node_row, hbm_bytes, "hbm_transfer_size_per_interval", TEXT, "B",
+          "read and written by DMA in each"),
+    MAYBE(ntk_node_row, hfu, "hfu", F64, "%",
+          "flops over what a tensor engine could do while any of its rows ran"),
+    MAYBE(ntk_node_row, mfu, "mfu", F64, "%", "the same without those that move data only"),
+    MAYBE(ntk_node_row, hfu_list, "hfu_per_interval", TEXT, "", "[0.5, 0.25]: of each interval"),
+    MAYBE(ntk_node_row, mfu_list, "mfu_per_interval", TEXT, "", "the same of mfu"),
+    MAYBE(ntk_node_row, mbu_list, "mbu_per_interval", TEXT, "",
+          "the same of bytes of device memory over what one memory stack could move"),
+    MAYBE(ntk_node_row, hbm_read_bytes, "hbm_read_bytes", I64, "B", "read by DMA"),
+    MAYBE(ntk_node_row, hbm_write_bytes, "hbm_write_bytes", I64, "B", "written by DMA"),
+    MAYBE(ntk_node_row, sbuf_read_bytes, "sbuf_read_bytes", I64, "B", "read from the state buffer"),
+    MAYBE(ntk_node_row, sbuf_write_bytes, "sbuf_write_bytes", I64, "B", "written to it"),
+    NODE_COUNT(NTK_NTFF_ENGINE_TENSOR, "tensor"),
+    NODE_COUNT(NTK_NTFF_ENGINE_SCALAR, "scalar"),
+    NODE_COUNT(NTK_NTFF_ENGINE_SYNC, "sync"),
+    NODE_COUNT(NTK_NTFF_ENGINE_GPSIMD, "gpsimd"),
+    NODE_COUNT(NTK_NTFF_ENGINE_VECTOR, "vector"),
+    NODE_TIME(NTK_NTFF_ENGINE_TENSOR, "tensor"),
+    NODE_TIME(NTK_NTFF_ENGINE_SCALAR, "scalar"),
+    NODE_TIME(NTK_NTFF_ENGINE_SYNC, "sync"),
+    NODE_TIME(NTK_NTFF_ENGINE_GPSIMD, "gpsimd"),
+    NODE_TIME(NTK_NTFF_ENGINE_VECTOR, "vector"),
+    MAYBE(ntk_node_row, weight_bytes, "load_weight_bytes", I64, "B", "read by LDWEIGHTS"),
+    MAYBE(ntk_node_row, engine_channels[NTK_NTFF_ENGINE_SCALAR], "total_channels_scalar", I64, "",
+          "partitions of its instructions on the scalar engine, added up"),
+    MAYBE(ntk_node_row, engine_channels[NTK_NTFF_ENGINE_VECTOR], "total_channels_vector", I64, "",
+          "the same of the vector engine"),
+    /* Not in the schema. */
+    ALWAYS(ntk_node_row, core_index, "pcore_idx", I64, "", "core of the capture, from 0"),
+};
+
 static const struct ntk_column flow[] = {
     ALWAYS(ntk_flow_row, in_id, "in_id", I64, "", "id of the row that comes first"),
     ALWAYS(ntk_flow_row, out_id, "out_id", I64, "", "id of the row that follows"),

@@ -449,6 +449,38 @@ static const struct ntk_column warnings[] = {
     KEY(ntk_warning_row, category, "category", TEXT),
 };
 
+static const struct ntk_column framework_node[] = {
+    KEY(ntk_node_row, name, "node_name", TEXT),
+    KEY(ntk_node_row, children_json, "children_names", JSON),
+    KEY(ntk_node_row, parent_name, "parent_name", TEXT),
+    KEY(ntk_node_row, ids, "children_ids", JSON),
+    KEY(ntk_node_row, start_ns, "start_ts", I64),
+    KEY(ntk_node_row, end_ns, "end_ts", I64),
+    KEY(ntk_node_row, intervals, "time_intervals", JSON),
+    KEY(ntk_node_row, elements, "element_count_per_interval", JSON),
+    KEY(ntk_node_row, transposed, "transpose_element_count_per_interval", JSON),
+    KEY(ntk_node_row, hbm_bytes, "hbm_transfer_size_per_interval", JSON),
+    KEY(ntk_node_row, hfu, "hfu", F64),
+    KEY(ntk_node_row, mfu, "mfu", F64),
+    KEY(ntk_node_row, hfu_list, "hfu_per_interval", JSON),
+    KEY(ntk_node_row, mfu_list, "mfu_per_interval", JSON),
+    KEY(ntk_node_row, mbu_list, "mbu_per_interval", JSON),
+    KEY(ntk_node_row, hbm_read_bytes, "hbm_read_bytes", I64),
+    KEY(ntk_node_row, hbm_write_bytes, "hbm_write_bytes", I64),
+    KEY(ntk_node_row, sbuf_read_bytes, "sbuf_read_bytes", I64),
+    KEY(ntk_node_row, sbuf_write_bytes, "sbuf_write_bytes", I64),
+    KEYS_OF_ENGINES(ntk_node_row, engine_counts, "instruction_count", I64),
+    KEY(ntk_node_row, engine_times[NTK_NTFF_ENGINE_TENSOR], "total_time_tensor", JSON),
+    KEY(ntk_node_row, engine_times[NTK_NTFF_ENGINE_SCALAR], "total_time_scalar", JSON),
+    KEY(ntk_node_row, engine_times[NTK_NTFF_ENGINE_SYNC], "total_time_sync", JSON),
+    KEY(ntk_node_row, engine_times[NTK_NTFF_ENGINE_GPSIMD], "total_time_gpsimd", JSON),
+    KEY(ntk_node_row, engine_times[NTK_NTFF_ENGINE_VECTOR], "total_time_vector", JSON),
+    KEY(ntk_node_row, weight_bytes, "load_weight_bytes", I64),
+    KEY(ntk_node_row, engine_channels[NTK_NTFF_ENGINE_SCALAR], "total_channels_scalar", I64),
+    KEY(ntk_node_row, engine_channels[NTK_NTFF_ENGINE_VECTOR], "total_channels_vector", I64),
+    KEY(ntk_node_row, core_index, "pcore_idx", I64),
+};
+
 #define TABLE(columns, rows)                                                        \
     {                                                                               \
 #columns, "", columns, sizeof(columns) / sizeof *(columns), ntk_rows_##rows \
@@ -477,6 +509,7 @@ static const struct ntk_table tables[] = {
     TABLE(stack_frame_file_location, frame_locations),
     TABLE(stack_frame_file_name, frame_files),
     TABLE(stack_frame_function_name, frame_functions),
+    TABLE(framework_node, framework_nodes),
     TABLE(source_line, source_lines),
     TABLE(source_loop, source_loops),
     TABLE(source_iteration, source_iterations),

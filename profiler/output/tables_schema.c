@@ -506,6 +506,8 @@ static const struct ntk_table tables[] = {
           flow, ntk_rows_flows),
     TABLE("FrameworkInstruction", "Operations of the framework, each with all its rows.",
           framework_instruction, ntk_rows_framework_level),
+    TABLE("FrameworkNode", "Parts of the names of the framework, each with all that is below it.",
+          framework_node, ntk_rows_framework_nodes),
     TABLE("HbmUsageSummaryByType", "Device memory in use, by type.", hbm_usage_summary_by_type,
           ntk_rows_memory),
     TABLE("HloInstruction", "Operations of XLA, each with all its rows.", hlo_instruction,

@@ -181,6 +181,9 @@ struct ntk_vendor_range {
     uint32_t partition, partition_count, partition_step;
 };
 
+/* Partitions of what it writes, or reads where it writes nothing; 0: not known. */
+unsigned ntk_vendor_slot_channels(const uint8_t slot[NTK_VENDOR_SLOT_BYTES]);
+
 #define NTK_VENDOR_RANGES_MAX 4                            /* sources first */
 #define NTK_VENDOR_SBUF_PARTITION_STEP ((uint64_t)1 << 18) /* in addresses of transfers */
 

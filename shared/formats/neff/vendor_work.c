@@ -199,6 +199,14 @@ bool ntk_vendor_slot_flops(const uint8_t slot[NTK_VENDOR_SLOT_BYTES],
 
 /* ---- places ---- */
 
+unsigned ntk_vendor_slot_channels(const uint8_t slot[NTK_VENDOR_SLOT_BYTES])
+{
+    const struct tiles *t = &tiles[slot[0]];
+    unsigned at = t->write_partitions ? t->write_partitions : t->read_partitions;
+
+    return at ? slot[at] : 0;
+}
+
 /* From its lowest byte to its highest; false: it has no element. */
 static bool tile_range(const uint8_t *slot, unsigned offset, unsigned dims, int64_t size,
                        struct ntk_vendor_range *range)

@@ -7,7 +7,8 @@ share an id, slot 6 is described by nobody.
 
 Slots but 3 have a line, 100 * e + s, of b.py where e + s is odd, else of a.py; the tables of a member begin with a.py
 where e is even. Slot 4 is in the kernel tree, as inst.e of iteration h=0, t=e, for odd e by a call of g in b.py; there
-the line of engine 0 is another one. Slot 4 is of operation 4 of XLA, which is of frame 2.
+the line of engine 0 is another one. Slot 4 is of operation 4 of XLA, which is of frame 2, slot 2 of operation 2; in the
+framework both are parts of one model.
 """
 import csv
 import json
@@ -21,7 +22,9 @@ TITLES = ["Tensor", "Scalar", "GpSimd", "Vector", "Sync"]
 COLUMNS = ["bir_id", "raw_bir_id", "bir_instruction_name", "penguin_id", "raw_penguin_id", "penguin_text", "hlo_name", "hlo_attrs"]
 POSITIONS = ["nki_source_location", "bir_debug_info_source_location", "kernel_instruction_name", "kernel_function", "iteration",
              "stack_frame_ids"]
-HLO = "%dot.4 = dot(%x, %y)"
+HLOS = {4: {"hlo_name": "%dot.4 = dot(%x, %y)", "hlo_attrs": '[op_type="dot" source_file="/m.py" source_line=58]', "stack_frame_ids": "2"},
+        2: {"hlo_name": "%add.2 = add(%x)", "hlo_attrs": '[op_type="add"]'}}
+FRAMEWORK = {9: "Model/Layer[0]/dot.4", 8: "/Model//Layer[1]/"}
 
 
 def varint(value):
@@ -129,11 +132,12 @@ def write(folder):
             f.write(backend)
     with open(f"{folder}/debug_info/debug_info_penguin.dbg_sg000000", "wb") as f:
         f.write(text(1, b"operations") + b"".join(
-            text(3, number(1, s) + text(2, penguin_of(s).encode()) + (packed(3, 4) if s == 4 else b"")) for s in sorted(slots)))
+            text(3, number(1, s) + text(2, penguin_of(s).encode()) + (packed(3, s) if s in HLOS else b"")) for s in sorted(slots)))
     upper = {
-        "hlo": text(3, number(1, 4) + text(2, HLO.encode()) + packed(3, 9) + pair("op_type", "dot") + pair("source_file", "/m.py")
-                    + pair("source_line", 58) + number(8, 2)),
-        "pttf": text(3, number(1, 9) + text(2, b"Layer[0]_dot.4")),
+        "hlo": text(3, number(1, 4) + text(2, HLOS[4]["hlo_name"].encode()) + packed(3, 9) + pair("op_type", "dot")
+                    + pair("source_file", "/m.py") + pair("source_line", 58) + number(8, 2))
+        + text(3, number(1, 2) + text(2, HLOS[2]["hlo_name"].encode()) + packed(3, 8) + pair("op_type", "add")),
+        "pttf": b"".join(text(3, number(1, i) + text(2, name.encode())) for i, name in FRAMEWORK.items()),
     }
     for level, data in upper.items():
         with open(f"{folder}/debug_info/debug_info_{level}.dbg_sg000000", "wb") as f:
@@ -168,8 +172,8 @@ def wanted(row, ids):
     }
     if has_name:
         out |= position_of(engine, named)
-    if has_name and named == 4:
-        out |= {"hlo_name": HLO, "hlo_attrs": '[op_type="dot" source_file="/m.py" source_line=58]', "stack_frame_ids": "2"}
+    if has_name and named in HLOS:
+        out |= HLOS[named]
     if has_penguin:
         out["penguin_text"] = penguin_of(named)
     types = {4: "FLOW_DEPENDENCE", 77: "77"}

@@ -88,6 +88,54 @@ for table, column in {"BirInstruction": "raw_bir_id", "PenguinInstruction": "raw
         expect("intervals", len(json.loads(row["hbm_transfer_size_per_interval"])), len(intervals))
     print(table, len(found))
 
+# Parts of the framework's names: a row has all that is below it.
+names = {row["id"]: [part for part in row["framework_name"].split("/") if part] for row in rows("FrameworkInstruction")}
+below = collections.defaultdict(list)
+for row in instructions:
+    path = names.get(row["raw_framework_id"], [])
+    for depth in range(1, len(path) + 1):
+        below[tuple(path[:depth])].append(row)
+nodes = rows("FrameworkNode")
+expect("FrameworkNode", [(row["parent_name"], row["node_name"]) for row in nodes], [(path[-2] if len(path) > 1 else "", path[-1]) for path in below])
+CHIP = {row["profile_schema_version"]: row for row in rows("Metadata")}["7.4.0"]
+PEAK = 2 * CHIP["tensor_engine_num_rows"] * CHIP["tensor_engine_num_cols"] * CHIP["tensor_engine_clock_freq"]  # flops of a ns
+for node, path in zip(nodes, below):
+    group = below[path]
+    parts = [p for p in below if p[:-1] == path]
+    listed = [part[-1] for part in parts]
+    expect("children", node["children_names"], f"[{', '.join(listed)}]")
+    expect("ids", set(json.loads(node["children_ids"])), {row["raw_framework_id"] for row in group})
+    expect(f"sums of {path}", (node["start_ts"], node["end_ts"], node["hbm_read_bytes"], node["sbuf_write_bytes"]),
+           (min(one["start_ts"] for one in group), max(one["end_ts"] for one in group), sum(one["hbm_read_bytes"] or 0 for one in group),
+            sum(one["sbuf_write_bytes"] or 0 for one in group)))
+    for engine in ("tensor", "scalar", "sync", "gpsimd", "vector"):
+        own = [one for one in group if one["engine"] == engine]
+        expect(engine, (node[f"{engine}_engine_instruction_count"], json.loads(node[f"total_time_{engine}"])),
+               (len(own), [min(one["start_ts"] for one in own), max(one["end_ts"] for one in own)] if own else []))
+    spans = []  # of whole ns: such that touch may be one or two
+    for one in sorted(group, key=lambda one: one["start_ts"]):
+        if spans and one["start_ts"] <= spans[-1][1] + 1:
+            spans[-1][1] = max(spans[-1][1], one["end_ts"])
+        else:
+            spans.append([one["start_ts"], one["end_ts"]])
+    intervals = json.loads(node["time_intervals"])
+    expect("times", (intervals[0][0], intervals[-1][1]), (node["start_ts"], node["end_ts"]))
+    elements, moved = json.loads(node["element_count_per_interval"]), json.loads(node["hbm_transfer_size_per_interval"])
+    expect("elements", (sum(elements), sum(moved)), (sum(one["tensor_elements"] or 0 for one in group),
+                                                     sum((one["hbm_read_bytes"] or 0) + (one["hbm_write_bytes"] or 0) for one in group)))
+    flops, mfu, mbu = sum(one["adjusted_flops"] or 0 for one in group), json.loads(node["mfu_per_interval"]), json.loads(node["mbu_per_interval"])
+    busy = sum(end - start for start, end in spans)
+    if abs(node["hfu"] * PEAK * busy - flops) > 0.01 * flops + PEAK * len(spans):
+        sys.exit(f"hfu of {path}: {node['hfu']} of {flops} flops in {busy} ns")
+    for (start, end), bytes_count, share in zip(intervals, moved, mbu):
+        if abs(share * CHIP["hbm_ddr_bandwidth"] / 1e9 * (end - start) - bytes_count) > 0.01 * bytes_count + 2 * CHIP["hbm_ddr_bandwidth"] / 1e9:
+            sys.exit(f"mbu of {path}: {share} of {bytes_count} bytes in {end - start} ns")
+    expect("intervals", {len(intervals)}, {len(elements), len(moved), len(mfu), len(mbu), len(json.loads(node["hfu_per_interval"]))})
+expect("framework_node", [{key: value for key, value in row.items() if value is not None} for row in nodes],
+       [{key: f"[{', '.join(value)}]" if key == "children_names" else json.dumps(value) if isinstance(value, list) else value
+         for key, value in row.items()} for row in profile["framework_node"]])
+print("FrameworkNode", len(nodes))
+
 # Columns of Instruction, and arguments of traces.
 KEYS = ["nki_source_location", "bir_debug_info_source_location", "kernel_instruction_name", "stack_frame_ids"]
 expect("Instruction", [[row[key] for key in KEYS] for row in instructions], [[row.get(key) for key in KEYS] for row in profile["instruction"]])

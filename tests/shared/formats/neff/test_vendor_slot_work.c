@@ -280,6 +280,7 @@ static void tensor_tensor_and_memset_have_places(void **state)
             slot[memset_fields[f].offset + b] = (uint8_t)(memset_fields[f].value >> (8 * b));
         }
     }
+    assert_int_equal(ntk_vendor_slot_channels(slot), 128);
     assert_int_equal(ntk_vendor_slot_ranges(slot, true, ranges), -EINVAL);
     assert_int_equal(ntk_vendor_slot_ranges(slot, false, ranges), 1);
     assert_true(ranges[0].is_write && !ranges[0].is_psum && !ranges[0].adds);
