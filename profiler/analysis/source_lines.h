@@ -20,7 +20,7 @@
 #include "profiler/analysis/interval.h"
 #include "profiler/analysis/transfers.h"
 
-#define NTK_SOURCE_BLOCKERS_MAX 3
+#define NTK_SOURCE_BLOCKING_LINES_MAX 3
 
 enum ntk_source_reason {
     NTK_SOURCE_HAS_LINE,
@@ -39,10 +39,21 @@ struct ntk_source_sums { /* largest int64_t where a sum is larger */
     struct ntk_cover active;
 };
 
+/* What ended waits of a line. */
+enum ntk_source_block {
+    NTK_SOURCE_BLOCK_LINE,         /* instructions and transfers of one entry of lines */
+    NTK_SOURCE_BLOCK_NO_CONDITION, /* the instruction waits for no semaphore or event */
+    NTK_SOURCE_BLOCK_UNKNOWN,      /* its condition, or who made it true, cannot be read */
+};
+
 struct ntk_source_blocker {
-    uint32_t line; /* index in lines */
+    enum ntk_source_block kind;
+    uint32_t line; /* LINE: index in lines, which may be one without a file */
     int64_t wait_ns;
 };
+
+/* Lines with a file, one of each reason, and the two that are no line. */
+#define NTK_SOURCE_BLOCKERS_MAX (NTK_SOURCE_BLOCKING_LINES_MAX + NTK_SOURCE_REASON_COUNT + 1)
 
 struct ntk_source_line {
     enum ntk_source_reason reason;
@@ -103,6 +114,9 @@ int ntk_source_lines_sort(struct ntk_source_lines *lines, enum ntk_source_order 
 
 /* "runtime", "compiler", "no_debug_info"; NULL for a line. */
 const char *ntk_source_reason_name(enum ntk_source_reason reason);
+/* "runtime", "no_condition", "unknown" ...; NULL: the blocker is a line with a file. */
+const char *ntk_source_blocker_reason(const struct ntk_source_lines *lines,
+                                      const struct ntk_source_blocker *blocker);
 /* Appends the values of an iteration and those around it, from outside: "0,3". */
 void ntk_source_values_add(const struct ntk_source_lines *lines, uint32_t iteration,
                            struct ntk_buf *out);

@@ -86,19 +86,54 @@ static void put_head(const struct ntk_source_lines *lines, enum ntk_source_order
                        is_of_loops ? "span" : "active");
 }
 
-/* ":385 31%" of the line's waits; with the name of another file. */
+/* Of ntk_source_blocker_reason(). */
+static const char *blocker_text(const char *reason)
+{
+    return strcmp(reason, "no_condition") == 0    ? "no semaphore"
+           : strcmp(reason, "no_debug_info") == 0 ? "no debug information"
+                                                  : reason;
+}
+
+/* ":385 31%": a part of the line's waits. */
+static void add_blocker(const struct ntk_source_lines *lines, const struct ntk_source_line *line,
+                        const struct ntk_source_blocker *blocker, struct ntk_buf *out)
+{
+    const struct ntk_source_line *by = &lines->lines[blocker->line];
+    const char *reason = ntk_source_blocker_reason(lines, blocker);
+
+    if (reason) {
+        ntk_buf_add_text(out, blocker_text(reason));
+    } else {
+        ntk_buf_add_format(
+            out, "%s:%u", by->file == line->file ? "" : ntk_str_base_name(file_of(lines, by->file)),
+            by->line);
+    }
+    ntk_buf_add_format(out, " %.0f%%",
+                       100.0 * (double)blocker->wait_ns / (double)line->sums.wait_ns);
+}
+
+/* What most of the line's waits are for; when that is no line, the first line too. */
 static void cell_blocker(struct ntk_text_table *table, const struct ntk_source_lines *lines,
                          const struct ntk_source_line *line)
 {
+    const struct ntk_source_blocker *all = line->blockers;
+    size_t second = 1;
+    struct ntk_buf text = { 0 };
+
     if (!line->blocker_count || line->sums.wait_ns == 0) {
         ntk_text_table_text(table, "-");
         return;
     }
-    const struct ntk_source_line *by = &lines->lines[line->blockers[0].line];
-    ntk_text_table_format(table, "%s:%u %.0f%%",
-                          by->file == line->file ? "" : ntk_str_base_name(file_of(lines, by->file)),
-                          by->line,
-                          100.0 * (double)line->blockers[0].wait_ns / (double)line->sums.wait_ns);
+    add_blocker(lines, line, &all[0], &text);
+    while (second < line->blocker_count && ntk_source_blocker_reason(lines, &all[second])) {
+        second++;
+    }
+    if (ntk_source_blocker_reason(lines, &all[0]) && second < line->blocker_count) {
+        ntk_buf_add_text(&text, ", ");
+        add_blocker(lines, line, &all[second], &text);
+    }
+    ntk_text_table_text(table, ntk_buf_text_get(&text));
+    ntk_buf_fini(&text);
 }
 
 int ntk_output_lines_text(const struct ntk_export *export, enum ntk_source_order order,

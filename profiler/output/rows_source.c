@@ -45,9 +45,14 @@ static const char *blocked_by(const struct ntk_source_lines *lines,
     ntk_json_array_begin(&json);
     for (size_t i = 0; i < line->blocker_count; i++) {
         const struct ntk_source_line *by = &lines->lines[line->blockers[i].line];
+        const char *reason = ntk_source_blocker_reason(lines, &line->blockers[i]);
         ntk_json_object_begin(&json);
-        ntk_json_key_text(&json, "file_path", file_of(lines, by->file));
-        ntk_json_key_u64(&json, "line_number", by->line);
+        if (reason) {
+            ntk_json_key_text(&json, "reason", reason);
+        } else {
+            ntk_json_key_text(&json, "file_path", file_of(lines, by->file));
+            ntk_json_key_u64(&json, "line_number", by->line);
+        }
         ntk_json_key_i64(&json, "evt_wait_time", line->blockers[i].wait_ns);
         ntk_json_object_end(&json);
     }

@@ -226,7 +226,7 @@ static const struct ntk_column source_line[] = {
           "of rows without a line: runtime, compiler, no_debug_info"),
     SUMS(ntk_source_line_row, sums, ""),
     MAYBE(ntk_source_line_row, blocked_by, "blocked_by", TEXT, "",
-          "JSON: lines that ended its waits, three at most"),
+          "JSON: lines that ended its waits, three at most, and reasons of waits without a line"),
     MAYBE(ntk_source_line_row, text, "text", TEXT, "", "text of the line"),
 };
 

@@ -71,13 +71,16 @@ static void put_line(const struct ntk_source_lines *lines, const struct ntk_sour
     ntk_json_key_array_begin(json, "blocked_by");
     for (size_t b = 0; b < line->blocker_count; b++) {
         const struct ntk_source_line *by = &lines->lines[line->blockers[b].line];
-        if (by->file) {
-            ntk_json_object_begin(json);
+        const char *reason = ntk_source_blocker_reason(lines, &line->blockers[b]);
+        ntk_json_object_begin(json);
+        if (reason) {
+            ntk_json_key_text(json, "reason", reason);
+        } else {
             ntk_json_key_u64(json, "file", by->file - 1);
             ntk_json_key_u64(json, "line", by->line);
-            ntk_json_key_i64(json, "wait", line->blockers[b].wait_ns);
-            ntk_json_object_end(json);
         }
+        ntk_json_key_i64(json, "wait", line->blockers[b].wait_ns);
+        ntk_json_object_end(json);
     }
     ntk_json_array_end(json);
     ntk_json_object_end(json);

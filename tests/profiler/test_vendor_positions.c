@@ -164,15 +164,34 @@ static const struct {
       { { NULL, 0, 0, 0, 0 } } },
 };
 
+/* Lines whose blockers are all shown account for all of their wait. */
+static void check_blockers(const struct ntk_source_lines *lines)
+{
+    for (size_t i = 0; i < lines->line_count && lines->lines[i].file; i++) {
+        const struct ntk_source_line *line = &lines->lines[i];
+        int64_t sum_ns = 0;
+        size_t with_file = 0;
+        for (size_t b = 0; b < line->blocker_count; b++) {
+            sum_ns += line->blockers[b].wait_ns;
+            with_file += ntk_source_blocker_reason(lines, &line->blockers[b]) == NULL;
+        }
+        assert_true(sum_ns == line->sums.wait_ns ||
+                    (with_file == NTK_SOURCE_BLOCKING_LINES_MAX && sum_ns < line->sums.wait_ns));
+    }
+}
+
 static void check_capture(size_t c, const struct ntk_trace *trace)
 {
     struct ntk_program *program = NULL;
     struct ntk_source_lines *lines = NULL;
+    struct ntk_dependencies dependencies;
     int64_t reasons[NTK_SOURCE_REASON_COUNT] = { 0 };
     size_t with_line = 0;
 
     assert_int_equal(ntk_program_create(trace, &program), 0);
-    assert_int_equal(ntk_source_lines_create(program, NULL, NULL, &lines), 0);
+    assert_int_equal(ntk_analysis_dependencies(program, &dependencies), 0);
+    assert_int_equal(ntk_source_lines_create(program, NULL, &dependencies, &lines), 0);
+    check_blockers(lines);
     for (size_t i = 0; i < lines->line_count; i++) {
         reasons[lines->lines[i].reason] += lines->lines[i].sums.instruction_count;
         with_line += lines->lines[i].file != 0;
@@ -186,6 +205,7 @@ static void check_capture(size_t c, const struct ntk_trace *trace)
         check_loops(lines, &captures[c].loops[i]);
     }
     ntk_source_lines_destroy(lines);
+    ntk_dependencies_fini(&dependencies);
     ntk_program_destroy(program);
 }
 

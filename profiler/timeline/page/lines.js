@@ -57,7 +57,9 @@ function rowsOf(waits, found) {
     text: texts.get(line.file)?.[line.line - 1]?.trim() ?? line.function ?? '', line }));
 }
 
-const blockers = (found, line) => line.blocked_by.filter(() => line.wait > 0).map((by) => `${by.file === line.file ? '' : place.baseName(found.files[by.file].path)}:${by.line} ${((by.wait / line.wait) * 100).toFixed(0)}%`).join(', ');
+const BLOCKERS = { ...REASONS, no_condition: 'no semaphore', unknown: 'unknown', runtime: 'the runtime', compiler: 'instructions without a line' };
+const blockerName = (found, line, by) => (by.reason ? BLOCKERS[by.reason] : `${by.file === line.file ? '' : place.baseName(found.files[by.file].path)}:${by.line}`);
+const blockers = (found, line) => line.blocked_by.filter(() => line.wait > 0).map((by) => `${blockerName(found, line, by)} ${((by.wait / line.wait) * 100).toFixed(0)}%`).join(', ');
 
 function rowOf(found, row, i, most) {
   const { line } = row;

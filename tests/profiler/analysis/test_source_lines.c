@@ -5,6 +5,7 @@
  * Method: a trace of two cores put together by hand, whose slots get positions by hand too: slot s
  * has line 10 + s, and slots 1 and 2 of PE are in the iterations h=0,t=0 and h=0,t=1 of a kernel.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,10 +72,17 @@ static struct ntk_neff_positions *make_positions(void)
     return p;
 }
 
-static void ask(struct fixture *f, bool has_positions)
+static void make_program(struct fixture *f)
 {
     hand_trace_end(&f->h);
     assert_int_equal(ntk_program_create(&f->h.trace, &f->program), 0);
+}
+
+static void ask(struct fixture *f, bool has_positions)
+{
+    if (!f->program) {
+        make_program(f);
+    }
     assert_int_equal(ntk_analysis_dependencies(f->program, &f->dependencies), 0);
     ntk_neff_positions_destroy(f->program->positions);
     f->program->positions = has_positions ? make_positions() : NULL;
@@ -206,6 +214,84 @@ static void a_wait_is_blamed_on_the_line_that_ended_it(void **state)
     done(&f);
 }
 
+/* "10 100, no_condition 50": lines and reasons with their waits. */
+static void expect_blockers(const struct fixture *f, uint32_t line, const char *wanted)
+{
+    const struct ntk_source_line *of = line_at(f, line);
+    char text[200] = "";
+    int64_t sum_ns = 0;
+
+    for (size_t b = 0; b < of->blocker_count; b++) {
+        const struct ntk_source_blocker *one = &of->blockers[b];
+        const char *reason = ntk_source_blocker_reason(f->lines, one);
+        size_t used = strlen(text);
+        char number[16];
+        snprintf(number, sizeof number, "%u", f->lines->lines[one->line].line);
+        snprintf(text + used, sizeof text - used, "%s%s %lld", b ? ", " : "",
+                 reason ? reason : number, (long long)one->wait_ns);
+        sum_ns += one->wait_ns;
+    }
+    assert_string_equal(text, wanted);
+    assert_int_equal(sum_ns, of->sums.wait_ns);
+}
+
+static void all_of_a_wait_is_accounted_for(void **state)
+{
+    struct fixture f = { 0 };
+
+    (void)state;
+    hand_trace_begin(&f.h, 1, "trn2.3xlarge", 1000);
+    hand_trace_nop(&f.h, 0, NTK_ISA_ENGINE_PE, NONE, 0, NONE);
+    hand_trace_nop(&f.h, 0, NTK_ISA_ENGINE_PE, NONE, 0, NONE);
+    hand_trace_nop(&f.h, 0, NTK_ISA_ENGINE_PE, NONE, 0, NONE);
+    uint32_t plain = hand_trace_nop(&f.h, 0, NTK_ISA_ENGINE_PE, NONE, 0, 9); /* has no line */
+    hand_trace_nop(&f.h, 0, NTK_ISA_ENGINE_DVE, NONE, 0, NONE);
+    uint32_t waits = hand_trace_nop(&f.h, 0, NTK_ISA_ENGINE_DVE, 9, 1, NONE);
+    hand_trace_nop(&f.h, 0, NTK_ISA_ENGINE_ACT, NONE, 0, NONE);
+    uint32_t free = hand_trace_nop(&f.h, 0, NTK_ISA_ENGINE_ACT, NONE, 0, NONE);
+    hand_trace_nop(&f.h, 0, NTK_ISA_ENGINE_SP, NONE, 0, NONE);
+    uint32_t lost = hand_trace_nop(&f.h, 0, NTK_ISA_ENGINE_SP, 11, 1, NONE);
+    hand_trace_run(&f.h, 0, NTK_ISA_ENGINE_PE, plain, 100, 200);
+    hand_trace_change(&f.h, 0, NTK_NTFF_ENGINE_TENSOR, 9, 1, 200);
+    hand_trace_run(&f.h, 0, NTK_ISA_ENGINE_DVE, waits, 210, 220);
+    wait_of(&f, 0, 120);
+    hand_trace_run(&f.h, 0, NTK_ISA_ENGINE_ACT, free, 300, 310);
+    wait_of(&f, 0, 60);
+    hand_trace_run(&f.h, 0, NTK_ISA_ENGINE_SP, lost, 400, 410);
+    wait_of(&f, 0, 24);
+    ask(&f, true);
+    expect_blockers(&f, 11, "compiler 100, no_condition 50, unknown 20");
+    done(&f);
+}
+
+/* The runtime makes two instructions of a trigger of prepared transfers: the first waits, the
+ * second is the compiler's; the hardware gives both the same wait. */
+static void a_trigger_waits_for_what_the_runtime_waits_for_in_front_of_it(void **state)
+{
+    struct fixture f = { 0 };
+
+    (void)state;
+    hand_trace_begin(&f.h, 1, "trn2.3xlarge", 1000);
+    hand_trace_nop(&f.h, 0, NTK_ISA_ENGINE_PE, NONE, 0, 9);
+    uint32_t first = hand_trace_nop(&f.h, 0, NTK_ISA_ENGINE_DVE, 9, 1, NONE);
+    uint32_t second = hand_trace_nop(&f.h, 0, NTK_ISA_ENGINE_DVE, NONE, 0, NONE);
+    hand_trace_run(&f.h, 0, NTK_ISA_ENGINE_PE, 0, 100, 200);
+    hand_trace_change(&f.h, 0, NTK_NTFF_ENGINE_TENSOR, 9, 1, 200);
+    hand_trace_run(&f.h, 0, NTK_ISA_ENGINE_DVE, first, 210, 220);
+    wait_of(&f, 0, 120);
+    hand_trace_run(&f.h, 0, NTK_ISA_ENGINE_DVE, second, 220, 230);
+    wait_of(&f, 0, 120);
+    make_program(&f);
+    struct ntk_slot_fact *facts = f.program->facts[NTK_NTFF_ENGINE_VECTOR];
+    facts[first].is_runtime = true;
+    facts[first].compiler_pc = -1;
+    facts[second].is_open = false;
+    facts[second].is_transfer = true;
+    ask(&f, true);
+    expect_blockers(&f, 11, "10 100");
+    done(&f);
+}
+
 static void without_positions_rows_have_a_reason(void **state)
 {
     struct fixture f = { 0 };
@@ -227,6 +313,8 @@ int main(void)
         cmocka_unit_test(rows_are_summed_by_line_and_time_is_covered_once),
         cmocka_unit_test(iterations_of_one_path_are_one_and_may_overlap),
         cmocka_unit_test(a_wait_is_blamed_on_the_line_that_ended_it),
+        cmocka_unit_test(all_of_a_wait_is_accounted_for),
+        cmocka_unit_test(a_trigger_waits_for_what_the_runtime_waits_for_in_front_of_it),
         cmocka_unit_test(without_positions_rows_have_a_reason),
     };
 

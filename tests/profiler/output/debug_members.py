@@ -232,8 +232,11 @@ def source(path):
         sums_agree(line, of)
         functions = [r["kernel_function"] for r in of if "kernel_function" in r]
         assert line.get("function") == (functions[0] if functions and "file_path" in line else None), line
-        assert all(by["evt_wait_time"] <= line["evt_wait_time"] for by in line.get("blocked_by", [])), line
-        assert len(line.get("blocked_by", [])) <= 3
+        by = line.get("blocked_by", [])
+        lines_by = [one for one in by if "file_path" in one]
+        waited = sum(one["evt_wait_time"] for one in by)
+        assert all(("reason" in one) != ("file_path" in one) for one in by) and len(lines_by) <= 3, line
+        assert waited == line["evt_wait_time"] or "reason" in line or (len(lines_by) == 3 and waited < line["evt_wait_time"]), line
     assert seen == set(by_line) | {reason for reason, of in reasons.items() if of}
     for key in ["instruction_count", *SUMS]:
         assert sum(line[key] for line in lines) == add(rows)[key], key

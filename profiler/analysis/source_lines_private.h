@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* source_lines_private - what the files of source_lines share while the lines are made. */
+#ifndef NTK_PROFILER_ANALYSIS_SOURCE_LINES_PRIVATE_H
+#define NTK_PROFILER_ANALYSIS_SOURCE_LINES_PRIVATE_H
+
+#include "profiler/analysis/source_lines.h"
+#include "shared/base/buf.h"
+#include "shared/base/map.h"
+#include "shared/base/vec.h"
+
+struct ntk_line_finder {
+    struct ntk_source_lines *result;
+    const struct ntk_neff_positions *positions;
+    struct ntk_vec lines;                      /* struct ntk_source_line */
+    struct ntk_map line_numbers;               /* file << 32 | line to 1 + index */
+    uint32_t reasons[NTK_SOURCE_REASON_COUNT]; /* 1 + index */
+    uint32_t **slots;       /* [core * engines + engine][compiler_pc]: 1 + index in lines */
+    struct ntk_vec paths;   /* struct ntk_source_iteration */
+    struct ntk_map by_path; /* "parent/loop/value" to 1 + index */
+    uint32_t *nodes;        /* of each iteration of the tree: 1 + index in paths */
+    struct ntk_vec waits;   /* struct ntk_source_wait */
+    struct ntk_map by_pair; /* waiting << 32 | blocking to 1 + index in waits */
+    int failed;
+};
+
+/* Of a pair of lines. */
+struct ntk_source_wait {
+    uint32_t waiting, blocking; /* indices in lines */
+    int64_t wait_ns;
+};
+
+/* source_lines.c: 1 + index in lines; 0: failed is set. */
+uint32_t ntk_line_of_instruction(struct ntk_line_finder *f, size_t core,
+                                 const struct ntk_trace_instruction *instruction);
+int64_t ntk_source_wait_ns(const struct ntk_trace *trace, uint16_t cycles);
+
+/* source_waits.c */
+void ntk_source_waits_add(struct ntk_line_finder *f, const struct ntk_dependencies *dependencies);
+/* The longest waits of each line, once moved tells where the lines are. */
+void ntk_source_waits_give(struct ntk_line_finder *f, const uint32_t *moved);
+
+/* source_order.c: the result in order. 0 or -ENOMEM. */
+int ntk_source_finish_lines(struct ntk_line_finder *f);
+int ntk_source_finish_paths(struct ntk_line_finder *f);
+
+#endif

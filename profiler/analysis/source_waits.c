@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * source_waits - who a line waited for: each wait of an instruction is given to the line of what
+ * ended it, or to the reason why no line is known, so that nothing of a line's wait is lost.
+ */
+#include "profiler/analysis/source_lines_private.h"
+
+#include <errno.h>
+
+/* Instead of a line that ended a wait. */
+#define NO_CONDITION (UINT32_MAX - 1)
+#define UNKNOWN (UINT32_MAX - 2)
+
+static void add_wait(struct ntk_line_finder *f, uint32_t waiting, uint32_t blocking, int64_t ns)
+{
+    uint64_t key = (uint64_t)waiting << 32 | blocking;
+    uintptr_t number = (uintptr_t)ntk_map_get_number(&f->by_pair, key);
+
+    if (!number) {
+        struct ntk_source_wait one = { waiting, blocking, 0 };
+        number = f->waits.count + 1;
+        if (ntk_vec_push(&f->waits, &one) < 0 ||
+            ntk_map_put_number(&f->by_pair, key, (void *)number) < 0) {
+            f->failed = -ENOMEM;
+            return;
+        }
+    }
+    struct ntk_source_wait *wait = ntk_vec_at(&f->waits, number - 1);
+    wait->wait_ns = ntk_ps_sum(wait->wait_ns, ns);
+}
+
+/* The instruction whose condition the wait of this one is for. The runtime makes several
+ * instructions of the compiler's trigger of prepared transfers: the first has the condition, the
+ * last is the compiler's, and the hardware gives all of them the same wait. */
+static size_t condition_of(const struct ntk_program *program, size_t c, size_t i,
+                           const struct ntk_core_dependencies *of)
+{
+    const struct ntk_trace_instruction *all = program->trace->cores[c].instructions;
+    const struct ntk_slot_fact *fact = ntk_program_fact(program, c, &all[i]);
+    uint32_t before = of->releases[i].previous;
+
+    if (fact->is_open || !fact->is_transfer || fact->wait != NTK_WAIT_NONE ||
+        before == NTK_NO_INDEX || all[before].slot + 1 != all[i].slot ||
+        all[before].wait_cycles != all[i].wait_cycles) {
+        return i;
+    }
+    return ntk_program_fact(program, c, &all[before])->is_runtime ? before : i;
+}
+
+/* 1 + index of the line, or 1 + what there is instead. */
+static uint32_t blocking_of(struct ntk_line_finder *f, size_t c, size_t i,
+                            const struct ntk_core_dependencies *of)
+{
+    const struct ntk_program *program = f->result->program;
+    const struct ntk_trace_instruction *all = program->trace->cores[c].instructions;
+    size_t at = condition_of(program, c, i, of);
+    const struct ntk_slot_fact *fact = ntk_program_fact(program, c, &all[at]);
+
+    if (fact->has_sync && fact->wait == NTK_WAIT_NONE) {
+        return NO_CONDITION + 1;
+    }
+    return of->releases[at].by == NTK_NO_INDEX
+               ? UNKNOWN + 1
+               : ntk_line_of_instruction(f, c, &all[of->releases[at].by]);
+}
+
+void ntk_source_waits_add(struct ntk_line_finder *f, const struct ntk_dependencies *dependencies)
+{
+    const struct ntk_trace *trace = f->result->program->trace;
+    bool has_waits = dependencies && f->result->has_lines;
+
+    for (size_t c = 0; has_waits && c < trace->core_count; c++) {
+        const struct ntk_trace_core *core = &trace->cores[c];
+
+        for (size_t i = 0; i < core->instruction_count && !f->failed; i++) {
+            int64_t ns = ntk_source_wait_ns(trace, core->instructions[i].wait_cycles);
+            if (i % NTK_TRACE_LOOKS == 0) {
+                ntk_dependencies_give_back(core, &dependencies->cores[c]);
+            }
+            uint32_t waiting = ns ? ntk_line_of_instruction(f, c, &core->instructions[i]) : 0;
+            if (!waiting || !((struct ntk_source_line *)ntk_vec_at(&f->lines, waiting - 1))->file) {
+                continue;
+            }
+            uint32_t blocking = blocking_of(f, c, i, &dependencies->cores[c]);
+            if (!f->failed) {
+                add_wait(f, waiting - 1, blocking - 1, ns);
+            }
+        }
+    }
+}
+
+static int compare_waits(const void *a, const void *b)
+{
+    const struct ntk_source_wait *x = a;
+    const struct ntk_source_wait *y = b;
+
+    if (x->waiting != y->waiting) {
+        return x->waiting < y->waiting ? -1 : 1;
+    }
+    if (x->wait_ns != y->wait_ns) {
+        return x->wait_ns > y->wait_ns ? -1 : 1;
+    }
+    return x->blocking < y->blocking ? -1 : x->blocking > y->blocking;
+}
+
+void ntk_source_waits_give(struct ntk_line_finder *f, const uint32_t *moved)
+{
+    struct ntk_source_line *lines = f->result->lines;
+    struct ntk_source_line *before = NULL;
+    size_t line_count = 0; /* of those with a file that blocked this one */
+
+    ntk_vec_sort(&f->waits, compare_waits);
+    ntk_vec_each(struct ntk_source_wait, wait, &f->waits) {
+        struct ntk_source_line *line = &lines[moved[wait->waiting]];
+        struct ntk_source_blocker one = { .wait_ns = wait->wait_ns };
+
+        line_count = line == before ? line_count : 0;
+        before = line;
+        one.kind = wait->blocking == NO_CONDITION ? NTK_SOURCE_BLOCK_NO_CONDITION
+                   : wait->blocking == UNKNOWN    ? NTK_SOURCE_BLOCK_UNKNOWN
+                                                  : NTK_SOURCE_BLOCK_LINE;
+        one.line = one.kind == NTK_SOURCE_BLOCK_LINE ? moved[wait->blocking] : 0;
+        if (one.kind == NTK_SOURCE_BLOCK_LINE && lines[one.line].file &&
+            ++line_count > NTK_SOURCE_BLOCKING_LINES_MAX) {
+            continue;
+        }
+        line->blockers[line->blocker_count++] = one;
+    }
+}
+
+const char *ntk_source_blocker_reason(const struct ntk_source_lines *lines,
+                                      const struct ntk_source_blocker *blocker)
+{
+    return blocker->kind == NTK_SOURCE_BLOCK_NO_CONDITION ? "no_condition"
+           : blocker->kind == NTK_SOURCE_BLOCK_UNKNOWN
+               ? "unknown"
+               : ntk_source_reason_name(lines->lines[blocker->line].reason);
+}
