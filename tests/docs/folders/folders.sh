@@ -1,0 +1,24 @@
+#!/bin/bash
+# folders - every folder of the product has a README.md of its name, and one picture of the architecture stands in
+# README.md and docs/architecture.md alike.
+set -euo pipefail
+cd "${NTK_SOURCE_DIR:-$(dirname "$0")/../../..}"
+bad=0
+complain() {
+    echo "$1" >&2
+    bad=1
+}
+
+missing=$(find agent exporters profiler runtime-hooks shared top -name '*.[ch]' -o -name '*.def' -o -name '*.sh' |
+    grep -v '^runtime-hooks/include/' | sed 's|/[^/]*$||' | sort -u | while read -r folder; do
+    [ "$(head -1 "$folder/README.md" 2>/dev/null)" = "# $folder" ] || echo "$folder/README.md"
+done)
+[ -z "$missing" ] || complain "missing, or without its name as the first line: $missing"
+
+picture() { sed -n '/^ programs   agent/,/^```/p' "$1"; }
+picture README.md | diff -u - <(picture docs/architecture.md) >&2 || complain "the two pictures differ"
+for name in abi base metrics device ring formats http aws rpc parquet report collect store kernels hosts exporters agent \
+    top profiler bench popef mlugraph rtd libnrt cnml cnrt interpose attach inspect env nrt core engine hooks; do
+    picture README.md | grep -qw "$name" || complain "the picture lacks $name"
+done
+exit $bad
