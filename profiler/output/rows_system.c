@@ -391,60 +391,6 @@ int ntk_rows_system_host_memory(const struct ntk_export *export, ntk_row_put *pu
 
 /* ---- device memory ---- */
 
-/* What a trace calls a use of memory (shared/abi/memory.def), and what the schema does. Code in
- * our traces is of all engines, which the schema tells apart. */
-static const struct {
-    const char *usage;
-    enum ntk_hbm_type type;
-} hbm_types[] = {
-    { "uncategorized", NTK_HBM_GENERIC },
-    { "runtime", NTK_HBM_GENERIC },
-    { "driver", NTK_HBM_GENERIC },
-    { "tensors", NTK_HBM_TENSORS },
-    { "constants", NTK_HBM_WEIGHTS },
-    { "ucode", NTK_HBM_UCODE_LIB },
-    { "shared_scratchpad", NTK_HBM_SHARED_SCRATCHPAD },
-    { "scratchpad", NTK_HBM_SCRATCHPAD },
-    { "dma_rings_io", NTK_HBM_DMA_RINGS_IO },
-    { "dma_rings_spill", NTK_HBM_DMA_RINGS_SPILL },
-    { "dma_rings_runtime", NTK_HBM_DMA_RINGS_RUNTIME },
-    { "dma_rings_collectives", NTK_HBM_DMA_RINGS_COLLECTIVES },
-    { "collectives", NTK_HBM_COLLECTIVES },
-    { "notifications", NTK_HBM_PROFILER_BUFFERS },
-    /* As the vendor's runtime writes them. */
-    { "generic", NTK_HBM_GENERIC },
-    { "pe", NTK_HBM_TENSOR_INSTRUCTIONS },
-    { "act", NTK_HBM_SCALAR_INSTRUCTIONS },
-    { "pool", NTK_HBM_GPSIMD_INSTRUCTIONS },
-    { "io", NTK_HBM_IO },
-    { "spill", NTK_HBM_DRAM_SPILL },
-    { "weight", NTK_HBM_WEIGHTS },
-    { "profiler buffers", NTK_HBM_PROFILER_BUFFERS },
-    { "act table", NTK_HBM_SCALAR_TABLE },
-    { "dve", NTK_HBM_VECTOR_INSTRUCTIONS },
-    { "sp", NTK_HBM_SYNC_INSTRUCTIONS },
-    { "shared scratchpad", NTK_HBM_SHARED_SCRATCHPAD },
-    { "tensor", NTK_HBM_TENSORS },
-    /* "ucode" is above */
-    { "pool stdio", NTK_HBM_GPSIMD_STDIO },
-    /* "collectives", "scratchpad" are above */
-    { "xt cc", NTK_HBM_COLLECTIVES },
-    { "dma rings runtime", NTK_HBM_DMA_RINGS_RUNTIME },
-    { "dma rings spill", NTK_HBM_DMA_RINGS_SPILL },
-    { "dma rings io", NTK_HBM_DMA_RINGS_IO },
-    { "dma rings collectives", NTK_HBM_DMA_RINGS_COLLECTIVES },
-};
-
-static enum ntk_hbm_type hbm_type_of(const char *usage)
-{
-    for (size_t i = 0; i < sizeof hbm_types / sizeof *hbm_types; i++) {
-        if (strcmp(hbm_types[i].usage, usage) == 0) {
-            return hbm_types[i].type;
-        }
-    }
-    return NTK_HBM_UNKNOWN;
-}
-
 /* Stacks of all processes: what two of them have in one is added. */
 struct stacks {
     size_t count;
@@ -555,7 +501,7 @@ static void add_bases(struct stacks *stacks, const struct ntk_system_trace *trac
         for (size_t u = 0; row && u < account->usage_count; u++) {
             uint64_t bytes =
                 account->usages[u].base_bytes < unknown ? account->usages[u].base_bytes : unknown;
-            row_add(row, hbm_type_of(account->usages[u].usage), bytes);
+            row_add(row, ntk_memory_use_type(account->usages[u].usage), bytes);
             unknown -= bytes;
         }
         if (row) {
@@ -576,7 +522,7 @@ static int put_change(struct stacks *stacks, const struct change *change, ntk_ro
     if (!row) {
         return 0;
     }
-    enum ntk_hbm_type type = hbm_type_of(span->name);
+    enum ntk_hbm_type type = ntk_memory_use_type(span->name);
     if (change->is_free) { /* an allocation before the trace is not in it */
         int64_t less = ntk_rows_i64(span->bytes);
 

@@ -12,6 +12,7 @@
 
 #include "profiler/output/export.h"
 #include "profiler/output/table.h"
+#include "profiler/system/memory_use_name.h"
 
 /* What a row has beside times and places: text NULL for a number. */
 struct ntk_system_argument {
@@ -70,33 +71,6 @@ struct ntk_host_memory_row {
     double used_percent; /* 0 to 100; absent: how much there is is not known */
     const char *instance;
     int64_t ultraserver, ultraserver_index;
-};
-
-/* The types of the schema; what a trace calls otherwise is unknown. */
-enum ntk_hbm_type {
-    NTK_HBM_GENERIC,
-    NTK_HBM_TENSOR_INSTRUCTIONS,
-    NTK_HBM_SCALAR_INSTRUCTIONS,
-    NTK_HBM_GPSIMD_INSTRUCTIONS,
-    NTK_HBM_IO,
-    NTK_HBM_DRAM_SPILL,
-    NTK_HBM_WEIGHTS,
-    NTK_HBM_PROFILER_BUFFERS,
-    NTK_HBM_SCALAR_TABLE,
-    NTK_HBM_VECTOR_INSTRUCTIONS,
-    NTK_HBM_SYNC_INSTRUCTIONS,
-    NTK_HBM_SHARED_SCRATCHPAD,
-    NTK_HBM_TENSORS,
-    NTK_HBM_UCODE_LIB,
-    NTK_HBM_GPSIMD_STDIO,
-    NTK_HBM_COLLECTIVES,
-    NTK_HBM_SCRATCHPAD,
-    NTK_HBM_DMA_RINGS_RUNTIME,
-    NTK_HBM_DMA_RINGS_SPILL,
-    NTK_HBM_DMA_RINGS_IO,
-    NTK_HBM_DMA_RINGS_COLLECTIVES,
-    NTK_HBM_UNKNOWN,
-    NTK_HBM_TYPE_COUNT
 };
 
 struct ntk_hbm_row { /* from that moment on */

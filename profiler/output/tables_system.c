@@ -143,34 +143,12 @@ static const struct ntk_column system_profile_events[] = {
         "further keys of the vendor's files"),
 };
 
-#define HBM(TYPE, name, meaning) \
-    ALWAYS(ntk_hbm_row, type_bytes[NTK_HBM_##TYPE], name "_bytes", I64, "B", meaning)
-
 static const struct ntk_column system_profile_hbm_usage[] = {
     ALWAYS(ntk_hbm_row, time_ns, "timestamp", I64, "ns", "from that moment on, since 1970"),
     ALWAYS(ntk_hbm_row, total_bytes, "total_bytes", I64, "B", "of all processes in this memory"),
-    HBM(GENERIC, "generic", "of no other type"),
-    HBM(TENSOR_INSTRUCTIONS, "tensor_instructions", "code"),
-    HBM(SCALAR_INSTRUCTIONS, "scalar_instructions", "code"),
-    HBM(GPSIMD_INSTRUCTIONS, "gpsimd_instructions", "code"),
-    HBM(IO, "io", "inputs and outputs that the runtime made"),
-    HBM(DRAM_SPILL, "dram_spill", "spilled values"),
-    HBM(WEIGHTS, "weights", "constants of models"),
-    HBM(PROFILER_BUFFERS, "profiler_buffers", "buffers of recordings"),
-    HBM(SCALAR_TABLE, "scalar_table", "tables of the scalar engine"),
-    HBM(VECTOR_INSTRUCTIONS, "vector_instructions", "code"),
-    HBM(SYNC_INSTRUCTIONS, "sync_instructions", "code"),
-    HBM(SHARED_SCRATCHPAD, "shared_scratchpad", "values between, of all models of a core"),
-    HBM(TENSORS, "tensors", "tensors"),
-    HBM(UCODE_LIB, "ucode_lib", "microcode"),
-    HBM(GPSIMD_STDIO, "gpsimd_stdio", "what custom operators print"),
-    HBM(COLLECTIVES, "collectives", "collectives"),
-    HBM(SCRATCHPAD, "scratchpad", "values between, of a model"),
-    HBM(DMA_RINGS_RUNTIME, "dma_rings_runtime", "descriptors"),
-    HBM(DMA_RINGS_SPILL, "dma_rings_spill", "descriptors"),
-    HBM(DMA_RINGS_IO, "dma_rings_io", "descriptors"),
-    HBM(DMA_RINGS_COLLECTIVES, "dma_rings_collectives", "descriptors"),
-    HBM(UNKNOWN, "unknown", "of no type of these: code, which a trace does not tell by engine"),
+#define NTK_MEMORY_USE(symbol, name, vendor, ours, meaning) \
+    ALWAYS(ntk_hbm_row, type_bytes[NTK_HBM_##symbol], name "_bytes", I64, "B", meaning),
+#include "profiler/system/memory_use.def"
     MAYBE(ntk_hbm_row, device, "device_idx", I64, "", "device of the machine"),
     ALWAYS(ntk_hbm_row, hbm, "hbm_idx", I64, "", "memory stack of the device"),
     ALWAYS(ntk_hbm_row, instance, "instance_id", TEXT, "", "machine"),

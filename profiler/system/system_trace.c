@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "profiler/system/memory_use_name.h"
 #include "profiler/system/session_find.h"
 #include "profiler/system/vendor_session.h"
 #include "shared/abi/event_abi.h"
@@ -245,9 +246,12 @@ static int started_compare(const void *a, const void *b)
 static struct ntk_system_span span_of(const NtkNtracePb__Trace *file, const NtkNtracePb__Core *core,
                                       size_t i)
 {
+    const char *type = file->event_types[core->event_type[i]];
+    const char *name = core->name[i] > 0 ? file->names[core->name[i] - 1] : "";
+
     return (struct ntk_system_span){
-        .type = file->event_types[core->event_type[i]],
-        .name = core->name[i] > 0 ? file->names[core->name[i] - 1] : "",
+        .type = type,
+        .name = strncmp(type, "nrt_dma_mem_", 12) == 0 ? ntk_memory_use_name(name) : name,
         .start_ns = core->timestamp_ns[i],
         .end_ns = core->timestamp_ns[i],
         .is_instant = core->phase[i] == PHASE_INSTANT,

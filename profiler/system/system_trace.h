@@ -68,7 +68,7 @@ struct ntk_system_memory {
     uint64_t bytes;
     uint64_t total_bytes, usage_bytes; /* of the account afterwards */
     uint64_t address;
-    const char *usage;            /* as in the file */
+    const char *usage;            /* memory_use_name.h */
     uint32_t nc, code;            /* code: 0 and 2 are successes, 12 is out of memory */
     uint32_t account;             /* index in accounts; NTK_SYSTEM_NO_ACCOUNT */
     uint32_t hbm, device;         /* NTK_SYSTEM_NO_STACK */

@@ -17,7 +17,7 @@ static const struct {
     uint64_t max; /* what is above is kept as text */
 } keys[KEY_COUNT] = {
 #define NUMBER(symbol, text, is_kept, max) [KEY_##symbol] = { text, sizeof text - 1, is_kept, max }
-#define TEXT(symbol, text) [KEY_##symbol] = { text, sizeof text - 1, false, 0 }
+#define TEXT(symbol, text, is_kept) [KEY_##symbol] = { text, sizeof text - 1, is_kept, 0 }
     NUMBER(NC, "nc_idx", false, ALL),
     NUMBER(WORKER, "worker_gid", false, ALL),
     NUMBER(EXEC, "exec_id", false, ALL),
@@ -37,11 +37,11 @@ static const struct {
     NUMBER(CODE, "return_code", false, ALL),
     NUMBER(VALUE, "value", false, ALL),
     NUMBER(OPERATION, "operation_id", false, UINT8_MAX),
-    TEXT(USAGE_TYPE, "usage_type"),
-    TEXT(USAGE, "usage"),
-    TEXT(TENSOR, "tensor_name"),
-    TEXT(MARK, "mark"),
-    TEXT(COMMUNICATOR, "communicator"),
+    TEXT(USAGE_TYPE, "usage_type", true),
+    TEXT(USAGE, "usage", false),
+    TEXT(TENSOR, "tensor_name", false),
+    TEXT(MARK, "mark", false),
+    TEXT(COMMUNICATOR, "communicator", false),
 #undef NUMBER
 #undef TEXT
 };

@@ -68,6 +68,7 @@ struct vendor_reading {
     struct vendor_waiting waiting;
     struct vendor_ring *rings;
     const char *types[NTK_VENDOR_TYPES_MAX];
+    const char *word, *use; /* the last use of memory, as the file and as outputs call it */
     uint8_t key_slots[NTK_VENDOR_KEY_SLOTS]; /* key + 1; 0: free */
     /* The values of the keys of the record at hand. */
     uint64_t number[KEY_NUMBERS];

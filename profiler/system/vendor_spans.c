@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/system/memory_use_name.h"
 #include "profiler/system/vendor_reading.h"
 #include "shared/base/fs.h"
 #include "shared/base/str.h"
@@ -43,6 +44,29 @@ static const char *model_of(const struct ntk_system_trace *trace, uint64_t id)
     return name ? ntk_str_base_name(name) : "";
 }
 
+static bool is_memory(const char *type)
+{
+    return strncmp(type, "nrt_dma_mem_", 12) == 0;
+}
+
+static const char *text_of(struct vendor_reading *reading, enum vendor_key key)
+{
+    return ntk_vendor_session_text(reading->trace, reading->text[key].text,
+                                   reading->text[key].bytes);
+}
+
+/* What outputs call it. */
+static const char *use_of(struct vendor_reading *reading, enum vendor_key key)
+{
+    const char *word = text_of(reading, key);
+
+    if (word != reading->word) { /* equal ones are one text */
+        reading->word = word;
+        reading->use = ntk_memory_use_name(word);
+    }
+    return reading->use;
+}
+
 /* What both ends may say; the start's word counts. */
 static void span_fill(struct vendor_reading *reading, struct ntk_system_span *span)
 {
@@ -61,8 +85,8 @@ static void span_fill(struct vendor_reading *reading, struct ntk_system_span *sp
     }
     for (size_t i = 0; i < sizeof names / sizeof *names && !span->name[0]; i++) {
         if (reading->has[names[i]]) {
-            span->name = ntk_vendor_session_text(trace, reading->text[names[i]].text,
-                                                 reading->text[names[i]].bytes);
+            span->name =
+                is_memory(span->type) ? use_of(reading, names[i]) : text_of(reading, names[i]);
         }
     }
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes && span->bytes == 0; i++) {
@@ -75,11 +99,6 @@ static void span_fill(struct vendor_reading *reading, struct ntk_system_span *sp
     span->queue = reading->has[KEY_QUEUE] ? (uint32_t)reading->number[KEY_QUEUE] : span->queue;
     span->operation =
         reading->has[KEY_OPERATION] ? (uint8_t)reading->number[KEY_OPERATION] : span->operation;
-}
-
-static bool is_memory(const char *type)
-{
-    return strncmp(type, "nrt_dma_mem_", 12) == 0;
 }
 
 /* What the end at hand says of an allocation or a free. */
@@ -109,8 +128,7 @@ static int memory_take(struct vendor_reading *reading, struct ntk_system_span *s
     struct ntk_system_memory *memory =
         (struct ntk_system_memory *)trace->memories.items + span->memory - 1;
     if (has[KEY_USAGE_TYPE]) {
-        memory->usage = ntk_vendor_session_text(trace, reading->text[KEY_USAGE_TYPE].text,
-                                                reading->text[KEY_USAGE_TYPE].bytes);
+        memory->usage = use_of(reading, KEY_USAGE_TYPE);
     }
     memory->hbm = has[KEY_HBM] ? (uint32_t)number[KEY_HBM] : memory->hbm;
     memory->device = has[KEY_MLA] ? (uint32_t)number[KEY_MLA] : memory->device;

@@ -150,6 +150,22 @@ static size_t usage_find(const char *name)
     return 0;
 }
 
+static const char *vendor_usage(size_t usage)
+{
+    return usages[usage].usage[0] ? usages[usage].usage : "generic";
+}
+
+/* Several of our uses are one of the vendor's, which has one total: that of the first of them. */
+static size_t usage_of_total(size_t usage)
+{
+    size_t first = 0;
+
+    while (strcmp(vendor_usage(first), vendor_usage(usage)) != 0) {
+        first++;
+    }
+    return first;
+}
+
 /* At the start what it is about, at the stop what has become of it. */
 static void put_memory(struct saving *saving, const struct ntk_ntrace_event *event, bool is_start)
 {
@@ -159,15 +175,14 @@ static void put_memory(struct saving *saving, const struct ntk_ntrace_event *eve
     bool is_free = event->kind == NTK_CORE_TRACE_MEMORY_FREE;
 
     if (is_start) {
-        ntk_vendor_trace_put_pair(buf, "usage_type",
-                                  usages[usage].usage[0] ? usages[usage].usage : "generic");
+        ntk_vendor_trace_put_pair(buf, "usage_type", vendor_usage(usage));
         ntk_vendor_trace_put_pair(buf, "usage", name);
         ntk_vendor_trace_put_pair_number(buf, "hbm_idx", event->stack);
         ntk_vendor_trace_put_pair_number(buf, "mla_idx", saving->device);
         ntk_vendor_trace_put_pair_number(buf, "is_nc_hbm", 1);
         return;
     }
-    uint64_t *of_usage = &saving->usage_bytes[usage];
+    uint64_t *of_usage = &saving->usage_bytes[usage_of_total(usage)];
     uint64_t less = event->bytes < *of_usage ? event->bytes : *of_usage;
     *of_usage = is_free ? *of_usage - less : *of_usage + event->bytes;
     saving->total_bytes = is_free ? saving->total_bytes - less : saving->total_bytes + event->bytes;

@@ -85,6 +85,18 @@ static void everything_note(uint32_t nc)
     }
 }
 
+/* Uses that are one for the vendor. */
+static void generic_note(uint32_t nc)
+{
+    static const char *const uses[] = { "runtime", "uncategorized", "runtime" };
+
+    for (size_t i = 0; i < sizeof uses / sizeof *uses; i++) {
+        struct ntk_core_trace_data data = { .bytes = 8 << i, .name = uses[i] };
+
+        ntk_core_trace_point(NTK_CORE_TRACE_MEMORY_ALLOC, nc, &data);
+    }
+}
+
 static json_t *rows_of(const char *folder, bool is_vendor)
 {
     struct ntk_system_trace *trace = NULL;
@@ -114,6 +126,7 @@ static void vendor_keys_drop(json_t *json)
     static const char *const keys[] = {
         "allocated_bytes", "freed_bytes", "total_bytes", "usage_type_total_bytes",
         "return_code",     "mla_idx",     "is_nc_hbm",   "cpu_timestamp_ns",
+        "usage_type",
     };
     size_t index;
     json_t *event;
@@ -124,6 +137,35 @@ static void vendor_keys_drop(json_t *json)
             (void)json_object_del(event, keys[k]);
         }
     }
+}
+
+/* Of each core and use as the vendor names it: the total moves by what is allocated and freed. */
+static void totals_check(const json_t *json)
+{
+    json_t *sums = json_object();
+    size_t checked = 0;
+    size_t index;
+    const json_t *event;
+
+    json_array_foreach(json_object_get(json, "trace_event"), index, event)
+    {
+        const char *usage = json_string_value(json_object_get(event, "usage_type"));
+        char key[64];
+
+        if (!usage) {
+            continue;
+        }
+        (void)snprintf(key, sizeof key, "%lld %s",
+                       (long long)json_integer_value(json_object_get(event, "nc_idx")), usage);
+        long long sum = json_integer_value(json_object_get(sums, key)) +
+                        json_integer_value(json_object_get(event, "allocated_bytes")) -
+                        json_integer_value(json_object_get(event, "freed_bytes"));
+        assert_int_equal(json_integer_value(json_object_get(event, "usage_type_total_bytes")), sum);
+        json_object_set_new(sums, key, json_integer(sum));
+        checked++;
+    }
+    assert_true(checked > 4);
+    json_decref(sums);
 }
 
 static void equal(const json_t *own, const json_t *vendor, const char *key)
@@ -169,6 +211,7 @@ static void one_recording_has_the_same_rows_in_both_layouts(void **state)
     }
     everything_note(0);
     everything_note(1);
+    generic_note(0);
     core_adder_fini(&adder);
     info.end_ns = UINT64_C(1) << 62;
     assert_int_equal(
@@ -184,6 +227,7 @@ static void one_recording_has_the_same_rows_in_both_layouts(void **state)
 
     json_t *own = rows_of(folders[0], false);
     json_t *vendor = rows_of(folders[1], true);
+    totals_check(vendor);
     vendor_keys_drop(own);
     vendor_keys_drop(vendor);
     assert_true(json_array_size(json_object_get(own, "trace_event")) >= 2 * NTK_CORE_TRACE_KINDS);

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * memory_use_name - what outputs call a use of device memory: one name, whoever wrote the trace
+ * (docs/formats/memory-uses.md).
+ *
+ * Owner: texts are constants, or the word that was given. Threads: any.
+ */
+#ifndef NTK_PROFILER_SYSTEM_MEMORY_USE_NAME_H
+#define NTK_PROFILER_SYSTEM_MEMORY_USE_NAME_H
+
+/* The types of the schema; what has no name of these is unknown. */
+enum ntk_hbm_type {
+#define NTK_MEMORY_USE(symbol, name, vendor, ours, meaning) NTK_HBM_##symbol,
+#include "profiler/system/memory_use.def"
+    NTK_HBM_TYPE_COUNT
+};
+
+/* Of a word of our traces or of the vendor's; the word where none of them has it. */
+const char *ntk_memory_use_name(const char *word);
+/* Of a name that the function above returns. */
+enum ntk_hbm_type ntk_memory_use_type(const char *name);
+
+#endif
