@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/analysis/capture_place.h"
 #include "profiler/cmd.h"
 #include "profiler/cmd_cut.h"
 #include "profiler/output/export_to.h"
@@ -24,17 +25,17 @@ struct loaded {
     struct ntk_vec profiles; /* of struct ntk_profile, as many as captures; else empty */
 };
 
-/* Where its execution is on the clock of the host; 0: unknown. */
+/* Where its time 0 is on the clock of the host; 0: unknown. */
 static uint64_t capture_start_ns(const struct loaded *loaded, const char *path, uint32_t nc)
 {
     struct ntk_ntff *ntff = NULL;
-    const struct ntk_system_execution *execution = NULL;
+    uint64_t start_ns = 0;
 
     if (ntk_ntff_open(path, &ntff, NULL) == 0) {
-        execution = ntk_system_tables_captured_in(&loaded->tables, ntff, nc);
+        start_ns = ntk_capture_place(loaded->trace, &loaded->tables, ntff, nc);
         ntk_ntff_close(ntff);
     }
-    return execution ? execution->sync_host_ns : 0;
+    return start_ns;
 }
 
 /* One that cannot be read is told and left out: 1. */

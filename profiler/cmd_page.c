@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "profiler/analysis/system_tables.h"
+#include "profiler/analysis/capture_place.h"
 #include "profiler/cmd.h"
 #include "profiler/cmd_cut.h"
 #include "profiler/neff_find.h"
@@ -184,25 +184,26 @@ static struct ntk_profile *add_capture(struct shown *shown, const char *path, co
     return profile;
 }
 
-/* When its execution was on the clock of the host; 0: not known. */
-static uint64_t capture_start(const char *path, const struct ntk_system_tables *tables)
+/* Where its time 0 is on the clock of the host; 0: not known. */
+static uint64_t capture_start(const char *path, const struct ntk_system_trace *trace,
+                              const struct ntk_system_tables *tables)
 {
-    const struct ntk_system_execution *execution = NULL;
     struct ntk_ntff *ntff = NULL;
+    uint64_t start_ns = 0;
 
     if (ntk_ntff_open(path, &ntff, NULL) == 0) {
-        execution = ntk_system_tables_captured_in(tables, ntff, ntk_session_core_of(path));
+        start_ns = ntk_capture_place(trace, tables, ntff, ntk_session_core_of(path));
         ntk_ntff_close(ntff);
     }
-    return execution ? execution->sync_host_ns : 0;
+    return start_ns;
 }
 
 /* A capture of a folder, as far as it is asked for, where its execution is. */
-static void add_placed(struct shown *shown, const char *path,
+static void add_placed(struct shown *shown, const char *path, const struct ntk_system_trace *trace,
                        const struct ntk_system_tables *tables, uint64_t zero_ns)
 {
     uint32_t nc = ntk_session_core_of(path);
-    uint64_t start_ns = zero_ns ? capture_start(path, tables) : 0;
+    uint64_t start_ns = zero_ns ? capture_start(path, trace, tables) : 0;
     struct ntk_trace_part part = { 0 };
 
     /* A capture days away from the trace is not of it; so the product below fits. */
@@ -299,11 +300,11 @@ static void add_host_of(struct shown *shown, const struct ntk_profile *profile)
     struct ntk_system_trace *trace =
         access(path, R_OK) == 0 ? add_trace(shown, slash ? folder : ".") : NULL;
     if (trace && ntk_analysis_system_tables(trace, &tables) == 0) {
-        const struct ntk_system_execution *execution = ntk_system_tables_captured_in(
-            &tables, profile->ntff, ntk_session_core_of(shown->options->session));
-        if (execution && execution->sync_host_ns) {
-            uint64_t zero_ns = execution->sync_host_ns +
-                               (uint64_t)profile->trace->part.from_ps / NTK_TRACE_PS_PER_NS;
+        uint64_t start_ns = ntk_capture_place(trace, &tables, profile->ntff,
+                                              ntk_session_core_of(shown->options->session));
+        if (start_ns) {
+            uint64_t zero_ns =
+                start_ns + (uint64_t)profile->trace->part.from_ps / NTK_TRACE_PS_PER_NS;
             if (!cut_to(trace, profile->trace, zero_ns)) {
                 shown->code = no_memory();
             }
@@ -379,7 +380,7 @@ static void add_folder(struct shown *shown, const struct ntk_system_trace *trace
     }
     ntk_vec_each(char *, path, &trace->captures) {
         if (!options->ignore_device && fits(*path, neff)) {
-            add_placed(shown, *path, tables, zero_ns);
+            add_placed(shown, *path, trace, tables, zero_ns);
         }
     }
 }

@@ -571,6 +571,7 @@ void ntk_system_trace_close(struct ntk_system_trace *trace)
     }
     ntk_vec_fini(&trace->notes);
     ntk_vec_fini(&trace->accounts);
+    ntk_vec_fini(&trace->sync_points);
     ntk_vendor_trace_info_free(trace->vendor);
     free(trace->folder);
     free(trace);

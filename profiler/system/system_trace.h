@@ -97,6 +97,12 @@ struct ntk_system_account {
     } usages[NTK_SYSTEM_USAGES_MAX]; /* that the trace touches; the rest is unknown */
 };
 
+/* A moment on the clock of a core and on that of the host. */
+struct ntk_system_sync {
+    uint32_t nc, core; /* core: physical, in its device; NTK_SYSTEM_NO_CORE: not known */
+    uint64_t device_ns, host_ns;
+};
+
 /* What a reader should know and no file is to blame for. */
 struct ntk_system_note {
     const char *category; /* "Lost events", "Clock" */
@@ -141,6 +147,7 @@ struct ntk_system_trace {
     struct ntk_long_list extras;          /* of bytes */
     struct ntk_long_list memories; /* of struct ntk_system_memory, in the order of the file */
     struct ntk_vec accounts;       /* of struct ntk_system_account */
+    struct ntk_vec sync_points;    /* of struct ntk_system_sync: by core, then time of the host */
     /* What is not as it should be; sentences with the file's name. */
     struct ntk_vec warnings; /* of char * */
 };

@@ -162,19 +162,36 @@ static double residual_of(const struct point *points, size_t count)
     return most;
 }
 
-static void residuals_note(struct ntk_system_trace *trace, struct ntk_vec *points)
+/* Sync points alone are left, and kept with the trace. 0 or -ENOMEM. */
+static int syncs_keep(struct ntk_system_trace *trace, struct ntk_vec *points)
 {
     struct point *all = points->items;
     size_t count = 0;
-    size_t noted = 0;
 
-    for (size_t i = 0; i < points->count; i++) { /* sync points alone */
+    for (size_t i = 0; i < points->count; i++) {
         if (all[i].is_sync && all[i].host_ns && all[i].device_ns) {
             all[count++] = all[i];
         }
     }
     points->count = count;
     ntk_vec_sort(points, by_core);
+    ntk_vec_init(&trace->sync_points, sizeof(struct ntk_system_sync));
+    ntk_vec_each(const struct point, point, points) {
+        const struct ntk_system_sync sync = { point->nc, point->core, point->device_ns,
+                                              point->host_ns };
+        if (ntk_vec_push(&trace->sync_points, &sync) < 0) {
+            return -ENOMEM;
+        }
+    }
+    return 0;
+}
+
+static void residuals_note(struct ntk_system_trace *trace, const struct ntk_vec *points)
+{
+    const struct point *all = points->items;
+    size_t count = points->count;
+    size_t noted = 0;
+
     for (size_t first = 0, end = 0; first < count && noted < NOTES_MAX; first = end) {
         while (end < count && all[end].nc == all[first].nc && all[end].core == all[first].core &&
                all[end].device_ns >= all[first].device_ns) {
@@ -217,6 +234,9 @@ int ntk_vendor_session_clocks(struct ntk_system_trace *trace)
                 ntk_system_trace_give_back(trace);
             }
         }
+        ret = syncs_keep(trace, &points);
+    }
+    if (ret == 0) {
         residuals_note(trace, &points);
     }
     ntk_vec_fini(&points);

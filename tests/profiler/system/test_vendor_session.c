@@ -320,6 +320,14 @@ static void sync_points_tell_how_far_the_clocks_are_apart(void **state)
     struct ntk_system_trace *trace = open_it(f);
 
     assert_int_equal(span_of(trace, "timestamp_sync_point")->device_core, 6);
+    assert_int_equal(trace->sync_points.count, 3);
+    for (uint64_t i = 0; i < 3; i++) {
+        const struct ntk_system_sync *sync = ntk_vec_at(&trace->sync_points, i);
+        assert_int_equal(sync->nc, 1);
+        assert_int_equal(sync->core, 6);
+        assert_int_equal(sync->device_ns, points[i][0]);
+        assert_int_equal(sync->host_ns, points[i][1]);
+    }
     assert_true(has_note(trace, "core 1 (physical core 6): its clock and the host's meet at 3 "
                                 "points, up to 2.0 us off one line"));
     ntk_system_trace_close(trace);

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+#include "profiler/analysis/capture_place.h"
+
+#include <math.h>
+
+#define INTERPOLATE_NS 1000000000U
+#define DRIFT_MAX 0.001 /* of a clock; one that is further off counts something else */
+
+/* The points of a core, or of the first of its logical core that has some. */
+static size_t points_of(const struct ntk_system_trace *trace, uint32_t nc, uint32_t core,
+                        const struct ntk_system_sync **out_points)
+{
+    const struct ntk_system_sync *found = NULL;
+    size_t count = 0;
+
+    ntk_vec_each(const struct ntk_system_sync, point, &trace->sync_points) {
+        bool is_other = !found || point->core != found->core;
+        if (point->nc == nc && is_other && (!found || point->core == core)) {
+            found = point;
+            count = 0;
+        }
+        count += point->nc == nc && point->core == found->core;
+    }
+    *out_points = found;
+    return count;
+}
+
+/* 0: the core has no points. */
+static uint64_t host_of(const struct ntk_system_sync *points, size_t count, uint64_t device_ns)
+{
+    const struct ntk_system_sync *before = points;
+    const struct ntk_system_sync *after = NULL;
+
+    for (size_t i = 1; i < count; i++) {
+        if (points[i].device_ns <= device_ns) {
+            before = &points[i];
+        } else if (before == &points[i - 1] && before->device_ns <= device_ns) {
+            after = &points[i];
+        }
+    }
+    if (count == 0) {
+        return 0;
+    }
+    uint64_t host_ns = before->host_ns + (device_ns - before->device_ns);
+    uint64_t apart_ns = after && after > before ? after->device_ns - before->device_ns : 0;
+    if (apart_ns > INTERPOLATE_NS) {
+        double drift_ns = (double)(int64_t)(after->host_ns - before->host_ns - apart_ns);
+        double share = (double)(device_ns - before->device_ns) / (double)apart_ns;
+        if (fabs(drift_ns) < DRIFT_MAX * (double)apart_ns) {
+            host_ns += (uint64_t)(int64_t)llround(drift_ns * share);
+        }
+    }
+    return host_ns;
+}
+
+uint64_t ntk_capture_place(const struct ntk_system_trace *trace,
+                           const struct ntk_system_tables *tables, const struct ntk_ntff *ntff,
+                           uint32_t nc)
+{
+    const struct ntk_system_execution *execution = ntk_system_tables_captured_in(tables, ntff, nc);
+    const struct ntk_system_sync *points;
+    uint64_t window_ns = ntff->window_start_ps / 1000;
+
+    if (!execution || !execution->sync_host_ns || !trace->is_vendor) {
+        return execution ? execution->sync_host_ns : 0;
+    }
+    uint32_t core = ntff->subgraph_count ? ntff->subgraphs[0].core : NTK_SYSTEM_NO_CORE;
+    size_t count = points_of(trace, execution->nc, core, &points);
+    uint64_t lead_ns = execution->device_start_ns - window_ns;
+    return count                               ? host_of(points, count, window_ns)
+           : execution->sync_host_ns > lead_ns ? execution->sync_host_ns - lead_ns
+                                               : execution->sync_host_ns;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * capture_place - where time 0 of a capture is on the clock of the host that traced the process.
+ *
+ * In our folders it is the sync point of the execution. In the vendor's the start of the capture's
+ * window, a time of the core, becomes a time of the host by the sync points of that core: by the
+ * last one before it; between two that are more than a second apart by the line through both, for
+ * by then the clocks have drifted. Times after time 0 go on by the clock of the core.
+ *
+ * Pure. Threads: any.
+ */
+#ifndef NTK_PROFILER_ANALYSIS_CAPTURE_PLACE_H
+#define NTK_PROFILER_ANALYSIS_CAPTURE_PLACE_H
+
+#include "profiler/analysis/system_tables.h"
+
+/* ns since 1970; 0: its execution is not in the trace. nc UINT32_MAX: the core is not known. */
+uint64_t ntk_capture_place(const struct ntk_system_trace *trace,
+                           const struct ntk_system_tables *tables, const struct ntk_ntff *ntff,
+                           uint32_t nc);
+
+#endif

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: one execution, sync points put together by hand, and where the window of a capture lands. */
+#include <string.h>
+
+#include "profiler/analysis/capture_place.h"
+#include "tests/support/unit.h"
+
+#define HOST 1700000000000000000U /* host time of device time 0 */
+
+struct made {
+    struct ntk_system_trace trace;
+    struct ntk_system_execution execution;
+    struct ntk_system_tables tables;
+    struct ntk_ntff_subgraph subgraph;
+    struct ntk_ntff ntff;
+};
+
+static void begin(struct made *m, uint64_t window_ns)
+{
+    memset(m, 0, sizeof *m);
+    m->trace.is_vendor = true;
+    ntk_vec_init(&m->trace.sync_points, sizeof(struct ntk_system_sync));
+    m->execution = (struct ntk_system_execution){ .nc = 1,
+                                                  .device_ns = 1000,
+                                                  .device_start_ns = window_ns + 400,
+                                                  .sync_host_ns = HOST + window_ns + 400 };
+    m->tables = (struct ntk_system_tables){ .executions = &m->execution,
+                                            .execution_count = 1,
+                                            .is_vendor = true };
+    m->subgraph.core = 6;
+    m->ntff.subgraphs = &m->subgraph;
+    m->ntff.subgraph_count = 1;
+    m->ntff.has_window = true;
+    m->ntff.window_start_ps = window_ns * 1000;
+    m->ntff.window_end_ps = (window_ns + 100000) * 1000;
+}
+
+static void point(struct made *m, uint32_t nc, uint32_t core, uint64_t device_ns, int64_t off_ns)
+{
+    const struct ntk_system_sync sync = { nc, core, device_ns,
+                                          HOST + device_ns + (uint64_t)off_ns };
+
+    assert_int_equal(ntk_vec_push(&m->trace.sync_points, &sync), 0);
+}
+
+/* Host time of the window, less what it would be without a drift. */
+static int64_t off_of(struct made *m, uint64_t window_ns)
+{
+    uint64_t host_ns = ntk_capture_place(&m->trace, &m->tables, &m->ntff, 1);
+
+    ntk_vec_fini(&m->trace.sync_points);
+    return (int64_t)(host_ns - HOST - window_ns);
+}
+
+static void between_points_near_each_other_the_last_counts(void **state)
+{
+    struct made m;
+
+    begin(&m, 500000000);
+    point(&m, 1, 6, 100, 7);
+    point(&m, 1, 6, 1000000100, 1007); /* a second later: not more */
+    assert_int_equal(off_of(&m, 500000000), 7);
+}
+
+static void between_points_far_apart_the_clock_drifts(void **state)
+{
+    struct made m;
+
+    begin(&m, 3000000000);
+    point(&m, 1, 6, 0, 1000);
+    point(&m, 1, 6, 2000000000, 2000);
+    point(&m, 1, 6, 6000000000, -6000);
+    point(&m, 1, 6, 9000000000, 0);
+    assert_int_equal(off_of(&m, 3000000000), 0); /* a quarter of the way from 2000 to -6000 */
+}
+
+static void outside_of_the_points_the_nearest_counts(void **state)
+{
+    struct made m;
+
+    begin(&m, 9000000000);
+    point(&m, 1, 6, 1000, 50);
+    point(&m, 1, 6, 5000000000, 70);
+    assert_int_equal(off_of(&m, 9000000000), 70);
+    begin(&m, 500);
+    point(&m, 1, 6, 1000, 50);
+    point(&m, 1, 6, 5000000000, 70);
+    assert_int_equal(off_of(&m, 500), 50);
+}
+
+static void points_of_the_physical_core_are_taken(void **state)
+{
+    struct made m;
+
+    begin(&m, 5000);
+    point(&m, 0, 6, 1000, 1);
+    point(&m, 1, 5, 1000, 2);
+    point(&m, 1, 6, 1000, 3);
+    point(&m, 1, 7, 1000, 4);
+    assert_int_equal(off_of(&m, 5000), 3);
+    begin(&m, 5000);
+    point(&m, 0, 6, 1000, 1);
+    point(&m, 1, 5, 1000, 2); /* of the same logical core */
+    point(&m, 1, 7, 1000, 4);
+    assert_int_equal(off_of(&m, 5000), 2);
+}
+
+/* A clock that jumps is not drawn out; one that starts anew is not followed. */
+static void a_clock_that_is_far_off_is_not_interpolated(void **state)
+{
+    struct made m;
+
+    begin(&m, 3000000000);
+    point(&m, 1, 6, 2000000000, 5);
+    point(&m, 1, 6, 6000000000, 900000000);
+    assert_int_equal(off_of(&m, 3000000000), 5);
+    begin(&m, 3000000000);
+    point(&m, 1, 6, 2000000000, 5);
+    point(&m, 1, 6, 1000, 9);
+    assert_int_equal(off_of(&m, 3000000000), 9); /* the later one: both are before it */
+}
+
+static void without_points_the_run_on_the_device_counts(void **state)
+{
+    struct made m;
+
+    begin(&m, 5000);
+    assert_int_equal(off_of(&m, 5000), 0); /* the window begins 400 ns before the run */
+    begin(&m, 5000);
+    m.trace.is_vendor = false; /* there a capture begins with the run */
+    m.tables.is_vendor = false;
+    m.ntff.model_id = m.execution.model_id;
+    assert_int_equal(off_of(&m, 5000), 400);
+    begin(&m, 5000);
+    m.execution.device_start_ns = 4999; /* the run began before the window: another execution */
+    assert_int_equal(ntk_capture_place(&m.trace, &m.tables, &m.ntff, 1), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(between_points_near_each_other_the_last_counts),
+        cmocka_unit_test(between_points_far_apart_the_clock_drifts),
+        cmocka_unit_test(outside_of_the_points_the_nearest_counts),
+        cmocka_unit_test(points_of_the_physical_core_are_taken),
+        cmocka_unit_test(a_clock_that_is_far_off_is_not_interpolated),
+        cmocka_unit_test(without_points_the_run_on_the_device_counts),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
