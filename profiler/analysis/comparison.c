@@ -127,6 +127,25 @@ static const struct ntk_comparison_row *find_most(const struct ntk_comparison *c
     return NULL;
 }
 
+/* Names in parentheses ("(no layer)") are those of any program. */
+static void judge_relation(struct ntk_comparison *comparison)
+{
+    size_t all = 0;
+
+    for (size_t i = 0; i < comparison->row_count; i++) {
+        const struct ntk_comparison_row *row = &comparison->rows[i];
+        if (ntk_comparison_is_own(row->kind) && row->name[0] != '(') {
+            all++;
+            comparison->own_before_count += row->has_before;
+            comparison->own_after_count += row->has_after;
+            comparison->own_common_count += row->has_before && row->has_after;
+        }
+    }
+    comparison->is_unrelated =
+        comparison->own_before_count && comparison->own_after_count &&
+        (double)comparison->own_common_count < NTK_COMPARISON_UNRELATED_RATIO * (double)all;
+}
+
 static void judge(struct ntk_comparison *comparison)
 {
     bool differs = false;
@@ -194,6 +213,7 @@ int ntk_analysis_comparison(const struct ntk_measures *before, size_t before_cou
     result.rows = rows.items;
     result.row_count = rows.count;
     judge(&result);
+    judge_relation(&result);
     *out_comparison = result;
     return 0;
 }

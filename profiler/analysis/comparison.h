@@ -17,6 +17,7 @@
 #include "profiler/analysis/measures.h"
 
 #define NTK_COMPARISON_FALSE_RATE 0.05
+#define NTK_COMPARISON_UNRELATED_RATIO 0.05 /* of what either side has, both have less */
 
 struct ntk_comparison_row {
     enum ntk_measure_kind kind;
@@ -28,6 +29,11 @@ struct ntk_comparison_row {
     double p;
     bool is_significant;
 };
+
+static inline bool ntk_comparison_is_own(enum ntk_measure_kind kind)
+{
+    return kind == NTK_MEASURE_LAYER || kind == NTK_MEASURE_REGION;
+}
 
 static inline const char *ntk_comparison_shown(const struct ntk_comparison_row *row)
 {
@@ -51,6 +57,9 @@ struct ntk_comparison {
     bool can_tell;                    /* there are enough of them for p below the rate */
     size_t row_count;
     struct ntk_comparison_row *rows; /* by kind, then the greatest change first */
+    /* Layers and regions, which are a program's own: of each side, and of both. */
+    size_t own_before_count, own_after_count, own_common_count;
+    bool is_unrelated; /* both sides have some, and nearly none in common: other programs */
     enum ntk_comparison_verdict verdict;
     size_t changed_count;                   /* rows that are significant, or differ */
     const struct ntk_comparison_row *total; /* the execution; NULL: its length is not known */

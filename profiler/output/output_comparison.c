@@ -62,11 +62,21 @@ static void kind_text(const struct ntk_comparison *comparison, enum ntk_measure_
     size_t shown = 0;
     size_t changed = 0;
     size_t all = 0;
+    size_t only_before = 0; /* of unrelated programs */
+    size_t only_after = 0;
 
+    if (comparison->is_unrelated && ntk_comparison_is_own(kind)) {
+        return;
+    }
     ntk_text_table_init(&table, is_tested ? 7 : 5, 1u << 0 | 1u << 6, heads);
     for (size_t i = 0; i < comparison->row_count; i++) {
         const struct ntk_comparison_row *row = &comparison->rows[i];
         if (row->kind != kind) {
+            continue;
+        }
+        if (comparison->is_unrelated && !(row->has_before && row->has_after)) {
+            only_before += row->has_before;
+            only_after += row->has_after;
             continue;
         }
         all++;
@@ -83,8 +93,30 @@ static void kind_text(const struct ntk_comparison *comparison, enum ntk_measure_
         if (all > changed && kind != NTK_MEASURE_TOTAL) {
             ntk_buf_add_format(out, "%zu unchanged\n", all - changed);
         }
+        if (only_before + only_after > 0) {
+            ntk_buf_add_format(out, "%zu only before, %zu only after\n", only_before, only_after);
+        }
     }
     ntk_text_table_fini(&table);
+}
+
+/* Tables of what only one of two programs has tell nothing: what both have is left. */
+static void unrelated_text(const struct ntk_comparison *comparison, struct ntk_buf *out)
+{
+    const struct ntk_comparison_row *total = comparison->total;
+    size_t common = comparison->own_common_count;
+
+    ntk_buf_add_format(out,
+                       "Different programs: they share %zu of %zu layers and regions before and "
+                       "%zu after\n",
+                       common, comparison->own_before_count, comparison->own_after_count);
+    if (total && total->before > 0) {
+        double change = total->after - total->before;
+        ntk_buf_add_format(out, "AFTER takes %.3f us %s than BEFORE (%+.1f%%); ",
+                           (change < 0 ? -change : change) / 1e6, change < 0 ? "less" : "more",
+                           100 * change / total->before);
+    }
+    ntk_buf_add_text(out, "the tables show what both have\n");
 }
 
 static void verdict_text(const struct ntk_comparison *comparison, struct ntk_buf *out)
@@ -95,6 +127,10 @@ static void verdict_text(const struct ntk_comparison *comparison, struct ntk_buf
     size_t count = comparison->changed_count;
 
     ntk_buf_add_char(out, '\n');
+    if (comparison->is_unrelated) {
+        unrelated_text(comparison, out);
+        return;
+    }
     switch (comparison->verdict) {
     case NTK_COMPARISON_SAME:
         ntk_buf_add_text(out, "No difference: every number is the same");
@@ -154,6 +190,7 @@ void ntk_output_comparison_json(const struct ntk_comparison *comparison, struct 
     ntk_json_key_bool(json, "can_tell", comparison->can_tell);
     ntk_json_key_text(json, "verdict", ntk_comparison_verdict_name(comparison->verdict));
     ntk_json_key_u64(json, "changed_count", comparison->changed_count);
+    ntk_json_key_bool(json, "is_unrelated", comparison->is_unrelated);
     ntk_json_key(json, "most");
     if (comparison->most) {
         ntk_json_text(json, comparison->most->name);

@@ -34,10 +34,13 @@ function part(key, rows) {
 function render(box) {
   const all = answer(box, 'compare', 'compare', () => state.source.compare());
   if (!all) return;
-  const parts = Object.entries(all).filter(([, value]) => Array.isArray(value) && value.length);
+  // What only one of two different programs has tells nothing.
+  const shown = (rows) => (all.is_unrelated ? rows.filter((row) => values(row).every((value) => value !== null)) : rows);
+  const parts = Object.entries(all).filter(([, value]) => Array.isArray(value)).map(([key, rows]) => [key, shown(rows)]).filter(([, rows]) => rows.length);
   const [total] = all.total ?? [];
   box.append(make('div', { class: 'pane-head' }, make('h2', {}, total ? `${duration(total.before_ns * 1000)} → ${duration(total.after_ns * 1000)}` : 'Comparison'),
     make('span', { class: 'soft' }, `before: ${state.meta.sources[0].name}, after: ${state.meta.sources[1].name}`)),
+  ...(all.is_unrelated ? [make('p', { class: 'soft' }, 'Different programs: nearly no layer or region is in both. The tables show what both have.')] : []),
   make('div', { class: 'parts' }, ...parts.map(([key, rows]) => part(key, rows))));
 }
 

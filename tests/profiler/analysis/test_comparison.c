@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "profiler/analysis/comparison.h"
+#include "profiler/output/output_analysis.h"
 #include "tests/support/hand_trace.h"
 #include "tests/support/unit.h"
 
@@ -295,6 +296,45 @@ static void the_verdict_of_single_executions_says_what_differs(void **state)
     ntk_measures_fini(&after);
 }
 
+/* Layers and regions are a program's own; engines, queues and names in parentheses are not. */
+static void two_programs_with_nothing_in_common_are_unrelated(void **state)
+{
+    struct ntk_measures before = { 0 };
+    struct ntk_measures after = { 0 };
+    struct ntk_comparison c;
+    struct ntk_buf text = { 0 };
+
+    put(&before, NTK_MEASURE_TOTAL, "execution", 100e6);
+    put(&before, NTK_MEASURE_LAYER, "(no layer)", 20e6);
+    put(&before, NTK_MEASURE_LAYER, "attention", 80e6);
+    put(&before, NTK_MEASURE_REGION, "softmax", 10e6);
+    put(&before, NTK_MEASURE_ENGINE, "Tensor", 60e6);
+    put(&after, NTK_MEASURE_TOTAL, "execution", 110e6);
+    put(&after, NTK_MEASURE_LAYER, "(no layer)", 20e6);
+    assert_int_equal(ntk_analysis_comparison(&before, 1, &after, 1, &c), 0);
+    assert_false(c.is_unrelated); /* one side has none of its own: not known */
+    ntk_comparison_fini(&c);
+    put(&after, NTK_MEASURE_LAYER, "mlp", 90e6);
+    put(&after, NTK_MEASURE_ENGINE, "Tensor", 50e6);
+    put(&after, NTK_MEASURE_ENGINE, "Vector", 5e6);
+    assert_int_equal(ntk_analysis_comparison(&before, 1, &after, 1, &c), 0);
+    assert_true(c.is_unrelated);
+    ntk_output_comparison_text(&c, &text);
+    assert_non_null(strstr(ntk_buf_text_get(&text),
+                           "Different programs: they share 0 of 2 layers and regions before and 1 "
+                           "after\nAFTER takes 10.000 us more than BEFORE (+10.0%)"));
+    assert_non_null(strstr(ntk_buf_text_get(&text), "0 only before, 1 only after"));
+    assert_null(strstr(ntk_buf_text_get(&text), "mlp"));
+    ntk_buf_fini(&text);
+    ntk_comparison_fini(&c);
+    put(&after, NTK_MEASURE_REGION, "softmax", 10e6);
+    assert_int_equal(ntk_analysis_comparison(&before, 1, &after, 1, &c), 0);
+    assert_false(c.is_unrelated);
+    ntk_comparison_fini(&c);
+    ntk_measures_fini(&before);
+    ntk_measures_fini(&after);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -304,6 +344,7 @@ int main(void)
         cmocka_unit_test(a_slowed_layer_is_named),
         cmocka_unit_test(a_comparison_backwards_is_its_mirror),
         cmocka_unit_test(the_verdict_of_single_executions_says_what_differs),
+        cmocka_unit_test(two_programs_with_nothing_in_common_are_unrelated),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
