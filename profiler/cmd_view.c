@@ -234,6 +234,32 @@ static const char *default_format(void)
                : "summary-text";
 }
 
+/* 0, or the exit code: what would read the text of source lines and not show it. */
+static int check_source_roots(bool is_page)
+{
+    static const char *const with_text[] = { "html", "json", "csv", "sqlite", "parquet" };
+    const char *option = arg_nki_root         ? "--nki-source-root"
+                         : arg_framework_root ? "--framework-source-root"
+                                              : NULL;
+    bool has_text = is_page;
+
+    for (size_t i = 0; i < sizeof with_text / sizeof *with_text; i++) {
+        bool is_of_captures = !arg_folder || strcmp(with_text[i], "html") == 0;
+        has_text = has_text || (is_of_captures && strcmp(arg_format, with_text[i]) == 0);
+    }
+    if (option && !has_text) {
+        return ntk_opt_usage_error(&program,
+                                   "%s: %s%s shows no source lines: use page or html%s, or "
+                                   "neuron-profile lines",
+                                   option, arg_format, arg_folder ? " with -d" : "",
+                                   arg_folder ? "" : ", json, csv, sqlite or parquet");
+    }
+    if (arg_html_bytes && strcmp(arg_format, "html") != 0) {
+        return ntk_opt_usage_error(&program, "--html-size requires --output-format html");
+    }
+    return 0;
+}
+
 /* 0, or the exit code with the sentence printed. */
 static int check_page_options(bool is_page)
 {
@@ -256,7 +282,7 @@ static int check_page_options(bool is_page)
     if (is_page && arg_folder && arg_session) {
         return ntk_opt_usage_error(&program, "-d and -s exclude each other");
     }
-    return 0;
+    return check_source_roots(is_page);
 }
 
 /* The page as a file. */

@@ -277,7 +277,7 @@ static const struct ntk_column metadata[] = {
     ALWAYS(ntk_metadata_row, core, "neuroncore_idx", I64, "",
            "sum of the numbers of the physical cores"),
     ALWAYS(ntk_metadata_row, device, "neuron_device_idx", I64, "", "device"),
-    NEVER("ultraserver_id", I64, "", "server of several machines"),
+    NEVER("ultraserver_id", I64, "", "server of several machines: captures do not record it"),
     NEVER("ultraserver_type", TEXT, "", "its kind"),
     NEVER("ultraserver_size", I32, "", "its machines"),
     NEVER("ultraserver_instance_index", I32, "", "place of the machine in it"),

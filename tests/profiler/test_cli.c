@@ -591,6 +591,17 @@ static void folders_of_sources_must_be_there(void **state)
            1, "cannot open folder of sources /nowhere");
     expect(RUN(f, "query", "-s", f->sample, "-n", "-", "--nki-source-root", "/nowhere", "SELECT 1"),
            1, "cannot open folder of sources /nowhere");
+    expect(RUN(f, "view", "-s", f->sample, "-n", "-", "--output-format", "summary-text",
+               "--nki-source-root", "."),
+           2, "--nki-source-root: summary-text shows no source lines: use page or html, json,");
+    expect(RUN(f, "view", "-s", f->sample, "-n", "-", "--output-format", "perfetto",
+               "--framework-source-root", "."),
+           2, "--framework-source-root: perfetto shows no source lines");
+    expect(RUN(f, "view", "-d", ".", "--output-format", "json", "--nki-source-root", "."), 2,
+           "--nki-source-root: json with -d shows no source lines: use page or html, or "
+           "neuron-profile lines");
+    expect(RUN(f, "view", "-s", f->sample, "--output-format", "json", "--html-size", "1M"), 2,
+           "--html-size requires --output-format html");
     expect(RUN(f, "lines", "-s", f->sample, "--by", "name"), 2, "unknown order 'name'");
     expect(RUN(f, "lines"), 2, "the capture is missing");
 }
