@@ -24,7 +24,7 @@ def expect(what, left, right):
 # The same rows.
 NS = {"duration": "duration_ns", "evt_wait_time": "evt_wait_time_ns", "active_time": "active_time_ns", "total_duration": "total_duration_ns",
       "total_evt_wait_time": "total_evt_wait_time_ns", "total_active_time": "total_active_time_ns", "span": "span_ns", "mean_span": "mean_span_ns",
-      "max_span": "max_span_ns", "start": "start_ts", "end": "end_ts", "values": "variable_values"}
+      "max_span": "max_span_ns", "start": "start_ts", "end": "end_ts"}
 for array, table in {"kernel_instruction": "KernelInstructions", "kernel_iteration_variable": "KernelIterationVariables",
                      "kernel_stack_frame": "KernelStackFrames", "stack_frame": "StackFrame", "stack_frame_file_location": "StackFrameFileLocation",
                      "stack_frame_file_name": "StackFrameFileName", "stack_frame_function_name": "StackFrameFunctionName",
