@@ -96,7 +96,7 @@ static int64_t sum(int64_t a, uint64_t b)
 struct row {
     const struct ntk_trace_instruction *instruction;
     const struct ntk_slot_fact *fact;
-    int64_t duration_ns, wait_ns;
+    int64_t duration_ps, wait_ns;
 };
 
 int64_t ntk_source_wait_ns(const struct ntk_trace *trace, uint16_t cycles)
@@ -110,7 +110,8 @@ static void add(struct ntk_source_sums *to, const struct row *row)
 
     to->instruction_count++;
     to->engine_counts[row->instruction->engine]++;
-    to->duration_ns = ntk_ps_sum(to->duration_ns, row->duration_ns);
+    to->duration_ns = ntk_ps_sum(to->duration_ns, ntk_source_ns(row->duration_ps));
+    to->duration_ps = ntk_ps_sum(to->duration_ps, row->duration_ps);
     to->wait_ns = ntk_ps_sum(to->wait_ns, row->wait_ns);
     to->flops = fact->has_flops ? sum(to->flops, fact->flops) : to->flops;
     if (fact->has_bytes) {
@@ -180,7 +181,7 @@ static void add_rows(struct ntk_line_finder *f)
         size_t core = (size_t)(span.core - program->trace->cores);
         struct row row = { .instruction = span.instruction,
                            .fact = ntk_program_fact(program, core, span.instruction),
-                           .duration_ns = ntk_source_ns(span.end_ps - span.start_ps),
+                           .duration_ps = span.end_ps - span.start_ps,
                            .wait_ns =
                                ntk_source_wait_ns(program->trace, span.instruction->wait_cycles) };
         uint32_t line = line_of(f, core, span.instruction->engine, row.fact->compiler_pc);

@@ -31,7 +31,9 @@ enum ntk_source_reason {
 };
 
 struct ntk_source_sums { /* largest int64_t where a sum is larger */
-    int64_t instruction_count, duration_ns, wait_ns;
+    /* duration_ns adds rows that are cut to whole ns, as tables have them: up to 1 ns per row less
+     * than duration_ps, and so maybe less than active. */
+    int64_t instruction_count, duration_ns, duration_ps, wait_ns;
     int64_t hbm_read_bytes, hbm_write_bytes, sbuf_read_bytes, sbuf_write_bytes;
     int64_t psum_read_bytes, psum_write_bytes, flops;
     int64_t transfer_bytes; /* of the transfers that these rows began, where they are known */

@@ -159,7 +159,7 @@ int ntk_output_lines_text(const struct ntk_export *export, enum ntk_source_order
         cell_line(&table, file_of(lines, line->file), line->line);
         cell_bar(&table, line->rank, lines->lines[0].rank);
         ntk_cell_us(&table, sums->wait_ns * NTK_TRACE_PS_PER_NS);
-        ntk_cell_us(&table, sums->duration_ns * NTK_TRACE_PS_PER_NS);
+        ntk_cell_us(&table, sums->duration_ps);
         ntk_cell_us(&table, sums->active.covered_ps);
         ntk_cell_u64(&table, (uint64_t)sums->instruction_count);
         ntk_cell_bytes_or_dash(&table, (uint64_t)ntk_source_sums_by(sums, NTK_SOURCE_BY_BYTES));
@@ -244,7 +244,7 @@ static bool put_loop(struct ntk_text_table *table, const struct ntk_export *expo
     cell_variables(table, loops, ranked->loop);
     cell_bar(table, ranked->rank, largest);
     ntk_cell_us(table, loop->totals.wait_ns * NTK_TRACE_PS_PER_NS);
-    ntk_cell_us(table, loop->totals.duration_ns * NTK_TRACE_PS_PER_NS);
+    ntk_cell_us(table, loop->totals.duration_ps);
     ntk_cell_bytes_or_dash(table, (uint64_t)ntk_source_sums_by(&loop->totals, NTK_SOURCE_BY_BYTES));
     ntk_cell_us(table, loop->end_ps - loop->start_ps);
     ntk_cell_u64(table, (uint64_t)loop->iteration_count);

@@ -51,7 +51,7 @@ static void put_sums(const struct ntk_source_sums *sums, struct ntk_json *json)
 {
     ntk_json_key_i64(json, "count", sums->instruction_count);
     ntk_json_key_i64(json, "wait", sums->wait_ns);
-    ntk_json_key_i64(json, "duration", sums->duration_ns);
+    ntk_json_key_i64(json, "duration", ntk_source_ns(sums->duration_ps));
     ntk_json_key_i64(json, "bytes", ntk_source_sums_by(sums, NTK_SOURCE_BY_BYTES));
 }
 
@@ -184,7 +184,7 @@ static void put_iteration(const struct ntk_source_lines *lines,
     ntk_json_key_i64(json, "start", iteration->start_ps - zero_ps);
     ntk_json_key_i64(json, "end", iteration->end_ps - zero_ps);
     ntk_json_key_i64(json, "wait", iteration->totals.wait_ns);
-    ntk_json_key_i64(json, "duration", iteration->totals.duration_ns);
+    ntk_json_key_i64(json, "duration", ntk_source_ns(iteration->totals.duration_ps));
     ntk_json_object_end(json);
     ntk_buf_fini(&values);
 }

@@ -151,6 +151,29 @@ static void rows_are_summed_by_line_and_time_is_covered_once(void **state)
     done(&f);
 }
 
+/* Rows of tables are cut to whole ns; what they cover together is not. */
+static void a_line_is_never_active_for_longer_than_its_rows_take(void **state)
+{
+    struct fixture f = { 0 };
+
+    (void)state;
+    hand_trace_begin(&f.h, 1, "trn2.3xlarge", 1000);
+    for (int s = 0; s < SLOTS; s++) {
+        hand_trace_nop(&f.h, 0, NTK_ISA_ENGINE_PE, NONE, 0, NONE);
+    }
+    for (int i = 0; i < 20; i++) {
+        hand_trace_run(&f.h, 0, NTK_ISA_ENGINE_PE, 1, 100 + 10 * i, 101 + 10 * i);
+        f.h.cores[0].instructions[i].end_ps += 900;
+    }
+    ask(&f, true);
+
+    const struct ntk_source_sums *sums = &line_at(&f, 11)->sums;
+    assert_int_equal(sums->duration_ns, 20);
+    assert_int_equal(sums->active.covered_ps, 38000);
+    assert_int_equal(sums->duration_ps, 38000);
+    done(&f);
+}
+
 static void iterations_of_one_path_are_one_and_may_overlap(void **state)
 {
     struct fixture f = { 0 };
@@ -311,6 +334,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_summed_by_line_and_time_is_covered_once),
+        cmocka_unit_test(a_line_is_never_active_for_longer_than_its_rows_take),
         cmocka_unit_test(iterations_of_one_path_are_one_and_may_overlap),
         cmocka_unit_test(a_wait_is_blamed_on_the_line_that_ended_it),
         cmocka_unit_test(all_of_a_wait_is_accounted_for),
