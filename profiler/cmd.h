@@ -3,6 +3,8 @@
  * cmd - the subcommands of neuron-profile and what they share.
  *
  * A subcommand gets argv from its own name on and returns the exit code: 0 done, 1 failed, 2 usage.
+ *
+ * Owner:   texts and what an _open fills are the caller's: free(), or the _close of the same name.
  */
 #ifndef NTK_PROFILER_CMD_H
 #define NTK_PROFILER_CMD_H

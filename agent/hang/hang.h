@@ -6,6 +6,8 @@
  * Rows come from the segments of this machine, or from the agents of others; shared/metrics/ranks
  * judges them; hang_text and hang_json say it.
  *
+ * Owner:   ntk_hang_hosts_create() allocates, ntk_hang_hosts_destroy() frees; ntk_hang_ask() frees
+ *          the text of an answer.
  * Threads: one.
  */
 #ifndef NTK_AGENT_HANG_HANG_H

@@ -5,6 +5,7 @@
  *
  * It sees one machine: whom a rank on another one waits for, neuron-monitor hang tells.
  *
+ * Owner:   create / destroy.
  * Threads: one.
  */
 #ifndef NTK_AGENT_HANG_HANG_WATCH_H

@@ -7,6 +7,9 @@
  *
  * Pure: trace to result; -ENOMEM, or -ENODATA when the capture does not say how long the execution
  * took.
+ *
+ * Owner:   the result is the caller's storage; ntk_activity_over_time_fini() frees what it points
+ *          to.
  */
 #ifndef NTK_PROFILER_ANALYSIS_ACTIVITY_OVER_TIME_H
 #define NTK_PROFILER_ANALYSIS_ACTIVITY_OVER_TIME_H

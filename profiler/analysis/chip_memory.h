@@ -11,6 +11,8 @@
  *
  * Known where chip_access.h knows of everything that ran what it touches: prepared transfers need
  * the NEFF; else -ENODATA. Pure: trace to result; -ENOMEM, -ENODATA.
+ *
+ * Owner:   the result is the caller's storage; ntk_chip_memory_fini() frees what it points to.
  */
 #ifndef NTK_PROFILER_ANALYSIS_CHIP_MEMORY_H
 #define NTK_PROFILER_ANALYSIS_CHIP_MEMORY_H

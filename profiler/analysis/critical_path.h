@@ -9,6 +9,8 @@
  *
  * Pure: trace to result; -ENODATA when the capture does not say how long the execution took, or
  * -errno of a long list.
+ *
+ * Owner:   the result is the caller's storage; ntk_critical_path_fini() frees what it points to.
  */
 #ifndef NTK_PROFILER_ANALYSIS_CRITICAL_PATH_H
 #define NTK_PROFILER_ANALYSIS_CRITICAL_PATH_H

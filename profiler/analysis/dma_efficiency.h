@@ -11,6 +11,8 @@
  * NTK_DMA_POOR_BYTES it dominates.
  *
  * Pure: trace to result; -ENOMEM.
+ *
+ * Owner:   the result is the caller's storage; ntk_dma_efficiency_fini() frees what it points to.
  */
 #ifndef NTK_PROFILER_ANALYSIS_DMA_EFFICIENCY_H
 #define NTK_PROFILER_ANALYSIS_DMA_EFFICIENCY_H

@@ -9,6 +9,8 @@
  * none: the application did something else. Only calls for that core count, from whatever thread.
  *
  * Pure: trace to result; -ENOMEM.
+ *
+ * Owner:   the result is the caller's storage; ntk_host_gaps_fini() frees what it points to.
  */
 #ifndef NTK_PROFILER_ANALYSIS_HOST_GAPS_H
 #define NTK_PROFILER_ANALYSIS_HOST_GAPS_H

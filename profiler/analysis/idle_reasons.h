@@ -11,6 +11,8 @@
  *
  * Pure: trace to result; -ENOMEM, or -ENODATA when the capture does not say how long the execution
  * took.
+ *
+ * Owner:   the result is the caller's storage; ntk_idle_reasons_fini() frees what it points to.
  */
 #ifndef NTK_PROFILER_ANALYSIS_IDLE_REASONS_H
 #define NTK_PROFILER_ANALYSIS_IDLE_REASONS_H

@@ -11,6 +11,8 @@
  * first machine, by the ends of the collectives.
  *
  * Pure: traces to result. Memory grows with ranks, not with what they did (rank_ops.h).
+ *
+ * Owner:   the result is the caller's storage; ntk_joined_fini() frees what it points to.
  */
 #ifndef NTK_PROFILER_ANALYSIS_JOINED_H
 #define NTK_PROFILER_ANALYSIS_JOINED_H

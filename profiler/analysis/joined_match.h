@@ -3,6 +3,7 @@
  * joined_match - which communicators of which ranks are one, and how far clocks of machines are
  * apart. For joined.c alone.
  *
+ * Owner:   the result is the caller's storage; ntk_joined_match_fini() frees what it points to.
  * Threads: one at a time.
  */
 #ifndef NTK_PROFILER_ANALYSIS_JOINED_MATCH_H

@@ -4,6 +4,8 @@
  *
  * A layer is what the NEFF names; all instructions of a core are a row of their own.
  * Pure: trace to result. -ENOMEM is the only failure.
+ *
+ * Owner:   the result is the caller's storage; ntk_layer_summary_fini() frees what it points to.
  */
 #ifndef NTK_PROFILER_ANALYSIS_LAYER_SUMMARY_H
 #define NTK_PROFILER_ANALYSIS_LAYER_SUMMARY_H

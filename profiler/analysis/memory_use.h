@@ -7,6 +7,8 @@
  * the vendor's files begin with what was there before; what of that has no known use is "unknown".
  *
  * Pure: trace to result; -ENOMEM.
+ *
+ * Owner:   the result is the caller's storage; ntk_memory_use_fini() frees what it points to.
  */
 #ifndef NTK_PROFILER_ANALYSIS_MEMORY_USE_H
 #define NTK_PROFILER_ANALYSIS_MEMORY_USE_H

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * opcode_table - which operations did each engine execute, how often, for how long?
+ *
+ * Owner:   the result is the caller's storage; ntk_opcode_table_fini() frees what it points to.
  */
 #ifndef NTK_PROFILER_ANALYSIS_OPCODE_TABLE_H
 #define NTK_PROFILER_ANALYSIS_OPCODE_TABLE_H

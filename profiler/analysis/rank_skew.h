@@ -10,6 +10,8 @@
  * times; ranks of several machines are as far apart as their clocks.
  *
  * Pure: traces to result; -ENOMEM.
+ *
+ * Owner:   the result is the caller's storage; ntk_rank_skew_fini() frees what it points to.
  */
 #ifndef NTK_PROFILER_ANALYSIS_RANK_SKEW_H
 #define NTK_PROFILER_ANALYSIS_RANK_SKEW_H

@@ -11,6 +11,8 @@
  *
  * Pure: costs to result; -ENOMEM, or -ENODATA when machine, work, bytes or the length of the
  * execution is not known.
+ *
+ * Owner:   the result is the caller's storage; ntk_roofline_fini() frees what it points to.
  */
 #ifndef NTK_PROFILER_ANALYSIS_ROOFLINE_H
 #define NTK_PROFILER_ANALYSIS_ROOFLINE_H

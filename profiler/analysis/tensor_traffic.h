@@ -6,6 +6,8 @@
  * Needs the NEFF, whose descriptors and variables name them. -ENODATA when data moved that names no
  * tensor: without a NEFF, and in a vendor's program where it does not say which.
  * Pure: trace to result; -ENOMEM.
+ *
+ * Owner:   the result is the caller's storage; ntk_tensor_traffic_fini() frees what it points to.
  */
 #ifndef NTK_PROFILER_ANALYSIS_TENSOR_TRAFFIC_H
 #define NTK_PROFILER_ANALYSIS_TENSOR_TRAFFIC_H

@@ -3,6 +3,8 @@
  * timeline_build - what the makers of tracks have in common. Private to this folder.
  *
  * Functions that return a pointer or NTK_TIMELINE_NO_GROUP fail without memory only.
+ *
+ * Owner:   tracks and slices are the timeline's; pointers hold until the next one is added.
  */
 #ifndef NTK_PROFILER_TIMELINE_TIMELINE_BUILD_H
 #define NTK_PROFILER_TIMELINE_TIMELINE_BUILD_H

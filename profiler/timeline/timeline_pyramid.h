@@ -4,6 +4,8 @@
  *
  * What a bucket is mostly busy with is the winner of a vote (Boyer and Moore's, weighted by time),
  * which needs one word per bucket and is right whenever something has more than half of the time.
+ *
+ * Owner:   ntk_timeline_pyramid_fini() frees.
  */
 #ifndef NTK_PROFILER_TIMELINE_TIMELINE_PYRAMID_H
 #define NTK_PROFILER_TIMELINE_TIMELINE_PYRAMID_H

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * bench_exec - runs a NEFF on cores with threads and measures each call.
+ *
+ * Owner:   a result is the caller's storage; bench_result_fini() frees what it points to.
  */
 #ifndef NTK_RUNTIME_HOOKS_BENCH_BENCH_EXEC_H
 #define NTK_RUNTIME_HOOKS_BENCH_BENCH_EXEC_H

@@ -6,6 +6,8 @@
  *                               latency_data.json     single calls, us, by core
  *                               nc_latency_data.json  single executions on the device, us, by core
  *   FOLDER/profile_NAME/profile.ntff                  one recorded execution
+ *
+ * Owner:   paths are the caller's, freed with free().
  */
 #ifndef NTK_RUNTIME_HOOKS_BENCH_BENCH_FOLDER_H
 #define NTK_RUNTIME_HOOKS_BENCH_BENCH_FOLDER_H

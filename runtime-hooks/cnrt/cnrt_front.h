@@ -6,6 +6,10 @@
  * A public call that needs the devices stands between cnrt_front_enter() and cnrt_front_leave();
  * cnrtDestroy() waits until all of them are out. In the child of a fork the library is as before
  * cnrtInit(). Functions here return a cnrtRet_t as int (cnrt_codes.h).
+ *
+ * Owner:   the library owns core, crew and devices. Queues, notifiers and host memory are handed to
+ *          the application as handles, which give them back by the public calls; _take holds a
+ *          reference that _release drops.
  */
 #ifndef NTK_RUNTIME_HOOKS_CNRT_CNRT_FRONT_H
 #define NTK_RUNTIME_HOOKS_CNRT_CNRT_FRONT_H

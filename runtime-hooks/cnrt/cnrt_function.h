@@ -4,6 +4,8 @@
  * generation.
  *
  * Functions here are called inside a call, and return a cnrtRet_t as int.
+ *
+ * Owner:   sizes and arrays are the function's; a program that was taken is released by its taker.
  */
 #ifndef NTK_RUNTIME_HOOKS_CNRT_CNRT_FUNCTION_H
 #define NTK_RUNTIME_HOOKS_CNRT_CNRT_FUNCTION_H

@@ -3,6 +3,9 @@
  * core_model - a loaded model: the steps of its graph, their programs and memory. Placed, loaded
  * and unloaded in core_model.c, made and unmade in core_model_build.c, run in core_exec.c, recorded
  * in core_profile.c.
+ *
+ * Owner:   the core owns models; core_model_free() frees one with its contexts. What was taken is
+ *          put back by its taker.
  */
 #ifndef NTK_RUNTIME_HOOKS_CORE_CORE_MODEL_H
 #define NTK_RUNTIME_HOOKS_CORE_CORE_MODEL_H

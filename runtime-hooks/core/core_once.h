@@ -10,6 +10,7 @@
  * child of a fork. Two copies that come at the same moment may both be refused, never both
  * accepted; where the kernel cannot list, nobody is refused.
  *
+ * Owner:   the mark is the claimant's, until ntk_core_once_release().
  * Threads: any.
  */
 #ifndef NTK_RUNTIME_HOOKS_CORE_CORE_ONCE_H

@@ -4,6 +4,8 @@
  *
  * One lock per crew guards all of it. A queue is driven from the moment it gets an item until it is
  * empty: it stands in line, a worker has it, or it waits for a placement, so in one list at most.
+ *
+ * Owner:   an item that was taken is its taker's.
  */
 #ifndef NTK_RUNTIME_HOOKS_CORE_CORE_QUEUE_PRIVATE_H
 #define NTK_RUNTIME_HOOKS_CORE_CORE_QUEUE_PRIVATE_H

@@ -5,6 +5,8 @@
  * Locks, in the order in which they are taken: a logical core's execution lock, core->lock (lists
  * of models, scratchpads), weights_lock, a stack's lock, a tensor's lock. Nothing is locked while a
  * hook is called but the execution lock and weights_lock.
+ *
+ * Owner:   the core owns all of it; each create has its destroy here.
  */
 #ifndef NTK_RUNTIME_HOOKS_CORE_CORE_STATE_H
 #define NTK_RUNTIME_HOOKS_CORE_CORE_STATE_H

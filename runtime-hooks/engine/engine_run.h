@@ -8,6 +8,7 @@
  * engine_pair.c lets the cores of one logical core meet, engine_endless.c finds loops that cannot
  * end.
  *
+ * Owner:   the run owns the group; each init has its fini.
  * Threads: one run, one thread.
  */
 #ifndef NTK_RUNTIME_HOOKS_ENGINE_ENGINE_RUN_H

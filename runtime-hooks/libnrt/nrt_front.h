@@ -8,6 +8,8 @@
  *
  * Every file of this library includes the public headers through this one: it makes their functions
  * visible outside.
+ *
+ * Owner:   a tensor that was taken is held until its taker releases it; the core is the library's.
  */
 #ifndef NTK_RUNTIME_HOOKS_LIBNRT_NRT_FRONT_H
 #define NTK_RUNTIME_HOOKS_LIBNRT_NRT_FRONT_H

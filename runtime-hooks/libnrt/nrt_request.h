@@ -5,6 +5,7 @@
  *
  * A request holds its model and tensors until it completes.
  *
+ * Owner:   a tracker is the application's, from create to destroy; requests are this module's.
  * Threads: any, between nrt_front_enter() and nrt_front_leave() unless said otherwise.
  */
 #ifndef NTK_RUNTIME_HOOKS_LIBNRT_NRT_REQUEST_H

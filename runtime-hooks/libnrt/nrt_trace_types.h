@@ -4,6 +4,7 @@
  * events are written as JSON.
  *
  * A set of types is a mask: bit i is row i of nrt_trace_types.def.
+ * Owner:   lists of names are the application's, freed with nrt_trace_names_free().
  * Threads: any.
  */
 #ifndef NTK_RUNTIME_HOOKS_LIBNRT_NRT_TRACE_TYPES_H

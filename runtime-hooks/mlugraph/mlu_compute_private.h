@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* mlu_compute_private - the kernels behind mlu_compute(), by what they are about. */
+/*
+ * mlu_compute_private - the kernels behind mlu_compute(), by what they are about.
+ *
+ * Owner:   what is made is the caller's, freed with free().
+ */
 #ifndef NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_COMPUTE_PRIVATE_H
 #define NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_COMPUTE_PRIVATE_H
 

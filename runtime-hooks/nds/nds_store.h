@@ -7,6 +7,7 @@
  * counter a difference to the live value. Handles are numbers, never addresses: a stale or invented
  * one is unknown.
  *
+ * Owner:   an item is the store's while it has a handle, else its taker's.
  * Threads: one lock around every public call; all functions here expect it held.
  */
 #ifndef NTK_RUNTIME_HOOKS_NDS_NDS_STORE_H

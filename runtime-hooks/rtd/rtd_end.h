@@ -2,6 +2,7 @@
 /*
  * rtd_end - SIGTERM and SIGINT end the daemon, and whatever its models do they end it in time.
  *
+ * Owner:   begin allocates, finish frees.
  * Threads: _block before there is any other; _begin and _finish by one.
  */
 #ifndef NTK_RUNTIME_HOOKS_RTD_RTD_END_H

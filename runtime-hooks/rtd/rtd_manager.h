@@ -6,6 +6,8 @@
  * Methods are rows of rtd_methods.def; each is a function of the file that is about its subject,
  * and answers its call or has it wait.
  *
+ * Owner:   the manager owns groups, models and inferences until their destroy; a wait is freed by
+ *          rtd_wait_end(), shared memory that was taken is given back.
  * Threads: everything below is guarded by the manager's lock; functions of this header are called
  *          with it held unless they say otherwise. Executions and loads run in workers of a crew
  *          without it. A thread of its own takes models apart, which waits for such workers.

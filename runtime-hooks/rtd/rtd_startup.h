@@ -2,6 +2,7 @@
 /*
  * rtd_startup - devices are taken, in a few attempts, with the lines that operators know.
  *
+ * Owner:   the core is the caller's to close.
  * Threads: one, before the daemon has others. SIGTERM and SIGINT are blocked and end the wait.
  */
 #ifndef NTK_RUNTIME_HOOKS_RTD_RTD_STARTUP_H

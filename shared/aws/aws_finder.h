@@ -6,6 +6,8 @@
  * A place answers 1 (the keys are set), 0 (nothing there) or negative with a sentence. An answer of
  * a service stands in the finder until the next question; aws_credentials.c wipes it.
  *
+ * Owner:   texts of out_ parameters are the caller's, freed with free(); the finder is owned by
+ *          aws_credentials.c.
  * Threads: as aws_credentials.h.
  */
 #ifndef NTK_SHARED_AWS_AWS_FINDER_H

@@ -6,6 +6,7 @@
  * before a quote or a backslash, a backslash outside takes the next character. The program is
  * looked up in PATH, its standard error is ours, its standard input is empty.
  *
+ * Owner:   *out_words is one allocation, freed with free(); out is the caller's buffer.
  * Threads: any.
  */
 #ifndef NTK_SHARED_AWS_AWS_PROCESS_H

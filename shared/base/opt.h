@@ -21,6 +21,7 @@
  * "--" ends the options; options and operands may be mixed unless stop_at_operand is set (for
  * subcommands).
  *
+ * Owner:   tables are the caller's and static; what ntk_opt_join() returns is freed with free().
  * Threads: called once at start. Operands are moved to the end of argv.
  */
 #ifndef NTK_SHARED_BASE_OPT_H

@@ -10,6 +10,7 @@
  * Answers are kept for a moment, so that asking costs little however often a segment makes the
  * collector ask.
  *
+ * Owner:   init / fini.
  * Threads: one at a time.
  */
 #ifndef NTK_SHARED_COLLECT_HOLDERS_H

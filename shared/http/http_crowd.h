@@ -7,6 +7,8 @@
  * has waited longest for the end of its request goes; one whose request is being answered never
  * does. No clock is needed: whoever asks at once is answered, however many others dawdle.
  * Private to shared/http. Threads: the server's one.
+ *
+ * Owner:   rows are the crowd's, from enter to leave.
  */
 #ifndef NTK_SHARED_HTTP_HTTP_CROWD_H
 #define NTK_SHARED_HTTP_HTTP_CROWD_H

@@ -15,6 +15,7 @@
  *   "words": list              one of these texts
  *   anything else              itself
  *
+ * Owner:   the text is the caller's, freed with free().
  * Threads: any; no state.
  */
 #ifndef NTK_SHARED_REPORT_REPORT_SCHEMA_H

@@ -4,6 +4,8 @@
  *
  * _open() copies and checks the header once; afterwards only the checked copy of the section table
  * is used, so whatever the writer does later cannot lead a reader out of the mapping.
+ *
+ * Owner:   _open and _adopt allocate, _close unmaps and frees.
  */
 #ifndef NTK_SHARED_RING_RING_SEGMENT_H
 #define NTK_SHARED_RING_RING_SEGMENT_H

@@ -3,6 +3,7 @@
  * rpc_daemon - calls of the runtime daemon of the first generation: its answers carry a status of
  * their own, which becomes a sentence here.
  *
+ * Owner:   replies are freed with protobuf_c_message_free_unpacked().
  * Threads: as rpc_client.h.
  */
 #ifndef NTK_SHARED_RPC_RPC_DAEMON_H

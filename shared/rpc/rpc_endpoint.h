@@ -2,6 +2,7 @@
 /*
  * rpc_endpoint - where the runtime daemon of the first generation listens, as people write it.
  *
+ * Owner:   the text is the caller's, freed with free().
  * Threads: any; no state.
  */
 #ifndef NTK_SHARED_RPC_RPC_ENDPOINT_H

@@ -2,6 +2,7 @@
 /*
  * rpc_message - bytes of the wire as a message of protobuf-c.
  *
+ * Owner:   messages are freed with protobuf_c_message_free_unpacked().
  * Threads: any; no state.
  */
 #ifndef NTK_SHARED_RPC_RPC_MESSAGE_H

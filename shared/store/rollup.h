@@ -7,6 +7,8 @@
  * it went: after a kill the next writer goes on, and nothing counts twice. A clock that was set
  * back takes the mark back with it, so that the steps it passes again are made again.
  * Private to shared/store. Threads: the writer's.
+ *
+ * Owner:   create / destroy; the database is borrowed.
  */
 #ifndef NTK_SHARED_STORE_ROLLUP_H
 #define NTK_SHARED_STORE_ROLLUP_H

@@ -12,6 +12,8 @@
  *   outcome    of the executions, failed those of them that did not complete, error the error classes
  *
  * Private to shared/store. Threads: constant, any.
+ *
+ * Owner:   statements are finalized by the caller.
  */
 #ifndef NTK_SHARED_STORE_STORE_COUNTS_H
 #define NTK_SHARED_STORE_STORE_COUNTS_H

@@ -2,6 +2,8 @@
 /*
  * store_machine - what the machine is, as rows of machine and device: at the start and when it
  * changes. Private to shared/store. Threads: the writer's.
+ *
+ * Owner:   ntk_store_machine_fini() frees.
  */
 #ifndef NTK_SHARED_STORE_STORE_MACHINE_H
 #define NTK_SHARED_STORE_STORE_MACHINE_H

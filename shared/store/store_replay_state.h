@@ -2,6 +2,8 @@
 /*
  * store_replay_state - the parts of a past moment share this while they put it together.
  * Private to shared/store. Threads: one.
+ *
+ * Owner:   statements are finalized by the caller; rows belong to the snapshot in the making.
  */
 #ifndef NTK_SHARED_STORE_STORE_REPLAY_STATE_H
 #define NTK_SHARED_STORE_STORE_REPLAY_STATE_H

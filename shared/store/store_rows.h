@@ -5,6 +5,8 @@
  * Keeps what it must compare with (known processes, last memory rows, cumulative histograms) and
  * loads it from the database where a process is older than this writer.
  * Private to shared/store. Threads: the writer's.
+ *
+ * Owner:   create / destroy; the database is borrowed.
  */
 #ifndef NTK_SHARED_STORE_STORE_ROWS_H
 #define NTK_SHARED_STORE_STORE_ROWS_H

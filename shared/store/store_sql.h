@@ -2,6 +2,8 @@
 /*
  * store_sql - the few calls of SQLite that writer and reader share, with errors as sentences.
  * Private to shared/store. Threads: one connection, one thread at a time.
+ *
+ * Owner:   statements are finalized by the caller.
  */
 #ifndef NTK_SHARED_STORE_STORE_SQL_H
 #define NTK_SHARED_STORE_STORE_SQL_H

@@ -11,6 +11,7 @@
  * completes there before its application begins anew. It is stuck when work waits on it and nothing
  * began or ended for a while.
  *
+ * Owner:   the model; ntk_top_model_alerts_fini() frees.
  * Threads: one.
  */
 #ifndef NTK_TOP_MODEL_MODEL_ALERTS_H

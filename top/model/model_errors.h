@@ -2,6 +2,8 @@
 /*
  * model_errors - a row per counter of something that goes wrong: ECC of each device, failed
  * executions and their error classes of each application; when it last grew. Owned by the model.
+ *
+ * Owner:   the model; ntk_top_model_errors_fini() frees.
  */
 #ifndef NTK_TOP_MODEL_MODEL_ERRORS_H
 #define NTK_TOP_MODEL_MODEL_ERRORS_H

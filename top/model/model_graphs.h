@@ -2,6 +2,8 @@
 /*
  * model_graphs - the history of each logical core and of all of them: what each snapshot adds, and
  * what of it the view of graphs asks for. Owned by the model. Threads: one.
+ *
+ * Owner:   the model; ntk_top_model_graphs_fini() frees.
  */
 #ifndef NTK_TOP_MODEL_MODEL_GRAPHS_H
 #define NTK_TOP_MODEL_MODEL_GRAPHS_H

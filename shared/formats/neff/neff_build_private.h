@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * neff_build_private - what a NEFF in the making holds; shared by the files neff_build*.c.
+ *
+ * Owner:   the builder owns all but the bytes of neff_build_npy(), which are freed with free().
  */
 #ifndef NTK_SHARED_FORMATS_NEFF_NEFF_BUILD_PRIVATE_H
 #define NTK_SHARED_FORMATS_NEFF_NEFF_BUILD_PRIVATE_H

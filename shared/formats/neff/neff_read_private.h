@@ -2,6 +2,8 @@
 /*
  * neff_read_private - what the files of the NEFF reader share: memory that lives as long as the
  * NEFF, values out of JSON with a sentence when they are wrong, and who reads which member.
+ *
+ * Owner:   what is kept lives as long as the NEFF; hasher and lander are init / fini.
  */
 #ifndef NTK_SHARED_FORMATS_NEFF_NEFF_READ_PRIVATE_H
 #define NTK_SHARED_FORMATS_NEFF_NEFF_READ_PRIVATE_H

@@ -2,6 +2,8 @@
 /*
  * ntff_spool - bytes that wait for their place in a capture: in memory up to NTK_NTFF_SPOOL_BYTES,
  * then in a file without a name. Zeroed with fd -1 is an empty one. One thread at a time.
+ *
+ * Owner:   ntff_spool_fini() frees and closes.
  */
 #ifndef NTK_SHARED_FORMATS_NTFF_NTFF_SPOOL_H
 #define NTK_SHARED_FORMATS_NTFF_NTFF_SPOOL_H

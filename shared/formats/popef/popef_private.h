@@ -2,6 +2,9 @@
 /*
  * popef_private - what the files of this folder share: errors, the file behind blobs, memory of
  * parsed blobs, and the interface of an encoding.
+ *
+ * Owner:   a file is counted: open and keep take a reference, release drops it; an arena frees all
+ *          of its memory at once; a stream is its opener's.
  */
 #ifndef NTK_SHARED_FORMATS_POPEF_POPEF_PRIVATE_H
 #define NTK_SHARED_FORMATS_POPEF_POPEF_PRIVATE_H
