@@ -61,12 +61,23 @@ static void set_op(struct filling *f, const char *op)
 
 /* ---- three kinds of instructions ---- */
 
+static uint64_t row_count(const struct ntk_neff_pattern *pattern)
+{
+    uint64_t rows = 1;
+
+    for (uint32_t d = 1; d < pattern->dim_count; d++) {
+        rows *= pattern->sizes[d];
+    }
+    return rows;
+}
+
 static void add_group(struct filling *f, const struct ntk_trace_core *core, unsigned engine,
                       const struct ntk_isa_instr *trigger)
 {
     const struct ntk_neff_subgraph *neff = core->neff;
     const struct ntk_neff_transfer *transfer;
     struct ntk_dma_cursor cursor = { 0 };
+    uint64_t rows = 0;
 
     f->moves->is_prepared = true;
     f->moves->block_id = trigger->group_id;
@@ -83,10 +94,12 @@ static void add_group(struct filling *f, const struct ntk_trace_core *core, unsi
         add_var(f, NTK_MOVES_DEST,
                 transfer->to.var < neff->var_count ? &neff->vars[transfer->to.var] : NULL,
                 ntk_dma_pattern_bytes(&transfer->to));
+        rows += row_count(&transfer->to);
         if (cursor.group->comment && cursor.group->comment[0]) {
             f->moves->name = cursor.group->comment;
         }
     }
+    f->moves->is_one_row = rows == 1;
     if (trigger->queue < neff->queue_set_count) {
         f->moves->queue_type = neff->queue_sets[trigger->queue].type;
     }

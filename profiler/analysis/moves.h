@@ -23,6 +23,7 @@ struct ntk_moves {
     bool is_plain;    /* all of it copies or casts: packets have the bytes of a side */
     bool has_input;   /* it reads an input of the NEFF; writes an output */
     bool has_output;
+    bool is_one_row;      /* of prepared ones: all of it goes to a single row */
     bool is_load;         /* all of it goes to memory on the core */
     uint32_t block_id;    /* of prepared ones: the group of descriptors of the queue */
     const char *op;       /* "copy", "cast", "transpose" ...; NULL: several */

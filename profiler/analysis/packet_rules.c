@@ -42,9 +42,12 @@ void ntk_packet_rule_choose(struct ntk_packet_queue *queue, uint32_t number,
                   : has_bytes                                    ? NTK_PACKETS_BYTES
                                                                  : NTK_PACKETS_TIME;
     queue->current = queue->first;
+    bool is_first = true;
     for (size_t r = 0; r < ring_count; r++) {
         if (rings[r].queue == number) {
             rings[r].current = queue->first;
+            rings[r].is_first = is_first;
+            is_first = false;
         }
     }
 }
@@ -67,6 +70,11 @@ static uint32_t ring_stops(struct ntk_packet_ring *ring, struct ntk_begun *begun
     return NONE;
 }
 
+static uint64_t share_on(const struct ntk_packet_ring *ring, const struct ntk_begun *of)
+{
+    return !of->is_undivided ? of->share : ring->is_first ? of->sides[1] : 0;
+}
+
 static uint32_t next_by_shares(struct ntk_packet_queue *queue, struct ntk_packet_ring *ring,
                                struct ntk_begun *begun, const struct ntk_trace_packet *packet)
 {
@@ -74,7 +82,7 @@ static uint32_t next_by_shares(struct ntk_packet_queue *queue, struct ntk_packet
 
     if (ring->current != NONE && ring->has_all) {
         uint32_t of = ring->current;
-        bool is_its_write = is_write && ring->current_bytes == begun[of].share;
+        bool is_its_write = is_write && ring->current_bytes == share_on(ring, &begun[of]);
         ring_turn(ring, begun);
         if (is_its_write) {
             begun[of].write_bytes += packet->bytes_count;
@@ -86,16 +94,16 @@ static uint32_t next_by_shares(struct ntk_packet_queue *queue, struct ntk_packet
         return NONE;
     }
     struct ntk_begun *of = &begun[ring->current];
+    uint64_t share = share_on(ring, of);
     ring->current_bytes += packet->bytes_count;
-    if (of->share == 0 || packet->bytes_count == 0 ||
-        (ring->current_bytes > of->share &&
-         ring->current_bytes != of->share + NTK_DMA_SEMAPHORE_BYTES)) {
+    if ((share == 0 && !of->is_undivided) || packet->bytes_count == 0 ||
+        (ring->current_bytes > share && ring->current_bytes != share + NTK_DMA_SEMAPHORE_BYTES)) {
         return ring_stops(ring, begun);
     }
-    if (ring->current_bytes >= of->share) {
+    if (ring->current_bytes >= share) {
         ring->has_all = true;
         of->rings_done++;
-        of->write_bytes += ring->current_bytes - of->share;
+        of->write_bytes += ring->current_bytes - share;
     }
     return ring->current;
 }

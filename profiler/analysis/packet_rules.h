@@ -7,7 +7,8 @@
  *
  *   shares  All transfers are prepared ones of a vendor's program. Each ring moves the same part of
  *           a transfer: its packets are those up to these bytes, with the 4 of a semaphore write as
- *           part of the last one, as one more, or not at all.
+ *           part of the last one, as one more, or not at all. A transfer to a single row is not
+ *           divided: the first ring moves all of it, the others write the semaphore alone.
  *   writes  Each ring has one packet of a semaphore write for each transfer: packets up to the j-th
  *           of them are those of the j-th transfer.
  *   bytes   The bytes of all transfers are those of all packets: packets in order of start are
@@ -40,6 +41,7 @@ struct ntk_begun {
     uint64_t bytes_count; /* by bytes and time: of device memory; 0: not known */
     uint64_t sides[2];    /* bytes of source and destination; 0: packets may have others */
     uint64_t share;       /* of one ring; 0: not known */
+    bool is_undivided;    /* it is of the first ring alone */
     uint64_t write_bytes; /* of its packets that write semaphores */
     bool does_not_fit;
 };
@@ -67,6 +69,7 @@ struct ntk_packet_queue {
 
 struct ntk_packet_ring {
     uint32_t queue; /* NTK_PACKET_NO_TRANSFER: none */
+    bool is_first;  /* of its queue */
     uint32_t packet_count, write_count;
     uint32_t current;       /* transfer */
     uint64_t current_bytes; /* of it, by this ring */

@@ -152,6 +152,7 @@ static void fill_begun(const struct ntk_slot_fact *fact, struct ntk_begun *begun
     if (moves && moves->is_plain) {
         begun->sides[0] = moves->bytes[NTK_MOVES_SOURCE];
         begun->sides[1] = moves->bytes[NTK_MOVES_DEST];
+        begun->is_undivided = moves->is_one_row && begun->sides[1] > 0;
     }
 }
 

@@ -193,6 +193,54 @@ static void prepared_groups_have_their_share_of_each_ring(void **state)
     done(&m);
 }
 
+/* One row: the first ring moves it, the other only writes the semaphore; before it and after it
+ * groups of many rows, which are divided. */
+static void put_undivided(struct made *m)
+{
+    m->from[1].sizes[0] = 8192;
+    m->from[1].sizes[1] = 1;
+    m->transfers[1].to.sizes[0] = 8192;
+    m->transfers[1].to.sizes[1] = 1;
+    for (unsigned ring = 0; ring < 2; ring++) {
+        int64_t at_ns = 300 + 7 * (int64_t)ring;
+        packet(m, ring, 4096, at_ns);
+        packet(m, ring, 4, at_ns + 10);
+        packet(m, ring, ring == 0 ? 8192 + 4 : 4, at_ns + 20);
+        packet(m, ring, 2048 + 4, at_ns + 30);
+    }
+}
+
+static void a_transfer_to_one_row_is_of_the_first_ring(void **state)
+{
+    struct made m;
+
+    begin_static(&m);
+    put_undivided(&m);
+    ask(&m);
+    expect_left(&m, 0, 0);
+    expect(&m, 0, 4, 8192 + 8, 300, 322);
+    expect(&m, 1, 2, 8192 + 8, 320, 332);
+    expect(&m, 2, 2, 4096 + 8, 330, 342);
+    done(&m);
+}
+
+/* Divided, or moved by another ring than the first: nothing of it is believed. */
+static void one_row_that_is_moved_otherwise_does_not_fit(void **state)
+{
+    for (int other = 0; other < 2; other++) {
+        struct made m;
+
+        begin_static(&m);
+        put_undivided(&m);
+        m.h.cores[0].packets[2].bytes_count = other ? 4 : 4096 + 4;
+        m.h.cores[0].packets[6].bytes_count = other ? 8192 + 4 : 4096 + 4;
+        ask(&m);
+        expect_left(&m, 2, 4);
+        expect(&m, 0, 4, 8192 + 8, 300, 322);
+        done(&m);
+    }
+}
+
 /* A packet that crosses the end of a share: from there on nothing of the ring is believed, on the
  * other ring neither. */
 static void a_ring_that_does_not_fit_ends_what_is_known(void **state)
@@ -429,6 +477,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prepared_groups_have_their_share_of_each_ring),
+        cmocka_unit_test(a_transfer_to_one_row_is_of_the_first_ring),
+        cmocka_unit_test(one_row_that_is_moved_otherwise_does_not_fit),
         cmocka_unit_test(a_ring_that_does_not_fit_ends_what_is_known),
         cmocka_unit_test(what_is_no_copy_has_no_share),
         cmocka_unit_test(an_empty_packet_ends_what_is_known),
