@@ -2,6 +2,10 @@
 /* packager_figures - slots, with the variables and groups of their NEFF. */
 #include "profiler/packager/packager_figures.h"
 
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The state buffer, whatever it is called; what no variable tells is judged by the address. */
@@ -54,42 +58,95 @@ static void add_group(const struct ntk_neff_subgraph *subgraph,
     work->is_known = true;
 }
 
-/* Whether a trigger that names a queue, or one of its instances, starts the group. */
-static bool is_of_queue(const struct ntk_neff_subgraph *subgraph,
-                        const struct ntk_neff_dma_group *group, const char *queue)
+/* ---- triggers ---- */
+
+#define KEY_BYTES (NTK_VENDOR_TRIGGER_NAME_BYTES + 16)
+
+/* A trigger names a queue, or one of its instances. False: longer than any trigger has it. */
+static bool put_key(char key[KEY_BYTES], uint32_t group, const char *queue)
 {
-    return (group->instance && strcmp(group->instance, queue) == 0) ||
-           strcmp(subgraph->queue_sets[group->queue_set].name, queue) == 0;
+    return strlen(queue) <= NTK_VENDOR_TRIGGER_NAME_BYTES &&
+           snprintf(key, KEY_BYTES, "%" PRIu32 " %s", group, queue) < KEY_BYTES;
 }
 
-static void get_trigger(const struct ntk_neff_subgraph *subgraph, enum ntk_isa_engine which,
-                        const uint8_t *slot, struct ntk_vendor_work *work)
+static int add_to_key(struct packager_triggers *triggers, const struct ntk_neff_dma_group *group,
+                      const char *queue)
 {
-    const struct ntk_neff_engine *engine = &subgraph->engines[which];
-    uint64_t id = ntk_vendor_slot_u(slot, NTK_VENDOR_TRIGGER_GROUP, 4);
-    char queue[NTK_VENDOR_TRIGGER_NAME_BYTES + 1] = { 0 };
+    char key[KEY_BYTES];
 
-    memcpy(queue, slot + NTK_VENDOR_TRIGGER_NAME, NTK_VENDOR_TRIGGER_NAME_BYTES);
-    for (uint32_t g = 0; g < engine->group_count; g++) {
-        if (engine->groups[g].id == id && is_of_queue(subgraph, &engine->groups[g], queue)) {
-            add_group(subgraph, &engine->groups[g], work);
+    if (!put_key(key, group->id, queue)) {
+        return 0;
+    }
+    struct ntk_vendor_work *work = ntk_map_get(&triggers->works, key);
+    if (!work) {
+        work = calloc(1, sizeof *work);
+        if (!work || ntk_map_put(&triggers->works, key, work) < 0) {
+            free(work);
+            return -ENOMEM;
         }
     }
+    add_group(triggers->subgraph, group, work);
+    return 0;
 }
 
-void packager_figures_get(const struct ntk_neff_subgraph *subgraph, enum ntk_isa_engine which,
+int packager_triggers_init(struct packager_triggers *triggers,
+                           const struct ntk_neff_subgraph *subgraph, enum ntk_isa_engine which)
+{
+    const struct ntk_neff_engine *engine = &subgraph->engines[which];
+    int ret = 0;
+
+    *triggers = (struct packager_triggers){ .subgraph = subgraph };
+    for (uint32_t g = 0; g < engine->group_count && ret == 0; g++) {
+        const struct ntk_neff_dma_group *group = &engine->groups[g];
+        const char *set = subgraph->queue_sets[group->queue_set].name;
+
+        ret = add_to_key(triggers, group, set);
+        if (ret == 0 && group->instance && strcmp(group->instance, set) != 0) {
+            ret = add_to_key(triggers, group, group->instance);
+        }
+    }
+    if (ret < 0) {
+        packager_triggers_fini(triggers);
+    }
+    return ret;
+}
+
+void packager_triggers_fini(struct packager_triggers *triggers)
+{
+    ntk_map_each(entry, &triggers->works) {
+        free(entry->value);
+    }
+    ntk_map_fini(&triggers->works);
+    *triggers = (struct packager_triggers){ 0 };
+}
+
+const struct ntk_vendor_work *packager_triggers_find(const struct packager_triggers *triggers,
+                                                     const uint8_t slot[NTK_VENDOR_SLOT_BYTES])
+{
+    char queue[NTK_VENDOR_TRIGGER_NAME_BYTES + 1] = { 0 };
+    char key[KEY_BYTES];
+
+    memcpy(queue, slot + NTK_VENDOR_TRIGGER_NAME, NTK_VENDOR_TRIGGER_NAME_BYTES);
+    return put_key(key, (uint32_t)ntk_vendor_slot_u(slot, NTK_VENDOR_TRIGGER_GROUP, 4), queue)
+               ? ntk_map_get(&triggers->works, key)
+               : NULL;
+}
+
+void packager_figures_get(const struct packager_triggers *triggers,
                           const uint8_t slot[NTK_VENDOR_SLOT_BYTES],
                           struct packager_figures *out_figures)
 {
     struct packager_figures figures = { 0 };
+    const struct ntk_vendor_work *started = NULL;
 
     figures.has_flops = ntk_vendor_slot_flops(slot, NTK_METRICS_2_32, &figures.flops);
     switch (slot[0]) {
     case NTK_VENDOR_OPCODE_PSEUDO_TRANSFER:
-        get_transfer(subgraph, slot, &figures.work);
+        get_transfer(triggers->subgraph, slot, &figures.work);
         break;
     case NTK_VENDOR_OPCODE_TRIGGER:
-        get_trigger(subgraph, which, slot, &figures.work);
+        started = packager_triggers_find(triggers, slot);
+        figures.work = started ? *started : figures.work;
         break;
     default:
         figures.is_transpose =

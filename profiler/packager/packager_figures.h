@@ -8,6 +8,7 @@
 #ifndef NTK_PROFILER_PACKAGER_PACKAGER_FIGURES_H
 #define NTK_PROFILER_PACKAGER_PACKAGER_FIGURES_H
 
+#include "shared/base/map.h"
 #include "shared/formats/neff/neff.h"
 #include "shared/formats/neff/vendor_slot.h"
 
@@ -18,8 +19,24 @@ struct packager_figures {
     struct ntk_vendor_work work; /* not known: the bytes of the opcode are not */
 };
 
+/* What each trigger of an engine moves: its groups are added up once, however many slots start
+ * them. Owner: _init allocates, _fini frees; the subgraph is borrowed. */
+struct packager_triggers {
+    const struct ntk_neff_subgraph *subgraph;
+    struct ntk_map
+        works; /* of struct ntk_vendor_work, by number of the group and name of a queue */
+};
+
+/* 0 or -ENOMEM. */
+int packager_triggers_init(struct packager_triggers *triggers,
+                           const struct ntk_neff_subgraph *subgraph, enum ntk_isa_engine which);
+void packager_triggers_fini(struct packager_triggers *triggers);
+/* Of all groups that the slot starts; NULL: none. */
+const struct ntk_vendor_work *packager_triggers_find(const struct packager_triggers *triggers,
+                                                     const uint8_t slot[NTK_VENDOR_SLOT_BYTES]);
+
 /* A transfer is judged by the variables that it names, a trigger by the groups that it starts. */
-void packager_figures_get(const struct ntk_neff_subgraph *subgraph, enum ntk_isa_engine which,
+void packager_figures_get(const struct packager_triggers *triggers,
                           const uint8_t slot[NTK_VENDOR_SLOT_BYTES],
                           struct packager_figures *out_figures);
 

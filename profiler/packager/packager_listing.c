@@ -81,9 +81,14 @@ static int each_of_vendor(const struct packager_listing *listing, enum ntk_isa_e
 {
     const struct ntk_neff_engine *engine = &listing->subgraph->engines[which];
     bool is_known = is_known_target(listing->kelf->target);
+    struct packager_triggers triggers = { 0 };
     struct ntk_buf operands = { 0 };
     char opcode[16];
-    int ret = 0;
+    int ret = packager_triggers_init(&triggers, listing->subgraph, which);
+
+    if (ret < 0) {
+        return ntk_err_no_memory(err);
+    }
 
     for (size_t i = 0; i < engine->code_bytes / NTK_VENDOR_SLOT_BYTES && ret >= 0; i++) {
         const uint8_t *slot = engine->code + i * NTK_VENDOR_SLOT_BYTES;
@@ -93,7 +98,7 @@ static int each_of_vendor(const struct packager_listing *listing, enum ntk_isa_e
 
         ntk_buf_reset(&operands);
         if (is_known) {
-            packager_figures_get(listing->subgraph, which, slot, &figures);
+            packager_figures_get(&triggers, slot, &figures);
             instruction.figures = &figures;
             ntk_vendor_slot_print(slot, &listing->names, &operands);
         } else {
@@ -108,6 +113,7 @@ static int each_of_vendor(const struct packager_listing *listing, enum ntk_isa_e
         instruction.operands = ntk_buf_text_get(&operands);
         ret = each(&instruction, ctx);
     }
+    packager_triggers_fini(&triggers);
     ntk_buf_fini(&operands);
     return ret < 0 ? ret : 0;
 }

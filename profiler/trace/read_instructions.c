@@ -68,7 +68,7 @@ static int pair(struct pairing *p, const struct ntk_ntff_record *record,
         .start_ps = start.time_ps,
         .end_ps = record->time_ps,
         .slot = record->slot,
-        .wait_cycles = (uint16_t)start.detail,
+        .wait_cycles = (uint16_t)start.detail, /* whole: records have 16 bits */
         .crc_in = record->crc_in,
         .crc_out = record->crc_out,
         .engine = record->engine,

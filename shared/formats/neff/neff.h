@@ -309,12 +309,19 @@ struct ntk_neff_fp8_config {
     bool ocp_saturation;
 };
 
+struct ntk_neff_var_place {
+    uint32_t var_id, place; /* place: in vars */
+};
+
 struct ntk_neff_subgraph {
     const char *name;   /* "sg00" */
     const char *folder; /* of its definition, "sg00" */
     const char *version;
     uint32_t var_count;
-    struct ntk_neff_var *vars; /* in file order */
+    struct ntk_neff_var *vars;             /* in file order */
+    struct ntk_neff_var_place *vars_by_id; /* NULL: look through vars */
+    uint32_t dge_table_count;
+    uint32_t dge_table; /* place of the last one */
     uint32_t queue_set_count;
     struct ntk_neff_queue_set *queue_sets; /* in file order: the index of the queue field */
     struct ntk_neff_engine engines[NTK_ISA_ENGINE_COUNT];

@@ -34,7 +34,20 @@ bool ntk_neff_member_is_debug(const char *name)
 const struct ntk_neff_var *ntk_neff_var_by_id(const struct ntk_neff_subgraph *subgraph,
                                               uint32_t var_id)
 {
-    for (uint32_t i = 0; i < subgraph->var_count; i++) {
+    size_t low = 0;
+    size_t high = subgraph->vars_by_id ? subgraph->var_count : 0;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct ntk_neff_var_place *at = &subgraph->vars_by_id[middle];
+
+        if (at->var_id == var_id) {
+            return &subgraph->vars[at->place];
+        }
+        low = at->var_id < var_id ? middle + 1 : low;
+        high = at->var_id < var_id ? high : middle;
+    }
+    for (uint32_t i = 0; i < subgraph->var_count && !subgraph->vars_by_id; i++) {
         if (subgraph->vars[i].var_id == var_id) {
             return &subgraph->vars[i];
         }

@@ -202,6 +202,34 @@ static int read_var(struct reader *r, const struct ntk_neff_subgraph *subgraph, 
                : 0;
 }
 
+static int compare_places(const void *a, const void *b)
+{
+    const struct ntk_neff_var_place *x = a;
+    const struct ntk_neff_var_place *y = b;
+
+    return (x->var_id > y->var_id) - (x->var_id < y->var_id);
+}
+
+/* Programs look them up once per instruction. */
+static int index_vars(struct reader *r, struct ntk_neff_subgraph *subgraph)
+{
+    struct ntk_neff_var_place *places = neff_keep(r, subgraph->var_count, sizeof *places);
+
+    if (!places) {
+        return NO_MEMORY(r);
+    }
+    for (uint32_t v = 0; v < subgraph->var_count; v++) {
+        places[v] = (struct ntk_neff_var_place){ subgraph->vars[v].var_id, v };
+        if (subgraph->vars[v].type == NTK_NEFF_VAR_DGE_TABLE) {
+            subgraph->dge_table = v;
+            subgraph->dge_table_count++;
+        }
+    }
+    qsort(places, subgraph->var_count, sizeof *places, compare_places);
+    subgraph->vars_by_id = places;
+    return 0;
+}
+
 static int read_vars(struct reader *r, struct ntk_neff_subgraph *subgraph, const json_t *def)
 {
     json_t *vars = json_object_get(def, "var");
@@ -250,6 +278,7 @@ static int read_vars(struct reader *r, struct ntk_neff_subgraph *subgraph, const
             }
         }
     }
+    ret = index_vars(r, subgraph);
 
 out:
     ntk_map_fini(&ids);

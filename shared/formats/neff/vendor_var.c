@@ -13,7 +13,10 @@ static const struct ntk_neff_var *var_in_table(const struct ntk_neff_subgraph *s
 {
     const struct ntk_neff_var *table = NULL;
 
-    for (uint32_t v = 0; v < subgraph->var_count; v++) {
+    if (subgraph->vars_by_id && subgraph->dge_table_count == 1) {
+        table = &subgraph->vars[subgraph->dge_table];
+    }
+    for (uint32_t v = 0; v < subgraph->var_count && !subgraph->vars_by_id; v++) {
         if (subgraph->vars[v].type == NTK_NEFF_VAR_DGE_TABLE) {
             if (table) {
                 return NULL;

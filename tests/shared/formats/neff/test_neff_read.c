@@ -185,6 +185,9 @@ static void everything_of_a_file_is_found(void **state)
     assert_int_equal(ntk_neff_var_by_id(sg, 7)->list[1], 2);
     assert_memory_equal(ntk_neff_var_by_id(sg, 3)->data, "0123456789abcdef", 16);
     assert_null(ntk_neff_var_by_id(sg, 8));
+    assert_non_null(sg->vars_by_id);
+    assert_int_equal(sg->dge_table_count, 1);
+    assert_ptr_equal(&sg->vars[sg->dge_table], ntk_neff_var_by_id(sg, 7));
     assert_int_equal(sg->queue_set_count, 2);
     assert_int_equal(sg->queue_sets[0].semaphore_count, 2);
     assert_string_equal(sg->queue_sets[0].instances[0], "ring0");
