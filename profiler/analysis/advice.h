@@ -4,7 +4,8 @@
  *
  * advice.def has the rules with their thresholds. A rule whose number is not known gives no advice;
  * no advice comes without its number. share is the part of the execution that it concerns, by which
- * the list is ordered: it bounds what can be won.
+ * the list is ordered: it bounds what can be won. Where source lines are known a sentence names the
+ * line that costs most, and of waits the line that it waits for.
  *
  * Owner:   caller's storage; _fini frees. Texts are its own. Pure; -ENOMEM.
  */
@@ -17,6 +18,7 @@
 #include "profiler/analysis/hbm_traffic.h"
 #include "profiler/analysis/idle_reasons.h"
 #include "profiler/analysis/tensor_traffic.h"
+#include "profiler/analysis/transfers.h"
 
 enum ntk_advice_rule {
 #define NTK_ADVICE(symbol, id, threshold, measured, what) NTK_ADVICE_##symbol,
@@ -32,6 +34,7 @@ struct ntk_advice_input { /* what is NULL is not known */
     const struct ntk_dma_efficiency *dma;
     const struct ntk_hbm_traffic *hbm;
     const struct ntk_tensor_traffic *tensors;
+    const struct ntk_transfers *transfers;
 };
 
 struct ntk_advice_item {

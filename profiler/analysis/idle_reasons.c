@@ -99,6 +99,23 @@ static struct ntk_idle_row wait_of(const struct walk *walk, const struct ntk_rel
     return key;
 }
 
+/* Which lines waited for which. */
+static void add_lines(struct walk *walk, size_t item, const struct ntk_release *release,
+                      uint8_t source, int64_t idle_ps)
+{
+    const struct ntk_trace_instruction *all = walk->core->instructions;
+    size_t core = walk->engine->core;
+
+    if (walk->program->positions && idle_ps > 0 && source <= NTK_NTFF_ENGINE_AXI) {
+        ntk_line_costs_add(&walk->engine->lines[source],
+                           ntk_program_position(walk->program, core, &all[item]),
+                           release->by == NTK_NO_INDEX
+                               ? NULL
+                               : ntk_program_position(walk->program, core, &all[release->by]),
+                           (double)idle_ps);
+    }
+}
+
 /* The time from until_ps on, in which an instruction waited where it waits at all. */
 static void add_wait(struct walk *walk, size_t item, const struct ntk_slot_fact *fact,
                      int64_t end_ps)
@@ -112,6 +129,8 @@ static void add_wait(struct walk *walk, size_t item, const struct ntk_slot_fact 
         int64_t released_ps = walk->core->events[release->event].time_ps;
 
         key = wait_of(walk, release);
+        add_lines(walk, item, release, key.source,
+                  (released_ps < end_ps ? released_ps : end_ps) - walk->until_ps);
         if (released_ps < end_ps) {
             released_ps = released_ps > walk->until_ps ? released_ps : walk->until_ps;
             add(walk, &key, walk->until_ps, released_ps);
@@ -262,6 +281,9 @@ void ntk_idle_reasons_fini(struct ntk_idle_reasons *reasons)
 {
     for (size_t i = 0; i < reasons->engine_count; i++) {
         free(reasons->engines[i].rows);
+        for (size_t s = 0; s <= NTK_NTFF_ENGINE_AXI; s++) {
+            ntk_line_costs_fini(&reasons->engines[i].lines[s]);
+        }
     }
     free(reasons->engines);
     *reasons = (struct ntk_idle_reasons){ 0 };

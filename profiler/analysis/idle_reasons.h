@@ -18,6 +18,7 @@
 #define NTK_PROFILER_ANALYSIS_IDLE_REASONS_H
 
 #include "profiler/analysis/dependencies.h"
+#include "profiler/analysis/line_costs.h"
 
 enum ntk_idle_reason {
     NTK_IDLE_ENGINE,  /* for a semaphore or event that an engine changed */
@@ -51,6 +52,8 @@ struct ntk_idle_engine {
     int64_t reasons_ps[NTK_IDLE_REASON_COUNT];
     size_t row_count;
     struct ntk_idle_row *rows; /* the longest first */
+    /* By engine, or DMA: idle ps of lines that waited, by lines of what let them go */
+    struct ntk_line_costs lines[NTK_NTFF_ENGINE_AXI + 1];
 };
 
 struct ntk_idle_reasons {

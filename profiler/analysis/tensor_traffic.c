@@ -12,10 +12,11 @@
 #include "shared/formats/neff/neff.h"
 
 struct sums {
-    struct ntk_vec rows;    /* struct ntk_tensor_row */
-    struct ntk_map indices; /* by name, + 1 */
-    uint64_t times;         /* the slot ran */
-    bool is_load;           /* it moves to memory on the core */
+    struct ntk_vec rows;                  /* struct ntk_tensor_row */
+    struct ntk_map indices;               /* by name, + 1 */
+    uint64_t times;                       /* the slot ran */
+    bool is_load;                         /* it moves to memory on the core */
+    const struct ntk_neff_position *line; /* NULL: not known */
     bool has_transfer, has_unnamed;
     int failed;
 };
@@ -64,6 +65,9 @@ static void visit(const struct ntk_neff_var *var, bool is_write, uint64_t bytes_
     }
     *(is_write ? &row->write_bytes : &row->read_bytes) += sums->times * bytes_count;
     *(is_write ? &row->write_count : &row->read_count) += sums->times;
+    if (!is_write) {
+        ntk_line_costs_add(&row->readers, sums->line, NULL, (double)(sums->times * bytes_count));
+    }
     if (!is_write && sums->is_load) {
         row->load_bytes += sums->times * bytes_count;
         row->load_count += sums->times;
@@ -107,6 +111,7 @@ static int add_core(struct sums *sums, const struct ntk_program *program, size_t
             };
             const struct ntk_moves *moves = ntk_program_fact(program, index, &instruction)->moves;
             sums->times = times[s];
+            sums->line = times[s] ? ntk_program_position(program, index, &instruction) : NULL;
             sums->is_load = moves && moves->is_load;
             sums->has_transfer = sums->has_transfer || times[s];
             if (times[s] &&
@@ -142,6 +147,9 @@ int ntk_analysis_tensor_traffic(const struct ntk_program *program,
         ret = -ENODATA;
     }
     if (ret < 0) {
+        ntk_vec_each(struct ntk_tensor_row, row, &sums.rows) {
+            ntk_line_costs_fini(&row->readers);
+        }
         ntk_vec_fini(&sums.rows);
         return ret;
     }
@@ -159,6 +167,9 @@ int ntk_analysis_tensor_traffic(const struct ntk_program *program,
 
 void ntk_tensor_traffic_fini(struct ntk_tensor_traffic *traffic)
 {
+    for (size_t i = 0; i < traffic->row_count; i++) {
+        ntk_line_costs_fini(&traffic->rows[i].readers);
+    }
     free(traffic->rows);
     *traffic = (struct ntk_tensor_traffic){ 0 };
 }

@@ -12,6 +12,7 @@
 #ifndef NTK_PROFILER_ANALYSIS_TENSOR_TRAFFIC_H
 #define NTK_PROFILER_ANALYSIS_TENSOR_TRAFFIC_H
 
+#include "profiler/analysis/line_costs.h"
 #include "profiler/analysis/program.h"
 
 struct ntk_tensor_row {
@@ -23,6 +24,7 @@ struct ntk_tensor_row {
     uint64_t load_bytes, load_count;  /* of those read, what went to memory on the core */
     bool has_reload;
     double reload_ratio; /* read_bytes / size_bytes: above 1 it was loaded more than once */
+    struct ntk_line_costs readers; /* bytes read by lines */
 };
 
 struct ntk_tensor_traffic {

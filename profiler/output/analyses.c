@@ -171,7 +171,8 @@ static int answer_advice(const struct ntk_analyses *asked, struct ntk_buf *text,
                                           .costs = &asked->costs,
                                           .dma = &dma,
                                           .hbm = &hbm,
-                                          .tensors = tensors_ret == 0 ? &tensors : NULL };
+                                          .tensors = tensors_ret == 0 ? &tensors : NULL,
+                                          .transfers = &asked->transfers };
         ret = ntk_analysis_advice(&input, &advice);
     }
     if (ret == 0 && json) {

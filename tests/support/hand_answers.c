@@ -236,11 +236,22 @@ static void check_roofline(const struct ntk_roofline *roofline)
 
 void hand_answers_ask(struct hand_trace *h, struct hand_answers *out_answers)
 {
+    hand_answers_ask_with(h, NULL, out_answers);
+}
+
+void hand_answers_ask_with(struct hand_trace *h, struct ntk_neff_positions *positions,
+                           struct hand_answers *out_answers)
+{
     struct hand_answers a = { 0 };
 
     hand_trace_end(h);
     assert_int_equal(ntk_program_create(&h->trace, &a.program), 0);
+    if (positions) {
+        ntk_neff_positions_destroy(a.program->positions);
+        a.program->positions = positions;
+    }
     assert_int_equal(ntk_analysis_dependencies(a.program, &a.dependencies), 0);
+    assert_int_equal(ntk_transfers_init(&a.transfers, a.program), 0);
     int wanted = h->trace.has_total ? 0 : -ENODATA;
     assert_int_equal(ntk_analysis_critical_path(a.program, &a.dependencies, &a.path), wanted);
     assert_int_equal(ntk_analysis_idle_reasons(a.program, &a.dependencies, &a.idle), wanted);
@@ -261,6 +272,7 @@ void hand_answers_ask(struct hand_trace *h, struct hand_answers *out_answers)
 
 void hand_answers_done(struct hand_trace *h, struct hand_answers *answers)
 {
+    ntk_transfers_fini(&answers->transfers);
     ntk_roofline_fini(&answers->roofline);
     ntk_dma_efficiency_fini(&answers->dma);
     ntk_cost_table_fini(&answers->costs);

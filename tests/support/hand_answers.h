@@ -15,6 +15,7 @@
 #include "profiler/analysis/dma_efficiency.h"
 #include "profiler/analysis/idle_reasons.h"
 #include "profiler/analysis/roofline.h"
+#include "profiler/analysis/transfers.h"
 #include "tests/support/hand_trace.h"
 
 struct hand_answers {
@@ -25,6 +26,7 @@ struct hand_answers {
     struct ntk_idle_reasons idle;
     struct ntk_cost_table costs;
     struct ntk_dma_efficiency dma;
+    struct ntk_transfers transfers;
     bool has_roofline;
     struct ntk_roofline roofline;
 };
@@ -32,6 +34,9 @@ struct hand_answers {
 /* Ends the trace (hand_trace_end), which must stay until _done. Fails the test where a sum does not
  * hold. */
 void hand_answers_ask(struct hand_trace *h, struct hand_answers *out_answers);
+/* The same with source positions, which become the program's. */
+void hand_answers_ask_with(struct hand_trace *h, struct ntk_neff_positions *positions,
+                           struct hand_answers *out_answers);
 /* Frees the trace too. */
 void hand_answers_done(struct hand_trace *h, struct hand_answers *answers);
 

@@ -10,6 +10,7 @@
 
 #include "profiler/analysis/advice.h"
 #include "tests/support/hand_answers.h"
+#include "tests/support/hand_positions.h"
 #include "tests/support/unit.h"
 
 #define NONE NTK_ISA_NO_SEMAPHORE
@@ -19,16 +20,25 @@ struct answers {
     struct ntk_advice advice;
 };
 
-static void ask(struct hand_trace *h, const struct ntk_tensor_traffic *tensors,
-                const struct ntk_hbm_traffic *hbm, struct answers *a)
+static void ask_with(struct hand_trace *h, struct ntk_neff_positions *positions,
+                     const struct ntk_tensor_traffic *tensors, const struct ntk_hbm_traffic *hbm,
+                     struct answers *a)
 {
-    hand_answers_ask(h, &a->all);
-    struct ntk_advice_input input = { a->all.program, &a->all.idle, &a->all.path, &a->all.costs,
-                                      &a->all.dma,    hbm,          tensors };
+    hand_answers_ask_with(h, positions, &a->all);
+    struct ntk_advice_input input = {
+        a->all.program, &a->all.idle, &a->all.path, &a->all.costs,
+        &a->all.dma,    hbm,          tensors,      &a->all.transfers
+    };
     assert_int_equal(ntk_analysis_advice(&input, &a->advice), 0);
     for (size_t i = 1; i < a->advice.count; i++) {
         assert_true(a->advice.items[i - 1].share >= a->advice.items[i].share);
     }
+}
+
+static void ask(struct hand_trace *h, const struct ntk_tensor_traffic *tensors,
+                const struct ntk_hbm_traffic *hbm, struct answers *a)
+{
+    ask_with(h, NULL, tensors, hbm, a);
 }
 
 static void done(struct hand_trace *h, struct answers *a)
@@ -108,6 +118,48 @@ static void dma_on_the_path_and_the_engine_that_waits_for_it(void **state)
     done(&h, &a);
 }
 
+/* The same with lines: slot s of each engine is line 10 + s. The load, in small packets of a spill
+ * queue, is line 10; line 11 waits for it. */
+static void sentences_name_the_line_that_waits_and_the_one_it_waits_for(void **state)
+{
+    static struct ntk_ntff_queue queue = { .engine = 0, .queue = 1, .name = "qSPIO0" };
+    static const struct ntk_neff_position reader = { 1, 10, 0 };
+    struct ntk_tensor_row row = { .name = "x",
+                                  .kind = "weight",
+                                  .size_bytes = 2048,
+                                  .read_bytes = 4096,
+                                  .has_reload = true,
+                                  .reload_ratio = 2 };
+    struct ntk_tensor_traffic tensors = { 1, &row };
+    struct hand_trace h;
+    struct answers a;
+
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
+    struct ntk_isa_instr copy = hand_trace_load(&h, 0, 4);
+    h.subgraphs[0].queues = &queue;
+    h.subgraphs[0].queue_count = 1;
+    uint32_t load = hand_trace_open(&h, 0, NTK_ISA_ENGINE_SP, &copy);
+    uint32_t before = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, NONE, 0, NONE);
+    uint32_t after = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, 20, 1, NONE);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_SP, load, 0, 50);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, before, 0, 200);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, after, 700, 1000);
+    hand_trace_packet(&h, 0, 0, 1, NTK_TRACE_DMA_IO, 1024, 50, 300);
+    hand_trace_packet(&h, 0, 0, 1, NTK_TRACE_DMA_IO, 1024, 300, 690);
+    hand_trace_change(&h, 0, NTK_NTFF_ENGINE_AXI, 20, 1, 700);
+    ntk_line_costs_add(&row.readers, &reader, NULL, 4096);
+    ask_with(&h, hand_positions("/k/a.py", 1, 4, 10), &tensors, NULL, &a);
+    expect(&a, NTK_ADVICE_PATH_DMA, 0.65, ", most at a.py:11 for a.py:10 (0.650 us)");
+    expect(&a, NTK_ADVICE_WAIT, 0.5, "(0.500 us) for DMA, most at a.py:11 for a.py:10 (0.500 us)");
+    expect(&a, NTK_ADVICE_SMALL_PACKETS, 1, ", most begun at a.py:10 (2 packets)");
+    expect(&a, NTK_ADVICE_DMA_EFFICIENCY, find(&a, NTK_ADVICE_DMA_EFFICIENCY)->value,
+           ", most begun at a.py:10 (0.640 us)");
+    expect(&a, NTK_ADVICE_RELOAD, 2,
+           ", most at a.py:10 (4096 bytes); a.py:11 waits for it (0.500 us)");
+    ntk_line_costs_fini(&row.readers);
+    done(&h, &a);
+}
+
 /* One engine does it all, with gaps between its instructions. */
 static void one_engine_and_its_latency(void **state)
 {
@@ -122,6 +174,22 @@ static void one_engine_and_its_latency(void **state)
     ask(&h, NULL, NULL, &a);
     expect(&a, NTK_ADVICE_PATH_ENGINE, 0.7, "70.0 % of the execution is the GpSimd engine");
     expect(&a, NTK_ADVICE_PATH_LATENCY, 0.27, "27.0 % of the execution is latency between 9 steps");
+    done(&h, &a);
+}
+
+static void steps_of_the_path_name_their_lines(void **state)
+{
+    struct hand_trace h;
+    struct answers a;
+
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
+    uint32_t first = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_POOL, NONE, 0, NONE);
+    uint32_t second = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_POOL, NONE, 0, NONE);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_POOL, first, 0, 300);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_POOL, second, 600, 1000);
+    ask_with(&h, hand_positions("/k/a.py", 1, 4, 10), NULL, NULL, &a);
+    expect(&a, NTK_ADVICE_PATH_ENGINE, 0.7, "path, most at a.py:11 (0.400 us)");
+    expect(&a, NTK_ADVICE_PATH_LATENCY, 0.3, ", most at a.py:11 for a.py:10 (0.300 us)");
     done(&h, &a);
 }
 
@@ -253,7 +321,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_program_without_a_fault_gets_no_advice),
         cmocka_unit_test(dma_on_the_path_and_the_engine_that_waits_for_it),
+        cmocka_unit_test(sentences_name_the_line_that_waits_and_the_one_it_waits_for),
         cmocka_unit_test(one_engine_and_its_latency),
+        cmocka_unit_test(steps_of_the_path_name_their_lines),
         cmocka_unit_test(packets_spills_and_reloads),
         cmocka_unit_test(queues_of_several_cores_are_told_apart),
         cmocka_unit_test(cores_that_idle_runtimes_that_take_long_and_throttling),

@@ -335,7 +335,8 @@ static unsigned check_advice(const struct hand_trace *h, const struct hand_answe
     ntk_analysis_hbm_traffic(&h->trace, &traffic, &hbm);
     bool has_tensors = ntk_analysis_tensor_traffic(a->program, &tensors) == 0;
     struct ntk_advice_input input = {
-        a->program, &a->idle, &a->path, &a->costs, &a->dma, &hbm, has_tensors ? &tensors : NULL
+        a->program,   &a->idle, &a->path, &a->costs, &a->dma, &hbm, has_tensors ? &tensors : NULL,
+        &a->transfers
     };
     assert_int_equal(ntk_analysis_advice(&input, &advice), 0);
     for (size_t i = 0; i < advice.count; i++) {

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "profiler/analysis/source_lines.h"
+#include "tests/support/hand_positions.h"
 #include "tests/support/hand_trace.h"
 #include "tests/support/unit.h"
 
@@ -24,49 +25,36 @@ struct fixture {
     struct ntk_source_lines *lines;
 };
 
-static void push(struct ntk_vec *rows, size_t bytes, const void *row)
-{
-    if (!rows->item_bytes) {
-        ntk_vec_init(rows, bytes);
-    }
-    assert_int_equal(ntk_vec_push(rows, row), 0);
-}
-#define PUSH(rows, type, ...) push(rows, sizeof(type), &(type){ __VA_ARGS__ })
-
 static struct ntk_neff_positions *make_positions(void)
 {
-    struct ntk_neff_positions *p = calloc(1, sizeof *p);
+    struct ntk_neff_positions *p = hand_positions(FILE_NAME, 2, SLOTS, 10);
     struct ntk_neff_kernel *kernel = &p->kernel;
 
-    p->core_count = 2;
-    p->cores = calloc(2, sizeof *p->cores);
-    p->line_count = 1;
-    ntk_map_put(&p->files, FILE_NAME, p);
-    PUSH(&kernel->functions, struct ntk_neff_function, .name = "f", .file = FILE_NAME);
-    PUSH(&kernel->loops, struct ntk_neff_loop, .variable = "h", .function = "f");
-    PUSH(&kernel->loops, struct ntk_neff_loop, .variable = "t", .function = "f", .parent = 1,
-         .depth = 1);
+    HAND_POSITIONS_PUSH(&kernel->functions, struct ntk_neff_function, .name = "f",
+                        .file = FILE_NAME);
+    HAND_POSITIONS_PUSH(&kernel->loops, struct ntk_neff_loop, .variable = "h", .function = "f");
+    HAND_POSITIONS_PUSH(&kernel->loops, struct ntk_neff_loop, .variable = "t", .function = "f",
+                        .parent = 1, .depth = 1);
     /* Two nodes of one path: one iteration. */
     for (int64_t i = 0; i < 2; i++) {
-        PUSH(&kernel->iterations, struct ntk_neff_iteration, .variable = "h", .function = 1);
-        PUSH(&kernel->iterations, struct ntk_neff_iteration, .variable = "t", .function = 1,
-             .value = i, .parent = (uint32_t)(2 * i + 1), .loop = 1, .depth = 1);
-        PUSH(&kernel->instructions, struct ntk_neff_kernel_instruction, .number = (uint64_t)i,
-             .line = 11, .function = 1, .iteration = (uint32_t)(2 * i + 2));
+        HAND_POSITIONS_PUSH(&kernel->iterations, struct ntk_neff_iteration, .variable = "h",
+                            .function = 1);
+        HAND_POSITIONS_PUSH(&kernel->iterations, struct ntk_neff_iteration, .variable = "t",
+                            .function = 1, .value = i, .parent = (uint32_t)(2 * i + 1), .loop = 1,
+                            .depth = 1);
+        HAND_POSITIONS_PUSH(&kernel->instructions, struct ntk_neff_kernel_instruction,
+                            .number = (uint64_t)i, .line = 11, .function = 1,
+                            .iteration = (uint32_t)(2 * i + 2));
     }
-    PUSH(&kernel->instructions, struct ntk_neff_kernel_instruction, .number = 9, .line = 13,
-         .function = 1, .iteration = 3); /* h=0 alone */
+    HAND_POSITIONS_PUSH(&kernel->instructions, struct ntk_neff_kernel_instruction, .number = 9,
+                        .line = 13, .function = 1, .iteration = 3); /* h=0 alone */
     for (size_t c = 0; c < 2; c++) {
+        struct ntk_neff_position *of_kernel = p->cores[c].slots[NTK_ISA_ENGINE_PE];
+        of_kernel[0].instruction = 3;
+        of_kernel[1].instruction = 1;
+        of_kernel[2].instruction = 2;
         for (unsigned e = 0; e < NTK_ISA_ENGINE_COUNT; e++) {
-            p->cores[c].slots[e] = calloc(SLOTS, sizeof *p->cores[c].slots[e]);
-            p->cores[c].slot_counts[e] = SLOTS;
-            for (uint32_t s = 0; s < SLOTS - 1; s++) {
-                bool is_kernel = e == NTK_ISA_ENGINE_PE;
-                p->cores[c].slots[e][s] = (struct ntk_neff_position){ 1, 10 + s,
-                                                                      is_kernel && s ? s
-                                                                      : is_kernel    ? 3
-                                                                                     : 0 };
-            }
+            p->cores[c].slots[e][SLOTS - 1] = (struct ntk_neff_position){ 0 };
         }
     }
     return p;

@@ -15,6 +15,7 @@
 #include <jansson.h>
 
 #include "profiler/timeline/timeline_source.h"
+#include "tests/support/hand_positions.h"
 #include "tests/support/hand_trace.h"
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
@@ -31,43 +32,31 @@ struct fixture {
     struct ntk_source_text *text;
 };
 
-static void push(struct ntk_vec *rows, size_t bytes, const void *row)
-{
-    if (!rows->item_bytes) {
-        ntk_vec_init(rows, bytes);
-    }
-    assert_int_equal(ntk_vec_push(rows, row), 0);
-}
-#define PUSH(rows, type, ...) push(rows, sizeof(type), &(type){ __VA_ARGS__ })
-
 static struct ntk_neff_positions *make_positions(void)
 {
-    struct ntk_neff_positions *p = calloc(1, sizeof *p);
+    struct ntk_neff_positions *p = hand_positions(FILE_NAME, 1, SLOTS, 1);
     struct ntk_neff_kernel *kernel = &p->kernel;
 
-    assert_non_null(p);
-    p->core_count = 1;
-    p->cores = calloc(1, sizeof *p->cores);
-    p->line_count = 1;
-    ntk_map_put(&p->files, FILE_NAME, p);
-    PUSH(&kernel->functions, struct ntk_neff_function, .name = "m.f", .file = FILE_NAME);
-    PUSH(&kernel->loops, struct ntk_neff_loop, .variable = "h", .function = "f", .file = FILE_NAME);
-    PUSH(&kernel->loops, struct ntk_neff_loop, .variable = "t", .function = "f", .file = FILE_NAME,
-         .parent = 1, .depth = 1);
-    PUSH(&kernel->iterations, struct ntk_neff_iteration, .variable = "h", .function = 1);
+    HAND_POSITIONS_PUSH(&kernel->functions, struct ntk_neff_function, .name = "m.f",
+                        .file = FILE_NAME);
+    HAND_POSITIONS_PUSH(&kernel->loops, struct ntk_neff_loop, .variable = "h", .function = "f",
+                        .file = FILE_NAME);
+    HAND_POSITIONS_PUSH(&kernel->loops, struct ntk_neff_loop, .variable = "t", .function = "f",
+                        .file = FILE_NAME, .parent = 1, .depth = 1);
+    HAND_POSITIONS_PUSH(&kernel->iterations, struct ntk_neff_iteration, .variable = "h",
+                        .function = 1);
     for (int64_t i = 0; i < 2; i++) {
-        PUSH(&kernel->iterations, struct ntk_neff_iteration, .variable = "t", .function = 1,
-             .value = i, .parent = 1, .loop = 1, .depth = 1);
-        PUSH(&kernel->instructions, struct ntk_neff_kernel_instruction, .number = (uint64_t)i,
-             .line = 2, .function = 1, .iteration = (uint32_t)(i + 2));
+        HAND_POSITIONS_PUSH(&kernel->iterations, struct ntk_neff_iteration, .variable = "t",
+                            .function = 1, .value = i, .parent = 1, .loop = 1, .depth = 1);
+        HAND_POSITIONS_PUSH(&kernel->instructions, struct ntk_neff_kernel_instruction,
+                            .number = (uint64_t)i, .line = 2, .function = 1,
+                            .iteration = (uint32_t)(i + 2));
     }
     for (unsigned e = 0; e < NTK_ISA_ENGINE_COUNT; e++) {
-        p->cores[0].slots[e] = calloc(SLOTS, sizeof *p->cores[0].slots[e]);
-        p->cores[0].slot_counts[e] = SLOTS;
-        for (uint32_t s = 0; s < SLOTS - 1; s++) {
-            p->cores[0].slots[e][s] =
-                (struct ntk_neff_position){ 1, 1 + s, e == NTK_ISA_ENGINE_PE && s ? s : 0 };
-        }
+        p->cores[0].slots[e][SLOTS - 1] = (struct ntk_neff_position){ 0 };
+    }
+    for (uint32_t s = 1; s < SLOTS - 1; s++) {
+        p->cores[0].slots[NTK_ISA_ENGINE_PE][s].instruction = s;
     }
     return p;
 }

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* advice_engines - engines and cores that wait, and what the tensor engine does meanwhile. */
+#include "profiler/analysis/advice_private.h"
+
+#include "profiler/analysis/engine_activity.h"
+
+void ntk_advice_idle(struct ntk_advice_list *list)
+{
+    const struct ntk_idle_reasons *idle = list->input->idle;
+    const struct ntk_trace *trace = list->input->program->trace;
+    int64_t most_ps = 1;
+    char line[NTK_ADVICE_LINES_BYTES];
+
+    for (size_t i = 0; i < idle->engine_count; i++) {
+        most_ps = idle->engines[i].busy_ps > most_ps ? idle->engines[i].busy_ps : most_ps;
+    }
+    for (size_t i = 0; i < idle->engine_count; i++) {
+        const struct ntk_idle_engine *engine = &idle->engines[i];
+        int64_t for_ps[NTK_NTFF_ENGINE_AXI + 1] = { 0 };
+
+        for (size_t r = 0; r < engine->row_count; r++) {
+            if (engine->rows[r].reason == NTK_IDLE_DMA) {
+                for_ps[NTK_NTFF_ENGINE_AXI] += engine->rows[r].idle_ps;
+            } else if (engine->rows[r].reason == NTK_IDLE_ENGINE &&
+                       engine->rows[r].source < NTK_NTFF_ENGINE_COUNT) {
+                for_ps[engine->rows[r].source] += engine->rows[r].idle_ps;
+            }
+        }
+        /* An engine that does little may wait as long as it likes, unless all of them do little. */
+        for (unsigned e = 0; e <= NTK_NTFF_ENGINE_AXI; e++) {
+            double share = (double)for_ps[e] / list->total_ps;
+            double busy = (double)engine->busy_ps / list->total_ps;
+
+            ntk_advice_judge(
+                list, NTK_ADVICE_WAIT,
+                busy >= NTK_ADVICE_ACTIVE_RATIO || engine->busy_ps == most_ps ? share : 0, share,
+                "%s of core %u works %.1f %% of the execution and waits %.1f %% (%.3f us) for "
+                "%s%s",
+                ntk_ntff_engine_title(engine->engine), trace->cores[engine->core].ntff->core,
+                100 * busy, 100 * share, (double)for_ps[e] / 1e6,
+                e == NTK_NTFF_ENGINE_AXI ? "DMA" : ntk_ntff_engine_title(e),
+                ntk_advice_lines(list, &engine->lines[e], "at", 1e6, " us", line));
+        }
+    }
+    for (size_t c = 0; c < trace->core_count && trace->core_count > 1; c++) {
+        int64_t least_ps = INT64_MAX; /* all of its engines have nothing to do for so long */
+
+        for (size_t i = 0; i < idle->engine_count; i++) {
+            if (idle->engines[i].core == c &&
+                idle->engines[i].reasons_ps[NTK_IDLE_END] < least_ps) {
+                least_ps = idle->engines[i].reasons_ps[NTK_IDLE_END];
+            }
+        }
+        if (least_ps < INT64_MAX) {
+            double share = (double)least_ps / list->total_ps;
+
+            ntk_advice_judge(list, NTK_ADVICE_IDLE_CORE, share, share,
+                             "core %u has nothing to do for %.1f %% of the execution (%.3f us)",
+                             trace->cores[c].ntff->core, 100 * share, (double)least_ps / 1e6);
+        }
+    }
+}
+
+/* By lines of the tensor engine: transposes, and how long its instructions take. */
+static void add_tensor_lines(const struct ntk_advice_list *list, struct ntk_line_costs *moved,
+                             struct ntk_line_costs *busy)
+{
+    const struct ntk_cost_list *all = &list->input->costs->instructions;
+    const struct ntk_program *program = list->input->program;
+
+    for (size_t i = 0; program->positions && i < all->count; i++) {
+        const struct ntk_cost_row *row = &all->rows[i];
+        struct ntk_trace_instruction of = { .engine = row->engine, .slot = row->slot };
+        if (row->engine == NTK_NTFF_ENGINE_TENSOR) {
+            const struct ntk_neff_position *at = ntk_program_position(program, row->core, &of);
+            ntk_line_costs_add(moved, at, NULL, (double)row->transpose_flops);
+            ntk_line_costs_add(busy, at, NULL, (double)row->instruction_ps);
+        }
+    }
+}
+
+void ntk_advice_tensor_engine(struct ntk_advice_list *list)
+{
+    const struct ntk_trace *trace = list->input->program->trace;
+    const struct ntk_cost_table *costs = list->input->costs;
+    uint64_t flops = 0;
+    uint64_t transposes = 0;
+    struct ntk_line_costs moved = { 0 }; /* transposes by lines */
+    struct ntk_line_costs busy = { 0 };
+    char line[NTK_ADVICE_LINES_BYTES];
+    uint64_t useful = 0; /* as mfu counts them */
+    struct ntk_activity activity;
+
+    if (!costs->flops_known) {
+        return;
+    }
+    for (size_t i = 0; i < costs->operations.count; i++) {
+        flops += costs->operations.rows[i].flops;
+        transposes += costs->operations.rows[i].transpose_flops;
+        useful += costs->operations.rows[i].useful_peak_flops;
+    }
+    add_tensor_lines(list, &moved, &busy);
+    ntk_analysis_engine_activity(trace, &activity);
+    double active_ps = (double)activity.engines[NTK_NTFF_ENGINE_TENSOR].active_ps;
+    double share = active_ps / list->total_ps;
+    if (flops) {
+        double ratio = (double)transposes / (double)flops;
+
+        ntk_advice_judge(
+            list, NTK_ADVICE_TRANSPOSES, ratio, share * ratio,
+            "%.1f %% of the operations of the tensor engine move data only (transposes)%s",
+            100 * ratio, ntk_advice_lines(list, &moved, "at", 1e9, " billion", line));
+    }
+    if (useful && trace->has_chip && share >= NTK_ADVICE_ACTIVE_RATIO) {
+        double peak = trace->chip.core_flops_per_second * active_ps / 1e12;
+        double rate = (double)useful / peak;
+
+        ntk_advice_judge(
+            list, NTK_ADVICE_TENSOR_RATE, rate, share,
+            "while it works (%.1f %% of the execution), the tensor engine does %.1f %% of the "
+            "operations that it could do%s",
+            100 * share, 100 * rate, ntk_advice_lines(list, &busy, "at", 1e6, " us", line));
+    }
+    ntk_line_costs_fini(&moved);
+    ntk_line_costs_fini(&busy);
+}
