@@ -21,6 +21,11 @@
 const struct ntk_cloudwatch_metric_row ntk_cloudwatch_metrics[NTK_CLOUDWATCH_METRIC_COUNT] = {
     [NTK_CLOUDWATCH_CORE_UTILIZATION] = { "NeuronCoreUtilization", "Percent", true },
     [NTK_CLOUDWATCH_CORE_FLOPS] = { "NeuronCoreFlops", "Count/Second", false },
+    [NTK_CLOUDWATCH_CORE_HBM_READ] = { "NeuronCoreHbmReadBytes", "Bytes/Second", false },
+    [NTK_CLOUDWATCH_CORE_HBM_WRITTEN] = { "NeuronCoreHbmWrittenBytes", "Bytes/Second", false },
+    [NTK_CLOUDWATCH_CORE_DMA] = { "NeuronCoreDmaBytes", "Bytes/Second", false },
+    [NTK_CLOUDWATCH_CORE_HOST_TO_DEVICE] = { "NeuronCoreHostToDeviceBytes", "Bytes/Second", false },
+    [NTK_CLOUDWATCH_CORE_DEVICE_TO_HOST] = { "NeuronCoreDeviceToHostBytes", "Bytes/Second", false },
     [NTK_CLOUDWATCH_CORE_MEMORY_USED] = { "NeuronCoreMemoryUsed", "Bytes", false },
     [NTK_CLOUDWATCH_RUNTIME_MEMORY_USED] = { "RuntimeMemoryUsed", "Bytes", false },
     [NTK_CLOUDWATCH_RUNTIME_VCPU_USAGE] = { "RuntimeVcpuUsage", "Percent", false },
@@ -387,6 +392,21 @@ static void add_memory(struct adder *adder, const struct ntk_runtime_sample *run
     }
 }
 
+static const struct {
+    enum ntk_cloudwatch_metric metric;
+    size_t at; /* in counts[] */
+    uint32_t has;
+} core_rates[] = {
+    { NTK_CLOUDWATCH_CORE_FLOPS, NTK_CORE_COUNT_AT(effective_flops), NTK_CORE_HAS_EFFECTIVE_FLOPS },
+    { NTK_CLOUDWATCH_CORE_HBM_READ, NTK_CORE_COUNT_AT(hbm_read_bytes), NTK_CORE_HAS_BYTES },
+    { NTK_CLOUDWATCH_CORE_HBM_WRITTEN, NTK_CORE_COUNT_AT(hbm_written_bytes), NTK_CORE_HAS_BYTES },
+    { NTK_CLOUDWATCH_CORE_DMA, NTK_CORE_COUNT_AT(dma_bytes), NTK_CORE_HAS_BYTES },
+    { NTK_CLOUDWATCH_CORE_HOST_TO_DEVICE, NTK_CORE_COUNT_AT(host_to_device_bytes),
+      NTK_CORE_HAS_TRANSFERS },
+    { NTK_CLOUDWATCH_CORE_DEVICE_TO_HOST, NTK_CORE_COUNT_AT(device_to_host_bytes),
+      NTK_CORE_HAS_TRANSFERS },
+};
+
 static void add_cores(struct adder *adder, const struct ntk_runtime_sample *runtime, uint32_t lnc)
 {
     uint64_t own_ns = runtime->group_period_ns[NTK_RUNTIME_GROUP_CORES];
@@ -404,9 +424,11 @@ static void add_cores(struct adder *adder, const struct ntk_runtime_sample *runt
             add(adder, NTK_CLOUDWATCH_CORE_UTILIZATION, LABELS({ "NeuronCore", NULL, number }),
                 core.utilization * PERCENT);
         }
-        if (core.has & NTK_CORE_HAS_EFFECTIVE_FLOPS && seconds > 0) {
-            add(adder, NTK_CLOUDWATCH_CORE_FLOPS, LABELS({ "NeuronCore", NULL, number }),
-                (double)core.effective_flops.period / seconds);
+        for (size_t k = 0; k < sizeof core_rates / sizeof *core_rates && seconds > 0; k++) {
+            if (core.has & core_rates[k].has) {
+                add(adder, core_rates[k].metric, LABELS({ "NeuronCore", NULL, number }),
+                    (double)core.counts[core_rates[k].at].period / seconds);
+            }
         }
     }
 }

@@ -24,7 +24,9 @@ static const char others[] =
     "namespace pid pod_name quantile region runtime_tag subnet_id ultraserver_id user "
     "ErrorType EventType HostName InstanceId InstanceType LatencyType MemoryLocation MemoryType "
     "NeuronCore NeuronDevice Percentile RuntimeTag StatusType UsageType User _aws "
-    "NeuronCoreUtilization NeuronCoreFlops NeuronCoreMemoryUsed RuntimeMemoryUsed RuntimeVcpuUsage "
+    "NeuronCoreUtilization NeuronCoreFlops NeuronCoreHbmReadBytes NeuronCoreHbmWrittenBytes "
+    "NeuronCoreDmaBytes NeuronCoreHostToDeviceBytes NeuronCoreDeviceToHostBytes "
+    "NeuronCoreMemoryUsed RuntimeMemoryUsed RuntimeVcpuUsage "
     "ExecutionErrors ExecutionStatus ExecutionLatency HardwareEccEvents SystemVcpuUsage "
     "SystemMemoryUsed SystemMemoryTotal NeuronDevicesUnhealthy NeuronDeviceHealth Reason";
 

@@ -9,7 +9,6 @@
 
 #include "shared/base/str.h"
 
-#define NTK_METRIC_NONE NTK_METRIC_COUNT
 /* Units that say themselves what they are, not by the end of a name. */
 #define NTK_METRIC_UNIT_PERCENT NTK_METRIC_UNIT_COUNT
 #define NTK_METRIC_UNIT_MICROSECONDS NTK_METRIC_UNIT_COUNT

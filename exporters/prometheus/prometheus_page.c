@@ -552,6 +552,17 @@ static bool has_owner(const struct ntk_snapshot *snapshot, size_t logical, uint3
     return false;
 }
 
+static void add_core_counts(struct ntk_prometheus_machine_core *core,
+                            const struct ntk_core_sample *sample)
+{
+    for (size_t i = 0; i < NTK_CORE_COUNT_ROWS; i++) {
+        const struct ntk_core_count_row *row = &ntk_core_count_rows[i];
+        for (size_t k = row->at; k < row->at + row->count && sample->has & row->has; k++) {
+            core->counts[k] += sample->counts[k].period;
+        }
+    }
+}
+
 static void update_cores(struct ntk_prometheus_page *page, const struct ntk_snapshot *snapshot)
 {
     uint32_t lnc = snapshot->hardware.lnc ? snapshot->hardware.lnc : 1;
@@ -574,12 +585,7 @@ static void update_cores(struct ntk_prometheus_page *page, const struct ntk_snap
             core->utilization = logical.has & NTK_CORE_HAS_BUSY ? logical.utilization : 0;
             core->is_untold = !(logical.has & NTK_CORE_HAS_BUSY) && has_owner(snapshot, i, lnc);
         }
-        core->busy_ns += logical.has & NTK_CORE_HAS_BUSY ? logical.busy_ns.period : 0;
-        for (int k = 0; k < NTK_ENGINE_COUNT; k++) {
-            core->engine_busy_ns[k] += logical.engine_busy_ns[k].period;
-        }
-        core->flops += logical.flops.period;
-        core->effective_flops += logical.effective_flops.period;
+        add_core_counts(core, &logical);
     }
 }
 

@@ -141,10 +141,7 @@ struct ntk_prometheus_machine_core { /* logical */
     uint32_t has;   /* enum ntk_core_has */
     bool is_untold; /* a runtime has it, and nobody says how busy it is */
     double utilization;
-    uint64_t busy_ns;
-    uint64_t engine_busy_ns[NTK_ENGINE_COUNT];
-    uint64_t flops;
-    uint64_t effective_flops;
+    uint64_t counts[NTK_CORE_COUNTS]; /* as in struct ntk_core_sample */
 };
 
 struct ntk_prometheus_device {

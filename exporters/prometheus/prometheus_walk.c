@@ -504,49 +504,38 @@ static void machine_utilization(struct walk *e)
     }
 }
 
-static void machine_busy(struct walk *e)
+static void machine_count(const struct walk *e, const struct ntk_core_count_row *row,
+                          const struct ntk_prometheus_machine_core *core, const char *neuroncore)
 {
-    for (size_t i = 0; i < e->page->core_count; i++) {
-        struct number number = number_text((uint32_t)i);
-        e->owner = &e->page->cores[i].owner;
-        if (!e->page->cores[i].is_untold || e->page->cores[i].has & NTK_CORE_HAS_BUSY) {
-            sample(e, LABELS({ "neuroncore", number.text }),
-                   (double)e->page->cores[i].busy_ns / NS);
+    for (size_t k = 0; k < row->count; k++) {
+        uint64_t value = core->counts[row->at + k];
+        const struct ntk_prometheus_label *labels =
+            row->names ? LABELS({ "engine", row->names[k] }, { "neuroncore", neuroncore })
+                       : LABELS({ "neuroncore", neuroncore });
+        if (e->row->unit == NTK_METRIC_UNIT_SECONDS) {
+            sample(e, labels, (double)value / NS);
+        } else {
+            sample_u64(e, labels, value);
         }
     }
 }
 
-static void machine_engines(struct walk *e)
+/* The counters of cores: rows of core_counts.def with a metric. */
+static void machine_counts(struct walk *e)
 {
-    for (size_t i = 0; i < e->page->core_count; i++) {
+    const struct ntk_core_count_row *row = ntk_core_count_rows;
+    const struct ntk_core_count_row *end = row + NTK_CORE_COUNT_ROWS;
+
+    while (row < end && (row->metric == NTK_METRIC_NONE || &ntk_metrics[row->metric] != e->row)) {
+        row++;
+    }
+    for (size_t i = 0; row < end && i < e->page->core_count; i++) {
         const struct ntk_prometheus_machine_core *core = &e->page->cores[i];
         struct number number = number_text((uint32_t)i);
-        e->owner = &e->page->cores[i].owner;
-        for (int k = 0; k < NTK_ENGINE_COUNT && core->has & NTK_CORE_HAS_ENGINES; k++) {
-            sample(e, LABELS({ "engine", ntk_engine_labels[k] }, { "neuroncore", number.text }),
-                   (double)core->engine_busy_ns[k] / NS);
-        }
-    }
-}
-
-static void machine_flops(struct walk *e)
-{
-    for (size_t i = 0; i < e->page->core_count; i++) {
-        struct number number = number_text((uint32_t)i);
-        e->owner = &e->page->cores[i].owner;
-        if (e->page->cores[i].has & NTK_CORE_HAS_FLOPS) {
-            sample_u64(e, LABELS({ "neuroncore", number.text }), e->page->cores[i].flops);
-        }
-    }
-}
-
-static void machine_effective_flops(struct walk *e)
-{
-    for (size_t i = 0; i < e->page->core_count; i++) {
-        struct number number = number_text((uint32_t)i);
-        e->owner = &e->page->cores[i].owner;
-        if (e->page->cores[i].has & NTK_CORE_HAS_EFFECTIVE_FLOPS) {
-            sample_u64(e, LABELS({ "neuroncore", number.text }), e->page->cores[i].effective_flops);
+        e->owner = &core->owner;
+        /* Of a core that nobody has it is known that it is not busy. */
+        if (core->has & row->has || (row->has == NTK_CORE_HAS_BUSY && !core->is_untold)) {
+            machine_count(e, row, core, number.text);
         }
     }
 }
@@ -1093,7 +1082,7 @@ static void report_period(struct walk *e)
     }
 }
 
-/* Families that are not here are not on a page; those without a name are for the names of others
+/* Families that are not here are counters of cores, or not on a page; those without a name are for the names of others
  * alone. */
 static void (*const walk_family[NTK_METRIC_COUNT])(struct walk *e) = {
     [NTK_METRIC_NEURONCORE_UTILIZATION] = core_utilization,
@@ -1126,10 +1115,6 @@ static void (*const walk_family[NTK_METRIC_COUNT])(struct walk *e) = {
     [NTK_METRIC_ERRORS] = machine_errors,
     [NTK_METRIC_CORE_TOTAL_UTILIZATION] = machine_utilization,
     [NTK_METRIC_CORE_HELD_IDLE] = core_held_idle,
-    [NTK_METRIC_CORE_BUSY] = machine_busy,
-    [NTK_METRIC_CORE_ENGINE_BUSY] = machine_engines,
-    [NTK_METRIC_CORE_FLOPS_TOTAL] = machine_flops,
-    [NTK_METRIC_CORE_EFFECTIVE_FLOPS_TOTAL] = machine_effective_flops,
     [NTK_METRIC_MEMORY_USED] = memory_used,
     [NTK_METRIC_MEMORY_PEAK] = memory_peak,
     [NTK_METRIC_DEVICE_MEMORY_USED] = device_memory_used,
@@ -1280,5 +1265,7 @@ void ntk_prometheus_walk(const struct ntk_prometheus_page *page, size_t family,
         walk_process(&walk, family - NTK_METRIC_COUNT);
     } else if (walk_family[family]) {
         walk_family[family](&walk);
+    } else {
+        machine_counts(&walk);
     }
 }

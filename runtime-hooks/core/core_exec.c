@@ -256,8 +256,8 @@ void core_exec_core_fill(struct ntk_hooks_exec_core *to, const struct ntk_engine
     *to = (struct ntk_hooks_exec_core){
         .flops = result->flops,
         .effective_flops = result->effective_flops,
-        .hbm_bytes_read = result->hbm_read_bytes,
-        .hbm_bytes_written = result->hbm_write_bytes,
+        .hbm_read_bytes = result->hbm_read_bytes,
+        .hbm_written_bytes = result->hbm_write_bytes,
         .dma_bytes = result->dma_bytes,
         .tensor_matmul_ns = result->busy_ns[NTK_ENGINE_PE],
     };

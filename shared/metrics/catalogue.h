@@ -33,7 +33,8 @@ enum ntk_metric {
 #define NTK_METRIC(symbol, origin, key, name, unit, kind, labels, help) NTK_METRIC_##symbol,
 #include "shared/metrics/catalogue.def"
 #undef NTK_METRIC
-    NTK_METRIC_COUNT
+    NTK_METRIC_COUNT,
+    NTK_METRIC_NONE = NTK_METRIC_COUNT
 };
 
 struct ntk_metric_row {

@@ -86,14 +86,19 @@ const char *const ntk_error_class_names[NTK_ERROR_CLASS_COUNT] = {
 #include "shared/abi/core_counts.def"
 };
 
+#define COLUMN_ONE(member) #member
+#define COLUMN_ENGINE(member) "_busy_ns"
+#define COLUMN_OUTCOME(member) ""
+#define COLUMN_ERROR_CLASS(member) ""
 #define NAMES_ONE NULL
 #define NAMES_ENGINE ntk_engine_labels
 #define NAMES_OUTCOME ntk_outcome_names
 #define NAMES_ERROR_CLASS ntk_error_class_names
 const struct ntk_core_count_row ntk_core_count_rows[NTK_CORE_COUNT_ROWS] = {
-#define NTK_CORE_COUNT(id, member, list, group, key, column)                                     \
-    [id] = { NTK_CORE_COUNT_AT(member), sizeof(char NTK_CORE_LIST_##list), NTK_CORE_HAS_##group, \
-             column, NAMES_##list },
+#define NTK_CORE_COUNT(id, member, list, group, metric)                    \
+    [id] = { NTK_CORE_COUNT_AT(member), sizeof(char NTK_CORE_LIST_##list), \
+             NTK_CORE_HAS_##group,      NTK_METRIC_##metric,               \
+             COLUMN_##list(member),     NAMES_##list },
 #include "shared/abi/core_counts.def"
 };
 

@@ -29,6 +29,7 @@
 
 #include "shared/abi/efa.h"
 #include "shared/abi/event_abi.h"
+#include "shared/metrics/catalogue.h"
 #include "shared/metrics/health.h"
 #include "shared/metrics/percentile.h"
 
@@ -272,6 +273,7 @@ struct ntk_core_count_row {
     size_t at; /* in counts[] */
     size_t count;
     uint32_t has;             /* enum ntk_core_has */
+    enum ntk_metric metric;   /* its counter; NTK_METRIC_NONE */
     const char *column;       /* of the database; of a list what follows a name */
     const char *const *names; /* of the values of a list; NULL: it is none */
 };

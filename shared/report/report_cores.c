@@ -23,13 +23,18 @@ const struct report_field report_fields_core_state[] = {
     REPORT_END,
 };
 /* Of the period. */
+#define KEY_ONE(member) #member
+#define KEY_ENGINE(member) "engines"
+#define KEY_OUTCOME(member) "execution_summary"
+#define KEY_ERROR_CLASS(member) "error_summary"
 #define LIST_ONE .count = 0
 #define LIST_ENGINE .count = NTK_ENGINE_COUNT, .names = ntk_engine_labels
 #define LIST_OUTCOME .count = NTK_OUTCOME_COUNT
 #define LIST_ERROR_CLASS .count = NTK_ERROR_CLASS_COUNT
 const struct report_field report_fields_core_counts[] = {
-#define NTK_CORE_COUNT(id, member, list, group, key, column) \
-    [id] = REPORT_ROW(key, REPORT_COUNT, AT(member), .has = NTK_CORE_HAS_##group, LIST_##list),
+#define NTK_CORE_COUNT(id, member, list, group, metric)                                          \
+    [id] = REPORT_ROW(KEY_##list(member), REPORT_COUNT, AT(member), .has = NTK_CORE_HAS_##group, \
+                      LIST_##list),
 #include "shared/abi/core_counts.def"
     [NTK_CORE_COUNT_ROWS] = REPORT_END,
 };

@@ -31,7 +31,7 @@ const struct report_field report_fields_rank[] = {
 #include "shared/abi/collective.def"
     REPORT_ROW("errors", REPORT_COUNT, AT(errors)),
     REPORT_ROW("moved_bytes", REPORT_COUNT, AT(moved_bytes)),
-    REPORT_ROW("time_ns", REPORT_COUNT, AT(time_ns)),
+    REPORT_ROW("in_operations_ns", REPORT_COUNT, AT(time_ns)),
     REPORT_ROW("wait_ns", REPORT_COUNT, AT(wait_ns)),
     REPORT_ROW("core_busy_ns", REPORT_COUNT, AT(core_busy_ns)),
     REPORT_ROW("engine_busy_ns", REPORT_COUNT, AT(engine_busy_ns), .sparse = true),

@@ -77,8 +77,8 @@ static void fill_core(struct ntk_snapshot *snapshot, struct ntk_core_sample *cor
     struct ntk_count *const counts[] = { &core->busy_ns,
                                          &core->flops,
                                          &core->effective_flops,
-                                         &core->hbm_bytes_read,
-                                         &core->hbm_bytes_written,
+                                         &core->hbm_read_bytes,
+                                         &core->hbm_written_bytes,
                                          &core->dma_bytes,
                                          &core->host_to_device_bytes,
                                          &core->device_to_host_bytes };

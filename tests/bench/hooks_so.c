@@ -51,8 +51,8 @@ EXPORT void bench_so_execute_begin(uint64_t id)
         .engine_instructions = { 1, 1, 1, 1, 1, 1 },
         .flops = 100,
         .effective_flops = 90,
-        .hbm_bytes_read = 64,
-        .hbm_bytes_written = 64,
+        .hbm_read_bytes = 64,
+        .hbm_written_bytes = 64,
         .dma_bytes = 128,
     };
 

@@ -51,8 +51,8 @@ static void fill_core(struct ntk_core_sample *core, uint32_t number, uint32_t sh
     }
     core->flops = count(share * 1000000ull);
     core->effective_flops = count(share * 900000ull);
-    core->hbm_bytes_read = count(share * 4096ull);
-    core->hbm_bytes_written = count(share * 1024ull);
+    core->hbm_read_bytes = count(share * 4096ull);
+    core->hbm_written_bytes = count(share * 1024ull);
     core->dma_bytes = count(share * 5120ull);
     core->outcome[NTK_OUTCOME_COMPLETED] = count(share * 10ull);
     core->host_to_device_bytes = count(share * 100ull);

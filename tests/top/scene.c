@@ -82,8 +82,8 @@ static void fill_core(const struct scene *scene, struct ntk_core_sample *sample,
     for (int e = 0; e < NTK_ENGINE_COUNT; e++) {
         sample->engine_busy_ns[e].period = sample->busy_ns.period * (uint64_t)(9 - e) / 10;
     }
-    sample->hbm_bytes_read.period = (core + 1) * 123 * MIB;
-    sample->hbm_bytes_written.period = (core + 1) * 45 * MIB;
+    sample->hbm_read_bytes.period = (core + 1) * 123 * MIB;
+    sample->hbm_written_bytes.period = (core + 1) * 45 * MIB;
     sample->dma_bytes.period = (core + 1) * 6 * MIB;
     sample->outcome[NTK_OUTCOME_COMPLETED].period = 10 + (core * 7 + scene->phase) % 23;
 }

@@ -117,9 +117,9 @@ int ntk_top_model_engines(struct ntk_top_model *model, struct ntk_top_table *tab
             ntk_top_cell_if((core.has & NTK_CORE_HAS_EFFECTIVE_FLOPS) && model->core_peak_flops > 0,
                             model->core_peak_flops > 0 ? 100 * flops / model->core_peak_flops : 0);
         cells[NTK_TOP_ENGINES_HBM_READ] = ntk_top_cell_if(
-            core.has & NTK_CORE_HAS_BYTES, ntk_snapshot_rate(snapshot, core.hbm_bytes_read));
+            core.has & NTK_CORE_HAS_BYTES, ntk_snapshot_rate(snapshot, core.hbm_read_bytes));
         cells[NTK_TOP_ENGINES_HBM_WRITTEN] = ntk_top_cell_if(
-            core.has & NTK_CORE_HAS_BYTES, ntk_snapshot_rate(snapshot, core.hbm_bytes_written));
+            core.has & NTK_CORE_HAS_BYTES, ntk_snapshot_rate(snapshot, core.hbm_written_bytes));
         cells[NTK_TOP_ENGINES_DMA] = ntk_top_cell_if(core.has & NTK_CORE_HAS_BYTES,
                                                      ntk_snapshot_rate(snapshot, core.dma_bytes));
         cells[NTK_TOP_ENGINES_IN_FLIGHT] =

@@ -312,9 +312,9 @@ static void set_core(struct row *row, const struct ntk_top_model *model,
                    100 * ntk_snapshot_engine_share(snapshot, core, (enum ntk_engine)e));
     }
     set_number(row, COLUMN_cores_hbm_read_bytes_per_second, has_bytes,
-               ntk_snapshot_rate(snapshot, core->hbm_bytes_read));
+               ntk_snapshot_rate(snapshot, core->hbm_read_bytes));
     set_number(row, COLUMN_cores_hbm_written_bytes_per_second, has_bytes,
-               ntk_snapshot_rate(snapshot, core->hbm_bytes_written));
+               ntk_snapshot_rate(snapshot, core->hbm_written_bytes));
     set_number(row, COLUMN_cores_dma_bytes_per_second, has_bytes,
                ntk_snapshot_rate(snapshot, core->dma_bytes));
     set_outcomes(row, COLUMN_cores_executions, COLUMN_cores_failed_executions, has_executions,

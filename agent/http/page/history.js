@@ -55,7 +55,7 @@ const CHARTS = [
     return [rows, [rows.map((row) => row.p50_ns), rows.map((row) => row.p99_ns)]];
   } },
   { title: 'Device memory in use', lines: [{ name: 'used', colour: 'accent' }], write: format.bytes, base: 1024, async load() {
-    const rows = await series('device_used', core === null ? {} : { device: state.cores.get(core)?.device ?? 0 });
+    const rows = await series('device_memory_used_bytes', core === null ? {} : { device: state.cores.get(core)?.device ?? 0 });
     return [rows, [rows.map((row) => row.value)]];
   } },
 ];

@@ -100,8 +100,8 @@ function addCores(runtime) {
       core.engines[name] = (core.engines[name] ?? 0) + busy / (period * 1e7) / runtime.lnc;
     }
     const watched = (name) => (physical[name] === undefined ? null : (physical[name] - (physical.unwatched?.[name] ?? 0)) / period);
-    core.read = plus(core.read, watched('hbm_bytes_read'));
-    core.written = plus(core.written, watched('hbm_bytes_written'));
+    core.read = plus(core.read, watched('hbm_read_bytes'));
+    core.written = plus(core.written, watched('hbm_written_bytes'));
     core.inFlight = plus(core.inFlight, physical.in_flight);
     core.busyOfCalls = core.busyOfCalls || physical.busy_of_calls === true;
     if (physical.failing_since_ns) core.deadSince = Math.min(core.deadSince ?? Infinity, physical.failing_since_ns / 1e6);

@@ -161,6 +161,11 @@ static void every_group_has_its_metrics(void **state)
     assert_sum(&sent, "NeuronCoreUtilization", text, 3 * core->utilization * 100, 3);
     assert_sum(&sent, "NeuronCoreFlops", text, 3 * (double)core->effective_flops.period / seconds,
                3);
+    assert_sum(&sent, "NeuronCoreHbmReadBytes", text,
+               3 * (double)core->hbm_read_bytes.period / seconds, 3);
+    assert_sum(&sent, "NeuronCoreHbmWrittenBytes", text,
+               3 * (double)core->hbm_written_bytes.period / seconds, 3);
+    assert_sum(&sent, "NeuronCoreDmaBytes", text, 3 * (double)core->dma_bytes.period / seconds, 3);
     ntk_snapshot_memory_add(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, NULL, &host, &device);
     snprintf(text, sizeof text, "%sMemoryLocation=neuron_device;", tagged);
     assert_sum(&sent, "RuntimeMemoryUsed", text, 3 * (double)device, 3);

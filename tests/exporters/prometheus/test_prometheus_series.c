@@ -94,6 +94,8 @@ static void ours_follow_with_histograms_that_are_exact_at_their_edges(void **sta
         "neuroncore=\"0\",region=\"\",subnet_id=\"\"} 0.016",
         "neuroncore_flops_total{availability_zone=\"\"," I_HEAD
         "neuroncore=\"0\",region=\"\",subnet_id=\"\"} 4000000",
+        "neuroncore_hbm_read_bytes_total{availability_zone=\"\"," I_HEAD
+        "neuroncore=\"0\",region=\"\",subnet_id=\"\"} 16384",
         "neuron_memory_used_bytes{availability_zone=\"\",category=\"dma_rings_io\"," I_HEAD
         "memory_location=\"neuron_device\",neuroncore=\"0\",region=\"\",runtime_tag=\"" TAG
         "\",subnet_id=\"\"} 1024",
@@ -421,6 +423,25 @@ static void what_hooks_around_calls_do_not_know_has_no_series(void **state)
     free(text);
 }
 
+/* What is counted of a core by number leaves by every door, or by outcome for all runtimes. */
+static void every_counter_of_a_core_has_a_series(void **state)
+{
+    update(sample(1));
+    char *text = encode(false);
+
+    for (size_t i = 0; i < NTK_CORE_COUNT_ROWS; i++) {
+        const struct ntk_core_count_row *row = &ntk_core_count_rows[i];
+
+        if (row->has != NTK_CORE_HAS_EXECUTIONS) {
+            char line[160];
+            assert_true(row->metric < NTK_METRIC_COUNT);
+            snprintf(line, sizeof line, "\n%s{", ntk_metrics[row->metric].name);
+            assert_non_null(strstr(text, line));
+        }
+    }
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -435,6 +456,7 @@ int main(void)
         CASE(openmetrics_says_the_same),
         CASE(the_machine_may_come_in_parts),
         CASE(what_hooks_around_calls_do_not_know_has_no_series),
+        CASE(every_counter_of_a_core_has_a_series),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

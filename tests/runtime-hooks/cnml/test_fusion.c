@@ -43,7 +43,7 @@ static struct moved moved_bytes(const char *folder)
                                                                     .offset) +
                 i;
 
-            sum.device += core->hbm_bytes_read + core->hbm_bytes_written;
+            sum.device += core->hbm_read_bytes + core->hbm_written_bytes;
             sum.host += core->host_to_device_bytes;
         }
         break;
