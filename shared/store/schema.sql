@@ -1,5 +1,5 @@
 -- The database of neuron-monitor: see docs/formats/store.md. schema_tiers.sql, run once for each coarser tier, and
--- views.sql follow. What stands in braces is the columns of what is counted of a core: store_counts.h.
+-- views.sql follow. Braces hold the columns of columns.def and of what is counted of a core: columns.h.
 -- Times are nanoseconds since 1970 UTC, durations nanoseconds, sizes bytes. A sample belongs to the
 -- period that ends at its time_ns; NULL is "not known", never zero. Cores are global physical ones.
 
@@ -49,36 +49,14 @@ CREATE TABLE model (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE machine_sample (
-    time_ns INTEGER PRIMARY KEY,
-    period_ns INTEGER NOT NULL,
-    vcpu_user_ratio REAL,
-    vcpu_system_ratio REAL,
-    vcpu_io_wait_ratio REAL,
-    memory_used_bytes INTEGER,
-    memory_total_bytes INTEGER,
-    swap_used_bytes INTEGER,
-    swap_total_bytes INTEGER,
-    context_switches INTEGER,
-    events_read INTEGER NOT NULL,
-    events_lost INTEGER NOT NULL,
-    events_unlisted INTEGER NOT NULL
+    time_ns INTEGER PRIMARY KEY{machine_sample|,
+    % $}
 ) STRICT;
 
 CREATE TABLE device_sample (
     time_ns INTEGER NOT NULL,
-    device INTEGER NOT NULL,
-    memory_used_bytes INTEGER,
-    stack_0_used_bytes INTEGER,
-    stack_1_used_bytes INTEGER,
-    stack_2_used_bytes INTEGER,
-    stack_3_used_bytes INTEGER,
-    mem_ecc_corrected INTEGER,
-    mem_ecc_uncorrected INTEGER,
-    sram_ecc_uncorrected INTEGER,
-    sram_ecc_corrected INTEGER,
-    mem_ecc_repairable_uncorrected INTEGER,
-    power_period_ns INTEGER,
-    power_ns INTEGER,
+    device INTEGER NOT NULL,{device_sample|
+    % $,}
     PRIMARY KEY (time_ns, device)
 ) STRICT, WITHOUT ROWID;
 
@@ -94,27 +72,16 @@ CREATE TABLE ecc_total (
 
 CREATE TABLE process_sample (
     time_ns INTEGER NOT NULL,
-    process_id INTEGER NOT NULL REFERENCES process,
-    period_ns INTEGER NOT NULL,
-    vcpu_user_ratio REAL,
-    vcpu_system_ratio REAL,
-    rss_bytes INTEGER,
-    host_memory_bytes INTEGER,
-    device_memory_bytes INTEGER,
-    in_flight INTEGER,
-    events_lost INTEGER NOT NULL,
+    process_id INTEGER NOT NULL REFERENCES process,{process_sample|
+    % $,}
     PRIMARY KEY (time_ns, process_id)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE core_sample (
     time_ns INTEGER NOT NULL,
     process_id INTEGER NOT NULL REFERENCES process,
-    core INTEGER NOT NULL,
-    period_ns INTEGER NOT NULL,{core|
-    % INTEGER,}
-    busy_of_calls_ns INTEGER,
-    in_flight INTEGER,
-    busy_total_ns INTEGER,
+    core INTEGER NOT NULL,{core_sample|
+    % $,}
     PRIMARY KEY (time_ns, process_id, core)
 ) STRICT, WITHOUT ROWID;
 
@@ -122,30 +89,16 @@ CREATE TABLE core_sample (
 CREATE TABLE execution_sample (
     time_ns INTEGER NOT NULL,
     process_id INTEGER NOT NULL REFERENCES process,
-    core INTEGER NOT NULL,
-    period_ns INTEGER NOT NULL,{execution|
-    % INTEGER NOT NULL,}
-    latency_p50_ns INTEGER,
-    latency_p99_ns INTEGER,
-    latency_max_ns INTEGER,
-    device_latency_p50_ns INTEGER,
-    device_latency_p99_ns INTEGER,
-    latency_histogram BLOB,
-    device_latency_histogram BLOB,
+    core INTEGER NOT NULL,{execution_sample|
+    % $,}
     PRIMARY KEY (time_ns, process_id, core)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE model_sample (
     time_ns INTEGER NOT NULL,
     process_id INTEGER NOT NULL REFERENCES process,
-    model_id INTEGER NOT NULL,
-    period_ns INTEGER NOT NULL,
-    executions INTEGER NOT NULL,
-    errors INTEGER NOT NULL,
-    latency_p50_ns INTEGER,
-    latency_p99_ns INTEGER,
-    latency_histogram BLOB,
-    device_latency_histogram BLOB,
+    model_id INTEGER NOT NULL,{model_sample|
+    % $,}
     PRIMARY KEY (time_ns, process_id, model_id)
 ) STRICT, WITHOUT ROWID;
 
@@ -174,14 +127,8 @@ CREATE TABLE rank_sample (
     time_ns INTEGER NOT NULL,
     process_id INTEGER NOT NULL REFERENCES process,
     communicator TEXT NOT NULL,
-    rank INTEGER NOT NULL,
-    period_ns INTEGER NOT NULL,
-    operations INTEGER NOT NULL,
-    errors INTEGER NOT NULL,
-    moved_bytes INTEGER NOT NULL,
-    in_operations_ns INTEGER NOT NULL,
-    wait_ns INTEGER NOT NULL,
-    core_busy_ns INTEGER NOT NULL,
+    rank INTEGER NOT NULL,{rank_sample|
+    % $,}
     PRIMARY KEY (time_ns, process_id, communicator, rank)
 ) STRICT, WITHOUT ROWID;
 

@@ -4,103 +4,45 @@
 -- many seconds were seen, and how long they were.
 
 CREATE TABLE machine_@ (
-    time_ns INTEGER PRIMARY KEY,
-    samples INTEGER NOT NULL,
-    period_ns INTEGER NOT NULL,
-    vcpu_period_ns INTEGER,
-    vcpu_user_ns INTEGER,
-    vcpu_system_ns INTEGER,
-    vcpu_ratio_max REAL,
-    memory_used_bytes_max INTEGER,
-    memory_used_bytes_last INTEGER,
-    memory_total_bytes INTEGER,
-    swap_used_bytes_max INTEGER,
-    events_read INTEGER NOT NULL,
-    events_lost INTEGER NOT NULL,
-    events_unlisted INTEGER NOT NULL,
-    context_switches INTEGER
+    time_ns INTEGER PRIMARY KEY{machine_step|,
+    % $}
 ) STRICT;
 
 CREATE TABLE device_@ (
     time_ns INTEGER NOT NULL,
-    device INTEGER NOT NULL,
-    samples INTEGER NOT NULL,
-    memory_used_bytes_max INTEGER,
-    memory_used_bytes_last INTEGER,
-    mem_ecc_corrected INTEGER,
-    mem_ecc_uncorrected INTEGER,
-    sram_ecc_uncorrected INTEGER,
-    sram_ecc_corrected INTEGER,
-    mem_ecc_repairable_uncorrected INTEGER,
-    power_period_ns INTEGER,
-    power_ns INTEGER,
+    device INTEGER NOT NULL,{device_step|
+    % $,}
     PRIMARY KEY (time_ns, device)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE process_@ (
     time_ns INTEGER NOT NULL,
-    process_id INTEGER NOT NULL REFERENCES process,
-    samples INTEGER NOT NULL,
-    period_ns INTEGER NOT NULL,
-    vcpu_period_ns INTEGER,
-    vcpu_user_ns INTEGER,
-    vcpu_system_ns INTEGER,
-    vcpu_ratio_max REAL,
-    rss_bytes_max INTEGER,
-    rss_bytes_last INTEGER,
-    host_memory_bytes_max INTEGER,
-    host_memory_bytes_last INTEGER,
-    device_memory_bytes_max INTEGER,
-    device_memory_bytes_last INTEGER,
-    in_flight_max INTEGER,
-    events_lost INTEGER NOT NULL,
+    process_id INTEGER NOT NULL REFERENCES process,{process_step|
+    % $,}
     PRIMARY KEY (time_ns, process_id)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE core_@ (
     time_ns INTEGER NOT NULL,
     process_id INTEGER NOT NULL REFERENCES process,
-    core INTEGER NOT NULL,
-    samples INTEGER NOT NULL,
-    period_ns INTEGER NOT NULL,
-    busy_period_ns INTEGER,
-    busy_ratio_max REAL,{core|
-    % INTEGER,}
-    busy_of_calls_ns INTEGER,
-    in_flight_max INTEGER,
-    busy_total_ns INTEGER,
+    core INTEGER NOT NULL,{core_step|
+    % $,}
     PRIMARY KEY (time_ns, process_id, core)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE execution_@ (
     time_ns INTEGER NOT NULL,
     process_id INTEGER NOT NULL REFERENCES process,
-    core INTEGER NOT NULL,
-    samples INTEGER NOT NULL,
-    period_ns INTEGER NOT NULL,{execution|
-    % INTEGER NOT NULL,}
-    latency_p50_ns INTEGER,
-    latency_p99_ns INTEGER,
-    latency_max_ns INTEGER,
-    device_latency_p50_ns INTEGER,
-    device_latency_p99_ns INTEGER,
-    latency_histogram BLOB,
-    device_latency_histogram BLOB,
+    core INTEGER NOT NULL,{execution_step|
+    % $,}
     PRIMARY KEY (time_ns, process_id, core)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE model_@ (
     time_ns INTEGER NOT NULL,
     process_id INTEGER NOT NULL REFERENCES process,
-    model_id INTEGER NOT NULL,
-    samples INTEGER NOT NULL,
-    period_ns INTEGER NOT NULL,
-    executions INTEGER NOT NULL,
-    errors INTEGER NOT NULL,
-    latency_p50_ns INTEGER,
-    latency_p99_ns INTEGER,
-    latency_histogram BLOB,
-    device_latency_histogram BLOB,
+    model_id INTEGER NOT NULL,{model_step|
+    % $,}
     PRIMARY KEY (time_ns, process_id, model_id)
 ) STRICT, WITHOUT ROWID;
 
@@ -108,15 +50,8 @@ CREATE TABLE rank_@ (
     time_ns INTEGER NOT NULL,
     process_id INTEGER NOT NULL REFERENCES process,
     communicator TEXT NOT NULL,
-    rank INTEGER NOT NULL,
-    samples INTEGER NOT NULL,
-    period_ns INTEGER NOT NULL,
-    operations INTEGER NOT NULL,
-    errors INTEGER NOT NULL,
-    moved_bytes INTEGER NOT NULL,
-    in_operations_ns INTEGER NOT NULL,
-    wait_ns INTEGER NOT NULL,
-    core_busy_ns INTEGER NOT NULL,
+    rank INTEGER NOT NULL,{rank_step|
+    % $,}
     PRIMARY KEY (time_ns, process_id, communicator, rank)
 ) STRICT, WITHOUT ROWID;
 

@@ -10,7 +10,7 @@
 
 #include "shared/base/buf.h"
 #include "shared/base/clock.h"
-#include "shared/store/store_counts.h"
+#include "shared/store/columns.h"
 #include "shared/store/store_reader_state.h"
 #include "shared/store/store_sql.h"
 
@@ -223,7 +223,7 @@ static void tell(struct ntk_buf *sql, enum ntk_store_dataset_id id)
         ntk_buf_add_text(&plain, tier ? tier + 1 : "");
     }
     ntk_buf_add_text(&plain, text);
-    ntk_store_counts_tell(sql, ntk_buf_text_get(&plain));
+    ntk_columns_tell(sql, ntk_buf_text_get(&plain));
     sql->failed = sql->failed || !ntk_buf_ok(&plain);
     ntk_buf_fini(&plain);
 }

@@ -7,7 +7,7 @@
 
 #include "shared/base/buf.h"
 #include "shared/base/clock.h"
-#include "shared/store/store_counts.h"
+#include "shared/store/columns.h"
 #include "shared/store/store_reader_state.h"
 #include "shared/store/store_sql.h"
 
@@ -211,16 +211,15 @@ static int load_executions(struct jobs_query *query, struct ntk_err *err)
     sqlite3_stmt *statement = NULL;
     int c = 1;
 
-    ntk_store_counts_tell(&sql,
-                          HOLD "SELECT (SELECT count(*) FROM process WHERE " NTK_STORE_UNCOUNTED
-                               " AND process_id IN (SELECT r.process_id FROM ");
+    ntk_columns_tell(&sql, HOLD "SELECT (SELECT count(*) FROM process WHERE " NTK_STORE_UNCOUNTED
+                                " AND process_id IN (SELECT r.process_id FROM ");
     add_rows(query, &sql, NTK_FAMILY_CORE);
-    ntk_store_counts_tell(&sql, " r JOIN hold h ON h.core = r.core AND" MEETS
-                                ")){execution|, sum(n * %)} FROM (SELECT " PART
-                                " AS n{execution|, r.%} FROM ");
+    ntk_columns_tell(&sql, " r JOIN hold h ON h.core = r.core AND" MEETS
+                           ")){execution|, sum(n * %)} FROM (SELECT " PART
+                           " AS n{execution|, r.%} FROM ");
     add_rows(query, &sql, NTK_FAMILY_EXECUTION);
-    ntk_store_counts_tell(&sql, " r JOIN hold h ON h.core = r.core AND" MEETS
-                                " UNION ALL SELECT 1{execution|, r.%}" UNWATCHED ")");
+    ntk_columns_tell(&sql, " r JOIN hold h ON h.core = r.core AND" MEETS
+                           " UNION ALL SELECT 1{execution|, r.%}" UNWATCHED ")");
     int ret = prepare_row(query, &sql, &statement, err);
     if (ret < 0) {
         return ret;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "shared/store/store_reader_state.h"
-#include "shared/store/store_counts.h"
+#include "shared/store/columns.h"
 #include "shared/store/store_sql.h"
 
 int ntk_store_reader_span(struct ntk_store_reader *reader, enum ntk_store_tier tier,
@@ -249,7 +249,7 @@ int ntk_store_reader_processes(struct ntk_store_reader *reader,
     }
     ret = make_process_sql(reader, filter, window, &sql, err);
     if (ret == 0) {
-        ret = ntk_store_counts_prepare(reader->db, ntk_buf_text_get(&sql), &statement, err);
+        ret = ntk_columns_prepare(reader->db, ntk_buf_text_get(&sql), &statement, err);
     }
     if (ret == 0) {
         ntk_store_window_bind(statement, filter);

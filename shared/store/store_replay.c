@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shared/store/store_counts.h"
+#include "shared/store/columns.h"
 #include "shared/store/store_replay_state.h"
 #include "shared/store/store_sql.h"
 
@@ -37,7 +37,7 @@ int ntk_replay_prepare(const struct ntk_replay *replay, enum ntk_tier_family fam
     ntk_tier_add_select(&sql, family, replay->tier);
     ntk_buf_add_format(&sql, " WHERE time_ns = ?1) r %s", rest);
     int ret = ntk_buf_ok(&sql)
-                  ? ntk_store_counts_prepare(replay->db, ntk_buf_text_get(&sql), out_statement, err)
+                  ? ntk_columns_prepare(replay->db, ntk_buf_text_get(&sql), out_statement, err)
                   : ntk_err_no_memory(err);
     ntk_buf_fini(&sql);
     if (ret == 0) {

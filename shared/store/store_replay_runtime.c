@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "shared/base/str.h"
-#include "shared/store/store_counts.h"
+#include "shared/store/columns.h"
 #include "shared/store/store_replay_state.h"
 #include "shared/store/store_sql.h"
 

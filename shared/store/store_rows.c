@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "shared/store/store_counts.h"
+#include "shared/store/columns.h"
 #include "shared/store/store_rows_state.h"
 #include "shared/store/store_sql.h"
 
@@ -111,9 +111,8 @@ int ntk_store_rows_create(sqlite3 *db, struct ntk_store_rows **out_rows, struct 
     }
     rows->db = db;
     for (size_t i = 0; i < STATEMENT_COUNT; i++) {
-        int ret = tables[i]
-                      ? prepare_row(db, tables[i], &rows->statements[i], err)
-                      : ntk_store_counts_prepare(db, statement_sql[i], &rows->statements[i], err);
+        int ret = tables[i] ? prepare_row(db, tables[i], &rows->statements[i], err)
+                            : ntk_columns_prepare(db, statement_sql[i], &rows->statements[i], err);
         if (ret < 0) {
             ntk_store_rows_destroy(rows);
             return ret;

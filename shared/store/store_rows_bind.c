@@ -4,7 +4,7 @@
 
 #include <assert.h>
 
-#include "shared/store/store_counts.h"
+#include "shared/store/columns.h"
 #include "shared/store/store_histogram.h"
 #include "shared/store/store_sql.h"
 

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "shared/store/store_counts.h"
+#include "shared/store/columns.h"
 #include "shared/store/store_histogram.h"
 
 static void add_period(struct ntk_histogram_dense *dense, struct ntk_buf *blob,

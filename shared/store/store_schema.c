@@ -8,7 +8,7 @@
 #include "shared/base/buf.h"
 #include "shared/metrics/snapshot.h"
 #include "shared/store/schema.h" /* made from the *.sql files */
-#include "shared/store/store_counts.h"
+#include "shared/store/columns.h"
 #include "shared/store/store_sql.h"
 #include "shared/store/tier.h"
 
@@ -49,7 +49,7 @@ static int make_tier(sqlite3 *db, const char *name, struct ntk_err *err)
     struct ntk_buf sql = { 0 };
 
     add_replaced(&sql, ntk_store_schema_tiers, "@", name);
-    int ret = ntk_buf_ok(&sql) ? ntk_store_counts_exec(db, ntk_buf_text_get(&sql), err)
+    int ret = ntk_buf_ok(&sql) ? ntk_columns_exec(db, ntk_buf_text_get(&sql), err)
                                : ntk_err_no_memory(err);
     ntk_buf_fini(&sql);
     return ret;
@@ -57,11 +57,11 @@ static int make_tier(sqlite3 *db, const char *name, struct ntk_err *err)
 
 static int make_objects(sqlite3 *db, struct ntk_err *err)
 {
-    int ret = ntk_store_counts_exec(db, ntk_store_schema, err);
+    int ret = ntk_columns_exec(db, ntk_store_schema, err);
 
     ret = ret < 0 ? ret : make_tier(db, ntk_tier_names[NTK_STORE_MINUTE], err);
     ret = ret < 0 ? ret : make_tier(db, ntk_tier_names[NTK_STORE_HOUR], err);
-    return ret < 0 ? ret : ntk_store_counts_exec(db, ntk_store_views, err);
+    return ret < 0 ? ret : ntk_columns_exec(db, ntk_store_views, err);
 }
 
 static int fill(sqlite3 *db, struct ntk_err *err)

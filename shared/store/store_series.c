@@ -6,7 +6,7 @@
 
 #include "shared/base/clock.h"
 #include "shared/store/store_reader_state.h"
-#include "shared/store/store_counts.h"
+#include "shared/store/columns.h"
 #include "shared/store/store_sql.h"
 
 enum kind { SHARE, RATE, SIZE };
@@ -88,8 +88,8 @@ static void add_bucket(struct ntk_buf *sql, const struct query *query)
 static int prepare(struct query *query, struct ntk_buf *sql, sqlite3_stmt **out_statement,
                    struct ntk_err *err)
 {
-    int ret = ntk_buf_ok(sql) ? ntk_store_counts_prepare(query->reader->db, ntk_buf_text_get(sql),
-                                                         out_statement, err)
+    int ret = ntk_buf_ok(sql) ? ntk_columns_prepare(query->reader->db, ntk_buf_text_get(sql),
+                                                    out_statement, err)
                               : ntk_err_no_memory(err);
 
     if (ret == 0) {

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "shared/store/store_counts.h"
+#include "shared/store/columns.h"
 #include "shared/store/store_reader.h"
 #include "shared/store/store_reader_state.h"
 #include "shared/store/store_sql.h"
@@ -75,7 +75,7 @@ static int load_machine(struct ntk_store_reader *reader, struct ntk_snapshot *sn
 {
     sqlite3_stmt *statement;
     int column = 0;
-    int ret = ntk_store_counts_prepare(reader->db, machine_sql, &statement, err);
+    int ret = ntk_columns_prepare(reader->db, machine_sql, &statement, err);
 
     if (ret < 0) {
         return ret;
@@ -103,7 +103,7 @@ static int load_runtimes(struct ntk_store_reader *reader, bool by_process,
     struct ntk_vec rows = NTK_VEC_INIT(struct ntk_runtime_sample);
     sqlite3_stmt *statement;
     int step;
-    int ret = ntk_store_counts_prepare(reader->db, runtimes_sql, &statement, err);
+    int ret = ntk_columns_prepare(reader->db, runtimes_sql, &statement, err);
 
     if (ret < 0) {
         return ret;
@@ -139,7 +139,7 @@ static int load_cores(struct ntk_store_reader *reader, struct ntk_snapshot *snap
 {
     sqlite3_stmt *statement;
     int step = SQLITE_DONE;
-    int ret = ntk_store_counts_prepare(reader->db, cores_sql, &statement, err);
+    int ret = ntk_columns_prepare(reader->db, cores_sql, &statement, err);
 
     if (ret < 0) {
         return ret;

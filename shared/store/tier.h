@@ -33,6 +33,7 @@ enum ntk_tier_family {
 extern const char *const ntk_tier_names[NTK_STORE_TIER_COUNT]; /* as in the table tier */
 extern const uint64_t ntk_tier_step_ns[NTK_STORE_TIER_COUNT];
 
+extern const char *const ntk_tier_families[NTK_FAMILY_COUNT]; /* "machine" ... */
 /* "_minute": the name of a table is its family and this. */
 extern const char *const ntk_tier_suffixes[NTK_STORE_TIER_COUNT];
 

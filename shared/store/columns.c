@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/* columns - the rows of columns.def, and texts told once for each of them. */
+#include "shared/store/columns.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "shared/store/store_sql.h"
+
+static const struct {
+    const char *name;
+    enum ntk_store_counts set;
+    const char *const *names; /* only the list that has these */
+    size_t first;             /* of the list */
+} sets[] = {
+    { "core", NTK_STORE_COUNTS_CORE, NULL, 0 },
+    { "execution", NTK_STORE_COUNTS_EXECUTION, NULL, 0 },
+    { "count", NTK_STORE_COUNTS_ALL, NULL, 0 },
+    { "outcome", NTK_STORE_COUNTS_EXECUTION, ntk_outcome_names, 0 },
+    { "failed", NTK_STORE_COUNTS_EXECUTION, ntk_outcome_names, NTK_OUTCOME_COMPLETED + 1 },
+    { "error", NTK_STORE_COUNTS_EXECUTION, ntk_error_class_names, 0 },
+};
+
+bool ntk_store_counts_have(enum ntk_store_counts set, const struct ntk_core_count_row *row)
+{
+    return set == NTK_STORE_COUNTS_ALL ||
+           (set == NTK_STORE_COUNTS_EXECUTION) == (row->has == NTK_CORE_HAS_EXECUTIONS);
+}
+
+/* ---- rows ---- */
+
+#define ROW(family, merge, name, type, from) \
+    { NTK_FAMILY_##family, NTK_COLUMN_##merge, name, type, from },
+#define NONE(...)
+
+#define STEP_KEY(family, name, type, from) ROW(family, KEY, name, type, from)
+#define STEP_SUM(family, name, type, from) ROW(family, SUM, name, type, from)
+#define STEP_LARGEST(family, name, type, from) ROW(family, LARGEST, name, type, from)
+#define STEP_NEWEST(family, name, type, from) ROW(family, NEWEST, name, type, from)
+#define STEP_HISTOGRAM(family, name, type, from) ROW(family, HISTOGRAM, name, type, from)
+#define STEP_DERIVED(family, name, type, from) ROW(family, DERIVED, name, type, from)
+#define STEP_MAX(family, name, type, from) ROW(family, LARGEST, name "_max", type, name)
+#define STEP_GAUGE(family, name, type, from) \
+    STEP_MAX(family, name, type, from) ROW(family, NEWEST, name "_last", type, name)
+#define STEP_SECOND NONE
+#define STEP_STEP_SUM STEP_SUM
+#define STEP_STEP_LARGEST STEP_LARGEST
+
+static const struct ntk_column steps[] = {
+#define NTK_COLUMN(family, rule, name, type, from) STEP_##rule(family, name, type, from)
+#define NTK_COLUMN_COUNTS(family, set, type) ROW(family, COUNTS, #set, type, NULL)
+#include "shared/store/columns.def"
+};
+
+/* Of a row of a second each column is as it is. */
+#define SAMPLE(family, name, type, from) ROW(family, SUM, name, type, NULL)
+#define SAMPLE_KEY STEP_KEY
+#define SAMPLE_SUM SAMPLE
+#define SAMPLE_LARGEST SAMPLE
+#define SAMPLE_NEWEST SAMPLE
+#define SAMPLE_HISTOGRAM SAMPLE
+#define SAMPLE_DERIVED SAMPLE
+#define SAMPLE_MAX SAMPLE
+#define SAMPLE_GAUGE SAMPLE
+#define SAMPLE_SECOND SAMPLE
+#define SAMPLE_STEP_SUM NONE
+#define SAMPLE_STEP_LARGEST NONE
+
+static const struct ntk_column samples[] = {
+#define NTK_COLUMN(family, rule, name, type, from) SAMPLE_##rule(family, name, type, from)
+#define NTK_COLUMN_COUNTS(family, set, type) ROW(family, COUNTS, #set, type, NULL)
+#include "shared/store/columns.def"
+};
+
+static const struct {
+    const char *suffix;
+    const struct ntk_column *rows;
+    size_t count;
+} tables[] = {
+    { "_step", steps, sizeof steps / sizeof *steps },
+    { "_sample", samples, sizeof samples / sizeof *samples },
+};
+
+const struct ntk_column *ntk_column_next(enum ntk_tier_family family,
+                                         const struct ntk_column *column)
+{
+    const struct ntk_column *end = steps + sizeof steps / sizeof *steps;
+
+    column = column ? column + 1 : steps;
+    while (column < end && column->family != family) {
+        column++;
+    }
+    return column < end ? column : NULL;
+}
+
+/* ---- texts ---- */
+
+/* A text that ends somewhere. */
+struct part {
+    const char *begin;
+    const char *end;
+};
+
+/* The text for the column of this name, which is two parts. */
+static void tell_column(struct ntk_buf *sql, struct part text, const char *item, const char *name,
+                        const char *type)
+{
+    for (const char *at = text.begin; at < text.end; at++) {
+        if (*at == '%') {
+            ntk_buf_add_format(sql, "%s%s", item, name);
+        } else if (*at == '$') {
+            ntk_buf_add_text(sql, type);
+        } else {
+            ntk_buf_add_char(sql, *at);
+        }
+    }
+}
+
+static bool is_called(struct part name, const char *first, const char *second)
+{
+    size_t length = strlen(first);
+
+    return (size_t)(name.end - name.begin) == length + strlen(second) &&
+           memcmp(name.begin, first, length) == 0 &&
+           memcmp(name.begin + length, second, strlen(second)) == 0;
+}
+
+static void tell_counts(struct ntk_buf *sql, struct part name, const char *type, struct part text)
+{
+    size_t set = 0;
+
+    while (!is_called(name, sets[set].name, "")) {
+        set++;
+        assert(set < sizeof sets / sizeof *sets);
+    }
+    for (size_t i = 0; i < NTK_CORE_COUNT_ROWS; i++) {
+        const struct ntk_core_count_row *row = &ntk_core_count_rows[i];
+
+        if (!ntk_store_counts_have(sets[set].set, row) ||
+            (sets[set].names && sets[set].names != row->names)) {
+            continue;
+        }
+        for (size_t k = sets[set].first; k < row->count; k++) {
+            tell_column(sql, text, row->names ? row->names[k] : "", row->column, type);
+        }
+    }
+}
+
+/* False where the set is no table of a family. */
+static bool tell_table(struct ntk_buf *sql, struct part name, struct part text)
+{
+    for (size_t i = 0; i < NTK_FAMILY_COUNT * 2; i++) {
+        const struct ntk_column *row = tables[i % 2].rows;
+        const struct ntk_column *end = row + tables[i % 2].count;
+
+        if (!is_called(name, ntk_tier_families[i / 2], tables[i % 2].suffix)) {
+            continue;
+        }
+        for (; row < end; row++) {
+            if (row->family != i / 2 || row->merge == NTK_COLUMN_KEY) {
+                continue;
+            }
+            if (row->merge == NTK_COLUMN_COUNTS) {
+                tell_counts(sql, (struct part){ row->name, row->name + strlen(row->name) },
+                            row->type, text);
+            } else {
+                tell_column(sql, text, "", row->name, row->type);
+            }
+        }
+        return true;
+    }
+    return false;
+}
+
+void ntk_columns_tell(struct ntk_buf *sql, const char *text)
+{
+    const char *begin;
+
+    while ((begin = strchr(text, '{'))) {
+        const char *bar = strchr(begin, '|');
+        const char *end = strchr(bar, '}');
+        struct part name = { begin + 1, bar };
+        struct part told = { bar + 1, end };
+
+        ntk_buf_add(sql, text, (size_t)(begin - text));
+        if (!tell_table(sql, name, told)) {
+            tell_counts(sql, name, "INTEGER", told);
+        }
+        text = end + 1;
+    }
+    ntk_buf_add_text(sql, text);
+}
+
+int ntk_columns_prepare(sqlite3 *db, const char *text, sqlite3_stmt **out_statement,
+                        struct ntk_err *err)
+{
+    struct ntk_buf sql = { 0 };
+
+    ntk_columns_tell(&sql, text);
+    int ret = ntk_buf_ok(&sql)
+                  ? ntk_store_sql_prepare(db, ntk_buf_text_get(&sql), out_statement, err)
+                  : ntk_err_no_memory(err);
+    ntk_buf_fini(&sql);
+    return ret;
+}
+
+int ntk_columns_exec(sqlite3 *db, const char *text, struct ntk_err *err)
+{
+    struct ntk_buf sql = { 0 };
+
+    ntk_columns_tell(&sql, text);
+    int ret = ntk_buf_ok(&sql) ? ntk_store_sql_exec(db, ntk_buf_text_get(&sql), err)
+                               : ntk_err_no_memory(err);
+    ntk_buf_fini(&sql);
+    return ret;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * columns - the columns of samples (columns.def), and what is counted of a core, in the order of
+ * the ids of shared/abi/core_counts.def.
+ *
+ * SQL names them as {set|text}: the text once for each column of the set, with its name for % and
+ * its type for $. "SELECT core{core|, sum(%)}" is "SELECT core, sum(busy_ns), sum(pe_busy_ns), ...".
+ *
+ *   device_sample, device_step ...  the columns of a table, without time_ns and what identifies a
+ *              row: of seconds, and of each coarser tier
+ *   core       of these what is counted, as core_sample and its tiers have it
+ *   execution  those of execution_sample: outcomes and error classes
+ *   count      both, as core_total and unwatched have them
+ *   outcome    of the executions, failed those of them that did not complete, error the error classes
+ *
+ * Private to shared/store. Threads: constant, any.
+ *
+ * Owner:   statements are finalized by the caller.
+ */
+#ifndef NTK_SHARED_STORE_COLUMNS_H
+#define NTK_SHARED_STORE_COLUMNS_H
+
+#include <sqlite3.h>
+
+#include "shared/base/buf.h"
+#include "shared/base/err.h"
+#include "shared/metrics/snapshot.h"
+#include "shared/store/tier.h"
+
+enum ntk_store_counts {
+    NTK_STORE_COUNTS_CORE,
+    NTK_STORE_COUNTS_EXECUTION,
+    NTK_STORE_COUNTS_ALL,
+};
+
+/* Of a process, in the column counts_executions: the executions that its counts have; NULL: not
+ * known. PART: those until its hooks gave them up. */
+enum ntk_store_counted {
+    NTK_STORE_COUNTED_NONE = 0,
+    NTK_STORE_COUNTED_ALL = 1,
+    NTK_STORE_COUNTED_PART = 2,
+};
+/* ... as SQL: not all of them. */
+#define NTK_STORE_UNCOUNTED "counts_executions IN (0, 2)"
+
+/* What a coarser tier has of a column. */
+enum ntk_column_merge {
+    NTK_COLUMN_KEY,
+    NTK_COLUMN_SUM,
+    NTK_COLUMN_LARGEST,
+    NTK_COLUMN_NEWEST,
+    NTK_COLUMN_HISTOGRAM,
+    NTK_COLUMN_DERIVED, /* computed from the merged columns */
+    NTK_COLUMN_COUNTS,  /* the counts of a set: name, each added up */
+};
+
+/* Of the tables of coarser tiers. */
+struct ntk_column {
+    enum ntk_tier_family family;
+    enum ntk_column_merge merge;
+    const char *name;
+    const char *type;
+    const char *from; /* of one second's row, the name where NULL; DERIVED: of the merged row */
+};
+/* The next row of the family behind `column` (NULL: the first); NULL at the end. */
+const struct ntk_column *ntk_column_next(enum ntk_tier_family family,
+                                         const struct ntk_column *column);
+
+#define ntk_column_each(column, family)                                                     \
+    for (const struct ntk_column *column = ntk_column_next((family), NULL); column != NULL; \
+         column = ntk_column_next((family), column))
+
+bool ntk_store_counts_have(enum ntk_store_counts set, const struct ntk_core_count_row *row);
+/* Adds the text with its sets told. */
+void ntk_columns_tell(struct ntk_buf *sql, const char *text);
+/* As ntk_store_sql_prepare() and _exec(), of such a text. */
+int ntk_columns_prepare(sqlite3 *db, const char *text, sqlite3_stmt **out_statement,
+                        struct ntk_err *err);
+int ntk_columns_exec(sqlite3 *db, const char *text, struct ntk_err *err);
+
+#endif
