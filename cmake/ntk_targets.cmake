@@ -94,6 +94,7 @@ function(ntk_install_vendor_name name vendor_name)
     install(CODE "
         set(folder \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/bin\")
         file(CREATE_LINK ${name} \"\${folder}/${vendor_name}\" SYMBOLIC)
+        list(APPEND CMAKE_INSTALL_MANIFEST_FILES \"\${CMAKE_INSTALL_PREFIX}/bin/${vendor_name}\")
         message(STATUS \"Installing: \${folder}/${vendor_name}\")")
 endfunction()
 
@@ -116,6 +117,7 @@ function(ntk_install_unit unit)
         set(folder \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/lib/systemd/system\")
         file(MAKE_DIRECTORY \"\${folder}\")
         file(WRITE \"\${folder}/${unit}\" \"\${unit}\")
+        list(APPEND CMAKE_INSTALL_MANIFEST_FILES \"\${CMAKE_INSTALL_PREFIX}/lib/systemd/system/${unit}\")
         message(STATUS \"Installing: \${folder}/${unit}\")")
 endfunction()
 

@@ -58,6 +58,9 @@ DESTDIR=$scratch/dest cmake --install "$build" --prefix /opt/ntk >install.log ||
 has dest/opt/ntk /opt/ntk
 runs "$scratch/dest/opt/ntk"
 [ "$(ls -A dest)" = opt ] || fail "files outside the prefix: $(ls -A dest)"
+# What docs/operate.md removes by this list is all that there is.
+differences=$(diff <(sort "$build/install_manifest.txt") <(find dest -not -type d | sed 's/^dest//' | sort)) ||
+    fail "install_manifest.txt (<) and what is installed (>): $differences"
 
 # The units as the service manager reads them, where its checker is installed.
 if command -v systemd-analyze >/dev/null; then
