@@ -13,11 +13,11 @@ expect() {
         [ "$found" = "$port " ] || { echo "FAILED: $file: $what is on port '$found', not $port" >&2; failed=1; }
     done
 }
-expect "$agent" 'the page' '--http [^ ]*[: ]?([0-9]{4})\>' agent/neuron-monitor.service README.md
-expect "$agent" 'the page' 'http:\/\/localhost:([0-9]+)\/' README.md
+expect "$agent" 'the page' '--http [^ ]*[: ]?([0-9]{4})\>' agent/neuron-monitor.service docs/start.md
+expect "$agent" 'the page' 'localhost:([0-9]+)\/' docs/start.md docs/operate.md docs/alerts.md
 expect "$agent" 'the page' '--http :([0-9]+)' docs/tutorials/who-hangs.md
 expect "$agent" 'the agent' '127\.0\.0\.1:([0-9]+)' docs/health.md exporters/kubernetes/node-problem-detector.json agent/neuron-monitor.service
-expect "$metrics" 'metrics' '--prometheus[ =]:([0-9]+)' README.md docs/tutorials/on-hardware.md exporters/kubernetes/daemonset.yaml exporters/kubernetes/Dockerfile
+expect "$metrics" 'metrics' '--prometheus[ =]:([0-9]+)' docs/README.md docs/start.md docs/operate.md docs/tutorials/on-hardware.md exporters/kubernetes/daemonset.yaml exporters/kubernetes/Dockerfile
 expect "$metrics" 'metrics' '[pP]ort: ([0-9]+)$' exporters/kubernetes/daemonset.yaml
 expect "$metrics" 'metrics' '^EXPOSE ([0-9]+)' exporters/kubernetes/Dockerfile
 expect "$metrics" 'metrics' '--prometheus :([0-9]+)' <(sed 's/\\//g' agent/neuron-monitor.1.in)
