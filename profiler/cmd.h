@@ -150,6 +150,8 @@ int ntk_profile_page(const struct ntk_page_options *options);
 /* To the file, or to stdout with path NULL. 0, or 1 with the sentence printed. */
 int ntk_profile_put(const struct ntk_buf *text, const char *path);
 
+/* Another sentence when the file that was given for a NEFF is a capture. */
+void ntk_profile_say_if_ntff(const char *path, struct ntk_err *err);
 /* Prints "neuron-profile: <sentence>" and returns 1. */
 int ntk_profile_fail(const struct ntk_err *err);
 

@@ -20,7 +20,8 @@
 #include "shared/base/opt.h"
 #include "shared/base/str.h"
 
-static const char *arg_neff = "file.neff";
+#define NEFF_DEFAULT "file.neff"
+static const char *arg_neff;
 static const char *arg_session;
 static uint64_t arg_nth = 1;
 static const char *arg_type = "profile";
@@ -61,7 +62,7 @@ static int type_add(const char *value, struct ntk_err *err)
 static int (*const type_adder)(const char *value, struct ntk_err *err) = type_add;
 
 static const struct ntk_opt options[] = {
-    { 'n', "neff", "FILE", NTK_OPT_TEXT, &arg_neff, "the NEFF to run (default file.neff)" },
+    { 'n', "neff", "FILE", NTK_OPT_TEXT, &arg_neff, "the NEFF to run (default " NEFF_DEFAULT ")" },
     { 's', "session-file", "FILE", NTK_OPT_TEXT, &arg_session,
       "the file to write (default profile.ntff, of a systrace profile.json)" },
     { 0, "num-exec", "N", NTK_OPT_U64, &arg_executions, "how often to execute (default 1)" },
@@ -408,6 +409,9 @@ static int work(const struct plan *plan, const struct inputs *inputs, struct ntk
         wanted.rank = (uint32_t)(arg_worker_start + inputs->index);
     }
     int ret = ntk_session_open(arg_neff, &wanted, &session, err);
+    if (ret < 0) {
+        ntk_profile_say_if_ntff(arg_neff, err);
+    }
     if (ret == 0 && plan->is_first) {
         fprintf(stderr, "neuron-profile: library %s\n", ntk_session_library(session));
     }
@@ -577,6 +581,12 @@ int ntk_cmd_capture(int argc, char **argv)
     if ((argc - first) % 2) {
         return ntk_opt_usage_error(&program, "input '%s' has no file", argv[argc - 1]);
     }
+    if (!arg_neff && access(NEFF_DEFAULT, F_OK) != 0) {
+        return ntk_opt_usage_error(&program,
+                                   "the NEFF is missing: -n FILE (its default, " NEFF_DEFAULT
+                                   ", is not in this folder)");
+    }
+    arg_neff = arg_neff ? arg_neff : NEFF_DEFAULT;
     int code = make_plan(&plan);
     if (code == 0) {
         code = check_workers();

@@ -89,7 +89,7 @@ static void say_if_trace(const char *path, struct ntk_err *err)
     }
 }
 
-static void say_if_ntff(const char *path, struct ntk_err *err)
+void ntk_profile_say_if_ntff(const char *path, struct ntk_err *err)
 {
     struct ntk_ntff *ntff;
 
@@ -112,7 +112,7 @@ static int open_neff(struct ntk_profile *profile, const char *neff_path, struct 
     int ret = ntk_neff_open(neff_path, &profile->neff, err);
 
     if (ret < 0) {
-        say_if_ntff(neff_path, err);
+        ntk_profile_say_if_ntff(neff_path, err);
         return ret;
     }
     profile->neff_built_s = built_s(neff_path);

@@ -19,6 +19,7 @@
 #include "profiler/system/session_find.h"
 #include "shared/base/child.h"
 #include "shared/base/clock.h"
+#include "shared/base/fs.h"
 #include "shared/base/opt.h"
 #include "shared/base/units.h"
 
@@ -139,6 +140,22 @@ static int command_run(char **argv)
     }
     child = 0;
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/* The runtime in the command would say it late, or not at all: then it looks as if nothing was
+ * recorded. *out_is_new: it was not there. */
+static int output_prepare(bool *out_is_new, struct ntk_err *err)
+{
+    *out_is_new = access(arg_output, F_OK) != 0;
+    int ret = ntk_fs_make_folders(arg_output, 0755, NULL);
+
+    if (ret == 0 && access(arg_output, W_OK | X_OK) != 0) {
+        ret = -errno;
+    }
+    return ret < 0 ? ntk_err_set(err, ret, NTK_ERR_NO_OFFSET,
+                                 "cannot write profiles to folder %s: %s; choose another with -o",
+                                 arg_output, strerror(-ret))
+                   : 0;
 }
 
 /* Folders that have come since then. */
@@ -267,6 +284,11 @@ int ntk_cmd_inspect(int argc, char **argv)
         return ntk_opt_usage_error(
             &program, "unknown device profile mode '%s': use model or session", arg_mode);
     }
+    struct ntk_err err = { 0 };
+    bool is_new = false;
+    if (output_prepare(&is_new, &err) < 0) {
+        return ntk_profile_fail(&err);
+    }
     environment_make();
     fprintf(stderr, "INFO[0000] Running command \"");
     for (int i = first; i < argc; i++) {
@@ -277,6 +299,9 @@ int ntk_cmd_inspect(int argc, char **argv)
     int code = command_run(argv + first);
     if (code != 126 && code != 127) {
         folders_print(&since);
+    }
+    if (is_new) {
+        (void)rmdir(arg_output); /* when nothing is in it */
     }
     return code;
 }

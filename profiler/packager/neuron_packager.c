@@ -7,6 +7,7 @@
 #include "profiler/packager/packager.h"
 #include "shared/base/log.h"
 #include "shared/base/opt.h"
+#include "shared/formats/ntff/ntff.h"
 
 #define SUBCOMMANDS_TEXT "info, unpack, create, optimize, example, disasm or asm"
 
@@ -35,6 +36,16 @@ int packager_fail(const struct ntk_err *err)
     return 1;
 }
 
+/* The two kinds of files are easily taken for one another. */
+static bool is_capture(const char *path)
+{
+    struct ntk_ntff *ntff = NULL;
+    bool is_ntff = ntk_ntff_open(path, &ntff, NULL) == 0;
+
+    ntk_ntff_close(ntff);
+    return is_ntff;
+}
+
 const char *packager_parse_file(const struct ntk_opt_program *program, int argc, char **argv,
                                 int *out_code)
 {
@@ -47,6 +58,14 @@ const char *packager_parse_file(const struct ntk_opt_program *program, int argc,
     if (argc - first != 1) {
         *out_code = ntk_opt_usage_error(program, argc == first ? "the file is missing"
                                                                : "one file at a time");
+        return NULL;
+    }
+    if (is_capture(argv[first])) {
+        fprintf(stderr,
+                "neuron-packager: %s is a capture (NTFF), not a NEFF: neuron-profile view -s shows "
+                "it\n",
+                argv[first]);
+        *out_code = 1;
         return NULL;
     }
     return argv[first];

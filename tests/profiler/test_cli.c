@@ -125,6 +125,7 @@ static void help_is_on_stdout(void **state)
 static void bad_files_are_one_sentence_and_exit_code_1(void **state)
 {
     struct fixture *f = *state;
+    char *blocked = test_scratch_path(f->folder, "adder.neff/profiles"); /* below a file */
 
     expect(RUN(f, "view", "-s", "/nonexistent.ntff"), 1, "/nonexistent.ntff");
     expect(RUN(f, "show-session", "-s", f->folder), 1, "is a folder");
@@ -136,7 +137,12 @@ static void bad_files_are_one_sentence_and_exit_code_1(void **state)
     expect(RUN(f, "show-session", "-s", f->sample, "-n", f->neff), 1, "do not belong together");
     expect(RUN(f, "view", "-s", f->sample, "--output-file", "/nonexistent/x"), 1, "/nonexistent/x");
     expect(RUN(f, "capture", "-n", "/nonexistent.neff", "-s", f->ntff), 1, "/nonexistent.neff");
-    expect(RUN(f, "capture", "-n", f->sample, "-s", f->ntff), 1, f->sample);
+    expect(RUN(f, "capture", "-n", f->sample, "-s", f->ntff), 1,
+           "sample.ntff is a capture (NTFF), not a NEFF\n");
+    expect(RUN(f, "capture", "-s", f->ntff), 2,
+           "the NEFF is missing: -n FILE (its default, file.neff, is not in this folder)");
+    expect(RUN(f, "inspect", "-o", blocked, "true"), 1,
+           ": Not a directory; choose another with -o");
     expect(RUN(f, "capture", "-n", f->neff, "-s", f->ntff, "nosuch", f->neff), 1,
            "no input named nosuch");
     expect(RUN(f, "capture", "-n", f->neff, "-s", f->ntff, "x", f->sample), 1, "the input x takes");
@@ -145,6 +151,7 @@ static void bad_files_are_one_sentence_and_exit_code_1(void **state)
                     "NEURON_LIBNRT=/nonexistent.so"),
            1, "NEURON_LIBNRT");
     assert_int_equal(access(f->ntff, F_OK), -1);
+    free(blocked);
 }
 
 static void put(const struct fixture *f, const char *name, const void *bytes, size_t count)

@@ -8,6 +8,7 @@
 
 #include "shared/base/fs.h"
 #include "shared/formats/neff/neff.h"
+#include "tests/support/ntff_sample.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
@@ -47,6 +48,26 @@ static void check_error(int exit_code, const char *line, const char *a, const ch
     assert_string_equal(result.err, line);
     assert_string_equal(result.out, "");
     test_run_fini(&result);
+}
+
+static void a_capture_is_named_as_what_it_is(void **state)
+{
+    static const char *const commands[] = { "info", "unpack", "disasm" };
+    struct ntff_sample sample = { .version = 5 };
+    struct ntk_buf capture = { 0 };
+    char *file = test_scratch_path(*state, "run.ntff");
+    char line[4200];
+
+    ntff_sample_build(&sample, &capture);
+    assert_int_equal(ntk_fs_write(file, capture.bytes, capture.bytes_count, NULL), 0);
+    ntk_buf_fini(&capture);
+    snprintf(line, sizeof line,
+             "neuron-packager: %s is a capture (NTFF), not a NEFF: neuron-profile view -s shows it",
+             file);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        check_error(1, line, commands[i], file, NULL, NULL, NULL);
+    }
+    free(file);
 }
 
 static void info_shows_header_and_tensors(void **state)
@@ -584,6 +605,7 @@ static void help_and_version_go_to_stdout(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_capture_is_named_as_what_it_is),
         cmocka_unit_test(info_shows_header_and_tensors),
         cmocka_unit_test(info_shows_which_subgraph_has_a_tensor),
         cmocka_unit_test(info_prints_json),
