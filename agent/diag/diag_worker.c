@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "agent/diag/diag_answers.h"
+#include "runtime-hooks/nrt/nrt_io.h"
 #include "shared/base/clock.h"
 #include "shared/base/fs.h"
 #include "shared/base/str.h"
@@ -146,9 +147,7 @@ bool ntk_diag_worker_differ(struct ntk_diag_result *result, const uint8_t *got,
 
 struct loaded {
     nrt_model_t *model;
-    nrt_tensor_set_t *sets[2]; /* by usage */
-    nrt_tensor_info_array_t *info;
-    nrt_tensor_t *tensors[TENSORS_MAX];
+    struct ntk_nrt_io io;
 };
 
 static NRT_STATUS loaded_make(struct ntk_diag_worker *worker, const uint8_t *bytes, size_t count,
@@ -160,52 +159,23 @@ static NRT_STATUS loaded_make(struct ntk_diag_worker *worker, const uint8_t *byt
     *out_call = "nrt_load";
     status = nrt->nrt_load(bytes, count, 0, 1, &loaded->model);
     if (status == NRT_SUCCESS) {
-        *out_call = "nrt_get_model_tensor_info";
-        status = nrt->nrt_get_model_tensor_info(loaded->model, &loaded->info);
+        status = ntk_nrt_io_open(nrt, loaded->model, &loaded->io, out_call);
     }
-    for (int i = 0; i < 2 && status == NRT_SUCCESS; i++) {
-        *out_call = "nrt_allocate_tensor_set";
-        status = nrt->nrt_allocate_tensor_set(&loaded->sets[i]);
-    }
-    if (status == NRT_SUCCESS && loaded->info->tensor_count > TENSORS_MAX) {
+    if (status == NRT_SUCCESS && loaded->io.infos->tensor_count > TENSORS_MAX) {
         *out_call = "this many tensors";
         status = NRT_UNSUPPORTED_NEFF_VERSION;
     }
-    for (uint64_t i = 0; status == NRT_SUCCESS && i < loaded->info->tensor_count; i++) {
-        const nrt_tensor_info_t *info = &loaded->info->tensor_array[i];
-
-        *out_call = "nrt_tensor_allocate";
-        status = nrt->nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, info->size, info->name,
-                                          &loaded->tensors[i]);
-        if (status == NRT_SUCCESS) {
-            *out_call = "nrt_add_tensor_to_tensor_set";
-            status = nrt->nrt_add_tensor_to_tensor_set(
-                loaded->sets[info->usage == NRT_TENSOR_USAGE_INPUT ? 0 : 1], info->name,
-                loaded->tensors[i]);
-        }
+    for (uint64_t i = 0; status == NRT_SUCCESS && i < loaded->io.infos->tensor_count; i++) {
+        status = ntk_nrt_io_add(nrt, &loaded->io, i, 0, out_call);
     }
     return status;
 }
 
 static void loaded_free(struct ntk_diag_worker *worker, struct loaded *loaded)
 {
-    const struct ntk_nrt *nrt = &worker->nrt;
-
-    for (size_t i = 0; i < TENSORS_MAX; i++) {
-        if (loaded->tensors[i]) {
-            nrt->nrt_tensor_free(&loaded->tensors[i]);
-        }
-    }
-    for (int i = 0; i < 2; i++) {
-        if (loaded->sets[i]) {
-            nrt->nrt_destroy_tensor_set(&loaded->sets[i]);
-        }
-    }
-    if (loaded->info) {
-        (void)nrt->nrt_free_model_tensor_info(loaded->info);
-    }
+    ntk_nrt_io_close(&worker->nrt, &loaded->io);
     if (loaded->model) {
-        (void)nrt->nrt_unload(loaded->model);
+        (void)worker->nrt.nrt_unload(loaded->model);
     }
 }
 
@@ -213,7 +183,7 @@ static NRT_STATUS execute(struct ntk_diag_worker *worker, struct loaded *loaded,
                           const char **out_call)
 {
     *out_call = "nrt_execute";
-    return worker->nrt.nrt_execute(loaded->model, loaded->sets[0], loaded->sets[1]);
+    return worker->nrt.nrt_execute(loaded->model, loaded->io.sets[0], loaded->io.sets[1]);
 }
 
 /* ---- known answers ---- */
@@ -224,8 +194,8 @@ static NRT_STATUS answer_fill(struct ntk_diag_worker *worker, const struct loade
 {
     NRT_STATUS status = NRT_SUCCESS;
 
-    for (uint64_t i = 0; status == NRT_SUCCESS && i < loaded->info->tensor_count; i++) {
-        const nrt_tensor_info_t *info = &loaded->info->tensor_array[i];
+    for (uint64_t i = 0; status == NRT_SUCCESS && i < loaded->io.infos->tensor_count; i++) {
+        const nrt_tensor_info_t *info = &loaded->io.infos->tensor_array[i];
         size_t bytes;
 
         if (info->usage == NRT_TENSOR_USAGE_INPUT) {
@@ -238,7 +208,7 @@ static NRT_STATUS answer_fill(struct ntk_diag_worker *worker, const struct loade
         }
         *out_call = "nrt_tensor_write";
         status = bytes == info->size
-                     ? worker->nrt.nrt_tensor_write(loaded->tensors[i], buffer, 0, bytes)
+                     ? worker->nrt.nrt_tensor_write(loaded->io.tensors[i], buffer, 0, bytes)
                      : NRT_INVALID;
     }
     return status;
@@ -247,11 +217,11 @@ static NRT_STATUS answer_fill(struct ntk_diag_worker *worker, const struct loade
 static NRT_STATUS answer_read(struct ntk_diag_worker *worker, const struct loaded *loaded,
                               uint8_t *buffer, size_t bytes)
 {
-    for (uint64_t i = 0; i < loaded->info->tensor_count; i++) {
-        const nrt_tensor_info_t *info = &loaded->info->tensor_array[i];
+    for (uint64_t i = 0; i < loaded->io.infos->tensor_count; i++) {
+        const nrt_tensor_info_t *info = &loaded->io.infos->tensor_array[i];
 
         if (info->usage != NRT_TENSOR_USAGE_INPUT && info->size == bytes) {
-            return worker->nrt.nrt_tensor_read(loaded->tensors[i], buffer, 0, bytes);
+            return worker->nrt.nrt_tensor_read(loaded->io.tensors[i], buffer, 0, bytes);
         }
     }
     return NRT_INVALID;
@@ -343,8 +313,8 @@ static void answers_test(struct ntk_diag_worker *worker, uint32_t round)
 /* The same bytes each time, of no type: numbers near 1 where they are read as float32. */
 static NRT_STATUS neff_fill(struct ntk_diag_worker *worker, const struct loaded *loaded)
 {
-    for (uint64_t i = 0; i < loaded->info->tensor_count; i++) {
-        const nrt_tensor_info_t *info = &loaded->info->tensor_array[i];
+    for (uint64_t i = 0; i < loaded->io.infos->tensor_count; i++) {
+        const nrt_tensor_info_t *info = &loaded->io.infos->tensor_array[i];
         uint8_t *bytes = calloc(1, info->size + 1);
         NRT_STATUS status = NRT_RESOURCE;
 
@@ -352,7 +322,7 @@ static NRT_STATUS neff_fill(struct ntk_diag_worker *worker, const struct loaded 
             bytes[k] = k % 4 == 3 ? 0x3f : k % 4 == 2 ? 0x80 : (uint8_t)(k * 37 / 4);
         }
         if (bytes) {
-            status = worker->nrt.nrt_tensor_write(loaded->tensors[i], bytes, 0, info->size);
+            status = worker->nrt.nrt_tensor_write(loaded->io.tensors[i], bytes, 0, info->size);
         }
         free(bytes);
         if (status != NRT_SUCCESS) {
@@ -368,8 +338,8 @@ static NRT_STATUS neff_digest(struct ntk_diag_worker *worker, const struct loade
 {
     uint64_t digest = UINT64_C(0xcbf29ce484222325);
 
-    for (uint64_t i = 0; i < loaded->info->tensor_count; i++) {
-        const nrt_tensor_info_t *info = &loaded->info->tensor_array[i];
+    for (uint64_t i = 0; i < loaded->io.infos->tensor_count; i++) {
+        const nrt_tensor_info_t *info = &loaded->io.infos->tensor_array[i];
         uint8_t *bytes;
         NRT_STATUS status = NRT_RESOURCE;
 
@@ -378,7 +348,7 @@ static NRT_STATUS neff_digest(struct ntk_diag_worker *worker, const struct loade
         }
         bytes = malloc(info->size + 1);
         if (bytes) {
-            status = worker->nrt.nrt_tensor_read(loaded->tensors[i], bytes, 0, info->size);
+            status = worker->nrt.nrt_tensor_read(loaded->io.tensors[i], bytes, 0, info->size);
         }
         for (size_t k = 0; status == NRT_SUCCESS && k < info->size; k++) {
             digest = (digest ^ bytes[k]) * UINT64_C(0x100000001b3);

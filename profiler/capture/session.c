@@ -182,7 +182,8 @@ int ntk_session_execute(struct ntk_session *session, struct ntk_err *err)
 {
     if (!session->options.is_async) {
         return executed(session,
-                        session->nrt.nrt_execute(session->model, session->inputs, session->outputs),
+                        session->nrt.nrt_execute(session->model, session->io.sets[NTK_NRT_IO_READ],
+                                                 session->io.sets[NTK_NRT_IO_WRITTEN]),
                         err);
     }
     for (;;) {
@@ -190,7 +191,8 @@ int ntk_session_execute(struct ntk_session *session, struct ntk_err *err)
         uint64_t done = queue.done;
         pthread_mutex_unlock(&queue.lock);
         NRT_STATUS status =
-            session->nrt.nrt_execute(session->model, session->inputs, session->outputs);
+            session->nrt.nrt_execute(session->model, session->io.sets[NTK_NRT_IO_READ],
+                                     session->io.sets[NTK_NRT_IO_WRITTEN]);
         if (status != NRT_QUEUE_FULL) {
             queue.submitted += status == NRT_SUCCESS;
             return executed(session, status, err);

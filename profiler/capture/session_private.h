@@ -3,11 +3,11 @@
 #ifndef NTK_PROFILER_CAPTURE_SESSION_PRIVATE_H
 #define NTK_PROFILER_CAPTURE_SESSION_PRIVATE_H
 
-#include "runtime-hooks/nrt/nrt_library.h"
+#include "runtime-hooks/nrt/nrt_io.h"
 #include "profiler/capture/session.h"
 
 struct ntk_session_tensor {
-    nrt_tensor_t *tensor;
+    nrt_tensor_t *tensor; /* of io */
     const nrt_tensor_info_t *info;
     bool is_filled; /* an input that something was read into */
 };
@@ -19,10 +19,9 @@ struct ntk_session {
     nrt_tensor_t *shared; /* what all large tensors are slices of */
     bool is_initialised;
     nrt_model_t *model;
-    nrt_tensor_info_array_t *infos;
+    struct ntk_nrt_io io;
     struct ntk_session_tensor *tensors;
     size_t tensor_count;
-    nrt_tensor_set_t *inputs, *outputs;
     char *recording; /* the file, while recording */
 };
 

@@ -17,8 +17,8 @@ static int make_shared(struct ntk_session *s, struct ntk_err *err)
 {
     size_t largest = 0;
 
-    for (size_t i = 0; i < s->infos->tensor_count; i++) {
-        const nrt_tensor_info_t *info = &s->infos->tensor_array[i];
+    for (size_t i = 0; i < s->io.infos->tensor_count; i++) {
+        const nrt_tensor_info_t *info = &s->io.infos->tensor_array[i];
 
         largest = is_shared(s, info) && info->size > largest ? info->size : largest;
     }
@@ -35,12 +35,13 @@ static int make_shared(struct ntk_session *s, struct ntk_err *err)
 
 int ntk_session_make_tensors(struct ntk_session *s, struct ntk_err *err)
 {
-    NRT_STATUS status = s->nrt.nrt_get_model_tensor_info(s->model, &s->infos);
+    const char *call;
+    NRT_STATUS status = ntk_nrt_io_open(&s->nrt, s->model, &s->io, &call);
 
     if (status != NRT_SUCCESS) {
-        return ntk_nrt_fail(&s->nrt, err, status, "nrt_get_model_tensor_info");
+        return ntk_nrt_fail(&s->nrt, err, status, call);
     }
-    s->tensors = calloc(s->infos->tensor_count + 1, sizeof *s->tensors);
+    s->tensors = calloc(s->io.infos->tensor_count + 1, sizeof *s->tensors);
     if (!s->tensors) {
         return ntk_err_no_memory(err);
     }
@@ -48,34 +49,28 @@ int ntk_session_make_tensors(struct ntk_session *s, struct ntk_err *err)
     if (shared < 0) {
         return shared;
     }
-    status = s->nrt.nrt_allocate_tensor_set(&s->inputs);
-    if (status == NRT_SUCCESS) {
-        status = s->nrt.nrt_allocate_tensor_set(&s->outputs);
-    }
-    if (status != NRT_SUCCESS) {
-        return ntk_nrt_fail(&s->nrt, err, status, "nrt_allocate_tensor_set");
-    }
-    for (size_t i = 0; i < s->infos->tensor_count; i++) {
-        const nrt_tensor_info_t *info = &s->infos->tensor_array[i];
-        struct ntk_session_tensor *tensor = &s->tensors[s->tensor_count];
-        status = is_shared(s, info)
-                     ? s->nrt.nrt_tensor_allocate_slice(s->shared, 0, info->size, info->name,
-                                                        &tensor->tensor)
-                     : s->nrt.nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, info->size,
-                                                  info->name, &tensor->tensor);
-        if (status != NRT_SUCCESS) {
-            ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot allocate %zu bytes for %s: %s",
-                        info->size, info->name, ntk_nrt_status_name(&s->nrt, status));
-            return -EIO;
+    for (size_t i = 0; i < s->io.infos->tensor_count; i++) {
+        const nrt_tensor_info_t *info = &s->io.infos->tensor_array[i];
+        bool is_made = true;
+
+        if (is_shared(s, info)) {
+            status = s->nrt.nrt_tensor_allocate_slice(s->shared, 0, info->size, info->name,
+                                                      &s->io.tensors[i]);
+            is_made = status == NRT_SUCCESS;
         }
-        tensor->info = info;
-        s->tensor_count++;
-        status = s->nrt.nrt_add_tensor_to_tensor_set(
-            info->usage == NRT_TENSOR_USAGE_INPUT ? s->inputs : s->outputs, info->name,
-            tensor->tensor);
-        if (status != NRT_SUCCESS) {
-            return ntk_nrt_fail(&s->nrt, err, status, "nrt_add_tensor_to_tensor_set");
+        if (is_made) {
+            status = ntk_nrt_io_add(&s->nrt, &s->io, i, 0, &call);
+            is_made = s->io.tensors[i] != NULL;
         }
+        if (!is_made) {
+            return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot allocate %zu bytes for %s: %s",
+                               info->size, info->name, ntk_nrt_status_name(&s->nrt, status));
+        }
+        if (status != NRT_SUCCESS) {
+            return ntk_nrt_fail(&s->nrt, err, status, call);
+        }
+        s->tensors[s->tensor_count++] =
+            (struct ntk_session_tensor){ .tensor = s->io.tensors[i], .info = info };
     }
     return 0;
 }
@@ -104,20 +99,9 @@ int ntk_session_zero_inputs(struct ntk_session *session, struct ntk_err *err)
 
 void ntk_session_free_tensors(struct ntk_session *session)
 {
-    if (session->inputs) {
-        session->nrt.nrt_destroy_tensor_set(&session->inputs);
-    }
-    if (session->outputs) {
-        session->nrt.nrt_destroy_tensor_set(&session->outputs);
-    }
-    for (size_t i = 0; i < session->tensor_count; i++) {
-        session->nrt.nrt_tensor_free(&session->tensors[i].tensor);
-    }
+    ntk_nrt_io_close(&session->nrt, &session->io);
     free(session->tensors);
     if (session->shared) {
         session->nrt.nrt_tensor_free(&session->shared);
-    }
-    if (session->infos) {
-        session->nrt.nrt_free_model_tensor_info(session->infos);
     }
 }

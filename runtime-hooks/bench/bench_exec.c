@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "runtime-hooks/env/env.h"
+#include "runtime-hooks/nrt/nrt_io.h"
 #include "shared/abi/segment_abi.h"
 #include "shared/base/clock.h"
 #include "shared/base/fs.h"
@@ -29,9 +30,7 @@ struct worker {
     const struct bench_exec *bench;
     struct shared *shared;
     nrt_model_t *model;
-    nrt_tensor_set_t *inputs, *outputs;
-    nrt_tensor_t **tensors;
-    size_t tensor_count;
+    struct ntk_nrt_io io;
     uint32_t index;
     pthread_t thread;
     uint64_t executions, numerical_errors, errors, sum_ns, min_ns, max_ns;
@@ -109,52 +108,23 @@ static NRT_STATUS input_fill(const struct worker *worker, const nrt_tensor_info_
 static int tensors_make(struct worker *worker, int core, struct ntk_err *err)
 {
     const struct ntk_nrt *nrt = worker->nrt;
-    nrt_tensor_info_array_t *info = NULL;
-    NRT_STATUS status = nrt->nrt_get_model_tensor_info(worker->model, &info);
+    struct ntk_nrt_io *io = &worker->io;
+    const char *call;
+    NRT_STATUS status = ntk_nrt_io_open(nrt, worker->model, io, &call);
 
-    if (status == NRT_SUCCESS) {
-        status = nrt->nrt_allocate_tensor_set(&worker->inputs);
-    }
-    if (status == NRT_SUCCESS) {
-        status = nrt->nrt_allocate_tensor_set(&worker->outputs);
-    }
-    if (status == NRT_SUCCESS) {
-        worker->tensors = calloc(info->tensor_count + 1, sizeof(nrt_tensor_t *));
-        status = worker->tensors ? NRT_SUCCESS : NRT_RESOURCE;
-    }
-    for (uint64_t i = 0; status == NRT_SUCCESS && i < info->tensor_count; i++) {
-        const nrt_tensor_info_t *tensor = &info->tensor_array[i];
+    for (uint64_t i = 0; status == NRT_SUCCESS && i < io->infos->tensor_count; i++) {
+        const nrt_tensor_info_t *info = &io->infos->tensor_array[i];
 
-        status = nrt->nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, core, tensor->size,
-                                          tensor->name, &worker->tensors[i]);
-        if (status == NRT_SUCCESS) {
-            worker->tensor_count++;
-            status = nrt->nrt_add_tensor_to_tensor_set(
-                tensor->usage == NRT_TENSOR_USAGE_INPUT ? worker->inputs : worker->outputs,
-                tensor->name, worker->tensors[i]);
+        status = ntk_nrt_io_add(nrt, io, i, core, &call);
+        if (status == NRT_SUCCESS && info->usage == NRT_TENSOR_USAGE_INPUT) {
+            status = input_fill(worker, info, io->tensors[i]);
         }
-        if (status == NRT_SUCCESS && tensor->usage == NRT_TENSOR_USAGE_INPUT) {
-            status = input_fill(worker, tensor, worker->tensors[i]);
-        }
-    }
-    if (info) {
-        (void)nrt->nrt_free_model_tensor_info(info);
     }
     if (status != NRT_SUCCESS) {
         return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot make the tensors of %s: %s",
                            worker->bench->path, ntk_nrt_status_name(nrt, status));
     }
     return 0;
-}
-
-static void tensors_free(struct worker *worker)
-{
-    for (size_t i = 0; i < worker->tensor_count; i++) {
-        worker->nrt->nrt_tensor_free(&worker->tensors[i]);
-    }
-    free(worker->tensors);
-    worker->nrt->nrt_destroy_tensor_set(&worker->inputs);
-    worker->nrt->nrt_destroy_tensor_set(&worker->outputs);
 }
 
 /* Sleeps until the time; false when the run was stopped meanwhile. */
@@ -207,7 +177,8 @@ static void worker_warm(const struct worker *worker)
     for (uint64_t i = 0; i < worker->bench->warmup &&
                          !atomic_load_explicit(worker->bench->stop, memory_order_relaxed);
          i++) {
-        if (is_the_end(worker->nrt->nrt_execute(worker->model, worker->inputs, worker->outputs))) {
+        if (is_the_end(worker->nrt->nrt_execute(worker->model, worker->io.sets[NTK_NRT_IO_READ],
+                                                worker->io.sets[NTK_NRT_IO_WRITTEN]))) {
             return;
         }
     }
@@ -239,8 +210,8 @@ static void *worker_run(void *argument)
         if (bench->duration_ns > 0 && start_ns - shared->begin_ns >= bench->duration_ns) {
             break;
         }
-        NRT_STATUS status =
-            worker->nrt->nrt_execute(worker->model, worker->inputs, worker->outputs);
+        NRT_STATUS status = worker->nrt->nrt_execute(
+            worker->model, worker->io.sets[NTK_NRT_IO_READ], worker->io.sets[NTK_NRT_IO_WRITTEN]);
         execution_count(worker, status, ntk_clock_monotonic_ns() - start_ns);
         if (is_the_end(status)) {
             break;
@@ -413,7 +384,8 @@ static int profile_record(const struct worker *worker, struct ntk_err *err)
     if (status != NRT_SUCCESS) {
         ret = ntk_nrt_fail(nrt, err, status, "nrt_profile_start");
     } else {
-        (void)nrt->nrt_execute(worker->model, worker->inputs, worker->outputs); /* was counted */
+        (void)nrt->nrt_execute(worker->model, worker->io.sets[NTK_NRT_IO_READ],
+                               worker->io.sets[NTK_NRT_IO_WRITTEN]); /* was counted */
         status = nrt->nrt_profile_stop(path);
         ret = status == NRT_SUCCESS ? 0 : ntk_nrt_fail(nrt, err, status, "nrt_profile_stop");
     }
@@ -525,7 +497,7 @@ int bench_exec_run(const struct ntk_nrt *nrt, const struct bench_exec *bench,
     }
     for (uint32_t i = 0; i < bench->thread_count; i++) {
         if (workers[i].nrt) {
-            tensors_free(&workers[i]);
+            ntk_nrt_io_close(nrt, &workers[i].io);
         }
         free(workers[i].samples);
     }

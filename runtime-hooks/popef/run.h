@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "runtime-hooks/nrt/nrt_library.h"
+#include "runtime-hooks/nrt/nrt_io.h"
 #include "shared/base/fs.h"
 #include "shared/base/map.h"
 #include "shared/base/vec.h"
@@ -72,8 +72,7 @@ struct run_buffer {
 struct run_model {
     const struct run_program *program;
     nrt_model_t *model;
-    nrt_tensor_info_array_t *infos;
-    nrt_tensor_set_t *sets[2];   /* by usage */
+    struct ntk_nrt_io io;        /* its tensors are the parts of buffers */
     struct run_buffer **buffers; /* by info */
 };
 

@@ -149,10 +149,10 @@ static int buffer_get(struct run_device *device, struct run_replica *replica,
 static int bind(const struct run_device *device, const struct run_model *model, size_t index,
                 uint64_t iteration, struct ntk_err *err)
 {
-    const nrt_tensor_info_t *info = &model->infos->tensor_array[index];
+    const nrt_tensor_info_t *info = &model->io.infos->tensor_array[index];
     const struct run_buffer *buffer = model->buffers[index];
     NRT_STATUS status = device->nrt.nrt_add_tensor_to_tensor_set(
-        model->sets[info->usage == NRT_TENSOR_USAGE_OUTPUT], info->name,
+        model->io.sets[info->usage == NRT_TENSOR_USAGE_OUTPUT], info->name,
         buffer->parts[iteration % buffer->part_count]);
 
     return status == NRT_SUCCESS
@@ -165,6 +165,7 @@ static int model_load(struct run_device *device, struct run_replica *replica,
 {
     const struct ntk_nrt *nrt = &device->nrt;
     const struct run_program *program = model->program;
+    const char *call;
     NRT_STATUS status = nrt->nrt_load(program->neff, program->neff_bytes, (int32_t)replica->core,
                                       -1, &model->model);
 
@@ -172,20 +173,17 @@ static int model_load(struct run_device *device, struct run_replica *replica,
         return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot load program %u on core %u: %s",
                            program->index, replica->core, ntk_nrt_status_name(nrt, status));
     }
-    status = nrt->nrt_get_model_tensor_info(model->model, &model->infos);
-    for (int i = 0; i < 2 && status == NRT_SUCCESS; i++) {
-        status = nrt->nrt_allocate_tensor_set(&model->sets[i]);
-    }
+    status = ntk_nrt_io_open(nrt, model->model, &model->io, &call);
     if (status != NRT_SUCCESS) {
-        return ntk_nrt_fail(nrt, err, status, "nrt_get_model_tensor_info");
+        return ntk_nrt_fail(nrt, err, status, call);
     }
-    model->buffers = calloc(model->infos->tensor_count + 1, sizeof(struct run_buffer *));
+    model->buffers = calloc(model->io.infos->tensor_count + 1, sizeof(struct run_buffer *));
     if (!model->buffers) {
         return ntk_err_no_memory(err);
     }
-    for (size_t i = 0; i < model->infos->tensor_count; i++) {
+    for (size_t i = 0; i < model->io.infos->tensor_count; i++) {
         int ret =
-            buffer_get(device, replica, &model->infos->tensor_array[i], &model->buffers[i], err);
+            buffer_get(device, replica, &model->io.infos->tensor_array[i], &model->buffers[i], err);
 
         if (ret == 0 && model->buffers[i]) {
             ret = bind(device, model, i, 0, err);
@@ -201,9 +199,9 @@ static bool is_tensor_of(const struct run_replica *replica, const char *handle,
                          nrt_tensor_usage_t usage)
 {
     ntk_vec_each(struct run_model, model, &replica->models) {
-        for (size_t i = 0; model->infos && i < model->infos->tensor_count; i++) {
-            if (model->infos->tensor_array[i].usage == usage &&
-                strcmp(model->infos->tensor_array[i].name, handle) == 0) {
+        for (size_t i = 0; model->io.infos && i < model->io.infos->tensor_count; i++) {
+            if (model->io.infos->tensor_array[i].usage == usage &&
+                strcmp(model->io.infos->tensor_array[i].name, handle) == 0) {
                 return true;
             }
         }
@@ -289,15 +287,8 @@ void run_device_close(struct run_device *device)
         struct run_replica *replica = &device->replicas[r];
 
         ntk_vec_each(struct run_model, model, &replica->models) {
-            for (int i = 0; i < 2; i++) {
-                if (model->sets[i]) {
-                    nrt->nrt_destroy_tensor_set(&model->sets[i]);
-                }
-            }
+            ntk_nrt_io_close(nrt, &model->io);
             free(model->buffers);
-            if (model->infos) {
-                (void)nrt->nrt_free_model_tensor_info(model->infos);
-            }
             if (model->model) {
                 (void)nrt->nrt_unload(model->model);
             }
@@ -391,7 +382,8 @@ static void *execute(void *argument)
 {
     struct execution *e = argument;
 
-    e->status = e->device->nrt.nrt_execute(e->model->model, e->model->sets[0], e->model->sets[1]);
+    e->status =
+        e->device->nrt.nrt_execute(e->model->model, e->model->io.sets[0], e->model->io.sets[1]);
     return NULL;
 }
 
@@ -411,7 +403,7 @@ static int bind_changing(const struct run_device *device, const struct run_model
 {
     int ret = 0;
 
-    for (size_t i = 0; i < model->infos->tensor_count && ret == 0; i++) {
+    for (size_t i = 0; i < model->io.infos->tensor_count && ret == 0; i++) {
         if (model->buffers[i]->is_paired || model->buffers[i]->part_count > 1) {
             ret = bind(device, model, i, iteration, err);
         }
@@ -424,9 +416,9 @@ static void pairs_turn(struct run_replica *replica, const struct run_model *mode
                        uint64_t iteration)
 {
     ntk_vec_each(struct run_pair, pair, &replica->pairs) {
-        for (size_t i = 0; i < model->infos->tensor_count; i++) {
+        for (size_t i = 0; i < model->io.infos->tensor_count; i++) {
             if (model->buffers[i] == pair->out &&
-                model->infos->tensor_array[i].usage == NRT_TENSOR_USAGE_OUTPUT) {
+                model->io.infos->tensor_array[i].usage == NRT_TENSOR_USAGE_OUTPUT) {
                 uint64_t part = iteration % pair->in->part_count;
                 nrt_tensor_t *read = pair->in->parts[part];
 

@@ -175,16 +175,16 @@ static int inputs_check(const struct flow *flow, struct ntk_err *err)
     const struct run_replica *replica = &flow->device->replicas[0];
 
     ntk_vec_each(struct run_model, model, &replica->models) {
-        for (size_t i = 0; i < model->infos->tensor_count; i++) {
-            const nrt_tensor_info_t *info = &model->infos->tensor_array[i];
+        for (size_t i = 0; i < model->io.infos->tensor_count; i++) {
+            const nrt_tensor_info_t *info = &model->io.infos->tensor_array[i];
             bool is_fed = info->usage != NRT_TENSOR_USAGE_INPUT;
 
             ntk_vec_each(struct run_source, source, &flow->sources) {
                 is_fed = is_fed || strcmp(source->anchor->handle, info->name) == 0;
             }
             ntk_vec_each(struct run_model, other, &replica->models) {
-                for (size_t o = 0; o < other->infos->tensor_count && other != model; o++) {
-                    const nrt_tensor_info_t *written = &other->infos->tensor_array[o];
+                for (size_t o = 0; o < other->io.infos->tensor_count && other != model; o++) {
+                    const nrt_tensor_info_t *written = &other->io.infos->tensor_array[o];
 
                     is_fed = is_fed || (written->usage == NRT_TENSOR_USAGE_OUTPUT &&
                                         strcmp(written->name, info->name) == 0);

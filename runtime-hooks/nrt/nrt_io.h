@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * nrt_io - the tensors of a loaded model in the two sets that an execution reads and writes.
+ *
+ * Owner:   caller's storage, zeroed; ntk_nrt_io_close() frees, also after a failure. Tensors that
+ *          the caller puts into `tensors` are freed with the others.
+ * Threads: one.
+ */
+#ifndef NTK_RUNTIME_HOOKS_NRT_NRT_IO_H
+#define NTK_RUNTIME_HOOKS_NRT_NRT_IO_H
+
+#include "runtime-hooks/nrt/nrt_library.h"
+
+enum { NTK_NRT_IO_READ, NTK_NRT_IO_WRITTEN };
+
+struct ntk_nrt_io {
+    nrt_tensor_info_array_t *infos;
+    nrt_tensor_set_t *sets[2];
+    nrt_tensor_t **tensors; /* one for each of infos */
+};
+
+/* What the model has, two empty sets, and room for the tensors. *out_call: the call that failed. */
+NRT_STATUS ntk_nrt_io_open(const struct ntk_nrt *nrt, nrt_model_t *model, struct ntk_nrt_io *io,
+                           const char **out_call);
+/* Puts tensor `index` into its set; one that is not there yet is allocated on the core, as large as
+ * the model wants it. */
+NRT_STATUS ntk_nrt_io_add(const struct ntk_nrt *nrt, struct ntk_nrt_io *io, size_t index, int core,
+                          const char **out_call);
+void ntk_nrt_io_close(const struct ntk_nrt *nrt, struct ntk_nrt_io *io);
+
+#endif
