@@ -15,7 +15,7 @@ NEURON_PROCESS_TAG=trainer neuron-bench exec conv.neff --cores 31 --rate 20 --du
 pids+=($!)
 loaded() { neuron-top --json --once | jq -r 'if any(.models[]; .executions > 0) then "yes" else "no" end'; }
 wait_for loaded
-neuron-monitor --quiet --period 1s --db "$state/monitor.db" --http 127.0.0.1:0 --prometheus 127.0.0.1:0 --verbose 1 2>agent.log &
+neuron-monitor --quiet --db "$state/monitor.db" --http 127.0.0.1:0 --prometheus 127.0.0.1:0 --verbose 1 2>agent.log &
 pids+=($!)
 page_port() { sed -n 's/.*http: serving at port //p' agent.log; }
 metrics_port() { sed -n 's/.*serving metrics at port //p' agent.log; }
@@ -33,7 +33,8 @@ here() {
         s/^neuron-top$/neuron-top --once/; s/^neuron-top (--(hosts|from|connect|view) .*)/neuron-top --once \1/
         s/^(neuron-profile view (-n [^ ]+ )?-s [^ ]+)$/\1 --output-format summary-text/
         s/^(neuron-profile view -d [^ ]+)$/\1 --output-format summary-text/
-        s/diag -r 3/diag -r 1/; s/^neuron-monitor slow$/neuron-monitor slow --for 1s/'
+        s/diag -r 3/diag -r 1/; s/^neuron-monitor slow$/neuron-monitor slow --for 1s/
+        s/^(neuron-monitor (hang|health) 127.*)/\1 --timeout 60s/'
 }
 # run COMMAND: in the working folder; it stops at the first line that fails, and names it.
 run() {

@@ -99,6 +99,26 @@ assert account["metadata"]["namespace"] == binding["subjects"][0]["namespace"] =
 assert binding["roleRef"]["name"] == role["metadata"]["name"]
 assert not any("*" in row[key] for row in role["rules"] for key in ("apiGroups", "resources", "verbs")), role
 END
+# What docs/kubernetes.md adds: the patch fits the DaemonSet, and the pod of a job mounts what it names.
+"$python" - "$installed" help "$NTK_SOURCE_DIR/docs/kubernetes.md" <<'END' || fail "the YAML of docs/kubernetes.md"
+import pathlib, re, sys, yaml
+page = open(sys.argv[3]).read()
+daemonset = next(d for d in yaml.safe_load_all((pathlib.Path(sys.argv[1]) / "daemonset.yaml").read_text()) if d["kind"] == "DaemonSet")
+patch, = yaml.safe_load(re.search(r"<<'YAML'\n(.*?)\nYAML\n", page, re.S).group(1))["patches"]
+assert patch["target"]["name"] == daemonset["metadata"]["name"]
+for step in yaml.safe_load(patch["patch"]):
+    at = daemonset
+    for part in step["path"].strip("/").split("/")[:-1]:
+        at = at[int(part)] if isinstance(at, list) else at[part]
+    assert step["op"] == "add" and step["path"].endswith("/-") and isinstance(at, list), step
+    at.append(step["value"])
+known = open(sys.argv[2]).read()
+job = yaml.safe_load(re.search(r"```yaml\n(.*?)```", page, re.S).group(1))
+for pod in (job["spec"], daemonset["spec"]["template"]["spec"]):
+    container = pod["containers"][0]
+    assert {m["name"] for m in container["volumeMounts"]} == {v["name"] for v in pod["volumes"]}, pod
+    assert all(arg.split("=")[0] in known for arg in container.get("args", [])), container["args"]
+END
 if command -v kubectl >/dev/null; then
     kubectl kustomize "$installed" >together || fail "kustomize refuses $installed"
     [ "$(grep -c '^kind: ' together)" = 5 ] || fail "put together: $(grep '^kind: ' together)"
