@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """pages - each document of docs/ is reachable by links from docs/README.md; README.md links to that; each alert of
-neuron.rules.yml has one section of docs/alerts.md, in the same order, and its runbook_url leads there."""
+neuron.rules.yml has one section of docs/alerts.md, in the same order, and its runbook_url leads there; the pages that lead to the
+others have lines of at most 100 columns and cells of at most 200 characters."""
 import os
 import re
 import sys
@@ -10,6 +11,7 @@ DOCS = os.path.join(ROOT, "docs")
 START = os.path.join(DOCS, "README.md")
 RULES = os.path.join(ROOT, "exporters/prometheus/rules/neuron.rules.yml")
 BASE = "file:///usr/share/doc/neuron-toolkit/alerts.md#"
+NARROW = ["README.md"] + ["docs/" + name for name in ("README.md", "start.md", "programs.md", "operate.md", "alerts.md", "kubernetes.md")]
 PARTS = ("Means", "Confirm", "Do")
 failures = []
 
@@ -70,7 +72,18 @@ def check_alerts():
         check("```sh\n" in section, f"docs/alerts.md: {name} shows no command")
 
 
+def check_width():
+    for page in NARROW:
+        for number, line in enumerate(read(os.path.join(ROOT, page)).splitlines(), 1):
+            if line.startswith("|"):
+                longest = max(len(cell.strip()) for cell in line.split("|"))
+                check(longest <= 200, f"{page}:{number}: a cell has {longest} characters (at most 200)")
+            else:
+                check(len(line) <= 100, f"{page}:{number}: the line has {len(line)} columns (at most 100)")
+
+
 check_reach()
+check_width()
 check_alerts()
 print(*failures, sep="\n")
 sys.exit(1 if failures else 0)
