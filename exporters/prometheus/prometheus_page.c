@@ -620,6 +620,17 @@ static void update_troubles(struct ntk_prometheus_page *page, const struct ntk_s
     }
 }
 
+static void take_figures(struct ntk_device_sample *figures, const struct ntk_device_sample *sample)
+{
+    figures->has = sample->has;
+    figures->stack_count = sample->stack_count < NTK_SNAPSHOT_STACKS_MAX ? sample->stack_count
+                                                                         : NTK_SNAPSHOT_STACKS_MAX;
+    for (size_t i = 0; i < NTK_DEVICE_ROWS; i++) {
+        const struct ntk_device_row *row = &ntk_device_rows[i];
+        memcpy((char *)figures + row->offset, (const char *)sample + row->offset, row->bytes);
+    }
+}
+
 static void update_devices(struct ntk_prometheus_page *page, const struct ntk_snapshot *snapshot)
 {
     bool ecc_due = snapshot->group_period_ns[NTK_SYSTEM_GROUP_ECC] != NTK_GROUP_ABSENT;
@@ -644,13 +655,7 @@ static void update_devices(struct ntk_prometheus_page *page, const struct ntk_sn
         update_health(device, sample);
         clean(device->name, sample->name);
         clean(device->serial, sample->serial);
-        device->has =
-            (device->has & ~(uint32_t)NTK_DEVICE_HAS_POWER) | (sample->has & NTK_DEVICE_HAS_POWER);
-        device->power_min = sample->power_min;
-        device->power_max = sample->power_max;
-        device->power_average = sample->power_average;
-        device->has &= ~(uint32_t)(NTK_DEVICE_HAS_MEMORY_CAPACITY | NTK_DEVICE_HAS_MEMORY_USED);
-        device->has |= sample->has & (NTK_DEVICE_HAS_MEMORY_CAPACITY | NTK_DEVICE_HAS_MEMORY_USED);
+        take_figures(&device->figures, sample);
         if (ecc_due) {
             device->has |=
                 NTK_DEVICE_HAS_ECC; /* as in reports: what a driver does not count is 0 */
@@ -664,15 +669,6 @@ static void update_devices(struct ntk_prometheus_page *page, const struct ntk_sn
                     device->ecc_total[k] = sample->ecc[k].total;
                 }
             }
-        }
-        if (sample->has & (NTK_DEVICE_HAS_MEMORY_CAPACITY | NTK_DEVICE_HAS_MEMORY_USED)) {
-            device->stack_count = sample->stack_count < NTK_SNAPSHOT_STACKS_MAX
-                                      ? sample->stack_count
-                                      : NTK_SNAPSHOT_STACKS_MAX;
-            memcpy(device->stack_capacity_bytes, sample->stack_capacity_bytes,
-                   sizeof device->stack_capacity_bytes);
-            memcpy(device->stack_used_bytes, sample->stack_used_bytes,
-                   sizeof device->stack_used_bytes);
         }
     }
 }

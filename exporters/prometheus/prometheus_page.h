@@ -152,12 +152,9 @@ struct ntk_prometheus_device {
     uint64_t ecc[NTK_ECC_COUNT];
     uint32_t ecc_total_has; /* likewise, of ecc_total[] */
     uint64_t ecc_total[NTK_ECC_COUNT];
-    uint32_t stack_count;
-    uint64_t stack_capacity_bytes[NTK_SNAPSHOT_STACKS_MAX];
-    uint64_t stack_used_bytes[NTK_SNAPSHOT_STACKS_MAX];
+    struct ntk_device_sample figures; /* of it: has, stack_count and ntk_device_rows */
     char name[NTK_PROMETHEUS_LABEL_BYTES];
     char serial[NTK_PROMETHEUS_LABEL_BYTES];
-    double power_min, power_max, power_average; /* ratios of the maximum */
     uint32_t verdict; /* enum ntk_health_verdict, with NTK_DEVICE_HAS_HEALTH */
     size_t health_count;
     struct {

@@ -672,19 +672,35 @@ static void node_health(struct walk *e)
     }
 }
 
-static void device_power(struct walk *e)
+static void device_row(const struct walk *e, const struct ntk_device_row *row,
+                       const struct ntk_device_sample *figures, const char *index)
+{
+    const char *value = (const char *)figures + row->offset;
+
+    if (row->statistic) {
+        sample(e, LABELS({ "neuron_device_index", index }, { "statistic", row->statistic }),
+               *(const double *)value);
+        return;
+    }
+    for (uint32_t k = 0; k < figures->stack_count; k++) {
+        struct number stack = number_text(k);
+        sample_u64(e, LABELS({ "hbm", stack.text }, { "neuron_device_index", index }),
+                   ((const uint64_t *)value)[k]);
+    }
+}
+
+/* The rows of device.def, the last first: labels are in their order then. */
+static void device_figures(struct walk *e)
 {
     for (size_t i = 0; i < e->page->device_sample_count; i++) {
         const struct ntk_prometheus_device *device = &e->page->devices[i];
         struct number number = number_text(device->index);
         e->owner = &device->owner;
-        if (device->has & NTK_DEVICE_HAS_POWER) {
-            sample(e, LABELS({ "neuron_device_index", number.text }, { "statistic", "average" }),
-                   device->power_average);
-            sample(e, LABELS({ "neuron_device_index", number.text }, { "statistic", "max" }),
-                   device->power_max);
-            sample(e, LABELS({ "neuron_device_index", number.text }, { "statistic", "min" }),
-                   device->power_min);
+        for (size_t k = NTK_DEVICE_ROWS; k-- > 0;) {
+            const struct ntk_device_row *row = &ntk_device_rows[k];
+            if (&ntk_metrics[row->metric] == e->row && device->figures.has & row->has) {
+                device_row(e, row, &device->figures, number.text);
+            }
         }
     }
 }
@@ -726,31 +742,6 @@ static void runtime_resident(struct walk *e)
             sample_u64(e, LABELS({ "runtime_tag", tag->tag }), tag->resident_bytes);
         }
     }
-}
-
-static void device_memory(struct walk *e, uint32_t has)
-{
-    for (size_t i = 0; i < e->page->device_sample_count; i++) {
-        const struct ntk_prometheus_device *device = &e->page->devices[i];
-        struct number number = number_text(device->index);
-        e->owner = &device->owner;
-        for (uint32_t k = 0; k < device->stack_count && device->has & has; k++) {
-            struct number stack = number_text(k);
-            sample_u64(e, LABELS({ "hbm", stack.text }, { "neuron_device_index", number.text }),
-                       has == NTK_DEVICE_HAS_MEMORY_USED ? device->stack_used_bytes[k]
-                                                         : device->stack_capacity_bytes[k]);
-        }
-    }
-}
-
-static void device_memory_used(struct walk *e)
-{
-    device_memory(e, NTK_DEVICE_HAS_MEMORY_USED);
-}
-
-static void device_memory_capacity(struct walk *e)
-{
-    device_memory(e, NTK_DEVICE_HAS_MEMORY_CAPACITY);
 }
 
 static void model_loaded(struct walk *e)
@@ -1117,15 +1108,15 @@ static void (*const walk_family[NTK_METRIC_COUNT])(struct walk *e) = {
     [NTK_METRIC_CORE_HELD_IDLE] = core_held_idle,
     [NTK_METRIC_MEMORY_USED] = memory_used,
     [NTK_METRIC_MEMORY_PEAK] = memory_peak,
-    [NTK_METRIC_DEVICE_MEMORY_USED] = device_memory_used,
-    [NTK_METRIC_DEVICE_MEMORY_CAPACITY] = device_memory_capacity,
+    [NTK_METRIC_DEVICE_MEMORY_USED] = device_figures,
+    [NTK_METRIC_DEVICE_MEMORY_CAPACITY] = device_figures,
     [NTK_METRIC_DEVICE_ECC] = ecc_totals,
     [NTK_METRIC_DEVICE_ECC_REPAIRABLE] = ecc_repairable,
     [NTK_METRIC_DEVICE_HEALTH] = health_status,
     [NTK_METRIC_DEVICE_HEALTH_REASON] = health_reasons,
     [NTK_METRIC_DEVICE_WELL] = device_well,
     [NTK_METRIC_NODE_HEALTH] = node_health,
-    [NTK_METRIC_DEVICE_POWER] = device_power,
+    [NTK_METRIC_DEVICE_POWER] = device_figures,
     [NTK_METRIC_EFA_BYTES] = efa_bytes,
     [NTK_METRIC_EFA_EVENTS] = efa_events,
     [NTK_METRIC_RUNTIME_RESIDENT] = runtime_resident,

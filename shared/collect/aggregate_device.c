@@ -307,7 +307,7 @@ static void build_stacks(const struct ntk_aggregate *aggregate, const struct ntk
                                                                           : NTK_SNAPSHOT_STACKS_MAX;
     device->has |= NTK_DEVICE_HAS_MEMORY_CAPACITY;
     for (uint32_t s = 0; s < device->stack_count; s++) {
-        device->stack_capacity_bytes[s] = hardware->device_memory_bytes / hardware->stack_count;
+        device->memory_capacity_bytes[s] = hardware->device_memory_bytes / hardware->stack_count;
     }
     /* A driver's tree knows every process. The software machine's is a second old and stays as it
      * is when its last process was killed: there the processes themselves are asked. One that does
@@ -328,7 +328,7 @@ static void build_stacks(const struct ntk_aggregate *aggregate, const struct ntk
 
                 if (row->location == NTK_MEMORY_DEVICE && row->core >= first &&
                     row->core < first + hardware->cores_per_device && stack < device->stack_count) {
-                    device->stack_used_bytes[stack] += row->current_bytes;
+                    device->memory_used_bytes[stack] += row->current_bytes;
                 }
             }
         }
@@ -341,7 +341,7 @@ static void build_stacks(const struct ntk_aggregate *aggregate, const struct ntk
 
         if (core && core->has_memory && stack < device->stack_count) {
             device->has |= NTK_DEVICE_HAS_MEMORY_USED;
-            device->stack_used_bytes[stack] += core->memory_bytes;
+            device->memory_used_bytes[stack] += core->memory_bytes;
         }
     }
 }

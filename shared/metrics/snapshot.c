@@ -24,20 +24,37 @@ const char *const ntk_system_group_names[NTK_SYSTEM_GROUP_COUNT] = {
 };
 
 const char *const ntk_ecc_names[NTK_ECC_COUNT] = {
-    "mem_ecc_corrected",
-    "mem_ecc_uncorrected",
-    "sram_ecc_uncorrected",
-    "sram_ecc_corrected",
-    "mem_ecc_repairable_uncorrected",
+#define NTK_DEVICE_ECC(symbol, name) #name,
+#include "shared/metrics/device.def"
 };
+
+#define DEVICE_ROW(name, metric, group, statistic)    \
+    { #name,                                          \
+      offsetof(struct ntk_device_sample, name),       \
+      sizeof((struct ntk_device_sample *)NULL)->name, \
+      NTK_DEVICE_HAS_##group,                         \
+      NTK_METRIC_##metric,                            \
+      statistic },
+const struct ntk_device_row ntk_device_rows[NTK_DEVICE_ROWS] = {
+#define NTK_DEVICE_BYTES(name, metric, group) DEVICE_ROW(name, metric, group, NULL)
+#define NTK_DEVICE_RATIO(name, metric, group, statistic) DEVICE_ROW(name, metric, group, statistic)
+#include "shared/metrics/device.def"
+};
+
+uint64_t ntk_device_sum(const struct ntk_device_sample *device, const uint64_t *stacks)
+{
+    uint64_t sum = 0;
+
+    for (size_t s = 0; s < device->stack_count && s < NTK_SNAPSHOT_STACKS_MAX; s++) {
+        sum += stacks[s];
+    }
+    return sum;
+}
 
 const char *const ntk_error_code_names[NTK_ERROR_CODE_COUNT] = {
     [NTK_ERROR_CODE_STATUS] = "",
-    [NTK_ERROR_CODE_ECC_MEM_CORRECTED] = "mem_ecc_corrected",
-    [NTK_ERROR_CODE_ECC_MEM_UNCORRECTED] = "mem_ecc_uncorrected",
-    [NTK_ERROR_CODE_ECC_MEM_REPAIRABLE] = "mem_ecc_repairable_uncorrected",
-    [NTK_ERROR_CODE_ECC_SRAM_CORRECTED] = "sram_ecc_corrected",
-    [NTK_ERROR_CODE_ECC_SRAM_UNCORRECTED] = "sram_ecc_uncorrected",
+#define NTK_DEVICE_ECC(symbol, name) [NTK_ERROR_CODE_ECC_##symbol] = #name,
+#include "shared/metrics/device.def"
     [NTK_ERROR_CODE_RESET] = "device_reset",
 };
 

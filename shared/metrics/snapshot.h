@@ -115,11 +115,8 @@ struct ntk_hardware {
 /* ---- devices ---- */
 
 enum ntk_ecc {
-    NTK_ECC_MEM_CORRECTED = 0, /* in the order of the report */
-    NTK_ECC_MEM_UNCORRECTED = 1,
-    NTK_ECC_SRAM_UNCORRECTED = 2,
-    NTK_ECC_SRAM_CORRECTED = 3,
-    NTK_ECC_MEM_REPAIRABLE = 4,
+#define NTK_DEVICE_ECC(symbol, name) NTK_ECC_##symbol,
+#include "shared/metrics/device.def"
     NTK_ECC_COUNT
 };
 extern const char *const ntk_ecc_names[NTK_ECC_COUNT]; /* "mem_ecc_corrected" ... */
@@ -167,8 +164,6 @@ struct ntk_device_sample {
     uint32_t neighbour_count;
     uint8_t neighbours[NTK_SNAPSHOT_NEIGHBOURS_MAX];
     uint32_t stack_count;
-    uint64_t stack_capacity_bytes[NTK_SNAPSHOT_STACKS_MAX];
-    uint64_t stack_used_bytes[NTK_SNAPSHOT_STACKS_MAX];
     uint32_t ecc_has;
     /* total: the driver's counter; it continues when the driver is loaded again and, with stored
      * totals, when the agent is started again. */
@@ -177,14 +172,35 @@ struct ntk_device_sample {
     /* In the first period of an agent that continues stored totals: what the driver counted while
      * no agent was running. In totals, not in periods. */
     uint64_t ecc_unwatched[NTK_ECC_COUNT];
-    uint64_t power_time_seconds;                /* Unix time of the minute */
-    double power_min, power_max, power_average; /* ratios of the maximum power */
-    uint32_t verdict;                           /* enum ntk_health_verdict */
+    uint64_t power_time_seconds; /* Unix time of the minute that power is of */
+#define NTK_DEVICE_BYTES(name, ...) uint64_t name[NTK_SNAPSHOT_STACKS_MAX];
+#define NTK_DEVICE_RATIO(name, ...) double name;
+#include "shared/metrics/device.def"
+    uint32_t verdict;          /* enum ntk_health_verdict */
     uint32_t health_evidence;  /* bits by enum ntk_health_evidence: what the verdict rests on */
     uint64_t verdict_since_ns; /* 1970 UTC */
     struct ntk_health_sample *health; /* reasons, the worst first; each once */
     size_t health_count;
 };
+
+/* The rows of device.def that are no events. */
+enum {
+    NTK_DEVICE_ROWS = 0
+#define NTK_DEVICE_BYTES(...) +1
+#define NTK_DEVICE_RATIO(...) +1
+#include "shared/metrics/device.def"
+};
+struct ntk_device_row {
+    const char *name;
+    size_t offset; /* in struct ntk_device_sample */
+    size_t bytes;
+    uint32_t has; /* enum ntk_device_has */
+    enum ntk_metric metric;
+    const char *statistic; /* of a ratio; NULL: bytes of each stack */
+};
+extern const struct ntk_device_row ntk_device_rows[NTK_DEVICE_ROWS];
+/* Of bytes of each stack. */
+uint64_t ntk_device_sum(const struct ntk_device_sample *device, const uint64_t *stacks);
 
 /* ---- cores ---- */
 

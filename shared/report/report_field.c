@@ -316,7 +316,11 @@ void report_write_fields(struct report_writer *w, const struct report_field *fie
             continue;
         }
         (field->names ? ntk_json_object_begin : ntk_json_array_begin)(&w->json);
-        for (size_t i = 0; i < field->count; i++) {
+        size_t count = field->count;
+        if (field->length) {
+            count = report_bounded(*(const uint32_t *)((const char *)from + field->length), count);
+        }
+        for (size_t i = 0; i < count; i++) {
             if (field->names) {
                 ntk_json_key(&w->json, field->names[i]);
             }
@@ -391,6 +395,10 @@ void report_read_fields(struct ntk_snapshot *snapshot, const json_t *object,
             if (item) {
                 read_value(snapshot, field->type, item, member + i * bytes_of[field->type]);
             }
+        }
+        if (known && field->length) {
+            *(uint32_t *)((char *)to + field->length) =
+                (uint32_t)report_bounded(json_array_size(value), field->count);
         }
         if (known && field->has) {
             *(uint32_t *)to |= field->has;

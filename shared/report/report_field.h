@@ -56,9 +56,10 @@ struct report_field {
     const char *key;
     enum report_type type;
     size_t offset;
-    uint32_t has; /* of the `has` that the struct begins with: known only then; 0: always */
-    bool sparse;  /* left out when it is 0, false or "" */
-    size_t count; /* of a member that is an array; 0: it is none */
+    uint32_t has;  /* of the `has` that the struct begins with: known only then; 0: always */
+    bool sparse;   /* left out when it is 0, false or "" */
+    size_t count;  /* of a member that is an array; 0: it is none */
+    size_t length; /* offset of a uint32_t, how many of these there are; 0: all */
     const char *const *names; /* ... whose values are an object by name; NULL: an array */
 };
 

@@ -56,9 +56,17 @@ const struct report_field report_fields_device_ext[] = {
     REPORT_ROW("core_count", REPORT_U32, AT(core_count)),
     REPORT_ROW("power_timestamp_s", REPORT_U64, AT(power_time_seconds),
                .has = NTK_DEVICE_HAS_POWER),
-    REPORT_ROW("power_min", REPORT_RATIO, AT(power_min), .has = NTK_DEVICE_HAS_POWER),
-    REPORT_ROW("power_max", REPORT_RATIO, AT(power_max), .has = NTK_DEVICE_HAS_POWER),
-    REPORT_ROW("power_average", REPORT_RATIO, AT(power_average), .has = NTK_DEVICE_HAS_POWER),
+#define NTK_DEVICE_RATIO(name, metric, group, statistic) \
+    REPORT_ROW(#name, REPORT_RATIO, AT(name), .has = NTK_DEVICE_HAS_##group),
+#include "shared/metrics/device.def"
+    REPORT_END,
+};
+const struct report_field report_fields_device_memory[] = {
+#define NTK_DEVICE_BYTES(name, metric, group)                              \
+    REPORT_ROW(#name, REPORT_U64, AT(name), .has = NTK_DEVICE_HAS_##group, \
+               .count = NTK_SNAPSHOT_STACKS_MAX,                           \
+               .length = offsetof(struct ntk_device_sample, stack_count)),
+#include "shared/metrics/device.def"
     REPORT_END,
 };
 #undef AT
@@ -155,16 +163,6 @@ void report_read_hardware(struct ntk_snapshot *snapshot, const json_t *object, c
 
 /* -- our part: devices ------------------------------------------------------------------------- */
 
-static void write_bytes(struct report_writer *w, const char *key, const uint64_t *bytes,
-                        uint32_t count)
-{
-    ntk_json_key_array_begin(&w->json, key);
-    for (uint32_t i = 0; i < count && i < NTK_SNAPSHOT_STACKS_MAX; i++) {
-        report_value_u64(w, bytes[i]);
-    }
-    ntk_json_array_end(&w->json);
-}
-
 /* Counts since the driver was loaded, of those kinds that it counts. */
 static void write_ecc_totals(struct report_writer *w, const struct ntk_device_sample *device)
 {
@@ -240,12 +238,7 @@ static void write_device(struct report_writer *w, const struct ntk_device_sample
         }
         ntk_json_array_end(&w->json);
     }
-    if (device->has & NTK_DEVICE_HAS_MEMORY_CAPACITY) {
-        write_bytes(w, "memory_capacity_bytes", device->stack_capacity_bytes, device->stack_count);
-    }
-    if (device->has & NTK_DEVICE_HAS_MEMORY_USED) {
-        write_bytes(w, "memory_used_bytes", device->stack_used_bytes, device->stack_count);
-    }
+    report_write_fields(w, report_fields_device_memory, device);
     if (device->has & NTK_DEVICE_HAS_ECC) {
         write_ecc_totals(w, device);
     }
@@ -253,16 +246,6 @@ static void write_device(struct report_writer *w, const struct ntk_device_sample
         write_health(w, device);
     }
     ntk_json_object_end(&w->json);
-}
-
-static uint32_t read_bytes(const json_t *array, uint64_t bytes[NTK_SNAPSHOT_STACKS_MAX])
-{
-    size_t count = report_bounded(json_array_size(array), NTK_SNAPSHOT_STACKS_MAX);
-
-    for (size_t i = 0; i < count; i++) {
-        bytes[i] = report_item_u64(array, i);
-    }
-    return (uint32_t)count;
 }
 
 static void read_neighbours(struct ntk_device_sample *device, const json_t *neighbours)
@@ -356,22 +339,13 @@ void report_read_ext_device(struct ntk_snapshot *snapshot, struct ntk_device_sam
                             const json_t *object)
 {
     const json_t *neighbours = report_get_array(object, "connected_devices");
-    const json_t *capacity = report_get_array(object, "memory_capacity_bytes");
-    const json_t *used = report_get_array(object, "memory_used_bytes");
     const json_t *totals = report_get_object(object, "ecc_total");
 
     report_read_fields(snapshot, object, report_fields_device_ext, device);
     if (neighbours) {
         read_neighbours(device, neighbours);
     }
-    if (capacity) {
-        device->has |= NTK_DEVICE_HAS_MEMORY_CAPACITY;
-        device->stack_count = read_bytes(capacity, device->stack_capacity_bytes);
-    }
-    if (used) {
-        device->has |= NTK_DEVICE_HAS_MEMORY_USED;
-        device->stack_count = read_bytes(used, device->stack_used_bytes);
-    }
+    report_read_fields(snapshot, object, report_fields_device_memory, device);
     read_ecc_totals(device, totals);
     read_health(snapshot, device, report_get_object(object, "health"));
 }

@@ -290,7 +290,7 @@ CREATE TABLE device (
     core_count INTEGER NOT NULL,
     neighbours TEXT,
     stack_count INTEGER NOT NULL,
-    stack_capacity_bytes INTEGER,
+    memory_capacity_bytes INTEGER,
     PRIMARY KEY (since_ns, device)
 ) STRICT, WITHOUT ROWID;
 

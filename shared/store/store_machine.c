@@ -16,7 +16,6 @@ void ntk_store_machine_fini(struct ntk_store_machine *machine)
 static void add_device(struct ntk_buf *sql, const struct ntk_device_sample *device)
 {
     char *texts = sqlite3_mprintf("%Q, %Q, %Q", device->name, device->arch, device->serial);
-    uint64_t capacity_bytes = 0;
 
     ntk_buf_add_format(sql, "INSERT OR REPLACE INTO device VALUES (?1, %" PRIu32 ", %s, %" PRIu32,
                        device->index, texts ? texts : "", device->core_count);
@@ -31,11 +30,9 @@ static void add_device(struct ntk_buf *sql, const struct ntk_device_sample *devi
         ntk_buf_add_text(sql, ", NULL");
     }
     ntk_buf_add_format(sql, ", %" PRIu32, device->stack_count);
-    for (size_t i = 0; i < device->stack_count && i < NTK_SNAPSHOT_STACKS_MAX; i++) {
-        capacity_bytes += device->stack_capacity_bytes[i];
-    }
     if (device->has & NTK_DEVICE_HAS_MEMORY_CAPACITY) {
-        ntk_buf_add_format(sql, ", %" PRId64 ");", (int64_t)capacity_bytes);
+        ntk_buf_add_format(sql, ", %" PRId64 ");",
+                           (int64_t)ntk_device_sum(device, device->memory_capacity_bytes));
     } else {
         ntk_buf_add_text(sql, ", NULL);");
     }

@@ -71,7 +71,7 @@ static void take_neighbours(struct ntk_device_sample *device, const char *list)
 }
 
 static const char devices_sql[] =
-    "SELECT device, name, arch, serial, core_count, neighbours, stack_count, stack_capacity_bytes"
+    "SELECT device, name, arch, serial, core_count, neighbours, stack_count, memory_capacity_bytes"
     " FROM device WHERE since_ns = (SELECT max(since_ns) FROM machine WHERE since_ns <= ?1)"
     " ORDER BY device";
 
@@ -99,7 +99,7 @@ static int load_devices(struct ntk_replay *replay, struct ntk_err *err)
         if (ntk_replay_is_known(statement, 7) && device->stack_count > 0) {
             device->has |= NTK_DEVICE_HAS_MEMORY_CAPACITY;
             for (uint32_t i = 0; i < device->stack_count; i++) {
-                device->stack_capacity_bytes[i] =
+                device->memory_capacity_bytes[i] =
                     ntk_replay_number(statement, 7) / device->stack_count;
             }
         }
@@ -182,8 +182,8 @@ static int load_device_samples(struct ntk_replay *replay, struct ntk_err *err)
     bool has_stacks = replay->tier == NTK_STORE_SECOND;
     int ret = ntk_replay_prepare(
         replay, NTK_FAMILY_DEVICE,
-        has_stacks ? "r.*, s.stack_0_used_bytes, s.stack_1_used_bytes,"
-                     " s.stack_2_used_bytes, s.stack_3_used_bytes"
+        has_stacks ? "r.*, s.stack_0_memory_used_bytes, s.stack_1_memory_used_bytes,"
+                     " s.stack_2_memory_used_bytes, s.stack_3_memory_used_bytes"
                    : "r.*, memory_used_bytes_last, NULL, NULL, NULL",
         has_stacks ? "JOIN device_sample s ON s.time_ns = ?1 AND s.device = r.device" : "",
         &statement, err);
@@ -206,7 +206,7 @@ static int load_device_samples(struct ntk_replay *replay, struct ntk_err *err)
             }
             device->has |= ntk_replay_is_known(statement, 12) ? NTK_DEVICE_HAS_MEMORY_USED : 0;
             for (int s = 0; s < NTK_SNAPSHOT_STACKS_MAX; s++) {
-                device->stack_used_bytes[s] = ntk_replay_number(statement, 12 + s);
+                device->memory_used_bytes[s] = ntk_replay_number(statement, 12 + s);
             }
         }
     }

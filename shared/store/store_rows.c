@@ -277,17 +277,14 @@ static int write_devices(struct ntk_store_rows *rows, const struct ntk_snapshot 
     for (size_t i = 0; i < snapshot->device_count; i++) {
         const struct ntk_device_sample *device = &snapshot->devices[i];
         struct ntk_rows_binder binder = ntk_rows_bind_start(rows, ADD_DEVICE);
-        uint64_t used_bytes = 0;
-        for (size_t s = 0; s < device->stack_count && s < NTK_SNAPSHOT_STACKS_MAX; s++) {
-            used_bytes += device->stack_used_bytes[s];
-        }
         ntk_rows_bind_u64(&binder, snapshot->realtime_ns);
         ntk_rows_bind_u64(&binder, device->index);
-        ntk_rows_bind_known(&binder, device->has & NTK_DEVICE_HAS_MEMORY_USED, used_bytes);
+        ntk_rows_bind_known(&binder, device->has & NTK_DEVICE_HAS_MEMORY_USED,
+                            ntk_device_sum(device, device->memory_used_bytes));
         for (size_t s = 0; s < NTK_SNAPSHOT_STACKS_MAX; s++) {
             ntk_rows_bind_known(
                 &binder, (device->has & NTK_DEVICE_HAS_MEMORY_USED) && s < device->stack_count,
-                device->stack_used_bytes[s]);
+                device->memory_used_bytes[s]);
         }
         for (size_t e = 0; e < NTK_ECC_COUNT; e++) {
             bool known = (device->has & NTK_DEVICE_HAS_ECC) && (device->ecc_has >> e & 1);

@@ -156,7 +156,7 @@ static struct ntk_snapshot *make_snapshot(uint64_t time_ns, uint64_t period_ns, 
         devices[d].has = NTK_DEVICE_HAS_ECC | NTK_DEVICE_HAS_MEMORY_USED;
         devices[d].ecc_has = (1u << NTK_ECC_COUNT) - 1;
         devices[d].stack_count = NTK_SNAPSHOT_STACKS_MAX;
-        devices[d].stack_used_bytes[0] = 20000000000 + sequence * 4096;
+        devices[d].memory_used_bytes[0] = 20000000000 + sequence * 4096;
     }
     struct ntk_runtime_sample *runtimes = ntk_snapshot_alloc_runtimes(snapshot, RUNTIMES);
     for (uint32_t r = 0; r < RUNTIMES; r++) {

@@ -40,8 +40,8 @@ static void fill_devices(struct ntk_snapshot *s, const struct ntk_machine *machi
         devices[d].arch = machine->sysfs_device_arch;
         devices[d].stack_count = machine->stack_count;
         for (uint32_t k = 0; k < machine->stack_count; k++) {
-            devices[d].stack_capacity_bytes[k] = machine->stack_bytes;
-            devices[d].stack_used_bytes[k] = is_busy ? 4096 * (d + 1) + k : 0;
+            devices[d].memory_capacity_bytes[k] = machine->stack_bytes;
+            devices[d].memory_used_bytes[k] = is_busy ? 4096 * (d + 1) + k : 0;
         }
         for (uint32_t k = 0; k < NTK_ECC_COUNT; k++) {
             devices[d].ecc[k] =

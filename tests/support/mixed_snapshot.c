@@ -194,9 +194,9 @@ static void fill_machine(struct ntk_snapshot *s)
     device->arch = "NDv3";
     device->serial = "";
     device->stack_count = 2;
-    device->stack_capacity_bytes[0] = device->stack_capacity_bytes[1] = 48 * GIB;
-    device->stack_used_bytes[0] = 6 * GIB;
-    device->stack_used_bytes[1] = 3 * GIB;
+    device->memory_capacity_bytes[0] = device->memory_capacity_bytes[1] = 48 * GIB;
+    device->memory_used_bytes[0] = 6 * GIB;
+    device->memory_used_bytes[1] = 3 * GIB;
     s->core_count = CORES;
     s->cores = must(ntk_snapshot_alloc(s, CORES, sizeof *s->cores));
     for (uint32_t i = 0; i < CORES; i++) {

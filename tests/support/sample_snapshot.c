@@ -260,8 +260,8 @@ static void fill_machine(struct ntk_snapshot *s, uint32_t lnc)
     device[0].neighbour_count = 1;
     device[0].neighbours[0] = 3;
     device[0].stack_count = 2;
-    device[0].stack_capacity_bytes[0] = device[0].stack_capacity_bytes[1] = 25769803776u;
-    device[0].stack_used_bytes[0] = 1125504;
+    device[0].memory_capacity_bytes[0] = device[0].memory_capacity_bytes[1] = 25769803776u;
+    device[0].memory_used_bytes[0] = 1125504;
     device[0].ecc_has = (1u << NTK_ECC_COUNT) - 1;
     for (uint32_t i = 0; i < NTK_ECC_COUNT; i++) {
         device[0].ecc[i] = (struct ntk_count){ i + 1, 100 + i };

@@ -288,8 +288,8 @@ static void fill_devices(const struct scene *scene, struct ntk_snapshot *snapsho
         fill_ecc(scene, &devices[d]);
         fill_links(scene, &devices[d]);
         for (uint32_t s = 0; s < machine->stack_count; s++) {
-            devices[d].stack_capacity_bytes[s] = machine->stack_bytes;
-            devices[d].stack_used_bytes[s] = (d + 1) * 700 * MIB + scene->phase * MIB;
+            devices[d].memory_capacity_bytes[s] = machine->stack_bytes;
+            devices[d].memory_used_bytes[s] = (d + 1) * 700 * MIB + scene->phase * MIB;
         }
     }
 }

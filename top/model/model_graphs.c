@@ -110,10 +110,8 @@ static bool driver_memory(const struct ntk_snapshot *snapshot, bool of_capacity,
         if (!(device->has & has)) {
             return false;
         }
-        for (uint32_t s = 0; s < device->stack_count && s < NTK_SNAPSHOT_STACKS_MAX; s++) {
-            *out += (double)(of_capacity ? device->stack_capacity_bytes[s]
-                                         : device->stack_used_bytes[s]);
-        }
+        *out += (double)ntk_device_sum(device, of_capacity ? device->memory_capacity_bytes
+                                                           : device->memory_used_bytes);
     }
     return snapshot->device_count > 0;
 }

@@ -28,16 +28,6 @@ struct device_memory {
 };
 static_assert(NTK_TOP_HBM_CATEGORY_COUNT <= 32, "bits of untold");
 
-static uint64_t stacks_sum(const struct ntk_device_sample *device, const uint64_t *stacks)
-{
-    uint64_t sum = 0;
-
-    for (uint32_t s = 0; s < device->stack_count && s < NTK_SNAPSHOT_STACKS_MAX; s++) {
-        sum += stacks[s];
-    }
-    return sum;
-}
-
 static bool is_on(const struct ntk_runtime_sample *runtime, uint32_t first, uint32_t count)
 {
     for (size_t i = 0; i < runtime->core_count; i++) {
@@ -106,7 +96,7 @@ static void set_capacity(const struct ntk_snapshot *snapshot, uint32_t index,
 
     if (device && device->has & NTK_DEVICE_HAS_MEMORY_CAPACITY) {
         out->has_capacity = true;
-        out->capacity = stacks_sum(device, device->stack_capacity_bytes);
+        out->capacity = ntk_device_sum(device, device->memory_capacity_bytes);
     } else if (snapshot->hardware.has & NTK_HARDWARE_HAS_MEMORY) {
         out->has_capacity = true;
         out->capacity = snapshot->hardware.device_memory_bytes;
@@ -125,7 +115,7 @@ static void collect(const struct ntk_top_model *model, uint32_t index, bool is_a
     add_told(model, index * cores, cores, is_all, out);
     if (device && is_all && device->has & NTK_DEVICE_HAS_MEMORY_USED) {
         out->has_used = true;
-        out->used = stacks_sum(device, device->stack_used_bytes);
+        out->used = ntk_device_sum(device, device->memory_used_bytes);
         /* The driver's files may be older than what applications tell. */
         uint64_t exact = out->told - out->estimated;
         out->used = out->used > exact ? out->used : exact;
@@ -202,7 +192,8 @@ static void fill_device(const struct ntk_top_model *model, uint32_t index, bool 
         for (uint32_t s = 0; device && device->has & NTK_DEVICE_HAS_MEMORY_USED &&
                              s < device->stack_count && s < NTK_SNAPSHOT_STACKS_MAX;
              s++) {
-            cells[NTK_TOP_HBM_STACK + s] = ntk_top_cell_number((double)device->stack_used_bytes[s]);
+            cells[NTK_TOP_HBM_STACK + s] =
+                ntk_top_cell_number((double)device->memory_used_bytes[s]);
         }
     }
     fill_used(memory, cells);

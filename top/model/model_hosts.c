@@ -141,10 +141,8 @@ static int take_host(struct ntk_top_model *scratch, struct ntk_top_host *host)
     for (size_t i = 0; i < snapshot->device_count; i++) {
         const struct ntk_device_sample *device = &snapshot->devices[i];
 
-        for (uint32_t s = 0; device->has & NTK_DEVICE_HAS_MEMORY_CAPACITY &&
-                             s < device->stack_count && s < NTK_SNAPSHOT_STACKS_MAX;
-             s++) {
-            host->hbm_capacity += device->stack_capacity_bytes[s];
+        if (device->has & NTK_DEVICE_HAS_MEMORY_CAPACITY) {
+            host->hbm_capacity += ntk_device_sum(device, device->memory_capacity_bytes);
         }
     }
     take_work(host);

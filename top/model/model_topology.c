@@ -47,15 +47,10 @@ static struct ntk_top_number busy_of(const struct ntk_top_model *model, uint32_t
 static struct ntk_top_number memory_of(const struct ntk_device_sample *device)
 {
     uint32_t has = NTK_DEVICE_HAS_MEMORY_USED | NTK_DEVICE_HAS_MEMORY_CAPACITY;
-    double used = 0;
-    double capacity = 0;
+    bool is_known = device && (device->has & has) == has;
+    double used = is_known ? (double)ntk_device_sum(device, device->memory_used_bytes) : 0;
+    double capacity = is_known ? (double)ntk_device_sum(device, device->memory_capacity_bytes) : 0;
 
-    for (uint32_t s = 0; device && (device->has & has) == has && s < device->stack_count &&
-                         s < NTK_SNAPSHOT_STACKS_MAX;
-         s++) {
-        used += (double)device->stack_used_bytes[s];
-        capacity += (double)device->stack_capacity_bytes[s];
-    }
     return (struct ntk_top_number){ capacity > 0 ? 100 * used / capacity : 0, capacity > 0 };
 }
 

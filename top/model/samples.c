@@ -198,24 +198,14 @@ static void walk_machine(const struct ntk_top_model *model, struct row *row)
 static void set_device(struct row *row, const struct ntk_device_sample *device)
 {
     static const enum column ecc[NTK_ECC_COUNT] = {
-        [NTK_ECC_MEM_CORRECTED] = COLUMN_devices_mem_ecc_corrected,
-        [NTK_ECC_MEM_UNCORRECTED] = COLUMN_devices_mem_ecc_uncorrected,
-        [NTK_ECC_SRAM_UNCORRECTED] = COLUMN_devices_sram_ecc_uncorrected,
-        [NTK_ECC_SRAM_CORRECTED] = COLUMN_devices_sram_ecc_corrected,
-        [NTK_ECC_MEM_REPAIRABLE] = COLUMN_devices_mem_ecc_repairable_uncorrected,
+#define NTK_DEVICE_ECC(symbol, name) [NTK_ECC_##symbol] = COLUMN_devices_##name,
+#include "shared/metrics/device.def"
     };
-    uint64_t capacity = 0;
-    uint64_t used = 0;
-
-    for (uint32_t s = 0; s < device->stack_count && s < NTK_SNAPSHOT_STACKS_MAX; s++) {
-        capacity += device->stack_capacity_bytes[s];
-        used += device->stack_used_bytes[s];
-    }
     set_text(row, COLUMN_devices_name, device->name);
-    set_count(row, COLUMN_devices_memory_capacity_bytes,
-              (device->has & NTK_DEVICE_HAS_MEMORY_CAPACITY) != 0, capacity);
-    set_count(row, COLUMN_devices_memory_used_bytes,
-              (device->has & NTK_DEVICE_HAS_MEMORY_USED) != 0, used);
+#define NTK_DEVICE_BYTES(name, metric, group)                                          \
+    set_count(row, COLUMN_devices_##name, (device->has & NTK_DEVICE_HAS_##group) != 0, \
+              ntk_device_sum(device, device->name));
+#include "shared/metrics/device.def"
     set_number(row, COLUMN_devices_power_average_percent, (device->has & NTK_DEVICE_HAS_POWER) != 0,
                100 * device->power_average);
     for (int kind = 0; kind < NTK_ECC_COUNT; kind++) {

@@ -228,7 +228,7 @@ static void the_periods_of_a_run_add_up_to_its_executions(void **state)
     assert_int_equal(f->snapshot->device_count, 16);
     assert_int_equal(f->snapshot->core_count, 32);
     assert_int_equal(f->snapshot->devices[0].neighbour_count, 4);
-    assert_int_equal(f->snapshot->devices[1].stack_used_bytes[0], 0);
+    assert_int_equal(f->snapshot->devices[1].memory_used_bytes[0], 0);
     assert_true(f->snapshot->devices[0].has & NTK_DEVICE_HAS_ECC);
     {
         uint64_t on_cores = 0;
@@ -304,7 +304,7 @@ static void a_killed_run_is_told_once_more_with_its_last_counts(void **state)
     assert_int_equal(f->sums.outcome[NTK_OUTCOME_COMPLETED], f->sums.last_total);
     assert_int_equal(f->sums.models, f->sums.last_total);
     assert_int_equal(f->snapshot->runtimes[0].memory_count, 0);
-    assert_int_equal(f->snapshot->devices[0].stack_used_bytes[0], 0);
+    assert_int_equal(f->snapshot->devices[0].memory_used_bytes[0], 0);
     last = f->snapshot->outcome[NTK_OUTCOME_COMPLETED].total;
     watch(f, 100);
     assert_int_equal(f->sums.ended, 1);

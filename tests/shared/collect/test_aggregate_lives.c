@@ -210,7 +210,7 @@ static void an_ended_process_is_in_one_more_snapshot_with_its_last_counts(void *
     assert_int_equal(runtime->memory_by_category[0].current_bytes, 0);
     assert_int_equal(runtime->memory_by_category[0].peak_bytes, 8192);
     assert_false(runtime->models[0].loaded);
-    assert_int_equal(f->snapshot->devices[1].stack_used_bytes[1], 0);
+    assert_int_equal(f->snapshot->devices[1].memory_used_bytes[1], 0);
 
     finish(f);
     assert_int_equal(f->snapshot->runtime_count, 0);

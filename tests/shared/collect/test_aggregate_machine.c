@@ -133,7 +133,7 @@ static void cores_without_a_segment_are_told_by_the_tree(void **state)
     assert_int_equal(f->snapshot->cores[3].outcome[NTK_OUTCOME_COMPLETED].period, 7);
     assert_int_equal(f->snapshot->cores[3].has, NTK_CORE_HAS_BUSY | NTK_CORE_HAS_EXECUTIONS);
     assert_int_equal(f->snapshot->cores[0].has, 0);
-    assert_int_equal(f->snapshot->devices[0].stack_used_bytes[1], 1 << 20);
+    assert_int_equal(f->snapshot->devices[0].memory_used_bytes[1], 1 << 20);
 
     fake = make_fake(f, 0, 42, f->now + 1);
     strcpy(fake->process.instance_type, "");

@@ -113,7 +113,7 @@ static void the_parts_that_the_vendor_has_no_key_for_come_back(void **state)
     assert_false(runtime->models[1].loaded);
     assert_true(back->runtimes[1].ended);
     assert_true(back->runtimes[1].first);
-    assert_int_equal(back->devices[0].stack_capacity_bytes[1], 25769803776u);
+    assert_int_equal(back->devices[0].memory_capacity_bytes[1], 25769803776u);
     assert_int_equal(back->devices[0].ecc[NTK_ECC_SRAM_CORRECTED].period, 4);
     const struct ntk_device_sample *device = &back->devices[0];
     assert_true(device->has & NTK_DEVICE_HAS_HEALTH);

@@ -207,8 +207,9 @@ static void a_moment_comes_back_as_it_was(void **state)
             assert_string_equal(back->devices[i].serial, was->devices[i].serial);
             assert_int_equal(back->devices[i].neighbour_count, was->devices[i].neighbour_count);
             assert_int_equal(back->devices[i].stack_count, was->devices[i].stack_count);
-            assert_memory_equal(back->devices[i].stack_used_bytes, was->devices[i].stack_used_bytes,
-                                sizeof was->devices[i].stack_used_bytes);
+            assert_memory_equal(back->devices[i].memory_used_bytes,
+                                was->devices[i].memory_used_bytes,
+                                sizeof was->devices[i].memory_used_bytes);
             assert_int_equal(back->devices[i].ecc_has, was->devices[i].ecc_has);
             for (size_t e = 0; e < NTK_ECC_COUNT; e++) {
                 assert_int_equal(back->devices[i].ecc[e].period, was->devices[i].ecc[e].period);
