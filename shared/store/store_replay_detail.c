@@ -32,20 +32,19 @@ static int load_models(struct ntk_replay *replay, struct ntk_runtime_sample *run
             break;
         }
         ret = 0;
-        model->id = (uint32_t)ntk_replay_number(statement, 1);
-        model->name = ntk_replay_text(replay, statement, 2);
-        model->neff_path = ntk_replay_text(replay, statement, 3);
-        ntk_str_copy(model->uuid, sizeof model->uuid,
-                     (const char *)sqlite3_column_text(statement, 4));
-        model->core = sqlite3_column_int64(statement, 5) < 0
+        model->id = (uint32_t)ntk_replay_number(statement, "model_id");
+        model->name = ntk_replay_text(replay, statement, "name");
+        model->neff_path = ntk_replay_text(replay, statement, "neff_path");
+        ntk_str_copy(model->uuid, sizeof model->uuid, ntk_replay_word(statement, "uuid"));
+        model->core = (int64_t)ntk_replay_number(statement, "first_core") < 0
                           ? NTK_NO_CORE
-                          : (uint32_t)ntk_replay_number(statement, 5);
-        model->core_count = (uint32_t)ntk_replay_number(statement, 6);
-        model->estimated = sqlite3_column_int(statement, 7) != 0;
-        model->memory_estimated = sqlite3_column_int(statement, 11) != 0;
-        model->load_realtime_ns = ntk_replay_number(statement, 8);
-        model->load_ns = ntk_replay_number(statement, 9);
-        uint64_t unloaded_ns = ntk_replay_number(statement, 10);
+                          : (uint32_t)ntk_replay_number(statement, "first_core");
+        model->core_count = (uint32_t)ntk_replay_number(statement, "core_count");
+        model->estimated = ntk_replay_number(statement, "estimated") != 0;
+        model->memory_estimated = ntk_replay_number(statement, "memory_estimated") != 0;
+        model->load_realtime_ns = ntk_replay_number(statement, "load_time_ns");
+        model->load_ns = ntk_replay_number(statement, "load_duration_ns");
+        uint64_t unloaded_ns = ntk_replay_number(statement, "unloaded_ns");
         model->loaded = unloaded_ns == 0 || unloaded_ns > replay->time_ns;
     }
     sqlite3_finalize(statement);
@@ -72,18 +71,19 @@ static int load_model_samples(struct ntk_replay *replay, struct ntk_err *err)
     while (ret == 0 && (ret = ntk_replay_next(replay, statement, err)) > 0) {
         ret = 0;
         struct ntk_runtime_sample *runtime =
-            ntk_replay_find_runtime(replay, sqlite3_column_int64(statement, 0));
+            ntk_replay_find_runtime(replay, (int64_t)ntk_replay_number(statement, "process_id"));
         for (size_t i = 0; runtime && i < runtime->model_count; i++) {
             struct ntk_model_sample *model = &runtime->models[i];
-            if (model->id != ntk_replay_number(statement, 1)) {
+            if (model->id != ntk_replay_number(statement, "model_id")) {
                 continue;
             }
             model->has |= NTK_MODEL_HAS_EXECUTIONS;
-            model->executions.period = ntk_replay_number(statement, 2);
-            model->errors.period = ntk_replay_number(statement, 3);
+            model->executions.period = ntk_replay_number(statement, "executions");
+            model->errors.period = ntk_replay_number(statement, "errors");
             model->is_running = model->executions.period > 0;
-            model->total_latency = ntk_replay_histogram(replay, statement, 4);
-            model->device_latency = ntk_replay_histogram(replay, statement, 5);
+            model->total_latency = ntk_replay_histogram(replay, statement, "latency_histogram");
+            model->device_latency =
+                ntk_replay_histogram(replay, statement, "device_latency_histogram");
             model->has |= model->total_latency.count > 0 ? NTK_MODEL_HAS_LATENCY : 0;
             model->has |= model->device_latency.count > 0 ? NTK_MODEL_HAS_DEVICE_LATENCY : 0;
         }
@@ -115,8 +115,8 @@ static int load_memory(struct ntk_replay *replay, struct ntk_runtime_sample *run
     }
     while (ret == 0 && (ret = ntk_replay_next(replay, statement, err)) > 0) {
         struct ntk_memory_sample *row = ntk_replay_add(&rows);
-        int64_t core = sqlite3_column_int64(statement, 0);
-        uint64_t category = ntk_replay_number(statement, 1);
+        int64_t core = (int64_t)ntk_replay_number(statement, "core");
+        uint64_t category = ntk_replay_number(statement, "category");
         if (!row || category >= NTK_MEMORY_CATEGORY_COUNT) {
             ret =
                 row ? ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "memory of an unknown category")
@@ -127,9 +127,9 @@ static int load_memory(struct ntk_replay *replay, struct ntk_runtime_sample *run
         row->core = core < 0 ? NTK_NO_CORE : (uint16_t)core;
         row->category = (uint16_t)category;
         row->location = (uint16_t)ntk_memory_location_of((enum ntk_memory_category)category);
-        row->model_id = (uint32_t)ntk_replay_number(statement, 2);
-        row->current_bytes = ntk_replay_number(statement, 3);
-        row->peak_bytes = ntk_replay_number(statement, 4);
+        row->model_id = (uint32_t)ntk_replay_number(statement, "model_id");
+        row->current_bytes = ntk_replay_number(statement, "current_bytes");
+        row->peak_bytes = ntk_replay_number(statement, "peak_bytes");
     }
     sqlite3_finalize(statement);
     if (ret == 0) {
@@ -148,7 +148,8 @@ static int load_memory(struct ntk_replay *replay, struct ntk_runtime_sample *run
 static const char events_sql[] =
     "SELECT e.*, p.pid, p.header_pid, p.uid, p.start_time, p.tag FROM (SELECT time_ns, process_id, "
     "operation, core, model_id, address, bytes, tensor, category,"
-    "  0, 0, 0 FROM memory_log WHERE time_ns > ?2 AND time_ns <= ?1"
+    "  0 AS nrt_status, 0 AS execution, 0 AS duration_ns FROM memory_log WHERE time_ns > ?2 AND "
+    "time_ns <= ?1"
     " UNION ALL SELECT time_ns, process_id, error_class, core, model_id, 0, 0, '', -1, nrt_status,"
     "  execution, 0 FROM error_log WHERE time_ns > ?2 AND time_ns <= ?1"
     " UNION ALL SELECT time_ns, process_id, operation, core, model_id, 0, bytes, name, -2,"
@@ -160,19 +161,19 @@ static const char events_sql[] =
 static void take_event(struct ntk_snapshot *snapshot, sqlite3_stmt *statement,
                        struct ntk_event_sample *event)
 {
-    const char *word = (const char *)sqlite3_column_text(statement, 2);
-    int64_t core = sqlite3_column_int64(statement, 3);
-    int64_t category = sqlite3_column_int64(statement, 8);
+    const char *word = ntk_replay_word(statement, "operation");
+    int64_t core = (int64_t)ntk_replay_number(statement, "core");
+    int64_t category = (int64_t)ntk_replay_number(statement, "category");
 
-    event->realtime_ns = ntk_replay_number(statement, 0);
+    event->realtime_ns = ntk_replay_number(statement, "time_ns");
     event->core = core < 0 ? NTK_NO_CORE : (uint16_t)core;
-    event->model_id = (uint32_t)ntk_replay_number(statement, 4);
-    event->address = ntk_replay_number(statement, 5);
-    event->bytes = ntk_replay_number(statement, 6);
-    event->name = ntk_snapshot_text(snapshot, (const char *)sqlite3_column_text(statement, 7));
-    event->nrt_status = (uint32_t)ntk_replay_number(statement, 9);
-    event->execution_id = ntk_replay_number(statement, 10);
-    event->duration_ns = ntk_replay_number(statement, 11);
+    event->model_id = (uint32_t)ntk_replay_number(statement, "model_id");
+    event->address = ntk_replay_number(statement, "address");
+    event->bytes = ntk_replay_number(statement, "bytes");
+    event->name = ntk_snapshot_text(snapshot, ntk_replay_word(statement, "tensor"));
+    event->nrt_status = (uint32_t)ntk_replay_number(statement, "nrt_status");
+    event->execution_id = ntk_replay_number(statement, "execution");
+    event->duration_ns = ntk_replay_number(statement, "duration_ns");
     event->error_class = NTK_ERROR_CLASS_NONE;
     if (category == -1) {
         event->kind = NTK_EVENT_ERROR;
@@ -204,11 +205,11 @@ static void take_event(struct ntk_snapshot *snapshot, sqlite3_stmt *statement,
                               ? (uint16_t)ntk_memory_location_of((enum ntk_memory_category)category)
                               : 0;
     }
-    event->pid = (uint32_t)ntk_replay_number(statement, 12);
-    event->header_pid = (uint32_t)ntk_replay_number(statement, 13);
-    event->uid = (uint32_t)ntk_replay_number(statement, 14);
-    event->start_time = ntk_replay_number(statement, 15);
-    event->tag = ntk_snapshot_text(snapshot, (const char *)sqlite3_column_text(statement, 16));
+    event->pid = (uint32_t)ntk_replay_number(statement, "pid");
+    event->header_pid = (uint32_t)ntk_replay_number(statement, "header_pid");
+    event->uid = (uint32_t)ntk_replay_number(statement, "uid");
+    event->start_time = ntk_replay_number(statement, "start_time");
+    event->tag = ntk_snapshot_text(snapshot, ntk_replay_word(statement, "tag"));
 }
 
 static int load_events(sqlite3 *db, struct ntk_snapshot *snapshot, uint64_t from_ns, size_t most,

@@ -18,32 +18,32 @@ static void take_machine(const struct ntk_replay *replay, sqlite3_stmt *statemen
     struct ntk_snapshot *snapshot = replay->snapshot;
     struct ntk_hardware *hardware = &snapshot->hardware;
     struct ntk_instance *instance = &snapshot->instance;
-    int c = 1; /* 0 is since_ns */
 
-    snapshot->boot_id = ntk_replay_text(replay, statement, c++);
-    snapshot->host_name = ntk_replay_text(replay, statement, c++);
-    instance->name = ntk_replay_text(replay, statement, c++);
-    instance->id = ntk_replay_text(replay, statement, c++);
-    instance->type = ntk_replay_text(replay, statement, c++);
-    instance->zone = ntk_replay_text(replay, statement, c++);
-    instance->region = ntk_replay_text(replay, statement, c++);
-    hardware->has |= ntk_replay_is_known(statement, c) ? NTK_HARDWARE_HAS_DEVICES : 0;
-    hardware->instance_type = ntk_replay_text(replay, statement, c++);
-    hardware->device_type = ntk_replay_text(replay, statement, c++);
-    hardware->device_version = ntk_replay_text(replay, statement, c++);
-    hardware->core_version = ntk_replay_text(replay, statement, c++);
-    hardware->driver_version = ntk_replay_text(replay, statement, c++);
-    hardware->software = sqlite3_column_int(statement, c++) != 0;
-    hardware->device_count = (uint32_t)ntk_replay_number(statement, c++);
-    hardware->cores_per_device = (uint32_t)ntk_replay_number(statement, c++);
-    hardware->lnc = (uint32_t)ntk_replay_number(statement, c++);
-    hardware->has |= ntk_replay_is_known(statement, c) ? NTK_HARDWARE_HAS_MEMORY : 0;
-    hardware->stack_count = (uint32_t)ntk_replay_number(statement, c++);
-    hardware->cores_per_stack = (uint32_t)ntk_replay_number(statement, c++);
-    hardware->device_memory_bytes = ntk_replay_number(statement, c++);
-    hardware->has |= ntk_replay_is_known(statement, c) ? NTK_HARDWARE_HAS_PEAK : 0;
-    hardware->tensor_peak_flops = sqlite3_column_double(statement, c++);
-    uint64_t core_count = ntk_replay_number(statement, c);
+    snapshot->boot_id = ntk_replay_text(replay, statement, "boot_id");
+    snapshot->host_name = ntk_replay_text(replay, statement, "host_name");
+    instance->name = ntk_replay_text(replay, statement, "instance_name");
+    instance->id = ntk_replay_text(replay, statement, "instance_id");
+    instance->type = ntk_replay_text(replay, statement, "instance_type");
+    instance->zone = ntk_replay_text(replay, statement, "zone");
+    instance->region = ntk_replay_text(replay, statement, "region");
+    hardware->has |= ntk_replay_is_known(statement, "hardware_type") ? NTK_HARDWARE_HAS_DEVICES : 0;
+    hardware->instance_type = ntk_replay_text(replay, statement, "hardware_type");
+    hardware->device_type = ntk_replay_text(replay, statement, "device_type");
+    hardware->device_version = ntk_replay_text(replay, statement, "device_version");
+    hardware->core_version = ntk_replay_text(replay, statement, "core_version");
+    hardware->driver_version = ntk_replay_text(replay, statement, "driver_version");
+    hardware->software = ntk_replay_number(statement, "software") != 0;
+    hardware->device_count = (uint32_t)ntk_replay_number(statement, "device_count");
+    hardware->cores_per_device = (uint32_t)ntk_replay_number(statement, "cores_per_device");
+    hardware->lnc = (uint32_t)ntk_replay_number(statement, "lnc");
+    hardware->has |= ntk_replay_is_known(statement, "stack_count") ? NTK_HARDWARE_HAS_MEMORY : 0;
+    hardware->stack_count = (uint32_t)ntk_replay_number(statement, "stack_count");
+    hardware->cores_per_stack = (uint32_t)ntk_replay_number(statement, "cores_per_stack");
+    hardware->device_memory_bytes = ntk_replay_number(statement, "device_memory_bytes");
+    hardware->has |=
+        ntk_replay_is_known(statement, "tensor_peak_flops") ? NTK_HARDWARE_HAS_PEAK : 0;
+    hardware->tensor_peak_flops = ntk_replay_ratio(statement, "tensor_peak_flops");
+    uint64_t core_count = ntk_replay_number(statement, "core_count");
     if (core_count <= CORES_MAX) {
         snapshot->cores = ntk_snapshot_alloc(snapshot, core_count, sizeof *snapshot->cores);
         snapshot->core_count = snapshot->cores ? core_count : 0;
@@ -87,20 +87,20 @@ static int load_devices(struct ntk_replay *replay, struct ntk_err *err)
             ret = ntk_err_no_memory(err);
             break;
         }
-        device->index = (uint32_t)ntk_replay_number(statement, 0);
-        device->name = ntk_replay_text(replay, statement, 1);
-        device->arch = ntk_replay_text(replay, statement, 2);
-        device->serial = ntk_replay_text(replay, statement, 3);
-        device->core_count = (uint32_t)ntk_replay_number(statement, 4);
-        take_neighbours(device, (const char *)sqlite3_column_text(statement, 5));
-        uint64_t stacks = ntk_replay_number(statement, 6);
+        device->index = (uint32_t)ntk_replay_number(statement, "device");
+        device->name = ntk_replay_text(replay, statement, "name");
+        device->arch = ntk_replay_text(replay, statement, "arch");
+        device->serial = ntk_replay_text(replay, statement, "serial");
+        device->core_count = (uint32_t)ntk_replay_number(statement, "core_count");
+        take_neighbours(device, ntk_replay_word(statement, "neighbours"));
+        uint64_t stacks = ntk_replay_number(statement, "stack_count");
         device->stack_count =
             stacks < NTK_SNAPSHOT_STACKS_MAX ? (uint32_t)stacks : NTK_SNAPSHOT_STACKS_MAX;
-        if (ntk_replay_is_known(statement, 7) && device->stack_count > 0) {
+        if (ntk_replay_is_known(statement, "memory_capacity_bytes") && device->stack_count > 0) {
             device->has |= NTK_DEVICE_HAS_MEMORY_CAPACITY;
             for (uint32_t i = 0; i < device->stack_count; i++) {
                 device->memory_capacity_bytes[i] =
-                    ntk_replay_number(statement, 7) / device->stack_count;
+                    ntk_replay_number(statement, "memory_capacity_bytes") / device->stack_count;
             }
         }
         ret = 0;
@@ -124,7 +124,7 @@ static const char health_sql[] =
 static void take_reason(const struct ntk_replay *replay, sqlite3_stmt *statement,
                         struct ntk_device_sample *device)
 {
-    int reason = ntk_health_reason_of(ntk_replay_text(replay, statement, 2));
+    int reason = ntk_health_reason_of(ntk_replay_text(replay, statement, "reason"));
     struct ntk_health_sample *health;
 
     if (reason < 0 || device->health_count >= NTK_HEALTH_REASON_COUNT) {
@@ -141,14 +141,15 @@ static void take_reason(const struct ntk_replay *replay, sqlite3_stmt *statement
     *health = (struct ntk_health_sample){
         .reason = (uint16_t)reason,
         .core = NTK_NO_CORE,
-        .since_ns = ntk_replay_number(statement, 3),
-        .last_ns = ntk_replay_number(statement, 3),
-        .count = ntk_replay_number(statement, 4),
-        .nrt_status = (uint32_t)ntk_replay_number(statement, 6),
-        .detail = ntk_replay_text(replay, statement, 7),
+        .since_ns = ntk_replay_number(statement, "since_ns"),
+        .last_ns = ntk_replay_number(statement, "since_ns"),
+        .count = ntk_replay_number(statement, "count"),
+        .nrt_status = (uint32_t)ntk_replay_number(statement, "nrt_status"),
+        .detail = ntk_replay_text(replay, statement, "detail"),
     };
-    if (ntk_replay_is_known(statement, 5) && ntk_replay_number(statement, 5) < CORES_MAX) {
-        health->core = (uint16_t)ntk_replay_number(statement, 5);
+    if (ntk_replay_is_known(statement, "core") &&
+        ntk_replay_number(statement, "core") < CORES_MAX) {
+        health->core = (uint16_t)ntk_replay_number(statement, "core");
     }
 }
 
@@ -161,13 +162,13 @@ static int load_health(struct ntk_replay *replay, struct ntk_err *err)
         ret = 0;
         for (size_t i = 0; i < replay->snapshot->device_count; i++) {
             struct ntk_device_sample *device = &replay->snapshot->devices[i];
-            int verdict = ntk_health_verdict_of(ntk_replay_text(replay, statement, 1));
-            if (device->index != ntk_replay_number(statement, 0) || verdict < 0) {
+            int verdict = ntk_health_verdict_of(ntk_replay_text(replay, statement, "verdict"));
+            if (device->index != ntk_replay_number(statement, "device") || verdict < 0) {
                 continue;
             }
             device->has |= NTK_DEVICE_HAS_HEALTH;
             device->verdict = (uint32_t)verdict;
-            device->verdict_since_ns = ntk_replay_number(statement, 8);
+            device->verdict_since_ns = ntk_replay_number(statement, "time_ns");
             take_reason(replay, statement, device);
         }
     }
@@ -175,38 +176,41 @@ static int load_health(struct ntk_replay *replay, struct ntk_err *err)
     return ret;
 }
 
-/* What the devices did: sums where the stacks are not stored one by one. */
+static void take_device(sqlite3_stmt *statement, bool has_stacks, struct ntk_device_sample *device)
+{
+    for (int e = 0; e < NTK_ECC_COUNT; e++) {
+        if (ntk_replay_is_known(statement, ntk_ecc_names[e])) {
+            device->has |= NTK_DEVICE_HAS_ECC;
+            device->ecc_has |= 1u << e;
+            device->ecc[e].period = ntk_replay_number(statement, ntk_ecc_names[e]);
+        }
+    }
+    for (int s = 0; s < (has_stacks ? NTK_SNAPSHOT_STACKS_MAX : 1); s++) {
+        char column[40];
+        snprintf(column, sizeof column, "stack_%d_memory_used_bytes", s);
+        const char *name = has_stacks ? column : "memory_used_bytes_last";
+        device->has |=
+            s == 0 && ntk_replay_is_known(statement, name) ? NTK_DEVICE_HAS_MEMORY_USED : 0;
+        device->memory_used_bytes[s] = ntk_replay_number(statement, name);
+    }
+}
+
+/* What the devices did, but their power, of which an average alone is no reading: sums where the
+ * stacks are not stored one by one. */
 static int load_device_samples(struct ntk_replay *replay, struct ntk_err *err)
 {
     sqlite3_stmt *statement;
     bool has_stacks = replay->tier == NTK_STORE_SECOND;
     int ret = ntk_replay_prepare(
-        replay, NTK_FAMILY_DEVICE,
-        has_stacks ? "r.*, s.stack_0_memory_used_bytes, s.stack_1_memory_used_bytes,"
-                     " s.stack_2_memory_used_bytes, s.stack_3_memory_used_bytes"
-                   : "r.*, memory_used_bytes_last, NULL, NULL, NULL",
+        replay, NTK_FAMILY_DEVICE, has_stacks ? "r.*, s.*" : "r.*",
         has_stacks ? "JOIN device_sample s ON s.time_ns = ?1 AND s.device = r.device" : "",
         &statement, err);
 
     while (ret == 0 && (ret = ntk_replay_next(replay, statement, err)) > 0) {
         ret = 0;
         for (size_t i = 0; i < replay->snapshot->device_count; i++) {
-            struct ntk_device_sample *device = &replay->snapshot->devices[i];
-            if (device->index != ntk_replay_number(statement, 1)) {
-                continue;
-            }
-            /* time_ns, device, samples, used max, used last, five kinds of ECC, period and time of
-             * power (an average alone is no reading of power), four stacks */
-            for (int e = 0; e < NTK_ECC_COUNT; e++) {
-                if (ntk_replay_is_known(statement, 5 + e)) {
-                    device->has |= NTK_DEVICE_HAS_ECC;
-                    device->ecc_has |= 1u << e;
-                    device->ecc[e].period = ntk_replay_number(statement, 5 + e);
-                }
-            }
-            device->has |= ntk_replay_is_known(statement, 12) ? NTK_DEVICE_HAS_MEMORY_USED : 0;
-            for (int s = 0; s < NTK_SNAPSHOT_STACKS_MAX; s++) {
-                device->memory_used_bytes[s] = ntk_replay_number(statement, 12 + s);
+            if (replay->snapshot->devices[i].index == ntk_replay_number(statement, "device")) {
+                take_device(statement, has_stacks, &replay->snapshot->devices[i]);
             }
         }
     }
@@ -225,33 +229,39 @@ static int load_system(struct ntk_replay *replay, struct ntk_err *err)
                    " r.memory_used_bytes_last, r.memory_total_bytes, r.swap_used_bytes_max,"
                    " s.swap_total_bytes, r.context_switches, r.events_read, r.events_lost,"
                    " r.events_unlisted"
-                 : "vcpu_user_ns, vcpu_system_ns, vcpu_period_ns, NULL, memory_used_bytes_last,"
-                   " memory_total_bytes, swap_used_bytes_max, NULL, context_switches, events_read,"
+                 : "vcpu_user_ns, vcpu_system_ns, vcpu_period_ns, NULL AS vcpu_io_wait_ratio,"
+                   " memory_used_bytes_last, memory_total_bytes, swap_used_bytes_max,"
+                   " NULL AS swap_total_bytes, context_switches, events_read,"
                    " events_lost, events_unlisted",
         has_wait ? "JOIN machine_sample s ON s.time_ns = ?1" : "", &statement, err);
 
     if (ret == 0 && (ret = ntk_replay_next(replay, statement, err)) > 0) {
         ret = 0;
-        double period_ns = (double)ntk_replay_number(statement, 2);
+        double period_ns = (double)ntk_replay_number(statement, "vcpu_period_ns");
         if (period_ns > 0) {
             system->has |= NTK_SYSTEM_HAS_CPU;
-            system->average[NTK_CPU_USER] = (double)ntk_replay_number(statement, 0) / period_ns;
-            system->average[NTK_CPU_SYSTEM] = (double)ntk_replay_number(statement, 1) / period_ns;
-            system->average[NTK_CPU_IO_WAIT] = sqlite3_column_double(statement, 3);
+            system->average[NTK_CPU_USER] =
+                (double)ntk_replay_number(statement, "vcpu_user_ns") / period_ns;
+            system->average[NTK_CPU_SYSTEM] =
+                (double)ntk_replay_number(statement, "vcpu_system_ns") / period_ns;
+            system->average[NTK_CPU_IO_WAIT] = ntk_replay_ratio(statement, "vcpu_io_wait_ratio");
             double idle = 1 - system->average[NTK_CPU_USER] - system->average[NTK_CPU_SYSTEM] -
                           system->average[NTK_CPU_IO_WAIT];
             system->average[NTK_CPU_IDLE] = idle > 0 ? idle : 0;
         }
-        system->has |= ntk_replay_is_known(statement, 5) ? NTK_SYSTEM_HAS_MEMORY : 0;
-        system->memory_used_bytes = ntk_replay_number(statement, 4);
-        system->memory_total_bytes = ntk_replay_number(statement, 5);
-        system->swap_used_bytes = ntk_replay_number(statement, 6);
-        system->swap_total_bytes = ntk_replay_number(statement, 7);
-        system->has |= ntk_replay_is_known(statement, 8) ? NTK_SYSTEM_HAS_CONTEXT_SWITCHES : 0;
-        system->context_switches = ntk_replay_number(statement, 8);
-        replay->snapshot->events_read.period = ntk_replay_number(statement, 9);
-        replay->snapshot->events_lost.period = ntk_replay_number(statement, 10);
-        replay->snapshot->events_unlisted = ntk_replay_number(statement, 11);
+        system->has |=
+            ntk_replay_is_known(statement, "memory_total_bytes") ? NTK_SYSTEM_HAS_MEMORY : 0;
+        system->memory_used_bytes = ntk_replay_number(statement, "memory_used_bytes_last");
+        system->memory_total_bytes = ntk_replay_number(statement, "memory_total_bytes");
+        system->swap_used_bytes = ntk_replay_number(statement, "swap_used_bytes_max");
+        system->swap_total_bytes = ntk_replay_number(statement, "swap_total_bytes");
+        system->has |= ntk_replay_is_known(statement, "context_switches")
+                           ? NTK_SYSTEM_HAS_CONTEXT_SWITCHES
+                           : 0;
+        system->context_switches = ntk_replay_number(statement, "context_switches");
+        replay->snapshot->events_read.period = ntk_replay_number(statement, "events_read");
+        replay->snapshot->events_lost.period = ntk_replay_number(statement, "events_lost");
+        replay->snapshot->events_unlisted = ntk_replay_number(statement, "events_unlisted");
     }
     sqlite3_finalize(statement);
     return ret;

@@ -33,39 +33,41 @@ static void take_runtime(const struct ntk_replay *replay, sqlite3_stmt *statemen
     uint64_t start_ns = replay->time_ns - replay->snapshot->period_ns;
 
     *runtime = ntk_snapshot_no_runtime();
-    runtime->pid = (uint32_t)ntk_replay_number(statement, 1);
-    runtime->header_pid = (uint32_t)ntk_replay_number(statement, 2);
-    runtime->start_time = ntk_replay_number(statement, 3);
-    runtime->uid = (uint32_t)ntk_replay_number(statement, 4);
-    runtime->software = sqlite3_column_int(statement, 5) != 0;
-    uint64_t ended_ns = ntk_replay_number(statement, 6);
+    runtime->pid = (uint32_t)ntk_replay_number(statement, "pid");
+    runtime->header_pid = (uint32_t)ntk_replay_number(statement, "header_pid");
+    runtime->start_time = ntk_replay_number(statement, "start_time");
+    runtime->uid = (uint32_t)ntk_replay_number(statement, "uid");
+    runtime->software = ntk_replay_number(statement, "software") != 0;
+    uint64_t ended_ns = ntk_replay_number(statement, "ended_ns");
     runtime->ended = ended_ns > start_ns && ended_ns <= replay->time_ns;
-    runtime->tag = ntk_replay_text(replay, statement, 7);
-    runtime->command = ntk_replay_text(replay, statement, 8);
-    runtime->user = ntk_replay_text(replay, statement, 9);
-    runtime->container = ntk_replay_text(replay, statement, 10);
-    runtime->runtime_version = ntk_replay_text(replay, statement, 11);
-    runtime->framework_version = ntk_replay_text(replay, statement, 12);
-    runtime->instance_type = ntk_replay_text(replay, statement, 13);
-    runtime->lnc = (uint32_t)ntk_replay_number(statement, 14);
-    runtime->first = ntk_replay_number(statement, 15) > start_ns;
-    double period_ns = (double)ntk_replay_number(statement, 18);
+    runtime->tag = ntk_replay_text(replay, statement, "tag");
+    runtime->command = ntk_replay_text(replay, statement, "command");
+    runtime->user = ntk_replay_text(replay, statement, "user");
+    runtime->container = ntk_replay_text(replay, statement, "container");
+    runtime->runtime_version = ntk_replay_text(replay, statement, "runtime_version");
+    runtime->framework_version = ntk_replay_text(replay, statement, "framework_version");
+    runtime->instance_type = ntk_replay_text(replay, statement, "instance_type");
+    runtime->lnc = (uint32_t)ntk_replay_number(statement, "lnc");
+    runtime->first = ntk_replay_number(statement, "first_seen_ns") > start_ns;
+    double period_ns = (double)ntk_replay_number(statement, "vcpu_period_ns");
     if (period_ns > 0) {
         runtime->has |= NTK_RUNTIME_HAS_CPU;
-        runtime->cpu_user = (double)ntk_replay_number(statement, 16) / period_ns;
-        runtime->cpu_system = (double)ntk_replay_number(statement, 17) / period_ns;
+        runtime->cpu_user = (double)ntk_replay_number(statement, "vcpu_user_ns") / period_ns;
+        runtime->cpu_system = (double)ntk_replay_number(statement, "vcpu_system_ns") / period_ns;
     }
-    runtime->has |= ntk_replay_is_known(statement, 19) ? NTK_RUNTIME_HAS_RSS : 0;
-    runtime->rss_bytes = ntk_replay_number(statement, 19);
-    runtime->has |= ntk_replay_is_known(statement, 20) ? NTK_RUNTIME_HAS_IN_FLIGHT : 0;
-    runtime->in_flight = ntk_replay_number(statement, 20);
-    runtime->events_lost.period = ntk_replay_number(statement, 21);
-    runtime->hooks = hooks_of((const char *)sqlite3_column_text(statement, 22));
-    runtime->cores_guessed = sqlite3_column_int(statement, 23) != 0;
-    runtime->partial_executions = sqlite3_column_int(statement, 24) == NTK_STORE_COUNTED_PART;
-    runtime->no_executions = runtime->partial_executions ||
-                             (ntk_replay_is_known(statement, 24) &&
-                              sqlite3_column_int(statement, 24) == NTK_STORE_COUNTED_NONE);
+    runtime->has |= ntk_replay_is_known(statement, "rss_bytes_last") ? NTK_RUNTIME_HAS_RSS : 0;
+    runtime->rss_bytes = ntk_replay_number(statement, "rss_bytes_last");
+    runtime->has |= ntk_replay_is_known(statement, "in_flight_max") ? NTK_RUNTIME_HAS_IN_FLIGHT : 0;
+    runtime->in_flight = ntk_replay_number(statement, "in_flight_max");
+    runtime->events_lost.period = ntk_replay_number(statement, "events_lost");
+    runtime->hooks = hooks_of(ntk_replay_word(statement, "hooks"));
+    runtime->cores_guessed = ntk_replay_number(statement, "cores_guessed") != 0;
+    runtime->partial_executions =
+        ntk_replay_number(statement, "counts_executions") == NTK_STORE_COUNTED_PART;
+    runtime->no_executions =
+        runtime->partial_executions ||
+        (ntk_replay_is_known(statement, "counts_executions") &&
+         ntk_replay_number(statement, "counts_executions") == NTK_STORE_COUNTED_NONE);
 }
 
 static int load_processes(struct ntk_replay *replay, struct ntk_err *err)
@@ -79,7 +81,7 @@ static int load_processes(struct ntk_replay *replay, struct ntk_err *err)
 
     while (ret == 0 && (ret = ntk_replay_next(replay, statement, err)) > 0) {
         struct ntk_runtime_sample *runtime = ntk_replay_add(&runtimes);
-        int64_t id = sqlite3_column_int64(statement, 0);
+        int64_t id = (int64_t)ntk_replay_number(statement, "process_id");
         if (!runtime || ntk_vec_push(&ids, &id) < 0) {
             ret = ntk_err_no_memory(err);
             break;
@@ -102,19 +104,19 @@ static int load_processes(struct ntk_replay *replay, struct ntk_err *err)
 
 /* ---- cores ---- */
 
-/* The next column. */
-static int take_counts(sqlite3_stmt *statement, int column, enum ntk_store_counts set,
-                       struct ntk_core_sample *core)
+static void take_counts(sqlite3_stmt *statement, enum ntk_store_counts set,
+                        struct ntk_core_sample *core)
 {
     for (size_t i = 0; i < NTK_CORE_COUNT_ROWS; i++) {
         const struct ntk_core_count_row *row = &ntk_core_count_rows[i];
 
-        for (size_t k = 0; k < row->count && ntk_store_counts_have(set, row); k++, column++) {
+        for (size_t k = 0; k < row->count && ntk_store_counts_have(set, row); k++) {
+            char column[80];
+            snprintf(column, sizeof column, "%s%s", row->names ? row->names[k] : "", row->column);
             core->has |= ntk_replay_is_known(statement, column) ? row->has : 0;
             core->counts[row->at + k].period = ntk_replay_number(statement, column);
         }
     }
-    return column;
 }
 
 static const char core_columns[] =
@@ -123,15 +125,16 @@ static const char core_columns[] =
 
 static void take_core(sqlite3_stmt *statement, struct ntk_core_sample *core)
 {
-    double busy_period_ns = (double)ntk_replay_number(statement, 3); /* may be a part of a minute */
+    double busy_period_ns =
+        (double)ntk_replay_number(statement, "busy_period_ns"); /* may be a part of a minute */
 
-    core->busy_of_calls = ntk_replay_number(statement, 6) > 0;
-    take_counts(statement, 7, NTK_STORE_COUNTS_CORE, core);
-    core->core = (uint32_t)ntk_replay_number(statement, 1);
-    core->busy_ns.total = ntk_replay_number(statement, 5);
+    core->busy_of_calls = ntk_replay_number(statement, "busy_of_calls_ns") > 0;
+    take_counts(statement, NTK_STORE_COUNTS_CORE, core);
+    core->core = (uint32_t)ntk_replay_number(statement, "core");
+    core->busy_ns.total = ntk_replay_number(statement, "busy_total_ns");
     core->utilization = busy_period_ns > 0 ? (double)core->busy_ns.period / busy_period_ns : 0;
     core->utilization = core->utilization > 1 ? 1 : core->utilization;
-    core->in_flight = ntk_replay_number(statement, 4);
+    core->in_flight = ntk_replay_number(statement, "in_flight_max");
 }
 
 /* Rows of a runtime come together: each run of them becomes its array. */
@@ -159,7 +162,7 @@ static int load_cores(struct ntk_replay *replay, struct ntk_err *err)
                                  &statement, err);
 
     while (ret == 0 && (ret = ntk_replay_next(replay, statement, err)) > 0) {
-        int64_t id = sqlite3_column_int64(statement, 0);
+        int64_t id = (int64_t)ntk_replay_number(statement, "process_id");
         if (id != process_id) {
             give_cores(replay, process_id, &cores);
             process_id = id;
@@ -188,15 +191,16 @@ static int load_executions(struct ntk_replay *replay, struct ntk_err *err)
     while (ret == 0 && (ret = ntk_replay_next(replay, statement, err)) > 0) {
         ret = 0;
         struct ntk_runtime_sample *runtime =
-            ntk_replay_find_runtime(replay, sqlite3_column_int64(statement, 0));
+            ntk_replay_find_runtime(replay, (int64_t)ntk_replay_number(statement, "process_id"));
         for (size_t i = 0; runtime && i < runtime->core_count; i++) {
             struct ntk_core_sample *core = &runtime->cores[i];
-            if (core->core != ntk_replay_number(statement, 1)) {
+            if (core->core != ntk_replay_number(statement, "core")) {
                 continue;
             }
-            int column = take_counts(statement, 2, NTK_STORE_COUNTS_EXECUTION, core);
-            core->total_latency = ntk_replay_histogram(replay, statement, column);
-            core->device_latency = ntk_replay_histogram(replay, statement, column + 1);
+            take_counts(statement, NTK_STORE_COUNTS_EXECUTION, core);
+            core->total_latency = ntk_replay_histogram(replay, statement, "latency_histogram");
+            core->device_latency =
+                ntk_replay_histogram(replay, statement, "device_latency_histogram");
             core->has |= core->total_latency.count > 0 ? NTK_CORE_HAS_LATENCY : 0;
             core->has |= core->device_latency.count > 0 ? NTK_CORE_HAS_DEVICE_LATENCY : 0;
         }

@@ -21,13 +21,17 @@ struct ntk_replay {
     struct ntk_histogram_entry entries[NTK_HISTOGRAM_BUCKETS];
 };
 
-/* Columns of the present row. */
-uint64_t ntk_replay_number(sqlite3_stmt *statement, int column);
-bool ntk_replay_is_known(sqlite3_stmt *statement, int column);
+/* Columns of the present row, by name. */
+uint64_t ntk_replay_number(sqlite3_stmt *statement, const char *column);
+double ntk_replay_ratio(sqlite3_stmt *statement, const char *column);
+bool ntk_replay_is_known(sqlite3_stmt *statement, const char *column);
+/* The statement's, NULL where it is not known. */
+const char *ntk_replay_word(sqlite3_stmt *statement, const char *column);
 /* The snapshot's. */
-const char *ntk_replay_text(const struct ntk_replay *replay, sqlite3_stmt *statement, int column);
+const char *ntk_replay_text(const struct ntk_replay *replay, sqlite3_stmt *statement,
+                            const char *column);
 struct ntk_histogram ntk_replay_histogram(struct ntk_replay *replay, sqlite3_stmt *statement,
-                                          int column);
+                                          const char *column);
 
 /* "SELECT columns FROM (rows r of the family) rest", bound to the time as ?1. */
 int ntk_replay_prepare(const struct ntk_replay *replay, enum ntk_tier_family family,

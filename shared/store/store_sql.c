@@ -2,6 +2,8 @@
 /* store_sql - the few calls of SQLite that writer and reader share. */
 #include "shared/store/store_sql.h"
 
+#include <assert.h>
+
 #include <errno.h>
 #include <string.h>
 
@@ -184,4 +186,16 @@ int ntk_store_sql_check(sqlite3 *db, bool *out_is_empty, struct ntk_err *err)
         sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
     }
     return ret;
+}
+
+int ntk_store_sql_column(sqlite3_stmt *statement, const char *name)
+{
+    int count = sqlite3_column_count(statement);
+    int column = 0;
+
+    while (column < count && strcmp(sqlite3_column_name(statement, column), name) != 0) {
+        column++;
+    }
+    assert(column < count);
+    return column;
 }

@@ -24,6 +24,8 @@ extern const char *const ntk_store_model_operations[NTK_EVENT_KIND_COUNT];
 /* Sets err to "<what>: <SQLite's words>" and returns the errno. */
 int ntk_store_sql_error(sqlite3 *db, const char *what, struct ntk_err *err);
 int ntk_store_sql_exec(sqlite3 *db, const char *sql, struct ntk_err *err);
+/* The column of the statement with this name, which it has. */
+int ntk_store_sql_column(sqlite3_stmt *statement, const char *name);
 int ntk_store_sql_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out_statement,
                           struct ntk_err *err);
 /* The first column of the first row as a number; -ENODATA without a row. */
