@@ -12,6 +12,8 @@
 #include "profiler/output/output_system.h"
 #include "profiler/system/session_find.h"
 #include "profiler/system/span_filter.h"
+#include "profiler/trace/long_list.h"
+#include "shared/base/fs.h"
 #include "shared/base/str.h"
 
 #define EXECUTIONS_SHOWN 20
@@ -132,8 +134,9 @@ static int folder_cut(struct loaded *loaded, const struct ntk_folder_options *op
     struct ntk_err err = { 0 };
     int code = 0;
 
-    if (ntk_analysis_system_tables(loaded->trace, &loaded->tables) < 0) {
-        ntk_err_no_memory(&err);
+    int ret = ntk_analysis_system_tables(loaded->trace, &loaded->tables);
+    if (ret < 0) {
+        ntk_long_list_err_set(&err, ret, ntk_fs_temporary_folder());
         return ntk_profile_fail(&err);
     }
     ntk_vec_each(char *, capture, &loaded->trace->captures) {
@@ -146,9 +149,10 @@ static int folder_cut(struct loaded *loaded, const struct ntk_folder_options *op
     if (options->ignore_system) {
         loaded->trace->span_count = 0;
     }
-    if (ntk_span_filter_apply(filter, loaded->trace) < 0 ||
-        ntk_analysis_system_tables(loaded->trace, &loaded->tables) < 0) {
-        ntk_err_no_memory(&err);
+    ret = ntk_span_filter_apply(filter, loaded->trace);
+    ret = ret < 0 ? ret : ntk_analysis_system_tables(loaded->trace, &loaded->tables);
+    if (ret < 0) {
+        ntk_long_list_err_set(&err, ret, ntk_fs_temporary_folder());
         return ntk_profile_fail(&err);
     }
     return code;

@@ -511,7 +511,10 @@ static void add_folders(struct shown *shown, const struct ntk_neff *neff)
         ntk_system_tables_fini(&tables[i]);
     }
     free(tables);
-    shown->code = ret < 0 ? no_memory() : shown->code;
+    if (ret < 0) {
+        ntk_long_list_err_set(&err, ret, ntk_fs_temporary_folder());
+        shown->code = ntk_profile_fail(&err);
+    }
 }
 
 static int open_folder(struct shown *shown)

@@ -8,11 +8,13 @@
 #include <string.h>
 
 #include "profiler/analysis/interval.h"
-#include "shared/base/vec.h"
+#include "profiler/trace/sorter.h"
+#include "shared/base/fs.h"
 
 #define CORES_MAX 64U /* physical cores of one execution */
 #define PASS_EXECUTIONS 1024U
-#define RUNS_TRIED_MAX 4096U /* before a queue: a hostile file has them all overlap */
+#define HEAP_BYTES ((size_t)4 << 20) /* of each list; what is longer goes to a file */
+#define RUNS_TRIED_MAX 4096U         /* before a queue: a hostile file has them all overlap */
 
 enum step {
     STEP_PRE,
@@ -29,21 +31,20 @@ static const char *const step_types[STEP_COUNT] = {
     [STEP_POST] = "kbl_exec_post",
 };
 
+/* Both are items of sorters: the core comes first. */
 struct part {
-    uint64_t exec_id;
-    size_t span;
-    uint32_t nc;
-    enum step step;
+    int64_t nc;
+    uint64_t exec_id, span, step;
 };
 
 struct run { /* of a physical core, host time */
+    int64_t nc;
     uint64_t start_ns, end_ns, exec_id;
-    uint64_t latest_ns; /* the latest end up to here, of its logical core */
-    uint32_t nc;
 };
 
 struct parts {
-    struct ntk_vec parts, runs;
+    struct ntk_sorted parts, runs;
+    struct ntk_long_list latest; /* uint64_t: the latest end up to a run, of its logical core */
 };
 
 /* Per physical core: steps of one execution add up. */
@@ -70,9 +71,6 @@ static int compare_parts(const void *a, const void *b)
     const struct part *x = a;
     const struct part *y = b;
 
-    if (x->nc != y->nc) {
-        return x->nc < y->nc ? -1 : 1;
-    }
     if (x->exec_id != y->exec_id) {
         return x->exec_id < y->exec_id ? -1 : 1;
     }
@@ -84,43 +82,72 @@ static int compare_runs(const void *a, const void *b)
     const struct run *x = a;
     const struct run *y = b;
 
-    if (x->nc != y->nc) {
-        return x->nc < y->nc ? -1 : 1;
-    }
     if (x->start_ns != y->start_ns) {
         return x->start_ns < y->start_ns ? -1 : 1;
     }
     return x->exec_id < y->exec_id ? -1 : x->exec_id > y->exec_id;
 }
 
-static int parts_find(const struct ntk_system_trace *trace, struct parts *parts)
+static int latest_fill(struct parts *parts)
+{
+    const struct run *runs = parts->runs.items;
+    int ret = ntk_long_list_resize(&parts->latest, parts->runs.count + 1);
+    uint64_t *latest = parts->latest.items;
+
+    for (size_t i = 0; i < parts->runs.count && ret == 0; i++) {
+        latest[i] = i > 0 && runs[i - 1].nc == runs[i].nc && latest[i - 1] > runs[i].end_ns
+                        ? latest[i - 1]
+                        : runs[i].end_ns;
+    }
+    return ret;
+}
+
+static int parts_add(const struct ntk_system_trace *trace, struct ntk_sorter *parts,
+                     struct ntk_sorter *runs)
 {
     for (size_t i = 0; i < trace->span_count; i++) {
         const struct ntk_system_span *span = &trace->spans[i];
-        struct part part = { span->exec_id, i, span->nc, STEP_COUNT };
+        enum step step =
+            ntk_system_span_has_exec(span) && !span->is_instant ? step_of(span->type) : STEP_COUNT;
+        struct part *part = step != STEP_COUNT ? ntk_sorter_add(parts) : NULL;
+        bool is_run = step == STEP_RUN && !span->is_partial;
+        struct run *run = is_run ? ntk_sorter_add(runs) : NULL;
 
         ntk_system_trace_passed(trace, i);
-        if (ntk_system_span_has_exec(span) && !span->is_instant) {
-            part.step = step_of(span->type);
+        if ((step != STEP_COUNT && !part) || (is_run && !run)) {
+            return parts->failed ? parts->failed : runs->failed;
         }
-        if (part.step != STEP_COUNT && ntk_vec_push(&parts->parts, &part) < 0) {
-            return -ENOMEM;
+        if (part) {
+            *part = (struct part){ span->nc, span->exec_id, i, step };
         }
-        struct run run = { span->start_ns, span->end_ns, span->exec_id, 0, span->nc };
-        if (part.step == STEP_RUN && !span->is_partial && ntk_vec_push(&parts->runs, &run) < 0) {
-            return -ENOMEM;
+        if (run) {
+            *run = (struct run){ span->nc, span->start_ns, span->end_ns, span->exec_id };
         }
-    }
-    ntk_vec_sort(&parts->parts, compare_parts);
-    ntk_vec_sort(&parts->runs, compare_runs);
-    struct run *runs = parts->runs.items;
-    for (size_t i = 0; i < parts->runs.count; i++) {
-        runs[i].latest_ns =
-            i > 0 && runs[i - 1].nc == runs[i].nc && runs[i - 1].latest_ns > runs[i].end_ns
-                ? runs[i - 1].latest_ns
-                : runs[i].end_ns;
     }
     return 0;
+}
+
+static int parts_find(const struct ntk_system_trace *trace, struct parts *out_parts)
+{
+    const char *folder = ntk_fs_temporary_folder();
+    struct ntk_sorter parts;
+    struct ntk_sorter runs;
+
+    ntk_sorter_init(&parts, sizeof(struct part), compare_parts, HEAP_BYTES, folder);
+    ntk_sorter_init(&runs, sizeof(struct run), compare_runs, HEAP_BYTES, folder);
+    int ret = parts_add(trace, &parts, &runs);
+    ret = ret < 0 ? ret : ntk_sorter_finish(&parts, HEAP_BYTES, &out_parts->parts, NULL);
+    ret = ret < 0 ? ret : ntk_sorter_finish(&runs, HEAP_BYTES, &out_parts->runs, NULL);
+    ntk_sorter_fini(&parts);
+    ntk_sorter_fini(&runs);
+    return ret < 0 ? ret : latest_fill(out_parts);
+}
+
+static void parts_fini(struct parts *parts)
+{
+    ntk_sorted_fini(&parts->parts, sizeof(struct part));
+    ntk_sorted_fini(&parts->runs, sizeof(struct run));
+    ntk_long_list_fini(&parts->latest);
 }
 
 /* Files may say anything: sums stop at the largest number. */
@@ -171,6 +198,7 @@ static int64_t busy_between(const struct parts *parts, const struct ntk_split_ex
                             uint64_t from_ns, uint64_t to_ns)
 {
     const struct run *runs = parts->runs.items;
+    const uint64_t *latest = parts->latest.items;
     size_t low = 0;
     size_t high = parts->runs.count;
     uint64_t covered_ns = from_ns;
@@ -179,8 +207,7 @@ static int64_t busy_between(const struct parts *parts, const struct ntk_split_ex
     while (low < high) { /* the first of the core that may end behind the begin of the window */
         size_t middle = low + (high - low) / 2;
 
-        if (runs[middle].nc < of->nc ||
-            (runs[middle].nc == of->nc && runs[middle].latest_ns <= from_ns)) {
+        if (runs[middle].nc < of->nc || (runs[middle].nc == of->nc && latest[middle] <= from_ns)) {
             low = middle + 1;
         } else {
             high = middle;
@@ -240,7 +267,7 @@ static void execution_make(const struct ntk_system_trace *trace, const struct pa
 
     *execution = (struct ntk_split_execution){
         .exec_id = all[first].exec_id,
-        .nc = all[first].nc,
+        .nc = (uint32_t)all[first].nc,
         .model = "",
         .start_ns = trace->spans[all[first].span].start_ns,
         .submit_ns = NTK_SPLIT_ABSENT,
@@ -311,17 +338,21 @@ static void execution_make(const struct ntk_system_trace *trace, const struct pa
 int ntk_analysis_execution_split(const struct ntk_system_trace *trace,
                                  struct ntk_execution_split *out_split)
 {
-    struct parts parts = { NTK_VEC_INIT(struct part), NTK_VEC_INIT(struct run) };
-    struct ntk_vec items = NTK_VEC_INIT(struct ntk_split_execution);
+    const char *folder = ntk_fs_temporary_folder();
+    struct parts parts = {
+        .latest = { .item_bytes = sizeof(uint64_t), .heap_bytes_max = HEAP_BYTES, .folder = folder }
+    };
+    struct ntk_long_list items = { .item_bytes = sizeof(struct ntk_split_execution),
+                                   .heap_bytes_max = HEAP_BYTES,
+                                   .folder = folder };
     int ret = parts_find(trace, &parts);
     const struct part *all = parts.parts.items;
     size_t count = ret == 0 ? parts.parts.count : 0;
 
     for (size_t first = 0, end = 0; first < count && ret == 0; first = end) {
-        struct ntk_split_execution *execution = ntk_vec_add(&items);
+        struct ntk_split_execution *execution = ntk_long_list_add(&items, &ret);
 
         if (!execution) {
-            ret = -ENOMEM;
             break;
         }
         while (end < count && all[end].nc == all[first].nc &&
@@ -331,20 +362,21 @@ int ntk_analysis_execution_split(const struct ntk_system_trace *trace,
         execution_make(trace, &parts, first, end, execution);
         if (items.count % PASS_EXECUTIONS == 0) {
             ntk_system_trace_give_back(trace);
+            ntk_long_list_give_back(&items);
+            ntk_long_items_give_back(parts.parts.items, count * sizeof *all, parts.parts.is_mapped);
         }
     }
-    ntk_vec_fini(&parts.parts);
-    ntk_vec_fini(&parts.runs);
+    parts_fini(&parts);
     if (ret < 0) {
-        ntk_vec_fini(&items);
+        ntk_long_list_fini(&items);
         return ret;
     }
-    *out_split = (struct ntk_execution_split){ items.count, items.items };
+    *out_split = (struct ntk_execution_split){ items.count, items.items, items };
     return 0;
 }
 
 void ntk_execution_split_fini(struct ntk_execution_split *split)
 {
-    free(split->items);
+    ntk_long_list_fini(&split->list);
     *split = (struct ntk_execution_split){ 0 };
 }

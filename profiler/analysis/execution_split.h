@@ -34,9 +34,10 @@ struct ntk_split_execution {
 struct ntk_execution_split {
     size_t count;
     struct ntk_split_execution *items; /* by core, then number */
+    struct ntk_long_list list;         /* which they are in */
 };
 
-/* 0 or -ENOMEM. */
+/* 0 or -errno: long lists go to files. */
 int ntk_analysis_execution_split(const struct ntk_system_trace *trace,
                                  struct ntk_execution_split *out_split);
 void ntk_execution_split_fini(struct ntk_execution_split *split);

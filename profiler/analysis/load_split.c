@@ -7,15 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shared/base/vec.h"
+#include "profiler/trace/sorter.h"
+#include "shared/base/fs.h"
 
 /* Looked at for all loads together: a hostile file nests them. */
 #define WORKS_TRIED_MAX ((uint64_t)1 << 27)
 
-struct work {
-    uint64_t start_ns, end_ns, bytes;
-    uint32_t nc;
-    bool is_copy;
+#define HEAP_BYTES ((size_t)4 << 20) /* of each list; what is longer goes to a file */
+
+#define PASS_LOADS 64U
+
+struct work { /* of the sorter */
+    int64_t nc;
+    uint64_t start_ns, span, is_copy;
 };
 
 struct cover { /* union of what comes by start */
@@ -37,22 +41,19 @@ static int compare_works(const void *a, const void *b)
     const struct work *x = a;
     const struct work *y = b;
 
-    if (x->nc != y->nc) {
-        return x->nc < y->nc ? -1 : 1;
-    }
     return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
 }
 
-static size_t first_from(const struct ntk_vec *works, uint32_t nc, uint64_t start_ns)
+static size_t first_from(const struct ntk_sorted *works, uint32_t nc, uint64_t start_ns)
 {
-    struct work key = { .start_ns = start_ns, .nc = nc };
+    const struct work *all = works->items;
     size_t low = 0;
     size_t high = works->count;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
-        if (compare_works(ntk_vec_at(works, middle), &key) < 0) {
+        if (all[middle].nc < nc || (all[middle].nc == nc && all[middle].start_ns < start_ns)) {
             low = middle + 1;
         } else {
             high = middle;
@@ -61,8 +62,10 @@ static size_t first_from(const struct ntk_vec *works, uint32_t nc, uint64_t star
     return low;
 }
 
-static void load_fill(struct ntk_split_load *load, const struct ntk_vec *works, uint64_t *tried)
+static void load_fill(struct ntk_split_load *load, const struct ntk_system_trace *trace,
+                      const struct ntk_sorted *works, uint64_t *tried)
 {
+    const struct work *all = works->items;
     uint64_t end_ns = load->start_ns + load->duration_ns;
     struct cover allocs = { 0 };
     struct cover copies = { 0 };
@@ -70,23 +73,23 @@ static void load_fill(struct ntk_split_load *load, const struct ntk_vec *works, 
 
     for (size_t i = first_from(works, load->nc, load->start_ns);
          i < works->count && *tried < WORKS_TRIED_MAX; i++, (*tried)++) {
-        const struct work *work = ntk_vec_at(works, i);
+        const struct ntk_system_span *span = &trace->spans[all[i].span];
 
-        if (work->nc != load->nc || work->start_ns > end_ns) {
+        if (all[i].nc != load->nc || all[i].start_ns > end_ns) {
             break;
         }
-        if (work->end_ns > end_ns) {
+        if (span->end_ns > end_ns) {
             continue;
         }
-        cover_add(&both, work->start_ns, work->end_ns);
-        if (work->is_copy) {
+        cover_add(&both, span->start_ns, span->end_ns);
+        if (all[i].is_copy) {
             load->copy_count++;
-            load->copy_bytes += work->bytes;
-            cover_add(&copies, work->start_ns, work->end_ns);
+            load->copy_bytes += span->bytes;
+            cover_add(&copies, span->start_ns, span->end_ns);
         } else {
             load->alloc_count++;
-            load->alloc_bytes += work->bytes;
-            cover_add(&allocs, work->start_ns, work->end_ns);
+            load->alloc_bytes += span->bytes;
+            cover_add(&allocs, span->start_ns, span->end_ns);
         }
     }
     load->alloc_ns = allocs.sum_ns;
@@ -97,12 +100,13 @@ static void load_fill(struct ntk_split_load *load, const struct ntk_vec *works, 
 struct pass {
     struct cover loads, device;
     uint64_t first_ns, last_ns, first_run_ns;
-    struct ntk_vec works, items;
+    struct ntk_sorter works;
+    struct ntk_long_list items;
 };
 
-static int span_take(struct pass *pass, const struct ntk_system_trace *trace,
-                     const struct ntk_system_span *span)
+static int span_take(struct pass *pass, const struct ntk_system_trace *trace, size_t index)
 {
+    const struct ntk_system_span *span = &trace->spans[index];
     const struct ntk_system_memory *memory = ntk_system_span_memory(trace, span);
     bool is_copy = strcmp(span->type, "dmem_buf_copyin") == 0;
     bool is_alloc = strcmp(span->type, "nrt_dma_mem_alloc") == 0;
@@ -112,15 +116,21 @@ static int span_take(struct pass *pass, const struct ntk_system_trace *trace,
         pass->last_ns = span->end_ns > pass->last_ns ? span->end_ns : pass->last_ns;
     }
     if (strcmp(span->type, "nrt_load") == 0 && !span->is_instant) {
-        struct ntk_split_load load = { .model_id = span->model_id,
-                                       .model = span->model_id ? span->name : "",
-                                       .start_ns = span->start_ns,
-                                       .duration_ns = span->end_ns - span->start_ns,
-                                       .nc = span->nc,
-                                       .is_partial = span->is_partial };
+        int failed = 0;
+        struct ntk_split_load *load = ntk_long_list_add(&pass->items, &failed);
+
+        if (!load) {
+            return failed;
+        }
+        *load = (struct ntk_split_load){ .model_id = span->model_id,
+                                         .model = span->model_id ? span->name : "",
+                                         .start_ns = span->start_ns,
+                                         .duration_ns = span->end_ns - span->start_ns,
+                                         .nc = span->nc,
+                                         .is_partial = span->is_partial };
 
         cover_add(&pass->loads, span->start_ns, span->end_ns);
-        return ntk_vec_push(&pass->items, &load);
+        return 0;
     }
     if (strcmp(span->type, "nc_exec_running") == 0 && !span->is_partial) {
         pass->first_run_ns = pass->first_run_ns ? pass->first_run_ns : span->start_ns;
@@ -128,31 +138,43 @@ static int span_take(struct pass *pass, const struct ntk_system_trace *trace,
     }
     if ((is_copy || is_alloc) && !span->is_partial &&
         !(memory && ntk_system_memory_failed(memory))) {
-        struct work work = { span->start_ns, span->end_ns, span->bytes, span->nc, is_copy };
+        struct work *work = ntk_sorter_add(&pass->works);
 
-        return ntk_vec_push(&pass->works, &work);
+        if (!work) {
+            return pass->works.failed;
+        }
+        *work = (struct work){ span->nc, span->start_ns, index, is_copy };
     }
     return 0;
 }
 
 int ntk_analysis_load_split(const struct ntk_system_trace *trace, struct ntk_load_split *out_split)
 {
-    struct pass pass = { .works = NTK_VEC_INIT(struct work),
-                         .items = NTK_VEC_INIT(struct ntk_split_load) };
+    const char *folder = ntk_fs_temporary_folder();
+    struct pass pass = { .items = { .item_bytes = sizeof(struct ntk_split_load),
+                                    .heap_bytes_max = HEAP_BYTES,
+                                    .folder = folder } };
+    struct ntk_sorted works = { 0 };
     uint64_t tried = 0;
     int ret = 0;
 
+    ntk_sorter_init(&pass.works, sizeof(struct work), compare_works, HEAP_BYTES, folder);
     for (size_t i = 0; i < trace->span_count && ret == 0; i++) {
-        ret = span_take(&pass, trace, &trace->spans[i]);
+        ret = span_take(&pass, trace, i);
         ntk_system_trace_passed(trace, i);
     }
-    ntk_vec_sort(&pass.works, compare_works);
-    ntk_vec_each(struct ntk_split_load, load, &pass.items) {
-        load_fill(load, &pass.works, &tried);
+    ret = ret < 0 ? ret : ntk_sorter_finish(&pass.works, HEAP_BYTES, &works, NULL);
+    struct ntk_split_load *loads = pass.items.items;
+    for (size_t i = 0; i < pass.items.count && ret == 0; i++) {
+        load_fill(&loads[i], trace, &works, &tried);
+        if (i % PASS_LOADS == PASS_LOADS - 1) {
+            ntk_system_trace_give_back(trace);
+        }
     }
-    ntk_vec_fini(&pass.works);
+    ntk_sorted_fini(&works, sizeof(struct work));
+    ntk_sorter_fini(&pass.works);
     if (ret < 0) {
-        ntk_vec_fini(&pass.items);
+        ntk_long_list_fini(&pass.items);
         return ret;
     }
     /* Of a part the begin is that of its window. */
@@ -161,6 +183,7 @@ int ntk_analysis_load_split(const struct ntk_system_trace *trace, struct ntk_loa
     *out_split = (struct ntk_load_split){
         .count = pass.items.count,
         .items = pass.items.items,
+        .list = pass.items,
         .has_begin = has_begin,
         .has_run = pass.first_run_ns > 0,
         .first_event_ns = has_begin ? pass.first_ns - trace->begin_ns : 0,
@@ -174,6 +197,6 @@ int ntk_analysis_load_split(const struct ntk_system_trace *trace, struct ntk_loa
 
 void ntk_load_split_fini(struct ntk_load_split *split)
 {
-    free(split->items);
+    ntk_long_list_fini(&split->list);
     *split = (struct ntk_load_split){ 0 };
 }

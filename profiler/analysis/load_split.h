@@ -24,6 +24,7 @@ struct ntk_split_load {
 struct ntk_load_split {
     size_t count;
     struct ntk_split_load *items; /* by start */
+    struct ntk_long_list list;    /* which they are in */
     /* Start-up. */
     bool has_begin, has_run;  /* else one of the next two is not known */
     uint64_t first_event_ns;  /* from the begin of the inspection */
@@ -33,7 +34,7 @@ struct ntk_load_split {
     uint64_t events_ns;       /* from the first event to the end of the last */
 };
 
-/* 0 or -ENOMEM. */
+/* 0 or -errno: long lists go to files. */
 int ntk_analysis_load_split(const struct ntk_system_trace *trace, struct ntk_load_split *out_split);
 void ntk_load_split_fini(struct ntk_load_split *split);
 

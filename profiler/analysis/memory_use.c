@@ -6,8 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/base/fs.h"
 #include "shared/base/map.h"
 #include "shared/base/vec.h"
+
+#define HEAP_BYTES ((size_t)8 << 20) /* points beyond go to a file */
 
 struct use {
     struct ntk_memory_part part;
@@ -16,9 +19,9 @@ struct use {
 
 struct sums {
     struct ntk_memory_use result;
-    struct ntk_vec uses;    /* struct use */
-    struct ntk_map indices; /* by name, + 1 */
-    struct ntk_vec points;
+    struct ntk_vec uses;         /* struct use */
+    struct ntk_map indices;      /* by name, + 1 */
+    struct ntk_long_list points; /* of ntk_memory_point */
     uint64_t bytes;
     int failed;
 };
@@ -71,9 +74,9 @@ static void change(struct sums *sums, const struct ntk_system_span *span, bool i
             use->part.most_bytes = use->bytes;
         }
     }
-    struct ntk_memory_point point = { span->start_ns, sums->bytes };
-    if (ntk_vec_push(&sums->points, &point) < 0) {
-        sums->failed = -ENOMEM;
+    struct ntk_memory_point *point = ntk_long_list_add(&sums->points, &sums->failed);
+    if (point) {
+        *point = (struct ntk_memory_point){ span->start_ns, sums->bytes };
     }
     if (sums->bytes > sums->result.peak_bytes) {
         sums->result.peak_bytes = sums->bytes;
@@ -133,7 +136,9 @@ static int compare(const void *a, const void *b)
 int ntk_analysis_memory_use(const struct ntk_system_trace *trace, struct ntk_memory_use *out_use)
 {
     struct sums sums = { .uses = NTK_VEC_INIT(struct use),
-                         .points = NTK_VEC_INIT(struct ntk_memory_point) };
+                         .points = { .item_bytes = sizeof(struct ntk_memory_point),
+                                     .heap_bytes_max = HEAP_BYTES,
+                                     .folder = ntk_fs_temporary_folder() } };
 
     bases_add(&sums, trace);
     for (size_t i = 0; i < trace->span_count && !sums.failed; i++) {
@@ -156,10 +161,11 @@ int ntk_analysis_memory_use(const struct ntk_system_trace *trace, struct ntk_mem
         qsort(sums.result.parts, sums.result.part_count, sizeof *sums.result.parts, compare);
         sums.result.points = sums.points.items;
         sums.result.point_count = sums.points.count;
+        sums.result.point_list = sums.points;
         *out_use = sums.result;
     } else {
         free(sums.result.parts);
-        ntk_vec_fini(&sums.points);
+        ntk_long_list_fini(&sums.points);
     }
     ntk_map_fini(&sums.indices);
     ntk_vec_fini(&sums.uses);
@@ -168,7 +174,7 @@ int ntk_analysis_memory_use(const struct ntk_system_trace *trace, struct ntk_mem
 
 void ntk_memory_use_fini(struct ntk_memory_use *use)
 {
-    free(use->points);
+    ntk_long_list_fini(&use->point_list);
     free(use->parts);
     *use = (struct ntk_memory_use){ 0 };
 }

@@ -6,7 +6,7 @@
  * name; one whose allocation was before the trace began takes nothing (unmatched_*). Accounts of
  * the vendor's files begin with what was there before; what of that has no known use is "unknown".
  *
- * Pure: trace to result; -ENOMEM.
+ * Pure: trace to result; -errno: a long list goes to a file.
  *
  * Owner:   the result is the caller's storage; ntk_memory_use_fini() frees what it points to.
  */
@@ -33,6 +33,7 @@ struct ntk_memory_use {
     uint64_t end_bytes; /* not freed when the trace ended */
     size_t point_count;
     struct ntk_memory_point *points; /* one per change, in order */
+    struct ntk_long_list point_list; /* which they are in */
     size_t part_count;
     struct ntk_memory_part *parts; /* the largest at the peak first */
 };

@@ -7,22 +7,21 @@
 #include <string.h>
 
 #include "profiler/trace/chip.h"
+#include "profiler/trace/sorter.h"
+#include "shared/base/fs.h"
 #include "shared/base/map.h"
-#include "shared/base/vec.h"
 
-struct moment {
-    uint64_t time_ns, number;
-    size_t memory;
+struct moment { /* of the sorter */
+    int64_t time_ns;
+    uint64_t number, memory, unused;
 };
+#define MOMENTS_BYTES ((size_t)8 << 20) /* what is longer goes to a file */
 
 static int compare_moments(const void *a, const void *b)
 {
     const struct moment *x = a;
     const struct moment *y = b;
 
-    if (x->time_ns != y->time_ns) {
-        return x->time_ns < y->time_ns ? -1 : 1;
-    }
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
@@ -142,34 +141,52 @@ static void largest_add(struct ntk_out_of_memory *memory, const struct ntk_syste
     }
 }
 
-static int moments_find(const struct ntk_system_trace *trace,
-                        const struct ntk_out_of_memory *memory, struct ntk_vec *moments)
+static int moments_add(const struct ntk_system_trace *trace, const struct ntk_out_of_memory *memory,
+                       struct ntk_sorter *moments)
 {
     const struct ntk_system_memory *memories = trace->memories.items;
 
     for (size_t i = 0; i < trace->memories.count; i++) {
         const struct ntk_system_memory *one = &memories[i];
-        struct moment moment = { one->time_ns, one->number, i };
 
-        if (one->account != NTK_SYSTEM_NO_ACCOUNT && one->hbm == memory->hbm &&
-            one->device == memory->device && one->time_ns <= memory->time_ns &&
-            !ntk_system_memory_failed(one) && ntk_vec_push(moments, &moment) < 0) {
-            return -ENOMEM;
+        if (one->account == NTK_SYSTEM_NO_ACCOUNT || one->hbm != memory->hbm ||
+            one->device != memory->device || one->time_ns > memory->time_ns ||
+            ntk_system_memory_failed(one)) {
+            continue;
         }
+        struct moment *moment = ntk_sorter_add(moments);
+        if (!moment) {
+            return moments->failed;
+        }
+        *moment = (struct moment){ one->time_ns <= INT64_MAX ? (int64_t)one->time_ns : INT64_MAX,
+                                   one->number, i, 0 };
     }
-    ntk_vec_sort(moments, compare_moments);
     return 0;
 }
 
+static int moments_find(const struct ntk_system_trace *trace,
+                        const struct ntk_out_of_memory *memory, struct ntk_sorted *out_moments)
+{
+    struct ntk_sorter sorter;
+
+    ntk_sorter_init(&sorter, sizeof(struct moment), compare_moments, MOMENTS_BYTES,
+                    ntk_fs_temporary_folder());
+    int ret = moments_add(trace, memory, &sorter);
+    ret = ret < 0 ? ret : ntk_sorter_finish(&sorter, MOMENTS_BYTES, out_moments, NULL);
+    ntk_sorter_fini(&sorter);
+    return ret;
+}
+
 /* Allocations are known by their address until they are freed. */
-static int replay(const struct ntk_system_trace *trace, const struct ntk_vec *moments,
+static int replay(const struct ntk_system_trace *trace, const struct ntk_sorted *moments,
                   struct ntk_out_of_memory *memory)
 {
     const struct ntk_system_memory *memories = trace->memories.items;
     struct ntk_map kept = { 0 }; /* index + 1, by address */
     int ret = 0;
 
-    ntk_vec_each(const struct moment, moment, moments) {
+    const struct moment *all = moments->items;
+    for (const struct moment *moment = all; moment < all + moments->count; moment++) {
         const struct ntk_system_memory *one = &memories[moment->memory];
 
         if (!one->is_free) {
@@ -184,12 +201,13 @@ static int replay(const struct ntk_system_trace *trace, const struct ntk_vec *mo
 
         of->bytes -= bytes;
         memory->total_bytes -= bytes;
-        if (ntk_map_remove_number(&kept, one->address)) {
+        if (ntk_map_get_number(&kept, one->address)) {
+            (void)ntk_map_put_number(&kept, one->address, NULL); /* to remove it takes longer */
             memory->freed_count++;
             memory->freed_bytes += one->bytes;
         }
     }
-    ntk_vec_each(const struct moment, moment, moments) {
+    for (const struct moment *moment = all; moment < all + moments->count; moment++) {
         const struct ntk_system_memory *one = &memories[moment->memory];
 
         if (ntk_map_get_number(&kept, one->address) == (void *)(uintptr_t)(moment->memory + 1)) {
@@ -206,7 +224,7 @@ int ntk_analysis_out_of_memory(const struct ntk_system_trace *trace,
                                struct ntk_out_of_memory *out_memory)
 {
     struct ntk_out_of_memory memory = { .model = "", .call = "" };
-    struct ntk_vec moments = NTK_VEC_INIT(struct moment);
+    struct ntk_sorted moments = { 0 };
     const struct ntk_system_memory *failure = failure_find(trace, &memory.failed_count);
     struct ntk_chip chip;
 
@@ -229,7 +247,7 @@ int ntk_analysis_out_of_memory(const struct ntk_system_trace *trace,
     bases_add(trace, &memory);
     int ret = moments_find(trace, &memory, &moments);
     ret = ret < 0 ? ret : replay(trace, &moments, &memory);
-    ntk_vec_fini(&moments);
+    ntk_sorted_fini(&moments, sizeof(struct moment));
     if (ret < 0) {
         return ret;
     }

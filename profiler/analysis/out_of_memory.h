@@ -49,7 +49,7 @@ struct ntk_out_of_memory {
     uint64_t failed_count;                                     /* in the whole trace */
 };
 
-/* 0 or -ENOMEM. */
+/* 0 or -errno: long lists go to files. */
 int ntk_analysis_out_of_memory(const struct ntk_system_trace *trace,
                                struct ntk_out_of_memory *out_memory);
 

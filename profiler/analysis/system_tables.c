@@ -5,8 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/trace/sorter.h"
+#include "shared/base/fs.h"
 #include "shared/base/map.h"
 #include "shared/base/vec.h"
+
+#define HEAP_BYTES ((size_t)8 << 20) /* of each list; what is longer goes to a file */
+#define THREAD_ROWS_MAX 65536U       /* a hostile file has as many threads as events */
 
 static uint64_t duration_ns(const struct ntk_system_span *span)
 {
@@ -17,26 +22,23 @@ static uint64_t duration_ns(const struct ntk_system_span *span)
 
 /* What the sort needs of a span: a long trace does not fit in memory. */
 struct thread_entry {
+    int64_t key; /* thread, type, is_partial: those with a duration first */
     uint64_t duration_ns;
-    uint32_t thread_id;
-    uint32_t type : 31, is_partial : 1; /* type: index in the list */
 };
+#define KEY_TYPE_BITS 30
+#define KEY_TYPE_MAX ((1U << KEY_TYPE_BITS) - 1)
 
-/* By thread, type and duration; partial ones last. */
-static int by_thread(const void *a, const void *b)
+static int64_t key_of(uint32_t thread, uint32_t type, bool is_partial)
+{
+    type = type < KEY_TYPE_MAX ? type : KEY_TYPE_MAX;
+    return (int64_t)((uint64_t)thread << (KEY_TYPE_BITS + 1) | (uint64_t)type << 1 | is_partial);
+}
+
+static int by_duration(const void *a, const void *b)
 {
     const struct thread_entry *x = a;
     const struct thread_entry *y = b;
 
-    if (x->thread_id != y->thread_id) {
-        return x->thread_id < y->thread_id ? -1 : 1;
-    }
-    if (x->type != y->type) {
-        return x->type < y->type ? -1 : 1;
-    }
-    if (x->is_partial != y->is_partial) {
-        return x->is_partial ? 1 : -1;
-    }
     return x->duration_ns < y->duration_ns ? -1 : x->duration_ns > y->duration_ns;
 }
 
@@ -59,11 +61,12 @@ static void row_make(const struct thread_entry *entries, size_t count, const cha
 {
     size_t whole = 0;
 
-    *row = (struct ntk_system_thread_row){ .thread_id = entries[0].thread_id,
+    *row = (struct ntk_system_thread_row){ .thread_id =
+                                               (uint32_t)(entries[0].key >> (KEY_TYPE_BITS + 1)),
                                            .type = type,
                                            .is_hardware = ntk_system_type_is_hardware(type),
                                            .count = count };
-    while (whole < count && !entries[whole].is_partial) {
+    while (whole < count && !(entries[whole].key & 1)) {
         row->total_ns += entries[whole++].duration_ns;
     }
     row->partial_count = count - whole;
@@ -100,19 +103,21 @@ static int type_index(struct types *types, const char *type, uint32_t *out_index
 }
 
 static int entries_make(const struct ntk_system_trace *trace, struct types *types,
-                        struct thread_entry *entries)
+                        struct ntk_sorter *entries)
 {
     for (size_t i = 0; i < trace->span_count; i++) {
         const struct ntk_system_span *span = &trace->spans[i];
+        struct thread_entry *entry = ntk_sorter_add(entries);
         uint32_t type = 0;
 
+        if (!entry) {
+            return entries->failed;
+        }
         if (type_index(types, span->type, &type) < 0) {
             return -ENOMEM;
         }
-        entries[i] = (struct thread_entry){ .duration_ns = duration_ns(span),
-                                            .thread_id = span->thread_id,
-                                            .type = type & INT32_MAX,
-                                            .is_partial = span->is_partial };
+        *entry = (struct thread_entry){ key_of(span->thread_id, type, span->is_partial),
+                                        duration_ns(span) };
         ntk_system_trace_passed(trace, i);
     }
     return 0;
@@ -120,32 +125,38 @@ static int entries_make(const struct ntk_system_trace *trace, struct types *type
 
 static int thread_rows_make(const struct ntk_system_trace *trace, struct ntk_system_tables *tables)
 {
-    size_t count = trace->span_count;
     struct types types = { .names = NTK_VEC_INIT(const char *) };
     struct ntk_vec rows = NTK_VEC_INIT(struct ntk_system_thread_row);
-    struct thread_entry *entries = malloc((count + 1) * sizeof *entries);
-    int ret = entries ? entries_make(trace, &types, entries) : -ENOMEM;
+    struct ntk_sorted sorted = { 0 };
+    struct ntk_sorter sorter;
 
-    if (ret == 0) {
-        qsort(entries, count, sizeof *entries, by_thread);
-    }
-    for (size_t first = 0, end = 0; first < count && ret == 0; first = end) {
-        struct ntk_system_thread_row *row = ntk_vec_add(&rows);
+    ntk_sorter_init(&sorter, sizeof(struct thread_entry), by_duration, HEAP_BYTES,
+                    ntk_fs_temporary_folder());
+    int ret = entries_make(trace, &types, &sorter);
+    ret = ret < 0 ? ret : ntk_sorter_finish(&sorter, HEAP_BYTES, &sorted, NULL);
+    const struct thread_entry *entries = sorted.items;
+    for (size_t first = 0, end = 0; first < sorted.count && ret == 0; first = end) {
+        int64_t group = entries[first].key >> 1;
 
-        while (end < count && entries[end].thread_id == entries[first].thread_id &&
-               entries[end].type == entries[first].type) {
+        while (end < sorted.count && entries[end].key >> 1 == group) {
             end++;
         }
+        if (rows.count == THREAD_ROWS_MAX) {
+            tables->thread_rows_omitted++;
+            continue;
+        }
+        struct ntk_system_thread_row *row = ntk_vec_add(&rows);
         if (row) {
             row_make(&entries[first], end - first,
-                     *(const char **)ntk_vec_at(&types.names, entries[first].type), row);
+                     *(const char **)ntk_vec_at(&types.names, (size_t)(group & KEY_TYPE_MAX)), row);
         }
         ret = row ? 0 : -ENOMEM;
     }
     ntk_vec_sort(&rows, by_total);
     tables->thread_rows = rows.items;
     tables->thread_row_count = rows.count;
-    free(entries);
+    ntk_sorted_fini(&sorted, sizeof(struct thread_entry));
+    ntk_sorter_fini(&sorter);
     ntk_vec_fini(&types.names);
     ntk_map_fini(&types.indices);
     return ret;
@@ -179,19 +190,21 @@ static enum step step_of(const struct ntk_system_span *span)
 }
 
 struct execution_entry {
-    uint64_t exec_id;
-    size_t span;
+    int64_t key; /* the number in an order of signed numbers */
+    uint64_t span;
 };
 
-static int by_execution(const void *a, const void *b)
+static int64_t order_of(uint64_t exec_id)
+{
+    return (int64_t)(exec_id ^ UINT64_C(1) << 63);
+}
+
+static int by_start(const void *a, const void *b)
 {
     const struct execution_entry *x = a;
     const struct execution_entry *y = b;
 
-    if (x->exec_id != y->exec_id) {
-        return x->exec_id < y->exec_id ? -1 : 1;
-    }
-    return x->span < y->span ? -1 : x->span > y->span; /* by start */
+    return x->span < y->span ? -1 : x->span > y->span;
 }
 
 static void execution_add(struct ntk_system_execution *execution,
@@ -311,17 +324,19 @@ static void vendor_add(const struct ntk_system_trace *trace, const struct ntk_sy
     }
 }
 
-static int entries_find(const struct ntk_system_trace *trace, struct ntk_vec *entries)
+static int entries_find(const struct ntk_system_trace *trace, struct ntk_sorter *entries)
 {
     for (size_t i = 0; i < trace->span_count; i++) {
-        struct execution_entry entry = { trace->spans[i].exec_id, i };
+        if (step_of(&trace->spans[i]) != STEP_COUNT) {
+            struct execution_entry *entry = ntk_sorter_add(entries);
 
-        if (step_of(&trace->spans[i]) != STEP_COUNT && ntk_vec_push(entries, &entry) < 0) {
-            return -ENOMEM;
+            if (!entry) {
+                return entries->failed;
+            }
+            *entry = (struct execution_entry){ order_of(trace->spans[i].exec_id), i };
         }
         ntk_system_trace_passed(trace, i);
     }
-    ntk_vec_sort(entries, by_execution);
     return 0;
 }
 
@@ -361,28 +376,37 @@ static void execution_make(const struct ntk_system_trace *trace,
 
 static int executions_make(const struct ntk_system_trace *trace, struct ntk_system_tables *tables)
 {
-    struct ntk_vec entries = NTK_VEC_INIT(struct execution_entry);
-    struct ntk_vec executions = NTK_VEC_INIT(struct ntk_system_execution);
-    int ret = entries_find(trace, &entries);
-    const struct execution_entry *all = entries.items;
+    const char *folder = ntk_fs_temporary_folder();
+    struct ntk_long_list *executions = &tables->execution_list;
+    struct ntk_sorted sorted = { 0 };
+    struct ntk_sorter sorter;
 
-    for (size_t first = 0, end = 0; first < entries.count && ret == 0; first = end) {
-        struct ntk_system_execution *execution = ntk_vec_add(&executions);
+    *executions = (struct ntk_long_list){ .item_bytes = sizeof(struct ntk_system_execution),
+                                          .heap_bytes_max = HEAP_BYTES,
+                                          .folder = folder };
+    ntk_sorter_init(&sorter, sizeof(struct execution_entry), by_start, HEAP_BYTES, folder);
+    int ret = entries_find(trace, &sorter);
+    ret = ret < 0 ? ret : ntk_sorter_finish(&sorter, HEAP_BYTES, &sorted, NULL);
+    const struct execution_entry *all = sorted.items;
+    for (size_t first = 0, end = 0; first < sorted.count && ret == 0; first = end) {
+        struct ntk_system_execution *execution = ntk_long_list_add(executions, &ret);
 
-        while (end < entries.count && all[end].exec_id == all[first].exec_id) {
+        if (!execution) {
+            break;
+        }
+        while (end < sorted.count && all[end].key == all[first].key) {
             end++;
         }
-        if (execution) {
-            execution_make(trace, &all[first], end - first, execution);
-        }
-        ret = execution ? 0 : -ENOMEM;
-        if (executions.count % PASS_EXECUTIONS == 0) {
+        execution_make(trace, &all[first], end - first, execution);
+        if (executions->count % PASS_EXECUTIONS == 0) {
             ntk_system_trace_give_back(trace);
+            ntk_long_list_give_back(executions);
         }
     }
-    ntk_vec_fini(&entries);
-    tables->executions = executions.items;
-    tables->execution_count = executions.count;
+    ntk_sorted_fini(&sorted, sizeof(struct execution_entry));
+    ntk_sorter_fini(&sorter);
+    tables->executions = executions->items;
+    tables->execution_count = executions->count;
     return ret;
 }
 
@@ -406,7 +430,7 @@ int ntk_analysis_system_tables(const struct ntk_system_trace *trace,
 void ntk_system_tables_fini(struct ntk_system_tables *tables)
 {
     free(tables->thread_rows);
-    free(tables->executions);
+    ntk_long_list_fini(&tables->execution_list);
     *tables = (struct ntk_system_tables){ 0 };
 }
 

@@ -44,12 +44,14 @@ struct ntk_system_execution {
 struct ntk_system_tables {
     size_t thread_row_count;
     struct ntk_system_thread_row *thread_rows; /* by thread, then total time downwards */
+    size_t thread_rows_omitted;                /* there are too many of them */
     size_t execution_count;
     struct ntk_system_execution *executions; /* by number */
+    struct ntk_long_list execution_list;     /* which they are in */
     bool is_vendor;
 };
 
-/* 0 or -ENOMEM. */
+/* 0 or -errno: long lists go to files. */
 int ntk_analysis_system_tables(const struct ntk_system_trace *trace,
                                struct ntk_system_tables *out_tables);
 void ntk_system_tables_fini(struct ntk_system_tables *tables);

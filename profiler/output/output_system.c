@@ -111,6 +111,10 @@ static void threads_put(const struct ntk_system_tables *tables, struct ntk_buf *
     ntk_buf_add_char(out, '\n');
     ntk_text_table_put(&table, out);
     ntk_text_table_fini(&table);
+    if (tables->thread_rows_omitted > 0) {
+        ntk_buf_add_format(out, "(%zu more rows of threads are omitted: too many)\n",
+                           tables->thread_rows_omitted);
+    }
 }
 
 /* A recording of a process that ran already has none. */
@@ -280,6 +284,9 @@ static void threads_json(const struct ntk_system_tables *tables, struct ntk_json
         ntk_json_object_end(json);
     }
     ntk_json_array_end(json);
+    if (tables->thread_rows_omitted > 0) {
+        ntk_json_key_u64(json, "threads_omitted", tables->thread_rows_omitted);
+    }
 }
 
 static void executions_json(const struct ntk_system_tables *tables, struct ntk_json *json)

@@ -11,6 +11,8 @@
 
 #include "profiler/output/rows.h"
 #include "profiler/trace/chip.h"
+#include "profiler/trace/sorter.h"
+#include "shared/base/fs.h"
 #include "shared/base/json.h"
 #include "shared/base/str.h"
 #include "shared/base/timestamp.h"
@@ -425,59 +427,60 @@ static int64_t device_of(const struct ntk_system_trace *trace, uint32_t worker)
                : NTK_ABSENT_I64;
 }
 
-/* An allocation or a free. */
+/* An allocation or a free, of the sorter. */
 struct change {
-    const struct ntk_system_trace *trace;
-    const struct ntk_system_span *span;
-    uint64_t time_ns;
-    size_t order; /* among those of one moment */
-    bool is_free;
+    int64_t time_ns;
+    uint64_t order; /* among those of one moment */
+    uint64_t folder, span;
 };
+#define CHANGES_BYTES ((size_t)16 << 20) /* what is longer goes to a file */
 
 static int compare_changes(const void *a, const void *b)
 {
     const struct change *x = a;
     const struct change *y = b;
 
-    if (x->time_ns != y->time_ns) {
-        return x->time_ns < y->time_ns ? -1 : 1;
-    }
     return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static bool is_free(const struct ntk_system_span *span)
+{
+    return strcmp(span->type, "nrt_dma_mem_dealloc") == 0;
 }
 
 /* In the vendor's files what it did to an account counts from its end on. */
 static bool change_is(const struct ntk_system_trace *trace, const struct ntk_system_span *span,
-                      struct change *change)
+                      uint64_t *out_time_ns)
 {
     const struct ntk_system_memory *memory = ntk_system_span_memory(trace, span);
 
-    change->is_free = strcmp(span->type, "nrt_dma_mem_dealloc") == 0;
-    change->time_ns = memory ? memory->time_ns : span->start_ns;
-    if (trace->is_part && change->time_ns >= trace->end_ns) {
+    *out_time_ns = memory ? memory->time_ns : span->start_ns;
+    if (trace->is_part && *out_time_ns >= trace->end_ns) {
         return false;
     }
-    return (change->is_free || strcmp(span->type, "nrt_dma_mem_alloc") == 0) &&
+    return (is_free(span) || strcmp(span->type, "nrt_dma_mem_alloc") == 0) &&
            (!memory ||
             (memory->account != NTK_SYSTEM_NO_ACCOUNT && !ntk_system_memory_failed(memory)));
 }
 
-static int find_changes(const struct ntk_export *export, struct ntk_vec *changes)
+static int find_changes(const struct ntk_export *export, struct ntk_sorter *changes)
 {
+    uint64_t count = 0;
+
     for (size_t f = 0; f < export->folder_count; f++) {
         const struct ntk_system_trace *trace = export->folders[f].trace;
         for (size_t i = 0; i < trace->span_count; i++) {
-            struct change change = {
-                .trace = trace,
-                .span = &trace->spans[i],
-                .order = changes->count,
-            };
-            if (change_is(trace, change.span, &change) && ntk_vec_push(changes, &change) < 0) {
-                return -ENOMEM;
+            uint64_t time_ns = 0;
+            if (change_is(trace, &trace->spans[i], &time_ns)) {
+                struct change *change = ntk_sorter_add(changes);
+                if (!change) {
+                    return changes->failed;
+                }
+                *change = (struct change){ ntk_rows_i64(time_ns), count++, f, i };
             }
             ntk_system_trace_passed(trace, i);
         }
     }
-    ntk_vec_sort(changes, compare_changes);
     return 0;
 }
 
@@ -510,20 +513,20 @@ static void add_bases(struct stacks *stacks, const struct ntk_system_trace *trac
     }
 }
 
-static int put_change(struct stacks *stacks, const struct change *change, ntk_row_put *put,
-                      void *ctx)
+static int put_change(struct stacks *stacks, const struct ntk_system_trace *trace,
+                      const struct change *change, ntk_row_put *put, void *ctx)
 {
-    const struct ntk_system_span *span = change->span;
-    const struct ntk_system_memory *memory = ntk_system_span_memory(change->trace, span);
+    const struct ntk_system_span *span = &trace->spans[change->span];
+    const struct ntk_system_memory *memory = ntk_system_span_memory(trace, span);
     struct ntk_hbm_row *row =
-        stack_of(stacks, memory ? memory->device : device_of(change->trace, span->worker),
-                 span->stack, instance_of(change->trace));
+        stack_of(stacks, memory ? memory->device : device_of(trace, span->worker), span->stack,
+                 instance_of(trace));
 
     if (!row) {
         return 0;
     }
     enum ntk_hbm_type type = ntk_memory_use_type(span->name);
-    if (change->is_free) { /* an allocation before the trace is not in it */
+    if (is_free(span)) { /* an allocation before the trace is not in it */
         int64_t less = ntk_rows_i64(span->bytes);
 
         less = less < row->type_bytes[type] ? less : row->type_bytes[type];
@@ -532,23 +535,31 @@ static int put_change(struct stacks *stacks, const struct change *change, ntk_ro
     } else {
         row_add(row, type, span->bytes);
     }
-    row->time_ns = ntk_rows_i64(change->time_ns);
+    row->time_ns = change->time_ns;
     return put(ctx, row);
 }
 
 int ntk_rows_system_hbm(const struct ntk_export *export, ntk_row_put *put, void *ctx)
 {
-    struct ntk_vec changes = NTK_VEC_INIT(struct change);
     struct stacks *stacks = calloc(1, sizeof *stacks);
-    int ret = stacks ? find_changes(export, &changes) : -ENOMEM;
+    struct ntk_sorted sorted = { 0 };
+    struct ntk_sorter changes;
 
+    ntk_sorter_init(&changes, sizeof(struct change), compare_changes, CHANGES_BYTES,
+                    ntk_fs_temporary_folder());
+    int ret = stacks ? find_changes(export, &changes) : -ENOMEM;
+    ret = ret < 0 ? ret : ntk_sorter_finish(&changes, CHANGES_BYTES, &sorted, NULL);
     for (size_t f = 0; f < export->folder_count && ret == 0; f++) {
         add_bases(stacks, export->folders[f].trace);
     }
-    ntk_vec_each(const struct change, change, &changes) {
-        ret = ret == 0 ? put_change(stacks, change, put, ctx) : ret;
+    const struct change *all = sorted.items;
+    for (size_t i = 0; i < sorted.count && ret == 0; i++) {
+        const struct ntk_system_trace *trace = export->folders[all[i].folder].trace;
+        ret = put_change(stacks, trace, &all[i], put, ctx);
+        ntk_system_trace_passed(trace, i);
     }
-    ntk_vec_fini(&changes);
+    ntk_sorted_fini(&sorted, sizeof(struct change));
+    ntk_sorter_fini(&changes);
     free(stacks);
     return ret;
 }

@@ -538,7 +538,7 @@ int ntk_system_trace_open(const char *folder, struct ntk_system_trace **out_trac
     }
     if (ret < 0) {
         ntk_system_trace_close(trace);
-        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "out of memory");
+        return ntk_long_list_err_set(err, ret, ntk_fs_temporary_folder());
     }
     bounds_find(trace);
     trace->zero_ns = trace->span_count > 0 ? trace->spans[0].start_ns : trace->begin_ns;

@@ -13,47 +13,56 @@
 #include <string.h>
 
 #include "profiler/system/vendor_session.h"
+#include "profiler/trace/sorter.h"
+#include "shared/base/fs.h"
 
 #define CORES_MAX 64U       /* of one execution; later ones stay without */
 #define POINTS_MIN 3U       /* two are always on a line */
 #define SLOPE_MAX_OFF 0.001 /* a clock that is further off counts something else */
 #define NOTES_MAX 16U
 #define PASS_POINTS 1024U
+#define SYNCS_MAX 1000000U
+#define HEAP_BYTES ((size_t)8 << 20) /* of each list; what is longer goes to a file */
 
+/* Both are items of sorters. Of an execution: */
 struct point {
-    uint64_t exec_id, tracking_id;
-    size_t span;
-    uint32_t nc, core;
-    bool is_sync;
-    uint64_t host_ns, device_ns; /* of a sync point */
+    int64_t nc;
+    uint64_t exec_id, tracking_id, span;
 };
+
+/* A sync point. */
+struct meeting {
+    int64_t core; /* logical and physical: core_of() */
+    uint64_t host_ns, device_ns, unused;
+};
+
+static int64_t core_of(const struct ntk_system_span *span)
+{
+    return (int64_t)((uint64_t)span->nc << 32 | span->device_core);
+}
 
 static int by_execution(const void *a, const void *b)
 {
     const struct point *x = a;
     const struct point *y = b;
 
-    if (x->nc != y->nc) {
-        return x->nc < y->nc ? -1 : 1;
-    }
     if (x->exec_id != y->exec_id) {
         return x->exec_id < y->exec_id ? -1 : 1;
     }
     return x->tracking_id < y->tracking_id ? -1 : x->tracking_id > y->tracking_id;
 }
 
-static int by_core(const void *a, const void *b)
+static int by_host(const void *a, const void *b)
 {
-    const struct point *x = a;
-    const struct point *y = b;
+    const struct meeting *x = a;
+    const struct meeting *y = b;
 
-    if (x->nc != y->nc) {
-        return x->nc < y->nc ? -1 : 1;
-    }
-    if (x->core != y->core) {
-        return x->core < y->core ? -1 : 1;
-    }
     return x->host_ns < y->host_ns ? -1 : x->host_ns > y->host_ns;
+}
+
+static bool is_sync(const struct ntk_system_span *span)
+{
+    return strcmp(span->type, "timestamp_sync_point") == 0;
 }
 
 static uint64_t host_of(const struct ntk_system_trace *trace, const struct ntk_system_span *span)
@@ -73,54 +82,49 @@ static uint64_t host_of(const struct ntk_system_trace *trace, const struct ntk_s
     return 0;
 }
 
-static int points_find(const struct ntk_system_trace *trace, struct ntk_vec *points)
+static int points_find(const struct ntk_system_trace *trace, struct ntk_sorter *points)
 {
     for (size_t i = 0; i < trace->span_count; i++) {
         const struct ntk_system_span *span = &trace->spans[i];
-        bool is_sync = strcmp(span->type, "timestamp_sync_point") == 0;
 
+        if (ntk_system_span_has_exec(span) &&
+            (is_sync(span) || strcmp(span->type, "nc_exec_running") == 0)) {
+            struct point *point = ntk_sorter_add(points);
+
+            if (!point) {
+                return points->failed;
+            }
+            *point = (struct point){ span->nc, span->exec_id, span->tracking_id, i };
+        }
         ntk_system_trace_passed(trace, i);
-        if (!ntk_system_span_has_exec(span) ||
-            (!is_sync && strcmp(span->type, "nc_exec_running") != 0)) {
-            continue;
-        }
-        struct point point = { .exec_id = span->exec_id,
-                               .tracking_id = span->tracking_id,
-                               .span = i,
-                               .nc = span->nc,
-                               .core = span->device_core,
-                               .is_sync = is_sync,
-                               .host_ns = is_sync ? host_of(trace, span) : 0,
-                               .device_ns = span->device_start_ns };
-        if (ntk_vec_push(points, &point) < 0) {
-            return -ENOMEM;
-        }
     }
     return 0;
 }
 
 /* Of one execution, by tracking id. */
-static void cores_assign(struct ntk_system_trace *trace, struct point *points, size_t count)
+static void cores_assign(struct ntk_system_trace *trace, const struct point *points, size_t count)
 {
     uint32_t cores[CORES_MAX];
     size_t core_count = 0;
     size_t sync_count = 0;
 
     for (size_t i = 0; i < count; i++) {
-        bool is_new = !points[i].is_sync && core_count < CORES_MAX;
+        const struct ntk_system_span *span = &trace->spans[points[i].span];
+        bool is_new = !is_sync(span) && core_count < CORES_MAX;
 
         for (size_t c = 0; c < core_count && is_new; c++) {
-            is_new = cores[c] != points[i].core;
+            is_new = cores[c] != span->device_core;
         }
         if (is_new) {
-            cores[core_count++] = points[i].core;
+            cores[core_count++] = span->device_core;
         }
     }
     for (size_t i = 0; i < count; i++) {
-        if (points[i].is_sync && points[i].core == NTK_SYSTEM_NO_CORE) {
+        struct ntk_system_span *span = &trace->spans[points[i].span];
+
+        if (is_sync(span) && span->device_core == NTK_SYSTEM_NO_CORE) {
             if (sync_count < core_count) {
-                points[i].core = cores[sync_count];
-                trace->spans[points[i].span].device_core = cores[sync_count];
+                span->device_core = cores[sync_count];
             }
             sync_count++;
         }
@@ -128,7 +132,7 @@ static void cores_assign(struct ntk_system_trace *trace, struct point *points, s
 }
 
 /* The largest distance from the least-squares line, in ns; a negative number: not to be told. */
-static double residual_of(const struct point *points, size_t count)
+static double residual_of(const struct meeting *points, size_t count)
 {
     double n = 0;
     double sum_x = 0;
@@ -162,83 +166,122 @@ static double residual_of(const struct point *points, size_t count)
     return most;
 }
 
-/* Sync points alone are left, and kept with the trace. 0 or -ENOMEM. */
-static int syncs_keep(struct ntk_system_trace *trace, struct ntk_vec *points)
+/* With the trace, as many as the heap should hold. 0 or -ENOMEM. */
+static int syncs_keep(struct ntk_system_trace *trace, const struct ntk_sorted *meetings)
 {
-    struct point *all = points->items;
-    size_t count = 0;
+    const struct meeting *all = meetings->items;
+    size_t count = meetings->count < SYNCS_MAX ? meetings->count : SYNCS_MAX;
 
-    for (size_t i = 0; i < points->count; i++) {
-        if (all[i].is_sync && all[i].host_ns && all[i].device_ns) {
-            all[count++] = all[i];
-        }
-    }
-    points->count = count;
-    ntk_vec_sort(points, by_core);
     ntk_vec_init(&trace->sync_points, sizeof(struct ntk_system_sync));
-    ntk_vec_each(const struct point, point, points) {
-        const struct ntk_system_sync sync = { point->nc, point->core, point->device_ns,
-                                              point->host_ns };
+    for (size_t i = 0; i < count; i++) {
+        const struct ntk_system_sync sync = { (uint32_t)((uint64_t)all[i].core >> 32),
+                                              (uint32_t)((uint64_t)all[i].core & UINT32_MAX),
+                                              all[i].device_ns, all[i].host_ns };
         if (ntk_vec_push(&trace->sync_points, &sync) < 0) {
             return -ENOMEM;
         }
     }
+    if (count < meetings->count) {
+        ntk_vendor_session_note(
+            trace, "Clock", "%zu of %zu points where clocks meet are not used to place captures",
+            meetings->count - count, meetings->count);
+    }
     return 0;
 }
 
-static void residuals_note(struct ntk_system_trace *trace, const struct ntk_vec *points)
+static void residuals_note(struct ntk_system_trace *trace, const struct ntk_sorted *meetings)
 {
-    const struct point *all = points->items;
-    size_t count = points->count;
+    const struct meeting *all = meetings->items;
+    size_t count = meetings->count;
     size_t noted = 0;
 
     for (size_t first = 0, end = 0; first < count && noted < NOTES_MAX; first = end) {
-        while (end < count && all[end].nc == all[first].nc && all[end].core == all[first].core &&
+        while (end < count && all[end].core == all[first].core &&
                all[end].device_ns >= all[first].device_ns) {
             end++;
         }
         end = end > first ? end : first + 1;
         double off = end - first >= POINTS_MIN ? residual_of(&all[first], end - first) : -1;
         if (off >= 0) {
-            char physical[40] = "";
+            uint32_t physical = (uint32_t)((uint64_t)all[first].core & UINT32_MAX);
+            char text[40] = "";
 
-            if (all[first].core != NTK_SYSTEM_NO_CORE) {
-                (void)snprintf(physical, sizeof physical, " (physical core %u)", all[first].core);
+            if (physical != NTK_SYSTEM_NO_CORE) {
+                (void)snprintf(text, sizeof text, " (physical core %u)", physical);
             }
             ntk_vendor_session_note(trace, "Clock",
                                     "core %u%s: its clock and the host's meet at %zu points, up to "
                                     "%.1f us off one line: events of both that are closer have "
                                     "no order",
-                                    all[first].nc, physical, end - first, off / 1000);
+                                    (uint32_t)((uint64_t)all[first].core >> 32), text, end - first,
+                                    off / 1000);
             noted++;
+        }
+    }
+}
+
+/* Sync points, when all are of their cores. */
+static int meetings_find(const struct ntk_system_trace *trace, const struct ntk_sorted *points,
+                         struct ntk_sorter *meetings)
+{
+    const struct point *all = points->items;
+
+    for (size_t i = 0; i < points->count; i++) {
+        const struct ntk_system_span *span = &trace->spans[all[i].span];
+        uint64_t host_ns = is_sync(span) && span->device_start_ns ? host_of(trace, span) : 0;
+        struct meeting *meeting = host_ns ? ntk_sorter_add(meetings) : NULL;
+
+        if (host_ns && !meeting) {
+            return meetings->failed;
+        }
+        if (meeting) {
+            *meeting = (struct meeting){ core_of(span), host_ns, span->device_start_ns, 0 };
+        }
+        ntk_system_trace_passed(trace, i);
+    }
+    return 0;
+}
+
+static void executions_assign(struct ntk_system_trace *trace, const struct ntk_sorted *points)
+{
+    const struct point *all = points->items;
+    size_t groups = 0;
+
+    for (size_t first = 0, end = 0; first < points->count; first = end) {
+        while (end < points->count && all[end].nc == all[first].nc &&
+               all[end].exec_id == all[first].exec_id) {
+            end++;
+        }
+        cores_assign(trace, &all[first], end - first);
+        if (++groups % PASS_POINTS == 0) {
+            ntk_system_trace_give_back(trace);
         }
     }
 }
 
 int ntk_vendor_session_clocks(struct ntk_system_trace *trace)
 {
-    struct ntk_vec points = NTK_VEC_INIT(struct point);
-    int ret = points_find(trace, &points);
-    struct point *all = points.items;
-    size_t groups = 0;
+    const char *folder = ntk_fs_temporary_folder();
+    struct ntk_sorted points = { 0 };
+    struct ntk_sorted meetings = { 0 };
+    struct ntk_sorter sorter;
 
+    ntk_sorter_init(&sorter, sizeof(struct point), by_execution, HEAP_BYTES, folder);
+    int ret = points_find(trace, &sorter);
+    ret = ret < 0 ? ret : ntk_sorter_finish(&sorter, HEAP_BYTES, &points, NULL);
+    ntk_sorter_fini(&sorter);
     if (ret == 0) {
-        ntk_vec_sort(&points, by_execution);
-        for (size_t first = 0, end = 0; first < points.count; first = end) {
-            while (end < points.count && all[end].nc == all[first].nc &&
-                   all[end].exec_id == all[first].exec_id) {
-                end++;
-            }
-            cores_assign(trace, &all[first], end - first);
-            if (++groups % PASS_POINTS == 0) {
-                ntk_system_trace_give_back(trace);
-            }
-        }
-        ret = syncs_keep(trace, &points);
+        executions_assign(trace, &points);
+        ntk_sorter_init(&sorter, sizeof(struct meeting), by_host, HEAP_BYTES, folder);
+        ret = meetings_find(trace, &points, &sorter);
+        ret = ret < 0 ? ret : ntk_sorter_finish(&sorter, HEAP_BYTES, &meetings, NULL);
+        ntk_sorter_fini(&sorter);
     }
+    ret = ret < 0 ? ret : syncs_keep(trace, &meetings);
     if (ret == 0) {
-        residuals_note(trace, &points);
+        residuals_note(trace, &meetings);
     }
-    ntk_vec_fini(&points);
+    ntk_sorted_fini(&points, sizeof(struct point));
+    ntk_sorted_fini(&meetings, sizeof(struct meeting));
     return ret;
 }

@@ -30,7 +30,7 @@ void ntk_vendor_session_note(struct ntk_system_trace *trace, const char *categor
                              const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* Says of sync points which physical core they are of, and notes how far those of a core are from a
- * line. 0 or -ENOMEM. */
+ * line. 0 or -errno. */
 int ntk_vendor_session_clocks(struct ntk_system_trace *trace);
 /* Assigns allocations and frees to the accounts of physical cores. 0 or -ENOMEM. */
 int ntk_vendor_session_accounts(struct ntk_system_trace *trace);

@@ -11,6 +11,7 @@
 #include "profiler/analysis/load_split.h"
 #include "profiler/analysis/memory_use.h"
 #include "profiler/analysis/out_of_memory.h"
+#include "profiler/analysis/system_tables.h"
 #include "profiler/output/system_analyses.h"
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
@@ -379,6 +380,45 @@ static void the_place_of_memory_is_whole_or_unknown(void **state)
     ntk_system_trace_close(trace);
 }
 
+/* More executions than lists keep on the heap, each in its thread; the last comes first. */
+static void a_long_trace_is_split_in_order(void **state)
+{
+    enum { COUNT = 70000 };
+    struct ntk_system_span *spans = calloc(COUNT, sizeof *spans);
+    struct ntk_system_trace trace = { .span_count = COUNT, .spans = spans, .is_vendor = true };
+    struct ntk_execution_split split;
+    struct ntk_system_tables tables;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT; i++) {
+        spans[i] = (struct ntk_system_span){ .type = "nc_exec_running",
+                                             .name = "",
+                                             .start_ns = 1000 + 10 * i,
+                                             .end_ns = 1005 + 10 * i,
+                                             .exec_id = COUNT - i,
+                                             .thread_id = (uint32_t)i,
+                                             .device_core = 4,
+                                             .parent = NTK_SYSTEM_NO_PARENT };
+    }
+    assert_int_equal(ntk_analysis_execution_split(&trace, &split), 0);
+    assert_int_equal(split.count, COUNT);
+    assert_int_equal(ntk_analysis_system_tables(&trace, &tables), 0);
+    assert_int_equal(tables.execution_count, COUNT);
+    assert_true(split.list.is_mapped && tables.execution_list.is_mapped);
+    for (size_t i = 0; i < COUNT; i++) {
+        assert_int_equal(split.items[i].exec_id, i + 1);
+        assert_int_equal(split.items[i].device_ns, 5);
+        assert_int_equal(tables.executions[i].exec_id, i + 1);
+    }
+    assert_int_equal(tables.thread_row_count, 65536);
+    assert_int_equal(tables.thread_rows_omitted, COUNT - 65536);
+    assert_int_equal(tables.thread_rows[1].thread_id, 1);
+    assert_int_equal(tables.thread_rows[1].total_ns, 5);
+    ntk_execution_split_fini(&split);
+    ntk_system_tables_fini(&tables);
+    free(spans);
+}
+
 static void executions_that_are_not_shown_are_counted_over_all_processes(void **state)
 {
     struct fixture *f = *state;
@@ -429,6 +469,7 @@ int main(void)
         TEST(uses_beyond_the_last_that_there_is_room_for_are_other),
         TEST(a_failure_for_another_reason_is_not_out_of_memory),
         TEST(the_place_of_memory_is_whole_or_unknown),
+        TEST(a_long_trace_is_split_in_order),
         TEST(executions_that_are_not_shown_are_counted_over_all_processes),
         TEST(a_begin_that_is_not_known_is_not_0),
 #undef TEST
