@@ -218,8 +218,9 @@ static void add_ranks(struct ntk_prometheus_tag *tag, const struct ntk_runtime_s
         for (size_t k = 0; k < NTK_COLLECTIVE_COUNT; k++) {
             tag->collectives[k] += rank->operations[k].period;
         }
-        tag->collective_ns += rank->time_ns.period;
-        tag->collective_wait_ns += rank->wait_ns.period;
+        for (size_t k = 0; k < NTK_RANK_COUNTS; k++) {
+            tag->rank_counts[k] += rank->counts[k].period;
+        }
         if (rank->in_flight > 0 && rank->state == NTK_RANK_JOINED && !runtime->ended &&
             rank->since_ns > tag->in_collective_ns) {
             tag->in_collective_ns = rank->since_ns;

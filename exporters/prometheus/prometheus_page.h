@@ -111,8 +111,7 @@ struct ntk_prometheus_tag {             /* of a pod, where that is known */
     uint64_t error_class[NTK_ERROR_CLASS_COUNT];
     bool has_ranks;
     uint64_t collectives[NTK_COLLECTIVE_COUNT];
-    uint64_t collective_ns;
-    uint64_t collective_wait_ns;
+    uint64_t rank_counts[NTK_RANK_COUNTS];
     uint64_t in_collective_ns; /* the longest of those at hand */
     bool has_percentiles;
     double percentile_seconds[NTK_PERCENTILE_COUNT];

@@ -786,19 +786,17 @@ static void collective_seconds(struct walk *e, const struct ntk_prometheus_tag *
     }
 }
 
-static void collective_time(struct walk *e)
+/* The rows of rank.def with this metric. */
+static void rank_counts(struct walk *e)
 {
-    each_counted_tag(tag)
-    {
-        collective_seconds(e, tag, tag->collective_ns);
-    }
-}
-
-static void collective_wait(struct walk *e)
-{
-    each_counted_tag(tag)
-    {
-        collective_seconds(e, tag, tag->collective_wait_ns);
+    for (size_t i = 0; i < NTK_RANK_COUNTS; i++) {
+        if (&ntk_metrics[ntk_rank_count_rows[i].metric] != e->row) {
+            continue;
+        }
+        each_counted_tag(tag)
+        {
+            collective_seconds(e, tag, tag->rank_counts[i]);
+        }
     }
 }
 
@@ -1123,8 +1121,8 @@ static void (*const walk_family[NTK_METRIC_COUNT])(struct walk *e) = {
     [NTK_METRIC_MODEL_LOADED] = model_loaded,
     [NTK_METRIC_RUNTIME_HOOKS] = runtime_hooks,
     [NTK_METRIC_COLLECTIVES] = collectives,
-    [NTK_METRIC_COLLECTIVE_TIME] = collective_time,
-    [NTK_METRIC_COLLECTIVE_WAIT] = collective_wait,
+    [NTK_METRIC_COLLECTIVE_TIME] = rank_counts,
+    [NTK_METRIC_COLLECTIVE_WAIT] = rank_counts,
     [NTK_METRIC_COLLECTIVE_AGE] = collective_age,
     [NTK_METRIC_RANK_TROUBLE] = rank_troubles,
     [NTK_METRIC_JOB_INFO] = job_info,

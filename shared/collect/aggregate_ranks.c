@@ -73,7 +73,7 @@ static void take_counts(const struct ntk_ring_comm *comm, struct rank_state *sta
     }
     take_count(&out->errors, comm->errors, &state->errors);
     take_count(&out->moved_bytes, comm->bytes_total, &state->bytes);
-    take_count(&out->time_ns, comm->time_ns, &state->time_ns);
+    take_count(&out->in_operations_ns, comm->time_ns, &state->time_ns);
     take_count(&out->wait_ns, comm->wait_ns, &state->wait_ns);
 }
 

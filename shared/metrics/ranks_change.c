@@ -352,7 +352,7 @@ static int rank_add(struct change_comm *comm, const struct row *row, size_t *at)
     for (size_t n = 0; n < NTK_COLLECTIVE_COUNT; n++) {
         ranks[*at].operations += sample->operations[n].period;
     }
-    ranks[*at].time_ns += sample->time_ns.period;
+    ranks[*at].time_ns += sample->in_operations_ns.period;
     ranks[*at].wait_ns += sample->wait_ns.period;
     ranks[*at].busy_ns += sample->core_busy_ns.period;
     return 0;

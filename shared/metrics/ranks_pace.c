@@ -100,7 +100,7 @@ static void rank_add(struct ntk_pace *pace, struct ntk_pace_rank *rank,
         period->dma_ns += sample->dma_busy_ns.period;
         period->dma_bytes += sample->dma_bytes.period;
     }
-    period->time_ns += sample->time_ns.period;
+    period->time_ns += sample->in_operations_ns.period;
     period->wait_ns += sample->wait_ns.period;
     for (size_t n = 0; n < NTK_COLLECTIVE_COUNT; n++) {
         period->operations += sample->operations[n].period;

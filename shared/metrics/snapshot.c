@@ -41,6 +41,13 @@ const struct ntk_device_row ntk_device_rows[NTK_DEVICE_ROWS] = {
 #include "shared/metrics/device.def"
 };
 
+enum { OF_OPERATIONS, OF_WORK, STORED_NONE = 0, STORED_COLUMN = 1 };
+const struct ntk_rank_count_row ntk_rank_count_rows[NTK_RANK_COUNTS] = {
+#define NTK_RANK_COUNT(name, of, told, stored, metric) \
+    { #name, OF_##of == OF_WORK, STORED_##stored, NTK_METRIC_##metric },
+#include "shared/metrics/rank.def"
+};
+
 uint64_t ntk_device_sum(const struct ntk_device_sample *device, const uint64_t *stacks)
 {
     uint64_t sum = 0;

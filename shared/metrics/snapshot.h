@@ -365,6 +365,20 @@ enum ntk_rank_state {
 extern const char *const ntk_rank_state_names[NTK_RANK_STATE_COUNT];
 extern const char *const ntk_collective_names[NTK_COLLECTIVE_COUNT];
 
+/* The rows of rank.def. */
+enum {
+    NTK_RANK_COUNTS = 0
+#define NTK_RANK_COUNT(...) +1
+#include "shared/metrics/rank.def"
+};
+struct ntk_rank_count_row {
+    const char *name;
+    bool is_work; /* of all cores of the process, so that ranks can be compared */
+    bool is_stored;
+    enum ntk_metric metric; /* its counter; NTK_METRIC_NONE */
+};
+extern const struct ntk_rank_count_row ntk_rank_count_rows[NTK_RANK_COUNTS];
+
 struct ntk_rank_sample {
     uint32_t has;
     uint64_t key; /* the same for all ranks of the communicator that one user runs, on every host */
@@ -388,15 +402,13 @@ struct ntk_rank_sample {
     uint64_t longest_ns; /* of one that ended well */
     /* Of operations that ended. */
     struct ntk_count operations[NTK_COLLECTIVE_COUNT];
-    struct ntk_count errors;
-    struct ntk_count moved_bytes;
-    struct ntk_count time_ns;
-    struct ntk_count wait_ns; /* of it, until the last rank had come */
-    /* Of all cores of the process, so that ranks can be compared. */
-    struct ntk_count core_busy_ns;
-    struct ntk_count engine_busy_ns; /* all but DMA, added up; 0 where nobody tells, as the next */
-    struct ntk_count dma_busy_ns;
-    struct ntk_count dma_bytes;
+    union {
+        struct {
+#define NTK_RANK_COUNT(name, ...) struct ntk_count name;
+#include "shared/metrics/rank.def"
+        };
+        struct ntk_count counts[NTK_RANK_COUNTS]; /* all of them */
+    };
 };
 
 /* A port of an EFA adapter: what it has counted since its driver was loaded. */

@@ -228,12 +228,15 @@ static void merge_models(struct ntk_snapshot *s, struct ntk_runtime_sample *to,
     to->model_count = count;
 }
 
-static void add_work(struct ntk_rank_sample *rank, const struct ntk_rank_sample *before)
+/* The work of the cores, or what the rank itself did. */
+static void add_counts(struct ntk_rank_sample *rank, const struct ntk_rank_sample *before,
+                       bool is_work)
 {
-    add(&rank->core_busy_ns, before->core_busy_ns);
-    add(&rank->engine_busy_ns, before->engine_busy_ns);
-    add(&rank->dma_busy_ns, before->dma_busy_ns);
-    add(&rank->dma_bytes, before->dma_bytes);
+    for (size_t i = 0; i < NTK_RANK_COUNTS; i++) {
+        if (ntk_rank_count_rows[i].is_work == is_work) {
+            add(&rank->counts[i], before->counts[i]);
+        }
+    }
 }
 
 static bool is_same_place(const struct ntk_rank_sample *a, const struct ntk_rank_sample *b)
@@ -246,10 +249,7 @@ static void add_rank(struct ntk_rank_sample *rank, const struct ntk_rank_sample 
     for (size_t n = 0; n < NTK_COLLECTIVE_COUNT; n++) {
         add(&rank->operations[n], before->operations[n]);
     }
-    add(&rank->errors, before->errors);
-    add(&rank->moved_bytes, before->moved_bytes);
-    add(&rank->time_ns, before->time_ns);
-    add(&rank->wait_ns, before->wait_ns);
+    add_counts(rank, before, false);
 }
 
 /* Who goes on with what `before` counted: itself, or who joined in its place, or nobody. */
@@ -299,7 +299,7 @@ static void merge_ranks(struct ntk_snapshot *s, struct ntk_runtime_sample *to,
         }
         for (size_t i = 0; i < newer->rank_count && !is_told; i++) {
             if (is_same_place(&ranks[i], before)) {
-                add_work(&ranks[i], before);
+                add_counts(&ranks[i], before, true);
             }
         }
     }

@@ -29,14 +29,11 @@ const struct report_field report_fields_rank[] = {
 #define NTK_COLLECTIVE(id, symbol, name) \
     REPORT_ROW(name, REPORT_COUNT, AT(operations[id]), .sparse = true),
 #include "shared/abi/collective.def"
-    REPORT_ROW("errors", REPORT_COUNT, AT(errors)),
-    REPORT_ROW("moved_bytes", REPORT_COUNT, AT(moved_bytes)),
-    REPORT_ROW("in_operations_ns", REPORT_COUNT, AT(time_ns)),
-    REPORT_ROW("wait_ns", REPORT_COUNT, AT(wait_ns)),
-    REPORT_ROW("core_busy_ns", REPORT_COUNT, AT(core_busy_ns)),
-    REPORT_ROW("engine_busy_ns", REPORT_COUNT, AT(engine_busy_ns), .sparse = true),
-    REPORT_ROW("dma_busy_ns", REPORT_COUNT, AT(dma_busy_ns), .sparse = true),
-    REPORT_ROW("dma_bytes", REPORT_COUNT, AT(dma_bytes), .sparse = true),
+#define ALWAYS false
+#define WHERE_ANY true
+#define NTK_RANK_COUNT(name, of, told, ...) \
+    REPORT_ROW(#name, REPORT_COUNT, AT(name), .sparse = (told)),
+#include "shared/metrics/rank.def"
     REPORT_END,
 };
 #undef AT

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "shared/store/columns.h"
 #include "shared/store/store_reader_state.h"
 #include "shared/store/store_sql.h"
 
@@ -17,8 +18,8 @@
 
 static const char rank_columns[] =
     "SELECT s.start_ns, s.end_ns, p.tag, p.pid, s.communicator, r.rendezvous, s.rank, r.rank_count,"
-    " r.model_id, s.period_ns, s.operations, s.errors, s.moved_bytes, s.in_operations_ns,"
-    " s.wait_ns, s.core_busy_ns, r.last_sequence, " SAID ", coalesce(p.hooks, '') = 'built-in'";
+    " r.model_id{rank_step|, s.%}, r.last_sequence, " SAID
+    " AS verdicts, coalesce(p.hooks, '') = 'built-in' AS tells_wait";
 
 static int make_sql(struct ntk_store_reader *reader, const struct ntk_store_filter *filter,
                     const struct ntk_store_window *window, struct ntk_buf *sql, struct ntk_err *err)
@@ -30,7 +31,7 @@ static int make_sql(struct ntk_store_reader *reader, const struct ntk_store_filt
     if (ret == 0) {
         ret = ntk_store_window_cut(reader, &aligned, window->step_ns == 0, &pieces, err);
     }
-    ntk_buf_add_text(sql, rank_columns);
+    ntk_columns_tell(sql, rank_columns);
     ntk_buf_add_format(sql,
                        " FROM (SELECT step * %" PRIu64 " + %" PRIu64 " AS start_ns,"
                        " (step + 1) * %" PRIu64 " + %" PRIu64 " AS end_ns, * FROM"
@@ -38,12 +39,7 @@ static int make_sql(struct ntk_store_reader *reader, const struct ntk_store_filt
                        " communicator, rank",
                        aligned.step_ns, aligned.from_ns, aligned.step_ns, aligned.from_ns,
                        aligned.from_ns, aligned.step_ns);
-    static const char *const sums[] = { "period_ns",   "operations",       "errors",
-                                        "moved_bytes", "in_operations_ns", "wait_ns",
-                                        "core_busy_ns" };
-    for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) {
-        ntk_buf_add_format(sql, ", add_up(%s) AS %s", sums[i], sums[i]);
-    }
+    ntk_columns_tell(sql, "{rank_step|, add_up(%) AS %}");
     ntk_buf_add_text(sql, " FROM ");
     ntk_store_window_add_rows(sql, &pieces, NTK_FAMILY_RANK, filter);
     ntk_buf_add_text(sql, " GROUP BY step, process_id, communicator, rank)) s"
@@ -68,28 +64,38 @@ static const char *text_at(sqlite3_stmt *statement, int column)
     return (const char *)sqlite3_column_text(statement, column);
 }
 
+static uint64_t number_of(sqlite3_stmt *statement, const char *column)
+{
+    return number_at(statement, ntk_store_sql_column(statement, column));
+}
+
+static const char *text_of(sqlite3_stmt *statement, const char *column)
+{
+    return text_at(statement, ntk_store_sql_column(statement, column));
+}
+
 static void take_rank(sqlite3_stmt *statement, struct ntk_store_rank *rank)
 {
     *rank = (struct ntk_store_rank){
-        .start_ns = number_at(statement, 0),
-        .end_ns = number_at(statement, 1),
-        .tag = text_at(statement, 2),
-        .pid = (uint32_t)number_at(statement, 3),
-        .communicator = text_at(statement, 4),
-        .rendezvous = text_at(statement, 5),
-        .rank = (uint32_t)number_at(statement, 6),
-        .rank_count = (uint32_t)number_at(statement, 7),
-        .model_id = (uint32_t)number_at(statement, 8),
-        .period_ns = number_at(statement, 9),
-        .operations = number_at(statement, 10),
-        .errors = number_at(statement, 11),
-        .moved_bytes = number_at(statement, 12),
-        .in_operations_ns = number_at(statement, 13),
-        .wait_ns = number_at(statement, 14),
-        .core_busy_ns = number_at(statement, 15),
-        .last_sequence = number_at(statement, 16),
-        .verdicts = text_at(statement, 17),
-        .has_wait = number_at(statement, 14) > 0 || number_at(statement, 18) > 0,
+        .start_ns = number_of(statement, "start_ns"),
+        .end_ns = number_of(statement, "end_ns"),
+        .tag = text_of(statement, "tag"),
+        .pid = (uint32_t)number_of(statement, "pid"),
+        .communicator = text_of(statement, "communicator"),
+        .rendezvous = text_of(statement, "rendezvous"),
+        .rank = (uint32_t)number_of(statement, "rank"),
+        .rank_count = (uint32_t)number_of(statement, "rank_count"),
+        .model_id = (uint32_t)number_of(statement, "model_id"),
+        .period_ns = number_of(statement, "period_ns"),
+        .operations = number_of(statement, "operations"),
+        .errors = number_of(statement, "errors"),
+        .moved_bytes = number_of(statement, "moved_bytes"),
+        .in_operations_ns = number_of(statement, "in_operations_ns"),
+        .wait_ns = number_of(statement, "wait_ns"),
+        .core_busy_ns = number_of(statement, "core_busy_ns"),
+        .last_sequence = number_of(statement, "last_sequence"),
+        .verdicts = text_of(statement, "verdicts"),
+        .has_wait = number_of(statement, "wait_ns") > 0 || number_of(statement, "tells_wait") > 0,
     };
 }
 

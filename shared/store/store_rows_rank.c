@@ -18,7 +18,8 @@ static bool is_same(const struct ntk_rank_sample *a, const struct ntk_rank_sampl
 }
 
 struct sums {
-    uint64_t operations, errors, moved_bytes, time_ns, wait_ns, core_busy_ns;
+    uint64_t operations;
+    uint64_t counts[NTK_RANK_COUNTS]; /* those that are stored */
 };
 
 /* One that left and joined again is there twice, and is one; what its cores did counts once. */
@@ -26,7 +27,6 @@ static struct sums sums_of(const struct ntk_runtime_sample *runtime, size_t firs
 {
     struct sums sums = { 0 };
 
-    add_up(&sums.core_busy_ns, runtime->ranks[first].core_busy_ns.period);
     for (size_t i = first; i < runtime->rank_count; i++) {
         const struct ntk_rank_sample *rank = &runtime->ranks[i];
 
@@ -36,10 +36,11 @@ static struct sums sums_of(const struct ntk_runtime_sample *runtime, size_t firs
         for (size_t n = 0; n < NTK_COLLECTIVE_COUNT; n++) {
             add_up(&sums.operations, rank->operations[n].period);
         }
-        add_up(&sums.errors, rank->errors.period);
-        add_up(&sums.moved_bytes, rank->moved_bytes.period);
-        add_up(&sums.time_ns, rank->time_ns.period);
-        add_up(&sums.wait_ns, rank->wait_ns.period);
+        for (size_t n = 0; n < NTK_RANK_COUNTS; n++) {
+            if (i == first || !ntk_rank_count_rows[n].is_work) {
+                add_up(&sums.counts[n], rank->counts[n].period);
+            }
+        }
     }
     return sums;
 }
@@ -77,11 +78,11 @@ static int write_sample(struct ntk_store_rows *rows, const struct ntk_snapshot *
     ntk_rows_bind_u64(&binder, rank->rank);
     ntk_rows_bind_u64(&binder, snapshot->period_ns);
     ntk_rows_bind_u64(&binder, sums->operations);
-    ntk_rows_bind_u64(&binder, sums->errors);
-    ntk_rows_bind_u64(&binder, sums->moved_bytes);
-    ntk_rows_bind_u64(&binder, sums->time_ns);
-    ntk_rows_bind_u64(&binder, sums->wait_ns);
-    ntk_rows_bind_u64(&binder, sums->core_busy_ns);
+    for (size_t i = 0; i < NTK_RANK_COUNTS; i++) {
+        if (ntk_rank_count_rows[i].is_stored) {
+            ntk_rows_bind_u64(&binder, sums->counts[i]);
+        }
+    }
     return ntk_rows_bind_finish(rows, &binder, err);
 }
 
@@ -105,7 +106,7 @@ int ntk_rows_write_ranks(struct ntk_store_rows *rows, const struct ntk_snapshot 
         (void)snprintf(communicator, sizeof communicator, "%016llx", (unsigned long long)rank->key);
         ret = write_rank(rows, snapshot, process, rank, communicator, err);
         struct sums sums = sums_of(runtime, i);
-        if (ret == 0 && (sums.operations > 0 || sums.errors > 0)) {
+        if (ret == 0 && (sums.operations > 0 || sums.counts[&rank->errors - rank->counts] > 0)) {
             ret = write_sample(rows, snapshot, process, rank, communicator, &sums, err);
         }
     }

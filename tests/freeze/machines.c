@@ -95,7 +95,7 @@ static void fill_rank(struct ntk_rank_sample *rank)
     }
     rank->errors = (struct ntk_count){ 1, 2 };
     rank->moved_bytes = (struct ntk_count){ 3, 4 };
-    rank->time_ns = (struct ntk_count){ 5000, 6000 };
+    rank->in_operations_ns = (struct ntk_count){ 5000, 6000 };
     rank->wait_ns = (struct ntk_count){ 700, 800 };
     rank->core_busy_ns = (struct ntk_count){ 9, 10 };
     rank->engine_busy_ns = (struct ntk_count){ 11, 12 };

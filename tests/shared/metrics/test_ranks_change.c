@@ -125,7 +125,7 @@ static void step_end(struct run *run, struct ntk_snapshot *snapshot)
         double wait = run->last - run->core[i] - run->host[i];
 
         rank->operations[NTK_COLLECTIVE_ALL_REDUCE].period++;
-        rank->time_ns.period += (uint64_t)(wait + run->link);
+        rank->in_operations_ns.period += (uint64_t)(wait + run->link);
         rank->wait_ns.period += run->job->has_waits ? (uint64_t)wait : 0;
         rank->core_busy_ns.period += (uint64_t)run->core[i];
     }
@@ -314,7 +314,7 @@ static void sums_that_cannot_be_harm_nobody(void **state)
     for (uint32_t second = 0; second < 40; second++) {
         struct ntk_snapshot *snapshot = period(&run, second);
 
-        snapshot->runtimes[0].ranks[0].time_ns.period = second % 2 ? UINT64_MAX : 0;
+        snapshot->runtimes[0].ranks[0].in_operations_ns.period = second % 2 ? UINT64_MAX : 0;
         snapshot->runtimes[1].ranks[0].wait_ns.period = UINT64_MAX - second;
         snapshot->runtimes[2].ranks[0].core_busy_ns.period = UINT64_MAX;
         snapshot->period_ns = second % 3 ? UINT64_MAX : 0;

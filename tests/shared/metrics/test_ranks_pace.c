@@ -115,7 +115,7 @@ static struct ntk_snapshot *job_run(const struct job *job, struct random *random
             struct ntk_rank_sample *rank = &snapshot->runtimes[i].ranks[0];
 
             rank->operations[NTK_COLLECTIVE_ALL_REDUCE].period++;
-            rank->time_ns.period += (uint64_t)(last - core[i] - host[i] + 2 * MS);
+            rank->in_operations_ns.period += (uint64_t)(last - core[i] - host[i] + 2 * MS);
             rank->core_busy_ns.period += (uint64_t)core[i];
         }
         now += last + 2 * MS;
@@ -257,7 +257,7 @@ static void ranks_that_never_worked_at_the_same_time_name_nobody(void **state)
             struct ntk_rank_sample *rank = &snapshot->runtimes[i].ranks[0];
 
             rank->operations[NTK_COLLECTIVE_BARRIER].period = i == period ? 20 : 0;
-            rank->time_ns.period = i == period ? 20 * (1 + 30000000 * (uint64_t)i) : 0;
+            rank->in_operations_ns.period = i == period ? 20 * (1 + 30000000 * (uint64_t)i) : 0;
         }
         assert_int_equal(ntk_pace_add(&pace, snapshot, ""), 0);
     }
@@ -279,7 +279,7 @@ static void who_left_and_joined_again_had_one_period(void **state)
         ranks[i].key = 5;
         ranks[i].rank_count = 2;
         ranks[i].operations[0].period = 20;
-        ranks[i].time_ns.period = (uint64_t)MS;
+        ranks[i].in_operations_ns.period = (uint64_t)MS;
         ranks[i].core_busy_ns.period = 3 * (uint64_t)MS;
     }
     snapshot->period_ns = 1000 * (uint64_t)MS;
@@ -326,7 +326,7 @@ static void ranks_of_many_machines_are_compared(void **state)
         ntk_pace_init(&pace);
         for (int w = 0; w < WINDOWS; w++) {
             for (uint32_t i = 0; i < RANKS; i++) {
-                snapshots[i]->runtimes[0].ranks[0].time_ns.period =
+                snapshots[i]->runtimes[0].ranks[0].in_operations_ns.period =
                     5 * (uint64_t)MS * times[!steady && w % 3 == 2][i];
                 assert_int_equal(ntk_pace_add(&pace, snapshots[i], hosts[i]), 0);
             }
@@ -375,7 +375,7 @@ static void sums_that_cannot_be_harm_nobody(void **state)
     struct ntk_pace pace;
 
     (void)state;
-    snapshot->runtimes[0].ranks[0].time_ns.period = UINT64_MAX;
+    snapshot->runtimes[0].ranks[0].in_operations_ns.period = UINT64_MAX;
     snapshot->runtimes[1].ranks[0].operations[0].period = UINT64_MAX;
     snapshot->runtimes[2].ranks[0].core_busy_ns.period = UINT64_MAX;
     snapshot->runtimes[3].ranks[0].rank = UINT32_MAX;

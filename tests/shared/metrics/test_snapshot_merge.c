@@ -343,7 +343,7 @@ static void what_a_rank_did_is_added_once(void **state)
 
             for (size_t r = 0; r < count; r++) {
                 ranks[r].key = 5;
-                ranks[r].time_ns.period = 100;
+                ranks[r].in_operations_ns.period = 100;
                 ranks[r].core_busy_ns.period = 7;
             }
         }
@@ -352,7 +352,7 @@ static void what_a_rank_did_is_added_once(void **state)
 
         for (size_t k = 0; k < both->runtime_count; k++) {
             for (size_t r = 0; r < both->runtimes[k].rank_count; r++) {
-                time_ns += both->runtimes[k].ranks[r].time_ns.period;
+                time_ns += both->runtimes[k].ranks[r].in_operations_ns.period;
                 assert_int_equal(both->runtimes[k].ranks[r].core_busy_ns.period, 14);
             }
         }
@@ -377,7 +377,7 @@ static void what_a_rank_did_that_left_is_not_lost(void **state)
         for (size_t r = 0; r < 2; r++) {
             ranks[r].key = keys[i][r];
             ranks[r].join_realtime_ns = joins[i][r];
-            ranks[r].time_ns.period = 100;
+            ranks[r].in_operations_ns.period = 100;
             ranks[r].core_busy_ns.period = 7;
         }
     }
@@ -392,7 +392,7 @@ static void what_a_rank_did_that_left_is_not_lost(void **state)
     for (size_t r = 0; r < 3; r++) {
         const struct ntk_rank_sample *rank = &runtime->ranks[r];
 
-        assert_int_equal(rank->time_ns.period, rank->key == 6 ? 200 : 100);
+        assert_int_equal(rank->in_operations_ns.period, rank->key == 6 ? 200 : 100);
         assert_int_equal(rank->core_busy_ns.period, rank->key == 6 ? 14 : 7);
         assert_int_equal(rank->state, rank->key == 5 ? NTK_RANK_LEFT : NTK_RANK_JOINED);
     }

@@ -35,7 +35,7 @@ static void fill(struct ntk_rank_sample *rank)
     rank->operations[NTK_COLLECTIVE_PROGRAM].period = 24;
     rank->errors.period = 25;
     rank->moved_bytes.period = 26;
-    rank->time_ns.period = 27;
+    rank->in_operations_ns.period = 27;
     rank->wait_ns.period = 28;
     rank->core_busy_ns.period = 30;
     rank->engine_busy_ns.period = 31;
@@ -69,7 +69,7 @@ static void assert_filled(const struct ntk_rank_sample *rank)
     assert_int_equal(rank->operations[NTK_COLLECTIVE_PROGRAM].period, 24);
     assert_int_equal(rank->errors.period, 25);
     assert_int_equal(rank->moved_bytes.period, 26);
-    assert_int_equal(rank->time_ns.period, 27);
+    assert_int_equal(rank->in_operations_ns.period, 27);
     assert_int_equal(rank->wait_ns.period, 28);
     assert_int_equal(rank->core_busy_ns.period, 30);
     assert_int_equal(rank->engine_busy_ns.period, 31);

@@ -27,7 +27,7 @@ static struct ntk_snapshot *period_make(struct test_period *period, size_t ranks
         rank->rendezvous = "10.0.0.1:46820";
         rank->sequence = period->sequence;
         rank->operations[NTK_COLLECTIVE_BARRIER].period = 3;
-        rank->time_ns.period = SECOND / 2;
+        rank->in_operations_ns.period = SECOND / 2;
         rank->wait_ns.period = SECOND / 4;
         rank->core_busy_ns.period = SECOND / 8;
     }
@@ -140,7 +140,7 @@ static void counts_beyond_all_bounds_stop_nothing(void **state)
         period.time_ns += SECOND;
         struct ntk_snapshot *snapshot = period_make(&period, 2);
 
-        snapshot->runtimes[0].ranks[0].time_ns.period = UINT64_MAX;
+        snapshot->runtimes[0].ranks[0].in_operations_ns.period = UINT64_MAX;
         snapshot->runtimes[0].ranks[1].moved_bytes.period = UINT64_MAX - 5;
         snapshot->runtimes[0].ranks[1].operations[NTK_COLLECTIVE_ALL_REDUCE].period = UINT64_MAX;
         test_store_put(store, snapshot);
