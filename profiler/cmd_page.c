@@ -631,6 +631,12 @@ static int write_html(const struct ntk_timeline *timeline, const struct shown *s
                 "lets it grow, the page that view serves has everything\n",
                 options->output, ntk_units_duration(text, sizeof text, ns));
     }
+    if (ret == 0 && extent.lacks_positions) {
+        fprintf(stderr,
+                "neuron-profile: %s does not say which source line a slice comes from; "
+                "--html-size lets it grow, the page that view serves has everything\n",
+                options->output);
+    }
     return ret < 0 ? ntk_profile_fail(&err) : 0;
 }
 

@@ -8,8 +8,8 @@
  * the file too large, it has the levels of the pyramid from the top down, as many as the file may
  * hold: with the last of them either every slice, or buckets of a width that the page and the
  * caller tell. Page, answers and the top level are there in any case. What lines of the source cost
- * takes at most a quarter of the file; the text of files that have such lines is there as far as
- * there is room.
+ * takes at most a quarter of the file; where each slice comes from in the source, and the text of
+ * files that have such lines, are there as far as there is room.
  */
 #ifndef NTK_PROFILER_TIMELINE_TIMELINE_HTML_H
 #define NTK_PROFILER_TIMELINE_TIMELINE_HTML_H
@@ -27,6 +27,7 @@ struct ntk_timeline_html_extent {
     /* every one; else the finest are buckets of 2^level ps, but where slices are few */
     bool has_slices;
     unsigned level;
+    bool lacks_positions; /* where slices come from in the source is known, and did not fit in */
 };
 
 /* The file appears whole or not at all; "-" is stdout. bytes_max 0: NTK_TIMELINE_HTML_BYTES. 0 or

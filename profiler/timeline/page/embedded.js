@@ -26,6 +26,8 @@ const once = (name, make) => made.get(name) ?? made.set(name, make()).get(name);
 const answers = () => once('answers', () => unpackJson('data-answers'));
 const details = () => once('details', async () => (document.getElementById('data-details') ? unpackJson('data-details') : null));
 
+const positions = () => once('positions', async () => (document.getElementById('data-positions') ? unpackJson('data-positions') : null));
+
 // From "level/tile" to the bytes of a tile.
 const tiles = () => once('tiles', async () => {
   const found = new Map();
@@ -40,11 +42,16 @@ function absent(what) {
 // How much of the timeline is in the file.
 const extent = () => once('extent', () => unpackJson('data-extent'));
 
+// What is left out, in short and in full.
 async function metaWithNote() {
   const { meta } = await answers();
-  const { has_slices: isAll, level, bytes_max: most } = await extent();
-  return isAll ? meta : { ...meta, note: `no detail below ${duration(2 ** level)} in this file`,
-    note_more: `A file of at most ${bytes(most)} has no finer zoom where slices are many, and no search and statistics. neuron-profile view --html-size makes a larger one; the page that it serves has everything.` };
+  const { has_slices: isAll, level, bytes_max: most, lacks_positions: lacks } = await extent();
+  const notes = [];
+  if (!isAll) notes.push(`no detail below ${duration(2 ** level)}`);
+  if (lacks) notes.push('no source lines of single instructions');
+  if (!notes.length) return meta;
+  return { ...meta, note: `${notes.join(', ')} in this file`,
+    note_more: `A file of at most ${bytes(most)} has no room for ${isAll ? '' : 'a finer zoom where slices are many, and for search and statistics'}${isAll || !lacks ? '' : ', nor for '}${lacks ? 'where each slice comes from in the source' : ''}. neuron-profile view --html-size makes a larger one; the page that it serves has everything.` };
 }
 
 const whole = () => once('whole', async () => (document.getElementById('data-whole') ? unpack('data-whole') : null));
@@ -217,13 +224,16 @@ async function linesOf(source) {
 
 // By track, the slices of the instructions at a place of their program, or of a line of the source.
 async function slicesAt({ pc, source, file, line }) {
-  const known = await details();
-  if (!known) throw absent(pc === undefined ? 'The line of instructions' : 'The PC of instructions');
   const { meta } = await answers();
   if (pc === undefined) {
-    return known.positions.map((list, t) => new Set(meta.tracks[t].kind === 'engine' && meta.groups[meta.tracks[t].group].source === source
-      ? list.flatMap((one, i) => (one?.file === file && one.line === line ? [i] : [])) : []));
+    const known = await positions();
+    if (!known) throw absent('The line of instructions');
+    const wanted = new Set(known.places.flatMap((one, i) => (one.file === file && one.line === line ? [i + 1] : [])));
+    return known.of.map((list, t) => new Set(meta.tracks[t].kind === 'engine' && meta.groups[meta.tracks[t].group].source === source
+      ? list.flatMap((place, i) => (wanted.has(place) ? [i] : [])) : []));
   }
+  const known = await details();
+  if (!known) throw absent('The PC of instructions');
   return known.slices.map((list) => new Set(list.flatMap((one, i) => (one?.groups.some(({ rows }) => rows.some(({ name, value }) => name === 'PC' && value === pc)) ? [i] : []))));
 }
 
@@ -279,6 +289,9 @@ export const server = {
     const id = `data-file-${source}-${file}`;
     return document.getElementById(id) ? unpackJson(id) : null;
   },
-  position: async (track, slice) => (await details())?.positions[track]?.[slice] ?? null,
+  position: async (track, slice) => {
+    const known = await positions();
+    return known?.places[(known.of[track]?.[slice] ?? 0) - 1] ?? null;
+  },
   summary: async (source) => (await answers()).summaries[source],
 };

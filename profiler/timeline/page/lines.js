@@ -34,27 +34,40 @@ function choose(line, found) {
 
 const textKey = (file) => `text ${source()} ${file}`;
 function textOf(box, found, file) {
-  return found.files[file].has_text ? answer(box, 'lines', textKey(file), async () => (await state.source.sourceFile(source(), file)) ?? { lines: null }) : null;
+  return found.files[file].has_text ? answer(box, 'lines', textKey(file), async () => (await state.source.sourceFile(source(), file)) ?? { lines: null, is_missing: true }) : null;
 }
 
-// [{ number, text, line }]; line is null where it costs nothing.
-function rowsOf(waits, found) {
+// What of the lines and texts is not here.
+function leftOut(found, texts) {
+  const notes = [];
+  if (found.lines.length < found.line_count) notes.push(`${whole(found.line_count - found.lines.length)} of ${whole(found.line_count)} lines are not shown: neuron-profile lines --json has all`);
+  for (const [file, text] of texts) {
+    const name = place.baseName(found.files[file].path);
+    if (text?.is_cut) notes.push(`the text of ${name} is cut off after line ${whole(text.lines.length)}`);
+    if (text?.is_missing) notes.push(`the text of ${name} did not fit into this file`);
+  }
+  return notes.length ? make('p', { class: 'soft left-out' }, `${notes.join('; ').replace(/^t/, 'T')}.`) : null;
+}
+
+// [{ number, text, line }]; line is null where it costs nothing. texts: from files to what is known of their text.
+function rowsOf(waits, found, texts) {
   const costly = found.lines.filter(({ file }) => file !== undefined);
   if (view.order === 'line') {
     const here = costly.filter(({ file }) => file === view.file);
-    const lines = textOf(waits, found, view.file)?.lines;
+    texts.set(view.file, textOf(waits, found, view.file));
+    const { lines, is_cut: isCut } = texts.get(view.file) ?? {};
     if (lines) {
       const byNumber = new Map(here.map((line) => [line.line, line]));
       const rows = lines.map((text, i) => ({ number: `${i + 1}`, text, line: byNumber.get(i + 1) ?? null }));
-      here.filter(({ line }) => line > lines.length).forEach((line) => rows.push({ number: `${line.line}`, text: '(the file has no such line: it is another version)', line }));
+      const missing = isCut ? '(the text is cut off before this line)' : '(the file has no such line: it is another version)';
+      here.filter(({ line }) => line > lines.length).forEach((line) => rows.push({ number: `${line.line}`, text: missing, line }));
       return rows;
     }
     return here.sort((a, b) => a.line - b.line).map((line) => ({ number: `${line.line}`, text: line.function ?? '', line }));
   }
-  const texts = new Map();
-  for (const file of [...new Set(costly.map((line) => line.file))].slice(0, TEXTS_MAX)) texts.set(file, textOf(waits, found, file)?.lines);
+  for (const file of [...new Set(costly.map((line) => line.file))].slice(0, TEXTS_MAX)) texts.set(file, textOf(waits, found, file));
   return costly.sort((a, b) => b[view.order] - a[view.order]).map((line) => ({ number: place.lineName({ path: found.files[line.file].path, line: line.line }),
-    text: texts.get(line.file)?.[line.line - 1]?.trim() ?? line.function ?? '', line }));
+    text: texts.get(line.file)?.lines?.[line.line - 1]?.trim() ?? line.function ?? '', line }));
 }
 
 const BLOCKERS = { ...REASONS, no_condition: 'no semaphore', unknown: 'unknown', runtime: 'the runtime', compiler: 'instructions without a line' };
@@ -184,7 +197,7 @@ function loops(found) {
   const box = make('div', { class: 'loops' }, make('h3', {}, 'Loops: ▲ span, ▼ stall of each iteration'));
   if (!found.loops.length) box.append(make('p', { class: 'soft' }, 'No loops: the NEFF has no kernel tree of what ran (NKI_DEBUG_INFO=True when a kernel is compiled).'));
   box.append(...found.loops.map((loop) => loopBox(loop, byId_, open.has(loop.id))));
-  if (found.loops.length >= 1000) box.append(make('p', { class: 'soft' }, 'More loops: neuron-profile lines --loops.'));
+  if (found.loops.length >= 1000) box.append(make('p', { class: 'soft' }, `The first ${whole(found.loops.length)} loops of the kernel: neuron-profile lines --loops --json has all.`));
   return box;
 }
 
@@ -213,9 +226,10 @@ function render(box) {
     view.reveal = view.chosen ?? first;
   }
   const notes = make('div');
-  const rows = rowsOf(notes, found);
+  const texts = new Map();
+  const rows = rowsOf(notes, found, texts);
   const isReady = !notes.hasChildNodes(); // no text is on its way
-  box.append(make('div', { class: `source ${view.order === 'line' ? 'by-line' : ''}` }, make('div', { class: 'source-lines' }, make('p', { class: 'soft' }, says(found)), notes, heads(found), code(found, rows, isReady)), loops(found)));
+  box.append(make('div', { class: `source ${view.order === 'line' ? 'by-line' : ''}` }, make('div', { class: 'source-lines' }, make('p', { class: 'soft' }, says(found)), notes, ...[leftOut(found, texts)].filter(Boolean), heads(found), code(found, rows, isReady)), loops(found)));
 }
 
 // A line that something else names: it is shown and its instructions are marked.

@@ -13,8 +13,14 @@ import zlib
 def main():
     path, address, *keys = sys.argv[1:]
     with open(path, encoding='utf-8') as page:
-        packed = re.search(r'id="data-details">([^<]*)<', page.read()).group(1)
-    details = json.loads(zlib.decompress(base64.b64decode(packed)))
+        text = page.read()
+
+    def unpacked(name):
+        packed = re.search(rf'id="data-{name}">([^<]*)<', text)
+        return packed and json.loads(zlib.decompress(base64.b64decode(packed.group(1))))
+    details = unpacked('details')
+    places = unpacked('positions')  # numbers from 1 on
+    details['positions'] = [[places['places'][i - 1] if i else None for i in track] for track in places['of']] if places else []
     seen = set()
     compared = 0
     for kind, name in (('slices', 'slice'), ('flows', 'flows'), ('positions', 'position')):

@@ -1,25 +1,54 @@
 #!/bin/bash
 # source - a real browser shows the source of a kernel next to its capture: what lines and loops cost is what
-# `neuron-profile lines` says, a line marks its instructions, and a selected instruction its line. Served and as a file.
+# `neuron-profile lines` says, a line marks its instructions, and a selected instruction its line. Served and as a file. With a
+# kernel that is made here, and with a capture of hardware where there is one.
 . "$(dirname "$0")/../lib.sh"
 needs_browser
 needs python3
-theirs=${NTK_VENDOR_CAPTURES:+$NTK_VENDOR_CAPTURES/v6_attn_tkg}
-[ -n "$theirs" ] && [ -e "$theirs.ntff" ] || skip "no capture that has source lines"
+here=$NTK_SOURCE_DIR/tests/e2e/timeline
 
-address_is_there() { grep -q '^View profile at ' view.log && echo yes; }
-mkdir -p src/agents
-for ((i = 1; i <= 640; i++)); do
-    echo "    text_of($i)"
-done >src/agents/v6_ultimate.py
-neuron-profile lines -s "$theirs.ntff" -n "$theirs.neff" --json >lines.json
-neuron-profile lines -s "$theirs.ntff" -n "$theirs.neff" --loops --json >loops.json
-neuron-profile view -s "$theirs.ntff" -n "$theirs.neff" --nki-source-root src --output-format html --output-file a.html 2>html.err ||
-    fail "no file: $(cat html.err)"
+address_is_there() { grep -q '^View profile at ' "$1" && echo yes; }
+show() { # NAME NTFF NEFF SOURCES: what source.py needs of a capture, and its page as files and from a server
+    neuron-profile lines -s "$2" -n "$3" --json >"$1.lines"
+    neuron-profile lines -s "$2" -n "$3" --loops --json >"$1.loops"
+    neuron-profile view -s "$2" -n "$3" --nki-source-root "$4" --output-format html --output-file "$1.html" 2>html.err ||
+        fail "no file: $(cat html.err)"
+    neuron-profile view -s "$2" -n "$3" --nki-source-root empty --output-format html --output-file "$1-bare.html"
+    neuron-profile view -s "$2" -n "$3" --nki-source-root "$4" --port 0 --no-open >"$1.log" 2>"$1.err" &
+    pids+=("$!")
+    wait_for address_is_there "$1.log"
+    pages+=("$1" "file://$PWD/$1-bare.html" "$(sed -n 's/^View profile at //p' "$1.log")" "file://$PWD/$1.html")
+}
+kernel() { # NAME EXAMPLE OPTION...: a capture of NAME.neff, whose slots have positions
+    local name=$1
+    shift
+    neuron-packager example "$@" -o plain.neff >/dev/null
+    neuron-packager unpack -o "$name.members" plain.neff >/dev/null
+    python3 "$here/kernel_members.py" "$name.members" src
+    neuron-packager create -i "$name.members" -o "$name.neff" -n "$name" >/dev/null
+    neuron-profile capture -n "$name.neff" -s "$name.ntff" >/dev/null
+}
+
+pages=()
 mkdir empty
-neuron-profile view -s "$theirs.ntff" -n "$theirs.neff" --nki-source-root empty --output-format html --output-file bare.html
-neuron-profile view -s "$theirs.ntff" -n "$theirs.neff" --nki-source-root src --port 0 --no-open >view.log 2>view.err &
-pids+=("$!")
-wait_for address_is_there
-python3 "$NTK_SOURCE_DIR/tests/e2e/timeline/source.py" "$browser" "$scratch/profile" lines.json loops.json \
-    "file://$PWD/bare.html" "$(sed -n 's/^View profile at //p' view.log)" "file://$PWD/a.html" || fail "see above"
+kernel made attention
+show made made.ntff made.neff src
+
+# More slices than the details of a file are for: their lines are there all the same, or it says that they are not.
+kernel long memcpy -s 4096 -r 300
+neuron-profile view -s long.ntff -n long.neff --nki-source-root src --output-format html --output-file long.html 2>err
+[ ! -s err ] || fail "something is left out: $(cat err)"
+[ "$(grep -c 'id="data-positions"' long.html)" = 1 ] && ! grep -q 'id="data-details"' long.html || fail "not a long one with positions"
+neuron-profile view -s long.ntff -n long.neff --output-format html --html-size 350K --output-file short.html 2>err
+grep -q '^neuron-profile: short.html does not say which source line a slice comes from; --html-size lets it grow' err ||
+    fail "nothing says what is left out: $(cat err)"
+
+theirs=${NTK_VENDOR_CAPTURES:+$NTK_VENDOR_CAPTURES/v6_attn_tkg}
+if [ -n "$theirs" ] && [ -e "$theirs.ntff" ]; then
+    mkdir -p theirs/agents
+    for ((i = 1; i <= 640; i++)); do
+        echo "    text_of($i)"
+    done >theirs/agents/v6_ultimate.py
+    show hardware "$theirs.ntff" "$theirs.neff" theirs
+fi
+python3 "$here/source.py" "$browser" "$scratch/profile" "file://$PWD/long.html" "file://$PWD/short.html" "${pages[@]}" || fail "see above"

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* html_private - what the files of timeline_html share while they write the page as one file. */
+#ifndef NTK_PROFILER_TIMELINE_HTML_PRIVATE_H
+#define NTK_PROFILER_TIMELINE_HTML_PRIVATE_H
+
+#include "profiler/output/analyses.h"
+#include "profiler/output/operands.h"
+#include "profiler/output/sink.h"
+#include "profiler/timeline/timeline_html.h"
+#include "profiler/timeline/timeline_source.h"
+
+struct ntk_html_writer {
+    struct ntk_sink *sink;
+    const struct ntk_timeline *timeline;
+    uint64_t bytes_max;
+    struct ntk_timeline_html_extent extent;
+    /* Of each source. */
+    struct ntk_analyses **analyses;
+    struct ntk_operands **operands;
+    struct ntk_source_lines **lines;
+    struct ntk_source_text *source_text; /* NULL: none */
+};
+
+/* html_pieces.c */
+
+int ntk_html_put_base64(struct ntk_html_writer *w, const void *data, size_t bytes_count);
+/* <script type="text/plain" ATTRIBUTES>base64 of the deflated bytes</script> appended to text;
+ * empties data. */
+int ntk_html_add_data(const char *attributes, struct ntk_buf *data, struct ntk_buf *text);
+int ntk_html_put_data(struct ntk_html_writer *w, const char *attributes, struct ntk_buf *data);
+/* What the file may still grow by. */
+uint64_t ntk_html_room_bytes(const struct ntk_html_writer *w);
+/* The text, when there is room for it; empties it. */
+int ntk_html_put_if_room(struct ntk_html_writer *w, struct ntk_buf *text, bool *out_is_put);
+/* What an answer or a tile looked at of long lists. */
+void ntk_html_give_back(const struct ntk_html_writer *w);
+
+/* html_answers.c: objects appended to out. */
+
+/* A value of the object that is open, made by a function that appends to a buffer. */
+void ntk_html_put_member(struct ntk_buf *out, const char *separator, const char *key);
+int ntk_html_put_answers(struct ntk_html_writer *w, const char *title, struct ntk_buf *out);
+void ntk_html_put_details(struct ntk_html_writer *w, struct ntk_buf *out);
+
+/* html_source.c */
+
+int ntk_html_put_lines(struct ntk_html_writer *w, struct ntk_buf *out);
+/* The text of each file, as far as there is room. */
+int ntk_html_put_source_files(struct ntk_html_writer *w);
+/* Where slices come from, where any has a position and there is room. */
+int ntk_html_put_positions(struct ntk_html_writer *w);
+
+/* html_tiles.c */
+
+int ntk_html_put_tiles(struct ntk_html_writer *w, bool has_whole);
+
+#endif

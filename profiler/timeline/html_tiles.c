@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* html_tiles - tiles of the timeline, from the top level down, as many as the file has room for. */
+#include "profiler/timeline/html_private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/timeline/timeline_pyramid.h"
+#include "profiler/timeline/timeline_tile.h"
+
+/* Whether all rows that have slices have them in the tile. */
+static bool has_slices_only(const struct ntk_timeline *timeline, const struct ntk_buf *tile)
+{
+    struct ntk_timeline_tile_head head;
+    size_t at = sizeof head;
+
+    if (!ntk_buf_ok(tile) || tile->bytes_count < at) {
+        return false;
+    }
+    memcpy(&head, tile->bytes, sizeof head);
+    for (uint32_t i = 0; i < head.track_count; i++) {
+        struct ntk_timeline_tile_section section;
+        memcpy(&section, tile->bytes + at, sizeof section);
+        if (section.form == NTK_TIMELINE_FORM_BUCKETS &&
+            ntk_timeline_track_get(timeline, section.track)->kind != NTK_TIMELINE_RATE) {
+            return false;
+        }
+        at +=
+            sizeof section + section.entry_count * (section.form == NTK_TIMELINE_FORM_SLICES
+                                                        ? sizeof(struct ntk_timeline_tile_slice)
+                                                        : sizeof(struct ntk_timeline_tile_bucket));
+    }
+    return true;
+}
+
+/* All tiles of a level, as far as there is room. */
+static int add_level(struct ntk_html_writer *w, unsigned level, const uint32_t *tracks,
+                     size_t count, struct ntk_buf *text, bool *out_has_all)
+{
+    uint64_t last = (uint64_t)(w->timeline->end_ps - w->timeline->begin_ps) >>
+                    (level + NTK_TIMELINE_TILE_SHIFT);
+    struct ntk_buf tile = { 0 };
+    int ret = 0;
+
+    *out_has_all = true;
+    for (uint64_t i = 0; i <= last && ret == 0 && text->bytes_count <= ntk_html_room_bytes(w);
+         i++) {
+        char attributes[96];
+        ret = ntk_timeline_tile_put(w->timeline, level, i, tracks, count, &tile, NULL);
+        *out_has_all = *out_has_all && has_slices_only(w->timeline, &tile);
+        ntk_html_give_back(w);
+        (void)snprintf(attributes, sizeof attributes,
+                       "id=\"data-tile-%u-%llu\" data-tile=\"%u/%llu\"", level,
+                       (unsigned long long)i, level, (unsigned long long)i);
+        ret = ret == 0 ? ntk_html_add_data(attributes, &tile, text) : ret;
+    }
+    ntk_buf_fini(&tile);
+    return ret;
+}
+
+/* Tiles of the tracks that the tile with all slices does not have: the top level in any case, then
+ * one level after the other, until one has all slices, or is too large. */
+int ntk_html_put_tiles(struct ntk_html_writer *w, bool has_whole)
+{
+    const struct ntk_timeline *timeline = w->timeline;
+    unsigned top = ntk_timeline_level_top(timeline->end_ps - timeline->begin_ps);
+    unsigned level_count = has_whole ? NTK_TIMELINE_HTML_LEVELS : top + 1;
+    uint32_t *tracks = malloc((timeline->tracks.count + 1) * sizeof *tracks);
+    struct ntk_buf text = { 0 };
+    bool has_all = false;
+    bool has_room = true;
+    size_t count = 0;
+    int ret = tracks ? 0 : -ENOMEM;
+
+    for (size_t t = 0; tracks && t < timeline->tracks.count; t++) {
+        if (!has_whole || ntk_timeline_track_get(timeline, t)->slice_count == 0) {
+            tracks[count++] = (uint32_t)t;
+        }
+    }
+    for (unsigned n = 0; n < level_count && n <= top && count && ret == 0 && has_room; n++) {
+        bool has_all_here = false;
+        ret = add_level(w, top - n, tracks, count, &text, &has_all_here);
+        if (ret == 0 && n == 0) {
+            ntk_buf_add(&w->sink->buf, text.bytes, text.bytes_count);
+            ntk_buf_reset(&text);
+            ret = ntk_sink_step(w->sink);
+        } else if (ret == 0) {
+            ret = ntk_html_put_if_room(w, &text, &has_room);
+        }
+        if (has_room && !has_whole) {
+            w->extent.level = top - n;
+            has_all = has_all_here;
+        }
+        has_room = has_room && !has_all;
+    }
+    w->extent.has_slices = has_whole || has_all;
+    ntk_buf_fini(&text);
+    free(tracks);
+    return ret;
+}
