@@ -96,6 +96,18 @@ struct slot_texts {
     uint64_t line, function, iteration;                 /* of the source */
 };
 
+#define LINES_KEPT 4096U
+
+/* Texts of positions that are put already: unrolled instructions share them. */
+struct place_texts {
+    uint64_t *functions, *iterations; /* iids, by 1 + index in the kernel tree; 0: not put */
+    struct {
+        const char *file;
+        uint32_t line;
+        uint64_t iid;
+    } lines[LINES_KEPT]; /* the last one of each hash */
+};
+
 struct core_writer {
     struct ntk_perfetto *to;
     const struct ntk_export *export;
@@ -105,8 +117,8 @@ struct core_writer {
     uint64_t first_name; /* iid of the first instruction's name, the others follow */
     struct ntk_operands *operands;
     struct slot_texts *slots[NTK_NTFF_ENGINE_COUNT];
+    struct place_texts *places;
     struct ntk_buf text;                       /* of the one that is put */
-    struct ntk_position_texts positions;       /* the same */
     uint64_t process, rate, pending, throttle; /* tracks */
     uint64_t semaphores[NTK_EXPORT_SEMAPHORES];
     struct ntk_arrows *arrows; /* NULL: none are wanted */
@@ -252,6 +264,59 @@ static int put_text(struct core_writer *c, const char *text, uint64_t *out_iid)
     return ntk_perfetto_put_packet(c->to, &packet);
 }
 
+static int put_place_line(struct core_writer *c, const struct ntk_neff_position *at,
+                          const char *file, uint32_t line, uint64_t *out_iid)
+{
+    size_t hash = ((size_t)line * 31 + number) % LINES_KEPT;
+    int ret = 0;
+
+    if (c->places->lines[hash].file != file || c->places->lines[hash].line != line) {
+        ntk_buf_reset(&c->text);
+        (void)ntk_neff_position_line_add(c->export->program->positions, at, &c->text);
+        ret = ntk_buf_ok(&c->text)
+                  ? put_text(c, ntk_buf_text_get(&c->text), &c->places->lines[hash].iid)
+                  : -ENOMEM;
+        c->places->lines[hash].file = file;
+        c->places->lines[hash].line = line;
+    }
+    *out_iid = c->places->lines[hash].iid;
+    return ret;
+}
+
+/* Line, function and iteration: each is formatted once, not for every slot that has it. */
+static int put_place(struct core_writer *c, const struct ntk_trace_instruction *instruction,
+                     struct slot_texts *texts)
+{
+    const struct ntk_neff_positions *positions = c->export->program->positions;
+    const struct ntk_neff_position *at =
+        ntk_program_position(c->export->program, c->index, instruction);
+    const struct ntk_neff_kernel_instruction *kernel = ntk_neff_position_instruction(positions, at);
+    const struct ntk_neff_function *function = ntk_neff_position_function(positions, kernel);
+    int ret = 0;
+
+    if (at && at->file) {
+        ret = put_place_line(c, at, ntk_neff_position_file(positions, at), at->file, at->line,
+                             &texts->line);
+    } else if (function) {
+        ret = put_place_line(c, at, function->file, kernel->function, kernel->line, &texts->line);
+    }
+    if (function && ret == 0) {
+        uint64_t *iid = &c->places->functions[kernel->function];
+        ret = *iid ? 0 : put_text(c, function->name, iid);
+        texts->function = *iid;
+    }
+    if (kernel && kernel->iteration && ret == 0) {
+        uint64_t *iid = &c->places->iterations[kernel->iteration];
+        if (!*iid) {
+            ntk_buf_reset(&c->text);
+            ntk_neff_position_path_add(positions, at, &c->text);
+            ret = ntk_buf_ok(&c->text) ? put_text(c, ntk_buf_text_get(&c->text), iid) : -ENOMEM;
+        }
+        texts->iteration = *iid;
+    }
+    return ret;
+}
+
 static int put_slot_texts(struct core_writer *c, const struct ntk_trace_instruction *instruction,
                           const struct ntk_slot_fact *fact, struct slot_texts *texts)
 {
@@ -273,12 +338,7 @@ static int put_slot_texts(struct core_writer *c, const struct ntk_trace_instruct
         ret = ret ? ret : put_text(c, moves->sides[NTK_MOVES_DEST], &texts->dest);
         ret = ret ? ret : put_text(c, moves->name, &texts->dma_name);
     }
-    struct ntk_position_text at = { 0 };
-    ret = ret ? ret : ntk_position_texts_get(&c->positions, c->export, c->index, instruction, &at);
-    ret =
-        ret ? ret : put_text(c, at.bir_location ? at.bir_location : at.nki_location, &texts->line);
-    ret = ret ? ret : put_text(c, at.kernel_function, &texts->function);
-    ret = ret ? ret : put_text(c, at.iteration_path, &texts->iteration);
+    ret = ret ? ret : put_place(c, instruction, texts);
     ret = ret == 0 ? put_text(c, text.operands, &texts->operands) : ret;
     return ret == 0 ? put_text(c, text.compiler_operands, &texts->compiler_operands) : ret;
 }
@@ -307,8 +367,17 @@ static uint8_t *add_slot_texts(uint8_t *at, const struct slot_texts *texts)
 
 static int slots_init(struct core_writer *c)
 {
+    const struct ntk_neff_positions *positions = c->export->program->positions;
     int ret = 0;
 
+    c->places = calloc(1, sizeof *c->places);
+    if (c->places && positions) {
+        c->places->functions =
+            calloc(positions->kernel.functions.count + 1, sizeof *c->places->functions);
+        c->places->iterations =
+            calloc(positions->kernel.iterations.count + 1, sizeof *c->places->iterations);
+        ret = c->places->functions && c->places->iterations ? 0 : -ENOMEM;
+    }
     c->operands = ntk_operands_create(c->export->trace);
     for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
         const struct ntk_ntff_buffer *buffer = c->core->ntff->engine_buffers[e];
@@ -316,7 +385,7 @@ static int slots_init(struct core_writer *c)
         c->slots[e] = calloc(slots + 1, sizeof *c->slots[e]);
         ret = c->slots[e] ? ret : -ENOMEM;
     }
-    return c->operands ? ret : -ENOMEM;
+    return c->operands && c->places ? ret : -ENOMEM;
 }
 
 static void slots_fini(struct core_writer *c)
@@ -325,8 +394,12 @@ static void slots_fini(struct core_writer *c)
     for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
         free(c->slots[e]);
     }
+    if (c->places) {
+        free(c->places->functions);
+        free(c->places->iterations);
+        free(c->places);
+    }
     ntk_buf_fini(&c->text);
-    ntk_buf_fini(&c->positions.buf);
 }
 
 /* ---- a core ---- */

@@ -394,8 +394,14 @@ int ntk_rows_sbuf_warnings(const struct ntk_export *export, const char *category
 /* "input"; of an IO queue only the NEFF tells which: "unknown". */
 const char *ntk_rows_queue_type(unsigned dma_class);
 /* Texts of the position of one row; each lasts until the next call. */
+struct ntk_position_loops {
+    struct ntk_buf buf; /* of JSON, then the path */
+    size_t path_at;
+    uint32_t iteration; /* they are of it; 0: none */
+};
 struct ntk_position_texts {
     struct ntk_buf buf;
+    struct ntk_position_loops loops[NTK_NTFF_ENGINE_COUNT];
 };
 struct ntk_position_text {
     const char *nki_location, *bir_location, *kernel_name, *kernel_function, *iteration;
@@ -406,6 +412,7 @@ struct ntk_position_text {
 int ntk_position_texts_get(struct ntk_position_texts *texts, const struct ntk_export *export,
                            size_t core_index, const struct ntk_trace_instruction *instruction,
                            struct ntk_position_text *out_text);
+void ntk_position_texts_fini(struct ntk_position_texts *texts);
 /* The start of the execution is 0; floors, so that -1 ps is -1 ns. */
 int64_t ntk_rows_ns(int64_t ps);
 /* Of files that may say anything: what is too large for a row is the largest. */

@@ -214,7 +214,7 @@ static int put_instructions(const struct instruction_target *target, size_t core
         }
     }
     ntk_predecessors_destroy(predecessors);
-    ntk_buf_fini(&positions.buf);
+    ntk_position_texts_fini(&positions);
     ntk_buf_fini(&attributes);
     return ret;
 }

@@ -50,6 +50,38 @@ static const char *text_at(const struct ntk_buf *buf, size_t at)
     return at == NOWHERE ? NULL : buf->bytes + at;
 }
 
+/* Both texts of the iterations around an instruction: those of an engine mostly have the last one's. */
+static const struct ntk_position_loops *get_loops(struct ntk_position_texts *texts,
+                                                  const struct ntk_neff_positions *positions,
+                                                  const struct ntk_neff_position *at,
+                                                  const struct ntk_neff_kernel_instruction *kernel,
+                                                  unsigned engine)
+{
+    struct ntk_position_loops *loops = &texts->loops[engine];
+    size_t begin = 0;
+
+    if (!kernel || !kernel->iteration) {
+        return NULL;
+    }
+    if (loops->iteration != kernel->iteration) {
+        ntk_buf_reset(&loops->buf);
+        ntk_neff_position_path_json_add(positions, at, &loops->buf);
+        (void)end_text(&loops->buf, &begin);
+        loops->path_at = begin;
+        ntk_neff_position_path_add(positions, at, &loops->buf);
+        loops->iteration = ntk_buf_ok(&loops->buf) ? kernel->iteration : 0;
+    }
+    return loops;
+}
+
+void ntk_position_texts_fini(struct ntk_position_texts *texts)
+{
+    ntk_buf_fini(&texts->buf);
+    for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
+        ntk_buf_fini(&texts->loops[e].buf);
+    }
+}
+
 int ntk_position_texts_get(struct ntk_position_texts *texts, const struct ntk_export *export,
                            size_t core_index, const struct ntk_trace_instruction *instruction,
                            struct ntk_position_text *out_text)
@@ -80,15 +112,13 @@ int ntk_position_texts_get(struct ntk_position_texts *texts, const struct ntk_ex
         ntk_neff_kernel_id_add(positions, kernel, buf);
     }
     size_t name_at = end_text(buf, &begin);
-    ntk_neff_position_path_json_add(positions, at, buf);
-    size_t iteration_at = end_text(buf, &begin);
-    ntk_neff_position_path_add(positions, at, buf);
-    size_t path_at = end_text(buf, &begin);
+    const struct ntk_position_loops *loops =
+        get_loops(texts, positions, at, kernel, instruction->engine);
     if (fact->hlo) {
         add_frames(export->program->names[core_index], fact->named, buf);
     }
     size_t frames_at = end_text(buf, &begin);
-    if (!ntk_buf_ok(buf)) {
+    if (!ntk_buf_ok(buf) || (loops && !loops->iteration)) {
         return -ENOMEM;
     }
     *out_text = (struct ntk_position_text){
@@ -96,8 +126,8 @@ int ntk_position_texts_get(struct ntk_position_texts *texts, const struct ntk_ex
         .bir_location = text_at(buf, bir_at),
         .kernel_name = text_at(buf, name_at),
         .kernel_function = function && function->name[0] ? function->name : NULL,
-        .iteration = text_at(buf, iteration_at),
-        .iteration_path = text_at(buf, path_at),
+        .iteration = loops ? loops->buf.bytes : NULL,
+        .iteration_path = loops ? loops->buf.bytes + loops->path_at : NULL,
         .frame_ids = text_at(buf, frames_at),
     };
     return 0;

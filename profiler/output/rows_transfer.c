@@ -84,7 +84,7 @@ int ntk_rows_transfers(const struct ntk_export *export, ntk_row_put *put, void *
             }
         }
     }
-    ntk_buf_fini(&positions.buf);
+    ntk_position_texts_fini(&positions);
     return ret;
 }
 

@@ -3,19 +3,23 @@
  * What the command lines costs on a kernel that is unrolled into a million instructions, each of
  * them executed once: back-end lines and kernel tree are read out of the members of the NEFF,
  * joined with the program, and summed by line, loop and iteration, with who let whom go. Beside it
- * the same program without positions, which is what every analysis of it costs.
+ * the same program without positions, which is what every analysis of it costs. Then trace files
+ * of it, with positions and without: no slot runs twice, so each of them has texts of its own.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/output/export_to.h"
 #include "profiler/output/output_lines.h"
 #include "shared/formats/neff/isa.h"
 #include "shared/formats/neff/neff_read_private.h"
 #include "tests/bench/rounds.h"
 #include "tests/support/ntff_sample.h"
+#include "tests/support/scratch.h"
 
 #define ROUND_COUNT 5
+#define TRACE_ROUND_COUNT 2
 #define SLOTS ROUNDS_SIZE(200000U, 1000U) /* of each engine */
 #define ROWS ((size_t)SLOTS * NTK_NTFF_ENGINE_COUNT)
 #define INNER 64 /* instructions of an iteration of the inner loop */
@@ -35,6 +39,7 @@ static struct ntk_ntff_subgraph ntff_subgraph = { .name = "sg00" };
 static struct ntk_ntff_buffer buffers[NTK_NTFF_ENGINE_COUNT];
 static struct ntk_trace_core core;
 static struct ntk_trace trace;
+static char *folder;
 
 static void add_member(const char *name, struct ntk_buf *content)
 {
@@ -243,6 +248,31 @@ static double without_positions(void *ctx)
     return run_lines(false) / (double)ROWS;
 }
 
+/* A trace file of these instructions, with positions or without. */
+struct written {
+    const char *format;
+    bool has_neff;
+};
+
+static double write_trace(void *ctx)
+{
+    const struct written *written = ctx;
+    struct ntk_export *export = NULL;
+    struct ntk_err err = { 0 };
+    char path[1024];
+
+    trace.neff = written->has_neff ? &neff : NULL;
+    core.neff = written->has_neff ? &subgraph : NULL;
+    rounds_require(ntk_export_create(&trace, "bench", "bench.ntff", &export) == 0, "no memory");
+    (void)snprintf(path, sizeof path, "%s/trace", folder);
+    uint64_t begin = rounds_cpu_ns();
+    rounds_require(ntk_export_format_find(written->format)->write(export, path, &err) == 0,
+                   err.text);
+    double ns = (double)(rounds_cpu_ns() - begin) / (double)(ROWS + SLOTS);
+    ntk_export_destroy(export);
+    return ns;
+}
+
 /* That are read, for each instruction. */
 static size_t member_bytes(void)
 {
@@ -256,20 +286,32 @@ static size_t member_bytes(void)
 
 int main(int argc, char **argv)
 {
+    struct written written[] = {
+        { "perfetto", true }, { "perfetto", false }, { "chrome", true }, { "chrome", false }
+    };
     struct rounds_subject subjects[] = {
         { "lines, with positions", with_positions, NULL, { 0 }, 0 },
         { "lines, without positions", without_positions, NULL, { 0 }, 0 },
+        { "perfetto, with positions", write_trace, &written[0], { 0 }, 0 },
+        { "perfetto, without positions", write_trace, &written[1], { 0 }, 0 },
+        { "chrome, with positions", write_trace, &written[2], { 0 }, 0 },
+        { "chrome, without positions", write_trace, &written[3], { 0 }, 0 },
     };
 
     rounds_options(argc, argv);
+    test_scratch_in_memory();
+    folder = test_scratch_create();
     make_neff();
     make_trace();
     rounds_run(subjects, 2, ROUND_COUNT);
-    rounds_print(&subjects[0], "ns/instruction");
-    rounds_print(&subjects[1], "ns/instruction");
+    rounds_run(subjects + 2, 4, TRACE_ROUND_COUNT);
+    for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++) {
+        rounds_print(&subjects[i], i < 2 ? "ns/instruction" : "ns/span or counter");
+    }
     rounds_print_value("members of the NEFF", (double)member_bytes(), "bytes/instruction", 0, 0);
     /* ns of one are ms of a million */
     rounds_print_best("lines of a million instructions", rounds_min(&subjects[0]),
                       rounds_median(&subjects[0]), "ms", TARGET_MS, 0);
+    test_scratch_destroy(folder);
     return rounds_result();
 }

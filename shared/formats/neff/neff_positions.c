@@ -3,7 +3,6 @@
 #include "shared/formats/neff/neff_positions.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -468,7 +467,8 @@ void ntk_neff_kernel_name_add(const struct ntk_neff_kernel_instruction *instruct
     if (instruction->name) {
         ntk_buf_add_text(out, instruction->name);
     } else {
-        ntk_buf_add_format(out, "inst.%" PRIu64, instruction->number);
+        ntk_buf_add_text(out, "inst.");
+        ntk_buf_add_u64(out, instruction->number);
     }
 }
 

@@ -19,6 +19,8 @@ python3 "$here/debug_members.py" check names.json names.sqlite names.csv names.c
 neuron-profile view -s m.ntff -n m.neff --output-format perfetto --output-file names.pftrace 2>err || fail "perfetto: $(cat err)"
 protoc --proto_path="$NTK_SOURCE_DIR" --decode=ntk.perfetto.Trace profiler/output/perfetto.proto <names.pftrace >names.txt
 python3 "$here/debug_members.py" perfetto names.txt names.json >&2 || fail "names of the Perfetto trace are not as they were made"
+twice=$(grep -E 'str: "(.*\.py:[0-9]+|h=[0-9].*)"$' names.txt | sort | uniq -d)
+[ -z "$twice" ] || fail "positions of the Perfetto trace are put once for each slot: $twice"
 python3 "$here/source_tables.py" names.json names.sqlite names.chrome names.txt >&2 || fail "tables of the source are not the profile's"
 python3 "$here/tables_agree.py" names.sqlite names.csv names.parquet >&2 || fail "tables differ"
 
