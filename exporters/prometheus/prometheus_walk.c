@@ -17,6 +17,7 @@ struct walk {
     void (*visit)(const struct ntk_prometheus_point *point, void *ctx);
     void *ctx;
     const struct ntk_prometheus_owner *owner; /* of the points to come; NULL: nobody */
+    size_t with;                              /* which of the figures that a function walks */
 };
 
 /* -- pieces ------------------------------------------------------------------------------------ */
@@ -135,12 +136,6 @@ static struct number number_text(uint32_t value)
         for (const struct ntk_prometheus_tag *name = name##_entry->value; name; name = NULL) \
             if (e->owner = &name->owner, name->is_live)
 
-/* With those that ended and whose last counts are still told. */
-#define each_counted_tag(name)                                                               \
-    ntk_map_each(name##_entry, &e->page->tags)                                               \
-        for (const struct ntk_prometheus_tag *name = name##_entry->value; name; name = NULL) \
-            if (e->owner = &name->owner, name->is_live || name->is_leaving)
-
 /* Since when counters of this process count; 0 where that is not known. */
 static uint64_t process_began_ns(const struct walk *e)
 {
@@ -210,36 +205,30 @@ static void core_held_idle(struct walk *e)
     }
 }
 
-static void runtime_cpu(struct walk *e)
+static void runtime_cpu(struct walk *e, const struct ntk_prometheus_tag *tag)
 {
-    each_live_tag(tag)
-    {
-        if (tag->has_cpu) {
-            sample(e, LABELS({ "runtime_tag", tag->tag }, { "usage_type", "system" }),
-                   tag->cpu_system);
-            sample(e, LABELS({ "runtime_tag", tag->tag }, { "usage_type", "user" }), tag->cpu_user);
-        }
+    if (tag->has_cpu) {
+        sample(e, LABELS({ "runtime_tag", tag->tag }, { "usage_type", "system" }), tag->cpu_system);
+        sample(e, LABELS({ "runtime_tag", tag->tag }, { "usage_type", "user" }), tag->cpu_user);
     }
 }
 
-static void runtime_memory(struct walk *e)
+static void runtime_memory(struct walk *e, const struct ntk_prometheus_tag *tag)
 {
-    each_live_tag(tag)
-    {
-        if (tag->has_memory && tag->host.known) {
-            sample_u64(e, LABELS({ "memory_location", "host" }, { "runtime_tag", tag->tag }),
-                       tag->host.bytes);
-        }
-        if (tag->has_memory && tag->device.known) {
-            sample_u64(e,
-                       LABELS({ "memory_location", "neuron_device" }, { "runtime_tag", tag->tag }),
-                       tag->device.bytes);
-        }
+    if (tag->has_memory && tag->host.known) {
+        sample_u64(e, LABELS({ "memory_location", "host" }, { "runtime_tag", tag->tag }),
+                   tag->host.bytes);
+    }
+    if (tag->has_memory && tag->device.known) {
+        sample_u64(e, LABELS({ "memory_location", "neuron_device" }, { "runtime_tag", tag->tag }),
+                   tag->device.bytes);
     }
 }
 
-static void core_memory(struct walk *e, enum ntk_memory_group group)
+static void core_memory(struct walk *e)
 {
+    size_t group = e->with; /* enum ntk_memory_group */
+
     each_live_tag(tag)
     {
         ntk_vec_each(const struct ntk_prometheus_core, core, &tag->cores) {
@@ -255,95 +244,49 @@ static void core_memory(struct walk *e, enum ntk_memory_group group)
     fill_zeros(e, true);
 }
 
-static void core_memory_constants(struct walk *e)
+static void execution_errors(struct walk *e, const struct ntk_prometheus_tag *tag)
 {
-    core_memory(e, NTK_GROUP_CONSTANTS);
+    for (int i = 0; i < NTK_ERROR_CLASS_COUNT && tag->has_executions && !tag->is_uncounted; i++) {
+        counter(e, LABELS({ "error_type", ntk_error_class_names[i] }, { "runtime_tag", tag->tag }),
+                tag->error_class[i], tag->created_seconds, tag->began_ns);
+    }
 }
 
-static void core_memory_model_code(struct walk *e)
+static void execution_status(struct walk *e, const struct ntk_prometheus_tag *tag)
 {
-    core_memory(e, NTK_GROUP_MODEL_CODE);
+    for (int i = 0; i < NTK_OUTCOME_COUNT && tag->has_executions && !tag->is_uncounted; i++) {
+        counter(e, LABELS({ "runtime_tag", tag->tag }, { "status_type", ntk_outcome_names[i] }),
+                tag->outcome[i], tag->created_seconds, tag->began_ns);
+    }
 }
 
-static void core_memory_scratchpad(struct walk *e)
+static void percentiles(struct walk *e)
 {
-    core_memory(e, NTK_GROUP_SCRATCHPAD);
-}
+    bool of_device = e->row == &ntk_metrics[NTK_METRIC_DEVICE_LATENCY];
 
-static void core_memory_runtime(struct walk *e)
-{
-    core_memory(e, NTK_GROUP_RUNTIME);
-}
-
-static void core_memory_tensors(struct walk *e)
-{
-    core_memory(e, NTK_GROUP_TENSORS);
-}
-
-static void execution_errors(struct walk *e)
-{
-    each_counted_tag(tag)
+    each_live_tag(tag)
     {
-        for (int i = 0; i < NTK_ERROR_CLASS_COUNT && tag->has_executions && !tag->is_uncounted;
-             i++) {
+        bool has = of_device ? tag->has_device_percentiles : tag->has_percentiles;
+        const double *seconds =
+            of_device ? tag->device_percentile_seconds : tag->percentile_seconds;
+
+        for (int i = 0; i < NTK_PERCENTILE_COUNT && has && !tag->is_uncounted; i++) {
+            sample(e,
+                   LABELS({ "percentile", ntk_percentile_names[i] }, { "runtime_tag", tag->tag }),
+                   seconds[i]);
+        }
+    }
+}
+
+static void ecc_events(struct walk *e, const struct ntk_prometheus_device *device,
+                       const char *number)
+{
+    for (int k = 0; k < NTK_ECC_COUNT && device->has & NTK_DEVICE_HAS_ECC; k++) {
+        /* Readers make a metric of each type they know; this one they do not. */
+        if (k != NTK_ECC_MEM_REPAIRABLE) {
             counter(e,
-                    LABELS({ "error_type", ntk_error_class_names[i] }, { "runtime_tag", tag->tag }),
-                    tag->error_class[i], tag->created_seconds, tag->began_ns);
-        }
-    }
-}
-
-static void execution_status(struct walk *e)
-{
-    each_counted_tag(tag)
-    {
-        for (int i = 0; i < NTK_OUTCOME_COUNT && tag->has_executions && !tag->is_uncounted; i++) {
-            counter(e, LABELS({ "runtime_tag", tag->tag }, { "status_type", ntk_outcome_names[i] }),
-                    tag->outcome[i], tag->created_seconds, tag->began_ns);
-        }
-    }
-}
-
-static void execution_latency(struct walk *e)
-{
-    each_live_tag(tag)
-    {
-        for (int i = 0; i < NTK_PERCENTILE_COUNT && tag->has_percentiles && !tag->is_uncounted;
-             i++) {
-            sample(e,
-                   LABELS({ "percentile", ntk_percentile_names[i] }, { "runtime_tag", tag->tag }),
-                   tag->percentile_seconds[i]);
-        }
-    }
-}
-
-static void device_latency(struct walk *e)
-{
-    each_live_tag(tag)
-    {
-        for (int i = 0;
-             i < NTK_PERCENTILE_COUNT && tag->has_device_percentiles && !tag->is_uncounted; i++) {
-            sample(e,
-                   LABELS({ "percentile", ntk_percentile_names[i] }, { "runtime_tag", tag->tag }),
-                   tag->device_percentile_seconds[i]);
-        }
-    }
-}
-
-static void ecc_events(struct walk *e)
-{
-    for (size_t i = 0; i < e->page->device_sample_count; i++) {
-        const struct ntk_prometheus_device *device = &e->page->devices[i];
-        struct number number = number_text(device->index);
-        e->owner = &device->owner;
-        for (int k = 0; k < NTK_ECC_COUNT && device->has & NTK_DEVICE_HAS_ECC; k++) {
-            /* Readers make a metric of each type they know; this one they do not. */
-            if (k != NTK_ECC_MEM_REPAIRABLE) {
-                counter(e,
-                        LABELS({ "event_type", ntk_ecc_names[k] },
-                               { "neuron_device_index", number.text }),
-                        device->ecc[k], e->page->created_seconds, e->page->began_ns);
-            }
+                    LABELS({ "event_type", ntk_ecc_names[k] }, { "neuron_device_index", number }),
+                    device->ecc[k], e->page->created_seconds, e->page->began_ns);
         }
     }
 }
@@ -377,31 +320,16 @@ static void context_switches(struct walk *e)
     }
 }
 
-static void system_memory_total(struct walk *e)
+/* A number of the page, which is there. */
+static void page_number(struct walk *e)
 {
-    if (e->page->has_memory) {
-        sample_u64(e, NO_LABELS, e->page->memory_total_bytes);
-    }
+    sample_u64(e, NO_LABELS, *(const uint64_t *)((const char *)e->page + e->with));
 }
 
-static void system_memory_used(struct walk *e)
+static void system_memory(struct walk *e)
 {
     if (e->page->has_memory) {
-        sample_u64(e, NO_LABELS, e->page->memory_used_bytes);
-    }
-}
-
-static void system_swap_total(struct walk *e)
-{
-    if (e->page->has_memory) {
-        sample_u64(e, NO_LABELS, e->page->swap_total_bytes);
-    }
-}
-
-static void system_swap_used(struct walk *e)
-{
-    if (e->page->has_memory) {
-        sample_u64(e, NO_LABELS, e->page->swap_used_bytes);
+        page_number(e);
     }
 }
 
@@ -460,17 +388,14 @@ static void latency_series(struct walk *e, const struct ntk_prometheus_tag *tag,
     }
 }
 
-static void latency_histogram(struct walk *e)
+static void latency_histogram(struct walk *e, const struct ntk_prometheus_tag *tag)
 {
-    each_counted_tag(tag)
-    {
-        if (tag->is_uncounted) {
-            continue;
-        }
-        ntk_vec_each(const struct ntk_prometheus_latency, latency, &tag->latencies) {
-            latency_series(e, tag, latency->model_name, "total", &latency->total);
-            latency_series(e, tag, latency->model_name, "device", &latency->device);
-        }
+    if (tag->is_uncounted) {
+        return;
+    }
+    ntk_vec_each(const struct ntk_prometheus_latency, latency, &tag->latencies) {
+        latency_series(e, tag, latency->model_name, "total", &latency->total);
+        latency_series(e, tag, latency->model_name, "device", &latency->device);
     }
 }
 
@@ -540,31 +465,18 @@ static void machine_counts(struct walk *e)
     }
 }
 
-static void fine_memory(struct walk *e, bool peak)
+static void fine_memory(struct walk *e, const struct ntk_prometheus_tag *tag)
 {
-    each_live_tag(tag)
-    {
-        ntk_vec_each(const struct ntk_prometheus_memory, row, &tag->memory) {
-            struct number number = number_text(row->core);
-            sample_u64(e,
-                       LABELS({ "category", ntk_memory_category_names[row->category] },
-                              { "memory_location",
-                                row->location == NTK_MEMORY_DEVICE ? "neuron_device" : "host" },
-                              { "neuroncore", row->core == NTK_NO_CORE ? "" : number.text },
-                              { "runtime_tag", tag->tag }),
-                       peak ? row->peak_bytes : row->bytes);
-        }
+    ntk_vec_each(const struct ntk_prometheus_memory, row, &tag->memory) {
+        struct number number = number_text(row->core);
+        sample_u64(e,
+                   LABELS({ "category", ntk_memory_category_names[row->category] },
+                          { "memory_location",
+                            row->location == NTK_MEMORY_DEVICE ? "neuron_device" : "host" },
+                          { "neuroncore", row->core == NTK_NO_CORE ? "" : number.text },
+                          { "runtime_tag", tag->tag }),
+                   e->with ? row->peak_bytes : row->bytes);
     }
-}
-
-static void memory_used(struct walk *e)
-{
-    fine_memory(e, false);
-}
-
-static void memory_peak(struct walk *e)
-{
-    fine_memory(e, true);
 }
 
 /* The driver's counter, or what reports that do not have it add up to. False: nobody counts. */
@@ -576,81 +488,60 @@ static bool ecc_total(const struct ntk_prometheus_device *device, int kind, uint
     return is_total || device->ecc_has >> kind & 1;
 }
 
-static void ecc_totals(struct walk *e)
+static void ecc_totals(struct walk *e, const struct ntk_prometheus_device *device,
+                       const char *number)
 {
-    for (size_t i = 0; i < e->page->device_sample_count; i++) {
-        const struct ntk_prometheus_device *device = &e->page->devices[i];
-        struct number number = number_text(device->index);
-        uint64_t total;
-        e->owner = &device->owner;
-        for (int k = 0; k < NTK_ECC_COUNT; k++) {
-            if (ecc_total(device, k, &total)) {
-                sample_u64(e,
-                           LABELS({ "event_type", ntk_ecc_names[k] },
-                                  { "neuron_device_index", number.text }),
-                           total);
-            }
+    uint64_t total;
+    for (int k = 0; k < NTK_ECC_COUNT; k++) {
+        if (ecc_total(device, k, &total)) {
+            sample_u64(
+                e, LABELS({ "event_type", ntk_ecc_names[k] }, { "neuron_device_index", number }),
+                total);
         }
     }
 }
 
-static void ecc_repairable(struct walk *e)
+static void ecc_repairable(struct walk *e, const struct ntk_prometheus_device *device,
+                           const char *number)
 {
-    for (size_t i = 0; i < e->page->device_sample_count; i++) {
-        const struct ntk_prometheus_device *device = &e->page->devices[i];
-        struct number number = number_text(device->index);
-        uint64_t total;
-        e->owner = &device->owner;
-        if (ecc_total(device, NTK_ECC_MEM_REPAIRABLE, &total)) {
-            sample_u64(e, LABELS({ "neuron_device_index", number.text }), total);
-        }
+    uint64_t total;
+    if (ecc_total(device, NTK_ECC_MEM_REPAIRABLE, &total)) {
+        sample_u64(e, LABELS({ "neuron_device_index", number }), total);
     }
 }
 
-static void health_status(struct walk *e)
+static void health_status(struct walk *e, const struct ntk_prometheus_device *device,
+                          const char *number)
 {
-    for (size_t i = 0; i < e->page->device_sample_count; i++) {
-        const struct ntk_prometheus_device *device = &e->page->devices[i];
-        struct number number = number_text(device->index);
-        e->owner = &device->owner;
-        if (device->has & NTK_DEVICE_HAS_HEALTH) {
-            sample_u64(e, LABELS({ "neuron_device_index", number.text }), device->verdict);
-        }
+    if (device->has & NTK_DEVICE_HAS_HEALTH) {
+        sample_u64(e, LABELS({ "neuron_device_index", number }), device->verdict);
     }
 }
 
-static void health_reasons(struct walk *e)
+static void health_reasons(struct walk *e, const struct ntk_prometheus_device *device,
+                           const char *number)
 {
-    for (size_t i = 0; i < e->page->device_sample_count; i++) {
-        const struct ntk_prometheus_device *device = &e->page->devices[i];
-        struct number number = number_text(device->index);
-        e->owner = &device->owner;
-        for (size_t k = 0; k < device->health_count; k++) {
-            const struct ntk_health_reason_row *row = &ntk_health_reasons[device->health[k].reason];
-            sample(e,
-                   LABELS({ "action", ntk_health_actions[row->action].name },
-                          { "neuron_device_index", number.text }, { "reason", row->name },
-                          { "verdict", ntk_health_verdict_names[row->verdict] }),
-                   (double)device->health[k].since_ns / NS);
-        }
+    for (size_t k = 0; k < device->health_count; k++) {
+        const struct ntk_health_reason_row *row = &ntk_health_reasons[device->health[k].reason];
+        sample(e,
+               LABELS({ "action", ntk_health_actions[row->action].name },
+                      { "neuron_device_index", number }, { "reason", row->name },
+                      { "verdict", ntk_health_verdict_names[row->verdict] }),
+               (double)device->health[k].since_ns / NS);
     }
 }
 
-static void device_well(struct walk *e)
+static void device_well(struct walk *e, const struct ntk_prometheus_device *device,
+                        const char *number)
 {
-    for (size_t i = 0; i < e->page->device_sample_count; i++) {
-        const struct ntk_prometheus_device *device = &e->page->devices[i];
-        struct number number = number_text(device->index);
-        bool is_ill = device->verdict == NTK_HEALTH_UNHEALTHY;
-        e->owner = &device->owner;
-        if (device->has & NTK_DEVICE_HAS_HEALTH && device->verdict != NTK_HEALTH_UNKNOWN) {
-            sample_u64(e,
-                       LABELS({ "neuron_device_index", number.text },
-                              { "reason", is_ill && device->health_count > 0
-                                              ? ntk_health_reasons[device->health[0].reason].name
-                                              : "" }),
-                       !is_ill);
-        }
+    bool is_ill = device->verdict == NTK_HEALTH_UNHEALTHY;
+    if (device->has & NTK_DEVICE_HAS_HEALTH && device->verdict != NTK_HEALTH_UNKNOWN) {
+        sample_u64(e,
+                   LABELS({ "neuron_device_index", number },
+                          { "reason", is_ill && device->health_count > 0
+                                          ? ntk_health_reasons[device->health[0].reason].name
+                                          : "" }),
+                   !is_ill);
     }
 }
 
@@ -690,27 +581,25 @@ static void device_row(const struct walk *e, const struct ntk_device_row *row,
 }
 
 /* The rows of device.def, the last first: labels are in their order then. */
-static void device_figures(struct walk *e)
+static void device_figures(struct walk *e, const struct ntk_prometheus_device *device,
+                           const char *number)
 {
-    for (size_t i = 0; i < e->page->device_sample_count; i++) {
-        const struct ntk_prometheus_device *device = &e->page->devices[i];
-        struct number number = number_text(device->index);
-        e->owner = &device->owner;
-        for (size_t k = NTK_DEVICE_ROWS; k-- > 0;) {
-            const struct ntk_device_row *row = &ntk_device_rows[k];
-            if (&ntk_metrics[row->metric] == e->row && device->figures.has & row->has) {
-                device_row(e, row, &device->figures, number.text);
-            }
+    for (size_t k = NTK_DEVICE_ROWS; k-- > 0;) {
+        const struct ntk_device_row *row = &ntk_device_rows[k];
+        if (&ntk_metrics[row->metric] == e->row && device->figures.has & row->has) {
+            device_row(e, row, &device->figures, number);
         }
     }
 }
 
-static void efa_counters(struct walk *e, bool is_bytes)
+static void efa_counters(struct walk *e)
 {
     for (int c = 0; c < NTK_EFA_COUNTER_COUNT; c++) {
         struct ntk_efa_counter_row row = ntk_efa_counter_row(c);
 
-        for (size_t i = 0; i < e->page->efa_port_count && row.is_bytes == is_bytes; i++) {
+        for (size_t i = 0;
+             i < e->page->efa_port_count && row.is_bytes == (e->row->unit == NTK_METRIC_UNIT_BYTES);
+             i++) {
             const struct ntk_prometheus_efa_port *port = &e->page->efa_ports[i];
             struct number number = number_text(port->port);
 
@@ -724,58 +613,38 @@ static void efa_counters(struct walk *e, bool is_bytes)
     }
 }
 
-static void efa_bytes(struct walk *e)
+static void runtime_resident(struct walk *e, const struct ntk_prometheus_tag *tag)
 {
-    efa_counters(e, true);
+    if (tag->has_resident) {
+        sample_u64(e, LABELS({ "runtime_tag", tag->tag }), tag->resident_bytes);
+    }
 }
 
-static void efa_events(struct walk *e)
+static void model_loaded(struct walk *e, const struct ntk_prometheus_tag *tag)
 {
-    efa_counters(e, false);
-}
-
-static void runtime_resident(struct walk *e)
-{
-    each_live_tag(tag)
-    {
-        if (tag->has_resident) {
-            sample_u64(e, LABELS({ "runtime_tag", tag->tag }), tag->resident_bytes);
+    ntk_vec_each(const struct ntk_prometheus_model, model, &tag->models) {
+        bool doubled = false; /* two runtimes of a tag may have the same id and name */
+        for (const struct ntk_prometheus_model *before = tag->models.items;
+             before < model && !doubled; before++) {
+            doubled = before->id == model->id && before->core == model->core &&
+                      !strcmp(before->name, model->name);
+        }
+        struct number core = number_text(model->core);
+        struct number id = number_text(model->id);
+        if (!doubled) {
+            sample_u64(e,
+                       LABELS({ "model_id", id.text }, { "model_name", model->name },
+                              { "neuroncore", core.text }, { "runtime_tag", tag->tag }),
+                       1);
         }
     }
 }
 
-static void model_loaded(struct walk *e)
+static void collectives(struct walk *e, const struct ntk_prometheus_tag *tag)
 {
-    each_live_tag(tag)
-    {
-        ntk_vec_each(const struct ntk_prometheus_model, model, &tag->models) {
-            bool doubled = false; /* two runtimes of a tag may have the same id and name */
-            for (const struct ntk_prometheus_model *before = tag->models.items;
-                 before < model && !doubled; before++) {
-                doubled = before->id == model->id && before->core == model->core &&
-                          !strcmp(before->name, model->name);
-            }
-            struct number core = number_text(model->core);
-            struct number id = number_text(model->id);
-            if (!doubled) {
-                sample_u64(e,
-                           LABELS({ "model_id", id.text }, { "model_name", model->name },
-                                  { "neuroncore", core.text }, { "runtime_tag", tag->tag }),
-                           1);
-            }
-        }
-    }
-}
-
-static void collectives(struct walk *e)
-{
-    each_counted_tag(tag)
-    {
-        for (int i = 0; i < NTK_COLLECTIVE_COUNT && tag->has_ranks; i++) {
-            counter(e,
-                    LABELS({ "operation", ntk_collective_names[i] }, { "runtime_tag", tag->tag }),
-                    tag->collectives[i], tag->created_seconds, tag->began_ns);
-        }
+    for (int i = 0; i < NTK_COLLECTIVE_COUNT && tag->has_ranks; i++) {
+        counter(e, LABELS({ "operation", ntk_collective_names[i] }, { "runtime_tag", tag->tag }),
+                tag->collectives[i], tag->created_seconds, tag->began_ns);
     }
 }
 
@@ -787,25 +656,18 @@ static void collective_seconds(struct walk *e, const struct ntk_prometheus_tag *
 }
 
 /* The rows of rank.def with this metric. */
-static void rank_counts(struct walk *e)
+static void rank_counts(struct walk *e, const struct ntk_prometheus_tag *tag)
 {
     for (size_t i = 0; i < NTK_RANK_COUNTS; i++) {
-        if (&ntk_metrics[ntk_rank_count_rows[i].metric] != e->row) {
-            continue;
-        }
-        each_counted_tag(tag)
-        {
+        if (&ntk_metrics[ntk_rank_count_rows[i].metric] == e->row) {
             collective_seconds(e, tag, tag->rank_counts[i]);
         }
     }
 }
 
-static void collective_age(struct walk *e)
+static void collective_age(struct walk *e, const struct ntk_prometheus_tag *tag)
 {
-    each_live_tag(tag)
-    {
-        collective_seconds(e, tag, tag->in_collective_ns);
-    }
+    collective_seconds(e, tag, tag->in_collective_ns);
 }
 
 /* Two with the same labels cannot be: the first is told. */
@@ -973,16 +835,6 @@ static void runtime_hooks(struct walk *e)
     }
 }
 
-static void events_lost(struct walk *e)
-{
-    sample_u64(e, NO_LABELS, e->page->events_lost);
-}
-
-static void events_read(struct walk *e)
-{
-    sample_u64(e, NO_LABELS, e->page->events_read);
-}
-
 static void other_applications(struct walk *e)
 {
     if (e->page->application_max > 0) {
@@ -1073,71 +925,78 @@ static void report_period(struct walk *e)
 
 /* Families that are not here are counters of cores, or not on a page; those without a name are for the names of others
  * alone. */
-static void (*const walk_family[NTK_METRIC_COUNT])(struct walk *e) = {
-    [NTK_METRIC_NEURONCORE_UTILIZATION] = core_utilization,
-    [NTK_METRIC_RUNTIME_VCPU_USAGE] = runtime_cpu,
-    [NTK_METRIC_RUNTIME_MEMORY_USED] = runtime_memory,
-    [NTK_METRIC_CORE_MEMORY_CONSTANTS] = core_memory_constants,
-    [NTK_METRIC_CORE_MEMORY_MODEL_CODE] = core_memory_model_code,
-    [NTK_METRIC_CORE_MEMORY_SCRATCHPAD] = core_memory_scratchpad,
-    [NTK_METRIC_CORE_MEMORY_RUNTIME] = core_memory_runtime,
-    [NTK_METRIC_CORE_MEMORY_TENSORS] = core_memory_tensors,
-    [NTK_METRIC_EXECUTION_ERRORS] = execution_errors,
-    [NTK_METRIC_EXECUTION_STATUS] = execution_status,
-    [NTK_METRIC_EXECUTION_LATENCY] = execution_latency,
-    [NTK_METRIC_HARDWARE_ECC_EVENTS] = ecc_events,
-    [NTK_METRIC_SYSTEM_VCPU_COUNT] = system_cpu_count,
-    [NTK_METRIC_SYSTEM_VCPU_USAGE] = system_cpu,
-    [NTK_METRIC_SYSTEM_MEMORY_TOTAL] = system_memory_total,
-    [NTK_METRIC_SYSTEM_MEMORY_USED] = system_memory_used,
-    [NTK_METRIC_SYSTEM_SWAP_TOTAL] = system_swap_total,
-    [NTK_METRIC_SYSTEM_SWAP_USED] = system_swap_used,
-    [NTK_METRIC_INSTANCE_INFO] = instance_info,
-    [NTK_METRIC_HARDWARE_INFO] = hardware_info,
-    [NTK_METRIC_DEVICE_LATENCY] = device_latency,
-    [NTK_METRIC_CONTEXT_SWITCHES] = context_switches,
-    [NTK_METRIC_SYSTEM_VCPU_FIELDS] = system_cpu_fields,
-    [NTK_METRIC_HARDWARE_COUNTS] = hardware_counts,
-    [NTK_METRIC_LATENCY_HISTOGRAM] = latency_histogram,
-    [NTK_METRIC_EXECUTIONS] = machine_executions,
-    [NTK_METRIC_EXECUTIONS_PARTIAL] = machine_partial,
-    [NTK_METRIC_ERRORS] = machine_errors,
-    [NTK_METRIC_CORE_TOTAL_UTILIZATION] = machine_utilization,
-    [NTK_METRIC_CORE_HELD_IDLE] = core_held_idle,
-    [NTK_METRIC_MEMORY_USED] = memory_used,
-    [NTK_METRIC_MEMORY_PEAK] = memory_peak,
-    [NTK_METRIC_DEVICE_MEMORY_USED] = device_figures,
-    [NTK_METRIC_DEVICE_MEMORY_CAPACITY] = device_figures,
-    [NTK_METRIC_DEVICE_ECC] = ecc_totals,
-    [NTK_METRIC_DEVICE_ECC_REPAIRABLE] = ecc_repairable,
-    [NTK_METRIC_DEVICE_HEALTH] = health_status,
-    [NTK_METRIC_DEVICE_HEALTH_REASON] = health_reasons,
-    [NTK_METRIC_DEVICE_WELL] = device_well,
-    [NTK_METRIC_NODE_HEALTH] = node_health,
-    [NTK_METRIC_DEVICE_POWER] = device_figures,
-    [NTK_METRIC_EFA_BYTES] = efa_bytes,
-    [NTK_METRIC_EFA_EVENTS] = efa_events,
-    [NTK_METRIC_RUNTIME_RESIDENT] = runtime_resident,
-    [NTK_METRIC_MODEL_LOADED] = model_loaded,
-    [NTK_METRIC_RUNTIME_HOOKS] = runtime_hooks,
-    [NTK_METRIC_COLLECTIVES] = collectives,
-    [NTK_METRIC_COLLECTIVE_TIME] = rank_counts,
-    [NTK_METRIC_COLLECTIVE_WAIT] = rank_counts,
-    [NTK_METRIC_COLLECTIVE_AGE] = collective_age,
-    [NTK_METRIC_RANK_TROUBLE] = rank_troubles,
-    [NTK_METRIC_JOB_INFO] = job_info,
-    [NTK_METRIC_DEVICE_JOB_INFO] = device_job_info,
-    [NTK_METRIC_EVENTS_LOST] = events_lost,
-    [NTK_METRIC_EVENTS_READ] = events_read,
-    [NTK_METRIC_OTHER_APPLICATIONS] = other_applications,
-    [NTK_METRIC_OUTPUT_CUT] = output_cut,
-    [NTK_METRIC_OUTPUT_ITEMS] = output_items,
-    [NTK_METRIC_OUTPUT_RETRIES] = output_retries,
-    [NTK_METRIC_OUTPUT_WAITING] = output_waiting,
-    [NTK_METRIC_BUILD_INFO] = build_info,
-    [NTK_METRIC_REPORT_AGE] = report_age,
-    [NTK_METRIC_REPORT_PERIOD] = report_period,
-    [NTK_METRIC_COLLECT_DURATION] = collect_duration,
+#define PAGE(member) offsetof(struct ntk_prometheus_page, member)
+static const struct {
+    void (*walk)(struct walk *e);
+    size_t with;
+    void (*of_device)(struct walk *e, const struct ntk_prometheus_device *device,
+                      const char *number);
+    void (*of_tag)(struct walk *e, const struct ntk_prometheus_tag *tag);
+} families[NTK_METRIC_COUNT] = {
+    [NTK_METRIC_NEURONCORE_UTILIZATION] = { core_utilization },
+    [NTK_METRIC_RUNTIME_VCPU_USAGE] = { .of_tag = runtime_cpu },
+    [NTK_METRIC_RUNTIME_MEMORY_USED] = { .of_tag = runtime_memory },
+    [NTK_METRIC_CORE_MEMORY_CONSTANTS] = { core_memory, NTK_GROUP_CONSTANTS },
+    [NTK_METRIC_CORE_MEMORY_MODEL_CODE] = { core_memory, NTK_GROUP_MODEL_CODE },
+    [NTK_METRIC_CORE_MEMORY_SCRATCHPAD] = { core_memory, NTK_GROUP_SCRATCHPAD },
+    [NTK_METRIC_CORE_MEMORY_RUNTIME] = { core_memory, NTK_GROUP_RUNTIME },
+    [NTK_METRIC_CORE_MEMORY_TENSORS] = { core_memory, NTK_GROUP_TENSORS },
+    [NTK_METRIC_EXECUTION_ERRORS] = { .of_tag = execution_errors },
+    [NTK_METRIC_EXECUTION_STATUS] = { .of_tag = execution_status },
+    [NTK_METRIC_EXECUTION_LATENCY] = { percentiles },
+    [NTK_METRIC_HARDWARE_ECC_EVENTS] = { .of_device = ecc_events },
+    [NTK_METRIC_SYSTEM_VCPU_COUNT] = { system_cpu_count },
+    [NTK_METRIC_SYSTEM_VCPU_USAGE] = { system_cpu },
+    [NTK_METRIC_SYSTEM_MEMORY_TOTAL] = { system_memory, PAGE(memory_total_bytes) },
+    [NTK_METRIC_SYSTEM_MEMORY_USED] = { system_memory, PAGE(memory_used_bytes) },
+    [NTK_METRIC_SYSTEM_SWAP_TOTAL] = { system_memory, PAGE(swap_total_bytes) },
+    [NTK_METRIC_SYSTEM_SWAP_USED] = { system_memory, PAGE(swap_used_bytes) },
+    [NTK_METRIC_INSTANCE_INFO] = { instance_info },
+    [NTK_METRIC_HARDWARE_INFO] = { hardware_info },
+    [NTK_METRIC_DEVICE_LATENCY] = { percentiles },
+    [NTK_METRIC_CONTEXT_SWITCHES] = { context_switches },
+    [NTK_METRIC_SYSTEM_VCPU_FIELDS] = { system_cpu_fields },
+    [NTK_METRIC_HARDWARE_COUNTS] = { hardware_counts },
+    [NTK_METRIC_LATENCY_HISTOGRAM] = { .of_tag = latency_histogram },
+    [NTK_METRIC_EXECUTIONS] = { machine_executions },
+    [NTK_METRIC_EXECUTIONS_PARTIAL] = { machine_partial },
+    [NTK_METRIC_ERRORS] = { machine_errors },
+    [NTK_METRIC_CORE_TOTAL_UTILIZATION] = { machine_utilization },
+    [NTK_METRIC_CORE_HELD_IDLE] = { core_held_idle },
+    [NTK_METRIC_MEMORY_USED] = { .of_tag = fine_memory, .with = false },
+    [NTK_METRIC_MEMORY_PEAK] = { .of_tag = fine_memory, .with = true },
+    [NTK_METRIC_DEVICE_MEMORY_USED] = { .of_device = device_figures },
+    [NTK_METRIC_DEVICE_MEMORY_CAPACITY] = { .of_device = device_figures },
+    [NTK_METRIC_DEVICE_ECC] = { .of_device = ecc_totals },
+    [NTK_METRIC_DEVICE_ECC_REPAIRABLE] = { .of_device = ecc_repairable },
+    [NTK_METRIC_DEVICE_HEALTH] = { .of_device = health_status },
+    [NTK_METRIC_DEVICE_HEALTH_REASON] = { .of_device = health_reasons },
+    [NTK_METRIC_DEVICE_WELL] = { .of_device = device_well },
+    [NTK_METRIC_NODE_HEALTH] = { node_health },
+    [NTK_METRIC_DEVICE_POWER] = { .of_device = device_figures },
+    [NTK_METRIC_EFA_BYTES] = { efa_counters },
+    [NTK_METRIC_EFA_EVENTS] = { efa_counters },
+    [NTK_METRIC_RUNTIME_RESIDENT] = { .of_tag = runtime_resident },
+    [NTK_METRIC_MODEL_LOADED] = { .of_tag = model_loaded },
+    [NTK_METRIC_RUNTIME_HOOKS] = { runtime_hooks },
+    [NTK_METRIC_COLLECTIVES] = { .of_tag = collectives },
+    [NTK_METRIC_COLLECTIVE_TIME] = { .of_tag = rank_counts },
+    [NTK_METRIC_COLLECTIVE_WAIT] = { .of_tag = rank_counts },
+    [NTK_METRIC_COLLECTIVE_AGE] = { .of_tag = collective_age },
+    [NTK_METRIC_RANK_TROUBLE] = { rank_troubles },
+    [NTK_METRIC_JOB_INFO] = { job_info },
+    [NTK_METRIC_DEVICE_JOB_INFO] = { device_job_info },
+    [NTK_METRIC_EVENTS_LOST] = { page_number, PAGE(events_lost) },
+    [NTK_METRIC_EVENTS_READ] = { page_number, PAGE(events_read) },
+    [NTK_METRIC_OTHER_APPLICATIONS] = { other_applications },
+    [NTK_METRIC_OUTPUT_CUT] = { output_cut },
+    [NTK_METRIC_OUTPUT_ITEMS] = { output_items },
+    [NTK_METRIC_OUTPUT_RETRIES] = { output_retries },
+    [NTK_METRIC_OUTPUT_WAITING] = { output_waiting },
+    [NTK_METRIC_BUILD_INFO] = { build_info },
+    [NTK_METRIC_REPORT_AGE] = { report_age },
+    [NTK_METRIC_REPORT_PERIOD] = { report_period },
+    [NTK_METRIC_COLLECT_DURATION] = { collect_duration },
 };
 
 /* -- the exporter's own process ---------------------------------------------------------------- */
@@ -1239,6 +1098,21 @@ ntk_prometheus_instance_get(const struct ntk_prometheus_page *page,
     return count;
 }
 
+/* Counters also of those that ended and whose last counts are still told. */
+static void walk_tags(struct walk *e, size_t family)
+{
+    bool is_counted =
+        e->row->kind == NTK_METRIC_KIND_COUNTER || e->row->kind == NTK_METRIC_KIND_HISTOGRAM;
+
+    ntk_map_each(entry, &e->page->tags) {
+        const struct ntk_prometheus_tag *tag = entry->value;
+        e->owner = &tag->owner;
+        if (tag->is_live || (is_counted && tag->is_leaving)) {
+            families[family].of_tag(e, tag);
+        }
+    }
+}
+
 void ntk_prometheus_walk(const struct ntk_prometheus_page *page, size_t family,
                          void (*visit_point)(const struct ntk_prometheus_point *point, void *ctx),
                          void *ctx)
@@ -1247,13 +1121,22 @@ void ntk_prometheus_walk(const struct ntk_prometheus_page *page, size_t family,
         .page = page, .row = ntk_prometheus_family_get(family), .visit = visit_point, .ctx = ctx
     };
 
+    walk.with = family < NTK_METRIC_COUNT ? families[family].with : 0;
     if (family >= NTK_PROMETHEUS_OWN_FAMILIES) {
         ntk_prometheus_view_walk(page, ntk_name_get(family - NTK_PROMETHEUS_OWN_FAMILIES),
                                  visit_point, ctx);
     } else if (family >= NTK_METRIC_COUNT) {
         walk_process(&walk, family - NTK_METRIC_COUNT);
-    } else if (walk_family[family]) {
-        walk_family[family](&walk);
+    } else if (families[family].of_device) {
+        for (size_t i = 0; i < page->device_sample_count; i++) {
+            struct number number = number_text(page->devices[i].index);
+            walk.owner = &page->devices[i].owner;
+            families[family].of_device(&walk, &page->devices[i], number.text);
+        }
+    } else if (families[family].of_tag) {
+        walk_tags(&walk, family);
+    } else if (families[family].walk) {
+        families[family].walk(&walk);
     } else {
         machine_counts(&walk);
     }
