@@ -229,7 +229,7 @@ function render(box) {
   const texts = new Map();
   const rows = rowsOf(notes, found, texts);
   const isReady = !notes.hasChildNodes(); // no text is on its way
-  box.append(make('div', { class: `source ${view.order === 'line' ? 'by-line' : ''}` }, make('div', { class: 'source-lines' }, make('p', { class: 'soft' }, says(found)), notes, ...[leftOut(found, texts)].filter(Boolean), heads(found), code(found, rows, isReady)), loops(found)));
+  box.append(make('div', { class: `source ${view.order === 'line' ? 'by-line' : ''}` }, make('div', { class: 'source-lines' }, make('p', { class: 'soft', title: says(found) }, says(found)), notes, ...[leftOut(found, texts)].filter(Boolean), heads(found), code(found, rows, isReady)), loops(found)));
 }
 
 // A line that something else names: it is shown and its instructions are marked.
