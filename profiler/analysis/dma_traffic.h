@@ -7,6 +7,7 @@
 #ifndef NTK_PROFILER_ANALYSIS_DMA_TRAFFIC_H
 #define NTK_PROFILER_ANALYSIS_DMA_TRAFFIC_H
 
+#include "profiler/analysis/interval.h"
 #include "profiler/trace/trace.h"
 
 struct ntk_dma_share {
@@ -26,6 +27,15 @@ struct ntk_dma_traffic {
 
 /* Packets of queues whose descriptors were made before the run. */
 uint64_t ntk_dma_prepared_packets(const struct ntk_dma_traffic *traffic);
+
+/* The same, fed by a walk that has other uses too: packets in order of their start. */
+struct ntk_dma_counting {
+    struct ntk_dma_traffic traffic;
+    struct ntk_cover all, fixed, dynamic, classes[NTK_TRACE_DMA_CLASS_COUNT];
+};
+void ntk_dma_counting_add(struct ntk_dma_counting *counting, const struct ntk_trace_packet *packet);
+void ntk_dma_counting_end(struct ntk_dma_counting *counting, const struct ntk_trace *trace,
+                          struct ntk_dma_traffic *out_traffic);
 
 void ntk_analysis_dma_traffic(const struct ntk_trace *trace, struct ntk_dma_traffic *out_traffic);
 

@@ -58,6 +58,14 @@ static void add_exec(struct ntk_activity *activity, const struct ntk_walk_span *
 
 void ntk_analysis_engine_activity(const struct ntk_trace *trace, struct ntk_activity *out_activity)
 {
+    ntk_analysis_activity_and_traffic(trace, out_activity, NULL);
+}
+
+void ntk_analysis_activity_and_traffic(const struct ntk_trace *trace,
+                                       struct ntk_activity *out_activity,
+                                       struct ntk_dma_traffic *out_traffic)
+{
+    struct ntk_dma_counting counting = { 0 };
     struct ntk_cover busy[NTK_NTFF_ENGINE_COUNT] = { 0 };
     struct ntk_cover any = { 0 };
     struct ntk_activity activity = { 0 };
@@ -70,6 +78,12 @@ void ntk_analysis_engine_activity(const struct ntk_trace *trace, struct ntk_acti
         if (!span.instruction || add_instruction(&activity, busy, span.instruction)) {
             ntk_cover_add(&any, span.start_ps, span.end_ps);
         }
+        if (span.packet && out_traffic) {
+            ntk_dma_counting_add(&counting, span.packet);
+        }
+    }
+    if (out_traffic) {
+        ntk_dma_counting_end(&counting, trace, out_traffic);
     }
     for (size_t c = 0; c < trace->core_count; c++) {
         activity.event_count += trace->cores[c].event_count + trace->cores[c].more_event_count;

@@ -8,7 +8,7 @@
 #ifndef NTK_PROFILER_ANALYSIS_ENGINE_ACTIVITY_H
 #define NTK_PROFILER_ANALYSIS_ENGINE_ACTIVITY_H
 
-#include "profiler/trace/trace.h"
+#include "profiler/analysis/dma_traffic.h"
 
 struct ntk_engine_activity {
     uint64_t instruction_count;
@@ -32,5 +32,9 @@ struct ntk_activity {
 bool ntk_activity_sets_up(uint8_t opcode);
 
 void ntk_analysis_engine_activity(const struct ntk_trace *trace, struct ntk_activity *out_activity);
+/* With what ntk_analysis_dma_traffic() finds, in one pass. */
+void ntk_analysis_activity_and_traffic(const struct ntk_trace *trace,
+                                       struct ntk_activity *out_activity,
+                                       struct ntk_dma_traffic *out_traffic);
 
 #endif

@@ -10,6 +10,7 @@
 #include "profiler/analysis/hbm_traffic.h"
 #include "profiler/analysis/matmul_flops.h"
 #include "profiler/analysis/open_slot.h"
+#include "profiler/trace/executed.h"
 #include "shared/formats/neff/vendor_slot.h"
 #include "shared/base/map.h"
 #include "shared/base/str.h"
@@ -273,6 +274,30 @@ static size_t slot_count(const struct ntk_program *program, size_t index)
     return buffer ? buffer->code_bytes / NTK_NTFF_SLOT_BYTES : 0;
 }
 
+/* Layers are numbered in the order in which they first run. */
+static bool has_layer_names(const struct ntk_trace_core *core)
+{
+    for (unsigned e = 0; core->neff && e < NTK_NTFF_ENGINE_COUNT; e++) {
+        if (core->neff->engines[e].name_count) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void fill_slot(struct filling *f, size_t index,
+                      const struct ntk_trace_instruction *instruction)
+{
+    struct ntk_slot_fact *fact =
+        &f->program->facts[index * NTK_NTFF_ENGINE_COUNT + instruction->engine][instruction->slot];
+
+    if (!fact->has_run) {
+        fact->has_run = true;
+        fill_fact(f, &f->program->trace->cores[index], instruction, fact);
+        fill_name(f->program->names[index], instruction->engine, fact);
+    }
+}
+
 static int fill_core(struct filling *f, size_t index)
 {
     const struct ntk_trace_core *core = &f->program->trace->cores[index];
@@ -292,13 +317,14 @@ static int fill_core(struct filling *f, size_t index)
             return -ENOMEM;
         }
     }
-    ntk_trace_each_instruction(core, instruction) {
-        struct ntk_slot_fact *fact = &facts[instruction->engine][instruction->slot];
-
-        if (!fact->has_run) {
-            fact->has_run = true;
-            fill_fact(f, core, instruction, fact);
-            fill_name(f->program->names[index], instruction->engine, fact);
+    if (has_layer_names(core)) {
+        ntk_trace_each_instruction(core, instruction) {
+            fill_slot(f, index, instruction);
+        }
+    } else {
+        struct ntk_executed executed = { .core = core };
+        while (ntk_executed_next(&executed)) {
+            fill_slot(f, index, &executed.instruction);
         }
     }
     return f->failed;

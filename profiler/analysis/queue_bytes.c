@@ -42,7 +42,8 @@ static void add(const struct ntk_neff_subgraph *neff, uint32_t queue, uint64_t b
 }
 
 /* Whether it is known what all prepared packets belong to. */
-static bool add_core(const struct ntk_trace_core *core, struct ntk_queue_bytes *bytes)
+static bool add_core(const struct ntk_trace_core *core, bool may_have_prepared,
+                     struct ntk_queue_bytes *bytes)
 {
     struct ntk_executed executed = { .core = core };
     bool has_transfer = false;
@@ -65,20 +66,25 @@ static bool add_core(const struct ntk_trace_core *core, struct ntk_queue_bytes *
             has_transfer = true;
         }
     }
+    if (has_transfer || !may_have_prepared) {
+        return true;
+    }
     ntk_trace_each_packet(core, packet) {
-        if (ntk_trace_is_prepared(packet->dma_class) && !has_transfer) {
+        if (ntk_trace_is_prepared(packet->dma_class)) {
             return false;
         }
     }
     return true;
 }
 
-void ntk_analysis_queue_bytes(const struct ntk_trace *trace, struct ntk_queue_bytes *out_bytes)
+void ntk_analysis_queue_bytes(const struct ntk_trace *trace, const struct ntk_dma_traffic *traffic,
+                              struct ntk_queue_bytes *out_bytes)
 {
     struct ntk_queue_bytes bytes = { .is_known = true };
+    bool may_have_prepared = !traffic || ntk_dma_prepared_packets(traffic);
 
     for (size_t c = 0; c < trace->core_count && bytes.is_known; c++) {
-        bytes.is_known = add_core(&trace->cores[c], &bytes);
+        bytes.is_known = add_core(&trace->cores[c], may_have_prepared, &bytes);
     }
     *out_bytes = bytes;
 }

@@ -11,13 +11,15 @@
 #ifndef NTK_PROFILER_ANALYSIS_QUEUE_BYTES_H
 #define NTK_PROFILER_ANALYSIS_QUEUE_BYTES_H
 
-#include "profiler/trace/trace.h"
+#include "profiler/analysis/dma_traffic.h"
 
 struct ntk_queue_bytes {
     bool is_known;
     uint64_t input_bytes, output_bytes, weight_bytes;
 };
 
-void ntk_analysis_queue_bytes(const struct ntk_trace *trace, struct ntk_queue_bytes *out_bytes);
+/* traffic, of the same trace, saves a pass over packets; NULL: not at hand. */
+void ntk_analysis_queue_bytes(const struct ntk_trace *trace, const struct ntk_dma_traffic *traffic,
+                              struct ntk_queue_bytes *out_bytes);
 
 #endif

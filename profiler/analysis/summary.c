@@ -287,11 +287,11 @@ void summary_fill_dma(struct summary_filler *f, const struct ntk_dma_traffic *tr
     fill_dynamic(f, traffic);
 }
 
-static void fill_queues(struct summary_filler *f)
+static void fill_queues(struct summary_filler *f, const struct ntk_dma_traffic *traffic)
 {
     struct ntk_queue_bytes queues;
 
-    ntk_analysis_queue_bytes(f->trace, &queues);
+    ntk_analysis_queue_bytes(f->trace, traffic, &queues);
     if (queues.is_known) {
         summary_set_count(f, NTK_SUMMARY_input_queue_bytes, queues.input_bytes);
         summary_set_count(f, NTK_SUMMARY_output_queue_bytes, queues.output_bytes);
@@ -423,15 +423,14 @@ int ntk_analysis_summary(const struct ntk_trace *trace, struct ntk_summary *out_
     if (summary_begin(&f, trace) < 0) {
         return -ENOMEM;
     }
-    ntk_analysis_engine_activity(trace, &activity);
-    ntk_analysis_dma_traffic(trace, &traffic);
+    ntk_analysis_activity_and_traffic(trace, &activity, &traffic);
     summary_work_get(trace, &traffic, &work);
     get_transfers(&f, &traffic, &transfers);
     summary_fill_times(&f, &activity, &transfers);
     fill_engines(&f, &activity);
     summary_fill_dma(&f, &traffic);
     summary_fill_transfers(&f, &transfers);
-    fill_queues(&f);
+    fill_queues(&f, &traffic);
     summary_fill_work(&f, &work);
     summary_fill_onchip(&f, &traffic);
     fill_system(&f);

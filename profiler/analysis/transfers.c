@@ -8,6 +8,7 @@
 
 #include "profiler/analysis/packet_rules.h"
 #include "profiler/analysis/queue_names.h"
+#include "profiler/trace/executed.h"
 #include "shared/base/map.h"
 #include "shared/base/vec.h"
 
@@ -215,9 +216,21 @@ static int add_transfer(struct finding *f, const struct ntk_trace_instruction *i
     return ret;
 }
 
+/* Facts are far apart in memory, and few instructions begin a transfer. */
 static int find_begun(struct finding *f)
 {
+    struct ntk_executed executed = { .core = f->core };
+    bool begins[256] = { false }; /* by opcode: some of them begin one */
+
+    while (ntk_executed_next(&executed)) {
+        const struct ntk_trace_instruction *of = &executed.instruction;
+        begins[of->opcode] =
+            begins[of->opcode] || ntk_program_fact(f->program, f->core_index, of)->is_transfer;
+    }
     ntk_trace_each_instruction(f->core, instruction) {
+        if (!begins[instruction->opcode]) {
+            continue;
+        }
         const struct ntk_slot_fact *fact = ntk_program_fact(f->program, f->core_index, instruction);
         int ret = fact->is_transfer ? add_transfer(f, instruction, fact) : 0;
         if (ret < 0) {
@@ -267,8 +280,11 @@ static void find_ends(struct finding *f)
 
 /* ---- packets ---- */
 
-static void choose_rules(struct finding *f)
+/* Whether a rule goes by the ends of transfers. */
+static bool choose_rules(struct finding *f)
 {
+    bool by_time = false;
+
     ntk_trace_each_packet(f->core, packet) {
         struct ntk_packet_ring *ring = ring_of(f, packet);
         if (ring->queue != NONE) {
@@ -287,8 +303,11 @@ static void choose_rules(struct finding *f)
         passed(f, t);
     }
     for (uint32_t q = 0; q < f->queues.count; q++) {
-        ntk_packet_rule_choose(ntk_vec_at(&f->queues, q), q, f->rings, RINGS);
+        struct ntk_packet_queue *queue = ntk_vec_at(&f->queues, q);
+        ntk_packet_rule_choose(queue, q, f->rings, RINGS);
+        by_time = by_time || (queue->rule == NTK_PACKETS_TIME && queue->count);
     }
+    return by_time;
 }
 
 static void add_packet(struct ntk_transfer *transfer, const struct ntk_trace_packet *packet,
@@ -373,8 +392,9 @@ static int find_core(const struct ntk_program *program, size_t core_index,
     int ret = find_rings(f);
     ret = ret ? ret : find_begun(f);
     if (ret == 0) {
-        find_ends(f);
-        choose_rules(f);
+        if (choose_rules(f)) {
+            find_ends(f);
+        }
         ret = share_out(f);
     }
     if (ret == 0) {

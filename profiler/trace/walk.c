@@ -2,31 +2,25 @@
 /* walk - a merge of sorted lists through a heap of what comes next in each. */
 #include "profiler/trace/walk.h"
 
-static bool is_before(const struct ntk_walk_list *a, const struct ntk_walk_list *b)
+static bool is_before(const struct ntk_walk_next *a, const struct ntk_walk_next *b)
 {
-    return a->start_ps != b->start_ps ? a->start_ps < b->start_ps : a->rank < b->rank;
+    return a->start_ps != b->start_ps ? a->start_ps < b->start_ps : a->list < b->list;
 }
 
-static void sink(struct ntk_walk *walk, size_t at)
+/* Puts an entry where `at` is free, or below. */
+static inline void sink(struct ntk_walk *walk, size_t at, struct ntk_walk_next moving)
 {
-    struct ntk_walk_list moving = walk->lists[at];
+    struct ntk_walk_next *heap = walk->heap;
 
-    for (;;) {
-        size_t child = 2 * at + 1;
-        if (child >= walk->list_count) {
+    for (size_t child; (child = 2 * at + 1) < walk->left_count;) {
+        child += child + 1 < walk->left_count && is_before(&heap[child + 1], &heap[child]);
+        if (!is_before(&heap[child], &moving)) {
             break;
         }
-        if (child + 1 < walk->list_count &&
-            is_before(&walk->lists[child + 1], &walk->lists[child])) {
-            child++;
-        }
-        if (!is_before(&walk->lists[child], &moving)) {
-            break;
-        }
-        walk->lists[at] = walk->lists[child];
+        heap[at] = heap[child];
         at = child;
     }
-    walk->lists[at] = moving;
+    heap[at] = moving;
 }
 
 static int64_t start_of(const struct ntk_walk_list *list)
@@ -43,9 +37,7 @@ static void add_list(struct ntk_walk *walk, const struct ntk_trace_core *core, b
         return;
     }
     struct ntk_walk_list *list = &walk->lists[walk->list_count];
-    *list = (struct ntk_walk_list){ .core = core,
-                                    .rank = (unsigned)walk->list_count,
-                                    .has_packets = has_packets };
+    *list = (struct ntk_walk_list){ .core = core, .has_packets = has_packets };
     if (has_packets) {
         list->is_mapped = core->is_mapped.packets;
         list->first = core->packets;
@@ -56,14 +48,15 @@ static void add_list(struct ntk_walk *walk, const struct ntk_trace_core *core, b
         list->end = core->instructions + count;
     }
     list->at = list->first;
-    list->start_ps = start_of(list);
+    walk->heap[walk->list_count] = (struct ntk_walk_next){ start_of(list), walk->list_count };
     walk->list_count++;
 }
 
 static void order(struct ntk_walk *walk)
 {
-    for (size_t at = walk->list_count / 2; at-- > 0;) {
-        sink(walk, at);
+    walk->left_count = walk->list_count;
+    for (size_t at = walk->left_count / 2; at-- > 0;) {
+        sink(walk, at, walk->heap[at]);
     }
 }
 
@@ -95,13 +88,14 @@ void ntk_walk_init_core(struct ntk_walk *walk, const struct ntk_trace_core *core
 
 bool ntk_walk_next(struct ntk_walk *walk, struct ntk_walk_span *out_span)
 {
-    struct ntk_walk_list *list = walk->lists;
-
-    if (walk->list_count == 0) {
+    if (walk->left_count == 0) {
         return false;
     }
+    struct ntk_walk_next next = walk->heap[0];
+    struct ntk_walk_list *list = &walk->lists[next.list];
+
     out_span->core = list->core;
-    out_span->start_ps = list->start_ps;
+    out_span->start_ps = next.start_ps;
     out_span->instruction = NULL;
     out_span->packet = NULL;
     if (list->has_packets) {
@@ -116,10 +110,10 @@ bool ntk_walk_next(struct ntk_walk *walk, struct ntk_walk_span *out_span)
         list->at = instruction + 1;
     }
     if (ntk_trace_scan_step(list->is_mapped, list->first, list->at, list->end)) {
-        list->start_ps = start_of(list);
+        next.start_ps = start_of(list);
     } else {
-        *list = walk->lists[--walk->list_count];
+        next = walk->heap[--walk->left_count];
     }
-    sink(walk, 0);
+    sink(walk, 0, next);
     return true;
 }

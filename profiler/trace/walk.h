@@ -31,14 +31,18 @@ struct ntk_walk_span {
 struct ntk_walk_list {
     const struct ntk_trace_core *core;
     const void *first, *at, *end;
-    int64_t start_ps; /* of the element at `at` */
-    unsigned rank;    /* of lists with the same start the lowest comes first */
     bool has_packets, is_mapped;
 };
 
-struct ntk_walk { /* a heap by start */
-    size_t list_count;
+struct ntk_walk_next {
+    int64_t start_ps; /* of the next element of the list */
+    size_t list;      /* of lists with the same start the first comes first */
+};
+
+struct ntk_walk {
+    size_t list_count, left_count; /* left: lists that are not at their end */
     struct ntk_walk_list lists[NTK_WALK_LISTS_MAX];
+    struct ntk_walk_next heap[NTK_WALK_LISTS_MAX]; /* by start */
 };
 
 /* what: NTK_WALK_* */

@@ -254,13 +254,13 @@ static void bytes_go_by_the_type_of_their_queue(void **state)
     run(m, NTK_NTFF_ENGINE_SYNC, &trigger, 4);
     m->core.packets = &packet;
     m->core.packet_count = 1;
-    ntk_analysis_queue_bytes(&m->trace, &bytes);
+    ntk_analysis_queue_bytes(&m->trace, NULL, &bytes);
     assert_false(bytes.is_known); /* without the NEFF */
     m->core.neff = &neff;
     for (int is_vendor = 0; is_vendor < 2; is_vendor++) {
         for (int type = NTK_NEFF_QUEUE_IN; type <= NTK_NEFF_QUEUE_DYNAMIC; type++) {
             sets[1].type = (enum ntk_neff_queue_type)type;
-            ntk_analysis_queue_bytes(&m->trace, &bytes);
+            ntk_analysis_queue_bytes(&m->trace, NULL, &bytes);
             assert_true(bytes.is_known);
             assert_int_equal(bytes.input_bytes, type == NTK_NEFF_QUEUE_IN ? 2000 : 0);
             assert_int_equal(bytes.output_bytes, type == NTK_NEFF_QUEUE_OUT ? 2000 : 0);
@@ -276,7 +276,7 @@ static void bytes_go_by_the_type_of_their_queue(void **state)
         neff.engines[NTK_NTFF_ENGINE_SYNC].code_bytes = sizeof compiled;
     }
     compiled[0] = NTK_NTFF_OPCODE_WRITE; /* of the program itself: it moves nothing */
-    ntk_analysis_queue_bytes(&m->trace, &bytes);
+    ntk_analysis_queue_bytes(&m->trace, NULL, &bytes);
     assert_false(bytes.is_known);
     free(m);
 }

@@ -189,7 +189,7 @@ static uint64_t memory_of_summary(const char *path, const struct ntff_big *big)
 static void memory_does_not_grow_with_the_capture(void **state)
 {
     uint64_t used[2] = { 0 };
-    uint64_t sizes[2] = { NTFF_BIG_HAS_SHADOWS ? 2 * MIB : 16 * MIB,
+    uint64_t sizes[2] = { NTFF_BIG_HAS_SHADOWS ? 2 * MIB : 26 * MIB,
                           NTFF_BIG_HAS_SHADOWS ? 4 * MIB : 52 * MIB };
 
     ntk_ntff_map_from_bytes = MIB; /* what is copied would count */
