@@ -265,7 +265,7 @@ static int put_text(struct core_writer *c, const char *text, uint64_t *out_iid)
 }
 
 static int put_place_line(struct core_writer *c, const struct ntk_neff_position *at,
-                          const char *file, uint32_t line, uint64_t *out_iid)
+                          const char *file, uint32_t number, uint32_t line, uint64_t *out_iid)
 {
     size_t hash = ((size_t)line * 31 + number) % LINES_KEPT;
     int ret = 0;

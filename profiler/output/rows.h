@@ -6,6 +6,8 @@
  * since the start of the execution: what is not whole is cut off at the very end. A member that the
  * capture does not yield is absent (see table.h). Texts are borrowed from the export or constants,
  * or last for the row.
+ *
+ * Owner:   caller's storage; ntk_position_texts_fini() frees what it points to.
  */
 #ifndef NTK_PROFILER_OUTPUT_ROWS_H
 #define NTK_PROFILER_OUTPUT_ROWS_H
