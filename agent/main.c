@@ -137,13 +137,13 @@ static int (*const call_k8s_resource)(const char *, struct ntk_err *) = set_k8s_
 /* Those of the exporters come between. */
 static const struct ntk_opt first_rows[] = {
     { 'c', "config-file", "FILE", NTK_OPT_TEXT, &arg_config,
-      "JSON configuration: which groups, of which applications, how often; without it all groups "
-      "of all applications each 5 s" },
+      "read which groups of which applications to report, and how often, from this JSON file "
+      "(default: all groups of all applications, every 5 s)" },
     { 0, "period", "TIME", NTK_OPT_DURATION, &arg_period_ns,
-      "one period for every group, such as 500ms or 2s, whatever the configuration says",
+      "report every group every TIME, such as 500ms or 2s, whatever the configuration says",
       .is_above_zero = true },
     { 0, "once", 0, NTK_OPT_FLAG, &arg_once,
-      "write one report over one period (1 s if nothing else is said) and exit" },
+      "write one report over one period (default 1s) and exit" },
     { 0, "count", "N", NTK_OPT_U64, &arg_count, "exit after N reports, each over a whole period",
       .is_above_zero = true },
     { 0, "Output", 0, NTK_OPT_HEADING, 0, 0 },
@@ -162,7 +162,7 @@ static const struct ntk_opt first_rows[] = {
       "commas" },
     { 0, "quiet", 0, NTK_OPT_FLAG, &options.quiet, "nothing on stdout" },
     { 0, "db", "FILE", NTK_OPT_TEXT, &options.db_path,
-      "store each second in this SQLite database; it is made when there is none" },
+      "store one row per second in this SQLite database; create it if missing" },
     { 0, "db-keep", "LIST", NTK_OPT_CALL, CALL(call_db_keep),
       "how long it keeps seconds, minutes and hours; default 168h,2160h,26280h" },
     { 0, "db-size", "BYTES", NTK_OPT_BYTES, &options.store.keep_bytes,
@@ -174,7 +174,7 @@ static const struct ntk_opt first_rows[] = {
 static const struct ntk_opt last_rows[] = {
     { 0, "Archive", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "archive", "PLACE", NTK_OPT_TEXT, &archive_options.target.destination,
-      "write each hour and day of the database that is over as Parquet below this folder or "
+      "write each finished hour and day of the database as Parquet below this folder or "
       "s3://BUCKET/PREFIX" },
     { 0, "archive-cluster", "NAME", NTK_OPT_TEXT, &archive_options.cluster,
       "the cluster that the machine belongs to; default '" NTK_ARCHIVE_CLUSTER "'" },
@@ -195,8 +195,8 @@ static const struct ntk_opt last_rows[] = {
       "oldest one first",
       .is_above_zero = true },
     { 0, "capture-remote", 0, NTK_OPT_FLAG, &capture_options.is_remote,
-      "who has the token of --http may ask for captures, too (neuron-profile trigger --host); "
-      "nothing else is kept then but what --capture-on says" },
+      "let holders of the --http token request captures (neuron-profile trigger --host); other "
+      "captures follow --capture-on" },
     { 0, "Serving", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "web.config.file", "FILE", NTK_OPT_TEXT, &arg_web_config,
       "TLS, users and headers of both ports, in the form of the Prometheus family" },
@@ -209,7 +209,7 @@ static const struct ntk_opt last_rows[] = {
       "be "
       "asked besides those of this machine" },
     { 0, "http-token-file", "FILE", NTK_OPT_TEXT, &options.http_token_file,
-      "answer on --http only who knows the token in this file" },
+      "require the token in this file on --http" },
     { 0, "Sources", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "sysfs-root", "DIR", NTK_OPT_TEXT, &options.sysfs_root,
       "look for Neuron devices below this folder instead of /sys" },
@@ -218,11 +218,11 @@ static const struct ntk_opt last_rows[] = {
       "attach "
       "--all does; needs privileges" },
     { 0, "canary", "TIME", NTK_OPT_DURATION, &arg_canary_ns,
-      "look for silent data corruption: each so often run a program with a known answer on each "
-      "core that nobody has, as neuron-monitor diag --canary does",
+      "look for silent data corruption: every TIME run a program with a known answer on every free "
+      "core, as neuron-monitor diag --canary does",
       .is_above_zero = true },
     { 0, "command-lines", 0, NTK_OPT_FLAG, &options.command_lines,
-      "tell the arguments of applications too, not only what program they are; arguments may hold "
+      "include command-line arguments in reports, not only program names; arguments may hold "
       "secrets" },
     { 0, "no-imds", 0, NTK_OPT_FLAG, &arg_no_imds,
       "do not ask the instance metadata service of EC2 where the machine runs" },
@@ -235,18 +235,18 @@ static const struct ntk_opt last_rows[] = {
     { 0, "k8s-socket", "FILE", NTK_OPT_TEXT, &pod_options.socket_path,
       "the kubelet's pod-resources socket; default " NTK_PODS_SOCKET },
     { 0, "k8s-period", "TIME", NTK_OPT_DURATION, &pod_options.period_ns,
-      "how often it is asked; default 15s, at least 1s", .is_above_zero = true },
+      "query it every TIME (default 15s, at least 1s)", .is_above_zero = true },
     { 0, "k8s-resource", "NAME=KIND", NTK_OPT_CALL, CALL(call_k8s_resource),
-      "a resource of another device plug-in, whose devices are a core or a device each; may be "
+      "count a resource of another device plug-in, with one core or device per unit; may be "
       "repeated" },
     { 0, "Batch jobs", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "hpc-job-mapping-dir", "DIR", NTK_OPT_TEXT, &options.job_mapping,
-      "the folder in which prolog and epilog of the scheduler say which job holds which device and "
-      "core: neuron_job_info, and neuron-monitor job" },
+      "read which job holds which device and core from this folder, written by the scheduler's "
+      "prolog and epilog; enables neuron_job_info and neuron-monitor job" },
     { 0, "Other", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "schema", 0, NTK_OPT_FLAG, &arg_schema, "print the JSON Schema of a report and exit" },
     { 'v', "verbose", "LEVEL", NTK_OPT_CALL, CALL(call_verbose),
-      "how much to say on stderr, 0 (default) to 4" },
+      "set the detail of messages on stderr, 0 (default) to 4" },
     NTK_OPT_COMMON_COMPLETION,
     NTK_OPT_COMMON_VERSION,
     NTK_OPT_COMMON_HELP,
@@ -290,8 +290,8 @@ static struct ntk_opt_program program = {
              "[URL|HOST[:PORT]]...\ndiag [-r LEVEL] [OPTION]...",
     .summary = "Watches applications on Neuron devices and writes a JSON report per period to "
                "stdout, a line each; on request also stores them and serves them over HTTP.",
-    .epilogue = "Its other words have a help of their own:"
-#define ROW(word, run, help) "\nneuron-monitor " word " --help tells " help "."
+    .epilogue = "Subcommands have their own help:"
+#define ROW(word, run, help) "\n  neuron-monitor " word " --help: " help
     SUBCOMMANDS(ROW),
 #undef ROW
     .subcommands = subcommand_names,

@@ -177,7 +177,7 @@ static bool is_in_haste(void *ctx)
         sigaddset(&set, stop_signals[i]);
     }
     if (!monitor->is_in_haste && sigtimedwait(&set, NULL, &at_once) > 0) {
-        ntk_log_warn(MODULE, "told to stop a second time: stopping without waiting any longer");
+        ntk_log_warn(MODULE, "second stop signal: exiting without waiting");
         monitor->is_in_haste = true;
     }
     return monitor->is_in_haste;
@@ -229,11 +229,10 @@ static void say_length(struct ntk_monitor *monitor, const struct ntk_report_opti
 {
     if (line_bytes > options->line_bytes_max && options->line_bytes_max && !options->pretty) {
         if (!monitor->said_long) {
-            ntk_log_warn(
-                MODULE,
-                "a report is longer than --max-line, %zu bytes of %zu, also without neuron_ext: "
-                "it is written all the same; --omit leaves out more",
-                line_bytes, options->line_bytes_max);
+            ntk_log_warn(MODULE,
+                         "a report is longer than --max-line (%zu of %zu bytes) even without "
+                         "neuron_ext: written anyway; use --omit to cut more",
+                         line_bytes, options->line_bytes_max);
         }
         monitor->said_long = true;
     } else if (is_cut && !monitor->said_cut) {
@@ -539,7 +538,7 @@ static void on_signal(uint32_t signal_number, void *ctx)
         if (monitor->options->reload) {
             reload(monitor);
         } else {
-            ntk_log_info(MODULE, "there is no configuration file to read again");
+            ntk_log_info(MODULE, "no configuration file to read again");
         }
         ntk_service_ready(monitor->service, "collecting");
         return;

@@ -68,7 +68,7 @@ struct ntk_exporter_options {
           0,                                                                               \
           NTK_OPT_FLAG,                                                                    \
           &(options).pid_label,                                                            \
-          "add the label pid to metrics: applications with one tag stand apart" },         \
+          "add the label pid to metrics, to separate applications with the same tag" },    \
         NTK_NAMES_OPT, NTK_LABELS_OPT,                                                     \
         { 0,                                                                               \
           "max-applications",                                                              \
@@ -80,7 +80,7 @@ struct ntk_exporter_options {
           .is_above_zero = true },                                                         \
     {                                                                                      \
         0, "zero-fill", 0, NTK_OPT_FLAG, &(options).zero_fill,                             \
-            "show utilization and memory of cores that nobody uses, at zero"               \
+            "export utilization and memory of unused cores as zero"                        \
     }
 
 static inline size_t ntk_exporter_application_max(const struct ntk_exporter_options *options)

@@ -278,7 +278,7 @@ int ntk_cmd_inspect(int argc, char **argv)
         return process_record();
     }
     if (first >= argc) {
-        return ntk_opt_usage_error(&program, "the command is missing");
+        return ntk_opt_usage_error(&program, "no command");
     }
     if (strcmp(arg_mode, "model") != 0 && strcmp(arg_mode, "session") != 0) {
         return ntk_opt_usage_error(

@@ -89,7 +89,7 @@ static int ask(struct host *host, const struct ntk_hosts_remote *remote, const c
                                                            "(neuron-monitor --capture-remote)"
         : answer->status == 401 || answer->status == 403
             ? "it wants a token (--token-file), or another one"
-            : "it does not say why");
+            : "no reason given");
     json_decref(root);
     return ret;
 }

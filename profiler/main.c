@@ -118,7 +118,7 @@ int main(int argc, char **argv)
         return show_schema();
     }
     if (first >= argc) {
-        return ntk_opt_usage_error(&program, "a command is missing: use " COMMANDS_TEXT);
+        return ntk_opt_usage_error(&program, "no command: use " COMMANDS_TEXT);
     }
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         if (strcmp(argv[first], commands[i].name) == 0) {

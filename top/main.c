@@ -109,7 +109,7 @@ static const struct ntk_opt options[] = {
     { 0, "from", "FILE", NTK_OPT_TEXT, &arg_from,
       "show what neuron-monitor stored in FILE with --db; [ ] { } < > and space steer" },
     { 0, "at", "TIME", NTK_OPT_CALL, (void *)(uintptr_t)&call_at,
-      "where to begin in FILE, such as 2026-11-21T07:30:00Z; default: its beginning" },
+      "start at TIME in FILE, such as 2026-11-21T07:30:00Z (default: its beginning)" },
     { 0, "sysfs-root", "DIR", NTK_OPT_TEXT, &arg_sysfs_root, "read devices below DIR, not /sys" },
     NTK_OPT_COMMON,
     { 0 },
@@ -198,10 +198,10 @@ static int check_arguments(void)
         return ntk_opt_usage_error(&program, "--json and --csv exclude each other");
     }
     if (arg_csv && ntk_top_samples_table_find(arg_csv) < 0) {
-        return ntk_opt_usage_error(&program,
-                                   "--csv has no table \"%s\"; machine, devices, cores, "
-                                   "applications, models are there",
-                                   arg_csv);
+        return ntk_opt_usage_error(
+            &program,
+            "--csv: unknown table \"%s\": expected machine, devices, cores, applications or models",
+            arg_csv);
     }
     arg_batch = arg_batch || arg_json || arg_csv;
     if (arg_count > 0 && !arg_batch && !arg_once) {
@@ -216,7 +216,8 @@ static int check_arguments(void)
         return ntk_opt_usage_error(&program, "--at needs --from");
     }
     if (host_list.count > 1 && arg_csv) {
-        return ntk_opt_usage_error(&program, "--csv is of one machine; --json tells of many");
+        return ntk_opt_usage_error(&program,
+                                   "--csv supports one machine only; use --json for many");
     }
     if (host_list.count == 0 && (arg_remote.token_file || arg_remote.ca_file)) {
         return ntk_opt_usage_error(&program,

@@ -68,7 +68,7 @@ int ntk_archive_tables_parse(const char *list, bool wanted[NTK_STORE_DATASET_COU
         }
         if (!is_known) {
             ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                              "'%s' is no table; 'help' lists them", word);
+                              "unknown table '%s' ('help' lists them)", word);
         }
     }
     free(copy);

@@ -54,7 +54,7 @@ static const struct ntk_opt option_rows[] = {
     { 0, "profile", "NAME", NTK_OPT_TEXT, &options.target.profile,
       "the profile of AWS's configuration files" },
     { 0, "Other", 0, NTK_OPT_HEADING, 0, 0 },
-    { 'j', "json", 0, NTK_OPT_FLAG, &arg_json, "say what was written as JSON" },
+    { 'j', "json", 0, NTK_OPT_FLAG, &arg_json, "print the files written as JSON" },
     NTK_OPT_COMMON_COMPLETION,
     NTK_OPT_COMMON_VERSION,
     NTK_OPT_COMMON_HELP,
@@ -65,9 +65,8 @@ static const struct ntk_opt_program program = {
     .name = "neuron-monitor export",
     .usage = "--db FILE --output-folder PLACE [OPTION]...",
     .summary =
-        "Writes what a database of neuron-monitor holds as Parquet files, one per table, host "
-        "and hour or day, into a folder or an S3 bucket, also while it is written. Doing it "
-        "again changes nothing.",
+        "Write a database of neuron-monitor as Parquet files, one per table, host and hour or day, "
+        "to a folder or an S3 bucket. The agent may be running. Exporting again changes nothing.",
     .options = option_rows,
 };
 
@@ -227,11 +226,11 @@ static int check_options(void)
     struct ntk_err err = { 0 };
 
     if (!arg_db) {
-        return ntk_opt_usage_error(&program, "the database is missing: --db FILE");
+        return ntk_opt_usage_error(&program, "no database: use --db FILE");
     }
     if (!options.target.destination || !options.target.destination[0]) {
         return ntk_opt_usage_error(&program,
-                                   "where to is missing: --output-folder FOLDER or s3://BUCKET");
+                                   "no destination: use --output-folder FOLDER or s3://BUCKET");
     }
     if (ntk_query_span_check(&arg_span, &err) < 0) {
         return ntk_opt_usage_error(&program, "%s", err.text);

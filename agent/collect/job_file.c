@@ -65,9 +65,7 @@ static int take_line(struct ntk_job_file *file, struct ntk_job_entry **job, cons
 
     if (equals) {
         if (!*job) {
-            return ntk_err_set(err, -EBADMSG, offset,
-                               "line %u says something of no job: an id "
-                               "has to stand above it",
+            return ntk_err_set(err, -EBADMSG, offset, "line %u: attribute before any job id",
                                number);
         }
         size_t key_bytes = (size_t)(equals - line);
@@ -75,21 +73,21 @@ static int take_line(struct ntk_job_file *file, struct ntk_job_entry **job, cons
         return 0;
     }
     if (bytes >= NTK_JOB_ID_BYTES) {
-        return ntk_err_set(err, -EBADMSG, offset, "line %u is no job id: it has more than %d bytes",
+        return ntk_err_set(err, -EBADMSG, offset, "line %u: invalid job id: more than %d bytes",
                            number, NTK_JOB_ID_BYTES - 1);
     }
     for (size_t i = 0; i < bytes; i++) {
         if (!is_id_char(line[i])) {
-            return ntk_err_set(err, -EBADMSG, offset,
-                               "line %u is no job id: only letters, digits and _.+-:@[]%%/# are "
-                               "in one",
-                               number);
+            return ntk_err_set(
+                err, -EBADMSG, offset,
+                "line %u: invalid job id: only letters, digits and _.+-:@[]%%/# are allowed",
+                number);
         }
     }
     *job = find_job(file, line, bytes);
     return *job ? 0
-                : ntk_err_set(err, -EBADMSG, offset, "line %u is one job too many: %d are the most",
-                              number, NTK_JOB_FILE_JOBS_MAX);
+                : ntk_err_set(err, -EBADMSG, offset, "line %u: too many jobs (at most %d)", number,
+                              NTK_JOB_FILE_JOBS_MAX);
 }
 
 int ntk_job_file_read(const char *bytes, size_t bytes_count, struct ntk_job_file *out,
@@ -100,7 +98,7 @@ int ntk_job_file_read(const char *bytes, size_t bytes_count, struct ntk_job_file
     unsigned number = 0;
 
     if (bytes_count > NTK_JOB_FILE_BYTES_MAX) {
-        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "it is larger than %d bytes",
+        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "larger than %d bytes",
                            NTK_JOB_FILE_BYTES_MAX);
     }
     for (size_t at = 0; at < bytes_count;) {

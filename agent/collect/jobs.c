@@ -145,10 +145,10 @@ static void read_file(struct ntk_jobs_folder *folder, int folder_fd, struct entr
         } else {
             entry->is_settled = false; /* of us, perhaps: no descriptor is left */
             refuse_file(entry,
-                        errno == ELOOP ? "it is a link, which is not followed" : strerror(errno));
+                        errno == ELOOP ? "symbolic links are not followed" : strerror(errno));
         }
     } else if (!S_ISREG(facts.st_mode)) {
-        refuse_file(entry, "it is no file");
+        refuse_file(entry, "not a regular file");
     } else {
         do {
             got = read(fd, bytes + count, sizeof bytes - count);
@@ -268,13 +268,13 @@ static void look(void *ctx)
             continue;
         }
         if (taken++ >= NTK_JOBS_FILES_MAX) {
-            add_trouble(folder, name->d_name, "one file too many, it is passed over");
+            add_trouble(folder, name->d_name, "too many files; ignoring this one");
             continue;
         }
         look_at_file(folder, dirfd(list), name->d_name, &place, now_ns);
     }
     if (list && names > NTK_JOBS_NAMES_MAX) {
-        add_trouble(folder, "", "the folder has too many files, the rest is passed over");
+        add_trouble(folder, "", "too many files in the folder; ignoring the rest");
     }
     if (list) {
         closedir(list);
@@ -336,7 +336,8 @@ static void add_entry(struct ntk_jobs_folder *folder, const struct ntk_hardware 
     if (is_known && entry->file.count > 0 &&
         (place->device >= hardware->device_count ||
          (place->has_core && place->core >= per_device))) {
-        snprintf(sentence, sizeof sentence, "there is no such %s: %u device%s with %u core%s each",
+        snprintf(sentence, sizeof sentence,
+                 "no such %s: the machine has %u device%s with %u core%s each",
                  place->device < hardware->device_count ? "core" : "device", hardware->device_count,
                  hardware->device_count == 1 ? "" : "s", per_device, per_device == 1 ? "" : "s");
         add_trouble(folder, entry->name, sentence);
@@ -345,7 +346,7 @@ static void add_entry(struct ntk_jobs_folder *folder, const struct ntk_hardware 
     for (size_t i = 0; i < entry->file.count; i++) {
         struct job *job = get_job(folder, &entry->file.jobs[i]);
         if (!job) {
-            add_trouble(folder, entry->name, "its jobs are too many, those beyond are passed over");
+            add_trouble(folder, entry->name, "too many jobs; ignoring the rest");
             return;
         }
         fill_texts(job, &entry->file.jobs[i]);

@@ -125,7 +125,7 @@ static int check_status(const struct ntk_http_answer *answer, struct ntk_err *er
         return ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET, "it answers HTTP %ld", answer->status);
     }
     if (!ntk_http_answer_header_get(answer, "grpc-status", status, sizeof status)) {
-        return ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET, "its answer has no grpc-status");
+        return ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET, "no grpc-status in the response");
     }
     if (strcmp(status, "0") == 0) {
         return 0;

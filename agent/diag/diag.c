@@ -72,13 +72,14 @@ static const struct ntk_opt option_rows[] = {
       "also run this program, three times with equal inputs, and compare its outputs: what there "
       "is for hardware, which does not run the programs with known answers" },
     { 0, "wait", "TIME", NTK_OPT_DURATION, &arg_wait_ns,
-      "wait so long for jobs that have cores, instead of refusing at once", .is_above_zero = true },
+      "wait up to TIME for jobs that hold cores, instead of failing at once",
+      .is_above_zero = true },
     { 0, "timeout", "TIME", NTK_OPT_DURATION, &diag.plan.timeout_ns,
       "how long a test may take, default 60s", .is_above_zero = true },
     { 0, "Canary", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "canary", 0, NTK_OPT_FLAG, &arg_canary,
-      "until it is stopped, run a program with a known answer on each core that nobody has, "
-      "another one each time; a core is given back when a process comes" },
+      "run programs with known answers on every free core until stopped, another one each time; "
+      "release a core when a process needs it" },
     { 0, "interval", "TIME", NTK_OPT_DURATION, &arg_interval_ns,
       "between two programs on a core, default 60s", .is_above_zero = true },
     { 0, "rounds", "N", NTK_OPT_U64, &arg_rounds, "end after so many", .is_above_zero = true },
@@ -89,7 +90,7 @@ static const struct ntk_opt option_rows[] = {
     { 0, "thresholds", "FILE", NTK_OPT_TEXT, &arg_thresholds,
       "hold figures against the thresholds of this file too" },
     { 0, "print-thresholds", 0, NTK_OPT_FLAG, &arg_print_thresholds,
-      "print the thresholds that come with the program, in the form of such a file, and exit" },
+      "print the built-in thresholds in the format of that file and exit" },
     { 0, "list", 0, NTK_OPT_FLAG, &arg_list, "print the tests and their levels, and exit" },
     { 0, "Other", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "sysfs-root", "DIR", NTK_OPT_TEXT, &diag.plan.sysfs_root,
@@ -442,8 +443,8 @@ static int diagnose(struct ntk_device_source *source)
     machine_look(source);
     if (diag.machine.core_count == 0 && (arg_cores || arg_devices || arg_canary)) {
         ntk_log_error("diag", "%s: " NTK_DIAG_NO_DEVICES,
-                      arg_cores     ? "--core has no core to choose"
-                      : arg_devices ? "--device has no device to choose"
+                      arg_cores     ? "--core: this machine has no cores"
+                      : arg_devices ? "--device: this machine has no devices"
                                     : "no core for the canary");
         return EXIT_FAILURE;
     }

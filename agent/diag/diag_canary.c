@@ -135,8 +135,8 @@ int ntk_diag_canary(struct ntk_diag *diag, const struct ntk_diag_canary_options 
     (void)sigaction(SIGTERM, &action, NULL);
     diag->is_wanted = ntk_diag_owner_is_wanted;
     if (!diag->plan.is_software && !diag->plan.neff) {
-        ntk_log_error("diag", "hardware does not run the programs whose answers are known: --neff "
-                              "takes a compiled one");
+        ntk_log_error("diag", "the programs with known answers run only on software cores: pass a "
+                              "compiled NEFF with --neff");
         return EXIT_FAILURE;
     }
     for (uint64_t round = 0; ret == 0 && !is_stopped && (rounds == 0 || round < rounds); round++) {

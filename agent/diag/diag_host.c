@@ -97,7 +97,7 @@ static void folder_look(struct ntk_diag *diag)
                                      : strerror(errno));
     } else if (!S_ISDIR(status.st_mode)) {
         result.verdict = NTK_DIAG_FAIL;
-        ntk_diag_say(&result, "%.200s is no folder", folder);
+        ntk_diag_say(&result, "%.200s: not a folder", folder);
     } else if (access(folder, W_OK | X_OK) != 0) {
         result.verdict = NTK_DIAG_FAIL;
         ntk_diag_say(&result, "%.200s: %s", folder, strerror(errno));
@@ -118,10 +118,10 @@ static void clock_look(struct ntk_diag *diag)
 
     if (ntk_clock_realtime_ns() < CLOCK_FIRST_YEAR_NS) {
         result.verdict = NTK_DIAG_FAIL;
-        ntk_diag_say(&result, "the clock is not set: it is before 2024");
+        ntk_diag_say(&result, "the clock is not set: the year is before 2024");
     } else if (state < 0) {
         result.verdict = NTK_DIAG_SKIP;
-        ntk_diag_say(&result, "the kernel does not tell: %s", strerror(errno));
+        ntk_diag_say(&result, "the kernel does not report it: %s", strerror(errno));
     } else {
         result.has_figure = true;
         result.figure = (double)timex.maxerror / 1e6;
@@ -209,7 +209,7 @@ static void components_look(struct ntk_diag *diag, const struct ntk_device_readi
 
     if (!reading->has_unhealthy_components) {
         result.verdict = NTK_DIAG_SKIP;
-        ntk_diag_say(&result, "the driver does not tell");
+        ntk_diag_say(&result, "the driver does not report it");
     } else if (reading->unhealthy_components[0]) {
         result.verdict = NTK_DIAG_FAIL;
         ntk_diag_say(&result, "unhealthy: %s", reading->unhealthy_components);
@@ -325,7 +325,7 @@ static void power_tell(struct ntk_diag *diag, const struct ntk_device_reading *r
         result.figure = reading->power_max_percent / 100.0;
     } else {
         result.verdict = NTK_DIAG_SKIP;
-        ntk_diag_say(&result, "the driver has no figure yet: it makes one a minute, or none");
+        ntk_diag_say(&result, "the driver has no figure yet: it publishes at most one per minute");
     }
     ntk_diag_add(diag, &result);
 }
@@ -395,7 +395,7 @@ void ntk_diag_links(struct ntk_diag *diag, struct ntk_device_source *source)
     if (told == 0) {
         result.verdict = NTK_DIAG_SKIP;
         ntk_diag_say(&result, diag->plan.is_software ? "a software machine has none"
-                                                     : "the kernel tells nothing of the links");
+                                                     : "the kernel reports no links");
         ntk_diag_add(diag, &result);
     }
 }

@@ -70,7 +70,7 @@ static int row_parse(char *words[COLUMNS], size_t line, struct ntk_diag_threshol
         return refuse(err, line, words[0], "is no machine: a name, or a beginning and \"*\"");
     }
     if (test < 0) {
-        return refuse(err, line, words[1], "is no test; neuron-monitor diag --list names them");
+        return refuse(err, line, words[1], "is not a test (neuron-monitor diag --list shows them)");
     }
     if (ntk_diag_tests[test].unit == NTK_DIAG_NONE) {
         return refuse(err, line, words[1], "is a test without a figure");
@@ -141,7 +141,7 @@ int ntk_diag_thresholds_parse(struct ntk_diag_thresholds *thresholds, const char
     char *copy;
 
     if (bytes > NTK_DIAG_THRESHOLDS_BYTES_MAX || memchr(text, '\0', bytes)) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "it is no text of at most %u bytes",
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "not a text of at most %u bytes",
                            NTK_DIAG_THRESHOLDS_BYTES_MAX);
     }
     copy = strndup(text, bytes);

@@ -201,7 +201,7 @@ void ntk_diag_write_text(const struct ntk_diag *diag, bool colours, struct ntk_b
     }
     ntk_text_table_put(&table, out);
     ntk_text_table_fini(&table);
-    ntk_buf_add_format(out, "\n%s: %zu passed, %zu failed, %zu %s, %zu left out.\n",
+    ntk_buf_add_format(out, "\n%s: %zu passed, %zu failed, %zu %s, %zu skipped.\n",
                        ntk_diag_verdict_names[ntk_diag_worst(diag)], counts[NTK_DIAG_PASS],
                        counts[NTK_DIAG_FAIL], counts[NTK_DIAG_WARN],
                        counts[NTK_DIAG_WARN] == 1 ? "warning" : "warnings", counts[NTK_DIAG_SKIP]);

@@ -73,7 +73,7 @@ static int reason_parse(char *word, struct ntk_captures_options *options, struct
     }
     if (reason == NTK_CAPTURES_REASON_COUNT) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "'%s' is no reason; there are hang, slow, stuck, ecc and p99=TIME",
+                           "unknown reason '%s': expected hang, slow, stuck, ecc or p99=TIME",
                            word);
     }
     if ((value != NULL) != (reason == NTK_CAPTURES_P99) ||

@@ -109,11 +109,11 @@ static void read_wish(struct wish *wish, const struct ntk_http_request *request)
     wish->is_look = ntk_http_request_query_get(request, "look") != NULL;
     wish->status = 400;
     if (!job == !pid) {
-        wish->said = "job=NAME or pid=PID says who";
+        wish->said = "no process: use job=NAME or pid=PID";
     } else if (job && (!job[0] || !ntk_str_copy(wish->job, sizeof wish->job, job))) {
-        wish->said = "job is no name";
+        wish->said = "job: invalid name";
     } else if (!take_number(request, "pid", 1, UINT32_MAX, 0, &number)) {
-        wish->said = "pid is no number of a process";
+        wish->said = "pid: not a process number";
     } else if (!take_number(request, "user", 0, UINT32_MAX, UINT64_MAX, &user)) {
         wish->said = "user: not a uid";
     } else if (!take_number(request, "at", 1, UINT64_MAX, 0, &at) || (at == 0 && !wish->is_look)) {
@@ -126,7 +126,7 @@ static void read_wish(struct wish *wish, const struct ntk_http_request *request)
     } else if (!take_number(request, "size", 1, UINT64_MAX, keep_bytes, &size)) {
         wish->said = "size is in bytes";
     } else if (before && !ntk_str_copy(wish->instead_of, sizeof wish->instead_of, before)) {
-        wish->said = "instead_of is no capture";
+        wish->said = "instead_of: not the name of a capture";
     } else {
         wish->status = 0;
         (void)snprintf(wish->pid, sizeof wish->pid, "%llu", (unsigned long long)number);
@@ -323,7 +323,7 @@ static void finish(void *upload, struct ntk_http_response *response)
         return;
     }
     if (!wish->is_look) {
-        ntk_log_info(MODULE, "%s %s is captured to %s, as somebody asked for",
+        ntk_log_info(MODULE, "%s %s is captured to %s on request",
                      wish->job[0] ? "the job" : "process", wish->job[0] ? wish->job : wish->pid,
                      run->folder);
     }
@@ -436,12 +436,12 @@ static void answer_file(struct run *run, const struct ntk_http_request *request,
     ssize_t got = -1;
 
     if (!name || !take_number(request, "offset", 0, INT64_MAX, 0, &offset)) {
-        answer_error(response, 400, "name=NAME&offset=N says which bytes");
+        answer_error(response, 400, "no range: use name=NAME&offset=N");
         return;
     }
     int fd = run->folder[0] ? open_file(run, name) : -1;
     if (fd < 0) {
-        answer_error(response, 404, "there is no such file");
+        answer_error(response, 404, "no such file");
         return;
     }
     void *room = ntk_buf_extend(&buf, NTK_CAPTURES_HTTP_BYTES);
@@ -468,11 +468,11 @@ static void answer_get(const struct ntk_http_request *request, struct ntk_http_r
     struct run *run = find(captures, id, rest ? (size_t)(rest - id) : strlen(id));
 
     if (!run || (rest && strcmp(rest, "/file") != 0)) {
-        answer_error(response, 404, "there is no such capture");
+        answer_error(response, 404, "no such capture");
     } else if (!rest) {
         answer_state(captures, run, response);
     } else if (!is_done(captures, run)) {
-        answer_error(response, 409, "it is not done yet");
+        answer_error(response, 409, "not finished yet");
     } else {
         answer_file(run, request, response);
     }

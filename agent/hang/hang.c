@@ -37,11 +37,9 @@ static const struct ntk_opt option_rows[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-monitor hang",
     .usage = "[OPTION]... [URL|HOST[:PORT]]...",
-    .summary =
-        "Tells which collective operations do not go on, which ranks have come, which have not, "
-        "and where those are, and which executions of a process alone do not end: on this machine, "
-        "or on those whose agents (neuron-monitor --http) "
-        "are named.",
+    .summary = "Show collective operations that make no progress: which ranks arrived, which did "
+               "not and where those are. Also show single executions that do not finish. Reads "
+               "this machine, or the agents (neuron-monitor --http) named as HOST.",
     .options = option_rows,
     .epilogue =
         "The exit code is 0 when nothing hangs, 1 when something does or is broken, 3 when\n"

@@ -234,8 +234,8 @@ static void write_ranks(const struct ntk_comm_verdict *verdict, struct ntk_buf *
     }
     if (verdict->missing == 0) {
         ntk_buf_add_text(out, verdict->kind == NTK_COMM_HANGS
-                                  ? "  all ranks have come, so it is the operation itself that "
-                                    "does not end: look at the health of devices and links\n"
+                                  ? "  all ranks arrived, so the operation itself does not finish: "
+                                    "check the health of devices and links\n"
                                   : "  all ranks have come\n");
         return;
     }
@@ -373,7 +373,7 @@ static void write_clocks(const struct ntk_hang_view *view, struct ntk_buf *out)
             size_ns = 0 - size_ns;
         }
         if (host->name[0] && host->snapshot && host->clock.error_ns == NTK_RANKS_CLOCK_UNKNOWN) {
-            ntk_buf_add_format(out, "clock of %s: not known, its answer has no date\n", host->name);
+            ntk_buf_add_format(out, "clock of %s: unknown, its response has no date\n", host->name);
         } else if (host->name[0] && host->snapshot) {
             ntk_buf_add_format(out, "clock of %s: %s %s, give or take %s\n", host->name,
                                span(ahead, sizeof ahead, size_ns),

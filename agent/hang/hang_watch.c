@@ -126,17 +126,17 @@ static void say_pace(struct ntk_hang_watch *watch, const struct ntk_snapshot *sn
         return;
     }
     if (verdict->slow) {
-        ntk_log_warn(MODULE,
-                     "rank %u of %u (process %u) is slow: the others wait %s of each %s for it; "
-                     "what keeps it: %s",
-                     verdict->slow->rank, verdict->rank_count, verdict->slow->pid,
-                     ntk_units_duration(behind, sizeof behind, verdict->behind_ns),
-                     ntk_units_duration(interval, sizeof interval, verdict->interval_ns),
-                     ntk_pace_where_names[verdict->where]);
+        ntk_log_warn(
+            MODULE,
+            "rank %u of %u (process %u) is slow: the others wait for it %s of every %s; cause: %s",
+            verdict->slow->rank, verdict->rank_count, verdict->slow->pid,
+            ntk_units_duration(behind, sizeof behind, verdict->behind_ns),
+            ntk_units_duration(interval, sizeof interval, verdict->interval_ns),
+            ntk_pace_where_names[verdict->where]);
         (void)ntk_map_put_number(&watch->said_slow, verdict->key, (void *)now);
         capture(watch, snapshot, NTK_CAPTURES_SLOW, verdict->key, verdict->slow->pid);
     } else {
-        ntk_log_warn(MODULE, "rank %u of %u is slow no more", (uint32_t)before - 1,
+        ntk_log_warn(MODULE, "rank %u of %u is no longer slow", (uint32_t)before - 1,
                      verdict->rank_count);
         ntk_map_remove_number(&watch->said_slow, verdict->key);
     }
@@ -196,7 +196,7 @@ static void watch_change(struct ntk_hang_watch *watch, const struct ntk_snapshot
         const char *place = ntk_hang_rendezvous(snapshot, entry->number);
 
         if (!ntk_map_get_number(&now, entry->number) && place[0]) {
-            ntk_log_warn(MODULE, "the ranks at %s are slower no more, or that pace is usual now",
+            ntk_log_warn(MODULE, "the ranks at %s are no longer slower, or that pace is now usual",
                          place);
         }
     }
@@ -278,7 +278,7 @@ static bool watch_stuck(struct ntk_hang_watch *watch, const struct ntk_snapshot 
     }
     ntk_map_each(entry, &watch->said_stuck) {
         if (!ntk_map_get_number(&now, entry->number)) {
-            ntk_log_warn(MODULE, "the execution on core %u of process %u is stuck no more",
+            ntk_log_warn(MODULE, "the execution on core %u of process %u is no longer stuck",
                          (uint32_t)entry->number & ((1u << STUCK_UID_SHIFT) - 1),
                          (uint32_t)(entry->number >> STUCK_PID_SHIFT));
             is_changed = true;

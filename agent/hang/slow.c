@@ -19,7 +19,7 @@ static struct ntk_pace pace;
 static struct ntk_hosts_remote arg_remote = { .timeout_ns = NTK_HOSTS_TIMEOUT_NS };
 
 static const struct ntk_opt option_rows[] = {
-    { 0, "for", "TIME", NTK_OPT_DURATION, &arg_for_ns, "look so long, default 5s",
+    { 0, "for", "TIME", NTK_OPT_DURATION, &arg_for_ns, "observe for TIME (default 5s)",
       .is_above_zero = true },
     { 'a', "all", 0, NTK_OPT_FLAG, &arg_all, "show communicators without a slow rank as well" },
     { 'j', "json", 0, NTK_OPT_FLAG, &arg_json, "a JSON object" },
@@ -31,12 +31,12 @@ static const struct ntk_opt option_rows[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-monitor slow",
     .usage = "[OPTION]... [URL|HOST[:PORT]]...",
-    .summary = "Tells which rank the others of its communicator wait for again and again, how "
-               "long each time, and whether its cores are busy longer or its host keeps it: on "
-               "this machine, or on those whose agents (neuron-monitor --http) are named.",
+    .summary = "Show which rank the others of its communicator wait for again and again, for how "
+               "long, and whether its cores or its host cause the delay. Reads this machine, or "
+               "the agents (neuron-monitor --http) named as HOST.",
     .options = option_rows,
-    .epilogue = "The exit code is 0 when no rank is slow, 1 when one is, 3 when nobody could be\n"
-                "asked, or nothing is seen and some processes cannot be read.",
+    .epilogue = "The exit code is 0 when no rank is slow, 1 when one is, and 3 when no agent "
+                "answers,\nor no rank is visible and some processes cannot be read.",
 };
 
 /* Of agents: each period once, as long as the window lasts. */

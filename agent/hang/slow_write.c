@@ -7,10 +7,10 @@
 #include "shared/base/units.h"
 
 static const char *const whys[NTK_PACE_WHERE_COUNT] = {
-    [NTK_PACE_UNKNOWN] = "whether its cores or its host keep it cannot be told",
+    [NTK_PACE_UNKNOWN] = "unknown: its cores or its host",
     [NTK_PACE_CORE] = "its cores are busy longer than those of the others",
-    [NTK_PACE_MEMORY] = "its cores are busy longer than those of the others, and it is transfers "
-                        "that are slow, not engines: look at its device memory (HBM)",
+    [NTK_PACE_MEMORY] = "its cores are busy longer than those of the others; transfers are slow, "
+                        "not engines: check its device memory (HBM)",
     [NTK_PACE_HOST] = "its cores are not busy longer than those of the others: look at its host, "
                       "and at what it reads",
     [NTK_PACE_LINK] = "it comes in time and is longer in the operation than the others: look at "
@@ -21,7 +21,7 @@ static const char *why_of(const struct ntk_pace_verdict *verdict)
 {
     if (verdict->where == NTK_PACE_CORE && !verdict->has_transfers) {
         return "its cores are busy longer than those of the others: the cores or their device "
-               "memory, nobody tells of transfers";
+               "memory (the runtime reports no transfers)";
     }
     return whys[verdict->where];
 }
@@ -76,8 +76,7 @@ void ntk_slow_write_text(const struct ntk_pace *pace, const struct ntk_host *hos
             out, pace->verdicts.count == 0 && ntk_hang_has_unreadable(hosts)
                      ? "no process that can be read is a rank of a communicator\n"
                  : pace->verdicts.count == 0 ? "no process is a rank of a communicator\n"
-                 : compared == 0 ? "nobody could be compared: too few operations of too few ranks "
-                                   "were seen\n"
+                 : compared == 0 ? "cannot compare ranks: too few operations or too few ranks\n"
                                  : "no rank is slow\n");
     }
 }

@@ -46,15 +46,14 @@ static const struct ntk_opt option_rows[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-monitor health",
     .usage = "[OPTION]... [URL|HOST[:PORT]]...",
-    .summary = "Tells whether each device is healthy, unhealthy or unknown, why, on which cores, "
-               "and what to do about it: of this machine, or of those whose agents "
-               "(neuron-monitor --http) are named.",
+    .summary =
+        "Show whether each device is healthy, unhealthy or unknown, why, on which cores, and what "
+        "to do. Reads this machine, or the agents (neuron-monitor --http) named as HOST.",
     .options = option_rows,
-    .epilogue = "The exit code is 0 when every device is healthy, 1 when one is unhealthy, 3 when "
-                "one is\nunknown, or a machine has no device or does not answer. Of this machine "
-                "its agent is\n"
-                "asked first, else the shared memory of processes is read.\n"
-                "neuron-monitor query health has what was before.",
+    .epilogue = "The exit code is 0 when every device is healthy, 1 when one is unhealthy, and 3 "
+                "when one\nis unknown, or a machine has no device or does not answer. On this "
+                "machine the agent\nanswers if it runs; otherwise the shared memory of processes "
+                "is read.\nneuron-monitor query health shows the past.",
 };
 
 struct ntk_health_node ntk_health_host_judge(const struct ntk_host *host)

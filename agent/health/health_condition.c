@@ -17,7 +17,7 @@ int ntk_health_reasons_parse(const char *text, uint32_t *out_reasons, struct ntk
     size_t bytes = bad ? strcspn(bad, ",") : 0;
 
     return bad ? ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                             "'%.*s' is no reason; docs/health.md lists them",
+                             "unknown reason '%.*s' (docs/health.md lists them)",
                              (int)(bytes < 40 ? bytes : 40), bad)
                : 0;
 }
@@ -87,13 +87,13 @@ int ntk_health_write_condition(const struct ntk_host *hosts, size_t count, uint3
         }
     }
     if (!unknown) {
-        add_line(out, "Neuron has no error");
+        add_line(out, "no Neuron errors");
         return NTK_HEALTH_CONDITION_WELL;
     }
     (void)snprintf(text, sizeof text, "health is unknown: %s",
                    !unknown->snapshot                ? unknown->err.text
-                   : unknown->snapshot->device_count ? "a device tells nothing"
-                                                     : "there is no Neuron device");
+                   : unknown->snapshot->device_count ? "a device reports nothing"
+                                                     : "no Neuron devices");
     add_line(out, text);
     return NTK_HEALTH_CONDITION_UNKNOWN;
 }

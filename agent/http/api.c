@@ -97,7 +97,7 @@ static int open_reader(struct ntk_api *api, struct ntk_store_reader **out_reader
 {
     if (!api->db_path) {
         return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET,
-                           "there is no database: history needs neuron-monitor --db FILE");
+                           "no database: history requires neuron-monitor --db FILE");
     }
     return ntk_store_reader_open_until(api->db_path, &api->stop, out_reader, err);
 }

@@ -184,13 +184,13 @@ static int take(const char *name, const char *value, void *ctx)
         }
         walk->parameters->seen |= 1u << i;
         int ret = value ? rows[i].take(value, walk->parameters, walk->err)
-                        : bad(walk->err, "a value is missing");
+                        : bad(walk->err, "missing value");
         if (ret < 0) {
             ntk_err_prefix(walk->err, "%s", shown);
         }
         return ret;
     }
-    return ntk_err_set(walk->err, -EINVAL, NTK_ERR_NO_OFFSET, "there is no parameter '%s'", shown);
+    return ntk_err_set(walk->err, -EINVAL, NTK_ERR_NO_OFFSET, "unknown parameter '%s'", shown);
 }
 
 int ntk_api_parameters_check(const struct ntk_api_parameters *parameters,
@@ -199,7 +199,7 @@ int ntk_api_parameters_check(const struct ntk_api_parameters *parameters,
     const char *names[NTK_QUERY_OPTION_COUNT];
 
     if (question->options & NTK_QUERY_OF_METRIC && !(parameters->seen & NTK_QUERY_OF_METRIC)) {
-        return bad(err, "metric: it is missing; /api/v1/machine lists what there is");
+        return bad(err, "metric: missing (/api/v1/machine lists them)");
     }
     for (size_t i = 0; i < NTK_QUERY_OPTION_COUNT; i++) {
         names[i] = rows[i].name;

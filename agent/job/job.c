@@ -36,8 +36,7 @@ static const struct ntk_opt option_rows[] = {
     { 0, "by-user", 0, NTK_OPT_FLAG, &arg_by_user,
       "a row for each user with the sums of the jobs" },
     { 0, "device-watts", "W", NTK_OPT_U64, &arg_device_watts,
-      "the most that a device takes, of which its power is a share: energy is told with it",
-      .is_above_zero = true },
+      "maximum power of a device in watts; enables the estimate of energy", .is_above_zero = true },
     { 0, "csv", 0, NTK_OPT_FLAG, &arg_csv, "comma-separated values, all figures" },
     { 'j', "json", 0, NTK_OPT_FLAG, &arg_json, "a JSON array of objects, all figures" },
     NTK_OPT_COMMON_OTHER,
@@ -47,10 +46,9 @@ static const struct ntk_opt option_rows[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-monitor job",
     .usage = "[ID] --db FILE [OPTION]...",
-    .summary =
-        "Tells what batch jobs held and what they made of it: core-hours, executions, errors, "
-        "memory, MFU, power. All of one job, or a row for each, from the database of an agent "
-        "with --hpc-job-mapping-dir, also while it is written.",
+    .summary = "Show what batch jobs held and how they used it: core-hours, executions, errors, "
+               "memory, MFU, power. Prints one job in full, or one row per job, from the database "
+               "of an agent with --hpc-job-mapping-dir. The agent may be running.",
     .options = option_rows,
 };
 
@@ -123,7 +121,7 @@ static int no_job(const char *id, struct ntk_err *err)
                            arg_span.from || arg_span.to || arg_span.last_ns ? " in that time" : "");
     }
     return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET,
-                       "no job%s%s: an agent knows of jobs with --hpc-job-mapping-dir",
+                       "no job%s%s: run the agent with --hpc-job-mapping-dir to record jobs",
                        arg_user ? " of " : "", arg_user ? arg_user : "");
 }
 
@@ -160,7 +158,7 @@ static int ask(struct ntk_store_reader *reader, const char *id, struct ntk_query
         ret = no_job(id, err);
     }
     if (ret == 0 && more > 0) {
-        ntk_log_warn("job", "%zu jobs before these are left out: --newest tells more", more);
+        ntk_log_warn("job", "%zu earlier jobs omitted: use --newest N", more);
     }
     return ret;
 }
@@ -170,7 +168,7 @@ static int check_options(void)
     struct ntk_err err = { 0 };
 
     if (!arg_db) {
-        return ntk_opt_usage_error(&program, "the database is missing: --db FILE");
+        return ntk_opt_usage_error(&program, "no database: use --db FILE");
     }
     if (arg_csv && arg_json) {
         return ntk_opt_usage_error(&program, "--csv and --json exclude each other");

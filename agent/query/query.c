@@ -115,8 +115,8 @@ static const struct ntk_opt_program program = {
     .name = "neuron-monitor query",
     .usage = "QUESTION --db FILE [OPTION]...",
     .summary =
-        "Answers questions to a database of neuron-monitor, also while it is written: latency, "
-        "executions, errors, events, memory, cores, processes, ranks, verdicts, health, series.",
+        "Answer questions from a database of neuron-monitor: latency, executions, errors, events, "
+        "memory, cores, processes, ranks, verdicts, health, series. The agent may be running.",
     .options = option_rows,
     .epilogue = "Questions:\n"
                 "  latency      latency percentiles of each model\n"
@@ -203,13 +203,13 @@ static const char *const option_names[NTK_QUERY_OPTION_COUNT] = {
 static int check_options(const struct ntk_query_question *question)
 {
     if (!arg_db) {
-        return ntk_opt_usage_error(&program, "the database is missing: --db FILE");
+        return ntk_opt_usage_error(&program, "no database: use --db FILE");
     }
     if (arg_csv && arg_json) {
         return ntk_opt_usage_error(&program, "--csv and --json exclude each other");
     }
     if (question->options & NTK_QUERY_OF_METRIC && query.metric == NTK_STORE_METRIC_COUNT) {
-        return ntk_opt_usage_error(&program, "the figure is missing: --metric NAME");
+        return ntk_opt_usage_error(&program, "no figure: use --metric NAME");
     }
     struct ntk_err err = { 0 };
     given |= (query.filter.process || query.filter.user ? NTK_QUERY_OF_PROCESS : 0) |
@@ -243,7 +243,7 @@ int ntk_query_main(int argc, char **argv)
         return ntk_opt_exit_code(first);
     }
     if (first >= argc) {
-        return ntk_opt_usage_error(&program, "the question is missing, such as 'latency'");
+        return ntk_opt_usage_error(&program, "no question: expected for example 'latency'");
     }
     const struct ntk_query_question *question = ntk_query_question_find(argv[first]);
     if (!question) {

@@ -70,7 +70,7 @@ int ntk_query_percentiles_parse(const char *value, struct ntk_query *query, stru
     }
     return query->percentile_count > 0
                ? 0
-               : ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "a number is missing");
+               : ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "missing number");
 }
 
 int ntk_query_event_kinds_parse(const char *value, uint32_t *out_kinds, struct ntk_err *err)

@@ -50,11 +50,11 @@ static const struct {
     const char *name;
     const char *advice;
 } historic_names[] = {
-    { "inference_stats", "it is called execution_stats now" },
-    { "hw_counters", "it is the system metric neuron_hw_counters now" },
-    { "nc_counters", "it is called neuroncore_counters now" },
-    { "runtime_cpu_usage", "it is called neuron_runtime_vcpu_usage now" },
-    { "cpu_usage", "it is the system metric vcpu_usage now" },
+    { "inference_stats", "renamed to execution_stats" },
+    { "hw_counters", "replaced by the system metric neuron_hw_counters" },
+    { "nc_counters", "renamed to neuroncore_counters" },
+    { "runtime_cpu_usage", "renamed to neuron_runtime_vcpu_usage" },
+    { "cpu_usage", "replaced by the system metric vcpu_usage" },
 };
 
 static int refuse(const struct reader *r, const char *where, const char *format, ...)
@@ -209,7 +209,7 @@ static int read_metric(const struct reader *r, json_t *entry, const char *where,
     json_t *type = member(entry, "type");
     step(path, sizeof path, where, "type");
     if (!json_is_string(type)) {
-        return refuse(r, path, type ? "a string expected" : "it is missing");
+        return refuse(r, path, type ? "a string expected" : "missing");
     }
     int group = name_index(scope->names, scope->count, json_string_value(type));
     if (group < 0) {

@@ -31,7 +31,7 @@ static const struct ntk_opt option_rows[] = {
     { 0, "tag", "TEXT", NTK_OPT_TEXT, &arg_tag,
       "what the application is called in reports (NEURON_PROCESS_TAG)" },
     { 0, "libnrt", "FILE", NTK_OPT_TEXT, &arg_libnrt,
-      "the runtime that the hooks stand around (NEURON_HOOKS_LIBNRT)" },
+      "the runtime that the hooks wrap (NEURON_HOOKS_LIBNRT)" },
     NTK_OPT_COMMON_COMPLETION,
     NTK_OPT_COMMON_VERSION,
     NTK_OPT_COMMON_HELP,
@@ -254,7 +254,7 @@ int ntk_run_main(int argc, char **argv)
         return ntk_opt_exit_code(first);
     }
     if (first >= argc) {
-        return ntk_opt_usage_error(&program, "the command is missing");
+        return ntk_opt_usage_error(&program, "no command");
     }
     if (arg_tag && strlen(arg_tag) > TAG_BYTES_MAX) {
         return ntk_opt_usage_error(&program, "--tag is longer than %d bytes", TAG_BYTES_MAX);

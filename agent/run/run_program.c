@@ -156,7 +156,7 @@ const char *ntk_run_program_obstacle(const struct ntk_run_program *program)
         return "is a program of another machine";
     }
     if (ntk_str_starts_with(ntk_str_base_name(program->loader), "ld-musl")) {
-        return "is a program of the musl C library, which has no runtime of the vendor's";
+        return "is a musl program; the vendor has no runtime for musl";
     }
     return NULL;
 }

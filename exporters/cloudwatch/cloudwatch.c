@@ -93,8 +93,7 @@ static int find_place(struct ntk_cloudwatch *c, struct ntk_err *err)
         (void)ntk_aws_region_ask(c->credentials, &c->region, &ignored);
     }
     if (!c->region) {
-        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
-                           "nobody says the region; give --region");
+        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "no AWS region: use --region");
     }
     if (!c->url) {
         c->url = ntk_aws_endpoint_make(c->credentials, SERVICE, c->region);

@@ -71,7 +71,7 @@ int ntk_cloudwatch_metrics_parse(const char *text, uint32_t *out_mask, struct nt
             found = strlen(name) == length && !strncmp(name, text, length) ? i : found;
         }
         if (found < 0) {
-            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "there is no metric '%.*s'",
+            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "unknown metric '%.*s'",
                                (int)(length < 100 ? length : 100), text);
         }
         mask |= 1u << found;
@@ -586,7 +586,7 @@ int ntk_cloudwatch_encode(struct ntk_cloudwatch_data *data, const struct ntk_sna
         return ntk_err_no_memory(err);
     }
     return adder.unlisted ? ntk_err_set(err, -ENOSPC, NTK_ERR_NO_OFFSET,
-                                        "more than %u series; the others are left out",
+                                        "more than %u series; the others are omitted",
                                         NTK_CLOUDWATCH_SERIES_MAX)
                           : 0;
 }

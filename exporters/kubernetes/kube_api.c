@@ -36,8 +36,8 @@ static int find_server(char *(*find)(const char *), char **out_server, struct nt
 
     if (!host || !*host) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "KUBERNETES_SERVICE_HOST is not set, as it is in a pod; --k8s-api says "
-                           "where the API server is");
+                           "KUBERNETES_SERVICE_HOST is not set (not in a pod?): name the API "
+                           "server with --k8s-api");
     }
     bool is_v6 = strchr(host, ':') && host[0] != '[';
     return asprintf(out_server, "https://%s%s%s:%s", is_v6 ? "[" : "", host, is_v6 ? "]" : "",
@@ -120,7 +120,7 @@ static int judge(const struct ntk_http_answer *answer, const char *what, json_t 
                            : answer->status == 401 || answer->status == 403 ? -EACCES
                                                                             : -EREMOTEIO,
                            NTK_ERR_NO_OFFSET, "the API server answers %s with %ld: %s", what,
-                           answer->status, said[0] ? said : "it does not say why");
+                           answer->status, said[0] ? said : "no reason given");
     }
     if (!out) {
         return 0;
@@ -132,7 +132,7 @@ static int judge(const struct ntk_http_answer *answer, const char *what, json_t 
     json_decref(*out);
     *out = NULL;
     return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                       "the API server answers %s with what is no JSON object", what);
+                       "%s: response of the API server is not a JSON object", what);
 }
 
 int ntk_kube_api_ask(struct ntk_kube_api *api, const struct ntk_kube_question *question,

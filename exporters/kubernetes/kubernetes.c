@@ -36,7 +36,7 @@ static uint64_t arg_heartbeat_ns = NTK_KUBERNETES_HEARTBEAT_NS;
 
 static const struct ntk_opt option_rows[] = {
     { 0, "k8s-node-condition", 0, NTK_OPT_FLAG, &arg_condition,
-      "tell Kubernetes the health of this machine, as the condition " NTK_NODE_CONDITION_TYPE
+      "report the health of this machine to Kubernetes, as the condition " NTK_NODE_CONDITION_TYPE
       " of its node and as events" },
     { 0, "k8s-device-taints", "EFFECT", NTK_OPT_TEXT, &arg_effect,
       "taint unhealthy devices that are given by DRA: None, NoSchedule or NoExecute" },
@@ -45,13 +45,14 @@ static const struct ntk_opt option_rows[] = {
     { 0, "k8s-node", "NAME", NTK_OPT_TEXT, &arg_node,
       "the node that this machine is; default NODE_NAME of the environment" },
     { 0, "k8s-heartbeat", "TIME", NTK_OPT_DURATION, &arg_heartbeat_ns,
-      "how often that is told again while nothing changes; default 5m", .is_above_zero = true },
+      "repeat the report every TIME while nothing changes (default 5m)", .is_above_zero = true },
     { 0, "k8s-api", "URL", NTK_OPT_TEXT, &arg_api.url,
-      "the API server; default that of the cluster whose pod this is" },
+      "use this API server (default: that of the pod's cluster)" },
     { 0, "k8s-api-token-file", "FILE", NTK_OPT_TEXT, &arg_api.token_file,
-      "who asks; default the service account of the pod, without --k8s-api" },
+      "read the bearer token from this file (default without --k8s-api: the pod's service "
+      "account)" },
     { 0, "k8s-api-ca-file", "FILE", NTK_OPT_TEXT, &arg_api.ca_file,
-      "PEM, who signs for the API server; default likewise" },
+      "trust the certificate authorities in this PEM file (default: likewise)" },
     { 0 },
 };
 
@@ -88,9 +89,10 @@ static int is_asked(struct ntk_err *err)
 {
     if (arg_effect && strcmp(arg_effect, "None") != 0 && strcmp(arg_effect, "NoSchedule") != 0 &&
         strcmp(arg_effect, "NoExecute") != 0) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "--k8s-device-taints: '%s' is no effect: None, NoSchedule or NoExecute",
-                           arg_effect);
+        return ntk_err_set(
+            err, -EINVAL, NTK_ERR_NO_OFFSET,
+            "--k8s-device-taints: unknown effect '%s': expected None, NoSchedule or NoExecute",
+            arg_effect);
     }
     if (!arg_condition && !arg_effect &&
         (arg_node || arg_api.url || arg_api.token_file || arg_api.ca_file)) {
@@ -211,8 +213,8 @@ static int find_versions(struct kubernetes *state, uint64_t *retry_ns, struct nt
     state->version = NULL;
     *retry_ns = NTK_KUBERNETES_UPGRADE_NS;
     return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
-                       "the API server has no DeviceTaintRule (the feature gate DRADeviceTaints): "
-                       "devices are not tainted");
+                       "the API server does not support DeviceTaintRule (feature gate "
+                       "DRADeviceTaints): devices are not tainted");
 }
 
 static int do_step(struct kubernetes *state, const struct ntk_taint_rule *rule,
@@ -327,7 +329,7 @@ static void note(struct kubernetes *state, struct ntk_kube_pace *pace, int ret, 
     }
     if (ret < 0 && ret != -ECANCELED) {
         if (!was_failing) {
-            ntk_log_warn(MODULE, "%s; it is tried again", err->text);
+            ntk_log_warn(MODULE, "%s; retrying", err->text);
         }
         state->retry_count++;
     }
@@ -440,10 +442,10 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
     state->source = (struct ntk_output_source){ MODULE, read_counts, state, NULL };
     int ret = 0;
     if (!node || !ntk_kube_is_name(node)) {
-        ret = node ? ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "'%.253s' is no name of a node",
-                                 node)
-                   : ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                                 "the node is not known: --k8s-node or NODE_NAME names it");
+        ret = node
+                  ? ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "invalid node name '%.253s'", node)
+                  : ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                                "the node is not known: --k8s-node or NODE_NAME names it");
     } else {
         (void)ntk_str_copy(state->node, sizeof state->node, node);
         ret = ntk_kube_api_create(&arg_api, getenv, &state->api, err);

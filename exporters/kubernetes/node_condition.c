@@ -78,7 +78,7 @@ void ntk_node_condition_make(const struct ntk_snapshot *snapshot, struct ntk_nod
     }
     if (!node.is_known) {
         node.verdict = NTK_HEALTH_UNKNOWN;
-        ntk_str_copy(out->message, sizeof out->message, "there is no Neuron device");
+        ntk_str_copy(out->message, sizeof out->message, "no Neuron devices");
     }
     for (size_t i = 0; i < snapshot->device_count && node.verdict != NTK_HEALTH_HEALTHY; i++) {
         const struct ntk_device_sample *device = &snapshot->devices[i];
@@ -96,7 +96,7 @@ void ntk_node_condition_make(const struct ntk_snapshot *snapshot, struct ntk_nod
     }
     if (!out->message[0]) {
         ntk_str_copy(out->message, sizeof out->message,
-                     node.verdict == NTK_HEALTH_HEALTHY ? "Neuron has no error"
+                     node.verdict == NTK_HEALTH_HEALTHY ? "no Neuron errors"
                                                         : "a device has no verdict yet");
     }
 }

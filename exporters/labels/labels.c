@@ -95,7 +95,7 @@ int ntk_labels_add(struct ntk_labels *labels, const char *text, struct ntk_err *
     }
     for (size_t i = 0; i < labels->count; i++) {
         if (!strcmp(labels->rows[i].name, row.name)) {
-            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "label %s stands twice", row.name);
+            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "duplicate label %s", row.name);
         }
     }
     if (labels->count == NTK_LABELS_MAX) {

@@ -43,7 +43,7 @@ static const struct ntk_opt option_rows[] = {
     { 0, "resource-attributes", "LIST", NTK_OPT_TEXT, &arg_attributes,
       "NAME=VALUE,... of the resource, percent-encoded" },
     { 0, "certificate", "FILE", NTK_OPT_TEXT, &arg_certificate,
-      "PEM: who may have signed the collector's certificate" },
+      "trust the certificate authorities in this PEM file for the collector" },
     { 0, "client-certificate", "FILE", NTK_OPT_TEXT, &arg_client_certificate,
       "PEM: shown to the collector" },
     { 0, "client-key", "FILE", NTK_OPT_TEXT, &arg_client_key, "PEM: the key of that certificate" },

@@ -139,7 +139,7 @@ static int read_list(struct ntk_otlp_config *config, const char *variable, const
         char *name = trim(item);
         char *text = trim(equals + 1);
         if (!*name || !decode(name) || !decode(text)) {
-            ret = refuse(variable, "a name is missing or a percent sign encodes nothing", err);
+            ret = refuse(variable, "missing name, or invalid percent encoding", err);
             break;
         }
         ret = add(config, variable, name, text, err);
@@ -415,7 +415,7 @@ int ntk_otlp_config_read(struct ntk_otlp_config *config, const char *endpoint,
                   : set_base(config, "OTLP", endpoint, err);
     }
     if (ret >= 0 && config->key_file && !config->cert_file) {
-        ret = refuse("OTEL_EXPORTER_OTLP_CLIENT_KEY", "there is no client certificate", err);
+        ret = refuse("OTEL_EXPORTER_OTLP_CLIENT_KEY", "no client certificate", err);
     }
     return ret;
 }

@@ -37,7 +37,7 @@ static const struct ntk_opt option_rows[] = {
       "TLS, users and headers as for other exporters of the Prometheus family" },
     NTK_EXPORTER_OPT(options),
     { 0, "enable-k8s-info", 0, NTK_OPT_FLAG, &arg_k8s,
-      "say so when the reports tell no pods; labels of pods are there whenever they do, as with "
+      "warn when reports name no pods; pod labels are exported whenever they do, as with "
       "neuron-monitor --k8s-info" },
     { 0, "Other", 0, NTK_OPT_HEADING, 0, 0 },
     NTK_OPT_COMMON,

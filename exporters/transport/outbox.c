@@ -256,8 +256,7 @@ static void say_answer(struct ntk_outbox *outbox, const struct ntk_outbox_answer
         ntk_log_warn(name, "%s; trying again", answer->text);
         outbox->said_failing = true;
     } else if (answer->result == NTK_OUTBOX_SENT && outbox->said_failing) {
-        ntk_log_warn(name, "sending again; %llu lost",
-                     (unsigned long long)outbox->counts.lost_items);
+        ntk_log_warn(name, "retrying; %llu lost", (unsigned long long)outbox->counts.lost_items);
         outbox->said_failing = false;
     }
     if (answer->result == NTK_OUTBOX_SENT) {

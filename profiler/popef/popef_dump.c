@@ -114,7 +114,7 @@ int main(int argc, char **argv)
         return ntk_opt_exit_code(first);
     }
     if (first == argc) {
-        return ntk_opt_usage_error(&program, "a file is missing");
+        return ntk_opt_usage_error(&program, "no file");
     }
     if (is_verbose) {
         popef_log_set_level(POPEF_LOG_DEBUG);

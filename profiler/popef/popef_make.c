@@ -132,7 +132,7 @@ int main(int argc, char **argv)
         return ntk_opt_exit_code(first);
     }
     if (first == argc) {
-        return ntk_opt_usage_error(&main_program, "a subcommand is missing");
+        return ntk_opt_usage_error(&main_program, "no subcommand");
     }
     for (size_t i = 0; i < sizeof subcommands / sizeof *subcommands; i++) {
         if (strcmp(argv[first], subcommands[i].name) == 0) {

@@ -114,7 +114,7 @@ static void child_ended(struct manager *manager, uint64_t number, struct seen *s
     if (code != NTK_ATTACH_OVER && !manager->arguments.all) {
         manager->is_any_failed = true;
         if (code == NTK_ATTACH_HOOKED) {
-            ntk_log_error(MODULE, "process %d has hooks of its own and is watched by them", pid);
+            ntk_log_error(MODULE, "process %d already has hooks", pid);
         } else if (code == NTK_ATTACH_TAKEN) {
             ntk_log_error(MODULE, "another program is attached to process %d", pid);
         }
@@ -219,11 +219,10 @@ static void start_given(struct manager *manager)
         struct ntk_attach_process process = { .pid = (pid_t)strtoul(manager->arguments.pids[i],
                                                                     NULL, 10) };
         int ret = ntk_attach_process_read(&process);
-        const char *why = ret == -EACCES ? "its mappings may not be looked at"
-                          : ret < 0      ? "there is no such process"
-                          : process.has_own_segment
-                              ? "it has hooks of its own and is watched by them"
-                          : process.library_count == 0 ? "it has no libnrt.so.1 mapped"
+        const char *why = ret == -EACCES               ? "its mappings may not be looked at"
+                          : ret < 0                    ? "no such process"
+                          : process.has_own_segment    ? "the process already has hooks"
+                          : process.library_count == 0 ? "the process has no libnrt.so.1 mapped"
                                                        : NULL;
         struct seen *seen = why ? NULL : get_seen(manager, (uint64_t)process.pid);
 

@@ -35,9 +35,10 @@ int ntk_attach_elf_find(int fd, const char *const *names, size_t count,
     }
     if (ret < 0 || !file.is_ours || !file.is_library) {
         ret = ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                          ret == -EBADMSG ? "is damaged" : "is no shared library of this machine");
+                          ret == -EBADMSG ? "is damaged"
+                                          : "is not a shared library for this machine");
     } else if (file.symbol_count == 0) {
-        ret = ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "has no table of exports");
+        ret = ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "has no export table");
     }
     for (size_t i = 0; ret == 0 && i < file.symbol_count; i++) {
         struct ntk_elf_export export;

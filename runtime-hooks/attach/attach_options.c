@@ -14,8 +14,8 @@ static struct ntk_attach_arguments given = { .cost_percent = COST_PERCENT_DEFAUL
 
 static const struct ntk_opt options[] = {
     { 0, "all", 0, NTK_OPT_FLAG, &given.all,
-      "every process that has a libnrt.so.1 mapped, now and later, unless it has hooks of its "
-      "own" },
+      "attach to every process that maps a libnrt.so.1, now and later, unless it already has "
+      "hooks" },
     { 0, "max-cost", "PERCENT", NTK_OPT_DOUBLE, &given.cost_percent,
       "executions are no longer looked at where that takes more than this share of their time; "
       "default 1, 0 never looks at them" },
@@ -52,7 +52,7 @@ int ntk_attach_options_parse(int argc, char **argv, struct ntk_attach_arguments 
     }
     for (int i = 0; i < given.pid_count; i++) {
         if (ntk_str_parse_u64(given.pids[i], &pid) < 0 || pid == 0 || pid > INT32_MAX) {
-            return ntk_opt_usage_error(&program, "%s is no process number", given.pids[i]) + 1;
+            return ntk_opt_usage_error(&program, "%s: not a process number", given.pids[i]) + 1;
         }
     }
     if (given.cost_percent < 0 || given.cost_percent > 100) {

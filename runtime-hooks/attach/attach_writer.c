@@ -305,7 +305,7 @@ static int add_libraries(struct writer *writer, struct ntk_err *err)
             ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot be opened: %s",
                               strerror(errno));
         } else if (!S_ISREG(status.st_mode)) {
-            ret = ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "is no regular file");
+            ret = ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "is not a regular file");
         }
         int fd = ret == 0 ? open(library->link, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
         if (ret == 0 && fd < 0) {
@@ -400,7 +400,7 @@ static const char *look_again(struct writer *writer)
         return NULL; /* its end is told in another way */
     }
     if (now.has_own_segment && !writer->process->has_own_segment) {
-        return "it has hooks of its own now";
+        return "it has its own hooks now";
     }
     for (uint32_t i = 0; i < now.library_count; i++) {
         if (now.libraries[i].inode == writer->process->libraries[0].inode &&

@@ -236,8 +236,8 @@ static void print_text(const struct ntk_nrt *nrt, const struct bench_exec *bench
         (void)printf(", the last %s", ntk_nrt_status_name(nrt, result->last_error));
     }
     if (result->is_estimated) {
-        (void)puts("\nlatency     none: a vendor's program is not computed on a software core "
-                   "(NEURON_SOFT_OPAQUE), so its times say nothing");
+        (void)puts("\nlatency     none: a software core does not compute a vendor's program "
+                   "(NEURON_SOFT_OPAQUE), so its times mean nothing");
         return;
     }
     (void)printf("\nlatency    ");

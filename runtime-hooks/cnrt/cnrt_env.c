@@ -49,8 +49,10 @@ static int visible_parse(const char *text, uint32_t *out_first, uint32_t *out_co
         }
         at = end + 1;
     }
-    return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                       VISIBLE "=%s is no list of devices in a row, such as 0,1 or 0-3", text);
+    return ntk_err_set(
+        err, -EINVAL, NTK_ERR_NO_OFFSET,
+        VISIBLE "=%s: invalid list of devices: expected consecutive ones, such as 0,1 or 0-3",
+        text);
 }
 
 /* The machine asked for, or the one that is there when it has such cards. */

@@ -225,8 +225,7 @@ static int place_take(struct ntk_core_comm *comm, int fd, struct ntk_err *err)
         (void)unlink(comm->path); /* of ranks that did not get far */
         ret = -EAGAIN;
     } else if (atomic_load(&shared->ranks[comm->rank].state) != CORE_COMM_RANK_ABSENT) {
-        ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "rank %u is there already",
-                          comm->world_rank);
+        ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "duplicate rank %u", comm->world_rank);
     }
     if (ret < 0) {
         munmap(shared, shared->file_bytes);

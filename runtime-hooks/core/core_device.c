@@ -427,7 +427,7 @@ static void aside_tell(const struct ntk_core *core)
     char note[NTK_PATH_BYTES + 128];
 
     (void)snprintf(note, sizeof note,
-                   "the folder of the software machine is somebody else's; this machine is in %s",
+                   "another user owns the folder of the software machine; using %s",
                    core->soft->folder);
     if (core->options.warn) {
         core->options.warn(note);

@@ -688,9 +688,8 @@ static int views_take(struct ntk_core_model *model, struct ntk_core_tensor *cons
         const struct ntk_core_io *io = &model->ios[taken];
 
         if (!tensors[taken]) {
-            ret =
-                ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s tensor %s of model %s is missing",
-                            io->is_output ? "output" : "input", io->name, model->name);
+            ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "missing %s tensor %s of model %s",
+                              io->is_output ? "output" : "input", io->name, model->name);
             break;
         }
         struct core_tensor_view *view = &views[taken];

@@ -246,7 +246,7 @@ static int rule_parse(struct rule *rule, char *text, struct ntk_err *err)
         return ret;
     }
     if (rule->when == WHEN_UNKNOWN) {
-        return refuse(err, copy, "does not say when: at=N, every=N, from=N or probability=P");
+        return refuse(err, copy, "has no time: use at=N, every=N, from=N or probability=P");
     }
     if (rule->has_seed && rule->when != WHEN_PROBABILITY &&
         rule->fault.kind != NTK_CORE_FAULT_JITTER) {
@@ -255,12 +255,12 @@ static int rule_parse(struct rule *rule, char *text, struct ntk_err *err)
     if ((rule->fault.factor > 0) != (kinds[rule->fault.kind].measure == MEASURE_FACTOR)) {
         return refuse(err, copy,
                       rule->fault.factor > 0 ? "has a factor but is not slow by one"
-                                             : "does not say how slow: factor=F");
+                                             : "has no factor: use factor=F");
     }
     if ((rule->fault.time_ns > 0) != (kinds[rule->fault.kind].measure == MEASURE_TIME)) {
         return refuse(err, copy,
                       rule->fault.time_ns > 0 ? "has a time but does not wait"
-                                              : "does not say how long: time=T");
+                                              : "has no duration: use time=T");
     }
     if (rule->has_amount && !has_counter(rule->fault.kind)) {
         return refuse(err, copy, "has an amount but no counter");

@@ -284,7 +284,7 @@ static int place_choose(const struct ntk_core *core, const struct ntk_neff *neff
     }
     if (options->core_count > 1 && options->core_count % needed != 0) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "the NEFF needs %u NeuronCores%s, %u are no multiple of that", needed,
+                           "the NEFF needs %u NeuronCores%s: %u is not a multiple of that", needed,
                            why, options->core_count);
     }
     uint32_t wanted = options->core_count > needed ? options->core_count : needed;

@@ -55,8 +55,8 @@ int ntk_core_once_claim(void **out_mark, struct ntk_err *err)
     if (marks_count() > stuck + (mark ? 1 : 0)) {
         ntk_core_once_release(mark);
         return ntk_err_set(err, -EALREADY, NTK_ERR_NO_OFFSET,
-                           "this process has a software machine already, perhaps through another "
-                           "library; it is to be closed first");
+                           "this process already has a software machine, perhaps through another "
+                           "library; close it first");
     }
     *out_mark = mark;
     return 0;

@@ -181,10 +181,10 @@ static int readers_check(const struct plan *plan)
         const struct core_writer *writer = entry->value;
 
         if (writer->is_passed && !writer->is_read) {
-            return BAD(plan,
-                       "tensor %s that %s writes is no output of node %s, and no later subgraph "
-                       "reads it",
-                       writer->var->name, subgraph_name(plan, writer->subgraph), plan->node->name);
+            return BAD(
+                plan,
+                "tensor %s written by %s: not an output of node %s, and no later subgraph reads it",
+                writer->var->name, subgraph_name(plan, writer->subgraph), plan->node->name);
         }
     }
     return 0;

@@ -187,7 +187,7 @@ int ntk_core_recorder_start(struct ntk_core *core, uint32_t nc, enum ntk_core_re
                             const struct ntk_core_recorder_options *options, struct ntk_err *err)
 {
     if (nc >= core->core_count) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "there is no core %u", nc);
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "no core %u", nc);
     }
     struct ntk_core_recording *recorder = calloc(1, sizeof *recorder);
     if (!recorder || !(recorder->folder = strdup(options->folder))) {
@@ -284,7 +284,7 @@ int ntk_core_recorder_save(struct ntk_core *core, uint32_t nc, enum ntk_core_rec
     int ret = 0;
 
     if (nc >= core->core_count) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "there is no core %u", nc);
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "no core %u", nc);
     }
     struct core_nc *on = &core->ncs[nc];
     pthread_mutex_lock(&on->execution_lock);

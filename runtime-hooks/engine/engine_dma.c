@@ -153,7 +153,7 @@ static int pinned_check(const struct ntk_engine_builder *b, const struct ntk_nef
             return BAD("it writes %s, not the state buffer", vars[transfer->to.var].name);
         }
         if (from->type != NTK_NEFF_VAR_FILE) {
-            return BAD("it reads %s, which is no constant", from->name);
+            return BAD("it reads %s, which is not a constant", from->name);
         }
     }
     return 0;

@@ -119,7 +119,7 @@ static int engine_prepare(struct ntk_engine_builder *b, struct ntk_err *err)
     }
     if (engine->nsx_version != NTK_ISA_VERSION) {
         return ntk_err_set(err, -ENOTSUP, NTK_ERR_NO_OFFSET,
-                           "%s: instruction encoding version %u, this core knows %u",
+                           "%s: unsupported instruction encoding version %u (supported: %u)",
                            engine_names[b->engine], engine->nsx_version, NTK_ISA_VERSION);
     }
     program->info.is_empty = false;
@@ -235,7 +235,7 @@ static int variables_prepare(struct ntk_engine_builder *b, struct ntk_err *err)
             return BAD("queue set %u has %u queues", q, queues);
         }
         if (subgraph->queue_sets[q].pinned && b->spec->generation > 1) {
-            return BAD("queue set %s is pinned, which only NC-v1 knows",
+            return BAD("queue set %s is pinned: only NC-v1 supports that",
                        subgraph->queue_sets[q].name);
         }
         program->queue_sets[q].queue_count = queues;

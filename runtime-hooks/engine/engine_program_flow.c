@@ -44,7 +44,7 @@ static int function_prepare(struct ntk_engine_builder *b, const struct ntk_isa_i
         return ret;
     }
     if (name[0] == '\0') {
-        return BAD("a function whose name is empty");
+        return BAD("a function with an empty name");
     }
     if (functions->count - b->first_function >= FUNCTIONS_MAX) {
         return BAD("more than %d functions", FUNCTIONS_MAX);
@@ -167,7 +167,7 @@ static int call_close(const struct ntk_engine_builder *b, struct ntk_engine_inst
         instr->first = (uint32_t)f;
         return 0;
     }
-    return BAD("calls slot %u, which is not a function behind this one", instr->first);
+    return BAD("calls slot %u, which is not a later function", instr->first);
 }
 
 /* The instructions [begin, end) of one function; those that may be called start at `callable`. */

@@ -40,7 +40,7 @@ int ntk_env_soft_load_options_get(struct ntk_core_load_options *options, struct 
 {
     options->features_mask = DEFAULT_FEATURES;
     options->opaque_way_out = "NEURON_SOFT_OPAQUE=1";
-    options->cpu_nodes_why = "it is another user's, or NEURON_SOFT_CPU_NODES says so";
+    options->cpu_nodes_why = "another user owns it, or NEURON_SOFT_CPU_NODES forbids it";
     int ret = ntk_env_bool("NEURON_SOFT_OPAQUE", &options->run_opaque, err);
 
     return ret < 0 ? ret : ntk_env_u64("NEURON_SOFT_NEFF_FEATURES", &options->features_mask, err);

@@ -77,7 +77,7 @@ static void *library_open(const char *path)
     if (!library) {
         const char *reason = dlerror();
 
-        say("cannot open the runtime behind the hooks: ", reason ? reason : path,
+        say("cannot open the wrapped runtime: ", reason ? reason : path,
             "; every call fails (NEURON_HOOKS_LIBNRT names it)");
     }
     return library;
@@ -161,12 +161,12 @@ static void library_find(struct library *library)
     if (__atomic_load_n(&is_decided, __ATOMIC_ACQUIRE) != 0) {
         memcpy(path, decided_path, sizeof path);
     } else if (!interpose_real_find(path, &is_certain)) {
-        say("there is no libnrt.so.1 behind the hooks; every call fails (NEURON_HOOKS_LIBNRT ",
+        say("no libnrt.so.1 to wrap; every call fails (NEURON_HOOKS_LIBNRT ",
             named ? "is " : "names it", named ? named : "", named ? ", which is none)" : ")");
         return;
     }
     if (named && strcmp(named, path) != 0) {
-        say(named, " is no libnrt.so.1 (NEURON_HOOKS_LIBNRT); the hooks stand around ", path);
+        say(named, " is not a libnrt.so.1 (NEURON_HOOKS_LIBNRT); the hooks wrap ", path);
     }
     handle = library_open(path);
     if (handle) {

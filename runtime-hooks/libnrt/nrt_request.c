@@ -507,11 +507,10 @@ NRT_STATUS nrt_register_async_exec_callback(NRT_ASYNC_EXEC_STATUS_CALLBACK new_c
         return status;
     }
     if (!new_callback || !is_implicit) {
-        nrt_log_error(
-            "nrt_register_async_exec_callback", "%s (NRT_INVALID)",
-            new_callback ? "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS is not above 0: nrt_execute "
-                           "returns when the execution is over"
-                         : "no callback");
+        nrt_log_error("nrt_register_async_exec_callback", "%s (NRT_INVALID)",
+                      new_callback ? "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS is not above 0: "
+                                     "nrt_execute returns when the execution has finished"
+                                   : "no callback");
         status = NRT_INVALID;
     } else {
         pthread_mutex_lock(&callback_lock);

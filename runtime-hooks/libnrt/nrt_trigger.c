@@ -213,7 +213,7 @@ static void record(struct ntk_segment_trigger *trigger, uint32_t number)
     answer_clear(trigger);
     memcpy(folder, trigger->folder, sizeof folder);
     if (!makes_sense(folder, first, count)) {
-        answer_set(trigger, -EINVAL, "the request makes no sense");
+        answer_set(trigger, -EINVAL, "invalid request");
         return;
     }
     bool is_held = !folder[0];

@@ -197,7 +197,7 @@ static void make_usable(struct op *op)
 static int op_compile(void *handle, struct ntk_err *err)
 {
     struct op *op = handle;
-    int ret = op->is_fused ? BAD("\"%s\": it is in a fusion operator", op->node->name)
+    int ret = op->is_fused ? BAD("\"%s\": part of a fusion operator", op->node->name)
                            : check_constants(op, err);
 
     if (ret == 0) {
@@ -244,7 +244,7 @@ static int op_forward(void *handle, struct ntk_err *err)
 {
     struct op *op = handle;
 
-    return op->is_compiled ? run(op, NULL, err) : BAD("\"%s\": it is not compiled", op->node->name);
+    return op->is_compiled ? run(op, NULL, err) : BAD("\"%s\": not compiled", op->node->name);
 }
 
 static void fusion_destroy(void *handle)

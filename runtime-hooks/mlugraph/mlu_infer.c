@@ -148,7 +148,7 @@ static int infer_batch_norm(const struct mlu_node *node, const struct mlu_op_par
     uint32_t axis;
 
     if (!mlu_axis_of(p->axis, in[0]->shape.dim_count, &axis)) {
-        return bad_shape(node, 0, in[0], "it has no such axis", err);
+        return bad_shape(node, 0, in[0], "no such axis", err);
     }
     for (uint32_t i = 1; i < 5; i++) {
         if (!has_shape(in[i], 1, in[0]->shape.dims[axis], 0, 0, 0)) {
@@ -167,8 +167,9 @@ static int infer_binary(const struct mlu_node *node, const struct mlu_op_param *
 
     out->shape = *a;
     if (!p->broadcasts) {
-        return mlu_shape_equal(a, b) ? 0
-                                     : bad_shape(node, 1, in[1], "it is not that of input 0", err);
+        return mlu_shape_equal(a, b)
+                   ? 0
+                   : bad_shape(node, 1, in[1], "differs from that of input 0", err);
     }
     if (a->dim_count != b->dim_count) {
         return bad_shape(node, 1, in[1], "it has not as many dimensions as input 0", err);
@@ -188,7 +189,7 @@ static int infer_concat(const struct mlu_node *node, const struct mlu_op_param *
     uint32_t axis;
 
     if (!mlu_axis_of(p->axis, in[0]->shape.dim_count, &axis)) {
-        return bad_shape(node, 0, in[0], "it has no such axis", err);
+        return bad_shape(node, 0, in[0], "no such axis", err);
     }
     out->shape = in[0]->shape;
     for (uint32_t i = 1; i < node->input_count; i++) {
@@ -200,7 +201,7 @@ static int infer_concat(const struct mlu_node *node, const struct mlu_op_param *
         if (!mlu_shape_equal(&rest, &out->shape) ||
             __builtin_add_overflow(out->shape.dims[axis], in[i]->shape.dims[axis],
                                    &out->shape.dims[axis])) {
-            return bad_shape(node, i, in[i], "it differs from input 0 beside the axis", err);
+            return bad_shape(node, i, in[i], "differs from input 0 in other axes", err);
         }
     }
     return 0;
@@ -213,7 +214,7 @@ static int infer_split(const struct mlu_node *node, const struct mlu_op_param *p
     uint32_t axis;
 
     if (!mlu_axis_of(p->axis, shape.dim_count, &axis)) {
-        return bad_shape(node, 0, in[0], "it has no such axis", err);
+        return bad_shape(node, 0, in[0], "no such axis", err);
     }
     if (shape.dims[axis] == 0 || shape.dims[axis] % node->output_count != 0) {
         return bad_shape(node, 0, in[0], "num_outputs does not divide it", err);
@@ -221,7 +222,7 @@ static int infer_split(const struct mlu_node *node, const struct mlu_op_param *p
     shape.dims[axis] /= node->output_count;
     if (p->squeezes) {
         if (shape.dims[axis] != 1) {
-            return bad_shape(node, 0, in[0], "squeeze_axis wants parts of length 1", err);
+            return bad_shape(node, 0, in[0], "squeeze_axis requires parts of length 1", err);
         }
         memmove(&shape.dims[axis], &shape.dims[axis + 1],
                 (shape.dim_count - axis - 1) * sizeof shape.dims[0]);
@@ -293,7 +294,7 @@ static int infer_reshape(const struct mlu_node *node, const struct mlu_op_param 
 
             if (__builtin_mul_overflow(from.dims[at], from.dims[at + 1], &both) ||
                 both > INT64_MAX) {
-                return bad_shape(node, 0, in[0], "it is too large", err);
+                return bad_shape(node, 0, in[0], "too large", err);
             }
             pair[0] = (int64_t)both;
             at += 2;
@@ -469,7 +470,7 @@ int mlu_infer(const struct mlu_node *node, const struct mlu_op_param *param,
     case MLU_OP_SOFTMAX:
         if (param->is_flat_softmax ? in[0]->shape.dim_count == 0
                                    : !mlu_axis_of(param->axis, in[0]->shape.dim_count, &axis)) {
-            return bad_shape(node, 0, in[0], "it has no such axis", err);
+            return bad_shape(node, 0, in[0], "no such axis", err);
         }
         out->shape = in[0]->shape;
         break;

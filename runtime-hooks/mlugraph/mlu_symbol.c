@@ -263,10 +263,10 @@ static int read_inputs(struct reader *r, uint32_t index, struct mlu_node *node, 
         }
         if (entry->node >= index) {
             return is_in_cycle(index, nodes)
-                       ? BAD("node %u \"%s\": it depends on itself; a graph has no cycles", index,
+                       ? BAD("node %u \"%s\": depends on itself; cycles are not allowed", index,
                              node->name)
-                       : BAD("node %u \"%s\": input %zu is of node %u, which comes later; nodes "
-                             "stand in topological order",
+                       : BAD("node %u \"%s\": input %zu comes from the later node %u; expected "
+                             "topological order",
                              index, node->name, i, entry->node);
         }
         struct mlu_node *producer = &r->symbol->nodes[entry->node];
@@ -291,8 +291,8 @@ static int find_device(struct reader *r, uint32_t index, struct mlu_node *node)
         const char *text = mlu_node_attr_get(node, device_keys[k]);
 
         if (text && !mlu_device_parse(text, &node->device)) {
-            return BAD("node %u \"%s\": \"%s\" is no device; mlu0 or cpu is one", index, node->name,
-                       text);
+            return BAD("node %u \"%s\": unknown device \"%s\": expected for example mlu0 or cpu",
+                       index, node->name, text);
         }
         if (text) {
             return 0;
@@ -389,7 +389,7 @@ static int read_node(struct reader *r, uint32_t index, const json_t *nodes, cons
         return ntk_err_no_memory(r->err);
     }
     if (!op_name) {
-        return BAD("node %u \"%s\": it has no op", index, node->name);
+        return BAD("node %u \"%s\": no \"op\"", index, node->name);
     }
     for (size_t i = 0; i < sizeof attr_keys / sizeof attr_keys[0]; i++) {
         int ret = read_attrs(r, index, node, json, attr_keys[i]);
@@ -476,14 +476,14 @@ static int read_nodes(struct reader *r, const json_t *root)
     json_t *json;
 
     if (!json_is_array(nodes)) {
-        return BAD("it has no array \"nodes\"; the JSON of an MXNet symbol has one");
+        return BAD("no array \"nodes\": not the JSON of an MXNet symbol");
     }
     size_t count = json_array_size(nodes);
     if (count > MLU_SYMBOL_NODES_MAX) {
         return TOO_MANY("%zu nodes; at most %d are read", count, MLU_SYMBOL_NODES_MAX);
     }
     if (count == 0) {
-        return BAD("it has no nodes");
+        return BAD("no nodes");
     }
     symbol->node_capacity = (uint32_t)count * 3; /* two states per operator of an old file */
     symbol->nodes = calloc(symbol->node_capacity, sizeof *symbol->nodes);
@@ -537,7 +537,7 @@ static int read_heads(struct reader *r, const json_t *root)
     json_t *json;
 
     if (!json_is_array(heads)) {
-        return BAD("it has no array \"heads\"; the JSON of an MXNet symbol has one");
+        return BAD("no array \"heads\": not the JSON of an MXNet symbol");
     }
     size_t count = json_array_size(heads);
     if (count > MLU_SYMBOL_ENTRIES_MAX) {
@@ -573,7 +573,7 @@ static int read_root(struct reader *r, const json_t *root)
     const json_t *version;
 
     if (!json_is_object(root)) {
-        return BAD("it is not a JSON object");
+        return BAD("not a JSON object");
     }
     int ret = read_nodes(r, root);
     if (ret == 0) {

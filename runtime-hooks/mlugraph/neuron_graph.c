@@ -69,8 +69,7 @@ const char *neuron_graph_parse_file(const struct ntk_opt_program *program, int a
         return NULL;
     }
     if (argc - first != 1) {
-        *out_code = ntk_opt_usage_error(program, argc == first ? "the file is missing"
-                                                               : "one file at a time");
+        *out_code = ntk_opt_usage_error(program, argc == first ? "no file" : "one file at a time");
         return NULL;
     }
     return argv[first];
@@ -118,7 +117,7 @@ int main(int argc, char **argv)
         return ntk_opt_exit_code(first);
     }
     if (first == argc) {
-        return ntk_opt_usage_error(&main_program, "a subcommand is missing");
+        return ntk_opt_usage_error(&main_program, "no subcommand");
     }
     for (size_t i = 0; i < sizeof subcommands / sizeof subcommands[0]; i++) {
         if (strcmp(argv[first], subcommands[i].name) == 0) {

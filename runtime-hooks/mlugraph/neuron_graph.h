@@ -32,7 +32,7 @@ extern int (*const neuron_graph_take_group)(const char *value, struct ntk_err *e
       "cpu mlu0" },                                                                  \
     {                                                                                \
         'g', "group", "NAME=DEVICE", NTK_OPT_CALL, (void *)&neuron_graph_take_group, \
-            "device of the nodes whose ctx_group is NAME; may be given again"        \
+            "place the nodes of ctx_group NAME on this device; may be repeated"      \
     }
 
 /* The one operand; NULL after a usage error or help, whose exit code is *out_code then. */

@@ -84,8 +84,9 @@ static const struct ntk_opt_program program = {
     .summary = "Runs the model of PopEF files on NeuronCores: its load programs, the main programs "
                "for each item of its feeds, its save programs; outputs become NumPy arrays.",
     .options = options,
-    .epilogue = "The library is $NEURON_LIBNRT, else ../lib/libnrt.so.1 beside this program, else\n"
-                "the loader's, else the one below /opt/aws/neuron/lib.",
+    .epilogue = "The library is $NEURON_LIBNRT, else the loader's libnrt.so.1, else the one in\n"
+                "/opt/aws/neuron/lib, else, on a machine without a Neuron driver, the software\n"
+                "runtime of this installation.",
 };
 
 static void on_signal(int number)
@@ -344,7 +345,7 @@ int main(int argc, char **argv)
         return ntk_opt_exit_code(first);
     }
     if (first == argc) {
-        return ntk_opt_usage_error(&program, "a file is missing");
+        return ntk_opt_usage_error(&program, "no file");
     }
     int ret = files_read(&reader, argv + first, argc - first, &err);
     if (ret == 0 && popef_model_open(reader, executable_name, &model, &popef_err) < 0) {

@@ -70,7 +70,7 @@ int run_source_open(struct run_source *source, const struct popef_reader *reader
     *source = (struct run_source){ .anchor = anchor, .file = -1 };
     source->item_bytes = (uint64_t)popef_tensor_info_size_in_bytes(&anchor->tensor_info);
     if (run_anchor_replica_bytes(anchor, metadata, &one) == 0 && source->item_bytes > 0) {
-        return BAD("%s: the shape of the anchor has no room for its replicas and repeats",
+        return BAD("%s: the shape of the anchor is too small for its replicas and repeats",
                    anchor->name);
     }
     bool is_seed = has_seed && metadata->seed_handle[0] != '\0' &&

@@ -36,7 +36,7 @@ int rtd_devices_add_bdf(struct rtd_devices *devices, const char *text, struct nt
 
     if (!is_address(text, &domain, &bus, &device, &function)) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "'%.60s' is no PCI address such as 0000:10:1c.0", text);
+                           "'%.60s': not a PCI address such as 0000:10:1c.0", text);
     }
     if (devices->count >= RTD_DEVICES_MAX) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "more than %d devices",
@@ -105,7 +105,7 @@ static int gap(const struct ntk_core_machine *machine, uint32_t a, uint32_t b, s
     }
     if (b == a + 1) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "devices %u (%s) and %u (%s) are no neighbours on a %s", a, first, b,
+                           "devices %u (%s) and %u (%s) are not neighbours on a %s", a, first, b,
                            second, machine->instance);
     }
     (void)snprintf(missing, sizeof missing, b - a == 2 ? "device %u is" : "devices %u to %u are",

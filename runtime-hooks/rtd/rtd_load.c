@@ -174,10 +174,11 @@ static bool upload_check(struct load *load)
         load_refuse(load, NRT__NERR__NERR_RESOURCE, "out of memory");
         break;
     case RTD_UPLOAD_RELATIVE:
-        load_refuse(load, NRT__NERR__NERR_INVALID, "neff_file %s is no absolute path", load->path);
+        load_refuse(load, NRT__NERR__NERR_INVALID, "neff_file %s: not an absolute path",
+                    load->path);
         break;
     case RTD_UPLOAD_IRREGULAR:
-        load_refuse(load, NRT__NERR__NERR_INVALID, "%s is no regular file", load->path);
+        load_refuse(load, NRT__NERR__NERR_INVALID, "%s: not a regular file", load->path);
         break;
     case RTD_UPLOAD_NO_FILE:
         load_refuse(load, NRT__NERR__NERR_FAIL, "%s: %s", load->path, strerror(upload->error));

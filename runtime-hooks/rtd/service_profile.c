@@ -98,8 +98,7 @@ void rtd_profile_start(struct rtd_manager *manager, struct ntk_rpc_call *call,
     const struct rtd_capture *other = *capture_find(manager, NULL, model->id);
     if (other) {
         rtd_refuse(call, NRT__NERR__NERR_INVALID,
-                   "a capture of model %u goes to %.500s already, until it is stopped", model->id,
-                   other->name);
+                   "a capture of model %u to %.500s is already running", model->id, other->name);
         return;
     }
     if (!folder_make(manager)) {

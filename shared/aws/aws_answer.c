@@ -140,11 +140,11 @@ static int set_temporary(struct ntk_aws_keys *out_keys, const char *access_key,
     uint64_t expires = 0;
 
     if (!access_key || !secret_key) {
-        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "the answer has no keys");
+        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "the response has no keys");
     }
     if (expiration && ntk_aws_time_parse(expiration, &expires) < 0) {
         return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                           "the answer has keys whose expiry is not a time");
+                           "the response has keys with an invalid expiry");
     }
     int ret = ntk_aws_keys_set(&keys, access_key, secret_key, session_token, err);
     if (ret < 0) {
@@ -186,7 +186,7 @@ int ntk_aws_keys_from_json(const char *bytes, size_t bytes_count, struct ntk_aws
     if (code && strcmp(code, "Success") != 0) {
         char shown[64];
         ntk_str_copy_clean(shown, sizeof shown, code, strlen(code));
-        ret = ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "the answer says '%s'", shown);
+        ret = ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "the response is '%s'", shown);
     } else {
         ret = set_temporary(out_keys, member(root, "AccessKeyId"), member(root, "SecretAccessKey"),
                             member(root, "Token"), member(root, "Expiration"), err);

@@ -122,7 +122,7 @@ static int read_section(struct reader *reader, struct span line)
     size_t rest = (size_t)(line.text + line.bytes - (end + 1));
     struct span after = trim((struct span){ end + 1, rest });
     if (after.bytes && *after.text != '#' && *after.text != ';') {
-        return refuse(reader, after.text, "has something behind a section");
+        return refuse(reader, after.text, "has unexpected text after a section");
     }
     struct span name =
         section_name(reader, trim((struct span){ line.text + 1, (size_t)(end - line.text) - 1 }));
@@ -165,7 +165,7 @@ static int read_pair(struct reader *reader, struct span line)
         return refuse(reader, line.text, "is neither a section nor 'key = value'");
     }
     if (!reader->has_section) {
-        return refuse(reader, line.text, "stands before any section");
+        return refuse(reader, line.text, "is before any section");
     }
     reader->has_key = true;
     if (!reader->is_ours) {

@@ -213,8 +213,9 @@ static int role_keys(struct ntk_aws_credentials *c, const struct sections *secti
         return complain(err, sections, "has a duration_seconds that is not a number");
     }
     if (value_of(sections, NTK_AWS_MFA_SERIAL)) {
-        return complain(err, sections,
-                        "needs a code from a device (mfa_serial), and nobody is there to type it");
+        return complain(
+            err, sections,
+            "requires a code from an MFA device (mfa_serial), which a service cannot enter");
     }
     if (!value_of(sections, NTK_AWS_SOURCE_PROFILE) &&
         !value_of(sections, NTK_AWS_CREDENTIAL_SOURCE)) {
@@ -285,7 +286,7 @@ int ntk_aws_from_files(struct ntk_aws_credentials *c, struct ntk_aws_keys *keys,
 
     int ret = keys_of(c, name, 0, keys, &is_found, err);
     if (ret == 0 && is_asked && !is_found) {
-        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "there is no profile '%.100s'", name);
+        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "no profile '%.100s'", name);
     }
     return ret;
 }

@@ -87,7 +87,7 @@ static int find_region(struct ntk_s3 *s3, struct ntk_err *err)
     }
     return s3->region ? 0
                       : ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
-                                    "nobody says the region of the bucket; give --region");
+                                    "no region for the bucket: use --region");
 }
 
 /* As S3 writes paths in signatures: once encoded, '/' as it is. */

@@ -74,9 +74,9 @@ struct ntk_opt {
     {                                                                    \
         0, "version", 0, NTK_OPT_VERSION, 0, "show the version and exit" \
     }
-#define NTK_OPT_COMMON_VERBOSE                                                      \
-    {                                                                               \
-        'v', "verbose", 0, NTK_OPT_VERBOSE, 0, "say more on stderr; twice for more" \
+#define NTK_OPT_COMMON_VERBOSE                                                                  \
+    {                                                                                           \
+        'v', "verbose", 0, NTK_OPT_VERBOSE, 0, "print more messages on stderr; repeat for more" \
     }
 #define NTK_OPT_COMMON_COMPLETION                                               \
     {                                                                           \

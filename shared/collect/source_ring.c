@@ -81,7 +81,7 @@ static void note_refusals(struct source_ring *source, const struct ntk_ring_refu
           "more models or kinds of memory than its segment lists: some of them are shown "
           "together" },
         { refusals->names > 0,
-          "more names than its segment keeps: some things are shown without one" },
+          "more names than its segment can hold: some objects appear without one" },
         { refusals->threads > 0,
           "more threads than its segment lists: some events are shown without theirs" },
         { refusals->histograms > 0, "more latencies than its segment had space for: those of some "

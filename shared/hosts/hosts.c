@@ -84,16 +84,16 @@ int ntk_hosts_answer_read(const struct ntk_http_answer *answer, struct ntk_snaps
     if (answer->status != 200) {
         return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "the answer has status %ld%s",
                            answer->status,
-                           answer->status == 401   ? ": it wants a token, see --token-file"
+                           answer->status == 401   ? ": authentication required: use --token-file"
                            : answer->status == 403 ? ": it answers only root and its own user"
-                           : answer->status == 503 ? ": it has no current report"
+                           : answer->status == 503 ? ": no current report"
                                                    : "");
     }
     *out_snapshot = NULL;
     int ret = ntk_report_read(answer->body.bytes, answer->body.bytes_count, out_snapshot, err);
     return ret < 0 || *out_snapshot
                ? ret
-               : ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "the answer is no report");
+               : ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "the response is not a report");
 }
 
 /* The second in which the peer gave the answer; false: it does not say. */

@@ -89,8 +89,8 @@ static int check_sections(struct ntk_ring_segment *segment, const struct ntk_seg
         }
         if ((uint64_t)section->entry_bytes * section->count >
             header->segment_bytes - section->offset) {
-            return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "section %s ends behind the file",
-                               known[i].name);
+            return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
+                               "section %s extends past the end of the file", known[i].name);
         }
         segment->section[i].at = segment->base + section->offset;
         segment->section[i].entry_bytes = section->entry_bytes;
@@ -106,7 +106,7 @@ static int check_header(const struct ntk_segment_header *header, uint64_t file_b
         return ntk_err_set(err, -EBADMSG, 0, "is not a segment");
     }
     if (header->abi_version != NTK_SEGMENT_ABI_VERSION) {
-        return ntk_err_set(err, -EPROTONOSUPPORT, 8, "has ABI version %u, this program knows %u",
+        return ntk_err_set(err, -EPROTONOSUPPORT, 8, "unsupported ABI version %u (supported: %u)",
                            header->abi_version, NTK_SEGMENT_ABI_VERSION);
     }
     if (header->header_bytes < sizeof *header || header->slot_bytes != NTK_SLOT_BYTES ||
@@ -114,7 +114,7 @@ static int check_header(const struct ntk_segment_header *header, uint64_t file_b
         return ntk_err_set(err, -EBADMSG, 12, "has a header of unknown shape");
     }
     if (header->segment_bytes > file_bytes) {
-        return ntk_err_set(err, -EBADMSG, 24, "says it has %llu bytes and has %llu",
+        return ntk_err_set(err, -EBADMSG, 24, "declares %llu bytes but has %llu",
                            (unsigned long long)header->segment_bytes,
                            (unsigned long long)file_bytes);
     }
@@ -143,7 +143,8 @@ static int take_process(struct ntk_ring_segment *segment, uint32_t owner, struct
     segment_copy_words(&block, segment->section[NTK_SECTION_PROCESS].at, sizeof block);
     if (block.uid != owner) {
         return ntk_err_set(err, -EPERM, NTK_ERR_NO_OFFSET,
-                           "says user %u wrote it and belongs to user %u", block.uid, owner);
+                           "declares user %u as its writer but belongs to user %u", block.uid,
+                           owner);
     }
     if (block.pid == 0 || block.pid > INT32_MAX) {
         return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "names no process");
@@ -289,7 +290,7 @@ int ntk_ring_segment_adopt(void *mapping, size_t bytes, struct ntk_ring_segment 
     }
     /* The unmapping at the end goes by the header, so the two must agree. */
     if (header.segment_bytes != bytes) {
-        return ntk_err_set(err, -EBADMSG, 24, "has %zu bytes and says %llu", bytes,
+        return ntk_err_set(err, -EBADMSG, 24, "has %zu bytes but declares %llu", bytes,
                            (unsigned long long)header.segment_bytes);
     }
     segment = calloc(1, sizeof *segment);

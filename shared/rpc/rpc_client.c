@@ -204,9 +204,8 @@ static int answer_take(struct call *call, const ProtobufCMessageDescriptor *type
     }
     if (!call->received ||
         ntk_rpc_buffer_unpack(type, call->received, out_reply) != NTK_RPC_MESSAGE_GOOD) {
-        return ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET,
-                           "%s at %s: the answer is no message of this method", call->path,
-                           call->client->endpoint);
+        return ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET, "%s at %s: invalid response message",
+                           call->path, call->client->endpoint);
     }
     return 0;
 }

@@ -34,7 +34,8 @@ int ntk_rpc_listen_check(const char *endpoint, struct ntk_err *err)
     }
     if (path[0] == '\0') {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "%s: the path is missing, such as unix:/run/neuron.sock", endpoint);
+                           "%s: missing path: expected for example unix:/run/neuron.sock",
+                           endpoint);
     }
     if (strlen(path) >= sizeof address.sun_path) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s: the path is longer than %zu bytes",
@@ -80,8 +81,8 @@ static const char *why_not_path(const char *path)
         return "the path is too long";
     }
     if (lstat(path, &status) == 0 && !S_ISSOCK(status.st_mode)) {
-        return S_ISDIR(status.st_mode) ? "there is a folder of that name"
-                                       : "there is something of that name that is no socket";
+        return S_ISDIR(status.st_mode) ? "path exists and is a folder"
+                                       : "path exists and is not a socket";
     }
     memcpy(address.sun_path, path, strlen(path));
     int error = bind_error(AF_UNIX, (struct sockaddr *)&address, sizeof address);

@@ -234,8 +234,7 @@ static bool deliver(struct ntk_rpc_call *call)
     grpc_byte_buffer_destroy(call->read);
     call->read = NULL;
     if (fault == NTK_RPC_MESSAGE_BROKEN) {
-        ntk_rpc_call_finish(call, NULL, NTK_RPC_INTERNAL,
-                            "the request is no message of this method");
+        ntk_rpc_call_finish(call, NULL, NTK_RPC_INTERNAL, "invalid request message");
     } else if (fault == NTK_RPC_MESSAGE_NUL && call->method->refused) {
         call->method->refused(call, "a text of the request has a NUL in it");
     } else {

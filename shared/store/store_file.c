@@ -188,7 +188,7 @@ int ntk_store_file_check(sqlite3 *db, bool *out_is_ours, struct ntk_err *err)
     bool is_ours = application == NTK_STORE_APPLICATION_ID || has_our_tables(file, size);
     if (!is_sqlite) {
         return is_ours ? ntk_err_set(err, -EBADMSG, 0, "its header is damaged")
-                       : ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET, "it is not a database");
+                       : ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET, "not a database");
     }
     if (application != 0 && application != NTK_STORE_APPLICATION_ID) {
         return is_ours ? ntk_err_set(err, -EBADMSG, APPLICATION_AT, "its header is damaged")

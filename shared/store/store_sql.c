@@ -164,7 +164,7 @@ static int check_layout(sqlite3 *db, bool is_ours, bool *out_is_empty, struct nt
     }
     if (version > NTK_STORE_SCHEMA_VERSION && version <= VERSION_MAX) {
         return ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET,
-                           "schema version %lld of a newer neuron-monitor; this one knows up to %d",
+                           "schema version %lld of a newer neuron-monitor (supported: at most %d)",
                            (long long)version, NTK_STORE_SCHEMA_VERSION);
     }
     if (version < 1 || version > VERSION_MAX) {

@@ -95,7 +95,7 @@ static void wrong_usage_is_one_line_and_exit_code_2(void **state)
     expect(RUN(f, "frobnicate"), 2,
            "unknown command 'frobnicate': use capture, view, query, analyze, lines, diff, "
            "baseline, show-session, inspect or trigger");
-    expect(run_with(f, (const char *const[]){ NULL }, NULL), 2, "a command is missing");
+    expect(run_with(f, (const char *const[]){ NULL }, NULL), 2, "no command");
     expect(RUN(f, "view"), 2, "the capture is missing");
     expect(RUN(f, "view", "-s", f->sample, "--output-format", "xml"), 2,
            "unknown output format 'xml'");
@@ -266,7 +266,7 @@ static void a_capture_that_does_not_tell_its_neff_is_shown_with_a_warning(void *
         fail_msg("show-session: %s", run.err);
     }
     assert_non_null(strstr(run.out, "MATMUL"));
-    char *warning = strstr(run.err, "does not say of which NEFF it is");
+    char *warning = strstr(run.err, "does not name its NEFF");
     assert_non_null(warning);
     assert_string_equal(strchr(warning, '\n'), "\n");
     test_run_fini(&run);

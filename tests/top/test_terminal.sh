@@ -126,7 +126,7 @@ sees "the end with settings" 'status=0'
 printf '# mine\nfuture.thing = 7\nvalues = flops\nrefresh = 1ms\nview = engines\n' >"$kept"
 options=--ascii start trn1 80 24
 sees "the view of the settings" 'Engines'
-sees "a bad line" "neuron-top.conf:2: there is no setting .future.thing."
+sees "a bad line" "neuron-top.conf:2: unknown setting .future.thing."
 key F2 Down Right Left Left
 sees "the last view" 'view *< '
 key q
@@ -135,7 +135,7 @@ sees "the end out of the page" 'status=0'
 greps '^view = engines$' "$kept" && fail "a page that is left with q is not kept"
 code=0
 "$program" --config "$kept" --once >out 2>err || code=$?
-[ $code = 2 ] && [ "$(cat err)" = "neuron-top: $kept:2: there is no setting \"future.thing\"" ] || fail "--config: $code $(cat err)"
+[ $code = 2 ] && [ "$(cat err)" = "neuron-top: $kept:2: unknown setting \"future.thing\"" ] || fail "--config: $code $(cat err)"
 "$program" --once >out || fail "a bad file that nobody named stops a script"
 greps 'TF' out && fail "a script follows the settings of a person"
 echo 'values = flops' >good.conf

@@ -66,8 +66,8 @@ static int hide_devices(uint64_t nodes, struct ntk_ls_machine *machine, struct n
     machine->device_count = kept;
     return kept > 0 ? 0
                     : ntk_err_set(err, -ENODEV, NTK_ERR_NO_OFFSET,
-                                  "the driver has %zu device%s, but /dev has no neuron node: give "
-                                  "the container its devices, or use --all to list them",
+                                  "the driver has %zu device%s, but /dev has no neuron node: pass "
+                                  "the devices to the container, or use --all",
                                   machine->all_count, machine->all_count == 1 ? "" : "s");
 }
 

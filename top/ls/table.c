@@ -280,9 +280,9 @@ void ntk_ls_pci_write(const struct ntk_ls_machine *machine, struct ntk_buf *out)
 
         cells = bytes > cells ? bytes : cells;
     }
-    ntk_buf_add_text(out,
-                     "\nPCI devices by address; the driver does not tell which Neuron device is "
-                     "which:\n");
+    ntk_buf_add_text(
+        out,
+        "\nPCI devices by address; the driver does not report which Neuron device is which:\n");
     for (size_t i = 0; i < machine->pci_count; i++) {
         const struct ntk_device_place *place = &machine->pci[i];
 

@@ -391,10 +391,10 @@ static void notice_memory(struct ntk_top_model *model)
         }
     }
     if (untold > 0 && untold < count) {
-        (void)snprintf(model->notice, sizeof model->notice,
-                       "%zu of %zu applications tell of tensors only: their other memory is in no "
-                       "category",
-                       untold, count);
+        (void)snprintf(
+            model->notice, sizeof model->notice,
+            "%zu of %zu applications report tensors only: their other memory has no category",
+            untold, count);
     }
 }
 

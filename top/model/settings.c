@@ -323,10 +323,10 @@ int ntk_top_settings_parse(struct ntk_top_settings *settings, const char *text, 
         case LINE_EMPTY:
             break;
         case LINE_BAD:
-            ret = complain(ret, name, number, "this is no \"name = value\":", line, err);
+            ret = complain(ret, name, number, "not \"name = value\":", line, err);
             break;
         case LINE_UNKNOWN:
-            ret = complain(ret, name, number, "there is no setting", key, err);
+            ret = complain(ret, name, number, "unknown setting", key, err);
             break;
         case LINE_GOOD: {
             char what[64] = "";

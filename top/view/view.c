@@ -291,7 +291,7 @@ static void draw_missing(const struct ntk_top_model *model, struct ntk_screen *s
     ntk_screen_put(screen, 3, 0, screen->columns, NTK_STYLE_NORMAL,
                    state->trouble[0] ? state->trouble : "its answer may be on its way");
     ntk_screen_put(screen, 5, 0, screen->columns, NTK_STYLE_DIM,
-                   "it is asked again and again, and shown when it answers; escape: all hosts");
+                   "retrying until it answers; escape: all hosts");
 }
 
 void ntk_top_view_draw(struct ntk_top_model *model, struct ntk_screen *screen, bool with_keys)

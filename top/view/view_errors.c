@@ -78,7 +78,7 @@ static void draw_head(const struct ntk_top_model *model, struct ntk_screen *scre
 
 const struct ntk_top_view ntk_top_view_errors = {
     .columns = &columns,
-    .empty = "nothing went wrong, or nobody counts",
+    .empty = "no errors, or no source counts them",
     .observe = ntk_top_model_errors_observe,
     .project = ntk_top_model_errors,
     .head_rows = head_rows,

@@ -29,7 +29,7 @@ static const struct ntk_top_column items[] = {
     [NTK_TOP_HBM_USED] = { "USED", "by all applications, or by that of the tab", NTK_TOP_AS_BYTES,
                            8, 0, 0 },
     [NTK_TOP_HBM_CAPACITY] = { "CAPACITY", "of all its memory stacks", NTK_TOP_AS_BYTES, 8, 0, 0 },
-    [NTK_TOP_HBM_FREE] = { "FREE", "capacity that nobody uses", NTK_TOP_AS_BYTES, 8, 0, 0 },
+    [NTK_TOP_HBM_FREE] = { "FREE", "unused capacity", NTK_TOP_AS_BYTES, 8, 0, 0 },
     [NTK_TOP_HBM_PEAK] = { "PEAK", "the most used since this program looks", NTK_TOP_AS_BYTES, 8, 0,
                            0 },
     STACK(0),
@@ -51,8 +51,7 @@ static const struct ntk_top_column items[] = {
     CATEGORY(NOTIFICATIONS, "NOTIFY", "notifications and profiler buffers"),
     CATEGORY(DRIVER, "DRIVER", "the driver itself"),
     CATEGORY(UNCATEGORIZED, "UNCATEG", "of no category"),
-    [NTK_TOP_HBM_OTHER] = { "UNTOLD", "used by what does not tell for what", NTK_TOP_AS_BYTES, 8, 0,
-                            0 },
+    [NTK_TOP_HBM_OTHER] = { "UNTOLD", "used for an unknown purpose", NTK_TOP_AS_BYTES, 8, 0, 0 },
 };
 
 static const struct ntk_top_columns columns = { items, sizeof items / sizeof *items,
@@ -138,7 +137,7 @@ static void draw_head(const struct ntk_top_model *model, struct ntk_screen *scre
     }
     if (total == 0) {
         ntk_screen_put(screen, row + 1, 0, screen->columns, NTK_STYLE_DIM,
-                       sum.used.present ? "nothing is used" : "nobody tells what is used");
+                       sum.used.present ? "nothing is used" : "usage unknown");
     }
 }
 

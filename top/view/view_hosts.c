@@ -17,7 +17,7 @@ static const struct ntk_top_column items[] = {
                                    6, 0, 0 },
     [NTK_TOP_HOSTS_HEALTH] = { "HEALTH", "verdict about its devices", NTK_TOP_AS_TEXT, 9, 0, 0 },
     [NTK_TOP_HOSTS_AGE] = { "AGE", "since its last report came", NTK_TOP_AS_DURATION, 7, 0, 0 },
-    [NTK_TOP_HOSTS_CLOCK] = { "CLOCK", "how far its clock is from ours, as far as can be told",
+    [NTK_TOP_HOSTS_CLOCK] = { "CLOCK", "difference of its clock from ours, if known",
                               NTK_TOP_AS_TEXT, 13, 4, NTK_TOP_COLUMN_BY_VALUE },
     [NTK_TOP_HOSTS_PAST] = { "PAST", "busy in the last rounds", NTK_TOP_AS_TEXT, NTK_TOP_HOST_PAST,
                              0, 0 },

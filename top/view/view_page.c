@@ -636,7 +636,7 @@ void ntk_top_view_page(struct ntk_top_model *model, struct ntk_screen *screen, i
         heading(&pen, text);
         pen.rows = rows > 1 ? rows : 1;
         say(&pen, NTK_STYLE_WARNING,
-            page->is_of_model && of.runtime ? "it is not loaded any more; esc leads back"
+            page->is_of_model && of.runtime ? "no longer loaded; esc: back"
                                             : "it has ended; esc leads back");
         return;
     }

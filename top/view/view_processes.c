@@ -5,7 +5,7 @@
 
 static const struct ntk_top_column items[] = {
     [NTK_TOP_PROCESSES_PID] = { "PID", "process id", NTK_TOP_AS_ID, 7, 0, 0 },
-    [NTK_TOP_PROCESSES_USER] = { "USER", "whose process it is", NTK_TOP_AS_TEXT, 8, 4, 0 },
+    [NTK_TOP_PROCESSES_USER] = { "USER", "owner of the process", NTK_TOP_AS_TEXT, 8, 4, 0 },
     [NTK_TOP_PROCESSES_TAG] = { "TAG", "NEURON_PROCESS_TAG, else the process id", NTK_TOP_AS_TEXT,
                                 12, 8, 0 },
     [NTK_TOP_PROCESSES_CORES] = { "CORES", "logical cores that it has", NTK_TOP_AS_TEXT, 6, 6,
@@ -39,7 +39,7 @@ static const struct ntk_top_column items[] = {
     [NTK_TOP_PROCESSES_COMMAND] = { "COMMAND", "what was started", NTK_TOP_AS_TEXT, 16, 60, 0 },
     [NTK_TOP_PROCESSES_SINCE] = { "SINCE", "when it began, local time", NTK_TOP_AS_TEXT, 19, 0,
                                   NTK_TOP_COLUMN_BY_VALUE | NTK_TOP_COLUMN_HIDDEN },
-    [NTK_TOP_PROCESSES_HOOKS] = { "HOOKS", "where they are that tell of it, and what they cannot",
+    [NTK_TOP_PROCESSES_HOOKS] = { "HOOKS", "where the hooks are, and what they cannot report",
                                   NTK_TOP_AS_TEXT, 9, 8, 0 },
     [NTK_TOP_PROCESSES_MAX] = { "MAX", "the longest of the execution times", NTK_TOP_AS_DURATION, 7,
                                 0, NTK_TOP_COLUMN_HIDDEN },

@@ -53,7 +53,7 @@ void ntk_top_view_settings(const struct ntk_top_settings *settings, struct ntk_s
     }
     if (row < last) {
         ntk_screen_format(screen, row, NAME_COLUMN, screen->columns, NTK_STYLE_DIM, "kept in %s",
-                          settings->path[0] ? settings->path : "nothing: there is no HOME");
+                          settings->path[0] ? settings->path : "nothing: HOME is not set");
     }
     ntk_screen_fill(screen, last, 0, screen->columns, NTK_STYLE_TITLE, ' ');
     ntk_screen_put(screen, last, 1, screen->columns - 1, NTK_STYLE_TITLE,

@@ -12,7 +12,7 @@ int cli_number(const char *operand, uint32_t *out_number, struct ntk_err *err)
     uint64_t value;
 
     if (ntk_str_parse_u64(operand, &value) < 0 || value == 0 || value > UINT32_MAX) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "'%.60s' is no number from 1 to %u",
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "'%.60s' is not a number from 1 to %u",
                            operand, UINT32_MAX);
     }
     *out_number = (uint32_t)value;
@@ -188,7 +188,7 @@ const struct cli_command cli_commands[] = {
     { "load", "FILE.neff", false, "a NEFF, into a group", cli_load },
     { "start", "MODEL-ID", false, "makes a loaded model the one that runs on its group", start },
     { "stop", "MODEL-ID", false, "after the inferences that were posted", stop },
-    { "unload", "MODEL-ID", false, "a stopped model, or one with a group of its own", unload },
+    { "unload", "MODEL-ID", false, "a stopped model, or one with its own group", unload },
     { "reset", NULL, false, "unloads all models, destroys all groups, of all clients", reset },
     { 0 },
 };

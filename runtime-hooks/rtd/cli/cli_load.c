@@ -126,8 +126,8 @@ static int cores_wanted(const struct load *load, uint32_t *out_count, struct ntk
     struct ntk_neff_header header;
 
     if (ntk_fs_pread(load->fd, start, sizeof start, 0) < 0) {
-        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s is no NEFF: it ends in its header",
-                           load->path);
+        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
+                           "%s: not a NEFF: the file ends in the header", load->path);
     }
     header = ntk_neff_header_of(start);
     *out_count = 0;

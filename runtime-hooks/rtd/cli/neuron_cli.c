@@ -151,7 +151,7 @@ int main(int argc, char **argv)
         return ntk_opt_exit_code(first);
     }
     if (first >= argc) {
-        return ntk_opt_usage_error(&program, "a command is missing");
+        return ntk_opt_usage_error(&program, "no command");
     }
     const struct cli_command *command = command_find(argv[first]);
     if (!command) {

@@ -228,7 +228,7 @@ static int read_member(struct tar_reader *r, struct archive_entry *entry)
         name = archive_entry_pathname_utf8(entry);
     }
     if (!name) {
-        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "a member has no readable name");
+        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "a member has an unreadable name");
     }
     while (name[0] == '.' && name[1] == '/') {
         name += 2;

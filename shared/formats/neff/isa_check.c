@@ -251,7 +251,7 @@ int ntk_isa_check(const struct ntk_isa_instr *instr, enum ntk_isa_engine engine,
         bool present = operand->space != NTK_ISA_SPACE_NONE;
 
         if (!present && info->required >> role & 1) {
-            return BAD("%s: the %s is missing", info->name, role_names[role]);
+            return BAD("%s: missing %s", info->name, role_names[role]);
         }
         if (present && !((info->required | info->optional) >> role & 1)) {
             return BAD("%s: takes no %s", info->name, role_names[role]);

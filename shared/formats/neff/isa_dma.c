@@ -81,7 +81,7 @@ static int check_indirect(const struct ntk_isa_op_info *info, const struct ntk_i
         return BAD("%s: no index", info->name);
     }
     if (ntk_isa_dge_get(instr) == NTK_ISA_DGE_NONE) {
-        return BAD("%s: descriptors that are written before the run know no indices", info->name);
+        return BAD("%s: descriptors written before the run cannot use indices", info->name);
     }
     if ((ret = check_index(info, by.of_source, src, "source", err)) < 0 ||
         (ret = check_index(info, by.of_destination, dst, "destination", err)) < 0) {

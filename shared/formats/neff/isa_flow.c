@@ -88,7 +88,7 @@ static int check_alu(const struct ntk_isa_op_info *info, const struct ntk_isa_in
                      struct ntk_err *err)
 {
     if (instr->reg_to == 0 || instr->reg_a == 0) {
-        return BAD("%s: a register is missing", info->name);
+        return BAD("%s: missing register", info->name);
     }
     if (!on_registers(instr->op0)) {
         return BAD("%s: %s is not an operator for registers", info->name,
@@ -113,7 +113,7 @@ static int check_branch(const struct ntk_isa_op_info *info, const struct ntk_isa
                    ntk_isa_alu_name((unsigned)instr->op0));
     }
     if (instr->reg_a == 0) {
-        return BAD("%s: a register is missing", info->name);
+        return BAD("%s: missing register", info->name);
     }
     return check_second(info, instr, err);
 }
@@ -154,17 +154,17 @@ int ntk_isa_check_flow(const struct ntk_isa_op_info *info, const struct ntk_isa_
         return 0;
     case NTK_ISA_OP_REGISTER_LOAD:
         if (instr->reg_to == 0) {
-            return BAD("%s: a register is missing", info->name);
+            return BAD("%s: missing register", info->name);
         }
         return check_scalar(info, &instr->operand[NTK_ISA_SRC0], err);
     case NTK_ISA_OP_REGISTER_STORE:
         if (instr->reg_a == 0) {
-            return BAD("%s: a register is missing", info->name);
+            return BAD("%s: missing register", info->name);
         }
         return check_scalar(info, &instr->operand[NTK_ISA_DST], err);
     case NTK_ISA_OP_REGISTER_MOVE:
         if (instr->reg_to == 0) {
-            return BAD("%s: a register is missing", info->name);
+            return BAD("%s: missing register", info->name);
         }
         return instr->reg_a != 0 && instr->imm[0] != 0
                    ? BAD("%s: a register and a number as its value", info->name)

@@ -189,7 +189,7 @@ static int labels_resolve(struct assembler *assembler, struct ntk_err *err)
     }
     for (size_t i = 1; i < count; i++) {
         if (strcmp(labels[i - 1].name, labels[i].name) == 0) {
-            return BAD("line %u: label %s stands in line %u too",
+            return BAD("line %u: duplicate label %s (first in line %u)",
                        labels[i].line > labels[i - 1].line ? labels[i].line : labels[i - 1].line,
                        labels[i].name,
                        labels[i].line > labels[i - 1].line ? labels[i - 1].line : labels[i].line);

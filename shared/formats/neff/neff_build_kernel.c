@@ -115,7 +115,7 @@ struct ntk_neff_kernel *ntk_neff_build_stage(struct ntk_neff_build *build,
 void ntk_neff_kernel_subgraph(struct ntk_neff_kernel *kernel, uint32_t index)
 {
     if (index >= kernel->build->options.lnc) {
-        neff_build_fail(kernel->build, -EINVAL, "there is no subgraph %u", index);
+        neff_build_fail(kernel->build, -EINVAL, "no subgraph %u", index);
         return;
     }
     kernel->current = index;
@@ -342,7 +342,7 @@ uint32_t ntk_neff_kernel_var(struct ntk_neff_kernel *kernel, const char *name)
             return (uint32_t)i;
         }
     }
-    neff_build_fail(kernel->build, -ENOENT, "there is no variable %s", name);
+    neff_build_fail(kernel->build, -ENOENT, "no variable %s", name);
     return 0;
 }
 

@@ -178,7 +178,7 @@ ntk_neff_token ntk_neff_kernel_emit(struct ntk_neff_kernel *kernel, enum ntk_isa
     for (int i = 0; i < NTK_ISA_OPERAND_COUNT; i++) {
         if (instr->operand[i].space == NTK_ISA_SPACE_VAR &&
             instr->operand[i].var_id >= subgraph->vars.count) {
-            neff_build_fail(build, -EINVAL, "%s: there is no variable %u",
+            neff_build_fail(build, -EINVAL, "%s: no variable %u",
                             ntk_isa_op_info_get((unsigned)instr->op)->name,
                             instr->operand[i].var_id);
             return 0;
@@ -203,7 +203,7 @@ ntk_neff_token ntk_neff_kernel_emit(struct ntk_neff_kernel *kernel, enum ntk_isa
     token.index = subgraph->engines[engine].program.count - 1;
     if (ntk_isa_ends_later(instr->op)) {
         if (instr->queue >= subgraph->queues.count) {
-            neff_build_fail(build, -EINVAL, "there is no queue set %u", instr->queue);
+            neff_build_fail(build, -EINVAL, "no queue set %u", instr->queue);
             return 0;
         }
         /* One with a semaphore of its own is the caller's business. */

@@ -55,7 +55,7 @@ int neff_debug_first_id(struct debug_reader *r, const struct ntk_protobuf_field 
         return -ENOENT;
     }
     if (!ntk_protobuf_next_packed(list, &position, out_id) || *out_id >= NEFF_DEBUG_ID_END) {
-        return neff_debug_damaged(r, list->bytes, "an id is no number below 2^48");
+        return neff_debug_damaged(r, list->bytes, "invalid id: not a number below 2^48");
     }
     return 0;
 }
@@ -119,7 +119,7 @@ int neff_debug_fields(struct debug_reader *r, const struct ntk_protobuf_field *e
                                   "an entry does not end with a whole field");
     }
     if (fields[FIELD_ID].value >= NEFF_DEBUG_ID_END) {
-        return neff_debug_damaged(r, entry->bytes, "an id is no number below 2^48");
+        return neff_debug_damaged(r, entry->bytes, "invalid id: not a number below 2^48");
     }
     return 0;
 }
@@ -154,7 +154,7 @@ static int add_predecessors(struct debug_reader *r, const struct ntk_protobuf_fi
 
         if (!ntk_protobuf_next_packed(ids, &id_at, &one.bir_id) ||
             one.bir_id >= NEFF_DEBUG_ID_END) {
-            return neff_debug_damaged(r, ids->bytes, "an id is no number below 2^48");
+            return neff_debug_damaged(r, ids->bytes, "invalid id: not a number below 2^48");
         }
         if (kinds->bytes_count && !ntk_protobuf_next_packed(kinds, &kind_at, &one.kind)) {
             return neff_debug_damaged(r, kinds->bytes,
@@ -343,7 +343,7 @@ static int read_penguin_entry(struct debug_reader *r, const struct ntk_protobuf_
     while (position < ids->bytes_count) {
         uint64_t id;
         if (!ntk_protobuf_next_packed(ids, &position, &id) || id >= NEFF_DEBUG_ID_END) {
-            return neff_debug_damaged(r, ids->bytes, "an id is no number below 2^48");
+            return neff_debug_damaged(r, ids->bytes, "invalid id: not a number below 2^48");
         }
         if (ntk_vec_push(&r->hlo_ids, &id) < 0) {
             return ntk_err_no_memory(r->err);
@@ -376,7 +376,7 @@ static int add_to_table(struct debug_reader *r, const struct ntk_protobuf_field 
     size_t at;
 
     if (!field->bytes) {
-        return neff_debug_damaged(r, r->member->bytes, "a name of a table is no text");
+        return neff_debug_damaged(r, r->member->bytes, "invalid table name: not a text");
     }
     int ret = neff_debug_add_text(r, field, &at);
     return ret == 0 && ntk_vec_push(table, &at) < 0 ? ntk_err_no_memory(r->err) : ret;
@@ -405,7 +405,7 @@ int neff_debug_member(struct debug_reader *r, const struct ntk_neff_member *memb
         } else if (field.number != FIELD_ENTRY) {
             continue;
         } else if (!field.bytes) {
-            ret = neff_debug_damaged(r, member->bytes + position, "an entry is no message");
+            ret = neff_debug_damaged(r, member->bytes + position, "an entry is not a message");
         } else if (r->entry_count++ == NTK_NEFF_DEBUG_ENTRIES_MAX) {
             ret = neff_debug_damaged(r, member->bytes + position,
                                      "there are more than 16777216 entries");

@@ -219,7 +219,7 @@ static int read_sources(const struct group_reader *g, const json_t *json,
         return bad_transfer(g, "from_arr for something that computes nothing");
     }
     if (list && json_object_get(json, "from")) {
-        return bad_transfer(g, "from_arr and from say what is moved");
+        return bad_transfer(g, "expected from_arr or from");
     }
     transfer->source_count = list ? count : 1;
     transfer->from = neff_keep(g->r, transfer->source_count, sizeof *transfer->from);

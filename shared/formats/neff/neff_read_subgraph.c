@@ -174,7 +174,7 @@ static int read_var(struct reader *r, const struct ntk_neff_subgraph *subgraph, 
         return ret;
     }
     if ((var->alignment & (var->alignment - 1)) != 0) {
-        return BAD(r, "%s: variable %s has the alignment %llu, which is no power of two",
+        return BAD(r, "%s: variable %s has the alignment %llu, which is not a power of two",
                    subgraph->name, name, (unsigned long long)var->alignment);
     }
     if (!json_object_get(json, "size") && var->type != NTK_NEFF_VAR_STATE_BUFFER &&

@@ -362,7 +362,7 @@ static int read_subgraph(struct reader *r, const NtkNtffPb__Subgraph *from)
 
     if (ntff->subgraph_count >= NTK_NTFF_SUBGRAPHS_MAX) {
         if (ntff->subgraph_count == NTK_NTFF_SUBGRAPHS_MAX) {
-            warn(ntff, "more than %d subgraphs; the rest is left out", NTK_NTFF_SUBGRAPHS_MAX);
+            warn(ntff, "more than %d subgraphs; ignoring the rest", NTK_NTFF_SUBGRAPHS_MAX);
         }
         return 0;
     }
@@ -390,7 +390,7 @@ static void tell_missing(struct reader *r)
     struct ntk_ntff *ntff = &r->ntff;
 
     if (r->unknown_engines) {
-        warn(ntff, "the programs of %llu engines with unknown numbers are left out",
+        warn(ntff, "ignoring the programs of %llu engines with unknown numbers",
              (unsigned long long)r->unknown_engines);
     }
     if (r->programs.stated > r->programs.present) {
@@ -410,7 +410,7 @@ static void tell_missing(struct reader *r)
         }
     }
     if (r->unlisted_sections) {
-        warn(ntff, "%llu sections of cores that the capture does not list are left out",
+        warn(ntff, "ignoring %llu sections of cores that the capture does not list",
              (unsigned long long)r->unlisted_sections);
     }
 }
@@ -484,7 +484,7 @@ static int read_message(struct reader *r)
     }
     tell_missing(r);
     if (ret == 0 && ntff->subgraph_count == 0) {
-        warn(ntff, "the header lists no subgraph: there is no trace to show");
+        warn(ntff, "the header lists no subgraph: no trace to show");
     }
     return ret;
 }
@@ -737,8 +737,8 @@ int ntk_ntff_check_neff(const struct ntk_ntff *ntff, const uint8_t uuid[NTK_NTFF
     }
     if (!ntff->neff_uuid_known_bytes && !ntff->program_uuid_count) {
         return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET,
-                           "the capture does not say of which NEFF it is; what is shown is right "
-                           "only if it is of the one given");
+                           "the capture does not name its NEFF; the output is correct only if it "
+                           "belongs to the given one");
     }
     ntk_ntff_uuid_text(ntff, wants);
     ntk_str_hex(has, uuid, NTK_NTFF_UUID_BYTES);

@@ -62,19 +62,20 @@ neuron-monitor export --tables help | greps '^core_minute ' || fail "no list of 
 
 # ---- names that would be something else in a path ----
 questions=()
+mkdir -p a/b # a name that leads out ends up here
 : >wanted
 for name in '..' '../../x' 'a/b=c' 'a%2Fb' $'new\nline' 'x?*[y]' '' 'ü東'; do
     n=${#questions[@]}
-    neuron-monitor export --db h.db --output-folder hostile$n --host "$name" --cluster "$name" --tables machine_sample >/dev/null ||
+    neuron-monitor export --db h.db --output-folder a/b/hostile$n --host "$name" --cluster "$name" --tables machine_sample >/dev/null ||
         fail "host '$name'"
-    [ "$(find hostile$n -type d | wc -l)" = 5 ] || fail "host '$name': $(find hostile$n)"
+    [ "$(find a/b/hostile$n -type d | wc -l)" = 5 ] || fail "host '$name': $(find a/b/hostile$n)"
     questions+=("select distinct hex(host), hex(cluster) from
-        read_parquet('hostile$n/**/*.parquet', hive_partitioning = true, hive_types_autocast = false)")
+        read_parquet('a/b/hostile$n/**/*.parquet', hive_partitioning = true, hive_types_autocast = false)")
     hex=$(printf %s "$name" | od -An -v -tx1 | tr -d ' \n' | tr a-f A-F)
     echo "$hex|$hex" >>wanted
 done
 ask "${questions[@]}" | diff wanted - >&2 || fail "hosts are read as something else"
-[ ! -e x ] && [ ! -e ../x ] || fail "a name led out of the folder"
+[ "$(ls a)" = b ] && [ -z "$(find a/b -mindepth 1 -maxdepth 1 ! -name 'hostile*')" ] && [ ! -e x ] || fail "a name led out of the folder"
 neuron-monitor export --db h.db --output-folder long --host "$(printf 'a%.0s' {1..300})" 2>err && fail "a long name" || [ $? = 1 ]
 greps 'the name of the host is too long for a folder' <err || fail "of a long name: $(cat err)"
 

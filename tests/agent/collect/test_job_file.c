@@ -64,28 +64,28 @@ static void what_is_no_job_file_is_refused_with_its_line(void **state)
 
     read_text("7\n");
     assert_int_equal(read_text("42\nrm -rf\n"), -EBADMSG);
-    assert_string_equal(err.text, "line 2 is no job id: only letters, digits and _.+-:@[]%/# are "
-                                  "in one");
+    assert_string_equal(err.text,
+                        "line 2: invalid job id: only letters, digits and _.+-:@[]%/# are allowed");
     assert_int_equal(err.offset, 3);
     assert_int_equal(file.count, 1); /* untouched */
     assert_int_equal(read_text("1,2\n"), -EBADMSG);
     assert_int_equal(read_text("4\x1b[31m2\n"), -EBADMSG);
     assert_int_equal(ntk_job_file_read("4\0002\n", 4, &file, &err), -EBADMSG);
     assert_int_equal(read_text("\n\nuser=alice\n42\n"), -EBADMSG);
-    assert_string_equal(err.text, "line 3 says something of no job: an id has to stand above it");
+    assert_string_equal(err.text, "line 3: attribute before any job id");
     for (int i = 0; i <= NTK_JOB_FILE_JOBS_MAX; i++) {
         at += sprintf(at, "%d\n", i);
     }
     assert_int_equal(read_text(text), -EBADMSG);
-    assert_string_equal(err.text, "line 17 is one job too many: 16 are the most");
+    assert_string_equal(err.text, "line 17: too many jobs (at most 16)");
     memset(text, '1', sizeof text - 1);
     text[NTK_JOB_ID_BYTES] = '\0';
     assert_int_equal(read_text(text), -EBADMSG);
-    assert_string_equal(err.text, "line 1 is no job id: it has more than 63 bytes");
+    assert_string_equal(err.text, "line 1: invalid job id: more than 63 bytes");
     text[NTK_JOB_ID_BYTES] = '1';
     text[sizeof text - 1] = '\0';
     assert_int_equal(read_text(text), -EBADMSG);
-    assert_string_equal(err.text, "it is larger than 8192 bytes");
+    assert_string_equal(err.text, "larger than 8192 bytes");
 }
 
 static void values_are_cut_and_cleaned(void **state)

@@ -267,12 +267,12 @@ static void what_cannot_be_taken_is_said_once_and_holds_nothing(void **state)
     put(f, "0.1", "42\n", 10);
     assert_int_equal(mkfifo(path, 0600), 0);
     assert_jobs(f, "42 : 1 / 0 @10\n");
-    snprintf(want, sizeof want, "jobs: %s: it is no file", path);
+    snprintf(want, sizeof want, "jobs: %s: not a regular file", path);
     assert_string_equal(said, want);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(symlink("0.1", path), 0);
     assert_jobs(f, "42 : 1 / 0 @10\n");
-    snprintf(want, sizeof want, "jobs: %s: it is a link, which is not followed", path);
+    snprintf(want, sizeof want, "jobs: %s: symbolic links are not followed", path);
     assert_string_equal(said, want);
     assert_string_equal(f->snapshot->jobs.error, said + strlen("jobs: "));
     assert_int_equal(said_count, 2);
@@ -317,10 +317,11 @@ static void devices_and_cores_that_are_not_there_hold_nothing(void **state)
     put(f, "1.2", "43\n", 10);
     put(f, "1.1", "44\n", 10);
     assert_jobs(f, "44 : 3 / 1 @10\n");
-    snprintf(want, sizeof want,
-             "jobs: %s/1.2: there is no such core: 2 devices with 2 cores each (and 1 more like "
-             "it)",
-             f->path);
+    snprintf(
+        want, sizeof want,
+        "jobs: %s/1.2: no such core: the machine has 2 devices with 2 cores each (and 1 more like "
+        "it)",
+        f->path);
     assert_string_equal(said, want);
 }
 
@@ -353,7 +354,7 @@ static void more_jobs_than_there_is_room_for_are_said(void **state)
         put(f, name, text, 10);
     }
     assert_int_equal(look(f)->count, NTK_SNAPSHOT_JOBS_MAX);
-    assert_non_null(strstr(said, "its jobs are too many"));
+    assert_non_null(strstr(said, "too many jobs; ignoring the rest"));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

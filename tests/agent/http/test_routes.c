@@ -168,10 +168,10 @@ static void hostile_parameters_are_one_sentence_and_400(void **state)
 {
     const struct fixture *f = *state;
     static const char *const rows[][2] = {
-        { "series", "metric: it is missing; /api/v1/machine lists what there is" },
+        { "series", "metric: missing (/api/v1/machine lists them)" },
         { "series?metric=x'--", "metric: no such series; /api/v1/machine lists them" },
-        { "series?metric", "metric: a value is missing" },
-        { "cores?wat=1", "there is no parameter 'wat'" },
+        { "series?metric", "metric: missing value" },
+        { "cores?wat=1", "unknown parameter 'wat'" },
         { "memory?device=1", "device means nothing to the question 'memory'" },
         { "series?metric=vcpu&core=1", "core means nothing to the figure 'vcpu'" },
         { "cores?core=1&core=2", "'core' is given twice" },
@@ -266,7 +266,7 @@ static void without_a_database_history_is_404_and_says_what_it_needs(void **stat
     ntk_outputs_fini(&f->outputs);
     serve(f, NULL);
     expect_error(f, "/api/v1/processes", "HTTP/1.1 404 ",
-                 "there is no database: history needs neuron-monitor --db FILE");
+                 "no database: history requires neuron-monitor --db FILE");
     json_t *json = get_json(f, "/api/v1/machine");
     assert_true(json_is_null(json_object_get(json, "history")));
     json_decref(json);

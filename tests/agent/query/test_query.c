@@ -417,11 +417,11 @@ static void wrong_questions_get_one_sentence(void **state)
     const struct fixture *f = *state;
     char text[600];
 
-    EXPECT_ERROR(2, "neuron-monitor query: the question is missing, such as 'latency'\n" TRY,
+    EXPECT_ERROR(2, "neuron-monitor query: no question: expected for example 'latency'\n" TRY,
                  "--db", f->path);
     EXPECT_ERROR(2, "neuron-monitor query: unknown question 'weather'\n" TRY, "weather", "--db",
                  f->path);
-    EXPECT_ERROR(2, "neuron-monitor query: the database is missing: --db FILE\n" TRY, "latency");
+    EXPECT_ERROR(2, "neuron-monitor query: no database: use --db FILE\n" TRY, "latency");
     EXPECT_ERROR(2, "neuron-monitor query: unexpected operand 'x'\n" TRY, "latency", "x", "--db",
                  f->path);
     EXPECT_ERROR(2, "neuron-monitor query: --csv and --json exclude each other\n" TRY, "latency",
@@ -431,8 +431,8 @@ static void wrong_questions_get_one_sentence(void **state)
         "neuron-monitor query: 'noon' is not a time: 2026-11-21T07:30:00Z, or seconds since "
         "1970\n" TRY,
         "latency", "--from", "noon", "--db", f->path);
-    EXPECT_ERROR(2, "neuron-monitor query: the figure is missing: --metric NAME\n" TRY, "series",
-                 "--db", f->path);
+    EXPECT_ERROR(2, "neuron-monitor query: no figure: use --metric NAME\n" TRY, "series", "--db",
+                 f->path);
     snprintf(text, sizeof text, "neuron-monitor query: %s: no model 'gpt' was ever stored\n",
              f->path);
     EXPECT_ERROR(1, text, "latency", "--model", "gpt", "--db", f->path);
@@ -443,7 +443,7 @@ static void wrong_questions_get_one_sentence(void **state)
                  "/nonexistent.db");
     char *other = test_scratch_path(f->folder, "other.db");
     ntk_fs_write(other, "this is a text file, not a database, and longer than a header", 61, NULL);
-    snprintf(text, sizeof text, "neuron-monitor query: %s: it is not a database\n", other);
+    snprintf(text, sizeof text, "neuron-monitor query: %s: not a database\n", other);
     EXPECT_ERROR(1, text, "latency", "--db", other);
     free(other);
 }

@@ -229,16 +229,15 @@ static void each_wrong_text_is_refused_with_its_place(void **state)
         { "{\"neuron_runtimes\":[{},{\"metrics\":[\"x\"]}]}",
           "line 1: neuron_runtimes[1].metrics[0]: an object expected" },
         { "{\"neuron_runtimes\":[{\"metrics\":[{}]}]}",
-          "line 1: neuron_runtimes[0].metrics[0].type: it is missing" },
+          "line 1: neuron_runtimes[0].metrics[0].type: missing" },
         { "{\"neuron_runtimes\":[{\"metrics\":[{\"type\":3}]}]}",
           "line 1: neuron_runtimes[0].metrics[0].type: a string expected" },
         { "{\"neuron_runtimes\":[{\"metrics\":[{\"type\":\"vcpu_usage\"}]}]}",
           "line 1: neuron_runtimes[0].metrics[0].type: 'vcpu_usage' belongs in system_metrics, "
           "not here" },
         { "{\"neuron_runtimes\":[{\"metrics\":[{\"type\":\"inference_stats\"}]}]}",
-          "line 1: neuron_runtimes[0].metrics[0].type: unknown metric type 'inference_stats': it "
-          "is called "
-          "execution_stats now" },
+          "line 1: neuron_runtimes[0].metrics[0].type: unknown metric type 'inference_stats': "
+          "renamed to execution_stats" },
         { "{\"neuron_runtimes\":[{\"metrics\":[{\"type\":\"memory_used\",\"period\":[]}]}]}",
           "line 1: neuron_runtimes[0].metrics[0].period: a string such as \"5s\" expected" },
         { "{\"system_metrics\":[{\"type\":\"gpu_usage\"}]}",

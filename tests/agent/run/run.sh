@@ -83,7 +83,7 @@ runs 7 nothing "copy.so is not a libnrt.so.1: ./still runs unseen$" $monitor run
 runs 7 nothing "other.so is not a libnrt.so.1: ./still runs unseen$" $monitor run --libnrt other.so ./still
 runs 7 nothing "$scratch/out is not a libnrt.so.1: ./still runs unseen$" $monitor run --libnrt "$scratch/out" ./still
 if musl-gcc -o musl_own "$NTK_SOURCE_DIR/tests/agent/run/still.c" 2>/dev/null; then
-    runs 7 nothing './musl_own is a program of the musl C library, .*: it runs unseen$' $monitor run ./musl_own
+    runs 7 nothing './musl_own is a musl program; .*: it runs unseen$' $monitor run ./musl_own
 fi
 python3 - <<'END'
 bytes = open("still", "rb").read()
@@ -95,7 +95,7 @@ END
 chmod +x musl other
 "$monitor" run ./musl >out 2>err || code=$?
 [ "${code:-0}" = 127 ] || fail "a program whose loader is not there: exit code ${code:-0}"
-greps '^neuron-monitor run: ./musl is a program of the musl C library, .*: it runs unseen$' <err || fail "musl: $(cat err)"
+greps '^neuron-monitor run: ./musl is a musl program; .*: it runs unseen$' <err || fail "musl: $(cat err)"
 "$monitor" run ./other >out 2>err && fail "a program of another machine runs"
 greps '^neuron-monitor run: ./other is a program of another machine: it runs unseen$' <err || fail "other: $(cat err)"
 if [ "$(id -u)" = 0 ]; then
@@ -124,4 +124,4 @@ runs 127 '' 'cannot run ./no-such: No such file or directory$' $monitor run ./no
 runs 126 '' 'cannot run ./err: Permission denied$' $monitor run ./err
 runs 126 '' 'cannot run ./lib: Permission denied$' $monitor run ./lib
 "$monitor" run 2>err && fail "no command is a command"
-[ "$(head -1 err)" = 'neuron-monitor run: the command is missing' ] || fail "no command: $(cat err)"
+[ "$(head -1 err)" = 'neuron-monitor run: no command' ] || fail "no command: $(cat err)"

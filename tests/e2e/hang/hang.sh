@@ -185,7 +185,7 @@ wait_for is_slow
 [ "$(jq '.communicators[0].slow.pid' slow.json)" = "${ranks[2]}" ] || fail "the slow one: $(cat slow.json)"
 watch
 wait_for is_slow "$agent"
-wait_for eval 'grep -q "rank 2 of 4 (process ${ranks[2]}) is slow: the others wait .* what keeps it: host" out.log && echo yes'
+wait_for eval 'grep -q "rank 2 of 4 (process ${ranks[2]}) is slow: the others wait for it .* cause: host" out.log && echo yes'
 stop
 # A rank that comes in time, and whose links are slow.
 slow_link=1
@@ -220,7 +220,7 @@ wait_for is_learned
 wait_for eval 'grep -q "core [0-9]* of process $lone (neuron-bench) has had an execution for" out.log && echo yes'
 kill -9 "$lone"
 wait "$lone" 2>/dev/null || true
-wait_for eval 'grep -q "the execution on core [0-9]* of process $lone is stuck no more" out.log && echo yes'
+wait_for eval 'grep -q "the execution on core [0-9]* of process $lone is no longer stuck" out.log && echo yes'
 
 # Two machines (hooks folders) with an agent each: the ranks of either see one job; one that nobody asks is unseen.
 second=$(mktemp -d "$memory/second-XXXXXX")

@@ -139,7 +139,7 @@ port=$agent_port
 # Files that are none are said once and hold nothing; the job of the others stays.
 mkfifo jobs/0.0
 ln -s /etc/hostname jobs/1
-trouble_is_said() { grep -q "jobs/0.0: it is no file (and 1 more like it)" agent.log && echo yes; }
+trouble_is_said() { grep -q "jobs/0.0: not a regular file (and 1 more like it)" agent.log && echo yes; }
 wait_for trouble_is_said
 wait_for two_jobs
 rm jobs/0.0 jobs/1
@@ -160,7 +160,7 @@ jq -e '.[0] | .job_id == "42" and .user == "alice" and .partition == "trn" and .
 job 42 >job.txt
 greps -E '^user +alice$' <job.txt || fail "job 42: $(cat job.txt)"
 [ "$(job --csv | wc -l)" = 3 ] && [ "$(job --csv --newest 1 2>said | wc -l)" = 2 ] || fail "jobs: $(job --csv)"
-grep -q '1 jobs before these are left out' said || fail "what is left out is not said: $(cat said)"
+grep -q '1 earlier jobs omitted' said || fail "what is left out is not said: $(cat said)"
 job --by-user --json 2>said | jq -e 'map([.user, .jobs]) | sort == [["alice", 1], ["bob", 1]]' >/dev/null || fail "users: $(job --by-user)"
 [ ! -s said ] || fail "users of all jobs: $(cat said)"
 [ "$(job --user bob --json | jq -r '.[].job_id')" = 43 ] || fail "jobs of bob: $(job --user bob)"
@@ -172,7 +172,7 @@ refused() { # STATUS SENTENCE ARGUMENT...
 refused 1 't.db: no job 4711' 4711 --db t.db
 refused 1 't.db: no job 42 of bob' 42 --user bob --db t.db
 refused 1 't.db: no job of carol' --user carol --db t.db
-refused 2 'the database is missing' 42
+refused 2 'no database: use --db FILE' 42
 refused 2 "unexpected operand '43'" 42 43 --db t.db
 refused 2 'exclude each other' --db t.db --from 2026-01-01 --last 1h
 refused 1 'nowhere.db' --db nowhere.db

@@ -9,7 +9,7 @@ neuron-packager example conv -s 4 -o m.neff >/dev/null
 
 code=0
 neuron-monitor --capture-on hang,fire --capture-folder kept >text 2>err || code=$?
-[ $code = 2 ] && grep -q "'fire' is no reason" err || fail "an unknown reason: $code $(cat err)"
+[ $code = 2 ] && grep -q "unknown reason 'fire'" err || fail "an unknown reason: $code $(cat err)"
 code=0
 neuron-monitor --capture-on p99 --capture-folder kept >text 2>err || code=$?
 [ $code = 2 ] && grep -q 'p99 needs a time' err || fail "p99 without a time: $code $(cat err)"

@@ -129,7 +129,7 @@ def wait_for_agents():
 def says(kind, version):
     """Whether programs of that version named the other."""
     said = "".join(open(path, errors="replace").read() for path in glob.glob(f"{kind}*.{version}.err"))
-    return f"has ABI version {3 - version}, this program knows {version}" in said
+    return f"unsupported ABI version {3 - version} (supported: {version})" in said
 
 
 def wait_for_words(writers, reaps):

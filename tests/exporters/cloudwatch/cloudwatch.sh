@@ -236,7 +236,7 @@ wrong() { # CODE SENTENCE OPTION...
     [ $code = "$1" ] && grep -q "$2" wrong.err && [ "$(grep -vc "^Try '" wrong.err)" = 1 ] ||
         fail "${*:3}: code $code: $(cat wrong.err)"
 }
-wrong 2 "there is no metric 'Nope'" --metrics SystemVcpuUsage,Nope
+wrong 2 "unknown metric 'Nope'" --metrics SystemVcpuUsage,Nope
 wrong 2 "a namespace has" --namespace ''
 wrong 2 "printable ASCII" --namespace "$(printf 'a\tb')"
 wrong 2 "need --emf" --emf-output -

@@ -50,7 +50,7 @@ others='["by-hand","ip-10-0-0-1.ec2.internal","neuron-device-1","example.com/bro
 
 # Well from the beginning: the condition, no event; a rule that an earlier agent left behind goes.
 agent
-wait_for sees '.condition.status == "False" and .condition.reason == "NeuronHasNoError" and .condition.message == "Neuron has no error" and .ready == "KubeletReady"'
+wait_for sees '.condition.status == "False" and .condition.reason == "NeuronHasNoError" and .condition.message == "no Neuron errors" and .ready == "KubeletReady"'
 wait_for sees ".taints == [$others]"
 [ "$(seen | jq -c .events)" = "[]" ] || fail "an event without news"
 seen >well.json
@@ -77,7 +77,7 @@ seen | jq -c .events >events
 # Moods of the server: each is said once, the agent goes on, and what came meanwhile is told afterwards.
 looks() { curl -sf "http://127.0.0.1:$(sed -n 's/.*serving metrics at port //p' agent.log | tail -1)/metrics"; }
 said=0
-for words in 'error=with 500: etcdserver: ' 'busy=429: too many requests' 'garbage=what is no JSON object' \
+for words in 'error=with 500: etcdserver: ' 'busy=429: too many requests' 'garbage=response of the API server is not a JSON object' \
     'huge=longer than' 'silent=imed out'; do
     mood "${words%%=*}"
     is_said() { tail -n "+$((said + 1))" agent.log | grep -qF "${words#*=}" && echo yes; }
@@ -112,8 +112,8 @@ refused() { # STATUS SENTENCE ARGUMENT...
     env -u KUBERNETES_SERVICE_HOST -u NODE_NAME neuron-monitor --once --quiet "${@:3}" >said 2>&1 || status=$?
     [ "$status" = "$1" ] && grep -qF -- "$2" said || fail "${*:3}: $status, $(cat said)"
 }
-refused 2 "'Never' is no effect" --k8s-device-taints Never
+refused 2 "unknown effect 'Never'" --k8s-device-taints Never
 refused 2 'need --k8s-node-condition' --k8s-node x
 refused 1 'the node is not known' --k8s-node-condition
-refused 1 "'../x' is no name of a node" --k8s-node-condition --k8s-node ../x
+refused 1 "invalid node name '../x'" --k8s-node-condition --k8s-node ../x
 refused 1 'KUBERNETES_SERVICE_HOST is not set' --k8s-node-condition --k8s-node x

@@ -63,7 +63,7 @@ static void a_process_alone_makes_no_problem_of_a_node(void **state)
 
     ntk_node_condition_make(&snapshot, &condition);
     assert_string_equal(condition.status, "False");
-    assert_string_equal(condition.message, "Neuron has no error");
+    assert_string_equal(condition.message, "no Neuron errors");
     device.health_count = 2;
     ntk_node_condition_make(&snapshot, &condition);
     assert_string_equal(condition.reason, "NeuronHasError_HANG_ON_COLLECTIVES");
@@ -78,7 +78,7 @@ static void no_device_and_one_without_a_verdict_are_unknown(void **state)
     (void)state;
     make(&condition, 0, NULL, 0);
     assert_string_equal(condition.status, "Unknown");
-    assert_string_equal(condition.message, "there is no Neuron device");
+    assert_string_equal(condition.message, "no Neuron devices");
     ntk_node_condition_make(&snapshot, &condition);
     assert_string_equal(condition.status, "Unknown");
     assert_string_equal(condition.message, "a device has no verdict yet");
@@ -109,7 +109,7 @@ static void a_patch_has_a_transition_only_when_there_is_one(void **state)
         ntk_buf_text_get(&body),
         "{\"status\":{\"conditions\":[{\"type\":\"NeuronHealth\",\"status\":\"False\","
         "\"lastHeartbeatTime\":\"1970-01-02T00:00:00Z\",\"reason\":"
-        "\"NeuronHasNoError\",\"message\":\"Neuron has no error\"}]}}");
+        "\"NeuronHasNoError\",\"message\":\"no Neuron errors\"}]}}");
     ntk_buf_reset(&body);
     ntk_node_condition_write_patch(&condition, 86400 * SECOND, true, &body);
     assert_non_null(

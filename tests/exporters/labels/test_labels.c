@@ -47,7 +47,7 @@ static void what_would_break_a_series_is_refused(void **state)
         { "job=x", "metrics already have a label job" },
         { "_aws=x", "metrics already have a label _aws" },
         { "SystemMemoryTotal=x", "metrics already have a label SystemMemoryTotal" },
-        { "rack=9", "label rack stands twice" },
+        { "rack=9", "duplicate label rack" },
     };
     struct ntk_labels labels = { 0 };
     struct ntk_err err = { 0 };

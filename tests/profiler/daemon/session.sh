@@ -53,7 +53,7 @@ cp "$file" before
 
 # Two files of a model at once are refused, one file twice too, and the first one goes on.
 profile 0 '' start-session -s first.ntff -a "$socket" "$model"
-profile 1 "cannot record model $model: NERR_INVALID (2): a capture of model $model goes to $scratch/first.ntff already, until it is stopped" \
+profile 1 "cannot record model $model: NERR_INVALID (2): a capture of model $model to $scratch/first.ntff is already running" \
     start-session -s second.ntff -a "$socket" "$model"
 profile 1 "cannot record model $model: NERR_INVALID (2): a capture goes to $scratch/first.ntff already" \
     start-session -s ./first.ntff -a "$socket" "$model"

@@ -175,7 +175,7 @@ errors_of() { # EXAMPLE: engine, kind and pc of each
 }
 [ "$(errors_of nan)" = "$(printf 'Scalar NaN written, pc 1\nVector NaN written, pc 4')" ] || complain "a NaN: $(cat text)"
 [ "$(errors_of oob)" = 'DMA out of bounds' ] || complain "out of bounds: $(cat text)"
-[ "$(errors_of deadlock)" = 'Vector waits for what nobody signals, pc 2' ] || complain "a deadlock: $(cat text)"
+[ "$(errors_of deadlock)" = 'Vector waits for an event that is never signalled, pc 2' ] || complain "a deadlock: $(cat text)"
 [ -z "$(errors_of memcpy)" ] || complain "errors of a sound run: $(cat text)"
 # The NaN is there when the instruction that wrote it ends.
 errors_of nan >/dev/null

@@ -175,7 +175,7 @@ code() { # WANTED PATTERN ARGUMENT...
     [ $got = "$wanted" ] || complain "$*: exit code $got, not $wanted"
     grep -q -- "$pattern" err || complain "$*: does not say '$pattern'"
 }
-code 2 "the command is missing" inspect -o out
+code 2 "no command" inspect -o out
 code 2 "unknown device profile mode 'none'" inspect --device-profile-mode none true
 code 2 "unknown format 'xml': use own or vendor" inspect --format xml true
 code 2 "in our own format only" inspect --pid 1 --format vendor

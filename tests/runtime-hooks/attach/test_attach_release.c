@@ -120,11 +120,11 @@ static void processes_that_cannot_be_attached_to_are_named(void **state)
     (void)snprintf(pid, sizeof pid, "%d", (int)getpid());
     run_again(f, pid, &run);
     assert_int_equal(run.exit_code, 1);
-    assert_non_null(strstr(run.err, "it has no libnrt.so.1 mapped"));
+    assert_non_null(strstr(run.err, "the process has no libnrt.so.1 mapped"));
     test_run_fini(&run);
     run_again(f, "2147483000", &run);
     assert_int_equal(run.exit_code, 1);
-    assert_non_null(strstr(run.err, "there is no such process"));
+    assert_non_null(strstr(run.err, "no such process"));
     test_run_fini(&run);
     run_again(f, "abc", &run);
     assert_int_equal(run.exit_code, 2);

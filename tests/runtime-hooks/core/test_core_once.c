@@ -92,7 +92,7 @@ static void a_second_library_is_refused_and_the_first_goes_on(void **state)
         assert_int_equal(library.init(1, "", ""), FAILURE);
     }
     assert_true(ntk_fs_read_text(log, text, sizeof text) > 0);
-    assert_non_null(strstr(text, "this process has a software machine already"));
+    assert_non_null(strstr(text, "this process already has a software machine"));
     /* Its locks, its segment and its models are what they were. */
     assert_int_equal(error_of_a_stranger(f->folder), EBUSY);
     assert_int_equal(segments_count(f->folder), 1);

@@ -324,9 +324,9 @@ static void a_pipeline_that_does_not_fit_together_is_refused(void **state)
         { "sg02/", "\"h3\"", "\"h1\"", "tensor h1 of node pipe is written by sg00 and by sg02" },
         { "sg00/", "\"x\"", "\"h2\"", "sg00 reads tensor h2 of node pipe before sg01 writes it" },
         { "sg00/", "\"h1\"", "\"x2\"",
-          "tensor x2 that sg00 writes is no output of node pipe, and no later subgraph reads it" },
+          "tensor x2 written by sg00: not an output of node pipe, and no later subgraph reads it" },
         { "sg02/", "\"h2\"", "\"x2\"",
-          "tensor h2 that sg01 writes is no output of node pipe, and no later subgraph reads it" },
+          "tensor h2 written by sg01: not an output of node pipe, and no later subgraph reads it" },
         { "sg00/", "\"x\"", "\"q\"", "variable q of sg00 is not a tensor of its node" },
         { "sg0", "\"h2\"", "\"x\"",
           "sg02 reads tensor x, which is an input of node pipe and written by sg01" },
@@ -356,7 +356,7 @@ static void a_pipeline_that_does_not_fit_together_is_refused(void **state)
     free(neff);
 }
 
-/* Method: the second subgraph reads x too, and says it is larger than the first one says. */
+/* Method: the second subgraph reads x too, and says that it is larger than the first one says. */
 static void a_tensor_of_the_network_has_one_size(void **state)
 {
     static const char *const changes[][3] = {
@@ -398,7 +398,7 @@ static void a_pipeline_longer_than_the_machine_is_refused(void **state)
     neff = pipeline_make(3, 1, &bytes);
     assert_int_equal(load(f, neff, bytes, &from_two, &model), -ECHRNG);
     assert_int_equal(load(f, neff, bytes, &of_four, &model), -EINVAL);
-    assert_non_null(strstr(f->err.text, "4 are no multiple of that"));
+    assert_non_null(strstr(f->err.text, "4 is not a multiple of that"));
     assert_null(model);
     free(neff);
 }

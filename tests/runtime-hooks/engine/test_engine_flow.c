@@ -256,14 +256,13 @@ static void jumps_that_lead_nowhere_are_refused(void **state)
           "Pool slot 2: jumps to slot 0, out of its function" },
         { "nop\nfunction name=1\ncompare_branch to=1\n",
           "Pool slot 2: jumps to slot 1, out of its function" },
-        { "call to=1\nnop\n",
-          "Pool slot 0: calls slot 1, which is not a function behind this one" },
+        { "call to=1\nnop\n", "Pool slot 0: calls slot 1, which is not a later function" },
         { "nop\nfunction name=1\ncall to=1\n",
-          "Pool slot 2: calls slot 1, which is not a function behind this one" },
+          "Pool slot 2: calls slot 1, which is not a later function" },
         { "nop\nfunction name=1\nnop\nfunction name=2\ncall to=1\n",
-          "Pool slot 4: calls slot 1, which is not a function behind this one" },
+          "Pool slot 4: calls slot 1, which is not a later function" },
         { "nop\nfunction name=1\nfunction name=1\n", "Pool: function \"f\" is there twice" },
-        { "nop\nfunction name=3\n", "Pool slot 1: a function whose name is empty" },
+        { "nop\nfunction name=3\n", "Pool slot 1: a function with an empty name" },
         { "nop\nfunction name=9\n", "Pool slot 1: name 9 of 3" },
     };
     struct engine_fixture *f = *state;

@@ -211,7 +211,7 @@ static void mx_tiles_without_whole_blocks_are_refused(void **state)
     instr_refused(s, NTK_ISA_ENGINE_PE, &bad, "nc_matmul_mx: source 2 is not in SBUF");
     bad = instr;
     bad.operand[NTK_ISA_SRC3].space = NTK_ISA_SPACE_NONE;
-    instr_refused(s, NTK_ISA_ENGINE_PE, &bad, "nc_matmul_mx: the source 3 is missing");
+    instr_refused(s, NTK_ISA_ENGINE_PE, &bad, "nc_matmul_mx: missing source 3");
     bad = instr;
     bad.operand[NTK_ISA_SRC1].offset = NTK_ISA_SBUF_PARTITION_BYTES_MAX - 8;
     instr_refused(s, NTK_ISA_ENGINE_PE, &bad,

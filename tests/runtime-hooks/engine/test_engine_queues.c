@@ -144,11 +144,11 @@ static void queues_that_cannot_be_pinned_are_refused(void **state)
         "group 0 of pinned queue set qPinned0: it signals, and no program runs yet",
         "group 0 of pinned queue set qPinned0: it signals, and no program runs yet",
         "group 0 of pinned queue set qPinned0: it writes y, not the state buffer",
-        "group 0 of pinned queue set qPinned0: it reads y, which is no constant",
+        "group 0 of pinned queue set qPinned0: it reads y, which is not a constant",
         ("SP slot 3: queue set qPinned0 is pinned: the start of the model moves its groups, and "
          "nothing does so again"),
         "group 0 of pinned queue set qPinned0: DMA group 0 does more than copy, which NC-v1 cannot",
-        "queue set qPinned0 is pinned, which only NC-v1 knows",
+        "queue set qPinned0 is pinned: only NC-v1 supports that",
     };
     struct engine_fixture *f = *state;
 

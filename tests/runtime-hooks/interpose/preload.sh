@@ -65,13 +65,13 @@ LD_LIBRARY_PATH=$NTK_LIB_DIR/neuron-hooks NEURON_HOOKS_LIBNRT=$NTK_LIB_DIR/vendo
 
 # No runtime anywhere: one sentence, and an answer.
 if "${preloaded[@]}" LD_LIBRARY_PATH="$scratch" neuron-bench exec mlp.neff --count 1 >none.out 2>none.err; then fail "no runtime, no failure"; fi
-[ "$(grep -c 'there is no libnrt.so.1 behind the hooks' none.err)" = 1 ] || fail "$(cat none.err)"
+[ "$(grep -c 'no libnrt.so.1 to wrap' none.err)" = 1 ] || fail "$(cat none.err)"
 
 # What is named and is none is said, once, and another is taken where there is one.
 "${preloaded[@]}" NEURON_HOOKS_LIBNRT="$scratch/mlp.neff" LD_LIBRARY_PATH="$NTK_LIB_DIR/vendor" \
     neuron-bench exec mlp.neff --count 3 --json >out.json 2>named.err || fail "named wrongly: $(cat named.err)"
 [ "$(jq .executions out.json)" = 3 ] || fail "named wrongly"
-[ "$(cat named.err)" = "libneuron-hooks: $scratch/mlp.neff is no libnrt.so.1 (NEURON_HOOKS_LIBNRT); the hooks stand around \
+[ "$(cat named.err)" = "libneuron-hooks: $scratch/mlp.neff is not a libnrt.so.1 (NEURON_HOOKS_LIBNRT); the hooks wrap \
 $NTK_LIB_DIR/vendor/libnrt.so.1" ] || fail "named wrongly: $(cat named.err)"
 if "${preloaded[@]}" NEURON_HOOKS_LIBNRT=/nowhere LD_LIBRARY_PATH="$scratch" neuron-bench exec mlp.neff --count 1 >none.out 2>none.err; then fail "named wrongly, no failure"; fi
 [ "$(grep -c 'every call fails (NEURON_HOOKS_LIBNRT is /nowhere, which is none)$' none.err)" = 1 ] || fail "$(cat none.err)"
@@ -80,4 +80,4 @@ if "${preloaded[@]}" NEURON_HOOKS_LIBNRT=/nowhere LD_LIBRARY_PATH="$scratch" neu
 mkdir broken
 sed 's/libm\.so\.6/libQ.so.6/' "$NTK_LIB_DIR/vendor/libnrt.so.1" >broken/libnrt.so.1
 if "${preloaded[@]}" LD_LIBRARY_PATH="$scratch/broken" neuron-bench exec mlp.neff --count 1 >none.out 2>none.err; then fail "a broken runtime, no failure"; fi
-[ "$(grep -c 'cannot open the runtime behind the hooks: libQ.so.6: .*; every call fails' none.err)" = 1 ] || fail "$(cat none.err)"
+[ "$(grep -c 'cannot open the wrapped runtime: libQ.so.6: .*; every call fails' none.err)" = 1 ] || fail "$(cat none.err)"

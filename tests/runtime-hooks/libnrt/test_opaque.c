@@ -143,8 +143,10 @@ static void no_program_shows_how_long_an_opaque_one_took(void **state)
         { "neuron-profile", "capture", "-n", path, "-s", capture, NULL },
         { "neuron-profile", "view", "-s", capture, "--output-format", "summary-text", NULL },
     };
-    static const char *const said[] = { "latency     none: a vendor's program", "",
-                                        "its estimated time is left out" };
+    static const char *const said[] = {
+        "latency     none: a software core does not compute a vendor's program", "",
+        "its estimated time is left out"
+    };
     size_t bytes;
     uint8_t *neff = changed_model(LOOK_LIKE_A_VENDOR, &bytes);
 

@@ -92,7 +92,7 @@ printf '{"nodes": [{"op": "\\u001b[31mWarp", "name": "w", "inputs": []}], "heads
 head -c 100 net.json >cut.json
 head -c 100000 /dev/zero | tr '\0' '[' >deep.json
 : >empty.json
-refused 1 "cycle.json: node 0 \"a\": it depends on itself" "$graph" segments cycle.json
+refused 1 "cycle.json: node 0 \"a\": depends on itself" "$graph" segments cycle.json
 refused 1 "unknown.json: node 0 \"w\": unknown operator \"Warp\"" "$graph" run unknown.json
 refused 1 "escape.json: node 0" "$graph" run escape.json
 grep -q $'\033' err && bad "an escape sequence reached the terminal"
@@ -102,12 +102,12 @@ refused 1 "deep.json: line 1" "$graph" segments deep.json
 refused 1 "empty.json: the file is empty" "$graph" segments empty.json
 refused 1 "gone.json: No such file" "$graph" segments gone.json
 refused 1 "not a regular file" "$graph" segments .
-refused 2 "the file is missing" "$graph" segments
+refused 2 "no file" "$graph" segments
 refused 2 "one file at a time" "$graph" segments net.json net.json
 refused 2 "a device such as" "$graph" segments --ctx moon net.json
 refused 2 "NAME=DEVICE" "$graph" segments --group moon net.json
 refused 2 "unknown subcommand" "$graph" dance
-refused 2 "a subcommand is missing" "$graph"
+refused 2 "no subcommand" "$graph"
 if [ -c /dev/full ]; then
     "$graph" segments net.json >/dev/full 2>err && bad "a full disk"
     grep -q "cannot write to stdout" err || bad "a full disk: $(cat err)"

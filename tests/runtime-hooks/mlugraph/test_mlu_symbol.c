@@ -169,7 +169,7 @@ static void symbols_that_are_invalid_are_refused_with_a_sentence(void **state)
         { "{'nodes': [], 'heads': []}", "no nodes" },
         { "{'nodes': [" X "]}", "no array \"heads\"" },
         { "{'nodes': [7], 'heads': []}", "node 0 is not an object" },
-        { "{'nodes': [{'name': 'x'}], 'heads': []}", "node 0 \"x\": it has no op" },
+        { "{'nodes': [{'name': 'x'}], 'heads': []}", "node 0 \"x\": no \"op\"" },
         { "{'nodes': [{'op': 'Teleport', 'name': 't', 'inputs': []}], 'heads': []}",
           "node 0 \"t\": unknown operator \"Teleport\"" },
         { "{'nodes': [" X ", {'op': 'relu', 'name': 'r', 'inputs': [[5, 0]]}], 'heads': []}",
@@ -188,12 +188,12 @@ static void symbols_that_are_invalid_are_refused_with_a_sentence(void **state)
         { "{'nodes': [" X ", {'op': 'relu', 'name': 'r', 'inputs': 'x'}], 'heads': []}",
           "its inputs are not an array" },
         { "{'nodes': [{'op': 'relu', 'name': 'r', 'inputs': [[0, 0]]}], 'heads': []}",
-          "node 0 \"r\": it depends on itself" },
+          "node 0 \"r\": depends on itself" },
         { "{'nodes': [{'op': 'relu', 'name': 'r', 'inputs': [[1, 0]]},"
           " {'op': 'relu', 'name': 's', 'inputs': [[0, 0]]}], 'heads': []}",
-          "node 0 \"r\": it depends on itself" },
+          "node 0 \"r\": depends on itself" },
         { "{'nodes': [{'op': 'relu', 'name': 'r', 'inputs': [[1, 0]]}, " X "], 'heads': []}",
-          "input 0 is of node 1, which comes later" },
+          "input 0 comes from the later node 1" },
         { "{'nodes': [{'op': 'null', 'name': 'x', 'inputs': []},"
           " {'op': 'null', 'name': 'y', 'inputs': [[0, 0]]}], 'heads': []}",
           "node 1 \"y\": a variable with inputs" },
@@ -214,10 +214,10 @@ static void symbols_that_are_invalid_are_refused_with_a_sentence(void **state)
           "num_outputs is 99999999999, not 1 to 1024" },
         { "{'nodes': [" X ", {'op': 'relu', 'name': 'r', 'attrs': {'ctx': 'moon'},"
           " 'inputs': [[0,0]]}], 'heads': []}",
-          "\"moon\" is no device" },
+          "unknown device \"moon\"" },
         { "{'nodes': [" X ", {'op': 'relu', 'name': 'r', 'attrs': {'ctx': 'mlu99999'},"
           " 'inputs': [[0,0]]}], 'heads': []}",
-          "\"mlu99999\" is no device" },
+          "unknown device \"mlu99999\"" },
         { "{'nodes': [" X ", {'op': 'relu', 'name': 'r', 'attrs': [], 'inputs': [[0,0]]}],"
           " 'heads': []}",
           "its attrs is not an object" },

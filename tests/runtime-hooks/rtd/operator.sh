@@ -210,7 +210,7 @@ wait "${rtd[port]}" || fail "SIGTERM: exit code $?"
 
 refused 2 'between 0 (0000:10:1c.0) and 2 (0000:10:1e.0) device 1 is missing' -t 10:1c.0 -t 10:1e.0
 refused 2 'device 3 (0000:10:1f.0) is named twice' -t 10:1f.0 -t 0000:10:1f.0
-refused 2 "'1c' is no PCI address" -t 1c
+refused 2 "'1c': not a PCI address" -t 1c
 refused 2 '--log-level is 3 to 7' -l 2
 refused 2 "option '-c' needs a value" -c
 refused 1 'there.json' -i ./there
@@ -220,8 +220,8 @@ unheard() { # SENTENCE ADDRESS
     refused 1 "$1" -g "$2"
     ! grep -q '\.cc:' refused.log || fail "$2: $(cat refused.log)"
 }
-unheard 'unix:: the path is missing' unix:
-unheard "cannot listen on unix:$scratch: there is a folder of that name" "$scratch"
+unheard 'unix:: missing path' unix:
+unheard "cannot listen on unix:$scratch: path exists and is a folder" "$scratch"
 unheard "cannot listen on unix:$scratch/gone/s: No such file or directory" "$scratch/gone/s"
 unheard 'cannot listen on 127.0.0.1:x: Servname not supported' 127.0.0.1:x
 refused 1 'no-config' -c no-config

@@ -191,7 +191,7 @@ static void profiles_of_files(void **state)
     assert_found(&world, "default", "D"); /* a profile that is asked for beats the environment */
     assert_found(&world, NULL, "A");
     assert_found(&world, "c", "C");
-    assert_found(&world, "none", "there is no profile 'none'");
+    assert_found(&world, "none", "no profile 'none'");
     assert_found(&world, "role",
                  "profile 'role' has role_arn without source_profile, credential_source or "
                  "web_identity_token_file");
@@ -269,18 +269,18 @@ static void hostile_answers_are_refused(void **state)
     } rows[] = {
         { "", "http://localhost/k: the answer is not a JSON object" },
         { "[]", "http://localhost/k: the answer is not a JSON object" },
-        { "{\"AccessKeyId\":\"A\"}", "http://localhost/k: the answer has no keys" },
+        { "{\"AccessKeyId\":\"A\"}", "http://localhost/k: the response has no keys" },
         { "{\"AccessKeyId\":1,\"SecretAccessKey\":\"s\"}",
-          "http://localhost/k: the answer has no keys" },
-        { "{\"Code\":\"Failed\"}", "http://localhost/k: the answer says 'Failed'" },
+          "http://localhost/k: the response has no keys" },
+        { "{\"Code\":\"Failed\"}", "http://localhost/k: the response is 'Failed'" },
         { "{\"AccessKeyId\":\"A\\r\\nB\",\"SecretAccessKey\":\"s\"}",
           "http://localhost/k: invalid access key id" },
         { "{\"AccessKeyId\":\"A\",\"SecretAccessKey\":\"s\",\"Token\":\"a\\nb\"}",
           "http://localhost/k: invalid session token" },
         { KEYS("A", "tomorrow"),
-          "http://localhost/k: the answer has keys whose expiry is not a time" },
+          "http://localhost/k: the response has keys with an invalid expiry" },
         { KEYS("A", "2023-13-01T00:00:00Z"),
-          "http://localhost/k: the answer has keys whose expiry is not a time" },
+          "http://localhost/k: the response has keys with an invalid expiry" },
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -315,7 +315,7 @@ static void a_web_identity_is_exchanged(void **state)
                         "&RoleArn=arn%3Aaws%3Aiam%3A%3A1%3Arole%2Fa%20b"
                         "&RoleSessionName=neuron-monitor-cloudwatch&WebIdentityToken=to%2Bken");
     world.services[0].body = "<X><Credentials><AccessKeyId>W</AccessKeyId></X>";
-    assert_found(&world, NULL, "https://sts.cn-north-1.amazonaws.com.cn: the answer has no keys");
+    assert_found(&world, NULL, "https://sts.cn-north-1.amazonaws.com.cn: the response has no keys");
     free(path);
     test_scratch_destroy(folder);
 }
@@ -404,7 +404,7 @@ static void a_role_is_taken_with_the_keys_of_another_profile(void **state)
     assert_string_equal(world->bodies, ASSUME "mine" SESSION "\n");
     assert_string_equal(world->signers, "S,");
     world->services[0].body = "<E><Credentials/></E>";
-    assert_found(world, "role", STS ": the answer has no keys");
+    assert_found(world, "role", STS ": the response has no keys");
 }
 
 static void a_role_is_taken_with_keys_of_a_source(void **state)
@@ -436,8 +436,8 @@ static void roles_that_cannot_be_taken_say_why(void **state)
         { "odd", "profile 'odd' has an invalid credential_source: Environment, EcsContainer or "
                  "Ec2InstanceMetadata expected" },
         { "both", "profile 'both' has source_profile and credential_source" },
-        { "mfa",
-          "profile 'mfa' needs a code from a device (mfa_serial), and nobody is there to type it" },
+        { "mfa", "profile 'mfa' requires a code from an MFA device (mfa_serial), which a service "
+                 "cannot enter" },
         { "long", "profile 'long' has a duration_seconds that is not a number" },
         { "person", "profile 'person' signs a person in (sso_session), which is not supported; a "
                     "credential_process line can give such keys" },
@@ -484,7 +484,7 @@ static void a_command_gives_keys(void **state)
           "profile 'run': the answer is not of version 1" },
         { "{\"Version\":2,\"AccessKeyId\":\"A\",\"SecretAccessKey\":\"s\"}",
           "profile 'run': the answer is not of version 1" },
-        { "{\"Version\":1,\"AccessKeyId\":\"A\"}", "profile 'run': the answer has no keys" },
+        { "{\"Version\":1,\"AccessKeyId\":\"A\"}", "profile 'run': the response has no keys" },
         { "{\"Version\":1,\"AccessKeyId\":\"A\",\"SecretAccessKey\":\"s\"}", "A" },
     };
     struct roles *f = *state;

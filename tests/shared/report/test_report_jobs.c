@@ -44,7 +44,7 @@ static void set_two_jobs(struct ntk_snapshot *snapshot)
     };
 
     ntk_snapshot_set_jobs(snapshot, &(struct ntk_jobs){ .is_asked = true,
-                                                        .error = "/run/jobs/7: it is no file",
+                                                        .error = "/run/jobs/7: not a regular file",
                                                         .rows = rows,
                                                         .count = 2 });
 }
@@ -54,7 +54,7 @@ static void assert_two_jobs(const struct ntk_snapshot *snapshot)
     const struct ntk_jobs *jobs = &snapshot->jobs;
 
     assert_true(jobs->is_asked);
-    assert_string_equal(jobs->error, "/run/jobs/7: it is no file");
+    assert_string_equal(jobs->error, "/run/jobs/7: not a regular file");
     assert_int_equal(jobs->count, 2);
     assert_string_equal(jobs->rows[0].id, "42");
     assert_string_equal(jobs->rows[0].user, "alice");

@@ -165,7 +165,7 @@ static void other_versions_and_shapes_are_refused_with_a_sentence(void **state)
     header()->abi_version = 2;
     assert_int_equal(ntk_ring_segment_open(fd, "x", NTK_RING_FROM_OLDEST, &segment, &err),
                      -EPROTONOSUPPORT);
-    assert_string_equal(err.text, "x: has ABI version 2, this program knows 1");
+    assert_string_equal(err.text, "x: unsupported ABI version 2 (supported: 1)");
     header()->abi_version = 1;
     assert_null(segment);
 

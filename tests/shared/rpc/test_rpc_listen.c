@@ -34,7 +34,7 @@ static void paths_are_looked_at_before(void **state)
     assert_non_null(strstr(err.text, "another daemon answers there"));
     close(fd);
     assert_int_equal(ntk_rpc_listen_check("unix:", &err), -EINVAL);
-    assert_non_null(strstr(err.text, "the path is missing"));
+    assert_non_null(strstr(err.text, "missing path"));
     (void)memset(endpoint, 'x', 200);
     (void)memcpy(endpoint, "unix:", strlen("unix:"));
     endpoint[200] = '\0';
@@ -67,9 +67,9 @@ static void each_reason_has_its_sentence(void **state)
         const char *endpoint, *why;
     } cases[] = {
         { taken, "Address already in use" },
-        { is_folder, "there is a folder of that name" },
+        { is_folder, "path exists and is a folder" },
         { no_folder, "No such file or directory" },
-        { is_file, "there is something of that name that is no socket" },
+        { is_file, "path exists and is not a socket" },
         { "127.0.0.1:x", "Servname not supported" },
         { "192.0.2.1:5555", "Cannot assign requested address" },
         { "[192.0.2.1]:5555", "Cannot assign requested address" },

@@ -401,7 +401,7 @@ static void holders_of_device_nodes_are_processes(void **state)
     put_process(f, "4711", runtime, sizeof runtime, "7f00-7f01 r-xp 0 0:0 0 /opt/libnrt.so.1\n",
                 "/dev/neuron3");
     put_process(f, "4712", agent, sizeof agent, "\n", "/dev/neuron15");
-    put_process(f, "4713", agent, sizeof agent, "\n", "/dev/neuron64"); /* there is no such */
+    put_process(f, "4713", agent, sizeof agent, "\n", "/dev/neuron64"); /* no such */
     put_process(f, "4714", agent, sizeof agent, "\n", "/dev/neuronx");
     put_process(f, "4715", agent, sizeof agent,
                 "7f00-7f01 r-xp 0 0:0 0 /opt/aws/neuron/lib/libnrt.so.2.31.24.0\n", "/dev/neuron4");
@@ -617,9 +617,8 @@ static void a_container_lists_the_devices_that_it_has_nodes_of(void **state)
     put_machine(f, row_of("trn1.32xlarge"));
     put_at(f->folder, "dev/null", "", 0);
     assert_int_equal(read_in_container(f, false, &err), -ENODEV);
-    assert_string_equal(err.text,
-                        "the driver has 16 devices, but /dev has no neuron node: give the "
-                        "container its devices, or use --all to list them");
+    assert_string_equal(err.text, "the driver has 16 devices, but /dev has no neuron node: pass "
+                                  "the devices to the container, or use --all");
     assert_int_equal(read_in_container(f, true, &err), 0);
     assert_int_equal(f->machine.device_count, 16);
 

@@ -49,9 +49,9 @@ static void the_first_bad_line_is_told_and_the_good_ones_count(void **state)
     } rows[] = {
         { "mouse = off\nrefresh = 1ms\n", "x.conf:2: refresh cannot be \"1ms\"" },
         { "mouse = off\nrefresh = 2h\nwhat = 1\n", "x.conf:2: refresh cannot be \"2h\"" },
-        { "\nmouse = off\ncolors = none\n", "x.conf:3: there is no setting \"colors\"" },
-        { "mouse = off\nnonsense", "x.conf:2: this is no \"name = value\": \"nonsense\"" },
-        { "mouse = off\n= 3", "x.conf:2: this is no \"name = value\": \"= 3\"" },
+        { "\nmouse = off\ncolors = none\n", "x.conf:3: unknown setting \"colors\"" },
+        { "mouse = off\nnonsense", "x.conf:2: not \"name = value\": \"nonsense\"" },
+        { "mouse = off\n= 3", "x.conf:2: not \"name = value\": \"= 3\"" },
         { "tree =\nmouse = off", "x.conf:1: tree cannot be \"\"" },
         { "mouse = off\nview = nowhere", "x.conf:2: view cannot be \"nowhere\"" },
         { "mouse = off\ntree = aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
@@ -197,8 +197,8 @@ static void a_list_that_is_not_understood_is_told_and_as_usual(void **state)
         { "processes.sort = pid down", "x.conf:1: processes.sort cannot be \"pid down\"" },
         { "processes.sort = pid reversed x",
           "x.conf:1: processes.sort cannot be \"pid reversed x\"" },
-        { "main.columns = -x", "x.conf:1: there is no setting \"main.columns\"" },
-        { "graphs.sort = x", "x.conf:1: there is no setting \"graphs.sort\"" },
+        { "main.columns = -x", "x.conf:1: unknown setting \"main.columns\"" },
+        { "graphs.sort = x", "x.conf:1: unknown setting \"graphs.sort\"" },
     };
     struct ntk_top_settings settings;
     struct ntk_top_table_choice usual;

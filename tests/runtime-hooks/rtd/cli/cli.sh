@@ -87,7 +87,7 @@ cli 1 'neuron-cli: . is no file' load .
 : >empty
 cli 1 'neuron-cli: empty is empty' load empty
 head -c 1000 one.neff >short
-cli 1 'neuron-cli: short is no NEFF: it ends in its header' load short --ncg-id 0
+cli 1 'neuron-cli: short: not a NEFF: the file ends in the header' load short --ncg-id 0
 head -c 3000 one.neff >cut
 cli 1 '' load cut --ncg-id 0
 grep -q '^neuron-cli: cannot load cut: NERR_INVALID (2): .' err || fail "$(cat err)"
@@ -97,8 +97,8 @@ cli 0 "Found 0 NCG's" list-ncg
 cli 2 '' frobnicate
 cli 2 ''
 cli 2 'neuron-cli: start needs MODEL-ID' start
-cli 2 "neuron-cli: start MODEL-ID: '-' is no number from 1 to 4294967295" start -- -
-cli 2 "neuron-cli: start MODEL-ID: '0' is no number from 1 to 4294967295" start 0
+cli 2 "neuron-cli: start MODEL-ID: '-' is not a number from 1 to 4294967295" start -- -
+cli 2 "neuron-cli: start MODEL-ID: '0' is not a number from 1 to 4294967295" start 0
 cli 2 "neuron-cli: unexpected operand '2'" start 1 2
 cli 2 "neuron-cli: unexpected operand '2'" list-ncg 2
 cli 2 'neuron-cli: --ncg-id, --enable-direct-file-load, --timeout and --ninfer are of load' list-ncg --ncg-id 1

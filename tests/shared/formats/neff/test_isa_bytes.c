@@ -223,7 +223,7 @@ static void check_names_what_is_wrong(void **state)
     instr = sound;
     instr.operand[NTK_ISA_SRC1].space = NTK_ISA_SPACE_NONE;
     assert_int_equal(ntk_isa_check(&instr, NTK_ISA_ENGINE_PE, &err), -EBADMSG);
-    assert_string_equal(err.text, "nc_matmul: the source 1 is missing");
+    assert_string_equal(err.text, "nc_matmul: missing source 1");
 
     instr = sound;
     instr.operand[NTK_ISA_SRC0].partition_start = 1;

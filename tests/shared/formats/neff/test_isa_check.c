@@ -73,10 +73,10 @@ static void steering_is_checked(void **state)
     static const struct {
         const char *line, *sentence;
     } cases[] = {
-        { "register_move imm0=1", "register_move: a register is missing" },
+        { "register_move imm0=1", "register_move: missing register" },
         { "register_move rd=r1 ra=r2 imm0=1",
           "register_move: a register and a number as its value" },
-        { "register_alu rd=r1 op0=add imm0=1", "register_alu: a register is missing" },
+        { "register_alu rd=r1 op0=add imm0=1", "register_alu: missing register" },
         { "register_alu rd=r1 ra=r1 imm0=1",
           "register_alu: none is not an operator for registers" },
         { "register_alu rd=r1 ra=r1 op0=power imm0=1",
@@ -86,13 +86,13 @@ static void steering_is_checked(void **state)
         { "register_alu rd=r1 ra=r1 op0=invert imm0=1", "register_alu: invert takes one value" },
         { "compare_branch ra=r1 to=1", "compare_branch: values without a comparison" },
         { "compare_branch ra=r1 op0=add to=1", "compare_branch: add is not a comparison" },
-        { "compare_branch op0=less imm0=4 to=1", "compare_branch: a register is missing" },
+        { "compare_branch op0=less imm0=4 to=1", "compare_branch: missing register" },
         { "register_load rd=r1 A=sbuf(0:1):int32[2]",
           "register_load: 2 elements for one register" },
         { "register_load rd=r1 A=sbuf(0:1):int64[1]", "register_load: a register holds no int64" },
         { "register_load rd=r1 A=var3:int32[1]",
           "register_load: the source 0 is a variable; only DMA reaches those" },
-        { "register_store D=sbuf(0:1):int32[1]", "register_store: a register is missing" },
+        { "register_store D=sbuf(0:1):int32[1]", "register_store: missing register" },
         { "function", "function: a function without a name" },
         { "core_barrier imm0=16", "core_barrier: barrier 16 of 16" },
         { "sendrecv D=sbuf(0:1):int32[1] A=sbuf(0:1):int32[1] imm0=16", "sendrecv: pipe 16 of 16" },

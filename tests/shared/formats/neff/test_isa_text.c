@@ -164,7 +164,7 @@ static void labels_that_are_wrong_are_refused(void **state)
         const char *text, *sentence;
     } cases[] = {
         { "nop\ncompare_branch to=x\n", "line 2: no label x" },
-        { "x: nop\ny: nop\nx: nop\n", "line 3: label x stands in line 1 too" },
+        { "x: nop\ny: nop\nx: nop\n", "line 3: duplicate label x (first in line 1)" },
         { "1x: nop\n", "line 1: \"1x\" is not a label of letters, digits and underscores" },
         { ": nop\n", "line 1: \"\" is not a label of letters, digits and underscores" },
         { "x: nop to=x\n", "line 1: it jumps nowhere, and names label x" },

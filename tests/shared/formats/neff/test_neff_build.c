@@ -479,7 +479,7 @@ static void the_first_error_is_the_one_reported(void **state)
     assert_int_equal(ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_DVE, &instr, NTK_AFTER_NONE), 0);
     ntk_neff_kernel_tmp(kernel, "SB", 4);
     assert_int_equal(ntk_neff_build_bytes(build, &bytes, &count, &err), -EBADMSG);
-    assert_string_equal(err.text, "memset: the destination is missing");
+    assert_string_equal(err.text, "memset: missing destination");
     assert_null(bytes);
     ntk_neff_build_destroy(build);
 }

@@ -274,7 +274,7 @@ static void an_id_that_is_too_large_is_refused(void **state)
 
     ntff_sample_varint(&entry, 1, UINT64_C(1) << 48);
     put_entry(&f->backend, &entry);
-    refused(f, "an id is no number below 2^48");
+    refused(f, "invalid id: not a number below 2^48");
 }
 
 static void a_number_in_the_place_of_a_text_is_refused(void **state)

@@ -329,7 +329,7 @@ static void a_lie_in_a_member_is_named(void **state)
           "sg00/sp.json: group 2: what is moved is not a whole number of tiles of "
           "transpose_shape" },
         { "sg00/def.json", "\"alignment\":16", "\"alignment\":24", -EBADMSG,
-          "sg00: variable w has the alignment 24, which is no power of two" },
+          "sg00: variable w has the alignment 24, which is not a power of two" },
         { "sg00/def.json", "\"owner\":\"sp\"", "\"fabric_path\":\"mian\"", -EBADMSG,
           "qSPIO0: fabric_path is neither main nor alt: \"mian\"" },
         { "sg00/def.json", "\"size\":77", "\"size\":77,\"fabric_path\":\"\"", -EBADMSG,
@@ -349,7 +349,7 @@ static void a_lie_in_a_member_is_named(void **state)
         { "sg00/sp.json", "\"scale_dtype\":\"float32\"", "\"scale_dtype\":\"float16\"", -EBADMSG,
           "sg00/sp.json: group 2: scale_dtype of an fma must be float32" },
         { "sg00/sp.json", "\"from_arr\":[", "\"from\":\"x\",\"from_arr\":[", -EBADMSG,
-          "sg00/sp.json: group 2: from_arr and from say what is moved" },
+          "sg00/sp.json: group 2: expected from_arr or from" },
         { "sg00/sp.json", "\"from_arr\":[", "\"from_arr\":[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,",
           -EBADMSG, "sg00/sp.json: from_arr has 17 elements, more than 16" },
         { "sg00/sp.json", "\"from_arr\":[", "\"from_arr\":[],\"#\":[", -EBADMSG,
