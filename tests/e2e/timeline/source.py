@@ -129,7 +129,7 @@ def check_bare(browser, address, lines):
 
 
 def check_long(browser, address):
-    """A file that has no details of slices has their lines."""
+    """A file that has no details of slices has their lines, and says where a text is cut."""
     browser.call('Page.navigate', url='about:blank')
     browser.call('Page.navigate', url=address)
     browser.wait_for("document.querySelector('#tab-lines[aria-selected=false]') !== null")
@@ -137,6 +137,7 @@ def check_long(browser, address):
     browser.wait_for("document.querySelector('.code .line.link') !== null")
     click(browser, "document.querySelector('.code .line.link')")
     browser.wait_for("/hits?$/.test(document.querySelector('#found').textContent)")
+    browser.wait_for("/^The text of kernel.py is cut off after line [0-9,]+[.]$/.test(document.querySelector('.left-out')?.textContent ?? '')")
     equal('what the page complained about', browser.said, [])
 
 

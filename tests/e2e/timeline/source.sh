@@ -36,7 +36,13 @@ show made made.ntff made.neff src
 
 # More slices than the details of a file are for: their lines are there all the same, or it says that they are not.
 kernel long memcpy -s 4096 -r 300
-neuron-profile view -s long.ntff -n long.neff --nki-source-root src --output-format html --output-file long.html 2>err
+mkdir -p big/attention
+{
+    cat src/attention/kernel.py
+    seq 4500 | sed "s/.*/#$(printf '%1000s' '')/" # more text than the page shows
+} >big/attention/kernel.py
+touch -d 2000-01-01 big/attention/kernel.py
+neuron-profile view -s long.ntff -n long.neff --nki-source-root big --output-format html --output-file long.html 2>err
 [ ! -s err ] || fail "something is left out: $(cat err)"
 [ "$(grep -c 'id="data-positions"' long.html)" = 1 ] && ! grep -q 'id="data-details"' long.html || fail "not a long one with positions"
 neuron-profile view -s long.ntff -n long.neff --output-format html --html-size 350K --output-file short.html 2>err
