@@ -923,8 +923,8 @@ static void report_period(struct walk *e)
     }
 }
 
-/* Families that are not here are counters of cores, or not on a page; those without a name are for the names of others
- * alone. */
+/* Families that are not here are counters of cores, or not on a page; those without a name are for
+ * the names of others alone. */
 #define PAGE(member) offsetof(struct ntk_prometheus_page, member)
 static const struct {
     void (*walk)(struct walk *e);

@@ -4,7 +4,7 @@
  * the ids of shared/abi/core_counts.def.
  *
  * SQL names them as {set|text}: the text once for each column of the set, with its name for % and
- * its type for $. "SELECT core{core|, sum(%)}" is "SELECT core, sum(busy_ns), sum(pe_busy_ns), ...".
+ * its type for $. "SELECT core{core|, sum(%)}" is "SELECT core, sum(busy_ns), sum(pe_busy_ns) ...".
  *
  *   device_sample, device_step ...  the columns of a table, without time_ns and what identifies a
  *              row: of seconds, and of each coarser tier
