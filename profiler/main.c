@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "profiler/cmd.h"
+#include "profiler/cmd/cmd.h"
 #include "profiler/output/output_schema.h"
 #include "shared/base/log.h"
 #include "shared/base/opt.h"

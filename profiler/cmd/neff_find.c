@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "profiler/neff_find.h"
+#include "profiler/cmd/neff_find.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -8,8 +8,8 @@
  *
  * Threads: one.
  */
-#ifndef NTK_PROFILER_CMD_TRIGGER_HOSTS_H
-#define NTK_PROFILER_CMD_TRIGGER_HOSTS_H
+#ifndef NTK_PROFILER_CMD_CMD_TRIGGER_HOSTS_H
+#define NTK_PROFILER_CMD_CMD_TRIGGER_HOSTS_H
 
 #include <signal.h>
 #include <stdbool.h>

@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "profiler/analysis/capture_place.h"
-#include "profiler/cmd.h"
-#include "profiler/cmd_cut.h"
-#include "profiler/neff_find.h"
+#include "profiler/cmd/cmd.h"
+#include "profiler/cmd/cmd_cut.h"
+#include "profiler/cmd/neff_find.h"
 #include "profiler/output/output_joined.h"
 #include "profiler/output/output_system.h"
 #include "profiler/system/session_find.h"

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "profiler/cmd.h"
+#include "profiler/cmd/cmd.h"
 #include "shared/base/fs.h"
 #include "shared/base/opt.h"
 #include "shared/base/str.h"

@@ -5,8 +5,8 @@
  * A subcommand lists NTK_CUT_OPTIONS among its options; whatever it opens is then cut.
  * Threads: the options are those of the process.
  */
-#ifndef NTK_PROFILER_CMD_CUT_H
-#define NTK_PROFILER_CMD_CUT_H
+#ifndef NTK_PROFILER_CMD_CMD_CUT_H
+#define NTK_PROFILER_CMD_CMD_CUT_H
 
 #include "profiler/system/span_filter.h"
 #include "profiler/trace/trace.h"

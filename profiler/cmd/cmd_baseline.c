@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profiler/cmd.h"
-#include "profiler/cmd_side.h"
+#include "profiler/cmd/cmd.h"
+#include "profiler/cmd/cmd_side.h"
 #include "profiler/output/baseline_file.h"
 #include "profiler/output/output_baseline.h"
 #include "shared/base/clock.h"

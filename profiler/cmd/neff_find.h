@@ -9,8 +9,8 @@
  *
  * Owner:   the path is the caller's. Threads: any.
  */
-#ifndef NTK_PROFILER_NEFF_FIND_H
-#define NTK_PROFILER_NEFF_FIND_H
+#ifndef NTK_PROFILER_CMD_NEFF_FIND_H
+#define NTK_PROFILER_CMD_NEFF_FIND_H
 
 #include "shared/base/err.h"
 #include "shared/formats/ntff/ntff.h"

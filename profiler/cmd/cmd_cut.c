@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "profiler/cmd_cut.h"
+#include "profiler/cmd/cmd_cut.h"
 
 #include <errno.h>
 #include <inttypes.h>

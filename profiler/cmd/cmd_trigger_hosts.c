@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_trigger_hosts - the agents are asked, told, waited for, and their files fetched. */
-#include "profiler/cmd_trigger_hosts.h"
+#include "profiler/cmd/cmd_trigger_hosts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "profiler/cmd.h"
+#include "profiler/cmd/cmd.h"
 #include "shared/base/progress.h"
 #include "shared/base/clock.h"
 #include "shared/base/fs.h"

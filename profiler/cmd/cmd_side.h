@@ -4,8 +4,8 @@
  *
  * Owner: caller's storage, zeroed before _init; _fini frees.
  */
-#ifndef NTK_PROFILER_CMD_SIDE_H
-#define NTK_PROFILER_CMD_SIDE_H
+#ifndef NTK_PROFILER_CMD_CMD_SIDE_H
+#define NTK_PROFILER_CMD_CMD_SIDE_H
 
 #include "profiler/analysis/measures.h"
 #include "profiler/trace/trace.h"

@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 
-#include "profiler/cmd.h"
+#include "profiler/cmd/cmd.h"
 
 #include <stdlib.h>
 #include "profiler/output/output.h"

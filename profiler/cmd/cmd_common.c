@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_common - opening files, progress and answers, for all subcommands. */
-#include "profiler/cmd.h"
+#include "profiler/cmd/cmd.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "profiler/cmd_cut.h"
-#include "profiler/neff_find.h"
+#include "profiler/cmd/cmd_cut.h"
+#include "profiler/cmd/neff_find.h"
 #include "profiler/output/output_part.h"
 #include "shared/base/progress.h"
 #include "profiler/system/session_find.h"

@@ -3,9 +3,9 @@
 #include <stdio.h>
 
 #include "profiler/analysis/comparison.h"
-#include "profiler/cmd.h"
-#include "profiler/cmd_cut.h"
-#include "profiler/cmd_side.h"
+#include "profiler/cmd/cmd.h"
+#include "profiler/cmd/cmd_cut.h"
+#include "profiler/cmd/cmd_side.h"
 #include "profiler/output/output_analysis.h"
 #include "shared/base/opt.h"
 

@@ -13,8 +13,8 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "profiler/cmd.h"
-#include "profiler/cmd_trigger_hosts.h"
+#include "profiler/cmd/cmd.h"
+#include "profiler/cmd/cmd_trigger_hosts.h"
 #include "shared/base/progress.h"
 #include "profiler/system/live_trace.h"
 #include "profiler/system/trigger.h"

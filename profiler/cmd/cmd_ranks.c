@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profiler/cmd.h"
+#include "profiler/cmd/cmd.h"
 #include "profiler/output/output_ranks.h"
 #include "profiler/system/session_find.h"
 

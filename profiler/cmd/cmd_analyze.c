@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profiler/cmd.h"
-#include "profiler/cmd_cut.h"
+#include "profiler/cmd/cmd.h"
+#include "profiler/cmd/cmd_cut.h"
 #include "profiler/output/analyses.h"
 #include "profiler/output/output_part.h"
 #include "profiler/output/sink.h"

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "profiler/analysis/capture_place.h"
-#include "profiler/cmd.h"
-#include "profiler/cmd_cut.h"
+#include "profiler/cmd/cmd.h"
+#include "profiler/cmd/cmd_cut.h"
 #include "profiler/output/export_to.h"
 #include "profiler/output/output_system.h"
 #include "profiler/system/session_find.h"

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "profiler/cmd.h"
+#include "profiler/cmd/cmd.h"
 #include "shared/base/progress.h"
 #include "profiler/system/live_trace.h"
 #include "profiler/system/session_find.h"

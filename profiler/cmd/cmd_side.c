@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "profiler/cmd_side.h"
+#include "profiler/cmd/cmd_side.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "profiler/cmd.h"
+#include "profiler/cmd/cmd.h"
 #include "profiler/output/analyses.h"
 #include "profiler/system/session_find.h"
 #include "profiler/trace/long_list.h"

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "profiler/cmd.h"
-#include "profiler/cmd_cut.h"
+#include "profiler/cmd/cmd.h"
+#include "profiler/cmd/cmd_cut.h"
 #include "profiler/output/export_to.h"
 #include "profiler/output/output.h"
 #include "profiler/output/output_schema.h"

@@ -14,7 +14,7 @@
 
 #include "profiler/capture/session.h"
 #include "profiler/capture/workers.h"
-#include "profiler/cmd.h"
+#include "profiler/cmd/cmd.h"
 #include "shared/base/progress.h"
 #include "shared/base/fs.h"
 #include "shared/base/opt.h"

@@ -6,8 +6,8 @@
  *
  * Owner:   texts and what an _open fills are the caller's: free(), or the _close of the same name.
  */
-#ifndef NTK_PROFILER_CMD_H
-#define NTK_PROFILER_CMD_H
+#ifndef NTK_PROFILER_CMD_CMD_H
+#define NTK_PROFILER_CMD_CMD_H
 
 #include <stdbool.h>
 #include <stddef.h>
