@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "profiler/cmd/cmd.h"
-#include "profiler/output/output_schema.h"
+#include "profiler/output/tables/output_schema.h"
 #include "shared/base/log.h"
 #include "shared/base/opt.h"
 

@@ -7,10 +7,10 @@
 
 #include "profiler/cmd/cmd.h"
 #include "profiler/cmd/cmd_cut.h"
-#include "profiler/output/analyses.h"
-#include "profiler/output/output_part.h"
+#include "profiler/output/answers/analyses.h"
+#include "profiler/output/answers/system_analyses.h"
 #include "profiler/output/sink.h"
-#include "profiler/output/system_analyses.h"
+#include "profiler/output/tables/output_part.h"
 #include "profiler/system/session_find.h"
 #include "profiler/trace/long_list.h"
 #include "shared/base/opt.h"

@@ -7,8 +7,8 @@
 
 #include "profiler/cmd/cmd.h"
 #include "profiler/cmd/cmd_side.h"
-#include "profiler/output/baseline_file.h"
-#include "profiler/output/output_baseline.h"
+#include "profiler/output/answers/baseline_file.h"
+#include "profiler/output/answers/output_baseline.h"
 #include "shared/base/clock.h"
 #include "shared/base/opt.h"
 #include "shared/base/str.h"

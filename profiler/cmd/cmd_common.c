@@ -12,7 +12,7 @@
 
 #include "profiler/cmd/cmd_cut.h"
 #include "profiler/cmd/neff_find.h"
-#include "profiler/output/output_part.h"
+#include "profiler/output/tables/output_part.h"
 #include "shared/base/progress.h"
 #include "profiler/system/session_find.h"
 #include "shared/base/fs.h"

@@ -6,7 +6,7 @@
 #include "profiler/cmd/cmd.h"
 #include "profiler/cmd/cmd_cut.h"
 #include "profiler/cmd/cmd_side.h"
-#include "profiler/output/output_analysis.h"
+#include "profiler/output/answers/output_analysis.h"
 #include "shared/base/opt.h"
 
 static const char *arg_neff;

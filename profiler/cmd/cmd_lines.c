@@ -7,7 +7,9 @@
 
 #include "profiler/cmd/cmd.h"
 #include "profiler/cmd/cmd_cut.h"
-#include "profiler/output/output_lines.h"
+#include "profiler/output/answers/output_lines.h"
+#include "profiler/output/sink.h"
+#include "profiler/output/tables/tables.h"
 #include "profiler/trace/long_list.h"
 #include "shared/base/opt.h"
 #include "shared/formats/neff/source_text.h"

@@ -7,7 +7,7 @@
 
 #include "profiler/cmd/cmd.h"
 #include "profiler/cmd/cmd_cut.h"
-#include "profiler/output/query.h"
+#include "profiler/output/tables/query.h"
 #include "shared/base/opt.h"
 
 #define SQL_BYTES_MAX (1 << 20)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "profiler/cmd/cmd.h"
-#include "profiler/output/output_ranks.h"
+#include "profiler/output/answers/output_ranks.h"
 #include "profiler/system/session_find.h"
 
 /* "rank_2" stands before "rank_10". */

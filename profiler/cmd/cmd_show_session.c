@@ -8,8 +8,8 @@
 #include "profiler/cmd/cmd.h"
 
 #include <stdlib.h>
+#include "profiler/output/answers/output_records.h"
 #include "profiler/output/output.h"
-#include "profiler/output/output_records.h"
 #include "shared/base/opt.h"
 
 static const char *arg_session;

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "profiler/cmd/cmd.h"
-#include "profiler/output/analyses.h"
+#include "profiler/output/answers/analyses.h"
 #include "profiler/system/session_find.h"
 #include "profiler/trace/long_list.h"
 #include "shared/base/str.h"

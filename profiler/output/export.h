@@ -17,7 +17,7 @@
 #include "profiler/analysis/source_lines.h"
 #include "profiler/analysis/summary.h"
 #include "profiler/analysis/transfers.h"
-#include "profiler/output/output_system.h"
+#include "profiler/output/system_view.h"
 #include "profiler/trace/trace.h"
 
 #define NTK_EXPORT_SEMAPHORES 256

@@ -3,8 +3,8 @@
 #ifndef NTK_PROFILER_TIMELINE_HTML_PRIVATE_H
 #define NTK_PROFILER_TIMELINE_HTML_PRIVATE_H
 
-#include "profiler/output/analyses.h"
-#include "profiler/output/operands.h"
+#include "profiler/output/answers/analyses.h"
+#include "profiler/output/tables/operands.h"
 #include "profiler/output/sink.h"
 #include "profiler/timeline/timeline_html.h"
 #include "profiler/timeline/timeline_source.h"

@@ -7,7 +7,7 @@
 
 #include "profiler/analysis/interval.h"
 #include "profiler/analysis/open_slot.h"
-#include "profiler/output/output_part.h"
+#include "profiler/output/tables/output_part.h"
 #include "profiler/timeline/timeline_pyramid.h"
 #include "profiler/timeline/timeline_regions.h"
 #include "profiler/timeline/timeline_tile.h"

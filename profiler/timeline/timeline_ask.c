@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "profiler/analysis/summary.h"
+#include "profiler/output/answers/output_analysis.h"
+#include "profiler/output/answers/system_analyses.h"
 #include "profiler/output/output.h"
-#include "profiler/output/output_analysis.h"
-#include "profiler/output/system_analyses.h"
 #include "profiler/timeline/timeline_answer.h"
 #include "profiler/timeline/timeline_insight.h"
 #include "profiler/timeline/timeline_source.h"

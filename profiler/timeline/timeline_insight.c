@@ -7,7 +7,7 @@
 
 #include "profiler/analysis/interval.h"
 #include "profiler/analysis/transfers.h"
-#include "profiler/output/output_cells.h"
+#include "profiler/output/answers/output_cells.h"
 #include "shared/base/map.h"
 
 size_t ntk_timeline_source_of(const struct ntk_timeline *timeline,

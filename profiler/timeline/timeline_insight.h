@@ -11,8 +11,8 @@
 #ifndef NTK_PROFILER_TIMELINE_TIMELINE_INSIGHT_H
 #define NTK_PROFILER_TIMELINE_TIMELINE_INSIGHT_H
 
-#include "profiler/output/analyses.h"
-#include "profiler/output/operands.h"
+#include "profiler/output/answers/analyses.h"
+#include "profiler/output/tables/operands.h"
 #include "profiler/timeline/timeline.h"
 
 /* Slices that are named in one list; the number of all is told. */

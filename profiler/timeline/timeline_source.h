@@ -14,7 +14,7 @@
 #define NTK_PROFILER_TIMELINE_TIMELINE_SOURCE_H
 
 #include "profiler/analysis/source_lines.h"
-#include "profiler/output/analyses.h"
+#include "profiler/output/answers/analyses.h"
 #include "profiler/timeline/timeline.h"
 #include "profiler/timeline/timeline_answer.h"
 #include "shared/formats/neff/source_text.h"

@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 
 #include "profiler/output/export_to.h"
-#include "profiler/output/perfetto.pb-c.h"
-#include "profiler/output/rows.h"
-#include "profiler/output/tables.h"
+#include "profiler/output/tables/rows.h"
+#include "profiler/output/tables/tables.h"
+#include "profiler/output/traces/perfetto.pb-c.h"
 #include "tests/bench/rounds.h"
 #include "tests/support/ntff_big.h"
 #include "tests/support/scratch.h"

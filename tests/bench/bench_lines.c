@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/output/answers/output_lines.h"
 #include "profiler/output/export_to.h"
-#include "profiler/output/output_lines.h"
 #include "shared/formats/neff/isa.h"
 #include "shared/formats/neff/neff_read_private.h"
 #include "tests/bench/rounds.h"

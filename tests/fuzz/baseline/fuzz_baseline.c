@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profiler/output/baseline_file.h"
+#include "profiler/output/answers/baseline_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

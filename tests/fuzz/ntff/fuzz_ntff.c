@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profiler/output/analyses.h"
+#include "profiler/output/answers/analyses.h"
+#include "profiler/output/answers/output_records.h"
 #include "profiler/output/export_to.h"
 #include "profiler/output/output.h"
-#include "profiler/output/output_records.h"
-#include "profiler/output/tables.h"
+#include "profiler/output/tables/tables.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

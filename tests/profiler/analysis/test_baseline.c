@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profiler/output/baseline_file.h"
-#include "profiler/output/output_baseline.h"
+#include "profiler/output/answers/baseline_file.h"
+#include "profiler/output/answers/output_baseline.h"
 #include "tests/support/unit.h"
 
 static void put(struct ntk_measures *measures, enum ntk_measure_kind kind, const char *name,

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "profiler/analysis/comparison.h"
-#include "profiler/output/output_analysis.h"
+#include "profiler/output/answers/output_analysis.h"
 #include "tests/support/hand_trace.h"
 #include "tests/support/unit.h"
 

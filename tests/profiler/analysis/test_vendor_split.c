@@ -12,7 +12,7 @@
 #include "profiler/analysis/memory_use.h"
 #include "profiler/analysis/out_of_memory.h"
 #include "profiler/analysis/system_tables.h"
-#include "profiler/output/system_analyses.h"
+#include "profiler/output/answers/system_analyses.h"
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 #include "tests/support/vendor_folder.h"

@@ -111,7 +111,7 @@ for run in "sample -s sample_v6.ntff -n -" "m -s m.ntff -n m.neff" "big -s big.n
 done
 
 # ---- perfetto, chrome: the same spans and counters as the tables ----
-proto() { protoc --proto_path="$NTK_SOURCE_DIR" "$1=ntk.perfetto.Trace" profiler/output/perfetto.proto; }
+proto() { protoc --proto_path="$NTK_SOURCE_DIR" "$1=ntk.perfetto.Trace" profiler/output/traces/perfetto.proto; }
 for run in "sample -s sample_v6.ntff -n -" "m -s m.ntff -n m.neff"; do
     set -- $run
     name=$1

@@ -17,7 +17,7 @@ for format in json csv sqlite parquet chrome; do
 done
 python3 "$here/debug_members.py" check names.json names.sqlite names.csv names.chrome >&2 || fail "names are not as they were made"
 neuron-profile view -s m.ntff -n m.neff --output-format perfetto --output-file names.pftrace 2>err || fail "perfetto: $(cat err)"
-protoc --proto_path="$NTK_SOURCE_DIR" --decode=ntk.perfetto.Trace profiler/output/perfetto.proto <names.pftrace >names.txt
+protoc --proto_path="$NTK_SOURCE_DIR" --decode=ntk.perfetto.Trace profiler/output/traces/perfetto.proto <names.pftrace >names.txt
 python3 "$here/debug_members.py" perfetto names.txt names.json >&2 || fail "names of the Perfetto trace are not as they were made"
 twice=$(grep -E 'str: "(.*\.py:[0-9]+|h=[0-9].*)"$' names.txt | sort | uniq -d)
 [ -z "$twice" ] || fail "positions of the Perfetto trace are put once for each slot: $twice"

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "profiler/output/export_to.h"
-#include "profiler/output/rows.h"
-#include "profiler/output/tables.h"
+#include "profiler/output/tables/rows.h"
+#include "profiler/output/tables/tables.h"
 #include "shared/formats/ntff/ntff_read_private.h"
 #include "tests/support/ntff_big.h"
 #include "tests/support/scratch.h"

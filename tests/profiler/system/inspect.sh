@@ -76,7 +76,7 @@ done
 python3 "$NTK_SOURCE_DIR/tests/profiler/output/tables_agree.py" all.sqlite all.csv all.parquet >printed 2>err ||
     complain "tables: $(cat printed)"
 grep -q '^11 tables, ' printed || complain "tables: $(cat printed)"
-(cd "$NTK_SOURCE_DIR" && protoc --decode=ntk.perfetto.Trace profiler/output/perfetto.proto) <all.perfetto >trace.txt 2>err ||
+(cd "$NTK_SOURCE_DIR" && protoc --decode=ntk.perfetto.Trace profiler/output/traces/perfetto.proto) <all.perfetto >trace.txt 2>err ||
     complain "perfetto: cannot be decoded"
 python3 "$NTK_SOURCE_DIR/tests/profiler/system/system_rows.py" trace.txt all.chrome all.sqlite >printed 2>err || complain "traces"
 query() { sqlite3 -readonly all.sqlite "$1"; }
@@ -90,7 +90,7 @@ query() { sqlite3 -readonly all.sqlite "$1"; }
 [ "$(query "select nc_id, session_id from DeviceProfileList")" = '0|' ] || complain "the list of captures"
 # A flow goes from the call of an execution to the core: all its events have the number.
 neuron-profile view -d out --output-format perfetto --show-perfetto-flows --output-file flows.pftrace 2>err || complain "flows"
-(cd "$NTK_SOURCE_DIR" && protoc --decode=ntk.perfetto.Trace profiler/output/perfetto.proto) <flows.pftrace >flows.txt
+(cd "$NTK_SOURCE_DIR" && protoc --decode=ntk.perfetto.Trace profiler/output/traces/perfetto.proto) <flows.pftrace >flows.txt
 grep -E 'flow_ids: [0-9]{1,18}$' flows.txt >host_flows.txt # those of instructions are longer
 [ "$(wc -l <host_flows.txt)" = "$(query "select count(*) from SystemProfileEvents where flow_id is not null and name not in
     ('timestamp_sync_point', 'nrt_model_switch')")" ] && ! grep -q flow_ids trace.txt || complain "flows"

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "profiler/output/output_system.h"
+#include "profiler/output/answers/output_system.h"
 #include "profiler/system/session_find.h"
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"

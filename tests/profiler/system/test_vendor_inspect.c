@@ -14,7 +14,7 @@
 #include "profiler/analysis/load_split.h"
 #include "profiler/analysis/out_of_memory.h"
 #include "profiler/analysis/system_tables.h"
-#include "profiler/output/rows_system.h"
+#include "profiler/output/tables/rows_system.h"
 #include "tests/support/unit.h"
 
 static char folder[1024];

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "profiler/output/output_system.h"
+#include "profiler/output/answers/output_system.h"
 #include "profiler/system/session_find.h"
 #include "profiler/system/system_trace.h"
 #include "tests/support/scratch.h"

@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "profiler/output/answers/analyses.h"
 #include "profiler/timeline/timeline.h"
-#include "profiler/output/analyses.h"
 #include "profiler/timeline/timeline_answer.h"
 #include "profiler/timeline/timeline_ask.h"
 #include "profiler/timeline/timeline_html.h"

@@ -10,7 +10,7 @@
 
 #include <jansson.h>
 
-#include "profiler/output/output_system.h"
+#include "profiler/output/answers/output_system.h"
 #include "profiler/system/system_trace.h"
 #include "runtime-hooks/core/core_inspect_vendor.h"
 #include "shared/base/fs.h"

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: MIT */
+#include "profiler/output/answers/analyses.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/output/answers/output_analysis.h"
+
+#define TEXT_PIECES 72
+#define JSON_PIECES 1000
+#define NO_LENGTH "the capture does not say how long the execution took"
+#define NO_ONCHIP "not all that ran is understood, or the length of the execution is not known"
+#define NO_ROOFLINE "machine, work, bytes of device memory or length of the execution are not known"
+#define NO_TENSORS                                                                               \
+    "the tensors of a program need its NEFF (-n); where data of a vendor's moves that names no " \
+    "tensor they are not told"
+
+/* Either of text and json is NULL. 0, -ENOMEM, or -ENODATA: the files do not say. */
+typedef int answer(const struct ntk_analyses *asked, struct ntk_buf *text, struct ntk_json *json);
+
+static int answer_idle(const struct ntk_analyses *asked, struct ntk_buf *text,
+                       struct ntk_json *json)
+{
+    struct ntk_idle_reasons idle;
+    int ret = ntk_analysis_idle_reasons(asked->program, &asked->dependencies, &idle);
+
+    if (ret < 0) {
+        return ret;
+    }
+    if (json) {
+        ntk_output_idle_json(asked->program, &idle, json);
+    } else {
+        ntk_output_idle_text(asked->program, &idle, text);
+    }
+    ntk_idle_reasons_fini(&idle);
+    return 0;
+}
+
+static int answer_path(const struct ntk_analyses *asked, struct ntk_buf *text,
+                       struct ntk_json *json)
+{
+    if (!asked->has_path) {
+        return -ENODATA;
+    }
+    if (json) {
+        ntk_output_path_json(asked->program, &asked->path, json);
+    } else {
+        ntk_output_path_text(asked->program, &asked->path, text);
+    }
+    return 0;
+}
+
+static int brief_path(const struct ntk_analyses *asked, struct ntk_buf *text, struct ntk_json *json)
+{
+    (void)text;
+    if (!asked->has_path) {
+        return -ENODATA;
+    }
+    ntk_output_path_brief_json(asked->program, &asked->path, json);
+    return 0;
+}
+
+static int answer_top(const struct ntk_analyses *asked, struct ntk_buf *text, struct ntk_json *json)
+{
+    if (json) {
+        ntk_output_costs_json(asked->program, &asked->costs, json);
+    } else {
+        ntk_output_costs_text(asked->program, &asked->costs, text);
+    }
+    return 0;
+}
+
+static int answer_regions(const struct ntk_analyses *asked, struct ntk_buf *text,
+                          struct ntk_json *json)
+{
+    struct ntk_regions regions;
+    int ret = ntk_analysis_regions(asked->program, &regions);
+
+    if (ret < 0) {
+        return ret;
+    }
+    if (json) {
+        ntk_output_regions_json(asked->program, &regions, json);
+    } else {
+        ntk_output_regions_text(asked->program, &regions, text);
+    }
+    ntk_regions_fini(&regions);
+    return 0;
+}
+
+static int answer_tensors(const struct ntk_analyses *asked, struct ntk_buf *text,
+                          struct ntk_json *json)
+{
+    struct ntk_tensor_traffic tensors;
+    int ret = ntk_analysis_tensor_traffic(asked->program, &tensors);
+
+    if (ret < 0) {
+        return ret;
+    }
+    if (json) {
+        ntk_output_tensors_json(&tensors, json);
+    } else {
+        ntk_output_tensors_text(&tensors, text);
+    }
+    ntk_tensor_traffic_fini(&tensors);
+    return 0;
+}
+
+static int answer_roofline(const struct ntk_analyses *asked, struct ntk_buf *text,
+                           struct ntk_json *json)
+{
+    struct ntk_roofline roofline;
+    int ret = ntk_analysis_roofline(asked->program, &asked->costs, &roofline);
+
+    if (ret < 0) {
+        return ret;
+    }
+    if (json) {
+        ntk_output_roofline_json(asked->program, &roofline, json);
+    } else {
+        ntk_output_roofline_text(asked->program, &roofline, text);
+    }
+    ntk_roofline_fini(&roofline);
+    return 0;
+}
+
+static int answer_dma(const struct ntk_analyses *asked, struct ntk_buf *text, struct ntk_json *json)
+{
+    const struct ntk_trace *trace = asked->program->trace;
+    struct ntk_dma_efficiency dma;
+    struct ntk_dma_traffic traffic;
+    struct ntk_hbm_traffic hbm;
+    int ret = ntk_analysis_dma_efficiency(trace, &dma);
+
+    if (ret < 0) {
+        return ret;
+    }
+    ntk_analysis_dma_traffic(trace, &traffic);
+    ntk_analysis_hbm_traffic(trace, &traffic, &hbm);
+    if (json) {
+        ntk_output_dma_json(trace, &dma, &hbm, json);
+    } else {
+        ntk_output_dma_text(trace, &dma, &hbm, text);
+    }
+    ntk_dma_efficiency_fini(&dma);
+    return 0;
+}
+
+static int answer_advice(const struct ntk_analyses *asked, struct ntk_buf *text,
+                         struct ntk_json *json)
+{
+    const struct ntk_trace *trace = asked->program->trace;
+    struct ntk_idle_reasons idle = { 0 };
+    struct ntk_dma_efficiency dma = { 0 };
+    struct ntk_tensor_traffic tensors = { 0 };
+    struct ntk_dma_traffic traffic;
+    struct ntk_hbm_traffic hbm;
+    struct ntk_advice advice = { 0 };
+    int idle_ret = ntk_analysis_idle_reasons(asked->program, &asked->dependencies, &idle);
+    int tensors_ret = ntk_analysis_tensor_traffic(asked->program, &tensors);
+    int ret = ntk_analysis_dma_efficiency(trace, &dma);
+
+    ntk_analysis_dma_traffic(trace, &traffic);
+    ntk_analysis_hbm_traffic(trace, &traffic, &hbm);
+    ret = idle_ret == -ENOMEM || tensors_ret == -ENOMEM ? -ENOMEM : ret;
+    if (ret == 0) {
+        struct ntk_advice_input input = { .program = asked->program,
+                                          .idle = idle_ret == 0 ? &idle : NULL,
+                                          .path = asked->has_path ? &asked->path : NULL,
+                                          .costs = &asked->costs,
+                                          .dma = &dma,
+                                          .hbm = &hbm,
+                                          .tensors = tensors_ret == 0 ? &tensors : NULL,
+                                          .transfers = &asked->transfers };
+        ret = ntk_analysis_advice(&input, &advice);
+    }
+    if (ret == 0 && json) {
+        ntk_output_advice_json(&advice, json);
+    } else if (ret == 0) {
+        ntk_output_advice_text(&advice, text);
+    }
+    ntk_advice_fini(&advice);
+    ntk_tensor_traffic_fini(&tensors);
+    ntk_dma_efficiency_fini(&dma);
+    ntk_idle_reasons_fini(&idle);
+    return ret;
+}
+
+static int answer_activity(const struct ntk_analyses *asked, struct ntk_buf *text,
+                           struct ntk_json *json)
+{
+    const struct ntk_trace *trace = asked->program->trace;
+    struct ntk_activity_over_time activity;
+    int ret = ntk_analysis_activity_over_time(trace, json ? JSON_PIECES : TEXT_PIECES, &activity);
+
+    if (ret < 0) {
+        return ret;
+    }
+    if (json) {
+        ntk_output_activity_json(trace, &activity, json);
+    } else {
+        ntk_output_activity_text(trace, &activity, text);
+    }
+    ntk_activity_over_time_fini(&activity);
+    return 0;
+}
+
+static int answer_memory(const struct ntk_analyses *asked, struct ntk_buf *text,
+                         struct ntk_json *json)
+{
+    struct ntk_chip_memory chip;
+    int ret = ntk_analysis_chip_memory(asked->program, JSON_PIECES, &chip);
+
+    if (ret < 0 && ret != -ENODATA) {
+        return ret;
+    }
+    if (json) {
+        ntk_output_memory_json(asked->program, ret == 0 ? &chip : NULL, json);
+    } else {
+        ntk_output_memory_text(asked->program, ret == 0 ? &chip : NULL, text);
+    }
+    if (ret == 0) {
+        ntk_chip_memory_fini(&chip);
+    }
+    return 0;
+}
+
+static int answer_onchip(const struct ntk_analyses *asked, struct ntk_buf *text,
+                         struct ntk_json *json)
+{
+    struct ntk_chip_memory chip;
+    int ret = ntk_analysis_chip_memory(asked->program, JSON_PIECES, &chip);
+
+    if (ret < 0) {
+        return ret;
+    }
+    if (json) {
+        ntk_output_onchip_json(asked->program, &chip, json);
+    } else {
+        ntk_output_onchip_text(asked->program, &chip, text);
+    }
+    ntk_chip_memory_fini(&chip);
+    return 0;
+}
+
+static const struct {
+    struct ntk_analysis_info info;
+    answer *run;
+    answer *brief; /* NULL: that of run does not grow with the execution */
+} analyses[] = {
+    { { "advice", "Advice", "what to look at first, each with the number behind it", NO_LENGTH },
+      answer_advice },
+    { { "activity", "Activity", "when each engine and queue works, as bars over time", NO_LENGTH },
+      answer_activity },
+    { { "idle", "Engines", "how busy each engine is, and what it waits for", NO_LENGTH },
+      answer_idle },
+    { { "critical-path", "Critical path", "what decides how long the execution takes", NO_LENGTH },
+      answer_path,
+      brief_path },
+    { { "top", "Costs", "what costs most: layers, operations, instructions", NULL }, answer_top },
+    { { "regions", "Regions", "what repeats, how long it takes, and which times took longer",
+        NULL },
+      answer_regions },
+    { { "tensors", "Tensors", "reads and writes of tensors in device memory", NO_TENSORS },
+      answer_tensors },
+    { { "dma", "DMA", "how well queues use their engines: packet sizes, rates, waste", NULL },
+      answer_dma },
+    { { "memory", "Memory", "what fills device memory, state buffer and PSUM, and when", NULL },
+      answer_memory },
+    { { "on-chip", "On the chip", "what lies where in the state buffer and in PSUM, and how long",
+        NO_ONCHIP },
+      answer_onchip },
+    { { "roofline", "Roofline", "how near to the peaks of the chip, in all and by layer",
+        NO_ROOFLINE },
+      answer_roofline },
+};
+
+size_t ntk_analyses_count(void)
+{
+    return sizeof analyses / sizeof *analyses;
+}
+
+const struct ntk_analysis_info *ntk_analyses_info(size_t index)
+{
+    return &analyses[index].info;
+}
+
+int ntk_analyses_find(const char *name)
+{
+    for (size_t i = 0; i < ntk_analyses_count(); i++) {
+        if (strcmp(analyses[i].info.name, name) == 0) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+int ntk_analyses_put(const struct ntk_analyses *asked, size_t index, struct ntk_buf *text,
+                     struct ntk_json *json)
+{
+    return analyses[index].run(asked, text, json);
+}
+
+int ntk_analyses_put_brief(const struct ntk_analyses *asked, size_t index, struct ntk_json *json)
+{
+    answer *put = analyses[index].brief ? analyses[index].brief : analyses[index].run;
+
+    return put(asked, NULL, json);
+}
+
+int ntk_analyses_create(const struct ntk_trace *trace, struct ntk_analyses **out_analyses)
+{
+    struct ntk_analyses *asked = calloc(1, sizeof *asked);
+
+    if (!asked) {
+        return -ENOMEM;
+    }
+    int ret = ntk_program_create(trace, &asked->program);
+    ret = ret ? ret : ntk_analysis_dependencies(asked->program, &asked->dependencies);
+    ret = ret ? ret : ntk_transfers_init(&asked->transfers, asked->program);
+    if (ret == 0) {
+        ret = ntk_analysis_critical_path(asked->program, &asked->dependencies, &asked->path);
+        asked->has_path = ret == 0;
+        ret = ret == -ENODATA ? 0 : ret;
+    }
+    ret = ret ? ret
+              : ntk_analysis_cost_table(asked->program, asked->has_path ? &asked->path : NULL,
+                                        &asked->costs);
+    if (ret < 0) {
+        ntk_analyses_destroy(asked);
+        return ret;
+    }
+    *out_analyses = asked;
+    return 0;
+}
+
+void ntk_analyses_give_back(const struct ntk_analyses *asked)
+{
+    for (size_t c = 0; c < asked->dependencies.core_count; c++) {
+        ntk_dependencies_give_back(&asked->program->trace->cores[c], &asked->dependencies.cores[c]);
+        ntk_transfers_give_back(&asked->transfers, c);
+    }
+    ntk_long_list_give_back(&asked->path.list);
+}
+
+void ntk_analyses_destroy(struct ntk_analyses *asked)
+{
+    if (!asked) {
+        return;
+    }
+    ntk_cost_table_fini(&asked->costs);
+    ntk_critical_path_fini(&asked->path);
+    ntk_transfers_fini(&asked->transfers);
+    ntk_dependencies_fini(&asked->dependencies);
+    ntk_program_destroy(asked->program);
+    free(asked);
+}

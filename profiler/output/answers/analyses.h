@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * analyses - the questions that analyses answer, by name: one row of the table each.
+ *
+ * Owner:   ntk_analyses_create() allocates, _destroy() frees; it borrows the trace.
+ * Threads: immutable after its creation.
+ */
+#ifndef NTK_PROFILER_OUTPUT_ANSWERS_ANALYSES_H
+#define NTK_PROFILER_OUTPUT_ANSWERS_ANALYSES_H
+
+#include "profiler/analysis/cost_table.h"
+#include "profiler/analysis/critical_path.h"
+#include "profiler/analysis/dependencies.h"
+#include "profiler/analysis/program.h"
+#include "profiler/analysis/transfers.h"
+#include "shared/base/buf.h"
+#include "shared/base/json.h"
+
+struct ntk_analyses { /* what analyses of a capture are made from */
+    struct ntk_program *program;
+    struct ntk_dependencies dependencies;
+    struct ntk_transfers transfers;
+    bool has_path; /* false: the capture does not say how long the execution took */
+    struct ntk_critical_path path;
+    struct ntk_cost_table costs;
+};
+
+/* 0 or -errno, as of ntk_long_list_err_set(). */
+int ntk_analyses_create(const struct ntk_trace *trace, struct ntk_analyses **out_analyses);
+/* NULL is fine. */
+void ntk_analyses_destroy(struct ntk_analyses *analyses);
+
+struct ntk_analysis_info {
+    const char *name, *title, *help;
+    const char *absent; /* what -ENODATA means; NULL: it never comes */
+};
+
+size_t ntk_analyses_count(void);
+/* index < ntk_analyses_count() */
+const struct ntk_analysis_info *ntk_analyses_info(size_t index);
+/* -1: no analysis has the name. */
+int ntk_analyses_find(const char *name);
+/* The answer appended to json, or to text where json is NULL. 0, -ENOMEM, or -ENODATA: the files do
+ * not say; nothing was appended then. */
+int ntk_analyses_put(const struct ntk_analyses *analyses, size_t index, struct ntk_buf *text,
+                     struct ntk_json *json);
+/* The same as JSON, without what has an entry for each span of the execution: the steps of the
+ * critical path. */
+int ntk_analyses_put_brief(const struct ntk_analyses *analyses, size_t index,
+                           struct ntk_json *json);
+/* Memory of what was looked at of long lists, those of the trace too. */
+void ntk_analyses_give_back(const struct ntk_analyses *analyses);
+
+#endif

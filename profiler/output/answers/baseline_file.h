@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * baseline_file - a baseline as JSON (docs/formats/baseline.md).
+ */
+#ifndef NTK_PROFILER_OUTPUT_ANSWERS_BASELINE_FILE_H
+#define NTK_PROFILER_OUTPUT_ANSWERS_BASELINE_FILE_H
+
+#include "profiler/analysis/baseline.h"
+#include "shared/base/buf.h"
+
+#define NTK_BASELINE_FORMAT "neuron-profile-baseline"
+#define NTK_BASELINE_VERSION 1
+
+/* Appends; an allocation that fails shows in ntk_buf_ok(). */
+void ntk_baseline_write(const struct ntk_baseline *baseline, struct ntk_buf *out);
+/* 0 or negative with a sentence that names the path: -EBADMSG for a file that is none, -ENOTSUP of
+ * another version, -EFBIG, -ENOMEM, and what reading gives. */
+int ntk_baseline_read(const char *path, struct ntk_baseline *out_baseline, struct ntk_err *err);
+/* The same of the bytes of a file; path is for sentences. */
+int ntk_baseline_read_bytes(const void *bytes, size_t bytes_count, const char *path,
+                            struct ntk_baseline *out_baseline, struct ntk_err *err);
+
+#endif

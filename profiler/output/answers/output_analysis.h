@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * output_analysis - the results of analyses, each as text for a person and as one JSON value.
+ *
+ * Text: times in us, shares in percent of the execution. JSON: ns and fractions; names as
+ * everywhere. What is not known is "-" in text and null in JSON. The same trace gives the same
+ * bytes. Every function appends; an allocation that fails shows in ntk_buf_ok().
+ */
+#ifndef NTK_PROFILER_OUTPUT_ANSWERS_OUTPUT_ANALYSIS_H
+#define NTK_PROFILER_OUTPUT_ANSWERS_OUTPUT_ANALYSIS_H
+
+#include "profiler/analysis/activity_over_time.h"
+#include "profiler/analysis/advice.h"
+#include "profiler/analysis/chip_memory.h"
+#include "profiler/analysis/comparison.h"
+#include "profiler/analysis/cost_table.h"
+#include "profiler/analysis/critical_path.h"
+#include "profiler/analysis/dma_efficiency.h"
+#include "profiler/analysis/hbm_traffic.h"
+#include "profiler/analysis/idle_reasons.h"
+#include "profiler/analysis/regions.h"
+#include "profiler/analysis/roofline.h"
+#include "profiler/analysis/tensor_traffic.h"
+#include "shared/base/text_table.h"
+#include "shared/base/buf.h"
+#include "shared/base/json.h"
+
+void ntk_output_idle_text(const struct ntk_program *program, const struct ntk_idle_reasons *idle,
+                          struct ntk_buf *out);
+void ntk_output_idle_json(const struct ntk_program *program, const struct ntk_idle_reasons *idle,
+                          struct ntk_json *json);
+
+void ntk_output_path_text(const struct ntk_program *program, const struct ntk_critical_path *path,
+                          struct ntk_buf *out);
+void ntk_output_path_json(const struct ntk_program *program, const struct ntk_critical_path *path,
+                          struct ntk_json *json);
+/* Without its steps: does not grow with the execution. */
+void ntk_output_path_brief_json(const struct ntk_program *program,
+                                const struct ntk_critical_path *path, struct ntk_json *json);
+
+/* The top of the costs: layers, operations, instructions. */
+void ntk_output_costs_text(const struct ntk_program *program, const struct ntk_cost_table *costs,
+                           struct ntk_buf *out);
+void ntk_output_costs_json(const struct ntk_program *program, const struct ntk_cost_table *costs,
+                           struct ntk_json *json);
+
+void ntk_output_regions_text(const struct ntk_program *program, const struct ntk_regions *regions,
+                             struct ntk_buf *out);
+void ntk_output_regions_json(const struct ntk_program *program, const struct ntk_regions *regions,
+                             struct ntk_json *json);
+
+/* The values of chip one by one. */
+void ntk_output_onchip_text(const struct ntk_program *program, const struct ntk_chip_memory *chip,
+                            struct ntk_buf *out);
+void ntk_output_onchip_json(const struct ntk_program *program, const struct ntk_chip_memory *chip,
+                            struct ntk_json *json);
+void ntk_output_roofline_text(const struct ntk_program *program,
+                              const struct ntk_roofline *roofline, struct ntk_buf *out);
+void ntk_output_roofline_json(const struct ntk_program *program,
+                              const struct ntk_roofline *roofline, struct ntk_json *json);
+
+void ntk_output_tensors_text(const struct ntk_tensor_traffic *tensors, struct ntk_buf *out);
+void ntk_output_tensors_json(const struct ntk_tensor_traffic *tensors, struct ntk_json *json);
+
+void ntk_output_dma_text(const struct ntk_trace *trace, const struct ntk_dma_efficiency *dma,
+                         const struct ntk_hbm_traffic *hbm, struct ntk_buf *out);
+void ntk_output_dma_json(const struct ntk_trace *trace, const struct ntk_dma_efficiency *dma,
+                         const struct ntk_hbm_traffic *hbm, struct ntk_json *json);
+
+void ntk_output_comparison_text(const struct ntk_comparison *comparison, struct ntk_buf *out);
+void ntk_output_comparison_json(const struct ntk_comparison *comparison, struct ntk_json *json);
+
+void ntk_output_advice_text(const struct ntk_advice *advice, struct ntk_buf *out);
+void ntk_output_advice_json(const struct ntk_advice *advice, struct ntk_json *json);
+
+void ntk_output_activity_text(const struct ntk_trace *trace,
+                              const struct ntk_activity_over_time *activity, struct ntk_buf *out);
+void ntk_output_activity_json(const struct ntk_trace *trace,
+                              const struct ntk_activity_over_time *activity, struct ntk_json *json);
+
+/* chip NULL: not known. */
+void ntk_output_memory_text(const struct ntk_program *program, const struct ntk_chip_memory *chip,
+                            struct ntk_buf *out);
+void ntk_output_memory_json(const struct ntk_program *program, const struct ntk_chip_memory *chip,
+                            struct ntk_json *json);
+
+/* Why there are none. */
+const char *ntk_output_no_layers(const struct ntk_trace *trace);
+
+#endif

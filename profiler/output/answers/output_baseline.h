@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * output_baseline - what a check against a baseline found: for a person, as JSON, and as the XML
+ * that CI systems read (the form of JUnit's Ant task, as Jenkins and GitLab take it).
+ *
+ * Every function appends; an allocation that fails shows in ntk_buf_ok().
+ */
+#ifndef NTK_PROFILER_OUTPUT_ANSWERS_OUTPUT_BASELINE_H
+#define NTK_PROFILER_OUTPUT_ANSWERS_OUTPUT_BASELINE_H
+
+#include "profiler/analysis/baseline.h"
+#include "shared/base/buf.h"
+#include "shared/base/json.h"
+
+/* What was checked: the files by the names that the user gave. */
+struct ntk_output_baseline {
+    const char *path;
+    const struct ntk_baseline *baseline;
+    const struct ntk_comparison *comparison;
+    const struct ntk_baseline_result *result;
+};
+
+void ntk_output_baseline_text(const struct ntk_output_baseline *check, struct ntk_buf *out);
+void ntk_output_baseline_json(const struct ntk_output_baseline *check, struct ntk_json *json);
+/* A test case for each measure with a limit, its time the new median. */
+void ntk_output_baseline_junit(const struct ntk_output_baseline *check, struct ntk_buf *out);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * output_cells - what tables and JSON of analyses have in common: times, shares, names of engines,
+ * opcodes, queues.
+ */
+#ifndef NTK_PROFILER_OUTPUT_ANSWERS_OUTPUT_CELLS_H
+#define NTK_PROFILER_OUTPUT_ANSWERS_OUTPUT_CELLS_H
+
+#include "shared/base/text_table.h"
+#include "profiler/trace/trace.h"
+#include "shared/base/json.h"
+#include "shared/base/units.h"
+
+/* Rows of a table that text shows; JSON has all. */
+#define NTK_OUTPUT_ROWS_MAX 20
+
+/* us with three digits. */
+void ntk_cell_us(struct ntk_text_table *table, int64_t ps);
+/* "12.3%"; "-" when whole is not positive. */
+void ntk_cell_share(struct ntk_text_table *table, double part, double whole);
+/* "1.5MB" */
+void ntk_cell_bytes(struct ntk_text_table *table, uint64_t bytes_count);
+/* The same; "-" for 0. */
+void ntk_cell_bytes_or_dash(struct ntk_text_table *table, uint64_t bytes_count);
+/* "1.23G" */
+void ntk_cell_count(struct ntk_text_table *table, double count);
+void ntk_cell_u64(struct ntk_text_table *table, uint64_t value);
+/* "Tensor"; "DMA" for NTK_NTFF_ENGINE_AXI */
+const char *ntk_engine_shown(unsigned engine);
+/* "qSyncIO0"; "-" for NULL. Returns buf. */
+const char *ntk_queue_shown(const char *name, char *buf, size_t buf_bytes);
+/* "... and 12 more" when there are more rows than shown. */
+void ntk_output_more(struct ntk_buf *out, size_t row_count);
+
+/* Key and value; ps become ns with three digits. */
+void ntk_json_key_ns(struct ntk_json *json, const char *key, int64_t ps);
+/* part / whole, or null. */
+void ntk_json_key_share(struct ntk_json *json, const char *key, double part, double whole);
+/* As shown, or null. */
+void ntk_json_key_queue(struct ntk_json *json, const char *key, const char *name);
+void ntk_json_key_opcode(struct ntk_json *json, const char *key, uint8_t opcode);
+
+#endif

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/* output_comparison - comparison.h as text and JSON. */
+#include <string.h>
+
+#include "profiler/output/answers/output_analysis.h"
+#include "profiler/output/answers/output_cells.h"
+
+static void value_cell(struct ntk_text_table *table, enum ntk_measure_kind kind, double value,
+                       bool is_there)
+{
+    if (!is_there) {
+        ntk_text_table_text(table, "-");
+    } else if (ntk_measure_is_time(kind)) {
+        ntk_cell_us(table, (int64_t)value);
+    } else {
+        ntk_cell_bytes(table, (uint64_t)value);
+    }
+}
+
+static void row_cells(struct ntk_text_table *table, const struct ntk_comparison_row *row)
+{
+    double change = row->after - row->before;
+
+    ntk_text_table_text(table, ntk_comparison_shown(row));
+    value_cell(table, row->kind, row->before, row->has_before);
+    value_cell(table, row->kind, row->after, row->has_after);
+    if (ntk_measure_is_time(row->kind)) {
+        ntk_text_table_format(table, "%+.3f", change / 1e6);
+    } else {
+        ntk_text_table_format(table, "%+.0f", change);
+    }
+    if (!row->has_after) {
+        ntk_text_table_text(table, "gone");
+    } else if (row->before > 0) {
+        ntk_text_table_format(table, "%+.1f%%", 100 * change / row->before);
+    } else {
+        ntk_text_table_text(table, "new");
+    }
+    if (row->has_p) {
+        ntk_text_table_format(table, "%.2g", row->p);
+        ntk_text_table_text(table, row->is_significant ? "significant" : "may be chance");
+    }
+}
+
+static bool has_changed(const struct ntk_comparison_row *row)
+{
+    return row->before < row->after || row->before > row->after;
+}
+
+static void kind_text(const struct ntk_comparison *comparison, enum ntk_measure_kind kind,
+                      struct ntk_buf *out)
+{
+    bool is_tested = comparison->before_count > 1 && comparison->after_count > 1;
+    const char *const heads[] = { ntk_measure_title(kind),
+                                  ntk_measure_is_time(kind) ? "BEFORE US" : "BEFORE",
+                                  ntk_measure_is_time(kind) ? "AFTER US" : "AFTER",
+                                  ntk_measure_is_time(kind) ? "CHANGE US" : "CHANGE BYTES",
+                                  "CHANGE",
+                                  "P",
+                                  "TEST" };
+    struct ntk_text_table table;
+    size_t shown = 0;
+    size_t changed = 0;
+    size_t all = 0;
+    size_t only_before = 0; /* of unrelated programs */
+    size_t only_after = 0;
+
+    if (comparison->is_unrelated && ntk_comparison_is_own(kind)) {
+        return;
+    }
+    ntk_text_table_init(&table, is_tested ? 7 : 5, 1u << 0 | 1u << 6, heads);
+    for (size_t i = 0; i < comparison->row_count; i++) {
+        const struct ntk_comparison_row *row = &comparison->rows[i];
+        if (row->kind != kind) {
+            continue;
+        }
+        if (comparison->is_unrelated && !(row->has_before && row->has_after)) {
+            only_before += row->has_before;
+            only_after += row->has_after;
+            continue;
+        }
+        all++;
+        changed += has_changed(row);
+        if ((has_changed(row) || kind == NTK_MEASURE_TOTAL) && shown < NTK_OUTPUT_ROWS_MAX) {
+            row_cells(&table, row);
+            shown++;
+        }
+    }
+    if (all) {
+        ntk_buf_add_char(out, '\n');
+        ntk_text_table_put(&table, out);
+        ntk_output_more(out, changed);
+        if (all > changed && kind != NTK_MEASURE_TOTAL) {
+            ntk_buf_add_format(out, "%zu unchanged\n", all - changed);
+        }
+        if (only_before + only_after > 0) {
+            ntk_buf_add_format(out, "%zu only before, %zu only after\n", only_before, only_after);
+        }
+    }
+    ntk_text_table_fini(&table);
+}
+
+/* Tables of what only one of two programs has tell nothing: what both have is left. */
+static void unrelated_text(const struct ntk_comparison *comparison, struct ntk_buf *out)
+{
+    const struct ntk_comparison_row *total = comparison->total;
+    size_t common = comparison->own_common_count;
+
+    ntk_buf_add_format(out,
+                       "Different programs: they share %zu of %zu layers and regions before and "
+                       "%zu after\n",
+                       common, comparison->own_before_count, comparison->own_after_count);
+    if (total && total->before > 0) {
+        double change = total->after - total->before;
+        ntk_buf_add_format(out, "AFTER takes %.3f us %s than BEFORE (%+.1f%%); ",
+                           (change < 0 ? -change : change) / 1e6, change < 0 ? "less" : "more",
+                           100 * change / total->before);
+    }
+    ntk_buf_add_text(out, "the tables show what both have\n");
+}
+
+static void verdict_text(const struct ntk_comparison *comparison, struct ntk_buf *out)
+{
+    const struct ntk_comparison_row *total = comparison->total;
+    const struct ntk_comparison_row *most = comparison->most;
+    const char *significantly = comparison->can_tell ? " significantly" : "";
+    size_t count = comparison->changed_count;
+
+    ntk_buf_add_char(out, '\n');
+    if (comparison->is_unrelated) {
+        unrelated_text(comparison, out);
+        return;
+    }
+    switch (comparison->verdict) {
+    case NTK_COMPARISON_SAME:
+        ntk_buf_add_text(out, "No difference: every number is the same");
+        break;
+    case NTK_COMPARISON_CHANCE:
+        ntk_buf_add_text(out, "Nothing significant: what differs may be chance");
+        break;
+    case NTK_COMPARISON_PARTS:
+        ntk_buf_add_format(out, "%s; %zu other number%s did%s",
+                           total ? "The length of the execution did not change"
+                                 : "How long the executions took is not known",
+                           count, count == 1 ? "" : "s", significantly);
+        break;
+    default:
+        ntk_buf_add_format(out, "The execution became%s %s: %+.3f us", significantly,
+                           ntk_comparison_verdict_name(comparison->verdict),
+                           (total->after - total->before) / 1e6);
+        if (total->before > 0) {
+            ntk_buf_add_format(out, " (%+.1f%%)",
+                               100 * (total->after - total->before) / total->before);
+        }
+        break;
+    }
+    if (most) {
+        ntk_buf_add_format(out, ", most on the path: %s (%+.3f us)", most->name,
+                           (most->after - most->before) / 1e6);
+    }
+    ntk_buf_add_char(out, '\n');
+}
+
+void ntk_output_comparison_text(const struct ntk_comparison *comparison, struct ntk_buf *out)
+{
+    ntk_buf_add_format(out, "Executions: %zu before, %zu after; medians", comparison->before_count,
+                       comparison->after_count);
+    if (comparison->can_tell) {
+        ntk_buf_add_format(out,
+                           ".\nP: Mann-Whitney test, two-sided; significant: at most %.0f %% of "
+                           "those called so are chance\n(Benjamini-Hochberg)\n",
+                           100 * NTK_COMPARISON_FALSE_RATE);
+    } else {
+        ntk_buf_add_text(out, ".\nToo few to tell a change from chance: it takes 4 on each "
+                              "side\n");
+    }
+    verdict_text(comparison, out);
+    for (unsigned k = 0; k < NTK_MEASURE_KIND_COUNT; k++) {
+        kind_text(comparison, k, out);
+    }
+}
+
+void ntk_output_comparison_json(const struct ntk_comparison *comparison, struct ntk_json *json)
+{
+    ntk_json_object_begin(json);
+    ntk_json_key_u64(json, "before_count", comparison->before_count);
+    ntk_json_key_u64(json, "after_count", comparison->after_count);
+    ntk_json_key_text(json, "test", "mann-whitney, two-sided");
+    ntk_json_key_double(json, "false_discovery_rate", NTK_COMPARISON_FALSE_RATE);
+    ntk_json_key_bool(json, "can_tell", comparison->can_tell);
+    ntk_json_key_text(json, "verdict", ntk_comparison_verdict_name(comparison->verdict));
+    ntk_json_key_u64(json, "changed_count", comparison->changed_count);
+    ntk_json_key_bool(json, "is_unrelated", comparison->is_unrelated);
+    ntk_json_key(json, "most");
+    if (comparison->most) {
+        ntk_json_text(json, comparison->most->name);
+    } else {
+        ntk_json_null(json);
+    }
+    for (unsigned k = 0; k < NTK_MEASURE_KIND_COUNT; k++) {
+        double scale = ntk_measure_is_time(k) ? NTK_TRACE_PS_PER_NS : 1;
+
+        ntk_json_key_array_begin(json, ntk_measure_key(k));
+        for (size_t i = 0; i < comparison->row_count; i++) {
+            const struct ntk_comparison_row *row = &comparison->rows[i];
+            if (row->kind != (enum ntk_measure_kind)k) {
+                continue;
+            }
+            ntk_json_object_begin(json);
+            ntk_json_key_text(json, "name", ntk_comparison_shown(row));
+            if (strcmp(ntk_comparison_shown(row), row->name) != 0) {
+                ntk_json_key_text(json, "key", row->name);
+            }
+            ntk_json_key_share(json, ntk_measure_is_time(k) ? "before_ns" : "before", row->before,
+                               row->has_before ? scale : 0);
+            ntk_json_key_share(json, ntk_measure_is_time(k) ? "after_ns" : "after", row->after,
+                               row->has_after ? scale : 0);
+            ntk_json_key_double(json, ntk_measure_is_time(k) ? "change_ns" : "change",
+                                (row->after - row->before) / scale);
+            ntk_json_key_share(json, "change_ratio", row->after - row->before, row->before);
+            ntk_json_key_share(json, "p", row->p, row->has_p ? 1 : 0);
+            if (row->has_p) {
+                ntk_json_key_bool(json, "is_significant", row->is_significant);
+            }
+            ntk_json_object_end(json);
+        }
+        ntk_json_array_end(json);
+    }
+    ntk_json_object_end(json);
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/* output_idle - idle_reasons.h as text and JSON. */
+#include <stdio.h>
+
+#include "profiler/output/answers/output_analysis.h"
+#include "profiler/output/answers/output_cells.h"
+
+#define REASON_BYTES 400
+#define WAITS_SHOWN 6 /* of an engine; JSON has all */
+
+/* "semaphore 5, changed by Tensor MATMUL" */
+static void reason_text(const struct ntk_idle_row *row, char *buf, size_t buf_bytes)
+{
+    char opcode_bytes[16];
+    char queue[NTK_NTFF_NAME_BYTES];
+    const char *what = row->is_event ? "event" : "semaphore";
+    const char *opcode = row->has_opcode
+                             ? ntk_ntff_opcode_name(row->opcode, opcode_bytes, sizeof opcode_bytes)
+                             : "(instruction not known)";
+
+    switch (row->reason) {
+    case NTK_IDLE_ENGINE:
+        snprintf(buf, buf_bytes, "%s %u, changed by %s %s", what, row->number,
+                 ntk_engine_shown(row->source), opcode);
+        break;
+    case NTK_IDLE_DMA:
+        if (row->queue) {
+            snprintf(buf, buf_bytes, "%s %u, changed by DMA queue %s", what, row->number,
+                     ntk_queue_shown(row->queue, queue, sizeof queue));
+        } else {
+            snprintf(buf, buf_bytes, "%s %u, changed by DMA", what, row->number);
+        }
+        break;
+    case NTK_IDLE_ISSUE:
+        snprintf(buf, buf_bytes, "issue of instructions that need not wait");
+        break;
+    case NTK_IDLE_RUNTIME:
+        snprintf(buf, buf_bytes, "start and end by the runtime");
+        break;
+    case NTK_IDLE_END:
+        snprintf(buf, buf_bytes, "nothing left to do");
+        break;
+    default:
+        snprintf(buf, buf_bytes, "not known");
+        break;
+    }
+}
+
+void ntk_output_idle_text(const struct ntk_program *program, const struct ntk_idle_reasons *idle,
+                          struct ntk_buf *out)
+{
+    static const char *const heads[] = { "CORE", "ENGINE", "INSTR",   "BUSY US", "BUSY", "ENGINES",
+                                         "DMA",  "ISSUE",  "RUNTIME", "UNKNOWN", "END" };
+    static const char *const row_heads[] = { "CORE",  "ENGINE",     "IDLE US", "SHARE",
+                                             "WAITS", "LONGEST US", "AT US",   "FOR" };
+    struct ntk_text_table table;
+
+    ntk_buf_add_text(out, "Share of the execution by engine: busy, then idle by reason\n");
+    ntk_text_table_init(&table, 11, 1u << 1, heads);
+    for (size_t i = 0; i < idle->engine_count; i++) {
+        const struct ntk_idle_engine *engine = &idle->engines[i];
+        ntk_cell_u64(&table, program->trace->cores[engine->core].ntff->core);
+        ntk_text_table_text(&table, ntk_engine_shown(engine->engine));
+        ntk_cell_u64(&table, engine->instruction_count);
+        ntk_cell_us(&table, engine->busy_ps);
+        ntk_cell_share(&table, (double)engine->busy_ps, (double)idle->total_ps);
+        for (unsigned r = 0; r < NTK_IDLE_REASON_COUNT; r++) {
+            ntk_cell_share(&table, (double)engine->reasons_ps[r], (double)idle->total_ps);
+        }
+    }
+    ntk_text_table_put(&table, out);
+    ntk_text_table_fini(&table);
+
+    ntk_buf_add_text(out, "\nWhat each engine waited for\n");
+    ntk_text_table_init(&table, 8, 1u << 1 | 1u << 7, row_heads);
+    for (size_t i = 0; i < idle->engine_count; i++) {
+        const struct ntk_idle_engine *engine = &idle->engines[i];
+        for (size_t r = 0; r < engine->row_count && r < WAITS_SHOWN; r++) {
+            const struct ntk_idle_row *row = &engine->rows[r];
+            char text[REASON_BYTES];
+            reason_text(row, text, sizeof text);
+            ntk_cell_u64(&table, program->trace->cores[engine->core].ntff->core);
+            ntk_text_table_text(&table, ntk_engine_shown(engine->engine));
+            ntk_cell_us(&table, row->idle_ps);
+            ntk_cell_share(&table, (double)row->idle_ps, (double)idle->total_ps);
+            ntk_cell_u64(&table, row->count);
+            ntk_cell_us(&table, row->longest_ps);
+            ntk_cell_us(&table, row->longest_at_ps);
+            ntk_text_table_text(&table, text);
+        }
+    }
+    ntk_text_table_put(&table, out);
+    ntk_text_table_fini(&table);
+}
+
+void ntk_output_idle_json(const struct ntk_program *program, const struct ntk_idle_reasons *idle,
+                          struct ntk_json *json)
+{
+    ntk_json_object_begin(json);
+    ntk_json_key_ns(json, "total_ns", idle->total_ps);
+    ntk_json_key_array_begin(json, "engines");
+    for (size_t i = 0; i < idle->engine_count; i++) {
+        const struct ntk_idle_engine *engine = &idle->engines[i];
+        ntk_json_object_begin(json);
+        ntk_json_key_u64(json, "core", program->trace->cores[engine->core].ntff->core);
+        ntk_json_key_text(json, "engine", ntk_ntff_engine_name(engine->engine));
+        ntk_json_key_u64(json, "instruction_count", engine->instruction_count);
+        ntk_json_key_ns(json, "busy_ns", engine->busy_ps);
+        ntk_json_key_share(json, "busy_ratio", (double)engine->busy_ps, (double)idle->total_ps);
+        ntk_json_key_ns(json, "idle_ns", engine->idle_ps);
+        ntk_json_key_object_begin(json, "idle_by_reason_ns");
+        for (unsigned r = 0; r < NTK_IDLE_REASON_COUNT; r++) {
+            ntk_json_key_ns(json, ntk_idle_reason_name(r), engine->reasons_ps[r]);
+        }
+        ntk_json_object_end(json);
+        ntk_json_key_array_begin(json, "waits");
+        for (size_t r = 0; r < engine->row_count; r++) {
+            const struct ntk_idle_row *row = &engine->rows[r];
+            ntk_json_object_begin(json);
+            ntk_json_key_text(json, "reason", ntk_idle_reason_name(row->reason));
+            if (row->number != NTK_PROGRAM_NO_NUMBER) {
+                ntk_json_key_u64(json, row->is_event ? "event" : "semaphore", row->number);
+            }
+            if (row->reason == NTK_IDLE_ENGINE) {
+                ntk_json_key_text(json, "changed_by", ntk_ntff_engine_name(row->source));
+            }
+            if (row->reason == NTK_IDLE_DMA) {
+                ntk_json_key_queue(json, "queue", row->queue);
+            }
+            if (row->has_opcode) {
+                ntk_json_key_opcode(json, "opcode", row->opcode);
+            }
+            ntk_json_key_u64(json, "count", row->count);
+            ntk_json_key_ns(json, "idle_ns", row->idle_ps);
+            ntk_json_key_share(json, "idle_ratio", (double)row->idle_ps, (double)idle->total_ps);
+            ntk_json_key_ns(json, "longest_ns", row->longest_ps);
+            ntk_json_key_ns(json, "longest_at_ns", row->longest_at_ps);
+            ntk_json_object_end(json);
+        }
+        ntk_json_array_end(json);
+        ntk_json_object_end(json);
+    }
+    ntk_json_array_end(json);
+    ntk_json_object_end(json);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* output_joined - the joined graph of ranks as text and as JSON. Threads: any. */
+#ifndef NTK_PROFILER_OUTPUT_ANSWERS_OUTPUT_JOINED_H
+#define NTK_PROFILER_OUTPUT_ANSWERS_OUTPUT_JOINED_H
+
+#include "profiler/analysis/joined.h"
+#include "shared/base/buf.h"
+#include "shared/base/json.h"
+
+/* What is asked about: traces that are in memory or, with none, folders. */
+struct ntk_system_asked {
+    const struct ntk_system_trace *const *traces;
+    size_t trace_count;
+    const struct ntk_vec *folders;            /* of char *; NULL: none */
+    const struct ntk_joined_options *options; /* may be NULL */
+    bool *has_warned; /* set when a file could not be read, which is told on stderr; may be NULL */
+    struct ntk_err *err; /* gets the sentence of a negative result that has one; may be NULL */
+};
+
+/* Appended to json, or to text where json is NULL. 0, -errno, or -ENODATA:
+ * there are no two ranks with collectives, nothing was appended. */
+int ntk_output_joined(const struct ntk_system_asked *asked, struct ntk_buf *text,
+                      struct ntk_json *json);
+
+/* The same of a list that is finished. */
+int ntk_output_joined_list(struct ntk_rank_list *list, const struct ntk_joined_options *options,
+                           struct ntk_buf *text, struct ntk_json *json, struct ntk_err *err);
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/* output_onchip - the values of chip_memory.h one by one: where, how long, what they are. */
+#include "profiler/output/answers/output_analysis.h"
+
+#include <stdlib.h>
+
+#include "profiler/analysis/instruction_label.h"
+#include "profiler/analysis/moves.h"
+#include "profiler/output/answers/output_cells.h"
+
+/* The best name there is: of the tensor by where it was loaded from, by the compiler or by its
+ * source line (labels may be NULL), else of the layer; NULL: none. */
+static const char *name_of(const struct ntk_program *program, size_t core,
+                           const struct ntk_labels *labels, const struct ntk_chip_life *life,
+                           char buf[NTK_LABEL_BYTES])
+{
+    const struct ntk_slot_fact *fact =
+        ntk_program_fact(program, core, &program->trace->cores[core].instructions[life->writer]);
+
+    if (fact->moves && fact->moves->variable) {
+        return fact->moves->variable;
+    }
+    if (labels && ntk_labels_is_kernel(labels, fact)) {
+        return ntk_label_get(labels, fact, buf, NTK_LABEL_BYTES);
+    }
+    if (fact->named && fact->named->penguin_text) {
+        return fact->named->penguin_text;
+    }
+    return fact->layer > NTK_LAYER_RUNTIME ? program->layers[fact->layer] : NULL;
+}
+
+static double weight(const struct ntk_chip_life *life)
+{
+    return (double)(life->high - life->low) * (double)(life->until_ps - life->from_ps);
+}
+
+static int compare_weights(const void *a, const void *b)
+{
+    const struct ntk_chip_life *x = *(const struct ntk_chip_life *const *)a;
+    const struct ntk_chip_life *y = *(const struct ntk_chip_life *const *)b;
+    double d = weight(x) - weight(y);
+
+    return d > 0 ? -1 : d < 0 ? 1 : (x > y) - (x < y);
+}
+
+static void space_cells(const struct ntk_program *program,
+                        const struct ntk_chip_memory_space *space, struct ntk_text_table *table)
+{
+    const struct ntk_trace_core *core = &program->trace->cores[space->core];
+    const struct ntk_chip_life **order = calloc(space->life_count + 1, sizeof *order);
+    struct ntk_labels *labels = ntk_labels_create(program, space->core);
+    char unnamed[8];
+
+    for (size_t i = 0; order && i < space->life_count; i++) {
+        order[i] = &space->lives[i];
+    }
+    if (order) {
+        qsort(order, space->life_count, sizeof(const struct ntk_chip_life *), compare_weights);
+    }
+    for (size_t i = 0; order && i < space->life_count && i < NTK_OUTPUT_ROWS_MAX; i++) {
+        const struct ntk_chip_life *life = order[i];
+        const struct ntk_trace_instruction *writer = &core->instructions[life->writer];
+        char label[NTK_LABEL_BYTES];
+        const char *name = name_of(program, space->core, labels, life, label);
+        ntk_cell_u64(table, core->ntff->core);
+        ntk_text_table_text(table, ntk_chip_space_name(space->space));
+        ntk_text_table_format(table, "0x%x", life->low);
+        ntk_cell_bytes(table, life->high - life->low);
+        ntk_cell_us(table, life->from_ps);
+        ntk_cell_us(table, life->until_ps);
+        ntk_text_table_format(table, "%s %s", ntk_ntff_engine_title(writer->engine),
+                              ntk_ntff_opcode_name(writer->opcode, unnamed, sizeof unnamed));
+        ntk_text_table_text(table, name ? name : "-");
+    }
+    ntk_labels_destroy(labels);
+    free((void *)order);
+}
+
+void ntk_output_onchip_text(const struct ntk_program *program, const struct ntk_chip_memory *chip,
+                            struct ntk_buf *out)
+{
+    static const char *const heads[] = { "CORE",    "SPACE",    "ADDRESS", "BYTES",
+                                         "FROM US", "UNTIL US", "MADE BY", "NAME" };
+    struct ntk_text_table table;
+
+    ntk_text_table_init(&table, 8, 1u << 1 | 1u << 2 | 1u << 6 | 1u << 7, heads);
+    for (size_t s = 0; s < chip->space_count; s++) {
+        space_cells(program, &chip->spaces[s], &table);
+    }
+    ntk_text_table_put(&table, out);
+    ntk_text_table_fini(&table);
+    for (size_t s = 0; s < chip->space_count; s++) {
+        const struct ntk_chip_memory_space *space = &chip->spaces[s];
+        if (space->value_count > NTK_OUTPUT_ROWS_MAX) {
+            ntk_buf_add_format(out, "... and %llu more in %s of core %u\n",
+                               (unsigned long long)(space->value_count - NTK_OUTPUT_ROWS_MAX),
+                               ntk_chip_space_name(space->space),
+                               program->trace->cores[space->core].ntff->core);
+        }
+    }
+}
+
+void ntk_output_onchip_json(const struct ntk_program *program, const struct ntk_chip_memory *chip,
+                            struct ntk_json *json)
+{
+    char label[NTK_LABEL_BYTES];
+    char unnamed[8];
+
+    ntk_json_array_begin(json);
+    for (size_t s = 0; s < chip->space_count; s++) {
+        const struct ntk_chip_memory_space *space = &chip->spaces[s];
+        const struct ntk_trace_core *core = &program->trace->cores[space->core];
+        struct ntk_labels *labels = ntk_labels_create(program, space->core);
+
+        ntk_json_object_begin(json);
+        ntk_json_key_u64(json, "core", core->ntff->core);
+        ntk_json_key_text(json, "space", ntk_chip_space_name(space->space));
+        ntk_json_key_share(json, "partition_bytes", (double)space->capacity_bytes,
+                           space->capacity_bytes ? 1 : 0);
+        ntk_json_key_u64(json, "peak_bytes", space->peak_bytes);
+        ntk_json_key_u64(json, "value_count", space->value_count);
+        ntk_json_key_array_begin(json, "values");
+        for (size_t i = 0; i < space->life_count; i++) {
+            const struct ntk_chip_life *life = &space->lives[i];
+            const struct ntk_trace_instruction *writer = &core->instructions[life->writer];
+            ntk_json_object_begin(json);
+            ntk_json_key_u64(json, "address", life->low);
+            ntk_json_key_u64(json, "bytes", life->high - life->low);
+            ntk_json_key_ns(json, "from_ns", life->from_ps);
+            ntk_json_key_ns(json, "until_ns", life->until_ps);
+            ntk_json_key_text(json, "name", name_of(program, space->core, labels, life, label));
+            ntk_json_key_text(json, "engine", ntk_ntff_engine_name(writer->engine));
+            ntk_json_key_text(json, "opcode",
+                              ntk_ntff_opcode_name(writer->opcode, unnamed, sizeof unnamed));
+            ntk_json_key_u64(json, "pc", writer->slot);
+            ntk_json_object_end(json);
+        }
+        ntk_json_array_end(json);
+        ntk_labels_destroy(labels);
+        ntk_json_key_array_begin(json, "over_time");
+        for (size_t p = 0; p < chip->piece_count; p++) {
+            ntk_json_u64(json, space->pieces[p]);
+        }
+        ntk_json_array_end(json);
+        ntk_json_object_end(json);
+    }
+    ntk_json_array_end(json);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * output_records - single instructions of a trace and single records of a capture as lines of text.
+ *
+ * Instructions are those of the execution, paired, in order of time. Records stand as in the file,
+ * before anything is left out, with times on the clock of the file.
+ */
+#ifndef NTK_PROFILER_OUTPUT_ANSWERS_OUTPUT_RECORDS_H
+#define NTK_PROFILER_OUTPUT_ANSWERS_OUTPUT_RECORDS_H
+
+#include "profiler/output/sink.h"
+#include "profiler/trace/trace.h"
+
+/* Starts and ends of instructions, changes, throttling; the bytes of records of collectives
+ * cores. */
+#define NTK_RECORDS_TRACE 1u
+#define NTK_RECORDS_DMA 2u
+#define NTK_RECORDS_ERRORS 4u
+#define NTK_RECORDS_ALL 7u
+
+#define NTK_OUTPUT_RECORD_BYTES ((size_t)16)
+
+/* What made a change or an error: an engine, or DMA. */
+const char *ntk_output_source_title(unsigned source);
+
+/* Memory does not grow with the capture. 0 or the sink's failure. */
+int ntk_output_instructions(const struct ntk_trace *trace, struct ntk_sink *sink);
+int ntk_output_records(const struct ntk_ntff *ntff, unsigned what, struct ntk_sink *sink);
+
+#endif

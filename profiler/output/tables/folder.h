@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * folder - an export as a folder of one file per table; it appears whole or not at all.
+ *
+ * The files are written into "<path>.tmp-XXXXXX", which takes the place of <path> at the end. A
+ * folder that is there is replaced when it holds nothing but files that such an export writes;
+ * anything else is refused before a byte is written. A table without rows has no file.
+ */
+#ifndef NTK_PROFILER_OUTPUT_TABLES_FOLDER_H
+#define NTK_PROFILER_OUTPUT_TABLES_FOLDER_H
+
+#include "profiler/output/export_to.h"
+#include "profiler/output/tables/table.h"
+
+/* How one table becomes the bytes of one file. */
+struct ntk_folder_format {
+    const char *extension; /* "csv" */
+    /* State for one file; NULL without memory. */
+    void *(*begin)(const struct ntk_table *table, struct ntk_sink *sink);
+    int (*put)(void *state, const void *row);
+    /* What stands after the last row; -errno. */
+    int (*end)(void *state);
+    void (*destroy)(void *state);
+};
+
+/* Files of any kind that make up a folder. */
+struct ntk_folder_files {
+    const char *name;                                   /* of the format */
+    bool (*is_ours)(const char *name, const void *ctx); /* a file that it writes */
+    int (*write)(const char *folder, const void *ctx, struct ntk_err *err);
+    const void *ctx;
+};
+
+/* 0 or -errno with a sentence. */
+int ntk_folder_write(const char *path, const struct ntk_folder_files *files, struct ntk_err *err);
+
+/* The same with the tables of the export. */
+int ntk_folder_export(const struct ntk_export *export, const char *path,
+                      const struct ntk_folder_format *format, struct ntk_err *err);
+
+#endif

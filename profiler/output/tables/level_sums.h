@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * level_sums - what the rows of one instruction, operation or node of a compiler's level cost
+ * together, and when they ran.
+ *
+ * Rows come in order of time. Those that touch or overlap are one interval; the last of
+ * NTK_LEVEL_INTERVALS_MAX has all that follow.
+ *
+ * Owner:   caller's storage; _fini() frees, also a zeroed one. Threads: one.
+ */
+#ifndef NTK_PROFILER_OUTPUT_TABLES_LEVEL_SUMS_H
+#define NTK_PROFILER_OUTPUT_TABLES_LEVEL_SUMS_H
+
+#include "profiler/analysis/program.h"
+#include "shared/base/buf.h"
+#include "shared/base/vec.h"
+
+#define NTK_LEVEL_INTERVALS_MAX 1024
+
+struct ntk_level_interval {
+    int64_t start_ps, end_ps;
+    uint64_t elements, transposed;     /* multiply-adds of MATMUL; of those that move data only */
+    uint64_t hbm_bytes;                /* read and written by DMA */
+    uint64_t peak_flops, useful_flops; /* weighted as shares of the peak are; the second without
+                                        * those that move data only */
+};
+
+struct ntk_level_sums {
+    struct ntk_vec intervals; /* struct ntk_level_interval */
+    int64_t covered_ps;       /* union of the rows */
+    int64_t end_ps;
+    bool lacks_flops; /* a MATMUL has no known weight */
+    uint64_t hbm_read_bytes, hbm_write_bytes, sbuf_read_bytes, sbuf_write_bytes, weight_bytes;
+    int64_t engine_counts[NTK_NTFF_ENGINE_COUNT];
+};
+
+/* 0 or -ENOMEM. */
+int ntk_level_sums_add(struct ntk_level_sums *sums, const struct ntk_trace *trace,
+                       const struct ntk_slot_fact *fact, const struct ntk_trace_instruction *row);
+void ntk_level_sums_fini(struct ntk_level_sums *sums);
+
+/* [[1, 10], [20, 50]] and the like, for rows; used again for the next one. */
+enum ntk_level_list {
+    NTK_LEVEL_TIMES,
+    NTK_LEVEL_ELEMENTS,
+    NTK_LEVEL_TRANSPOSED,
+    NTK_LEVEL_HBM,
+    NTK_LEVEL_LIST_COUNT
+};
+struct ntk_level_texts {
+    struct ntk_buf lists[NTK_LEVEL_LIST_COUNT];
+};
+/* 0 or -ENOMEM. */
+int ntk_level_texts_fill(struct ntk_level_texts *texts, const struct ntk_level_sums *sums);
+void ntk_level_texts_fini(struct ntk_level_texts *texts);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * output_part - what part of an execution an output shows (struct ntk_trace_part), where it is one.
+ *
+ * Threads: any; plain functions.
+ */
+#ifndef NTK_PROFILER_OUTPUT_TABLES_OUTPUT_PART_H
+#define NTK_PROFILER_OUTPUT_TABLES_OUTPUT_PART_H
+
+#include "profiler/trace/trace.h"
+#include "shared/base/buf.h"
+#include "shared/base/json.h"
+
+/* "4,5": physical cores. */
+void ntk_output_part_cores(const struct ntk_trace *trace, struct ntk_buf *out);
+/* "1.00ms to 2.00ms of 10.0ms, NC 4,5" */
+void ntk_output_part_text(const struct ntk_trace *trace, struct ntk_buf *out);
+/* The key "window"; nothing of a whole execution. */
+void ntk_output_part_json(const struct ntk_trace *trace, struct ntk_json *json);
+
+#endif

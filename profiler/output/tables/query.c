@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT */
+#include "profiler/output/tables/query.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/output/tables/sqlite_tables.h"
+#include "profiler/output/tables/tables.h"
+#include "shared/base/progress.h"
+#include "shared/base/json.h"
+#include "shared/base/text_table.h"
+
+struct query {
+    sqlite3 *db;
+    sqlite3_stmt *select;
+    const struct ntk_table *tables;
+    size_t table_count;
+    bool *is_read; /* table_count of them: the statement names it */
+};
+
+/* ---- what it reads --------------------------------------------------------------------------- */
+
+static int authorize(void *ctx, int action, const char *first, const char *second,
+                     const char *database, const char *trigger)
+{
+    struct query *query = ctx;
+
+    (void)second;
+    (void)database;
+    (void)trigger;
+    if (action != SQLITE_READ) {
+        return action == SQLITE_SELECT || action == SQLITE_FUNCTION || action == SQLITE_RECURSIVE
+                   ? SQLITE_OK
+                   : SQLITE_DENY;
+    }
+    for (size_t t = 0; t < query->table_count; t++) {
+        if (strcmp(query->tables[t].name, first) == 0) {
+            query->is_read[t] = true;
+        }
+    }
+    return SQLITE_OK;
+}
+
+static int sql_error(const struct query *query, struct ntk_err *err)
+{
+    return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                       "%s; 'neuron-profile query --tables' lists "
+                       "what there is",
+                       sqlite3_errmsg(query->db));
+}
+
+/* The next statement of a text, NULL behind the last one: blanks, comments and lone semicolons are
+ * none. A code of SQLite. */
+static int statement_next(sqlite3 *db, const char **inout_sql, sqlite3_stmt **out_statement)
+{
+    int code = SQLITE_OK;
+
+    *out_statement = NULL;
+    while (code == SQLITE_OK && !*out_statement && **inout_sql) {
+        code = sqlite3_prepare_v2(db, *inout_sql, -1, out_statement, inout_sql);
+    }
+    return code;
+}
+
+/* Under the authorizer from here to the end of its life, but for the rows of the tables: some
+ * statements act when they are prepared, some prepare others when they are stepped. */
+static int prepare(struct query *query, const char *sql, struct ntk_err *err)
+{
+    sqlite3_stmt *second = NULL;
+
+    sqlite3_set_authorizer(query->db, authorize, query);
+    int code = statement_next(query->db, &sql, &query->select);
+    /* VACUUM INTO asks the authorizer nothing before it runs. */
+    if (code == SQLITE_AUTH || (query->select && !sqlite3_stmt_readonly(query->select))) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "a query only reads the tables of the capture: use one SELECT");
+    }
+    if (code != SQLITE_OK) {
+        return sql_error(query, err);
+    }
+    if (!query->select) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "the query is empty");
+    }
+    const char *rest = sql + strspn(sql, " \t\r\n;");
+    code = statement_next(query->db, &sql, &second);
+    (void)sqlite3_finalize(second);
+    if (code != SQLITE_OK || second) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "only one SQL statement is allowed; unexpected text: '%.*s'",
+                           (int)strcspn(rest, "\r\n"), rest);
+    }
+    return 0;
+}
+
+static int fill(struct query *query, const struct ntk_export *export, struct ntk_err *err)
+{
+    struct ntk_progress progress;
+    size_t wanted = 0;
+    size_t done = 0;
+    int ret = ntk_sqlite_errno(sqlite3_exec(query->db, "BEGIN", NULL, NULL, NULL));
+
+    for (size_t t = 0; t < query->table_count; t++) {
+        wanted += query->is_read[t];
+    }
+    ntk_progress_begin(&progress, "reading tables");
+    for (size_t t = 0; t < query->table_count && ret == 0; t++) {
+        if (query->is_read[t]) {
+            ret = ntk_sqlite_table_fill(query->db, export, &query->tables[t]);
+            ntk_progress_show(&progress, (double)++done / (double)wanted);
+        }
+    }
+    ntk_progress_end(&progress);
+    ret = ret < 0 ? ret : ntk_sqlite_errno(sqlite3_exec(query->db, "COMMIT", NULL, NULL, NULL));
+    return ret < 0
+               ? ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot read the tables: %s%s",
+                             strerror(-ret),
+                             ret == -ENOSPC ? "; SQLITE_TMPDIR names a folder with more room" : "")
+               : 0;
+}
+
+/* ---- the answer ------------------------------------------------------------------------------ */
+
+static void put_json_value(sqlite3_stmt *select, int column, struct ntk_json *json)
+{
+    switch (sqlite3_column_type(select, column)) {
+    case SQLITE_NULL:
+        ntk_json_null(json);
+        break;
+    case SQLITE_INTEGER:
+        ntk_json_i64(json, sqlite3_column_int64(select, column));
+        break;
+    case SQLITE_FLOAT:
+        ntk_json_double(json, sqlite3_column_double(select, column));
+        break;
+    default:
+        ntk_json_text(json, (const char *)sqlite3_column_text(select, column));
+        break;
+    }
+}
+
+/* As text: floating-point numbers as short as they can be read back. NULL: absent. */
+static const char *cell_text(sqlite3_stmt *select, int column, char *number, size_t number_bytes)
+{
+    if (sqlite3_column_type(select, column) == SQLITE_FLOAT) {
+        size_t length =
+            ntk_json_format_double(number, number_bytes, sqlite3_column_double(select, column));
+
+        number[length < number_bytes ? length : number_bytes - 1] = '\0';
+        return number;
+    }
+    return (const char *)sqlite3_column_text(select, column);
+}
+
+static void put_csv_row(sqlite3_stmt *select, struct ntk_buf *out)
+{
+    char number[32];
+
+    for (int c = 0; c < sqlite3_column_count(select); c++) {
+        const char *text = cell_text(select, c, number, sizeof number);
+
+        ntk_buf_add_text(out, c ? "," : "");
+        if (text) {
+            ntk_buf_add_csv(out, text);
+            ntk_buf_add_text(out, text[0] ? "" : "\"\"");
+        }
+    }
+    ntk_buf_add_char(out, '\n');
+}
+
+static int put_csv(sqlite3_stmt *select, struct ntk_sink *sink)
+{
+    int code;
+
+    for (int c = 0; c < sqlite3_column_count(select); c++) {
+        ntk_buf_add_text(&sink->buf, c ? "," : "");
+        ntk_buf_add_csv(&sink->buf, sqlite3_column_name(select, c));
+    }
+    ntk_buf_add_char(&sink->buf, '\n');
+    while ((code = sqlite3_step(select)) == SQLITE_ROW && ntk_sink_step(sink) == 0) {
+        put_csv_row(select, &sink->buf);
+    }
+    return code == SQLITE_ROW ? SQLITE_DONE : code; /* the sink tells its own failure */
+}
+
+static int put_json(sqlite3_stmt *select, struct ntk_sink *sink)
+{
+    struct ntk_json json;
+    int code;
+
+    ntk_json_init(&json, &sink->buf, false);
+    ntk_json_array_begin(&json);
+    while ((code = sqlite3_step(select)) == SQLITE_ROW && ntk_sink_step(sink) == 0) {
+        ntk_json_object_begin(&json);
+        for (int c = 0; c < sqlite3_column_count(select); c++) {
+            ntk_json_key(&json, sqlite3_column_name(select, c));
+            put_json_value(select, c, &json);
+        }
+        ntk_json_object_end(&json);
+    }
+    ntk_json_array_end(&json);
+    ntk_buf_add_char(&sink->buf, '\n');
+    return code == SQLITE_ROW ? SQLITE_DONE : code;
+}
+
+/* Numbers stand to the right: what the first row has says which columns are some. */
+static int put_text(sqlite3_stmt *select, struct ntk_sink *sink)
+{
+    const char *heads[NTK_TEXT_TABLE_COLUMNS_MAX];
+    size_t columns = (size_t)sqlite3_column_count(select);
+    struct ntk_text_table table;
+    uint32_t left = 0;
+    int code = sqlite3_step(select);
+
+    for (size_t c = 0; c < columns; c++) {
+        heads[c] = sqlite3_column_name(select, (int)c);
+        if (code == SQLITE_ROW && sqlite3_column_type(select, (int)c) == SQLITE_TEXT) {
+            left |= 1U << c;
+        }
+    }
+    ntk_text_table_init(&table, columns, left, heads);
+    for (; code == SQLITE_ROW; code = sqlite3_step(select)) {
+        for (size_t c = 0; c < columns; c++) {
+            char number[32];
+            const char *text = cell_text(select, (int)c, number, sizeof number);
+
+            ntk_text_table_text(&table, text ? text : "-");
+        }
+    }
+    ntk_text_table_put(&table, &sink->buf);
+    ntk_text_table_fini(&table);
+    return code;
+}
+
+static int answer(struct query *query, enum ntk_query_format format, struct ntk_sink *sink,
+                  struct ntk_err *err)
+{
+    int columns = sqlite3_column_count(query->select);
+    int code;
+
+    if (format == NTK_QUERY_TEXT && columns > NTK_TEXT_TABLE_COLUMNS_MAX) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "the answer has %d columns, a table on the screen at most %d: name "
+                           "those you want, or use --json or --csv",
+                           columns, NTK_TEXT_TABLE_COLUMNS_MAX);
+    }
+    code = format == NTK_QUERY_JSON  ? put_json(query->select, sink)
+           : format == NTK_QUERY_CSV ? put_csv(query->select, sink)
+                                     : put_text(query->select, sink);
+    return code == SQLITE_DONE ? 0 : sql_error(query, err);
+}
+
+int ntk_query_run(const struct ntk_export *export, const char *sql, enum ntk_query_format format,
+                  struct ntk_sink *sink, struct ntk_err *err)
+{
+    struct query query = { 0 };
+
+    query.tables = ntk_tables_of(export, &query.table_count);
+    query.is_read = calloc(query.table_count, sizeof *query.is_read);
+    /* No name: a database that is nobody else's and goes with its connection. */
+    int ret = query.is_read ? ntk_sqlite_errno(sqlite3_open("", &query.db)) : -ENOMEM;
+    for (size_t t = 0; t < query.table_count && ret == 0; t++) {
+        ret = ntk_sqlite_table_create(query.db, &query.tables[t]);
+    }
+    if (ret < 0) {
+        ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot make a database: %s", strerror(-ret));
+    }
+    ret = ret < 0 ? ret : prepare(&query, sql, err);
+    sqlite3_set_authorizer(query.db, NULL, NULL);
+    ret = ret < 0 ? ret : fill(&query, export, err);
+    sqlite3_set_authorizer(query.db, authorize, &query);
+    ret = ret < 0 ? ret : answer(&query, format, sink, err);
+    sqlite3_finalize(query.select);
+    sqlite3_close(query.db);
+    free(query.is_read);
+    return ret;
+}
+
+/* ---- what there is --------------------------------------------------------------------------- */
+
+static void list_json(const struct ntk_table *tables, size_t count, struct ntk_buf *out)
+{
+    struct ntk_json json;
+
+    ntk_json_init(&json, out, true);
+    ntk_json_array_begin(&json);
+    for (size_t t = 0; t < count; t++) {
+        ntk_json_object_begin(&json);
+        ntk_json_key_text(&json, "table", tables[t].name);
+        ntk_json_key_text(&json, "meaning", tables[t].meaning);
+        ntk_json_key_array_begin(&json, "columns");
+        for (size_t c = 0; c < tables[t].column_count; c++) {
+            const struct ntk_column *column = &tables[t].columns[c];
+
+            if (column->presence == NTK_COLUMN_NEVER) {
+                continue;
+            }
+            ntk_json_object_begin(&json);
+            ntk_json_key_text(&json, "column", column->name);
+            ntk_json_key_text(&json, "type", ntk_column_type_name(column->kind));
+            ntk_json_key_text(&json, "unit", column->unit);
+            ntk_json_key_text(&json, "meaning", column->meaning);
+            ntk_json_object_end(&json);
+        }
+        ntk_json_array_end(&json);
+        ntk_json_object_end(&json);
+    }
+    ntk_json_array_end(&json);
+    ntk_buf_add_char(out, '\n');
+}
+
+static void list_text(const struct ntk_table *tables, size_t count, bool has_columns,
+                      struct ntk_buf *out)
+{
+    static const char *const table_heads[] = { "table", "meaning" };
+    static const char *const column_heads[] = { "column", "type", "unit", "meaning" };
+    struct ntk_text_table text;
+
+    ntk_text_table_init(&text, has_columns ? 4 : 2, 0xF, has_columns ? column_heads : table_heads);
+    text.cell_bytes = NTK_TEXT_TABLE_CELL_BYTES_MAX;
+    for (size_t t = 0; t < count; t++) {
+        for (size_t c = 0; c < tables[t].column_count && has_columns; c++) {
+            const struct ntk_column *column = &tables[t].columns[c];
+
+            if (column->presence != NTK_COLUMN_NEVER) {
+                ntk_text_table_text(&text, column->name);
+                ntk_text_table_text(&text, ntk_column_type_name(column->kind));
+                ntk_text_table_text(&text, column->unit);
+                ntk_text_table_text(&text, column->meaning);
+            }
+        }
+        if (!has_columns) {
+            ntk_text_table_text(&text, tables[t].name);
+            ntk_text_table_text(&text, tables[t].meaning);
+        }
+    }
+    ntk_text_table_put(&text, out);
+    ntk_text_table_fini(&text);
+}
+
+int ntk_query_list(bool is_of_folders, const char *name, bool is_json, struct ntk_buf *out,
+                   struct ntk_err *err)
+{
+    size_t count;
+    const struct ntk_table *tables =
+        is_of_folders ? ntk_tables_system(&count) : ntk_tables_schema(&count);
+
+    for (size_t t = 0; t < count && name; t++) {
+        if (sqlite3_stricmp(tables[t].name, name) == 0) {
+            tables = &tables[t];
+            count = 1;
+            name = NULL;
+            is_json ? list_json(tables, count, out) : list_text(tables, count, true, out);
+            return 0;
+        }
+    }
+    if (name) {
+        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
+                           "unknown table '%s': --tables lists those of %s", name,
+                           is_of_folders ? "folders" : "a capture, and with -d those of folders");
+    }
+    is_json ? list_json(tables, count, out) : list_text(tables, count, false, out);
+    return 0;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * query - one SELECT over the tables of an export, without writing them anywhere first.
+ *
+ * The tables of docs/formats/profile-tables.md that the statement names, and no others, go into a
+ * private database that SQLite keeps in memory and spills to a temporary file ($SQLITE_TMPDIR,
+ * $TMPDIR, /var/tmp, /tmp), which has no name. Rows are written as they come. Nothing but reading
+ * these tables is allowed: no other files, no changes, no settings.
+ *
+ * Why not virtual tables: rows are made in order and given away (table.h), so each scan would make
+ * a table anew, and a join would do that for every row of the other side.
+ *
+ * Threads: one.
+ */
+#ifndef NTK_PROFILER_OUTPUT_TABLES_QUERY_H
+#define NTK_PROFILER_OUTPUT_TABLES_QUERY_H
+
+#include "profiler/output/export.h"
+#include "profiler/output/sink.h"
+#include "shared/base/err.h"
+
+enum ntk_query_format {
+    NTK_QUERY_TEXT, /* aligned, absent is "-"; the whole result lies in memory */
+    NTK_QUERY_JSON, /* an array of objects, absent is null */
+    NTK_QUERY_CSV,  /* a line of names first, absent is empty */
+};
+
+/* -EINVAL: what SQLite says of the statement, more than one statement, one that is no SELECT, or
+ * more columns than a text table shows. Else -errno. */
+int ntk_query_run(const struct ntk_export *export, const char *sql, enum ntk_query_format format,
+                  struct ntk_sink *sink, struct ntk_err *err);
+
+/* The tables that a statement may name, of a capture or of folders; name: the columns of this one,
+ * -ENOENT when there is none. */
+int ntk_query_list(bool is_of_folders, const char *name, bool is_json, struct ntk_buf *out,
+                   struct ntk_err *err);
+
+#endif

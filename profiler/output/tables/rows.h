@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rows - the rows of all tables of an export, and the functions that make them.
+ *
+ * Each function gives its rows in order of cores and, where rows have a time, of time. Times are ns
+ * since the start of the execution: what is not whole is cut off at the very end. A member that the
+ * capture does not yield is absent (see table.h). Texts are borrowed from the export or constants,
+ * or last for the row.
+ *
+ * Owner:   caller's storage; ntk_position_texts_fini() frees what it points to.
+ */
+#ifndef NTK_PROFILER_OUTPUT_TABLES_ROWS_H
+#define NTK_PROFILER_OUTPUT_TABLES_ROWS_H
+
+#include "profiler/output/export.h"
+#include "profiler/output/tables/table.h"
+
+struct ntk_instruction_row {
+    int64_t id, core_index;
+    int64_t start_ns, end_ns, duration_ns;
+    const char *subgraph, *path; /* "sg00", "/sg00" */
+    int64_t engine_number;       /* enum ntk_ntff_engine */
+    const char *engine;          /* "tensor" */
+    const char *title;           /* "Tensor" */
+    const char *label;           /* "TensorMatrix" for what multiplies, else the title */
+    const char *opcode;
+    const char *operands;
+    /* As the program has them: of the open encoding; of a vendor's where other than what ran. */
+    const char *operation, *compiler_operands;
+    const char *activation; /* of a vendor's ACTIVATE, "" of its others */
+    int64_t pc, compiler_pc;
+    int64_t wait_ns;
+    int64_t crc_in, crc_out;
+    const char *layer;       /* "" for none; absent when that is not known */
+    const char *type;        /* "REGULAR", "TRANSPOSE", "" for what the compiler did not make */
+    const char *tensor_type; /* the same, of operations of the tensor engine */
+    const char *bir_id, *bir_name, *penguin_id; /* "sg0000:588", "I-72-0", "sg0000:72" */
+    int64_t raw_bir_id, raw_penguin_id, raw_hlo_id, raw_framework_id;
+    const char *penguin_text; /* "float32<128 x 512> $12[i_q_0]" */
+    const char *hlo_name, *hlo_attrs;
+    const struct ntk_neff_debug_instruction *named; /* NULL: none; not for columns */
+    /* "/k/attn.py:278" of the kernel tree and of the back end, "inst.72:8", "__main__.attn",
+     * [{"name":"h","value":0,"line":11}] outermost first, "11" ids of StackFrame; absent: none */
+    const char *nki_location, *bir_location, *kernel_name, *kernel_function, *iteration;
+    const char *iteration_path; /* "kv_h=0,s_t=3" */
+    const char *frame_ids;
+    const char *predecessors; /* [{"id":12,"type":"FLOW_DEPENDENCE"}]; absent: none */
+    int64_t elements, flops, adjusted_flops;                               /* of a MATMUL */
+    int64_t transpose_elements, transpose_flops, adjusted_transpose_flops; /* that transposes */
+    int64_t hbm_read_bytes, hbm_write_bytes, sbuf_read_bytes, sbuf_write_bytes;
+    int64_t psum_read_bytes, psum_write_bytes;
+    int64_t psum_to_sbuf_bytes, is_psum_to_sbuf; /* the second 1 or absent */
+};
+
+struct ntk_packet_row {
+    int64_t id, core_index;
+    int64_t start_ns, end_ns, duration_ns;
+    const char *subgraph;
+    const char *lane; /* "Q0-E64" */
+    int64_t engine, queue;
+    const char *queue_type, *queue_name;
+    int64_t bytes;
+    double bytes_per_second;
+    int64_t crc;
+    int64_t index;     /* 0, 1 ... of its engine and queue */
+    int64_t ring_id;   /* one per core, engine and queue */
+    const char *no;    /* "no": rows are single packets, each once */
+    const char *is_cc; /* "no"; absent when there are collectives, whose packets nobody can tell */
+    const char *semaphore; /* "-1" */
+    int64_t transfer_id;   /* this and what follows: of the transfer that it is known to be of */
+    const char *op, *variable;
+    const char *source_json, *dest_json;
+};
+
+struct ntk_transfer_row { /* packets of one transfer, from the first to the last */
+    int64_t id, core_index;
+    int64_t trigger_id; /* of the instruction that began it */
+    int64_t block_id;   /* of prepared ones */
+    int64_t start_ns, end_ns, duration_ns;
+    const char *subgraph;
+    int64_t queue;
+    const char *queue_name;
+    const char *queue_type; /* of prepared ones what they move: input, output, data */
+    const char *name;       /* the NEFF's, of prepared ones */
+    const char *op, *variable;
+    const char *source, *dest, *source_json, *dest_json;
+    int64_t read_bytes, write_bytes;
+    int64_t packet_count, packet_bytes; /* the bytes with those of semaphore writes */
+    const char *bir_location;           /* of the instruction that began it */
+    double bytes_per_second;
+};
+
+struct ntk_semaphore_row {
+    int64_t time_ns, core_index, value;
+    const char *subgraph;
+    const char *name; /* "S[8] (qSyncDynamicHW)", "207" */
+    const char *source;
+    const char *operation;
+};
+
+struct ntk_span_row { /* of the union of an engine's instructions */
+    int64_t start_ns, end_ns, duration_ns, core_index;
+    const char *engine, *subgraph;
+};
+
+struct ntk_error_row {
+    int64_t time_ns, core_index, type_id;
+    const char *description, *type;
+    const char *metadata;     /* "vector, pc 4" */
+    const char *metadata_hex; /* the record */
+};
+
+struct ntk_pending_row {
+    int64_t time_ns, value, core_index;
+    const char *subgraph;
+};
+
+struct ntk_usage_row { /* of memory on the chip */
+    int64_t time_ns, core_index;
+    const char *subgraph, *type; /* "sb", "psum" */
+    double mean;
+    double partitions[4]; /* 0, 32, 64, 96; of the state buffer; floats */
+    double banks[8];      /* of PSUM; floats */
+};
+
+struct ntk_allocation_row { /* of bytes of the state buffer */
+    int64_t start_ns, end_ns;
+    int64_t first_byte, last_byte, partition;
+    const char *source;            /* "instruction", "dma" */
+    const char *opcode, *operands; /* of an instruction */
+    const char *queue_name;        /* of a transfer, and so the next two */
+    int64_t block_id;              /* of prepared ones */
+    const char *tensor;
+    const char *hlo_name;
+    int64_t instruction_id; /* that wrote, or began the transfer */
+    int64_t core_index;
+};
+
+struct ntk_rate_row {
+    int64_t time_ns, core_index, total_bytes;
+    double bytes_per_second;
+    const char *subgraph;
+    double hbm_bytes_per_second; /* 0: what is HBM is not told apart */
+    int64_t hbm_total_bytes;
+    const char *uses_hbm;
+};
+
+struct ntk_throttle_row {
+    int64_t time_ns, duration_ns, k, n, type, core_index;
+    const char *type_name, *subgraph;
+};
+
+struct ntk_throttle_summary_row {
+    int64_t nc;
+    const char *type; /* "all" */
+    int64_t active_ns;
+    double active_ratio, limit_ratio;
+};
+
+struct ntk_memory_row {
+    const char *usage_type;
+    int64_t bytes, device, core;
+};
+
+struct ntk_core_row {
+    const char *subgraph;
+    int64_t device, core, cycles;
+    int64_t trace_count, event_count, queue_count;
+    int64_t instruction_count[NTK_NTFF_ENGINE_COUNT];
+};
+
+struct ntk_queue_row {
+    const char *name, *type, *subgraph;
+    int64_t core_index, index, engine, axi_port, dram_channel, event_id;
+};
+
+struct ntk_layer_row {
+    const char *name; /* "/sg00/Unknown" */
+    const char *path; /* "/sg00" */
+    int64_t start_ns, end_ns, duration_ns;
+    int64_t instruction_count[NTK_NTFF_ENGINE_COUNT];
+    int64_t instruction_ns[NTK_NTFF_ENGINE_COUNT];
+    int64_t active_ns[NTK_NTFF_ENGINE_COUNT];
+    double active_ratio[NTK_NTFF_ENGINE_COUNT]; /* floats */
+    double mfu, hfu;
+    int64_t flops, useful_flops;
+};
+
+struct ntk_region_row { /* what repeats */
+    int64_t id, core_index, parent_id, depth, count, instruction_count;
+    int64_t median_ns, worst_ns, worst_index, worst_start_ns, total_ns, start_ns, end_ns;
+    int64_t outlier_count;
+    double share; /* of the execution */
+    const char *subgraph, *engine, *kind, *name, *key;
+};
+
+struct ntk_region_outlier_row {
+    int64_t region_id, core_index, index, start_ns, end_ns, duration_ns;
+    double medians; /* how many of the region it took */
+    const char *subgraph;
+};
+
+/* A node of the kernel tree; ids count from 1, each kind by itself. */
+struct ntk_kernel_row {
+    int64_t id;        /* of an iteration or function */
+    const char *name;  /* "inst.72:8", variable, function */
+    int64_t value;     /* of an iteration; absent where it is not an integer */
+    int64_t parent_id; /* of the same kind */
+    int64_t function_id, function_depth, iteration_id, iteration_depth; /* of an instruction */
+    int64_t core_index;                                                 /* that runs it */
+    const char *file;
+    int64_t line;
+};
+
+/* Of the lists of the framework's calls; ids count from 1. */
+struct ntk_frame_row {
+    int64_t id, location_id, parent_id; /* parent: 0 for a root */
+    int64_t file_id, function_id, line;
+    const char *name;
+};
+
+struct ntk_source_sums_row { /* as struct ntk_source_sums; 0 where nothing is known */
+    int64_t instruction_count, duration_ns, wait_ns, active_ns;
+    int64_t hbm_read_bytes, hbm_write_bytes, sbuf_read_bytes, sbuf_write_bytes;
+    int64_t psum_read_bytes, psum_write_bytes, flops, transfer_bytes;
+    int64_t engine_counts[NTK_NTFF_ENGINE_COUNT];
+};
+
+struct ntk_source_line_row {
+    const char *file; /* absent: reason tells why */
+    int64_t line;
+    const char *function, *reason;
+    const char *text; /* of the line, where its file is found */
+    struct ntk_source_sums_row sums;
+    const char *blocked_by; /* [{"file_path":"/k/a.py","line_number":5,"evt_wait_time":12}] */
+};
+
+struct ntk_source_loop_row {
+    int64_t id, parent_id;
+    const char *file, *function, *variable;
+    const char *text;
+    int64_t line, iteration_count;
+    struct ntk_source_sums_row sums, totals; /* totals: with inner loops */
+    int64_t span_ns, max_span_ns;
+    double mean_span_ns, overlap;
+    const char *max_span_values; /* "0,3" */
+};
+
+struct ntk_source_iteration_row {
+    int64_t loop_id;
+    const char *values; /* "0,3" from outside */
+    int64_t start_ns, end_ns, span_ns;
+    struct ntk_source_sums_row sums, totals;
+};
+
+/* What a level of the compiler cost (Bir, Penguin, Hlo, Framework). */
+struct ntk_level_row {
+    int64_t id, raw_bir_id, raw_penguin_id, raw_hlo_id, raw_framework_id; /* 0: none */
+    const char *name;
+    int64_t core_index, start_ns, end_ns;
+    const char *intervals, *elements, *transposed, *hbm_bytes; /* JSON */
+    int64_t hbm_read_bytes, hbm_write_bytes, sbuf_read_bytes, sbuf_write_bytes, weight_bytes;
+    int64_t engine_counts[NTK_NTFF_ENGINE_COUNT];
+};
+
+/* A part of the names of the framework, with all that is below it. */
+struct ntk_node_row {
+    const char *name, *parent_name;             /* parent: "" for none */
+    const char *children, *children_json, *ids; /* [a, b], ["a", "b"], [1, 2] */
+    int64_t core_index, start_ns, end_ns;
+    const char *intervals, *elements, *transposed, *hbm_bytes; /* JSON */
+    double hfu, mfu;
+    const char *hfu_list, *mfu_list, *mbu_list; /* JSON */
+    int64_t hbm_read_bytes, hbm_write_bytes, sbuf_read_bytes, sbuf_write_bytes, weight_bytes;
+    int64_t engine_counts[NTK_NTFF_ENGINE_COUNT];
+    const char *engine_times[NTK_NTFF_ENGINE_COUNT]; /* JSON */
+    int64_t engine_channels[NTK_NTFF_ENGINE_COUNT];
+};
+
+/* One row follows another. */
+struct ntk_flow_row {
+    int64_t in_id, out_id, gap_ns;
+    const char *in_table, *out_table, *type;
+};
+
+struct ntk_opcode_summary_row {
+    const char *engine, *opcode;
+    int64_t count, instruction_ns, active_ns;
+    double active_ratio;
+};
+
+struct ntk_header_row { /* of the NEFF */
+    const char *name, *uuid, *hash, *features, *build_version, *package_version_text;
+    int64_t header_bytes, data_bytes, major, minor, package_version;
+    int64_t core_count, logical_core_count, cores_per_logical;
+};
+
+/* A tensor of the NEFF, or a node of its graph. */
+struct ntk_tensor_info_row {
+    const char *name, *type, *format, *shape, *subgraph;
+    int64_t bytes, node, core_index;
+    int64_t load_count, load_bytes, load_mean_bytes; /* absent: nobody knows of which tensors */
+    double load_ratio;
+};
+
+struct ntk_metadata_row {
+    const char *schema_version;
+    int64_t data_version, ntff_version, core_count, subgraph_count, is_logical;
+    int64_t first_ns, last_ns;
+    const char *first_text, *last_text;
+    int64_t ticks_per_ns;
+    double tensor_ghz, vector_ghz, scalar_ghz, gpsimd_ghz, base_ghz;
+    int64_t rows, columns;
+    double hbm_bytes_per_second, dma_bytes_per_second;
+    int64_t dma_engines, is_ext, is_simulation;
+    const char *instance_type, *runtime, *collectives, *driver, *program, *compiler, *profile_name;
+    int64_t core, device;
+};
+
+struct ntk_profile_row {
+    const char *name, *type, *profiler_version, *metrics_version, *neff_name, *path;
+    int64_t is_cc_only;
+    /* Of a part: where it is in the execution; else absent. */
+    int64_t part_from_ns, part_to_ns, part_total_ns;
+    const char *part_cores;
+};
+
+struct ntk_execution_row {
+    int64_t index, start_ns, end_ns, subgraph_count, row_count;
+    const char *neff_name;
+};
+
+struct ntk_warning_row {
+    const char *message, *category;
+};
+
+#define NTK_ROWS(name) \
+    int ntk_rows_##name(const struct ntk_export *export, ntk_row_put *put, void *ctx)
+
+NTK_ROWS(instructions);        /* struct ntk_instruction_row */
+NTK_ROWS(active_spans);        /* struct ntk_span_row */
+NTK_ROWS(pending);             /* struct ntk_pending_row; the same */
+NTK_ROWS(packets);             /* struct ntk_packet_row */
+NTK_ROWS(transfers);           /* struct ntk_transfer_row; those whose packets are known */
+NTK_ROWS(rates);               /* struct ntk_rate_row */
+NTK_ROWS(semaphores);          /* struct ntk_semaphore_row */
+NTK_ROWS(errors);              /* struct ntk_error_row; those that can be understood */
+NTK_ROWS(usage);               /* struct ntk_usage_row */
+NTK_ROWS(sbuf_usage);          /* struct ntk_usage_row; of the state buffer alone */
+NTK_ROWS(psum_usage);          /* struct ntk_usage_row; of PSUM alone */
+NTK_ROWS(sbuf_allocations);    /* struct ntk_allocation_row; where the export asks for them */
+NTK_ROWS(throttles);           /* struct ntk_throttle_row */
+NTK_ROWS(throttle_summaries);  /* struct ntk_throttle_summary_row */
+NTK_ROWS(memory);              /* struct ntk_memory_row; with a row "Total" per core */
+NTK_ROWS(cores);               /* struct ntk_core_row */
+NTK_ROWS(queues);              /* struct ntk_queue_row; the last entry of each name */
+NTK_ROWS(all_queues);          /* struct ntk_queue_row; every entry */
+NTK_ROWS(layers);              /* struct ntk_layer_row */
+NTK_ROWS(regions);             /* struct ntk_region_row */
+NTK_ROWS(region_outliers);     /* struct ntk_region_outlier_row */
+NTK_ROWS(kernel_instructions); /* struct ntk_kernel_row, and so the next two */
+NTK_ROWS(kernel_iterations);
+NTK_ROWS(kernel_functions);
+NTK_ROWS(frames); /* struct ntk_frame_row, and so the next three */
+NTK_ROWS(frame_locations);
+NTK_ROWS(frame_files);
+NTK_ROWS(frame_functions);
+NTK_ROWS(source_lines);      /* struct ntk_source_line_row */
+NTK_ROWS(source_loops);      /* struct ntk_source_loop_row */
+NTK_ROWS(source_iterations); /* struct ntk_source_iteration_row */
+NTK_ROWS(bir_level);         /* struct ntk_level_row, and so the next three */
+NTK_ROWS(penguin_level);
+NTK_ROWS(hlo_level);
+NTK_ROWS(framework_level);
+NTK_ROWS(framework_nodes);   /* struct ntk_node_row; a parent is before its children */
+NTK_ROWS(flows);             /* struct ntk_flow_row */
+NTK_ROWS(opcodes);           /* struct ntk_opcode_summary_row */
+NTK_ROWS(header);            /* struct ntk_header_row */
+NTK_ROWS(tensors);           /* struct ntk_tensor_info_row */
+NTK_ROWS(nodes_and_tensors); /* struct ntk_tensor_info_row; the nodes too */
+NTK_ROWS(metadata);          /* struct ntk_metadata_row */
+NTK_ROWS(profile);           /* struct ntk_profile_row */
+NTK_ROWS(executions);        /* struct ntk_execution_row */
+NTK_ROWS(warnings);          /* struct ntk_warning_row */
+NTK_ROWS(summary);           /* union ntk_cell[NTK_SUMMARY_COUNT]; texts are absent */
+
+/* Of prepared transfers; absent for others. */
+int64_t ntk_rows_block_id(const struct ntk_moves *moves);
+/* A struct ntk_warning_row for each core that has no allocations although the export asks for
+ * them. */
+int ntk_rows_sbuf_warnings(const struct ntk_export *export, const char *category, ntk_row_put *put,
+                           void *ctx);
+
+/* What spans of transfers are called: the operation, "transfer" where it has several. */
+#define NTK_ROWS_TRANSFER_NAME "transfer"
+/* "input"; of an IO queue only the NEFF tells which: "unknown". */
+const char *ntk_rows_queue_type(unsigned dma_class);
+/* Texts of the position of one row; each lasts until the next call. */
+struct ntk_position_loops {
+    struct ntk_buf buf; /* of JSON, then the path */
+    size_t path_at;
+    uint32_t iteration; /* they are of it; 0: none */
+};
+struct ntk_position_texts {
+    struct ntk_buf buf;
+    struct ntk_position_loops loops[NTK_NTFF_ENGINE_COUNT];
+};
+struct ntk_position_text {
+    const char *nki_location, *bir_location, *kernel_name, *kernel_function, *iteration;
+    const char *iteration_path; /* "kv_h=0,s_t=3" */
+    const char *frame_ids;      /* each absent: none */
+};
+/* 0 or -ENOMEM. */
+int ntk_position_texts_get(struct ntk_position_texts *texts, const struct ntk_export *export,
+                           size_t core_index, const struct ntk_trace_instruction *instruction,
+                           struct ntk_position_text *out_text);
+void ntk_position_texts_fini(struct ntk_position_texts *texts);
+/* The start of the execution is 0; floors, so that -1 ps is -1 ns. */
+int64_t ntk_rows_ns(int64_t ps);
+/* Of files that may say anything: what is too large for a row is the largest. */
+static inline int64_t ntk_rows_i64(uint64_t value)
+{
+    return value > INT64_MAX ? INT64_MAX : (int64_t)value;
+}
+
+#endif

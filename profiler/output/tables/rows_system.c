@@ -1,0 +1,738 @@
+/* SPDX-License-Identifier: MIT */
+/* rows_system - what host and cores did in inspected processes, and what the host was doing
+ * meanwhile. */
+#include "profiler/output/tables/rows_system.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/output/tables/rows.h"
+#include "profiler/trace/chip.h"
+#include "profiler/trace/sorter.h"
+#include "shared/base/fs.h"
+#include "shared/base/json.h"
+#include "shared/base/str.h"
+#include "shared/base/timestamp.h"
+
+/* Devices and stacks that folders may name; a hostile file names no more. */
+#define STACKS_MAX 256
+
+static const char *instance_of(const struct ntk_system_trace *trace)
+{
+    return trace->info ? trace->info->instance_id : "";
+}
+
+int64_t ntk_rows_system_process(const struct ntk_system_trace *trace)
+{
+    return trace->info && trace->info->process_id ? ntk_rows_i64(trace->info->process_id)
+                                                  : NTK_ABSENT_I64;
+}
+
+/* ---- spans and instants ---- */
+
+size_t ntk_rows_system_arguments(const struct ntk_system_event_row *row,
+                                 struct ntk_system_argument out[NTK_SYSTEM_ARGUMENTS_MAX])
+{
+    const struct ntk_system_argument all[] = {
+        { "exec_id", NULL, row->exec_id },
+        { "nc_timestamp_ns", NULL, row->device_ns },
+        { "model_id", NULL, row->model_id },
+        { "model_name", row->model, NTK_ABSENT_I64 },
+        { "tensor_name", row->tensor, NTK_ABSENT_I64 },
+        { "usage", row->usage, NTK_ABSENT_I64 },
+        { "hbm_idx", NULL, row->hbm },
+        { "allocated_bytes", NULL, row->allocated_bytes },
+        { "freed_bytes", NULL, row->freed_bytes },
+        { "total_bytes", NULL, row->total_bytes },
+        { "usage_type_total_bytes", NULL, row->usage_bytes },
+        { "physical_address", row->address, NTK_ABSENT_I64 },
+        { "return_code", NULL, row->code },
+        { "mark", row->mark, NTK_ABSENT_I64 },
+        { "value", NULL, row->value },
+        { "size", NULL, row->bytes },
+        { "queue", NULL, row->queue },
+        { "communicator", row->communicator, NTK_ABSENT_I64 },
+        { "sequence", NULL, row->sequence },
+        { "operation", row->operation, NTK_ABSENT_I64 },
+    };
+    size_t count = 0;
+
+    static_assert(sizeof all / sizeof *all + NTK_SYSTEM_EXTRAS_MAX == NTK_SYSTEM_ARGUMENTS_MAX,
+                  "room for all");
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (all[i].text || all[i].number != NTK_ABSENT_I64) {
+            out[count++] = all[i];
+        }
+    }
+    for (size_t i = 0; i < row->extra_count; i++) {
+        out[count++] = row->extras[i];
+    }
+    return count;
+}
+
+/* NULL: the row has none. */
+static const char *attributes_of(const struct ntk_system_event_row *row, struct ntk_buf *buf)
+{
+    struct ntk_system_argument arguments[NTK_SYSTEM_ARGUMENTS_MAX];
+    size_t count = ntk_rows_system_arguments(row, arguments);
+    struct ntk_json json;
+
+    ntk_buf_reset(buf);
+    ntk_json_init(&json, buf, false);
+    ntk_json_object_begin(&json);
+    for (size_t i = 0; i < count; i++) {
+        if (arguments[i].text) {
+            ntk_json_key_text(&json, arguments[i].key, arguments[i].text);
+        } else {
+            ntk_json_key_i64(&json, arguments[i].key, arguments[i].number);
+        }
+    }
+    if (row->is_partial) {
+        ntk_json_key_bool(&json, "is_partial", true);
+    }
+    ntk_json_object_end(&json);
+    return buf->bytes_count > 2 ? ntk_buf_text_get(buf) : NULL;
+}
+
+/* A number that is written as numbers are; NTK_ABSENT_I64: a text. */
+static int64_t number_of(const char *text, size_t bytes)
+{
+    int64_t value = 0;
+
+    if (bytes == 0 || (text[0] == '0' && bytes > 1)) {
+        return NTK_ABSENT_I64;
+    }
+    for (size_t i = 0; i < bytes; i++) {
+        if (text[i] < '0' || text[i] > '9' || value > (INT64_MAX - (text[i] - '0')) / 10) {
+            return NTK_ABSENT_I64;
+        }
+        value = 10 * value + (text[i] - '0');
+    }
+    return value;
+}
+
+/* Texts that a row has no member of its own for, until the next row. */
+struct row_texts {
+    char address[24];
+    struct ntk_buf extras; /* terminated */
+};
+
+/* Keys of the vendor's files that would say another thing beside ours. */
+static bool is_reserved(const struct ntk_system_extra *extra)
+{
+    static const char *const keys[] = {
+        "id",        "parent_id",   "name",        "group",
+        "timestamp", "duration",    "instance_id", "process_id",
+        "thread_id", "worker_gid",  "lnc_idx",     "nc_idx",
+        "exec_id",   "model_id",    "model_name",  "tensor_name",
+        "usage",     "size",        "value",       "mark",
+        "sequence",  "operation",   "is_partial",  "communicator",
+        "hbm_idx",   "return_code", "total_bytes", "device_core_idx",
+    };
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        if (strlen(keys[i]) == extra->key_bytes &&
+            memcmp(keys[i], extra->key, extra->key_bytes) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool has_argument(const struct ntk_system_event_row *row, const char *key)
+{
+    for (size_t i = 0; i < row->extra_count; i++) {
+        if (strcmp(row->extras[i].key, key) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void fill_extras(const struct ntk_system_trace *trace, const struct ntk_system_span *span,
+                        struct ntk_system_event_row *row, struct row_texts *texts)
+{
+    struct ntk_system_extra extra = { 0 };
+
+    ntk_buf_reset(&texts->extras);
+    /* Texts move while the buffer grows: numbers of places first. */
+    while (row->extra_count < NTK_SYSTEM_EXTRAS_MAX && ntk_system_extra_next(trace, span, &extra)) {
+        struct ntk_system_argument *argument = &row->extras[row->extra_count++];
+
+        argument->key = (const char *)(uintptr_t)texts->extras.bytes_count;
+        ntk_buf_add_text(&texts->extras, is_reserved(&extra) ? "x_" : "");
+        ntk_buf_add(&texts->extras, extra.key, extra.key_bytes);
+        ntk_buf_add_char(&texts->extras, '\0');
+        argument->number = number_of(extra.value, extra.value_bytes);
+        argument->text = (const char *)(uintptr_t)texts->extras.bytes_count;
+        ntk_buf_add(&texts->extras, extra.value, extra.value_bytes);
+        ntk_buf_add_char(&texts->extras, '\0');
+    }
+    size_t count = ntk_buf_ok(&texts->extras) ? row->extra_count : 0;
+    row->extra_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct ntk_system_argument argument = row->extras[i];
+
+        argument.key = texts->extras.bytes + (uintptr_t)argument.key;
+        argument.text = argument.number == NTK_ABSENT_I64
+                            ? texts->extras.bytes + (uintptr_t)argument.text
+                            : NULL;
+        if (!has_argument(row, argument.key)) { /* of a start and its stop the first */
+            row->extras[row->extra_count++] = argument;
+        }
+    }
+}
+
+static void fill_memory(const struct ntk_system_memory *memory, struct ntk_system_event_row *row,
+                        struct row_texts *texts)
+{
+    *(memory->is_free ? &row->freed_bytes : &row->allocated_bytes) = ntk_rows_i64(memory->bytes);
+    if (memory->has_totals) {
+        row->total_bytes = ntk_rows_i64(memory->total_bytes);
+        row->usage_bytes = ntk_rows_i64(memory->usage_bytes);
+    }
+    if (memory->address) {
+        (void)snprintf(texts->address, sizeof texts->address, "0x%" PRIx64, memory->address);
+        row->address = texts->address;
+    }
+    row->code = memory->is_free || !memory->has_stopped ? NTK_ABSENT_I64 : (int64_t)memory->code;
+}
+
+static void fill_event(const struct ntk_system_trace *trace, size_t index, int64_t first_id,
+                       struct ntk_system_event_row *row, struct row_texts *texts)
+{
+    const struct ntk_system_span *span = &trace->spans[index];
+    const struct ntk_system_memory *memory = ntk_system_span_memory(trace, span);
+    bool is_hardware = ntk_system_type_is_hardware(span->type);
+    bool is_tensor = strncmp(span->type, "nrt_tensor_", 11) == 0 && span->name[0];
+    bool is_memory = strncmp(span->type, "nrt_dma_mem_", 12) == 0;
+    bool is_mark = ntk_system_span_is_mark(span);
+    bool is_collective = ntk_system_span_is_collective(span);
+    /* In our files a call that puts an execution in a queue has its sequence for a number. */
+    bool is_schedule = strcmp(span->type, "nrta_execute_schedule") == 0 && !span->sequence;
+    int64_t number = ntk_system_span_has_exec(span) ? ntk_rows_i64(span->exec_id) : NTK_ABSENT_I64;
+    /* The device's own clock where there is one: both its ends are on it. */
+    uint64_t duration_ns = is_hardware && span->device_end_ns > span->device_start_ns
+                               ? span->device_end_ns - span->device_start_ns
+                               : span->end_ns - span->start_ns;
+
+    *row = (struct ntk_system_event_row){
+        .id = first_id + (int64_t)index,
+        .parent_id = span->parent == NTK_SYSTEM_NO_PARENT ? NTK_ABSENT_I64
+                                                          : first_id + (int64_t)span->parent,
+        .start_ns = ntk_rows_i64(span->start_ns),
+        .end_ns = ntk_rows_i64(span->start_ns + duration_ns),
+        .duration_ns = ntk_rows_i64(duration_ns),
+        .name = span->type,
+        .source = is_hardware ? "neuron_hw" : "neuron_rt",
+        .instance = instance_of(trace),
+        .process = ntk_rows_system_process(trace),
+        .thread = span->thread_id,
+        .nc = span->nc,
+        .worker = span->worker,
+        .device_core = is_hardware && span->device_core != NTK_SYSTEM_NO_CORE ? span->device_core
+                                                                              : NTK_ABSENT_I64,
+        .exec_id = is_collective || is_schedule ? NTK_ABSENT_I64 : number,
+        .is_instant = span->is_instant,
+        .is_partial = span->is_partial,
+        .model_id = span->model_id ? ntk_rows_i64(span->model_id) : NTK_ABSENT_I64,
+        .model = span->model_id ? span->name : NULL,
+        .tensor = is_tensor ? span->name : NULL,
+        .usage = is_memory ? span->name : NULL,
+        .mark = is_mark ? span->name : NULL,
+        .label = ntk_system_span_label(span),
+        .bytes = span->bytes && !is_mark ? ntk_rows_i64(span->bytes) : NTK_ABSENT_I64,
+        .value = is_mark ? ntk_rows_i64(span->bytes) : NTK_ABSENT_I64,
+        .communicator = is_collective ? span->name : NULL,
+        .sequence = is_collective || is_schedule ? number
+                    : span->sequence             ? ntk_rows_i64(span->sequence)
+                                                 : NTK_ABSENT_I64,
+        .operation = span->operation ? ntk_system_span_operation(span) : NULL,
+        .queue = span->queue ? span->queue : NTK_ABSENT_I64,
+        .device_ns = is_hardware && span->device_start_ns ? ntk_rows_i64(span->device_start_ns)
+                                                          : NTK_ABSENT_I64,
+        .hbm = is_memory && span->stack != NTK_SYSTEM_NO_STACK ? span->stack : NTK_ABSENT_I64,
+        .allocated_bytes = NTK_ABSENT_I64,
+        .freed_bytes = NTK_ABSENT_I64,
+        .total_bytes = NTK_ABSENT_I64,
+        .usage_bytes = NTK_ABSENT_I64,
+        .code = NTK_ABSENT_I64,
+    };
+    if (memory) {
+        fill_memory(memory, row, texts);
+    }
+    fill_extras(trace, span, row, texts);
+}
+
+int ntk_rows_system_events(const struct ntk_export *export, ntk_row_put *put, void *ctx)
+{
+    struct ntk_system_event_row row;
+    struct ntk_buf attributes = { 0 };
+    struct row_texts texts = { 0 };
+    char flow[64];
+    int64_t first_id = 1;
+    int ret = 0;
+
+    for (size_t f = 0; f < export->folder_count && ret == 0; f++) {
+        const struct ntk_system_trace *trace = export->folders[f].trace;
+        for (size_t i = 0; i < trace->span_count && ret == 0; i++) {
+            fill_event(trace, i, first_id, &row, &texts);
+            row.attributes = attributes_of(&row, &attributes);
+            if (row.exec_id != NTK_ABSENT_I64) {
+                (void)snprintf(flow, sizeof flow, "[\"%" PRId64 ".%" PRId64 "\"]",
+                               row.process == NTK_ABSENT_I64 ? 0 : row.process, row.exec_id);
+                row.flow = flow;
+            }
+            ret = ntk_buf_ok(&attributes) ? put(ctx, &row) : -ENOMEM;
+            ntk_system_trace_passed(trace, i);
+        }
+        first_id += (int64_t)trace->span_count;
+    }
+    ntk_buf_fini(&attributes);
+    ntk_buf_fini(&texts.extras);
+    return ret;
+}
+
+/* ---- samples of the host ---- */
+
+static int64_t next_sample_ns(const NtkNtracePb__HostSamples *samples, size_t i)
+{
+    uint64_t this_ns = samples->timestamp_ns[i];
+    uint64_t next_ns = i + 1 < samples->n_timestamp_ns ? samples->timestamp_ns[i + 1] : this_ns;
+
+    return ntk_rows_i64(next_ns > this_ns ? next_ns : this_ns);
+}
+
+/* The column is a number: an identity that is none is in SystemProfileMetadata alone. */
+static int64_t ultraserver_of(const struct ntk_system_trace *trace)
+{
+    const struct ntk_vendor_trace_info *vendor = trace->vendor;
+
+    return vendor && vendor->ultraserver_index != NTK_VENDOR_TRACE_NO_INDEX
+               ? number_of(vendor->ultraserver_id, strlen(vendor->ultraserver_id))
+               : NTK_ABSENT_I64;
+}
+
+static int64_t ultraserver_index_of(const struct ntk_system_trace *trace)
+{
+    const struct ntk_vendor_trace_info *vendor = trace->vendor;
+
+    return vendor && vendor->ultraserver_index != NTK_VENDOR_TRACE_NO_INDEX
+               ? ntk_rows_i64(vendor->ultraserver_index)
+               : NTK_ABSENT_I64;
+}
+
+/* Of all processors at a moment. */
+static double average_of(const NtkNtracePb__HostSamples *samples, size_t i)
+{
+    double sum = 0;
+
+    for (size_t c = 0; c < samples->n_cpus; c++) {
+        sum += samples->cpus[c]->percent[i];
+    }
+    return sum / (double)samples->n_cpus;
+}
+
+int ntk_rows_system_cpus(const struct ntk_export *export, ntk_row_put *put, void *ctx)
+{
+    for (size_t f = 0; f < export->folder_count; f++) {
+        const NtkNtracePb__HostSamples *samples = export->folders[f].trace->cpu;
+        size_t cpu_count = samples ? samples->n_cpus : 0;
+        for (size_t c = 0; cpu_count > 0 && c <= cpu_count; c++) {
+            bool is_average = c == cpu_count;
+            char number[24];
+            (void)snprintf(number, sizeof number, "%zu", c);
+            for (size_t i = 0; i < samples->n_timestamp_ns; i++) {
+                struct ntk_cpu_row row = {
+                    .time_ns = ntk_rows_i64(samples->timestamp_ns[i]),
+                    .until_ns = next_sample_ns(samples, i),
+                    .cpu = is_average ? "average" : number,
+                    .index = is_average ? NTK_ABSENT_I64 : (int64_t)c,
+                    .percent = is_average ? average_of(samples, i) : samples->cpus[c]->percent[i],
+                    .instance = instance_of(export->folders[f].trace),
+                    .ultraserver = ultraserver_of(export->folders[f].trace),
+                    .ultraserver_index = ultraserver_index_of(export->folders[f].trace),
+                };
+                int ret = put(ctx, &row);
+                if (ret < 0) {
+                    return ret;
+                }
+            }
+        }
+    }
+    return 0;
+}
+
+int ntk_rows_system_host_memory(const struct ntk_export *export, ntk_row_put *put, void *ctx)
+{
+    for (size_t f = 0; f < export->folder_count; f++) {
+        const NtkNtracePb__HostSamples *samples = export->folders[f].trace->memory;
+        for (size_t i = 0; samples && i < samples->n_total_bytes; i++) {
+            double total = (double)samples->total_bytes[i];
+            struct ntk_host_memory_row row = {
+                .time_ns = ntk_rows_i64(samples->timestamp_ns[i]),
+                .until_ns = next_sample_ns(samples, i),
+                .used_bytes = ntk_rows_i64(samples->used_bytes[i]),
+                .used_percent =
+                    total > 0 ? 100.0 * (double)samples->used_bytes[i] / total : NTK_ABSENT_F64,
+                .instance = instance_of(export->folders[f].trace),
+                .ultraserver = ultraserver_of(export->folders[f].trace),
+                .ultraserver_index = ultraserver_index_of(export->folders[f].trace),
+            };
+            int ret = put(ctx, &row);
+            if (ret < 0) {
+                return ret;
+            }
+        }
+    }
+    return 0;
+}
+
+/* ---- device memory ---- */
+
+/* Stacks of all processes: what two of them have in one is added. */
+struct stacks {
+    size_t count;
+    struct ntk_hbm_row rows[STACKS_MAX];
+};
+
+static struct ntk_hbm_row *stack_of(struct stacks *stacks, int64_t device, int64_t hbm,
+                                    const char *instance)
+{
+    for (size_t i = 0; i < stacks->count; i++) {
+        struct ntk_hbm_row *row = &stacks->rows[i];
+        if (row->device == device && row->hbm == hbm && strcmp(row->instance, instance) == 0) {
+            return row;
+        }
+    }
+    if (stacks->count == STACKS_MAX) {
+        return NULL;
+    }
+    struct ntk_hbm_row *row = &stacks->rows[stacks->count++];
+    *row = (struct ntk_hbm_row){ .device = device, .hbm = hbm, .instance = instance };
+    return row;
+}
+
+/* Of the logical core; absent for a machine that nobody knows. */
+static int64_t device_of(const struct ntk_system_trace *trace, uint32_t worker)
+{
+    struct ntk_chip chip;
+
+    return trace->info && ntk_chip_find(trace->info->instance_type, &chip)
+               ? (int64_t)((uint64_t)worker * (trace->info->lnc ? trace->info->lnc : 1) /
+                           chip.device_cores)
+               : NTK_ABSENT_I64;
+}
+
+/* An allocation or a free, of the sorter. */
+struct change {
+    int64_t time_ns;
+    uint64_t order; /* among those of one moment */
+    uint64_t folder, span;
+};
+#define CHANGES_BYTES ((size_t)16 << 20) /* what is longer goes to a file */
+
+static int compare_changes(const void *a, const void *b)
+{
+    const struct change *x = a;
+    const struct change *y = b;
+
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static bool is_free(const struct ntk_system_span *span)
+{
+    return strcmp(span->type, "nrt_dma_mem_dealloc") == 0;
+}
+
+/* In the vendor's files what it did to an account counts from its end on. */
+static bool change_is(const struct ntk_system_trace *trace, const struct ntk_system_span *span,
+                      uint64_t *out_time_ns)
+{
+    const struct ntk_system_memory *memory = ntk_system_span_memory(trace, span);
+
+    *out_time_ns = memory ? memory->time_ns : span->start_ns;
+    if (trace->is_part && *out_time_ns >= trace->end_ns) {
+        return false;
+    }
+    return (is_free(span) || strcmp(span->type, "nrt_dma_mem_alloc") == 0) &&
+           (!memory ||
+            (memory->account != NTK_SYSTEM_NO_ACCOUNT && !ntk_system_memory_failed(memory)));
+}
+
+static int find_changes(const struct ntk_export *export, struct ntk_sorter *changes)
+{
+    uint64_t count = 0;
+
+    for (size_t f = 0; f < export->folder_count; f++) {
+        const struct ntk_system_trace *trace = export->folders[f].trace;
+        for (size_t i = 0; i < trace->span_count; i++) {
+            uint64_t time_ns = 0;
+            if (change_is(trace, &trace->spans[i], &time_ns)) {
+                struct change *change = ntk_sorter_add(changes);
+                if (!change) {
+                    return changes->failed;
+                }
+                *change = (struct change){ ntk_rows_i64(time_ns), count++, f, i };
+            }
+            ntk_system_trace_passed(trace, i);
+        }
+    }
+    return 0;
+}
+
+static void row_add(struct ntk_hbm_row *row, enum ntk_hbm_type type, uint64_t bytes)
+{
+    int64_t more = ntk_rows_i64(bytes);
+
+    more = more > INT64_MAX - row->total_bytes ? INT64_MAX - row->total_bytes : more;
+    row->type_bytes[type] += more;
+    row->total_bytes += more;
+}
+
+/* What was there before the traces began. */
+static void add_bases(struct stacks *stacks, const struct ntk_system_trace *trace)
+{
+    ntk_vec_each(const struct ntk_system_account, account, &trace->accounts) {
+        struct ntk_hbm_row *row =
+            stack_of(stacks, account->device, account->hbm, instance_of(trace));
+        uint64_t unknown = account->base_bytes;
+
+        for (size_t u = 0; row && u < account->usage_count; u++) {
+            uint64_t bytes =
+                account->usages[u].base_bytes < unknown ? account->usages[u].base_bytes : unknown;
+            row_add(row, ntk_memory_use_type(account->usages[u].usage), bytes);
+            unknown -= bytes;
+        }
+        if (row) {
+            row_add(row, NTK_HBM_UNKNOWN, unknown);
+        }
+    }
+}
+
+static int put_change(struct stacks *stacks, const struct ntk_system_trace *trace,
+                      const struct change *change, ntk_row_put *put, void *ctx)
+{
+    const struct ntk_system_span *span = &trace->spans[change->span];
+    const struct ntk_system_memory *memory = ntk_system_span_memory(trace, span);
+    struct ntk_hbm_row *row =
+        stack_of(stacks, memory ? memory->device : device_of(trace, span->worker), span->stack,
+                 instance_of(trace));
+
+    if (!row) {
+        return 0;
+    }
+    enum ntk_hbm_type type = ntk_memory_use_type(span->name);
+    if (is_free(span)) { /* an allocation before the trace is not in it */
+        int64_t less = ntk_rows_i64(span->bytes);
+
+        less = less < row->type_bytes[type] ? less : row->type_bytes[type];
+        row->type_bytes[type] -= less;
+        row->total_bytes -= less;
+    } else {
+        row_add(row, type, span->bytes);
+    }
+    row->time_ns = change->time_ns;
+    return put(ctx, row);
+}
+
+int ntk_rows_system_hbm(const struct ntk_export *export, ntk_row_put *put, void *ctx)
+{
+    struct stacks *stacks = calloc(1, sizeof *stacks);
+    struct ntk_sorted sorted = { 0 };
+    struct ntk_sorter changes;
+
+    ntk_sorter_init(&changes, sizeof(struct change), compare_changes, CHANGES_BYTES,
+                    ntk_fs_temporary_folder());
+    int ret = stacks ? find_changes(export, &changes) : -ENOMEM;
+    ret = ret < 0 ? ret : ntk_sorter_finish(&changes, CHANGES_BYTES, &sorted, NULL);
+    for (size_t f = 0; f < export->folder_count && ret == 0; f++) {
+        add_bases(stacks, export->folders[f].trace);
+    }
+    const struct change *all = sorted.items;
+    for (size_t i = 0; i < sorted.count && ret == 0; i++) {
+        const struct ntk_system_trace *trace = export->folders[all[i].folder].trace;
+        ret = put_change(stacks, trace, &all[i], put, ctx);
+        ntk_system_trace_passed(trace, i);
+    }
+    ntk_sorted_fini(&sorted, sizeof(struct change));
+    ntk_sorter_fini(&changes);
+    free(stacks);
+    return ret;
+}
+
+void ntk_rows_hbm_name(const struct ntk_hbm_row *row, char *buf, size_t buf_bytes)
+{
+    if (row->device == NTK_ABSENT_I64) {
+        (void)snprintf(buf, buf_bytes, "HBM %" PRId64, row->hbm);
+    } else {
+        (void)snprintf(buf, buf_bytes, "HBM %" PRId64 ":%" PRId64, row->device, row->hbm);
+    }
+}
+
+/* ---- the run ---- */
+
+static void include(uint64_t time_ns, uint64_t *first_ns, uint64_t *last_ns)
+{
+    if (time_ns) {
+        *first_ns = !*first_ns || time_ns < *first_ns ? time_ns : *first_ns;
+        *last_ns = time_ns > *last_ns ? time_ns : *last_ns;
+    }
+}
+
+static void include_samples(const NtkNtracePb__HostSamples *samples, uint64_t *first_ns,
+                            uint64_t *last_ns)
+{
+    if (samples && samples->n_timestamp_ns) {
+        include(samples->timestamp_ns[0], first_ns, last_ns);
+        include(samples->timestamp_ns[samples->n_timestamp_ns - 1], first_ns, last_ns);
+    }
+}
+
+static void bounds(const struct ntk_export *export, uint64_t *first_ns, uint64_t *last_ns)
+{
+    *first_ns = 0;
+    *last_ns = 0;
+    for (size_t f = 0; f < export->folder_count; f++) {
+        const struct ntk_system_trace *trace = export->folders[f].trace;
+        for (size_t i = 0; i < trace->span_count; i++) {
+            include(trace->spans[i].start_ns, first_ns, last_ns);
+            include(trace->spans[i].end_ns, first_ns, last_ns);
+        }
+        include_samples(trace->cpu, first_ns, last_ns);
+        include_samples(trace->memory, first_ns, last_ns);
+    }
+    for (size_t c = 0; c < export->capture_count; c++) {
+        include(export->captures[c].start_ns, first_ns, last_ns);
+    }
+}
+
+int64_t ntk_rows_system_first_ns(const struct ntk_export *export)
+{
+    uint64_t first_ns;
+    uint64_t last_ns;
+
+    bounds(export, &first_ns, &last_ns);
+    return ntk_rows_i64(first_ns);
+}
+
+int64_t ntk_rows_system_offset_ns(const struct ntk_export_capture *capture, int64_t first_ns)
+{
+    int64_t offset_ns = ntk_rows_i64(capture->start_ns) - first_ns;
+
+    /* Farther away it is not of this run, and its own times must fit. */
+    return capture->start_ns && offset_ns < INT64_MAX / 2 ? offset_ns : 0;
+}
+
+static void fill_machine(const struct ntk_system_view *view, struct ntk_system_metadata_row *row)
+{
+    const NtkNtracePb__Info *info = view->trace->info;
+    const struct ntk_vendor_trace_info *vendor = view->trace->vendor;
+
+    if (info) {
+        row->instance_type = info->instance_type[0] ? info->instance_type : NULL;
+        row->lnc = info->lnc ? info->lnc : NTK_ABSENT_I64;
+    }
+    if (vendor) {
+        row->trace_version = ntk_rows_i64(vendor->version);
+        if (vendor->ultraserver_index != NTK_VENDOR_TRACE_NO_INDEX) {
+            row->ultraserver = vendor->ultraserver_id;
+            row->ultraserver_size = ntk_rows_i64(vendor->ultraserver_size);
+            row->ultraserver_index = ntk_rows_i64(vendor->ultraserver_index);
+        }
+        if (view->shows_private) {
+            row->ip_address = vendor->ip_address;
+            row->host_name = vendor->host_name;
+        }
+    }
+}
+
+int ntk_rows_system_metadata(const struct ntk_export *export, ntk_row_put *put, void *ctx)
+{
+    uint64_t first_ns;
+    uint64_t last_ns;
+    char first[NTK_TIMESTAMP_BYTES];
+    char last[NTK_TIMESTAMP_BYTES];
+    char first_number[24];
+    char last_number[24];
+    struct ntk_system_metadata_row row = { .ntff_version = NTK_ABSENT_I64,
+                                           .lnc = NTK_ABSENT_I64,
+                                           .trace_version = NTK_ABSENT_I64,
+                                           .ultraserver_size = NTK_ABSENT_I64,
+                                           .ultraserver_index = NTK_ABSENT_I64 };
+
+    bounds(export, &first_ns, &last_ns);
+    if (first_ns) {
+        ntk_timestamp_format(first_ns, first, sizeof first);
+        ntk_timestamp_format(last_ns, last, sizeof last);
+        (void)snprintf(first_number, sizeof first_number, "%" PRIu64, first_ns);
+        (void)snprintf(last_number, sizeof last_number, "%" PRIu64, last_ns);
+        row.first = first;
+        row.last = last;
+        row.first_ns = first_number;
+        row.last_ns = last_number;
+    }
+    if (export->folder_count > 0) {
+        fill_machine(&export->folders[0], &row);
+    }
+    for (size_t f = 0; f < export->folder_count; f++) {
+        if (export->folders[f].capture_count) {
+            row.ntff_version = export->folders[f].captures[0].version;
+            break;
+        }
+    }
+    return put(ctx, &row);
+}
+
+int ntk_rows_system_device_profiles(const struct ntk_export *export, ntk_row_put *put, void *ctx)
+{
+    int ret = 0;
+
+    for (size_t f = 0; f < export->folder_count; f++) {
+        const struct ntk_system_view *folder = &export->folders[f];
+        for (size_t c = 0; c < folder->capture_count && ret == 0; c++) {
+            const struct ntk_system_capture *capture = &folder->captures[c];
+            const NtkNtracePb__Info *info = folder->trace->info;
+            struct ntk_device_profile_row row = {
+                .name = ntk_str_base_name(capture->path),
+                .instance = instance_of(folder->trace),
+                .process = ntk_rows_system_process(folder->trace),
+                .nc = capture->nc == UINT32_MAX ? NTK_ABSENT_I64 : capture->nc,
+                .session =
+                    info && capture->is_session ? ntk_rows_i64(info->session_id) : NTK_ABSENT_I64,
+                .model = capture->model_id,
+            };
+            ret = put(ctx, &row);
+        }
+    }
+    return ret;
+}
+
+int ntk_rows_system_warnings(const struct ntk_export *export, ntk_row_put *put, void *ctx)
+{
+    int ret = 0;
+
+    for (size_t f = 0; f < export->folder_count; f++) {
+        const struct ntk_system_trace *trace = export->folders[f].trace;
+        ntk_vec_each(char *, message, &trace->warnings) {
+            struct ntk_warning_row row = { .message = *message, .category = "File" };
+            ret = ret == 0 ? put(ctx, &row) : ret;
+        }
+        ntk_vec_each(const struct ntk_system_note, note, &trace->notes) {
+            struct ntk_warning_row row = { .message = note->text, .category = note->category };
+            ret = ret == 0 ? put(ctx, &row) : ret;
+        }
+        if (trace->lost && ret == 0) {
+            char message[128];
+            (void)snprintf(message, sizeof message,
+                           "%" PRIu64 " events were overwritten before they could be written",
+                           trace->lost);
+            struct ntk_warning_row row = { .message = message, .category = "Lost events" };
+            ret = put(ctx, &row);
+        }
+    }
+    return ret;
+}

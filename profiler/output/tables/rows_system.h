@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rows_system - the rows of tables of an export of folders, and the functions that make them.
+ *
+ * Times are ns since 1970. Rows come folder by folder, each in order of time; those of device
+ * memory, which processes share, in order of time over all. A member that the files do
+ * not yield is absent (see table.h). Texts are borrowed from the export or constants, or last for
+ * the row.
+ */
+#ifndef NTK_PROFILER_OUTPUT_TABLES_ROWS_SYSTEM_H
+#define NTK_PROFILER_OUTPUT_TABLES_ROWS_SYSTEM_H
+
+#include "profiler/output/export.h"
+#include "profiler/output/tables/table.h"
+#include "profiler/system/memory_use_name.h"
+
+/* What a row has beside times and places: text NULL for a number. */
+struct ntk_system_argument {
+    const char *key, *text;
+    int64_t number;
+};
+#define NTK_SYSTEM_EXTRAS_MAX 64
+
+struct ntk_system_event_row {
+    int64_t id; /* from 1 over all folders */
+    int64_t parent_id;
+    int64_t start_ns, end_ns, duration_ns;
+    const char *name;   /* "nrt_execute" */
+    const char *source; /* "neuron_rt", "neuron_hw" */
+    const char *instance;
+    int64_t process, thread;
+    int64_t nc, worker; /* relative to the process, global */
+    int64_t device_core;
+    int64_t exec_id;
+    const char *flow; /* ["41.3"]: process and execution */
+    bool is_instant, is_partial;
+    /* What only some types have: */
+    int64_t model_id;
+    const char *model, *tensor, *usage; /* usage of device memory */
+    const char *mark;                   /* a mark's name */
+    const char *label;                  /* the mark's name, else that of the type */
+    const char *communicator;           /* of a collective, NULL: not known */
+    int64_t sequence;                   /* ... its number in it */
+    const char *operation;              /* ... "all_gather", NULL: not known */
+    int64_t bytes, value, queue;        /* value: of a mark */
+    int64_t device_ns;                  /* begin, on the clock of the core */
+    /* Of device memory: */
+    int64_t hbm, allocated_bytes, freed_bytes, total_bytes, usage_bytes, code;
+    const char *address;
+    size_t extra_count; /* further keys of the vendor's files */
+    struct ntk_system_argument extras[NTK_SYSTEM_EXTRAS_MAX];
+    const char *attributes; /* all of these as a JSON object; absent when there are none */
+};
+
+#define NTK_SYSTEM_ARGUMENTS_MAX (20 + NTK_SYSTEM_EXTRAS_MAX)
+size_t ntk_rows_system_arguments(const struct ntk_system_event_row *row,
+                                 struct ntk_system_argument out[NTK_SYSTEM_ARGUMENTS_MAX]);
+
+struct ntk_cpu_row {
+    int64_t time_ns, until_ns; /* the next sample */
+    const char *cpu;           /* "average" of all of a moment */
+    int64_t index;             /* absent for that */
+    double percent;            /* 0 to 100 */
+    const char *instance;
+    int64_t ultraserver, ultraserver_index; /* of the machine in it */
+};
+
+struct ntk_host_memory_row {
+    int64_t time_ns, until_ns;
+    int64_t used_bytes;
+    double used_percent; /* 0 to 100; absent: how much there is is not known */
+    const char *instance;
+    int64_t ultraserver, ultraserver_index;
+};
+
+struct ntk_hbm_row { /* from that moment on */
+    int64_t time_ns;
+    int64_t total_bytes, type_bytes[NTK_HBM_TYPE_COUNT];
+    int64_t device, hbm; /* the stack in its device; device is absent for machines nobody knows */
+    const char *instance;
+};
+
+struct ntk_system_metadata_row {
+    const char *first, *last;       /* "2026-11-21T12:50:26.245545470Z" */
+    const char *first_ns, *last_ns; /* "1795265426245545470" */
+    int64_t ntff_version;
+    const char *instance_type; /* of the first folder, as what follows */
+    int64_t lnc, trace_version, ultraserver_size, ultraserver_index;
+    const char *ultraserver;
+    const char *ip_address, *host_name; /* when they are asked for */
+};
+
+struct ntk_device_profile_row {
+    const char *name; /* the file */
+    const char *instance;
+    int64_t process, nc, session, model;
+};
+
+/* Its number; absent: no file says it. */
+int64_t ntk_rows_system_process(const struct ntk_system_trace *trace);
+
+#define NTK_SYSTEM_ROWS(name) \
+    int ntk_rows_system_##name(const struct ntk_export *export, ntk_row_put *put, void *ctx)
+
+NTK_SYSTEM_ROWS(events);          /* struct ntk_system_event_row */
+NTK_SYSTEM_ROWS(cpus);            /* struct ntk_cpu_row */
+NTK_SYSTEM_ROWS(host_memory);     /* struct ntk_host_memory_row */
+NTK_SYSTEM_ROWS(hbm);             /* struct ntk_hbm_row */
+NTK_SYSTEM_ROWS(metadata);        /* struct ntk_system_metadata_row; one */
+NTK_SYSTEM_ROWS(device_profiles); /* struct ntk_device_profile_row */
+NTK_SYSTEM_ROWS(warnings);        /* struct ntk_warning_row */
+
+#define NTK_HBM_NAME_BYTES 48
+/* "HBM 0:1": device and stack. */
+void ntk_rows_hbm_name(const struct ntk_hbm_row *row, char *buf, size_t buf_bytes);
+
+/* The moment that all began, of host events, samples and placed captures; 0: there is none. */
+int64_t ntk_rows_system_first_ns(const struct ntk_export *export);
+/* What its times need to count from that moment; 0 for one that nobody can place. */
+int64_t ntk_rows_system_offset_ns(const struct ntk_export_capture *capture, int64_t first_ns);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sqlite_tables - tables of an export in an SQLite database: their definitions, and their rows.
+ *
+ * Threads: one database, one thread.
+ */
+#ifndef NTK_PROFILER_OUTPUT_TABLES_SQLITE_TABLES_H
+#define NTK_PROFILER_OUTPUT_TABLES_SQLITE_TABLES_H
+
+#include <sqlite3.h>
+
+#include "profiler/output/tables/table.h"
+
+/* 0 or the -errno that says the same as a code of SQLite. */
+int ntk_sqlite_errno(int code);
+
+/* An empty STRICT table with all columns; those that are always there are NOT NULL. 0 or -errno. */
+int ntk_sqlite_table_create(sqlite3 *db, const struct ntk_table *table);
+/* Puts all rows into it. 0 or -errno. */
+int ntk_sqlite_table_fill(sqlite3 *db, const struct ntk_export *export,
+                          const struct ntk_table *table);
+
+#endif

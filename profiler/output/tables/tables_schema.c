@@ -1,0 +1,576 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tables_schema - the tables of schema 7.4.0 that a device profile has.
+ *
+ * Columns that captures do not yield are there, and empty, so that a query written for the schema
+ * runs.
+ */
+#include "profiler/output/tables/columns.h"
+#include "profiler/output/tables/rows.h"
+#include "profiler/output/tables/schema_source.h"
+#include "profiler/output/tables/tables.h"
+
+#define CORE_INDEX(row) ALWAYS(row, core_index, "pcore_idx", I64, "", "core of the capture, from 0")
+
+static const struct ntk_column active_time[] = {
+    ALWAYS(ntk_span_row, start_ns, "start_ts", I64, "ns", "begin"),
+    ALWAYS(ntk_span_row, end_ns, "end_ts", I64, "ns", "end"),
+    ALWAYS(ntk_span_row, engine, "engine", TEXT, "", "engine"),
+    CORE_INDEX(ntk_span_row),
+    ALWAYS(ntk_span_row, duration_ns, "duration_ns", I64, "ns", "length"),
+};
+
+static const struct ntk_column dma_packet[] = {
+    ALWAYS(ntk_packet_row, start_ns, "start_ts", I64, "ns", "begin"),
+    ALWAYS(ntk_packet_row, end_ns, "end_ts", I64, "ns", "end"),
+    ALWAYS(ntk_packet_row, duration_ns, "duration_ns", I64, "ns", "length"),
+    CORE_INDEX(ntk_packet_row),
+    ALWAYS(ntk_packet_row, id, "id", I64, "", "unique over packets and instructions"),
+    ALWAYS(ntk_packet_row, index, "packet_idx", I32, "", "0, 1, 2 ... of its engine and queue"),
+    ALWAYS(ntk_packet_row, ring_id, "packet_aggregation_id", I64, "",
+           "one per core, engine and queue"),
+    ALWAYS(ntk_packet_row, engine, "engine_idx", I64, "", "DMA engine of the device"),
+    ALWAYS(ntk_packet_row, bytes, "read_bytes", I64, "B", "read"),
+    ALWAYS(ntk_packet_row, bytes, "write_bytes", I64, "B", "written"),
+    ALWAYS(ntk_packet_row, bytes, "transfer_bytes", I64, "B", "moved"),
+    MAYBE(ntk_packet_row, bytes_per_second, "throughput", F64, "B/s",
+          "bytes over length; none without a length"),
+    ALWAYS(ntk_packet_row, queue_type, "queue_type", TEXT, "",
+           "instruction, input, output, data, software_dynamic, hardware_dynamic, unknown"),
+    MAYBE(ntk_packet_row, variable, "variable", TEXT, "", "tensor"),
+    MAYBE(ntk_packet_row, queue_name, "queue_name", TEXT, "",
+          "name of the queue; (instruction) of those without a name"),
+    ALWAYS(ntk_packet_row, queue, "queue_idx", I64, "", "queue of the engine"),
+    ALWAYS(ntk_packet_row, crc, "crc", I64, "", "checksum of the data"),
+    /* Not in the schema. */
+    MAYBE(ntk_packet_row, transfer_id, "transfer_id", I64, "",
+          "id of the row of DmaPacketAggregated that it is part of; none where that is not known"),
+};
+
+static const struct ntk_column dma_packet_aggregated[] = {
+    ALWAYS(ntk_transfer_row, start_ns, "start_ts", I64, "ns", "begin of the first packet"),
+    ALWAYS(ntk_transfer_row, end_ns, "end_ts", I64, "ns", "end of the last packet"),
+    ALWAYS(ntk_transfer_row, duration_ns, "duration_ns", I64, "ns", "length"),
+    ALWAYS(ntk_transfer_row, id, "id", I64, "", "unique over packets, instructions and transfers"),
+    CORE_INDEX(ntk_transfer_row),
+    MAYBE(ntk_transfer_row, block_id, "block_id", I32, "",
+          "group of descriptors of the queue, of prepared ones"),
+    ALWAYS(ntk_transfer_row, queue, "queue_idx", I64, "", "queue of the engines"),
+    MAYBE(ntk_transfer_row, queue_name, "queue_name", TEXT, "", "name of the queue"),
+    ALWAYS(ntk_transfer_row, queue_type, "queue_type", TEXT, "",
+           "input from an input, output to an output, data, software_dynamic, hardware_dynamic"),
+    MAYBE(ntk_transfer_row, op, "op", TEXT, "",
+          "copy, cast, transpose ...; none where it has several"),
+    MAYBE(ntk_transfer_row, variable, "variable", TEXT, "",
+          "the tensor that is not on the core; none where there are several"),
+    MAYBE(ntk_transfer_row, read_bytes, "read_bytes", I64, "B", "read"),
+    MAYBE(ntk_transfer_row, write_bytes, "write_bytes", I64, "B", "written"),
+    MAYBE(ntk_transfer_row, write_bytes, "transfer_bytes", I64, "B", "moved: those written"),
+    MAYBE(ntk_transfer_row, bytes_per_second, "throughput", F64, "B/s",
+          "bytes over length; none without a length"),
+    MAYBE(ntk_transfer_row, source, "source", TEXT, "", "tensors, SB is the state buffer"),
+    MAYBE(ntk_transfer_row, dest, "dest", TEXT, "", "the same of where it goes to"),
+    NEVER("semaphore_id", TEXT, "", "semaphore that tells its end"),
+    NEVER("modular_flow_function", TEXT, "", "function of the program"),
+    NEVER("read_sbuf_partitions", TEXT, "", "partitions"),
+    NEVER("read_num_sbuf_partitions", I32, "", "their number"),
+    NEVER("read_shape", TEXT, "", "shape"),
+    NEVER("read_offset", TEXT, "", "offset"),
+    NEVER("read_steps", TEXT, "", "steps"),
+    NEVER("write_sbuf_partitions", TEXT, "", "partitions"),
+    NEVER("write_num_sbuf_partitions", I32, "", "their number"),
+    NEVER("write_shape", TEXT, "", "shape"),
+    NEVER("write_offset", TEXT, "", "offset"),
+    NEVER("write_steps", TEXT, "", "steps"),
+    NEVER("is_transpose_mode", BOOL, "", "transposes"),
+    NEVER("transpose_element_size", TEXT, "", "element"),
+    NEVER("transpose_shape", TEXT, "", "shape"),
+    NEVER("transpose_from_shape", TEXT, "", "shape"),
+    NEVER("transpose_to_shape", TEXT, "", "shape"),
+    NEVER("transpose_unroll_factor", TEXT, "", "factor"),
+    ALWAYS(ntk_transfer_row, trigger_id, "trigger", I64, "", "id of the instruction that began it"),
+    NEVER("completion", I64, "", "id of what told its end"),
+    /* Not in the schema. */
+    MAYBE(ntk_transfer_row, name, "dma_name", TEXT, "", "what the NEFF calls it"),
+    ALWAYS(ntk_transfer_row, packet_count, "packet_count", I64, "", "packets"),
+    ALWAYS(ntk_transfer_row, packet_bytes, "packet_bytes", I64, "B",
+           "of the packets, with those of semaphore writes"),
+};
+
+static const struct ntk_column dma_queues_info[] = {
+    ALWAYS(ntk_queue_row, name, "name", TEXT, "", "name"),
+    ALWAYS(ntk_queue_row, type, "type", TEXT, "", "weights, io or unknown"),
+    CORE_INDEX(ntk_queue_row),
+    ALWAYS(ntk_queue_row, index, "idx", I64, "", "queue of the engine"),
+    ALWAYS(ntk_queue_row, engine, "engine_idx", I64, "", "DMA engine of the device"),
+    ALWAYS(ntk_queue_row, axi_port, "axi_port", I64, "", "port"),
+    ALWAYS(ntk_queue_row, dram_channel, "dram_channel", I64, "", "memory stack"),
+};
+
+static const struct ntk_column dma_usage[] = {
+    ALWAYS(ntk_rate_row, time_ns, "timestamp", I64, "ns", "moment"),
+    ALWAYS(ntk_rate_row, bytes_per_second, "current_throughput", F64, "B/s", "rate from then on"),
+    ALWAYS(ntk_rate_row, total_bytes, "total_transfer_bytes", I64, "B",
+           "of all packets begun so far"),
+    CORE_INDEX(ntk_rate_row),
+};
+
+static const struct ntk_column error[] = {
+    ALWAYS(ntk_error_row, description, "description", TEXT, "", "what happened"),
+    ALWAYS(ntk_error_row, type_id, "error_type_id", I32, "",
+           "1 NaN written, 2 out of bounds, 3 deadlock, 4 timeout"),
+    ALWAYS(ntk_error_row, metadata, "metadata", TEXT, "", "engine, and slot in what ran"),
+    ALWAYS(ntk_error_row, metadata_hex, "metadata_hex", TEXT, "", "the record"),
+    CORE_INDEX(ntk_error_row),
+    ALWAYS(ntk_error_row, time_ns, "timestamp", I64, "ns", "moment"),
+    ALWAYS(ntk_error_row, type, "type", TEXT, "", "Errors"),
+};
+
+static const struct ntk_column execution_info[] = {
+    ALWAYS(ntk_execution_row, index, "execution_index", I32, "", "from 0"),
+    MAYBE(ntk_execution_row, neff_name, "neff_name", TEXT, "", "name of the NEFF"),
+    MAYBE(ntk_execution_row, start_ns, "execution_start_ts", I64, "ns",
+          "begin; none before NTFF version 6"),
+    MAYBE(ntk_execution_row, end_ns, "execution_end_ts", I64, "ns",
+          "end; none before NTFF version 6"),
+    ALWAYS(ntk_execution_row, subgraph_count, "num_subgraphs", I32, "", "cores"),
+    ALWAYS(ntk_execution_row, row_count, "row_count", I64, "", "instructions, events and packets"),
+};
+
+static const struct ntk_column hbm_usage_summary_by_type[] = {
+    ALWAYS(ntk_memory_row, device, "neuron_device_idx", I64, "", "device"),
+    ALWAYS(ntk_memory_row, core, "neuroncore_idx", I64, "", "physical core of the device"),
+    ALWAYS(ntk_memory_row, usage_type, "usage_type", TEXT, "", "type; Total is their sum"),
+    ALWAYS(ntk_memory_row, bytes, "usage_bytes", I64, "B", "bytes"),
+};
+
+static const struct ntk_column instruction[] = {
+    ALWAYS(ntk_instruction_row, start_ns, "start_ts", I64, "ns", "begin"),
+    ALWAYS(ntk_instruction_row, end_ns, "end_ts", I64, "ns", "end"),
+    ALWAYS(ntk_instruction_row, duration_ns, "duration_ns", I64, "ns", "length"),
+    ALWAYS(ntk_instruction_row, engine, "engine", TEXT, "", "engine"),
+    NEVER("timeline_track", TEXT, "", "row of the timeline"),
+    CORE_INDEX(ntk_instruction_row),
+    ALWAYS(ntk_instruction_row, opcode, "opcode", TEXT, "", "operation"),
+    MAYBE(ntk_instruction_row, operands, "operands", TEXT, "",
+          "operands: what it waits for and changes, reads and writes"),
+    MAYBE(ntk_instruction_row, operation, "compiler_opcode", TEXT, "",
+          "operation as the program has it, where that is another"),
+    MAYBE(ntk_instruction_row, compiler_operands, "compiler_operands", TEXT, "",
+          "its operands, of programs for hardware"),
+    ALWAYS(ntk_instruction_row, id, "id", I64, "", "unique over packets and instructions"),
+    ALWAYS(ntk_instruction_row, pc, "pc", I64, "", "slot in what ran"),
+    MAYBE(ntk_instruction_row, compiler_pc, "compiler_pc", I64, "",
+          "slot in what the compiler made; none for what the runtime put in between"),
+    MAYBE(ntk_instruction_row, penguin_id, "penguin_id", TEXT, "",
+          "operation of the compiler's middle end that it is part of; none without names in the "
+          "NEFF"),
+    MAYBE(ntk_instruction_row, raw_penguin_id, "raw_penguin_id", I64, "",
+          "its number, with that of the subgraph above bit 47"),
+    MAYBE(ntk_instruction_row, bir_id, "bir_id", TEXT, "",
+          "instruction of the compiler's back end; none without names in the NEFF"),
+    MAYBE(ntk_instruction_row, raw_bir_id, "raw_bir_id", I64, "",
+          "its number, with that of the subgraph above bit 47"),
+    MAYBE(ntk_instruction_row, bir_name, "bir_instruction_name", TEXT, "", "its name"),
+    MAYBE(ntk_instruction_row, kernel_name, "kernel_instruction_name", TEXT, "",
+          "instruction of the kernel : Penguin id of the kernel"),
+    ALWAYS(ntk_instruction_row, crc_in, "crc_in", I64, "", "checksum of the input, 65535 none"),
+    ALWAYS(ntk_instruction_row, crc_out, "crc_out", I64, "", "checksum of the output, 65535 none"),
+    MAYBE(ntk_instruction_row, wait_ns, "evt_wait_time_ns", I64, "ns",
+          "waited for semaphores and events before the begin"),
+    MAYBE(ntk_instruction_row, hlo_attrs, "hlo_attrs", TEXT, "",
+          "[] where the compiler names the instruction: no NEFF has attributes"),
+    MAYBE(ntk_instruction_row, hlo_name, "hlo_name", TEXT, "", "empty: no NEFF has one"),
+    MAYBE(ntk_instruction_row, raw_hlo_id, "raw_hlo_id", I64, "", "its number; 0: none"),
+    MAYBE(ntk_instruction_row, raw_framework_id, "raw_framework_id", I64, "",
+          "number of the operator; 0: none"),
+    MAYBE(ntk_instruction_row, layer, "layer", TEXT, "",
+          "what the NEFF names; none without a NEFF"),
+    MAYBE(ntk_instruction_row, frame_ids, "stack_frame_ids", TEXT, "",
+          "StackFrame: calls that its operations come from, with commas"),
+    MAYBE(ntk_instruction_row, nki_location, "nki_source_location", TEXT, "",
+          "file:line by the kernel tree"),
+    MAYBE(ntk_instruction_row, bir_location, "bir_debug_info_source_location", TEXT, "",
+          "file:line by the compiler's back end"),
+    NEVER("dma_trigger_start_ts", I64, "ns", "begin of what started its DMA"),
+    NEVER("dma_trigger_end_ts", I64, "ns", "end of what started its DMA"),
+    NEVER("dma_wait_time_ns", I64, "ns", "waited for DMA"),
+    NEVER("instruction_chain", TEXT, "", "chain of dependencies"),
+    MAYBE(ntk_instruction_row, hbm_read_bytes, "hbm_read_bytes", I64, "B",
+          "read from device memory, by DMA instructions"),
+    MAYBE(ntk_instruction_row, hbm_write_bytes, "hbm_write_bytes", I64, "B",
+          "written to device memory"),
+    MAYBE(ntk_instruction_row, sbuf_read_bytes, "sbuf_read_bytes", I64, "B",
+          "read from the state buffer; version 2.28: by engines of one partition"),
+    MAYBE(ntk_instruction_row, sbuf_write_bytes, "sbuf_write_bytes", I64, "B",
+          "written to the state buffer"),
+    NEVER("spill_save_bytes", I64, "B", "spilled"),
+    NEVER("spill_reload_bytes", I64, "B", "reloaded"),
+    MAYBE(ntk_instruction_row, psum_read_bytes, "psum_read_bytes", I64, "B",
+          "read from the accumulation buffer; version 2.28: of one partition"),
+    MAYBE(ntk_instruction_row, psum_write_bytes, "psum_write_bytes", I64, "B",
+          "written to the accumulation buffer; version 2.28: of one partition"),
+    MAYBE(ntk_instruction_row, psum_to_sbuf_bytes, "psum_read_sbuf_write_bytes", I64, "B",
+          "moved from the accumulation buffer to the state buffer; version 2.28: of one partition"),
+    NEVER("input_queue_bytes", I64, "B", "moved by input queues"),
+    NEVER("output_queue_bytes", I64, "B", "moved by output queues"),
+    NEVER("weight_queue_bytes", I64, "B", "moved by weight queues"),
+    NEVER("performance_mode", TEXT, "", "2x or 4x"),
+    MAYBE(ntk_instruction_row, tensor_type, "tensor_instruction_type", TEXT, "",
+          "REGULAR or TRANSPOSE, of operations of the tensor engine"),
+    MAYBE(ntk_instruction_row, elements, "tensor_elements", I64, "", "multiply-adds of a MATMUL"),
+    MAYBE(ntk_instruction_row, flops, "raw_flops", I64, "flop",
+          "operations of a MATMUL: twice that, half of it in each of two 32-bit passes"),
+    MAYBE(ntk_instruction_row, adjusted_flops, "adjusted_flops", I64, "flop",
+          "weighted by element type: four for one of a 32-bit product"),
+    MAYBE(ntk_instruction_row, transpose_elements, "tensor_elements_transpose", I64, "",
+          "multiply-adds of a MATMUL that transposes"),
+    MAYBE(ntk_instruction_row, transpose_flops, "flops_transpose", I64, "flop",
+          "raw_flops of one that transposes"),
+    MAYBE(ntk_instruction_row, adjusted_transpose_flops, "adjusted_flops_transpose", I64, "flop",
+          "adjusted_flops of one that transposes"),
+    MAYBE(ntk_instruction_row, activation, "scalar_activation_fn", TEXT, "",
+          "function of the scalar engine, of programs for hardware"),
+    /* Not in the schema. */
+    MAYBE(ntk_instruction_row, penguin_text, "penguin_text", TEXT, "",
+          "tensor, its type, and loop variables"),
+    MAYBE(ntk_instruction_row, predecessors, "predecessors", JSON, "",
+          "JSON: id and type of each row that had to be done before"),
+};
+
+static const struct ntk_column metadata[] = {
+    ALWAYS(ntk_metadata_row, schema_version, "profile_schema_version", TEXT, "",
+           "version of these tables"),
+    ALWAYS(ntk_metadata_row, ntff_version, "ntff_version", I32, "", "version of the capture file"),
+    ALWAYS(ntk_metadata_row, core_count, "num_physical_cores", I32, "", "cores of the capture"),
+    ALWAYS(ntk_metadata_row, is_logical, "vnc_enabled", BOOL, "",
+           "several physical cores are one logical core"),
+    ALWAYS(ntk_metadata_row, first_ns, "first_hw_timestamp", I64, "ns", "begin of the execution"),
+    MAYBE(ntk_metadata_row, last_ns, "last_hw_timestamp", I64, "ns", "end of the execution"),
+    ALWAYS(ntk_metadata_row, first_text, "first_ts", TEXT, "", "the same as a time after 1970"),
+    MAYBE(ntk_metadata_row, last_text, "last_ts", TEXT, "", "the same as a time after 1970"),
+    MAYBE(ntk_metadata_row, dma_bytes_per_second, "dma_ddr_bandwidth", F64, "B/s",
+          "of the DMA engines of a core together"),
+    ALWAYS(ntk_metadata_row, dma_engines, "num_dma_engines_per_neuroncore", I32, "",
+           "DMA engines of a core"),
+    MAYBE(ntk_metadata_row, hbm_bytes_per_second, "hbm_ddr_bandwidth", F64, "B/s",
+          "of one memory stack"),
+    MAYBE(ntk_metadata_row, rows, "tensor_engine_num_rows", I64, "", "rows of the array"),
+    MAYBE(ntk_metadata_row, columns, "tensor_engine_num_cols", I64, "", "columns of the array"),
+    MAYBE(ntk_metadata_row, tensor_ghz, "tensor_engine_clock_freq", F64, "GHz", "clock"),
+    MAYBE(ntk_metadata_row, vector_ghz, "vector_engine_clock_freq", F64, "GHz", "clock"),
+    NEVER("vector_engine_num_channels", I64, "", "lanes"),
+    MAYBE(ntk_metadata_row, scalar_ghz, "scalar_engine_clock_freq", F64, "GHz", "clock"),
+    NEVER("scalar_engine_num_channels", I64, "", "lanes"),
+    MAYBE(ntk_metadata_row, gpsimd_ghz, "gpsimd_engine_clock_freq", F64, "GHz", "clock"),
+    NEVER("gpsimd_engine_num_channels", I64, "", "lanes"),
+    MAYBE(ntk_metadata_row, base_ghz, "neuroncore_clock_freq", F64, "GHz",
+          "clock that cycle counts go by"),
+    ALWAYS(ntk_metadata_row, ticks_per_ns, "ticks_per_nanosec", I64, "",
+           "unit of the capture file"),
+    MAYBE(ntk_metadata_row, instance_type, "instance_type", TEXT, "", "machine"),
+    MAYBE(ntk_metadata_row, runtime, "runtime_version", TEXT, "", "runtime that captured"),
+    MAYBE(ntk_metadata_row, collectives, "collectives_version", TEXT, "", "collectives library"),
+    MAYBE(ntk_metadata_row, driver, "driver_version", TEXT, "", "driver"),
+    ALWAYS(ntk_metadata_row, program, "explorer_version", TEXT, "", "this program"),
+    MAYBE(ntk_metadata_row, compiler, "compiler_version", TEXT, "", "compiler of the NEFF"),
+    ALWAYS(ntk_metadata_row, core, "neuroncore_idx", I64, "",
+           "sum of the numbers of the physical cores"),
+    ALWAYS(ntk_metadata_row, device, "neuron_device_idx", I64, "", "device"),
+    NEVER("ultraserver_id", I64, "", "server of several machines: captures do not record it"),
+    NEVER("ultraserver_type", TEXT, "", "its kind"),
+    NEVER("ultraserver_size", I32, "", "its machines"),
+    NEVER("ultraserver_instance_index", I32, "", "place of the machine in it"),
+    NEVER("s3_bucket_path", TEXT, "", "where the capture was uploaded to"),
+    ALWAYS(ntk_metadata_row, profile_name, "profile_name", TEXT, "", "name of the profile"),
+    NEVER("explorer_build_time", TEXT, "", "when this program was built"),
+    ALWAYS(ntk_metadata_row, is_simulation, "is_simulation", BOOL, "", "not from a device"),
+};
+
+static const struct ntk_column neff_header[] = {
+    ALWAYS(ntk_header_row, name, "network_name", TEXT, "", "name"),
+    ALWAYS(ntk_header_row, uuid, "uuid", TEXT, "", "identity"),
+    ALWAYS(ntk_header_row, hash, "hash", TEXT, "", "first 16 bytes of its checksum"),
+    ALWAYS(ntk_header_row, features, "enabled_features", TEXT, "", "what a runtime must know"),
+    ALWAYS(ntk_header_row, header_bytes, "header_size", I64, "B", "header"),
+    ALWAYS(ntk_header_row, data_bytes, "data_size", I64, "B", "payload"),
+    ALWAYS(ntk_header_row, major, "major_version", I64, "", "version"),
+    ALWAYS(ntk_header_row, minor, "minor_version", I64, "", "version"),
+    ALWAYS(ntk_header_row, package_version_text, "package_version", TEXT, "",
+           "version of the archive"),
+    ALWAYS(ntk_header_row, build_version, "build_version", TEXT, "", "version of the build"),
+    NEVER("cc_participant_count", I64, "", "ranks"),
+    ALWAYS(ntk_header_row, core_count, "neuroncore_count", I64, "", "physical cores"),
+    ALWAYS(ntk_header_row, logical_core_count, "logical_neuroncore_count", I64, "",
+           "logical cores"),
+    ALWAYS(ntk_header_row, cores_per_logical, "pcore_count_per_lnc", I64, "",
+           "physical cores of a logical core"),
+};
+
+static const struct ntk_column opcode_summary[] = {
+    ALWAYS(ntk_opcode_summary_row, engine, "engine", TEXT, "", "engine"),
+    ALWAYS(ntk_opcode_summary_row, opcode, "opcode", TEXT, "", "operation"),
+    ALWAYS(ntk_opcode_summary_row, count, "instruction_count", I64, "", "how often"),
+    ALWAYS(ntk_opcode_summary_row, instruction_ns, "instruction_time_ns", I64, "ns",
+           "sum of lengths"),
+    ALWAYS(ntk_opcode_summary_row, active_ns, "active_time_ns", I64, "ns", "their union"),
+    MAYBE(ntk_opcode_summary_row, active_ratio, "active_time_percent", F64, "%",
+          "the union over the execution"),
+};
+
+static const struct ntk_column pending_dma[] = {
+    ALWAYS(ntk_pending_row, time_ns, "timestamp", I64, "ns", "moment"),
+    ALWAYS(ntk_pending_row, value, "value", I32, "", "transfers under way"),
+    CORE_INDEX(ntk_pending_row),
+};
+
+#define BANK(index)                                                               \
+    ALWAYS(ntk_usage_row, banks[index], "bank_" #index "_util_percent", F64, "%", \
+           "1: some of it is in use, 0: nothing")
+#define PARTITION(index, number)                                                             \
+    ALWAYS(ntk_usage_row, partitions[index], "partition_" #number "_util_percent", F64, "%", \
+           "of partition " #number)
+
+static const struct ntk_column psum_usage[] = {
+    ALWAYS(ntk_usage_row, time_ns, "timestamp", I64, "ns", "moment"),
+    ALWAYS(ntk_usage_row, mean, "avg_util_percent", F64, "%", "banks in use over all"),
+    BANK(0),
+    BANK(1),
+    BANK(2),
+    BANK(3),
+    BANK(4),
+    BANK(5),
+    BANK(6),
+    BANK(7),
+    CORE_INDEX(ntk_usage_row),
+};
+
+static const struct ntk_column sbuf_usage[] = {
+    ALWAYS(ntk_usage_row, time_ns, "timestamp", I64, "ns", "moment"),
+    ALWAYS(ntk_usage_row, mean, "avg_util_percent", F64, "%", "mean of the partitions that follow"),
+    PARTITION(0, 0),
+    PARTITION(1, 32),
+    PARTITION(2, 64),
+    PARTITION(3, 96),
+    CORE_INDEX(ntk_usage_row),
+};
+
+static const struct ntk_column sbuf_allocation[] = {
+    ALWAYS(ntk_allocation_row, start_ns, "start_ts", I64, "ns", "begin of the write"),
+    ALWAYS(ntk_allocation_row, end_ns, "end_ts", I64, "ns",
+           "end of the last read before the bytes are overwritten, else of the write"),
+    ALWAYS(ntk_allocation_row, first_byte, "start_address", I64, "B",
+           "first byte in the partition"),
+    ALWAYS(ntk_allocation_row, last_byte, "end_address", I64, "B", "last byte, inclusive"),
+    ALWAYS(ntk_allocation_row, partition, "partition", I64, "", "0, 32, 64, 96"),
+    MAYBE(ntk_allocation_row, source, "op_source_type", TEXT, "", "instruction, dma"),
+    MAYBE(ntk_allocation_row, opcode, "opcode", TEXT, "", "of an instruction: its operation"),
+    MAYBE(ntk_allocation_row, operands, "operands", TEXT, "", "of an instruction: its operands"),
+    MAYBE(ntk_allocation_row, queue_name, "queue_name", TEXT, "", "of a transfer: its queue"),
+    MAYBE(ntk_allocation_row, block_id, "block_id", I64, "",
+          "of a prepared transfer: its group of descriptors"),
+    MAYBE(ntk_allocation_row, tensor, "tensor_name", TEXT, "", "of a transfer: its tensor"),
+    MAYBE(ntk_allocation_row, hlo_name, "hlo_name", TEXT, "", "operation of XLA"),
+    CORE_INDEX(ntk_allocation_row),
+    /* Not in the schema. */
+    ALWAYS(ntk_allocation_row, instruction_id, "instruction_id", I64, "",
+           "id of the instruction that wrote the bytes, or began the transfer that did"),
+};
+
+static const struct ntk_column region[] = {
+    ALWAYS(ntk_region_row, id, "id", I64, "", "from 0, the longest total first"),
+    CORE_INDEX(ntk_region_row),
+    ALWAYS(ntk_region_row, engine, "engine", TEXT, "", "engine; all: of the core"),
+    ALWAYS(ntk_region_row, kind, "kind", TEXT, "", "loop, kernel, iteration, layer, collective"),
+    ALWAYS(ntk_region_row, name, "name", TEXT, "", "what it consists of"),
+    ALWAYS(ntk_region_row, key, "key", TEXT, "", "the same for the same region of other captures"),
+    MAYBE(ntk_region_row, parent_id, "parent_id", I64, "", "region that it is in first"),
+    ALWAYS(ntk_region_row, depth, "depth", I64, "", "regions around it"),
+    ALWAYS(ntk_region_row, count, "count", I64, "", "how often"),
+    ALWAYS(ntk_region_row, instruction_count, "instruction_count", I64, "", "of all times"),
+    ALWAYS(ntk_region_row, median_ns, "median_ns", I64, "ns", "median of lengths"),
+    ALWAYS(ntk_region_row, worst_ns, "worst_ns", I64, "ns", "longest"),
+    ALWAYS(ntk_region_row, worst_index, "worst_idx", I64, "", "which time that was, from 0"),
+    ALWAYS(ntk_region_row, worst_start_ns, "worst_start_ts", I64, "ns", "begin of it"),
+    ALWAYS(ntk_region_row, total_ns, "total_ns", I64, "ns", "sum of lengths"),
+    MAYBE(ntk_region_row, share, "covered_percent", F64, "%",
+          "of the execution, where times overlap once"),
+    ALWAYS(ntk_region_row, start_ns, "start_ts", I64, "ns", "begin of the first"),
+    ALWAYS(ntk_region_row, end_ns, "end_ts", I64, "ns", "end of all"),
+    ALWAYS(ntk_region_row, outlier_count, "outlier_count", I64, "", "times out of the ordinary"),
+};
+
+static const struct ntk_column region_outlier[] = {
+    ALWAYS(ntk_region_outlier_row, region_id, "region_id", I64, "", "id of the region"),
+    CORE_INDEX(ntk_region_outlier_row),
+    ALWAYS(ntk_region_outlier_row, index, "idx", I64, "", "which time, from 0"),
+    ALWAYS(ntk_region_outlier_row, start_ns, "start_ts", I64, "ns", "begin"),
+    ALWAYS(ntk_region_outlier_row, end_ns, "end_ts", I64, "ns", "end"),
+    ALWAYS(ntk_region_outlier_row, duration_ns, "duration_ns", I64, "ns", "length"),
+    MAYBE(ntk_region_outlier_row, medians, "medians", F64, "", "length over the median"),
+};
+
+static const struct ntk_column semaphore_update[] = {
+    ALWAYS(ntk_semaphore_row, time_ns, "timestamp", I64, "ns", "moment"),
+    ALWAYS(ntk_semaphore_row, name, "id", TEXT, "",
+           "semaphore, with its queue or engine where that is known"),
+    ALWAYS(ntk_semaphore_row, value, "value", I32, "", "after the change"),
+    MAYBE(ntk_semaphore_row, source, "update_source", TEXT, "",
+          "engine that changed it; axi: DMA and all else"),
+    NEVER("double_set_or_clear", BOOL, "", "of events"),
+    NEVER("update_mode", I32, "", "mode"),
+    ALWAYS(ntk_semaphore_row, operation, "update_operation_type", TEXT, "",
+           "sem_inc, sem_dec, sem_wr_imm, unknown"),
+    NEVER("update_trigger_timing", TEXT, "", "read or complete"),
+    CORE_INDEX(ntk_semaphore_row),
+};
+
+/* The metrics of summary.def but for texts; a row is an array of cells, one per metric. */
+#define METRIC(name, kind, unit, meaning)          \
+    { #name,                                       \
+      NTK_COLUMN_##kind,                           \
+      NTK_COLUMN_MAYBE,                            \
+      NTK_SUMMARY_##name * sizeof(union ntk_cell), \
+      unit,                                        \
+      meaning },
+#define METRIC_COUNT(name, meaning) METRIC(name, I64, "", meaning)
+#define METRIC_BYTES(name, meaning) METRIC(name, I64, "B", meaning)
+#define METRIC_SECONDS(name, meaning) METRIC(name, F64, "s", meaning)
+#define METRIC_FRACTION(name, meaning) METRIC(name, F64, "%", meaning)
+#define METRIC_NUMBER(name, meaning) METRIC(name, F64, "", meaning)
+#define METRIC_TEXT(name, meaning)
+
+static const struct ntk_column summary[] = {
+#define NTK_SUMMARY(name, group, kind, meaning) METRIC_##kind(name, meaning)
+#include "profiler/analysis/summary.def"
+    NEVER("total_row_count", I64, "", "rows of all tables"),
+};
+
+static const struct ntk_column tensor_info[] = {
+    ALWAYS(ntk_tensor_info_row, name, "variable_name", TEXT, "", "name"),
+    ALWAYS(ntk_tensor_info_row, type, "type", TEXT, "", "IN, OUT or WEIGHT"),
+    MAYBE(ntk_tensor_info_row, format, "format", TEXT, "", "order of dimensions"),
+    MAYBE(ntk_tensor_info_row, shape, "shape", TEXT, "", "dimensions"),
+    ALWAYS(ntk_tensor_info_row, bytes, "size", I64, "B", "size"),
+    NEVER("node", I64, "", "node of the graph"),
+    CORE_INDEX(ntk_tensor_info_row),
+    MAYBE(ntk_tensor_info_row, load_mean_bytes, "load_to_sbuf_avg_size_bytes", I64, "B",
+          "mean size of transfers that load it to memory on the core, cut off to whole bytes"),
+    MAYBE(ntk_tensor_info_row, load_bytes, "load_to_sbuf_total_size_bytes", I64, "B", "their sum"),
+    MAYBE(ntk_tensor_info_row, load_count, "load_to_sbuf_dma_count", I64, "", "their number"),
+    MAYBE(ntk_tensor_info_row, load_ratio, "load_to_sbuf_repeat_factor", F64, "",
+          "the sum over the size: above 1 it was loaded more than once"),
+};
+
+static const struct ntk_column throttle[] = {
+    ALWAYS(ntk_throttle_row, duration_ns, "duration", I64, "ns", "until the next one, or the end"),
+    ALWAYS(ntk_throttle_row, k, "k", I32, "", "allowed"),
+    ALWAYS(ntk_throttle_row, n, "n", I32, "", "of"),
+    ALWAYS(ntk_throttle_row, time_ns, "timestamp", I64, "ns", "moment"),
+    ALWAYS(ntk_throttle_row, type_name, "type", TEXT, "", "reason"),
+    CORE_INDEX(ntk_throttle_row),
+};
+
+static const struct ntk_column throttle_summary[] = {
+    ALWAYS(ntk_throttle_summary_row, nc, "nc_idx", I32, "", "physical core of the device"),
+    ALWAYS(ntk_throttle_summary_row, type, "throttle_type", TEXT, "", "reason"),
+    ALWAYS(ntk_throttle_summary_row, active_ns, "throttle_active_time_ns", I64, "ns",
+           "time; of all: with k below n"),
+    ALWAYS(ntk_throttle_summary_row, active_ratio, "throttle_active_time_percent", F64, "%",
+           "over the run of the core"),
+    MAYBE(ntk_throttle_summary_row, limit_ratio, "max_achievable_util_with_throttling_percent", F64,
+          "%", "mean of k/n"),
+};
+
+static const struct ntk_column warning[] = {
+    ALWAYS(ntk_warning_row, message, "message", TEXT, "", "sentence"),
+    ALWAYS(ntk_warning_row, category, "category", TEXT, "", "kind"),
+};
+
+static const struct ntk_table tables[] = {
+    TABLE("ActiveTime",
+          "Time in which an engine was at work: the union of its instructions, waits for "
+          "semaphores left out.",
+          active_time, ntk_rows_active_spans),
+    TABLE("BirInstruction", "Instructions of the compiler's back end, each with all its rows.",
+          bir_instruction, ntk_rows_bir_level),
+    TABLE("DmaPacket", "One packet of DMA: the smallest transfer.", dma_packet, ntk_rows_packets),
+    TABLE("DmaPacketAggregated", "One transfer: all of its packets.", dma_packet_aggregated,
+          ntk_rows_transfers),
+    TABLE("DmaQueuesInfo", "Queues of each DMA engine.", dma_queues_info, ntk_rows_all_queues),
+    TABLE("DmaUsage", "Rate of DMA over time, at most every 10 ns.", dma_usage, ntk_rows_rates),
+    TABLE("Error", "Errors of the device, as software NeuronCores record them.", error,
+          ntk_rows_errors),
+    TABLE("ExecutionInfo", "Executions in the capture.", execution_info, ntk_rows_executions),
+    TABLE("Flow", "Which row follows another: dependencies, and transfers with what began them.",
+          flow, ntk_rows_flows),
+    TABLE("FrameworkInstruction", "Operations of the framework, each with all its rows.",
+          framework_instruction, ntk_rows_framework_level),
+    TABLE("FrameworkNode", "Parts of the names of the framework, each with all that is below it.",
+          framework_node, ntk_rows_framework_nodes),
+    TABLE("HbmUsageSummaryByType", "Device memory in use, by type.", hbm_usage_summary_by_type,
+          ntk_rows_memory),
+    TABLE("HloInstruction", "Operations of XLA, each with all its rows.", hlo_instruction,
+          ntk_rows_hlo_level),
+    TABLE("Instruction", "One executed instruction.", instruction, ntk_rows_instructions),
+    TABLE("KernelInstructions", "Instructions of NKI kernels, whether they ran or not.",
+          kernel_instructions, ntk_rows_kernel_instructions),
+    TABLE("KernelIterationVariables", "Iterations of the loops of NKI kernels.",
+          kernel_iteration_variables, ntk_rows_kernel_iterations),
+    TABLE("KernelStackFrames", "Calls of functions in NKI kernels.", kernel_stack_frames,
+          ntk_rows_kernel_functions),
+    TABLE("Metadata", "Machine and capture.", metadata, ntk_rows_metadata),
+    TABLE("NeffHeader", "What the NEFF says of itself.", neff_header, ntk_rows_header),
+    TABLE("OpcodeSummary", "Instructions by engine and operation.", opcode_summary,
+          ntk_rows_opcodes),
+    TABLE("PendingDma", "Transfers begun and not done, of those whose packets are known.",
+          pending_dma, ntk_rows_pending),
+    TABLE("PenguinInstruction",
+          "Instructions of the compiler's middle end, each with all its rows.", penguin_instruction,
+          ntk_rows_penguin_level),
+    TABLE("PsumUsage",
+          "Which banks of the accumulation buffer hold what instructions wrote and still read, "
+          "whenever that may change.",
+          psum_usage, ntk_rows_psum_usage),
+    TABLE("SbufAllocation",
+          "What occupies bytes of the state buffer, and for how long; with "
+          "--enable-memory-tracker only.",
+          sbuf_allocation, ntk_rows_sbuf_allocations),
+    TABLE("SbufUsage",
+          "How much of the state buffer holds what instructions wrote and still read, whenever "
+          "that may change; without what DMA of programs for hardware wrote.",
+          sbuf_usage, ntk_rows_sbuf_usage),
+    TABLE("Region",
+          "What repeats: loops, kernels, iterations, layers, collectives. Not in the schema.",
+          region, ntk_rows_regions),
+    TABLE("RegionOutlier",
+          "Times that a region took longer than usual, up to 8 of each. Not in the schema.",
+          region_outlier, ntk_rows_region_outliers),
+    TABLE("SchemaFields", "These tables and their columns.", ntk_schema_fields,
+          ntk_rows_schema_fields),
+    TABLE("SemaphoreUpdate", "Changes of semaphores.", semaphore_update, ntk_rows_semaphores),
+    TABLE("SourceIteration", "What an iteration of a loop of the source costs. Not in the schema.",
+          source_iteration, ntk_rows_source_iterations),
+    TABLE("SourceLine", "What a line of the source costs. Not in the schema.", source_line,
+          ntk_rows_source_lines),
+    TABLE("SourceLoop", "What a loop of the source costs. Not in the schema.", source_loop,
+          ntk_rows_source_loops),
+    TABLE("StackFrame", "Calls of the framework.", stack_frame, ntk_rows_frames),
+    TABLE("StackFrameFileLocation", "Lines in these calls.", stack_frame_file_location,
+          ntk_rows_frame_locations),
+    TABLE("StackFrameFileName", "Files of these lines.", stack_frame_name, ntk_rows_frame_files),
+    TABLE("StackFrameFunctionName", "Functions of these lines.", stack_frame_name,
+          ntk_rows_frame_functions),
+    TABLE("Summary", "Metrics of the execution.", summary, ntk_rows_summary),
+    TABLE("TensorInfo", "Inputs, outputs and weights of the NEFF.", tensor_info, ntk_rows_tensors),
+    TABLE("Throttle", "Limits of a core over time: at most k of n.", throttle, ntk_rows_throttles),
+    TABLE("ThrottleSummary", "Limits of a core by reason; all: any.", throttle_summary,
+          ntk_rows_throttle_summaries),
+    TABLE("Warning", "What to know before reading.", warning, ntk_rows_warnings),
+};
+
+const struct ntk_table *ntk_tables_schema(size_t *out_count)
+{
+    *out_count = sizeof tables / sizeof *tables;
+    return tables;
+}

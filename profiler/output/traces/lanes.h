@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lanes - on which of the lines of one engine or queue a span is drawn, so that none of a line
+ * overlap.
+ *
+ * Spans come in order of their start. The first line that is free takes the span; memory is one
+ * number per line. Owner: caller's storage, zeroed is empty, _fini frees. Threads: one.
+ */
+#ifndef NTK_PROFILER_OUTPUT_TRACES_LANES_H
+#define NTK_PROFILER_OUTPUT_TRACES_LANES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct ntk_lane {
+    int64_t end_ns;
+    uint64_t id; /* the owner's; 0 until it sets one */
+};
+
+struct ntk_lanes {
+    struct ntk_lane *items;
+    size_t count, capacity;
+};
+
+/* Valid until the next call; NULL without memory. */
+struct ntk_lane *ntk_lanes_take(struct ntk_lanes *lanes, int64_t start_ns, int64_t end_ns);
+void ntk_lanes_fini(struct ntk_lanes *lanes);
+
+#endif

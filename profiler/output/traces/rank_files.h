@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rank_files - folders of inspections as one file per rank: which ranks there are, what each did on
+ * one clock, and the folder that the files go to (docs/formats/rank-traces.md).
+ *
+ * A rank is a process of a machine, known by a worker of it: a logical core. Several of its cores
+ * are one rank as rank_ops.h tells. Its number is that in the world where traces say one of each
+ * rank, else that of the worker, else its place. Clocks of machines are put on the first one's as
+ * joined.h does it.
+ *
+ * Owner:   caller's storage, _fini() frees; the export is borrowed. Threads: one.
+ */
+#ifndef NTK_PROFILER_OUTPUT_TRACES_RANK_FILES_H
+#define NTK_PROFILER_OUTPUT_TRACES_RANK_FILES_H
+
+#include "profiler/output/export.h"
+#include "profiler/output/sink.h"
+#include "shared/base/vec.h"
+#include "shared/formats/ntrace/ntrace_comm.h"
+
+#define NTK_RANK_NO_GROUP SIZE_MAX
+
+/* Ranks that meet: a communicator. */
+struct ntk_rank_group {
+    uint64_t key;
+    uint32_t rank_count;
+    uint32_t known_count; /* of members that have a trace */
+    uint32_t *members;    /* rank_count numbers of ranks; UINT32_MAX: it has none */
+};
+
+struct ntk_rank {
+    uint32_t number;
+    uint32_t worker; /* the first of it, or who takes part in collectives */
+    size_t host;
+    int64_t offset_ns; /* of its clock; taken off */
+    uint64_t lost_count;
+    uint64_t partial_count; /* spans without a begin or an end, which files leave out */
+};
+
+struct ntk_rank_files {
+    const struct ntk_export *export;
+    uint32_t world_count;
+    int64_t zero_ns;        /* since 1970, by the first clock: the begin of the first span of all */
+    size_t *hosts;          /* of each folder of the export */
+    struct ntk_vec ranks;   /* of struct ntk_rank, by number */
+    struct ntk_vec groups;  /* of struct ntk_rank_group */
+    struct ntk_vec aliases; /* of struct ntk_rank_alias, by folder */
+};
+
+enum ntk_rank_span_kind {
+    NTK_RANK_HOST,       /* a call, or a part of one */
+    NTK_RANK_MARK,       /* of the program itself */
+    NTK_RANK_RUN,        /* of a core */
+    NTK_RANK_COLLECTIVE, /* a collective or a barrier, once where both cores of a pair tell of it */
+    NTK_RANK_OTHER,      /* of the device */
+};
+
+struct ntk_rank_span {
+    enum ntk_rank_span_kind kind;
+    const struct ntk_system_trace *trace;
+    const struct ntk_system_span *span;
+    int64_t start_ns, end_ns; /* from zero_ns */
+    size_t group;             /* index; NTK_RANK_NO_GROUP: not known */
+};
+
+/* 0 or -errno with a sentence. */
+int ntk_rank_files_init(const struct ntk_export *export, struct ntk_rank_files *out_files,
+                        struct ntk_err *err);
+void ntk_rank_files_fini(struct ntk_rank_files *files);
+/* Whole spans and instants of a rank, of struct ntk_rank_span, by start. -ENOMEM. */
+int ntk_rank_files_spans(const struct ntk_rank_files *files, const struct ntk_rank *rank,
+                         struct ntk_vec *out_spans);
+
+struct ntk_rank_format {
+    const char *name;        /* "kineto" */
+    const char *head, *tail; /* of the name of a file, around the number */
+    const char *extra;       /* a file beside them; NULL: none */
+    int (*put)(const struct ntk_rank_files *files, const struct ntk_rank *rank,
+               struct ntk_sink *sink);
+    void (*put_extra)(const struct ntk_rank_files *files, struct ntk_buf *out);
+};
+
+/* The folder with a file for each rank; it appears whole or not at all. 0 or -errno. */
+int ntk_rank_files_write(const struct ntk_export *export, const char *path,
+                         const struct ntk_rank_format *format, struct ntk_err *err);
+
+#endif

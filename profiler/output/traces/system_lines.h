@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * system_lines - on which line of which process of a trace an event of the host or of a core is
+ * drawn.
+ *
+ * Two lists of fields say which events share a process and which a line of it. What the host does
+ * (neuron_rt) and what cores do (neuron_hw) never share a line. Spans of one line nest; one that
+ * overlaps another without being inside of it gets a further line below.
+ *
+ * Owner:   caller's storage; ntk_system_lines_init() .. _fini(). Threads: one.
+ */
+#ifndef NTK_PROFILER_OUTPUT_TRACES_SYSTEM_LINES_H
+#define NTK_PROFILER_OUTPUT_TRACES_SYSTEM_LINES_H
+
+#include "profiler/output/tables/rows_system.h"
+#include "shared/base/err.h"
+#include "shared/base/map.h"
+#include "shared/base/vec.h"
+
+#define NTK_SYSTEM_FIELDS_MAX 8
+#define NTK_SYSTEM_PRIMARY_DEFAULT "instance_id,process_id"
+#define NTK_SYSTEM_SECONDARY_DEFAULT "worker_gid,lnc_idx,thread_id"
+
+struct ntk_system_grouping {
+    size_t primary_count, secondary_count;
+    unsigned char primary[NTK_SYSTEM_FIELDS_MAX], secondary[NTK_SYSTEM_FIELDS_MAX];
+};
+
+/* Comma lists; NULL: the default. -EINVAL with a sentence for a field that does not exist. */
+int ntk_system_grouping_set(struct ntk_system_grouping *grouping, const char *primary,
+                            const char *secondary, struct ntk_err *err);
+
+/* A line; the ids are the owner's, 0 until it sets them. */
+struct ntk_system_lane {
+    uint64_t id;
+    struct ntk_vec ends_ns; /* of int64_t: of the spans that are open, the innermost last */
+};
+
+struct ntk_system_line {
+    char name[160];
+    size_t process;
+    struct ntk_vec lanes; /* of struct ntk_system_lane */
+};
+
+struct ntk_system_process {
+    char name[160];
+    uint64_t id;
+    int64_t pid;
+};
+
+struct ntk_system_lines {
+    struct ntk_system_grouping grouping;
+    struct ntk_vec processes, lines;
+    struct ntk_map process_indices, line_indices; /* by name, + 1 */
+};
+
+void ntk_system_lines_init(struct ntk_system_lines *lines,
+                           const struct ntk_system_grouping *grouping);
+void ntk_system_lines_fini(struct ntk_system_lines *lines);
+
+struct ntk_system_place { /* valid until the next call */
+    struct ntk_system_process *process;
+    struct ntk_system_line *line;
+    struct ntk_system_lane *lane, *first; /* first: the line's own */
+};
+
+/* 0 or -ENOMEM. Rows of one line come in order of their start. */
+int ntk_system_lines_take(struct ntk_system_lines *lines, const struct ntk_system_event_row *row,
+                          struct ntk_system_place *out_place);
+
+#endif
