@@ -69,8 +69,9 @@ static int results_tell(const struct ntk_diag *diag, bool json, struct counts *c
                                ntk_diag_tests[result->test].name, result->part, result->reason);
         }
     }
-    if (!ntk_buf_ok(&out) || fwrite(out.bytes, 1, out.bytes_count, stdout) != out.bytes_count ||
-        fflush(stdout) != 0) {
+    bool is_written = ntk_buf_ok(&out) &&
+                      (out.bytes_count == 0 || fwrite(out.bytes, out.bytes_count, 1, stdout) == 1);
+    if (!is_written || fflush(stdout) != 0) {
         ret = -EIO;
     }
     ntk_buf_fini(&out);
