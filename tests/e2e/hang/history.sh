@@ -45,19 +45,16 @@ done
 
 # A rank that is slow: it is named while it is, and afterwards.
 start 3 20 slow@1 2
-slow=${ranks[2]}
-wait_for verdict '.verdict == "slow"'
-jq -e '[.[] | select(.verdict == "slow")] | .[0] | .rank == 2 and .of == 3 and .cause == "host" and .to == null and .behind_ns > 0 and .interval_ns > .behind_ns' \
-    answer.json >/dev/null || fail "while it is slow: $(cat answer.json)"
+fast=${ranks[0]} slow=${ranks[2]}
+# On a machine that is busy other ranks may be slow for a while, too.
+wait_for verdict ".verdict == \"slow\" and .pid == $slow and .rank == 2 and .of == 3 and .cause == \"host\" and .to == null and .behind_ns > 0 and
+    .interval_ns > .behind_ns"
 stop
-wait_for verdict '.verdict == "slow" and .to != null'
+wait_for verdict ".verdict == \"slow\" and .pid == $slow and .to != null"
 
-wait_for verdict '.verdict == "slower" and .to == null'
-jq -e '[.[] | select(.verdict == "slower")] | length == 1 and (.[0] | .rank == null and .of == 3 and .cause == "outside"
-    and .job == "127.0.0.1:46823" and .behind_ns > 10000000 and .interval_ns > .behind_ns)' answer.json >/dev/null ||
-    fail "all became slower: $(cat answer.json)"
-greps "the ranks at 127.0.0.1:46823 became slower .* ago, all 3 that are seen of 3 alike: .* what takes longer: outside" out.log ||
-    fail "the log: $(cat out.log)"
+wait_for verdict '.verdict == "slower" and .to == null and .rank == null and .of == 3 and .cause == "outside"
+    and .job == "127.0.0.1:46823" and .behind_ns > 10000000 and .interval_ns > .behind_ns'
+wait_for eval 'grep -q "the ranks at 127.0.0.1:46823 became slower .* ago, all 3 that are seen of 3 alike: .* what takes longer: outside" out.log && echo yes'
 wait_for eval 'grep -q "\"kind\":\"slower\"" out.jsonl && echo yes'
 kill -9 "${together[@]}"
 wait "${together[@]}" 2>/dev/null || true
@@ -77,15 +74,15 @@ agent_start
 wait_for verdict '.verdict == "broke" and .to != null'
 agent_stop
 ask verdicts --job 127.0.0.1:46822 || fail "by job: $(cat errors)"
-[ "$(jq -c '[.[] | select(.verdict == "slow" or .verdict == "slower")] | map([.rank, .pid, .cause, (.to > .from)])' answer.json)" = "[[2,$slow,\"host\",true]]" ] ||
+jq -e "any(.[]; .verdict == \"slow\" and .rank == 2 and .pid == $slow and .cause == \"host\" and .to > .from)" answer.json >/dev/null ||
     fail "who was slow: $(cat answer.json)"
 jq -e ".[] | select(.verdict == \"broke\" and .rank == 1 and .pid == $killed and .cause == \"lost\")" answer.json >/dev/null ||
     fail "who was killed: $(cat answer.json)"
 ask ranks || fail "ranks: $(cat errors)"
-[ "$(jq "[.[] | select(.pid == $slow)] | length == 1 and (.[0].verdicts | startswith(\"slow host\")) and .[0].rank == 2 and .[0].job == \"127.0.0.1:46822\"" answer.json)" = true ] ||
+[ "$(jq "[.[] | select(.pid == $slow)] | length == 1 and (.[0].verdicts | contains(\"slow host\")) and .[0].rank == 2 and .[0].job == \"127.0.0.1:46822\"" answer.json)" = true ] ||
     fail "the slow one's row: $(cat answer.json)"
 # The others waited for it, it for nobody.
-[ "$(jq "[.[] | select(.of == 3)] | (map(select(.pid == $slow)) | .[0].wait_ratio) < (map(select(.rank == 0)) | .[0].wait_ratio)" answer.json)" = true ] ||
+[ "$(jq "[.[] | select(.of == 3)] | (map(select(.pid == $slow)) | .[0].wait_ratio) < (map(select(.pid == $fast)) | .[0].wait_ratio)" answer.json)" = true ] ||
     fail "who waited: $(cat answer.json)"
 [ "$(jq '[.[] | select(.rank == 0)] | .[0] | .operations > 0 and .wait_ns > 0 and .in_operations_ns >= .wait_ns and .errors == 0' answer.json)" = true ] ||
     fail "what a rank did: $(cat answer.json)"
