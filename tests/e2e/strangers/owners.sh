@@ -78,10 +78,12 @@ foreign=$job
 is_seen() { neuron-profile trigger --pid "$1" --look >/dev/null 2>&1 && echo yes; }
 wait_for is_seen "$own"
 wait_for is_seen "$foreign"
-neuron-profile trigger --pid "$foreign" --at-execution 1000000000 --timeout 60s -o held >/dev/null 2>&1 &
+neuron-profile trigger --pid "$foreign" --at-execution 1000000000 --timeout 3600s -o held >/dev/null 2>&1 &
 holder=$!
 pids+=("$holder")
-is_held() { [ "$(grep -c "rw-s.*$NEURON_HOOKS_DIR" "/proc/$holder/maps")" = 1 ] && echo yes; }
+# Its segment has who asks: a number of four bytes.
+asker=$(printf '\\x%02x' $((holder & 255)) $((holder >> 8 & 255)) $((holder >> 16 & 255)) $((holder >> 24)))
+is_held() { LC_ALL=C grep -qaP "$asker" "$NEURON_HOOKS_DIR/$foreign"-* && echo yes; }
 wait_for is_held
 code=0
 neuron-profile trigger --job same -o busy --json >busy.json 2>err || code=$?
@@ -89,8 +91,9 @@ neuron-profile trigger --job same -o busy --json >busy.json 2>err || code=$?
     busy.json >/dev/null && greps '^neuron-profile: processes of user 1002: .*is asked by process' err || fail "busy: $code $(cat busy.json err)"
 neuron-profile trigger --job same --user 0 -o chosen >text 2>&1 || fail "one user's: $(cat text)"
 kill -9 "$holder"
+wait "$holder" 2>/dev/null || true
 kill -STOP "$foreign"
-neuron-profile trigger --job same -o stopped >text 2>err &
+neuron-profile trigger --job same --timeout 3600s -o stopped >text 2>err &
 asker=$!
 pids+=("$asker")
 has_own() { greps "^process $own .* in 1 file" text && echo yes; }

@@ -50,7 +50,7 @@ kill "$lonely"
 wait "$lonely" || fail "the lonely agent failed: $(cat lonely.txt)"
 [ -z "$(ls none)" ] || fail "a folder with nothing: $(ls none)"
 # An execution that does not end has no capture, but the time before.
-NEURON_RT_EXEC_TIMEOUT=100 NEURON_SOFT_FAULT=hang:at=20 neuron-bench exec m.neff --count 40 >lone.txt 2>&1 &
+NEURON_RT_EXEC_TIMEOUT=10000 NEURON_SOFT_FAULT=hang:at=20 neuron-bench exec m.neff --count 40 >lone.txt 2>&1 &
 lone=$!
 pids+=("$lone")
 has_before() { [ -n "$(find kept -path "*-stuck/*_pid_$lone/*/ntrace.pb")" ] && echo yes; }
@@ -77,5 +77,7 @@ done
 pids+=("$!")
 has_both() { [ -n "$(find theirs -path '*-uid_65533/*.ntff')" ] && [ -n "$(find theirs -path '*-uid_65534/*.ntff')" ] && echo yes; }
 wait_for has_both
+are_done() { [ "$(grep -c 'is captured to theirs/' users.txt)" -ge 2 ] && echo yes; }
+wait_for are_done
 [ -z "$(find theirs ! -user 0)" ] || fail "not root's: $(find theirs ! -user 0)"
 kill -9 "${pids[-1]}"

@@ -48,7 +48,7 @@ neuron-profile view -d "$before" --output-format json --output-file before.json
 ahead=100
 until neuron-profile trigger --job $job --look --json >look.json 2>err && at=$(($(jq '[.processes[].execution] | max' look.json) + ahead)) &&
     neuron-profile trigger --job $job --at-execution $at -o at >text 2>err; do
-    grep -qE 'is over: they are at|has begun already' err || fail "at $at: $(cat text err)"
+    grep -qE 'is over: they are at|has begun already|does not answer' err || fail "at $at: $(cat text err)"
     ahead=$((2 * ahead))
 done
 [ "$(ls at/pid_*_exec_*.ntff | sed 's/.*_exec_//' | sort -u | wc -l)" = 1 ] && [ "$(ls at/*.ntff | wc -l)" = 4 ] || fail "at one number: $(ls at) $(cat text err)"
@@ -60,7 +60,8 @@ refused() {
     [ $code = 1 ] && grep -qF -- "$1" err || fail "$*: $code $(cat text err)"
 }
 refused 'is over: they are at' --pid "${ranks[1]}" --at-execution 1
-refused 'no execution from 100000000 on within the time' --pid "${ranks[1]}" --at-execution 100000000 --timeout 300ms
+is_refused() { refused 'no execution from 100000000 on within the time' --pid "${ranks[1]}" --at-execution 100000000 --timeout 300ms && echo yes; }
+wait_for is_refused # once the process answers in that time
 refused 'no process of the job nobody is seen' --job nobody
 refused 'process 1 is not seen' --pid 1
 # A recording that comes too late is not one: who asked is told at once, and asks for a later one.
@@ -111,9 +112,13 @@ neuron-profile trigger --pid "${ranks[1]}" --size 1 -o small --json >small.json 
 [ $code = 1 ] && jq -e '.processes[0] | .file_count == 1 and .error != ""' small.json >/dev/null || fail "a small bound: $code $(cat small.json err)"
 
 # What the time is too short for is kept as far as it came, and said.
-code=0
-neuron-profile trigger --pid "${ranks[1]}" --executions 90000 --timeout 2s -o short --json >short.json 2>err || code=$?
-[ $code = 1 ] && grep -q 'only [0-9]* of 90000 executions within the time' err || fail "a short time: $code $(cat err)"
+is_short() { # once there is an execution in that time
+    code=0
+    rm -rf short
+    neuron-profile trigger --pid "${ranks[1]}" --executions 90000 --timeout 2s -o short --json >short.json 2>err || code=$?
+    [ $code = 1 ] && grep -q 'only [0-9]* of 90000 executions within the time' err && echo yes
+}
+wait_for is_short
 jq -e '.processes[0] | .file_count == 1 and .last_execution > 0' short.json >/dev/null || fail "a short time: $(cat short.json)"
 [ "$(jq '.processes[0].last_execution - .first_execution < 80000' short.json)" = true ] || fail "it claims more than there was: $(cat short.json)"
 
@@ -122,9 +127,9 @@ neuron-profile trigger --pid "${ranks[2]}" --at-execution 100000000 --timeout 60
 two=$!
 pids+=("$two")
 asks() { [ "$(grep -c "rw-s.*$NEURON_HOOKS_DIR" "/proc/$1/maps")" = "$2" ] && echo yes; } # asks PID PROCESSES
-wait_for asks "$two" 1
-is_busy() { neuron-profile trigger --pid "${ranks[2]}" -o refused >text 2>err || grep -q "is asked by process $two already" err && echo yes; }
-wait_for is_busy
+records_to() { grep -qaF "/$1" "$NEURON_HOOKS_DIR/$2"-* && echo yes; } # records_to FOLDER PID: its segment has where to
+wait_for records_to two "${ranks[2]}"
+refused "is asked by process $two already" --pid "${ranks[2]}"
 # Who asked and was killed keeps nobody from asking; the recording of before ends with it.
 kill -9 "$two"
 wait "$two" 2>/dev/null || true
@@ -135,7 +140,7 @@ bash -c 'neuron-profile trigger --pid "$1" --at-execution 100000000 --timeout 60
     parent "${ranks[2]}" &
 parent=$!
 pids+=("$parent")
-has_orphan() { [ -s orphan.pid ] && asks "$(cat orphan.pid)" 1; }
+has_orphan() { [ -s orphan.pid ] && records_to orphan "${ranks[2]}"; }
 wait_for has_orphan
 kill -9 "$parent"
 has_none() { [ ! -e "/proc/$(cat orphan.pid)" ] && echo yes; }
@@ -146,9 +151,9 @@ neuron-profile trigger --job $job --at-execution 100000000 --timeout 600s -o die
 dies=$!
 pids+=("$dies")
 wait_for asks "$dies" 4
-is_recording() { grep -qaF /dies "$NEURON_HOOKS_DIR/${ranks[3]}"-* && echo yes; } # its segment has where to
-wait_for is_recording
+for i in 0 1 2 3; do wait_for records_to dies "${ranks[i]}"; done
 kill -9 "${ranks[3]}"
+wait "${ranks[3]}" 2>/dev/null || true
 kill -INT "$dies"
 code=0
 wait "$dies" || code=$?
