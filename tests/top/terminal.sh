@@ -17,6 +17,9 @@ fail() {
 # sees WHAT GREP-PATTERN: waits until the screen shows it.
 shows() { screen | greps -e "$1" && echo yes; }
 sees() { wait_for shows "$2"; }
+# lacks WHAT GREP-PATTERN: waits until a screen is without it; one may be caught half drawn.
+is_without() { screen >without && [ -s without ] && ! greps -e "$1" without && echo yes; }
+lacks() { wait_for is_without "$2"; }
 # start scene columns rows [VAR=value...]: the status of the program ends on the screen it came from. With own_settings=yes
 # it has settings of its own, whatever one before keeps when it ends.
 starts=0

@@ -1,7 +1,7 @@
 # test_remote - neuron-top shows what neuron-monitor says, from a pipe and over HTTP, in text and in a
 # terminal; a connection that breaks and comes back; ends and errors.
 . "$(dirname "$0")/../e2e/lib.sh"
-needs neuron-top neuron-monitor neuron-bench neuron-packager jq tmux
+needs neuron-top neuron-monitor neuron-bench neuron-packager jq tmux python3
 export COLUMNS=120 LC_ALL=C.UTF-8
 
 neuron-packager example mlp -s 128 -o mlp.neff
@@ -11,7 +11,11 @@ runs() { neuron-monitor --once --period 100ms | jq -e '.neuron_runtime_data[0].r
 wait_for runs
 
 # A pipe: each report is a frame with its numbers; the end ends it.
-neuron-monitor --count 2 --period 300ms | jq -c "del(.timestamp_ns)" >reports
+both_have() { # both reports have executions
+    neuron-monitor --count 2 --period 300ms | jq -c "del(.timestamp_ns)" >reports
+    jq -es 'length == 2 and all(.[]; .neuron_runtime_data[0].report.execution_stats.execution_summary.completed > 0)' reports >/dev/null && echo yes
+}
+wait_for both_have
 neuron-top --stdin --batch --count 1 <reports >frame || fail "--stdin fails"
 grep -q 'faraway' frame || fail "the application is not shown: $(cat frame)"
 expected=$(jq -rs '.[1].neuron_runtime_data[0].report.neuroncore_counters.neuroncores_in_use["0"].neuroncore_utilization' reports)
@@ -33,6 +37,7 @@ echo nonsense | neuron-top --stdin --once >/dev/null 2>err || code=$?
 neuron-monitor --period 100ms >loud &
 loud=$!
 pids+=("$loud")
+wait_for has_reports loud
 NEURON_PROCESS_TAG=briefly neuron-bench exec mlp.neff --cores 1 --rate 20 --duration 1s >/dev/null
 tells() { jq -r '.neuron_ext.events[]?.kind' loud | greps '^unload$' && echo yes; }
 wait_for tells
@@ -49,12 +54,12 @@ grep -q 'these reports list no events' frame || fail "it is not said why there a
 
 # HTTP.
 port_of() { sed -n 's/.*http.*port //p' "$1" | head -1; }
-neuron-monitor --period 200ms --quiet --verbose 1 --http 127.0.0.1:0 2>agent.log &
+port=$(free_ports 1) # nobody is given it while no agent is there
+neuron-monitor --period 200ms --quiet --verbose 1 --http "127.0.0.1:$port" 2>agent.log &
 agent=$!
 pids+=("$agent")
 is_up() { [ -n "$(port_of agent.log)" ] && echo yes; }
 wait_for is_up
-port=$(port_of agent.log)
 neuron-top --connect "http://127.0.0.1:$port" --once | greps faraway || fail "--connect shows nothing"
 neuron-top --connect "http://127.0.0.1:$port/api/v1/stream" --once | greps faraway || fail "a whole URL shows nothing"
 # Whole reports, also where lines for programs are cut.

@@ -9,10 +9,14 @@ neuron-monitor --quiet --db history.db &
 agent=$!
 pids+=("$agent")
 neuron-packager example mlp -s 128 -o mlp.neff
+stored() { sqlite3 -readonly history.db "select $1" 2>/dev/null; }
+has_begun() { [ "$(stored 'count(*) from machine_sample')" -ge 1 ] && echo yes; }
+wait_for has_begun
 NEURON_PROCESS_TAG=yesterday neuron-bench exec mlp.neff --cores 0 --rate 20 --duration 3s >/dev/null
-ended_ns=$(date +%s%N)
-seconds() { sqlite3 -readonly history.db 'select count(*) from machine_sample where time_ns > '"$ended_ns" 2>/dev/null; }
-quiet() { [ "$(seconds)" -ge 2 ] && echo yes; }
+has_ended() { ended_ns=$(stored 'max(ended_ns) from process') && [ -n "$ended_ns" ] && echo yes; }
+wait_for has_ended
+ended_ns=$(stored 'max(ended_ns) from process')
+quiet() { [ "$(stored "max(time_ns) from machine_sample")" -ge $((ended_ns + 3000000000)) ] && echo yes; }
 wait_for quiet
 kill "$agent" && wait "$agent" || fail "the agent fails"
 
@@ -28,7 +32,10 @@ wait_for hurts
 kill "$agent" && wait "$agent" || fail "the second agent fails"
 
 neuron-top --from history.db --batch --count 3 >frames || fail "--from fails"
-grep -q yesterday frames || fail "the application is not in the first frames: $(cat frames)"
+[ "$(grep -c 'neuron-top' frames)" -ge 3 ] || fail "the first frames: $(cat frames)"
+began_s=$(stored 'min(time_ns) / 1000000000 + 1 from execution_sample')
+neuron-top --from history.db --at "$began_s" --batch --count 3 >frames || fail "--from --at fails"
+grep -q yesterday frames || fail "the application is not in the frames of its time: $(cat frames)"
 neuron-top --from history.db --at "$((ended_ns / 1000000000 + 2))" --once >frame || fail "--at fails"
 ! grep -q yesterday frame || fail "the application is shown after its end"
 grep -q 'neuron-top' frame || fail "no frame"

@@ -44,11 +44,12 @@ for _ in 1 2; do
 done
 key '['
 sees "a moment ago" '[0-9][0-9]:[0-9][0-9]:[0-9][0-9], [0-9]* s ago; \[ \] { } walk, space: now'
-before=$(row)
 age() { screen | sed -n 's/.*, \([0-9]*\) s ago.*/\1/p'; }
 age=$(age)
-is_older() { [ "$(age)" -ge $((age + 2)) ] && echo yes; }
-wait_for is_older
+is_older() { [ "$(age)" -ge $((age + $1)) ] && echo yes; }
+wait_for is_older 1
+before=$(row)
+wait_for is_older 2
 [ "$(row)" = "$before" ] || fail "the past moves"
 key ' '
 is_now() { ! screen | greps 's ago' && echo yes; }

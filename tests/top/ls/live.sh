@@ -47,7 +47,7 @@ diff told written || fail "the page and the array differ"
 
 # Beside a running model.
 neuron-packager example memcpy -o memcpy.neff >/dev/null
-neuron-bench exec memcpy.neff --cores 1 --rate 20 --duration 60 >bench.out 2>&1 &
+neuron-bench exec memcpy.neff --cores 1 --rate 20 --duration 900 >bench.out 2>&1 &
 bench=$!
 pids+=("$bench")
 listed() { neuron-ls -j | jq -r 'if (.[0].neuron_processes | length) > 0 then "yes" else "no" end'; }
@@ -58,11 +58,11 @@ whole() { # the tree of a machine that is just being made gets its numbers one b
 wait_for whole
 [ "$(head -2 table)" = $'instance-type: trn1.2xlarge\ninstance-id: i-local' ] || fail "$(cat table)"
 neuron-ls --json | jq -e --argjson pid "$bench" '.neuron_devices[0].neuron_processes[0] |
-    .pid == $pid and .neuroncore_ids == [1] and (.command_line | endswith("--duration 60"))' >/dev/null ||
+    .pid == $pid and .neuroncore_ids == [1] and (.command_line | endswith("--duration 900"))' >/dev/null ||
     fail "$(neuron-ls --json)"
 # Who holds a core, before a start as in the error of one.
 code 3 neuron-ls --why 0-1
-printf 'core 0 free\ncore 1 held by process %s (neuron-bench) of %s since T\nneuron-bench exec memcpy.neff --cores 1 --rate 20 --duration 60\n' \
+printf 'core 0 free\ncore 1 held by process %s (neuron-bench) of %s since T\nneuron-bench exec memcpy.neff --cores 1 --rate 20 --duration 900\n' \
     $bench "$(id -un)" >expected
 sed 's/  */ /g; s/^ //; s/since 20.*Z$/since T/' out | diff expected - || fail "--why 0-1"
 code 3 neuron-ls --why 1 --json
@@ -140,7 +140,7 @@ neuron-bench machine --remove
 
 # Logical cores are as large as the running process says, whatever the environment of neuron-ls says.
 NEURON_SOFT_INSTANCE=trn2.3xlarge NEURON_RT_VIRTUAL_CORE_SIZE=1 \
-    neuron-bench exec memcpy.neff --cores 3 --rate 20 --duration 60 >bench.out 2>&1 &
+    neuron-bench exec memcpy.neff --cores 3 --rate 20 --duration 900 >bench.out 2>&1 &
 bench=$!
 pids+=("$bench")
 # neuron-ls builds the machine that NEURON_SOFT_INSTANCE names when it is the first.
