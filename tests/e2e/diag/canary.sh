@@ -62,7 +62,8 @@ is_gone() { kill -0 $child 2>/dev/null || echo yes; }
 start_agent env NEURON_SOFT_FAULT=bit-flip:at=1,core=1
 is_found() { [ "$(verdict)" = '["unhealthy","silent_corruption"]' ] && echo yes; }
 wait_for is_found
-greps 'FAIL core 1 answer ' agent.log || fail "the agent's log says nothing: $(cat agent.log)"
+is_logged() { grep -q 'FAIL core 1 answer ' agent.log && echo yes; }
+wait_for is_logged
 neuron-bench exec memcpy.neff --cores 0-1 --count 2 >/dev/null || fail "a job is refused a core for the agent's canary"
 kill -TERM "$agent"
 wait "$agent" || fail "the agent ended with $?: $(cat agent.log)"

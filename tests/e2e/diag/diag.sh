@@ -84,8 +84,8 @@ neuron-bench machine --remove >/dev/null && neuron-bench machine >/dev/null
 diag 0 -r 2 --memory 4K # finds both cores well
 
 # A test that never ends, ends.
-NEURON_SOFT_FAULT=pause:at=2,time=60s diag 1 -r 2 --core 0 --timeout 700ms
-is_count 1 '.result == "FAIL" and .test == "answer" and (.reason | startswith("no answer after 1 s"))'
+NEURON_SOFT_FAULT=pause:at=2,time=60s diag 1 -r 2 --core 0 --timeout 4s
+is_count 1 '.result == "FAIL" and .test == "answer" and (.reason | startswith("no answer after 4 s"))'
 
 # Thresholds: a figure below them warns or fails; a wrong file is one sentence.
 echo '* host-to-device warn below 900T # more than there is' >warn
@@ -122,7 +122,7 @@ diag 3 -r 2
 diag 0 -r 2 --core 1 --memory 64K
 is_count 0 '.core == 0'
 kill -0 "$job" || fail "the job is gone"
-neuron-monitor diag --json -r 2 --core 0 --memory 64K --wait 60s >waited.json 2>waited.log &
+neuron-monitor diag --json -r 2 --core 0 --memory 64K --wait 900s >waited.json 2>waited.log &
 waiter=$!
 is_waiting() { grep -q "process $job (neuron-bench) has core 0; waiting" waited.log && echo yes; }
 wait_for is_waiting

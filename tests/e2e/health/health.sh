@@ -26,14 +26,15 @@ pids+=($!)
 NEURON_SOFT_FAULT=hbm-ue-repairable:at=3 neuron-bench exec memcpy.neff --cores 4 --count 5 >/dev/null 2>&1 &&
     fail "a fault that is none"
 is_told() {
-    tail -1 reports.jsonl | jq -e '.neuron_ext.devices[2].health |
-        .verdict == "unhealthy" and .action == "reload_driver" and .reasons[0].reason == "hbm_repairable"' >/dev/null && echo yes
+    tail -n 1 reports.jsonl >told.json
+    jq -e '.neuron_ext.devices[2].health |
+        .verdict == "unhealthy" and .action == "reload_driver" and .reasons[0].reason == "hbm_repairable"' told.json >/dev/null && echo yes
 }
 wait_for is_told
-[ "$(tail -1 reports.jsonl | jq -c '[.neuron_ext.devices[] | select(.health.verdict != "healthy") | .index]')" = '[2]' ] ||
-    fail "others are said to be ill: $(tail -1 reports.jsonl | health)"
-valid_reports reports.jsonl
-grep -q 'device 2 is unhealthy (hbm_repairable)' agent.log || fail "$(cat agent.log)"
+[ "$(jq -c '[.neuron_ext.devices[] | select(.health.verdict != "healthy") | .index]' told.json)" = '[2]' ] ||
+    fail "others are said to be ill: $(health <told.json)"
+is_logged() { grep -q 'device 2 is unhealthy (hbm_repairable)' agent.log && echo yes; }
+wait_for is_logged
 
 # The page may be 250 ms older than the report.
 is_on_page() {
@@ -54,3 +55,4 @@ neuron-ls | greps '^Device 2 is unhealthy (hbm_repairable): ' || fail "$(neuron-
 
 kill -TERM "$agent"
 wait "$agent" || fail "neuron-monitor ended with $?"
+valid_reports reports.jsonl

@@ -110,7 +110,7 @@ greps '^health is unknown: ' <text || fail "$(cat text)"
 # The epilog of a job asks at once, so an answer is newer than its question: it has what happened just before.
 for device in 0 1 4 5; do
     find "$NEURON_HOOKS_DIR/soft" -path "*neuron$device/*" -name mem_ecc_uncorrected >counter
-    echo 1 >"$(cat counter)"
+    echo 1 1<>"$(cat counter)" # in one write, never empty
     health 1 --json
     jq -e --argjson device $device '.hosts[0] | .source == "agent" and .devices[$device].verdict == "unhealthy"' <text >/dev/null ||
         fail "an error of device $device: $(cat text)"

@@ -25,9 +25,9 @@ wait_for above 1
 wait_for below 0.9
 wait_for above 1
 [ "$(series | wc -l)" = 1 ] || fail "cores that nobody holds: $(series)"
-tail -2 reports.jsonl | head -1 | jq -e '.neuron_runtime_data[0].report.neuron_ext.neuroncores | has("1") and (.["1"].held_idle_ns >= 0)' >/dev/null ||
+tail -n 2 reports.jsonl | sed -n 1p | jq -e '.neuron_runtime_data[0].report.neuron_ext.neuroncores | has("1") and (.["1"].held_idle_ns >= 0)' >/dev/null ||
     fail "$(tail -1 reports.jsonl)"
-head -10 reports.jsonl >whole.jsonl # the last line may be under way
+sed '$d; 10q' reports.jsonl >whole.jsonl # the last line may be under way
 valid_reports whole.jsonl
 kill -9 "$job"
 is_gone() { [ -z "$(value)" ] && echo yes; }

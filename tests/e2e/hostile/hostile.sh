@@ -33,7 +33,8 @@ honest() { # USER TAG ARGUMENT...
 ) &
 agent=$!
 pids+=("$agent")
-wait_for has_reports reports.jsonl
+is_up() { [ -s reports.jsonl ] && grep -q 'serving metrics at port' agent.log && echo yes; }
+wait_for is_up
 port=$(sed -n 's/.*serving metrics at port //p' agent.log)
 honest 1001 long -n $((seconds * 200)) --rate 200 >long.out 2>&1 &
 long=$!

@@ -20,23 +20,23 @@ agent_is_up() { [ -s reports.jsonl ] && grep -q 'serving metrics at port' agent.
 wait_for agent_is_up
 port=$(sed -n 's/.*serving metrics at port //p' agent.log)
 for core in 0 1; do
-    NEURON_PROCESS_TAG=same neuron-bench exec memcpy.neff --cores "$core" --count 3000 --rate 100 >/dev/null 2>&1 &
+    NEURON_PROCESS_TAG=same neuron-bench exec memcpy.neff --cores "$core" --duration 600s --rate 50 >/dev/null 2>&1 &
     pids+=($!)
 done
 
 # In a report: who has the cores, and where each of the two runs.
 latest() { tail -n 2 reports.jsonl | sed -n 1p; }
 pods_in_report() {
-    latest | jq -e '[.neuron_runtime_data[].report.neuron_ext | [.namespace, .pod_name, .container_name] | join("/")] | sort
-        == ["ns-0/pod-0/main", "ns-1/pod-1/main"]' >/dev/null && echo yes
+    jq -e '[.neuron_runtime_data[].report.neuron_ext | [.namespace, .pod_name, .container_name] | join("/")] | sort
+        == ["ns-0/pod-0/main", "ns-1/pod-1/main"]' one.jsonl >/dev/null
 }
-wait_for pods_in_report
-cores_in_report() { # the report of the next period, when one is just being written
-    latest | jq -e '.neuron_k8s_info | .error == "" and .period == 1 and .neurondevices_k8s_info == {} and
+cores_in_report() {
+    jq -e '.neuron_k8s_info | .error == "" and .period == 1 and .neurondevices_k8s_info == {} and
         .neuroncores_k8s_info == {"0": {"pod_name": "pod-0", "namespace": "ns-0", "container_name": ["main"]},
-                                  "1": {"pod_name": "pod-1", "namespace": "ns-1", "container_name": ["main"]}}' >/dev/null && echo yes
+                                  "1": {"pod_name": "pod-1", "namespace": "ns-1", "container_name": ["main"]}}' one.jsonl >/dev/null
 }
-wait_for cores_in_report
+all_in_report() { latest >one.jsonl && pods_in_report && cores_in_report && echo yes; }
+wait_for all_in_report
 
 # On the page: one tag, two pods, two pids.
 page() { curl -sf "http://127.0.0.1:$port/metrics"; }
@@ -46,10 +46,10 @@ pods_on_page() {
         sort | paste -sd';')" = "0 ns-0 pod-0 main;1 ns-1 pod-1 main" ] && echo yes
 }
 wait_for pods_on_page
-page | grep '^neuroncore_busy_seconds_total' | greps 'neuroncore="1",pod_name="pod-1"' || fail "a core's own series has no pod"
+core_has_pod() { page | grep '^neuroncore_busy_seconds_total' | greps 'neuroncore="1",pod_name="pod-1"' && echo yes; }
+wait_for core_has_pod
 
 # The same from the pipe alone.
-latest >one.jsonl
 mkfifo pipe
 exec 9<>pipe
 cat one.jsonl >&9

@@ -20,6 +20,9 @@ query() {
     curl -sfG "http://127.0.0.1:$(server_port)/api/v1/query" --data-urlencode "query=$1" |
         jq -r '.data.result[0].value[1] // "none"'
 }
+# value QUERY: what it answers once there is an answer; while a scrape fails there is none.
+has_value() { query "$1" >value && ! grep -qx none value && [ -s value ] && echo yes; }
+value() { wait_for has_value "$1" && cat value; }
 answers() { [ "$(query "$1")" = "$2" ] && echo yes; }
 is_near() { jq -en --argjson a "$1" --argjson b "$2" --argjson part "$3" '($a / $b - 1 | fabs) <= $part' >/dev/null; }
 # Of all reports together, in seconds: the sum, and the values of some ranks by the middles of their buckets.
@@ -77,15 +80,17 @@ server=native
 series='neuron_execution_latency_seconds{runtime_tag="promtest",latency_type="total"}'
 wait_for answers_as_reported "histogram_count($series)"
 latencies '[0.1, 0.5, 0.9, 0.99]' >latencies.json
-is_near "$(query "histogram_sum($series)")" "$(jq .sum latencies.json)" 1e-9 || fail "the sum of native histograms differs"
-width=$(curl -sfG "http://127.0.0.1:$(server_port)/api/v1/query" --data-urlencode "query=$series" |
-    jq '.data.result[0].histogram[1].buckets[0] | (.[2] | tonumber) / (.[1] | tonumber) - 1')
+is_near "$(value "histogram_sum($series)")" "$(jq .sum latencies.json)" 1e-9 || fail "the sum of native histograms differs"
+has_width() { curl -sfG "http://127.0.0.1:$(server_port)/api/v1/query" --data-urlencode "query=$series" |
+    jq '.data.result[0].histogram[1].buckets[0] | (.[2] | tonumber) / (.[1] | tonumber) - 1' >width && [ -s width ] && echo yes; }
+wait_for has_width
+width=$(cat width)
 jq -en --argjson width "$width" '$width < 0.05' >/dev/null ||
     fail "native buckets are $width wide"
 for i in 0 1 2 3; do
     quantile=$(jq -n "[0.1, 0.5, 0.9, 0.99][$i]")
     expected=$(jq ".quantiles[$i]" latencies.json)
-    got=$(query "histogram_quantile($quantile, $series)")
+    got=$(value "histogram_quantile($quantile, $series)")
     echo "quantile $quantile: $got s, by the reports $expected s, buckets are $width wide"
     is_near "$got" "$expected" "$width" || fail "quantile $quantile is $got, by the reports $expected, width $width"
 done
@@ -102,7 +107,7 @@ wait_for answers 'neuron_executions_total{status_type="completed"}' "$count"
     fail "the reports do not say $count"
 wait_for answers 'count({runtime_tag="promtest"})' none
 wait_for answers 'neuron_hardware_info{neuron_device_count="1",neuron_device_memory_size="34359738368",neuroncore_per_device_count="2"}' 1
-[ "$(query system_memory_total_bytes)" = "$(jq -rs '.[-1].system_data.memory_info.memory_total_bytes' reports.jsonl)" ] ||
+[ "$(value system_memory_total_bytes)" = "$(jq -rs '.[-1].system_data.memory_info.memory_total_bytes' reports.jsonl)" ] ||
     fail "memory of the machine differs"
 wait_for answers 'count(up == 1)' 1
 

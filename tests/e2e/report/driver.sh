@@ -41,8 +41,9 @@ drive() {
     lines | jq -es ".[0].instance_info | .instance_id == \"i-0123456789\" and .instance_type == \"$machine\"" >/dev/null ||
         fail "$layout: $(lines | jq -cs '.[0].instance_info')"
 
-    echo 43 >"$device/mem_ecc_uncorrected"
-    echo 2 >"$device/sram_ecc_uncorrected"
+    # In one write, without a moment in which a file is empty.
+    echo 43 1<>"$device/mem_ecc_uncorrected"
+    echo 2 1<>"$device/sram_ecc_uncorrected"
     wait_for shows 3 'map(.system_data.neuron_hw_counters.neuron_devices[1].mem_ecc_uncorrected) | add'
     wait_for shows 2 'map(.system_data.neuron_hw_counters.neuron_devices[1].sram_ecc_uncorrected) | add'
     wait_for shows 43 '.[-1].neuron_ext.devices[1].ecc_total.mem_ecc_uncorrected'
@@ -52,7 +53,7 @@ drive() {
     # Work that no hook sees: a core of the second device.
     file=$(find "$tree/" -path '*/neuron1/*neuron_core0/*' -path '*/flop_count/total' | head -1)
     [ -n "$file" ] || fail "$layout: no flop_count of a core"
-    echo 5000000 >"$file"
+    echo 5000000 1<>"$file"
     wait_for shows 5000000 "map(.neuron_ext.neuroncores[\"$4\"].effective_flops // 0) | add"
     kill -TERM "$agent"
     wait "$agent" || fail "$layout: neuron-monitor ended with $?"

@@ -25,7 +25,7 @@ on() {
     local tag benches=()
     for tag in 0 1; do
         # Only the first keeps a log of its memory, which is memory too.
-        NEURON_PROCESS_TAG=app-$tag NEURON_RT_DEBUG_MEMLOG_MAX_SIZE=$((1000 * (1 - tag))) neuron-bench exec "$machine.neff" --cores $tag --duration 60s --rate 50 >/dev/null 2>&1 &
+        NEURON_PROCESS_TAG=app-$tag NEURON_RT_DEBUG_MEMLOG_MAX_SIZE=$((1000 * (1 - tag))) neuron-bench exec "$machine.neff" --cores $tag --duration 900s --rate 50 >/dev/null 2>&1 &
         benches+=($!)
     done
     pids+=("${benches[@]}")

@@ -17,7 +17,7 @@ tell() {
     for command in "$@"; do
         echo "$command" >&"${lives[1]}"
         answer=
-        read -r -t 60 answer <&"${lives[0]}" || true
+        read -r -t "$patience" answer <&"${lives[0]}" || true
         [ "$answer" = "did $command" ] || fail "$case: no answer to '$command'"
     done
 }
@@ -105,14 +105,15 @@ end_case() {
     wait_for_count "$1"
     end_process
     wait_for has_ended
-    expect "at the end" "$1" by_views by_process_query by_execution_query by_latency by_page
+    wait_for says by_page "$1"
+    expect "at the end" "$1" by_views by_process_query by_execution_query by_latency
     expect "at the end" $(($1 - ${2:-0})) by_models
     [ "$(sql 'SELECT count(*) FROM process')" = 1 ] || fail "$case: not one process"
     [ "$(sql "SELECT cores FROM process_overview")" = 2 ] || fail "$case: not the two cores of the machine"
     kill_agent
     # One that begins after all of it goes on from there.
     begin_agent
-    expect "after it" "$1" by_page
+    wait_for says by_page "$1"
     kill_agent
     expect "after it" "$1" by_rows by_views by_latency by_reports
 }

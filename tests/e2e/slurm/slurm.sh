@@ -45,6 +45,9 @@ TaskPlugin=task/none
 MpiDefault=none
 SlurmdParameters=config_overrides
 ReturnToService=0
+MessageTimeout=100
+BatchStartTimeout=600
+UnkillableStepTimeout=600
 KillWait=2
 $(sed -E "s,/usr/share/neuron-toolkit/slurm/neuron-slurm-,$scratch/,
     s,^NodeName=trn\[1-8\],NodeName=trn1 NodeHostname=$host NodeAddr=127.0.0.1,; s,trn\[1-8\],trn1,
@@ -98,6 +101,7 @@ others() { page | grep -vcE '^#|^neuron_(device_)?job_info'; } # series that are
 cat >job <<'END'
 #!/bin/bash
 id=${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}
+touch "begun.$id"
 until [ -e "go.$id" ]; do sleep 0.1; done
 printf '%s\n' "$NEURON_RT_VISIBLE_CORES" >"cores.$SLURM_JOB_ID"
 neuron-bench exec memcpy.neff --cores "$NEURON_RT_VISIBLE_CORES" --count "$1" --rate 200 --json >"bench.$SLURM_JOB_ID"
@@ -124,7 +128,6 @@ touch "end.$one"
 wait_for holds "2:$two:$user"
 touch "end.$two"
 wait_for holds ""
-after=$(now)
 wait_for node_is idle
 [ -z "$(ls jobs)" ] || fail "files of jobs that are over: $(ls jobs)"
 
@@ -134,6 +137,7 @@ agrees() { # ID EXECUTIONS
 }
 wait_for agrees "$one" "$(jq .executions "bench.$one")"
 wait_for agrees "$two" "$(jq .executions "bench.$two")"
+after=$(now) # the agent has noted their ends
 neuron-monitor job "$one" --db t.db --json |
     jq -e --argjson inside "$(jq -n "$ending - $seen")" --argjson outside "$(jq -n "$after - $before")" '.[0] | .cores == 4 and
         .core_hours >= 4 * $inside / 3600 and .core_hours <= 4 * ($outside + 1) / 3600 and .errors == 0' >/dev/null ||
@@ -160,6 +164,8 @@ wait_for holds ""
 wait_for agrees "$late" 10
 killed=$(submit --gres=gpu:1 job 10)
 wait_for holds "0:$killed:$user"
+has_begun() { [ -e "begun.$1" ] && echo yes; } # before that there is no batch script to signal
+wait_for has_begun "$killed"
 scancel --batch --signal=KILL "$killed"
 wait_for holds ""
 wait_for node_is idle
