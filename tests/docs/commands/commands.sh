@@ -23,6 +23,8 @@ is_up() { [ -n "$(page_port)" ] && [ -n "$(metrics_port)" ] && curl -sf "http://
 wait_for is_up
 has_history() { neuron-monitor query latency --db "$state/monitor.db" --csv | greps conv && echo yes; }
 wait_for has_history
+is_judged() { neuron-monitor health >/dev/null && echo yes; } # each device has a verdict
+wait_for is_judged
 
 # The command as it is run here.
 here() {
