@@ -47,8 +47,7 @@ struct ntk_pipe_sink {
 struct ntk_opt_program;
 struct ntk_pipe_program {
     const struct ntk_opt_program *opt;
-    /* What options say that parsing does not check: 0, or the exit code of a usage error. NULL: all
-     * is said. */
+    /* Checks what parsing cannot: 0, or the exit code of a usage error. NULL: nothing to check. */
     int (*check)(void);
     /* Fills the sink, with signals blocked. 0, or negative with a sentence. */
     int (*open)(struct ntk_pipe_sink *out_sink, struct ntk_err *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pipe_main - what the main functions of programs behind a pipe have in common. */
+/* pipe_main - what the main functions of programs after a pipe have in common. */
 #include <unistd.h>
 
 #include "exporters/pipe/pipe.h"

@@ -458,7 +458,7 @@ static void machine_counts(struct walk *e)
         const struct ntk_prometheus_machine_core *core = &e->page->cores[i];
         struct number number = number_text((uint32_t)i);
         e->owner = &core->owner;
-        /* Of a core that nobody has it is known that it is not busy. */
+        /* A core without a process is known to be idle. */
         if (core->has & row->has || (row->has == NTK_CORE_HAS_BUSY && !core->is_untold)) {
             machine_count(e, row, core, number.text);
         }
@@ -1098,7 +1098,7 @@ ntk_prometheus_instance_get(const struct ntk_prometheus_page *page,
     return count;
 }
 
-/* Counters also of those that ended and whose last counts are still told. */
+/* Counters include processes that exited, as long as their last counts are exported. */
 static void walk_tags(struct walk *e, size_t family)
 {
     bool is_counted =

@@ -5,7 +5,7 @@
  * A receiver is described by struct ntk_push_peer. Snapshots become the page of Prometheus; the
  * peer encodes it into requests, and an outbox sends them.
  *
- * Owner:   ntk_push_create() allocates, ntk_push_destroy() frees; the peer's ctx goes with it.
+ * Owner:   ntk_push_create() allocates, ntk_push_destroy() frees, and destroys the peer's ctx.
  * Threads: as struct ntk_exporter; address() and judge() run on the outbox's thread.
  */
 #ifndef NTK_EXPORTERS_PUSH_PUSH_H

@@ -56,7 +56,7 @@ static const struct ntk_neff_position *position_of(const struct ntk_advice_list 
         &program->trace->cores[path->core].instructions[path->steps[step].instruction]);
 }
 
-/* Who the step holds up, and who it is for. */
+/* The line that the step delays, and the line that it waits for. */
 static void add_lines(const struct ntk_advice_list *list, size_t i, struct ntk_line_costs *lines)
 {
     const struct ntk_path_step *step = &list->input->path->steps[i];

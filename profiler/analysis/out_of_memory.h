@@ -13,7 +13,7 @@
 
 #include "profiler/system/system_trace.h"
 
-/* And "unknown"; then "other", the sum of what there is no room for. */
+/* All uses, "unknown", and "other": the sum of the uses beyond this bound. */
 #define NTK_OOM_USAGES_MAX (NTK_SYSTEM_USAGES_MAX + 2U)
 #define NTK_OOM_LARGEST_MAX 10U
 

@@ -104,7 +104,7 @@ enum file_state {
     STATE_MISSING,
     STATE_EMPTY,
     STATE_WHOLE,
-    STATE_DAMAGED, /* which is said already */
+    STATE_DAMAGED, /* and reported */
 };
 
 /* Either reader puts what it reads into the trace. */

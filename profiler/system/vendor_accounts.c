@@ -88,7 +88,7 @@ static void account_move(struct ntk_system_account *account, const struct ntk_sy
     account->usages[u].bytes = memory->usage_bytes;
 }
 
-/* False: nobody knows of which account it is. */
+/* False: its account is unknown. */
 static bool memory_assign(struct ntk_system_trace *trace, struct ntk_system_memory *memory)
 {
     uint64_t before = 0;

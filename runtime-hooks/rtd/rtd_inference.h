@@ -2,7 +2,7 @@
 /*
  * rtd_inference - one inference, from the request that posts it to the answer that has its result.
  *
- * Owner:   the manager owns inferences; rtd_inference_free() frees one that nobody asks for.
+ * Owner:   the manager owns inferences; rtd_inference_free() frees one that no client waits for.
  * Threads: with the manager's lock, but for rtd_inference_run() and _done(), which take it.
  */
 #ifndef NTK_RUNTIME_HOOKS_RTD_RTD_INFERENCE_H

@@ -112,7 +112,7 @@ static void add_blocker(const struct ntk_source_lines *lines, const struct ntk_s
                        100.0 * (double)blocker->wait_ns / (double)line->sums.wait_ns);
 }
 
-/* What most of the line's waits are for; when that is no line, the first line too. */
+/* The largest cause of the line's waits. When that is not a line, the first line as well. */
 static void cell_blocker(struct ntk_text_table *table, const struct ntk_source_lines *lines,
                          const struct ntk_source_line *line)
 {

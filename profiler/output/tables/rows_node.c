@@ -80,7 +80,7 @@ static int find_node(struct nodes *nodes, const char *name, size_t parent, size_
     return ret;
 }
 
-/* The node of a whole name. Nothing between two slashes is no part. */
+/* The node of a whole name. Two slashes in a row count as one. */
 static int find_path(struct nodes *nodes, const char *framework, size_t *out_index)
 {
     char *name = strdup(framework);
@@ -313,7 +313,8 @@ static int put_node(const struct nodes *nodes, const struct node *node, struct n
         ret = ntk_buf_ok(&texts->shares[s]) ? ret : -ENOMEM;
     }
     ret = ntk_buf_ok(&texts->children) && ntk_buf_ok(&texts->children_json) &&
-                  ntk_buf_ok(&texts->ids) && ntk_buf_ok(&node->ids) && ntk_buf_ok(&node->children)
+                  ntk_buf_ok(&texts->ids) && ntk_buf_ok(&node->ids) &&
+                  ntk_buf_ok(&node->children) && ntk_buf_ok(&node->children_json)
               ? ret
               : -ENOMEM;
     return ret ? ret : put(ctx, &row);
