@@ -137,7 +137,7 @@ static int (*const call_k8s_resource)(const char *, struct ntk_err *) = set_k8s_
 /* Those of the exporters come between. */
 static const struct ntk_opt first_rows[] = {
     { 'c', "config-file", "FILE", NTK_OPT_TEXT, &arg_config,
-      "read which groups of which applications to report, and how often, from this JSON file "
+      "read the groups and applications to report, and their periods, from this JSON file "
       "(default: all groups of all applications, every 5 s)" },
     { 0, "period", "TIME", NTK_OPT_DURATION, &arg_period_ns,
       "report every group every TIME, such as 500ms or 2s, whatever the configuration says",
@@ -205,9 +205,8 @@ static const struct ntk_opt last_rows[] = {
       "serve a page on /, /metrics and /api/v1, on 127.0.0.1 if no address is given; "
       "clients ask port " NTK_HTTP_PORT_TEXT(NTK_HTTP_PORT_AGENT) " of a host" },
     { 0, "http-host", "NAMES", NTK_OPT_TEXT, &options.exporter.host_names,
-      "names, separated by commas, by which --http, and an exporter that listens on loopback, may "
-      "be "
-      "asked besides those of this machine" },
+      "comma-separated host names that requests to --http, and to an exporter that listens on "
+      "loopback, may use in addition to those of this machine" },
     { 0, "http-token-file", "FILE", NTK_OPT_TEXT, &options.http_token_file,
       "require the token in this file on --http" },
     { 0, "Sources", 0, NTK_OPT_HEADING, 0, 0 },

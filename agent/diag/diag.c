@@ -257,10 +257,10 @@ static bool list_take(const char *text, const char *what, uint32_t count, bool *
 
     if (ntk_str_parse_list(text, count - 1, numbers, &found) < 0 || found == 0) {
         (void)ntk_opt_usage_error(&program,
-                                  count == 1 ? "--%s \"%s\" is no list of %ss: there is only 0"
-                                             : "--%s \"%s\" is no list of %ss such as 0-3,8; the "
-                                               "last one is %u",
-                                  what, text, what, count - 1);
+                                  count == 1 ? "--%s: invalid list of %ss \"%s\": the only one is 0"
+                                             : "--%s: invalid list of %ss \"%s\": expected numbers "
+                                               "such as 0-3,8, at most %u",
+                                  what, what, text, count - 1);
         return false;
     }
     for (size_t i = 0; i < found; i++) {

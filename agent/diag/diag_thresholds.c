@@ -67,7 +67,8 @@ static int row_parse(char *words[COLUMNS], size_t line, struct ntk_diag_threshol
     int test = test_find(words[1]);
 
     if (!is_machine(words[0])) {
-        return refuse(err, line, words[0], "is no machine: a name, or a beginning and \"*\"");
+        return refuse(err, line, words[0],
+                      "invalid machine: expected a name, or a prefix and \"*\"");
     }
     if (test < 0) {
         return refuse(err, line, words[1], "is not a test (neuron-monitor diag --list shows them)");
@@ -107,7 +108,7 @@ static int line_parse(char *text, size_t line, struct ntk_diag_threshold *row, b
     for (char *word = strtok_r(text, " \t\r", &rest); word; word = strtok_r(NULL, " \t\r", &rest)) {
         if (count == COLUMNS) {
             return refuse(err, line, word,
-                          "is one word too many: machine test warn|fail below|above value");
+                          "unexpected word: expected machine test warn|fail below|above value");
         }
         words[count++] = word;
     }

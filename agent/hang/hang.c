@@ -43,7 +43,7 @@ static const struct ntk_opt_program program = {
     .options = option_rows,
     .epilogue =
         "The exit code is 0 when nothing hangs, 1 when something does or is broken, 3 when\n"
-        "nobody could be asked, or nothing is seen and some processes cannot be read.\n"
+        "no agent answered, or nothing is seen and some processes cannot be read.\n"
         "Of this machine its agent is asked first, which remembers processes that died;\n"
         "else the shared memory of processes is read.",
 };

@@ -90,7 +90,7 @@ static void say(const struct ntk_comm_verdict *verdict)
                        (unsigned long long)verdict->sequence, verdict->rank_count);
     ntk_buf_add_clean(&text, ntk_hang_place(verdict->first->sample->rendezvous));
     if (verdict->kind == NTK_COMM_BROKE) {
-        ntk_buf_add_text(&text, " is over");
+        ntk_buf_add_text(&text, " broke");
     } else {
         ntk_buf_add_format(&text, " hangs since %s",
                            ntk_units_duration(age, sizeof age, verdict->age_ns));

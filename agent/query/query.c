@@ -90,7 +90,7 @@ static const struct ntk_opt option_rows[] = {
       "only processes of this user, by name or uid" },
     { 0, "job", "NAME", NTK_OPT_TEXT, &query.filter.job,
       "of ranks and verdicts: only processes with this tag, or ranks that meet at this place" },
-    { 0, "model", "NAME", NTK_OPT_TEXT, &query.filter.model, "only models of this name" },
+    { 0, "model", "NAME", NTK_OPT_TEXT, &query.filter.model, "only models with this name" },
     { 0, "core", "N", NTK_OPT_CALL, CALL(call_core), "only this physical core of the machine" },
     { 0, "device", "N", NTK_OPT_CALL, CALL(call_device), "only this device" },
     { 0, "metric", "NAME", NTK_OPT_CALL, CALL(call_metric),

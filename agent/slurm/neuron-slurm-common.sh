@@ -49,7 +49,7 @@ with_cores() {
     cores=$(cores_of_a_device)
     case $cores in
     '' | *[!0-9]* | 0)
-        say "job $job: nobody says how many cores a device has: set NEURON_SLURM_CORES in $settings"
+        say "job $job: unknown number of cores per device: set NEURON_SLURM_CORES in $settings"
         return
         ;;
     esac

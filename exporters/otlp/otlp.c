@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * otlp - where to: snapshots become requests of OTLP over HTTP, pushed in order to a collector; each
- * report, or one per interval and the last.
+ * otlp - where to: snapshots become requests of OTLP over HTTP, pushed in order to a collector;
+ * each report, or one per interval and the last.
  */
 #include "exporters/otlp/otlp.h"
 

@@ -28,8 +28,8 @@ static const struct ntk_opt option_rows[] = {
     { 0, "address", "ADDR", NTK_OPT_TEXT, &arg_address,
       "address to listen on; default: all of the machine's" },
     { 0, "http-host", "NAMES", NTK_OPT_TEXT, &options.host_names,
-      "names, separated by commas, by which an address of loopback may be asked besides those of "
-      "this machine" },
+      "comma-separated host names that requests to a loopback address may use in addition to those "
+      "of this machine" },
     { 0, "cert-file", "FILE", NTK_OPT_TEXT, &arg_cert_file,
       "PEM certificate (chain): serve HTTPS; with --key-file" },
     { 0, "key-file", "FILE", NTK_OPT_TEXT, &arg_key_file, "PEM key of the certificate" },

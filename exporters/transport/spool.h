@@ -38,7 +38,7 @@ struct ntk_spool_header {
     uint64_t bytes_count;
 };
 static_assert(sizeof(struct ntk_spool_header) == 32, "the header of a spool file is 32 bytes");
-static_assert(offsetof(struct ntk_spool_header, item_count) == 16, "item_count stands at 16");
+static_assert(offsetof(struct ntk_spool_header, item_count) == 16, "item_count is at 16");
 
 struct ntk_spool;
 

@@ -175,7 +175,8 @@ static uint32_t region_of(const struct stream *stream, uint32_t body)
                                           : NTK_REGION_NONE;
 }
 
-/* What a token is called: "$50[i_kv]", "attention.py:394", its layer without numbers, or its operation. */
+/* What a token is called: "$50[i_kv]", "attention.py:394", its layer without numbers, or its
+ * operation. */
 static void label_of(const struct finder *finder, uint32_t index, char *buf, size_t buf_bytes)
 {
     const struct ntk_program *program = finder->find->program;

@@ -3,8 +3,9 @@
  * roofline - how near is each layer, and the whole execution, to what the chip can do?
  *
  * flops are useful ones: transposes move data only. With R the tensor peak of all cores and B the
- * rate of one memory stack (as in the summary), a layer with W flops, weighted by type as mfu weights
- * them, and Q bytes of device memory takes at least max(W / R, Q / B): it is bound by what is larger. ratio is that over the time it
+ * rate of one memory stack (as in the summary), a layer with W flops, weighted by type as mfu
+ * weights them, and Q bytes of device memory takes at least max(W / R, Q / B): it is bound by what
+ * is larger. ratio is that over the time it
  * took: its part of the critical path, for the whole execution its length. A layer that does
  * neither has no bound; one that takes longer by the roofline than its part of the path is hidden
  * behind others.

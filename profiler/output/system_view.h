@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* system_view - a folder of an inspection as outputs show it. Plain data; everything is borrowed. */
+/* system_view - a folder of an inspection as outputs show it. Plain data; everything is
+ * borrowed. */
 #ifndef NTK_PROFILER_OUTPUT_SYSTEM_VIEW_H
 #define NTK_PROFILER_OUTPUT_SYSTEM_VIEW_H
 

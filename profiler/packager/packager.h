@@ -5,7 +5,8 @@
  * argv[0] is the subcommand's name. Each returns the exit code: 0 done, 1 failed (said on stderr),
  * 2 usage.
  *
- * Owner:   *out_bytes of packager_members_read() is freed with free(); *out_tar with ntk_tar_fini().
+ * Owner:   *out_bytes of packager_members_read() is freed with free(); *out_tar with
+ *          ntk_tar_fini().
  */
 #ifndef NTK_PROFILER_PACKAGER_PACKAGER_H
 #define NTK_PROFILER_PACKAGER_PACKAGER_H

@@ -7,7 +7,8 @@
  * bounded by the program, not by how often it ran: lines, loops, iterations and text up to the
  * numbers below, and how many there are.
  *
- * Owner:   the lines are the caller's, freed with ntk_source_lines_destroy(); they borrow the analyses.
+ * Owner:   the lines are the caller's, freed with ntk_source_lines_destroy(); they borrow the
+ *          analyses.
  * Threads: any, but for the text, which has one; no state. Memory that fails sticks in out.
  */
 #ifndef NTK_PROFILER_TIMELINE_TIMELINE_SOURCE_H

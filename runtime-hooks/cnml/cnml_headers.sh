@@ -44,7 +44,7 @@ enumeration() { # enumeration TYPE PREFIX NAME=VALUE...
 cat <<END
 /* SPDX-License-Identifier: MIT */
 /*
- * cnml - operators on tensors: the CNML interface as of its generation $generation.
+ * cnml - operators on tensors: the CNML interface of generation $generation.
  *
  * Made by runtime-hooks/cnml/cnml_headers.sh from cnml_ops.def there; docs/cnml-status.md says what
  * each call does here. Sources are compatible with the vendor's, binaries are not.

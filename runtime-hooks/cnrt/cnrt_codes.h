@@ -28,7 +28,7 @@
     CODE(632024, ERR_INIT, ERR_INIT, "not initialised")                                   \
     CODE(632025, ERR_QUEUE, ERR_QUEUE, "no such queue")                                   \
     CODE(632026, ERR_OUT_RANGE, ERR_OUT_RANGE, "out of range")                            \
-    CODE(632027, ERR_MATH_OVERFLOW, ERR_MATH_OVERFLOW, "a result is no number")           \
+    CODE(632027, ERR_MATH_OVERFLOW, ERR_MATH_OVERFLOW, "a result is not a number")        \
     CODE(632028, ERR_FUNC_CALL, ERR_FUNC_CALL, "a function failed")                       \
     CODE(632029, ERR_UNHANDLED, ERR_UNHANDLED, "unhandled error")                         \
     CODE(632030, ERR_INVALID_TYPE, ERR_INVALID_TYPE, "invalid type")                      \

@@ -264,7 +264,7 @@ static int place_choose(const struct ntk_core *core, const struct ntk_neff *neff
         }
     }
     if (longest > 1) {
-        (void)snprintf(why, sizeof why, " (node %.200s has %u subgraphs, each on one of its own)",
+        (void)snprintf(why, sizeof why, " (node %.200s has %u subgraphs, each needs one)",
                        longest_name, longest);
     }
     /* One that runs on the host alone lies beside a core all the same. */

@@ -228,7 +228,7 @@ static int names_close(const struct ntk_engine_builder *b, struct ntk_err *err)
             const struct ntk_engine_function *other = ntk_vec_at(functions, k);
 
             if (strcmp(function->name, other->name) == 0) {
-                return BAD("function \"%s\" is there twice", function->name);
+                return BAD("duplicate function \"%s\"", function->name);
             }
         }
     }

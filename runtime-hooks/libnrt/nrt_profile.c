@@ -91,7 +91,7 @@ static int continuous_start(struct ntk_core *core, struct ntk_err *err)
     }
     if (ret == 0 && async.implicit_depth > 0) {
         ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                          "continuous profiling does not go with queued executions");
+                          "continuous profiling does not support queued executions");
     }
     return ret < 0 ? ret : ntk_continuous_start(core, &bounds, err);
 }

@@ -78,7 +78,7 @@ int run_source_open(struct run_source *source, const struct popef_reader *reader
     if (path) {
         ret = file_open(source, path, err);
         if (ret == 0 && one > 0 && source->total_bytes % one != 0) {
-            ret = BAD("%s has %" PRIu64 " bytes, which are no whole number of tensors of %" PRIu64
+            ret = BAD("%s has %" PRIu64 " bytes, not a multiple of the tensor size %" PRIu64
                       " for %s",
                       path, source->total_bytes, one, anchor->name);
         }

@@ -15,7 +15,8 @@
  *
  * What a period is: differences of cumulative counters between two polls.
  * - A process younger than the collector counts from 0, an older one from the moment it is first
- *   seen, or, with options.totals_get, from the totals that are known of it: all of what it did is in some snapshot.
+ *   seen, or, with options.totals_get, from the totals that are known of it: all of what it did is
+ *   in some snapshot.
  * - A counter seen smaller than before starts anew from its value.
  * - A core that works while polled counts as busy up to that moment.
  * - A process that ended is in one more snapshot: last differences, memory 0, `ended`; its last

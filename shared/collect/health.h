@@ -11,8 +11,8 @@
  * goes stays.
  * - LATCH and WORK go with a reset of the device, or when the counter was cleared. WORK also goes
  * when the core
- *   completes executions NTK_HEALTH_HOLD_NS after the last sign or later, and, when a process was the sign, when nobody
- *   has had the core for so long.
+ *   completes executions NTK_HEALTH_HOLD_NS after the last sign or later, and, when a process was
+ *   the sign, when nobody has had the core for so long.
  * - Another tree (the driver was loaded again) begins anew at once; so does a heartbeat that goes
  * back.
  * - A leaf that cannot be read says nothing, neither good nor bad. One that could be read before
@@ -21,8 +21,8 @@
  *   read for NTK_HEALTH_HOLD_NS without a break.
  * - A heartbeat stands still after NTK_HEALTH_STILL_NS, or five times the longest time between two
  * beats where that is
- *   more, but NTK_HEALTH_NEVER_NS at most, and as long as there were no two beats. It goes on when it
- *   has beaten for NTK_HEALTH_HOLD_NS; a pace that became slow is learnt meanwhile.
+ *   more, but NTK_HEALTH_NEVER_NS at most, and as long as there were no two beats. It goes on when
+ *   it has beaten for NTK_HEALTH_HOLD_NS; a pace that became slow is learnt meanwhile.
  * - A tree that is away for less than NTK_HEALTH_LOST_NS changes nothing, nor does one that shows a
  *   device before what tells of it.
  * - A leaf that a machine does not have makes nothing unknown: the verdict rests on what there is,

@@ -684,8 +684,9 @@ static struct job *begin_upload(struct ntk_http_server *server,
         refuse(&job->answer, MHD_HTTP_BAD_REQUEST);
     } else if (server->guard &&
                !ntk_http_guard_check(server->guard, request, server->port, false, &refused)) {
-        job->answer = (struct ntk_http_response){ .status = MHD_HTTP_FORBIDDEN,
-                                                  .text = "nothing is taken here by that name\n" };
+        job->answer =
+            (struct ntk_http_response){ .status = MHD_HTTP_FORBIDDEN,
+                                        .text = "this host name is not accepted for uploads\n" };
     } else if (!length_of(request, &bytes_count)) {
         job->answer = (struct ntk_http_response){ .status = MHD_HTTP_LENGTH_REQUIRED,
                                                   .text = "an upload needs its length\n" };

@@ -338,7 +338,7 @@ static void take_file(struct ring_folder *folder, const char *name, void *ctx)
     is_known = ntk_ring_known_get(&registry->known, &file) != NULL;
     if (!has_room(registry, user, is_known)) {
         (void)ntk_err_set(&err, -ENOSPC, NTK_ERR_NO_OFFSET,
-                          "%s is one segment too many of user %" PRIu32, path, file.uid);
+                          "%s ignored: too many segments for user %" PRIu32, path, file.uid);
         set_ignored(registry->out, err.text);
         folder->is_left = true;
         return;
@@ -413,7 +413,7 @@ static void add_folder(struct ntk_ring_registry *registry, const char *path, int
         return;
     }
     if (registry->folders.count >= FOLDERS_MAX) {
-        (void)ntk_err_set(&err, -ENOSPC, NTK_ERR_NO_OFFSET, "%s is one folder too many", path);
+        (void)ntk_err_set(&err, -ENOSPC, NTK_ERR_NO_OFFSET, "%s ignored: too many folders", path);
         set_ignored(registry->out, err.text);
         return;
     }

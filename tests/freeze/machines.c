@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* machines - the sample snapshot with the devices, cores, ranks, ports and jobs of a machine type. */
+/* machines - the sample snapshot with the devices, cores, ranks, ports and jobs of a machine
+ * type. */
 #include "tests/freeze/machines.h"
 
 #include <string.h>

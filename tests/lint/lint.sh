@@ -1,5 +1,5 @@
 #!/bin/bash
-# lint - clang-format, the width of comments, clang-tidy and cppcheck over the sources of a configured build folder, and the
+# lint - clang-format, the width of comments, wording, clang-tidy and cppcheck over the sources of a configured build folder, and the
 # syntax of every script. Any warning fails.
 set -uo pipefail
 build=$(readlink -f "$1")
@@ -15,10 +15,15 @@ clang-format --dry-run -Werror "${sources[@]}" || failed=1
 
 # clang-format keeps code within its columns and leaves comments as they are; rows of tables may be longer.
 step "comments within 100 columns"
-if printf '%s\n' "${sources[@]}" | LC_ALL=C.UTF-8 xargs grep -nE '^.{101,}$' | grep -E ':[0-9]+: *(/?\*|.*/\*)' |
+if { printf '%s\n' "${sources[@]}" && git ls-files '*.def'; } | LC_ALL=C.UTF-8 xargs grep -nE '^.{101,}$' |
+    grep -E '\.[ch]:[0-9]+:.*/\*|:[0-9]+: *(/?\*)' |
     grep -vE ':[0-9]+: *\* {3,}|: *\*.*[^ ] {3,}[^ ]'; then
     failed=1
 fi
+
+step "wording"
+tests/lint/voice || failed=1
+tests/lint/voice -c || failed=1
 
 step "shell syntax"
 while read -r script; do

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What occupies the state buffer in real captures of the folder that NTK_VENDOR_CAPTURES names, with
- * rules that hold for any, and counts of those at hand. Skipped when it is not set.
+ * What occupies the state buffer in real captures of the folder that NTK_VENDOR_CAPTURES names,
+ * with rules that hold for any, and counts of those at hand. Skipped when it is not set.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -106,7 +106,7 @@ function drawMemory() {
       byCategory.set(category, row);
     }
   }
-  fillTable(byId('memory'), MEMORY, [...byCategory.values()].filter((row) => row.bytes || row.peak).sort((a, b) => b.bytes - a.bytes || a.category.localeCompare(b.category)), state.runtimes.some((runtime) => !runtime.tellsMemory) ? 'Nothing that processes tell of.' : 'Nothing is allocated.');
+  fillTable(byId('memory'), MEMORY, [...byCategory.values()].filter((row) => row.bytes || row.peak).sort((a, b) => b.bytes - a.bytes || a.category.localeCompare(b.category)), state.runtimes.some((runtime) => !runtime.tellsMemory) ? 'No process reports memory.' : 'Nothing is allocated.');
 }
 
 export function drawErrors() {
@@ -129,7 +129,7 @@ export function drawErrors() {
     { name: 'reason', text: true, value: (row) => row.reason },
     { name: 'what it is', text: true, value: (row) => row.message },
     { name: 'what to do', text: true, value: (row) => row.action.replaceAll('_', ' ') },
-  ], ill, state.devices.some((device) => device.health) ? 'All devices are healthy.' : 'Nothing tells of the health of devices.');
+  ], ill, state.devices.some((device) => device.health) ? 'All devices are healthy.' : 'No source reports device health.');
   const devices = state.devices.filter((device) => device.ecc_total);
   const column = (name, key) => ({ name, value: (device) => format.whole(device.ecc_total[key]), raw: (device) => device.ecc_total[key] ?? '', bad: (device) => key.endsWith('uncorrected') && device.ecc_total[key] > 0 });
   fillTable(byId('ecc'), [

@@ -50,7 +50,8 @@ static const char *text_at(const struct ntk_buf *buf, size_t at)
     return at == NOWHERE ? NULL : buf->bytes + at;
 }
 
-/* Both texts of the iterations around an instruction: those of an engine mostly have the last one's. */
+/* Both texts of the iterations around an instruction: those of an engine mostly have the last
+ * one's. */
 static const struct ntk_position_loops *get_loops(struct ntk_position_texts *texts,
                                                   const struct ntk_neff_positions *positions,
                                                   const struct ntk_neff_position *at,

@@ -26,8 +26,8 @@
  * are kept, and counted. Damaged members are warnings and take nothing away from the others.
  *
  * Errors:  -ENOMEM.
- * Owner:   ntk_neff_positions_create() allocates, ntk_neff_positions_destroy() frees; it borrows the
- *          debugs, which must outlive it.
+ * Owner:   ntk_neff_positions_create() allocates, ntk_neff_positions_destroy() frees; it borrows
+ *          the debugs, which must outlive it.
  * Threads: immutable after its creation.
  */
 #ifndef NTK_SHARED_FORMATS_NEFF_NEFF_POSITIONS_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: a peer of two requests for each page, and no receiver: where the items are, is counted. */
+/* Method: a peer of two requests for each page, and no receiver: where the items are, is
+ *         counted. */
 #include "exporters/push/push.h"
 
 #include <errno.h>

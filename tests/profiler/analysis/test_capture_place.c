@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: one execution, sync points put together by hand, and where the window of a capture lands. */
+/* Method: one execution, sync points put together by hand, and where the window of a capture
+ *         lands. */
 #include <string.h>
 
 #include "profiler/analysis/capture_place.h"

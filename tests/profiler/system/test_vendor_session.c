@@ -671,7 +671,8 @@ static void a_long_trace_is_sorted_in_files(void **state)
     ntk_system_trace_close(trace);
 }
 
-/* The clock of a software core begins at 0, and executions there follow one another without a gap. */
+/* The clock of a software core begins at 0, and executions there follow one another without a
+ * gap. */
 static void a_capture_shows_the_execution_of_its_window(void **state)
 {
     (void)state;

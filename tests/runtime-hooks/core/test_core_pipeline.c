@@ -393,7 +393,7 @@ static void a_pipeline_longer_than_the_machine_is_refused(void **state)
     assert_int_equal(load(f, neff, bytes, NULL, &model), -ECHRNG);
     assert_string_equal(f->err.text,
                         "the NEFF needs 5 NeuronCores (node pipe has 5 subgraphs, each "
-                        "on one of its own), the process has 4");
+                        "needs one), the process has 4");
     free(neff);
     neff = pipeline_make(3, 1, &bytes);
     assert_int_equal(load(f, neff, bytes, &from_two, &model), -ECHRNG);

@@ -81,7 +81,7 @@ refused 1 'cut.npz: archive is damaged' "$graph" params cut.npz
 refused 1 'cut.params: the file has 1000 of' "$graph" params cut.params
 refused 1 'x.npy: neither' "$graph" params x.npy
 refused 1 'no such variable' "$graph" run --mlu host net-symbol.json -p net.npz -i dta=x.npy
-refused 1 'data is there twice' "$graph" run --mlu host net-symbol.json -p net.npz -i data=x.npy -i data=x.npy
+refused 1 'duplicate array data' "$graph" run --mlu host net-symbol.json -p net.npz -i data=x.npy -i data=x.npy
 refused 1 'gone.npy: No such file' "$graph" run --mlu host net-symbol.json -p net.npz -i data=gone.npy
 refused 1 'net.npz/out: ' "$graph" run --mlu host net-symbol.json -p net.npz -i data=x.npy -o net.npz/out
 refused 1 'cannot open libcnml' env NEURON_LIBCNML=/nowhere/libcnml.so "$graph" run net-symbol.json -p net.npz -i data=x.npy

@@ -156,7 +156,7 @@ code 1 popef_run plain.popef -i z=in.raw -o refused
 grep -qF 'no program of the flow takes an input "z"' err || bad "a wrong name: $(cat err)"
 printf 12345 >odd
 code 1 popef_run plain.popef -i x=odd -o refused
-grep -qF 'odd has 5 bytes, which are no whole number of tensors of 8 for x' err || bad "a wrong size: $(cat err)"
+grep -qF 'odd has 5 bytes, not a multiple of the tensor size 8 for x' err || bad "a wrong size: $(cat err)"
 code 1 popef_run plain.popef -i x=nowhere -o refused
 grep -qF 'cannot open nowhere' err || bad "$(cat err)"
 NEURON_LIBNRT=/nowhere/libnrt.so code 1 popef_run plain.popef -o refused

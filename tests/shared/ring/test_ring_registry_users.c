@@ -233,7 +233,7 @@ static void a_user_with_too_many_segments_takes_no_room_of_others(void **state)
         poll = poll_once(registry);
         assert_int_equal(poll.segments, MOST + 1);
         assert_int_equal(poll.ignored, MANY - MOST);
-        assert_non_null(strstr(poll.ignored_reason, "too many of user 65534"));
+        assert_non_null(strstr(poll.ignored_reason, "too many segments for user 65534"));
         for (int i = 0; i < MANY; i++) {
             close(fds[i]);
         }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cnml - operators on tensors: the CNML interface as of its generation 1.
+ * cnml - operators on tensors: the CNML interface of generation 1.
  *
  * Made by runtime-hooks/cnml/cnml_headers.sh from cnml_ops.def there; docs/cnml-status.md says what
  * each call does here. Sources are compatible with the vendor's, binaries are not.
