@@ -433,6 +433,27 @@ static void add_cores(struct adder *adder, const struct ntk_runtime_sample *runt
     }
 }
 
+/* The name of a later user, or the uid where another one of that tag has this name already. */
+static const char *later_user(struct adder *adder, const struct ntk_runtime_sample *runtime,
+                              void *own)
+{
+    struct ntk_map *users = &adder->data->users;
+    char *named = NULL; /* of a tag and the name of a user */
+
+    (void)snprintf(adder->uid, sizeof adder->uid, "%u", runtime->uid);
+    if (!runtime->user || !runtime->user[0]) {
+        return adder->uid;
+    }
+    if (asprintf(&named, "%s\n%s", runtime->tag, runtime->user) < 0) {
+        adder->has_failed = true;
+        return adder->uid;
+    }
+    const void *known = ntk_map_get(users, named);
+    bool is_own = known == own || (!known && ntk_map_put(users, named, own) == 0);
+    free(named);
+    return is_own ? runtime->user : adder->uid;
+}
+
 /* Whose series the runtime has. Two users' applications of one tag are never one: the one that
  * comes later has the dimension User. */
 static void owner_take(struct adder *adder, const struct ntk_runtime_sample *runtime)
@@ -457,11 +478,8 @@ static void owner_take(struct adder *adder, const struct ntk_runtime_sample *run
     free(pair);
     if (!has_series) {
         adder->tag = NTK_EXPORTER_OTHER;
-    } else if (first && runtime->user && runtime->user[0]) {
-        adder->user = runtime->user;
     } else if (first) {
-        (void)snprintf(adder->uid, sizeof adder->uid, "%u", runtime->uid);
-        adder->user = adder->uid;
+        adder->user = later_user(adder, runtime, own);
     }
 }
 
@@ -605,4 +623,5 @@ void ntk_cloudwatch_data_fini(struct ntk_cloudwatch_data *data)
     }
     ntk_map_fini(&data->series);
     ntk_map_fini(&data->tags);
+    ntk_map_fini(&data->users);
 }

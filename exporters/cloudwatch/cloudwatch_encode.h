@@ -93,6 +93,7 @@ struct ntk_cloudwatch_data {
     /* Tags with series of their own, each with its first user, and further users of these: together
      * NTK_EXPORTER_APPLICATIONS at most. The rest shares the series of NTK_EXPORTER_OTHER. */
     struct ntk_map tags;
+    struct ntk_map users; /* of a tag and a name: whose name it is, as two users may have one */
 };
 
 /* Which metrics: bit i stands for enum ntk_cloudwatch_metric i. */

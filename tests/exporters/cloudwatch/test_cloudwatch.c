@@ -518,14 +518,17 @@ static void applications_beyond_the_bound_share_series(void **state)
 
 static void two_users_with_one_tag_are_never_summed(void **state)
 {
-    static const char *const users[] = { "", "mallory", "" }; /* the last one has no name */
+    /* The third has no name, the last one that of the second. */
+    static const char *const users[] = { "", "mallory", "", "mallory" };
+    static const char *const shown[] = { "", "mallory", "1003", "1004" };
+    enum { COUNT = sizeof users / sizeof *users };
     struct ntk_cloudwatch_data data = { 0 };
     struct ntk_snapshot *snapshot = ntk_snapshot_create();
-    struct ntk_runtime_sample *runtimes = ntk_snapshot_alloc_runtimes(snapshot, 3);
-    double sum[3] = { 0 };
+    struct ntk_runtime_sample *runtimes = ntk_snapshot_alloc_runtimes(snapshot, COUNT);
+    double sum[COUNT] = { 0 };
 
     (void)state;
-    for (uint32_t i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < COUNT; i++) {
         runtimes[i].has = NTK_RUNTIME_HAS_CPU;
         runtimes[i].tag = "train";
         runtimes[i].uid = 1001 + i;
@@ -537,19 +540,24 @@ static void two_users_with_one_tag_are_never_summed(void **state)
             ntk_cloudwatch_encode(&data, snapshot, 1u << NTK_CLOUDWATCH_RUNTIME_VCPU_USAGE, NULL),
             0);
     }
-    assert_int_equal(data.series.count, 3 * 2); /* user and system */
+    assert_int_equal(data.series.count, COUNT * 2); /* user and system */
     ntk_map_each(entry, &data.series) {
         const struct ntk_cloudwatch_series *series = entry->value;
+        const char *user = "";
         size_t place = 0;
+
         for (size_t i = 0; i < series->dimension_count; i++) {
             if (strcmp(series->dimensions[i].name, "User") == 0) {
-                place = strcmp(series->dimensions[i].value, "mallory") == 0 ? 1 : 2;
-                assert_true(place == 1 || strcmp(series->dimensions[i].value, "1003") == 0);
+                user = series->dimensions[i].value;
             }
         }
+        while (place < COUNT - 1 && strcmp(shown[place], user) != 0) {
+            place++;
+        }
+        assert_string_equal(shown[place], user);
         sum[place] += ((const struct ntk_cloudwatch_value *)series->values.items)->value;
     }
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < COUNT; i++) {
         assert_true(sum[i] > (double)i + 0.99 && sum[i] < (double)i + 1.01);
     }
     ntk_cloudwatch_data_fini(&data);
