@@ -15,6 +15,7 @@
 #include "profiler/output/traces/system_lines.h"
 #include "profiler/timeline/timeline_serve.h"
 #include "shared/base/fs.h"
+#include "shared/base/log.h"
 #include "shared/base/opt.h"
 #include "shared/base/str.h"
 
@@ -234,8 +235,8 @@ static const char *default_format(void)
                : "summary-text";
 }
 
-/* 0, or the exit code: what would read the text of source lines and not show it. */
-static int check_source_roots(bool is_page)
+/* Scripts of the vendor's program give the folders to every view. */
+static void say_unused_source_roots(bool is_page)
 {
     static const char *const with_text[] = { "html", "json", "csv", "sqlite", "parquet" };
     const char *option = arg_nki_root         ? "--nki-source-root"
@@ -248,16 +249,13 @@ static int check_source_roots(bool is_page)
         has_text = has_text || (is_of_captures && strcmp(arg_format, with_text[i]) == 0);
     }
     if (option && !has_text) {
-        return ntk_opt_usage_error(&program,
-                                   "%s: %s%s shows no source lines: use page or html%s, or "
-                                   "neuron-profile lines",
-                                   option, arg_format, arg_folder ? " with -d" : "",
-                                   arg_folder ? "" : ", json, csv, sqlite or parquet");
+        ntk_log_warn("profile",
+                     "%s ignored: %s%s shows no source lines; use page or html%s, or "
+                     "neuron-profile lines",
+                     option, arg_format, arg_folder ? " with -d" : "",
+                     arg_folder ? "" : ", json, csv, sqlite or parquet");
+        arg_nki_root = arg_framework_root = NULL;
     }
-    if (arg_html_bytes && strcmp(arg_format, "html") != 0) {
-        return ntk_opt_usage_error(&program, "--html-size requires --output-format html");
-    }
-    return 0;
 }
 
 /* 0, or the exit code with the sentence printed. */
@@ -282,7 +280,10 @@ static int check_page_options(bool is_page)
     if (is_page && arg_folder && arg_session) {
         return ntk_opt_usage_error(&program, "-d and -s exclude each other");
     }
-    return check_source_roots(is_page);
+    if (arg_html_bytes && strcmp(arg_format, "html") != 0) {
+        return ntk_opt_usage_error(&program, "--html-size requires --output-format html");
+    }
+    return 0;
 }
 
 /* The page as a file. */
@@ -409,6 +410,7 @@ int ntk_cmd_view(int argc, char **argv)
     if (code) {
         return code;
     }
+    say_unused_source_roots(is_page);
     if (is_page && (arg_session || arg_folder)) {
         return ntk_profile_page(&(struct ntk_page_options){
             .session = arg_session,

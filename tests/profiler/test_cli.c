@@ -600,12 +600,12 @@ static void folders_of_sources_must_be_there(void **state)
            1, "cannot open folder of sources /nowhere");
     expect(RUN(f, "view", "-s", f->sample, "-n", "-", "--output-format", "summary-text",
                "--nki-source-root", "."),
-           2, "--nki-source-root: summary-text shows no source lines: use page or html, json,");
+           0, "--nki-source-root ignored: summary-text shows no source lines; use page or html,");
     expect(RUN(f, "view", "-s", f->sample, "-n", "-", "--output-format", "perfetto",
-               "--framework-source-root", "."),
-           2, "--framework-source-root: perfetto shows no source lines");
-    expect(RUN(f, "view", "-d", ".", "--output-format", "json", "--nki-source-root", "."), 2,
-           "--nki-source-root: json with -d shows no source lines: use page or html, or "
+               "--output-file", "-", "--framework-source-root", "."),
+           0, "--framework-source-root ignored: perfetto shows no source lines");
+    expect(RUN(f, "view", "-d", ".", "--output-format", "json", "--nki-source-root", "."), 1,
+           "--nki-source-root ignored: json with -d shows no source lines; use page or html, or "
            "neuron-profile lines");
     expect(RUN(f, "view", "-s", f->sample, "--output-format", "json", "--html-size", "1M"), 2,
            "--html-size requires --output-format html");
