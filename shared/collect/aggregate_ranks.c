@@ -141,9 +141,14 @@ static void lost_free(struct lost_rank_state *state)
     free((char *)state->lost.rank.group);
 }
 
+static struct lost_rank_state *lost_at(struct ntk_aggregate *aggregate, size_t index)
+{
+    return ntk_vec_at(&aggregate->lost_ranks, index);
+}
+
 static void lost_remove(struct ntk_aggregate *aggregate, size_t index)
 {
-    lost_free(ntk_vec_at(&aggregate->lost_ranks, index));
+    lost_free(lost_at(aggregate, index));
     ntk_vec_remove(&aggregate->lost_ranks, index);
 }
 
@@ -165,6 +170,37 @@ static void lost_add(struct ntk_aggregate *aggregate, const struct ntk_runtime_s
     }
 }
 
+static bool is_of_key(const struct lost_rank_state *known, const struct ntk_rank_sample *rank)
+{
+    return known->lost.rank.key == rank->key;
+}
+
+/* Whether this rank has the place of a lost one. */
+static bool has_place_of(const struct ntk_rank_sample *rank, const struct ntk_rank_sample *lost)
+{
+    return rank->key == lost->key && rank->rank == lost->rank &&
+           rank->join_realtime_ns > lost->join_realtime_ns;
+}
+
+/* A job that meets at the place of one that broke has its key. Its ranks have the places of lost
+ * ones, or joined when these were lost or others had their places. */
+static bool is_of_later_life(const struct ntk_aggregate *aggregate,
+                             const struct ntk_rank_sample *rank)
+{
+    bool is_earlier = false;
+
+    ntk_vec_each(const struct lost_rank_state, known, &aggregate->lost_ranks) {
+        if (has_place_of(rank, &known->lost.rank)) {
+            return true;
+        }
+        is_earlier =
+            is_earlier || (is_of_key(known, rank) &&
+                           !(known->realtime_ns && rank->join_realtime_ns > known->realtime_ns) &&
+                           !(known->newer_ns && rank->join_realtime_ns >= known->newer_ns));
+    }
+    return !is_earlier;
+}
+
 /* Whether a rank whose process ended is still told of: it did not leave, or its communicator has
  * lost a rank, so that others ask where it is. */
 static bool is_kept(const struct ntk_aggregate *aggregate, const struct ntk_rank_sample *rank)
@@ -173,11 +209,37 @@ static bool is_kept(const struct ntk_aggregate *aggregate, const struct ntk_rank
         return true;
     }
     ntk_vec_each(const struct lost_rank_state, known, &aggregate->lost_ranks) {
-        if (known->lost.rank.key == rank->key) {
-            return true;
+        if (is_of_key(known, rank)) {
+            return rank->errors.total > 0 || !is_of_later_life(aggregate, rank);
         }
     }
     return false;
+}
+
+static void note_newer(struct lost_rank_state *known, const struct ntk_rank_sample *rank)
+{
+    bool is_older =
+        is_of_key(known, rank) && known->lost.rank.join_realtime_ns < rank->join_realtime_ns;
+
+    if (is_older && (!known->newer_ns || rank->join_realtime_ns < known->newer_ns)) {
+        known->newer_ns = rank->join_realtime_ns;
+    }
+}
+
+/* A rank takes the places of lost ones before it. */
+static void lost_replace(struct ntk_aggregate *aggregate, const struct ntk_rank_sample *rank)
+{
+    bool is_replaced = false;
+
+    for (size_t i = aggregate->lost_ranks.count; i-- > 0;) {
+        if (has_place_of(rank, &lost_at(aggregate, i)->lost.rank)) {
+            lost_remove(aggregate, i);
+            is_replaced = true;
+        }
+    }
+    for (size_t i = 0; is_replaced && i < aggregate->lost_ranks.count; i++) {
+        note_newer(lost_at(aggregate, i), rank);
+    }
 }
 
 void ntk_aggregate_free_lost_ranks(struct ntk_aggregate *aggregate)
@@ -188,34 +250,31 @@ void ntk_aggregate_free_lost_ranks(struct ntk_aggregate *aggregate)
     ntk_vec_fini(&aggregate->lost_ranks);
 }
 
-/* Whether a living process has its place by now. */
-static bool is_replaced(const struct ntk_snapshot *snapshot, const struct ntk_rank_sample *lost)
+/* Ranks of living processes have the places of lost ones. */
+static void replace_by_living(struct ntk_aggregate *aggregate, const struct ntk_snapshot *snapshot)
 {
-    for (size_t i = 0; i < snapshot->runtime_count; i++) {
+    for (size_t i = 0; i < snapshot->runtime_count && aggregate->lost_ranks.count > 0; i++) {
         const struct ntk_runtime_sample *runtime = &snapshot->runtimes[i];
 
         for (size_t k = 0; !runtime->ended && k < runtime->rank_count; k++) {
-            if (runtime->ranks[k].key == lost->key && runtime->ranks[k].rank == lost->rank &&
-                runtime->ranks[k].join_realtime_ns > lost->join_realtime_ns) {
-                return true;
-            }
+            lost_replace(aggregate, &runtime->ranks[k]);
         }
     }
-    return false;
 }
 
 void ntk_aggregate_build_lost_ranks(struct ntk_aggregate *aggregate, struct ntk_snapshot *snapshot)
 {
     struct ntk_lost_rank *out;
 
+    replace_by_living(aggregate, snapshot);
     for (size_t i = aggregate->lost_ranks.count; i-- > 0;) {
-        struct lost_rank_state *state = ntk_vec_at(&aggregate->lost_ranks, i);
+        struct lost_rank_state *state = lost_at(aggregate, i);
 
         if (state->since_ns == 0) {
             state->since_ns = snapshot->monotonic_ns;
+            state->realtime_ns = snapshot->realtime_ns;
         }
-        if (snapshot->monotonic_ns - state->since_ns > LOST_KEPT_NS ||
-            is_replaced(snapshot, &state->lost.rank)) {
+        if (snapshot->monotonic_ns - state->since_ns > LOST_KEPT_NS) {
             lost_remove(aggregate, i);
         }
     }
@@ -275,8 +334,13 @@ int ntk_aggregate_take_ranks(struct ntk_aggregate *aggregate, struct runtime_sta
             core_add(&ranks[i], &out->cores[k]);
         }
         state->seen = true;
-        if (reading->ended && is_kept(aggregate, &ranks[i])) {
-            lost_add(aggregate, out, &ranks[i]);
+        if (reading->ended) {
+            bool is_told = is_kept(aggregate, &ranks[i]);
+
+            lost_replace(aggregate, &ranks[i]);
+            if (is_told) {
+                lost_add(aggregate, out, &ranks[i]);
+            }
         }
     }
     for (size_t i = runtime->ranks.count; i-- > 0;) {

@@ -87,7 +87,9 @@ struct rank_state {
 /* A rank whose process ended, see ntk_lost_rank; texts are owned. */
 struct lost_rank_state {
     struct ntk_lost_rank lost;
-    uint64_t since_ns; /* monotonic; 0: in this period */
+    uint64_t since_ns;    /* monotonic; 0: in this period */
+    uint64_t realtime_ns; /* by when it was lost; 0: in this period */
+    uint64_t newer_ns;    /* when a later life of its communicator began, realtime; 0: none known */
 };
 
 struct name_state {

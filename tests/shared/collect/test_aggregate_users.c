@@ -78,6 +78,44 @@ static void a_rank_that_leaves_a_communicator_with_a_lost_one_is_remembered(void
     assert_int_equal(f->snapshot->lost_ranks[1].rank.state, NTK_RANK_LEFT);
 }
 
+static void a_rank_ends(struct fixture *f, uint32_t pid, uint32_t rank, uint64_t join_ns,
+                        enum ntk_comm_state state)
+{
+    struct fake *fake = make_fake(f, rank, pid, BEGIN + 1);
+    const struct ntk_ring_comm comm = {
+        .key = 77, .rank = rank, .rank_count = 2, .state = state, .join_realtime_ns = join_ns
+    };
+    struct ntk_runtime_reading reading = reading_of(fake);
+
+    see(f, fake);
+    fake->ended = true;
+    reading = reading_of(fake);
+    reading.comms = &comm;
+    reading.comm_count = 1;
+    assert_int_equal(ntk_aggregate_runtime(f->aggregate, &reading), 0);
+}
+
+/* Method: a job breaks, another one meets at the same place and ends in order, in the period after
+ * or in two. */
+static void a_job_that_ends_in_order_replaces_one_that_broke(void **state)
+{
+    struct fixture *f = *state;
+
+    for (int periods = 1; periods <= 2; periods++) {
+        uint64_t join_ns = (uint64_t)periods * 100;
+
+        a_rank_ends(f, 42, 0, join_ns, NTK_COMM_JOINED);
+        a_rank_ends(f, 43, 1, join_ns, NTK_COMM_LEFT);
+        assert_int_equal(finish(f)->lost_rank_count, 2);
+        a_rank_ends(f, 44, 0, join_ns + 10, NTK_COMM_LEFT);
+        if (periods == 2) {
+            assert_int_equal(finish(f)->lost_rank_count, 1);
+        }
+        a_rank_ends(f, 45, 1, join_ns + 11, NTK_COMM_LEFT);
+        assert_int_equal(finish(f)->lost_rank_count, 0);
+    }
+}
+
 /* ---- events ---- */
 
 static void events_come_by_time_and_what_has_no_room_is_counted(void **state)
@@ -362,6 +400,7 @@ int main(void)
         TEST(a_tag_of_two_users_is_two_tags),
         TEST(communicators_of_two_users_have_two_keys),
         TEST(a_rank_that_leaves_a_communicator_with_a_lost_one_is_remembered),
+        TEST(a_job_that_ends_in_order_replaces_one_that_broke),
         TEST(events_come_by_time_and_what_has_no_room_is_counted),
         TEST(a_user_with_many_events_leaves_others_theirs),
         TEST(a_process_with_many_events_leaves_others_theirs_and_errors_come_first),
