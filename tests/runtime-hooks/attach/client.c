@@ -33,19 +33,31 @@ static int tensor_count;
 static long count;
 static struct stub_order order;
 
-static int load(const char *path, int vnc, int is_collective)
+/* Without a model nothing that follows means anything. */
+static void load(const char *path, int vnc, int is_collective)
 {
     struct stat status;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    void *neff;
+    void *neff = MAP_FAILED;
 
-    if (fd < 0 || fstat(fd, &status) != 0) {
-        return -1;
+    if (fd >= 0 && fstat(fd, &status) == 0) {
+        neff = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
     }
-    neff = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
+    if (neff == MAP_FAILED) {
+        perror(path);
+        exit(1);
+    }
     close(fd);
-    return is_collective ? nrt_load_collectives(neff, (size_t)status.st_size, vnc, 1, 3, 4, &model)
-                         : nrt_load(neff, (size_t)status.st_size, vnc, 1, &model);
+    model = NULL;
+    if (is_collective) {
+        (void)nrt_load_collectives(neff, (size_t)status.st_size, vnc, 1, 3, 4, &model);
+    } else {
+        (void)nrt_load(neff, (size_t)status.st_size, vnc, 1, &model);
+    }
+    if (model == NULL) {
+        fprintf(stderr, "%s: not loaded\n", path);
+        exit(1);
+    }
 }
 
 static void *execute(void *ctx)
@@ -201,9 +213,9 @@ static void do_line(const char *line)
     } else if (strcmp(line, "close") == 0) {
         nrt_close();
     } else if (sscanf(line, "load %511s %ld", path, &a) == 2) {
-        (void)load(path, (int)a, 0);
+        load(path, (int)a, 0);
     } else if (sscanf(line, "collectives %511s %ld", path, &a) == 2) {
-        (void)load(path, (int)a, 1);
+        load(path, (int)a, 1);
     } else if (strcmp(line, "unload") == 0) {
         (void)nrt_unload(model);
     } else if (sscanf(line, "exec %ld %d %ld", &count, &order.status, &order.microseconds) == 3) {
