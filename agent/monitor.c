@@ -67,7 +67,8 @@ struct ntk_monitor {
     struct ntk_outputs outputs;
     struct ntk_refresh *refresh; /* of pages */
     struct ntk_routes *routes;
-    struct ntk_local *local; /* NULL: programs of this machine are not answered */
+    struct ntk_local *local; /* NULL: programs of this machine are not answered (yet) */
+    uint64_t local_next_ns;  /* when the socket is tried again; UINT64_MAX: never */
     struct ntk_buf line;
     struct ntk_buf full_line; /* of the page, where line leaves something out */
     uint64_t reports;
@@ -83,6 +84,7 @@ struct ntk_monitor {
         enum ntk_health_action action;
     } said_health[NTK_SNAPSHOT_DEVICES_MAX]; /* of each device */
     bool said_collect;
+    bool said_local;
     bool is_in_haste;                   /* told to stop a second time */
     char said_note[NTK_ERR_TEXT_BYTES]; /* what the collector last could not see */
     struct ntk_err err;                 /* what ends the loop */
@@ -509,6 +511,35 @@ static void reload(struct ntk_monitor *monitor)
     go_on(monitor);
 }
 
+/* Not of one that ends soon, and not of a tree that is not this machine's. Several agents may run:
+ * one of them answers, and another one once that is gone. */
+static void open_local(struct ntk_monitor *monitor)
+{
+    const struct ntk_monitor_options *options = monitor->options;
+    char path[NTK_PATH_BYTES];
+    struct ntk_err err = { 0 };
+
+    if (options->report_count || (options->sysfs_root && !ntk_paths_hooks_dir_variable()) ||
+        !ntk_hosts_agent_path(path, sizeof path)) {
+        monitor->local_next_ns = UINT64_MAX;
+        return;
+    }
+    const struct ntk_local_options local = { .path = path,
+                                             .refresh = ntk_refresh_wait_look,
+                                             .refresh_ctx = monitor->refresh };
+    int ret = ntk_local_create(&local, &monitor->local, &err);
+    if (ret < 0 && !monitor->said_local) {
+        bool is_expected = ret == -EADDRINUSE || ret == -EACCES || ret == -ENOENT;
+
+        ntk_log_write(is_expected ? NTK_LOG_INFO : NTK_LOG_WARN, MODULE,
+                      "%s; local health, hang and slow read shared memory until it can", err.text);
+    } else if (ret >= 0 && monitor->said_local) {
+        ntk_log_info(MODULE, "local health, hang and slow are answered on %s", path);
+    }
+    monitor->said_local = ret < 0;
+    monitor->local_next_ns = ret < 0 ? ntk_clock_monotonic_ns() + NTK_MONITOR_LOCAL_NS : UINT64_MAX;
+}
+
 static void on_drain(uint32_t times, void *ctx)
 {
     struct ntk_monitor *monitor = ctx;
@@ -518,6 +549,9 @@ static void on_drain(uint32_t times, void *ctx)
     if (monitor->stream && !ntk_monitor_stream_is_empty(monitor->stream) &&
         !ntk_monitor_stream_waits_for_out(monitor->stream)) {
         check_stdout(monitor, ntk_monitor_stream_flush(monitor->stream));
+    }
+    if (ntk_clock_monotonic_ns() >= monitor->local_next_ns) {
+        open_local(monitor);
     }
     if (ntk_collector_health_changed(monitor->collector)) {
         (void)take_period(monitor, NTK_MONITOR_SOON, true);
@@ -657,30 +691,6 @@ static int open_outputs(struct ntk_monitor *monitor, struct ntk_err *err)
         return ret;
     }
     return options->quiet ? 0 : ntk_monitor_stream_create(STDOUT_FILENO, &monitor->stream, err);
-}
-
-/* Not of one that ends soon, and not of a tree that is not this machine's. Several agents may run:
- * one of them answers. */
-static void open_local(struct ntk_monitor *monitor)
-{
-    const struct ntk_monitor_options *options = monitor->options;
-    char path[NTK_PATH_BYTES];
-    struct ntk_err err = { 0 };
-
-    if (options->report_count || (options->sysfs_root && !ntk_paths_hooks_dir_variable()) ||
-        !ntk_hosts_agent_path(path, sizeof path)) {
-        return;
-    }
-    const struct ntk_local_options local = { .path = path,
-                                             .refresh = ntk_refresh_wait_look,
-                                             .refresh_ctx = monitor->refresh };
-    int ret = ntk_local_create(&local, &monitor->local, &err);
-    if (ret < 0) {
-        bool is_expected = ret == -EADDRINUSE || ret == -EACCES || ret == -ENOENT;
-
-        ntk_log_write(is_expected ? NTK_LOG_INFO : NTK_LOG_WARN, MODULE,
-                      "%s; local health, hang and slow read shared memory instead", err.text);
-    }
 }
 
 /* Counters of the page go on from what is stored, as reports and rows do. */

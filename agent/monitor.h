@@ -38,6 +38,8 @@ struct ntk_archive_options;
 #define NTK_MONITOR_DRAIN_MAX_NS (100 * NTK_NS_PER_MS)
 /* How often the store gets a snapshot, whatever the reports' periods are. */
 #define NTK_MONITOR_STORE_PERIOD_NS NTK_NS_PER_SECOND
+/* Between two tries to serve the local socket. */
+#define NTK_MONITOR_LOCAL_NS (2 * NTK_NS_PER_SECOND)
 /* How long a slow reader of stdout may hold up the end. */
 #define NTK_MONITOR_FLUSH_NS (1 * NTK_NS_PER_SECOND)
 

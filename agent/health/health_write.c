@@ -53,7 +53,7 @@ static void add_row(struct ntk_text_table *table, const char *host,
                         ntk_health_verdict_names[row         ? row->verdict
                                                  : is_judged ? device->verdict
                                                              : (uint32_t)NTK_HEALTH_UNKNOWN]);
-    ntk_text_table_text(table, is_judged ? since : "-");
+    ntk_text_table_text(table, is_judged && since_ns ? since : "-");
     ntk_text_table_text(table, row ? row->name : "-");
     add_cores(table, device, health ? health->cores : 0);
     if (health && health->count > 0) {
@@ -168,7 +168,9 @@ static void write_reason(struct ntk_json *json, const struct ntk_device_sample *
     write_verdict(json, row->verdict, row->action);
     ntk_json_key_text(json, "message", row->sentence);
     ntk_json_key_text(json, "advice", ntk_health_actions[row->action].sentence);
-    ntk_json_key_u64(json, "since_ns", health->since_ns);
+    if (health->since_ns) {
+        ntk_json_key_u64(json, "since_ns", health->since_ns);
+    }
     ntk_json_key_u64(json, "last_ns", health->last_ns);
     if (health->count > 0) {
         ntk_json_key_u64(json, "count", health->count);
@@ -206,7 +208,7 @@ static void write_device(struct ntk_json *json, const struct ntk_device_sample *
     ntk_json_key_u64(json, "device", device->index);
     write_verdict(json, is_judged ? (enum ntk_health_verdict)device->verdict : NTK_HEALTH_UNKNOWN,
                   ntk_health_action_of(device));
-    if (is_judged) {
+    if (is_judged && device->verdict_since_ns) {
         ntk_json_key_u64(json, "since_ns", device->verdict_since_ns);
     }
     ntk_json_key_array_begin(json, "evidence");
