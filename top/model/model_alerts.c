@@ -171,13 +171,15 @@ static void begin_part(struct ntk_buf *line)
 }
 
 /* " since 18:02:11", local time. */
+/* Nothing where the time is unknown (0). */
 static void add_time(struct ntk_buf *line, const char *word, uint64_t at_ns)
 {
     time_t seconds = (time_t)(at_ns / NTK_NS_PER_SECOND);
     struct tm date;
     char text[32];
 
-    if (localtime_r(&seconds, &date) && strftime(text, sizeof text, "%H:%M:%S", &date) > 0) {
+    if (at_ns && localtime_r(&seconds, &date) &&
+        strftime(text, sizeof text, "%H:%M:%S", &date) > 0) {
         ntk_buf_add_format(line, " %s %s", word, text);
     }
 }

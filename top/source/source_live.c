@@ -11,6 +11,7 @@
 #include "shared/base/str.h"
 #include "shared/collect/collect.h"
 #include "shared/device/device.h"
+#include "top/source/agent_health.h"
 #include "top/source/pods.h"
 #include "top/source/source.h"
 
@@ -18,8 +19,10 @@ struct live_source {
     struct ntk_top_source base;
     struct ntk_collector *collector;
     struct ntk_top_pods pods;
-    char instance_id[64]; /* "" away from EC2 */
-    char others[128];     /* whose applications are not seen while none is; "" nobody's */
+    struct ntk_top_agent_health *agent; /* NULL: not asked */
+    uint64_t first_ns;                  /* realtime of the first snapshot; 0: there was none */
+    char instance_id[64];               /* "" away from EC2 */
+    char others[128]; /* whose applications are not seen while none is; "" nobody's */
 };
 
 /* A user other than root sees his own applications, and those of a common folder. */
@@ -46,6 +49,17 @@ static void look_for_others(struct live_source *source)
     }
 }
 
+/* What was so at the first look began nobody knows when. */
+static void forget_first_look(struct live_source *source, struct ntk_snapshot *snapshot)
+{
+    source->first_ns = source->first_ns ? source->first_ns : snapshot->realtime_ns;
+    for (size_t i = 0; i < snapshot->device_count; i++) {
+        if (snapshot->devices[i].verdict_since_ns <= source->first_ns) {
+            snapshot->devices[i].verdict_since_ns = 0;
+        }
+    }
+}
+
 static int live_take(struct ntk_top_source *base, struct ntk_snapshot **out_snapshot,
                      struct ntk_err *err)
 {
@@ -59,6 +73,8 @@ static int live_take(struct ntk_top_source *base, struct ntk_snapshot **out_snap
         (*out_snapshot)->instance.id = ntk_snapshot_text(*out_snapshot, source->instance_id);
     }
     ntk_top_pods_fill(&source->pods, *out_snapshot);
+    forget_first_look(source, *out_snapshot);
+    ntk_top_agent_health_fill(source->agent, *out_snapshot);
     source->others[0] = '\0';
     if ((*out_snapshot)->runtime_count == 0) {
         look_for_others(source);
@@ -72,6 +88,7 @@ static void live_close(struct ntk_top_source *base)
 
     ntk_collector_destroy(source->collector);
     ntk_top_pods_fini(&source->pods);
+    ntk_top_agent_health_destroy(source->agent);
     free(source);
 }
 
@@ -134,6 +151,7 @@ int ntk_top_source_live_open(const char *sysfs_root, struct ntk_top_source **out
         free(source);
         return ret;
     }
+    source->agent = sysfs_root ? NULL : ntk_top_agent_health_create(); /* of this machine */
     *out_source = &source->base;
     return 0;
 }

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * agent_health - the verdicts of the agent of this machine, which remembers what a viewer that
+ * began later did not see.
+ *
+ * Owner:   create / destroy.
+ * Threads: one asks; the agent is waited for on another.
+ */
+#ifndef NTK_TOP_SOURCE_AGENT_HEALTH_H
+#define NTK_TOP_SOURCE_AGENT_HEALTH_H
+
+#include "shared/metrics/snapshot.h"
+
+struct ntk_top_agent_health;
+
+/* NULL without memory or without a thread. */
+struct ntk_top_agent_health *ntk_top_agent_health_create(void);
+void ntk_top_agent_health_destroy(struct ntk_top_agent_health *health);
+/* Replaces the verdicts of devices by those of the agent, where one answers in time. NULL is
+ * fine. */
+void ntk_top_agent_health_fill(struct ntk_top_agent_health *health, struct ntk_snapshot *snapshot);
+
+#endif
